@@ -35,9 +35,9 @@ impl TemplateFormat for Brackets {
 
     fn compile(
         &self,
-        sources: &[Source<'_>],
+        sources: &[TemplateSource<'_>],
         _: &CompileOptions,
-    ) -> Result<Arc<dyn Template>, CompileError> {
+    ) -> Result<Arc<dyn CompiledTemplate>, CompileError> {
         let sources: Vec<Parsed> = sources.iter().map(parse).collect::<Result<_, _>>()?;
         let mut references = References::default();
         for (index, source) in sources.iter().enumerate() {
@@ -59,7 +59,7 @@ impl TemplateFormat for Brackets {
     }
 }
 
-fn parse(source: &Source<'_>) -> Result<Parsed, CompileError> {
+fn parse(source: &TemplateSource<'_>) -> Result<Parsed, CompileError> {
     let (mut holes, mut end) = (Vec::new(), 0);
     while let Some(before) = source.text[end..].find('[') {
         let start = end + before;
@@ -75,12 +75,12 @@ fn parse(source: &Source<'_>) -> Result<Parsed, CompileError> {
     Ok(Parsed { name, text, holes })
 }
 
-impl Template for Compiled {
+impl CompiledTemplate for Compiled {
     fn references(&self) -> &References {
         &self.references
     }
 
-    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop> {
+    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), StopReason> {
         let mut end = 0;
         let Some(source) = self.sources.iter().find(|source| source.name == entry) else {
             return Ok(());
@@ -95,7 +95,7 @@ impl Template for Compiled {
     }
 }
 
-fn print(words: &[String], pass: &mut Pass<'_>) -> Result<(), Stop> {
+fn print(words: &[String], pass: &mut Pass<'_>) -> Result<(), StopReason> {
     let Some((path, functions)) = words.split_last() else {
         return pass.literal("[");
     };
@@ -104,7 +104,7 @@ fn print(words: &[String], pass: &mut Pass<'_>) -> Result<(), Stop> {
     let keys: Vec<&str> = path.split('.').collect();
     let mut value = root.at(&keys).cloned().ok_or_else(missing)?;
     for function in functions.iter().rev() {
-        let Called::Ready(called) = pass.call(function, vec![value].into())? else {
+        let CallState::Ready(called) = pass.call(function, vec![value].into())? else {
             pass.skip(); // The rest of this needs it, and what follows does not.
             return Ok(());
         };
@@ -120,7 +120,7 @@ fn print(words: &[String], pass: &mut Pass<'_>) -> Result<(), Stop> {
 
 struct Tools;
 
-impl Functions for Tools {
+impl FunctionHost for Tools {
     fn contains(&self, name: &str) -> bool {
         self.names().contains(&name)
     }
@@ -132,7 +132,7 @@ impl Functions for Tools {
     fn call<'a>(
         &'a self,
         name: &'a str,
-        arguments: Arguments,
+        arguments: CallArguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         Box::pin(async move {
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -146,7 +146,7 @@ impl Functions for Tools {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let factory = TemplateFactory::standard().with(Brackets);
     let text = "[name] reads [weather city] and [news city]. []really]";
-    let source = Source::new("main", text);
+    let source = TemplateSource::new("main", text);
     let template = factory.compile("brackets", &[source], &CompileOptions::default())?;
     let variables: Map = [("name", Value::from("Ada")), ("city", "Oslo".into())]
         .into_iter()
@@ -157,7 +157,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         entries: &["main"],
         variables: &variables,
         functions: &Tools,
-        limits: &Limits::default(),
+        limits: &RenderLimits::default(),
     })
     .await?;
     println!("{}", rendered.text(0));

@@ -1,7 +1,7 @@
 //! A question to a database: the model writes a query, the guard checks it, and it runs read-only.
 //! Run it: `cargo run -p quillet --features sql --example database [MODEL]`.
 
-use quillet::sql::{Definition, demo};
+use quillet::sql::{ConnectionDefinition, demo};
 use quillet::{Quillet, Settings};
 
 #[tokio::main(flavor = "current_thread")]
@@ -17,7 +17,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let quillet = Quillet::with(settings).await?;
     let databases = quillet.databases();
     databases
-        .put("shop", Definition::of(demo::url(&file)))
+        .put("shop", ConnectionDefinition::of(demo::url(&file)))
         .await?;
     let (written, ran) = quillet
         .ask_database("shop", "How many customers per city?")

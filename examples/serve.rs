@@ -1,8 +1,8 @@
 //! The service over HTTP, inside of a program of one's own: what `quillet serve` does.
 //! Run it: `cargo run -p quillet --features server --example serve`.
 
-use quillet::parts::serving::server_config;
-use quillet::server::Server;
+use quillet::components::serving::server_config;
+use quillet::server::HttpServer;
 use quillet::{Host, Settings};
 
 #[tokio::main]
@@ -13,7 +13,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     settings.set("server.listen", "127.0.0.1:0")?;
 
     let host = Host::open(&settings).await?;
-    let server = Server::bind(server_config(&settings)?, host.services()).await?;
+    let server = HttpServer::bind(server_config(&settings)?, host.services()).await?;
     let address = server.local_addr();
     println!("GET http://{address}/api/prompts");
     let client = async {

@@ -1,7 +1,9 @@
 //! Answers and requests of the four wires.
 
 use quillet_core::chat::{ChatEvent, ModelErrorKind};
-use quillet_llm::{AnswerLimits, Anthropic, Gemini, Intake, OpenAiChat, OpenAiResponses, Protocol};
+use quillet_llm::{
+    AnswerLimits, Anthropic, Gemini, OpenAiChat, OpenAiResponses, Protocol, ResponseDecoder,
+};
 
 /// The wires, by the names of their targets.
 pub fn protocol(name: &str) -> Box<dyn Protocol> {
@@ -34,7 +36,7 @@ fn read(
     bytes: &[u8],
     size: usize,
 ) -> (Vec<String>, Option<ModelErrorKind>) {
-    let mut intake = Intake::new(protocol.decoder("m"), AnswerLimits::default());
+    let mut intake = ResponseDecoder::new(protocol.decoder("m"), AnswerLimits::default());
     let mut events = Vec::new();
     let mut end = Ok(());
     for piece in bytes.chunks(size) {

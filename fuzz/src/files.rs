@@ -2,8 +2,8 @@
 
 use quillet_core::Diagnostic;
 use quillet_prompt::Prompt;
-use quillet_prompt::file::{Alone, PromptFile, read, tokens};
-use quillet_template::{CompileOptions, Source};
+use quillet_prompt::file::{NoEnvironment, PromptFile, read, tokens};
+use quillet_template::{CompileOptions, TemplateSource};
 
 use crate::invariants;
 use crate::templates::{COMPILE_LIMITS, FACTORY, SEPARATOR, run};
@@ -26,7 +26,7 @@ pub fn prompt_file(name: &str, text: &str) {
         config,
     };
     colours(name, text);
-    match read(&file, &Alone) {
+    match read(&file, &NoEnvironment) {
         Ok((prompt, warnings)) => {
             warnings.iter().for_each(|found| finding(&file, found));
             rendering(&file, &prompt);
@@ -65,7 +65,10 @@ fn rendering(file: &PromptFile<'_>, prompt: &Prompt) {
         ..CompileOptions::default()
     };
     for (_, text) in prompt.templates() {
-        let sources = [Source::new("main", text), Source::library("p", "[{{x}}]")];
+        let sources = [
+            TemplateSource::new("main", text),
+            TemplateSource::library("p", "[{{x}}]"),
+        ];
         let template = match FACTORY.compile(&prompt.format, &sources, &options) {
             Ok(template) => template,
             Err(error) => {

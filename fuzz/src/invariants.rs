@@ -2,11 +2,11 @@
 
 use std::sync::LazyLock;
 
-use quillet_core::{Diagnostic, Position, Span, Value, json};
+use quillet_core::{Diagnostic, LineColumn, Span, Value, json};
 use quillet_template::structure;
 use quillet_template::{
-    Arguments, ChatMessage, CompileError, Part, References, RenderError, Rendered, Source,
-    TemplateFormat,
+    CallArguments, ChatMessage, CompileError, MessagePart, References, RenderError,
+    RenderedTemplate, TemplateFormat, TemplateSource,
 };
 
 use crate::templates::LIMITS;
@@ -40,7 +40,7 @@ fn place(text: &str, span: Span) {
     );
 }
 
-fn named<'a>(sources: &[Source<'a>], name: &str) -> &'a str {
+fn named<'a>(sources: &[TemplateSource<'a>], name: &str) -> &'a str {
     let source = sources.iter().find(|source| source.name == name);
     source
         .unwrap_or_else(|| panic!("no source is called {name:?}"))
@@ -48,7 +48,7 @@ fn named<'a>(sources: &[Source<'a>], name: &str) -> &'a str {
 }
 
 /// A refusal says something, about a source that exists, at a place in it.
-pub(crate) fn diagnostics(sources: &[Source<'_>], error: &CompileError) {
+pub(crate) fn diagnostics(sources: &[TemplateSource<'_>], error: &CompileError) {
     assert!(!error.message.is_empty() && !error.diagnostics.is_empty());
     for found in &error.diagnostics {
         diagnostic(named(sources, &found.source), found);
@@ -61,12 +61,12 @@ pub(crate) fn diagnostic(text: &str, found: &Diagnostic) {
     unmarked(&found.to_string());
     if let Some(span) = found.span {
         place(text, span);
-        assert_eq!(found.position, Some(Position::of(text, span.start)));
+        assert_eq!(found.position, Some(LineColumn::of(text, span.start)));
     }
 }
 
 /// So does the error of a render, where it knows the source.
-pub(crate) fn render_error(sources: &[Source<'_>], error: &RenderError) {
+pub(crate) fn render_error(sources: &[TemplateSource<'_>], error: &RenderError) {
     assert!(!error.message.is_empty() && !error.reason.is_empty());
     unmarked(&error.message);
     if let Some(span) = error.span {
@@ -75,7 +75,7 @@ pub(crate) fn render_error(sources: &[Source<'_>], error: &RenderError) {
 }
 
 /// Every place of the references is one, and every name says something.
-pub(crate) fn references(sources: &[Source<'_>], references: &References) {
+pub(crate) fn references(sources: &[TemplateSource<'_>], references: &References) {
     for variable in &references.variables {
         assert!(!variable.path.is_empty());
         place(sources[variable.source].text, variable.span);
@@ -89,7 +89,7 @@ pub(crate) fn references(sources: &[Source<'_>], references: &References) {
 pub(crate) fn calls(
     format: &dyn TemplateFormat,
     references: &References,
-    calls: &[(String, Arguments)],
+    calls: &[(String, CallArguments)],
 ) {
     for (name, arguments) in calls {
         let means = |written: &str| format.resolve(written, &world::NAMES) == Some(name);
@@ -110,7 +110,7 @@ pub(crate) fn calls(
 }
 
 /// The text of the entry: within its limit, without marks.
-pub(crate) fn text(rendered: &Rendered) -> Vec<u8> {
+pub(crate) fn text(rendered: &RenderedTemplate) -> Vec<u8> {
     let text = rendered.clone().into_bytes().swap_remove(0);
     assert!(text.len() <= LIMITS.output_bytes);
     unmarked(&String::from_utf8_lossy(&text));
@@ -118,7 +118,7 @@ pub(crate) fn text(rendered: &Rendered) -> Vec<u8> {
 }
 
 /// What leaves as messages has no marks either.
-pub(crate) fn messages(rendered: &Rendered) {
+pub(crate) fn messages(rendered: &RenderedTemplate) {
     let history = [ChatMessage::text("user", "before")];
     chat(&rendered.messages(0, &history).unwrap_or_default());
 }
@@ -132,11 +132,11 @@ pub(crate) fn chat(messages: &[ChatMessage]) {
     }
 }
 
-fn part(part: &Part) {
+fn part(part: &MessagePart) {
     match part {
-        Part::Text(text) => unmarked(text),
-        Part::Media { url, .. } => unmarked(url),
-        Part::Pending(map) => unmarked(&json::to_string(&Value::Map(map.clone()))),
+        MessagePart::Text(text) => unmarked(text),
+        MessagePart::Media { url, .. } => unmarked(url),
+        MessagePart::Pending(map) => unmarked(&json::to_string(&Value::Map(map.clone()))),
     }
 }
 

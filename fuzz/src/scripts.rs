@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use quillet_core::Span;
-use quillet_script::editor::{Document, tokens};
+use quillet_script::editor::{ScriptDocument, tokens};
 use quillet_script::format::format;
 use quillet_script::reader::read;
-use quillet_script::syntax::{Block, Call, ItemKind, Source};
+use quillet_script::syntax::{CallExpr, InstructionBlock, ItemKind, ScriptSource};
 
 use crate::invariants;
 
@@ -23,7 +23,7 @@ pub fn script(text: &str) {
     }
     block(text, &read.script.body);
     let mut end = 0;
-    for token in tokens(&Document::new(Arc::clone(&source))) {
+    for token in tokens(&ScriptDocument::new(Arc::clone(&source))) {
         assert!(token.span.start >= end && token.span.start < token.span.end);
         place(text, token.span);
         end = token.span.end;
@@ -38,8 +38,8 @@ pub fn script(text: &str) {
     }
 }
 
-fn source(text: &str) -> Arc<Source> {
-    Arc::new(Source {
+fn source(text: &str) -> Arc<ScriptSource> {
+    Arc::new(ScriptSource {
         name: "s".to_owned(),
         path: None,
         text: text.into(),
@@ -50,7 +50,7 @@ fn place(text: &str, span: Span) {
     assert!(text.get(span.start..span.end).is_some(), "{span:?}");
 }
 
-fn block(text: &str, block: &Block) {
+fn block(text: &str, block: &InstructionBlock) {
     for item in &block.items {
         place(text, item.span);
         match &item.kind {
@@ -64,7 +64,7 @@ fn block(text: &str, block: &Block) {
     }
 }
 
-fn call(text: &str, call: &Call) {
+fn call(text: &str, call: &CallExpr) {
     place(text, call.span);
     place(text, call.name.span);
     if let Some(arguments) = &call.arguments {

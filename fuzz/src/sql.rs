@@ -2,26 +2,35 @@
 
 use std::time::{Duration, Instant};
 
-use quillet_sql::Dialect;
-use quillet_sql::guard::{Mode, Policy, check};
+use quillet_sql::SqlDialect;
+use quillet_sql::guard::{GuardMode, Policy, check};
 use quillet_sql::layout::format;
 use rusqlite::Connection;
 
 /// A verdict, a layout that stays, and a run of what passes.
 pub fn query(text: &str) {
-    for dialect in Dialect::ALL {
-        let explore = Policy { mode: Mode::Explore, ..Policy::default() };
+    for dialect in SqlDialect::ALL {
+        let explore = Policy {
+            mode: GuardMode::Explore,
+            ..Policy::default()
+        };
         let _ = check(text, dialect, None, &explore);
         if let Ok(once) = format(text, dialect) {
             assert_eq!(format(&once, dialect).as_ref(), Ok(&once));
         }
-        let policy = Policy { rows: Some(10), ..Policy::default() };
+        let policy = Policy {
+            rows: Some(10),
+            ..Policy::default()
+        };
         let Ok(approved) = check(text, dialect, None, &policy) else {
             continue;
         };
-        let more = Policy { rows: Some(11), ..Policy::default() };
+        let more = Policy {
+            rows: Some(11),
+            ..Policy::default()
+        };
         assert!(check(&approved.sql, dialect, None, &more).is_ok());
-        if dialect == Dialect::Sqlite {
+        if dialect == SqlDialect::Sqlite {
             run(&approved.sql);
         }
     }

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use quillet_core::{Map, Value};
-use quillet_template::format::semantic_kernel::Dialect;
+use quillet_template::format::semantic_kernel::HostLanguage;
 use quillet_template::format::semantic_kernel::chat::parse;
 use quillet_template::structure::parse_role_lines;
-use quillet_template::{ChatMessage, CompileOptions, MessageSyntax, Part, Source, Template};
+use quillet_template::{
+    ChatMessage, CompileOptions, CompiledTemplate, MessagePart, MessageSyntax, TemplateSource,
+};
 
 use crate::invariants;
 use crate::templates::{FACTORY, SEPARATOR, run};
@@ -56,7 +58,7 @@ pub fn messages(text: &str) {
 
 /// A text that was rendered elsewhere is read in both ways, whatever it is.
 pub fn chat_prompt(text: &str) {
-    for dialect in [Dialect::DotNet, Dialect::Python] {
+    for dialect in [HostLanguage::DotNet, HostLanguage::Python] {
         match parse(text, dialect) {
             Ok(prompt) => assert!(prompt.structured || prompt.messages.len() <= 1),
             Err(error) => assert!(!error.message.is_empty()),
@@ -64,12 +66,12 @@ pub fn chat_prompt(text: &str) {
     }
 }
 
-fn compile(text: &str, messages: MessageSyntax) -> Option<Arc<dyn Template>> {
+fn compile(text: &str, messages: MessageSyntax) -> Option<Arc<dyn CompiledTemplate>> {
     let options = CompileOptions {
         messages,
         ..CompileOptions::default()
     };
-    let sources = [Source::new("main", text)];
+    let sources = [TemplateSource::new("main", text)];
     match FACTORY.compile("semantic-kernel", &sources, &options) {
         Ok(template) => Some(template),
         Err(error) => {
@@ -80,7 +82,7 @@ fn compile(text: &str, messages: MessageSyntax) -> Option<Arc<dyn Template>> {
 }
 
 /// `None` where the value is too long for the limits.
-fn rendered(template: &dyn Template, value: &str) -> Option<Vec<ChatMessage>> {
+fn rendered(template: &dyn CompiledTemplate, value: &str) -> Option<Vec<ChatMessage>> {
     let variables: Map = [("v", Value::from(value))].into_iter().collect();
     let rendered = run(template, &variables).ok()?;
     invariants::messages(&rendered);
@@ -90,18 +92,18 @@ fn rendered(template: &dyn Template, value: &str) -> Option<Vec<ChatMessage>> {
 /// The message with another value in place of the word.
 fn filled(message: &ChatMessage, value: &str) -> ChatMessage {
     let fill = |text: &str| text.replace(WORD, value);
-    let part = |part: &Part| match part {
-        Part::Text(text) => Part::Text(fill(text)),
-        Part::Media {
+    let part = |part: &MessagePart| match part {
+        MessagePart::Text(text) => MessagePart::Text(fill(text)),
+        MessagePart::Media {
             kind,
             url,
             content_type,
-        } => Part::Media {
+        } => MessagePart::Media {
             kind: kind.clone(),
             url: fill(url),
             content_type: content_type.as_deref().map(fill),
         },
-        Part::Pending(map) => Part::Pending(map.clone()),
+        MessagePart::Pending(map) => MessagePart::Pending(map.clone()),
     };
     let metadata = message.metadata.iter().map(|(key, value)| match value {
         Value::Str(text) => (fill(key), Value::from(fill(text))),

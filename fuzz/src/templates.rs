@@ -4,8 +4,9 @@ use std::sync::{Arc, LazyLock};
 
 use quillet_core::Map;
 use quillet_template::{
-    CompileError, CompileLimits, CompileOptions, Limits, MessageSyntax, Missing, Render,
-    RenderError, Rendered, Source, Template, TemplateFactory, TemplateFormat, editor, render,
+    CompileError, CompileLimits, CompileOptions, CompiledTemplate, MessageSyntax, Missing, Render,
+    RenderError, RenderLimits, RenderedTemplate, TemplateFactory, TemplateFormat, TemplateSource,
+    editor, render,
 };
 
 use crate::invariants;
@@ -14,7 +15,7 @@ use crate::world::{self, FUNCTIONS, VARIABLES};
 pub(crate) static FACTORY: LazyLock<TemplateFactory> = LazyLock::new(TemplateFactory::standard);
 
 /// Small bounds, so that they are reached; time is libFuzzer's own affair.
-pub(crate) const LIMITS: Limits = Limits {
+pub(crate) const LIMITS: RenderLimits = RenderLimits {
     output_bytes: 4 << 10,
     memory_bytes: 64 << 10,
     steps: 20_000,
@@ -64,7 +65,7 @@ fn colours(format: &dyn TemplateFormat, text: &str) {
         end = token.span.end;
     }
     let variables = ["x".to_owned()];
-    let names = editor::Names {
+    let names = editor::ExternalNames {
         variables: &variables,
         functions: &variables,
     };
@@ -77,7 +78,10 @@ fn colours(format: &dyn TemplateFormat, text: &str) {
 
 fn one(format: &dyn TemplateFormat, text: &str, missing: Missing, messages: MessageSyntax) {
     let (main, library) = text.split_once(SEPARATOR).unwrap_or((text, "[{{x}}]"));
-    let sources = [Source::new("main", main), Source::library("p", library)];
+    let sources = [
+        TemplateSource::new("main", main),
+        TemplateSource::library("p", library),
+    ];
     let options = CompileOptions {
         missing,
         messages,
@@ -92,7 +96,11 @@ fn one(format: &dyn TemplateFormat, text: &str, missing: Missing, messages: Mess
 }
 
 /// Renders, and renders again with nothing but what the references name.
-fn rendering(format: &dyn TemplateFormat, sources: &[Source<'_>], template: &dyn Template) {
+fn rendering(
+    format: &dyn TemplateFormat,
+    sources: &[TemplateSource<'_>],
+    template: &dyn CompiledTemplate,
+) {
     let references = template.references();
     invariants::references(sources, references);
     let rendered = match run(template, &VARIABLES) {
@@ -118,20 +126,23 @@ fn rendering(format: &dyn TemplateFormat, sources: &[Source<'_>], template: &dyn
     );
 }
 
-fn text_of(template: &dyn Template, variables: &Map) -> Result<Vec<u8>, Box<RenderError>> {
-    let texts = run(template, variables).map(Rendered::into_bytes);
+fn text_of(template: &dyn CompiledTemplate, variables: &Map) -> Result<Vec<u8>, Box<RenderError>> {
+    let texts = run(template, variables).map(RenderedTemplate::into_bytes);
     texts.map(|mut texts| texts.swap_remove(0))
 }
 
-pub(crate) fn run(template: &dyn Template, variables: &Map) -> Result<Rendered, Box<RenderError>> {
+pub(crate) fn run(
+    template: &dyn CompiledTemplate,
+    variables: &Map,
+) -> Result<RenderedTemplate, Box<RenderError>> {
     run_within(template, variables, &LIMITS)
 }
 
 fn run_within(
-    template: &dyn Template,
+    template: &dyn CompiledTemplate,
     variables: &Map,
-    limits: &Limits,
-) -> Result<Rendered, Box<RenderError>> {
+    limits: &RenderLimits,
+) -> Result<RenderedTemplate, Box<RenderError>> {
     world::take_calls();
     world::block_on(render(&Render {
         template,
@@ -149,7 +160,7 @@ fn escaping(format: &dyn TemplateFormat, text: &str) {
     };
     let compiled = compile_literal(format, &escaped);
     let template = compiled.unwrap_or_else(|error| panic!("{escaped:?}: {error}"));
-    let rendered = run_within(template.as_ref(), &Map::default(), &Limits::default());
+    let rendered = run_within(template.as_ref(), &Map::default(), &RenderLimits::default());
     let rendered = rendered.unwrap_or_else(|error| panic!("{escaped:?}: {error}"));
     assert_eq!(rendered.text(0), text, "as {escaped:?}");
 }
@@ -157,6 +168,9 @@ fn escaping(format: &dyn TemplateFormat, text: &str) {
 fn compile_literal(
     format: &dyn TemplateFormat,
     text: &str,
-) -> Result<Arc<dyn Template>, CompileError> {
-    format.compile(&[Source::new("main", text)], &CompileOptions::default())
+) -> Result<Arc<dyn CompiledTemplate>, CompileError> {
+    format.compile(
+        &[TemplateSource::new("main", text)],
+        &CompileOptions::default(),
+    )
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::LazyLock;
 
 use quillet_core::{BoxFuture, Map, Value, json};
-use quillet_template::{Arguments, CallError, Functions, References};
+use quillet_template::{CallArguments, CallError, FunctionHost, References};
 
 /// Names that the vectors of `conformance/` and the corpora made of them use, of every kind.
 pub(crate) static VARIABLES: LazyLock<Map> = LazyLock::new(|| {
@@ -25,7 +25,7 @@ pub(crate) static VARIABLES: LazyLock<Map> = LazyLock::new(|| {
 
 /// Those variables that the references name, and those that the functions which
 /// were called take by the names of their parameters.
-pub(crate) fn named(references: &References, calls: &[(String, Arguments)]) -> Map {
+pub(crate) fn named(references: &References, calls: &[(String, CallArguments)]) -> Map {
     let roots = references
         .variables
         .iter()
@@ -50,7 +50,7 @@ pub(crate) const NAMES: [&str; 10] = [
 ];
 
 thread_local! {
-    static CALLS: RefCell<Vec<(String, Arguments)>> = const { RefCell::new(Vec::new()) };
+    static CALLS: RefCell<Vec<(String, CallArguments)>> = const { RefCell::new(Vec::new()) };
     static RUNTIME: tokio::runtime::Runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
@@ -58,7 +58,7 @@ thread_local! {
 }
 
 /// The calls since they were last taken.
-pub(crate) fn take_calls() -> Vec<(String, Arguments)> {
+pub(crate) fn take_calls() -> Vec<(String, CallArguments)> {
     CALLS.take()
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
 /// `g` gives data, `bad` fails, the others give back what they got.
 pub(crate) struct World;
 
-impl Functions for World {
+impl FunctionHost for World {
     fn contains(&self, name: &str) -> bool {
         NAMES.contains(&name)
     }
@@ -93,7 +93,7 @@ impl Functions for World {
     fn call<'a>(
         &'a self,
         name: &'a str,
-        arguments: Arguments,
+        arguments: CallArguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         CALLS.with_borrow_mut(|calls| calls.push((name.to_owned(), arguments.clone())));
         let result = match name {
@@ -105,7 +105,7 @@ impl Functions for World {
     }
 }
 
-fn echo(arguments: Arguments) -> Value {
+fn echo(arguments: CallArguments) -> Value {
     let first = arguments.positional.into_iter().next();
     first.unwrap_or(Value::Map(arguments.named))
 }

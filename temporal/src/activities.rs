@@ -12,18 +12,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quillet_core::journal::{Failed, Step};
+use quillet_core::journal::{JournalEvent, RecordedFailure};
 use quillet_core::store::{StoreError, StoreErrorKind};
-use quillet_core::tool::{Repeat, ToolError, ToolErrorKind};
-use quillet_host::agent::{self, AgentService, Permit};
+use quillet_core::tool::{Idempotency, ToolError, ToolErrorKind};
+use quillet_host::agent::{self, AdvanceMode, AgentService};
 use temporalio_common::error::ApplicationFailure;
 use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::course::{Bounds, Calling, Came, Course, End, Kept, Need, Next};
-use crate::shelf::Shelf;
+use crate::step_store::StepStore;
+use crate::workflow_state::{
+    ActivityInput, ActivityLimits, AdvanceResult, CallInput, NextCommand, RunResult, StepRef,
+    WorkflowState,
+};
 
 /// Time without a sign of life, where the workflow names none.
 const LEASE: Duration = Duration::from_secs(10);
@@ -32,7 +35,7 @@ const LEASE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct Agents {
     service: Arc<AgentService>,
-    shelf: Shelf,
+    shelf: StepStore,
 }
 
 #[activities]
@@ -42,9 +45,13 @@ impl Agents {
     pub async fn prepare(
         self: Arc<Self>,
         ctx: ActivityContext,
-        course: Course,
-    ) -> Result<Came, ActivityError> {
-        beating(&ctx, async move { self.go(course, Permit::Nothing).await }).await
+        course: WorkflowState,
+    ) -> Result<AdvanceResult, ActivityError> {
+        beating(
+            &ctx,
+            async move { self.go(course, AdvanceMode::Nothing).await },
+        )
+        .await
     }
 
     /// Goes on until the model is to be asked, and asks it.
@@ -52,9 +59,13 @@ impl Agents {
     pub async fn ask(
         self: Arc<Self>,
         ctx: ActivityContext,
-        course: Course,
-    ) -> Result<Came, ActivityError> {
-        beating(&ctx, async move { self.go(course, Permit::Question).await }).await
+        course: WorkflowState,
+    ) -> Result<AdvanceResult, ActivityError> {
+        beating(
+            &ctx,
+            async move { self.go(course, AdvanceMode::Question).await },
+        )
+        .await
     }
 
     /// Makes one call, or asks one question of a script.
@@ -62,8 +73,8 @@ impl Agents {
     pub async fn call(
         self: Arc<Self>,
         ctx: ActivityContext,
-        calling: Calling,
-    ) -> Result<Vec<Kept>, ActivityError> {
+        calling: CallInput,
+    ) -> Result<Vec<StepRef>, ActivityError> {
         beating(&ctx, async move { self.one(calling).await }).await
     }
 }
@@ -71,11 +82,15 @@ impl Agents {
 impl Agents {
     /// Runs of this service, whose large steps lie on this shelf.
     #[must_use]
-    pub fn new(service: Arc<AgentService>, shelf: Shelf) -> Self {
+    pub fn new(service: Arc<AgentService>, shelf: StepStore) -> Self {
         Agents { service, shelf }
     }
 
-    async fn go(&self, course: Course, permit: Permit) -> Result<Came, StoreError> {
+    async fn go(
+        &self,
+        course: WorkflowState,
+        permit: AdvanceMode,
+    ) -> Result<AdvanceResult, StoreError> {
         let steps = self.shelf.steps(&course.kept).await?;
         let advanced = self.service.advance(&course.run, steps, permit).await?;
         let next = self.next(&advanced).await?;
@@ -83,7 +98,7 @@ impl Agents {
             self.shelf.moved(&course.kept),
             self.shelf.keep(advanced.steps)
         );
-        Ok(Came {
+        Ok(AdvanceResult {
             moved,
             more: more?,
             next,
@@ -91,42 +106,42 @@ impl Agents {
         })
     }
 
-    async fn next(&self, advanced: &agent::Advanced) -> Result<Next, StoreError> {
+    async fn next(&self, advanced: &agent::RunProgress) -> Result<NextCommand, StoreError> {
         Ok(match &advanced.next {
-            agent::Next::Question => Next::Ask,
-            agent::Next::Calls(calls) => {
+            agent::NextStep::Question => NextCommand::Ask,
+            agent::NextStep::Calls(calls) => {
                 let mut needs = Vec::with_capacity(calls.len());
                 for called in calls {
                     let (call, repeat) = match called {
-                        Step::Called { call, repeat, .. } => (call.clone(), *repeat),
-                        Step::Asked {
+                        JournalEvent::Called { call, repeat, .. } => (call.clone(), *repeat),
+                        JournalEvent::Asked {
                             place: Some(place), ..
-                        } => (place.as_str().into(), Repeat::Freely),
+                        } => (place.as_str().into(), Idempotency::Freely),
                         _ => continue,
                     };
                     let kept = self.shelf.keep(vec![called.clone()]).await?;
-                    needs.extend(kept.into_iter().map(|kept| Need {
+                    needs.extend(kept.into_iter().map(|kept| ActivityInput {
                         call: call.clone(),
                         repeat,
                         called: kept,
                     }));
                 }
-                Next::Call(needs)
+                NextCommand::Call(needs)
             }
-            agent::Next::Decision(waiting) => Next::Decide(waiting.clone()),
-            agent::Next::End => Next::End(ended(&advanced.steps)),
+            agent::NextStep::Decision(waiting) => NextCommand::Decide(waiting.clone()),
+            agent::NextStep::End => NextCommand::End(ended(&advanced.steps)),
         })
     }
 
-    async fn one(&self, calling: Calling) -> Result<Vec<Kept>, StoreError> {
-        let Calling { course, call } = calling;
+    async fn one(&self, calling: CallInput) -> Result<Vec<StepRef>, StoreError> {
+        let CallInput { course, call } = calling;
         let steps = self.shelf.steps(&course.kept).await?;
-        let permit = Permit::Call(call.clone());
+        let permit = AdvanceMode::Call(call.clone());
         let advanced = self.service.advance(&course.run, steps, permit).await?;
-        let is_done = |step: &Step| match step {
-            Step::Returned { call: made, .. } => *made == call,
+        let is_done = |step: &JournalEvent| match step {
+            JournalEvent::Returned { call: made, .. } => *made == call,
             // Of a script: one question is permitted, and no other answered.
-            Step::Answered { .. } | Step::Unanswered { .. } => true,
+            JournalEvent::Answered { .. } | JournalEvent::Unanswered { .. } => true,
             _ => false,
         };
         if !advanced.steps.iter().any(is_done) {
@@ -143,7 +158,7 @@ impl Agents {
         }
         // The call was made: that its result has no place is what came of it.
         for step in &mut steps {
-            if let Step::Returned { result, .. } = step {
+            if let JournalEvent::Returned { result, .. } = step {
                 *result = Err(unkept());
             }
         }
@@ -177,32 +192,32 @@ async fn beating<T: Send + 'static>(
     }
 }
 
-fn unkept() -> Failed {
+fn unkept() -> RecordedFailure {
     let message =
         "The call was made. Its result is larger than the journal of runs takes, and is lost.";
     let error = ToolError::new(ToolErrorKind::TooLarge, message);
-    Failed {
+    RecordedFailure {
         kind: error.kind,
         message: error.message,
         for_model: message.to_owned(),
     }
 }
 
-fn bounds(bounds: agent::Bounds) -> Bounds {
-    Bounds {
+fn bounds(bounds: agent::RunTimeouts) -> ActivityLimits {
+    ActivityLimits {
         call_ms: millis(bounds.call_time),
         ask_ms: millis(bounds.run_time),
         places: bounds.concurrent_calls,
     }
 }
 
-fn ended(steps: &[Step]) -> End {
+fn ended(steps: &[JournalEvent]) -> RunResult {
     let end = steps.iter().rev().find_map(|step| match step {
-        Step::Ended { how, error, .. } => Some((how.clone(), error.clone())),
+        JournalEvent::Ended { how, error, .. } => Some((how.clone(), error.clone())),
         _ => None,
     });
     let (how, error) = end.unwrap_or_else(|| ("error".into(), None));
-    End {
+    RunResult {
         how,
         error,
         kept: Vec::new(),

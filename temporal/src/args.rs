@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::batch::Batch;
+use crate::batch::BatchArgs;
 
 /// Durable runs of Quillet on Temporal. Without a command it is a worker: it runs what others begin,
 /// until it is told to stop.
@@ -14,15 +14,15 @@ use crate::batch::Batch;
 pub struct Cli {
     /// Where things are.
     #[command(flatten)]
-    pub place: Place,
+    pub place: TemporalArgs,
     /// What to do.
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Option<WorkflowCommand>,
 }
 
 /// Where Temporal and Quillet's settings are.
 #[derive(Args)]
-pub struct Place {
+pub struct TemporalArgs {
     /// Address of Temporal's frontend, HOST:PORT; https://HOST:PORT with TLS.
     #[arg(
         long,
@@ -65,7 +65,7 @@ pub struct Place {
 }
 
 /// Without the key.
-impl fmt::Debug for Place {
+impl fmt::Debug for TemporalArgs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Place")
             .field("temporal", &self.temporal)
@@ -77,7 +77,7 @@ impl fmt::Debug for Place {
 
 /// What somebody does with runs.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum WorkflowCommand {
     /// Begin a run; its id goes to standard output.
     Run {
         /// The question; a script may do without.
@@ -103,7 +103,7 @@ pub enum Command {
         wait: bool,
     },
     /// Run every line of a file, each as a run of its own; begun again, it goes on.
-    Batch(Batch),
+    Batch(BatchArgs),
     /// List runs, the latest first.
     List {
         /// How many.

@@ -8,18 +8,18 @@ use std::path::{Path, PathBuf};
 use futures::{StreamExt, stream};
 use quillet_core as core;
 use quillet_core::history::Digest;
-use quillet_core::journal::Step;
+use quillet_core::journal::JournalEvent;
 use quillet_host::agent::AgentRequest;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::client::{Begun, Desk, asked};
-use crate::failure::Failure;
-use crate::shelf::Shelf;
+use crate::client::{StartResult, WorkflowClient, asked};
+use crate::failure::CliError;
+use crate::step_store::StepStore;
 
 /// What is run, and where the answers go.
 #[derive(Debug, clap::Args)]
-pub struct Batch {
+pub struct BatchArgs {
     /// A file with an object on each line: `input`, the question; `variables`, an object, of a script;
     /// and `custom_id`, if it has one.
     file: PathBuf,
@@ -37,7 +37,7 @@ pub struct Batch {
 /// A line of the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct BatchRow {
     #[serde(default)]
     custom_id: Option<String>,
     #[serde(default)]
@@ -47,7 +47,7 @@ struct Row {
 }
 
 /// Runs every row, and writes the output when all are over.
-pub(crate) async fn run(desk: &Desk<'_>, batch: &Batch) -> Result<(), Failure> {
+pub(crate) async fn run(desk: &WorkflowClient<'_>, batch: &BatchArgs) -> Result<(), CliError> {
     let rows = read(&batch.file)?;
     let host = desk.host().await?;
     let shelf = desk.shelf_of(&host)?;
@@ -85,7 +85,7 @@ pub(crate) async fn run(desk: &Desk<'_>, batch: &Batch) -> Result<(), Failure> {
     eprintln!("{done} rows");
     match failed {
         0 => Ok(()),
-        _ => Err(Failure::Ended(format!(
+        _ => Err(CliError::Ended(format!(
             "{failed} of them failed: {} says why",
             batch.output.display()
         ))),
@@ -94,36 +94,37 @@ pub(crate) async fn run(desk: &Desk<'_>, batch: &Batch) -> Result<(), Failure> {
 
 /// Begins the run of a row, unless that was done before, and waits for its end.
 async fn answer(
-    desk: &Desk<'_>,
-    shelf: &Shelf,
+    desk: &WorkflowClient<'_>,
+    shelf: &StepStore,
     custom_id: String,
     id: &str,
     request: AgentRequest,
-) -> Result<Value, Failure> {
-    let (Begun::Now(run) | Begun::Before(run)) = desk.begin(shelf, request, Some(id)).await?;
+) -> Result<Value, CliError> {
+    let (StartResult::Now(run) | StartResult::Before(run)) =
+        desk.begin(shelf, request, Some(id)).await?;
     let end = match desk.end(&run).await {
         Ok(end) => end,
-        Err(Failure::Temporal { what, .. }) => {
+        Err(CliError::Temporal { what, .. }) => {
             return Ok(json!({"custom_id": custom_id, "run": run, "text": null, "error": what}));
         }
         Err(error) => return Err(error),
     };
     let steps = shelf.steps(&end.kept).await?;
     let text = match steps.last() {
-        Some(Step::Ended { text, .. }) => text.as_str(),
+        Some(JournalEvent::Ended { text, .. }) => text.as_str(),
         _ => "",
     };
     Ok(json!({"custom_id": custom_id, "run": run, "text": text, "error": end.error}))
 }
 
 /// All rows, before any is run.
-fn read(path: &Path) -> Result<Vec<Row>, Failure> {
-    let wrong = |what: String| Failure::Usage(format!("{}{what}", path.display()));
+fn read(path: &Path) -> Result<Vec<BatchRow>, CliError> {
+    let wrong = |what: String| CliError::Usage(format!("{}{what}", path.display()));
     let text = fs::read_to_string(path).map_err(|error| wrong(format!(": {error}")))?;
     let lines = text.lines().enumerate();
     let lines = lines.filter(|(_, line)| !line.trim().is_empty());
     let rows = lines.map(|(number, line)| {
-        let row: Result<Row, _> = serde_json::from_str(line);
+        let row: Result<BatchRow, _> = serde_json::from_str(line);
         let said = match &row {
             Ok(row) if row.input.is_none() && row.variables.is_none() => {
                 "it has no input".to_owned()

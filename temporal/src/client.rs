@@ -6,13 +6,13 @@ use std::io::Write as _;
 use std::time::{Duration, SystemTime};
 
 use futures::StreamExt;
-use quillet::parts;
-use quillet::prompt::Input;
+use quillet::components;
+use quillet::prompt::RenderInput;
 use quillet::settings::{self, Settings};
 use quillet::{Host, Map, core};
-use quillet_core::journal::{Step, Waiting, Words};
+use quillet_core::journal::{DecisionInput, JournalEvent, PendingApproval};
 use quillet_core::json;
-use quillet_host::agent::{Admission, AgentRequest, ModelSettings, ScriptRequest, Who};
+use quillet_host::agent::{Admission, AgentRequest, ModelSettings, Principal, ScriptRequest};
 use serde_json::{Value, json as object};
 use temporalio_client::errors::WorkflowStartError;
 use temporalio_client::{
@@ -22,13 +22,13 @@ use temporalio_client::{
 };
 use temporalio_common::MemoValues;
 
-use crate::args::{Command, Place};
+use crate::args::{TemporalArgs, WorkflowCommand};
 use crate::batch;
-use crate::course::{Course, Deciding, End, Kept, View};
-use crate::failure::Failure;
+use crate::failure::CliError;
 use crate::run::{self, AgentRun};
-use crate::shelf::Shelf;
+use crate::step_store::StepStore;
 use crate::worker;
+use crate::workflow_state::{DecisionRequest, RunResult, StepRef, WorkflowState, WorkflowView};
 
 /// What one step of a workflow may take: milliseconds, unless the worker is gone. Then it is given
 /// to another one after this time.
@@ -44,14 +44,18 @@ const PROMPT: &str = "prompt/";
 ///
 /// # Errors
 /// Temporal cannot be reached, or refuses.
-pub async fn run(command: &Command, place: &Place, settings: &Settings) -> Result<(), Failure> {
-    let desk = Desk {
+pub async fn run(
+    command: &WorkflowCommand,
+    place: &TemporalArgs,
+    settings: &Settings,
+) -> Result<(), CliError> {
+    let desk = WorkflowClient {
         client: worker::connect(place).await?,
         place,
         settings,
     };
     match command {
-        Command::Run {
+        WorkflowCommand::Run {
             question,
             model,
             id,
@@ -68,19 +72,19 @@ pub async fn run(command: &Command, place: &Place, settings: &Settings) -> Resul
             request.tools.ask.extend_from_slice(ask);
             let shelf = desk.shelf_of(&host)?;
             let run = match desk.begin(&shelf, request, id.as_deref()).await? {
-                Begun::Now(run) => run,
-                Begun::Before(run) => {
+                StartResult::Now(run) => run,
+                StartResult::Before(run) => {
                     let what = format!("there is a run of this id, {run}: choose another --id");
-                    return Err(Failure::Usage(what));
+                    return Err(CliError::Usage(what));
                 }
             };
             say(&run)?;
             if *wait { desk.wait(&run).await } else { Ok(()) }
         }
-        Command::Batch(batch) => batch::run(&desk, batch).await,
-        Command::List { most, json } => desk.list(*most, *json).await,
-        Command::Show { id, json } => desk.show(&whole(id), *json).await,
-        Command::Decide {
+        WorkflowCommand::Batch(batch) => batch::run(&desk, batch).await,
+        WorkflowCommand::List { most, json } => desk.list(*most, *json).await,
+        WorkflowCommand::Show { id, json } => desk.show(&whole(id), *json).await,
+        WorkflowCommand::Decide {
             id,
             decision,
             call,
@@ -88,17 +92,17 @@ pub async fn run(command: &Command, place: &Place, settings: &Settings) -> Resul
             text,
             by,
         } => {
-            let words = Words::of_line(decision, arguments.as_deref(), text.as_deref());
-            let decision = words.and_then(Words::decide);
-            let deciding = Deciding {
+            let words = DecisionInput::of_line(decision, arguments.as_deref(), text.as_deref());
+            let decision = words.and_then(DecisionInput::decide);
+            let deciding = DecisionRequest {
                 call: call.clone(),
-                decision: decision.map_err(|error| Failure::Usage(error.to_string()))?,
+                decision: decision.map_err(|error| CliError::Usage(error.to_string()))?,
                 by: by.clone(),
             };
             let call = desk.decide(&whole(id), deciding).await?;
             say(&format!("decided about {call}"))
         }
-        Command::Cancel { id } => {
+        WorkflowCommand::Cancel { id } => {
             let run = whole(id);
             let handle = desk.handle(&run);
             let done = handle.cancel(WorkflowCancelOptions::default()).await;
@@ -108,7 +112,7 @@ pub async fn run(command: &Command, place: &Place, settings: &Settings) -> Resul
 }
 
 /// Whether a run began just now.
-pub(crate) enum Begun {
+pub(crate) enum StartResult {
     /// It did.
     Now(String),
     /// There was one of this id.
@@ -124,11 +128,11 @@ pub(crate) async fn asked(
     model: Option<&str>,
     question: String,
     variables: Map,
-) -> Result<AgentRequest, Failure> {
+) -> Result<AgentRequest, CliError> {
     let Some(id) = model.and_then(|model| model.strip_prefix(PROMPT)) else {
         if !variables.is_empty() {
             let what = "variables are for scripts: name one with -m prompt/ID";
-            return Err(Failure::Usage(what.to_owned()));
+            return Err(CliError::Usage(what.to_owned()));
         }
         return Ok(AgentRequest {
             model: model.map(|name| ModelSettings {
@@ -140,11 +144,11 @@ pub(crate) async fn asked(
     };
     let prompts = host.prompts();
     let snapshot = prompts.catalogue().snapshot();
-    let input = Input::new(&variables, "worker");
+    let input = RenderInput::new(&variables, "worker");
     let job = prompts.script_in(&snapshot, id, &input).await;
-    let job = job.map_err(|error| Failure::Usage(error.to_string()))?;
+    let job = job.map_err(|error| CliError::Usage(error.to_string()))?;
     let job = job.ok_or_else(|| {
-        Failure::Usage(format!(
+        CliError::Usage(format!(
             "{id} is a prompt and no script: an agent that has it as its prompt can be run"
         ))
     })?;
@@ -154,62 +158,62 @@ pub(crate) async fn asked(
     }))
 }
 
-fn given(variables: Option<&str>) -> Result<Map, Failure> {
+fn given(variables: Option<&str>) -> Result<Map, CliError> {
     let Some(text) = variables else {
         return Ok(Map::default());
     };
     match json::parse(text) {
         Ok(core::Value::Map(variables)) => Ok(variables),
-        Ok(_) => Err(Failure::Usage("--variables is no JSON object".to_owned())),
-        Err(error) => Err(Failure::Usage(format!("--variables: {error}"))),
+        Ok(_) => Err(CliError::Usage("--variables is no JSON object".to_owned())),
+        Err(error) => Err(CliError::Usage(format!("--variables: {error}"))),
     }
 }
 
 /// Temporal and the settings, for whoever does something with runs.
-pub(crate) struct Desk<'a> {
+pub(crate) struct WorkflowClient<'a> {
     client: Client,
-    place: &'a Place,
+    place: &'a TemporalArgs,
     settings: &'a Settings,
 }
 
-impl Desk<'_> {
+impl WorkflowClient<'_> {
     fn handle(&self, run: &str) -> WorkflowHandle<Client, AgentRun> {
         self.client.get_workflow_handle(run)
     }
 
-    fn failed(&self, run: &str, error: impl Into<crate::failure::Said>) -> Failure {
-        Failure::of(&self.place.temporal, run, error)
+    fn failed(&self, run: &str, error: impl Into<crate::failure::ServiceError>) -> CliError {
+        CliError::of(&self.place.temporal, run, error)
     }
 
-    pub(crate) async fn host(&self) -> Result<Host, Failure> {
+    pub(crate) async fn host(&self) -> Result<Host, CliError> {
         Ok(Host::open(self.settings).await?)
     }
 
-    pub(crate) async fn shelf(&self) -> Result<Shelf, Failure> {
+    pub(crate) async fn shelf(&self) -> Result<StepStore, CliError> {
         self.shelf_of(&self.host().await?)
     }
 
-    pub(crate) fn shelf_of(&self, host: &Host) -> Result<Shelf, Failure> {
+    pub(crate) fn shelf_of(&self, host: &Host) -> Result<StepStore, CliError> {
         worker::shelf(host, self.settings)
     }
 
     pub(crate) async fn begin(
         &self,
-        shelf: &Shelf,
+        shelf: &StepStore,
         request: AgentRequest,
         id: Option<&str>,
-    ) -> Result<Begun, Failure> {
+    ) -> Result<StartResult, CliError> {
         let title = match (&request.script, &request.model) {
             (Some(script), _) => script.title(),
             (None, Some(model)) => model.model_id.clone(),
             (None, None) => String::new(),
         };
-        let id = id.map_or_else(parts::new_id, str::to_owned);
-        let (run, admitted) = Admission::admit(&Who::at(ASKER), &id, request)
-            .map_err(|error| Failure::Usage(error.to_string()))?;
+        let id = id.map_or_else(components::new_id, str::to_owned);
+        let (run, admitted) = Admission::admit(&Principal::at(ASKER), &id, request)
+            .map_err(|error| CliError::Usage(error.to_string()))?;
         let kept = shelf.keep(vec![admitted]).await?;
         let lease = self.settings.milliseconds(&settings::AGENT_LEASE_MS);
-        let course = Course::new(run.clone(), kept, lease);
+        let course = WorkflowState::new(run.clone(), kept, lease);
         let mut memo = MemoValues::new();
         memo.insert(run::TITLE, title)
             .insert(run::STATE, "running".to_owned());
@@ -223,14 +227,14 @@ impl Desk<'_> {
             .start_workflow(AgentRun::run, course, options)
             .await
         {
-            Ok(_) => Ok(Begun::Now(run)),
-            Err(WorkflowStartError::AlreadyStarted { .. }) => Ok(Begun::Before(run)),
+            Ok(_) => Ok(StartResult::Now(run)),
+            Err(WorkflowStartError::AlreadyStarted { .. }) => Ok(StartResult::Before(run)),
             Err(error) => Err(self.failed(&run, error)),
         }
     }
 
     /// Waits until the run is over or waits for somebody.
-    async fn wait(&self, run: &str) -> Result<(), Failure> {
+    async fn wait(&self, run: &str) -> Result<(), CliError> {
         let handle = self.handle(run);
         loop {
             let found = handle.describe(WorkflowDescribeOptions::default()).await;
@@ -254,16 +258,16 @@ impl Desk<'_> {
         }
         let end = self.end(run).await?;
         let steps = self.shelf().await?.steps(&end.kept).await?;
-        if let Some(Step::Ended { text, .. }) = steps.last() {
+        if let Some(JournalEvent::Ended { text, .. }) = steps.last() {
             say(text)?;
         }
         match end.error {
-            Some(error) => Err(Failure::Ended(error)),
+            Some(error) => Err(CliError::Ended(error)),
             None => Ok(()),
         }
     }
 
-    pub(crate) async fn end(&self, run: &str) -> Result<End, Failure> {
+    pub(crate) async fn end(&self, run: &str) -> Result<RunResult, CliError> {
         let end = self
             .handle(run)
             .get_result(WorkflowGetResultOptions::default())
@@ -271,19 +275,19 @@ impl Desk<'_> {
         end.map_err(|error| self.failed(run, error))
     }
 
-    async fn view(&self, run: &str) -> Result<View, Failure> {
+    async fn view(&self, run: &str) -> Result<WorkflowView, CliError> {
         let handle = self.handle(run);
         let view = handle.query(AgentRun::view, (), WorkflowQueryOptions::default());
         view.await.map_err(|error| self.failed(run, error))
     }
 
-    async fn list(&self, most: usize, as_json: bool) -> Result<(), Failure> {
+    async fn list(&self, most: usize, as_json: bool) -> Result<(), CliError> {
         let query = format!("WorkflowType = '{}'", run::NAME);
         let options = WorkflowListOptions::builder().limit(most).build();
         let mut runs = self.client.list_workflows(query, options);
         let mut shown = String::new();
         while let Some(found) = runs.next().await {
-            let found = found.map_err(|error| Failure::Temporal {
+            let found = found.map_err(|error| CliError::Temporal {
                 address: self.place.temporal.clone(),
                 what: error.to_string(),
             })?;
@@ -310,7 +314,7 @@ impl Desk<'_> {
         say(shown.trim_end())
     }
 
-    async fn show(&self, run: &str, as_json: bool) -> Result<(), Failure> {
+    async fn show(&self, run: &str, as_json: bool) -> Result<(), CliError> {
         let found = self
             .handle(run)
             .describe(WorkflowDescribeOptions::default())
@@ -319,7 +323,7 @@ impl Desk<'_> {
         let memo = found.memo().get::<String>(run::STATE).ok().flatten();
         let state = state(found.status(), &memo.unwrap_or_default());
         let view = match found.status() {
-            WorkflowExecutionStatus::Completed => View {
+            WorkflowExecutionStatus::Completed => WorkflowView {
                 waiting: Vec::new(),
                 kept: self.end(run).await?.kept,
             },
@@ -330,7 +334,7 @@ impl Desk<'_> {
             let away: usize = view
                 .kept
                 .iter()
-                .filter(|kept| matches!(kept, Kept::Away(_)))
+                .filter(|kept| matches!(kept, StepRef::Away(_)))
                 .count();
             let shown = object!({"id": run, "state": state, "waiting": view.waiting, "journal": steps,
                 "away": away, "events": found.history_length()});
@@ -359,7 +363,7 @@ impl Desk<'_> {
         say(&shown)
     }
 
-    async fn decide(&self, run: &str, deciding: Deciding) -> Result<String, Failure> {
+    async fn decide(&self, run: &str, deciding: DecisionRequest) -> Result<String, CliError> {
         let options = WorkflowExecuteUpdateOptions::default();
         let decided = self
             .handle(run)
@@ -369,7 +373,7 @@ impl Desk<'_> {
             Ok(call) => return Ok(call),
             Err(error) => self.failed(run, error),
         };
-        let Failure::NoRun(_) = failure else {
+        let CliError::NoRun(_) = failure else {
             return Err(failure);
         };
         // To Temporal a run that is over is none any more.
@@ -380,7 +384,7 @@ impl Desk<'_> {
         let found = found.map_err(|error| self.failed(run, error))?;
         let memo = found.memo().get::<String>(run::STATE).ok().flatten();
         let state = state(found.status(), &memo.unwrap_or_default());
-        Err(Failure::NotWaiting(format!(
+        Err(CliError::NotWaiting(format!(
             "run.not_waiting: the run {run:?} waits for nobody: it is over ({state})"
         )))
     }
@@ -388,7 +392,7 @@ impl Desk<'_> {
 
 /// The whole id of a run.
 fn whole(id: &str) -> String {
-    let (who, id) = Who::of_run(id);
+    let (who, id) = Principal::of_run(id);
     who.run_id(&id)
 }
 
@@ -401,7 +405,7 @@ fn state(status: WorkflowExecutionStatus, memo: &str) -> String {
     }
 }
 
-fn waited(waiting: &[Waiting]) -> String {
+fn waited(waiting: &[PendingApproval]) -> String {
     let calls = waiting.iter().map(|call| {
         let arguments = Value::Object(call.arguments.clone());
         format!("{} {}({arguments})", call.call, call.tool)
@@ -409,33 +413,35 @@ fn waited(waiting: &[Waiting]) -> String {
     calls.collect::<Vec<_>>().join(", ")
 }
 
-fn why(waiting: &Waiting) -> &'static str {
+fn why(waiting: &PendingApproval) -> &'static str {
     match waiting.why {
-        core::journal::Why::Permission => "somebody has to agree",
-        core::journal::Why::Unknown => "nobody knows whether it was made",
+        core::journal::ApprovalReason::Permission => "somebody has to agree",
+        core::journal::ApprovalReason::Unknown => "nobody knows whether it was made",
     }
 }
 
 /// What a step is about, in a line.
-fn about(step: &Step) -> String {
+fn about(step: &JournalEvent) -> String {
     match step {
-        Step::Admitted { request } => match request["request"]["script"]["id"].as_str() {
+        JournalEvent::Admitted { request } => match request["request"]["script"]["id"].as_str() {
             Some(script) => format!("{PROMPT}{script}"),
             None => request["request"]["model"]["model_id"]
                 .as_str()
                 .unwrap_or_default()
                 .to_owned(),
         },
-        Step::Prepared { setup } => setup["system"].as_str().unwrap_or_default().to_owned(),
-        Step::Asked { turn, digest, .. } => {
+        JournalEvent::Prepared { setup } => setup["system"].as_str().unwrap_or_default().to_owned(),
+        JournalEvent::Asked { turn, digest, .. } => {
             format!(
                 "question {turn}, sha256 {}",
                 digest.get(..12).unwrap_or(digest)
             )
         }
-        Step::Answered { turn, events } => format!("question {turn}, {} events", events.len()),
-        Step::Unanswered { turn, message, .. } => format!("question {turn}: {message}"),
-        Step::Called {
+        JournalEvent::Answered { turn, events } => {
+            format!("question {turn}, {} events", events.len())
+        }
+        JournalEvent::Unanswered { turn, message, .. } => format!("question {turn}: {message}"),
+        JournalEvent::Called {
             tool,
             arguments,
             call,
@@ -443,19 +449,19 @@ fn about(step: &Step) -> String {
         } => {
             format!("{call} {tool}({})", Value::Object(arguments.clone()))
         }
-        Step::Returned { call, result } => match result {
+        JournalEvent::Returned { call, result } => match result {
             Ok(made) => format!("{call} {}", made.value),
             Err(failed) => format!("{call} failed: {}", failed.message),
         },
-        Step::Parked { waiting } => waited(waiting),
-        Step::Decided { call, decision, by } => {
+        JournalEvent::Parked { waiting } => waited(waiting),
+        JournalEvent::Decided { call, decision, by } => {
             let what = serde_json::to_value(decision).unwrap_or_default();
             let what = what["decision"].as_str().unwrap_or_default().to_owned();
             format!("{call} {what}, by {by}")
         }
-        Step::Read { name, .. } => name.to_string(),
-        Step::TakenOver { by } => by.to_string(),
-        Step::Ended { how, error, text } => {
+        JournalEvent::Read { name, .. } => name.to_string(),
+        JournalEvent::TakenOver { by } => by.to_string(),
+        JournalEvent::Ended { how, error, text } => {
             format!("{how}: {}", error.as_deref().unwrap_or(text))
         }
     }
@@ -475,7 +481,7 @@ fn moment(at_ms: u64) -> String {
         .to_string()
 }
 
-fn say(text: &str) -> Result<(), Failure> {
+fn say(text: &str) -> Result<(), CliError> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{text}")?;
     Ok(out.flush()?)
@@ -485,7 +491,7 @@ fn say(text: &str) -> Result<(), Failure> {
 ///
 /// # Errors
 /// A file or a value cannot be read.
-pub fn settings(place: &Place) -> Result<Settings, Failure> {
+pub fn settings(place: &TemporalArgs) -> Result<Settings, CliError> {
     let store = place
         .store
         .clone()

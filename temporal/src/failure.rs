@@ -8,7 +8,7 @@ use temporalio_client::errors::{
 
 /// The reason why a command fails.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
+pub enum CliError {
     /// What was asked for cannot be, and how to mend it.
     #[error("{0}")]
     Usage(String),
@@ -40,22 +40,22 @@ pub enum Failure {
     Output(#[from] std::io::Error),
 }
 
-impl Failure {
+impl CliError {
     /// The exit code: 2 for usage, else 1, as `quillet` has them.
     #[must_use]
     pub fn exit(&self) -> u8 {
         match self {
-            Failure::Usage(_) | Failure::Settings(_) => 2,
+            CliError::Usage(_) | CliError::Settings(_) => 2,
             _ => 1,
         }
     }
 
     /// What Temporal says of a run.
-    pub(crate) fn of(address: &str, run: &str, error: impl Into<Said>) -> Self {
+    pub(crate) fn of(address: &str, run: &str, error: impl Into<ServiceError>) -> Self {
         match error.into() {
-            Said::NoRun => Failure::NoRun(run.to_owned()),
-            Said::NotWaiting(why) => Failure::NotWaiting(why),
-            Said::Other(what) => Failure::Temporal {
+            ServiceError::NoRun => CliError::NoRun(run.to_owned()),
+            ServiceError::NotWaiting(why) => CliError::NotWaiting(why),
+            ServiceError::Other(what) => CliError::Temporal {
                 address: address.to_owned(),
                 what,
             },
@@ -65,51 +65,51 @@ impl Failure {
 
 /// What Temporal says, told apart as far as somebody can do something about it.
 #[derive(Debug)]
-pub(crate) enum Said {
+pub(crate) enum ServiceError {
     NoRun,
     NotWaiting(String),
     Other(String),
 }
 
-impl From<WorkflowStartError> for Said {
+impl From<WorkflowStartError> for ServiceError {
     fn from(error: WorkflowStartError) -> Self {
-        Said::Other(error.to_string())
+        ServiceError::Other(error.to_string())
     }
 }
 
-impl From<WorkflowUpdateError> for Said {
+impl From<WorkflowUpdateError> for ServiceError {
     fn from(error: WorkflowUpdateError) -> Self {
         match error {
-            WorkflowUpdateError::NotFound(_) => Said::NoRun,
-            WorkflowUpdateError::Failed(failure) => Said::NotWaiting(failure.message),
-            other => Said::Other(other.to_string()),
+            WorkflowUpdateError::NotFound(_) => ServiceError::NoRun,
+            WorkflowUpdateError::Failed(failure) => ServiceError::NotWaiting(failure.message),
+            other => ServiceError::Other(other.to_string()),
         }
     }
 }
 
-impl From<WorkflowQueryError> for Said {
+impl From<WorkflowQueryError> for ServiceError {
     fn from(error: WorkflowQueryError) -> Self {
         match error {
-            WorkflowQueryError::NotFound(_) => Said::NoRun,
-            other => Said::Other(format!("{other}; a worker has to run to answer this")),
+            WorkflowQueryError::NotFound(_) => ServiceError::NoRun,
+            other => ServiceError::Other(format!("{other}; a worker has to run to answer this")),
         }
     }
 }
 
-impl From<WorkflowInteractionError> for Said {
+impl From<WorkflowInteractionError> for ServiceError {
     fn from(error: WorkflowInteractionError) -> Self {
         match error {
-            WorkflowInteractionError::NotFound(_) => Said::NoRun,
-            other => Said::Other(other.to_string()),
+            WorkflowInteractionError::NotFound(_) => ServiceError::NoRun,
+            other => ServiceError::Other(other.to_string()),
         }
     }
 }
 
-impl From<WorkflowGetResultError> for Said {
+impl From<WorkflowGetResultError> for ServiceError {
     fn from(error: WorkflowGetResultError) -> Self {
         match error {
-            WorkflowGetResultError::NotFound(_) => Said::NoRun,
-            other => Said::Other(other.to_string()),
+            WorkflowGetResultError::NotFound(_) => ServiceError::NoRun,
+            other => ServiceError::Other(other.to_string()),
         }
     }
 }

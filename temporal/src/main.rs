@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use quillet_worker::args::Cli;
-use quillet_worker::failure::Failure;
+use quillet_worker::failure::CliError;
 use quillet_worker::{client, worker};
 use tracing_subscriber::EnvFilter;
 
@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(cli: &Cli) -> Result<(), Failure> {
+fn run(cli: &Cli) -> Result<(), CliError> {
     let settings = client::settings(&cli.place)?;
     let default = if cli.command.is_none() {
         "warn,quillet=info"

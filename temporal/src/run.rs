@@ -12,8 +12,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use quillet_core::journal::{Decision, Step, Waiting};
-use quillet_core::tool::Repeat;
+use quillet_core::journal::{Decision, JournalEvent, PendingApproval};
+use quillet_core::tool::Idempotency;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::workflows::{join_all, select};
 use temporalio_workflow::{
@@ -23,7 +23,10 @@ use temporalio_workflow::{
 };
 
 use crate::activities::Agents;
-use crate::course::{Bounds, Calling, Came, Course, Deciding, End, Kept, Need, Next, View};
+use crate::workflow_state::{
+    ActivityInput, ActivityLimits, AdvanceResult, CallInput, DecisionRequest, NextCommand,
+    RunResult, StepRef, WorkflowState, WorkflowView,
+};
 
 /// The workflow's name, as Temporal knows it.
 pub const NAME: &str = "quillet.agent";
@@ -50,17 +53,17 @@ const LATE: &str = "The call was not made: nobody decided about it in time.";
 #[workflow]
 #[derive(Debug)]
 pub struct AgentRun {
-    course: Course,
-    waiting: Vec<Waiting>,
+    course: WorkflowState,
+    waiting: Vec<PendingApproval>,
     /// What was decided about calls since they wait, not yet part of the course.
-    decided: Vec<Step>,
+    decided: Vec<JournalEvent>,
 }
 
 #[workflow_methods]
 impl AgentRun {
     /// A run that begins, or goes on after others of its kind.
     #[init]
-    pub fn new(_ctx: &WorkflowContextView, course: Course) -> Self {
+    pub fn new(_ctx: &WorkflowContextView, course: WorkflowState) -> Self {
         AgentRun {
             course,
             waiting: Vec::new(),
@@ -70,7 +73,7 @@ impl AgentRun {
 
     /// Goes on until the run is over.
     #[run(name = "quillet.agent")]
-    pub async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<End> {
+    pub async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<RunResult> {
         let mut came = match ctx.state(|run| run.course.bounds) {
             None => prepare(ctx).await?,
             Some(bounds) => ask(ctx, bounds).await?,
@@ -81,10 +84,10 @@ impl AgentRun {
                 return over(ctx, next.into_end());
             };
             match next {
-                Next::End(end) => return over(ctx, end),
-                Next::Ask => {}
-                Next::Call(needs) => make(ctx, bounds, needs).await?,
-                Next::Decide(waiting) => decisions(ctx, waiting).await?,
+                NextCommand::End(end) => return over(ctx, end),
+                NextCommand::Ask => {}
+                NextCommand::Call(needs) => make(ctx, bounds, needs).await?,
+                NextCommand::Decide(waiting) => decisions(ctx, waiting).await?,
             }
             if ctx.history_length() > MOST_EVENTS || ctx.continue_as_new_suggested() {
                 let course = ctx.state(|run| run.course.clone());
@@ -99,12 +102,12 @@ impl AgentRun {
     pub fn decide(
         &mut self,
         _ctx: &mut SyncWorkflowContext<Self>,
-        deciding: Deciding,
+        deciding: DecisionRequest,
     ) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
         // Somebody else may have decided between the question whether this may be, and now.
         let at = self.find(&deciding)?;
         let waiting = self.waiting.remove(at);
-        self.decided.push(Step::Decided {
+        self.decided.push(JournalEvent::Decided {
             call: waiting.call.clone(),
             decision: deciding.decision,
             by: deciding.by.as_str().into(),
@@ -117,7 +120,7 @@ impl AgentRun {
     pub fn may_decide(
         &self,
         _ctx: &WorkflowContextView,
-        deciding: &Deciding,
+        deciding: &DecisionRequest,
     ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         self.find(deciding)?;
         Ok(())
@@ -125,9 +128,9 @@ impl AgentRun {
 
     /// How far the run has come.
     #[query]
-    pub fn view(&self, _ctx: &WorkflowContextView) -> View {
-        let decided = self.decided.iter().cloned().map(Kept::Here);
-        View {
+    pub fn view(&self, _ctx: &WorkflowContextView) -> WorkflowView {
+        let decided = self.decided.iter().cloned().map(StepRef::Here);
+        WorkflowView {
             waiting: self.waiting.clone(),
             kept: self.course.kept.iter().cloned().chain(decided).collect(),
         }
@@ -135,7 +138,7 @@ impl AgentRun {
 }
 
 impl AgentRun {
-    fn take_up(&mut self, came: Came) -> Next {
+    fn take_up(&mut self, came: AdvanceResult) -> NextCommand {
         if let Some(moved) = came.moved {
             self.course.kept = moved;
         }
@@ -145,7 +148,7 @@ impl AgentRun {
     }
 
     /// Which of the calls that wait is meant.
-    fn find(&self, deciding: &Deciding) -> Result<usize, String> {
+    fn find(&self, deciding: &DecisionRequest) -> Result<usize, String> {
         let run = &self.course.run;
         let Some(call) = &deciding.call else {
             return match self.waiting.len() {
@@ -163,8 +166,8 @@ impl AgentRun {
             .position(|waiting| *waiting.call == **call);
         at.ok_or_else(|| {
             let is_meant =
-                |step: &Step| matches!(step, Step::Decided { call: id, .. } if **id == **call);
-            let is_known = |kept: &Kept| matches!(kept, Kept::Here(step) if is_meant(step));
+                |step: &JournalEvent| matches!(step, JournalEvent::Decided { call: id, .. } if **id == **call);
+            let is_known = |kept: &StepRef| matches!(kept, StepRef::Here(step) if is_meant(step));
             if self.decided.iter().any(is_meant) || self.course.kept.iter().any(is_known) {
                 return format!(
                     "run.not_waiting: somebody else decided about the call {call:?} first"
@@ -185,11 +188,11 @@ impl AgentRun {
 
     /// Denies what nobody decided about until now.
     fn expire(&mut self, now_ms: u64) {
-        let is_late = |waiting: &Waiting| waiting.expires_ms.is_some_and(|at| at <= now_ms);
+        let is_late = |waiting: &PendingApproval| waiting.expires_ms.is_some_and(|at| at <= now_ms);
         let (late, open): (Vec<_>, Vec<_>) = self.waiting.drain(..).partition(is_late);
         self.waiting = open;
         self.decided
-            .extend(late.into_iter().map(|waiting| Step::Decided {
+            .extend(late.into_iter().map(|waiting| JournalEvent::Decided {
                 call: waiting.call,
                 decision: Decision::Deny {
                     note: Some(LATE.to_owned()),
@@ -199,14 +202,17 @@ impl AgentRun {
     }
 }
 
-async fn prepare(ctx: &WorkflowContext<AgentRun>) -> Result<Came, WorkflowTermination> {
+async fn prepare(ctx: &WorkflowContext<AgentRun>) -> Result<AdvanceResult, WorkflowTermination> {
     let course = ctx.state(|run| run.course.clone());
     let options = options(READY, course.lease(), ATTEMPTS);
     let came = ctx.execute_activity(Agents::prepare, course, options).await;
     came.map_err(stopped)
 }
 
-async fn ask(ctx: &WorkflowContext<AgentRun>, bounds: Bounds) -> Result<Came, WorkflowTermination> {
+async fn ask(
+    ctx: &WorkflowContext<AgentRun>,
+    bounds: ActivityLimits,
+) -> Result<AdvanceResult, WorkflowTermination> {
     let course = ctx.state(|run| run.course.clone());
     let options = options(bounds.ask() + MARGIN, course.lease(), ATTEMPTS);
     let came = ctx.execute_activity(Agents::ask, course, options).await;
@@ -217,18 +223,18 @@ async fn ask(ctx: &WorkflowContext<AgentRun>, bounds: Bounds) -> Result<Came, Wo
 /// as called and not returned: then somebody is asked whether it was made.
 async fn make(
     ctx: &WorkflowContext<AgentRun>,
-    bounds: Bounds,
-    needs: Vec<Need>,
+    bounds: ActivityLimits,
+    needs: Vec<ActivityInput>,
 ) -> Result<(), WorkflowTermination> {
     let course = ctx.state(|run| run.course.clone());
     for group in needs.chunks(bounds.places.max(1)) {
         let calls = group.iter().map(|need| {
             let attempts = match need.repeat {
-                Repeat::Never => 1,
-                Repeat::Freely | Repeat::WithKey => ATTEMPTS,
+                Idempotency::Never => 1,
+                Idempotency::Freely | Idempotency::WithKey => ATTEMPTS,
             };
             let options = options(bounds.call() + MARGIN, course.lease(), attempts);
-            let calling = Calling {
+            let calling = CallInput {
                 course: course.clone(),
                 call: need.call.clone(),
             };
@@ -252,7 +258,7 @@ async fn make(
 /// Waits until all calls are decided about, or nobody has to any more.
 async fn decisions(
     ctx: &WorkflowContext<AgentRun>,
-    waiting: Vec<Waiting>,
+    waiting: Vec<PendingApproval>,
 ) -> Result<(), WorkflowTermination> {
     ctx.state_mut(|run| run.waiting = waiting);
     tell(ctx, "waiting")?;
@@ -286,15 +292,15 @@ async fn decisions(
         ctx.state_mut(|run| run.expire(now));
     }
     ctx.state_mut(|run| {
-        let decided = run.decided.drain(..).map(Kept::Here);
+        let decided = run.decided.drain(..).map(StepRef::Here);
         run.course.kept.extend(decided);
     });
     tell(ctx, "running")
 }
 
-fn over(ctx: &WorkflowContext<AgentRun>, end: End) -> Result<End, WorkflowTermination> {
+fn over(ctx: &WorkflowContext<AgentRun>, end: RunResult) -> Result<RunResult, WorkflowTermination> {
     tell(ctx, &end.how)?;
-    Ok(End {
+    Ok(RunResult {
         kept: ctx.state(|run| run.course.kept.clone()),
         ..end
     })

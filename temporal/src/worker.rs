@@ -11,10 +11,10 @@ use temporalio_sdk::runtime::worker_tuner::{FixedSizeSlotSupplier, TunerHolder};
 use temporalio_sdk::{Runtime, Worker, WorkerOptions};
 
 use crate::activities::Agents;
-use crate::args::Place;
-use crate::failure::Failure;
+use crate::args::TemporalArgs;
+use crate::failure::CliError;
 use crate::run::AgentRun;
-use crate::shelf::Shelf;
+use crate::step_store::StepStore;
 
 /// How long a step of a workflow lies in the queue of the worker that has the workflow in memory. If
 /// that worker is gone, others get it only then: by default 10 s, the whole cost of a crash.
@@ -33,10 +33,10 @@ const REACH: Duration = Duration::from_secs(10);
 /// # Errors
 /// A setting is wrong, or Temporal cannot be reached.
 pub async fn run(
-    place: &Place,
+    place: &TemporalArgs,
     settings: &Settings,
     stop: impl Future<Output = ()>,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let host = Arc::new(Host::open(settings).await?);
     let shelf = shelf(&host, settings)?;
     let client = connect(place).await?;
@@ -92,7 +92,7 @@ pub async fn run(
 ///
 /// # Errors
 /// It would be in the memory of this process.
-pub fn shelf(host: &Host, settings: &Settings) -> Result<Shelf, Failure> {
+pub fn shelf(host: &Host, settings: &Settings) -> Result<StepStore, CliError> {
     let address = settings.text(&settings::AGENT_JOURNAL);
     let address = address.filter(|address| !address.is_empty());
     let address = address.or_else(|| settings.text(&settings::STORE_URL));
@@ -102,8 +102,8 @@ pub fn shelf(host: &Host, settings: &Settings) -> Result<Shelf, Failure> {
     };
     let journal = host.agents().parts().journal.clone();
     match (address, journal) {
-        (Some(address), Some(journal)) if is_shared(address) => Ok(Shelf::new(journal)),
-        _ => Err(Failure::Usage(
+        (Some(address), Some(journal)) if is_shared(address) => Ok(StepStore::new(journal)),
+        _ => Err(CliError::Usage(
             "steps of runs that are too large for Temporal are kept in the journal of the \
              settings, and that would end with this process: set agent.journal to redis://HOST, \
              or to sqlite:FILE for the workers of one machine"
@@ -116,23 +116,23 @@ pub fn shelf(host: &Host, settings: &Settings) -> Result<Shelf, Failure> {
 ///
 /// # Errors
 /// It cannot be reached, or has no such namespace.
-pub async fn connect(place: &Place) -> Result<Client, Failure> {
+pub async fn connect(place: &TemporalArgs) -> Result<Client, CliError> {
     let address = &place.temporal;
     let url = match address.split_once("://") {
         Some(("http" | "https", _)) => address.clone(),
         Some((scheme, _)) => {
             let what = format!("--temporal: {scheme}:// is no way to Temporal, give HOST:PORT");
-            return Err(Failure::Usage(what));
+            return Err(CliError::Usage(what));
         }
         None => format!("http://{address}"),
     };
     if url.starts_with("https") && !cfg!(feature = "tls") {
         let what =
             "--temporal: this build of quillet-worker has no TLS; build it with --features tls";
-        return Err(Failure::Usage(what.to_owned()));
+        return Err(CliError::Usage(what.to_owned()));
     }
     let url: Url = url.parse().map_err(|error| {
-        Failure::Usage(format!("--temporal: {address:?} is no HOST:PORT: {error}"))
+        CliError::Usage(format!("--temporal: {address:?} is no HOST:PORT: {error}"))
     })?;
     let tls = (url.scheme() == "https").then(TlsOptions::default);
     let options = ConnectionOptions::new(url)
@@ -157,8 +157,8 @@ fn places(concurrent: usize) -> TunerHolder {
         .build()
 }
 
-fn refused(place: &Place, error: &dyn std::error::Error) -> Failure {
-    Failure::Temporal {
+fn refused(place: &TemporalArgs, error: &dyn std::error::Error) -> CliError {
+    CliError::Temporal {
         address: place.temporal.clone(),
         what: error.to_string(),
     }

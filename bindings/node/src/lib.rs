@@ -10,46 +10,46 @@
     reason = "an object of them would cost more than the call"
 )]
 
-mod crossing;
+mod convert;
 
 use std::cell::RefCell;
 
 use napi::bindgen_prelude::*;
 use napi::{Env, JsString, JsValue};
 use napi_derive::napi;
-use quillet_bridge::{Encoded, Refusal, Wanted, World};
+use quillet_bridge::{BridgeError, EncodedValue, OutputKind, ThreadState};
 
-use crossing::{encoded, string_of};
+use convert::{encoded, string_of};
 
 thread_local! {
     /// Node runs each worker in a thread of its own. No JavaScript runs while this is borrowed, so
     /// nobody asks for it a second time.
-    static WORLD: RefCell<World> = RefCell::default();
+    static WORLD: RefCell<ThreadState> = RefCell::default();
 }
 
-fn world<T>(work: impl FnOnce(&mut World) -> T) -> T {
+fn world<T>(work: impl FnOnce(&mut ThreadState) -> T) -> T {
     WORLD.with_borrow_mut(work)
 }
 
-/// See [`World::add_encoder`].
+/// See [`ThreadState::add_encoder`].
 #[napi(catch_unwind)]
 pub fn encoder() -> u32 {
-    world(World::add_encoder)
+    world(ThreadState::add_encoder)
 }
 
-/// See [`World::add_shape`].
+/// See [`ThreadState::add_shape`].
 #[napi(catch_unwind)]
 pub fn shape(env: &Env, encoder: u32, keys: Vec<String>) -> Result<Unknown<'_>> {
     number(env, world(|world| world.add_shape(encoder, keys)))
 }
 
-/// See [`World::forget_shapes`].
+/// See [`ThreadState::forget_shapes`].
 #[napi(catch_unwind)]
 pub fn forget_shapes(encoder: u32) {
     world(|world| world.forget_shapes(encoder));
 }
 
-/// See [`World::compile`].
+/// See [`ThreadState::compile`].
 #[napi(catch_unwind)]
 pub fn compile(env: &Env, format: String, text: String, options: String) -> Result<Unknown<'_>> {
     let compiled = world(|world| world.compile(&format, &text, &options));
@@ -59,25 +59,25 @@ pub fn compile(env: &Env, format: String, text: String, options: String) -> Resu
     number(env, compiled)
 }
 
-/// See [`World::release`].
+/// See [`ThreadState::release`].
 #[napi(catch_unwind)]
 pub fn release(env: &Env, template: u32) -> Result<()> {
     weigh(env, -(world(|world| world.release(template)) as i64))
 }
 
-/// See [`World::variables`].
+/// See [`ThreadState::variables`].
 #[napi(catch_unwind)]
 pub fn variables(env: &Env, template: u32) -> Result<Unknown<'_>> {
     text(env, world(|world| world.variables(template)))
 }
 
-/// See [`World::functions`].
+/// See [`ThreadState::functions`].
 #[napi(catch_unwind)]
 pub fn functions(env: &Env, template: u32) -> Result<Unknown<'_>> {
     text(env, world(|world| world.functions(template)))
 }
 
-/// See [`World::render`]. Of `words` there are `count`, and of the string `units`.
+/// See [`ThreadState::render`]. Of `words` there are `count`, and of the string `units`.
 #[napi(catch_unwind)]
 pub fn render<'e>(
     env: &'e Env,
@@ -90,20 +90,20 @@ pub fn render<'e>(
     memory: u32,
 ) -> Result<Unknown<'e>> {
     let rendered = encoded(encoder, words, count, string, units, |encoded| {
-        let encoded = Encoded { memory, ..encoded };
+        let encoded = EncodedValue { memory, ..encoded };
         world(|world| world.render(template, &encoded, |text| string_of(env, text)))
     })?;
     rendered.unwrap_or_else(|refusal| error(env, &refusal))
 }
 
-/// See [`World::again`].
+/// See [`ThreadState::again`].
 #[napi(catch_unwind)]
 pub fn again(env: &Env, template: u32) -> Result<Unknown<'_>> {
     let rendered = world(|world| world.again(template, |text| string_of(env, text)));
     rendered.unwrap_or_else(|refusal| error(env, &refusal))
 }
 
-/// See [`World::messages`].
+/// See [`ThreadState::messages`].
 #[napi(catch_unwind)]
 pub fn messages<'e>(
     env: &'e Env,
@@ -120,7 +120,7 @@ pub fn messages<'e>(
     text(env, messages)
 }
 
-/// See [`World::segments`].
+/// See [`ThreadState::segments`].
 #[napi(catch_unwind)]
 pub fn segments<'e>(
     env: &'e Env,
@@ -137,7 +137,7 @@ pub fn segments<'e>(
     text(env, segments)
 }
 
-/// See [`World::begin`].
+/// See [`ThreadState::begin`].
 #[napi(catch_unwind)]
 pub fn begin<'e>(
     env: &'e Env,
@@ -150,14 +150,14 @@ pub fn begin<'e>(
     functions: String,
     wanted: String,
 ) -> Result<Unknown<'e>> {
-    let wanted = Wanted::of_name(&wanted);
+    let wanted = OutputKind::of_name(&wanted);
     let begun = encoded(encoder, words, count, string, units, |encoded| {
         world(|world| world.begin(template, &encoded, &functions, wanted))
     })?;
     number(env, begun)
 }
 
-/// See [`World::step`]; `null` at the end.
+/// See [`ThreadState::step`]; `null` at the end.
 #[napi(catch_unwind)]
 pub fn step(env: &Env, rendering: u32) -> Result<Unknown<'_>> {
     match world(|world| world.step(rendering)) {
@@ -167,7 +167,7 @@ pub fn step(env: &Env, rendering: u32) -> Result<Unknown<'_>> {
     }
 }
 
-/// See [`World::give`].
+/// See [`ThreadState::give`].
 #[napi(catch_unwind)]
 pub fn give<'e>(
     env: &'e Env,
@@ -185,27 +185,27 @@ pub fn give<'e>(
     number(env, given.map(|()| 0))
 }
 
-/// See [`World::fail`].
+/// See [`ThreadState::fail`].
 #[napi(catch_unwind)]
 pub fn fail(env: &Env, rendering: u32, call: u32, message: String) -> Result<Unknown<'_>> {
     let failed = world(|world| world.fail(rendering, call, message));
     number(env, failed.map(|()| 0))
 }
 
-/// See [`World::time_left`].
+/// See [`ThreadState::time_left`].
 #[napi(catch_unwind)]
 pub fn time_left(rendering: u32) -> f64 {
     world(|world| world.time_left(rendering))
 }
 
-/// See [`World::result`].
+/// See [`ThreadState::result`].
 #[napi(catch_unwind)]
 pub fn result(env: &Env, rendering: u32, wanted: String) -> Result<Unknown<'_>> {
-    let wanted = Wanted::of_name(&wanted);
+    let wanted = OutputKind::of_name(&wanted);
     bytes(env, world(|world| world.result(rendering, wanted)))
 }
 
-/// See [`World::abandon`].
+/// See [`ThreadState::abandon`].
 #[napi(catch_unwind)]
 pub fn abandon(rendering: u32) {
     world(|world| world.abandon(rendering));
@@ -243,27 +243,27 @@ fn weigh(env: &Env, bytes: i64) -> Result<()> {
     env.adjust_external_memory(bytes).map(|_| ())
 }
 
-type Outcome<T> = std::result::Result<T, Refusal>;
+type JsResult<T> = std::result::Result<T, BridgeError>;
 
-fn bytes(env: &Env, outcome: Outcome<Vec<u8>>) -> Result<Unknown<'_>> {
+fn bytes(env: &Env, outcome: JsResult<Vec<u8>>) -> Result<Unknown<'_>> {
     match outcome {
         Ok(bytes) => string_of(env, &bytes),
         Err(refusal) => error(env, &refusal),
     }
 }
 
-fn text(env: &Env, outcome: Outcome<String>) -> Result<Unknown<'_>> {
+fn text(env: &Env, outcome: JsResult<String>) -> Result<Unknown<'_>> {
     bytes(env, outcome.map(String::into_bytes))
 }
 
-fn number(env: &Env, outcome: Outcome<u32>) -> Result<Unknown<'_>> {
+fn number(env: &Env, outcome: JsResult<u32>) -> Result<Unknown<'_>> {
     match outcome {
         Ok(number) => number.into_unknown(env),
         Err(refusal) => error(env, &refusal),
     }
 }
 
-fn error<'e>(env: &'e Env, refusal: &Refusal) -> Result<Unknown<'e>> {
+fn error<'e>(env: &'e Env, refusal: &BridgeError) -> Result<Unknown<'e>> {
     let mut object = Object::new(env)?;
     object.set("error", refusal.json())?;
     Ok(object.to_unknown())

@@ -5,12 +5,12 @@
 //! `values`. What is pleasant to write in Python is written there, in
 //! `python/quillet_engine`.
 
+mod inspect;
 mod interrupt;
 mod options;
 mod rendering;
 mod template;
 mod tools;
-mod workshop;
 
 use pyo3::prelude::*;
 
@@ -19,11 +19,11 @@ use pyo3::prelude::*;
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // Made now: who forks while another thread makes it would wait for that thread forever.
     let _ = quillet::formats();
-    module.add_class::<template::Template>()?;
-    module.add_class::<rendering::Rendering>()?;
-    module.add_function(wrap_pyfunction!(workshop::check, module)?)?;
-    module.add_function(wrap_pyfunction!(workshop::convert, module)?)?;
-    module.add_function(wrap_pyfunction!(workshop::formats, module)?)?;
-    module.add_function(wrap_pyfunction!(workshop::parse_yaml, module)?)?;
+    module.add_class::<template::PyTemplate>()?;
+    module.add_class::<rendering::PyRendering>()?;
+    module.add_function(wrap_pyfunction!(inspect::check, module)?)?;
+    module.add_function(wrap_pyfunction!(inspect::convert, module)?)?;
+    module.add_function(wrap_pyfunction!(inspect::formats, module)?)?;
+    module.add_function(wrap_pyfunction!(inspect::parse_yaml, module)?)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

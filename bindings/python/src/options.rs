@@ -5,7 +5,7 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use quillet::TemplateOptions;
-use quillet::template::{CompileOptions, Limits, MessageSyntax, Missing};
+use quillet::template::{CompileOptions, MessageSyntax, Missing, RenderLimits};
 
 use crate::interrupt;
 use quillet_python_values::error::of_option;
@@ -19,7 +19,7 @@ const LONGEST: f64 = 1e9;
 pub(crate) struct Options {
     pub(crate) template: TemplateOptions,
     /// The bounds on renders with tools.
-    pub(crate) with_tools: Limits,
+    pub(crate) with_tools: RenderLimits,
 }
 
 /// Reads options; those that are not given are the defaults.

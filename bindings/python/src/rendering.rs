@@ -5,39 +5,39 @@ use std::sync::{Mutex, MutexGuard};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use quillet::{Rendered, Step};
+use quillet::{RenderStep, RenderedTemplate};
 
-use crate::template::{Segment, messages, segments};
+use crate::template::{PySegment, messages, segments};
 use crate::tools;
 use quillet_python_values::value;
 
 /// A render on its way: `_template.py` drives it.
-#[pyclass(frozen, module = "quillet_engine._engine")]
-pub(crate) struct Rendering(Mutex<Way>);
+#[pyclass(name = "Rendering", frozen, module = "quillet_engine._engine")]
+pub(crate) struct PyRendering(Mutex<RenderState>);
 
-struct Way {
+struct RenderState {
     rendering: quillet::Rendering,
-    rendered: Option<Rendered>,
+    rendered: Option<RenderedTemplate>,
 }
 
 /// A call that is waited for: its number, the function, its arguments by position and by name.
-type Call<'py> = (usize, String, Bound<'py, PyTuple>, Bound<'py, PyDict>);
+type PendingCall<'py> = (usize, String, Bound<'py, PyTuple>, Bound<'py, PyDict>);
 
-impl Rendering {
+impl PyRendering {
     pub(crate) fn new(rendering: quillet::Rendering) -> Self {
-        Rendering(Mutex::new(Way {
+        PyRendering(Mutex::new(RenderState {
             rendering,
             rendered: None,
         }))
     }
 
     /// Never waited for: whoever holds it may be waiting for the lock of the interpreter.
-    fn way(&self) -> PyResult<MutexGuard<'_, Way>> {
+    fn way(&self) -> PyResult<MutexGuard<'_, RenderState>> {
         let busy = "another thread is at this render";
         self.0.try_lock().map_err(|_| PyRuntimeError::new_err(busy))
     }
 
-    fn with_rendered<T>(&self, take: impl FnOnce(&Rendered) -> PyResult<T>) -> PyResult<T> {
+    fn with_rendered<T>(&self, take: impl FnOnce(&RenderedTemplate) -> PyResult<T>) -> PyResult<T> {
         match &self.way()?.rendered {
             Some(rendered) => take(rendered),
             None => Err(PyRuntimeError::new_err("the render has not ended")),
@@ -46,16 +46,16 @@ impl Rendering {
 }
 
 #[pymethods]
-impl Rendering {
+impl PyRendering {
     /// The calls that are newly waited for; `None` when the render has ended.
-    fn step<'py>(&self, py: Python<'py>) -> PyResult<Option<Vec<Call<'py>>>> {
+    fn step<'py>(&self, py: Python<'py>) -> PyResult<Option<Vec<PendingCall<'py>>>> {
         let mut way = self.way()?;
         match tools::step(py, &mut way.rendering)? {
-            Step::Done(rendered) => {
+            RenderStep::Done(rendered) => {
                 way.rendered = Some(rendered);
                 Ok(None)
             }
-            Step::Waiting(calls) => {
+            RenderStep::Waiting(calls) => {
                 let calls = calls.into_iter().map(|call| {
                     let (arguments, named) = tools::arguments(py, &call)?;
                     Ok((call.id, call.function, arguments, named))
@@ -100,7 +100,7 @@ impl Rendering {
     }
 
     /// The pieces of the text, once the render has ended.
-    fn segments(&self) -> PyResult<Vec<Segment>> {
+    fn segments(&self) -> PyResult<Vec<PySegment>> {
         self.with_rendered(|rendered| Ok(segments(rendered)))
     }
 

@@ -2,11 +2,11 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
-use quillet::template::Limits;
-use quillet::{Rendered, TemplateError};
+use quillet::template::RenderLimits;
+use quillet::{RenderedTemplate, TemplateError};
 use quillet_core::Map;
 
-use crate::rendering::Rendering;
+use crate::rendering::PyRendering;
 use crate::{interrupt, options, tools};
 use quillet_python_values::memory::Memory;
 use quillet_python_values::{error, object, value};
@@ -15,10 +15,10 @@ use quillet_python_values::{error, object, value};
 const BATCH: usize = 1024;
 
 /// A template that was compiled. `quillet_engine.Template` is this with what is written in Python.
-#[pyclass(subclass, frozen, module = "quillet_engine._engine")]
-pub(crate) struct Template {
+#[pyclass(name = "Template", subclass, frozen, module = "quillet_engine._engine")]
+pub(crate) struct PyTemplate {
     inner: quillet::Template,
-    with_tools: Limits,
+    with_tools: RenderLimits,
     /// Its last variables.
     memory: Memory,
     /// What it was made of, to be made again in another process.
@@ -28,13 +28,13 @@ pub(crate) struct Template {
 }
 
 /// The variables of a render, and its functions.
-struct Given<'py> {
+struct RenderInput<'py> {
     variables: Map,
     tools: Option<Bound<'py, PyDict>>,
 }
 
 #[pymethods]
-impl Template {
+impl PyTemplate {
     #[new]
     #[pyo3(signature = (text, format = None, **options))]
     fn new(
@@ -48,7 +48,7 @@ impl Template {
         let source = value::text(&text).map_err(|error| error.raise(py, "the template"))?;
         let (name, template) = (format.to_str()?, &read.template);
         let inner = py.detach(|| quillet::Template::compile(name, &source, template));
-        Ok(Template {
+        Ok(PyTemplate {
             inner: inner.map_err(|error| error::of_template(py, &error))?,
             with_tools: read.with_tools,
             memory: Memory::default(),
@@ -115,7 +115,7 @@ impl Template {
         variables: Option<Bound<'py, PyAny>>,
         named: Option<Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyString>> {
-        let given = Given::read(py, variables, named, &self.memory)?;
+        let given = RenderInput::read(py, variables, named, &self.memory)?;
         if given.tools.is_none() {
             let text = py.detach(|| self.inner.render(given.variables));
             let text = text.map_err(|error| raised(py, &error))?;
@@ -134,7 +134,7 @@ impl Template {
         variables: Option<Bound<'py, PyAny>>,
         named: Option<Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let given = Given::read(py, variables, named, &self.memory)?;
+        let given = RenderInput::read(py, variables, named, &self.memory)?;
         messages(py, &self.rendered(py, given, false)?)
     }
 
@@ -144,8 +144,8 @@ impl Template {
         py: Python<'py>,
         variables: Option<Bound<'py, PyAny>>,
         named: Option<Bound<'py, PyDict>>,
-    ) -> PyResult<Vec<Segment>> {
-        let given = Given::read(py, variables, named, &self.memory)?;
+    ) -> PyResult<Vec<PySegment>> {
+        let given = RenderInput::read(py, variables, named, &self.memory)?;
         Ok(segments(&self.rendered(py, given, true)?))
     }
 
@@ -200,10 +200,10 @@ impl Template {
         named: Option<Bound<'_, PyDict>>,
         tools: &Bound<'_, PyDict>,
         noted: bool,
-    ) -> PyResult<Rendering> {
+    ) -> PyResult<PyRendering> {
         let variables = value::variables(variables.as_ref(), named.as_ref(), Some(&self.memory));
         let variables = variables.map_err(|error| error.raise(py, ""))?;
-        Ok(Rendering::new(self.begin(variables, tools, noted)?))
+        Ok(PyRendering::new(self.begin(variables, tools, noted)?))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -228,7 +228,7 @@ impl Template {
     }
 }
 
-impl Template {
+impl PyTemplate {
     fn begin(
         &self,
         variables: Map,
@@ -247,7 +247,12 @@ impl Template {
         })
     }
 
-    fn rendered(&self, py: Python<'_>, given: Given<'_>, noted: bool) -> PyResult<Rendered> {
+    fn rendered(
+        &self,
+        py: Python<'_>,
+        given: RenderInput<'_>,
+        noted: bool,
+    ) -> PyResult<RenderedTemplate> {
         let tools = given.tools.unwrap_or_else(|| PyDict::new(py));
         let mut rendering = self.begin(given.variables, &tools, noted)?;
         let rendered = tools::run(py, &mut rendering, &tools)?;
@@ -256,7 +261,7 @@ impl Template {
     }
 }
 
-impl<'py> Given<'py> {
+impl<'py> RenderInput<'py> {
     fn read(
         py: Python<'py>,
         variables: Option<Bound<'py, PyAny>>,
@@ -273,7 +278,7 @@ impl<'py> Given<'py> {
             }
         }
         let variables = value::variables(variables.as_ref(), named.as_ref(), Some(memory));
-        Ok(Given {
+        Ok(RenderInput {
             variables: variables.map_err(|error| error.raise(py, ""))?,
             tools,
         })
@@ -286,10 +291,10 @@ fn raised(py: Python<'_>, error: &TemplateError) -> PyErr {
 }
 
 /// A piece of a text: its kind, the text, and where it comes from.
-pub(crate) type Segment = (&'static str, String, Option<String>);
+pub(crate) type PySegment = (&'static str, String, Option<String>);
 
 /// The pieces of a rendered text.
-pub(crate) fn segments(rendered: &Rendered) -> Vec<Segment> {
+pub(crate) fn segments(rendered: &RenderedTemplate) -> Vec<PySegment> {
     let segments = rendered.segments().into_iter();
     segments
         .map(|segment| (segment.kind.name(), segment.text, segment.source))
@@ -297,7 +302,10 @@ pub(crate) fn segments(rendered: &Rendered) -> Vec<Segment> {
 }
 
 /// The messages of a rendered text.
-pub(crate) fn messages<'py>(py: Python<'py>, rendered: &Rendered) -> PyResult<Bound<'py, PyList>> {
+pub(crate) fn messages<'py>(
+    py: Python<'py>,
+    rendered: &RenderedTemplate,
+) -> PyResult<Bound<'py, PyList>> {
     let messages = rendered.messages();
     let messages = messages.map_err(|error| error::of_template(py, &error))?;
     object::messages(py, &messages)

@@ -3,7 +3,7 @@
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyString, PyTuple};
-use quillet::{Function, FunctionCall, Rendered, Rendering, Step};
+use quillet::{FunctionCall, RenderStep, RenderedTemplate, Rendering, TemplateFunction};
 
 use quillet_python_values::{error, object, value};
 
@@ -18,11 +18,11 @@ pub(crate) fn functions<'py>(tools: &Bound<'py, PyAny>) -> Option<Bound<'py, PyD
 }
 
 /// What a render has to know of them.
-pub(crate) fn described(tools: &Bound<'_, PyDict>) -> PyResult<Vec<Function>> {
+pub(crate) fn described(tools: &Bound<'_, PyDict>) -> PyResult<Vec<TemplateFunction>> {
     let described = tools.iter().map(|(name, tool)| {
-        Ok(Function {
+        Ok(TemplateFunction {
             parameters: parameters(&tool),
-            ..Function::from(name.extract::<&str>()?)
+            ..TemplateFunction::from(name.extract::<&str>()?)
         })
     });
     described.collect()
@@ -76,11 +76,11 @@ pub(crate) fn run(
     py: Python<'_>,
     rendering: &mut Rendering,
     tools: &Bound<'_, PyDict>,
-) -> PyResult<Rendered> {
+) -> PyResult<RenderedTemplate> {
     loop {
         match step(py, rendering)? {
-            Step::Done(rendered) => return Ok(rendered),
-            Step::Waiting(calls) => {
+            RenderStep::Done(rendered) => return Ok(rendered),
+            RenderStep::Waiting(calls) => {
                 for call in calls {
                     let answer = answer(&call, tools)?;
                     rendering.answer(call.id, answer);
@@ -91,7 +91,7 @@ pub(crate) fn run(
 }
 
 /// One step of a render, without the lock of the interpreter.
-pub(crate) fn step(py: Python<'_>, rendering: &mut Rendering) -> PyResult<Step> {
+pub(crate) fn step(py: Python<'_>, rendering: &mut Rendering) -> PyResult<RenderStep> {
     let step = py.detach(|| rendering.step());
     step.map_err(|error| {
         crate::interrupt::taken().unwrap_or_else(|| error::of_template(py, &error))
@@ -148,7 +148,7 @@ fn said(py: Python<'_>, error: &PyErr) -> String {
 ///
 /// # Errors
 /// Warnings are errors in this program.
-pub(crate) fn warn(py: Python<'_>, rendered: &Rendered) -> PyResult<()> {
+pub(crate) fn warn(py: Python<'_>, rendered: &RenderedTemplate) -> PyResult<()> {
     for failed in rendered.failed_calls() {
         let message = format!(
             "the call of {} failed, and its place in the text is empty: {}",

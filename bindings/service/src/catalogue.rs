@@ -4,18 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quillet::core::Diagnostic;
-use quillet::core::history::{Labels, Mark, Target};
-use quillet::core::store::Kind;
-use quillet::hosting::definitions::{Actor, Definitions, Relabel, Wanted, Write};
-use quillet::prompt::{Input, RenderOutcome};
+use quillet::core::history::{Labels, VersionSelector, LabelTarget};
+use quillet::core::store::EntryKind;
+use quillet::hosting::definitions::{Actor, DefinitionService, Relabel, LabelChange, Write};
+use quillet::prompt::{RenderInput, RenderOutcome};
 use quillet::{Map, Quillet, Settings, Value};
 use serde_json::{Value as Json, json};
 
 use crate::REQUEST;
-use crate::board::Board;
-use crate::functions::{Described, Functions};
-use crate::refusal::Refusal;
-use crate::work::Done;
+use crate::call_queue::CallQueue;
+use crate::functions::{HostFunction, HostFunctions};
+use crate::refusal::BindingError;
+use crate::work::TaskOutput;
 
 /// How whoever writes through a package is named in histories, unless it says another name.
 const AUTHOR: &str = "program";
@@ -24,11 +24,11 @@ const MOST_VERSIONS: usize = 1000;
 
 /// The prompts of a store, which is followed: what others write there is seen. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Catalogue(Quillet);
+pub struct BoundCatalogue(Quillet);
 
 /// Which version of a prompt is meant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Which {
+pub enum PromptVersion {
     /// The one that readers get who name none: that of the label `production`, else what stands in
     /// the store.
     #[default]
@@ -41,42 +41,42 @@ pub enum Which {
 
 /// What is to be rendered.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub struct RenderRequest {
     /// The prompt.
     pub id: String,
     /// Its version.
-    pub which: Which,
+    pub which: PromptVersion,
     /// Its variables.
     pub variables: Map,
     /// Functions that it may call besides the tools of the store, which they go before.
-    pub tools: Vec<Described>,
+    pub tools: Vec<HostFunction>,
     /// Whether messages are wanted, and not a text.
     pub as_messages: bool,
 }
 
-impl Request {
+impl RenderRequest {
     /// The id with its mark, as all ways in write it.
     fn marked(&self) -> String {
         match &self.which {
-            Which::Usual => self.id.clone(),
-            Which::Label(label) => format!("{}@{label}", self.id),
-            Which::Version(number) => format!("{}@{number}", self.id),
+            PromptVersion::Usual => self.id.clone(),
+            PromptVersion::Label(label) => format!("{}@{label}", self.id),
+            PromptVersion::Version(number) => format!("{}@{number}", self.id),
         }
     }
 }
 
-impl Catalogue {
+impl BoundCatalogue {
     /// Opens a store: `memory:`, `dir:PATH`, `sqlite:FILE`, `redis://HOST`. All other settings come
     /// from the environment; `time` is what one render may take.
     ///
     /// # Errors
     /// The address is none, or a variable of the environment is wrong. That a server does not
     /// answer is told by whatever needs it.
-    pub async fn open(store: &str, time: Duration) -> Result<Self, Refusal> {
+    pub async fn open(store: &str, time: Duration) -> Result<Self, BindingError> {
         let mut settings = Settings::from_env()?;
         settings.set("store.url", store)?;
         settings.set("render.time_ms", &time.as_millis().max(1).to_string())?;
-        Ok(Catalogue(Quillet::with(settings).await?))
+        Ok(BoundCatalogue(Quillet::with(settings).await?))
     }
 
     /// Ids of all prompts, broken ones included, in order.
@@ -101,9 +101,9 @@ impl Catalogue {
     ///
     /// # Errors
     /// There is no such prompt, a variable is missing, a limit is reached.
-    pub async fn render(&self, request: Request, board: &Board) -> Result<Done, Refusal> {
+    pub async fn render(&self, request: RenderRequest, board: &CallQueue) -> Result<TaskOutput, BindingError> {
         let id = request.marked();
-        let input = Input::new(&request.variables, REQUEST);
+        let input = RenderInput::new(&request.variables, REQUEST);
         let prompts = self.0.host().prompts();
         let outcome = if request.tools.is_empty() {
             prompts.render(&id, &input).await?
@@ -112,7 +112,7 @@ impl Catalogue {
             // Chosen among what all renders share: what was put together for a label is kept with
             // its snapshot, and this render's own is used once.
             let chosen = prompts.choose(&snapshot, &id, &input).await?;
-            let tools = Functions::new(request.tools, board);
+            let tools = HostFunctions::new(request.tools, board);
             let mut own = snapshot.with_tools(tools.into_tools());
             own.prompts.insert(id.as_str().into(), chosen);
             prompts.render_in(&Arc::new(own), &id, &input).await?
@@ -127,7 +127,7 @@ impl Catalogue {
             Value::from(prompt.to_string())
         };
         let failures = failures.into_iter();
-        Ok(Done {
+        Ok(TaskOutput {
             value: Some(value),
             failures: failures.map(|one| (one.tool, one.message)).collect(),
         })
@@ -137,23 +137,23 @@ impl Catalogue {
     ///
     /// # Errors
     /// The store does not answer.
-    pub async fn sync(&self) -> Result<(), Refusal> {
+    pub async fn sync(&self) -> Result<(), BindingError> {
         let synced = self.0.host().prompts().sync().await;
-        synced.map_err(Refusal::from)
+        synced.map_err(BindingError::from)
     }
 
     /// The labels of a prompt: an object of numbers of versions, or of shares.
     ///
     /// # Errors
     /// The store does not answer.
-    pub async fn labels(&self, id: &str) -> Result<Value, Refusal> {
+    pub async fn labels(&self, id: &str) -> Result<Value, BindingError> {
         let definitions = self.definitions();
         // There is an answer for prompts that are there only.
         definitions
-            .find(Kind::Prompt, id, Some(&Mark::latest()))
+            .find(EntryKind::Prompt, id, Some(&VersionSelector::latest()))
             .await?;
-        let key = definitions.key(Kind::Prompt, id).await?;
-        let labels = definitions.labels(Kind::Prompt, &key).await?;
+        let key = definitions.key(EntryKind::Prompt, id).await?;
+        let labels = definitions.labels(EntryKind::Prompt, &key).await?;
         Ok(said(&labels))
     }
 
@@ -161,9 +161,9 @@ impl Catalogue {
     ///
     /// # Errors
     /// There is no such prompt; the store keeps no history, or does not answer.
-    pub async fn versions(&self, id: &str) -> Result<Value, Refusal> {
+    pub async fn versions(&self, id: &str) -> Result<Value, BindingError> {
         let definitions = self.definitions();
-        let versions = definitions.versions(Kind::Prompt, id, None, MOST_VERSIONS);
+        let versions = definitions.versions(EntryKind::Prompt, id, None, MOST_VERSIONS);
         let versions = serde_json::to_value(versions.await?);
         Ok(versions.unwrap_or_default().into())
     }
@@ -179,12 +179,12 @@ impl Catalogue {
         definition: Map,
         labels: &[String],
         (author, message): (Option<&str>, &str),
-    ) -> Result<u64, Refusal> {
+    ) -> Result<u64, BindingError> {
         let text = quillet::core::json::to_string(&definition.into());
         let write = Write {
             labels,
             message,
-            ..Write::new(Kind::Prompt, id, text)
+            ..Write::new(EntryKind::Prompt, id, text)
         };
         let written = self.definitions().write(&actor(author), write).await?;
         self.sync().await?;
@@ -200,12 +200,12 @@ impl Catalogue {
         id: &str,
         label: &str,
         version: Option<u64>,
-    ) -> Result<Value, Refusal> {
+    ) -> Result<Value, BindingError> {
         let relabel = Relabel {
-            kind: Kind::Prompt,
+            kind: EntryKind::Prompt,
             id,
             label,
-            wanted: version.map_or(Wanted::Nowhere, |number| Wanted::At(Mark::Number(number))),
+            wanted: version.map_or(LabelChange::Nowhere, |number| LabelChange::At(VersionSelector::Number(number))),
             expect: None,
             message: "",
         };
@@ -218,17 +218,17 @@ impl Catalogue {
     ///
     /// # Errors
     /// There is no such prompt; the store does not let it be written.
-    pub async fn remove(&self, id: &str) -> Result<(), Refusal> {
-        let expect = quillet::core::history::Expect::Anything;
+    pub async fn remove(&self, id: &str) -> Result<(), BindingError> {
+        let expect = quillet::core::history::WritePrecondition::Anything;
         let actor = actor(None);
         let removed = self
             .definitions()
-            .remove(&actor, Kind::Prompt, id, "", expect);
+            .remove(&actor, EntryKind::Prompt, id, "", expect);
         removed.await?;
         self.sync().await
     }
 
-    fn definitions(&self) -> &Definitions {
+    fn definitions(&self) -> &DefinitionService {
         self.0.host().definitions()
     }
 }
@@ -238,8 +238,8 @@ fn actor(author: Option<&str>) -> Actor {
 }
 
 fn said(labels: &Labels) -> Value {
-    let target = |target: &Target| match target {
-        Target::Version(number) => json!(number),
+    let target = |target: &LabelTarget| match target {
+        LabelTarget::Version(number) => json!(number),
         split => json!(split),
     };
     let labels = labels.0.iter();

@@ -10,14 +10,14 @@ use quillet::script::host::{Network, Tools};
 use quillet::{Map, Value};
 use serde_json::{Value as Json, json};
 
-use crate::board::Board;
+use crate::call_queue::CallQueue;
 
 /// The parameter that takes all arguments of a function whose own nobody knows.
 const REST: &str = "arguments";
 
 /// A function as its program describes it.
 #[derive(Clone, Debug, Default)]
-pub struct Described {
+pub struct HostFunction {
     /// The name that templates, scripts and models call it by.
     pub name: String,
     /// What it does, for models.
@@ -33,27 +33,27 @@ pub struct Described {
 
 /// The functions of one work.
 #[derive(Clone)]
-pub(crate) struct Functions {
+pub(crate) struct HostFunctions {
     by_name: BTreeMap<String, Arc<dyn Tool>>,
     /// The way out of scripts, where they may connect.
     network: Option<Arc<dyn Network>>,
 }
 
-impl Functions {
-    pub(crate) fn new(described: Vec<Described>, board: &Board) -> Self {
-        let tool = |described: Described| {
+impl HostFunctions {
+    pub(crate) fn new(described: Vec<HostFunction>, board: &CallQueue) -> Self {
+        let tool = |described: HostFunction| {
             let name = described.name.clone();
-            let function = Function::new(described, board.clone());
+            let function = FunctionTool::new(described, board.clone());
             (name, Arc::new(function) as Arc<dyn Tool>)
         };
-        Functions {
+        HostFunctions {
             by_name: described.into_iter().map(tool).collect(),
             network: None,
         }
     }
 
     pub(crate) fn with_network(self, network: Option<Arc<dyn Network>>) -> Self {
-        Functions { network, ..self }
+        HostFunctions { network, ..self }
     }
 
     pub(crate) fn into_tools(self) -> impl Iterator<Item = Arc<dyn Tool>> {
@@ -61,13 +61,13 @@ impl Functions {
     }
 }
 
-impl fmt::Debug for Functions {
+impl fmt::Debug for HostFunctions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.by_name.keys()).finish()
     }
 }
 
-impl Tools for Functions {
+impl Tools for HostFunctions {
     fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         self.by_name.get(name).cloned()
     }
@@ -83,15 +83,15 @@ impl Tools for Functions {
 
 /// One of them.
 #[derive(Debug)]
-struct Function {
+struct FunctionTool {
     spec: ToolSpec,
     name: Arc<str>,
-    board: Board,
+    board: CallQueue,
 }
 
-impl Function {
-    fn new(described: Described, board: Board) -> Self {
-        let Described {
+impl FunctionTool {
+    fn new(described: HostFunction, board: CallQueue) -> Self {
+        let HostFunction {
             name,
             description,
             parameters,
@@ -100,7 +100,7 @@ impl Function {
         } = described;
         let rest = parameters.is_none().then(|| REST.to_owned());
         let any = || json!({"type": "object", "properties": {REST: {"type": "array"}}});
-        Function {
+        FunctionTool {
             name: name.as_str().into(),
             spec: ToolSpec {
                 name,
@@ -125,7 +125,7 @@ impl Function {
     }
 }
 
-impl Tool for Function {
+impl Tool for FunctionTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }

@@ -2,18 +2,18 @@
 
 use std::collections::HashMap;
 
-use quillet::sql::Dialect;
-use quillet::sql::catalogue::{Catalogue, Column, Table};
-use quillet::sql::guard::{self, Mode, Policy};
+use quillet::sql::SqlDialect;
+use quillet::sql::catalogue::{Catalogue, TableColumn, DatabaseTable};
+use quillet::sql::guard::{self, GuardMode, Policy};
 
-use crate::refusal::Refusal;
+use crate::refusal::BindingError;
 
 /// A query that is to be checked.
 #[derive(Clone, Debug)]
-pub struct Query {
+pub struct GuardQuery {
     /// Its text.
     pub sql: String,
-    /// Whose SQL it is, by a name of [`Dialect::named`].
+    /// Whose SQL it is, by a name of [`SqlDialect::named`].
     pub dialect: String,
     /// The tables that it may read, `table` or `schema.table`, with their columns; any where `None`.
     pub tables: Option<Vec<(String, Vec<String>)>>,
@@ -27,7 +27,7 @@ pub struct Query {
 
 /// A query that may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Checked {
+pub struct CheckedQuery {
     /// The text to run. It asks for one row more than the bound, by which whoever reads the rows can
     /// tell whether some were cut off.
     pub sql: String,
@@ -43,11 +43,11 @@ pub struct Checked {
 ///
 /// # Errors
 /// The first thing that is wrong with it, with its place and what mends it.
-pub fn check(query: &Query) -> Result<Checked, Refusal> {
-    let dialect = Dialect::named(&query.dialect).ok_or_else(|| {
-        let names = Dialect::ALL.map(Dialect::name).join(", ");
+pub fn check(query: &GuardQuery) -> Result<CheckedQuery, BindingError> {
+    let dialect = SqlDialect::named(&query.dialect).ok_or_else(|| {
+        let names = SqlDialect::ALL.map(SqlDialect::name).join(", ");
         let message = format!("there is no dialect {:?}", query.dialect);
-        Refusal::option(message, format!("dialects are {names}"))
+        BindingError::option(message, format!("dialects are {names}"))
     })?;
     let policy = Policy {
         mode: mode(&query.mode)?,
@@ -62,7 +62,7 @@ pub fn check(query: &Query) -> Result<Checked, Refusal> {
     let known = query
         .tables
         .as_deref()
-        .map(|tables| Known::new(dialect, tables));
+        .map(|tables| TableNames::new(dialect, tables));
     let catalogue = known.as_ref().map(|known| &known.catalogue);
     let approved = guard::check(&query.sql, dialect, catalogue, &policy)?;
     let tables = approved.tables.into_iter();
@@ -72,7 +72,7 @@ pub fn check(query: &Query) -> Result<Checked, Refusal> {
             None => name,
         },
     );
-    Ok(Checked {
+    Ok(CheckedQuery {
         sql: approved.sql,
         shown: approved.shown,
         tables: tables.collect(),
@@ -80,44 +80,44 @@ pub fn check(query: &Query) -> Result<Checked, Refusal> {
     })
 }
 
-fn mode(name: &str) -> Result<Mode, Refusal> {
+fn mode(name: &str) -> Result<GuardMode, BindingError> {
     match name {
-        "select" => Ok(Mode::Select),
-        "explore" => Ok(Mode::Explore),
+        "select" => Ok(GuardMode::Select),
+        "explore" => Ok(GuardMode::Explore),
         other => {
             let message = format!("there is no mode {other:?}");
-            Err(Refusal::option(message, "modes are select and explore"))
+            Err(BindingError::option(message, "modes are select and explore"))
         }
     }
 }
 
 /// The tables of a program.
-struct Known {
+struct TableNames {
     catalogue: Catalogue,
     /// Their names as they were given, by those of the catalogue.
     names: HashMap<String, String>,
 }
 
-impl Known {
-    fn new(dialect: Dialect, given: &[(String, Vec<String>)]) -> Self {
+impl TableNames {
+    fn new(dialect: SqlDialect, given: &[(String, Vec<String>)]) -> Self {
         // Where tables without a schema are, whatever that is called in truth.
         let home = match dialect {
-            Dialect::PostgreSql => "public",
-            Dialect::MySql => "db",
-            Dialect::Sqlite => "main",
+            SqlDialect::PostgreSql => "public",
+            SqlDialect::MySql => "db",
+            SqlDialect::Sqlite => "main",
         };
         let mut names = HashMap::new();
         let tables = given.iter().map(|(name, columns)| {
             let (schema, table) = name.split_once('.').unwrap_or((home, name));
-            let columns = columns.iter().map(|name| Column {
+            let columns = columns.iter().map(|name| TableColumn {
                 name: name.clone(),
-                ..Column::default()
+                ..TableColumn::default()
             });
-            let table = Table {
+            let table = DatabaseTable {
                 schema_name: schema.to_owned(),
                 table_name: table.to_owned(),
                 columns: columns.collect(),
-                ..Table::default()
+                ..DatabaseTable::default()
             };
             names.insert(table.qualified(), name.clone());
             table
@@ -125,7 +125,7 @@ impl Known {
         let tables = tables.collect();
         let (version, fingerprint) = (String::new(), String::new());
         let path = vec![home.to_owned()];
-        Known {
+        TableNames {
             catalogue: Catalogue::new(dialect, version, path, tables, fingerprint),
             names,
         }

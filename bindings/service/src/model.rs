@@ -7,23 +7,23 @@ use futures::stream;
 use quillet::core::BoxFuture;
 use quillet::core::chat::{Bytes4, ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind};
 use quillet::llm::{CallIds, OpenAiChat, Protocol, ReasoningEcho, TokenField};
-use quillet::script::host::{self, Answering, Models};
+use quillet::script::host::{self, ModelHandle, ModelSource};
 use quillet::{Map, Value};
 use serde_json::{Value as Json, json};
 
-use crate::board::Board;
-use crate::refusal::Refusal;
+use crate::call_queue::CallQueue;
+use crate::refusal::BindingError;
 
 /// What the function can do itself. What it cannot, scripts ask for in words, and check.
 #[derive(Clone, Copy, Debug)]
-pub struct Abilities(host::Abilities);
+pub struct Abilities(host::ModelCapabilities);
 
 impl Default for Abilities {
     /// It takes tools, and may answer with calls of them.
     fn default() -> Self {
-        Abilities(host::Abilities {
+        Abilities(host::ModelCapabilities {
             tools: true,
-            ..host::Abilities::default()
+            ..host::ModelCapabilities::default()
         })
     }
 }
@@ -33,8 +33,8 @@ impl Abilities {
     ///
     /// # Errors
     /// There is none of such a name.
-    pub fn named<T: AsRef<str>>(names: &[T]) -> Result<Self, Refusal> {
-        let mut abilities = host::Abilities::default();
+    pub fn named<T: AsRef<str>>(names: &[T]) -> Result<Self, BindingError> {
+        let mut abilities = host::ModelCapabilities::default();
         for name in names {
             match name.as_ref() {
                 "tools" => abilities.tools = true,
@@ -46,7 +46,7 @@ impl Abilities {
                     let message = format!("there is no ability {other:?}");
                     let hint =
                         "abilities are tools, json_schema, json_object, logit_bias, continues";
-                    return Err(Refusal::option(message, hint));
+                    return Err(BindingError::option(message, hint));
                 }
             }
         }
@@ -65,13 +65,13 @@ const WIRE: OpenAiChat = OpenAiChat {
 /// The model of every name.
 #[derive(Clone, Debug)]
 pub(crate) struct Model {
-    pub(crate) board: Board,
+    pub(crate) board: CallQueue,
     pub(crate) abilities: Abilities,
 }
 
-impl Models for Model {
-    fn model(&self, name: Option<&str>) -> Result<Answering, String> {
-        Ok(Answering {
+impl ModelSource for Model {
+    fn model(&self, name: Option<&str>) -> Result<ModelHandle, String> {
+        Ok(ModelHandle {
             model: Arc::new(self.clone()),
             name: name.map(str::to_owned),
             abilities: self.abilities.0,

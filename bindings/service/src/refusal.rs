@@ -2,7 +2,7 @@
 
 use quillet::Error;
 use quillet::core::store::StoreError;
-use quillet::core::{Diagnostic, ErrorCode, Position};
+use quillet::core::{Diagnostic, ErrorCode, LineColumn};
 use quillet::hosting::definitions::DefinitionError;
 use quillet::prompt::ServiceError;
 use quillet::script::{ErrorKind, ScriptError};
@@ -10,7 +10,7 @@ use quillet::sql::guard::GuardError;
 
 /// What kind of exception it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ExceptionKind {
     /// There is no such prompt, version or label.
     NotFound,
     /// A definition is broken.
@@ -37,9 +37,9 @@ pub enum Kind {
 
 /// Why something was not done.
 #[derive(Clone, Debug)]
-pub struct Refusal {
+pub struct BindingError {
     /// What kind of exception it is.
-    pub kind: Kind,
+    pub kind: ExceptionKind,
     /// The stable code.
     pub code: &'static str,
     /// What is wrong, with its place, without what mends it.
@@ -47,17 +47,17 @@ pub struct Refusal {
     /// The source that it is about; empty where none is.
     pub source: Box<str>,
     /// The place in that source.
-    pub position: Option<Position>,
+    pub position: Option<LineColumn>,
     /// What mends it.
     pub hint: Option<Box<str>>,
     /// Everything that was found.
     pub diagnostics: Box<[Diagnostic]>,
 }
 
-impl Refusal {
+impl BindingError {
     /// A refusal without a place.
-    pub fn new(kind: Kind, code: impl Into<&'static str>, message: impl Into<String>) -> Self {
-        Refusal {
+    pub fn new(kind: ExceptionKind, code: impl Into<&'static str>, message: impl Into<String>) -> Self {
+        BindingError {
             kind,
             code: code.into(),
             message: message.into(),
@@ -71,14 +71,14 @@ impl Refusal {
     /// An argument that is none.
     #[must_use]
     pub fn option(message: impl Into<String>, hint: impl Into<Box<str>>) -> Self {
-        Refusal {
+        BindingError {
             hint: Some(hint.into()),
-            ..Refusal::new(Kind::Option, "option.value", message)
+            ..BindingError::new(ExceptionKind::Option, "option.value", message)
         }
     }
 
     pub(crate) fn given_up() -> Self {
-        Refusal::new(Kind::Other, "error", "it was given up before it ended")
+        BindingError::new(ExceptionKind::Other, "error", "it was given up before it ended")
     }
 
     /// The same with its findings, of which the first says the place and what mends it.
@@ -103,40 +103,40 @@ impl Refusal {
     }
 }
 
-impl From<Error> for Refusal {
+impl From<Error> for BindingError {
     fn from(error: Error) -> Self {
         let message = error.to_string();
         match error {
             Error::Service(error) => (*error).into(),
             Error::Script(error) => (*error).into(),
             Error::Setting(_) | Error::Config(_) | Error::Missing(_) => {
-                Refusal::new(Kind::Option, "option.value", message)
+                BindingError::new(ExceptionKind::Option, "option.value", message)
             }
             Error::Findings(found) => {
                 let found = found.into_iter().map(|finding| finding.diagnostic);
-                Refusal::new(Kind::Option, "option.value", message).with_findings(found.collect())
+                BindingError::new(ExceptionKind::Option, "option.value", message).with_findings(found.collect())
             }
-            _ => Refusal::new(Kind::Other, "error", message),
+            _ => BindingError::new(ExceptionKind::Other, "error", message),
         }
     }
 }
 
-impl From<ServiceError> for Refusal {
+impl From<ServiceError> for BindingError {
     fn from(error: ServiceError) -> Self {
         let code = error.code();
         let kind = match &error {
-            ServiceError::NotFound { .. } => Kind::NotFound,
-            ServiceError::Invalid { .. } => Kind::Syntax,
-            ServiceError::Variables { .. } => Kind::Variable,
-            ServiceError::Missing { .. } => Kind::Undefined,
-            ServiceError::Store(_) => Kind::Store,
-            ServiceError::Script(_) => Kind::Script,
-            ServiceError::Depth { .. } => Kind::Limit,
-            _ if is_limit(code) => Kind::Limit,
-            _ if matches!(code, ErrorCode::RenderMissingVariable) => Kind::Undefined,
-            _ => Kind::Render,
+            ServiceError::NotFound { .. } => ExceptionKind::NotFound,
+            ServiceError::Invalid { .. } => ExceptionKind::Syntax,
+            ServiceError::Variables { .. } => ExceptionKind::Variable,
+            ServiceError::Missing { .. } => ExceptionKind::Undefined,
+            ServiceError::Store(_) => ExceptionKind::Store,
+            ServiceError::Script(_) => ExceptionKind::Script,
+            ServiceError::Depth { .. } => ExceptionKind::Limit,
+            _ if is_limit(code) => ExceptionKind::Limit,
+            _ if matches!(code, ErrorCode::RenderMissingVariable) => ExceptionKind::Undefined,
+            _ => ExceptionKind::Render,
         };
-        let refusal = Refusal::new(kind, code, error.to_string());
+        let refusal = BindingError::new(kind, code, error.to_string());
         match error {
             ServiceError::Invalid { diagnostics, .. } => refusal.with_findings(diagnostics),
             ServiceError::Script(failure) => refusal.with_findings(failure.diagnostics),
@@ -145,9 +145,9 @@ impl From<ServiceError> for Refusal {
                 let refusal = refusal.with_findings(places);
                 let hint = (!hints.is_empty()).then(|| hints.join("; ").into());
                 let hint = hint.or_else(|| refusal.hint.clone());
-                Refusal { hint, ..refusal }.without_hint()
+                BindingError { hint, ..refusal }.without_hint()
             }
-            ServiceError::Render(failure) => Refusal {
+            ServiceError::Render(failure) => BindingError {
                 source: failure.error.source_name.into(),
                 position: failure.error.position,
                 hint: failure.error.help.map(Into::into),
@@ -163,36 +163,36 @@ fn is_limit(code: ErrorCode) -> bool {
     matches!(code, ErrorCode::RenderLimit | ErrorCode::RenderTimeout)
 }
 
-impl From<ScriptError> for Refusal {
+impl From<ScriptError> for BindingError {
     fn from(error: ScriptError) -> Self {
         let kind = match error.kind {
-            ErrorKind::Limit => Kind::Limit,
-            _ => Kind::Script,
+            ErrorKind::Limit => ExceptionKind::Limit,
+            _ => ExceptionKind::Script,
         };
-        let refusal = Refusal::new(kind, error.kind.code(), error.to_string());
+        let refusal = BindingError::new(kind, error.kind.code(), error.to_string());
         refusal.with_findings(error.diagnostics)
     }
 }
 
-impl From<StoreError> for Refusal {
+impl From<StoreError> for BindingError {
     fn from(error: StoreError) -> Self {
         Error::from(error).into()
     }
 }
 
-impl From<DefinitionError> for Refusal {
+impl From<DefinitionError> for BindingError {
     fn from(error: DefinitionError) -> Self {
         let kind = match &error {
             DefinitionError::NotFound { .. }
             | DefinitionError::Version { .. }
-            | DefinitionError::Label { .. } => Kind::NotFound,
+            | DefinitionError::Label { .. } => ExceptionKind::NotFound,
             DefinitionError::Id(_)
             | DefinitionError::Mark { .. }
-            | DefinitionError::LabelName { .. } => Kind::Option,
-            DefinitionError::Broken { .. } => Kind::Syntax,
-            _ => Kind::Store,
+            | DefinitionError::LabelName { .. } => ExceptionKind::Option,
+            DefinitionError::Broken { .. } => ExceptionKind::Syntax,
+            _ => ExceptionKind::Store,
         };
-        let refusal = Refusal::new(kind, error.code(), error.to_string());
+        let refusal = BindingError::new(kind, error.code(), error.to_string());
         match error {
             DefinitionError::Broken { diagnostics, .. } => refusal.with_findings(diagnostics),
             _ => refusal,
@@ -200,12 +200,12 @@ impl From<DefinitionError> for Refusal {
     }
 }
 
-impl From<GuardError> for Refusal {
+impl From<GuardError> for BindingError {
     fn from(error: GuardError) -> Self {
-        Refusal {
+        BindingError {
             position: error.position,
             hint: error.help.map(Into::into),
-            ..Refusal::new(Kind::Query, error.code, error.message)
+            ..BindingError::new(ExceptionKind::Query, error.code, error.message)
         }
     }
 }

@@ -5,27 +5,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quillet::core::ErrorCode;
-use quillet::parts::scripts::{self, Asked, folders};
+use quillet::components::scripts::{self, McpSources, folders};
 use quillet::script::ScriptError;
-use quillet::script::host::{Grants, Limits, Observer, Reach, RunEvent, Unobserved};
+use quillet::script::host::{Grants, ScriptLimits, Observer, RunAccess, RunEvent, NoObserver};
 use quillet::script::js::JsOptions;
-use quillet::script::library::{self, Builtin, Layered, Library, Memory, Opened};
-use quillet::script::run::{Engine, Input, Job};
+use quillet::script::library::{self, BuiltinLibrary, LayeredLibrary, Library, Memory, OpenedScript};
+use quillet::script::run::{ScriptEngine, ScriptInput, ScriptRun};
 use quillet::template::TemplateFactory;
 use quillet::{Error, Map, Settings, Value};
 
-use crate::board::Board;
-use crate::functions::{Described, Functions};
+use crate::call_queue::CallQueue;
+use crate::functions::{HostFunction, HostFunctions};
 use crate::model::{Abilities, Model};
-use crate::refusal::{Kind, Refusal};
-use crate::work::Done;
+use crate::refusal::{ExceptionKind, BindingError};
+use crate::work::TaskOutput;
 
 /// The name of a script that came as a text.
 const UNNAMED: &str = "script.ai.yaml";
 
 /// Where a script comes from.
 #[derive(Clone, Debug)]
-pub enum Text {
+pub enum ScriptSource {
     /// A file, a folder of a package, or an id.
     Path(String),
     /// The script itself.
@@ -34,15 +34,15 @@ pub enum Text {
 
 /// A script that is to be run.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct ScriptRequest {
     /// The script.
-    pub script: Text,
+    pub script: ScriptSource,
     /// Folders in which scripts are looked for that it names, besides its own.
     pub search: Vec<PathBuf>,
     /// What it is given: an object by name, anything else as its first input.
     pub inputs: Option<Value>,
     /// Functions that it and its models may call.
-    pub tools: Vec<Described>,
+    pub tools: Vec<HostFunction>,
     /// What the model can do itself.
     pub abilities: Abilities,
     /// Parameters of models that win over those of the script.
@@ -54,16 +54,16 @@ pub struct Run {
     /// What it may do outside of itself: nothing by default.
     pub grants: Grants,
     /// Its bounds.
-    pub limits: Limits,
+    pub limits: ScriptLimits,
     /// Whether what happens is told on the board.
     pub is_watched: bool,
 }
 
-impl Run {
+impl ScriptRequest {
     /// A script with nothing granted.
     #[must_use]
-    pub fn new(script: Text) -> Self {
-        Run {
+    pub fn new(script: ScriptSource) -> Self {
+        ScriptRequest {
             script,
             search: Vec::new(),
             inputs: None,
@@ -73,7 +73,7 @@ impl Run {
             seed: None,
             time: None,
             grants: Grants::default(),
-            limits: Limits::default(),
+            limits: ScriptLimits::default(),
             is_watched: false,
         }
     }
@@ -82,7 +82,7 @@ impl Run {
     ///
     /// # Errors
     /// There is none of that name.
-    pub fn limit(&mut self, name: &str, most: u64) -> Result<(), Refusal> {
+    pub fn limit(&mut self, name: &str, most: u64) -> Result<(), BindingError> {
         let size = usize::try_from(most).unwrap_or(usize::MAX);
         let time = Duration::from_millis(most);
         match name {
@@ -99,7 +99,7 @@ impl Run {
                 let message = format!("there is no limit {other:?}");
                 let hint = "limits are steps, depth, model_calls, tokens, messages, bytes, own_ms, \
                     js_ms, js_bytes";
-                return Err(Refusal::option(message, hint));
+                return Err(BindingError::option(message, hint));
             }
         }
         Ok(())
@@ -110,7 +110,7 @@ impl Run {
 ///
 /// # Errors
 /// It cannot be read, or it fails; the error names the line.
-pub async fn run(run: Run, board: Board) -> Result<Done, Refusal> {
+pub async fn run(run: ScriptRequest, board: CallQueue) -> Result<TaskOutput, BindingError> {
     let time = run.time;
     let running = go(run, board);
     let Some(time) = time else {
@@ -121,72 +121,72 @@ pub async fn run(run: Run, board: Board) -> Result<Done, Refusal> {
         .unwrap_or_else(|_| {
             let seconds = time.as_secs_f64();
             let message = format!("the script took longer than {seconds} s");
-            let mut refusal = Refusal::new(Kind::Limit, ErrorCode::ScriptLimit, message);
+            let mut refusal = BindingError::new(ExceptionKind::Limit, ErrorCode::ScriptLimit, message);
             refusal.hint = Some("raise its timeout".into());
             Err(refusal)
         })
 }
 
-async fn go(run: Run, board: Board) -> Result<Done, Refusal> {
+async fn go(run: ScriptRequest, board: CallQueue) -> Result<TaskOutput, BindingError> {
     let opened = open(&run).await?;
     let mut grants = run.grants;
     grants.read = folders("read", &grants.read)?;
     grants.write = folders("write", &grants.write)?;
     let network = network(grants.net).await?;
-    let engine = Engine {
+    let engine = ScriptEngine {
         models: Arc::new(Model {
             board: board.clone(),
             abilities: run.abilities,
         }),
-        tools: Arc::new(Functions::new(run.tools, &board).with_network(network)),
+        tools: Arc::new(HostFunctions::new(run.tools, &board).with_network(network)),
         library: opened.library,
         templates: Arc::new(TemplateFactory::standard()),
         limits: run.limits,
         javascript: JsOptions::default(),
     };
     let observer: Arc<dyn Observer> = if run.is_watched {
-        Arc::new(Watcher(board))
+        Arc::new(EventNotifier(board))
     } else {
-        Arc::new(Unobserved)
+        Arc::new(NoObserver)
     };
-    let job = Job {
+    let job = ScriptRun {
         script: opened.script,
         arguments: match run.inputs {
-            None => Input::None,
-            Some(Value::Map(named)) => Input::Named(named),
-            Some(single) => Input::Single(single),
+            None => ScriptInput::None,
+            Some(Value::Map(named)) => ScriptInput::Named(named),
+            Some(single) => ScriptInput::Single(single),
         },
         stream: false,
         parameters: run.parameters,
         history: Vec::new(),
         seed: run.seed,
-        reach: Reach::Granted(grants),
+        reach: RunAccess::Granted(grants),
         observer,
     };
     let outcome = engine.run(job).await?;
-    Ok(Done {
+    Ok(TaskOutput {
         value: outcome.value,
         failures: Vec::new(),
     })
 }
 
-async fn open(run: &Run) -> Result<Opened, ScriptError> {
+async fn open(run: &ScriptRequest) -> Result<OpenedScript, ScriptError> {
     let text = match &run.script {
-        Text::Path(path) => return library::open(path, &run.search).await,
-        Text::Itself(text) => text,
+        ScriptSource::Path(path) => return library::open(path, &run.search).await,
+        ScriptSource::Itself(text) => text,
     };
     let mut layers: Vec<Arc<dyn Library>> = vec![Arc::new(Memory::new([(UNNAMED, text)]))];
     if !run.search.is_empty() {
         layers.push(Arc::new(library::Folders::new(&run.search)?));
     }
-    layers.push(Arc::new(Builtin));
-    let library: Arc<dyn Library> = Arc::new(Layered::new(layers));
+    layers.push(Arc::new(BuiltinLibrary));
+    let library: Arc<dyn Library> = Arc::new(LayeredLibrary::new(layers));
     let found = library.find(UNNAMED, None).await?;
     let script = found.ok_or_else(|| {
         let kind = quillet::script::ErrorKind::NotFound;
         ScriptError::plain(kind, UNNAMED, "there is no script in the text")
     })?;
-    Ok(Opened { script, library })
+    Ok(OpenedScript { script, library })
 }
 
 /// The way out of scripts that may connect, with the checks of addresses that tools have.
@@ -196,15 +196,15 @@ async fn network(
     if !is_granted {
         return Ok(None);
     }
-    let tools = scripts::tools(&Settings::from_env()?, Asked::Nobody, true).await?;
+    let tools = scripts::tools(&Settings::from_env()?, McpSources::Nobody, true).await?;
     Ok(tools.network())
 }
 
 /// Tells the board what happens.
 #[derive(Debug)]
-struct Watcher(Board);
+struct EventNotifier(CallQueue);
 
-impl Observer for Watcher {
+impl Observer for EventNotifier {
     fn event(&self, event: RunEvent) {
         let event: Map = match event {
             RunEvent::Printed(line) => of("printed", [("text", line.into())]),

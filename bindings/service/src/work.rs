@@ -9,57 +9,57 @@ use quillet::Value;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
-use crate::board::{Board, News};
-use crate::refusal::Refusal;
+use crate::call_queue::{CallQueue, QueueEvent};
+use crate::refusal::BindingError;
 
 /// What a work gave.
 #[derive(Clone, Debug, Default)]
-pub struct Done {
+pub struct TaskOutput {
     /// The value; `None` where a script gives none.
     pub value: Option<Value>,
     /// Tools that failed and left nothing in their place: name and reason.
     pub failures: Vec<(String, String)>,
 }
 
-impl From<Value> for Done {
+impl From<Value> for TaskOutput {
     fn from(value: Value) -> Self {
-        Done {
+        TaskOutput {
             value: Some(value),
             failures: Vec::new(),
         }
     }
 }
 
-type Outcome = Arc<Mutex<Option<Result<Done, Refusal>>>>;
+type SharedOutcome = Arc<Mutex<Option<Result<TaskOutput, BindingError>>>>;
 
 /// Something that runs until it is done or dropped.
 #[derive(Debug)]
-pub struct Work {
-    board: Board,
-    outcome: Outcome,
+pub struct BackgroundTask {
+    board: CallQueue,
+    outcome: SharedOutcome,
     task: AbortHandle,
 }
 
-impl Work {
+impl BackgroundTask {
     /// Begins. `make` is given the board on which the work asks for calls.
     ///
     /// # Errors
     /// There is no runtime.
-    pub fn begin<F>(make: impl FnOnce(Board) -> F) -> io::Result<Self>
+    pub fn begin<F>(make: impl FnOnce(CallQueue) -> F) -> io::Result<Self>
     where
-        F: Future<Output = Result<Done, Refusal>> + Send + 'static,
+        F: Future<Output = Result<TaskOutput, BindingError>> + Send + 'static,
     {
-        Ok(Work::begin_on(&crate::runtime::handle()?, make))
+        Ok(BackgroundTask::begin_on(&crate::runtime::handle()?, make))
     }
 
-    fn begin_on<F>(runtime: &Handle, make: impl FnOnce(Board) -> F) -> Self
+    fn begin_on<F>(runtime: &Handle, make: impl FnOnce(CallQueue) -> F) -> Self
     where
-        F: Future<Output = Result<Done, Refusal>> + Send + 'static,
+        F: Future<Output = Result<TaskOutput, BindingError>> + Send + 'static,
     {
-        let board = Board::default();
-        let outcome = Outcome::default();
+        let board = CallQueue::default();
+        let outcome = SharedOutcome::default();
         let future = make(board.clone());
-        let end = End(board.clone());
+        let end = CompletionGuard(board.clone());
         let kept = Arc::clone(&outcome);
         let task = runtime.spawn(async move {
             // Told even where the future panics or is given up.
@@ -67,7 +67,7 @@ impl Work {
             let done = future.await;
             *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
         });
-        Work {
+        BackgroundTask {
             board,
             outcome,
             task: task.abort_handle(),
@@ -77,7 +77,7 @@ impl Work {
     /// What has happened since the last time, for which it waits so long at most: an empty list if
     /// nothing did, `None` once there is an outcome.
     #[must_use]
-    pub fn news(&self, patience: Duration) -> Option<Vec<News>> {
+    pub fn news(&self, patience: Duration) -> Option<Vec<QueueEvent>> {
         self.board.news(patience)
     }
 
@@ -97,26 +97,26 @@ impl Work {
         self.task.abort();
     }
 
-    /// The outcome, once; see [`Work::news`] for when it is there.
+    /// The outcome, once; see [`BackgroundTask::news`] for when it is there.
     ///
     /// # Errors
     /// Why there is none.
-    pub fn outcome(&self) -> Result<Done, Refusal> {
+    pub fn outcome(&self) -> Result<TaskOutput, BindingError> {
         let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
-        outcome.take().unwrap_or_else(|| Err(Refusal::given_up()))
+        outcome.take().unwrap_or_else(|| Err(BindingError::given_up()))
     }
 }
 
-impl Drop for Work {
+impl Drop for BackgroundTask {
     fn drop(&mut self) {
         self.cancel();
     }
 }
 
 /// Says that a work is over when it is dropped.
-struct End(Board);
+struct CompletionGuard(CallQueue);
 
-impl Drop for End {
+impl Drop for CompletionGuard {
     fn drop(&mut self) {
         self.0.finish();
     }
@@ -138,15 +138,15 @@ mod tests {
         built.unwrap()
     }
 
-    async fn asks(board: Board) -> Result<Done, Refusal> {
+    async fn asks(board: CallQueue) -> Result<TaskOutput, BindingError> {
         let name = Some(Arc::from("f"));
         let answer = board.call(name, vec![Value::Int(1)], Map::default()).await;
-        Ok(Done::from(answer.unwrap_or_else(Value::from)))
+        Ok(TaskOutput::from(answer.unwrap_or_else(Value::from)))
     }
 
-    fn call_of(work: &Work) -> u64 {
+    fn call_of(work: &BackgroundTask) -> u64 {
         match work.news(LONG).as_deref() {
-            Some([News::Call(call)]) if call.tool.as_deref() == Some("f") => call.id,
+            Some([QueueEvent::Call(call)]) if call.tool.as_deref() == Some("f") => call.id,
             other => panic!("{other:?}"),
         }
     }
@@ -158,7 +158,7 @@ mod tests {
             (Ok(Value::Int(2)), Value::Int(2)),
             (Err("no".to_owned()), Value::from("no")),
         ] {
-            let work = Work::begin_on(runtime.handle(), asks);
+            let work = BackgroundTask::begin_on(runtime.handle(), asks);
             work.answer(call_of(&work), answer);
             assert!(work.news(LONG).is_none());
             assert_eq!(work.outcome().unwrap().value, Some(given));
@@ -168,27 +168,27 @@ mod tests {
     #[test]
     fn a_call_that_nobody_waits_for_is_told() {
         let runtime = runtime();
-        let work = Work::begin_on(runtime.handle(), |board| async move {
+        let work = BackgroundTask::begin_on(runtime.handle(), |board| async move {
             let soon = Duration::from_millis(10);
             let _ = tokio::time::timeout(soon, asks(board)).await;
-            Ok(Done::default())
+            Ok(TaskOutput::default())
         });
         let id = call_of(&work);
-        assert!(matches!(work.news(LONG).as_deref(), Some([News::Gone(gone)]) if *gone == id));
+        assert!(matches!(work.news(LONG).as_deref(), Some([QueueEvent::Gone(gone)]) if *gone == id));
         assert!(work.news(LONG).is_none() && work.outcome().is_ok());
     }
 
     #[test]
     fn what_is_given_up_or_panics_is_over() {
         let runtime = runtime();
-        let work = Work::begin_on(runtime.handle(), asks);
+        let work = BackgroundTask::begin_on(runtime.handle(), asks);
         call_of(&work);
         work.cancel();
         while work.news(LONG).is_some() {}
         assert!(work.outcome().is_err());
-        let work = Work::begin_on(runtime.handle(), |_| async {
+        let work = BackgroundTask::begin_on(runtime.handle(), |_| async {
             assert_eq!(1, 2, "on purpose");
-            Ok(Done::default())
+            Ok(TaskOutput::default())
         });
         assert!(work.news(LONG).is_none() && work.outcome().is_err());
     }
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn a_bell_rings_for_news_that_are_there_already() {
         let runtime = runtime();
-        let work = Work::begin_on(runtime.handle(), |_| async { Ok(Done::default()) });
+        let work = BackgroundTask::begin_on(runtime.handle(), |_| async { Ok(TaskOutput::default()) });
         assert!(work.news(LONG).is_none());
         let (sender, rang) = std::sync::mpsc::channel();
         work.listen(move || {

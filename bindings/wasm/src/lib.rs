@@ -13,8 +13,8 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use quillet_bridge::{Encoded, Refusal, Wanted, World};
-use quillet_template::host::{Provided, provide};
+use quillet_bridge::{BridgeError, EncodedValue, OutputKind, ThreadState};
+use quillet_template::host::{HostFunctions, provide};
 
 /// What a function gives whose answer is an error.
 const REFUSED: i32 = -1;
@@ -32,7 +32,7 @@ unsafe extern "C" {
 /// What crosses.
 #[derive(Default)]
 struct Exchange {
-    world: World,
+    world: ThreadState,
     words: Vec<i32>,
     units: Vec<u16>,
     bytes: Vec<u8>,
@@ -46,7 +46,7 @@ thread_local! {
 /// Has to come first: hands clock and random bits to the engine.
 #[unsafe(no_mangle)]
 pub extern "C" fn start() {
-    provide(Provided {
+    provide(HostFunctions {
         since_epoch: Some(|| Duration::try_from_secs_f64(now() / 1000.0).unwrap_or_default()),
         random: || u64::from(random()) << 32 | u64::from(random()),
     });
@@ -83,13 +83,13 @@ pub extern "C" fn given_length() -> usize {
     EXCHANGE.with_borrow(|exchange| exchange.given.len())
 }
 
-/// See [`World::add_encoder`].
+/// See [`ThreadState::add_encoder`].
 #[unsafe(no_mangle)]
 pub extern "C" fn encoder() -> i32 {
     with(|exchange| Ok(exchange.world.add_encoder()))
 }
 
-/// See [`World::add_shape`]; takes the keys.
+/// See [`ThreadState::add_shape`]; takes the keys.
 #[unsafe(no_mangle)]
 pub extern "C" fn shape(encoder: u32) -> i32 {
     with(|exchange| {
@@ -98,13 +98,13 @@ pub extern "C" fn shape(encoder: u32) -> i32 {
     })
 }
 
-/// See [`World::forget_shapes`].
+/// See [`ThreadState::forget_shapes`].
 #[unsafe(no_mangle)]
 pub extern "C" fn forget_shapes(encoder: u32) {
     EXCHANGE.with_borrow_mut(|exchange| exchange.world.forget_shapes(encoder));
 }
 
-/// See [`World::compile`]; takes format, text and options.
+/// See [`ThreadState::compile`]; takes format, text and options.
 #[unsafe(no_mangle)]
 pub extern "C" fn compile() -> i32 {
     with(|exchange| {
@@ -113,7 +113,7 @@ pub extern "C" fn compile() -> i32 {
     })
 }
 
-/// See [`World::release`].
+/// See [`ThreadState::release`].
 #[unsafe(no_mangle)]
 pub extern "C" fn release(template: u32) {
     EXCHANGE.with_borrow_mut(|exchange| {
@@ -121,19 +121,19 @@ pub extern "C" fn release(template: u32) {
     });
 }
 
-/// See [`World::variables`].
+/// See [`ThreadState::variables`].
 #[unsafe(no_mangle)]
 pub extern "C" fn variables(template: u32) -> i32 {
     answered(|exchange| exchange.world.variables(template).map(String::into_bytes))
 }
 
-/// See [`World::functions`].
+/// See [`ThreadState::functions`].
 #[unsafe(no_mangle)]
 pub extern "C" fn functions(template: u32) -> i32 {
     answered(|exchange| exchange.world.functions(template).map(String::into_bytes))
 }
 
-/// See [`World::render`]; takes a value.
+/// See [`ThreadState::render`]; takes a value.
 #[unsafe(no_mangle)]
 pub extern "C" fn render(template: u32, encoder: u32, memory: u32) -> i32 {
     answered(|exchange| {
@@ -145,7 +145,7 @@ pub extern "C" fn render(template: u32, encoder: u32, memory: u32) -> i32 {
         } = exchange;
         world.render(
             template,
-            &Encoded {
+            &EncodedValue {
                 encoder,
                 words,
                 units,
@@ -156,13 +156,13 @@ pub extern "C" fn render(template: u32, encoder: u32, memory: u32) -> i32 {
     })
 }
 
-/// See [`World::again`].
+/// See [`ThreadState::again`].
 #[unsafe(no_mangle)]
 pub extern "C" fn again(template: u32) -> i32 {
     answered(|exchange| exchange.world.again(template, <[u8]>::to_vec))
 }
 
-/// See [`World::messages`]; takes a value.
+/// See [`ThreadState::messages`]; takes a value.
 #[unsafe(no_mangle)]
 pub extern "C" fn messages(template: u32, encoder: u32) -> i32 {
     answered(|exchange| {
@@ -172,7 +172,7 @@ pub extern "C" fn messages(template: u32, encoder: u32) -> i32 {
             units,
             ..
         } = exchange;
-        let encoded = Encoded {
+        let encoded = EncodedValue {
             encoder,
             words,
             units,
@@ -182,7 +182,7 @@ pub extern "C" fn messages(template: u32, encoder: u32) -> i32 {
     })
 }
 
-/// See [`World::segments`]; takes a value.
+/// See [`ThreadState::segments`]; takes a value.
 #[unsafe(no_mangle)]
 pub extern "C" fn segments(template: u32, encoder: u32) -> i32 {
     answered(|exchange| {
@@ -192,7 +192,7 @@ pub extern "C" fn segments(template: u32, encoder: u32) -> i32 {
             units,
             ..
         } = exchange;
-        let encoded = Encoded {
+        let encoded = EncodedValue {
             encoder,
             words,
             units,
@@ -202,7 +202,7 @@ pub extern "C" fn segments(template: u32, encoder: u32) -> i32 {
     })
 }
 
-/// See [`World::begin`]; takes a value, functions, and what is wanted.
+/// See [`ThreadState::begin`]; takes a value, functions, and what is wanted.
 #[unsafe(no_mangle)]
 pub extern "C" fn begin(template: u32, encoder: u32) -> i32 {
     with(|exchange| {
@@ -213,17 +213,17 @@ pub extern "C" fn begin(template: u32, encoder: u32) -> i32 {
             units,
             ..
         } = exchange;
-        let encoded = Encoded {
+        let encoded = EncodedValue {
             encoder,
             words,
             units,
             memory: 0,
         };
-        world.begin(template, &encoded, &functions, Wanted::of_name(&wanted))
+        world.begin(template, &encoded, &functions, OutputKind::of_name(&wanted))
     })
 }
 
-/// See [`World::step`]; [`ENDED`] at the end.
+/// See [`ThreadState::step`]; [`ENDED`] at the end.
 #[unsafe(no_mangle)]
 pub extern "C" fn step(rendering: u32) -> i32 {
     with(|exchange| match exchange.world.step(rendering)? {
@@ -235,7 +235,7 @@ pub extern "C" fn step(rendering: u32) -> i32 {
     })
 }
 
-/// See [`World::give`]; takes a value.
+/// See [`ThreadState::give`]; takes a value.
 #[unsafe(no_mangle)]
 pub extern "C" fn give(rendering: u32, call: u32, encoder: u32) -> i32 {
     with(|exchange| {
@@ -245,7 +245,7 @@ pub extern "C" fn give(rendering: u32, call: u32, encoder: u32) -> i32 {
             units,
             ..
         } = exchange;
-        let encoded = Encoded {
+        let encoded = EncodedValue {
             encoder,
             words,
             units,
@@ -255,7 +255,7 @@ pub extern "C" fn give(rendering: u32, call: u32, encoder: u32) -> i32 {
     })
 }
 
-/// See [`World::fail`]; takes the message.
+/// See [`ThreadState::fail`]; takes the message.
 #[unsafe(no_mangle)]
 pub extern "C" fn fail(rendering: u32, call: u32) -> i32 {
     with(|exchange| {
@@ -264,22 +264,24 @@ pub extern "C" fn fail(rendering: u32, call: u32) -> i32 {
     })
 }
 
-/// See [`World::time_left`].
+/// See [`ThreadState::time_left`].
 #[unsafe(no_mangle)]
 pub extern "C" fn time_left(rendering: u32) -> f64 {
     EXCHANGE.with_borrow_mut(|exchange| exchange.world.time_left(rendering))
 }
 
-/// See [`World::result`]; takes what is wanted.
+/// See [`ThreadState::result`]; takes what is wanted.
 #[unsafe(no_mangle)]
 pub extern "C" fn result(rendering: u32) -> i32 {
     answered(|exchange| {
         let [wanted] = exchange.few();
-        exchange.world.result(rendering, Wanted::of_name(&wanted))
+        exchange
+            .world
+            .result(rendering, OutputKind::of_name(&wanted))
     })
 }
 
-/// See [`World::abandon`].
+/// See [`ThreadState::abandon`].
 #[unsafe(no_mangle)]
 pub extern "C" fn abandon(rendering: u32) {
     EXCHANGE.with_borrow_mut(|exchange| exchange.world.abandon(rendering));
@@ -323,7 +325,7 @@ impl Exchange {
     }
 }
 
-fn with(work: impl FnOnce(&mut Exchange) -> Result<u32, Refusal>) -> i32 {
+fn with(work: impl FnOnce(&mut Exchange) -> Result<u32, BridgeError>) -> i32 {
     EXCHANGE.with_borrow_mut(|exchange| match work(exchange) {
         Ok(number) => number.cast_signed(),
         Err(refusal) => {
@@ -333,7 +335,7 @@ fn with(work: impl FnOnce(&mut Exchange) -> Result<u32, Refusal>) -> i32 {
     })
 }
 
-fn answered(work: impl FnOnce(&mut Exchange) -> Result<Vec<u8>, Refusal>) -> i32 {
+fn answered(work: impl FnOnce(&mut Exchange) -> Result<Vec<u8>, BridgeError>) -> i32 {
     with(|exchange| {
         exchange.given = work(exchange)?;
         Ok(0)

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use quillet_agent::compact::{self, Conversation};
-use quillet_agent::{Limits, Window};
+use quillet_agent::{RunLimits, Window};
 use quillet_core::chat::Bytes4;
 use quillet_core::{Message, Role, ToolCall};
 
@@ -45,9 +45,9 @@ fn measure(name: &str, history: &[Message]) {
         let mut conversation = Conversation::new(Arc::new(Bytes4), String::new(), history, input);
         conversation.count();
         let counted = Instant::now();
-        let report = compact::fit(&mut conversation, WINDOW, &Limits::default());
+        let report = compact::compact_to_target(&mut conversation, WINDOW, &RunLimits::default());
         let cut = Instant::now();
-        let again = compact::fit(&mut conversation, WINDOW, &Limits::default());
+        let again = compact::compact_to_target(&mut conversation, WINDOW, &RunLimits::default());
         let took = [counted - begun, cut - counted, cut.elapsed()];
         let _ = black_box(again);
         for (best, took) in best.iter_mut().zip(took) {

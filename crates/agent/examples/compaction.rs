@@ -10,7 +10,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use quillet_agent::compact::{self, Conversation};
-use quillet_agent::{Limits, Window};
+use quillet_agent::{RunLimits, Window};
 use quillet_core::Message;
 use quillet_core::chat::Bytes4;
 
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut history: Vec<Message> = serde_json::from_reader(std::io::stdin())?;
     let input = history.pop().into_iter().collect();
     let mut conversation = Conversation::new(Arc::new(Bytes4), String::new(), history, input);
-    let report = compact::fit(&mut conversation, window, &Limits::default())?;
+    let report = compact::compact_to_target(&mut conversation, window, &RunLimits::default())?;
     println!("{}", serde_json::to_string(&report)?);
     for message in conversation.messages() {
         let text = message.content.to_string().replace('\n', "⏎");

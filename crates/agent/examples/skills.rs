@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use quillet_agent::Skills;
-use quillet_agent::skills::{self, Loaded};
+use quillet_agent::skills::{self, LoadedSkills};
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -18,7 +18,7 @@ fn main() {
         println!("{diagnostic}");
     }
     let available = found.into_iter().map(|skill| skill.into_skill(Vec::new()));
-    let mut loaded = Loaded::new(Skills {
+    let mut loaded = LoadedSkills::new(Skills {
         available: available.collect(),
         ..Skills::default()
     });

@@ -5,7 +5,7 @@ use quillet_core::chat::{FinishReason, Reply};
 
 /// A turn on its way.
 #[derive(Default)]
-pub(crate) struct Partial {
+pub(crate) struct PartialTurn {
     /// What was said.
     pub(crate) text: String,
     /// What was thought.
@@ -17,7 +17,7 @@ pub(crate) struct Partial {
 }
 
 /// A turn that has come to its end.
-pub(crate) struct Turn {
+pub(crate) struct CompletedTurn {
     /// Why it ended.
     pub(crate) reason: FinishReason,
     /// What the model wants called.
@@ -26,11 +26,11 @@ pub(crate) struct Turn {
     pub(crate) cut_call: bool,
 }
 
-impl Turn {
+impl CompletedTurn {
     /// A turn that ended for this reason, with these calls.
     pub(crate) fn new(reason: FinishReason, calls: Vec<ToolCall>) -> Self {
         let cut_call = reason == FinishReason::Length && calls.last().is_some_and(is_cut);
-        Turn {
+        CompletedTurn {
             reason,
             calls,
             cut_call,

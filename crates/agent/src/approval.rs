@@ -39,5 +39,5 @@ pub enum Approval {
 /// Who is asked before a tool is called: a person at a terminal, or a list of what was decided.
 pub trait Approver: Send + Sync + fmt::Debug {
     /// What is to be done with a call. May take its time; calls that were begun go on meanwhile.
-    fn ask<'a>(&'a self, call: PendingCall<'a>) -> BoxFuture<'a, Approval>;
+    fn request_approval<'a>(&'a self, call: PendingCall<'a>) -> BoxFuture<'a, Approval>;
 }

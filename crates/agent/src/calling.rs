@@ -12,12 +12,12 @@ use tokio::task::JoinError;
 use tokio::time::{Instant, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::failure::Failure;
-use crate::scope::Scope;
+use crate::failure::CallFailure;
+use crate::scope::RunContext;
 use crate::spans::ToolSpan;
 
 /// A call that has begun.
-pub(crate) struct Begun {
+pub(crate) struct StartedCall {
     /// Which of its turn.
     pub(crate) index: usize,
     /// The call.
@@ -28,21 +28,21 @@ pub(crate) struct Begun {
 }
 
 /// A call that has ended.
-pub(crate) struct Done {
+pub(crate) struct FinishedCall {
     /// What was begun.
-    pub(crate) begun: Begun,
+    pub(crate) begun: StartedCall,
     /// What it gave.
-    pub(crate) answer: Result<Value, Failure>,
+    pub(crate) answer: Result<Value, CallFailure>,
     /// Pictures that belong to what it gave.
     pub(crate) images: Vec<MediaUrl>,
     /// How long it took.
     pub(crate) took: Duration,
 }
 
-impl Begun {
+impl StartedCall {
     /// A call that begins now.
-    pub(crate) fn new(scope: &Scope, index: usize, call: ToolCall) -> Self {
-        Begun {
+    pub(crate) fn new(scope: &RunContext, index: usize, call: ToolCall) -> Self {
+        StartedCall {
             index,
             span: ToolSpan::begin(scope, &call),
             call,
@@ -51,8 +51,8 @@ impl Begun {
     }
 
     /// It ends now.
-    pub(crate) fn done(self, answer: Result<Value, Failure>) -> Done {
-        Done {
+    pub(crate) fn done(self, answer: Result<Value, CallFailure>) -> FinishedCall {
+        FinishedCall {
             took: self.at.elapsed(),
             begun: self,
             answer,
@@ -64,11 +64,11 @@ impl Begun {
 /// Makes a call, at once and as a task of its own: one that blocks its thread or panics
 /// does not hold up the run. Dropping the future ends the task.
 pub(crate) fn start(
-    scope: &Scope,
+    scope: &RunContext,
     tool: Arc<dyn Tool>,
-    begun: Begun,
+    begun: StartedCall,
     input: serde_json::Map<String, Json>,
-) -> impl Future<Output = Done> + Send + use<> {
+) -> impl Future<Output = FinishedCall> + Send + use<> {
     let limit = scope.limits.call_time;
     let context = ToolContext {
         deadline: begun.at.into_std().checked_add(limit),
@@ -90,9 +90,9 @@ pub(crate) fn start(
             }
             Ok(Ok(Err(error))) => Err(refused(&begun.call, error)),
             Ok(Err(error)) => Err(broke(&begun.call, error)),
-            Err(_) => Err(Failure::time(limit)),
+            Err(_) => Err(CallFailure::time(limit)),
         };
-        Done {
+        FinishedCall {
             images,
             ..begun.done(answer)
         }
@@ -106,21 +106,21 @@ fn arguments(input: serde_json::Map<String, Json>) -> Map {
     }
 }
 
-fn refused(call: &ToolCall, error: ToolError) -> Failure {
+fn refused(call: &ToolCall, error: ToolError) -> CallFailure {
     let code = error.kind.code();
     tracing::debug!(tool = call.name, %code, %error, "a tool failed");
     let text = error.for_model;
-    Failure { code, text }
+    CallFailure { code, text }
 }
 
 /// What a panic says is for the operator alone: it may quote what the tool holds.
-fn broke(call: &ToolCall, error: JoinError) -> Failure {
+fn broke(call: &ToolCall, error: JoinError) -> CallFailure {
     let cause = match error.try_into_panic() {
         Ok(panic) => panic_text(&*panic).to_owned(),
         Err(error) => error.to_string(),
     };
     tracing::error!(tool = call.name, cause, "a tool panicked");
-    Failure {
+    CallFailure {
         code: ErrorCode::ToolPanic,
         text: "The tool broke down in the middle of the call; it may have done a part of it."
             .to_owned(),

@@ -8,16 +8,16 @@ use quillet_core::{ToolCall, Value};
 use serde_json::{Map, Value as Json};
 
 use crate::AgentEvent;
-use crate::calling::{self, Begun, Done};
-use crate::failure::Failure;
-use crate::judge::{Judged, Plan, Planned, argument};
+use crate::approval_check::{self, ApprovalOutcome};
+use crate::call_plan::{CallAction, PlannedCall, SortedCalls, argument};
+use crate::calling::{self, FinishedCall, StartedCall};
+use crate::failure::CallFailure;
 use crate::ledger::Ledger;
-use crate::permitted::{self, Permitted};
 use crate::results;
-use crate::scope::Scope;
+use crate::scope::RunContext;
 
 /// What follows the calls of a turn.
-pub(crate) enum Verdict {
+pub(crate) enum NextAction {
     /// The model is asked again.
     GoOn,
     /// The client has calls to make.
@@ -33,32 +33,36 @@ pub(crate) enum Verdict {
 
 /// Makes the calls of a turn that are this run's to make. Results go into the history
 /// in the order of the calls, events come in the order in which the calls end.
-pub(crate) async fn make(scope: &Scope, judged: Judged, ledger: &mut Ledger) -> Verdict {
+pub(crate) async fn make(
+    scope: &RunContext,
+    judged: SortedCalls,
+    ledger: &mut Ledger,
+) -> NextAction {
     let held = make_ours(scope, judged.ours, ledger).await;
     ledger.close_calls();
     if !held.is_empty() {
         for required in held {
             scope.events.send(required).await;
         }
-        return Verdict::Waits;
+        return NextAction::Waits;
     }
     if let Some(reason) = judged.silent {
-        return Verdict::Silent { reason };
+        return NextAction::Silent { reason };
     }
     if judged.for_client.is_empty() {
-        return Verdict::GoOn;
+        return NextAction::GoOn;
     }
     for required in judged.for_client {
         scope.events.send(required).await;
     }
-    Verdict::ClientsTurn
+    NextAction::ClientsTurn
 }
 
 /// Begins calls as places become free, until all are done. Gives those that somebody has to decide
 /// about first, which are not begun.
 async fn make_ours(
-    scope: &Scope,
-    mut waiting: VecDeque<Planned>,
+    scope: &RunContext,
+    mut waiting: VecDeque<PlannedCall>,
     ledger: &mut Ledger,
 ) -> Vec<AgentEvent> {
     let places = scope.limits.concurrent_calls.max(1);
@@ -68,20 +72,24 @@ async fn make_ours(
         while running.len() < places
             && let Some(next) = waiting.pop_front()
         {
-            let next = match permitted::ask(scope, next).await {
-                Permitted::Go(next) => next,
-                Permitted::Waits(required) => {
+            let next = match approval_check::request_approval(scope, next).await {
+                ApprovalOutcome::Go(next) => next,
+                ApprovalOutcome::Waits(required) => {
                     held.push(required);
                     continue;
                 }
             };
             let begun = begin(scope, next.index, next.call, &next.input, ledger).await;
             match next.plan {
-                Plan::Make(tool) => running.push(calling::start(scope, tool, begun, next.input)),
-                Plan::LoadSkill => load_skill(scope, begun, &next.input, ledger).await,
-                Plan::SilentExit => end(scope, begun.done(Ok(Value::Null)), ledger).await,
-                Plan::Refuse(failure) => end(scope, begun.done(Err(failure)), ledger).await,
-                Plan::Answer(text) => end(scope, begun.done(Ok(Value::from(text))), ledger).await,
+                CallAction::Make(tool) => {
+                    running.push(calling::start(scope, tool, begun, next.input))
+                }
+                CallAction::LoadSkill => load_skill(scope, begun, &next.input, ledger).await,
+                CallAction::SilentExit => end(scope, begun.done(Ok(Value::Null)), ledger).await,
+                CallAction::Refuse(failure) => end(scope, begun.done(Err(failure)), ledger).await,
+                CallAction::Answer(text) => {
+                    end(scope, begun.done(Ok(Value::from(text))), ledger).await
+                }
             }
         }
         match running.next().await {
@@ -92,12 +100,12 @@ async fn make_ours(
 }
 
 async fn begin(
-    scope: &Scope,
+    scope: &RunContext,
     index: usize,
     call: ToolCall,
     input: &Map<String, Json>,
     ledger: &mut Ledger,
-) -> Begun {
+) -> StartedCall {
     ledger.started(index);
     let started = AgentEvent::ToolStarted {
         id: call.id.clone(),
@@ -105,14 +113,19 @@ async fn begin(
         input: input.clone(),
     };
     scope.events.send(started).await;
-    Begun::new(scope, index, call)
+    StartedCall::new(scope, index, call)
 }
 
-async fn load_skill(scope: &Scope, begun: Begun, input: &Map<String, Json>, ledger: &mut Ledger) {
+async fn load_skill(
+    scope: &RunContext,
+    begun: StartedCall,
+    input: &Map<String, Json>,
+    ledger: &mut Ledger,
+) {
     let name = argument(input, "skill_name");
     let loaded = ledger.skills.load(&name);
     let answer = if loaded.is_error {
-        Err(Failure::arguments(loaded.text))
+        Err(CallFailure::arguments(loaded.text))
     } else {
         Ok(Value::from(loaded.text))
     };
@@ -122,8 +135,8 @@ async fn load_skill(scope: &Scope, begun: Begun, input: &Map<String, Json>, ledg
     }
 }
 
-async fn end(scope: &Scope, done: Done, ledger: &mut Ledger) {
-    let Done {
+async fn end(scope: &RunContext, done: FinishedCall, ledger: &mut Ledger) {
+    let FinishedCall {
         begun,
         answer,
         images,

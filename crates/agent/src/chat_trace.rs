@@ -6,7 +6,7 @@ use quillet_core::chat::{ChatEvent, ChatRequest, ChatStream, ModelError};
 use quillet_core::trace::{OpenSpan, Tracer};
 
 use crate::PromptVersion;
-use crate::answer::Partial;
+use crate::answer::PartialTurn;
 use crate::spans::{self, ModelSpan};
 use crate::turn::take_up;
 
@@ -16,11 +16,11 @@ use crate::turn::take_up;
     missing_debug_implementations,
     reason = "holds what was answered so far"
 )]
-pub struct ChatTrace(Option<Open>);
+pub struct ChatTrace(Option<ChatSpans>);
 
-struct Open {
+struct ChatSpans {
     model: ModelSpan,
-    answer: Partial,
+    answer: PartialTurn,
     root: OpenSpan,
 }
 
@@ -32,9 +32,9 @@ impl ChatTrace {
             return ChatTrace(None);
         }
         let root = spans::chat(tracer, request.model.as_deref(), prompt);
-        ChatTrace(Some(Open {
+        ChatTrace(Some(ChatSpans {
             model: ModelSpan::begin((tracer, root.id()), request),
-            answer: Partial::default(),
+            answer: PartialTurn::default(),
             root,
         }))
     }
@@ -70,9 +70,9 @@ impl ChatTrace {
     }
 }
 
-impl Open {
+impl ChatSpans {
     fn take(&mut self, event: ChatEvent) {
-        self.model.heard();
+        self.model.on_delta();
         let _ = take_up(&mut self.answer, event);
     }
 

@@ -7,18 +7,18 @@ use quillet_core::chat::FinishReason;
 use quillet_core::trace::RUN_ATTRIBUTE;
 use tokio::time::sleep;
 
-use crate::answer::Turn;
-use crate::calls::{self, Verdict};
+use crate::answer::CompletedTurn;
+use crate::call_plan::judge;
+use crate::calls::{self, NextAction};
 use crate::compact::Conversation;
 use crate::emit::{self, EventStream, Events};
-use crate::judge::judge;
 use crate::ledger::Ledger;
 use crate::repeats::Repeats;
-use crate::scope::Scope;
-use crate::skills::Loaded;
+use crate::scope::RunContext;
+use crate::skills::LoadedSkills;
 use crate::toolbox::Toolbox;
 use crate::turn;
-use crate::{AgentError, AgentEvent, Ending, Run, spans};
+use crate::{AgentError, AgentEvent, EndReason, RunSpec, spans};
 
 /// Cut calls in a row that are reported to the model; after the next the run ends, whatever else is
 /// new.
@@ -29,11 +29,11 @@ const CUT_CALLS: u32 = 3;
 /// is read, and nothing goes on after it was dropped. The last event is
 /// [`AgentEvent::Ended`], and there is exactly one of it.
 #[must_use = "a run goes only while its events are read"]
-pub fn run(run: Run) -> EventStream {
+pub fn run(run: RunSpec) -> EventStream {
     emit::stream(|events| drive(run, events))
 }
 
-async fn drive(run: Run, events: Events) {
+async fn drive(run: RunSpec, events: Events) {
     let limit = run.limits.run_time;
     let cancelled = run.cancelled;
     let span = spans::run(
@@ -48,12 +48,12 @@ async fn drive(run: Run, events: Events) {
     }
     let mut toolbox = Toolbox::new(run.tools, run.silent_exit, run.client_tools);
     toolbox.remember(&run.skills.available);
-    let skills = Loaded::new(run.skills);
+    let skills = LoadedSkills::new(run.skills);
     toolbox.add_loader(skills.tool());
     let counter = run.counter.clone();
     let conversation = Conversation::new(counter, String::new(), run.history, run.input);
     let mut ledger = Ledger::new(&run.id, conversation, skills);
-    let scope = Scope {
+    let scope = RunContext {
         id: run.id,
         model: run.model,
         model_name: run.model_name,
@@ -70,12 +70,12 @@ async fn drive(run: Run, events: Events) {
     let ending = tokio::select! {
         // In this order: a cancel is noticed before the limit, and both before the next step.
         biased;
-        () = cancelled => Ending::Cancelled,
-        () = sleep(limit) => Ending::Failed(AgentError::Time(limit)),
+        () = cancelled => EndReason::Cancelled,
+        () = sleep(limit) => EndReason::Failed(AgentError::Time(limit)),
         ending = converse(&scope, toolbox, &mut ledger) => ending,
     };
     // The loop is gone by now, and with it every call that was on its way.
-    for done in ledger.settle(&ending) {
+    for done in ledger.finish_run(&ending) {
         scope.events.send(done).await;
     }
     let outcome = ledger.outcome(ending);
@@ -86,7 +86,7 @@ async fn drive(run: Run, events: Events) {
 }
 
 /// What the loop does after a turn.
-enum Step {
+enum LoopStep {
     /// The calls are made, and the model is asked again.
     Calls,
     /// The model is asked again.
@@ -95,36 +95,38 @@ enum Step {
     End,
 }
 
-async fn converse(scope: &Scope, mut toolbox: Toolbox, ledger: &mut Ledger) -> Ending {
+async fn converse(scope: &RunContext, mut toolbox: Toolbox, ledger: &mut Ledger) -> EndReason {
     let mut repeats = Repeats::default();
     let mut circles = false;
     let mut cut_in_a_row = 0;
     loop {
         let last = announce_limit(scope, ledger).await || circles;
-        let turn = match turn::take(scope, &mut toolbox, last, ledger).await {
+        let turn = match turn::run_turn(scope, &mut toolbox, last, ledger).await {
             Ok(turn) => turn,
-            Err(error) => return Ending::Failed(error),
+            Err(error) => return EndReason::Failed(error),
         };
         cut_in_a_row = if turn.cut_call { cut_in_a_row + 1 } else { 0 };
         match step(&turn, last, cut_in_a_row) {
-            Step::End if circles => return after_circle(turn.reason, scope.limits.repeated_calls),
-            Step::End => return Ending::Finished(turn.reason),
+            LoopStep::End if circles => {
+                return after_circle(turn.reason, scope.limits.repeated_calls);
+            }
+            LoopStep::End => return EndReason::Finished(turn.reason),
             // A pause counts as a round, else a provider that only pauses would be asked for ever.
-            Step::Again => ledger.rounds += 1,
-            Step::Calls => {
+            LoopStep::Again => ledger.rounds += 1,
+            LoopStep::Calls => {
                 ledger.rounds += 1;
                 let judged = judge(turn, &toolbox, &scope.limits);
                 match calls::make(scope, judged, ledger).await {
-                    Verdict::GoOn => {
+                    NextAction::GoOn => {
                         let most = scope.limits.repeated_calls;
                         circles = repeats.circle(&ledger.take_round(), most);
                         if circles {
                             ledger.notice(&circle_notice(most));
                         }
                     }
-                    Verdict::ClientsTurn => return Ending::CallsRequired,
-                    Verdict::Waits => return Ending::ApprovalRequired,
-                    Verdict::Silent { reason } => return Ending::Silent { reason },
+                    NextAction::ClientsTurn => return EndReason::CallsRequired,
+                    NextAction::Waits => return EndReason::ApprovalRequired,
+                    NextAction::Silent { reason } => return EndReason::Silent { reason },
                 }
             }
         }
@@ -133,7 +135,7 @@ async fn converse(scope: &Scope, mut toolbox: Toolbox, ledger: &mut Ledger) -> E
 
 /// Whether the rounds are used up, so that the next turn is the last. The model is told so, and
 /// keeps all results in view: without them its last answer could not use what it found out.
-async fn announce_limit(scope: &Scope, ledger: &mut Ledger) -> bool {
+async fn announce_limit(scope: &RunContext, ledger: &mut Ledger) -> bool {
     let rounds = ledger.rounds;
     let limits = &scope.limits;
     let last = rounds >= limits.tool_rounds;
@@ -154,23 +156,23 @@ fn circle_notice(most: u32) -> String {
 }
 
 /// How a run ends whose model was stopped in a circle, and then had its last word.
-fn after_circle(reason: FinishReason, times: u32) -> Ending {
+fn after_circle(reason: FinishReason, times: u32) -> EndReason {
     match reason {
         FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Pause => {
-            Ending::Repeated { times }
+            EndReason::Repeated { times }
         }
-        other => Ending::Finished(other),
+        other => EndReason::Finished(other),
     }
 }
 
 /// What follows a turn. Calls are only made of turns whose end says that they are meant.
-fn step(turn: &Turn, last: bool, cut_in_a_row: u32) -> Step {
+fn step(turn: &CompletedTurn, last: bool, cut_in_a_row: u32) -> LoopStep {
     let no_calls = turn.calls.is_empty();
     match turn.reason {
-        _ if last || cut_in_a_row > CUT_CALLS => Step::End,
-        FinishReason::ContentFilter | FinishReason::Refusal | FinishReason::Error => Step::End,
-        FinishReason::Pause if no_calls => Step::Again,
-        _ if no_calls => Step::End,
-        _ => Step::Calls,
+        _ if last || cut_in_a_row > CUT_CALLS => LoopStep::End,
+        FinishReason::ContentFilter | FinishReason::Refusal | FinishReason::Error => LoopStep::End,
+        FinishReason::Pause if no_calls => LoopStep::Again,
+        _ if no_calls => LoopStep::End,
+        _ => LoopStep::Calls,
     }
 }

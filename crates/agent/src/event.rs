@@ -40,7 +40,7 @@ pub enum AgentEvent {
         /// How long it took.
         took: Duration,
         /// Where its answer is from.
-        sources: Vec<Source>,
+        sources: Vec<Citation>,
     },
     /// The model wants a tool of the client called; the run ends so that it can.
     CallRequired {
@@ -79,12 +79,12 @@ pub enum AgentEvent {
         name: String,
     },
     /// The run is over.
-    Ended(Box<Outcome>),
+    Ended(Box<AgentOutcome>),
 }
 
 /// A source of an answer, such as a document or a page of the web.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
+pub struct Citation {
     /// Its number in the answer, from 1.
     #[serde(default)]
     pub index: u64,
@@ -125,16 +125,16 @@ pub struct CompactionReport {
 
 /// The outcome of a run: how it ended, and what it leaves.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct AgentOutcome {
     /// How.
-    pub ending: Ending,
+    pub ending: EndReason,
     /// All text that was said in the run.
     pub text: String,
     /// All reasoning that was shown.
     pub reasoning: String,
     /// What the conversation got: the model's turns and the results of its calls, in order. Every
     /// call has its result, even after a cancellation; only those that the client is to make
-    /// ([`Ending::CallsRequired`]), or a person is to decide about, are open.
+    /// ([`EndReason::CallsRequired`]), or a person is to decide about, are open.
     pub messages: Vec<Message>,
     /// What all calls of the model cost together; `None` if no provider said.
     pub usage: Option<Usage>,
@@ -147,12 +147,12 @@ pub struct Outcome {
     /// Skills that are loaded now.
     pub loaded_skills: Vec<String>,
     /// Where the answer is from, each once.
-    pub sources: Vec<Source>,
+    pub sources: Vec<Citation>,
 }
 
 /// How a run ended.
 #[derive(Clone, Debug)]
-pub enum Ending {
+pub enum EndReason {
     /// The model had said what it wanted, or met a limit of its own.
     Finished(FinishReason),
     /// The model went round in circles: it made the same calls with the same results, was given

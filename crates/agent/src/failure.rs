@@ -6,29 +6,29 @@ use quillet_core::tool::ToolErrorKind;
 use quillet_core::{ErrorCode, ToolCall};
 
 /// Why a call has no result.
-pub(crate) struct Failure {
+pub(crate) struct CallFailure {
     /// Stable code, for traces.
     pub(crate) code: ErrorCode,
     /// For the model and the client.
     pub(crate) text: String,
 }
 
-impl Failure {
+impl CallFailure {
     /// There is no such tool.
     pub(crate) fn unknown(text: String) -> Self {
         let code = ToolErrorKind::Unknown.code();
-        Failure { code, text }
+        CallFailure { code, text }
     }
 
     /// The arguments do not fit.
     pub(crate) fn arguments(text: String) -> Self {
         let code = ToolErrorKind::Arguments.code();
-        Failure { code, text }
+        CallFailure { code, text }
     }
 
     /// The arguments are not a JSON object.
     pub(crate) fn unreadable(error: &serde_json::Error) -> Self {
-        Failure::arguments(format!(
+        CallFailure::arguments(format!(
             "The call was not made: its arguments are not a valid JSON object: {error}."
         ))
     }
@@ -36,7 +36,7 @@ impl Failure {
     /// The limit on tokens cut the call.
     pub(crate) fn cut(call: &ToolCall) -> Self {
         let bytes = call.arguments.len();
-        Failure::arguments(format!(
+        CallFailure::arguments(format!(
             "The call was cut by the limit on output tokens after {bytes} bytes of its arguments, \
              and was not made. Make it again with shorter arguments, or in several calls."
         ))
@@ -48,7 +48,7 @@ impl Failure {
             "The call was not made: a turn may make {limit} calls, and this one makes more."
         );
         let code = ErrorCode::ToolTooMany;
-        Failure { code, text }
+        CallFailure { code, text }
     }
 
     /// The same call was made too often in a row.
@@ -58,13 +58,13 @@ impl Failure {
              in a row. Use the result that is there, try other arguments, or answer."
         );
         let code = ErrorCode::ToolRepeated;
-        Failure { code, text }
+        CallFailure { code, text }
     }
 
     /// Somebody who was asked does not want it made.
     pub(crate) fn denied(text: String) -> Self {
         let code = ToolErrorKind::Refused.code();
-        Failure { code, text }
+        CallFailure { code, text }
     }
 
     /// It took too long.
@@ -73,6 +73,6 @@ impl Failure {
             "The call took longer than the limit on call_time ({limit:?}) and was stopped."
         );
         let code = ToolErrorKind::Timeout.code();
-        Failure { code, text }
+        CallFailure { code, text }
     }
 }

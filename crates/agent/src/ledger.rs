@@ -8,22 +8,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_core::chat::{FinishReason, Usage};
-use quillet_core::{Content, ContentPart, MediaUrl, Message, Role, ToolCall, Value};
+use quillet_core::{ContentPart, MediaUrl, Message, MessageContent, Role, ToolCall, Value};
 use tokio::time::Instant;
 
-use crate::answer::{Partial, Turn};
+use crate::answer::{CompletedTurn, PartialTurn};
 use crate::compact::Conversation;
 use crate::repeats::Round;
-use crate::skills::Loaded;
+use crate::skills::LoadedSkills;
 use crate::sources::Sources;
-use crate::{AgentError, AgentEvent, Ending, Outcome};
+use crate::{AgentError, AgentEvent, AgentOutcome, EndReason};
 
 /// The books of a run.
 pub(crate) struct Ledger {
     /// What the model is sent.
     pub(crate) conversation: Conversation,
     /// The turn that is being streamed.
-    pub(crate) partial: Partial,
+    pub(crate) partial: PartialTurn,
     /// Rounds of calls so far.
     pub(crate) rounds: u32,
     /// Calls of the model so far.
@@ -31,7 +31,7 @@ pub(crate) struct Ledger {
     /// Where the answer is from.
     pub(crate) sources: Sources,
     /// The skills, and which of them are loaded.
-    pub(crate) skills: Loaded,
+    pub(crate) skills: LoadedSkills,
     run: Arc<str>,
     messages: Vec<Message>,
     open: Vec<OpenCall>,
@@ -51,11 +51,11 @@ struct OpenCall {
 
 impl Ledger {
     /// Of a run that begins.
-    pub(crate) fn new(run: &Arc<str>, conversation: Conversation, skills: Loaded) -> Self {
+    pub(crate) fn new(run: &Arc<str>, conversation: Conversation, skills: LoadedSkills) -> Self {
         Ledger {
             run: run.clone(),
             conversation,
-            partial: Partial::default(),
+            partial: PartialTurn::default(),
             rounds: 0,
             model_calls: 0,
             sources: Sources::default(),
@@ -88,7 +88,7 @@ impl Ledger {
     }
 
     /// The streamed turn is whole: it becomes a message, and its calls are open.
-    pub(crate) fn finish_turn(&mut self, reason: FinishReason) -> Turn {
+    pub(crate) fn finish_turn(&mut self, reason: FinishReason) -> CompletedTurn {
         let mut message = self.take_partial();
         if has_unusable_ids(&message.tool_calls) {
             give_ids(&mut message.tool_calls, &self.run, self.model_calls);
@@ -106,7 +106,7 @@ impl Ledger {
         if says_something {
             self.push(message);
         }
-        Turn::new(reason, calls)
+        CompletedTurn::new(reason, calls)
     }
 
     /// A call of the model cost this, if its provider said.
@@ -135,11 +135,11 @@ impl Ledger {
             return;
         };
         let mut message = result(&open.call, text, is_error);
-        if let (false, Content::Text(text)) = (images.is_empty(), &message.content) {
+        if let (false, MessageContent::Text(text)) = (images.is_empty(), &message.content) {
             let images = images.into_iter();
             let images = images.map(|image_url| ContentPart::ImageUrl { image_url });
             let parts = [ContentPart::text(text.as_str())].into_iter().chain(images);
-            message.content = Content::Parts(parts.collect());
+            message.content = MessageContent::Parts(parts.collect());
         }
         open.result = Some(message);
     }
@@ -161,9 +161,12 @@ impl Ledger {
     /// The run is over: what was said is kept, and every open call gets a result that
     /// says what became of it, except where the client is to give one. The events are
     /// of calls that had begun.
-    pub(crate) fn settle(&mut self, ending: &Ending) -> Vec<AgentEvent> {
+    pub(crate) fn finish_run(&mut self, ending: &EndReason) -> Vec<AgentEvent> {
         self.keep_partial();
-        if matches!(ending, Ending::CallsRequired | Ending::ApprovalRequired) {
+        if matches!(
+            ending,
+            EndReason::CallsRequired | EndReason::ApprovalRequired
+        ) {
             return Vec::new();
         }
         let fate = fate_of_open_calls(ending);
@@ -179,8 +182,8 @@ impl Ledger {
     }
 
     /// What the run leaves.
-    pub(crate) fn outcome(self, ending: Ending) -> Outcome {
-        Outcome {
+    pub(crate) fn outcome(self, ending: EndReason) -> AgentOutcome {
+        AgentOutcome {
             ending,
             text: self.text,
             reasoning: self.reasoning,
@@ -230,19 +233,19 @@ fn result(call: &ToolCall, text: String, is_error: bool) -> Message {
 }
 
 /// What the model reads, should the conversation go on.
-fn fate_of_open_calls(ending: &Ending) -> String {
+fn fate_of_open_calls(ending: &EndReason) -> String {
     match ending {
-        Ending::Cancelled => "The call was cancelled before it had a result.".to_owned(),
-        Ending::Failed(AgentError::Time(limit)) => {
+        EndReason::Cancelled => "The call was cancelled before it had a result.".to_owned(),
+        EndReason::Failed(AgentError::Time(limit)) => {
             format!("The call was stopped: the run reached its limit on run_time ({limit:?}).")
         }
-        Ending::Repeated { times } => {
+        EndReason::Repeated { times } => {
             format!("The call was not made: the same calls were made {times} times.")
         }
-        Ending::Finished(FinishReason::Stop | FinishReason::ToolCalls) => {
+        EndReason::Finished(FinishReason::Stop | FinishReason::ToolCalls) => {
             "The call was not made: the limit on tool calls is reached.".to_owned()
         }
-        Ending::Finished(reason) => {
+        EndReason::Finished(reason) => {
             format!("The call was not made: the turn ended with {reason}.")
         }
         _ => "The call was not made: the run ended.".to_owned(),

@@ -1,6 +1,6 @@
 //! The loop of a model and its tools.
 //!
-//! [`run`] takes everything that a run needs ([`Run`]) and gives a stream of
+//! [`run`] takes everything that a run needs ([`RunSpec`]) and gives a stream of
 //! [`AgentEvent`]s, whose last one says how it ended. This crate knows no provider,
 //! no HTTP and no store: models, tools and counters come as contracts of `core`.
 //!
@@ -60,6 +60,8 @@
 
 mod answer;
 mod approval;
+mod approval_check;
+mod call_plan;
 mod calling;
 mod calls;
 mod chat_trace;
@@ -69,10 +71,8 @@ mod drive;
 mod emit;
 mod event;
 mod failure;
-mod judge;
 mod ledger;
 mod permission;
-mod permitted;
 mod repeats;
 mod request;
 mod results;
@@ -86,9 +86,9 @@ mod turn;
 
 pub use approval::{Approval, Approver, PendingCall};
 pub use chat_trace::ChatTrace;
-pub use definition::{AgentDefinition, Known};
+pub use definition::{AgentDefinition, KnownNames};
 pub use drive::run;
 pub use emit::EventStream;
-pub use event::{AgentError, AgentEvent, CompactionReport, Ending, Outcome, Source};
+pub use event::{AgentError, AgentEvent, AgentOutcome, Citation, CompactionReport, EndReason};
 pub use permission::{BadPermissions, Permissions};
-pub use run::{Limits, PromptVersion, Run, Skill, Skills, Window};
+pub use run::{PromptVersion, RunLimits, RunSpec, Skill, Skills, Window};

@@ -94,12 +94,12 @@ fn hash(value: &Json, hasher: &mut DefaultHasher) {
 
 /// Equal calls of one turn, in a row.
 #[derive(Debug, Default)]
-pub(crate) struct Doubles {
+pub(crate) struct DuplicateCalls {
     last: Option<(String, Map<String, Json>)>,
     times: u32,
 }
 
-impl Doubles {
+impl DuplicateCalls {
     /// Counts a call; whether it was made `most` times in a row before. 0 is no limit.
     pub(crate) fn too_often(
         &mut self,

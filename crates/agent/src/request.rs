@@ -6,7 +6,7 @@ use quillet_core::chat::{
 
 use crate::compact::{self, Conversation};
 use crate::ledger::Ledger;
-use crate::scope::Scope;
+use crate::scope::RunContext;
 use crate::spans::{self, ModelSpan};
 use crate::toolbox::Toolbox;
 use crate::{AgentError, AgentEvent, CompactionReport};
@@ -18,7 +18,7 @@ const SHORTER: u32 = 3;
 /// Brings the conversation to what the next turn needs: the instructions and tools of
 /// skills that were loaded since, and a length that fits.
 pub(crate) async fn prepare(
-    scope: &Scope,
+    scope: &RunContext,
     toolbox: &mut Toolbox,
     ledger: &mut Ledger,
 ) -> Result<(), AgentError> {
@@ -35,13 +35,15 @@ pub(crate) async fn prepare(
             compacted(scope, summary.report).await;
         }
     }
-    if let Some(report) = compact::fit(&mut ledger.conversation, scope.window, &scope.limits)? {
+    if let Some(report) =
+        compact::compact_to_target(&mut ledger.conversation, scope.window, &scope.limits)?
+    {
         compacted(scope, report).await;
     }
     Ok(())
 }
 
-async fn compacted(scope: &Scope, report: CompactionReport) {
+async fn compacted(scope: &RunContext, report: CompactionReport) {
     spans::compacted(scope, &report);
     scope.events.send(AgentEvent::Compacted(report)).await;
 }
@@ -57,7 +59,7 @@ fn system(given: &str, skills: &str) -> String {
 /// Asks the model. Where its provider finds the conversation too long, although by our
 /// count it is not, it is cut and sent again: nothing has been generated yet.
 pub(crate) async fn ask(
-    scope: &Scope,
+    scope: &RunContext,
     toolbox: &Toolbox,
     last: bool,
     ledger: &mut Ledger,
@@ -93,7 +95,7 @@ pub(crate) async fn ask(
     }
 }
 
-fn too_long(scope: &Scope, conversation: &Conversation, error: &ModelError) -> AgentError {
+fn too_long(scope: &RunContext, conversation: &Conversation, error: &ModelError) -> AgentError {
     AgentError::Window {
         needed: conversation.tokens(),
         window: compact::available(scope.window),

@@ -3,7 +3,7 @@
 use quillet_core::chat::TokenCounter;
 use quillet_core::{MediaUrl, Value, json};
 
-use crate::scope::Scope;
+use crate::scope::RunContext;
 
 /// Bytes that are counted at once while the place of a cut is looked for.
 const PIECE: usize = 4_096;
@@ -18,7 +18,7 @@ pub(crate) fn text(output: &Value) -> String {
 
 /// A text cut to the limit on tokens of a result: its beginning, three quarters, and
 /// its end, where commands report how they went.
-pub(crate) fn cut(text: String, scope: &Scope) -> String {
+pub(crate) fn cut(text: String, scope: &RunContext) -> String {
     let limit = scope.limits.result_tokens;
     let counter = &*scope.counter;
     // No token is shorter than a byte.
@@ -49,7 +49,7 @@ pub(crate) struct Images {
 }
 
 /// Which pictures of a result the model is shown: the first ones, within the limit.
-pub(crate) fn images(mut given: Vec<MediaUrl>, scope: &Scope) -> Images {
+pub(crate) fn images(mut given: Vec<MediaUrl>, scope: &RunContext) -> Images {
     let most = scope.limits.result_images;
     let left_out = match given.len().saturating_sub(most) {
         0 => String::new(),

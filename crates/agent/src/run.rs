@@ -26,7 +26,7 @@ pub struct PromptVersion {
 }
 
 /// Everything that a run needs.
-pub struct Run {
+pub struct RunSpec {
     /// Id of the run, for logs and for the tools.
     pub id: Arc<str>,
     /// The agent's name, for traces.
@@ -58,7 +58,7 @@ pub struct Run {
     /// How tokens are counted.
     pub counter: Arc<dyn TokenCounter>,
     /// Bounds.
-    pub limits: Limits,
+    pub limits: RunLimits,
     /// Where spans go.
     pub tracer: Tracer,
     /// The span that this run is part of.
@@ -71,12 +71,12 @@ pub struct Run {
     pub cancelled: BoxFuture<'static, ()>,
 }
 
-impl Run {
+impl RunSpec {
     /// A run that asks a model this, without tools and with every default: to be
     /// changed field by field. Tokens are estimated, and nobody cancels it.
     #[must_use]
     pub fn new(model: Arc<dyn ChatModel>, input: Vec<Message>) -> Self {
-        Run {
+        RunSpec {
             id: Uuid::new_v4().simple().to_string().into(),
             model,
             agent: None,
@@ -92,7 +92,7 @@ impl Run {
             options: ChatOptions::default(),
             window: Window::default(),
             counter: Arc::new(Bytes4),
-            limits: Limits::default(),
+            limits: RunLimits::default(),
             tracer: Tracer::off(),
             parent_span: None,
             is_journalled: false,
@@ -102,7 +102,7 @@ impl Run {
     }
 }
 
-impl fmt::Debug for Run {
+impl fmt::Debug for RunSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Run")
             .field("id", &self.id)
@@ -138,7 +138,7 @@ impl Default for Window {
 
 /// Bounds of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct RunLimits {
     /// Turns of the model that call tools. Default 30; then one turn without tools.
     pub tool_rounds: u32,
     /// Calls of one turn; more are answered without being made. Default 128, which is
@@ -174,9 +174,9 @@ pub struct Limits {
     pub limit_notice: String,
 }
 
-impl Default for Limits {
+impl Default for RunLimits {
     fn default() -> Self {
-        Limits {
+        RunLimits {
             tool_rounds: 30,
             turn_calls: 128,
             answer_bytes: 8 << 20,

@@ -7,10 +7,10 @@ use quillet_core::trace::{OpenSpan, Tracer};
 
 use crate::approval::Approver;
 use crate::emit::Events;
-use crate::{Limits, Window};
+use crate::{RunLimits, Window};
 
 /// The parts of a run that stay as they are while it goes.
-pub(crate) struct Scope {
+pub(crate) struct RunContext {
     /// Id of the run.
     pub(crate) id: Arc<str>,
     /// The model.
@@ -26,7 +26,7 @@ pub(crate) struct Scope {
     /// How tokens are counted.
     pub(crate) counter: Arc<dyn TokenCounter>,
     /// Bounds.
-    pub(crate) limits: Limits,
+    pub(crate) limits: RunLimits,
     /// Who is asked before a tool is called.
     pub(crate) approver: Option<Arc<dyn Approver>>,
     /// Where spans go.

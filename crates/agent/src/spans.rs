@@ -9,10 +9,10 @@ use quillet_core::trace::{OpenSpan, SpanKind, Tracer};
 use quillet_core::{Message, Role, ToolCall};
 use serde_json::{Value as Json, json};
 
-use crate::answer::Partial;
-use crate::failure::Failure;
-use crate::scope::Scope;
-use crate::{CompactionReport, Ending, Outcome, PromptVersion};
+use crate::answer::PartialTurn;
+use crate::failure::CallFailure;
+use crate::scope::RunContext;
+use crate::{AgentOutcome, CompactionReport, EndReason, PromptVersion};
 
 /// Begins the span of a run.
 pub(crate) fn run(
@@ -63,45 +63,45 @@ fn set_root(span: &OpenSpan, tracer: &Tracer, model: Option<&str>, prompt: Optio
 }
 
 /// Ends it with what came of the run.
-pub(crate) fn end_run(span: &OpenSpan, outcome: &Outcome) {
+pub(crate) fn end_run(span: &OpenSpan, outcome: &AgentOutcome) {
     set_usage(span, outcome.usage);
     span.set("quillet.model_calls", || outcome.model_calls);
     span.set("quillet.rounds", || outcome.rounds);
     span.set("quillet.ending", || ending(&outcome.ending));
-    if let Ending::Failed(error) = &outcome.ending {
+    if let EndReason::Failed(error) = &outcome.ending {
         span.set("error.type", || error.code().as_str());
         span.fail(error);
     }
 }
 
-fn ending(ending: &Ending) -> String {
+fn ending(ending: &EndReason) -> String {
     match ending {
-        Ending::Finished(reason) => reason.to_string(),
-        Ending::CallsRequired => "calls_required".to_owned(),
-        Ending::ApprovalRequired => "approval_required".to_owned(),
-        Ending::Silent { .. } => "silent_exit".to_owned(),
-        Ending::Cancelled => "cancelled".to_owned(),
-        Ending::Repeated { .. } => "repeated_calls".to_owned(),
-        Ending::Failed(error) => error.code().to_string(),
+        EndReason::Finished(reason) => reason.to_string(),
+        EndReason::CallsRequired => "calls_required".to_owned(),
+        EndReason::ApprovalRequired => "approval_required".to_owned(),
+        EndReason::Silent { .. } => "silent_exit".to_owned(),
+        EndReason::Cancelled => "cancelled".to_owned(),
+        EndReason::Repeated { .. } => "repeated_calls".to_owned(),
+        EndReason::Failed(error) => error.code().to_string(),
     }
 }
 
 /// Notes a compaction; it takes no time worth a measure.
-pub(crate) fn compacted(scope: &Scope, report: &CompactionReport) {
+pub(crate) fn compacted(scope: &RunContext, report: &CompactionReport) {
     let tracer = &scope.tracer;
     let span = tracer.span(SpanKind::Step, "compact", scope.span.id());
     span.set("quillet.compaction", || json!(report));
 }
 
 /// A span that says so if it was dropped before its end: cancelled, or out of time.
-struct Watched {
+struct SpanGuard {
     span: OpenSpan,
     ended: bool,
 }
 
-impl Watched {
+impl SpanGuard {
     fn new(span: OpenSpan) -> Self {
-        Watched { span, ended: false }
+        SpanGuard { span, ended: false }
     }
 
     fn failed(&mut self, code: &str, error: impl Display) {
@@ -111,7 +111,7 @@ impl Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for SpanGuard {
     fn drop(&mut self) {
         if !self.ended {
             self.failed("cancelled", "ended before it was done");
@@ -121,7 +121,7 @@ impl Drop for Watched {
 
 /// The span of one call of a model.
 pub(crate) struct ModelSpan {
-    watched: Watched,
+    watched: SpanGuard,
     texts: bool,
     begun: Instant,
     heard: bool,
@@ -144,7 +144,7 @@ impl ModelSpan {
             span.set("gen_ai.tool.definitions", || json!(request.options.tools));
         }
         ModelSpan {
-            watched: Watched::new(span),
+            watched: SpanGuard::new(span),
             texts,
             begun: Instant::now(),
             heard: false,
@@ -152,7 +152,7 @@ impl ModelSpan {
     }
 
     /// A piece of the answer has come.
-    pub(crate) fn heard(&mut self) {
+    pub(crate) fn on_delta(&mut self) {
         if self.heard {
             return;
         }
@@ -163,7 +163,7 @@ impl ModelSpan {
     }
 
     /// What was answered, as far as it came.
-    pub(crate) fn answered(&mut self, turn: &Partial) {
+    pub(crate) fn answered(&mut self, turn: &PartialTurn) {
         self.watched.ended = true;
         let (span, reply) = (&self.watched.span, &turn.rest);
         if !reply.id.is_empty() {
@@ -241,13 +241,13 @@ pub(crate) fn set_usage(span: &OpenSpan, usage: Option<Usage>) {
 
 /// The span of one call of a tool.
 pub(crate) struct ToolSpan {
-    watched: Watched,
+    watched: SpanGuard,
     texts: bool,
 }
 
 impl ToolSpan {
     /// Begins with what is called.
-    pub(crate) fn begin(scope: &Scope, call: &ToolCall) -> Self {
+    pub(crate) fn begin(scope: &RunContext, call: &ToolCall) -> Self {
         let tracer = &scope.tracer;
         let name = format!("execute_tool {}", call.name);
         let span = tracer.span(SpanKind::Tool, name, scope.span.id());
@@ -260,7 +260,7 @@ impl ToolSpan {
             span.set("gen_ai.tool.call.arguments", || call.arguments.as_str());
         }
         ToolSpan {
-            watched: Watched::new(span),
+            watched: SpanGuard::new(span),
             texts,
         }
     }
@@ -275,7 +275,7 @@ impl ToolSpan {
     }
 
     /// Ends with why there is no result. What the model reads of that may quote texts.
-    pub(crate) fn failed(mut self, failure: &Failure) {
+    pub(crate) fn failed(mut self, failure: &CallFailure) {
         let text = if self.texts {
             &failure.text
         } else {
@@ -313,7 +313,7 @@ fn call(call: &ToolCall) -> Json {
     json!({"type": "tool_call", "id": call.id, "name": call.name, "arguments": arguments})
 }
 
-fn output(turn: &Partial) -> Json {
+fn output(turn: &PartialTurn) -> Json {
     let choice = turn.rest.choices.first();
     let mut said = Message::new(Role::Assistant, turn.text.as_str());
     said.reasoning = Some(turn.reasoning.clone()).filter(|text| !text.is_empty());

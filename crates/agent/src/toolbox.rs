@@ -6,11 +6,11 @@ use std::sync::{Arc, OnceLock};
 use quillet_core::chat::ToolOffer;
 use quillet_core::nearest;
 use quillet_core::tool::{Tool, ToolSpec};
-use quillet_schema::{Finding, Rules, Validator};
+use quillet_schema::{Rules, SchemaViolation, Validator};
 use serde_json::{Map, Value as Json, json};
 
 use crate::Skill;
-use crate::skills::Loaded;
+use crate::skills::LoadedSkills;
 
 /// The tool with which a model ends a run without a word.
 pub(crate) const SILENT_EXIT: &str = "silent_exit";
@@ -21,7 +21,7 @@ const MOST_NAMES: usize = 40;
 
 /// Everything that the model may call.
 pub(crate) struct Toolbox {
-    tools: Vec<Entry>,
+    tools: Vec<ToolboxEntry>,
     /// Tools that are there once a skill is loaded, with the skill.
     behind_skills: Vec<(String, String)>,
     /// What the model is offered, ready to be sent.
@@ -29,16 +29,16 @@ pub(crate) struct Toolbox {
 }
 
 /// One thing that the model may call.
-pub(crate) struct Entry {
+pub(crate) struct ToolboxEntry {
     offer: ToolOffer,
     /// Who executes the call.
-    pub(crate) by: By,
+    pub(crate) by: CallExecutor,
     schema: OnceLock<Option<Validator>>,
 }
 
 /// Who executes a call.
 #[derive(Clone, Debug)]
-pub(crate) enum By {
+pub(crate) enum CallExecutor {
     /// This run.
     Run(Arc<dyn Tool>),
     /// The client, after the run.
@@ -65,13 +65,15 @@ impl Toolbox {
             offers: Vec::new(),
         };
         for tool in tools {
-            toolbox.add(offer(tool.spec()), By::Run(tool));
+            toolbox.add(offer(tool.spec()), CallExecutor::Run(tool));
         }
         if with_silent_exit {
-            toolbox.add(silent_exit(), By::SilentExit);
+            toolbox.add(silent_exit(), CallExecutor::SilentExit);
         }
         for tool in client_tools {
-            let by = tool.name().map_or(By::Provider, |_| By::Client);
+            let by = tool
+                .name()
+                .map_or(CallExecutor::Provider, |_| CallExecutor::Client);
             toolbox.add(tool, by);
         }
         toolbox
@@ -90,23 +92,23 @@ impl Toolbox {
     /// Adds the tool that loads skills, if there are any.
     pub(crate) fn add_loader(&mut self, spec: Option<ToolSpec>) {
         if let Some(spec) = spec {
-            self.add(offer(&spec), By::LoadSkill);
+            self.add(offer(&spec), CallExecutor::LoadSkill);
         }
     }
 
     /// Adds the tools of skills that were loaded since. They come last, so that what
     /// was offered before stays where it was.
-    pub(crate) fn add_loaded(&mut self, skills: &Loaded) -> bool {
+    pub(crate) fn add_loaded(&mut self, skills: &LoadedSkills) -> bool {
         let before = self.tools.len();
         for tool in skills.tools() {
             if self.find(&tool.spec().name).is_none() {
-                self.add(offer(tool.spec()), By::Run(tool));
+                self.add(offer(tool.spec()), CallExecutor::Run(tool));
             }
         }
         self.tools.len() > before
     }
 
-    fn add(&mut self, offer: ToolOffer, by: By) {
+    fn add(&mut self, offer: ToolOffer, by: CallExecutor) {
         if let Some(name) = offer.name()
             && self.find(name).is_some()
         {
@@ -114,7 +116,7 @@ impl Toolbox {
             return;
         }
         self.offers.push(offer.clone());
-        self.tools.push(Entry {
+        self.tools.push(ToolboxEntry {
             offer,
             by,
             schema: OnceLock::new(),
@@ -127,7 +129,7 @@ impl Toolbox {
     }
 
     /// The tool of this name.
-    pub(crate) fn find(&self, name: &str) -> Option<&Entry> {
+    pub(crate) fn find(&self, name: &str) -> Option<&ToolboxEntry> {
         let mut entries = self.tools.iter();
         entries.find(|entry| entry.offer.name() == Some(name))
     }
@@ -160,7 +162,7 @@ impl Toolbox {
     }
 }
 
-impl Entry {
+impl ToolboxEntry {
     /// What is wrong with arguments, in words by which the model can correct them.
     pub(crate) fn problems(&self, arguments: &Map<String, Json>) -> Option<String> {
         let validator = self.schema.get_or_init(|| compile(&self.offer)).as_ref()?;
@@ -203,7 +205,7 @@ fn compile(offer: &ToolOffer) -> Option<Validator> {
     }
 }
 
-fn explain(finding: &Finding) -> String {
+fn explain(finding: &SchemaViolation) -> String {
     match finding.pointer.as_str() {
         "" => finding.message.clone(),
         place => format!("at {place}: {}", finding.message),

@@ -4,22 +4,22 @@ use futures_util::StreamExt;
 use quillet_core::ToolCall;
 use quillet_core::chat::{ChatEvent, ChatStream, FinishReason, ModelError, ModelErrorKind};
 
-use crate::answer::{Partial, Turn};
+use crate::answer::{CompletedTurn, PartialTurn};
 use crate::ledger::Ledger;
 use crate::request;
-use crate::scope::Scope;
+use crate::scope::RunContext;
 use crate::spans::ModelSpan;
 use crate::toolbox::Toolbox;
 use crate::{AgentError, AgentEvent};
 
 /// Asks the model and hands on what it says. What has come so far is in
 /// `ledger.partial` at every moment.
-pub(crate) async fn take(
-    scope: &Scope,
+pub(crate) async fn run_turn(
+    scope: &RunContext,
     toolbox: &mut Toolbox,
     last: bool,
     ledger: &mut Ledger,
-) -> Result<Turn, AgentError> {
+) -> Result<CompletedTurn, AgentError> {
     request::prepare(scope, toolbox, ledger).await?;
     let (answer, mut span) = request::ask(scope, toolbox, last, ledger).await?;
     let heard = listen(scope, answer, &mut span, &mut ledger.partial).await;
@@ -34,16 +34,16 @@ pub(crate) async fn take(
 }
 
 async fn listen(
-    scope: &Scope,
+    scope: &RunContext,
     mut answer: ChatStream,
     span: &mut ModelSpan,
-    turn: &mut Partial,
+    turn: &mut PartialTurn,
 ) -> Result<FinishReason, ModelError> {
     let mut reason = None;
     let mut left = scope.limits.answer_bytes;
     while let Some(event) = answer.next().await {
         let event = event?;
-        span.heard();
+        span.on_delta();
         match left.checked_sub(weight(&event)) {
             Some(rest) => left = rest,
             None => return Err(too_long(scope)),
@@ -67,7 +67,7 @@ async fn listen(
     }
 }
 
-fn cut(scope: &Scope) -> ModelError {
+fn cut(scope: &RunContext) -> ModelError {
     let model = scope.model.describe();
     let message = format!("{model}: the answer ended without saying why");
     ModelError::new(ModelErrorKind::Cut, message)
@@ -90,7 +90,7 @@ fn weight(event: &ChatEvent) -> usize {
     }
 }
 
-fn too_long(scope: &Scope) -> ModelError {
+fn too_long(scope: &RunContext) -> ModelError {
     let model = scope.model.describe();
     let limit = scope.limits.answer_bytes;
     let message = format!("{model}: the answer is longer than the limit on answer_bytes ({limit})");
@@ -99,7 +99,7 @@ fn too_long(scope: &Scope) -> ModelError {
 
 /// Adds an event to the turn; what the reader is to see of it. A run has one answer,
 /// so others than the first are left out.
-pub(crate) fn take_up(turn: &mut Partial, event: ChatEvent) -> Option<AgentEvent> {
+pub(crate) fn take_up(turn: &mut PartialTurn, event: ChatEvent) -> Option<AgentEvent> {
     match event {
         ChatEvent::Text { choice: 0, text } => said(turn, text),
         ChatEvent::Refusal { choice: 0, text } => {
@@ -122,7 +122,7 @@ pub(crate) fn take_up(turn: &mut Partial, event: ChatEvent) -> Option<AgentEvent
     }
 }
 
-fn said(turn: &mut Partial, text: String) -> Option<AgentEvent> {
+fn said(turn: &mut PartialTurn, text: String) -> Option<AgentEvent> {
     turn.text.push_str(&text);
     (!text.is_empty()).then_some(AgentEvent::Text(text))
 }

@@ -4,13 +4,13 @@ use std::fs;
 use std::path::Path;
 
 use quillet::settings::{self, Settings};
-use quillet_agent::{AgentDefinition, Known, skills as skill_files};
-use quillet_core::store::{Entry, Kind};
+use quillet_agent::{AgentDefinition, KnownNames, skills as skill_files};
+use quillet_core::store::{EntryKind, StoreEntry};
 use quillet_core::{Diagnostic, Value};
-use quillet_prompt::{Snapshot, prompt_function};
+use quillet_prompt::{CatalogueSnapshot, prompt_function};
 use quillet_tools::builtin;
 
-use crate::report::Finding;
+use crate::report::LocatedDiagnostic;
 
 /// The folder of agents in a store.
 const FOLDER: &str = "agents";
@@ -33,7 +33,7 @@ pub(crate) fn is_skill(path: &Path) -> bool {
 }
 
 /// Everything that is wrong with an agent.
-pub(crate) fn wrong_with(entry: &Entry) -> Vec<Diagnostic> {
+pub(crate) fn wrong_with(entry: &StoreEntry) -> Vec<Diagnostic> {
     if let Some(problem) = &entry.problem {
         return vec![problem.clone()];
     }
@@ -43,12 +43,12 @@ pub(crate) fn wrong_with(entry: &Entry) -> Vec<Diagnostic> {
 
 /// The names of each tool that an agent's patterns may be about: those of the store, its prompts,
 /// and the built-in ones, whether they are set up here or not.
-pub(crate) fn tools(snapshot: &Snapshot) -> Vec<Vec<String>> {
+pub(crate) fn tools(snapshot: &CatalogueSnapshot) -> Vec<Vec<String>> {
     let stored = snapshot.functions.values();
     let stored = stored.map(|tool| tool.spec().names().map(str::to_owned).collect());
     let prompts = snapshot.prompts.values().map(|prompt| {
         let id = &prompt.id;
-        let template = prompt.usable(Kind::Prompt);
+        let template = prompt.usable(EntryKind::Prompt);
         let template = template.is_ok_and(|entry| entry.script().is_none());
         let script = (!template).then(|| format!("script/{id}"));
         let names = [prompt_function(id), format!("prompt/{id}")];
@@ -60,7 +60,7 @@ pub(crate) fn tools(snapshot: &Snapshot) -> Vec<Vec<String>> {
 
 /// Names in an agent that nothing answers to. Which tools a database offers is known only once it
 /// is open, so patterns that begin with theirs are skipped.
-pub(crate) fn doubts(entry: &Entry, known: Known<'_>) -> Vec<Diagnostic> {
+pub(crate) fn doubts(entry: &StoreEntry, known: KnownNames<'_>) -> Vec<Diagnostic> {
     let mut found = AgentDefinition::doubts(&entry.origin, &entry.text, known);
     let of_databases = ["\"db_", "\"!db_", "\"database/", "\"!database/"];
     found.retain(|found| {
@@ -84,7 +84,7 @@ pub(crate) fn skill_names(folder: &Path) -> Vec<String> {
 }
 
 /// How many skills a folder has, and everything that is wrong with them.
-pub(crate) fn skills(folder: &Path) -> (usize, Vec<Finding>) {
+pub(crate) fn skills(folder: &Path) -> (usize, Vec<LocatedDiagnostic>) {
     // A folder may be named by its parent alone.
     let folder = if folder.as_os_str().is_empty() {
         Path::new(".")
@@ -92,7 +92,7 @@ pub(crate) fn skills(folder: &Path) -> (usize, Vec<Finding>) {
         folder
     };
     let (skills, found) = skill_files::read_folder(folder);
-    let finding = |diagnostic: Diagnostic| Finding {
+    let finding = |diagnostic: Diagnostic| LocatedDiagnostic {
         text: fs::read_to_string(&diagnostic.source).ok(),
         diagnostic,
     };

@@ -15,16 +15,16 @@ use clap_complete::Shell;
 use quillet::settings::keys::Provider;
 use quillet::settings::{self, Flags, Setting};
 
-pub(crate) use batch::Batch;
+pub(crate) use batch::BatchArgs;
 pub(crate) use history::{
-    Collect, Diff, Export, Label, Labels, Log, Promote, Pull, Push, Remove, Rollback, Show,
-    Versions, Why,
+    Collect, Diff, ExportArgs, Label, Labels, LogArgs, MessageArgs, Promote, Pull, Push, Remove,
+    Rollback, Show, Versions,
 };
 pub(crate) use runs::Runs;
-pub(crate) use script::{Chats, Echo, Fmt, Lsp, Run, Test, With};
+pub(crate) use script::{Chats, EchoMode, Fmt, Lsp, RunArgs, ScriptArgs, Test};
 pub(crate) use sql::Sql;
 #[cfg(feature = "sql")]
-pub(crate) use sql::{Form, ShowRows, SqlCommand, SqlEval};
+pub(crate) use sql::{OutputFormat, ShowRows, SqlCommand, SqlEval};
 
 /// The heading of the options that every command has.
 const GLOBAL: &str = "Global options";
@@ -73,7 +73,7 @@ pub(crate) struct Cli {
 
 /// What a tour is about.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Tour {
+pub(crate) enum DemoTopic {
     /// One prompt in six template formats, at once.
     Formats,
 }
@@ -85,18 +85,18 @@ pub(crate) enum Command {
     /// Show what Quillet does, offline.
     Demo {
         /// What the tour is about, in place of everything.
-        about: Option<Tour>,
+        about: Option<DemoTopic>,
     },
     /// Render a template file, a prompt file, or a stored prompt.
     Render(Render),
     /// Find syntax errors and unknown names in templates and definitions.
-    Check(Check),
+    Check(CheckArgs),
     /// Write a template or a prompt file in another format, where there is an exact counterpart.
     Convert(Convert),
     /// Run a script, or send a prompt file or a stored prompt to its model.
-    Run(Box<Run>),
+    Run(Box<RunArgs>),
     /// Send a prompt to its model for every line of a file; started again, it goes on.
-    Batch(Box<Batch>),
+    Batch(Box<BatchArgs>),
     /// Run the tests of scripts and prompts.
     Test(Box<Test>),
     /// Format scripts.
@@ -106,16 +106,16 @@ pub(crate) enum Command {
     /// Serve the stored prompts and tools to an MCP client on standard input and output.
     Mcp(Mcp),
     /// Ask a model one question; its answer goes to standard output.
-    Ask(Ask),
+    Ask(AskArgs),
     /// Talk with a model in the terminal.
     Chat(Chat),
     /// Ask a database: a question becomes a checked query, and the query rows.
     Sql(Box<Sql>),
     /// List models: what is known of them, and which can be reached.
-    Models(Models),
+    Models(ModelsArgs),
     /// Keep API keys in a file that only you can read.
     #[command(subcommand)]
-    Keys(Keys),
+    Keys(KeysCommand),
     /// Show what runs did, how long that took and what it cost.
     #[command(subcommand)]
     Trace(Trace),
@@ -135,19 +135,19 @@ pub(crate) enum Command {
     },
     /// List, show, add and remove agents of the store.
     #[command(subcommand)]
-    Agent(Stored),
+    Agent(DefinitionCommand),
     /// List, show, add and remove prompts of the store.
     #[command(subcommand)]
-    Prompt(Stored),
+    Prompt(DefinitionCommand),
     /// List, show, add and remove tools of the store.
     #[command(subcommand)]
-    Tool(Stored),
+    Tool(DefinitionCommand),
     /// List, show, add and remove shared variables of the store.
     #[command(subcommand)]
-    Var(Stored),
+    Var(DefinitionCommand),
     /// List, show, add and remove extensions of the store.
     #[command(subcommand)]
-    Ext(Stored),
+    Ext(DefinitionCommand),
     #[command(flatten)]
     Versions(Box<Versions>),
     /// Show settings, and where they come from.
@@ -220,7 +220,7 @@ pub(crate) struct Mcp {
 
 /// Who is talked to, and what that one may do.
 #[derive(Debug, Args)]
-pub(crate) struct Talk {
+pub(crate) struct ModelArgs {
     /// The model: gpt-6-sol, claude-…, gemini-…, PROVIDER/NAME, or mock.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) model: Option<String>,
@@ -247,7 +247,7 @@ pub(crate) struct Talk {
     pub(crate) max_tokens: Option<u64>,
     /// Whether the model's reasoning is shown on standard error.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
-    pub(crate) reasoning: When,
+    pub(crate) reasoning: ReasoningDisplay,
     /// Show the answer as the model wrote it: on a terminal, Markdown is laid out otherwise.
     #[arg(long)]
     pub(crate) raw: bool,
@@ -260,7 +260,7 @@ pub(crate) struct Talk {
 
 /// When something is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum When {
+pub(crate) enum ReasoningDisplay {
     /// On a terminal.
     Auto,
     /// Always.
@@ -276,7 +276,7 @@ fn temperature(text: &str) -> Result<f64, String> {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Ask {
+pub(crate) struct AskArgs {
     /// What is asked; standard input is appended to it, and - is standard input alone. Or the
     /// file of a prompt, whose messages are sent.
     #[arg(value_name = "QUESTION")]
@@ -290,7 +290,7 @@ pub(crate) struct Ask {
     #[command(flatten)]
     pub(crate) schemas: SchemaArgs,
     #[command(flatten)]
-    pub(crate) talk: Talk,
+    pub(crate) talk: ModelArgs,
     /// An image that belongs to the question: a file, or an https address.
     #[arg(long, value_name = "FILE|URL")]
     pub(crate) image: Vec<String>,
@@ -308,7 +308,7 @@ pub(crate) struct Ask {
 #[derive(Debug, Args)]
 pub(crate) struct Chat {
     #[command(flatten)]
-    pub(crate) talk: Talk,
+    pub(crate) talk: ModelArgs,
     /// Go on with a session, or begin one of this name.
     #[arg(long, value_name = "ID", conflicts_with = "resume")]
     pub(crate) session: Option<String>,
@@ -318,7 +318,7 @@ pub(crate) struct Chat {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Models {
+pub(crate) struct ModelsArgs {
     /// One model, in place of a list.
     #[arg(value_name = "MODEL")]
     pub(crate) model: Option<String>,
@@ -337,7 +337,7 @@ fn providers() -> impl TypedValueParser<Value = Provider> {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Keys {
+pub(crate) enum KeysCommand {
     /// List which keys there are, where each is from and how it ends.
     List {
         /// Print JSON.
@@ -416,7 +416,7 @@ pub(crate) struct Render {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Check {
+pub(crate) struct CheckArgs {
     /// Files and folders; without any, everything in the store.
     #[arg(required_unless_present = "store", value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
@@ -475,7 +475,7 @@ pub(crate) struct Convert {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Stored {
+pub(crate) enum DefinitionCommand {
     /// List ids, and which are broken.
     List {
         #[command(flatten)]
@@ -501,7 +501,7 @@ pub(crate) enum Stored {
         #[arg(long)]
         force: bool,
         #[command(flatten)]
-        why: Why,
+        why: MessageArgs,
         #[command(flatten)]
         store: StoreArgs,
     },
@@ -510,20 +510,20 @@ pub(crate) enum Stored {
     Rm {
         id: String,
         #[command(flatten)]
-        why: Why,
+        why: MessageArgs,
         #[command(flatten)]
         store: StoreArgs,
     },
 }
 
-impl Stored {
+impl DefinitionCommand {
     /// The store that is meant.
     pub(crate) fn store(&self) -> &StoreArgs {
         match self {
-            Stored::List { store, .. }
-            | Stored::Get { store, .. }
-            | Stored::Add { store, .. }
-            | Stored::Rm { store, .. } => store,
+            DefinitionCommand::List { store, .. }
+            | DefinitionCommand::Get { store, .. }
+            | DefinitionCommand::Add { store, .. }
+            | DefinitionCommand::Rm { store, .. } => store,
         }
     }
 }
@@ -668,7 +668,7 @@ impl Command {
     }
 }
 
-impl Talk {
+impl ModelArgs {
     fn flags(&self, flags: &mut Flags) {
         demo(flags, self.demo);
         set(flags, &settings::MODEL, "--model", self.model.as_deref());

@@ -22,7 +22,7 @@ const LONGEST_GROUP: usize = 20_000;
 
 /// How a format is written, as far as braces go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Dialect {
+enum TemplateDialect {
     Go,
     Jinja,
     Liquid,
@@ -32,19 +32,19 @@ enum Dialect {
     FString,
 }
 
-impl Dialect {
+impl TemplateDialect {
     /// The dialect of a format of this crate; others have their own rules.
     fn of(format: &str) -> Option<Self> {
         Some(match format {
-            "go" => Dialect::Go,
-            "jinja" | "jinja-plain" | "semantic-kernel-jinja2" => Dialect::Jinja,
-            "liquid" | "semantic-kernel-liquid" => Dialect::Liquid,
-            "semantic-kernel" | "semantic-kernel-encoded" => Dialect::SemanticKernel,
+            "go" => TemplateDialect::Go,
+            "jinja" | "jinja-plain" | "semantic-kernel-jinja2" => TemplateDialect::Jinja,
+            "liquid" | "semantic-kernel-liquid" => TemplateDialect::Liquid,
+            "semantic-kernel" | "semantic-kernel-encoded" => TemplateDialect::SemanticKernel,
             "handlebars" | "handlebars-html" | "semantic-kernel-handlebars" | "dotprompt" => {
-                Dialect::Handlebars
+                TemplateDialect::Handlebars
             }
-            "mustache" | "mustache-html" => Dialect::Mustache,
-            "f-string" | "f-string-strict" => Dialect::FString,
+            "mustache" | "mustache-html" => TemplateDialect::Mustache,
+            "f-string" | "f-string-strict" => TemplateDialect::FString,
             _ => return None,
         })
     }
@@ -52,25 +52,25 @@ impl Dialect {
     /// The format to name where this dialect is meant.
     fn format(self) -> &'static str {
         match self {
-            Dialect::Go => "go",
-            Dialect::Jinja => "jinja",
-            Dialect::Liquid => "liquid",
-            Dialect::SemanticKernel => "semantic-kernel",
-            Dialect::Handlebars => "handlebars",
-            Dialect::Mustache => "mustache",
-            Dialect::FString => "f-string",
+            TemplateDialect::Go => "go",
+            TemplateDialect::Jinja => "jinja",
+            TemplateDialect::Liquid => "liquid",
+            TemplateDialect::SemanticKernel => "semantic-kernel",
+            TemplateDialect::Handlebars => "handlebars",
+            TemplateDialect::Mustache => "mustache",
+            TemplateDialect::FString => "f-string",
         }
     }
 
     /// How a variable is written, by its path; `None` where there are no paths.
     fn variable(self, path: &str) -> Option<String> {
         Some(match self {
-            Dialect::Go => format!("{{{{.{path}}}}}"),
-            Dialect::Jinja | Dialect::Liquid => format!("{{{{ {path} }}}}"),
-            Dialect::SemanticKernel if path.contains('.') => return None,
-            Dialect::SemanticKernel => format!("{{{{${path}}}}}"),
-            Dialect::Handlebars | Dialect::Mustache => format!("{{{{{path}}}}}"),
-            Dialect::FString => match path.split_once('.') {
+            TemplateDialect::Go => format!("{{{{.{path}}}}}"),
+            TemplateDialect::Jinja | TemplateDialect::Liquid => format!("{{{{ {path} }}}}"),
+            TemplateDialect::SemanticKernel if path.contains('.') => return None,
+            TemplateDialect::SemanticKernel => format!("{{{{${path}}}}}"),
+            TemplateDialect::Handlebars | TemplateDialect::Mustache => format!("{{{{{path}}}}}"),
+            TemplateDialect::FString => match path.split_once('.') {
                 None => format!("{{{path}}}"),
                 Some((name, rest)) => format!("{{{name}[{}]}}", rest.replace('.', "][")),
             },
@@ -79,20 +79,20 @@ impl Dialect {
 }
 
 /// What looks wrong in a template. `is_function` knows the names that can be called.
-pub(crate) fn look(
+pub(crate) fn check_braces(
     format: &dyn TemplateFormat,
     name: &str,
     text: &str,
     is_function: &dyn Fn(&str) -> bool,
 ) -> Vec<Diagnostic> {
-    let Some(dialect) = Dialect::of(format.name()) else {
+    let Some(dialect) = TemplateDialect::of(format.name()) else {
         return Vec::new();
     };
     let found = match dialect {
-        Dialect::FString => fields::look(text),
+        TemplateDialect::FString => fields::look(text),
         _ => tags::look(format, dialect, text, is_function),
     };
-    let diagnostic = |found: Doubt| {
+    let diagnostic = |found: BraceWarning| {
         Diagnostic::warning("check.braces", name, found.message)
             .at(text, found.span)
             .help(found.help)
@@ -102,7 +102,7 @@ pub(crate) fn look(
 
 /// One finding.
 #[derive(Debug)]
-struct Doubt {
+struct BraceWarning {
     span: Span,
     message: String,
     help: String,
@@ -159,9 +159,9 @@ fn jinja_block(text: &str) -> Option<&str> {
     words.split_whitespace().find(|known| *known == word)
 }
 
-fn of_jinja(start: usize, word: &str, dialect: Dialect) -> Doubt {
+fn of_jinja(start: usize, word: &str, dialect: TemplateDialect) -> BraceWarning {
     let format = dialect.format();
-    Doubt {
+    BraceWarning {
         span: Span {
             start,
             end: start + 2,

@@ -2,31 +2,31 @@
 
 use std::sync::Arc;
 
-pub(crate) use quillet::parts::databases::*;
+pub(crate) use quillet::components::databases::*;
 use quillet::settings::Settings;
 use quillet_core::store::Store;
-use quillet_sql::database::Checked;
+use quillet_sql::database::ConnectionReport;
 use quillet_store::{ArchiveOptions, MemoryArchive};
 
-use crate::talk::one_line;
+use crate::chat::one_line;
 
 /// Characters of what a database says about itself.
 const MOST_VERSION: usize = 300;
 
 /// What `quillet doctor` finds of one database.
 #[derive(Debug)]
-pub(crate) enum Finding {
+pub(crate) enum DoctorFinding {
     Fine(String),
     Mind(String),
     Broken(String),
 }
 
 /// The databases of a store: whether each answers, and what its role may do besides reading.
-pub(crate) async fn examined(config: &Settings, store: Arc<dyn Store>) -> Vec<Finding> {
+pub(crate) async fn examined(config: &Settings, store: Arc<dyn Store>) -> Vec<DoctorFinding> {
     let archive = Arc::new(MemoryArchive::new(ArchiveOptions::default()));
     let known = match unasked(config, store, archive) {
         Ok(known) => known,
-        Err(failure) => return vec![Finding::Broken(failure.to_string())],
+        Err(failure) => return vec![DoctorFinding::Broken(failure.to_string())],
     };
     let Ok(list) = known.list().await else {
         return Vec::new();
@@ -36,16 +36,16 @@ pub(crate) async fn examined(config: &Settings, store: Arc<dyn Store>) -> Vec<Fi
         let name = connection.name;
         match known.test_known(&name).await {
             Ok(checked) => found.extend(answered(&name, &checked)),
-            Err(error) => found.push(Finding::Broken(format!("{name}: {error}"))),
+            Err(error) => found.push(DoctorFinding::Broken(format!("{name}: {error}"))),
         }
     }
     found
 }
 
-fn answered(name: &str, checked: &Checked) -> Vec<Finding> {
+fn answered(name: &str, checked: &ConnectionReport) -> Vec<DoctorFinding> {
     let told = |text: &str| format!("{name}: {}", one_line(text, MOST_VERSION));
-    let mut found = vec![Finding::Fine(told(&checked.version))];
+    let mut found = vec![DoctorFinding::Fine(told(&checked.version))];
     let warnings = checked.warnings.iter();
-    found.extend(warnings.map(|warning| Finding::Mind(told(warning))));
+    found.extend(warnings.map(|warning| DoctorFinding::Mind(told(warning))));
     found
 }

@@ -3,23 +3,24 @@
 
 use std::sync::Arc;
 
-use quillet_core::store::Kind;
+use quillet_core::store::EntryKind;
 use quillet_core::{Diagnostic, Map, Severity, Span, nearest};
 use quillet_prompt::{
-    Catalogue, Definition, Names, Problem, Prompt, PromptEntry, ServiceError, Snapshot, State,
+    AvailableNames, Catalogue, CatalogueSnapshot, Definition, DefinitionState, Prompt, PromptEntry,
+    ServiceError, VariableError,
 };
 use quillet_template::{
-    CompileOptions, FunctionReference, Missing, References, RenderError, Source, Template,
-    TemplateFactory, VariableReference,
+    CompileOptions, CompiledTemplate, FunctionReference, Missing, References, RenderError,
+    TemplateFactory, TemplateSource, VariableReference,
 };
 
 use crate::braces;
-use crate::report::Finding;
-use crate::source::{self, Form};
+use crate::report::LocatedDiagnostic;
+use crate::source::{self, InputFileKind};
 
 /// The templates of one prompt, under the names that people know.
 #[derive(Debug)]
-pub(crate) struct Texts {
+pub(crate) struct PromptTemplates {
     format: String,
     /// The name inside the service, the name to show, the template.
     templates: Vec<(String, String, String)>,
@@ -28,7 +29,7 @@ pub(crate) struct Texts {
     prompt: Option<Arc<Prompt>>,
     entry: Option<PromptEntry>,
     /// Where the prompts are that this one calls.
-    snapshot: Arc<Snapshot>,
+    snapshot: Arc<CatalogueSnapshot>,
 }
 
 /// Whether a finding is in the `config.json` of the `skprompt.txt` that a prompt is.
@@ -37,19 +38,22 @@ fn is_config(found: &str, definition: &str) -> bool {
     folder.is_some_and(|folder| found.strip_prefix(folder) == Some("config.json"))
 }
 
-impl Texts {
+impl PromptTemplates {
     /// Of a prompt. `is_template` says that what it was read from is the template
     /// itself; where that is a file, its name says so too.
     pub(crate) fn of(
         definition: &Definition<PromptEntry>,
         is_template: bool,
-        snapshot: &Arc<Snapshot>,
+        snapshot: &Arc<CatalogueSnapshot>,
     ) -> Self {
-        let is_template =
-            is_template || matches!(source::form_of(&definition.origin), Some(Form::Template(_)));
+        let is_template = is_template
+            || matches!(
+                source::form_of(&definition.origin),
+                Some(InputFileKind::Template(_))
+            );
         let prompt = match &definition.state {
-            State::Valid(entry) => Some(entry.prompt.clone()),
-            State::Invalid => {
+            DefinitionState::Valid(entry) => Some(entry.prompt.clone()),
+            DefinitionState::Invalid => {
                 let read = Prompt::parse(&definition.id, &definition.origin, &definition.text);
                 read.ok().map(|(prompt, _)| Arc::new(prompt))
             }
@@ -67,27 +71,27 @@ impl Texts {
             .collect();
         // The text of a template file is a definition that nobody wrote.
         let text = (!is_template).then(|| definition.text.to_string());
-        Texts {
+        PromptTemplates {
             format: prompt
                 .as_ref()
                 .map_or_else(|| "go".to_owned(), |prompt| prompt.format.clone()),
             templates,
             definition: (definition.origin.to_string(), text),
             prompt,
-            entry: definition.usable(Kind::Prompt).ok().cloned(),
+            entry: definition.usable(EntryKind::Prompt).ok().cloned(),
             snapshot: snapshot.clone(),
         }
     }
 
     /// Findings with the texts that they point into.
-    pub(crate) fn place(&self, found: &[Diagnostic]) -> Vec<Finding> {
+    pub(crate) fn place(&self, found: &[Diagnostic]) -> Vec<LocatedDiagnostic> {
         found
             .iter()
             .map(|diagnostic| self.place_one(diagnostic.clone()))
             .collect()
     }
 
-    fn place_one(&self, mut diagnostic: Diagnostic) -> Finding {
+    fn place_one(&self, mut diagnostic: Diagnostic) -> LocatedDiagnostic {
         if let Some(found) = self.own(&diagnostic) {
             return found;
         }
@@ -98,26 +102,26 @@ impl Texts {
         }
         if is_config(&diagnostic.source, &self.definition.0) {
             let text = source::read(&diagnostic.source).ok();
-            return Finding { diagnostic, text };
+            return LocatedDiagnostic { diagnostic, text };
         }
         diagnostic.source.clone_from(&self.definition.0);
-        Finding {
+        LocatedDiagnostic {
             diagnostic,
             text: self.definition.1.clone(),
         }
     }
 
     /// A finding in one of the templates.
-    fn own(&self, diagnostic: &Diagnostic) -> Option<Finding> {
+    fn own(&self, diagnostic: &Diagnostic) -> Option<LocatedDiagnostic> {
         let mut templates = self.templates.iter();
         let (_, shown, text) = templates.find(|(name, ..)| *name == diagnostic.source)?;
         if let Some(prompt) = self.prompt.as_ref().filter(|prompt| prompt.place.is_some()) {
-            return Some(Finding {
+            return Some(LocatedDiagnostic {
                 diagnostic: prompt.locate(diagnostic.clone()),
                 text: self.definition.1.clone(),
             });
         }
-        Some(Finding {
+        Some(LocatedDiagnostic {
             diagnostic: Diagnostic {
                 source: shown.clone(),
                 ..diagnostic.clone()
@@ -128,11 +132,11 @@ impl Texts {
 
     /// A finding in a template that this prompt calls. Its source is the name that
     /// it is called by, that of the other prompt's template, or already a file.
-    fn place_elsewhere(&self, diagnostic: &Diagnostic) -> Option<Finding> {
+    fn place_elsewhere(&self, diagnostic: &Diagnostic) -> Option<LocatedDiagnostic> {
         let source = &diagnostic.source;
         let mut prompts = self.snapshot.prompts.values();
         if let Some(file) = prompts.find(|known| *known.origin == **source) {
-            return Some(Finding {
+            return Some(LocatedDiagnostic {
                 diagnostic: diagnostic.clone(),
                 text: Some(file.text.to_string()),
             });
@@ -140,7 +144,7 @@ impl Texts {
         let owner = self.entry.as_ref().and_then(|entry| entry.owner(source));
         let id = owner.or_else(|| source.strip_suffix(".prompt"))?;
         let definition = self.snapshot.prompts.get(id)?;
-        let texts = Texts::of(definition, false, &self.snapshot);
+        let texts = PromptTemplates::of(definition, false, &self.snapshot);
         texts.own(diagnostic).or_else(|| {
             let (name, ..) = texts.templates.first()?;
             texts.own(&Diagnostic {
@@ -158,16 +162,16 @@ impl Texts {
     }
 
     /// What the templates can touch, if they compile.
-    fn compiled(&self, factory: &TemplateFactory) -> Option<Arc<dyn Template>> {
+    fn compiled(&self, factory: &TemplateFactory) -> Option<Arc<dyn CompiledTemplate>> {
         let own = self.templates.len();
         let source = |(index, (name, text))| {
             if index < own {
-                Source::new(name, text)
+                TemplateSource::new(name, text)
             } else {
-                Source::library(name, text)
+                TemplateSource::library(name, text)
             }
         };
-        let sources: Vec<Source<'_>> = self.sources().enumerate().map(source).collect();
+        let sources: Vec<TemplateSource<'_>> = self.sources().enumerate().map(source).collect();
         factory
             .compile(&self.format, &sources, &CompileOptions::default())
             .ok()
@@ -187,7 +191,7 @@ impl Texts {
         error: &ServiceError,
         catalogue: &Catalogue,
         given: &Map,
-    ) -> Option<Vec<Finding>> {
+    ) -> Option<Vec<LocatedDiagnostic>> {
         match error {
             ServiceError::Invalid { diagnostics, .. } => Some(self.place(diagnostics)),
             ServiceError::Missing { names, hints, .. } => {
@@ -220,7 +224,7 @@ impl Texts {
     }
 
     /// The error of a render, which may have happened in a template that is called.
-    fn failed(&self, error: &RenderError) -> Option<Finding> {
+    fn failed(&self, error: &RenderError) -> Option<LocatedDiagnostic> {
         let (_, text) = self
             .sources()
             .find(|(name, _)| *name == error.source_name)?;
@@ -232,9 +236,9 @@ impl Texts {
     }
 
     /// A variable that does not fit, where the definition declares it.
-    fn misfit(&self, problem: &Problem) -> Diagnostic {
+    fn misfit(&self, problem: &VariableError) -> Diagnostic {
         let (definition, text) = &self.definition;
-        let Problem { path, message } = problem;
+        let VariableError { path, message } = problem;
         let message = format!("variables do not fit: {path}: {message}");
         let found = Diagnostic::error("render.variables", definition, message);
         let Some((name, _)) = problem.message.split_once(" is a required property") else {
@@ -305,7 +309,7 @@ impl Texts {
     fn unknown_functions(
         &self,
         references: &References,
-        snapshot: &Snapshot,
+        snapshot: &CatalogueSnapshot,
         factory: &TemplateFactory,
     ) -> Vec<Diagnostic> {
         let names = self.names(snapshot, factory);
@@ -336,16 +340,20 @@ impl Texts {
             .collect()
     }
 
-    fn names<'a>(&self, snapshot: &'a Snapshot, factory: &'a TemplateFactory) -> Names<'a> {
+    fn names<'a>(
+        &self,
+        snapshot: &'a CatalogueSnapshot,
+        factory: &'a TemplateFactory,
+    ) -> AvailableNames<'a> {
         let format = factory.format(&self.format);
-        Names {
+        AvailableNames {
             snapshot,
             format: format.map(AsRef::as_ref),
         }
     }
 
     /// What looks wrong about the braces of the templates.
-    pub(crate) fn braces(&self, catalogue: &Catalogue) -> Vec<Finding> {
+    pub(crate) fn braces(&self, catalogue: &Catalogue) -> Vec<LocatedDiagnostic> {
         let snapshot = catalogue.snapshot();
         let names = self.names(&snapshot, catalogue.factory());
         let Some(format) = names.format else {
@@ -355,13 +363,17 @@ impl Texts {
         let is_function = |name: &str| own.contains(&name) || names.has_function(name);
         let templates = self.templates.iter();
         let found: Vec<Diagnostic> = templates
-            .flat_map(|(name, _, text)| braces::look(format, name, text, &is_function))
+            .flat_map(|(name, _, text)| braces::check_braces(format, name, text, &is_function))
             .collect();
         self.place(&found)
     }
 
     /// Names that the templates use and nobody declared.
-    pub(crate) fn unknown_names(&self, catalogue: &Catalogue, environs: &[String]) -> Vec<Finding> {
+    pub(crate) fn unknown_names(
+        &self,
+        catalogue: &Catalogue,
+        environs: &[String],
+    ) -> Vec<LocatedDiagnostic> {
         let Some(compiled) = self.compiled(catalogue.factory()) else {
             return Vec::new();
         };

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::io;
 
-use quillet::settings::Wrong;
-use quillet::{Error, Finding};
+use quillet::settings::SettingsError;
+use quillet::{Error, LocatedDiagnostic};
 use quillet_agent::AgentError;
-use quillet_core::build::Missing;
+use quillet_core::build::FeatureDisabled;
 use quillet_core::chat::ModelError;
 use quillet_core::store::{StoreError, StoreErrorKind};
 use quillet_core::{ErrorCode, Exit};
@@ -16,15 +16,15 @@ use quillet_prompt::ServiceError;
 
 /// Why a command failed.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum CliError {
     /// Something outside did not do what it should.
     Other(String),
     /// The command line, the environment or a setting is wrong.
     Usage(String),
     /// A configuration file is wrong.
-    Config(Wrong),
+    Config(SettingsError),
     /// Templates or variables are wrong, at these places.
-    Findings(Vec<Finding>),
+    Findings(Vec<LocatedDiagnostic>),
     /// The prompt service did not do what it was asked.
     Service(Box<ServiceError>),
     /// A definition or a version of it is not there, or cannot be written.
@@ -36,121 +36,121 @@ pub(crate) enum Failure {
     /// The user pressed control-C.
     Interrupted,
     /// This build cannot do it.
-    Missing(Missing),
+    Missing(FeatureDisabled),
     /// It was said already.
     Said(Exit),
 }
 
-impl Failure {
+impl CliError {
     /// The exit code.
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Failure::Other(_) => Exit::Failure,
-            Failure::Usage(_) | Failure::Config(_) | Failure::Missing(_) => Exit::Usage,
-            Failure::Findings(_) => Exit::Template,
-            Failure::Service(error) => error.root_code().exit(),
-            Failure::Definition(error) => error.code().exit(),
-            Failure::Agent(error) => error.root_code().exit(),
-            Failure::ClosedPipe => Exit::ClosedPipe,
-            Failure::Interrupted => Exit::Interrupted,
-            Failure::Said(exit) => *exit,
+            CliError::Other(_) => Exit::Failure,
+            CliError::Usage(_) | CliError::Config(_) | CliError::Missing(_) => Exit::Usage,
+            CliError::Findings(_) => Exit::Template,
+            CliError::Service(error) => error.root_code().exit(),
+            CliError::Definition(error) => error.code().exit(),
+            CliError::Agent(error) => error.root_code().exit(),
+            CliError::ClosedPipe => Exit::ClosedPipe,
+            CliError::Interrupted => Exit::Interrupted,
+            CliError::Said(exit) => *exit,
         }
     }
 }
 
-impl From<AgentError> for Failure {
+impl From<AgentError> for CliError {
     fn from(error: AgentError) -> Self {
-        Failure::Agent(Box::new(error))
+        CliError::Agent(Box::new(error))
     }
 }
 
-impl From<DecideError> for Failure {
+impl From<DecideError> for CliError {
     fn from(error: DecideError) -> Self {
         of_run(error.code(), &error.to_string())
     }
 }
 
-impl From<ForkError> for Failure {
+impl From<ForkError> for CliError {
     fn from(error: ForkError) -> Self {
         of_run(error.code(), &error.to_string())
     }
 }
 
 /// What is wrong with a durable run, or with what is asked of it.
-fn of_run(code: ErrorCode, message: &str) -> Failure {
+fn of_run(code: ErrorCode, message: &str) -> CliError {
     let help = code.help();
     let message = format!("{message} [{code}]\n  help: {help}");
     match code.exit() {
-        Exit::Usage => Failure::Usage(message),
-        _ => Failure::Other(message),
+        Exit::Usage => CliError::Usage(message),
+        _ => CliError::Other(message),
     }
 }
 
-impl From<DefinitionError> for Failure {
+impl From<DefinitionError> for CliError {
     fn from(error: DefinitionError) -> Self {
         match error {
             DefinitionError::Store(error) => error.into(),
-            error => Failure::Definition(Box::new(error)),
+            error => CliError::Definition(Box::new(error)),
         }
     }
 }
 
-impl From<ServiceError> for Failure {
+impl From<ServiceError> for CliError {
     fn from(error: ServiceError) -> Self {
-        Failure::Service(Box::new(error))
+        CliError::Service(Box::new(error))
     }
 }
 
-impl From<StoreError> for Failure {
+impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         match error.kind {
             StoreErrorKind::Configuration | StoreErrorKind::Missing => {
-                Failure::Usage(error.message)
+                CliError::Usage(error.message)
             }
             _ => ServiceError::from(error).into(),
         }
     }
 }
 
-impl From<ModelError> for Failure {
+impl From<ModelError> for CliError {
     fn from(error: ModelError) -> Self {
         ServiceError::from(error).into()
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for CliError {
     fn from(error: Error) -> Self {
         match error {
-            Error::Setting(message) => Failure::Usage(message),
-            Error::Config(wrong) => Failure::Config(wrong),
-            Error::Findings(found) => Failure::Findings(found),
-            Error::Service(error) => Failure::Service(error),
-            Error::Agent(error) => Failure::Agent(error),
-            Error::Missing(missing) => Failure::Missing(missing),
-            other => Failure::Other(other.to_string()),
+            Error::Setting(message) => CliError::Usage(message),
+            Error::Config(wrong) => CliError::Config(wrong),
+            Error::Findings(found) => CliError::Findings(found),
+            Error::Service(error) => CliError::Service(error),
+            Error::Agent(error) => CliError::Agent(error),
+            Error::Missing(missing) => CliError::Missing(missing),
+            other => CliError::Other(other.to_string()),
         }
     }
 }
 
 /// A failure to write the result.
-impl From<io::Error> for Failure {
+impl From<io::Error> for CliError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
-            _ => Failure::Other(format!("cannot write the result: {error}")),
+            io::ErrorKind::BrokenPipe => CliError::ClosedPipe,
+            _ => CliError::Other(format!("cannot write the result: {error}")),
         }
     }
 }
 
 /// What is not shown by other means.
-impl fmt::Display for Failure {
+impl fmt::Display for CliError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Other(message) | Failure::Usage(message) => f.write_str(message),
-            Failure::Service(error) => error.fmt(f),
-            Failure::Definition(error) => error.fmt(f),
-            Failure::Agent(error) => error.fmt(f),
-            Failure::Missing(missing) => missing.fmt(f),
+            CliError::Other(message) | CliError::Usage(message) => f.write_str(message),
+            CliError::Service(error) => error.fmt(f),
+            CliError::Definition(error) => error.fmt(f),
+            CliError::Agent(error) => error.fmt(f),
+            CliError::Missing(missing) => missing.fmt(f),
             _ => Ok(()),
         }
     }

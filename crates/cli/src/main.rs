@@ -6,27 +6,27 @@
 
 mod agent_file;
 mod args;
-mod bar;
-mod beside;
 mod braces;
 mod cells;
+mod chat;
 mod command;
 #[cfg(feature = "sql")]
 mod databases;
 #[cfg(not(feature = "sql"))]
-#[path = "databases_missing.rs"]
+#[path = "databases_disabled.rs"]
 mod databases;
-mod endings;
+mod deprecations;
 mod explain;
 mod failure;
-mod labelled;
+mod file_entry;
+mod label_store;
 mod overlay;
+mod progress_bar;
 mod prompt_target;
 mod report;
 mod script_file;
 mod scripts;
 mod source;
-mod talk;
 mod terminal;
 mod walk;
 
@@ -35,11 +35,11 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 use quillet::settings::{self, Settings};
 use quillet_core::Exit;
-use quillet_core::store::Kind;
+use quillet_core::store::EntryKind;
 
-use crate::args::{Cli, Command, Tour};
-use crate::failure::Failure;
-use crate::report::Finding;
+use crate::args::{Cli, Command, DemoTopic};
+use crate::failure::CliError;
+use crate::report::LocatedDiagnostic;
 use crate::terminal::Stream;
 
 fn main() -> ExitCode {
@@ -63,7 +63,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8))
 }
 
-fn run(cli: &Cli) -> Result<(), Failure> {
+fn run(cli: &Cli) -> Result<(), CliError> {
     if let Command::Completions { shell } = &cli.command {
         let mut script = Vec::new();
         clap_complete::generate(*shell, &mut Cli::command(), "quillet", &mut script);
@@ -86,7 +86,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         config.set_schemas(schemas);
     }
     if cli.command.is_personal() {
-        talk::rest_with_the_user(&mut config);
+        chat::rest_with_the_user(&mut config);
     }
     if let Command::Sql(_) = &cli.command {
         databases::rest_with_the_user(&mut config);
@@ -103,7 +103,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         _ => tokio::runtime::Builder::new_current_thread(),
     };
     let runtime = builder.enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::Other(format!("no runtime: {error}")))?;
+    let runtime = runtime.map_err(|error| CliError::Other(format!("no runtime: {error}")))?;
     let done = runtime.block_on(dispatch(cli, &config));
     // A watcher that is still reading must not hold the process up.
     runtime.shutdown_background();
@@ -118,7 +118,7 @@ fn command_name() -> Option<String> {
     words.find(|word| cli.find_subcommand(word).is_some())
 }
 
-async fn dispatch(cli: &Cli, config: &Settings) -> Result<(), Failure> {
+async fn dispatch(cli: &Cli, config: &Settings) -> Result<(), CliError> {
     match &cli.command {
         // These hear control-C themselves.
         Command::Serve(args) => return command::serve::run(args, config).await,
@@ -134,7 +134,7 @@ async fn dispatch(cli: &Cli, config: &Settings) -> Result<(), Failure> {
         match &cli.command {
             Command::Demo { about: None } => command::demo::run().await,
             Command::Demo {
-                about: Some(Tour::Formats),
+                about: Some(DemoTopic::Formats),
             } => command::demo_formats::run().await,
             Command::Render(args) => command::render::run(args, config).await,
             Command::Check(args) => command::check::run(args, config).await,
@@ -146,11 +146,11 @@ async fn dispatch(cli: &Cli, config: &Settings) -> Result<(), Failure> {
             Command::Models(args) => command::models::run(args, config).await,
             Command::Keys(args) => command::keys::run(args, config),
             Command::Trace(args) => command::trace::run(args, config).await,
-            Command::Agent(args) => command::stored::run(Kind::Agent, args, config).await,
-            Command::Prompt(args) => command::stored::run(Kind::Prompt, args, config).await,
-            Command::Tool(args) => command::stored::run(Kind::Tool, args, config).await,
-            Command::Var(args) => command::stored::run(Kind::Environ, args, config).await,
-            Command::Ext(args) => command::stored::run(Kind::Extension, args, config).await,
+            Command::Agent(args) => command::stored::run(EntryKind::Agent, args, config).await,
+            Command::Prompt(args) => command::stored::run(EntryKind::Prompt, args, config).await,
+            Command::Tool(args) => command::stored::run(EntryKind::Tool, args, config).await,
+            Command::Var(args) => command::stored::run(EntryKind::Environ, args, config).await,
+            Command::Ext(args) => command::stored::run(EntryKind::Extension, args, config).await,
             Command::Versions(args) => command::history::run(args, config).await,
             Command::Doctor(args) => command::doctor::run(args, config).await,
             Command::Serve(_)
@@ -171,7 +171,7 @@ async fn dispatch(cli: &Cli, config: &Settings) -> Result<(), Failure> {
         // must end the process, so nobody may have caught the signal yet.
         biased;
         done = command => done,
-        _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
+        _ = tokio::signal::ctrl_c() => Err(CliError::Interrupted),
     }
 }
 
@@ -216,16 +216,16 @@ fn quiet(filter: &str) -> String {
     }
 }
 
-fn tell(failure: &Failure) {
+fn tell(failure: &CliError) {
     match failure {
-        Failure::ClosedPipe | Failure::Interrupted | Failure::Said(_) => {}
-        Failure::Findings(found) => show_all(found),
-        Failure::Config(wrong) => show_all(&wrong.findings()),
+        CliError::ClosedPipe | CliError::Interrupted | CliError::Said(_) => {}
+        CliError::Findings(found) => show_all(found),
+        CliError::Config(wrong) => show_all(&wrong.findings()),
         other => terminal::error(&other.to_string()),
     }
     let is_told = matches!(
         failure,
-        Failure::Said(_) | Failure::Missing(_) | Failure::Service(_)
+        CliError::Said(_) | CliError::Missing(_) | CliError::Service(_)
     );
     if failure.exit() == Exit::Usage && !is_told {
         let command = command_name().map_or_else(String::new, |name| format!(" {name}"));
@@ -233,7 +233,7 @@ fn tell(failure: &Failure) {
     }
 }
 
-fn show_all(found: &[Finding]) {
+fn show_all(found: &[LocatedDiagnostic]) {
     let colour = Stream::Err.has_colour();
     let shown: Vec<String> = found
         .iter()

@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use quillet_core::BoxFuture;
-use quillet_core::history::History;
-use quillet_core::store::{Changes, Entry, Health, Key, Kind, Store, StoreError, StoreErrorKind};
+use quillet_core::history::HistoryStore;
+use quillet_core::store::{
+    Changes, EntryKey, EntryKind, Health, Store, StoreEntry, StoreError, StoreErrorKind,
+};
 
 /// Entries over a store, or over nothing. Reads only.
 #[derive(Debug)]
 pub(crate) struct Overlay {
     under: Arc<dyn Store>,
-    over: BTreeMap<(Kind, Key), Entry>,
+    over: BTreeMap<(EntryKind, EntryKey), StoreEntry>,
 }
 
 impl Overlay {
@@ -24,12 +26,12 @@ impl Overlay {
     }
 
     /// Lays an entry over the store.
-    pub(crate) fn add(&mut self, kind: Kind, entry: Entry) {
+    pub(crate) fn add(&mut self, kind: EntryKind, entry: StoreEntry) {
         self.over.insert((kind, entry.key.clone()), entry);
     }
 
-    fn own(&self, kind: Kind) -> impl Iterator<Item = &Entry> {
-        let of_kind = move |((known, _), _): &(&(Kind, Key), &Entry)| *known == kind;
+    fn own(&self, kind: EntryKind) -> impl Iterator<Item = &StoreEntry> {
+        let of_kind = move |((known, _), _): &(&(EntryKind, EntryKey), &StoreEntry)| *known == kind;
         self.over.iter().filter(of_kind).map(|(_, entry)| entry)
     }
 
@@ -44,10 +46,10 @@ impl Store for Overlay {
         self.under.describe()
     }
 
-    fn load(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Entry>, StoreError>> {
+    fn load(&self, kind: EntryKind) -> BoxFuture<'_, Result<Vec<StoreEntry>, StoreError>> {
         Box::pin(async move {
             let under = self.under.load(kind).await?;
-            let mut all: BTreeMap<Key, Entry> = under
+            let mut all: BTreeMap<EntryKey, StoreEntry> = under
                 .into_iter()
                 .map(|entry| (entry.key.clone(), entry))
                 .collect();
@@ -59,7 +61,7 @@ impl Store for Overlay {
         })
     }
 
-    fn keys(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Key>, StoreError>> {
+    fn keys(&self, kind: EntryKind) -> BoxFuture<'_, Result<Vec<EntryKey>, StoreError>> {
         Box::pin(async move {
             let mut keys = self.under.keys(kind).await?;
             keys.extend(self.own(kind).map(|entry| entry.key.clone()));
@@ -71,8 +73,8 @@ impl Store for Overlay {
 
     fn get<'a>(
         &'a self,
-        kind: Kind,
-        keys: &'a [Key],
+        kind: EntryKind,
+        keys: &'a [EntryKey],
     ) -> BoxFuture<'a, Result<Vec<Option<Arc<str>>>, StoreError>> {
         Box::pin(async move {
             let mut texts = self.under.get(kind, keys).await?;
@@ -87,9 +89,9 @@ impl Store for Overlay {
 
     fn entries<'a>(
         &'a self,
-        kind: Kind,
-        keys: &'a [Key],
-    ) -> BoxFuture<'a, Result<Vec<Option<Entry>>, StoreError>> {
+        kind: EntryKind,
+        keys: &'a [EntryKey],
+    ) -> BoxFuture<'a, Result<Vec<Option<StoreEntry>>, StoreError>> {
         Box::pin(async move {
             let mut entries = self.under.entries(kind, keys).await?;
             for (entry, key) in entries.iter_mut().zip(keys) {
@@ -101,11 +103,20 @@ impl Store for Overlay {
         })
     }
 
-    fn put<'a>(&'a self, _: Kind, _: &'a Key, _: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn put<'a>(
+        &'a self,
+        _: EntryKind,
+        _: &'a EntryKey,
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async { self.read_only() })
     }
 
-    fn remove<'a>(&'a self, _: Kind, _: &'a Key) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn remove<'a>(
+        &'a self,
+        _: EntryKind,
+        _: &'a EntryKey,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
         Box::pin(async { self.read_only() })
     }
 
@@ -122,7 +133,7 @@ impl Store for Overlay {
     }
 
     /// What is laid over the store has no versions; what it calls may have.
-    fn history(&self) -> Option<&dyn History> {
+    fn history(&self) -> Option<&dyn HistoryStore> {
         self.under.history()
     }
 }

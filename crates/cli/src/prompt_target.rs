@@ -3,36 +3,38 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use quillet::parts;
+use quillet::components;
 use quillet::settings::{self, Settings};
 use quillet_core::chat::ChatOptions;
-use quillet_core::history::Mark;
-use quillet_core::store::{Entry, Key, Kind, Store};
+use quillet_core::history::VersionSelector;
+use quillet_core::store::{EntryKey, EntryKind, Store, StoreEntry};
 use quillet_core::{Map, Message, json};
-use quillet_prompt::{Input, PromptService, RenderOutcome, ServiceError, ToolFailure, Unused};
+use quillet_prompt::{
+    PromptService, RenderInput, RenderOutcome, ServiceError, ToolFailure, UnusedVariable,
+};
 use quillet_store::MemoryStore;
 
-use crate::beside;
-use crate::explain::Texts;
-use crate::failure::Failure;
+use crate::explain::PromptTemplates;
+use crate::failure::CliError;
+use crate::file_entry;
 use crate::overlay::Overlay;
-use crate::source::{self, Form};
+use crate::source::{self, InputFileKind};
 use crate::terminal;
 
 /// Whether a file is a prompt by its name, or by what is in it where that is JSON.
 ///
 /// # Errors
 /// It cannot be read.
-pub(crate) fn is_prompt(name: &str) -> Result<bool, Failure> {
+pub(crate) fn is_prompt(name: &str) -> Result<bool, CliError> {
     if source::is_script(name) || source::form_of(name).is_none() {
         return Ok(false);
     }
     let text = source::read(name)?;
     Ok(match source::form(name, &text) {
-        Some(Form::Prompt | Form::Template(_)) => true,
-        Some(form @ Form::Json) => {
+        Some(InputFileKind::Prompt | InputFileKind::Template(_)) => true,
+        Some(form @ InputFileKind::Json) => {
             let definition = source::parse(name, &text, form).ok();
-            definition.is_some_and(|it| source::kind_of(&it) == Some(Kind::Prompt))
+            definition.is_some_and(|it| source::kind_of(&it) == Some(EntryKind::Prompt))
         }
         _ => false,
     })
@@ -42,20 +44,20 @@ pub(crate) fn is_prompt(name: &str) -> Result<bool, Failure> {
 ///
 /// # Errors
 /// The store cannot be opened or read.
-pub(crate) async fn is_stored(name: &str, config: &Settings) -> Result<bool, Failure> {
+pub(crate) async fn is_stored(name: &str, config: &Settings) -> Result<bool, CliError> {
     if source::looks_like_a_path(name) || config.text(&settings::STORE_URL).is_none() {
         return Ok(false);
     }
-    let catalogue = parts::catalogue(config, parts::store(config).await?)?;
+    let catalogue = components::catalogue(config, components::store(config).await?)?;
     catalogue.load().await?;
     let snapshot = catalogue.snapshot();
     let has = |id: &str| snapshot.prompts.get(id).is_some();
     // Which version it is, and whether there is one, is found when it is rendered.
-    Ok(has(name) || Mark::divide(name).is_some_and(|(id, _)| has(id)))
+    Ok(has(name) || VersionSelector::divide(name).is_some_and(|(id, _)| has(id)))
 }
 
 /// A prompt that was rendered, for whoever sends it.
-pub(crate) struct Rendered {
+pub(crate) struct RenderedMessages {
     pub(crate) messages: Vec<Message>,
     /// The model that it names.
     pub(crate) model: Option<String>,
@@ -73,25 +75,25 @@ pub(crate) async fn render(
     config: &Settings,
     variables: &Map,
     defined: &[String],
-) -> Result<Rendered, Failure> {
-    let asked = Asked {
+) -> Result<RenderedMessages, CliError> {
+    let asked = PromptArgs {
         name,
         format: None,
         lenient: false,
     };
-    let target = Target::find(&asked, config, variables).await?;
-    let service = parts::service(config, target.store.clone(), None, Arc::default())?;
+    let target = PromptTarget::find(&asked, config, variables).await?;
+    let service = components::service(config, target.store.clone(), None, Arc::default())?;
     service.load().await?;
-    let input = Input {
+    let input = RenderInput {
         explain: true,
-        ..Input::new(variables, "command")
+        ..RenderInput::new(variables, "command")
     };
     let rendered = match service.render(&target.id, &input).await {
         Ok(rendered) => rendered,
         Err(error) => return Err(target.failure(error, &service, variables)),
     };
     target.tell(&rendered, defined);
-    Ok(Rendered {
+    Ok(RenderedMessages {
         messages: service.messages(rendered.prompt),
         model: rendered.model,
         options: (*rendered.options).clone(),
@@ -99,7 +101,7 @@ pub(crate) async fn render(
 }
 
 /// What was asked for.
-pub(crate) struct Asked<'a> {
+pub(crate) struct PromptArgs<'a> {
     /// A file, `-` for standard input, or an id.
     pub(crate) name: &'a str,
     /// The format of a template, where its ending does not say.
@@ -109,7 +111,7 @@ pub(crate) struct Asked<'a> {
 }
 
 /// Where a prompt service finds it.
-pub(crate) struct Target {
+pub(crate) struct PromptTarget {
     /// The id under which the service finds it.
     pub(crate) id: String,
     /// Whether it is a template itself, and no definition of a prompt.
@@ -119,34 +121,34 @@ pub(crate) struct Target {
     pub(crate) store: Arc<dyn Store>,
 }
 
-impl Target {
+impl PromptTarget {
     /// Finds it. A template file sees these variables at its root too.
     ///
     /// # Errors
     /// There is no such file and no store, or it cannot be read.
     pub(crate) async fn find(
-        asked: &Asked<'_>,
+        asked: &PromptArgs<'_>,
         config: &Settings,
         variables: &Map,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CliError> {
         let name = asked.name;
-        let store = parts::optional_store(config).await?;
+        let store = components::optional_store(config).await?;
         if name == "-" || Path::new(name).is_file() {
             return of_file(asked, store, variables);
         }
         if Path::new(name).is_dir() {
-            return Err(Failure::Usage(format!(
+            return Err(CliError::Usage(format!(
                 "{name:?} is a folder: `quillet check` and `quillet convert` take folders"
             )));
         }
         match store.filter(|_| !source::looks_like_a_path(name)) {
-            Some(store) => Ok(Target {
+            Some(store) => Ok(PromptTarget {
                 id: name.to_owned(),
                 is_template: false,
                 is_guessed: false,
                 store,
             }),
-            None => Err(Failure::Other(format!(
+            None => Err(CliError::Other(format!(
                 "there is no file {name:?}; for a stored prompt pass its id and --store URL"
             ))),
         }
@@ -158,13 +160,13 @@ impl Target {
         error: ServiceError,
         service: &PromptService,
         variables: &Map,
-    ) -> Failure {
+    ) -> CliError {
         tell_failures(error.failures());
         let snapshot = service.catalogue().snapshot();
         let definition = snapshot.prompt(&self.id);
         let texts = definition
             .ok()
-            .map(|definition| Texts::of(definition, self.is_template, &snapshot));
+            .map(|definition| PromptTemplates::of(definition, self.is_template, &snapshot));
         let found = texts.as_ref().and_then(|texts| {
             let mut found = texts.explain(&error, service.catalogue(), variables)?;
             // What cannot be found is often text, or a tag of another format.
@@ -178,7 +180,7 @@ impl Target {
             }
             Some(found)
         });
-        found.map_or_else(|| error.into(), Failure::Findings)
+        found.map_or_else(|| error.into(), CliError::Findings)
     }
 
     /// Reports what the user should know besides the result. The render has to be explained.
@@ -214,7 +216,7 @@ impl Target {
     }
 }
 
-fn unused_text(unused: &Unused) -> String {
+fn unused_text(unused: &UnusedVariable) -> String {
     if matches!(unused.name.as_str(), "variables" | "args") {
         let name = &unused.name;
         return format!(
@@ -228,40 +230,40 @@ fn unused_text(unused: &Unused) -> String {
 
 /// A file as a prompt over the store, if there is one.
 fn of_file(
-    asked: &Asked<'_>,
+    asked: &PromptArgs<'_>,
     store: Option<Arc<dyn Store>>,
     variables: &Map,
-) -> Result<Target, Failure> {
+) -> Result<PromptTarget, CliError> {
     let name = asked.name;
     if source::is_script(name) {
-        return Err(Failure::Usage(format!(
+        return Err(CliError::Usage(format!(
             "{name} is a script: `quillet run {name} --dry-run` shows what it would send"
         )));
     }
     let text = source::read(name)?;
     let mut over = Overlay::new(store.unwrap_or_else(|| Arc::new(MemoryStore::new())));
-    let key = Key::new(source::stem(name));
+    let key = EntryKey::new(source::stem(name));
     // As the key maps to it: colons become dots.
     let id = key.id();
-    for partial in beside::partials(name, &id, &text)? {
-        over.add(Kind::Prompt, partial);
+    for partial in file_entry::partials(name, &id, &text)? {
+        over.add(EntryKind::Prompt, partial);
     }
     let known = form(asked, &text);
     let is_guessed = known.is_none();
-    let form = known.unwrap_or(Form::Template("go"));
+    let form = known.unwrap_or(InputFileKind::Template("go"));
     let definition = match form {
-        Form::Template(format) => {
+        InputFileKind::Template(format) => {
             shared(&mut over, variables);
             source::template(&text, Some(format), asked.lenient)
         }
-        Form::Prompt => text,
+        InputFileKind::Prompt => text,
         _ => source::definition(name, &text)?,
     };
-    let entry = beside::entry(key, definition, name)?;
-    over.add(Kind::Prompt, entry);
-    Ok(Target {
+    let entry = file_entry::entry(key, definition, name)?;
+    over.add(EntryKind::Prompt, entry);
+    Ok(PromptTarget {
         id,
-        is_template: matches!(form, Form::Template(_)),
+        is_template: matches!(form, InputFileKind::Template(_)),
         is_guessed,
         store: Arc::new(over),
     })
@@ -269,20 +271,20 @@ fn of_file(
 
 /// What a file is, if anything says so. Standard input and files without an ending that are not
 /// plainly the definition of a prompt are templates.
-fn form<'a>(asked: &Asked<'a>, text: &str) -> Option<Form<'a>> {
+fn form<'a>(asked: &PromptArgs<'a>, text: &str) -> Option<InputFileKind<'a>> {
     if let Some(format) = asked.format {
-        return Some(Form::Template(format));
+        return Some(InputFileKind::Template(format));
     }
     source::form(asked.name, text).or_else(|| {
         let kind = source::kind_of(&json::parse(text).ok()?);
-        (kind == Some(Kind::Prompt)).then_some(Form::Json)
+        (kind == Some(EntryKind::Prompt)).then_some(InputFileKind::Json)
     })
 }
 
 fn shared(over: &mut Overlay, variables: &Map) {
     for (name, value) in variables {
-        let entry = Entry::new(Key::new(name.clone()), json::to_string(value), "-D");
-        over.add(Kind::Environ, entry);
+        let entry = StoreEntry::new(EntryKey::new(name.clone()), json::to_string(value), "-D");
+        over.add(EntryKind::Environ, entry);
     }
 }
 

@@ -1,11 +1,11 @@
 //! Findings for people: the place, the line with a caret, the fix.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-pub(crate) use quillet::Finding;
-use quillet_core::{Diagnostic, Position, Severity};
+pub(crate) use quillet::LocatedDiagnostic;
+use quillet_core::{Diagnostic, LineColumn, Severity};
 
 /// A finding as a compiler would show it, ending in a new line.
-pub(crate) fn show(finding: &Finding, colour: bool) -> String {
+pub(crate) fn show(finding: &LocatedDiagnostic, colour: bool) -> String {
     let found = &finding.diagnostic;
     let level = match found.severity {
         Severity::Error => Level::ERROR,
@@ -33,7 +33,7 @@ pub(crate) fn show(finding: &Finding, colour: bool) -> String {
 }
 
 /// The text and the range to mark in it: whole characters, inside the text.
-fn place(finding: &Finding) -> Option<(&str, std::ops::Range<usize>)> {
+fn place(finding: &LocatedDiagnostic) -> Option<(&str, std::ops::Range<usize>)> {
     let text = finding.text.as_deref()?;
     let found = &finding.diagnostic;
     let (start, end) = match (found.span, found.position) {
@@ -53,7 +53,7 @@ fn place(finding: &Finding) -> Option<(&str, std::ops::Range<usize>)> {
     Some((text, start..line))
 }
 
-fn byte_of(text: &str, position: Position) -> usize {
+fn byte_of(text: &str, position: LineColumn) -> usize {
     let mut lines = text.split_inclusive('\n');
     let before: usize = lines
         .by_ref()
@@ -87,7 +87,7 @@ mod tests {
         let found = Diagnostic::error("x", "a.tmpl", "no nmae")
             .at(text, span)
             .help("did you mean name?");
-        let finding = Finding {
+        let finding = LocatedDiagnostic {
             diagnostic: found,
             text: Some(text.into()),
         };
@@ -104,7 +104,7 @@ mod tests {
                 ..Diagnostic::error("x", "a", "m")
             };
             for text in ["", "é", "ab\ncd"] {
-                let finding = Finding {
+                let finding = LocatedDiagnostic {
                     diagnostic: found.clone(),
                     text: Some(text.into()),
                 };
@@ -119,10 +119,10 @@ mod tests {
     #[test]
     fn without_a_text_the_place_is_in_the_line() {
         let found = Diagnostic {
-            position: Some(Position { line: 2, column: 3 }),
+            position: Some(LineColumn { line: 2, column: 3 }),
             ..Diagnostic::error("x", "a", "m")
         };
-        let finding = Finding {
+        let finding = LocatedDiagnostic {
             diagnostic: found.help("h"),
             text: None,
         };

@@ -4,14 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::civil::Date;
-use quillet_script::library::{Builtin, Folders, Layered, Library, check as check_names};
-use quillet_script::syntax::Source;
+use quillet_script::library::{
+    BuiltinLibrary, Folders, LayeredLibrary, Library, check as check_names,
+};
+use quillet_script::syntax::ScriptSource;
 use quillet_script::{ScriptError, host, reader, testing};
 use quillet_template::TemplateFactory;
 
-use crate::endings;
-use crate::failure::Failure;
-use crate::report::Finding;
+use crate::deprecations;
+use crate::failure::CliError;
+use crate::report::LocatedDiagnostic;
 use crate::scripts::finding;
 use crate::source;
 
@@ -40,9 +42,9 @@ pub(crate) async fn check(
     search: &[PathBuf],
     tools: &dyn host::Tools,
     today: Date,
-) -> Result<Vec<Finding>, Failure> {
+) -> Result<Vec<LocatedDiagnostic>, CliError> {
     let name = path.strip_prefix(".").unwrap_or(path).to_string_lossy();
-    let source = Arc::new(Source {
+    let source = Arc::new(ScriptSource {
         name: name.clone().into_owned(),
         path: path.canonicalize().ok(),
         text: source::read(&name)?.into(),
@@ -59,20 +61,20 @@ pub(crate) async fn check(
         .collect())
 }
 
-type Found = Result<Vec<quillet_core::Diagnostic>, ScriptError>;
+type ScriptCheck = Result<Vec<quillet_core::Diagnostic>, ScriptError>;
 
-async fn fixture(source: Arc<Source>) -> Found {
+async fn fixture(source: Arc<ScriptSource>) -> ScriptCheck {
     let read = testing::read(source, &TemplateFactory::standard()).await;
     Ok(read.map_or_else(|wrong| wrong, |fixture| fixture.warnings))
 }
 
 async fn script(
-    source: Arc<Source>,
+    source: Arc<ScriptSource>,
     path: &Path,
     search: &[PathBuf],
     tools: &dyn host::Tools,
     today: Date,
-) -> Found {
+) -> ScriptCheck {
     let read = reader::read(source);
     if !read.diagnostics.is_empty() {
         return Ok(read.diagnostics);
@@ -82,10 +84,11 @@ async fn script(
         _ => PathBuf::from("."),
     };
     let folders: Vec<PathBuf> = [folder].into_iter().chain(search.iter().cloned()).collect();
-    let layers: Vec<Arc<dyn Library>> = vec![Arc::new(Folders::new(&folders)?), Arc::new(Builtin)];
-    let library = Layered::new(layers);
+    let layers: Vec<Arc<dyn Library>> =
+        vec![Arc::new(Folders::new(&folders)?), Arc::new(BuiltinLibrary)];
+    let library = LayeredLibrary::new(layers);
     let script = Arc::new(read.script);
     let mut found = check_names(&script, &library, tools).await;
-    found.extend(endings::of_script(&script, today));
+    found.extend(deprecations::of_script(&script, today));
     Ok(found)
 }

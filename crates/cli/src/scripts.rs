@@ -4,22 +4,22 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quillet::parts;
-use quillet::parts::scripts::folders;
-pub(crate) use quillet::parts::scripts::{Asked, MOCK, models, tools, unasked_models};
+use quillet::components;
+use quillet::components::scripts::folders;
+pub(crate) use quillet::components::scripts::{MOCK, McpSources, models, tools, unasked_models};
 use quillet::settings::Settings;
 use quillet_core::{Diagnostic, Value};
 use quillet_script::ScriptError;
 use quillet_script::host;
 use quillet_script::js::JsOptions;
 use quillet_script::library::Library;
-use quillet_script::run::Engine;
-use quillet_script::syntax::Source;
+use quillet_script::run::ScriptEngine;
+use quillet_script::syntax::ScriptSource;
 use quillet_template::TemplateFactory;
 
-use crate::args::With;
-use crate::failure::Failure;
-use crate::report::{self, Finding};
+use crate::args::ScriptArgs;
+use crate::failure::CliError;
+use crate::report::{self, LocatedDiagnostic};
 use crate::terminal::{self, Stream};
 
 /// A longer file is not read to show a line of it.
@@ -30,13 +30,13 @@ const MOST_BYTES: u64 = 8 << 20;
 /// # Errors
 /// A setting is wrong, or the store cannot be opened.
 pub(crate) async fn engine(
-    with: &With,
+    with: &ScriptArgs,
     config: &Settings,
-    models: Arc<dyn host::Models>,
+    models: Arc<dyn host::ModelSource>,
     library: Arc<dyn Library>,
-    asked: Asked,
-) -> Result<Engine, Failure> {
-    Ok(Engine {
+    asked: McpSources,
+) -> Result<ScriptEngine, CliError> {
+    Ok(ScriptEngine {
         models,
         tools: tools(config, asked, with.grants.allow_net).await?,
         library,
@@ -53,7 +53,7 @@ pub(crate) async fn engine(
 ///
 /// # Errors
 /// A folder is not there.
-pub(crate) fn grants(with: &With) -> Result<host::Grants, Failure> {
+pub(crate) fn grants(with: &ScriptArgs) -> Result<host::Grants, CliError> {
     let asked = &with.grants;
     Ok(host::Grants {
         read: folders("--allow-read", &asked.allow_read)?,
@@ -64,16 +64,16 @@ pub(crate) fn grants(with: &With) -> Result<host::Grants, Failure> {
     })
 }
 
-fn limits(with: &With, config: &Settings) -> host::Limits {
+fn limits(with: &ScriptArgs, config: &Settings) -> host::ScriptLimits {
     let asked = &with.limits;
-    let defaults = host::Limits::default();
-    host::Limits {
+    let defaults = host::ScriptLimits::default();
+    host::ScriptLimits {
         steps: asked.max_steps.unwrap_or(defaults.steps),
         model_calls: asked.max_calls.unwrap_or(defaults.model_calls),
         depth: asked.max_depth.unwrap_or(defaults.depth),
         tokens: asked.max_tokens_total,
         cost: asked.max_cost,
-        templates: parts::limits(config),
+        templates: components::limits(config),
         ..defaults
     }
 }
@@ -82,10 +82,10 @@ fn limits(with: &With, config: &Settings) -> host::Limits {
 ///
 /// # Errors
 /// One is none.
-pub(crate) fn search(with: &With) -> Result<Vec<PathBuf>, Failure> {
+pub(crate) fn search(with: &ScriptArgs) -> Result<Vec<PathBuf>, CliError> {
     let wrong = with.search.iter().find(|folder| !folder.is_dir());
     match wrong {
-        Some(wrong) => Err(Failure::Usage(format!(
+        Some(wrong) => Err(CliError::Usage(format!(
             "-I {}: there is no such folder",
             wrong.display()
         ))),
@@ -94,13 +94,13 @@ pub(crate) fn search(with: &With) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Tells why a script failed. `source` is the script that was run, if it was read.
-pub(crate) fn tell(error: &ScriptError, source: Option<&Source>) {
+pub(crate) fn tell(error: &ScriptError, source: Option<&ScriptSource>) {
     let colour = Stream::Err.has_colour();
     terminal::note(shown(error, source, colour).trim_end());
 }
 
 /// Why a script failed: the places, the lines, and who called whom.
-pub(crate) fn shown(error: &ScriptError, source: Option<&Source>, colour: bool) -> String {
+pub(crate) fn shown(error: &ScriptError, source: Option<&ScriptSource>, colour: bool) -> String {
     let findings = error.diagnostics.iter();
     let findings = findings.map(|found| report::show(&finding(found, source), colour));
     let mut text: String = findings.collect::<Vec<_>>().join("\n");
@@ -112,12 +112,12 @@ pub(crate) fn shown(error: &ScriptError, source: Option<&Source>, colour: bool) 
 }
 
 /// A finding with the text that it is in: of the script that was run, or of a file.
-pub(crate) fn finding(found: &Diagnostic, source: Option<&Source>) -> Finding {
+pub(crate) fn finding(found: &Diagnostic, source: Option<&ScriptSource>) -> LocatedDiagnostic {
     let text = match source {
         Some(source) if source.name == found.source => Some(source.text.to_string()),
         _ => text_of_file(Path::new(&found.source)),
     };
-    Finding {
+    LocatedDiagnostic {
         diagnostic: found.clone(),
         text,
     }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-pub(crate) use quillet::files::{Form, data, form_of, parse, read, schemas, shown};
-use quillet_core::store::Kind;
+pub(crate) use quillet::files::{InputFileKind, data, form_of, parse, read, schemas, shown};
+use quillet_core::store::EntryKind;
 use quillet_core::{Map, Value, json};
 use quillet_prompt::file;
 
-use crate::failure::Failure;
+use crate::failure::CliError;
 
 /// Whether a file is a script, by its name.
 pub(crate) fn is_script(name: &str) -> bool {
@@ -15,9 +15,9 @@ pub(crate) fn is_script(name: &str) -> bool {
 }
 
 /// What a file is, by its name and, for YAML, by its text.
-pub(crate) fn form(name: &str, text: &str) -> Option<Form<'static>> {
+pub(crate) fn form(name: &str, text: &str) -> Option<InputFileKind<'static>> {
     match file::kind(name, text) {
-        Some(_) => Some(Form::Prompt),
+        Some(_) => Some(InputFileKind::Prompt),
         None => form_of(name),
     }
 }
@@ -26,21 +26,21 @@ pub(crate) fn form(name: &str, text: &str) -> Option<Form<'static>> {
 ///
 /// # Errors
 /// A finding with its place.
-pub(crate) fn definition(path: &str, text: &str) -> Result<String, Failure> {
+pub(crate) fn definition(path: &str, text: &str) -> Result<String, CliError> {
     if is_script(path) {
         return Ok(quillet_prompt::script_definition(text));
     }
     match form(path, text) {
-        Some(Form::Prompt) => Err(Failure::Other(format!(
+        Some(InputFileKind::Prompt) => Err(CliError::Other(format!(
             "{}: a prompt file is stored as it stands, in the prompts/ of a folder store",
             shown(path)
         ))),
         // The reader of definitions says best what is wrong with JSON.
-        Some(Form::Json) => Ok(text.to_owned()),
-        Some(Form::Template(format)) => Ok(template(text, Some(format), false)),
+        Some(InputFileKind::Json) => Ok(text.to_owned()),
+        Some(InputFileKind::Template(format)) => Ok(template(text, Some(format), false)),
         Some(form) => Ok(json::to_string(&parse(path, text, form)?)),
         None if text.trim_start().starts_with('{') => Ok(text.to_owned()),
-        None => Ok(json::to_string(&parse(path, text, Form::Yaml)?)),
+        None => Ok(json::to_string(&parse(path, text, InputFileKind::Yaml)?)),
     }
 }
 
@@ -51,23 +51,23 @@ pub(crate) fn template(text: &str, format: Option<&str>, lenient: bool) -> Strin
 }
 
 /// What a definition is, by what is in it.
-pub(crate) fn kind_of(definition: &Value) -> Option<Kind> {
+pub(crate) fn kind_of(definition: &Value) -> Option<EntryKind> {
     let map = definition.as_map()?;
     let has = |keys: &[&str]| keys.iter().any(|key| map.get(key).is_some());
     if has(&["contributes", "extensionType"]) {
-        return Some(Kind::Extension);
+        return Some(EntryKind::Extension);
     }
     if has(&["messages", "userPrompt", "prompt"]) {
-        return Some(Kind::Prompt);
+        return Some(EntryKind::Prompt);
     }
-    has(&["type", "restful", "grpc", "mcp", "url"]).then_some(Kind::Tool)
+    has(&["type", "restful", "grpc", "mcp", "url"]).then_some(EntryKind::Tool)
 }
 
 /// Variables of a command line: a file and definitions over it.
 ///
 /// # Errors
 /// Something cannot be read, or is no `name=value`.
-pub(crate) fn variables(data: Option<&str>, defines: &[String]) -> Result<Map, Failure> {
+pub(crate) fn variables(data: Option<&str>, defines: &[String]) -> Result<Map, CliError> {
     let mut root = match data {
         Some(path) => self::data(path)?,
         None => Value::Map(Map::default()),
@@ -75,12 +75,12 @@ pub(crate) fn variables(data: Option<&str>, defines: &[String]) -> Result<Map, F
     for define in defines {
         let (path, value) = defined(define)?;
         let path: Vec<&str> = path.split('.').collect();
-        root = with(&root, &path, value);
+        root = set_path(&root, &path, value);
     }
     match root {
         Value::Map(map) => Ok(map),
         Value::Null => Ok(Map::default()),
-        other => Err(Failure::Usage(format!(
+        other => Err(CliError::Usage(format!(
             "{}: variables must be an object, not {}",
             shown(data.unwrap_or("-D")),
             other.kind()
@@ -89,19 +89,19 @@ pub(crate) fn variables(data: Option<&str>, defines: &[String]) -> Result<Map, F
 }
 
 /// `name=text`, `name=@file` or `name:=json`.
-fn defined(define: &str) -> Result<(&str, Value), Failure> {
+fn defined(define: &str) -> Result<(&str, Value), CliError> {
     let Some((name, value)) = define
         .split_once('=')
         .filter(|(name, _)| !matches!(*name, "" | ":"))
     else {
-        return Err(Failure::Usage(format!(
+        return Err(CliError::Usage(format!(
             "-D {define:?} must be name=text, name=@file or name:=json"
         )));
     };
     if let Some(name) = name.strip_suffix(':') {
         let value = json::parse(value);
         return value.map(|value| (name, value)).map_err(|error| {
-            Failure::Usage(format!(
+            CliError::Usage(format!(
                 "-D {name}:= needs JSON: {error}; for text write {name}=…"
             ))
         });
@@ -113,13 +113,13 @@ fn defined(define: &str) -> Result<(&str, Value), Failure> {
 }
 
 /// The object with the value under a path; what is in the way is replaced.
-pub(crate) fn with(root: &Value, path: &[&str], value: Value) -> Value {
+pub(crate) fn set_path(root: &Value, path: &[&str], value: Value) -> Value {
     let [first, rest @ ..] = path else {
         return value;
     };
     let mut table = root.as_map().map(Map::to_table).unwrap_or_default();
     let inner = table.get(*first).cloned().unwrap_or_default();
-    table.insert((*first).into(), with(&inner, rest, value));
+    table.insert((*first).into(), set_path(&inner, rest, value));
     Value::Map(Map::new(table))
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn looks_like_a_path(name: &str) -> bool {
 
 /// The name of a file without folders and ending.
 pub(crate) fn stem(path: &str) -> String {
-    if form_of(path) == Some(Form::Prompt) {
+    if form_of(path) == Some(InputFileKind::Prompt) {
         return file::stem(path).to_owned();
     }
     let name = Path::new(path).file_stem().unwrap_or_default();
@@ -159,16 +159,16 @@ mod tests {
             assert_eq!(set(defines).unwrap(), expected, "{defines:?}");
         }
         for wrong in ["a", "=x", ":=1", "a:={"] {
-            assert!(matches!(set(&[wrong]), Err(Failure::Usage(_))), "{wrong}");
+            assert!(matches!(set(&[wrong]), Err(CliError::Usage(_))), "{wrong}");
         }
     }
 
     #[test]
     fn definitions_are_known_by_their_fields() {
         let cases = [
-            (r#"{"contributes":{}}"#, Some(Kind::Extension)),
-            (r#"{"messages":[]}"#, Some(Kind::Prompt)),
-            (r#"{"type":"restful"}"#, Some(Kind::Tool)),
+            (r#"{"contributes":{}}"#, Some(EntryKind::Extension)),
+            (r#"{"messages":[]}"#, Some(EntryKind::Prompt)),
+            (r#"{"type":"restful"}"#, Some(EntryKind::Tool)),
             (r#"{"x":1}"#, None),
             ("[]", None),
         ];

@@ -14,7 +14,7 @@ use rustyline::history::MemHistory;
 use rustyline::validate::Validator;
 use rustyline::{Editor, Helper};
 
-use crate::failure::Failure;
+use crate::failure::CliError;
 
 /// A stream that a person may look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ fn colour(variable: impl Fn(&str) -> Option<String>, is_terminal: bool) -> bool 
 
 /// A style of text.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Style {
+pub(crate) enum TextStyle {
     Bold,
     Dim,
     Red,
@@ -62,16 +62,16 @@ pub(crate) enum Style {
 }
 
 /// The text in a style, where colour is wanted.
-pub(crate) fn styled(text: &str, style: Style, colour: bool) -> String {
+pub(crate) fn styled(text: &str, style: TextStyle, colour: bool) -> String {
     if !colour {
         return text.to_owned();
     }
     let code = match style {
-        Style::Bold => "1",
-        Style::Dim => "2",
-        Style::Red => "1;31",
-        Style::Green => "32",
-        Style::Yellow => "33",
+        TextStyle::Bold => "1",
+        TextStyle::Dim => "2",
+        TextStyle::Red => "1;31",
+        TextStyle::Green => "32",
+        TextStyle::Yellow => "33",
     };
     format!("\u{1b}[{code}m{text}\u{1b}[0m")
 }
@@ -113,13 +113,13 @@ pub(crate) fn piece(text: &str) {
 ///
 /// # Errors
 /// Nobody answers, or the user gave up.
-pub(crate) fn hidden(prompt: &str) -> Result<String, Failure> {
+pub(crate) fn hidden(prompt: &str) -> Result<String, CliError> {
     let mut editor = Editor::<Mask, _>::with_history(EditorConfig::default(), MemHistory::new())
-        .map_err(|error| Failure::Other(error.to_string()))?;
+        .map_err(|error| CliError::Other(error.to_string()))?;
     editor.set_helper(Some(Mask));
     editor.readline(prompt).map_err(|error| match error {
-        ReadlineError::Interrupted => Failure::Interrupted,
-        error => Failure::Other(format!("no key was read: {error}")),
+        ReadlineError::Interrupted => CliError::Interrupted,
+        error => CliError::Other(format!("no key was read: {error}")),
     })
 }
 
@@ -128,17 +128,17 @@ pub(crate) fn hidden(prompt: &str) -> Result<String, Failure> {
 ///
 /// # Errors
 /// The user pressed control-C, or nothing can be read.
-pub(crate) fn confirm(question: &str, otherwise: bool) -> Result<bool, Failure> {
+pub(crate) fn confirm(question: &str, otherwise: bool) -> Result<bool, CliError> {
     let mut editor = Editor::<(), _>::with_history(EditorConfig::default(), MemHistory::new())
-        .map_err(|error| Failure::Other(error.to_string()))?;
+        .map_err(|error| CliError::Other(error.to_string()))?;
     match editor.readline(question) {
         Ok(answer) => Ok(match answer.trim().to_lowercase().as_str() {
             "" => otherwise,
             answer => matches!(answer, "y" | "yes" | "是"),
         }),
         Err(ReadlineError::Eof) => Ok(false),
-        Err(ReadlineError::Interrupted) => Err(Failure::Interrupted),
-        Err(error) => Err(Failure::Other(format!("no answer was read: {error}"))),
+        Err(ReadlineError::Interrupted) => Err(CliError::Interrupted),
+        Err(error) => Err(CliError::Other(format!("no answer was read: {error}"))),
     }
 }
 
@@ -183,13 +183,13 @@ impl Highlighter for Mask {
 
 /// Tells that something failed.
 pub(crate) fn error(text: &str) {
-    let head = styled("error:", Style::Red, Stream::Err.has_colour());
+    let head = styled("error:", TextStyle::Red, Stream::Err.has_colour());
     note(&format!("{head} {text}"));
 }
 
 /// Tells something to mind.
 pub(crate) fn warning(text: &str) {
-    let head = styled("warning:", Style::Yellow, Stream::Err.has_colour());
+    let head = styled("warning:", TextStyle::Yellow, Stream::Err.has_colour());
     note(&format!("{head} {text}"));
 }
 

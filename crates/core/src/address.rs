@@ -70,7 +70,7 @@ impl AddressClass {
 }
 
 /// A block of addresses and what is in it.
-struct Block<T> {
+struct AddressBlock<T> {
     first: T,
     last: T,
     class: AddressClass,
@@ -82,7 +82,7 @@ struct Block<T> {
     source: &'static str,
 }
 
-impl<T: PartialOrd + Copy> Block<T> {
+impl<T: PartialOrd + Copy> AddressBlock<T> {
     fn contains(&self, address: T) -> bool {
         self.first <= address && address <= self.last
     }
@@ -93,9 +93,9 @@ const fn v4(
     bits: u32,
     class: AddressClass,
     source: &'static str,
-) -> Block<u32> {
+) -> AddressBlock<u32> {
     let first = Ipv4Addr::new(a, b, c, d).to_bits();
-    Block {
+    AddressBlock {
         first,
         last: first | u32::MAX.unbounded_shr(bits),
         class,
@@ -108,9 +108,9 @@ const fn v6(
     bits: u32,
     class: AddressClass,
     source: &'static str,
-) -> Block<u128> {
+) -> AddressBlock<u128> {
     let first = Ipv6Addr::new(a, b, c, d, e, f, g, h).to_bits();
-    Block {
+    AddressBlock {
         first,
         last: first | u128::MAX.unbounded_shr(bits),
         class,
@@ -128,7 +128,7 @@ use AddressClass::{
 ///
 /// Blocks for measuring count as private, since programs that tunnel traffic hand their
 /// addresses out for names.
-const V4: [Block<u32>; 24] = [
+const V4: [AddressBlock<u32>; 24] = [
     v4([100, 100, 100, 200], 32, Metadata, "Alibaba Cloud"),
     v4([192, 0, 0, 192], 32, Metadata, "Oracle Cloud"),
     v4([168, 63, 129, 16], 32, Metadata, "Azure"),
@@ -157,7 +157,7 @@ const V4: [Block<u32>; 24] = [
 
 /// The same of IPv6, and what is assigned for use (`2000::/3`). What is in none is reserved.
 /// Addresses that carry one of IPv4 do not get here.
-const V6: [Block<u128>; 26] = [
+const V6: [AddressBlock<u128>; 26] = [
     v6(
         [0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254],
         128,
@@ -401,7 +401,7 @@ mod tests {
 
     #[test]
     fn a_block_stands_before_those_that_it_lies_in() {
-        fn check<T: PartialOrd + Copy>(blocks: &[Block<T>]) {
+        fn check<T: PartialOrd + Copy>(blocks: &[AddressBlock<T>]) {
             for (place, block) in blocks.iter().enumerate() {
                 let hidden = blocks[..place]
                     .iter()

@@ -7,16 +7,16 @@ use std::fmt;
 
 /// A part that this build lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Missing {
+pub struct FeatureDisabled {
     /// What is missing, for people: `PostgreSQL`.
     pub what: &'static str,
     /// The cargo feature of the package `quillet` that brings it.
     pub feature: &'static str,
 }
 
-impl fmt::Display for Missing {
+impl fmt::Display for FeatureDisabled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Missing { what, feature } = self;
+        let FeatureDisabled { what, feature } = self;
         write!(
             f,
             "this build has no {what}: build with `--features {feature}`, or take the released binary"
@@ -24,15 +24,15 @@ impl fmt::Display for Missing {
     }
 }
 
-impl std::error::Error for Missing {}
+impl std::error::Error for FeatureDisabled {}
 
 #[cfg(test)]
 mod tests {
-    use super::Missing;
+    use super::FeatureDisabled;
 
     #[test]
     fn it_names_the_part_and_the_mend() {
-        let missing = Missing {
+        let missing = FeatureDisabled {
             what: "PostgreSQL",
             feature: "postgres",
         };

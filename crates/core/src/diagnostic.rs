@@ -23,14 +23,14 @@ pub struct Span {
 
 /// A place for people: both numbers count from 1, the column in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Position {
+pub struct LineColumn {
     /// Line, from 1.
     pub line: usize,
     /// Character in the line, from 1.
     pub column: usize,
 }
 
-impl Position {
+impl LineColumn {
     /// The place of a byte in a text; bytes past the end count as the end.
     #[must_use]
     pub fn of(source: &str, byte: usize) -> Self {
@@ -40,7 +40,7 @@ impl Position {
         }
         let before = &source[..byte];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        Position {
+        LineColumn {
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
         }
@@ -63,7 +63,7 @@ pub struct Diagnostic {
     pub span: Option<Span>,
     /// The place of the span's start.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub position: Option<Position>,
+    pub position: Option<LineColumn>,
     /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
@@ -99,7 +99,7 @@ impl Diagnostic {
     #[must_use]
     pub fn at(mut self, text: &str, span: Span) -> Self {
         self.span = Some(span);
-        self.position = Some(Position::of(text, span.start));
+        self.position = Some(LineColumn::of(text, span.start));
         self
     }
 
@@ -114,7 +114,7 @@ impl Diagnostic {
 impl std::fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.source)?;
-        if let Some(Position { line, column }) = self.position {
+        if let Some(LineColumn { line, column }) = self.position {
             write!(f, ":{line}:{column}")?;
         }
         write!(f, ": {}", self.message)?;
@@ -143,8 +143,11 @@ mod tests {
 
     #[test]
     fn positions_count_characters_from_one() {
-        assert_eq!(Position::of("äb\nçd", 6), Position { line: 2, column: 2 });
-        assert_eq!(Position::of("", 9), Position { line: 1, column: 1 });
+        assert_eq!(
+            LineColumn::of("äb\nçd", 6),
+            LineColumn { line: 2, column: 2 }
+        );
+        assert_eq!(LineColumn::of("", 9), LineColumn { line: 1, column: 1 });
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub struct OpenAi {
 
 /// One row of the table.
 #[derive(Debug)]
-struct Row {
+struct ErrorCodeEntry {
     code: &'static str,
     meaning: &'static str,
     help: &'static str,
@@ -98,7 +98,7 @@ macro_rules! errors {
             pub const ALL: &[ErrorCode] = &[$($(ErrorCode::$name,)*)*];
         }
 
-        static TABLE: &[Row] = &[$($(Row {
+        static TABLE: &[ErrorCodeEntry] = &[$($(ErrorCodeEntry {
             code: $code,
             meaning: $meaning,
             help: $help,
@@ -585,7 +585,7 @@ const REQUESTS: &str = "requests";
 const QUOTA: &str = "insufficient_quota";
 
 impl ErrorCode {
-    fn row(self) -> &'static Row {
+    fn row(self) -> &'static ErrorCodeEntry {
         &TABLE[self as usize]
     }
 

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{self, Serialize, SerializeMap, SerializeSeq, Serializer};
 
-use crate::value::{List, MAX_DEPTH, Map, Table, Value};
+use crate::value::{MAX_DEPTH, Map, MapTable, Value, ValueList};
 
 /// How the JSON reader takes numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Numbers {
+pub enum NumberMode {
     /// An integer literal that fits 64 bits stays an integer.
     #[default]
     Exact,
@@ -28,14 +28,14 @@ pub enum Numbers {
 /// Not JSON, nested deeper than 128 levels, or text after the value; the
 /// message ends in `at line L column C`.
 pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
-    parse_with(text, Numbers::Exact)
+    parse_with(text, NumberMode::Exact)
 }
 
 /// Reads a JSON text with a choice of how numbers are taken.
 ///
 /// # Errors
 /// As [`parse`].
-pub fn parse_with(text: &str, numbers: Numbers) -> Result<Value, serde_json::Error> {
+pub fn parse_with(text: &str, numbers: NumberMode) -> Result<Value, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let value = Seed(numbers).deserialize(&mut reader)?;
     reader.end()?;
@@ -65,7 +65,7 @@ pub fn to_string(value: &Value) -> String {
 }
 
 #[derive(Clone, Copy)]
-struct Seed(Numbers);
+struct Seed(NumberMode);
 
 impl<'de> DeserializeSeed<'de> for Seed {
     type Value = Value;
@@ -94,8 +94,8 @@ impl<'de> Visitor<'de> for Seed {
     }
     fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
         Ok(match self.0 {
-            Numbers::Exact => Value::Int(value),
-            Numbers::Float => Value::Float(value as f64),
+            NumberMode::Exact => Value::Int(value),
+            NumberMode::Float => Value::Float(value as f64),
         })
     }
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<Value, E> {
@@ -115,10 +115,10 @@ impl<'de> Visitor<'de> for Seed {
         while let Some(item) = items.next_element_seed(self)? {
             list.push(item);
         }
-        Ok(Value::List(List::new(list)))
+        Ok(Value::List(ValueList::new(list)))
     }
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let mut table = Table::default();
+        let mut table = MapTable::default();
         while let Some(key) = entries.next_key::<String>()? {
             table.insert(Arc::from(key), entries.next_value_seed(self)?);
         }
@@ -128,7 +128,7 @@ impl<'de> Visitor<'de> for Seed {
 
 impl<'de> de::Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-        Seed(Numbers::Exact).deserialize(reader)
+        Seed(NumberMode::Exact).deserialize(reader)
     }
 }
 
@@ -158,7 +158,7 @@ impl Serialize for Value {
     }
 }
 
-impl Serialize for List {
+impl Serialize for ValueList {
     fn serialize<S: Serializer>(&self, writer: S) -> Result<S::Ok, S::Error> {
         refuse_deep::<S>(self.depth())?;
         let mut seq = writer.serialize_seq(Some(self.len()))?;
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn no_value_is_repeated() {
         #[derive(Debug, serde::Deserialize)]
-        struct Given {
+        struct TestInput {
             #[allow(dead_code, reason = "only its reading is looked at")]
             url: bool,
         }
@@ -238,7 +238,7 @@ mod tests {
             r#"{"url": "mysql://u:s3cret@h/d"}"#,
             r#"{"url": "s3cret\", expected s3cret"}"#,
         ] {
-            let error = serde_json::from_str::<Given>(text).unwrap_err();
+            let error = serde_json::from_str::<TestInput>(text).unwrap_err();
             let said = reason(&error);
             assert!(
                 !said.contains("s3cret") && said.contains("expected"),
@@ -257,7 +257,7 @@ mod tests {
             exact.at(&["big"]),
             Some(&Value::Float(18_446_744_073_709_551_615.0))
         );
-        let float = parse_with(text, Numbers::Float).unwrap();
+        let float = parse_with(text, NumberMode::Float).unwrap();
         assert_eq!(float.at(&["n"]), Some(&Value::Float(1_000_000.0)));
     }
 

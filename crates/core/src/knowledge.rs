@@ -10,7 +10,7 @@ use crate::store::StoreError;
 
 /// A document as it is put in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Document {
+pub struct DocumentInput {
     /// The collection that it belongs to.
     pub collection: String,
     /// Its name in the collection: a path, a title, an id of its owner.
@@ -88,7 +88,7 @@ pub trait Knowledge: Send + Sync + fmt::Debug {
     ) -> BoxFuture<'_, Result<Option<String>, StoreError>>;
 
     /// Puts a document in, in place of one of the same collection and name; its number.
-    fn put<'a>(&'a self, document: &'a Document) -> BoxFuture<'a, Result<i64, StoreError>>;
+    fn put<'a>(&'a self, document: &'a DocumentInput) -> BoxFuture<'a, Result<i64, StoreError>>;
 
     /// Takes a document out; `false` if there was none.
     fn remove<'a>(

@@ -21,6 +21,7 @@ pub mod budget;
 pub mod build;
 pub mod chat;
 pub mod clock;
+pub mod constraint;
 pub mod diagnostic;
 pub mod error_code;
 pub mod history;
@@ -39,11 +40,11 @@ pub mod trace;
 pub mod value;
 pub mod web;
 
-pub use diagnostic::{Diagnostic, Position, Severity, Span, nearest};
+pub use diagnostic::{Diagnostic, LineColumn, Severity, Span, nearest};
 pub use error_code::{ErrorCode, Exit};
-pub use message::{Content, ContentPart, MediaUrl, Message, NativeTurn, Role, ToolCall};
-pub use token::{Token, TokenKind};
-pub use value::{List, Map, Table, Value};
+pub use message::{ContentPart, MediaUrl, Message, MessageContent, NativeTurn, Role, ToolCall};
+pub use token::{SemanticToken, TokenKind};
+pub use value::{Map, MapTable, Value, ValueList};
 
 use std::future::Future;
 use std::pin::Pin;

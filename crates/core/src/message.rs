@@ -66,7 +66,7 @@ pub struct Message {
     pub role: Role,
     /// What is said; nothing in a turn of the model that only makes calls.
     #[serde(default, deserialize_with = "nothing_is_no_text")]
-    pub content: Content,
+    pub content: MessageContent,
     /// The name of the speaker, where several have the role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -98,7 +98,7 @@ pub struct Message {
 
 impl Message {
     /// A message of this role.
-    pub fn new(role: Role, content: impl Into<Content>) -> Self {
+    pub fn new(role: Role, content: impl Into<MessageContent>) -> Self {
         Message {
             role,
             content: content.into(),
@@ -112,7 +112,7 @@ impl Message {
     }
 
     /// The result of a call.
-    pub fn tool(call: impl Into<String>, content: impl Into<Content>) -> Self {
+    pub fn tool(call: impl Into<String>, content: impl Into<MessageContent>) -> Self {
         Message {
             tool_call_id: Some(call.into()),
             ..Message::new(Role::Tool, content)
@@ -124,8 +124,8 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-fn nothing_is_no_text<'de, D: Deserializer<'de>>(reader: D) -> Result<Content, D::Error> {
-    Ok(Option::<Content>::deserialize(reader)?.unwrap_or_default())
+fn nothing_is_no_text<'de, D: Deserializer<'de>>(reader: D) -> Result<MessageContent, D::Error> {
+    Ok(Option::<MessageContent>::deserialize(reader)?.unwrap_or_default())
 }
 
 fn nothing_is_none<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<ToolCall>, D::Error> {
@@ -218,7 +218,7 @@ pub struct NativeTurn {
 /// a `type`, as OpenAI's chat wire has them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(untagged)]
-pub enum Content {
+pub enum MessageContent {
     /// A text.
     Text(String),
     /// Texts and media.
@@ -358,11 +358,11 @@ fn audio_format(subtype: &str) -> &str {
 const SHOWN_BYTES: usize = 80;
 
 /// For people: the text, with media as `[image https://…]`.
-impl fmt::Display for Content {
+impl fmt::Display for MessageContent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Content::Text(text) => f.write_str(text),
-            Content::Parts(parts) => parts.iter().try_for_each(|part| part.fmt(f)),
+            MessageContent::Text(text) => f.write_str(text),
+            MessageContent::Parts(parts) => parts.iter().try_for_each(|part| part.fmt(f)),
         }
     }
 }
@@ -393,48 +393,48 @@ impl fmt::Display for ContentPart {
     }
 }
 
-impl Default for Content {
+impl Default for MessageContent {
     fn default() -> Self {
-        Content::Text(String::new())
+        MessageContent::Text(String::new())
     }
 }
 
-impl From<String> for Content {
+impl From<String> for MessageContent {
     fn from(text: String) -> Self {
-        Content::Text(text)
+        MessageContent::Text(text)
     }
 }
 
-impl From<&str> for Content {
+impl From<&str> for MessageContent {
     fn from(text: &str) -> Self {
-        Content::Text(text.to_owned())
+        MessageContent::Text(text.to_owned())
     }
 }
 
-impl From<&String> for Content {
+impl From<&String> for MessageContent {
     fn from(text: &String) -> Self {
-        Content::Text(text.clone())
+        MessageContent::Text(text.clone())
     }
 }
 
 /// A single text is a plain one.
-impl From<Vec<ContentPart>> for Content {
+impl From<Vec<ContentPart>> for MessageContent {
     fn from(mut parts: Vec<ContentPart>) -> Self {
         match parts.as_mut_slice() {
-            [] => Content::Text(String::new()),
-            [ContentPart::Text { text }] => Content::Text(std::mem::take(text)),
-            _ => Content::Parts(parts),
+            [] => MessageContent::Text(String::new()),
+            [ContentPart::Text { text }] => MessageContent::Text(std::mem::take(text)),
+            _ => MessageContent::Parts(parts),
         }
     }
 }
 
-impl PartialEq<str> for Content {
+impl PartialEq<str> for MessageContent {
     fn eq(&self, other: &str) -> bool {
-        matches!(self, Content::Text(text) if text == other)
+        matches!(self, MessageContent::Text(text) if text == other)
     }
 }
 
-impl PartialEq<&str> for Content {
+impl PartialEq<&str> for MessageContent {
     fn eq(&self, other: &&str) -> bool {
         self == *other
     }
@@ -442,7 +442,7 @@ impl PartialEq<&str> for Content {
 
 // Not derived, so that what is wrong with a part is said, and not only that
 // neither form fits.
-impl<'de> Deserialize<'de> for Content {
+impl<'de> Deserialize<'de> for MessageContent {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
         reader.deserialize_any(ContentVisitor)
     }
@@ -451,19 +451,19 @@ impl<'de> Deserialize<'de> for Content {
 struct ContentVisitor;
 
 impl<'de> Visitor<'de> for ContentVisitor {
-    type Value = Content;
+    type Value = MessageContent;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a text, or a list of parts such as {\"type\": \"text\", \"text\": …}")
     }
 
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Content, E> {
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<MessageContent, E> {
         Ok(text.into())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, parts: A) -> Result<Content, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, parts: A) -> Result<MessageContent, A::Error> {
         let parts = Vec::deserialize(SeqAccessDeserializer::new(parts))?;
-        Ok(Content::Parts(parts))
+        Ok(MessageContent::Parts(parts))
     }
 }
 
@@ -474,10 +474,10 @@ mod tests {
     #[test]
     fn contents_have_the_common_shape() {
         let cases = [
-            ("\"hi\"", Content::from("hi")),
+            ("\"hi\"", MessageContent::from("hi")),
             (
                 r#"[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"https://x/y.png"}}]"#,
-                Content::Parts(vec![
+                MessageContent::Parts(vec![
                     ContentPart::text("a"),
                     ContentPart::media("https://x/y.png", None, None),
                 ]),
@@ -508,7 +508,10 @@ mod tests {
         ];
         for (text, content) in cases {
             assert_eq!(serde_json::to_string(&content).unwrap(), text);
-            assert_eq!(serde_json::from_str::<Content>(text).unwrap(), content);
+            assert_eq!(
+                serde_json::from_str::<MessageContent>(text).unwrap(),
+                content
+            );
         }
     }
 
@@ -521,7 +524,7 @@ mod tests {
             ("7", "expected a text, or a list of parts"),
         ];
         for (text, part) in cases {
-            let error = serde_json::from_str::<Content>(text)
+            let error = serde_json::from_str::<MessageContent>(text)
                 .unwrap_err()
                 .to_string();
             assert!(error.contains(part), "{text}: {error}");
@@ -530,7 +533,7 @@ mod tests {
 
     #[test]
     fn people_see_a_word_for_media() {
-        let content = Content::Parts(vec![
+        let content = MessageContent::Parts(vec![
             ContentPart::text("look: "),
             ContentPart::media("https://x/y.png", None, None),
             ContentPart::media(

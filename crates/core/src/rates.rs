@@ -15,7 +15,7 @@ use crate::store::{Health, StoreError};
 
 /// What one request takes out of one bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Draw {
+pub struct RateDraw {
     /// Name of the bucket.
     pub bucket: Arc<str>,
     /// What a minute brings; 0 counts as 1.
@@ -24,7 +24,7 @@ pub struct Draw {
     pub amount: i64,
 }
 
-impl Draw {
+impl RateDraw {
     /// The most that the bucket holds.
     #[must_use]
     pub fn capacity(&self) -> f64 {
@@ -41,7 +41,7 @@ impl Draw {
 
 /// Whether a request may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum RateDecision {
     /// Now, and its draws are taken.
     Now,
     /// Not before this time is over, when it is to be asked for again; it has a place in the line.
@@ -66,30 +66,30 @@ pub trait Rates: Send + Sync + fmt::Debug {
     fn take<'a>(
         &'a self,
         group: &'a str,
-        draws: &'a [Draw],
+        draws: &'a [RateDraw],
         patience: Duration,
         in_line: bool,
-    ) -> BoxFuture<'a, Result<Turn, StoreError>>;
+    ) -> BoxFuture<'a, Result<RateDecision, StoreError>>;
 
     /// Gives up a place in the line.
-    fn leave<'a>(
+    fn cancel_wait<'a>(
         &'a self,
         group: &'a str,
-        draws: &'a [Draw],
+        draws: &'a [RateDraw],
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Takes what turned out to be needed besides, or gives back.
-    fn settle<'a>(
+    fn adjust_usage<'a>(
         &'a self,
         group: &'a str,
-        draws: &'a [Draw],
+        draws: &'a [RateDraw],
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Keeps everybody from these buckets for a time; the line begins anew behind it.
-    fn hold<'a>(
+    fn pause_buckets<'a>(
         &'a self,
         group: &'a str,
-        draws: &'a [Draw],
+        draws: &'a [RateDraw],
         time: Duration,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn a_full_bucket_and_a_minute_are_no_more_than_the_rate() {
         for per_minute in [0, 1, 3, 59, 60, 90, 500, 10_000, u32::MAX] {
-            let draw = Draw {
+            let draw = RateDraw {
                 bucket: "a".into(),
                 per_minute,
                 amount: 1,

@@ -44,7 +44,7 @@ pub struct Allowance {
 
 /// The reason why a run may not begin.
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum NotAdmitted {
+pub enum AdmissionDenied {
     /// Too many run already.
     #[error("{running} runs of this key are on their way, and the limit is {limit}")]
     Concurrent {
@@ -81,7 +81,7 @@ pub trait Runs: Send + Sync + fmt::Debug {
         key: &'a str,
         run: &'a str,
         allowance: Allowance,
-    ) -> BoxFuture<'a, Result<Box<dyn Permit>, NotAdmitted>>;
+    ) -> BoxFuture<'a, Result<Box<dyn Permit>, AdmissionDenied>>;
 
     /// Adds events to the log of a run, which is kept for a while and up to a size.
     /// The last call of a run says that it `ended`. `Refused` if the run was given up meanwhile.

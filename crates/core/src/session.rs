@@ -10,7 +10,7 @@ use crate::{BoxFuture, Message};
 
 /// One message of a conversation, as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turn {
+pub struct StoredMessage {
     /// Its id; unique in its session.
     pub id: String,
     /// Milliseconds since 1970.
@@ -51,13 +51,13 @@ pub trait Sessions: Send + Sync + fmt::Debug {
         &'a self,
         session: &'a str,
         most: usize,
-    ) -> BoxFuture<'a, Result<Vec<Turn>, StoreError>>;
+    ) -> BoxFuture<'a, Result<Vec<StoredMessage>, StoreError>>;
 
     /// Adds messages at the end, all or none; makes the session if there is none.
     fn append<'a>(
         &'a self,
         session: &'a str,
-        turns: &'a [Turn],
+        turns: &'a [StoredMessage],
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Forgets a session; `false` if there was none.

@@ -36,7 +36,7 @@ pub enum TooLong {
 
 /// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame<'a> {
+pub struct SseEvent<'a> {
     /// Its name, if it has one that is UTF-8.
     pub name: Option<&'a str>,
     /// Its data; never only white space.
@@ -45,7 +45,7 @@ pub struct Frame<'a> {
 
 /// Takes bytes as they come, in pieces cut anywhere, and gives whole events.
 #[derive(Debug)]
-pub struct Frames {
+pub struct SseDecoder {
     line_bytes: usize,
     event_bytes: usize,
     line: Vec<u8>,
@@ -57,11 +57,11 @@ pub struct Frames {
     first_line: bool,
 }
 
-impl Frames {
+impl SseDecoder {
     /// A stream whose lines and events have at most so many bytes.
     #[must_use]
     pub fn new(line_bytes: usize, event_bytes: usize) -> Self {
-        Frames {
+        SseDecoder {
             line_bytes,
             event_bytes,
             line: Vec::new(),
@@ -80,7 +80,7 @@ impl Frames {
     pub fn feed<E: From<TooLong>>(
         &mut self,
         mut bytes: &[u8],
-        take: &mut impl FnMut(Frame<'_>) -> Result<(), E>,
+        take: &mut impl FnMut(SseEvent<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         if bytes.is_empty() {
             return Ok(());
@@ -108,10 +108,10 @@ impl Frames {
     /// the caller may look whether it is whole.
     ///
     /// # Errors
-    /// As [`Frames::feed`].
-    pub fn rest<E: From<TooLong>>(
+    /// As [`SseDecoder::feed`].
+    pub fn finish<E: From<TooLong>>(
         &mut self,
-        take: &mut impl FnMut(Frame<'_>) -> Result<(), E>,
+        take: &mut impl FnMut(SseEvent<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         self.end_line(take)?;
         if self.bare.is_none() {
@@ -130,7 +130,7 @@ impl Frames {
 
     fn end_line<E: From<TooLong>>(
         &mut self,
-        take: &mut impl FnMut(Frame<'_>) -> Result<(), E>,
+        take: &mut impl FnMut(SseEvent<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut line = std::mem::take(&mut self.line);
         let closes = self.take_line(&line);
@@ -142,8 +142,11 @@ impl Frames {
         Ok(())
     }
 
-    fn end_event<E>(&mut self, take: &mut impl FnMut(Frame<'_>) -> Result<(), E>) -> Result<(), E> {
-        let frame = Frame {
+    fn end_event<E>(
+        &mut self,
+        take: &mut impl FnMut(SseEvent<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let frame = SseEvent {
             name: std::str::from_utf8(&self.name)
                 .ok()
                 .filter(|name| !name.is_empty()),
@@ -243,9 +246,9 @@ mod tests {
     use super::*;
 
     fn decode(pieces: &[&[u8]]) -> Vec<String> {
-        let mut frames = Frames::new(64, 64);
+        let mut frames = SseDecoder::new(64, 64);
         let mut events = Vec::new();
-        let mut take = |frame: Frame<'_>| {
+        let mut take = |frame: SseEvent<'_>| {
             let data = std::str::from_utf8(frame.data).unwrap();
             events.push(match frame.name {
                 Some(name) => format!("{name}={data}"),
@@ -256,7 +259,7 @@ mod tests {
         for piece in pieces {
             frames.feed(piece, &mut take).unwrap();
         }
-        frames.rest(&mut take).unwrap();
+        frames.finish(&mut take).unwrap();
         events
     }
 
@@ -320,11 +323,11 @@ mod tests {
 
     #[test]
     fn endless_lines_and_events_are_refused() {
-        let mut ignore = |_: Frame<'_>| Ok::<(), TooLong>(());
-        let mut frames = Frames::new(16, 64);
+        let mut ignore = |_: SseEvent<'_>| Ok::<(), TooLong>(());
+        let mut frames = SseDecoder::new(16, 64);
         assert_eq!(frames.feed(&[b'x'; 17], &mut ignore), Err(TooLong::Line));
         for line in ["data: 0123456789\n", "{{{{{{{{{{\n"] {
-            let mut frames = Frames::new(16, 64);
+            let mut frames = SseDecoder::new(16, 64);
             let refused = (0..10).find_map(|_| frames.feed(line.as_bytes(), &mut ignore).err());
             assert_eq!(refused, Some(TooLong::Event), "{line}");
         }

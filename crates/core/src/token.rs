@@ -17,7 +17,7 @@ use crate::Span;
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Token {
+pub struct SemanticToken {
     /// Its bytes in the text.
     #[serde(flatten)]
     pub span: Span,
@@ -25,7 +25,7 @@ pub struct Token {
     pub kind: TokenKind,
 }
 
-/// The kind of a [`Token`]. [`TokenKind::name`] is also its name in JSON and in style sheets, and
+/// The kind of a [`SemanticToken`]. [`TokenKind::name`] is also its name in JSON and in style sheets, and
 /// never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -85,11 +85,11 @@ impl TokenKind {
     }
 }
 
-impl Token {
+impl SemanticToken {
     /// A token from one byte up to another.
     #[must_use]
     pub fn new(start: usize, end: usize, kind: TokenKind) -> Self {
-        Token {
+        SemanticToken {
             span: Span { start, end },
             kind,
         }
@@ -98,7 +98,7 @@ impl Token {
     /// The token of a part of a text that begins at `by` in the whole.
     #[must_use]
     pub fn moved(self, by: usize) -> Self {
-        Token::new(self.span.start + by, self.span.end + by, self.kind)
+        SemanticToken::new(self.span.start + by, self.span.end + by, self.kind)
     }
 }
 
@@ -106,7 +106,7 @@ impl Token {
 /// the text and at the boundaries of characters. Of two over each other the one that begins first
 /// stays, and of those the longer one.
 #[must_use]
-pub fn ordered(text: &str, mut tokens: Vec<Token>) -> Vec<Token> {
+pub fn ordered(text: &str, mut tokens: Vec<SemanticToken>) -> Vec<SemanticToken> {
     tokens.sort_by_key(|token| (token.span.start, std::cmp::Reverse(token.span.end)));
     let mut end = 0;
     tokens.retain(|token| {
@@ -139,7 +139,7 @@ pub fn ordered(text: &str, mut tokens: Vec<Token>) -> Vec<Token> {
 /// ]);
 /// ```
 #[must_use]
-pub fn over(below: &[Token], above: &[Token]) -> Vec<Token> {
+pub fn over(below: &[SemanticToken], above: &[SemanticToken]) -> Vec<SemanticToken> {
     let mut shown = Vec::with_capacity(below.len() + above.len());
     let mut above = above.iter().copied().peekable();
     // Where what has been shown ends.
@@ -148,14 +148,14 @@ pub fn over(below: &[Token], above: &[Token]) -> Vec<Token> {
         let mut start = token.span.start.max(done);
         while let Some(next) = above.next_if(|next| next.span.start < token.span.end) {
             if start < next.span.start {
-                shown.push(Token::new(start, next.span.start, token.kind));
+                shown.push(SemanticToken::new(start, next.span.start, token.kind));
             }
             shown.push(next);
             done = next.span.end;
             start = start.max(done);
         }
         if start < token.span.end {
-            shown.push(Token::new(start, token.span.end, token.kind));
+            shown.push(SemanticToken::new(start, token.span.end, token.kind));
             done = token.span.end;
         }
     }
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_left_out() {
-        let of = |start, end| Token::new(start, end, TokenKind::Variable);
+        let of = |start, end| SemanticToken::new(start, end, TokenKind::Variable);
         let given = vec![
             of(4, 6),
             of(0, 3),
@@ -199,8 +199,8 @@ mod tests {
 
     #[test]
     fn what_lies_above_cuts_what_lies_below() {
-        let below = |start, end| Token::new(start, end, TokenKind::String);
-        let above = |start, end| Token::new(start, end, TokenKind::Variable);
+        let below = |start, end| SemanticToken::new(start, end, TokenKind::String);
+        let above = |start, end| SemanticToken::new(start, end, TokenKind::Variable);
         let shown = over(
             &[below(0, 4), below(6, 8), below(9, 12)],
             &[above(1, 2), above(3, 7), above(8, 9), above(12, 14)],

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BoxFuture, Diagnostic, ErrorCode, Map, MediaUrl, Table, Value};
+use crate::{BoxFuture, Diagnostic, ErrorCode, Map, MapTable, MediaUrl, Value};
 
 /// The declaration of a tool: its name, description and parameters.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -34,7 +34,7 @@ pub struct ToolSpec {
     pub idempotent: bool,
     /// Whether a call may be made once more when nobody knows whether it was made.
     #[serde(skip)]
-    pub repeat: Repeat,
+    pub repeat: Idempotency,
     /// What stands in for the result of a failed call.
     pub default: Value,
 }
@@ -42,7 +42,7 @@ pub struct ToolSpec {
 /// Whether a call may be made once more after a process has ended in the middle of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Repeat {
+pub enum Idempotency {
     /// As often as you like: it changes nothing, or the same again.
     Freely,
     /// With [`ToolContext::call`] as its key, by which the remote side knows that it is the same.
@@ -261,7 +261,7 @@ impl ToolSpec {
                 positional.len()
             ));
         }
-        let mut table: Table = names
+        let mut table: MapTable = names
             .iter()
             .zip(positional)
             .map(|(name, value)| (Arc::from(*name), value))

@@ -202,7 +202,7 @@ impl Tracer {
             error: None,
         });
         drop(spans);
-        OpenSpan(Some(Open {
+        OpenSpan(Some(ActiveSpan {
             collection: collection.clone(),
             place,
             id,
@@ -213,10 +213,10 @@ impl Tracer {
 
 /// A span on its way; ends when it is dropped.
 #[derive(Debug)]
-pub struct OpenSpan(Option<Open>);
+pub struct OpenSpan(Option<ActiveSpan>);
 
 #[derive(Debug)]
-struct Open {
+struct ActiveSpan {
     collection: Arc<Collection>,
     place: usize,
     id: String,
@@ -293,9 +293,9 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Default)]
-    struct Kept(Mutex<Vec<Arc<Trace>>>);
+    struct TraceBuffer(Mutex<Vec<Arc<Trace>>>);
 
-    impl TraceSink for Kept {
+    impl TraceSink for TraceBuffer {
         fn record(&self, trace: Arc<Trace>) {
             self.0.lock().unwrap().push(trace);
         }
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_trace_goes_out_when_everybody_is_done() {
-        let kept = Arc::new(Kept::default());
+        let kept = Arc::new(TraceBuffer::default());
         let tracer = Tracer::new("0123456789abcdef0123456789abcdef", kept.clone(), false);
         let root = tracer.span(SpanKind::Run, "run", None);
         let call = tracer.span(SpanKind::Model, "chat m", root.id());

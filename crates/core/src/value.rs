@@ -32,57 +32,57 @@ pub enum Value {
     /// Text.
     Str(Arc<str>),
     /// An ordered list.
-    List(List),
+    List(ValueList),
     /// An object; keys keep the order in which they were written.
     Map(Map),
 }
 
 /// An immutable, shared list that knows how deeply it is nested.
 #[derive(Clone, Default)]
-pub struct List(Arc<Items>);
+pub struct ValueList(Arc<ListInner>);
 
 /// An immutable, shared object that keeps the order of its keys.
 #[derive(Clone, Default)]
-pub struct Map(Arc<Entries>);
+pub struct Map(Arc<MapInner>);
 
 /// The table behind a [`Map`].
-pub type Table = IndexMap<Arc<str>, Value, foldhash::fast::RandomState>;
+pub type MapTable = IndexMap<Arc<str>, Value, foldhash::fast::RandomState>;
 
 #[derive(Default)]
-struct Items {
+struct ListInner {
     items: Vec<Value>,
     depth: u32,
     weight: usize,
 }
 
 #[derive(Default)]
-struct Entries {
-    table: Table,
+struct MapInner {
+    table: MapTable,
     depth: u32,
     weight: usize,
     /// Boxed: few objects have one, and a program holds many objects.
-    printed: Option<Box<Printed>>,
+    printed: Option<Box<DisplayValue>>,
     /// See [`Value::standing_in`].
     stands_in: bool,
 }
 
 /// What stands for an object in print.
 #[derive(Clone)]
-enum Printed {
+enum DisplayValue {
     /// The value under this key.
     Key(Arc<str>),
     /// A value that is not in the object.
     Value(Value),
 }
 
-impl List {
+impl ValueList {
     /// Makes a list of these items.
     #[must_use]
     pub fn new(items: Vec<Value>) -> Self {
         let depth = 1 + items.iter().map(Value::depth).max().unwrap_or(0);
         let weights = items.iter().map(Value::weight);
         let weight = weights.fold(0, usize::saturating_add);
-        List(Arc::new(Items {
+        ValueList(Arc::new(ListInner {
             items,
             depth,
             weight,
@@ -102,7 +102,7 @@ impl List {
     }
 }
 
-impl std::ops::Deref for List {
+impl std::ops::Deref for ValueList {
     type Target = [Value];
     fn deref(&self) -> &[Value] {
         &self.0.items
@@ -112,13 +112,13 @@ impl std::ops::Deref for List {
 impl Map {
     /// Makes an object of this table.
     #[must_use]
-    pub fn new(table: Table) -> Self {
+    pub fn new(table: MapTable) -> Self {
         let depth = 1 + table.values().map(Value::depth).max().unwrap_or(0);
         let weights = table
             .iter()
             .map(|(key, value)| value.weight().saturating_add(key.len()));
         let weight = weights.fold(0, usize::saturating_add);
-        Map(Arc::new(Entries {
+        Map(Arc::new(MapInner {
             table,
             depth,
             weight,
@@ -141,13 +141,13 @@ impl Map {
 
     /// The table itself, in the order in which keys were written.
     #[must_use]
-    pub fn table(&self) -> &Table {
+    pub fn table(&self) -> &MapTable {
         &self.0.table
     }
 
     /// A copy of the table to change; the values in it stay shared.
     #[must_use]
-    pub fn to_table(&self) -> Table {
+    pub fn to_table(&self) -> MapTable {
         self.0.table.clone()
     }
 
@@ -179,11 +179,11 @@ impl Map {
     /// `returns` schema has a single property answer with such an object.
     #[must_use]
     pub fn printed_as(self, key: &str) -> Self {
-        Map(Arc::new(Entries {
+        Map(Arc::new(MapInner {
             table: self.0.table.clone(),
             depth: self.0.depth,
             weight: self.0.weight,
-            printed: Some(Box::new(Printed::Key(key.into()))),
+            printed: Some(Box::new(DisplayValue::Key(key.into()))),
             stands_in: self.0.stands_in,
         }))
     }
@@ -192,14 +192,14 @@ impl Map {
     #[must_use]
     pub fn printed(&self) -> Option<&Value> {
         match self.0.printed.as_deref()? {
-            Printed::Key(key) => self.0.table.get(key),
-            Printed::Value(value) => Some(value),
+            DisplayValue::Key(key) => self.0.table.get(key),
+            DisplayValue::Value(value) => Some(value),
         }
     }
 
     /// Whether this stands in for the result of a failed call, see [`Value::standing_in`].
     #[must_use]
-    pub fn stands_in(&self) -> bool {
+    pub fn is_fallback(&self) -> bool {
         self.0.stands_in
     }
 
@@ -208,8 +208,8 @@ impl Map {
     #[must_use]
     pub fn meant(&self) -> Option<&Value> {
         match self.0.printed.as_deref()? {
-            Printed::Value(value) => Some(value),
-            Printed::Key(_) => None,
+            DisplayValue::Value(value) => Some(value),
+            DisplayValue::Key(_) => None,
         }
     }
 
@@ -217,7 +217,7 @@ impl Map {
     #[must_use]
     pub fn field_standing_in(&self, key: &str) -> Value {
         let field = self.get(key).cloned();
-        field.unwrap_or_else(|| Value::from("")).standing_in()
+        field.unwrap_or_else(|| Value::from("")).into_fallback()
     }
 }
 
@@ -229,9 +229,9 @@ impl<'a> IntoIterator for &'a Map {
     }
 }
 
-impl FromIterator<Value> for List {
+impl FromIterator<Value> for ValueList {
     fn from_iter<I: IntoIterator<Item = Value>>(items: I) -> Self {
-        List::new(items.into_iter().collect())
+        ValueList::new(items.into_iter().collect())
     }
 }
 
@@ -250,7 +250,7 @@ impl<K: Into<Arc<str>>, V: Into<Value>, const N: usize> From<[(K, V); N]> for Ma
     }
 }
 
-impl PartialEq for List {
+impl PartialEq for ValueList {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0) || self.0.items == other.0.items
     }
@@ -263,7 +263,7 @@ impl PartialEq for Map {
     }
 }
 
-impl fmt::Debug for List {
+impl fmt::Debug for ValueList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(&self.0.items).finish()
     }
@@ -306,10 +306,10 @@ impl Value {
     /// an empty text. Everywhere else, in JSON too, it is the value that it was
     /// made of; `null` becomes an empty text.
     #[must_use]
-    pub fn standing_in(self) -> Value {
+    pub fn into_fallback(self) -> Value {
         let entries = match self {
             Value::Map(map) if map.0.stands_in => return Value::Map(map),
-            Value::Map(map) => Entries {
+            Value::Map(map) => MapInner {
                 table: map.0.table.clone(),
                 depth: map.0.depth,
                 weight: map.0.weight,
@@ -321,12 +321,12 @@ impl Value {
                     Value::Null => Value::from(""),
                     value => value,
                 };
-                Entries {
+                MapInner {
                     depth: 1 + value.depth(),
                     weight: value.weight(),
-                    printed: Some(Box::new(Printed::Value(value))),
+                    printed: Some(Box::new(DisplayValue::Value(value))),
                     stands_in: true,
-                    table: Table::default(),
+                    table: MapTable::default(),
                 }
             }
         };
@@ -335,7 +335,7 @@ impl Value {
 
     /// Whether this stands in for the result of a failed call.
     #[must_use]
-    pub fn stands_in(&self) -> bool {
+    pub fn is_fallback(&self) -> bool {
         matches!(self, Value::Map(map) if map.0.stands_in)
     }
 
@@ -416,7 +416,7 @@ impl From<String> for Value {
 }
 impl<T: Into<Value>> From<Vec<T>> for Value {
     fn from(items: Vec<T>) -> Self {
-        Value::List(List::new(items.into_iter().map(Into::into).collect()))
+        Value::List(ValueList::new(items.into_iter().map(Into::into).collect()))
     }
 }
 impl From<Map> for Value {
@@ -430,7 +430,7 @@ impl From<Map> for Value {
 // therefore taken apart with a list of work instead of recursion.
 const SHALLOW: u32 = 64;
 
-impl Drop for Items {
+impl Drop for ListInner {
     fn drop(&mut self) {
         if self.depth > SHALLOW {
             take_apart(std::mem::take(&mut self.items));
@@ -438,12 +438,12 @@ impl Drop for Items {
     }
 }
 
-impl Drop for Entries {
+impl Drop for MapInner {
     fn drop(&mut self) {
         if self.depth > SHALLOW {
             let table = std::mem::take(&mut self.table);
             let mut work: Vec<Value> = table.into_values().collect();
-            if let Some(Printed::Value(value)) = self.printed.take().map(|printed| *printed) {
+            if let Some(DisplayValue::Value(value)) = self.printed.take().map(|printed| *printed) {
                 work.push(value);
             }
             take_apart(work);
@@ -491,17 +491,17 @@ mod tests {
     fn a_stand_in_is_what_it_is_made_of_to_everybody_but_templates() {
         for text in [r#""""#, r#""n/a""#, "7", "[1,2]", r#"{"a":1}"#] {
             let value = crate::json::parse(text).unwrap();
-            let stand_in = value.clone().standing_in();
+            let stand_in = value.clone().into_fallback();
             assert_eq!(crate::json::to_string(&stand_in), text);
             assert_eq!(serde_json::Value::from(&stand_in).to_string(), text);
             assert_eq!(stand_in.kind(), value.kind());
-            assert!(stand_in.stands_in() && !value.stands_in());
+            assert!(stand_in.is_fallback() && !value.is_fallback());
             let list = Value::from(vec![stand_in.clone()]);
             assert_eq!(crate::json::to_string(&list), format!("[{text}]"));
             let missing = stand_in.as_map().unwrap().field_standing_in("b");
             assert_eq!(crate::json::to_string(&missing), r#""""#);
         }
-        let nothing = Value::Null.standing_in();
+        let nothing = Value::Null.into_fallback();
         assert_eq!(crate::json::to_string(&nothing), r#""""#);
     }
 

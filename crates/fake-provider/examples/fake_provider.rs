@@ -4,18 +4,18 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use quillet_fake_provider::{FakeProvider, Script, Settings};
+use quillet_fake_provider::{FakeProvider, ProviderSettings, ReplyScript};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let port = arguments.iter().position(|argument| argument == "--port");
     let port = port.and_then(|index| arguments.get(index + 1));
     let port = port.map_or(8090, |port| port.parse().expect("--port takes a number"));
-    let settings = Settings {
+    let settings = ProviderSettings {
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
         remembered: 0,
     };
-    let provider = FakeProvider::start_with(Script::default(), settings);
+    let provider = FakeProvider::start_with(ReplyScript::default(), settings);
     println!("listening on http://{}", provider.address());
     loop {
         std::thread::park();

@@ -12,11 +12,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use hyper::body::Bytes;
 use serde_json::{Value, json};
 
-use crate::asked::Asked;
-use crate::fault::{Fault, Refusal};
-use crate::plan::{Plan, json_type};
-use crate::script::Script;
-use crate::wire::Wire;
+use crate::fault::{ErrorResponse, InjectedFault};
+use crate::plan::{ResponsePlan, json_type};
+use crate::request::RecordedRequest;
+use crate::script::ReplyScript;
+use crate::wire::ProviderApi;
 
 /// How often a batch is asked about before it has ended.
 const LOOKS: usize = 2;
@@ -25,32 +25,32 @@ const CREATED: &str = "2025-10-09T08:53:21Z";
 
 /// Files and batches of both providers.
 #[derive(Debug, Default)]
-pub(crate) struct Batches(Mutex<Kept>);
+pub(crate) struct Batches(Mutex<BatchStore>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct BatchStore {
     files: BTreeMap<String, Bytes>,
-    batches: Vec<Batch>,
+    batches: Vec<FakeBatch>,
     rows: usize,
 }
 
 #[derive(Debug)]
-struct Batch {
+struct FakeBatch {
     id: String,
-    wire: Wire,
+    wire: ProviderApi,
     looks: usize,
     created: u64,
     endpoint: String,
     input: String,
     metadata: Value,
     rows: Vec<(String, Value)>,
-    state: State,
+    state: BatchState,
     /// Lines of what was answered, and of what was not; Anthropic has one list of both.
     done: Option<(String, String)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum BatchState {
     Working,
     Failed,
     Ended,
@@ -58,7 +58,7 @@ enum State {
 }
 
 impl Batches {
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, BatchStore> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -68,7 +68,11 @@ impl Batches {
     }
 
     /// The answer to a request about files and batches; `None` where it is about something else.
-    pub(crate) fn answer(&self, asked: &Asked, script: &Script) -> Option<Plan> {
+    pub(crate) fn answer(
+        &self,
+        asked: &RecordedRequest,
+        script: &ReplyScript,
+    ) -> Option<ResponsePlan> {
         let parts: Vec<&str> = asked.path.trim_matches('/').split('/').collect();
         let parts = match parts.first() {
             Some(&"v1") => &parts[1..],
@@ -78,29 +82,29 @@ impl Batches {
         match (asked.method.as_str(), parts) {
             ("POST", ["files"]) => Some(kept.upload(asked)),
             ("GET", ["files", id, "content"]) => Some(match kept.content(id) {
-                Some(bytes) => Plan::json(200, vec![], bytes),
-                None => refused(asked, Wire::OpenAiChat),
+                Some(bytes) => ResponsePlan::json(200, vec![], bytes),
+                None => refused(asked, ProviderApi::OpenAiChat),
             }),
             (method, ["messages", "batches", rest @ ..]) => {
-                Some(kept.batches(asked, method, rest, Wire::Anthropic, script))
+                Some(kept.batches(asked, method, rest, ProviderApi::Anthropic, script))
             }
             (method, ["batches", rest @ ..]) => {
-                Some(kept.batches(asked, method, rest, Wire::OpenAiChat, script))
+                Some(kept.batches(asked, method, rest, ProviderApi::OpenAiChat, script))
             }
             _ => None,
         }
     }
 }
 
-impl Kept {
-    fn upload(&mut self, asked: &Asked) -> Plan {
+impl BatchStore {
+    fn upload(&mut self, asked: &RecordedRequest) -> ResponsePlan {
         let text = asked.text();
         let boundary = text.lines().next().unwrap_or_default().to_owned();
         let part = text
             .split(&boundary)
             .find(|part| part.contains("name=\"file\""));
         let Some((_, content)) = part.and_then(|part| part.split_once("\r\n\r\n")) else {
-            return refused(asked, Wire::OpenAiChat);
+            return refused(asked, ProviderApi::OpenAiChat);
         };
         let content = content.strip_suffix("\r\n").unwrap_or(content);
         let id = format!("file-in{}", self.files.len() + 1);
@@ -125,13 +129,13 @@ impl Kept {
 
     fn batches(
         &mut self,
-        asked: &Asked,
+        asked: &RecordedRequest,
         method: &str,
         rest: &[&str],
-        wire: Wire,
-        script: &Script,
-    ) -> Plan {
-        let found = |kept: &mut Kept, id: &str| {
+        wire: ProviderApi,
+        script: &ReplyScript,
+    ) -> ResponsePlan {
+        let found = |kept: &mut BatchStore, id: &str| {
             let mut all = kept.batches.iter_mut();
             all.position(|batch| batch.id == id && batch.wire == wire)
         };
@@ -143,7 +147,7 @@ impl Kept {
                     .iter()
                     .rev()
                     .filter(|batch| batch.wire == wire)
-                    .map(Batch::shown)
+                    .map(FakeBatch::shown)
                     .collect();
                 ok(&json!({"object": "list", "data": data, "has_more": false}))
             }
@@ -157,7 +161,7 @@ impl Kept {
             ("GET", [id, "results"]) => match found(self, id) {
                 Some(at) => match &self.batches[at].done {
                     Some((done, failed)) => {
-                        Plan::json(200, vec![], format!("{failed}{done}").into())
+                        ResponsePlan::json(200, vec![], format!("{failed}{done}").into())
                     }
                     None => refused(asked, wire),
                 },
@@ -174,10 +178,15 @@ impl Kept {
         }
     }
 
-    fn create(&mut self, asked: &Asked, wire: Wire, script: &Script) -> Plan {
+    fn create(
+        &mut self,
+        asked: &RecordedRequest,
+        wire: ProviderApi,
+        script: &ReplyScript,
+    ) -> ResponsePlan {
         let body = asked.json();
         let number = self.batches.len() + 1;
-        let (id, rows) = if wire == Wire::Anthropic {
+        let (id, rows) = if wire == ProviderApi::Anthropic {
             let rows = body["requests"].as_array().cloned().unwrap_or_default();
             let row = |row: Value| {
                 let id = row["custom_id"].as_str().unwrap_or_default().to_owned();
@@ -210,7 +219,7 @@ impl Kept {
         }
         let fails = rows[0].1["model"] == "fake-batch-failed";
         self.rows += rows.len();
-        let batch = Batch {
+        let batch = FakeBatch {
             id,
             wire,
             looks: 0,
@@ -222,36 +231,40 @@ impl Kept {
                 .to_owned(),
             metadata: body["metadata"].clone(),
             rows,
-            state: if fails { State::Failed } else { State::Working },
+            state: if fails {
+                BatchState::Failed
+            } else {
+                BatchState::Working
+            },
             done: None,
         };
         let plan = ok(&batch.shown());
         self.batches.push(batch);
-        Plan {
+        ResponsePlan {
             before: script.before_first_batch(number),
             ..plan
         }
     }
 }
 
-impl Batch {
+impl FakeBatch {
     /// Somebody asks how it stands.
-    fn look(&mut self, asked: &Asked, script: &Script) {
+    fn look(&mut self, asked: &RecordedRequest, script: &ReplyScript) {
         self.looks += 1;
         let is_stuck = self
             .rows
             .iter()
             .any(|(_, body)| body["model"] == "fake-stuck");
-        if self.state != State::Working || self.looks < LOOKS || is_stuck {
+        if self.state != BatchState::Working || self.looks < LOOKS || is_stuck {
             return;
         }
-        self.state = State::Ended;
+        self.state = BatchState::Ended;
         self.done = Some(self.results(asked, script));
     }
 
     fn cancel(&mut self) {
-        if self.state == State::Working {
-            self.state = State::Cancelled;
+        if self.state == BatchState::Working {
+            self.state = BatchState::Cancelled;
             let lines: Vec<String> = self
                 .rows
                 .iter()
@@ -262,7 +275,7 @@ impl Batch {
     }
 
     /// Lines of what was answered and what was not, the last row first.
-    fn results(&self, asked: &Asked, script: &Script) -> (String, String) {
+    fn results(&self, asked: &RecordedRequest, script: &ReplyScript) -> (String, String) {
         let (mut done, mut failed) = (String::new(), String::new());
         for (id, body) in self.rows.iter().rev() {
             if body["model"] == "fake-expired" {
@@ -270,10 +283,10 @@ impl Batch {
                 continue;
             }
             let wire = match self.endpoint.as_str() {
-                "/v1/responses" => Wire::OpenAiResponses,
+                "/v1/responses" => ProviderApi::OpenAiResponses,
                 _ => self.wire,
             };
-            let row = Asked {
+            let row = RecordedRequest {
                 wire: Some(wire),
                 method: "POST".to_owned(),
                 body: body.to_string().into(),
@@ -284,14 +297,14 @@ impl Batch {
             };
             let turn = script.answer(&row);
             let (status, body) = match &turn.fault {
-                Some(Fault::Refuse(refusal)) => {
+                Some(InjectedFault::Refuse(refusal)) => {
                     let (status, _, body) = wire.refuse(refusal, &row);
                     (status, body)
                 }
                 _ => (200, wire.whole(&turn, &row)),
             };
             let body: Value = serde_json::from_str(&body).unwrap_or_default();
-            let line = if self.wire == Wire::Anthropic {
+            let line = if self.wire == ProviderApi::Anthropic {
                 let result = if status == 200 {
                     json!({"type": "succeeded", "message": body})
                 } else {
@@ -314,7 +327,7 @@ impl Batch {
 
     /// The line of a row that was not asked.
     fn unasked(&self, id: &str, cancelled: bool) -> String {
-        let line = if self.wire == Wire::Anthropic {
+        let line = if self.wire == ProviderApi::Anthropic {
             let kind = if cancelled { "canceled" } else { "expired" };
             json!({"custom_id": id, "result": {"type": kind}})
         } else {
@@ -337,8 +350,8 @@ impl Batch {
             Some((done, failed)) => (done.lines().count(), failed.lines().count()),
             None => (0, 0),
         };
-        if self.wire == Wire::Anthropic {
-            let ended = self.state != State::Working;
+        if self.wire == ProviderApi::Anthropic {
+            let ended = self.state != BatchState::Working;
             let results = format!(
                 "http://elsewhere.invalid/v1/messages/batches/{}/results",
                 self.id
@@ -356,12 +369,12 @@ impl Batch {
         let tag = self.id.trim_start_matches("batch");
         let file = |what: &str, lines: usize| (lines > 0).then(|| format!("file-{tag}-{what}"));
         let status = match self.state {
-            State::Working => "in_progress",
-            State::Failed => "failed",
-            State::Ended => "completed",
-            State::Cancelled => "cancelled",
+            BatchState::Working => "in_progress",
+            BatchState::Failed => "failed",
+            BatchState::Ended => "completed",
+            BatchState::Cancelled => "cancelled",
         };
-        let errors = (self.state == State::Failed).then(|| {
+        let errors = (self.state == BatchState::Failed).then(|| {
             json!({"object": "list", "data": [{"code": "invalid_model", "line": 1, "param": "model",
                 "message": "This model cannot be used in a batch."}]})
         });
@@ -382,11 +395,11 @@ fn now() -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
-fn ok(body: &Value) -> Plan {
-    Plan::json(200, vec![json_type()], body.to_string().into())
+fn ok(body: &Value) -> ResponsePlan {
+    ResponsePlan::json(200, vec![json_type()], body.to_string().into())
 }
 
-fn refused(asked: &Asked, wire: Wire) -> Plan {
-    let (status, headers, body) = wire.refuse(&Refusal::NotFound, asked);
-    Plan::json(status, headers, body.into())
+fn refused(asked: &RecordedRequest, wire: ProviderApi) -> ResponsePlan {
+    let (status, headers, body) = wire.refuse(&ErrorResponse::NotFound, asked);
+    ResponsePlan::json(status, headers, body.into())
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::asked::Asked;
+use crate::request::RecordedRequest;
 
 /// Length of a vector where the request does not say.
 const DIMENSIONS: usize = 64;
@@ -11,7 +11,7 @@ const DIMENSIONS: usize = 64;
 const MOST_DIMENSIONS: usize = 4096;
 
 /// The body of the answer.
-pub(crate) fn answer(asked: &Asked) -> Value {
+pub(crate) fn answer(asked: &RecordedRequest) -> Value {
     let body = asked.json();
     let wanted = body["dimensions"].as_u64().map(|size| size as usize);
     let dimensions = wanted.unwrap_or(DIMENSIONS).clamp(1, MOST_DIMENSIONS);

@@ -6,9 +6,9 @@ use std::time::Duration;
 /// reasoning and of arguments that are written before it happens. Gemini's last event
 /// holds its last delta and its end, so a cut after the last delta is none there.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Fault {
+pub enum InjectedFault {
     /// The provider refuses, in its wire's own words.
-    Refuse(Refusal),
+    Refuse(ErrorResponse),
     /// The connection is reset before the head of an answer.
     ResetBeforeHead,
     /// Nothing is said, not even a head, until the client leaves.
@@ -18,7 +18,7 @@ pub enum Fault {
         /// Deltas before it.
         after: usize,
         /// How the connection ends.
-        how: Ending,
+        how: ConnectionEnd,
     },
     /// The answer breaks off inside the event with the last piece of the first
     /// call's arguments.
@@ -57,35 +57,35 @@ pub enum Fault {
     },
 }
 
-impl Fault {
+impl InjectedFault {
     /// The answer ends after so many deltas, as if that were all.
     #[must_use]
     pub fn cut(after: usize) -> Self {
-        Fault::Cut {
+        InjectedFault::Cut {
             after,
-            how: Ending::Whole,
+            how: ConnectionEnd::Whole,
         }
     }
 
     /// The connection is reset after so many deltas; with 0, after the head.
     #[must_use]
     pub fn reset(after: usize) -> Self {
-        Fault::Cut {
+        InjectedFault::Cut {
             after,
-            how: Ending::Reset,
+            how: ConnectionEnd::Reset,
         }
     }
 
     /// 100 MB of text.
     #[must_use]
     pub fn endless() -> Self {
-        Fault::Endless { bytes: 100 << 20 }
+        InjectedFault::Endless { bytes: 100 << 20 }
     }
 }
 
 /// How a connection ends in the middle of an answer: as if it were whole, closed, or reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum ConnectionEnd {
     /// As a good HTTP body: a proxy lost its upstream and does not tell.
     Whole,
     /// The connection is closed inside the HTTP body.
@@ -96,7 +96,7 @@ pub enum Ending {
 
 /// How a provider refuses, each in its wire's own words.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Refusal {
+pub enum ErrorResponse {
     /// 429. The wait goes into `Retry-After`, for Gemini into `RetryInfo` of the body.
     RateLimited(Option<Duration>),
     /// The account has nothing left: 429, for Anthropic 402.
@@ -128,21 +128,21 @@ pub enum Refusal {
     },
 }
 
-impl Refusal {
+impl ErrorResponse {
     /// The refusal that usually comes with a status.
     #[must_use]
     pub fn of_status(status: u16) -> Self {
         match status {
-            400 => Refusal::Invalid,
-            401 => Refusal::Auth,
-            402 => Refusal::Quota,
-            403 => Refusal::Forbidden,
-            404 => Refusal::NotFound,
-            429 => Refusal::RateLimited(Some(Duration::from_secs(1))),
-            500 => Refusal::Server,
-            502 => Refusal::Html,
-            503 | 529 => Refusal::Overloaded,
-            _ => Refusal::Other {
+            400 => ErrorResponse::Invalid,
+            401 => ErrorResponse::Auth,
+            402 => ErrorResponse::Quota,
+            403 => ErrorResponse::Forbidden,
+            404 => ErrorResponse::NotFound,
+            429 => ErrorResponse::RateLimited(Some(Duration::from_secs(1))),
+            500 => ErrorResponse::Server,
+            502 => ErrorResponse::Html,
+            503 | 529 => ErrorResponse::Overloaded,
+            _ => ErrorResponse::Other {
                 status,
                 content_type: "text/plain".to_owned(),
                 body: format!("the script says {status}"),

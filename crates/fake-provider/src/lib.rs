@@ -18,17 +18,17 @@
 //! ```
 //!
 //! One server on a port of its own answers all wires: the path of a request says
-//! which ([`Wire`]), its body or path whether it wants a stream. It runs in a thread
+//! which ([`ProviderApi`]), its body or path whether it wants a stream. It runs in a thread
 //! of its own, so that neither a paused clock nor a blocked runtime of a test holds
 //! it, and ends when it is dropped.
 //!
 //! **What it answers**, in this order:
 //! 1. A model whose name begins with `fake-` says it itself (module [`named`] has the
 //!    table: `fake-text-20`, `fake-slow`, `fake-tool-3`, `fake-fail-429`, …).
-//! 2. Else the [`Script`]: turns in order, counted for each API key by itself, or a
+//! 2. Else the [`ReplyScript`]: turns in order, counted for each API key by itself, or a
 //!    function of the request. The last turn answers everything that follows.
 //!
-//! **What it remembers**: every request ([`Asked`]), and how often a client left in
+//! **What it remembers**: every request ([`RecordedRequest`]), and how often a client left in
 //! the middle of an answer ([`FakeProvider::disconnected`]), and how many answers are
 //! under way ([`FakeProvider::open`]). Another process reads the counts from
 //! `GET /fake/counts`.
@@ -41,21 +41,21 @@
 
 #![allow(clippy::missing_panics_doc)]
 
-mod asked;
 mod batches;
 mod embeddings;
 mod fault;
 pub mod named;
 mod plan;
 mod provider;
+mod request;
 mod script;
 mod serve;
 mod turn;
 mod wire;
 
-pub use asked::Asked;
-pub use fault::{Ending, Fault, Refusal};
-pub use provider::{FakeProvider, Settings};
-pub use script::Script;
-pub use turn::{Call, Finish, Piece, Spent, Turn};
-pub use wire::Wire;
+pub use fault::{ConnectionEnd, ErrorResponse, InjectedFault};
+pub use provider::{FakeProvider, ProviderSettings};
+pub use request::RecordedRequest;
+pub use script::ReplyScript;
+pub use turn::{Finish, ReplyPart, ScriptedCall, ScriptedReply, TokenUsage};
+pub use wire::ProviderApi;

@@ -25,37 +25,37 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::asked::Asked;
-use crate::fault::{Fault, Refusal};
-use crate::turn::{Finish, Turn};
-use crate::wire::Wire;
+use crate::fault::{ErrorResponse, InjectedFault};
+use crate::request::RecordedRequest;
+use crate::turn::{Finish, ScriptedReply};
+use crate::wire::ProviderApi;
 
 /// A name cannot ask for more pieces than this.
 const MOST_PIECES: usize = 100_000;
 
 /// What the model's name asks for, if it is one of these.
-pub(crate) fn turn(asked: &Asked) -> Option<Turn> {
+pub(crate) fn turn(asked: &RecordedRequest) -> Option<ScriptedReply> {
     let name = asked.model.strip_prefix("fake-")?;
     let fault = match name {
-        "reset" => Fault::ResetBeforeHead,
-        "reset-head" => Fault::reset(0),
-        "reset-stream" => Fault::reset(2),
-        "cut" => Fault::cut(2),
-        "bad-json" => Fault::Malformed { after: 2 },
-        "error" => Fault::ErrorEvent { after: 2 },
-        "silent" => Fault::SilentBeforeHead,
-        "silent-stream" => Fault::Silent { after: 2 },
-        "quota" => Fault::Refuse(Refusal::Quota),
-        "context" => Fault::Refuse(Refusal::ContextLength),
-        "endless" => Fault::endless(),
-        "long-line" => Fault::LongLine { bytes: 100 << 20 },
-        "drip" => Fault::Drip {
+        "reset" => InjectedFault::ResetBeforeHead,
+        "reset-head" => InjectedFault::reset(0),
+        "reset-stream" => InjectedFault::reset(2),
+        "cut" => InjectedFault::cut(2),
+        "bad-json" => InjectedFault::Malformed { after: 2 },
+        "error" => InjectedFault::ErrorEvent { after: 2 },
+        "silent" => InjectedFault::SilentBeforeHead,
+        "silent-stream" => InjectedFault::Silent { after: 2 },
+        "quota" => InjectedFault::Refuse(ErrorResponse::Quota),
+        "context" => InjectedFault::Refuse(ErrorResponse::ContextLength),
+        "endless" => InjectedFault::endless(),
+        "long-line" => InjectedFault::LongLine { bytes: 100 << 20 },
+        "drip" => InjectedFault::Drip {
             bytes: 1,
             pause: Duration::from_millis(1),
         },
         _ => return Some(sound(name, asked)),
     };
-    Some(Turn::failing(fault))
+    Some(ScriptedReply::failing(fault))
 }
 
 /// Whether every request for this model gets the same answer.
@@ -63,25 +63,25 @@ pub(crate) fn always_alike(model: &str) -> bool {
     model.starts_with("fake-text-") || model == "fake-slow"
 }
 
-fn sound(name: &str, asked: &Asked) -> Turn {
-    let text = || Turn::text(["one ", "two ", "three"]);
+fn sound(name: &str, asked: &RecordedRequest) -> ScriptedReply {
+    let text = || ScriptedReply::text(["one ", "two ", "three"]);
     match name {
         "slow" => words(20).pause(Duration::from_millis(100)),
         "late" => text().delay(Duration::from_secs(2)),
-        "reasoning" => Turn::new(Vec::new())
+        "reasoning" => ScriptedReply::new(Vec::new())
             .and_reasoning("I should ")
             .and_reasoning("think.")
             .and_text("42")
             .signature("c2lnbmF0dXJl"),
         "length" => text().finish(Finish::Length),
         "filter" => text().finish(Finish::ContentFilter),
-        "bad-arguments" => Turn::call(first_tool(asked).0, ["{\"a\": ", "oops}"]),
-        "cut-arguments" => tool(asked).fault(Fault::CutInArguments),
+        "bad-arguments" => ScriptedReply::call(first_tool(asked).0, ["{\"a\": ", "oops}"]),
+        "cut-arguments" => tool(asked).fault(InjectedFault::CutInArguments),
         _ => with_number(name, asked).unwrap_or_else(text),
     }
 }
 
-fn with_number(name: &str, asked: &Asked) -> Option<Turn> {
+fn with_number(name: &str, asked: &RecordedRequest) -> Option<ScriptedReply> {
     let (kind, rest) = name.split_once('-').unwrap_or((name, "1"));
     let (number, pause) = rest.split_once('-').unwrap_or((rest, "0ms"));
     let number: usize = number.parse().ok()?;
@@ -91,39 +91,39 @@ fn with_number(name: &str, asked: &Asked) -> Option<Turn> {
         "tool" if rounds(asked) < number => Some(tool(asked)),
         "tool" => Some(words(20)),
         "fail" => {
-            let refusal = Refusal::of_status(u16::try_from(number).ok()?);
-            Some(Turn::failing(Fault::Refuse(refusal)))
+            let refusal = ErrorResponse::of_status(u16::try_from(number).ok()?);
+            Some(ScriptedReply::failing(InjectedFault::Refuse(refusal)))
         }
         _ => None,
     }
 }
 
 /// So many pieces of text.
-fn words(count: usize) -> Turn {
+fn words(count: usize) -> ScriptedReply {
     let count = count.clamp(1, MOST_PIECES);
-    Turn::text((0..count).map(|index| format!("word{index} ")))
+    ScriptedReply::text((0..count).map(|index| format!("word{index} ")))
 }
 
 /// A call of the first tool, its arguments in two pieces.
-fn tool(asked: &Asked) -> Turn {
+fn tool(asked: &RecordedRequest) -> ScriptedReply {
     let (name, schema) = first_tool(asked);
     let arguments = arguments(&schema).to_string();
     let middle = arguments.len() / 2;
     let pieces = [&arguments[..middle], &arguments[middle..]];
     let id = format!("call_{}", rounds(asked) + 1);
-    Turn::new(Vec::new()).and_call(id, name, pieces)
+    ScriptedReply::new(Vec::new()).and_call(id, name, pieces)
 }
 
 /// Name and schema of the first tool that is offered; `missing_tool` without one.
-fn first_tool(asked: &Asked) -> (String, Value) {
+fn first_tool(asked: &RecordedRequest) -> (String, Value) {
     let body = asked.json();
     let places: [&str; 3] = match asked.wire {
-        Some(Wire::Gemini) => [
+        Some(ProviderApi::Gemini) => [
             "/tools/0/functionDeclarations/0",
             "/parametersJsonSchema",
             "/parameters",
         ],
-        Some(Wire::OpenAiChat) => ["/tools/0/function", "/parameters", "/parameters"],
+        Some(ProviderApi::OpenAiChat) => ["/tools/0/function", "/parameters", "/parameters"],
         _ => ["/tools/0", "/input_schema", "/parameters"],
     };
     let tool = body.pointer(places[0]).cloned().unwrap_or_default();
@@ -150,12 +150,12 @@ fn arguments(schema: &Value) -> Value {
 }
 
 /// How many turns of the conversation have called tools.
-fn rounds(asked: &Asked) -> usize {
+fn rounds(asked: &RecordedRequest) -> usize {
     let body = asked.json();
     let (list, called): (_, fn(&Value) -> bool) = match asked.wire {
-        Some(Wire::OpenAiChat) => ("messages", |message| message["tool_calls"].is_array()),
-        Some(Wire::OpenAiResponses) => ("input", |item| item["type"] == "function_call"),
-        Some(Wire::Anthropic) => ("messages", |message| {
+        Some(ProviderApi::OpenAiChat) => ("messages", |message| message["tool_calls"].is_array()),
+        Some(ProviderApi::OpenAiResponses) => ("input", |item| item["type"] == "function_call"),
+        Some(ProviderApi::Anthropic) => ("messages", |message| {
             any(&message["content"], |block| block["type"] == "tool_use")
         }),
         _ => ("contents", |content| {

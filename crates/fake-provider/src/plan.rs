@@ -4,26 +4,26 @@ use std::time::Duration;
 
 use hyper::body::Bytes;
 
-use crate::asked::Asked;
-use crate::fault::{Ending, Fault};
-use crate::turn::Turn;
-use crate::wire::{Frame, Mark, Wire};
+use crate::fault::{ConnectionEnd, InjectedFault};
+use crate::request::RecordedRequest;
+use crate::turn::ScriptedReply;
+use crate::wire::{EventKind, ProviderApi, StreamEvent};
 
 /// A whole answer.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct ResponsePlan {
     /// What comes before the head.
-    pub(crate) before: Before,
+    pub(crate) before: PreResponseAction,
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<BodyAction>,
     /// The body's length, if it is known and whole.
     pub(crate) length: Option<u64>,
 }
 
 /// What comes before the head of an answer.
 #[derive(Debug)]
-pub(crate) enum Before {
+pub(crate) enum PreResponseAction {
     Wait(Duration),
     Hang,
     Reset,
@@ -31,7 +31,7 @@ pub(crate) enum Before {
 
 /// What is done in the body of an answer.
 #[derive(Debug)]
-pub(crate) enum Step {
+pub(crate) enum BodyAction {
     Send(Bytes),
     /// The same bytes, this many times.
     Repeat(Bytes, usize),
@@ -44,28 +44,32 @@ pub(crate) enum Step {
 /// Long enough for what was written to be read before a reset takes it away.
 const BEFORE_RESET: Duration = Duration::from_millis(30);
 
-impl Plan {
+impl ResponsePlan {
     /// The answer of this turn to this request.
-    pub(crate) fn new(wire: Wire, turn: &Turn, asked: &Asked) -> Self {
+    pub(crate) fn new(wire: ProviderApi, turn: &ScriptedReply, asked: &RecordedRequest) -> Self {
         match &turn.fault {
-            Some(Fault::ResetBeforeHead) => return Plan::before(Before::Reset),
-            Some(Fault::SilentBeforeHead) => return Plan::before(Before::Hang),
-            Some(Fault::Refuse(refusal)) => {
+            Some(InjectedFault::ResetBeforeHead) => {
+                return ResponsePlan::before(PreResponseAction::Reset);
+            }
+            Some(InjectedFault::SilentBeforeHead) => {
+                return ResponsePlan::before(PreResponseAction::Hang);
+            }
+            Some(InjectedFault::Refuse(refusal)) => {
                 let (status, headers, body) = wire.refuse(refusal, asked);
-                return Plan::json(status, headers, body.into()).after(turn);
+                return ResponsePlan::json(status, headers, body.into()).after(turn);
             }
             _ => {}
         }
         if !asked.streaming || turn.whole {
             let body = wire.whole(turn, asked);
             let headers = vec![json_type()];
-            return Plan::json(200, headers, body.into())
+            return ResponsePlan::json(200, headers, body.into())
                 .broken(turn)
                 .after(turn);
         }
         let frames = wire.stream(turn, asked);
-        Plan {
-            before: Before::Wait(turn.delay),
+        ResponsePlan {
+            before: PreResponseAction::Wait(turn.delay),
             status: 200,
             headers: vec![("content-type".to_owned(), "text/event-stream".to_owned())],
             steps: steps(wire, turn, &frames),
@@ -76,17 +80,17 @@ impl Plan {
 
     /// A body of known length.
     pub(crate) fn json(status: u16, headers: Vec<(String, String)>, body: Bytes) -> Self {
-        Plan {
-            before: Before::Wait(Duration::ZERO),
+        ResponsePlan {
+            before: PreResponseAction::Wait(Duration::ZERO),
             status,
             headers,
             length: Some(body.len() as u64),
-            steps: vec![Step::Send(body)],
+            steps: vec![BodyAction::Send(body)],
         }
     }
 
-    fn before(before: Before) -> Self {
-        Plan {
+    fn before(before: PreResponseAction) -> Self {
+        ResponsePlan {
             before,
             status: 200,
             headers: Vec::new(),
@@ -96,34 +100,40 @@ impl Plan {
     }
 
     /// With the turn's headers and delay.
-    fn after(mut self, turn: &Turn) -> Self {
-        self.before = Before::Wait(turn.delay);
+    fn after(mut self, turn: &ScriptedReply) -> Self {
+        self.before = PreResponseAction::Wait(turn.delay);
         self.headers.extend(turn.headers.iter().cloned());
         self
     }
 
     /// A whole answer whose turn has a fault breaks off in the middle of its body.
-    fn broken(mut self, turn: &Turn) -> Self {
-        let Some(Step::Send(body)) = self.steps.first() else {
+    fn broken(mut self, turn: &ScriptedReply) -> Self {
+        let Some(BodyAction::Send(body)) = self.steps.first() else {
             return self;
         };
         let half = body.slice(..body.len() / 2);
         let end = match &turn.fault {
-            None | Some(Fault::Drip { .. } | Fault::Endless { .. } | Fault::LongLine { .. }) => {
+            None
+            | Some(
+                InjectedFault::Drip { .. }
+                | InjectedFault::Endless { .. }
+                | InjectedFault::LongLine { .. },
+            ) => {
                 return self;
             }
-            Some(Fault::Silent { .. }) => Step::Hang,
-            Some(Fault::Cut {
-                how: Ending::Reset, ..
-            }) => Step::Reset,
-            Some(Fault::Malformed { .. } | Fault::CutInArguments) => {
+            Some(InjectedFault::Silent { .. }) => BodyAction::Hang,
+            Some(InjectedFault::Cut {
+                how: ConnectionEnd::Reset,
+                ..
+            }) => BodyAction::Reset,
+            Some(InjectedFault::Malformed { .. } | InjectedFault::CutInArguments) => {
                 self.length = None;
-                self.steps = vec![Step::Send(half)];
+                self.steps = vec![BodyAction::Send(half)];
                 return self;
             }
-            Some(_) => Step::Close,
+            Some(_) => BodyAction::Close,
         };
-        self.steps = vec![Step::Send(half), Step::Wait(BEFORE_RESET), end];
+        self.steps = vec![BodyAction::Send(half), BodyAction::Wait(BEFORE_RESET), end];
         self
     }
 }
@@ -132,24 +142,26 @@ pub(crate) fn json_type() -> (String, String) {
     ("content-type".to_owned(), "application/json".to_owned())
 }
 
-fn steps(wire: Wire, turn: &Turn, frames: &[Frame]) -> Vec<Step> {
+fn steps(wire: ProviderApi, turn: &ScriptedReply, frames: &[StreamEvent]) -> Vec<BodyAction> {
     let (before, then) = match &turn.fault {
-        Some(Fault::Cut { after, how }) => (place(frames, *after), ending(*how)),
-        Some(Fault::CutInArguments) => half_arguments(frames),
-        Some(Fault::Malformed { after }) => {
+        Some(InjectedFault::Cut { after, how }) => (place(frames, *after), ending(*how)),
+        Some(InjectedFault::CutInArguments) => half_arguments(frames),
+        Some(InjectedFault::Malformed { after }) => {
             let at = place(frames, *after);
-            let mut rest = vec![Step::Send(Bytes::from_static(b"data: {\"oops\": \n\n"))];
+            let mut rest = vec![BodyAction::Send(Bytes::from_static(
+                b"data: {\"oops\": \n\n",
+            ))];
             rest.extend(paced(turn, &frames[at..]));
             (at, rest)
         }
-        Some(Fault::ErrorEvent { after }) => {
+        Some(InjectedFault::ErrorEvent { after }) => {
             let at = place(frames, *after);
-            (at, vec![Step::Send(wire.error_event(at).into())])
+            (at, vec![BodyAction::Send(wire.error_event(at).into())])
         }
-        Some(Fault::Silent { after }) => (place(frames, *after), vec![Step::Hang]),
-        Some(Fault::Drip { bytes, pause }) => (0, drip(frames, (*bytes).max(1), *pause)),
-        Some(Fault::Endless { bytes }) => (place(frames, 1), endless(frames, *bytes)),
-        Some(Fault::LongLine { bytes }) => (0, long_line(*bytes)),
+        Some(InjectedFault::Silent { after }) => (place(frames, *after), vec![BodyAction::Hang]),
+        Some(InjectedFault::Drip { bytes, pause }) => (0, drip(frames, (*bytes).max(1), *pause)),
+        Some(InjectedFault::Endless { bytes }) => (place(frames, 1), endless(frames, *bytes)),
+        Some(InjectedFault::LongLine { bytes }) => (0, long_line(*bytes)),
         _ => (frames.len(), Vec::new()),
     };
     let mut steps = paced(turn, &frames[..before]);
@@ -158,37 +170,37 @@ fn steps(wire: Wire, turn: &Turn, frames: &[Frame]) -> Vec<Step> {
 }
 
 /// These frames, with the turn's pause before each delta.
-fn paced(turn: &Turn, frames: &[Frame]) -> Vec<Step> {
+fn paced(turn: &ScriptedReply, frames: &[StreamEvent]) -> Vec<BodyAction> {
     let mut steps = Vec::with_capacity(frames.len());
     for frame in frames {
-        if frame.mark != Mark::Other && !turn.pause.is_zero() {
-            steps.push(Step::Wait(turn.pause));
+        if frame.mark != EventKind::Other && !turn.pause.is_zero() {
+            steps.push(BodyAction::Wait(turn.pause));
         }
-        steps.push(Step::Send(frame.bytes.clone()));
+        steps.push(BodyAction::Send(frame.bytes.clone()));
     }
     steps
 }
 
-fn ending(how: Ending) -> Vec<Step> {
+fn ending(how: ConnectionEnd) -> Vec<BodyAction> {
     match how {
-        Ending::Whole => Vec::new(),
-        Ending::Closed => vec![Step::Wait(BEFORE_RESET), Step::Close],
-        Ending::Reset => vec![Step::Wait(BEFORE_RESET), Step::Reset],
+        ConnectionEnd::Whole => Vec::new(),
+        ConnectionEnd::Closed => vec![BodyAction::Wait(BEFORE_RESET), BodyAction::Close],
+        ConnectionEnd::Reset => vec![BodyAction::Wait(BEFORE_RESET), BodyAction::Reset],
     }
 }
 
 /// The frame with the last piece of the first arguments, and its first half.
-fn half_arguments(frames: &[Frame]) -> (usize, Vec<Step>) {
-    let is_last = |frame: &Frame| frame.mark == Mark::LastArguments;
+fn half_arguments(frames: &[StreamEvent]) -> (usize, Vec<BodyAction>) {
+    let is_last = |frame: &StreamEvent| frame.mark == EventKind::LastArguments;
     let last = frames.iter().position(is_last).unwrap_or(frames.len() - 1);
     let bytes = &frames[last].bytes;
-    (last, vec![Step::Send(bytes.slice(..inside(bytes)))])
+    (last, vec![BodyAction::Send(bytes.slice(..inside(bytes)))])
 }
 
-fn long_line(bytes: usize) -> Vec<Step> {
+fn long_line(bytes: usize) -> Vec<BodyAction> {
     let part = Bytes::from_static(&[b'x'; 1 << 16]);
-    let begin = Step::Send(Bytes::from_static(b"data: "));
-    vec![begin, Step::Repeat(part, bytes.div_ceil(1 << 16))]
+    let begin = BodyAction::Send(Bytes::from_static(b"data: "));
+    vec![begin, BodyAction::Repeat(part, bytes.div_ceil(1 << 16))]
 }
 
 /// A place inside the arguments that a frame holds: Gemini's frame holds more.
@@ -201,35 +213,35 @@ fn inside(frame: &[u8]) -> usize {
 }
 
 /// The frame that follows so many deltas.
-fn place(frames: &[Frame], after: usize) -> usize {
+fn place(frames: &[StreamEvent], after: usize) -> usize {
     if after == 0 {
         return 0;
     }
     let mut deltas = frames
         .iter()
         .enumerate()
-        .filter(|(_, frame)| frame.mark != Mark::Other);
+        .filter(|(_, frame)| frame.mark != EventKind::Other);
     let last = deltas.nth(after - 1);
     last.map_or(frames.len(), |(index, _)| index + 1)
 }
 
-fn drip(frames: &[Frame], size: usize, pause: Duration) -> Vec<Step> {
+fn drip(frames: &[StreamEvent], size: usize, pause: Duration) -> Vec<BodyAction> {
     let all: Vec<u8> = frames
         .iter()
         .flat_map(|frame| frame.bytes.to_vec())
         .collect();
     let pieces = all.chunks(size).map(Bytes::copy_from_slice);
     pieces
-        .flat_map(|piece| [Step::Send(piece), Step::Wait(pause)])
+        .flat_map(|piece| [BodyAction::Send(piece), BodyAction::Wait(pause)])
         .collect()
 }
 
 /// The first delta again and again.
-fn endless(frames: &[Frame], bytes: usize) -> Vec<Step> {
+fn endless(frames: &[StreamEvent], bytes: usize) -> Vec<BodyAction> {
     let Some(delta) = place(frames, 1).checked_sub(1).map(|at| &frames[at].bytes) else {
         return Vec::new();
     };
     let many = delta.repeat((1 << 16) / delta.len() + 1);
     let times = bytes.div_ceil(many.len());
-    vec![Step::Repeat(many.into(), times)]
+    vec![BodyAction::Repeat(many.into(), times)]
 }

@@ -10,26 +10,26 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
-use crate::asked::Asked;
-use crate::script::Script;
-use crate::serve::{State, serve};
-use crate::wire::Wire;
+use crate::request::RecordedRequest;
+use crate::script::ReplyScript;
+use crate::serve::{ServerState, serve};
+use crate::wire::ProviderApi;
 
 /// The longest wait of a test for something to happen; after that it fails.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How a provider runs.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub struct ProviderSettings {
     /// Where it listens. Default: a free port of 127.0.0.1.
     pub address: SocketAddr,
     /// How many requests it remembers. Default 10,000; the oldest are forgotten first.
     pub remembered: usize,
 }
 
-impl Default for Settings {
+impl Default for ProviderSettings {
     fn default() -> Self {
-        Settings {
+        ProviderSettings {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             remembered: 10_000,
         }
@@ -39,7 +39,7 @@ impl Default for Settings {
 /// A running provider. Ends when it is dropped.
 pub struct FakeProvider {
     address: SocketAddr,
-    state: Arc<State>,
+    state: Arc<ServerState>,
     /// Of the provider's own thread, whose clock nobody stops.
     runtime: Handle,
     stop: Option<oneshot::Sender<()>>,
@@ -49,14 +49,14 @@ pub struct FakeProvider {
 impl FakeProvider {
     /// Starts one on a free port.
     #[must_use]
-    pub fn start(script: Script) -> Self {
-        FakeProvider::start_with(script, Settings::default())
+    pub fn start(script: ReplyScript) -> Self {
+        FakeProvider::start_with(script, ProviderSettings::default())
     }
 
     /// Starts one. Panics if it cannot listen.
     #[must_use]
-    pub fn start_with(script: Script, settings: Settings) -> Self {
-        let state = Arc::new(State::new(script, settings.remembered));
+    pub fn start_with(script: ReplyScript, settings: ProviderSettings) -> Self {
+        let state = Arc::new(ServerState::new(script, settings.remembered));
         let (stop, stopped) = oneshot::channel();
         let (tell, told) = std::sync::mpsc::channel();
         let serving = state.clone();
@@ -94,16 +94,18 @@ impl FakeProvider {
     /// The base URL of a wire, as its official SDK takes it: with `/v1` for both of
     /// OpenAI's, without a path for the others.
     #[must_use]
-    pub fn base_url(&self, wire: Wire) -> String {
+    pub fn base_url(&self, wire: ProviderApi) -> String {
         match wire {
-            Wire::OpenAiChat | Wire::OpenAiResponses => format!("http://{}/v1", self.address),
-            Wire::Anthropic | Wire::Gemini => format!("http://{}", self.address),
+            ProviderApi::OpenAiChat | ProviderApi::OpenAiResponses => {
+                format!("http://{}/v1", self.address)
+            }
+            ProviderApi::Anthropic | ProviderApi::Gemini => format!("http://{}", self.address),
         }
     }
 
     /// The requests so far, oldest first.
     #[must_use]
-    pub fn requests(&self) -> Vec<Asked> {
+    pub fn requests(&self) -> Vec<RecordedRequest> {
         self.state.requests()
     }
 
@@ -145,7 +147,7 @@ impl FakeProvider {
             .await;
     }
 
-    async fn wait(&self, what: &str, count: usize, now: impl Fn(&State) -> usize) {
+    async fn wait(&self, what: &str, count: usize, now: impl Fn(&ServerState) -> usize) {
         let state = self.state.clone();
         let mut changes = state.changes();
         let late = self.runtime.spawn(tokio::time::sleep(PATIENCE));

@@ -5,17 +5,17 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::asked::Asked;
 use crate::named;
-use crate::plan::Before;
-use crate::turn::Turn;
+use crate::plan::PreResponseAction;
+use crate::request::RecordedRequest;
+use crate::turn::ScriptedReply;
 
-type Choose = Arc<dyn Fn(&Asked) -> Turn + Send + Sync>;
+type Choose = Arc<dyn Fn(&RecordedRequest) -> ScriptedReply + Send + Sync>;
 
 /// Which answer a request gets.
-pub struct Script {
-    turns: Vec<Turn>,
-    keys: HashMap<String, Vec<Turn>>,
+pub struct ReplyScript {
+    turns: Vec<ScriptedReply>,
+    keys: HashMap<String, Vec<ScriptedReply>>,
     choose: Option<Choose>,
     /// How long the first batch is silent after it was taken.
     first_batch: Duration,
@@ -23,11 +23,11 @@ pub struct Script {
     made: Mutex<HashMap<Option<String>, usize>>,
 }
 
-impl Script {
+impl ReplyScript {
     /// These turns in order, for each key from the first one on. The last one
-    /// answers everything that follows; without any, [`Turn::default`] does.
-    pub fn turns(turns: impl IntoIterator<Item = Turn>) -> Self {
-        Script {
+    /// answers everything that follows; without any, [`ScriptedReply::default`] does.
+    pub fn turns(turns: impl IntoIterator<Item = ScriptedReply>) -> Self {
+        ReplyScript {
             turns: turns.into_iter().collect(),
             keys: HashMap::new(),
             choose: None,
@@ -37,8 +37,10 @@ impl Script {
     }
 
     /// What the function says.
-    pub fn function(choose: impl Fn(&Asked) -> Turn + Send + Sync + 'static) -> Self {
-        let mut script = Script::turns([]);
+    pub fn function(
+        choose: impl Fn(&RecordedRequest) -> ScriptedReply + Send + Sync + 'static,
+    ) -> Self {
+        let mut script = ReplyScript::turns([]);
         script.choose = Some(Arc::new(choose));
         script
     }
@@ -48,7 +50,7 @@ impl Script {
     pub fn for_key(
         mut self,
         key: impl Into<String>,
-        turns: impl IntoIterator<Item = Turn>,
+        turns: impl IntoIterator<Item = ScriptedReply>,
     ) -> Self {
         self.keys.insert(key.into(), turns.into_iter().collect());
         self
@@ -61,17 +63,17 @@ impl Script {
         self
     }
 
-    pub(crate) fn before_first_batch(&self, number: usize) -> Before {
+    pub(crate) fn before_first_batch(&self, number: usize) -> PreResponseAction {
         let time = if number == 1 {
             self.first_batch
         } else {
             Duration::ZERO
         };
-        Before::Wait(time)
+        PreResponseAction::Wait(time)
     }
 
     /// The answer to this request.
-    pub(crate) fn answer(&self, asked: &Asked) -> Turn {
+    pub(crate) fn answer(&self, asked: &RecordedRequest) -> ScriptedReply {
         if let Some(turn) = named::turn(asked) {
             return turn;
         }
@@ -85,7 +87,7 @@ impl Script {
         turn.cloned().unwrap_or_default()
     }
 
-    fn count(&self, asked: &Asked) -> usize {
+    fn count(&self, asked: &RecordedRequest) -> usize {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let count = made.entry(asked.key.clone()).or_default();
         *count += 1;
@@ -93,14 +95,14 @@ impl Script {
     }
 }
 
-/// [`Turn::default`] for everything.
-impl Default for Script {
+/// [`ScriptedReply::default`] for everything.
+impl Default for ReplyScript {
     fn default() -> Self {
-        Script::turns([])
+        ReplyScript::turns([])
     }
 }
 
-impl fmt::Debug for Script {
+impl fmt::Debug for ReplyScript {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Script")
             .field("turns", &self.turns)

@@ -20,33 +20,33 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::Sleep;
 
-use crate::asked::Asked;
 use crate::batches::Batches;
 use crate::embeddings;
-use crate::fault::{Fault, Refusal};
+use crate::fault::{ErrorResponse, InjectedFault};
 use crate::named;
-use crate::plan::{Before, Plan, Step, json_type};
-use crate::script::Script;
-use crate::wire::Wire;
+use crate::plan::{BodyAction, PreResponseAction, ResponsePlan, json_type};
+use crate::request::RecordedRequest;
+use crate::script::ReplyScript;
+use crate::wire::ProviderApi;
 
 /// Answers that are cached for the next request of the same kind.
 const MOST_PLANS: usize = 256;
 
 /// What all connections share.
-pub(crate) struct State {
-    script: Script,
+pub(crate) struct ServerState {
+    script: ReplyScript,
     remembered: usize,
-    requests: Mutex<VecDeque<Asked>>,
-    plans: Mutex<HashMap<Kind, Arc<Plan>>>,
+    requests: Mutex<VecDeque<RecordedRequest>>,
+    plans: Mutex<HashMap<PlanKey, Arc<ResponsePlan>>>,
     batches: Batches,
-    counts: watch::Sender<Counts>,
+    counts: watch::Sender<RequestCounts>,
     /// The number of the next request.
     number: AtomicUsize,
 }
 
 /// What has happened so far.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct RequestCounts {
     pub(crate) asked: usize,
     pub(crate) left: usize,
     /// Answers that have begun and not ended.
@@ -54,34 +54,34 @@ pub(crate) struct Counts {
 }
 
 /// Requests that get the same answer.
-type Kind = (Wire, String, bool, bool);
+type PlanKey = (ProviderApi, String, bool, bool);
 
-impl State {
-    pub(crate) fn new(script: Script, remembered: usize) -> Self {
-        State {
+impl ServerState {
+    pub(crate) fn new(script: ReplyScript, remembered: usize) -> Self {
+        ServerState {
             script,
             remembered,
             requests: Mutex::default(),
             plans: Mutex::default(),
             batches: Batches::default(),
-            counts: watch::Sender::new(Counts::default()),
+            counts: watch::Sender::new(RequestCounts::default()),
             number: AtomicUsize::new(0),
         }
     }
 
-    pub(crate) fn requests(&self) -> Vec<Asked> {
+    pub(crate) fn requests(&self) -> Vec<RecordedRequest> {
         lock(&self.requests).iter().cloned().collect()
     }
 
-    pub(crate) fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> RequestCounts {
         *self.counts.borrow()
     }
 
-    pub(crate) fn changes(&self) -> watch::Receiver<Counts> {
+    pub(crate) fn changes(&self) -> watch::Receiver<RequestCounts> {
         self.counts.subscribe()
     }
 
-    fn remember(&self, asked: &Asked) {
+    fn remember(&self, asked: &RecordedRequest) {
         if self.remembered == 0 {
             return;
         }
@@ -94,10 +94,10 @@ impl State {
 
     /// The answer to a question about what has happened in this process. A request of its own is
     /// not counted.
-    fn told(&self) -> Plan {
-        let Counts { asked, left, open } = self.counts();
+    fn told(&self) -> ResponsePlan {
+        let RequestCounts { asked, left, open } = self.counts();
         let body = json!({"asked": asked, "left": left, "open": open});
-        Plan::json(200, vec![json_type()], body.to_string().into())
+        ResponsePlan::json(200, vec![json_type()], body.to_string().into())
     }
 
     /// How many rows all batches have.
@@ -105,7 +105,7 @@ impl State {
         self.batches.rows()
     }
 
-    fn plan(&self, asked: &Asked) -> Arc<Plan> {
+    fn plan(&self, asked: &RecordedRequest) -> Arc<ResponsePlan> {
         if let Some(plan) = self.batches.answer(asked, &self.script) {
             return Arc::new(plan);
         }
@@ -113,7 +113,7 @@ impl State {
             return Arc::new(elsewhere(asked));
         };
         if !named::always_alike(&asked.model) {
-            return Arc::new(Plan::new(wire, &self.script.answer(asked), asked));
+            return Arc::new(ResponsePlan::new(wire, &self.script.answer(asked), asked));
         }
         let kind = (
             wire,
@@ -125,7 +125,7 @@ impl State {
         if let Some(plan) = plans.get(&kind) {
             return plan.clone();
         }
-        let plan = Arc::new(Plan::new(wire, &self.script.answer(asked), asked));
+        let plan = Arc::new(ResponsePlan::new(wire, &self.script.answer(asked), asked));
         if plans.len() < MOST_PLANS {
             plans.insert(kind, plan.clone());
         }
@@ -138,10 +138,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// What is asked on none of the wires.
-fn elsewhere(asked: &Asked) -> Plan {
+fn elsewhere(asked: &RecordedRequest) -> ResponsePlan {
     let body = match (asked.method.as_str(), asked.path.rsplit('/').next()) {
         ("POST", Some("embeddings")) => match named::turn(asked).and_then(|turn| turn.fault) {
-            Some(Fault::Refuse(refusal)) => return refused(&refusal, asked),
+            Some(InjectedFault::Refuse(refusal)) => return refused(&refusal, asked),
             _ => embeddings::answer(asked),
         },
         ("GET", Some("models")) => {
@@ -149,24 +149,24 @@ fn elsewhere(asked: &Asked) -> Plan {
                 json!({"id": "fake-text-20", "object": "model", "created": 0, "owned_by": "fake"});
             json!({"object": "list", "data": [model]})
         }
-        _ => return refused(&Refusal::NotFound, asked),
+        _ => return refused(&ErrorResponse::NotFound, asked),
     };
-    Plan::json(200, vec![json_type()], body.to_string().into())
+    ResponsePlan::json(200, vec![json_type()], body.to_string().into())
 }
 
-fn refused(refusal: &Refusal, asked: &Asked) -> Plan {
-    let (status, headers, body) = Wire::OpenAiChat.refuse(refusal, asked);
-    Plan::json(status, headers, body.into())
+fn refused(refusal: &ErrorResponse, asked: &RecordedRequest) -> ResponsePlan {
+    let (status, headers, body) = ProviderApi::OpenAiChat.refuse(refusal, asked);
+    ResponsePlan::json(status, headers, body.into())
 }
 
 /// Accepts connections until it is dropped.
-pub(crate) async fn serve(listener: TcpListener, state: Arc<State>) {
+pub(crate) async fn serve(listener: TcpListener, state: Arc<ServerState>) {
     for number in 0.. {
         let Ok((stream, _)) = listener.accept().await else {
             return;
         };
         let _ = stream.set_nodelay(true);
-        let line = Arc::new(Line {
+        let line = Arc::new(ConnectionHandle {
             number,
             reset: AtomicBool::new(false),
         });
@@ -175,13 +175,13 @@ pub(crate) async fn serve(listener: TcpListener, state: Arc<State>) {
 }
 
 /// One connection.
-struct Line {
+struct ConnectionHandle {
     number: usize,
     /// Whether it ends with a reset.
     reset: AtomicBool,
 }
 
-async fn connection(stream: TcpStream, line: Arc<Line>, state: Arc<State>) {
+async fn connection(stream: TcpStream, line: Arc<ConnectionHandle>, state: Arc<ServerState>) {
     let socket = Socket {
         stream,
         line: line.clone(),
@@ -195,8 +195,8 @@ async fn connection(stream: TcpStream, line: Arc<Line>, state: Arc<State>) {
 
 async fn answer(
     request: Request<Incoming>,
-    line: Arc<Line>,
-    state: Arc<State>,
+    line: Arc<ConnectionHandle>,
+    state: Arc<ServerState>,
 ) -> io::Result<Response<Playing>> {
     let (head, body) = request.into_parts();
     if head.method == Method::HEAD {
@@ -207,18 +207,22 @@ async fn answer(
     }
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
     let number = state.number.fetch_add(1, Ordering::Relaxed);
-    let asked = Asked::new(number, line.number, &head, body);
+    let asked = RecordedRequest::new(number, line.number, &head, body);
     let guard = Guard::new(state.clone());
     state.remember(&asked);
     play(state.plan(&asked), line, guard).await
 }
 
-async fn play(plan: Arc<Plan>, line: Arc<Line>, mut guard: Guard) -> io::Result<Response<Playing>> {
+async fn play(
+    plan: Arc<ResponsePlan>,
+    line: Arc<ConnectionHandle>,
+    mut guard: Guard,
+) -> io::Result<Response<Playing>> {
     match &plan.before {
-        Before::Wait(time) if time.is_zero() => {}
-        Before::Wait(time) => tokio::time::sleep(*time).await,
-        Before::Hang => std::future::pending().await,
-        Before::Reset => {
+        PreResponseAction::Wait(time) if time.is_zero() => {}
+        PreResponseAction::Wait(time) => tokio::time::sleep(*time).await,
+        PreResponseAction::Hang => std::future::pending().await,
+        PreResponseAction::Reset => {
             guard.end();
             line.reset.store(true, Ordering::Relaxed);
             return Err(io::Error::other("a reset, as the script says"));
@@ -228,8 +232,8 @@ async fn play(plan: Arc<Plan>, line: Arc<Line>, mut guard: Guard) -> io::Result<
 }
 
 fn respond(
-    plan: Arc<Plan>,
-    line: Arc<Line>,
+    plan: Arc<ResponsePlan>,
+    line: Arc<ConnectionHandle>,
     guard: Option<Guard>,
 ) -> io::Result<Response<Playing>> {
     let mut response = Response::builder().status(plan.status);
@@ -250,12 +254,12 @@ fn respond(
 /// Counts one request and its answer: dropped before the answer was played to its end,
 /// the client left.
 struct Guard {
-    state: Arc<State>,
+    state: Arc<ServerState>,
     done: bool,
 }
 
 impl Guard {
-    fn new(state: Arc<State>) -> Self {
+    fn new(state: Arc<ServerState>) -> Self {
         state.counts.send_modify(|counts| {
             counts.asked += 1;
             counts.open += 1;
@@ -283,8 +287,8 @@ impl Drop for Guard {
 
 /// A body that plays a plan.
 struct Playing {
-    plan: Arc<Plan>,
-    line: Arc<Line>,
+    plan: Arc<ResponsePlan>,
+    line: Arc<ConnectionHandle>,
     /// None where nobody counts.
     guard: Option<Guard>,
     next: usize,
@@ -332,26 +336,26 @@ impl Body for Playing {
                 return Poll::Ready(None);
             };
             match step {
-                Step::Send(bytes) => {
+                BodyAction::Send(bytes) => {
                     self.advance();
                     return Poll::Ready(Some(Ok(Frame::data(bytes.clone()))));
                 }
-                Step::Repeat(bytes, times) if self.repeated < *times => {
+                BodyAction::Repeat(bytes, times) if self.repeated < *times => {
                     self.repeated += 1;
                     return Poll::Ready(Some(Ok(Frame::data(bytes.clone()))));
                 }
-                Step::Repeat(..) => {
+                BodyAction::Repeat(..) => {
                     self.repeated = 0;
                     self.advance();
                 }
-                Step::Wait(time) => {
+                BodyAction::Wait(time) => {
                     self.sleep = Some(Box::pin(tokio::time::sleep(*time)));
                     self.advance();
                 }
                 // Nothing wakes it; the end of the connection drops it.
-                Step::Hang => return Poll::Pending,
-                Step::Close => return self.broken(),
-                Step::Reset => {
+                BodyAction::Hang => return Poll::Pending,
+                BodyAction::Close => return self.broken(),
+                BodyAction::Reset => {
                     self.line.reset.store(true, Ordering::Relaxed);
                     return self.broken();
                 }
@@ -369,7 +373,7 @@ impl Body for Playing {
 /// A socket that can end with a reset.
 struct Socket {
     stream: TcpStream,
-    line: Arc<Line>,
+    line: Arc<ConnectionHandle>,
 }
 
 impl Drop for Socket {

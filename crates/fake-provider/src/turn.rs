@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use crate::fault::Fault;
+use crate::fault::InjectedFault;
 
 /// One answer.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Turn {
+pub struct ScriptedReply {
     /// What it says, in order. Neighbours of one kind make one block.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<ReplyPart>,
     /// Why it ends; where `None`, for its calls if it has some, else because all is said.
     pub finish: Option<Finish>,
     /// What it cost; where `None`, 12 tokens of input and one of output per piece.
-    pub spent: Option<Spent>,
+    pub spent: Option<TokenUsage>,
     /// What goes back with the reasoning or the first call: a signature, encrypted reasoning.
     pub signature: Option<String>,
     /// The pause before the head of the answer.
@@ -24,23 +24,23 @@ pub struct Turn {
     /// Headers of the answer besides the usual ones.
     pub headers: Vec<(String, String)>,
     /// What goes wrong.
-    pub fault: Option<Fault>,
+    pub fault: Option<InjectedFault>,
 }
 
 /// A delta, or a call with its deltas.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum ReplyPart {
     /// A piece of text.
     Text(String),
     /// A piece of visible reasoning.
     Reasoning(String),
     /// A call of a tool.
-    Call(Call),
+    Call(ScriptedCall),
 }
 
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct ScriptedCall {
     /// The provider's id of it. Gemini sends none.
     pub id: String,
     /// The tool.
@@ -65,7 +65,7 @@ pub enum Finish {
 
 /// What an answer cost, in tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct TokenUsage {
     /// The whole request, what came from a cache included.
     pub input: u64,
     /// Of that, what came from a cache.
@@ -76,11 +76,11 @@ pub struct Spent {
     pub reasoning: u64,
 }
 
-impl Turn {
+impl ScriptedReply {
     /// An answer of these pieces.
     #[must_use]
-    pub fn new(pieces: Vec<Piece>) -> Self {
-        Turn {
+    pub fn new(pieces: Vec<ReplyPart>) -> Self {
+        ScriptedReply {
             pieces,
             finish: None,
             spent: None,
@@ -95,8 +95,8 @@ impl Turn {
 
     /// A text in these pieces.
     pub fn text<S: Into<String>>(pieces: impl IntoIterator<Item = S>) -> Self {
-        let pieces = pieces.into_iter().map(|text| Piece::Text(text.into()));
-        Turn::new(pieces.collect())
+        let pieces = pieces.into_iter().map(|text| ReplyPart::Text(text.into()));
+        ScriptedReply::new(pieces.collect())
     }
 
     /// One call, `call_1`, with its arguments in these pieces.
@@ -104,26 +104,26 @@ impl Turn {
         name: impl Into<String>,
         arguments: impl IntoIterator<Item = S>,
     ) -> Self {
-        Turn::new(Vec::new()).and_call("call_1", name, arguments)
+        ScriptedReply::new(Vec::new()).and_call("call_1", name, arguments)
     }
 
     /// An answer that goes wrong.
     #[must_use]
-    pub fn failing(fault: Fault) -> Self {
-        Turn::text(["one ", "two ", "three"]).fault(fault)
+    pub fn failing(fault: InjectedFault) -> Self {
+        ScriptedReply::text(["one ", "two ", "three"]).fault(fault)
     }
 
     /// And then this text.
     #[must_use]
     pub fn and_text(mut self, text: impl Into<String>) -> Self {
-        self.pieces.push(Piece::Text(text.into()));
+        self.pieces.push(ReplyPart::Text(text.into()));
         self
     }
 
     /// And then this reasoning.
     #[must_use]
     pub fn and_reasoning(mut self, text: impl Into<String>) -> Self {
-        self.pieces.push(Piece::Reasoning(text.into()));
+        self.pieces.push(ReplyPart::Reasoning(text.into()));
         self
     }
 
@@ -135,7 +135,7 @@ impl Turn {
         name: impl Into<String>,
         arguments: impl IntoIterator<Item = S>,
     ) -> Self {
-        self.pieces.push(Piece::Call(Call {
+        self.pieces.push(ReplyPart::Call(ScriptedCall {
             id: id.into(),
             name: name.into(),
             arguments: arguments.into_iter().map(Into::into).collect(),
@@ -154,7 +154,7 @@ impl Turn {
     #[must_use]
     pub fn spent(mut self, input: u64, output: u64) -> Self {
         let before = self.spent.unwrap_or_default();
-        self.spent = Some(Spent {
+        self.spent = Some(TokenUsage {
             input,
             output,
             ..before
@@ -199,7 +199,7 @@ impl Turn {
 
     /// Goes wrong in this way.
     #[must_use]
-    pub fn fault(mut self, fault: Fault) -> Self {
+    pub fn fault(mut self, fault: InjectedFault) -> Self {
         self.fault = Some(fault);
         self
     }
@@ -209,7 +209,7 @@ impl Turn {
         let calls = self
             .pieces
             .iter()
-            .any(|piece| matches!(piece, Piece::Call(_)));
+            .any(|piece| matches!(piece, ReplyPart::Call(_)));
         self.finish.unwrap_or(if calls {
             Finish::ToolCalls
         } else {
@@ -218,24 +218,26 @@ impl Turn {
     }
 
     /// What it cost.
-    pub(crate) fn cost(&self) -> Spent {
-        self.spent.unwrap_or(Spent {
+    pub(crate) fn cost(&self) -> TokenUsage {
+        self.spent.unwrap_or(TokenUsage {
             input: 12,
             output: self.pieces.len() as u64,
-            ..Spent::default()
+            ..TokenUsage::default()
         })
     }
 
     /// Its pieces, neighbours of one kind together.
-    pub(crate) fn blocks(&self) -> Vec<Block<'_>> {
+    pub(crate) fn blocks(&self) -> Vec<ContentBlock<'_>> {
         let mut blocks = Vec::new();
         for piece in &self.pieces {
             match (piece, blocks.last_mut()) {
-                (Piece::Text(text), Some(Block::Text(texts)))
-                | (Piece::Reasoning(text), Some(Block::Reasoning(texts))) => texts.push(text),
-                (Piece::Text(text), _) => blocks.push(Block::Text(vec![text])),
-                (Piece::Reasoning(text), _) => blocks.push(Block::Reasoning(vec![text])),
-                (Piece::Call(call), _) => blocks.push(Block::Call(call)),
+                (ReplyPart::Text(text), Some(ContentBlock::Text(texts)))
+                | (ReplyPart::Reasoning(text), Some(ContentBlock::Reasoning(texts))) => {
+                    texts.push(text)
+                }
+                (ReplyPart::Text(text), _) => blocks.push(ContentBlock::Text(vec![text])),
+                (ReplyPart::Reasoning(text), _) => blocks.push(ContentBlock::Reasoning(vec![text])),
+                (ReplyPart::Call(call), _) => blocks.push(ContentBlock::Call(call)),
             }
         }
         blocks
@@ -244,7 +246,7 @@ impl Turn {
     /// The text, or `None` if nothing is said.
     pub(crate) fn all_text(&self) -> Option<String> {
         self.joined(|piece| match piece {
-            Piece::Text(text) => Some(text),
+            ReplyPart::Text(text) => Some(text),
             _ => None,
         })
     }
@@ -252,12 +254,12 @@ impl Turn {
     /// The reasoning, or `None` if there is none.
     pub(crate) fn all_reasoning(&self) -> Option<String> {
         self.joined(|piece| match piece {
-            Piece::Reasoning(text) => Some(text),
+            ReplyPart::Reasoning(text) => Some(text),
             _ => None,
         })
     }
 
-    fn joined(&self, pick: impl Fn(&Piece) -> Option<&String>) -> Option<String> {
+    fn joined(&self, pick: impl Fn(&ReplyPart) -> Option<&String>) -> Option<String> {
         let texts: Vec<&str> = self
             .pieces
             .iter()
@@ -268,29 +270,29 @@ impl Turn {
     }
 
     /// The calls, in order.
-    pub(crate) fn calls(&self) -> impl Iterator<Item = &Call> {
+    pub(crate) fn calls(&self) -> impl Iterator<Item = &ScriptedCall> {
         self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Call(call) => Some(call),
+            ReplyPart::Call(call) => Some(call),
             _ => None,
         })
     }
 }
 
-impl Default for Turn {
+impl Default for ScriptedReply {
     /// Three pieces of text.
     fn default() -> Self {
-        Turn::text(["Hello", ", ", "world."])
+        ScriptedReply::text(["Hello", ", ", "world."])
     }
 }
 
 /// Neighbouring pieces of one kind.
-pub(crate) enum Block<'a> {
+pub(crate) enum ContentBlock<'a> {
     Text(Vec<&'a str>),
     Reasoning(Vec<&'a str>),
-    Call(&'a Call),
+    Call(&'a ScriptedCall),
 }
 
-impl Call {
+impl ScriptedCall {
     /// The whole text of the arguments.
     pub(crate) fn text(&self) -> String {
         self.arguments.concat()

@@ -26,7 +26,7 @@ pub mod script;
 #[cfg(feature = "sql")]
 pub mod sql;
 #[cfg(not(feature = "sql"))]
-#[path = "sql_missing.rs"]
+#[path = "sql_disabled.rs"]
 pub mod sql;
 mod tool_ids;
 

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use quillet_agent::{AgentEvent, Ending};
-use quillet_core::history::Mark;
-use quillet_core::journal::{Decision, State as JournalState};
-use quillet_core::store::{Key, Kind};
+use quillet_agent::{AgentEvent, EndReason};
+use quillet_core::history::VersionSelector;
+use quillet_core::journal::{Decision, RunState as JournalState};
+use quillet_core::store::{EntryKey, EntryKind};
 use quillet_core::tool::{Tool, ToolError, ToolErrorKind, ToolSpec};
-use quillet_core::{BoxFuture, Map, Message, Table, Value};
-use quillet_prompt::{Input, PromptEntry, PromptResult, PromptService, ServiceError};
-use quillet_tools::serve::{Asked, NotRendered, Offer, PromptArgument, PromptOffer};
+use quillet_core::{BoxFuture, Map, MapTable, Message, Value};
+use quillet_prompt::{PromptEntry, PromptResult, PromptService, RenderInput, ServiceError};
+use quillet_tools::serve::{AgentReply, McpBackend, NotRendered, PromptArgument, PromptOffer};
 use serde_json::Value as Tree;
 
-use crate::agent::{AgentRequest, AgentService, Deciding, ModelSettings, Running, Who};
-use crate::definitions::{Right, Rights};
+use crate::agent::{AgentRequest, AgentService, Deciding, ModelSettings, Principal, RunHandle};
+use crate::definitions::{Permission, PermissionSet};
 use crate::tool_ids::tool_ids;
 
 /// The service's own prompts and tools. A prompt is a prompt, and also a tool: its
@@ -22,9 +22,9 @@ use crate::tool_ids::tool_ids;
 pub struct StoredOffer {
     service: Arc<PromptService>,
     /// Of whoever is offered it: what may not be rendered is not there.
-    rights: Arc<Rights>,
+    rights: Arc<PermissionSet>,
     /// Agents, and who asks them.
-    agents: Option<(Arc<AgentService>, Who)>,
+    agents: Option<(Arc<AgentService>, Principal)>,
 }
 
 impl StoredOffer {
@@ -33,20 +33,20 @@ impl StoredOffer {
     pub fn new(service: Arc<PromptService>) -> Self {
         StoredOffer {
             service,
-            rights: Arc::new(Rights::all()),
+            rights: Arc::new(PermissionSet::all()),
             agents: None,
         }
     }
 
     /// The same for somebody who may have only some of it rendered.
     #[must_use]
-    pub fn with_rights(self, rights: Arc<Rights>) -> Self {
+    pub fn with_rights(self, rights: Arc<PermissionSet>) -> Self {
         StoredOffer { rights, ..self }
     }
 
     /// The same with the agents of the store, which are asked by `who`.
     #[must_use]
-    pub fn with_agents(self, agents: Arc<AgentService>, who: Who) -> Self {
+    pub fn with_agents(self, agents: Arc<AgentService>, who: Principal) -> Self {
         StoredOffer {
             agents: Some((agents, who)),
             ..self
@@ -56,14 +56,14 @@ impl StoredOffer {
     /// Ids of agents.
     async fn agent_ids(&self) -> Vec<String> {
         let store = self.service.catalogue().store();
-        let keys = store.keys(Kind::Agent).await.unwrap_or_default();
-        let mut ids: Vec<String> = keys.iter().map(Key::id).collect();
+        let keys = store.keys(EntryKind::Agent).await.unwrap_or_default();
+        let mut ids: Vec<String> = keys.iter().map(EntryKey::id).collect();
         ids.retain(|id| self.may(id));
         ids.sort_unstable();
         ids
     }
 
-    async fn asked(&self, name: &str, arguments: &Map) -> Result<Asked, ToolError> {
+    async fn asked(&self, name: &str, arguments: &Map) -> Result<AgentReply, ToolError> {
         let ids = self.agent_ids().await;
         let id = ids.iter().find(|id| agent_name(id) == name);
         let (Some((agents, who)), Some(id)) = (&self.agents, id) else {
@@ -91,7 +91,7 @@ impl StoredOffer {
         &self,
         run: &str,
         decisions: Vec<(String, Decision)>,
-    ) -> Result<Asked, ToolError> {
+    ) -> Result<AgentReply, ToolError> {
         let Some((agents, who)) = &self.agents else {
             let message = format!("there is no run {run}");
             return Err(ToolError::new(ToolErrorKind::Unknown, message));
@@ -114,7 +114,7 @@ impl StoredOffer {
     }
 
     fn may(&self, id: &str) -> bool {
-        self.rights.has(Right::Render, id)
+        self.rights.has(Permission::Render, id)
     }
 
     fn offered(&self, id: &str, entry: &PromptEntry) -> PromptOffer {
@@ -127,7 +127,7 @@ impl StoredOffer {
     }
 }
 
-impl Offer for StoredOffer {
+impl McpBackend for StoredOffer {
     fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let snapshot = self.service.catalogue().snapshot();
         let model = self.service.model();
@@ -157,7 +157,11 @@ impl Offer for StoredOffer {
         })
     }
 
-    fn ask<'a>(&'a self, name: &'a str, arguments: Map) -> BoxFuture<'a, Result<Asked, ToolError>> {
+    fn ask<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: Map,
+    ) -> BoxFuture<'a, Result<AgentReply, ToolError>> {
         Box::pin(async move { self.asked(name, &arguments).await })
     }
 
@@ -165,7 +169,7 @@ impl Offer for StoredOffer {
         &'a self,
         run: &'a str,
         decisions: Vec<(String, Decision)>,
-    ) -> BoxFuture<'a, Result<Asked, ToolError>> {
+    ) -> BoxFuture<'a, Result<AgentReply, ToolError>> {
         Box::pin(self.decided(run, decisions))
     }
 
@@ -175,7 +179,7 @@ impl Offer for StoredOffer {
             if !self.may(id) {
                 return None;
             }
-            let entry = definition.usable(Kind::Prompt).ok()?;
+            let entry = definition.usable(EntryKind::Prompt).ok()?;
             Some(self.offered(id, entry))
         });
         usable.collect()
@@ -189,7 +193,7 @@ impl Offer for StoredOffer {
         Box::pin(async move {
             self.permit(name)?;
             let variables = self.typed(name, &arguments);
-            let input = Input::new(&variables, "mcp");
+            let input = RenderInput::new(&variables, "mcp");
             let rendered = self.service.render(name, &input).await;
             let rendered = rendered.map_err(|error| refused(&error))?;
             Ok(self.service.messages(rendered.prompt))
@@ -201,7 +205,7 @@ impl StoredOffer {
     /// Nothing if a prompt, with a mark behind its id or not, may be rendered.
     fn permit(&self, name: &str) -> Result<(), NotRendered> {
         let snapshot = self.service.catalogue().snapshot();
-        let id = match Mark::divide(name) {
+        let id = match VersionSelector::divide(name) {
             Some((id, _)) if snapshot.prompts.get(name).is_none() => id,
             _ => name,
         };
@@ -218,7 +222,7 @@ impl StoredOffer {
         let snapshot = self.service.catalogue().snapshot();
         let definition = self.service.describe(&snapshot, name).ok();
         let entry = definition.as_deref();
-        let entry = entry.and_then(|definition| definition.usable(Kind::Prompt).ok());
+        let entry = entry.and_then(|definition| definition.usable(EntryKind::Prompt).ok());
         let Some(entry) = entry else {
             return arguments.clone();
         };
@@ -231,7 +235,7 @@ impl StoredOffer {
             let read = read.and_then(|text| serde_json::from_str::<Tree>(text).ok());
             (key.clone(), read.map_or_else(|| value.clone(), Value::from))
         };
-        let table: Table = arguments.iter().map(typed).collect();
+        let table: MapTable = arguments.iter().map(typed).collect();
         Map::new(table)
     }
 }
@@ -259,9 +263,9 @@ fn agent_spec(id: &str) -> ToolSpec {
 /// Reads a run to its end.
 async fn followed(
     agents: &AgentService,
-    who: &Who,
-    mut running: Running,
-) -> Result<Asked, ToolError> {
+    who: &Principal,
+    mut running: RunHandle,
+) -> Result<AgentReply, ToolError> {
     let run = running.id().to_owned();
     while let Some(event) = running.next().await {
         let AgentEvent::Ended(outcome) = event else {
@@ -269,13 +273,15 @@ async fn followed(
         };
         drop(running);
         return match outcome.ending {
-            Ending::ApprovalRequired => waits(agents, who, &run).await,
-            Ending::Failed(error) => Err(ToolError::new(ToolErrorKind::Remote, error.to_string())),
-            Ending::Cancelled => {
+            EndReason::ApprovalRequired => waits(agents, who, &run).await,
+            EndReason::Failed(error) => {
+                Err(ToolError::new(ToolErrorKind::Remote, error.to_string()))
+            }
+            EndReason::Cancelled => {
                 let message = "the run was stopped".to_owned();
                 Err(ToolError::new(ToolErrorKind::Remote, message))
             }
-            _ => Ok(Asked::Done(outcome.text)),
+            _ => Ok(AgentReply::Done(outcome.text)),
         };
     }
     let message = format!("another process goes on with the run {run}");
@@ -283,14 +289,14 @@ async fn followed(
 }
 
 /// What of a run waits.
-async fn waits(agents: &AgentService, who: &Who, run: &str) -> Result<Asked, ToolError> {
+async fn waits(agents: &AgentService, who: &Principal, run: &str) -> Result<AgentReply, ToolError> {
     let failed = |error: String| ToolError::new(ToolErrorKind::Remote, error);
     let (head, _) = agents
         .run(who, run, 0)
         .await
         .map_err(|error| failed(error.to_string()))?;
     match head.standing.state {
-        JournalState::Waiting => Ok(Asked::Waits {
+        JournalState::Waiting => Ok(AgentReply::Waits {
             run: run.to_owned(),
             calls: head.standing.waiting,
         }),

@@ -10,13 +10,13 @@ use hyper::http::HeaderMap;
 use hyper::{Response, StatusCode};
 
 /// The head of an answer, and its body as it comes.
-pub(crate) struct Answer {
+pub(crate) struct HttpResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
-    body: Body,
+    body: ResponseBody,
 }
 
-enum Body {
+enum ResponseBody {
     Straight(Incoming),
     Proxied(reqwest::Body),
 }
@@ -30,7 +30,7 @@ const REQUEST_IDS: [&str; 5] = [
     "x-ms-request-id",
 ];
 
-impl Answer {
+impl HttpResponse {
     /// The provider's id of the request.
     pub(crate) fn request_id(&self) -> Option<String> {
         let text = |name: &&str| self.headers.get(*name)?.to_str().ok().map(str::to_owned);
@@ -38,14 +38,14 @@ impl Answer {
     }
 
     /// The next bytes of the body; `None` at its end.
-    pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, Fault> {
+    pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, TransportError> {
         loop {
             let frame = match &mut self.body {
-                Body::Straight(body) => match body.frame().await {
-                    Some(frame) => frame.map_err(Fault::of)?,
+                ResponseBody::Straight(body) => match body.frame().await {
+                    Some(frame) => frame.map_err(TransportError::of)?,
                     None => return Ok(None),
                 },
-                Body::Proxied(body) => match body.frame().await {
+                ResponseBody::Proxied(body) => match body.frame().await {
                     Some(frame) => frame?,
                     None => return Ok(None),
                 },
@@ -57,30 +57,30 @@ impl Answer {
     }
 }
 
-impl From<Response<Incoming>> for Answer {
+impl From<Response<Incoming>> for HttpResponse {
     fn from(response: Response<Incoming>) -> Self {
         let (head, body) = response.into_parts();
-        Answer {
+        HttpResponse {
             status: head.status,
             headers: head.headers,
-            body: Body::Straight(body),
+            body: ResponseBody::Straight(body),
         }
     }
 }
 
-impl From<reqwest::Response> for Answer {
+impl From<reqwest::Response> for HttpResponse {
     fn from(response: reqwest::Response) -> Self {
         let (head, body) = Response::from(response).into_parts();
-        Answer {
+        HttpResponse {
             status: head.status,
             headers: head.headers,
-            body: Body::Proxied(body),
+            body: ResponseBody::Proxied(body),
         }
     }
 }
 
 /// Why a request has no answer, or an answer no end.
-pub(crate) struct Fault {
+pub(crate) struct TransportError {
     /// There is no connection.
     pub(crate) is_connect: bool,
     /// Something took longer than it may.
@@ -88,9 +88,9 @@ pub(crate) struct Fault {
     pub(crate) error: Box<dyn Error + Send + Sync>,
 }
 
-impl Fault {
+impl TransportError {
     fn of(error: hyper::Error) -> Self {
-        Fault {
+        TransportError {
             is_connect: false,
             is_timeout: is_late(&error),
             error: error.into(),
@@ -98,9 +98,9 @@ impl Fault {
     }
 }
 
-impl From<hyper_util::client::legacy::Error> for Fault {
+impl From<hyper_util::client::legacy::Error> for TransportError {
     fn from(error: hyper_util::client::legacy::Error) -> Self {
-        Fault {
+        TransportError {
             is_connect: error.is_connect(),
             is_timeout: is_late(&error),
             error: error.into(),
@@ -108,9 +108,9 @@ impl From<hyper_util::client::legacy::Error> for Fault {
     }
 }
 
-impl From<reqwest::Error> for Fault {
+impl From<reqwest::Error> for TransportError {
     fn from(error: reqwest::Error) -> Self {
-        Fault {
+        TransportError {
             is_connect: error.is_connect(),
             is_timeout: error.is_timeout(),
             error: error.without_url().into(),

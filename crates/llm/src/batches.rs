@@ -4,12 +4,12 @@
 
 use std::time::Duration;
 
-use quillet_core::budget::{Amount, Payer};
+use quillet_core::budget::{Amount, BudgetAccounts};
 use quillet_core::chat::{ChatEvent, ChatRequest, ModelError, ModelErrorKind};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::models::{Models, Vendor};
+use crate::models::{ModelRouter, Vendor};
 use crate::provider::Provider;
 
 /// What a batch costs of what its requests would cost by themselves.
@@ -55,7 +55,7 @@ impl ProviderBatches {
     ///
     /// # Errors
     /// Nobody offers one for this model, or the request cannot be said in its wire.
-    pub fn of(models: &Models, request: &ChatRequest) -> Result<(Self, Value), ModelError> {
+    pub fn of(models: &ModelRouter, request: &ChatRequest) -> Result<(Self, Value), ModelError> {
         let named = request.model.as_deref().filter(|model| !model.is_empty());
         let Some(model) = named.or(models.default_model()) else {
             let message = "no model is named: name one in the row, or set model.name";
@@ -75,14 +75,14 @@ impl ProviderBatches {
     ///
     /// # Errors
     /// As [`ProviderBatches::of`].
-    pub fn by_name(models: &Models, name: &str) -> Result<Self, ModelError> {
+    pub fn by_name(models: &ModelRouter, name: &str) -> Result<Self, ModelError> {
         let (vendor, model) = name.split_once(' ').unwrap_or(("", name));
         let all = [Vendor::OpenAi, Vendor::OpenAiResponses, Vendor::Anthropic];
         let found = all.into_iter().find(|known| word(*known) == vendor);
         ProviderBatches::named(models, found.unwrap_or(Vendor::Mock), model)
     }
 
-    fn named(models: &Models, vendor: Vendor, model: &str) -> Result<Self, ModelError> {
+    fn named(models: &ModelRouter, vendor: Vendor, model: &str) -> Result<Self, ModelError> {
         if matches!(vendor, Vendor::Google | Vendor::Mock) {
             let message = format!(
                 "the model {model} has no batch API that is known here: OpenAI's and Anthropic's models have; run the batch without provider_batch"
@@ -115,8 +115,8 @@ impl ProviderBatches {
     /// Money is limited, and nobody knows what the model costs.
     pub fn most(
         &self,
-        models: &Models,
-        payer: &Payer,
+        models: &ModelRouter,
+        payer: &BudgetAccounts,
         request: &ChatRequest,
     ) -> Result<Amount, ModelError> {
         let asked = models.asked(self.vendor, &self.model, false);
@@ -130,7 +130,7 @@ impl ProviderBatches {
 
     /// What an answer cost here; nothing where the provider does not say.
     #[must_use]
-    pub fn cost(&self, models: &Models, events: &[ChatEvent]) -> Amount {
+    pub fn cost(&self, models: &ModelRouter, events: &[ChatEvent]) -> Amount {
         let usage = events.iter().rev().find_map(|event| match event {
             ChatEvent::Usage(usage) => Some(*usage),
             _ => None,

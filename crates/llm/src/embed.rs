@@ -14,8 +14,8 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::endpoint::{Endpoint, Home};
-use crate::failure::{MOST_REPEATED, Teller};
+use crate::endpoint::{Endpoint, NativeProvider};
+use crate::failure::{ErrorContext, MOST_REPEATED};
 use crate::http::Http;
 use crate::protocol::{OpenAiChat, Protocol};
 use crate::provider::headers;
@@ -70,11 +70,11 @@ pub struct OpenAiEmbedder {
     endpoint: Endpoint,
     headers: HeaderMap,
     config: EmbedderConfig,
-    teller: Teller,
+    teller: ErrorContext,
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct EmbeddingResponse {
     data: Vec<Embedding>,
 }
 
@@ -92,7 +92,7 @@ impl OpenAiEmbedder {
     /// A base URL, key or header that cannot be sent, an address that may not be
     /// connected to, or no key for OpenAI itself.
     pub fn new(http: Http, config: EmbedderConfig) -> Result<Self, ModelError> {
-        let home = Home::of("openai-chat");
+        let home = NativeProvider::of("openai-chat");
         let base_url = config.base_url.as_deref().unwrap_or(home.base_url);
         let endpoint = Endpoint::parse(base_url, home)?;
         http.check(&endpoint)?;
@@ -114,7 +114,7 @@ impl OpenAiEmbedder {
         let headers = headers(&wire, &endpoint, key, &config.headers)
             .map_err(|cause| ModelError::new(ModelErrorKind::Configuration, cause))?;
         let values = config.headers.iter().map(|(_, value)| value);
-        let teller = Teller {
+        let teller = ErrorContext {
             address: format!("embeddings at {endpoint}"),
             home,
             is_home: endpoint.is_home(),
@@ -219,7 +219,11 @@ impl OpenAiEmbedder {
     }
 
     /// One vector per text, all of one length.
-    fn in_order(&self, answer: Answer, count: usize) -> Result<Vec<Vec<f32>>, ModelError> {
+    fn in_order(
+        &self,
+        answer: EmbeddingResponse,
+        count: usize,
+    ) -> Result<Vec<Vec<f32>>, ModelError> {
         let mut data = answer.data;
         data.sort_by_key(|item| item.index);
         let vectors: Vec<Vec<f32>> = data.into_iter().map(|item| item.embedding).collect();

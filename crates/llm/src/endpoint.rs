@@ -12,7 +12,7 @@ pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 
 /// The provider that a wire comes from, and how its addresses are written.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Home {
+pub(crate) struct NativeProvider {
     /// The name of the wire.
     wire: &'static str,
     /// The provider, as `quillet keys` names it.
@@ -35,8 +35,8 @@ pub(crate) struct Home {
     pub(crate) url_setting: &'static str,
 }
 
-const HOMES: [Home; 4] = [
-    Home {
+const HOMES: [NativeProvider; 4] = [
+    NativeProvider {
         wire: "openai-chat",
         name: "openai",
         base_url: DEFAULT_BASE_URL,
@@ -48,7 +48,7 @@ const HOMES: [Home; 4] = [
         key_setting: "model.api_key",
         url_setting: "model.base_url",
     },
-    Home {
+    NativeProvider {
         wire: "openai-responses",
         name: "openai",
         base_url: DEFAULT_BASE_URL,
@@ -60,7 +60,7 @@ const HOMES: [Home; 4] = [
         key_setting: "model.api_key",
         url_setting: "model.base_url",
     },
-    Home {
+    NativeProvider {
         wire: "anthropic",
         name: "anthropic",
         base_url: "https://api.anthropic.com/v1",
@@ -72,7 +72,7 @@ const HOMES: [Home; 4] = [
         key_setting: "model.anthropic_key",
         url_setting: "model.anthropic_url",
     },
-    Home {
+    NativeProvider {
         wire: "gemini",
         name: "google",
         base_url: "https://generativelanguage.googleapis.com/v1beta",
@@ -86,9 +86,9 @@ const HOMES: [Home; 4] = [
     },
 ];
 
-impl Home {
+impl NativeProvider {
     /// The home of a wire; other wires are taken to be like OpenAI's.
-    pub(crate) fn of(wire: &str) -> &'static Home {
+    pub(crate) fn of(wire: &str) -> &'static NativeProvider {
         let [first, ..] = &HOMES;
         HOMES.iter().find(|home| home.wire == wire).unwrap_or(first)
     }
@@ -111,7 +111,7 @@ impl Home {
 #[derive(Clone)]
 pub(crate) struct Endpoint {
     base: Url,
-    home: &'static Home,
+    home: &'static NativeProvider,
 }
 
 impl Endpoint {
@@ -120,7 +120,7 @@ impl Endpoint {
     /// host: an empty path therefore becomes `/v1`, any other path stays as it is. Anthropic and
     /// Google get their version where it is missing, and never twice. The whole address of the
     /// method is understood too.
-    pub(crate) fn parse(base_url: &str, home: &'static Home) -> Result<Self, ModelError> {
+    pub(crate) fn parse(base_url: &str, home: &'static NativeProvider) -> Result<Self, ModelError> {
         let like = home.base_url;
         let mut base = Url::parse(base_url.trim()).map_err(|error| {
             refuse(format!(
@@ -170,7 +170,7 @@ impl Endpoint {
         })
     }
 
-    pub(crate) fn home(&self) -> &'static Home {
+    pub(crate) fn home(&self) -> &'static NativeProvider {
         self.home
     }
 
@@ -326,7 +326,7 @@ mod tests {
             ),
         ];
         for ([wire, method], given, expected) in cases {
-            let endpoint = Endpoint::parse(given, Home::of(wire)).unwrap();
+            let endpoint = Endpoint::parse(given, NativeProvider::of(wire)).unwrap();
             assert_eq!(endpoint.url(method).as_str(), expected, "{wire} {given}");
             assert!(!endpoint.to_string().contains("k="), "{endpoint}");
         }
@@ -335,7 +335,7 @@ mod tests {
     #[test]
     fn what_is_not_a_base_url_is_refused_without_being_repeated() {
         for given in ["", "api.openai.com", "ftp://h", "https://me:canary@h/v1"] {
-            let error = Endpoint::parse(given, Home::of("openai-chat"))
+            let error = Endpoint::parse(given, NativeProvider::of("openai-chat"))
                 .err()
                 .expect(given);
             assert_eq!(error.kind, ModelErrorKind::Configuration, "{given}");
@@ -362,7 +362,7 @@ mod tests {
             ("https://g/openai/deployments/d", false, false, false),
         ];
         for (url, local, home, azure) in cases {
-            let endpoint = Endpoint::parse(url, Home::of("openai-chat")).unwrap();
+            let endpoint = Endpoint::parse(url, NativeProvider::of("openai-chat")).unwrap();
             let found = (endpoint.is_local(), endpoint.is_home(), endpoint.is_azure());
             assert_eq!(found, (local, home, azure), "{url}");
             let authority = url.split('/').nth(2).unwrap();

@@ -8,21 +8,21 @@ use std::time::Duration;
 use quillet_core::chat::{ModelError, ModelErrorKind};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::answer::{Fault, cause_of};
-use crate::endpoint::Home;
-use crate::http::Denied;
-use crate::protocol::Refusal;
+use crate::answer::{TransportError, cause_of};
+use crate::endpoint::NativeProvider;
+use crate::http::AddressDenied;
+use crate::protocol::ProviderError;
 
 /// How much of a provider's own text a message repeats, in bytes; tools have the same bound.
 pub(crate) const MOST_REPEATED: usize = 1024;
 
 /// Whose failures these are.
 #[derive(Clone)]
-pub(crate) struct Teller {
+pub(crate) struct ErrorContext {
     /// The provider's address, without secrets.
     pub(crate) address: String,
     /// Whose wire it is, for the names of what to set.
-    pub(crate) home: &'static Home,
+    pub(crate) home: &'static NativeProvider,
     /// Whether the address is the provider's own.
     pub(crate) is_home: bool,
     /// Whether key and address are the request's own, so that no setting can fix them.
@@ -33,7 +33,7 @@ pub(crate) struct Teller {
     pub(crate) request_id: Option<String>,
 }
 
-impl Teller {
+impl ErrorContext {
     pub(crate) fn error(&self, kind: ModelErrorKind, cause: impl AsRef<str>) -> ModelError {
         self.tell(ModelError::new(kind, cause.as_ref()))
     }
@@ -49,7 +49,7 @@ impl Teller {
     }
 
     /// A request that got no answer.
-    pub(crate) fn unsent(&self, fault: impl Into<Fault>) -> ModelError {
+    pub(crate) fn unsent(&self, fault: impl Into<TransportError>) -> ModelError {
         let fault = fault.into();
         if let Some(denied) = denied(&*fault.error) {
             return self.error(ModelErrorKind::Configuration, denied.to_string());
@@ -77,7 +77,7 @@ impl Teller {
     }
 
     /// A stream that broke.
-    pub(crate) fn broken(&self, fault: impl Into<Fault>) -> ModelError {
+    pub(crate) fn broken(&self, fault: impl Into<TransportError>) -> ModelError {
         let cause = root_cause(&*fault.into().error);
         self.error(
             ModelErrorKind::Cut,
@@ -98,7 +98,7 @@ impl Teller {
     pub(crate) fn refused(
         &self,
         status: u16,
-        refusal: Refusal,
+        refusal: ProviderError,
         retry_after: Option<Duration>,
     ) -> ModelError {
         let said = self.clean(refusal.message.trim());
@@ -167,7 +167,7 @@ impl Teller {
 
 /// Whether an address may not be connected to. An error of the system holds its cause
 /// without naming it as its source.
-fn denied<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Denied> {
+fn denied<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a AddressDenied> {
     let held = || cause_of::<io::Error>(error)?.get_ref()?.downcast_ref();
     cause_of(error).or_else(held)
 }

@@ -22,9 +22,9 @@ use quillet_core::chat::{ModelError, ModelErrorKind};
 use reqwest::Client;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-use crate::answer::{Answer, Fault};
+use crate::answer::{HttpResponse, TransportError};
+use crate::direct_connector::DirectClient;
 use crate::endpoint::Endpoint;
-use crate::straight::Straight;
 
 /// Options of connections to providers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,44 +51,44 @@ impl Default for HttpOptions {
 
 /// A handle to the shared connections; cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub struct Http(Arc<Shared>);
+pub struct Http(Arc<HttpInner>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct HttpInner {
     options: HttpOptions,
     /// By [`place`], made when first needed: reading the system's certificates
     /// takes time and memory that plain connections need not spend.
     clients: [OnceLock<Client>; 4],
     /// The same for endpoints that are reached without a proxy, by whether they are secure.
-    straight: [OnceLock<Straight>; 2],
+    straight: [OnceLock<DirectClient>; 2],
     /// What the environment says of proxies.
     proxies: OnceLock<Matcher>,
 }
 
 /// How requests are sent to one address.
 #[derive(Clone)]
-pub(crate) enum Way {
-    Straight(Straight),
+pub(crate) enum HttpRoute {
+    Straight(DirectClient),
     Proxied(Client),
 }
 
-impl Way {
+impl HttpRoute {
     /// Sends a body.
     pub(crate) async fn post(
         &self,
         to: Uri,
         headers: HeaderMap,
         body: Bytes,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<HttpResponse, TransportError> {
         match self {
-            Way::Straight(client) => {
+            HttpRoute::Straight(client) => {
                 let mut request = Request::new(Full::new(body));
                 *request.method_mut() = Method::POST;
                 *request.uri_mut() = to;
                 *request.headers_mut() = headers;
                 Ok(client.send(request).await?.into())
             }
-            Way::Proxied(client) => {
+            HttpRoute::Proxied(client) => {
                 let request = client.post(to.to_string()).headers(headers).body(body);
                 Ok(request.send().await?.into())
             }
@@ -104,9 +104,9 @@ impl Http {
     /// Connections made in this way; makes none yet.
     #[must_use]
     pub fn new(options: HttpOptions) -> Self {
-        Http(Arc::new(Shared {
+        Http(Arc::new(HttpInner {
             options,
-            ..Shared::default()
+            ..HttpInner::default()
         }))
     }
 
@@ -126,21 +126,21 @@ impl Http {
     }
 
     /// How an endpoint is reached.
-    pub(crate) fn way(&self, endpoint: &Endpoint, to: &Uri) -> Result<Way, ModelError> {
+    pub(crate) fn way(&self, endpoint: &Endpoint, to: &Uri) -> Result<HttpRoute, ModelError> {
         let proxies = self.0.proxies.get_or_init(Matcher::from_system);
         if !endpoint.is_local() && proxies.intercept(to).is_some() {
-            return self.client(endpoint).cloned().map(Way::Proxied);
+            return self.client(endpoint).cloned().map(HttpRoute::Proxied);
         }
         let secure = endpoint.is_secure();
         let slot = self.0.straight.get(usize::from(secure));
         let slot = slot.ok_or_else(|| refuse("there is no such client".into()))?;
         if let Some(client) = slot.get() {
-            return Ok(Way::Straight(client.clone()));
+            return Ok(HttpRoute::Straight(client.clone()));
         }
         crate::install_crypto();
         let made =
-            Straight::new(&self.0.options, secure).map_err(|error| unmade(endpoint, &error))?;
-        Ok(Way::Straight(slot.get_or_init(|| made).clone()))
+            DirectClient::new(&self.0.options, secure).map_err(|error| unmade(endpoint, &error))?;
+        Ok(HttpRoute::Straight(slot.get_or_init(|| made).clone()))
     }
 
     /// What can be checked of an endpoint before its name is looked up.
@@ -173,7 +173,7 @@ fn make(options: &HttpOptions, secure: bool, local: bool) -> Result<Client, reqw
         .tcp_nodelay(true)
         .http1_only()
         .redirect(reqwest::redirect::Policy::none())
-        .dns_resolver(Checked::new(options));
+        .dns_resolver(GuardedResolver::new(options));
     if local {
         builder = builder.no_proxy();
     }
@@ -189,21 +189,21 @@ fn make(options: &HttpOptions, secure: bool, local: bool) -> Result<Client, reqw
 #[error(
     "{host} is {what}, which hands out credentials and is no model; name it in the list of allowed hosts if it is one"
 )]
-pub(crate) struct Denied {
+pub(crate) struct AddressDenied {
     host: String,
     what: String,
 }
 
 /// Whether a host may be connected to, at this address where it is known. Private
 /// and loopback addresses may: models are often served there.
-fn check(allow: &[String], host: &str, address: Option<IpAddr>) -> Result<(), Denied> {
+fn check(allow: &[String], host: &str, address: Option<IpAddr>) -> Result<(), AddressDenied> {
     let listed = |text: &str| allow.iter().any(|entry| entry.eq_ignore_ascii_case(text));
     if listed(host) || address.is_some_and(|address| listed(&address.to_string())) {
         return Ok(());
     }
     let denied = |what: String| {
         let host = host.to_owned();
-        Err(Denied { host, what })
+        Err(AddressDenied { host, what })
     };
     if is_metadata_name(host) {
         return denied("a name of a cloud metadata service".into());
@@ -223,21 +223,21 @@ fn check(allow: &[String], host: &str, address: Option<IpAddr>) -> Result<(), De
 /// address denies them all: a name with a good and a bad address is how names are
 /// made to rebind.
 #[derive(Clone)]
-pub(crate) struct Checked {
+pub(crate) struct GuardedResolver {
     allow: Arc<[String]>,
 }
 
 /// The addresses of a name.
-pub(crate) type Looked = std::vec::IntoIter<SocketAddr>;
+pub(crate) type ResolvedAddresses = std::vec::IntoIter<SocketAddr>;
 
-impl Checked {
+impl GuardedResolver {
     pub(crate) fn new(options: &HttpOptions) -> Self {
-        Checked {
+        GuardedResolver {
             allow: options.allow.clone().into(),
         }
     }
 
-    pub(crate) async fn look(&self, host: &str) -> io::Result<Looked> {
+    pub(crate) async fn look(&self, host: &str) -> io::Result<ResolvedAddresses> {
         let found: Vec<_> = tokio::net::lookup_host((host, 0)).await?.collect();
         for address in &found {
             check(&self.allow, host, Some(address.ip())).map_err(io::Error::other)?;
@@ -250,14 +250,14 @@ impl Checked {
     }
 }
 
-impl Resolve for Checked {
+impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let checked = self.clone();
         Box::pin(async move { Ok(Box::new(checked.look(name.as_str()).await?) as Addrs) })
     }
 }
 
-impl fmt::Debug for Checked {
+impl fmt::Debug for GuardedResolver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Checked").finish_non_exhaustive()
     }

@@ -28,16 +28,17 @@
 
 mod answer;
 pub mod batches;
+mod decode;
+mod direct_connector;
 mod embed;
 mod encoding;
 mod endpoint;
 mod failure;
 mod http;
-mod intake;
 mod mock;
 pub mod models;
 #[cfg(test)]
-mod passed;
+mod passthrough_tests;
 mod protocol;
 mod provider;
 mod rate;
@@ -46,21 +47,20 @@ mod record;
 mod retry;
 mod retry_after;
 mod spending;
-mod straight;
 pub mod tokens;
 
+pub use decode::{AnswerLimits, ResponseDecoder};
 pub use embed::{EmbedderConfig, OpenAiEmbedder};
 pub use endpoint::DEFAULT_BASE_URL;
 pub use http::{Http, HttpOptions};
-pub use intake::{AnswerLimits, Intake};
 pub use mock::Mock;
 pub use protocol::{
     Anthropic, CallIds, Decoder, Gemini, OpenAiChat, OpenAiResponses, Plain, Protocol,
-    ReasoningEcho, Refusal, TokenField, read_wire,
+    ProviderError, ReasoningEcho, TokenField, read_wire,
 };
 pub use provider::{Provider, ProviderConfig, Timeouts};
 pub use rate::{Rate, RateLimits};
-pub use record::{Pace, Record, Replay};
+pub use record::{Record, Replay, ReplaySpeed};
 pub use retry::{Retry, RetryNotice, RetryPolicy};
 pub use spending::{KeyCount, Spending, SpendingOptions};
 

@@ -19,14 +19,14 @@ use quillet_core::chat::{
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::timeout_at;
 
-use crate::answer::Answer;
+use crate::answer::HttpResponse;
+use crate::decode::{AnswerLimits, ResponseDecoder};
 use crate::encoding::Unpack;
-use crate::endpoint::{Endpoint, Home};
-use crate::failure::{MOST_REPEATED, Teller};
-use crate::http::{AGENT, Http, Way};
-use crate::intake::{AnswerLimits, Intake};
+use crate::endpoint::{Endpoint, NativeProvider};
+use crate::failure::{ErrorContext, MOST_REPEATED};
+use crate::http::{AGENT, Http, HttpRoute};
 use crate::protocol::Protocol;
-use crate::reading::{Deadlines, Reading};
+use crate::reading::{Deadlines, ResponseReader};
 use crate::retry_after::retry_after;
 
 /// Configuration of a [`Provider`].
@@ -103,13 +103,13 @@ pub struct Provider {
     /// The method's path below the base URL, and both together, read once.
     target: (String, Uri),
     /// How it is reached, found with the first request.
-    way: OnceLock<Way>,
+    way: OnceLock<HttpRoute>,
     headers: HeaderMap,
     has_key: bool,
     model: Option<String>,
     timeouts: Timeouts,
     limits: AnswerLimits,
-    teller: Arc<Teller>,
+    teller: Arc<ErrorContext>,
 }
 
 impl Provider {
@@ -123,7 +123,7 @@ impl Provider {
         protocol: Arc<dyn Protocol>,
         config: ProviderConfig,
     ) -> Result<Self, ModelError> {
-        let home = Home::of(protocol.name());
+        let home = NativeProvider::of(protocol.name());
         let base_url = config.base_url.as_deref().unwrap_or(home.base_url);
         let endpoint = Endpoint::parse(base_url, home)?;
         http.check(&endpoint)?;
@@ -144,7 +144,7 @@ impl Provider {
             headers.insert(HOST, host);
         }
         let values = config.headers.iter().map(|(_, value)| value);
-        let teller = Teller {
+        let teller = ErrorContext {
             address: format!("model at {endpoint}"),
             home,
             is_home: endpoint.is_home(),
@@ -298,7 +298,7 @@ impl Provider {
             self.teller
                 .error(ModelErrorKind::Refused, error.to_string())
         })?;
-        let intake = Intake::new(self.protocol.decoder(&model), self.limits);
+        let intake = ResponseDecoder::new(self.protocol.decoder(&model), self.limits);
         let path = self.protocol.path(&model);
         let reading = self.send(&path, headers, body, timeouts, intake).await?;
         Ok(reading.into_stream())
@@ -324,8 +324,8 @@ impl Provider {
         if !request.streams() {
             timeouts.first_byte = timeouts.total;
         }
-        let intake = Intake::new(self.protocol.decoder(&model), self.limits);
-        let intake = intake.passing(request.asks_usage);
+        let intake = ResponseDecoder::new(self.protocol.decoder(&model), self.limits);
+        let intake = intake.with_passthrough(request.asks_usage);
         let path = self.protocol.path(&model);
         let headers = self.headers.clone();
         let reading = self.send(&path, headers, body, timeouts, intake).await?;
@@ -339,8 +339,8 @@ impl Provider {
         headers: HeaderMap,
         body: Vec<u8>,
         timeouts: Timeouts,
-        intake: Intake,
-    ) -> Result<Reading, ModelError> {
+        intake: ResponseDecoder,
+    ) -> Result<ResponseReader, ModelError> {
         let target = if path == self.target.0 {
             self.target.1.clone()
         } else {
@@ -360,14 +360,14 @@ impl Provider {
             .map_err(|_| deadlines.no_first_byte(&self.teller))?
             .map_err(|fault| self.teller.unsent(fault))?;
         if !response.status.is_success() {
-            let teller = Teller {
+            let teller = ErrorContext {
                 request_id: response.request_id(),
-                ..Teller::clone(&self.teller)
+                ..ErrorContext::clone(&self.teller)
             };
             return Err(self.refused(response, &deadlines, &teller).await);
         }
         let teller = Arc::clone(&self.teller);
-        let mut reading = Reading::new(response, intake, deadlines, teller)?;
+        let mut reading = ResponseReader::new(response, intake, deadlines, teller)?;
         reading.begin().await?;
         Ok(reading)
     }
@@ -420,9 +420,9 @@ impl Provider {
     /// A status that is no success, with the beginning of the body.
     async fn refused(
         &self,
-        mut response: Answer,
+        mut response: HttpResponse,
         deadlines: &Deadlines,
-        teller: &Teller,
+        teller: &ErrorContext,
     ) -> ModelError {
         let status = response.status.as_u16();
         let wait = retry_after(&response.headers, SystemTime::now());

@@ -18,7 +18,7 @@ use quillet_core::chat::{
     ChatEvent, ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind, Usage, WireRequest,
     WireStream,
 };
-use quillet_core::rates::{Draw, RateCounts, Rates, Turn};
+use quillet_core::rates::{RateCounts, RateDecision, RateDraw, Rates};
 use tokio::time::{Instant, sleep};
 
 use crate::models::Vendor;
@@ -47,9 +47,9 @@ pub struct RateLimits {
 
 /// What one request draws: first for the provider, then for the model.
 #[derive(Clone, Debug)]
-struct Draws {
+struct TokenDraws {
     group: &'static str,
-    all: Vec<Draw>,
+    all: Vec<RateDraw>,
     /// Where those begin that are held back by a 429: the model's, if it has a rate of its own.
     narrowest: usize,
     /// Tokens that the request is thought to have; `None` where nobody counts them.
@@ -58,7 +58,7 @@ struct Draws {
 
 /// A model within the rates of its provider.
 #[derive(Clone)]
-pub(crate) struct Rated {
+pub(crate) struct RateLimitedModel {
     model: Arc<dyn ChatModel>,
     group: &'static str,
     limits: Arc<RateLimits>,
@@ -103,7 +103,7 @@ impl RateLimits {
         model: Arc<dyn ChatModel>,
         vendor: Vendor,
     ) -> Arc<dyn ChatModel> {
-        Arc::new(Rated {
+        Arc::new(RateLimitedModel {
             model,
             // Both wires of OpenAI draw from the same buckets, as they do there.
             group: vendor.name(),
@@ -112,9 +112,9 @@ impl RateLimits {
     }
 }
 
-fn add(draws: &mut Draws, name: &str, rate: Rate) {
+fn add(draws: &mut TokenDraws, name: &str, rate: Rate) {
     let mut add = |of: &str, per_minute: Option<u32>, amount: i64| {
-        draws.all.extend(per_minute.map(|per_minute| Draw {
+        draws.all.extend(per_minute.map(|per_minute| RateDraw {
             bucket: format!("{name}:{of}").into(),
             per_minute,
             amount,
@@ -125,16 +125,16 @@ fn add(draws: &mut Draws, name: &str, rate: Rate) {
     add("tokens", rate.tokens, draws.tokens.unwrap_or_default());
 }
 
-impl Rated {
+impl RateLimitedModel {
     /// What a request for a model draws; `None` where there is no limit on it. Tokens are
     /// estimated only where they count.
-    fn draws(&self, model: Option<&str>, tokens: impl FnOnce() -> i64) -> Option<Draws> {
+    fn draws(&self, model: Option<&str>, tokens: impl FnOnce() -> i64) -> Option<TokenDraws> {
         let provider = self.limits.rates.get(self.group).copied();
         let model = model.filter(|model| *model != self.group);
         let own = model.and_then(|model| Some((model, *self.limits.rates.get(model)?)));
         let counts = |rate: Option<Rate>| rate.is_some_and(|rate| rate.tokens.is_some());
         let counted = counts(provider) || counts(own.map(|(_, rate)| rate));
-        let mut draws = Draws {
+        let mut draws = TokenDraws {
             group: self.group,
             all: Vec::new(),
             narrowest: 0,
@@ -151,10 +151,10 @@ impl Rated {
     }
 
     /// Waits for the turn of a request, at most until then.
-    async fn admit(&self, draws: &Draws, until: Instant) -> Result<(), ModelError> {
+    async fn admit(&self, draws: &TokenDraws, until: Instant) -> Result<(), ModelError> {
         let counts = &self.limits.counts;
         let began = Instant::now();
-        let mut place: Option<Place> = None;
+        let mut place: Option<QueueTicket> = None;
         loop {
             let left = until.saturating_duration_since(Instant::now());
             let in_line = place.is_some();
@@ -162,7 +162,7 @@ impl Rated {
             let turn = buckets.take(draws.group, &draws.all, left, in_line).await;
             match turn {
                 // Buckets that do not answer hold nobody up; a shared one has said so.
-                Ok(Turn::Now) | Err(_) => {
+                Ok(RateDecision::Now) | Err(_) => {
                     if let Some(place) = place.take() {
                         place.served();
                         let waited = u64::try_from(began.elapsed().as_millis());
@@ -172,11 +172,11 @@ impl Rated {
                     }
                     return Ok(());
                 }
-                Ok(Turn::After(wait)) => {
-                    place.get_or_insert_with(|| Place::of(self, draws));
+                Ok(RateDecision::After(wait)) => {
+                    place.get_or_insert_with(|| QueueTicket::of(self, draws));
                     sleep(wait.max(Duration::from_millis(1))).await;
                 }
-                Ok(Turn::Never { wait, draw }) => {
+                Ok(RateDecision::Never { wait, draw }) => {
                     counts.refused.fetch_add(1, Ordering::Relaxed);
                     return Err(self.refused(draws.all.get(draw), wait));
                 }
@@ -184,7 +184,7 @@ impl Rated {
         }
     }
 
-    fn refused(&self, draw: Option<&Draw>, wait: Duration) -> ModelError {
+    fn refused(&self, draw: Option<&RateDraw>, wait: Duration) -> ModelError {
         let patience = self.limits.patience;
         let (name, unit, rate) = draw.map_or(("it", "requests", 0), |draw| {
             let (name, unit) = draw.bucket.rsplit_once(':').unwrap_or((&draw.bucket, ""));
@@ -201,14 +201,18 @@ impl Rated {
 
     /// Holds all replicas back where a provider asks to wait. Answers whether the request can
     /// outlast it.
-    async fn hold(&self, draws: &Draws, error: &mut ModelError, until: Instant) -> bool {
+    async fn hold(&self, draws: &TokenDraws, error: &mut ModelError, until: Instant) -> bool {
         let Some(wait) = asked_to_wait(error) else {
             return false;
         };
         self.limits.counts.held.fetch_add(1, Ordering::Relaxed);
         let held = draws.all.get(draws.narrowest..).unwrap_or_default();
         // Who cannot be told finds out by the provider's own 429.
-        let _ = self.limits.buckets.hold(draws.group, held, wait).await;
+        let _ = self
+            .limits
+            .buckets
+            .pause_buckets(draws.group, held, wait)
+            .await;
         let outlasts = Instant::now() + wait <= until;
         if !outlasts {
             error.kind = ModelErrorKind::OverRate;
@@ -238,11 +242,11 @@ impl Rated {
     }
 
     /// The stream, which says at its end what it cost.
-    fn settling(&self, stream: ChatStream, draws: Draws) -> ChatStream {
+    fn settling(&self, stream: ChatStream, draws: TokenDraws) -> ChatStream {
         let Some(tokens) = draws.tokens else {
             return stream;
         };
-        Box::pin(Settling {
+        Box::pin(SettleGuard {
             stream,
             usage: None,
             tokens,
@@ -268,13 +272,13 @@ fn estimated(request: &ChatRequest) -> i64 {
 }
 
 /// A place in the line, which is given up where nobody waits any more.
-struct Place {
-    left: Option<(Arc<dyn Rates>, Draws)>,
+struct QueueTicket {
+    left: Option<(Arc<dyn Rates>, TokenDraws)>,
 }
 
-impl Place {
-    fn of(rated: &Rated, draws: &Draws) -> Self {
-        Place {
+impl QueueTicket {
+    fn of(rated: &RateLimitedModel, draws: &TokenDraws) -> Self {
+        QueueTicket {
             left: Some((Arc::clone(&rated.limits.buckets), draws.clone())),
         }
     }
@@ -285,26 +289,26 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for QueueTicket {
     fn drop(&mut self) {
         if let Some((buckets, draws)) = self.left.take() {
             spawn(async move {
-                let _ = buckets.leave(draws.group, &draws.all).await;
+                let _ = buckets.cancel_wait(draws.group, &draws.all).await;
             });
         }
     }
 }
 
 /// A stream that corrects at its end what was thought to be its cost.
-struct Settling {
+struct SettleGuard {
     stream: ChatStream,
     usage: Option<Usage>,
     tokens: i64,
-    draws: Draws,
+    draws: TokenDraws,
     buckets: Arc<dyn Rates>,
 }
 
-impl Stream for Settling {
+impl Stream for SettleGuard {
     type Item = Result<ChatEvent, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -316,7 +320,7 @@ impl Stream for Settling {
     }
 }
 
-impl Drop for Settling {
+impl Drop for SettleGuard {
     fn drop(&mut self) {
         let Some(usage) = self.usage else {
             return;
@@ -329,14 +333,14 @@ impl Drop for Settling {
         let (buckets, group) = (Arc::clone(&self.buckets), self.draws.group);
         let tokens = self.draws.all.iter();
         let tokens = tokens.filter(|draw| draw.bucket.ends_with(":tokens"));
-        let draws: Vec<Draw> = tokens
-            .map(|draw| Draw {
+        let draws: Vec<RateDraw> = tokens
+            .map(|draw| RateDraw {
                 amount: more,
                 ..draw.clone()
             })
             .collect();
         spawn(async move {
-            let _ = buckets.settle(group, &draws).await;
+            let _ = buckets.adjust_usage(group, &draws).await;
         });
     }
 }
@@ -348,7 +352,7 @@ fn spawn(work: impl Future<Output = ()> + Send + 'static) {
     }
 }
 
-impl fmt::Debug for Rated {
+impl fmt::Debug for RateLimitedModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Rated")
             .field("model", &self.model)
@@ -356,7 +360,7 @@ impl fmt::Debug for Rated {
     }
 }
 
-impl ChatModel for Rated {
+impl ChatModel for RateLimitedModel {
     fn describe(&self) -> String {
         self.model.describe()
     }

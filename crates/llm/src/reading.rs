@@ -13,10 +13,10 @@ use quillet_core::chat::{ChatStream, ModelError, ModelErrorKind, WireItem, WireS
 use reqwest::header::CONTENT_TYPE;
 use tokio::time::{Duration, Instant, Sleep, sleep_until};
 
-use crate::answer::Answer;
+use crate::answer::HttpResponse;
+use crate::decode::{DecodedChunk, ResponseDecoder};
 use crate::encoding::Unpack;
-use crate::failure::{Teller, clip};
-use crate::intake::{Intake, Told};
+use crate::failure::{ErrorContext, clip};
 use crate::provider::Timeouts;
 
 /// How long the end of a body may take after the end of its answer.
@@ -24,7 +24,7 @@ const TAIL: Duration = Duration::from_millis(250);
 
 /// Reads what follows the end of an answer, usually the end of the body in the
 /// next packet, so that the connection can serve the next request.
-fn release(mut response: Answer) {
+fn release(mut response: HttpResponse) {
     tokio::spawn(async move {
         let rest = async { while let Ok(Some(_)) = response.chunk().await {} };
         let _ = tokio::time::timeout(TAIL, rest).await;
@@ -51,29 +51,29 @@ impl Deadlines {
     }
 
     /// What to say when the first byte has not come.
-    pub(crate) fn no_first_byte(&self, teller: &Teller) -> ModelError {
+    pub(crate) fn no_first_byte(&self, teller: &ErrorContext) -> ModelError {
         let after = self.timeouts.first_byte.min(self.timeouts.total);
         teller.late("no answer", "first_byte", after)
     }
 }
 
 /// Whether there is more of a body.
-enum Body {
+enum BodyState {
     Open,
     Ended,
 }
 
 /// An answer while it is read.
-pub(crate) struct Reading {
+pub(crate) struct ResponseReader {
     /// `None` when everything has been read.
-    response: Option<Answer>,
+    response: Option<HttpResponse>,
     content_type: String,
     unpack: Unpack,
-    intake: Intake,
+    intake: ResponseDecoder,
     /// Events, and at last the error that followed them, not yet handed out.
     queue: VecDeque<Result<WireItem, ModelError>>,
     /// Scratch for what a piece says.
-    told: Told,
+    told: DecodedChunk,
     has_bytes: bool,
     done: bool,
     /// Made when something has to be waited for.
@@ -84,32 +84,32 @@ pub(crate) struct Reading {
     /// that it is still alive.
     next_event: Instant,
     deadlines: Deadlines,
-    teller: Arc<Teller>,
+    teller: Arc<ErrorContext>,
     /// The provider's id of the request, once an error has to name it.
     request_id: Option<String>,
 }
 
-impl Reading {
+impl ResponseReader {
     /// An answer that has begun with a good status.
     ///
     /// # Errors
     /// It is packed in a way that is not read.
     pub(crate) fn new(
-        response: Answer,
-        intake: Intake,
+        response: HttpResponse,
+        intake: ResponseDecoder,
         deadlines: Deadlines,
-        teller: Arc<Teller>,
+        teller: Arc<ErrorContext>,
     ) -> Result<Self, ModelError> {
         let value = response.headers.get(CONTENT_TYPE);
         let text = value.and_then(|value| value.to_str().ok());
         let unpack = Unpack::of(&response.headers).map_err(|error| teller.tell(error))?;
-        Ok(Reading {
+        Ok(ResponseReader {
             content_type: clip(text.unwrap_or("no content type")).to_owned(),
             response: Some(response),
             unpack,
             intake,
             queue: VecDeque::new(),
-            told: Told::default(),
+            told: DecodedChunk::default(),
             has_bytes: false,
             done: false,
             timer: None,
@@ -167,12 +167,12 @@ impl Reading {
             }
             let mut response = self.response.take()?;
             match self.advance(&mut response).await {
-                Ok(Body::Ended) if self.queue.is_empty() => {
+                Ok(BodyState::Ended) if self.queue.is_empty() => {
                     self.request_id = response.request_id();
                 }
-                Ok(Body::Ended) => {}
-                Ok(Body::Open) if self.done => release(response),
-                Ok(Body::Open) => self.response = Some(response),
+                Ok(BodyState::Ended) => {}
+                Ok(BodyState::Open) if self.done => release(response),
+                Ok(BodyState::Open) => self.response = Some(response),
                 Err(error) => {
                     self.request_id = response.request_id();
                     self.queue.push_back(Err(self.with_id(error)));
@@ -183,7 +183,7 @@ impl Reading {
 
     /// The next piece of the body, as long as one may take. The timer is the same for all
     /// pieces: moved when it runs out, and not with each of them.
-    async fn piece(&mut self, response: &mut Answer) -> Result<Option<Bytes>, ModelError> {
+    async fn piece(&mut self, response: &mut HttpResponse) -> Result<Option<Bytes>, ModelError> {
         let wait = self.next.min(self.next_event).min(self.deadlines.total);
         let timer = self
             .timer
@@ -210,7 +210,7 @@ impl Reading {
         }
     }
 
-    async fn advance(&mut self, response: &mut Answer) -> Result<Body, ModelError> {
+    async fn advance(&mut self, response: &mut HttpResponse) -> Result<BodyState, ModelError> {
         match self.piece(response).await? {
             Some(piece) => {
                 let told = self.intake.told();
@@ -221,9 +221,9 @@ impl Reading {
                 if self.intake.told() > told {
                     self.next_event = now + times.silence();
                 }
-                Ok(Body::Open)
+                Ok(BodyState::Open)
             }
-            None => self.finish().map(|()| Body::Ended),
+            None => self.finish().map(|()| BodyState::Ended),
         }
     }
 

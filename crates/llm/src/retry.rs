@@ -120,11 +120,11 @@ impl Retry {
     }
 
     async fn ask(&self, request: ChatRequest) -> Result<ChatStream, ModelError> {
-        self.again(|| self.model.stream(request.clone())).await
+        self.retry(|| self.model.stream(request.clone())).await
     }
 
     /// Asks until there is an answer, or none is to be hoped for.
-    async fn again<'a, T>(
+    async fn retry<'a, T>(
         &'a self,
         mut ask: impl FnMut() -> BoxFuture<'a, Result<T, ModelError>>,
     ) -> Result<T, ModelError> {
@@ -209,7 +209,7 @@ impl ChatModel for Retry {
                 let asking = first.take().or_else(|| self.model.pass(request));
                 asking.unwrap_or_else(|| Box::pin(async { Err(lost()) }))
             };
-            self.again(ask).await
+            self.retry(ask).await
         }))
     }
 }

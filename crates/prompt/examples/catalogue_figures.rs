@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use quillet_core::store::{Health, Key, Kind, Store};
+use quillet_core::store::{EntryKey, EntryKind, Health, Store};
 use quillet_prompt::Catalogue;
 use quillet_store::StoreOptions;
 use quillet_template::TemplateFactory;
@@ -38,8 +38,8 @@ fn prompt(number: usize, version: usize) -> String {
     )
 }
 
-fn key(number: usize) -> Key {
-    Key::new(format!("m{}:p{number}", number % 40))
+fn key(number: usize) -> EntryKey {
+    EntryKey::new(format!("m{}:p{number}", number % 40))
 }
 
 async fn measure(count: usize) {
@@ -47,17 +47,17 @@ async fn measure(count: usize) {
     let store = open(&server.url()).await;
     for number in 0..count {
         store
-            .put(Kind::Prompt, &key(number), &prompt(number, 0))
+            .put(EntryKind::Prompt, &key(number), &prompt(number, 0))
             .await
             .unwrap();
     }
     for number in 0..100 {
-        let key = Key::new(format!("t:tool{number}"));
-        store.put(Kind::Tool, &key, "{}").await.unwrap();
+        let key = EntryKey::new(format!("t:tool{number}"));
+        store.put(EntryKind::Tool, &key, "{}").await.unwrap();
     }
     for number in 0..20 {
         let (key, text) = extension(number, 0);
-        store.put(Kind::Extension, &key, &text).await.unwrap();
+        store.put(EntryKind::Extension, &key, &text).await.unwrap();
     }
     let bare = memory();
     let started = Instant::now();
@@ -80,17 +80,21 @@ async fn measure(count: usize) {
     );
     change(&store, &catalogue, "prompt", |round| {
         let number = round * 7919 % count;
-        (Kind::Prompt, key(number), prompt(number, round + 1))
+        (EntryKind::Prompt, key(number), prompt(number, round + 1))
     })
     .await;
     change(&store, &catalogue, "tool", |round| {
         let text = format!(r#"{{"default":{round}}}"#);
-        (Kind::Tool, Key::new(format!("t:tool{}", round % 100)), text)
+        (
+            EntryKind::Tool,
+            EntryKey::new(format!("t:tool{}", round % 100)),
+            text,
+        )
     })
     .await;
     change(&store, &catalogue, "extension", |round| {
         let (key, text) = extension(round % 20, round + 1);
-        (Kind::Extension, key, text)
+        (EntryKind::Extension, key, text)
     })
     .await;
     println!(
@@ -101,11 +105,11 @@ async fn measure(count: usize) {
     watch.abort();
 }
 
-fn extension(number: usize, version: usize) -> (Key, String) {
+fn extension(number: usize, version: usize) -> (EntryKey, String) {
     let text = format!(
         r#"{{"name":"e{number}","extensionType":"prompt","version":"{version}","contributes":{{"prompts":[{{"name":"a","prompt":"{{{{.variables.x}}}} {version}"}},{{"name":"b","prompt":"b"}}]}}}}"#
     );
-    (Key::new(format!("e{number}")), text)
+    (EntryKey::new(format!("e{number}")), text)
 }
 
 /// Times from a write until the snapshot has it.
@@ -113,7 +117,7 @@ async fn change(
     store: &Arc<dyn Store>,
     catalogue: &Catalogue,
     what: &str,
-    write: impl Fn(usize) -> (Kind, Key, String),
+    write: impl Fn(usize) -> (EntryKind, EntryKey, String),
 ) {
     let mut times = Vec::new();
     for round in 0..ROUNDS {
@@ -132,11 +136,11 @@ async fn change(
     println!("  a {what} written until seen: median {median:?}, most {last:?}");
 }
 
-fn is_seen(catalogue: &Catalogue, kind: Kind, id: &str, text: &str) -> bool {
+fn is_seen(catalogue: &Catalogue, kind: EntryKind, id: &str, text: &str) -> bool {
     let snapshot = catalogue.snapshot();
     match kind {
-        Kind::Prompt => snapshot.prompts.get(id).is_some_and(|it| &*it.text == text),
-        Kind::Tool => snapshot.tools.get(id).is_some_and(|it| &*it.text == text),
+        EntryKind::Prompt => snapshot.prompts.get(id).is_some_and(|it| &*it.text == text),
+        EntryKind::Tool => snapshot.tools.get(id).is_some_and(|it| &*it.text == text),
         _ => snapshot
             .extensions
             .get(id)

@@ -7,9 +7,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use quillet_core::Map;
-use quillet_core::history::{Commit, Content, History, LabelMove, Split, Target};
-use quillet_core::store::{Key, Kind, Store, StoreError};
-use quillet_prompt::{Catalogue, Input, PromptService, ServiceOptions, Variables};
+use quillet_core::history::{
+    Commit, DefinitionContent, HistoryStore, LabelMove, LabelTarget, TrafficSplit,
+};
+use quillet_core::store::{EntryKey, EntryKind, Store, StoreError};
+use quillet_prompt::{Catalogue, PromptService, RenderInput, ServiceOptions, Variables};
 use quillet_store::MemoryStore;
 use quillet_template::TemplateFactory;
 use quillet_test_support::EchoTools;
@@ -24,27 +26,27 @@ async fn main() -> Result<(), StoreError> {
     for (key, texts) in [("plain", 1), ("labelled", 2), ("shared", 2)] {
         for number in 1..=texts {
             let text = format!(r#"{{"prompt": "Hello {{{{.variables.name}}}}, {number}"}}"#);
-            let content = Some(Content::new(text));
-            let commit = Commit::new(Kind::Prompt, Key::new(key), content, "ada");
+            let content = Some(DefinitionContent::new(text));
+            let commit = Commit::new(EntryKind::Prompt, EntryKey::new(key), content, "ada");
             store.commit(&commit).await?;
         }
     }
-    let split = Split {
+    let split = TrafficSplit {
         versions: [(1, 90), (2, 10)].into(),
         by: Some("user".to_owned()),
         salt: None,
     };
     for (key, to) in [
-        ("labelled", Target::Version(1)),
-        ("shared", Target::Split(split)),
+        ("labelled", LabelTarget::Version(1)),
+        ("shared", LabelTarget::Split(split)),
     ] {
         let moves = [LabelMove {
             name: "production".to_owned(),
             to: Some(to),
             expect: None,
         }];
-        let key = Key::new(key);
-        store.relabel(Kind::Prompt, &key, &moves).await?;
+        let key = EntryKey::new(key);
+        store.relabel(EntryKind::Prompt, &key, &moves).await?;
     }
     let shown: Arc<dyn Store> = store;
     let factory = TemplateFactory::standard();
@@ -73,9 +75,9 @@ async fn main() -> Result<(), StoreError> {
 
 async fn round(service: &PromptService, id: &str) -> f64 {
     let variables = Map::from([("name", "Ada")]);
-    let input = Input {
+    let input = RenderInput {
         user: Some("user-1"),
-        ..Input::new(&variables, "request")
+        ..RenderInput::new(&variables, "request")
     };
     let started = Instant::now();
     for _ in 0..RENDERS {

@@ -3,37 +3,37 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quillet_core::store::{Entry, Key, Kind};
+use quillet_core::store::{EntryKey, EntryKind, StoreEntry};
 use quillet_core::tool::ToolBuilder;
 use quillet_core::{Diagnostic, Severity};
-use quillet_template::{CompileLimits, CompileOptions, Source};
+use quillet_template::{CompileLimits, CompileOptions, TemplateSource};
 use serde_json::{Map as Object, Value as Tree};
 
-use crate::checked::Checked;
+use crate::checked::CheckResult;
 use crate::compile::Compiler;
 use crate::definition::Prompt;
 use crate::extension::Extension;
-use crate::file::{self, Alone, Outside, PromptFile};
-use crate::referred::Referred;
+use crate::file::{self, EnvironmentProvider, NoEnvironment, PromptFile};
+use crate::inline_prompt::InlinePrompt;
+use crate::loader::{PromptLoader, Prompts};
+use crate::referenced_files::ReferencedFiles;
 use crate::revision::Revision;
 use crate::script::{self, NoScripts, ScriptReader};
-use crate::shelf::{Prompts, Shelf};
-use crate::snapshot::{Definition, Origin, PromptEntry, State, ToolEntry};
+use crate::snapshot::{Definition, DefinitionState, PromptEntry, PromptOrigin, ToolEntry};
 use crate::sources::SourceSet;
-use crate::unstored::Unstored;
 
 #[derive(Debug)]
 pub(crate) struct Builder {
     compiler: Compiler,
     tools: Arc<dyn ToolBuilder>,
     /// Hands out what prompt files on a disk ask for.
-    outside: Arc<dyn Outside>,
+    outside: Arc<dyn EnvironmentProvider>,
     scripts: Arc<dyn ScriptReader>,
 }
 
 /// A prompt whose definition was read and whose templates are not compiled yet.
 pub(crate) struct Candidate<'a> {
-    pub(crate) origin: Origin,
+    pub(crate) origin: PromptOrigin,
     pub(crate) place: &'a Arc<str>,
     pub(crate) text: &'a Arc<str>,
     pub(crate) read: Result<(&'a Prompt, &'a [Diagnostic]), &'a [Diagnostic]>,
@@ -48,12 +48,12 @@ impl Builder {
         Builder {
             compiler,
             tools,
-            outside: Arc::new(Alone),
+            outside: Arc::new(NoEnvironment),
             scripts: Arc::new(NoScripts),
         }
     }
 
-    pub(crate) fn with_outside(self, outside: Arc<dyn Outside>) -> Self {
+    pub(crate) fn with_outside(self, outside: Arc<dyn EnvironmentProvider>) -> Self {
         Builder { outside, ..self }
     }
 
@@ -81,7 +81,7 @@ impl Builder {
         text: &str,
         prompts: &dyn Prompts,
     ) -> Vec<Diagnostic> {
-        let entry = Entry::new(key(id), text, source);
+        let entry = StoreEntry::new(key(id), text, source);
         let read = match self.script(id, &entry) {
             Some(script) => script,
             None => Prompt::parse(id, source, text),
@@ -94,29 +94,31 @@ impl Builder {
 
     pub(crate) fn check(
         &self,
-        kind: Kind,
-        entry: &Entry,
+        kind: EntryKind,
+        entry: &StoreEntry,
         prompts: &dyn Prompts,
     ) -> Vec<Diagnostic> {
         let id: Arc<str> = entry.key.id().into();
         match kind {
-            Kind::Prompt => self.resolved(self.read(&id, entry).0, prompts),
-            Kind::Tool => {
+            EntryKind::Prompt => self.resolved(self.read(&id, entry).0, prompts),
+            EntryKind::Tool => {
                 let name = entry.key.function_name().into();
                 self.tool(entry, &id, &name).diagnostics
             }
-            Kind::Extension => extension(&id, entry).diagnostics,
-            Kind::Environ | Kind::Agent | Kind::Database | Kind::Label => Vec::new(),
+            EntryKind::Extension => extension(&id, entry).diagnostics,
+            EntryKind::Environ | EntryKind::Agent | EntryKind::Database | EntryKind::Label => {
+                Vec::new()
+            }
         }
     }
 
     /// What is wrong with a prompt that was read, among the prompts that there are.
-    fn resolved(&self, read: Checked<Arc<Prompt>>, prompts: &dyn Prompts) -> Vec<Diagnostic> {
+    fn resolved(&self, read: CheckResult<Arc<Prompt>>, prompts: &dyn Prompts) -> Vec<Diagnostic> {
         let (prompt, mut found) = match read {
             Ok((prompt, found)) => (prompt, found),
             Err(found) => return found,
         };
-        if let Err(errors) = self.compiler.resolve(&prompt, &Shelf::new(prompts)) {
+        if let Err(errors) = self.compiler.resolve(&prompt, &PromptLoader::new(prompts)) {
             found.extend(errors);
         }
         found
@@ -126,21 +128,23 @@ impl Builder {
     pub(crate) fn inline(
         &self,
         id: &str,
-        unstored: &Unstored,
+        unstored: &InlinePrompt,
         prompts: &dyn Prompts,
     ) -> Result<(Arc<Prompt>, Arc<SourceSet>), Vec<Diagnostic>> {
         let (prompt, _) = match unstored {
-            Unstored::Definition(object) => match script::source(object) {
+            InlinePrompt::Definition(object) => match script::source(object) {
                 Some(text) => self.read_script(id, &key(id), object.clone(), text)?,
                 None => Prompt::from_object(id, id, "", object.clone())?,
             },
-            Unstored::File { name, text } => {
-                let entry = Entry::new(key(id), text.clone(), name.clone());
-                read_file(id, &entry, &Alone, &Referred::default())?
+            InlinePrompt::File { name, text } => {
+                let entry = StoreEntry::new(key(id), text.clone(), name.clone());
+                read_file(id, &entry, &NoEnvironment, &ReferencedFiles::default())?
             }
         };
         let prompt = Arc::new(prompt);
-        let sources = self.compiler.resolve(&prompt, &Shelf::new(prompts))?;
+        let sources = self
+            .compiler
+            .resolve(&prompt, &PromptLoader::new(prompts))?;
         Ok((prompt, sources))
     }
 
@@ -148,8 +152,8 @@ impl Builder {
     pub(crate) fn read(
         &self,
         id: &Arc<str>,
-        entry: &Entry,
-    ) -> (Checked<Arc<Prompt>>, Vec<PathBuf>) {
+        entry: &StoreEntry,
+    ) -> (CheckResult<Arc<Prompt>>, Vec<PathBuf>) {
         if let Some(problem) = &entry.problem {
             return (Err(vec![problem.clone()]), Vec::new());
         }
@@ -158,10 +162,10 @@ impl Builder {
         }
         if !is_file(entry) {
             let read = Prompt::parse(id, &format!("prompt {id}"), &entry.text);
-            let lean = read.map(|(prompt, found)| (prompt.lean(), found));
+            let lean = read.map(|(prompt, found)| (prompt.without_source(), found));
             return (lean.map(|read| shared(id, read)), Vec::new());
         }
-        let referred = Referred::default();
+        let referred = ReferencedFiles::default();
         let read = read_file(id, entry, &*self.outside, &referred);
         (read.map(|read| shared(id, read)), referred.paths())
     }
@@ -171,17 +175,17 @@ impl Builder {
         &self,
         id: &Arc<str>,
         candidate: &Candidate<'_>,
-        shelf: &Shelf<'_>,
+        shelf: &PromptLoader<'_>,
     ) -> Definition<PromptEntry> {
         let (state, diagnostics) = match candidate.read {
-            Err(errors) => (State::Invalid, errors.to_vec()),
+            Err(errors) => (DefinitionState::Invalid, errors.to_vec()),
             Ok((prompt, warnings)) => {
                 let prompt = match candidate.shared {
                     Some(prompt) => prompt.clone(),
                     None => Arc::new(prompt.clone()),
                 };
                 match self.compiler.resolve(&prompt, shelf) {
-                    Err(errors) => (State::Invalid, [warnings, &errors].concat()),
+                    Err(errors) => (DefinitionState::Invalid, [warnings, &errors].concat()),
                     Ok(sources) => {
                         let entry = PromptEntry {
                             prompt,
@@ -190,7 +194,7 @@ impl Builder {
                             version: candidate.version,
                             drawn: false,
                         };
-                        (State::Valid(entry), warnings.to_vec())
+                        (DefinitionState::Valid(entry), warnings.to_vec())
                     }
                 }
             }
@@ -206,7 +210,7 @@ impl Builder {
     }
 
     /// A script and what is wrong with it, if the entry holds one.
-    fn script(&self, id: &str, entry: &Entry) -> Option<Checked<Prompt>> {
+    fn script(&self, id: &str, entry: &StoreEntry) -> Option<CheckResult<Prompt>> {
         let (definition, text) = script::script_text(&entry.text)?;
         Some(self.read_script(id, &entry.key, definition, text))
     }
@@ -215,10 +219,10 @@ impl Builder {
     fn read_script(
         &self,
         id: &str,
-        key: &Key,
+        key: &EntryKey,
         definition: Object<String, Tree>,
         text: Result<Arc<str>, String>,
-    ) -> Checked<Prompt> {
+    ) -> CheckResult<Prompt> {
         let text = text.map_err(|lacks| {
             let source = format!("prompt {id}");
             vec![Diagnostic::error("prompt.script", &source, lacks)]
@@ -232,7 +236,7 @@ impl Builder {
     /// Builds a tool under a name.
     pub(crate) fn tool(
         &self,
-        entry: &Entry,
+        entry: &StoreEntry,
         id: &Arc<str>,
         name: &Arc<str>,
     ) -> Definition<ToolEntry> {
@@ -242,13 +246,13 @@ impl Builder {
             None => self.tools.build(name, id, &source, &entry.text),
         };
         let (state, mut diagnostics) = match built {
-            Err(errors) => (State::Invalid, errors),
+            Err(errors) => (DefinitionState::Invalid, errors),
             Ok(built) => {
                 let tool = ToolEntry {
                     name: name.clone(),
                     tool: built.tool,
                 };
-                (State::Valid(tool), built.warnings)
+                (DefinitionState::Valid(tool), built.warnings)
             }
         };
         if self.is_builtin(name) {
@@ -270,7 +274,7 @@ impl Builder {
     /// outside: it does not list it as a reference, or cannot even parse it.
     fn is_builtin(&self, name: &str) -> bool {
         let text = format!("{{{{{name}}}}}");
-        let sources = [Source::new(name, &text)];
+        let sources = [TemplateSource::new(name, &text)];
         let compiled = self
             .compiler
             .factory()
@@ -280,19 +284,19 @@ impl Builder {
 }
 
 /// A key that an id may have.
-fn key(id: &str) -> Key {
-    Key::new(id.replace('.', ":"))
+fn key(id: &str) -> EntryKey {
+    EntryKey::new(id.replace('.', ":"))
 }
 
 /// Reads an extension.
-pub(crate) fn extension(id: &Arc<str>, entry: &Entry) -> Definition<Arc<Extension>> {
+pub(crate) fn extension(id: &Arc<str>, entry: &StoreEntry) -> Definition<Arc<Extension>> {
     let read = match &entry.problem {
         Some(problem) => Err(vec![problem.clone()]),
         None => Extension::parse(&format!("extension {id}"), &entry.text),
     };
     let (state, diagnostics) = match read {
-        Ok(extension) => (State::Valid(Arc::new(extension)), Vec::new()),
-        Err(errors) => (State::Invalid, errors),
+        Ok(extension) => (DefinitionState::Valid(Arc::new(extension)), Vec::new()),
+        Err(errors) => (DefinitionState::Invalid, errors),
     };
     Definition {
         id: id.clone(),
@@ -325,7 +329,7 @@ fn shared(id: &Arc<str>, read: (Prompt, Vec<Diagnostic>)) -> (Arc<Prompt>, Vec<D
 
 /// Whether an entry is a prompt file, which is more than its text. A key of Redis may have
 /// such an ending too.
-pub(crate) fn is_file(entry: &Entry) -> bool {
+pub(crate) fn is_file(entry: &StoreEntry) -> bool {
     file::kind(&entry.origin, &entry.text).is_some()
         && serde_json::from_str::<Object<String, Tree>>(&entry.text).is_err()
 }
@@ -334,10 +338,10 @@ pub(crate) fn is_file(entry: &Entry) -> bool {
 /// schemas by name.
 fn read_file(
     id: &str,
-    entry: &Entry,
-    outside: &dyn Outside,
-    referred: &Referred,
-) -> Checked<Prompt> {
+    entry: &StoreEntry,
+    outside: &dyn EnvironmentProvider,
+    referred: &ReferencedFiles,
+) -> CheckResult<Prompt> {
     let config = entry.companion.as_ref();
     let read = PromptFile {
         id,
@@ -352,7 +356,7 @@ fn read_file(
 }
 
 /// The file that an entry is.
-pub(crate) fn path(entry: &Entry) -> Option<PathBuf> {
+pub(crate) fn path(entry: &StoreEntry) -> Option<PathBuf> {
     let name = Path::new(&*entry.origin).file_name()?;
     Some(entry.folder.as_ref()?.join(name))
 }

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use quillet_core::Diagnostic;
-use quillet_core::history::{Labels, Target, label_key, labelled};
+use quillet_core::history::{LabelTarget, Labels, label_key, labelled};
 use quillet_core::store::{
-    Change, Changes, Entry, Health, Key, Kind, Store, StoreError, StoreErrorKind,
+    Changes, EntryKey, EntryKind, Health, Store, StoreChange, StoreEntry, StoreError,
+    StoreErrorKind,
 };
 use quillet_core::tool::{Tool, ToolBuilder};
 use quillet_template::{CompileLimits, TemplateFactory};
@@ -20,17 +21,22 @@ use tokio::sync::Mutex;
 use crate::build::Builder;
 use crate::compile::Compiler;
 use crate::definition::Prompt;
-use crate::file::Outside;
-use crate::follow::Asks;
+use crate::file::EnvironmentProvider;
+use crate::follow::SyncRequests;
+use crate::graph::{Contents, DefinitionGraph};
 use crate::script::ScriptReader;
-use crate::snapshot::Snapshot;
+use crate::snapshot::CatalogueSnapshot;
 use crate::sources::SourceSet;
-use crate::stock::{Contents, Stock};
-use crate::versions::{KeptPrompt, Marked, fetch};
+use crate::versions::{VersionCache, VersionedPrompt, fetch};
 
 /// The kinds that are loaded whole; environs are values, and fetched when they are wanted. Labels
 /// come last: they are about prompts that are known then.
-pub(crate) const DEFINITIONS: [Kind; 4] = [Kind::Extension, Kind::Prompt, Kind::Tool, Kind::Label];
+pub(crate) const DEFINITIONS: [EntryKind; 4] = [
+    EntryKind::Extension,
+    EntryKind::Prompt,
+    EntryKind::Tool,
+    EntryKind::Label,
+];
 
 /// How often versions that name versions are followed.
 const MOST_ROUNDS: usize = 8;
@@ -43,27 +49,27 @@ const RETRY: Duration = Duration::from_millis(500);
 pub struct Catalogue {
     store: Arc<dyn Store>,
     builder: Builder,
-    snapshot: ArcSwap<Snapshot>,
+    snapshot: ArcSwap<CatalogueSnapshot>,
     /// What was loaded; held while it changes, even while the store is asked.
-    held: Mutex<Held>,
+    held: Mutex<CatalogueState>,
     /// Whether every kind was loaded at least once.
     loaded: AtomicBool,
     /// Changes since the catalogue was made, for whoever follows first.
-    first: First,
-    asks: Asks,
+    first: InitialLoad,
+    asks: SyncRequests,
     /// What was put together for requests that name a version.
-    marked: Marked,
+    marked: VersionCache,
 }
 
 #[derive(Debug, Default)]
-struct Held {
-    stock: Stock,
-    loaded: BTreeSet<Kind>,
+struct CatalogueState {
+    stock: DefinitionGraph,
+    loaded: BTreeSet<EntryKind>,
 }
 
-struct First(std::sync::Mutex<Option<Changes>>);
+struct InitialLoad(std::sync::Mutex<Option<Changes>>);
 
-impl fmt::Debug for First {
+impl fmt::Debug for InitialLoad {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("First").finish_non_exhaustive()
     }
@@ -81,7 +87,7 @@ impl Catalogue {
         cache: usize,
     ) -> Self {
         // From now on, so that no change is missed between a load and its following.
-        let first = First(std::sync::Mutex::new(Some(store.changes())));
+        let first = InitialLoad(std::sync::Mutex::new(Some(store.changes())));
         Catalogue {
             store,
             builder: Builder::new(Compiler::new(factory, cache), tools),
@@ -89,15 +95,15 @@ impl Catalogue {
             held: Mutex::default(),
             loaded: AtomicBool::new(false),
             first,
-            asks: Asks::default(),
-            marked: Marked::default(),
+            asks: SyncRequests::default(),
+            marked: VersionCache::default(),
         }
     }
 
     /// The same, where prompt files that rest in a folder may ask for other files
     /// and for the environment. Otherwise nothing answers them.
     #[must_use]
-    pub fn with_outside(self, outside: Arc<dyn Outside>) -> Self {
+    pub fn with_outside(self, outside: Arc<dyn EnvironmentProvider>) -> Self {
         Catalogue {
             builder: self.builder.with_outside(outside),
             ..self
@@ -124,7 +130,7 @@ impl Catalogue {
 
     /// The definitions at this moment.
     #[must_use]
-    pub fn snapshot(&self) -> Arc<Snapshot> {
+    pub fn snapshot(&self) -> Arc<CatalogueSnapshot> {
         self.snapshot.load_full()
     }
 
@@ -142,7 +148,7 @@ impl Catalogue {
         &self.builder
     }
 
-    pub(crate) fn marked(&self) -> &Marked {
+    pub(crate) fn marked(&self) -> &VersionCache {
         &self.marked
     }
 
@@ -192,12 +198,12 @@ impl Catalogue {
         self.snapshot.store(Arc::new(next));
     }
 
-    async fn reload(&self, kinds: &[Kind]) -> Result<(), StoreError> {
+    async fn reload(&self, kinds: &[EntryKind]) -> Result<(), StoreError> {
         let mut held = self.held.lock().await;
         let all = self.store.load_all(kinds).await?;
         for (kind, entries) in kinds.iter().zip(all) {
             let before = self.snapshot.load_full();
-            let next = if *kind == Kind::Label {
+            let next = if *kind == EntryKind::Label {
                 let labels = self.all_labels(&held.stock, entries).await?;
                 held.stock.label(&self.builder, &before, labels)
             } else {
@@ -213,9 +219,9 @@ impl Catalogue {
         Ok(())
     }
 
-    async fn refresh(&self, kind: Kind, keys: &[Key]) -> Result<(), StoreError> {
+    async fn refresh(&self, kind: EntryKind, keys: &[EntryKey]) -> Result<(), StoreError> {
         let mut held = self.held.lock().await;
-        if kind == Kind::Prompt && held.stock.has_files() {
+        if kind == EntryKind::Prompt && held.stock.has_files() {
             // `reload` takes this lock itself.
             drop(held);
             return self.reload(&[kind]).await;
@@ -223,7 +229,7 @@ impl Catalogue {
         let entries = self.store.entries(kind, keys).await?;
         let changes = keys.iter().cloned().zip(entries);
         let before = self.snapshot.load_full();
-        let next = if kind == Kind::Label {
+        let next = if kind == EntryKind::Label {
             let labels = self.labels(changes).await?;
             held.stock.label(&self.builder, &before, labels)
         } else {
@@ -238,12 +244,12 @@ impl Catalogue {
     /// Labels of prompts as the store has them now; none for those that had some.
     async fn all_labels(
         &self,
-        stock: &Stock,
-        entries: Vec<Entry>,
-    ) -> Result<Vec<(Key, Labels, Contents)>, StoreError> {
+        stock: &DefinitionGraph,
+        entries: Vec<StoreEntry>,
+    ) -> Result<Vec<(EntryKey, Labels, Contents)>, StoreError> {
         let gone = stock.labelled().into_iter();
-        let gone = gone.map(|key| (label_key(Kind::Prompt, &key), None));
-        let mut all: BTreeMap<Key, Option<Entry>> = gone.collect();
+        let gone = gone.map(|key| (label_key(EntryKind::Prompt, &key), None));
+        let mut all: BTreeMap<EntryKey, Option<StoreEntry>> = gone.collect();
         all.extend(
             entries
                 .into_iter()
@@ -255,11 +261,11 @@ impl Catalogue {
     /// Entries of labels, with what the versions hold that they name.
     async fn labels(
         &self,
-        entries: impl Iterator<Item = (Key, Option<Entry>)>,
-    ) -> Result<Vec<(Key, Labels, Contents)>, StoreError> {
+        entries: impl Iterator<Item = (EntryKey, Option<StoreEntry>)>,
+    ) -> Result<Vec<(EntryKey, Labels, Contents)>, StoreError> {
         let mut all = Vec::new();
         for (place, entry) in entries {
-            let Some((Kind::Prompt, key)) = labelled(&place) else {
+            let Some((EntryKind::Prompt, key)) = labelled(&place) else {
                 continue;
             };
             let text = entry.map(|entry| (entry.text.clone(), entry.problem));
@@ -276,17 +282,19 @@ impl Catalogue {
                 }
             }
         }
-        let numbers = |labels: &Labels| labels.0.values().flat_map(Target::numbers).collect();
+        let numbers = |labels: &Labels| labels.0.values().flat_map(LabelTarget::numbers).collect();
         let wanted = all.iter().flat_map(|(key, labels)| {
             let numbers: BTreeSet<u64> = numbers(labels);
             numbers.into_iter().map(|number| (key.clone(), number))
         });
-        let wanted: Vec<(Key, u64)> = wanted.collect();
+        let wanted: Vec<(EntryKey, u64)> = wanted.collect();
         let kept = match self.store.history() {
-            Some(history) if !wanted.is_empty() => history.kept(Kind::Prompt, &wanted).await?,
+            Some(history) if !wanted.is_empty() => {
+                history.load_versions(EntryKind::Prompt, &wanted).await?
+            }
             _ => vec![None; wanted.len()],
         };
-        let mut contents: BTreeMap<Key, Contents> = BTreeMap::new();
+        let mut contents: BTreeMap<EntryKey, Contents> = BTreeMap::new();
         for ((key, number), kept) in wanted.into_iter().zip(kept) {
             let content = kept.and_then(|kept| kept.content);
             contents.entry(key).or_default().insert(number, content);
@@ -299,7 +307,11 @@ impl Catalogue {
     }
 
     /// The snapshot with the versions that templates name by number or digest.
-    async fn pinned(&self, stock: &mut Stock, mut next: Snapshot) -> Result<Snapshot, StoreError> {
+    async fn pinned(
+        &self,
+        stock: &mut DefinitionGraph,
+        mut next: CatalogueSnapshot,
+    ) -> Result<CatalogueSnapshot, StoreError> {
         for _ in 0..MOST_ROUNDS {
             let wanted = stock.unpinned();
             if wanted.is_empty() {
@@ -313,8 +325,9 @@ impl Catalogue {
             let keys = asked.into_iter().map(|(key, _)| key);
             let pins = wanted.into_iter().zip(keys).zip(kept);
             let pins = pins.map(|((pin, key), kept)| {
-                let version =
-                    kept.and_then(|kept| KeptPrompt::of(&self.builder, &next, &pin.id, &key, kept));
+                let version = kept.and_then(|kept| {
+                    VersionedPrompt::of(&self.builder, &next, &pin.id, &key, kept)
+                });
                 (pin, version)
             });
             let pins = pins.collect();
@@ -370,13 +383,13 @@ impl Catalogue {
 
     async fn apply(&self, pending: &mut Pending) -> Result<(), StoreError> {
         if !pending.kinds.is_empty() {
-            let kinds: Vec<Kind> = pending.kinds.iter().copied().collect();
+            let kinds: Vec<EntryKind> = pending.kinds.iter().copied().collect();
             self.reload(&kinds).await?;
             pending.keys.retain(|kind, _| !pending.kinds.contains(kind));
             pending.kinds.clear();
         }
         while let Some((kind, keys)) = pending.keys.first_key_value() {
-            let (kind, keys): (Kind, Vec<Key>) = (*kind, keys.iter().cloned().collect());
+            let (kind, keys): (EntryKind, Vec<EntryKey>) = (*kind, keys.iter().cloned().collect());
             self.refresh(kind, &keys).await?;
             pending.keys.remove(&kind);
         }
@@ -388,7 +401,7 @@ impl Catalogue {
         &self,
         id: &str,
         definition: Object<String, Tree>,
-        snapshot: &Snapshot,
+        snapshot: &CatalogueSnapshot,
     ) -> Result<(Arc<Prompt>, Arc<SourceSet>), Vec<Diagnostic>> {
         let unstored = definition.into();
         self.describing(snapshot, |view| self.builder.inline(id, &unstored, view))
@@ -397,7 +410,7 @@ impl Catalogue {
     /// Everything that is wrong with an extension, a prompt or a tool, as if it were stored. Of
     /// other kinds this says nothing.
     #[must_use]
-    pub fn check(&self, kind: Kind, entry: &Entry) -> Vec<Diagnostic> {
+    pub fn check(&self, kind: EntryKind, entry: &StoreEntry) -> Vec<Diagnostic> {
         self.describing(&self.snapshot.load(), |view| {
             self.builder.check(kind, entry, view)
         })
@@ -415,8 +428,8 @@ impl Catalogue {
 /// Changes that are not applied yet.
 #[derive(Debug, Default)]
 struct Pending {
-    kinds: BTreeSet<Kind>,
-    keys: BTreeMap<Kind, BTreeSet<Key>>,
+    kinds: BTreeSet<EntryKind>,
+    keys: BTreeMap<EntryKind, BTreeSet<EntryKey>>,
 }
 
 impl Pending {
@@ -431,14 +444,15 @@ impl Pending {
         self.kinds.is_empty() && self.keys.is_empty()
     }
 
-    fn add(&mut self, change: Change) {
+    fn add(&mut self, change: StoreChange) {
         match change {
-            Change::All => self.kinds.extend(DEFINITIONS),
-            Change::Kind(kind) | Change::Entry(kind, _) if !DEFINITIONS.contains(&kind) => {}
-            Change::Kind(kind) => {
+            StoreChange::All => self.kinds.extend(DEFINITIONS),
+            StoreChange::Kind(kind) | StoreChange::Entry(kind, _)
+                if !DEFINITIONS.contains(&kind) => {}
+            StoreChange::Kind(kind) => {
                 self.kinds.insert(kind);
             }
-            Change::Entry(kind, key) => {
+            StoreChange::Entry(kind, key) => {
                 self.keys.entry(kind).or_default().insert(key);
             }
         }

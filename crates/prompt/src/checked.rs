@@ -1,10 +1,10 @@
 //! Reading a stored definition, which is JSON: what is wrong with it, and where.
 
-use quillet_core::{Diagnostic, Position, Span};
+use quillet_core::{Diagnostic, LineColumn, Span};
 use serde_json::{Map as Object, Value as Tree};
 
 /// A definition that was read, with its warnings, or everything that is wrong with it.
-pub type Checked<T> = Result<(T, Vec<Diagnostic>), Vec<Diagnostic>>;
+pub type CheckResult<T> = Result<(T, Vec<Diagnostic>), Vec<Diagnostic>>;
 
 /// Reads a JSON object and says where it is broken.
 pub(crate) fn parse_object(
@@ -17,7 +17,7 @@ pub(crate) fn parse_object(
         Ok(_) => Err(vec![broken("the definition must be a JSON object".into())]),
         Err(error) => {
             let mut found = broken(format!("not JSON: {error}"));
-            found.position = Some(Position {
+            found.position = Some(LineColumn {
                 line: error.line().max(1),
                 column: error.column().max(1),
             });

@@ -11,14 +11,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arc_swap::ArcSwapOption;
 use quillet_core::Diagnostic;
 use quillet_template::{
-    CompileError, CompileLimits, CompileOptions, Source, Template, TemplateFactory,
+    CompileError, CompileLimits, CompileOptions, CompiledTemplate, TemplateFactory, TemplateSource,
 };
 
-use crate::definition::{Body, Prompt};
+use crate::definition::{Prompt, PromptBody};
 use crate::parameters::Checks;
 use crate::recent::Recent;
-use crate::sources::{Called, SourceSet};
-use crate::variables::Plan;
+use crate::sources::{CalledTemplate, SourceSet};
+use crate::variables::VariablePlan;
 
 /// Sources in one set are bounded, so that prompts which call each other by
 /// id cannot make one compile the whole store.
@@ -26,13 +26,13 @@ const MOST_SOURCES: usize = 256;
 
 /// A compiled prompt.
 #[derive(Debug)]
-pub struct Compiled {
+pub struct CompiledPrompt {
     /// The template.
-    pub template: Arc<dyn Template>,
+    pub template: Arc<dyn CompiledTemplate>,
     /// Names of the sources to render, in order.
     pub entries: Vec<Arc<str>>,
     /// Which shared variables to fetch, as found out by the last render.
-    pub(crate) plan: ArcSwapOption<Plan>,
+    pub(crate) plan: ArcSwapOption<VariablePlan>,
     /// What checks the variables of requests.
     pub(crate) checks: Checks,
 }
@@ -42,7 +42,7 @@ pub struct Compiled {
 pub(crate) struct Compiler {
     factory: TemplateFactory,
     pub(crate) limits: CompileLimits,
-    cache: Recent<SourceSet, Arc<Compiled>>,
+    cache: Recent<SourceSet, Arc<CompiledPrompt>>,
     hits: AtomicU64,
     misses: AtomicU64,
 }
@@ -50,12 +50,12 @@ pub(crate) struct Compiler {
 /// Other prompts, as the compiler needs them.
 pub(crate) trait Library {
     /// The templates of the prompt of that id.
-    fn by_id(&self, id: &str) -> Option<Vec<Called>>;
+    fn by_id(&self, id: &str) -> Option<Vec<CalledTemplate>>;
     /// The template that a prompt calls by this name and that is stored under the name with one `_`
     /// before it, beside the prompt (dotprompt's `_NAME.prompt`).
-    fn partial(&self, id: &str, name: &str) -> Option<Called>;
+    fn partial(&self, id: &str, name: &str) -> Option<CalledTemplate>;
     /// The partials that belong to a prompt, if they fit.
-    fn partials(&self, id: &str, fits: &dyn Fn(&Prompt) -> bool) -> Vec<Called>;
+    fn partials(&self, id: &str, fits: &dyn Fn(&Prompt) -> bool) -> Vec<CalledTemplate>;
     /// A finding in a template of the prompt of that id, as one in its file.
     fn locate(&self, id: &str, found: Diagnostic) -> Diagnostic;
 }
@@ -87,7 +87,10 @@ impl Compiler {
     }
 
     /// Compiles a set, or takes it from the cache.
-    pub(crate) fn compile(&self, set: &Arc<SourceSet>) -> Result<Arc<Compiled>, CompileError> {
+    pub(crate) fn compile(
+        &self,
+        set: &Arc<SourceSet>,
+    ) -> Result<Arc<CompiledPrompt>, CompileError> {
         if let Some(compiled) = self.cache.get(set) {
             self.hits.fetch_add(1, Ordering::Relaxed);
             return Ok(compiled);
@@ -97,16 +100,18 @@ impl Compiler {
         Ok(self.cache.insert(set, compiled))
     }
 
-    fn compile_now(&self, set: &SourceSet) -> Result<Compiled, CompileError> {
+    fn compile_now(&self, set: &SourceSet) -> Result<CompiledPrompt, CompileError> {
         let prompt = &set.prompt;
         let own = prompt.templates();
-        let own = own.iter().map(|(name, text)| Source::new(name, text));
-        let called = set.called().map(|(name, text)| Source {
+        let own = own
+            .iter()
+            .map(|(name, text)| TemplateSource::new(name, text));
+        let called = set.called().map(|(name, text)| TemplateSource {
             name,
             text,
             library: true,
         });
-        let sources: Vec<Source<'_>> = own.chain(called).collect();
+        let sources: Vec<TemplateSource<'_>> = own.chain(called).collect();
         let options = CompileOptions {
             missing: prompt.missing,
             messages: prompt.messages,
@@ -117,7 +122,7 @@ impl Compiler {
         };
         let template = self.factory.compile(&prompt.format, &sources, &options)?;
         let entries = prompt.templates().into_iter();
-        Ok(Compiled {
+        Ok(CompiledPrompt {
             template,
             entries: entries.map(|(name, _)| name.into()).collect(),
             plan: ArcSwapOption::empty(),
@@ -136,12 +141,12 @@ impl Compiler {
         library: &dyn Library,
     ) -> Result<Arc<SourceSet>, Vec<Diagnostic>> {
         // A script has no sources: none of another prompt can change it.
-        if let Body::Script(_) = prompt.body {
+        if let PromptBody::Script(_) = prompt.body {
             return Ok(Arc::new(SourceSet::new(prompt, &[])));
         }
         let own = prompt.templates();
-        let mut called: Vec<Called> = Vec::new();
-        let add = |called: &mut Vec<Called>, more: Vec<Called>| {
+        let mut called: Vec<CalledTemplate> = Vec::new();
+        let add = |called: &mut Vec<CalledTemplate>, more: Vec<CalledTemplate>| {
             for other in more {
                 let is_own = own.iter().any(|(known, _)| **known == *other.name);
                 if !is_own && !called.iter().any(|known| known.name == other.name) {
@@ -179,7 +184,7 @@ impl Compiler {
 }
 
 /// What a prompt calls by a name. In dotprompt that is a partial if there is one.
-fn wanted_by(prompt: &Prompt, name: &str, library: &dyn Library) -> Vec<Called> {
+fn wanted_by(prompt: &Prompt, name: &str, library: &dyn Library) -> Vec<CalledTemplate> {
     let partial = || Some(vec![library.partial(&prompt.id, name)?]);
     let first = if prompt.format == "dotprompt" {
         partial()

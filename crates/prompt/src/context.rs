@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, LazyLock};
 
-use quillet_core::store::Key;
-use quillet_core::{Map, Table, Value};
+use quillet_core::store::EntryKey;
+use quillet_core::{Map, MapTable, Value};
 
 /// Roots of the context that belong to the request. Both names mean the same.
 pub(crate) const REQUEST_ROOTS: [&str; 2] = ["args", "variables"];
@@ -13,8 +13,8 @@ pub(crate) const REQUEST_ROOTS: [&str; 2] = ["args", "variables"];
 /// Shorter keys go first, so that `a:b` adds to the object under `a`; a value
 /// that is no object and stands in the way is replaced. The result is the same
 /// whatever order the keys come in.
-pub(crate) fn tree<'a>(pairs: impl Iterator<Item = (&'a Key, &'a Value)>) -> Map {
-    let mut pairs: Vec<(&Key, &Value)> = pairs.collect();
+pub(crate) fn tree<'a>(pairs: impl Iterator<Item = (&'a EntryKey, &'a Value)>) -> Map {
+    let mut pairs: Vec<(&EntryKey, &Value)> = pairs.collect();
     pairs.sort_by_key(|(key, _)| (key.segments().count(), *key));
     let mut root = Branch::default();
     for (key, value) in pairs {
@@ -28,16 +28,17 @@ pub(crate) fn tree<'a>(pairs: impl Iterator<Item = (&'a Key, &'a Value)>) -> Map
 
 /// An object while it is built.
 #[derive(Default)]
-struct Branch(indexmap::IndexMap<Arc<str>, Node, foldhash::fast::RandomState>);
+struct Branch(indexmap::IndexMap<Arc<str>, ContextNode, foldhash::fast::RandomState>);
 
-enum Node {
+enum ContextNode {
     Leaf(Value),
     Branch(Branch),
 }
 
 impl Branch {
     fn of(map: &Map) -> Self {
-        let leaf = |(key, value): (&Arc<str>, &Value)| (key.clone(), Node::Leaf(value.clone()));
+        let leaf =
+            |(key, value): (&Arc<str>, &Value)| (key.clone(), ContextNode::Leaf(value.clone()));
         Branch(map.iter().map(leaf).collect())
     }
 
@@ -47,31 +48,32 @@ impl Branch {
             return false;
         };
         if rest.is_empty() {
-            self.0.insert(Arc::from(*first), Node::Leaf(value.clone()));
+            self.0
+                .insert(Arc::from(*first), ContextNode::Leaf(value.clone()));
             return false;
         }
         let node = self
             .0
             .entry(Arc::from(*first))
-            .or_insert_with(|| Node::Branch(Branch::default()));
+            .or_insert_with(|| ContextNode::Branch(Branch::default()));
         let mut replaced = false;
-        if let Node::Leaf(leaf) = node {
+        if let ContextNode::Leaf(leaf) = node {
             replaced = !matches!(leaf, Value::Map(_));
             let branch = leaf.as_map().map(Branch::of).unwrap_or_default();
-            *node = Node::Branch(branch);
+            *node = ContextNode::Branch(branch);
         }
         match node {
-            Node::Branch(branch) => branch.insert(rest, value) || replaced,
-            Node::Leaf(_) => replaced,
+            ContextNode::Branch(branch) => branch.insert(rest, value) || replaced,
+            ContextNode::Leaf(_) => replaced,
         }
     }
 
     fn into_map(self) -> Map {
         let value = |node| match node {
-            Node::Leaf(value) => value,
-            Node::Branch(branch) => Value::Map(branch.into_map()),
+            ContextNode::Leaf(value) => value,
+            ContextNode::Branch(branch) => Value::Map(branch.into_map()),
         };
-        let table: Table = self
+        let table: MapTable = self
             .0
             .into_iter()
             .map(|(key, node)| (key, value(node)))
@@ -90,7 +92,7 @@ pub(crate) fn with_request(shared: &Map, variables: &Map, at_root: bool) -> Map 
     let [first, second] = &*REQUEST_NAMES;
     let own = if at_root { variables.len() } else { 0 };
     let capacity = shared.len() + own + REQUEST_NAMES.len();
-    let mut table = Table::with_capacity_and_hasher(capacity, Default::default());
+    let mut table = MapTable::with_capacity_and_hasher(capacity, Default::default());
     let pair = |(name, value): (&Arc<str>, &Value)| (name.clone(), value.clone());
     table.extend(shared.iter().map(pair));
     if at_root {
@@ -106,7 +108,7 @@ pub(crate) fn with_request(shared: &Map, variables: &Map, at_root: bool) -> Map 
 }
 
 /// Reads a stored value; what is not JSON is a plain string.
-pub(crate) fn read(key: &Key, text: &str) -> Value {
+pub(crate) fn read(key: &EntryKey, text: &str) -> Value {
     quillet_core::json::parse(text).unwrap_or_else(|error| {
         tracing::warn!(key = %key, %error, "a shared variable is not JSON and is used as plain text");
         Value::from(text)
@@ -137,9 +139,9 @@ mod tests {
         ];
         for (pairs, expected) in cases {
             for reversed in [false, true] {
-                let mut values: Vec<(Key, Value)> = pairs
+                let mut values: Vec<(EntryKey, Value)> = pairs
                     .iter()
-                    .map(|(k, v)| (Key::new(*k), read(&Key::new(*k), v)))
+                    .map(|(k, v)| (EntryKey::new(*k), read(&EntryKey::new(*k), v)))
                     .collect();
                 if reversed {
                     values.reverse();

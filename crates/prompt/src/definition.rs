@@ -7,18 +7,18 @@ use quillet_core::{Diagnostic, Map, Role, nearest};
 use quillet_template::{MessageSyntax, Missing};
 use serde_json::{Map as Object, Value as Tree};
 
-use crate::checked::{Checked, located, parse_object};
-use crate::error::Problem;
+use crate::checked::{CheckResult, located, parse_object};
+use crate::error::VariableError;
 use crate::options::chat_options;
 use crate::parameters::{Checks, Parameters};
-use crate::place::Place;
 use crate::placeholder;
 use crate::rich::{Rich, mark};
 use crate::script::{self, SCRIPT_FORMAT, StoredScript};
+use crate::template_location::TemplateLocation;
 
 /// The body of a prompt: a text, or messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Body {
+pub enum PromptBody {
     /// A text (`userPrompt`, or `prompt` as ai-prompt-shell has it).
     Text(Arc<str>),
     /// Messages.
@@ -38,7 +38,7 @@ pub struct TemplateMessage {
 
 /// A definition as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Raw {
+pub enum RawDefinition {
     /// All of it.
     Whole(Arc<Tree>),
     /// What people are shown of it. The rest is read again where it is wanted, from the text
@@ -51,13 +51,13 @@ pub enum Raw {
     },
 }
 
-impl Raw {
+impl RawDefinition {
     /// What it is called, if it says so.
     #[must_use]
     pub fn title(&self) -> Option<&str> {
         match self {
-            Raw::Whole(tree) => text(tree, "displayName").or(text(tree, "name")),
-            Raw::Said { title, .. } => title.as_deref(),
+            RawDefinition::Whole(tree) => text(tree, "displayName").or(text(tree, "name")),
+            RawDefinition::Said { title, .. } => title.as_deref(),
         }
     }
 
@@ -65,8 +65,8 @@ impl Raw {
     #[must_use]
     pub fn description(&self) -> Option<&str> {
         match self {
-            Raw::Whole(tree) => text(tree, "description"),
-            Raw::Said { description, .. } => description.as_deref(),
+            RawDefinition::Whole(tree) => text(tree, "description"),
+            RawDefinition::Said { description, .. } => description.as_deref(),
         }
     }
 
@@ -74,13 +74,13 @@ impl Raw {
     #[must_use]
     pub fn whole(&self) -> Option<&Arc<Tree>> {
         match self {
-            Raw::Whole(tree) => Some(tree),
-            Raw::Said { .. } => None,
+            RawDefinition::Whole(tree) => Some(tree),
+            RawDefinition::Said { .. } => None,
         }
     }
 
     fn said(&self) -> Self {
-        Raw::Said {
+        RawDefinition::Said {
             title: self.title().map(Box::from),
             description: self.description().map(Box::from),
         }
@@ -91,9 +91,9 @@ fn text<'a>(tree: &'a Tree, name: &str) -> Option<&'a str> {
     tree.get(name).and_then(Tree::as_str)
 }
 
-impl From<Tree> for Raw {
+impl From<Tree> for RawDefinition {
     fn from(tree: Tree) -> Self {
-        Raw::Whole(Arc::new(tree))
+        RawDefinition::Whole(Arc::new(tree))
     }
 }
 
@@ -103,7 +103,7 @@ pub struct Prompt {
     /// The id that routes use.
     pub id: Arc<str>,
     /// What it renders to.
-    pub body: Body,
+    pub body: PromptBody,
     /// The template format, `go` unless the definition says otherwise.
     pub format: String,
     /// What happens when a variable is missing; strict unless the definition says otherwise.
@@ -128,9 +128,9 @@ pub struct Prompt {
     /// as JSON Schema, shorthands as objects. Empty for other definitions.
     pub metadata: Object<String, Tree>,
     /// The definition as it was written; of a prompt file, its front matter.
-    pub raw: Raw,
+    pub raw: RawDefinition,
     /// Where a template stands in its file, if it is a part of one.
-    pub place: Option<Place>,
+    pub place: Option<TemplateLocation>,
 }
 
 /// Keys that a definition may have. Others are kept and reported, since a
@@ -172,7 +172,7 @@ impl Prompt {
     ///
     /// # Errors
     /// Everything that is wrong, with the place in the text where it is known.
-    pub fn parse(id: &str, source: &str, text: &str) -> Checked<Self> {
+    pub fn parse(id: &str, source: &str, text: &str) -> CheckResult<Self> {
         let tree = parse_object(source, text)?;
         Self::from_object(id, source, text, tree)
     }
@@ -186,7 +186,7 @@ impl Prompt {
         source: &str,
         text: &str,
         object: Object<String, Tree>,
-    ) -> Checked<Self> {
+    ) -> CheckResult<Self> {
         if script::source(&object).is_some() {
             let message = "a script has to be a prompt of its own: no part of another definition";
             let found = located("prompt.script", source, text, "format", message.to_owned());
@@ -250,7 +250,7 @@ impl Prompt {
     pub(crate) fn script(id: &str, object: Object<String, Tree>, script: StoredScript) -> Self {
         Prompt {
             id: id.into(),
-            body: Body::Script(Box::new(script)),
+            body: PromptBody::Script(Box::new(script)),
             format: SCRIPT_FORMAT.to_owned(),
             missing: Missing::Strict,
             messages: MessageSyntax::Plain,
@@ -267,7 +267,7 @@ impl Prompt {
     }
 
     /// Without what can be read again from its text.
-    pub(crate) fn lean(self) -> Self {
+    pub(crate) fn without_source(self) -> Self {
         Prompt {
             raw: self.raw.said(),
             ..self
@@ -285,12 +285,16 @@ impl Prompt {
     ///
     /// # Errors
     /// Everything that does not fit.
-    pub fn bind(&self, variables: &Map) -> Result<Map, Vec<Problem>> {
+    pub fn bind(&self, variables: &Map) -> Result<Map, Vec<VariableError>> {
         self.bind_with(&Checks::default(), variables)
     }
 
     /// The same, with what was made ready for it before.
-    pub(crate) fn bind_with(&self, checks: &Checks, variables: &Map) -> Result<Map, Vec<Problem>> {
+    pub(crate) fn bind_with(
+        &self,
+        checks: &Checks,
+        variables: &Map,
+    ) -> Result<Map, Vec<VariableError>> {
         let bound = self.parameters.bind_with(checks, variables)?;
         mark(&self.rich, bound)
     }
@@ -299,8 +303,8 @@ impl Prompt {
     #[must_use]
     pub fn locate(&self, found: Diagnostic) -> Diagnostic {
         let text = match &self.body {
-            Body::Text(text) => text,
-            Body::Messages(_) | Body::Script(_) => return found,
+            PromptBody::Text(text) => text,
+            PromptBody::Messages(_) | PromptBody::Script(_) => return found,
         };
         match &self.place {
             Some(place) => place.locate(found, text),
@@ -312,18 +316,18 @@ impl Prompt {
     /// so on, as ai-prompt-shell names them in its errors.
     pub fn templates(&self) -> Vec<(String, &Arc<str>)> {
         match &self.body {
-            Body::Text(text) => vec![(format!("{}.prompt", self.id), text)],
-            Body::Messages(messages) => messages
+            PromptBody::Text(text) => vec![(format!("{}.prompt", self.id), text)],
+            PromptBody::Messages(messages) => messages
                 .iter()
                 .enumerate()
                 .map(|(i, message)| (format!("{}.messages.{i}", self.id), &message.content))
                 .collect(),
-            Body::Script(_) => Vec::new(),
+            PromptBody::Script(_) => Vec::new(),
         }
     }
 }
 
-fn body(object: &Object<String, Tree>, rich: &mut Vec<Rich>) -> Result<Body, String> {
+fn body(object: &Object<String, Tree>, rich: &mut Vec<Rich>) -> Result<PromptBody, String> {
     let text_keys: Vec<&str> = TEXT_KEYS
         .into_iter()
         .filter(|key| object.get(*key).is_some_and(|v| !v.is_null()))
@@ -336,7 +340,7 @@ fn body(object: &Object<String, Tree>, rich: &mut Vec<Rich>) -> Result<Body, Str
             "userPrompt and {second} are the same field: keep one"
         )),
         (None, [key]) => match &object[*key] {
-            Tree::String(text) => Ok(Body::Text(text.as_str().into())),
+            Tree::String(text) => Ok(PromptBody::Text(text.as_str().into())),
             _ => Err(format!("{key} must be a string")),
         },
         (Some(Tree::Array(items)), []) if !items.is_empty() => {
@@ -349,7 +353,7 @@ fn body(object: &Object<String, Tree>, rich: &mut Vec<Rich>) -> Result<Body, Str
                 }),
                 None => message((index, item)),
             });
-            Ok(Body::Messages(messages.collect::<Result<_, _>>()?))
+            Ok(PromptBody::Messages(messages.collect::<Result<_, _>>()?))
         }
         (Some(_), []) => Err("messages must be a list of at least one {role, content}".into()),
     }
@@ -472,7 +476,7 @@ fn unknown_keys(source: &str, text: &str, object: &Object<String, Tree>) -> Vec<
 
 #[cfg(test)]
 mod tests {
-    use quillet_core::Position;
+    use quillet_core::LineColumn;
 
     use super::*;
 
@@ -557,7 +561,7 @@ mod tests {
         let text = "{\n \"missing\": 1,\n \"parameters\": 7}";
         let found = Prompt::parse("p", "p", text).unwrap_err();
         assert_eq!(found.len(), 3);
-        assert_eq!(found[1].position, Some(Position { line: 3, column: 2 }));
+        assert_eq!(found[1].position, Some(LineColumn { line: 3, column: 2 }));
     }
 
     #[test]

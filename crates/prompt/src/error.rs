@@ -1,7 +1,7 @@
 //! Why the service did not do what it was asked. No variant knows HTTP.
 
 use quillet_core::chat::ModelError;
-use quillet_core::store::{Kind, StoreError};
+use quillet_core::store::{EntryKind, StoreError};
 use quillet_core::tool::{ToolError, ToolErrorKind};
 use quillet_core::{Diagnostic, ErrorCode, nearest};
 use quillet_template::RenderError;
@@ -11,7 +11,7 @@ use crate::script::ScriptFailure;
 
 /// One thing that is wrong with the variables of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Problem {
+pub struct VariableError {
     /// The variable, as a path: `variables.code`.
     pub path: String,
     /// What is wrong with it.
@@ -20,9 +20,9 @@ pub struct Problem {
 
 /// A definition that is registered and cannot be used, where something needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct BrokenDefinition {
     /// What it is.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// What it is called by: the function name of a tool, the id of an extension.
     pub name: String,
     /// Where it is stored: a file, a key.
@@ -31,7 +31,7 @@ pub struct Broken {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-impl std::fmt::Display for Broken {
+impl std::fmt::Display for BrokenDefinition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (kind, name, origin) = (self.kind.name(), &self.name, &self.origin);
         let reasons = list(&self.diagnostics);
@@ -62,19 +62,19 @@ pub enum ServiceError {
     #[error("{} {id:?} does not exist{}", .kind.name(), absent(.nearest.as_deref(), .broken.as_deref()))]
     NotFound {
         /// What was looked for.
-        kind: Kind,
+        kind: EntryKind,
         /// The id that was asked for.
         id: String,
         /// The id that is most like it.
         nearest: Option<String>,
         /// What would have it if it were not broken.
-        broken: Option<Box<Broken>>,
+        broken: Option<Box<BrokenDefinition>>,
     },
     /// The definition exists and is broken.
     #[error("{} {id:?} is not valid: {}", .kind.name(), list(.diagnostics))]
     Invalid {
         /// What is broken.
-        kind: Kind,
+        kind: EntryKind,
         /// Its id.
         id: String,
         /// What is wrong with it.
@@ -86,7 +86,7 @@ pub enum ServiceError {
         /// The prompt.
         id: String,
         /// Everything that does not fit.
-        problems: Vec<Problem>,
+        problems: Vec<VariableError>,
     },
     /// The template references variables that are not there: all of them.
     #[error("missing variables: {}", .names.join(", "))]
@@ -106,7 +106,7 @@ pub enum ServiceError {
         /// For some of them, a name that exists and is like it.
         hints: Vec<String>,
         /// Tools that are registered and cannot be used.
-        broken: Vec<Broken>,
+        broken: Vec<BrokenDefinition>,
         /// Where each of the names is used.
         places: Vec<Diagnostic>,
     },
@@ -233,7 +233,7 @@ impl ServiceError {
 
     /// A missing thing, with the nearest of those that exist.
     pub(crate) fn not_found<'a>(
-        kind: Kind,
+        kind: EntryKind,
         id: &str,
         known: impl Iterator<Item = &'a str>,
     ) -> Self {
@@ -246,7 +246,7 @@ impl ServiceError {
     }
 }
 
-fn absent(nearest: Option<&str>, broken: Option<&Broken>) -> String {
+fn absent(nearest: Option<&str>, broken: Option<&BrokenDefinition>) -> String {
     match (broken, nearest) {
         (Some(broken), _) => format!("; {broken}"),
         (None, Some(name)) => format!("; did you mean {name:?}?"),
@@ -267,12 +267,12 @@ fn after(failures: &[ToolFailure]) -> String {
     failures.iter().map(text).collect()
 }
 
-fn all(problems: &[Problem]) -> String {
-    let text = |problem: &Problem| format!("{}: {}", problem.path, problem.message);
+fn all(problems: &[VariableError]) -> String {
+    let text = |problem: &VariableError| format!("{}: {}", problem.path, problem.message);
     problems.iter().map(text).collect::<Vec<_>>().join("; ")
 }
 
-fn unknown(names: &[String], hints: &[String], broken: &[Broken]) -> String {
+fn unknown(names: &[String], hints: &[String], broken: &[BrokenDefinition]) -> String {
     let mut parts: Vec<String> = broken.iter().map(ToString::to_string).collect();
     if !names.is_empty() {
         let quoted: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();

@@ -5,12 +5,12 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use quillet_core::Map;
-use quillet_core::store::Key;
+use quillet_core::store::EntryKey;
 use quillet_template::References;
 use serde::Serialize;
 
 use crate::context::REQUEST_ROOTS;
-use crate::snapshot::Origin;
+use crate::snapshot::PromptOrigin;
 use crate::variables::Variables;
 
 /// An account of a render: its template, variables and calls.
@@ -51,7 +51,7 @@ pub struct TemplateFacts {
 /// The source of a variable's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Source {
+pub enum VariableSource {
     /// The request.
     Request,
     /// The default in the prompt's own parameters.
@@ -70,7 +70,7 @@ pub struct VariableFacts {
     /// Its path: `variables.code`, `vscode.lang`.
     pub path: String,
     /// Where it comes from.
-    pub from: Source,
+    pub from: VariableSource,
     /// The keys of the shared variables that it was made of.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<SharedFacts>,
@@ -127,20 +127,20 @@ pub(crate) fn millis(time: Duration) -> u64 {
 }
 
 /// What variables of a template mean in one render.
-pub(crate) struct Scope<'a> {
+pub(crate) struct VariableScope<'a> {
     pub(crate) given: &'a Map,
     /// The same with defaults.
     pub(crate) bound: &'a Map,
     pub(crate) shared: &'a Map,
     /// The keys that were looked at.
-    pub(crate) keys: &'a [Key],
+    pub(crate) keys: &'a [EntryKey],
     pub(crate) variables: &'a Variables,
     /// Whether variables of the request stand at the root too.
     pub(crate) at_root: bool,
-    pub(crate) origin: Origin,
+    pub(crate) origin: PromptOrigin,
 }
 
-impl Scope<'_> {
+impl VariableScope<'_> {
     pub(crate) fn facts(&self, references: &References) -> Vec<VariableFacts> {
         let mut facts: Vec<VariableFacts> = Vec::new();
         for variable in &references.variables {
@@ -161,11 +161,11 @@ impl Scope<'_> {
         };
         let from = match own {
             // All of them at once.
-            Some("") => Some(Source::Request),
-            Some(name) if self.given.get(name).is_some() => Some(Source::Request),
+            Some("") => Some(VariableSource::Request),
+            Some(name) if self.given.get(name).is_some() => Some(VariableSource::Request),
             Some(name) if self.bound.get(name).is_some() => Some(match self.origin {
-                Origin::Direct => Source::Default,
-                Origin::Extension => Source::Extension,
+                PromptOrigin::Direct => VariableSource::Default,
+                PromptOrigin::Extension => VariableSource::Extension,
             }),
             _ => None,
         };
@@ -175,11 +175,11 @@ impl Scope<'_> {
         };
         let from = match from {
             Some(from) => from,
-            None if is_shared() => Source::Shared,
-            None => Source::Missing,
+            None if is_shared() => VariableSource::Shared,
+            None => VariableSource::Missing,
         };
         let keys = match from {
-            Source::Shared => self.keys_of(path),
+            VariableSource::Shared => self.keys_of(path),
             _ => Vec::new(),
         };
         VariableFacts {
@@ -191,7 +191,7 @@ impl Scope<'_> {
 
     /// The keys that hold a path, or what is under it.
     fn keys_of(&self, path: &[String]) -> Vec<SharedFacts> {
-        let holds = |key: &&Key| {
+        let holds = |key: &&EntryKey| {
             let id = key.id();
             let joined = path.join(".");
             let under = |long: &str, short: &str| {
@@ -200,7 +200,7 @@ impl Scope<'_> {
             };
             under(&joined, &id) || under(&id, &joined)
         };
-        let fact = |key: &Key| {
+        let fact = |key: &EntryKey| {
             let age = self.variables.age(key);
             SharedFacts {
                 key: key.to_string(),

@@ -3,7 +3,7 @@
 use quillet_core::Diagnostic;
 use serde_json::Value as Tree;
 
-use crate::checked::{Checked, located, parse_object};
+use crate::checked::{CheckResult, located, parse_object};
 use crate::definition::Prompt;
 
 /// An extension as it was stored, and the prompts in it.
@@ -14,7 +14,7 @@ pub struct Extension {
     /// The definition as it was written.
     pub raw: Tree,
     /// `contributes.prompts`: id (`{extension}.{prompt}`) and the prompt, or what is wrong with it.
-    pub prompts: Vec<(String, Checked<Prompt>)>,
+    pub prompts: Vec<(String, CheckResult<Prompt>)>,
 }
 
 impl Extension {
@@ -69,7 +69,7 @@ impl Extension {
     }
 }
 
-fn prompt(extension: &str, index: usize, item: &Tree, text: &str) -> (String, Checked<Prompt>) {
+fn prompt(extension: &str, index: usize, item: &Tree, text: &str) -> (String, CheckResult<Prompt>) {
     let name = item.get("name").and_then(Tree::as_str);
     let id = match name {
         Some(name) => format!("{extension}.{name}"),

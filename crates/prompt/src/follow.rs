@@ -3,29 +3,29 @@
 use std::fmt;
 
 use futures_util::{FutureExt, StreamExt};
-use quillet_core::store::{Change, Changes};
+use quillet_core::store::{Changes, StoreChange};
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::unconstrained;
 
 /// Questions to a follower whether it has taken in the changes that it got so far.
 #[derive(Debug)]
-pub(crate) struct Asks {
+pub(crate) struct SyncRequests {
     sender: mpsc::UnboundedSender<oneshot::Sender<()>>,
     /// Held by whoever follows.
     receiver: Mutex<mpsc::UnboundedReceiver<oneshot::Sender<()>>>,
 }
 
-impl Default for Asks {
+impl Default for SyncRequests {
     fn default() -> Self {
         let (sender, receiver) = mpsc::unbounded_channel();
-        Asks {
+        SyncRequests {
             sender,
             receiver: Mutex::new(receiver),
         }
     }
 }
 
-impl Asks {
+impl SyncRequests {
     /// Waits until the follower has taken in every change that it got before this was called.
     /// `false` if nobody follows.
     pub(crate) async fn is_caught_up(&self) -> bool {
@@ -64,7 +64,7 @@ impl fmt::Debug for Follower<'_> {
 impl Follower<'_> {
     /// All changes that came since the last time; waits for the first of them. Calling this again
     /// says that the ones before are taken in. `None` if there will be no more.
-    pub(crate) async fn next(&mut self) -> Option<Vec<Change>> {
+    pub(crate) async fn next(&mut self) -> Option<Vec<StoreChange>> {
         loop {
             for asked in self.waiting.drain(..) {
                 let _ = asked.send(());

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind};
 use quillet_core::{BoxFuture, Value};
-use quillet_template::{Arguments, CallError, Functions};
+use quillet_template::{CallArguments, CallError, FunctionHost};
 
 use crate::error::ToolFailure;
 use crate::explain::{CallFacts, CallLog, millis};
-use crate::input::Input;
+use crate::input::RenderInput;
 use crate::script::{ScriptTool, Scripts};
-use crate::snapshot::Snapshot;
+use crate::snapshot::CatalogueSnapshot;
 use crate::usage::Usage;
 
 /// The function that calls a tool by its name as text, for tools whose names
@@ -24,7 +24,7 @@ pub(crate) const BY_NAME: &str = "tool";
 pub(crate) const SCRIPT: &str = "script";
 
 /// Whether every template may call this: `tool`, and `script` where there are scripts.
-pub(crate) fn is_built_in(name: &str, snapshot: &Snapshot) -> bool {
+pub(crate) fn is_built_in(name: &str, snapshot: &CatalogueSnapshot) -> bool {
     name == BY_NAME || (name == SCRIPT && snapshot.has_scripts())
 }
 
@@ -36,7 +36,7 @@ const MARGIN: Duration = Duration::from_millis(20);
 pub(crate) struct ToolFunctions<'a> {
     usage: &'a Usage,
     scripts: &'a Scripts,
-    snapshot: &'a Arc<Snapshot>,
+    snapshot: &'a Arc<CatalogueSnapshot>,
     deadline: Instant,
     request_id: &'a str,
     depth: usize,
@@ -51,9 +51,9 @@ impl<'a> ToolFunctions<'a> {
     pub(crate) fn new(
         usage: &'a Usage,
         scripts: &'a Scripts,
-        snapshot: &'a Arc<Snapshot>,
+        snapshot: &'a Arc<CatalogueSnapshot>,
         deadline: Instant,
-        input: &Input<'a>,
+        input: &RenderInput<'a>,
     ) -> Self {
         ToolFunctions {
             usage,
@@ -103,15 +103,15 @@ impl<'a> ToolFunctions<'a> {
 
     /// A dry run calls no tool: what stands in for a failed call stands in for one that is not made,
     /// so that templates may look into it.
-    async fn run_or_skip(&self, tool: &dyn Tool, arguments: Arguments) -> Value {
+    async fn run_or_skip(&self, tool: &dyn Tool, arguments: CallArguments) -> Value {
         if self.dry {
-            tool.spec().default.clone().standing_in()
+            tool.spec().default.clone().into_fallback()
         } else {
             self.run(tool, arguments).await
         }
     }
 
-    async fn run(&self, tool: &dyn Tool, arguments: Arguments) -> Value {
+    async fn run(&self, tool: &dyn Tool, arguments: CallArguments) -> Value {
         let started = Instant::now();
         let attempted = self.attempt(tool, arguments).await;
         self.count(&tool.spec().name, started, attempted.as_ref().err());
@@ -137,10 +137,10 @@ impl<'a> ToolFunctions<'a> {
                 message: error.for_model,
                 elapsed_ms,
             });
-        spec.default.clone().standing_in()
+        spec.default.clone().into_fallback()
     }
 
-    async fn attempt(&self, tool: &dyn Tool, arguments: Arguments) -> Result<Value, ToolError> {
+    async fn attempt(&self, tool: &dyn Tool, arguments: CallArguments) -> Result<Value, ToolError> {
         let arguments = tool.spec().bind(arguments.positional, &arguments.named)?;
         let context = ToolContext {
             deadline: Some(self.deadline),
@@ -161,7 +161,7 @@ impl<'a> ToolFunctions<'a> {
     }
 }
 
-impl Functions for ToolFunctions<'_> {
+impl FunctionHost for ToolFunctions<'_> {
     fn contains(&self, name: &str) -> bool {
         is_built_in(name, self.snapshot) || self.tool(name).is_some()
     }
@@ -182,7 +182,7 @@ impl Functions for ToolFunctions<'_> {
     fn call<'a>(
         &'a self,
         name: &'a str,
-        mut arguments: Arguments,
+        mut arguments: CallArguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         Box::pin(async move {
             if let Some(tool) = self.tool(name) {

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use quillet_core::history::Split;
+use quillet_core::history::TrafficSplit;
 use quillet_core::{Map, Message, json};
 
 /// Where a conversation stands that the template has no place for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unplaced {
+pub enum HistoryPlacement {
     /// Before the last message of a user, if the prompt ends in one (dotprompt's rule):
     /// the prompt asks, and the conversation is what was said before.
     #[default]
@@ -18,13 +18,13 @@ pub enum Unplaced {
 
 /// The input of a request to a prompt: variables and the conversation so far.
 #[derive(Clone, Copy, Debug)]
-pub struct Input<'a> {
+pub struct RenderInput<'a> {
     /// Its variables.
     pub variables: &'a Map,
     /// The conversation so far, oldest first. It stands where the template says.
     pub history: &'a [Message],
     /// Where it stands if the template says nothing.
-    pub unplaced: Unplaced,
+    pub unplaced: HistoryPlacement,
     /// Its id, for logs.
     pub request_id: &'a str,
     /// How many prompts and scripts of this service have called each other so far.
@@ -47,14 +47,14 @@ pub struct Input<'a> {
     pub session: Option<&'a str>,
 }
 
-impl<'a> Input<'a> {
+impl<'a> RenderInput<'a> {
     /// Variables without a conversation.
     #[must_use]
     pub fn new(variables: &'a Map, request_id: &'a str) -> Self {
-        Input {
+        RenderInput {
             variables,
             history: &[],
-            unplaced: Unplaced::default(),
+            unplaced: HistoryPlacement::default(),
             request_id,
             depth: 0,
             explain: false,
@@ -69,7 +69,7 @@ impl<'a> Input<'a> {
     /// The key of this request that decides a label in shares. A request that has nothing of the
     /// name is drawn by its id, which no other has.
     #[must_use]
-    pub fn draws_by(&self, split: &Split) -> Cow<'a, str> {
+    pub fn draws_by(&self, split: &TrafficSplit) -> Cow<'a, str> {
         let by = split.by.as_deref();
         let said = match by {
             Some("user") => self.user,

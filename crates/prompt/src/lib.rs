@@ -1,6 +1,6 @@
 //! The prompt service: find a prompt, bind its variables, render it, send it.
 //!
-//! A [`Catalogue`] keeps one immutable [`Snapshot`] of every definition in a
+//! A [`Catalogue`] keeps one immutable [`CatalogueSnapshot`] of every definition in a
 //! store and replaces it when the store changes; [`Variables`] fetches the
 //! shared variables that a template references; [`PromptService`] puts both
 //! together with tools and a model. A request sees one snapshot from start to end.
@@ -47,54 +47,60 @@ mod extension;
 pub mod file;
 mod follow;
 mod functions;
+mod graph;
+mod inline_prompt;
 mod input;
+mod loader;
 mod messages;
 mod names;
 mod options;
 mod parameters;
-mod place;
 mod placeholder;
 mod recent;
-mod referred;
+mod referenced_files;
 mod residual;
 mod revision;
 mod rich;
 mod script;
 mod service;
-mod shelf;
 mod snapshot;
 mod sources;
-mod stock;
 mod table;
+mod template_location;
 mod tool;
-mod tool_stock;
-mod unstored;
+mod tool_registry;
 mod usage;
 mod variables;
 mod versions;
 
 pub use catalogue::Catalogue;
-pub use checked::Checked;
-pub use compile::Compiled;
-pub use definition::{Body, Prompt, Raw, TemplateMessage};
-pub use error::{Broken, Problem, RenderFailure, ServiceError, ToolFailure};
-pub use explain::{CallFacts, Explanation, SharedFacts, Source, TemplateFacts, VariableFacts};
+pub use checked::CheckResult;
+pub use compile::CompiledPrompt;
+pub use definition::{Prompt, PromptBody, RawDefinition, TemplateMessage};
+pub use error::{BrokenDefinition, RenderFailure, ServiceError, ToolFailure, VariableError};
+pub use explain::{
+    CallFacts, Explanation, SharedFacts, TemplateFacts, VariableFacts, VariableSource,
+};
 pub use extension::Extension;
-pub use input::{Input, Unplaced};
+pub use inline_prompt::InlinePrompt;
+pub use input::{HistoryPlacement, RenderInput};
 pub use messages::RenderedPrompt;
-pub use names::{Absent, Names, Unused};
+pub use names::{AvailableNames, UnresolvedVariable, UnusedVariable};
 pub use parameters::Parameters;
-pub use place::{Place, Standing};
 pub use residual::{Notation, Residual, ResidualError, ResidualMessage, residual};
 pub use revision::Revision;
 pub use script::{
-    DryRun, Enforced, SCRIPT_FORMAT, ScriptEvent, ScriptFailure, ScriptJob, ScriptOutcome,
-    ScriptReader, ScriptRunner, ScriptStream, StoredScript, script_definition, script_source,
+    DryRun, SCRIPT_FORMAT, ScriptEvent, ScriptFailure, ScriptJob, ScriptReader, ScriptRunner,
+    ScriptStream, StoredScript, StoredScriptOutcome, script_definition, script_source,
 };
-pub use service::{ChatOutcome, ChatReady, Counts, PromptService, RenderOutcome, ServiceOptions};
-pub use snapshot::{Definition, Origin, PromptEntry, Snapshot, State, ToolEntry};
-pub use table::Table;
+pub use service::{
+    ChatOutcome, ChatReady, PromptService, RenderOutcome, ServiceCounters, ServiceOptions,
+};
+pub use snapshot::{
+    CatalogueSnapshot, Definition, DefinitionState, PromptEntry, PromptOrigin, ToolEntry,
+};
+pub use table::ChunkedTable;
+pub use template_location::{TemplateLocation, TemplatePlacement};
 pub use tool::{PromptResult, prompt_function};
-pub use unstored::Unstored;
-pub use usage::{Calls, Renders, Usage};
+pub use usage::{Renders, ToolCallCounters, Usage};
 pub use variables::Variables;

@@ -4,10 +4,10 @@
 use std::fmt;
 
 use quillet_core::{Message, Role, Value};
-use quillet_template::{ChatMessage, RenderError, Rendered};
+use quillet_template::{ChatMessage, RenderError, RenderedTemplate};
 
-use crate::definition::Body;
-use crate::input::{Input, Unplaced};
+use crate::definition::PromptBody;
+use crate::input::{HistoryPlacement, RenderInput};
 
 /// The result of a render: a text, or messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,28 +35,28 @@ impl fmt::Display for RenderedPrompt {
 
 /// What a prompt rendered to. A text without structure of its own is a text, or
 /// one message of the role that the definition says; with structure it is the
-/// messages that it says. A history that no template places goes where [`Unplaced`]
+/// messages that it says. A history that no template places goes where [`HistoryPlacement`]
 /// says, so that it is never lost.
 ///
 /// # Errors
 /// A message has a role that nobody knows.
 pub(crate) fn assemble(
-    body: &Body,
+    body: &PromptBody,
     names: &[&str],
-    rendered: Rendered,
-    input: &Input<'_>,
+    rendered: RenderedTemplate,
+    input: &RenderInput<'_>,
 ) -> Result<RenderedPrompt, Box<RenderError>> {
     let history = input.history;
     // Most prompts are one text, which needs no list.
-    let plain = names.len() == 1 && history.is_empty() && matches!(body, Body::Text(_));
+    let plain = names.len() == 1 && history.is_empty() && matches!(body, PromptBody::Text(_));
     if plain && structured(&rendered, 0, &[]).is_none() {
         return Ok(RenderedPrompt::Text(rendered.into_text()));
     }
     let so_far: Vec<ChatMessage> = history.iter().map(chat_message).collect();
-    let structured: Vec<Option<Structured>> = (0..names.len())
+    let structured: Vec<Option<MessageList>> = (0..names.len())
         .map(|entry| structured(&rendered, entry, &so_far))
         .collect();
-    let is_text = matches!(body, Body::Text(_)) && structured.iter().all(Option::is_none);
+    let is_text = matches!(body, PromptBody::Text(_)) && structured.iter().all(Option::is_none);
     let mut texts = rendered.into_texts().into_iter();
     if is_text && history.is_empty() {
         return Ok(RenderedPrompt::Text(texts.next().unwrap_or_default()));
@@ -80,28 +80,32 @@ pub(crate) fn assemble(
     }
     if !is_placed {
         let asks = messages.last().is_some_and(|last| last.role == Role::User)
-            && input.unplaced == Unplaced::BeforeUser;
+            && input.unplaced == HistoryPlacement::BeforeUser;
         let at = messages.len() - usize::from(asks);
         messages.splice(at..at, history.iter().cloned());
     }
     Ok(RenderedPrompt::Messages(messages))
 }
 
-struct Structured {
+struct MessageList {
     messages: Vec<ChatMessage>,
     /// Whether the template says where the history stands.
     is_placed: bool,
 }
 
-fn structured(rendered: &Rendered, entry: usize, history: &[ChatMessage]) -> Option<Structured> {
+fn structured(
+    rendered: &RenderedTemplate,
+    entry: usize,
+    history: &[ChatMessage],
+) -> Option<MessageList> {
     let messages = rendered.messages(entry, history)?;
     if messages.iter().any(is_history) {
-        return Some(Structured {
+        return Some(MessageList {
             messages,
             is_placed: true,
         });
     }
-    Some(Structured {
+    Some(MessageList {
         messages: rendered.messages(entry, &[])?,
         is_placed: false,
     })
@@ -112,10 +116,10 @@ fn is_history(message: &ChatMessage) -> bool {
     message.metadata.get("purpose").and_then(Value::as_str) == Some("history")
 }
 
-fn role_of(body: &Body, index: usize) -> Role {
+fn role_of(body: &PromptBody, index: usize) -> Role {
     match body {
-        Body::Text(_) | Body::Script(_) => Role::User,
-        Body::Messages(templates) => templates
+        PromptBody::Text(_) | PromptBody::Script(_) => Role::User,
+        PromptBody::Messages(templates) => templates
             .get(index)
             .map_or(Role::User, |template| template.role),
     }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use quillet_core::store::Key;
+use quillet_core::store::EntryKey;
 use quillet_core::tool::Tool;
 use quillet_core::{Map, Value, nearest};
 use quillet_template::{Missing, References, TemplateFormat, VariableReference};
@@ -11,16 +11,16 @@ use serde_json::Value as Tree;
 
 use crate::context::REQUEST_ROOTS;
 use crate::definition::Prompt;
-use crate::error::{Broken, ServiceError};
+use crate::error::{BrokenDefinition, ServiceError};
 use crate::functions::is_built_in;
-use crate::snapshot::Snapshot;
+use crate::snapshot::CatalogueSnapshot;
 
 /// Most unused variables that are reported; a request may have any number.
 const MOST_UNUSED: usize = 20;
 
 /// A variable of a request that its prompt neither declares nor uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unused {
+pub struct UnusedVariable {
     /// Its name.
     pub name: String,
     /// One that the prompt declares or uses, that nobody gave, and that is like it.
@@ -30,7 +30,7 @@ pub struct Unused {
 /// A variable that a prompt file uses, does not declare among those that it declares, and nobody
 /// gave: most likely misspelt. Nothing stands in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Absent {
+pub struct UnresolvedVariable {
     /// Its name.
     pub name: String,
     /// One that the file declares, and that is like it.
@@ -39,14 +39,14 @@ pub struct Absent {
 
 /// The names that exist under one snapshot, as a format looks for them.
 #[derive(Clone, Copy, Debug)]
-pub struct Names<'a> {
+pub struct AvailableNames<'a> {
     /// The tools.
-    pub snapshot: &'a Snapshot,
+    pub snapshot: &'a CatalogueSnapshot,
     /// The format; without one, names are exact.
     pub format: Option<&'a dyn TemplateFormat>,
 }
 
-impl<'a> Names<'a> {
+impl<'a> AvailableNames<'a> {
     /// Whether a name means a tool.
     #[must_use]
     pub fn has_function(&self, name: &str) -> bool {
@@ -106,7 +106,7 @@ impl<'a> Names<'a> {
         prompt: &Prompt,
         references: &References,
         given: &Map,
-    ) -> Vec<Unused> {
+    ) -> Vec<UnusedVariable> {
         if given.is_empty() || references.dynamic || self.by_variable() {
             return Vec::new();
         }
@@ -158,7 +158,7 @@ impl<'a> Names<'a> {
                     .flat_map(|p| p.keys().map(String::as_str)),
             );
             let absent = all.filter(|known| given.get(known).is_none());
-            unused.push(Unused {
+            unused.push(UnusedVariable {
                 name: name.to_string(),
                 nearest: nearest(name, absent).map(str::to_owned),
             });
@@ -173,7 +173,7 @@ impl<'a> Names<'a> {
         prompt: &Prompt,
         references: &References,
         root: &Map,
-    ) -> Vec<Absent> {
+    ) -> Vec<UnresolvedVariable> {
         if prompt.missing != Missing::Default {
             return Vec::new();
         }
@@ -195,14 +195,14 @@ impl<'a> Names<'a> {
         else {
             return Vec::new();
         };
-        let mut absent: Vec<Absent> = Vec::new();
+        let mut absent: Vec<UnresolvedVariable> = Vec::new();
         for name in missing.filter_map(|variable| variable.path.first()) {
             // `@state` is the application's, in `.prompt` files.
             let is_known = name.starts_with('@') || declared.contains_key(name);
             if is_known || absent.iter().any(|it| it.name == *name) || absent.len() >= MOST_UNUSED {
                 continue;
             }
-            absent.push(Absent {
+            absent.push(UnresolvedVariable {
                 name: name.clone(),
                 nearest: nearest(name, declared.keys().map(String::as_str)).map(str::to_owned),
             });
@@ -220,7 +220,7 @@ impl<'a> Names<'a> {
         if names.is_empty() {
             return Ok(());
         }
-        let (names, broken) = self.told_apart(names);
+        let (names, broken) = self.split_missing(names);
         let own = self.format.map(|format| format.functions());
         let own = own.unwrap_or_default();
         let hint = |name: &&str| {
@@ -237,7 +237,7 @@ impl<'a> Names<'a> {
     }
 
     /// Which of the missing functions nobody registered, and which are broken tools.
-    fn told_apart<'n>(&self, missing: Vec<&'n str>) -> (Vec<&'n str>, Vec<Broken>) {
+    fn split_missing<'n>(&self, missing: Vec<&'n str>) -> (Vec<&'n str>, Vec<BrokenDefinition>) {
         let (mut unknown, mut broken) = (Vec::new(), Vec::new());
         for name in missing {
             match self.broken(name) {
@@ -249,12 +249,12 @@ impl<'a> Names<'a> {
     }
 
     /// The broken tool that a name means, as the format looks for it.
-    fn broken(&self, name: &str) -> Option<Broken> {
+    fn broken(&self, name: &str) -> Option<BrokenDefinition> {
         if let Some(tool) = self.snapshot.broken_tool(name) {
             return Some(tool);
         }
         let ids = self.snapshot.tools.keys();
-        let names: Vec<String> = ids.map(|id| Key::new(&**id).function_name()).collect();
+        let names: Vec<String> = ids.map(|id| EntryKey::new(&**id).function_name()).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let found = self.format?.resolve(name, &names)?;
         self.snapshot.broken_tool(found)

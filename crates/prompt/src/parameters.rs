@@ -6,20 +6,20 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
-use quillet_core::{Map, Table, Value};
-use quillet_schema::{Draft, Finding, Invalid, Rules, Validator};
+use quillet_core::{Map, MapTable, Value};
+use quillet_schema::{Invalid, Rules, SchemaDraft, SchemaViolation, Validator};
 use serde_json::{Map as Object, Value as Tree, json};
 
-use crate::error::Problem;
+use crate::error::VariableError;
 
 /// The parameters of a prompt, normalised to one JSON Schema.
 #[derive(Clone, Debug, Default)]
 pub struct Parameters {
-    schema: Option<Arc<Schema>>,
+    schema: Option<Arc<ParameterSchema>>,
 }
 
 #[derive(Debug)]
-struct Schema {
+struct ParameterSchema {
     /// As JSON: trees and validators are tens of times larger, and most prompts are at rest.
     text: Box<str>,
     /// What an absent optional variable is set to, so that `{{if .variables.x}}`
@@ -33,7 +33,7 @@ pub(crate) struct Checks(ArcSwapOption<Ready>);
 
 #[derive(Debug)]
 struct Ready {
-    of: Arc<Schema>,
+    of: Arc<ParameterSchema>,
     /// `None` if it cannot be built, which was tried when the definition was read.
     validator: Option<Validator>,
     presets: Vec<(Arc<str>, Value)>,
@@ -66,7 +66,7 @@ impl Parameters {
         let preset = |(name, value): (Arc<str>, Value)| (name.to_string(), Tree::from(&value));
         let presets: Object<String, Tree> = presets.into_iter().map(preset).collect();
         Ok(Parameters {
-            schema: Some(Arc::new(Schema {
+            schema: Some(Arc::new(ParameterSchema {
                 text: tree.to_string().into(),
                 presets: Tree::Object(presets).to_string().into(),
             })),
@@ -83,7 +83,7 @@ impl Parameters {
     pub(crate) fn presets(&self) -> Vec<(Arc<str>, Value)> {
         self.schema
             .as_deref()
-            .map(Schema::presets)
+            .map(ParameterSchema::presets)
             .unwrap_or_default()
     }
 
@@ -91,12 +91,16 @@ impl Parameters {
     ///
     /// # Errors
     /// Everything that does not fit.
-    pub fn bind(&self, variables: &Map) -> Result<Map, Vec<Problem>> {
+    pub fn bind(&self, variables: &Map) -> Result<Map, Vec<VariableError>> {
         self.bind_with(&Checks::default(), variables)
     }
 
     /// The same, with the validator of the last time.
-    pub(crate) fn bind_with(&self, checks: &Checks, variables: &Map) -> Result<Map, Vec<Problem>> {
+    pub(crate) fn bind_with(
+        &self,
+        checks: &Checks,
+        variables: &Map,
+    ) -> Result<Map, Vec<VariableError>> {
         let Some(schema) = &self.schema else {
             return Ok(variables.clone());
         };
@@ -109,7 +113,7 @@ impl Parameters {
         if !ready.presets.iter().any(|preset| absent(&preset)) {
             return Ok(variables.clone());
         }
-        let mut table: Table = variables.to_table();
+        let mut table: MapTable = variables.to_table();
         for (name, value) in ready.presets.iter().filter(absent) {
             table.insert(name.clone(), value.clone());
         }
@@ -118,7 +122,7 @@ impl Parameters {
 }
 
 // Both were written from trees, so that they can be read.
-impl Schema {
+impl ParameterSchema {
     fn tree(&self) -> Tree {
         serde_json::from_str(&self.text).unwrap_or_default()
     }
@@ -131,7 +135,7 @@ impl Schema {
 }
 
 impl Checks {
-    fn ready(&self, schema: &Arc<Schema>) -> Arc<Ready> {
+    fn ready(&self, schema: &Arc<ParameterSchema>) -> Arc<Ready> {
         if let Some(ready) = &*self.0.load()
             && Arc::ptr_eq(&ready.of, schema)
         {
@@ -148,7 +152,7 @@ impl Checks {
 }
 
 impl Ready {
-    fn problems(&self, variables: &Map) -> Vec<Problem> {
+    fn problems(&self, variables: &Map) -> Vec<VariableError> {
         let given = Tree::from(&Value::Map(variables.clone()));
         let findings = self
             .validator
@@ -160,14 +164,14 @@ impl Ready {
 
 fn validator(schema: &Tree) -> Result<Validator, Invalid> {
     let rules = Rules {
-        draft: Draft::Seven,
+        draft: SchemaDraft::Seven,
         ..Rules::default()
     };
     Validator::new(schema, rules)
 }
 
-fn problem(finding: Finding) -> Problem {
-    Problem {
+fn problem(finding: SchemaViolation) -> VariableError {
+    VariableError {
         path: format!("variables{}", finding.pointer.replace('/', ".")),
         message: finding.message,
     }
@@ -181,9 +185,9 @@ fn is_schema(object: &Object<String, Tree>) -> bool {
         || object.contains_key("$schema")
 }
 
-type Normalised = (Tree, Vec<(Arc<str>, Value)>);
+type NormalisedSchema = (Tree, Vec<(Arc<str>, Value)>);
 
-fn from_schema(object: &Object<String, Tree>) -> Normalised {
+fn from_schema(object: &Object<String, Tree>) -> NormalisedSchema {
     let required: Vec<&str> = object
         .get("required")
         .and_then(Tree::as_array)
@@ -208,7 +212,7 @@ fn default_of(property: &Tree) -> Value {
         .map_or(Value::Null, Value::from)
 }
 
-fn from_list(items: &[Tree]) -> Result<Normalised, String> {
+fn from_list(items: &[Tree]) -> Result<NormalisedSchema, String> {
     let named = |(index, item): (usize, &Tree)| {
         let name = item.get("name").and_then(Tree::as_str);
         let name = name.ok_or_else(|| format!("parameters[{index}] has no name"))?;
@@ -218,7 +222,7 @@ fn from_list(items: &[Tree]) -> Result<Normalised, String> {
     from_pairs(pairs?)
 }
 
-fn from_map(object: &Object<String, Tree>) -> Result<Normalised, String> {
+fn from_map(object: &Object<String, Tree>) -> Result<NormalisedSchema, String> {
     from_pairs(
         object
             .iter()
@@ -229,7 +233,7 @@ fn from_map(object: &Object<String, Tree>) -> Result<Normalised, String> {
 
 /// One parameter is required if it says so, optional if it says so or has a
 /// default; if it says neither, using it in the template is what requires it.
-fn from_pairs(pairs: Vec<(String, Tree)>) -> Result<Normalised, String> {
+fn from_pairs(pairs: Vec<(String, Tree)>) -> Result<NormalisedSchema, String> {
     let (mut properties, mut required, mut presets) = (Object::new(), Vec::new(), Vec::new());
     for (name, item) in pairs {
         let Tree::Object(mut item) = item else {

@@ -15,18 +15,18 @@ pub(crate) struct Recent<K, V> {
     capacity: usize,
     /// Counts uses, so that each has a number of its own.
     clock: AtomicU64,
-    kept: RwLock<Kept<K, V>>,
+    kept: RwLock<LruState<K, V>>,
 }
 
 #[derive(Debug)]
-struct Kept<K, V> {
-    entries: HashMap<Arc<K>, Entry<V>, foldhash::fast::RandomState>,
+struct LruState<K, V> {
+    entries: HashMap<Arc<K>, LruEntry<V>, foldhash::fast::RandomState>,
     /// Every key, under a use of it that may have been followed by others.
     order: BTreeMap<u64, Arc<K>>,
 }
 
 #[derive(Debug)]
-struct Entry<V> {
+struct LruEntry<V> {
     value: V,
     /// Its last use.
     used: AtomicU64,
@@ -38,7 +38,7 @@ impl<K: Eq + Hash, V: Clone> Recent<K, V> {
         Recent {
             capacity: capacity.max(1),
             clock: AtomicU64::new(0),
-            kept: RwLock::new(Kept {
+            kept: RwLock::new(LruState {
                 entries: HashMap::default(),
                 order: BTreeMap::new(),
             }),
@@ -63,7 +63,7 @@ impl<K: Eq + Hash, V: Clone> Recent<K, V> {
         }
         while kept.entries.len() >= self.capacity && kept.drop_oldest() {}
         let now = self.tick();
-        let entry = Entry {
+        let entry = LruEntry {
             value: value.clone(),
             used: AtomicU64::new(now),
         };
@@ -73,7 +73,7 @@ impl<K: Eq + Hash, V: Clone> Recent<K, V> {
     }
 
     /// What was used last of all need not be used again: one hot key writes nothing.
-    fn touch(&self, entry: &Entry<V>) {
+    fn touch(&self, entry: &LruEntry<V>) {
         if entry.used.load(Ordering::Relaxed) != self.clock.load(Ordering::Relaxed) {
             // Of two uses at the same time the later number stays.
             entry.used.fetch_max(self.tick(), Ordering::Relaxed);
@@ -85,7 +85,7 @@ impl<K: Eq + Hash, V: Clone> Recent<K, V> {
     }
 }
 
-impl<K: Eq + Hash, V> Kept<K, V> {
+impl<K: Eq + Hash, V> LruState<K, V> {
     /// Drops the entry that was used least recently. `order` lags behind: an
     /// entry that was used since is put where it belongs, and the next is tried.
     fn drop_oldest(&mut self) -> bool {

@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use quillet_core::{List, Map, Value};
-use quillet_template::structure::{self, ChatMessage, Part};
+use quillet_core::{Map, Value, ValueList};
+use quillet_template::structure::{self, ChatMessage, MessagePart};
 
-use crate::error::Problem;
+use crate::error::VariableError;
 
 /// A variable that is no text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl RichKind {
 }
 
 /// The variables with marks in the place of rich ones.
-pub(crate) fn mark(rich: &[Rich], variables: Map) -> Result<Map, Vec<Problem>> {
+pub(crate) fn mark(rich: &[Rich], variables: Map) -> Result<Map, Vec<VariableError>> {
     if rich.is_empty() {
         return Ok(variables);
     }
@@ -71,7 +71,7 @@ pub(crate) fn mark(rich: &[Rich], variables: Map) -> Result<Map, Vec<Problem>> {
         };
         match marked(*kind, value) {
             Ok(mark) => *value = mark.into(),
-            Err(message) => problems.push(Problem {
+            Err(message) => problems.push(VariableError {
                 path: format!("variables.{name}"),
                 message,
             }),
@@ -130,7 +130,7 @@ fn message((index, value): (usize, &Value)) -> Result<ChatMessage, String> {
     let role = map.get("role").and_then(Value::as_str);
     let role = role.ok_or_else(|| wrong("has no role"))?;
     let parts = match map.get("content").or_else(|| map.get("parts")) {
-        Some(Value::Str(text)) => vec![Part::Text(text.to_string())],
+        Some(Value::Str(text)) => vec![MessagePart::Text(text.to_string())],
         Some(Value::List(items)) => parts(items).ok_or_else(|| wrong("has an unknown part"))?,
         _ => return Err(wrong("has no content")),
     };
@@ -144,24 +144,24 @@ fn message((index, value): (usize, &Value)) -> Result<ChatMessage, String> {
     })
 }
 
-fn parts(items: &List) -> Option<Vec<Part>> {
+fn parts(items: &ValueList) -> Option<Vec<MessagePart>> {
     items.iter().map(part).collect()
 }
 
-fn part(item: &Value) -> Option<Part> {
+fn part(item: &Value) -> Option<MessagePart> {
     if let Value::Str(text) = item {
-        return Some(Part::Text(text.to_string()));
+        return Some(MessagePart::Text(text.to_string()));
     }
     let map = item.as_map()?;
     let kind = map.get("kind").or_else(|| map.get("type"));
     let kind = kind.and_then(Value::as_str).unwrap_or("text");
     if kind == "text" {
         let text = map.get("value").or_else(|| map.get("text"))?;
-        return Some(Part::Text(text.as_str()?.to_owned()));
+        return Some(MessagePart::Text(text.as_str()?.to_owned()));
     }
     let rich = RichKind::parse(kind).filter(|kind| *kind != RichKind::Thread)?;
     let (url, content_type) = medium(rich, item).ok()?;
-    Some(Part::Media {
+    Some(MessagePart::Media {
         kind: Some(kind.to_owned()),
         url,
         content_type,

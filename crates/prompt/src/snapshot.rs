@@ -5,25 +5,25 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use quillet_core::store::{Key, Kind};
+use quillet_core::store::{EntryKey, EntryKind};
 use quillet_core::tool::Tool;
 use quillet_core::{Diagnostic, Severity};
 use serde::Serialize;
 use serde_json::Value as Tree;
 
-use crate::definition::{Body, Prompt, Raw};
-use crate::error::{Broken, ServiceError};
+use crate::definition::{Prompt, PromptBody, RawDefinition};
+use crate::error::{BrokenDefinition, ServiceError};
 use crate::extension::{Extension, said_name};
 use crate::revision::Revision;
 use crate::script::StoredScript;
 use crate::sources::SourceSet;
-use crate::table::Table;
-use crate::versions::{KeptPrompt, Labelled};
+use crate::table::ChunkedTable;
+use crate::versions::{LabelledVersions, VersionedPrompt};
 
 /// Where a prompt comes from: registered directly, or part of an extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Origin {
+pub enum PromptOrigin {
     /// Registered by itself.
     Direct,
     /// Provided by an extension.
@@ -32,7 +32,7 @@ pub enum Origin {
 
 /// The state of a definition: usable or broken.
 #[derive(Clone, Debug)]
-pub enum State<T> {
+pub enum DefinitionState<T> {
     /// It can be used.
     Valid(T),
     /// It is broken; [`Definition::diagnostics`] says why.
@@ -51,7 +51,7 @@ pub struct Definition<T> {
     /// Which text that is.
     pub revision: Revision,
     /// What it is.
-    pub state: State<T>,
+    pub state: DefinitionState<T>,
     /// Errors of a broken definition, warnings of a usable one.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -61,8 +61,8 @@ impl<T> Definition<T> {
     #[must_use]
     pub fn status(&self) -> &'static str {
         match self.state {
-            State::Valid(_) => "valid",
-            State::Invalid => "invalid",
+            DefinitionState::Valid(_) => "valid",
+            DefinitionState::Invalid => "invalid",
         }
     }
 
@@ -70,10 +70,10 @@ impl<T> Definition<T> {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] with everything that is wrong.
-    pub fn usable(&self, kind: Kind) -> Result<&T, ServiceError> {
+    pub fn usable(&self, kind: EntryKind) -> Result<&T, ServiceError> {
         match &self.state {
-            State::Valid(value) => Ok(value),
-            State::Invalid => Err(ServiceError::Invalid {
+            DefinitionState::Valid(value) => Ok(value),
+            DefinitionState::Invalid => Err(ServiceError::Invalid {
                 kind,
                 id: self.id.to_string(),
                 diagnostics: self.errors(),
@@ -84,8 +84,8 @@ impl<T> Definition<T> {
 
 impl<T> Definition<T> {
     /// What is wrong with it, where something needs it under this name.
-    fn broken(&self, kind: Kind, name: &str) -> Broken {
-        Broken {
+    fn broken(&self, kind: EntryKind, name: &str) -> BrokenDefinition {
+        BrokenDefinition {
             kind,
             name: name.to_owned(),
             origin: self.origin.to_string(),
@@ -107,12 +107,12 @@ impl Definition<PromptEntry> {
     /// prompt is broken.
     #[must_use]
     pub fn raw(&self) -> Option<Tree> {
-        let State::Valid(entry) = &self.state else {
+        let DefinitionState::Valid(entry) = &self.state else {
             return None;
         };
         match &entry.prompt.raw {
-            Raw::Whole(tree) => Some((**tree).clone()),
-            Raw::Said { .. } => serde_json::from_str(&self.text).ok(),
+            RawDefinition::Whole(tree) => Some((**tree).clone()),
+            RawDefinition::Said { .. } => serde_json::from_str(&self.text).ok(),
         }
     }
 }
@@ -123,7 +123,7 @@ pub struct PromptEntry {
     /// The prompt.
     pub prompt: Arc<Prompt>,
     /// Direct or from an extension.
-    pub origin: Origin,
+    pub origin: PromptOrigin,
     pub(crate) sources: Arc<SourceSet>,
     /// The number of the version that it is, where a label or a mark has chosen one.
     pub version: Option<u64>,
@@ -143,8 +143,8 @@ impl PromptEntry {
     #[must_use]
     pub fn script(&self) -> Option<&StoredScript> {
         match &self.prompt.body {
-            Body::Script(script) => Some(script),
-            Body::Text(_) | Body::Messages(_) => None,
+            PromptBody::Script(script) => Some(script),
+            PromptBody::Text(_) | PromptBody::Messages(_) => None,
         }
     }
 
@@ -183,32 +183,32 @@ pub struct ToolEntry {
 
 /// Every definition of a store at one moment: immutable, shared by requests.
 #[derive(Clone, Debug, Default)]
-pub struct Snapshot {
+pub struct CatalogueSnapshot {
     /// Extensions by id.
-    pub extensions: Table<Arc<Definition<Arc<Extension>>>>,
+    pub extensions: ChunkedTable<Arc<Definition<Arc<Extension>>>>,
     /// Prompts by id, those of extensions included.
-    pub prompts: Table<Arc<Definition<PromptEntry>>>,
+    pub prompts: ChunkedTable<Arc<Definition<PromptEntry>>>,
     /// Tools by id.
-    pub tools: Table<Arc<Definition<ToolEntry>>>,
+    pub tools: ChunkedTable<Arc<Definition<ToolEntry>>>,
     /// Tools by function name.
-    pub functions: Table<Arc<dyn Tool>>,
+    pub functions: ChunkedTable<Arc<dyn Tool>>,
     /// Prompts that have labels, by id.
-    pub(crate) labelled: Table<Arc<Labelled>>,
+    pub(crate) labelled: ChunkedTable<Arc<LabelledVersions>>,
     /// Versions that templates name by number or digest, by id with mark.
-    pub(crate) pinned: Table<Arc<KeptPrompt>>,
+    pub(crate) pinned: ChunkedTable<Arc<VersionedPrompt>>,
     /// Where prompts are whose key or folder does not follow from the id, by id.
-    pub(crate) places: Table<Placed>,
+    pub(crate) places: ChunkedTable<StoredLocation>,
 }
 
 /// Where a prompt is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Placed {
-    pub(crate) key: Key,
+pub(crate) struct StoredLocation {
+    pub(crate) key: EntryKey,
     /// The folder of its file.
     pub(crate) folder: Option<Arc<Path>>,
 }
 
-impl Snapshot {
+impl CatalogueSnapshot {
     /// The prompt of that id.
     ///
     /// # Errors
@@ -221,7 +221,7 @@ impl Snapshot {
     /// The error of a prompt that is not there.
     pub(crate) fn no_prompt(&self, id: &str) -> ServiceError {
         let known = self.prompts.keys().map(AsRef::as_ref);
-        match ServiceError::not_found(Kind::Prompt, id, known) {
+        match ServiceError::not_found(EntryKind::Prompt, id, known) {
             ServiceError::NotFound {
                 kind, id, nearest, ..
             } => ServiceError::NotFound {
@@ -235,10 +235,10 @@ impl Snapshot {
     }
 
     /// The key that a prompt is stored under.
-    pub(crate) fn key_of(&self, id: &str) -> Key {
+    pub(crate) fn key_of(&self, id: &str) -> EntryKey {
         match self.places.get(id) {
             Some(placed) => placed.key.clone(),
-            None => Key::new(id.replace('.', ":")),
+            None => EntryKey::new(id.replace('.', ":")),
         }
     }
 
@@ -248,30 +248,30 @@ impl Snapshot {
     }
 
     /// The extension that would provide a prompt of that id if it were not broken.
-    fn broken_extension(&self, prompt: &str) -> Option<Broken> {
+    fn broken_extension(&self, prompt: &str) -> Option<BrokenDefinition> {
         let holds = |name: &str| {
             let rest = prompt.strip_prefix(name);
             rest.is_some_and(|rest| rest.starts_with('.'))
         };
         let known = self.extensions.iter().find(|(id, definition)| {
-            let is_broken = matches!(definition.state, State::Invalid);
+            let is_broken = matches!(definition.state, DefinitionState::Invalid);
             let last = id.rsplit('.').next().unwrap_or_default();
             let said = || said_name(&definition.text).is_some_and(|name| holds(&name));
             is_broken && (holds(id) || holds(last) || said())
         });
-        known.map(|(id, definition)| definition.broken(Kind::Extension, id))
+        known.map(|(id, definition)| definition.broken(EntryKind::Extension, id))
     }
 
     /// The tool of that function name, if it is registered and broken.
-    pub(crate) fn broken_tool(&self, name: &str) -> Option<Broken> {
+    pub(crate) fn broken_tool(&self, name: &str) -> Option<BrokenDefinition> {
         let is_named = |id: &str| {
-            let own = Key::new(id).function_name();
+            let own = EntryKey::new(id).function_name();
             own == name || own.to_lowercase() == name
         };
         let known = self.tools.iter().find(|(id, definition)| {
-            matches!(definition.state, State::Invalid) && (&***id == name || is_named(id))
+            matches!(definition.state, DefinitionState::Invalid) && (&***id == name || is_named(id))
         });
-        known.map(|(_, definition)| definition.broken(Kind::Tool, name))
+        known.map(|(_, definition)| definition.broken(EntryKind::Tool, name))
     }
 
     /// Whether any prompt is a script that can be run.
@@ -279,7 +279,7 @@ impl Snapshot {
     pub fn has_scripts(&self) -> bool {
         let mut prompts = self.prompts.values();
         prompts
-            .any(|prompt| matches!(&prompt.state, State::Valid(entry) if entry.script().is_some()))
+            .any(|prompt| matches!(&prompt.state, DefinitionState::Valid(entry) if entry.script().is_some()))
     }
 
     /// The same definitions, where these tools are called by their names, whatever else has these:
@@ -299,7 +299,7 @@ impl Snapshot {
     /// # Errors
     /// There is none.
     pub fn tool(&self, id: &str) -> Result<&Definition<ToolEntry>, ServiceError> {
-        find(&self.tools, Kind::Tool, id)
+        find(&self.tools, EntryKind::Tool, id)
     }
 
     /// The extension of that id.
@@ -307,13 +307,13 @@ impl Snapshot {
     /// # Errors
     /// There is none.
     pub fn extension(&self, id: &str) -> Result<&Definition<Arc<Extension>>, ServiceError> {
-        find(&self.extensions, Kind::Extension, id)
+        find(&self.extensions, EntryKind::Extension, id)
     }
 }
 
 fn find<'a, T>(
-    table: &'a Table<Arc<Definition<T>>>,
-    kind: Kind,
+    table: &'a ChunkedTable<Arc<Definition<T>>>,
+    kind: EntryKind,
     id: &str,
 ) -> Result<&'a Definition<T>, ServiceError> {
     match table.get(id) {

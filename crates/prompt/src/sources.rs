@@ -11,13 +11,13 @@ use crate::definition::Prompt;
 pub(crate) struct SourceSet {
     pub(crate) prompt: Arc<Prompt>,
     /// Templates of other prompts.
-    called: Box<[Called]>,
+    called: Box<[CalledTemplate]>,
     hash: u64,
 }
 
 /// The template of another prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Called {
+pub(crate) struct CalledTemplate {
     /// The name that it is called by.
     pub(crate) name: Arc<str>,
     pub(crate) text: Arc<str>,
@@ -26,7 +26,7 @@ pub(crate) struct Called {
 }
 
 impl SourceSet {
-    pub(crate) fn new(prompt: &Arc<Prompt>, called: &[Called]) -> Self {
+    pub(crate) fn new(prompt: &Arc<Prompt>, called: &[CalledTemplate]) -> Self {
         let key = (
             &prompt.id,
             &prompt.format,

@@ -11,17 +11,17 @@ use std::sync::Arc;
 /// with every version.
 const MOST: usize = 128;
 
-type Piece<V> = Arc<Vec<(Arc<str>, V)>>;
+type TableChunk<V> = Arc<Vec<(Arc<str>, V)>>;
 
 /// An ordered map from ids to values, in pieces that its copies share.
 #[derive(Clone)]
-pub struct Table<V> {
+pub struct ChunkedTable<V> {
     /// None of them is empty; the ids of each are all smaller than those of the next.
-    pieces: Vec<Piece<V>>,
+    pieces: Vec<TableChunk<V>>,
     len: usize,
 }
 
-impl<V> Table<V> {
+impl<V> ChunkedTable<V> {
     /// How many entries there are.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -84,12 +84,12 @@ impl<V> Table<V> {
     /// The number of the piece that an id is in if it is anywhere.
     fn piece_of(&self, id: &str) -> usize {
         let begins_before =
-            |piece: &Piece<V>| piece.first().is_some_and(|(first, _)| &**first <= id);
+            |piece: &TableChunk<V>| piece.first().is_some_and(|(first, _)| &**first <= id);
         self.pieces.partition_point(begins_before).saturating_sub(1)
     }
 }
 
-impl<V: Clone> Table<V> {
+impl<V: Clone> ChunkedTable<V> {
     /// Puts a value under an id; gives the one that was there.
     pub fn insert(&mut self, id: Arc<str>, value: V) -> Option<V> {
         let number = self.piece_of(&id);
@@ -154,16 +154,16 @@ fn place<V>(piece: &[(Arc<str>, V)], id: &str) -> Result<usize, usize> {
     piece.binary_search_by(|(known, _)| (**known).cmp(id))
 }
 
-impl<V> Default for Table<V> {
+impl<V> Default for ChunkedTable<V> {
     fn default() -> Self {
-        Table {
+        ChunkedTable {
             pieces: Vec::new(),
             len: 0,
         }
     }
 }
 
-impl<V: fmt::Debug> fmt::Debug for Table<V> {
+impl<V: fmt::Debug> fmt::Debug for ChunkedTable<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.iter()).finish()
     }
@@ -182,7 +182,7 @@ mod tests {
         fn it_is_an_ordered_map_and_older_versions_stay(
             steps in prop::collection::vec((0_u16..700, prop::option::weighted(0.7, any::<u8>())), 0..1500)
         ) {
-            let (mut table, mut model) = (Table::default(), BTreeMap::new());
+            let (mut table, mut model) = (ChunkedTable::default(), BTreeMap::new());
             let mut before = (table.clone(), model.clone());
             for (number, (id, value)) in steps.into_iter().enumerate() {
                 let id: Arc<str> = format!("m{}.p{}", id % 7, id / 7).into();
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_change_copies_one_piece() {
-        let mut table = Table::default();
+        let mut table = ChunkedTable::default();
         for number in 0..20_000 {
             table.insert(format!("p{number:05}").into(), number);
         }

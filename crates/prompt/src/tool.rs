@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use quillet_core::chat::{ChatOptions, ModelError, ModelErrorKind, Reply};
-use quillet_core::store::Kind;
-use quillet_core::tool::{Repeat, Tool, ToolContext, ToolError, ToolSpec};
+use quillet_core::store::EntryKind;
+use quillet_core::tool::{Idempotency, Tool, ToolContext, ToolError, ToolSpec};
 use quillet_core::{BoxFuture, Map, Value};
 use serde_json::{Map as Object, Value as Tree, json};
 
 use crate::error::ServiceError;
-use crate::input::Input;
+use crate::input::RenderInput;
 use crate::messages::RenderedPrompt;
 use crate::script;
 use crate::service::PromptService;
-use crate::snapshot::{Definition, PromptEntry, Snapshot};
+use crate::snapshot::{CatalogueSnapshot, Definition, PromptEntry};
 
 /// What calling a prompt as a tool gives: its text, or a model's answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ const LONGEST_NAME: usize = 64;
 struct PromptTool {
     service: Arc<PromptService>,
     /// What it calls under; the definitions of each call's moment where there is none.
-    snapshot: Option<Arc<Snapshot>>,
+    snapshot: Option<Arc<CatalogueSnapshot>>,
     depth: usize,
     dry: bool,
     id: Arc<str>,
@@ -63,7 +63,7 @@ impl PromptService {
     /// As [`PromptService::tool`].
     pub fn tool_in(
         self: &Arc<Self>,
-        snapshot: &Arc<Snapshot>,
+        snapshot: &Arc<CatalogueSnapshot>,
         id: &str,
         result: PromptResult,
         depth: usize,
@@ -83,7 +83,7 @@ impl PromptService {
     /// As [`PromptService::tool`].
     pub fn dry_tool_in(
         self: &Arc<Self>,
-        snapshot: &Arc<Snapshot>,
+        snapshot: &Arc<CatalogueSnapshot>,
         id: &str,
         depth: usize,
     ) -> Result<Arc<dyn Tool>, ServiceError> {
@@ -101,7 +101,7 @@ impl PromptService {
     pub fn tools(self: &Arc<Self>, result: PromptResult) -> Vec<Arc<dyn Tool>> {
         let snapshot = self.catalogue().snapshot();
         let tools = snapshot.prompts.values().filter_map(|definition| {
-            let entry = definition.usable(Kind::Prompt).ok()?;
+            let entry = definition.usable(EntryKind::Prompt).ok()?;
             let tool: Arc<dyn Tool> = Arc::new(self.wrap(definition, entry, result));
             Some(tool)
         });
@@ -111,12 +111,12 @@ impl PromptService {
     /// The prompt that an id with a mark or without names now, and is found by again at each call.
     fn named(
         self: &Arc<Self>,
-        snapshot: &Arc<Snapshot>,
+        snapshot: &Arc<CatalogueSnapshot>,
         id: &str,
         result: PromptResult,
     ) -> Result<PromptTool, ServiceError> {
         let definition = self.catalogue().choose_now(snapshot, id)?;
-        let entry = definition.usable(Kind::Prompt)?;
+        let entry = definition.usable(EntryKind::Prompt)?;
         let mut tool = self.wrap(&definition, entry, result);
         tool.spec.name = prompt_function(id);
         if *id != *definition.id {
@@ -148,9 +148,9 @@ impl PromptService {
                     .and_then(|script| script.spec.returns.clone()),
                 // A render is made as often as somebody asks; a script may do anything.
                 repeat: if entry.script().is_some() {
-                    Repeat::Never
+                    Idempotency::Never
                 } else {
-                    Repeat::Freely
+                    Idempotency::Freely
                 },
                 ..ToolSpec::default()
             },
@@ -211,10 +211,10 @@ impl PromptTool {
     async fn run(&self, arguments: &Map, request_id: &str) -> Result<Value, ServiceError> {
         let now = || self.service.catalogue().snapshot();
         let snapshot = &self.snapshot.clone().unwrap_or_else(now);
-        let input = Input {
+        let input = RenderInput {
             depth: self.depth,
             dry: self.dry,
-            ..Input::new(arguments, request_id)
+            ..RenderInput::new(arguments, request_id)
         };
         if let Some(job) = self.service.script_in(snapshot, &self.id, &input).await? {
             return script::value(self.service.run_script(job)?).await;
@@ -224,8 +224,8 @@ impl PromptTool {
 
     async fn text(
         &self,
-        snapshot: &Arc<Snapshot>,
-        input: &Input<'_>,
+        snapshot: &Arc<CatalogueSnapshot>,
+        input: &RenderInput<'_>,
     ) -> Result<String, ServiceError> {
         if self.result == PromptResult::Text {
             let outcome = self.service.render_in(snapshot, &self.id, input).await?;

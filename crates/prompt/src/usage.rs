@@ -30,7 +30,7 @@ const FAILURES: [ToolErrorKind; 8] = [
 #[derive(Debug)]
 pub struct Usage {
     prompts: ByName<Renders>,
-    tools: ByName<Calls>,
+    tools: ByName<ToolCallCounters>,
 }
 
 /// Renders of one prompt.
@@ -43,7 +43,7 @@ pub struct Renders {
 
 /// Calls of one tool that templates made.
 #[derive(Debug, Default)]
-pub struct Calls {
+pub struct ToolCallCounters {
     succeeded: AtomicU64,
     /// As in [`FAILURES`].
     failed: [AtomicU64; FAILURES.len()],
@@ -65,7 +65,7 @@ impl Renders {
     }
 }
 
-impl Calls {
+impl ToolCallCounters {
     /// How many succeeded.
     #[must_use]
     pub fn succeeded(&self) -> u64 {
@@ -104,7 +104,7 @@ impl Usage {
 
     /// Calls by the function name of the tool; `other` for those beyond the bound.
     #[must_use]
-    pub fn tools(&self) -> Vec<(Arc<str>, Arc<Calls>)> {
+    pub fn tools(&self) -> Vec<(Arc<str>, Arc<ToolCallCounters>)> {
         self.tools.all()
     }
 
@@ -136,12 +136,12 @@ fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-type Known<T> = HashMap<Arc<str>, Arc<T>, foldhash::fast::RandomState>;
+type CounterMap<T> = HashMap<Arc<str>, Arc<T>, foldhash::fast::RandomState>;
 
 #[derive(Debug)]
 struct ByName<T> {
     most: usize,
-    known: ArcSwap<Known<T>>,
+    known: ArcSwap<CounterMap<T>>,
     other: Arc<T>,
     /// Held while a name is added.
     adding: Mutex<()>,
@@ -175,7 +175,7 @@ impl<T: Default> ByName<T> {
         if known.len() >= self.most {
             return self.other.clone();
         }
-        let mut more = Known::clone(&known);
+        let mut more = CounterMap::clone(&known);
         let counts = Arc::<T>::default();
         more.insert(name.into(), counts.clone());
         self.known.store(Arc::new(more));

@@ -9,10 +9,11 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use quillet::core::json::{self, Numbers};
-use quillet::template::{CompileOptions, Limits, MessageSyntax, Missing};
+use quillet::core::json::{self, NumberMode};
+use quillet::template::{CompileOptions, MessageSyntax, Missing, RenderLimits};
 use quillet::{
-    Function, FunctionCall, Map, Rendered, Step, Template, TemplateError, TemplateOptions, Value,
+    FunctionCall, Map, RenderStep, RenderedTemplate, Template, TemplateError, TemplateFunction,
+    TemplateOptions, Value,
 };
 use serde_json::{Value as Json, json};
 
@@ -91,18 +92,18 @@ fn said(error: &TemplateError) -> Json {
     })
 }
 
-fn rendered(work: &Work) -> Result<Rendered, TemplateError> {
+fn rendered(work: &Work) -> Result<RenderedTemplate, TemplateError> {
     let template = Template::compile(work.format, &work.text, &work.options)?;
     let functions = work.functions.as_object().into_iter().flatten();
-    let functions = functions.map(|(name, declared)| Function {
+    let functions = functions.map(|(name, declared)| TemplateFunction {
         parameters: Some(parameters(declared).map(|(name, _)| name).collect()),
-        ..Function::from(name.as_str())
+        ..TemplateFunction::from(name.as_str())
     });
     let mut rendering = template.begin(work.variables.clone(), functions.collect());
     loop {
         match rendering.step()? {
-            Step::Done(rendered) => return Ok(rendered),
-            Step::Waiting(calls) => {
+            RenderStep::Done(rendered) => return Ok(rendered),
+            RenderStep::Waiting(calls) => {
                 for call in calls {
                     rendering.answer(call.id, work.call(&call));
                 }
@@ -223,9 +224,9 @@ fn format(name: &str, vector: &Json) -> &'static str {
 
 fn options(name: &str, file: &Json, vector: &Json) -> TemplateOptions {
     let mut options = TemplateOptions {
-        limits: Limits {
+        limits: RenderLimits {
             time: Duration::from_secs(60),
-            ..Limits::default()
+            ..RenderLimits::default()
         },
         compile: CompileOptions {
             missing: missing(vector),
@@ -268,8 +269,8 @@ fn data(name: &str, file: &Json, vector: &Json) -> Value {
         .map(|name| &file["datasets"][name]);
     let data = vector.get("data").or(named).unwrap_or(&Json::Null);
     let numbers = match vector["numbers"].as_str() {
-        None if name.starts_with("go-") => Numbers::Float,
-        _ => Numbers::Exact,
+        None if name.starts_with("go-") => NumberMode::Float,
+        _ => NumberMode::Exact,
     };
     json::parse_with(&data.to_string(), numbers).unwrap_or_default()
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use quillet_agent::AgentError;
-use quillet_core::build::Missing;
+use quillet_core::build::FeatureDisabled;
 use quillet_core::chat::ModelError;
 use quillet_core::store::{StoreError, StoreErrorKind};
 use quillet_core::{Diagnostic, Severity};
@@ -12,7 +12,7 @@ use quillet_script::ScriptError;
 #[cfg(feature = "sql")]
 use quillet_sql::SqlError;
 
-use crate::settings::Wrong;
+use crate::settings::SettingsError;
 
 /// Why a part could not be made, or did not do what it was asked.
 #[derive(Debug)]
@@ -21,9 +21,9 @@ pub enum Error {
     /// A setting is wrong; the text names it, where it came from and what it must be.
     Setting(String),
     /// A configuration file is wrong, at these places.
-    Config(Wrong),
+    Config(SettingsError),
     /// A file of data is wrong, at these places.
-    Findings(Vec<Finding>),
+    Findings(Vec<LocatedDiagnostic>),
     /// Something outside (a file, a folder, a process) did not do what it should.
     Other(String),
     /// The prompt service did not do what it was asked: a prompt, a variable, a tool, the store, the
@@ -37,23 +37,23 @@ pub enum Error {
     #[cfg(feature = "sql")]
     Database(Box<SqlError>),
     /// This build cannot do it; it names the feature that can.
-    Missing(Missing),
+    Missing(FeatureDisabled),
 }
 
 /// A finding, and the text that its place points into.
 #[derive(Clone, Debug)]
-pub struct Finding {
+pub struct LocatedDiagnostic {
     /// What was found, and where.
     pub diagnostic: Diagnostic,
     /// The text, where it is at hand.
     pub text: Option<String>,
 }
 
-impl Finding {
+impl LocatedDiagnostic {
     /// A finding whose text is not at hand.
     #[must_use]
     pub fn without_text(diagnostic: Diagnostic) -> Self {
-        Finding {
+        LocatedDiagnostic {
             diagnostic,
             text: None,
         }

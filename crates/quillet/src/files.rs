@@ -3,11 +3,11 @@
 use std::fs;
 use std::io::Read;
 
-use quillet_core::{Diagnostic, Position, Span, Value, json};
+use quillet_core::{Diagnostic, LineColumn, Span, Value, json};
 use quillet_yaml::{Duplicates, Options, Tags};
 
-use crate::error::{Error, Finding};
-use crate::parts::disk::Schemas;
+use crate::components::disk::Schemas;
+use crate::error::{Error, LocatedDiagnostic};
 
 /// A file larger than this is refused before it is read.
 const MOST_BYTES: u64 = 8 << 20;
@@ -27,7 +27,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// What a file is, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form<'a> {
+pub enum InputFileKind<'a> {
     /// A template in this format.
     Template(&'a str),
     /// A prompt file, which has a reader of its own.
@@ -41,33 +41,34 @@ pub enum Form<'a> {
 }
 
 /// Endings and what they mean, as in folders that are stores.
-const ENDINGS: [(&str, Form<'static>); 21] = [
-    (".gotmpl", Form::Template("go")),
-    (".tmpl", Form::Template("go")),
-    (".tpl", Form::Template("go")),
-    (".jinja", Form::Template("jinja")),
-    (".jinja2", Form::Template("jinja")),
-    (".j2", Form::Template("jinja")),
-    (".handlebars", Form::Template("handlebars")),
-    (".hbs", Form::Template("handlebars")),
-    (".mustache", Form::Template("mustache")),
-    (".liquid", Form::Template("liquid")),
-    (".skprompt", Form::Template("semantic-kernel")),
-    (".sk", Form::Template("semantic-kernel")),
-    (".fstring", Form::Template("f-string")),
-    (".fstr", Form::Template("f-string")),
-    ("skprompt.txt", Form::Prompt),
-    (".prompty", Form::Prompt),
-    (".prompt", Form::Prompt),
-    (".json", Form::Json),
-    (".yaml", Form::Yaml),
-    (".yml", Form::Yaml),
-    (".toml", Form::Toml),
+const ENDINGS: [(&str, InputFileKind<'static>); 21] = [
+    (".gotmpl", InputFileKind::Template("go")),
+    (".tmpl", InputFileKind::Template("go")),
+    (".tpl", InputFileKind::Template("go")),
+    (".jinja", InputFileKind::Template("jinja")),
+    (".jinja2", InputFileKind::Template("jinja")),
+    (".j2", InputFileKind::Template("jinja")),
+    (".handlebars", InputFileKind::Template("handlebars")),
+    (".hbs", InputFileKind::Template("handlebars")),
+    (".mustache", InputFileKind::Template("mustache")),
+    (".liquid", InputFileKind::Template("liquid")),
+    (".skprompt", InputFileKind::Template("semantic-kernel")),
+    (".sk", InputFileKind::Template("semantic-kernel")),
+    (".fstring", InputFileKind::Template("f-string")),
+    (".fstr", InputFileKind::Template("f-string")),
+    ("skprompt.txt", InputFileKind::Prompt),
+    (".prompty", InputFileKind::Prompt),
+    (".prompt", InputFileKind::Prompt),
+    (".json", InputFileKind::Json),
+    (".yaml", InputFileKind::Yaml),
+    (".yml", InputFileKind::Yaml),
+    (".toml", InputFileKind::Toml),
 ];
 
 /// What the name of a file says that it is.
-pub fn form_of(name: &str) -> Option<Form<'static>> {
-    let ending = |(ending, form): &(&str, Form<'static>)| name.ends_with(ending).then_some(*form);
+pub fn form_of(name: &str) -> Option<InputFileKind<'static>> {
+    let ending =
+        |(ending, form): &(&str, InputFileKind<'static>)| name.ends_with(ending).then_some(*form);
     ENDINGS.iter().find_map(ending)
 }
 
@@ -112,29 +113,29 @@ pub fn shown(path: &str) -> &str {
 ///
 /// # Errors
 /// A finding with its place.
-pub fn parse(path: &str, text: &str, form: Form<'_>) -> Result<Value, Error> {
-    let wrong = |message: String, place: Option<Position>| {
+pub fn parse(path: &str, text: &str, form: InputFileKind<'_>) -> Result<Value, Error> {
+    let wrong = |message: String, place: Option<LineColumn>| {
         let mut diagnostic = Diagnostic::error("data", shown(path), message);
         diagnostic.position = place;
-        Error::Findings(vec![Finding {
+        Error::Findings(vec![LocatedDiagnostic {
             diagnostic,
             text: Some(text.to_owned()),
         }])
     };
     match form {
-        Form::Json => json::parse(text).map_err(|error| {
+        InputFileKind::Json => json::parse(text).map_err(|error| {
             let (line, column) = (error.line().max(1), error.column().max(1));
             wrong(
                 format!("not JSON: {error}"),
-                Some(Position { line, column }),
+                Some(LineColumn { line, column }),
             )
         }),
-        Form::Toml => toml::from_str(text).map_err(|error: toml::de::Error| {
-            let place = error.span().map(|span| Position::of(text, span.start));
+        InputFileKind::Toml => toml::from_str(text).map_err(|error: toml::de::Error| {
+            let place = error.span().map(|span| LineColumn::of(text, span.start));
             let message = toml_message(&error, text);
             wrong(format!("not TOML: {message}"), place)
         }),
-        Form::Yaml | Form::Template(_) | Form::Prompt => {
+        InputFileKind::Yaml | InputFileKind::Template(_) | InputFileKind::Prompt => {
             let whole = Span {
                 start: 0,
                 end: text.len(),
@@ -142,7 +143,7 @@ pub fn parse(path: &str, text: &str, form: Form<'_>) -> Result<Value, Error> {
             let (node, findings) = quillet_yaml::parse(shown(path), text, whole, &YAML);
             match findings.into_iter().next() {
                 None => Ok(node.map_or(Value::Null, |node| node.value())),
-                Some(first) => Err(Error::Findings(vec![Finding {
+                Some(first) => Err(Error::Findings(vec![LocatedDiagnostic {
                     diagnostic: Diagnostic {
                         message: format!("not YAML: {}", first.message),
                         ..first
@@ -159,7 +160,7 @@ pub fn parse(path: &str, text: &str, form: Form<'_>) -> Result<Value, Error> {
 /// # Errors
 /// It cannot be read, with its place.
 pub fn data(path: &str) -> Result<Value, Error> {
-    let form = form_of(path).unwrap_or(Form::Yaml);
+    let form = form_of(path).unwrap_or(InputFileKind::Yaml);
     if path.trim_start().starts_with('{') {
         return Err(Error::Setting(
             "-d takes a file, or - for standard input; a value is given by -D name:=json".into(),
@@ -195,7 +196,7 @@ fn schema(who: &str, path: &str) -> Result<serde_json::Value, Error> {
         Error::Other(why) => Error::Other(format!("{who}: {why}")),
         failure => failure,
     })?;
-    let schema = parse(path, &text, form_of(path).unwrap_or(Form::Yaml))?;
+    let schema = parse(path, &text, form_of(path).unwrap_or(InputFileKind::Yaml))?;
     if schema.as_map().is_none() {
         return Err(Error::Setting(format!(
             "{who}: {path} holds {}, and a JSON Schema is an object",

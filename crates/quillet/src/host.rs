@@ -5,27 +5,27 @@ use std::sync::atomic::AtomicU64;
 
 use quillet_core::store::Store;
 use quillet_host::agent::AgentService;
-use quillet_host::definitions::Definitions;
-use quillet_llm::models::Models;
+use quillet_host::definitions::DefinitionService;
+use quillet_llm::models::ModelRouter;
 use quillet_prompt::PromptService;
 use quillet_store::MemoryStore;
 
+use crate::components::databases::ServedDatabases;
+use crate::components::traces::Traces;
+use crate::components::{self, agents, scripts};
 use crate::error::Error;
-use crate::parts::databases::Offered;
-use crate::parts::traces::Traces;
-use crate::parts::{self, agents, scripts};
 use crate::settings::{self, Settings};
 
 /// Everything that a process serves, made of settings.
 #[derive(Debug)]
 pub struct Host {
     prompts: Arc<PromptService>,
-    definitions: Definitions,
+    definitions: DefinitionService,
     /// Whether what others write into the store becomes versions.
     keeps_history: bool,
-    models: Arc<Models>,
+    models: Arc<ModelRouter>,
     agents: Arc<AgentService>,
-    databases: Offered,
+    databases: ServedDatabases,
     traces: Traces,
 }
 
@@ -36,7 +36,7 @@ impl Host {
     /// # Errors
     /// A setting is wrong, or something that it names cannot be opened.
     pub async fn open(settings: &Settings) -> Result<Self, Error> {
-        let store = parts::optional_store(settings).await?;
+        let store = components::optional_store(settings).await?;
         let store = store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
         Host::over(settings, store, false).await
     }
@@ -51,9 +51,9 @@ impl Host {
         with_shop: bool,
     ) -> Result<Self, Error> {
         let retries = Arc::new(AtomicU64::new(0));
-        let models = parts::models(settings, retries.clone())?;
-        let model = parts::asked(settings, &models)?;
-        let prompts = parts::service(settings, store.clone(), Some(model), retries)?;
+        let models = components::models(settings, retries.clone())?;
+        let model = components::asked(settings, &models)?;
+        let prompts = components::service(settings, store.clone(), Some(model), retries)?;
         let prompts = Arc::new(prompts);
         if let Err(error) = prompts.load().await {
             settings.warn(&format!("{error}; serving what is known until it answers"));
@@ -69,10 +69,13 @@ impl Host {
             &traces,
         );
         let agents = agents.await?;
-        let databases = Offered::open(settings, store, &prompts, models.clone(), with_shop);
+        let databases = ServedDatabases::open(settings, store, &prompts, models.clone(), with_shop);
         Ok(Host {
             databases: databases.await?,
-            definitions: Definitions::new(prompts.clone(), parts::definition_options(settings)),
+            definitions: DefinitionService::new(
+                prompts.clone(),
+                components::definition_options(settings),
+            ),
             keeps_history: settings.is_on(&settings::STORE_HISTORY),
             prompts,
             models,
@@ -89,13 +92,13 @@ impl Host {
 
     /// The definitions of the store, with their histories.
     #[must_use]
-    pub fn definitions(&self) -> &Definitions {
+    pub fn definitions(&self) -> &DefinitionService {
         &self.definitions
     }
 
     /// The models of the settings, by name.
     #[must_use]
-    pub fn models(&self) -> &Arc<Models> {
+    pub fn models(&self) -> &Arc<ModelRouter> {
         &self.models
     }
 
@@ -107,7 +110,7 @@ impl Host {
 
     /// Databases of the store, which are tools, too.
     #[must_use]
-    pub fn databases(&self) -> &Offered {
+    pub fn databases(&self) -> &ServedDatabases {
         &self.databases
     }
 

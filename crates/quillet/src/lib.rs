@@ -32,6 +32,8 @@
 mod templates;
 
 #[cfg(feature = "service")]
+pub mod components;
+#[cfg(feature = "service")]
 mod error;
 #[cfg(feature = "service")]
 pub mod files;
@@ -42,14 +44,12 @@ mod host;
 #[cfg(feature = "service")]
 mod openai_prompts;
 #[cfg(feature = "service")]
-pub mod parts;
-#[cfg(feature = "service")]
 mod service;
 #[cfg(feature = "service")]
 pub mod settings;
 
 #[cfg(feature = "service")]
-pub use error::{Error, Finding};
+pub use error::{Error, LocatedDiagnostic};
 #[cfg(feature = "service")]
 pub use function_tool::tool;
 #[cfg(feature = "service")]
@@ -61,8 +61,8 @@ pub use service::Quillet;
 #[cfg(feature = "service")]
 pub use settings::Settings;
 pub use templates::{
-    Environment, FailedCall, FormatNames, Function, FunctionCall, Rendered, Rendering, Step,
-    Template, TemplateError, TemplateOptions, check, convert, formats, render,
+    Environment, FailedCall, FormatNames, FunctionCall, RenderStep, RenderedTemplate, Rendering,
+    Template, TemplateError, TemplateFunction, TemplateOptions, check, convert, formats, render,
 };
 
 /// Values, messages, and the contracts of tools, models and stores.

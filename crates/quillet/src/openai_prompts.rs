@@ -6,9 +6,9 @@
 //! `instructions` and all settings. `docs/openai.md` says how the second is had. Both are read here.
 //! A member that is not taken over is a finding, so nothing is lost silently.
 
-use quillet_core::{Content, ContentPart, Diagnostic, Message};
+use quillet_core::{ContentPart, Diagnostic, Message, MessageContent};
 use quillet_llm::{OpenAiResponses, Protocol};
-use quillet_template::{CompileOptions, Source, TemplateFactory};
+use quillet_template::{CompileOptions, TemplateFactory, TemplateSource};
 use serde_json::{Map, Value, json};
 
 /// How the model answers: the members that both objects share.
@@ -263,8 +263,8 @@ fn is_default(name: &str, value: &Value) -> bool {
 
 fn message(message: &Message) -> Result<Value, String> {
     let text = match &message.content {
-        Content::Text(text) => text.clone(),
-        Content::Parts(parts) => {
+        MessageContent::Text(text) => text.clone(),
+        MessageContent::Parts(parts) => {
             let text = |part: &ContentPart| match part {
                 ContentPart::Text { text } => Ok(text.clone()),
                 _ => Err("a message has an image or a file in it: make it a variable"),
@@ -289,7 +289,7 @@ fn contents(messages: &[Value]) -> impl Iterator<Item = &str> {
 fn unread(source: &str, alias: &str, messages: &[Value]) -> Vec<Diagnostic> {
     let formats = TemplateFactory::standard();
     let compiles = |text: &str| {
-        let sources = [Source::new("message", text)];
+        let sources = [TemplateSource::new("message", text)];
         let compiled = formats.compile("mustache", &sources, &CompileOptions::default());
         compiled.err().map(|error| error.to_string())
     };

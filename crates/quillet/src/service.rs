@@ -4,23 +4,23 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::StreamExt;
-use quillet_agent::{AgentEvent, Outcome as AgentOutcome};
+use quillet_agent::{AgentEvent, AgentOutcome};
 use quillet_core::chat::{ChatOptions, Reply};
 use quillet_core::tool::Tool;
 use quillet_core::{Map, Message};
-use quillet_host::agent::{AgentRequest, Who};
-use quillet_prompt::{ChatOutcome, Input, RenderOutcome, RenderedPrompt};
-use quillet_script::host::{Grants, Reach, Tools, Unobserved};
+use quillet_host::agent::{AgentRequest, Principal};
+use quillet_prompt::{ChatOutcome, RenderInput, RenderOutcome, RenderedPrompt};
+use quillet_script::host::{Grants, NoObserver, RunAccess, Tools};
 use quillet_script::js::JsOptions;
 use quillet_script::library;
-use quillet_script::run::{Engine, Input as Arguments, Job, Outcome as ScriptOutcome};
+use quillet_script::run::{ScriptEngine, ScriptInput as Arguments, ScriptOutcome, ScriptRun};
 use quillet_template::TemplateFactory;
 use tokio::sync::{Mutex, OnceCell};
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::components::{self, scripts};
 use crate::error::Error;
 use crate::host::Host;
-use crate::parts::{self, scripts};
 use crate::settings::Settings;
 
 /// How requests of this program are named in logs and traces.
@@ -111,7 +111,7 @@ impl Quillet {
         variables: impl Into<Map>,
     ) -> Result<RenderOutcome, Error> {
         let variables = variables.into();
-        let input = Input::new(&variables, REQUEST);
+        let input = RenderInput::new(&variables, REQUEST);
         Ok(self.host.prompts().render(id, &input).await?)
     }
 
@@ -131,7 +131,7 @@ impl Quillet {
             ("prompt".to_owned(), template.into()),
             ("format".to_owned(), format.into()),
         ]);
-        let input = Input::new(&variables, REQUEST);
+        let input = RenderInput::new(&variables, REQUEST);
         let rendered = self
             .host
             .prompts()
@@ -178,7 +178,7 @@ impl Quillet {
     /// As [`Quillet::chat`], until the model begins to answer.
     pub async fn stream(&self, id: &str, variables: impl Into<Map>) -> Result<ChatOutcome, Error> {
         let variables = variables.into();
-        let input = Input::new(&variables, REQUEST);
+        let input = RenderInput::new(&variables, REQUEST);
         let prompts = self.host.prompts();
         Ok(prompts
             .chat(id, &input, None, ChatOptions::default())
@@ -198,8 +198,8 @@ impl Quillet {
     /// # Errors
     /// As [`Quillet::ask`].
     pub async fn agent(&self, request: AgentRequest) -> Result<AgentOutcome, Error> {
-        let id = parts::new_id();
-        let who = Who::at(REQUEST);
+        let id = components::new_id();
+        let who = Principal::at(REQUEST);
         let begun = self.host.agents().begin(request, &who, &id);
         let mut run = begun
             .await
@@ -224,7 +224,7 @@ impl Quillet {
     ) -> Result<ScriptOutcome, Error> {
         let opened = library::open(path, &[]).await?;
         let settings = &self.settings;
-        let engine = Engine {
+        let engine = ScriptEngine {
             models: Arc::new(scripts::models(settings)?),
             tools: self.script_tools().await?,
             library: opened.library,
@@ -235,15 +235,15 @@ impl Quillet {
                 ..JsOptions::default()
             },
         };
-        let job = Job {
+        let job = ScriptRun {
             script: opened.script,
             arguments: Arguments::Named(arguments.into()),
             stream: false,
             parameters: Map::default(),
             history: Vec::new(),
             seed: None,
-            reach: Reach::Granted(Grants::default()),
-            observer: Arc::new(Unobserved),
+            reach: RunAccess::Granted(Grants::default()),
+            observer: Arc::new(NoObserver),
         };
         Ok(engine.run(job).await?)
     }
@@ -268,7 +268,7 @@ impl Quillet {
         &self,
         name: &str,
         question: &str,
-    ) -> Result<(quillet_sql::chain::Generated, quillet_sql::Ran), Error> {
+    ) -> Result<(quillet_sql::chain::GeneratedQuery, quillet_sql::QueryRun), Error> {
         let options = quillet_sql::RunOptions::default();
         Ok(self.databases().ask(name, question, &options).await?)
     }

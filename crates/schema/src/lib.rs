@@ -30,7 +30,7 @@ const MOST_BACKTRACKS: usize = 100_000;
 
 /// The draft of a schema that names none by `$schema`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Draft {
+pub enum SchemaDraft {
     /// Draft-07, which definitions of tools and prompts are written in.
     Seven,
     /// 2020-12, the current one.
@@ -42,7 +42,7 @@ pub enum Draft {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rules {
     /// The draft where the schema names none.
-    pub draft: Draft,
+    pub draft: SchemaDraft,
     /// Whether `format` is checked; else it only describes.
     pub formats: bool,
     /// Whether messages say `value` in place of what stands there: for readers who have it.
@@ -75,18 +75,18 @@ impl std::error::Error for Invalid {}
 
 /// A place where a value does not match its schema.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Finding {
+pub struct SchemaViolation {
     /// Where in the value, as a JSON pointer; empty at its root.
     pub pointer: String,
     /// In words.
     pub message: String,
     /// What it is, for those who say it in words of their own.
-    pub kind: Kind,
+    pub kind: ViolationKind,
 }
 
 /// Kinds of findings that callers tell apart.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum ViolationKind {
     /// A property is missing.
     Missing(String),
     /// Properties that the schema does not allow.
@@ -110,7 +110,7 @@ impl Validator {
         if rules.formats {
             options = options.should_validate_formats(true);
         }
-        if rules.draft == Draft::Seven && schema.get("$schema").is_none() {
+        if rules.draft == SchemaDraft::Seven && schema.get("$schema").is_none() {
             options = options.with_draft(jsonschema::Draft::Draft7);
         }
         let inner = options.build(schema).map_err(|error| Invalid {
@@ -131,13 +131,13 @@ impl Validator {
 
     /// What does not fit, at most so many findings; none where the value fits.
     #[must_use]
-    pub fn findings(&self, value: &Json, most: usize) -> Vec<Finding> {
+    pub fn findings(&self, value: &Json, most: usize) -> Vec<SchemaViolation> {
         let errors = self.inner.iter_errors(value).take(most);
         errors.map(|error| self.finding(&error)).collect()
     }
 
-    fn finding(&self, error: &ValidationError<'_>) -> Finding {
-        Finding {
+    fn finding(&self, error: &ValidationError<'_>) -> SchemaViolation {
+        SchemaViolation {
             pointer: error.instance_path().to_string(),
             message: if self.masked {
                 error.masked().to_string()
@@ -149,15 +149,15 @@ impl Validator {
     }
 }
 
-fn kind(kind: &ValidationErrorKind) -> Kind {
+fn kind(kind: &ValidationErrorKind) -> ViolationKind {
     match kind {
         ValidationErrorKind::Required { property } => {
-            Kind::Missing(property.as_str().unwrap_or_default().to_owned())
+            ViolationKind::Missing(property.as_str().unwrap_or_default().to_owned())
         }
         ValidationErrorKind::AdditionalProperties { unexpected } => {
-            Kind::Unknown(unexpected.clone())
+            ViolationKind::Unknown(unexpected.clone())
         }
-        ValidationErrorKind::Type { .. } => Kind::Type,
-        _ => Kind::Other,
+        ValidationErrorKind::Type { .. } => ViolationKind::Type,
+        _ => ViolationKind::Other,
     }
 }

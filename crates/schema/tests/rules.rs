@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use quillet_schema::{Draft, Kind, Rules, Validator};
+use quillet_schema::{Rules, SchemaDraft, Validator, ViolationKind};
 use serde_json::{Value, json};
 
 fn first(schema: &Value, rules: Rules, value: &Value) -> Option<String> {
@@ -16,7 +16,7 @@ fn first(schema: &Value, rules: Rules, value: &Value) -> Option<String> {
 fn each_rule_changes_what_it_says() {
     let plain = Rules::default();
     let seven = Rules {
-        draft: Draft::Seven,
+        draft: SchemaDraft::Seven,
         ..plain
     };
     let formats = Rules {
@@ -75,10 +75,10 @@ fn findings_say_where_and_what_they_are() {
     assert_eq!(
         found,
         [
-            (String::new(), Kind::Missing("name".to_owned())),
-            (String::new(), Kind::Unknown(vec!["y".to_owned()])),
-            ("/a~1b".to_owned(), Kind::Type),
-            ("/list/1".to_owned(), Kind::Other),
+            (String::new(), ViolationKind::Missing("name".to_owned())),
+            (String::new(), ViolationKind::Unknown(vec!["y".to_owned()])),
+            ("/a~1b".to_owned(), ViolationKind::Type),
+            ("/list/1".to_owned(), ViolationKind::Other),
         ]
     );
     assert_eq!(validator.findings(&value, 2).len(), 2);

@@ -12,13 +12,14 @@ use quillet_core::chat::{
     Bytes4, ChatEvent, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError,
 };
 use quillet_script::host::{
-    Abilities, Answering, Grants, Limits, Models, NoTools, Reach, Unobserved,
+    Grants, ModelCapabilities, ModelHandle, ModelSource, NoObserver, NoTools, RunAccess,
+    ScriptLimits,
 };
 use quillet_script::js::JsOptions;
 use quillet_script::library::Memory;
 use quillet_script::reader;
-use quillet_script::run::{Engine, Input, Job};
-use quillet_script::syntax::{Script, Source};
+use quillet_script::run::{ScriptEngine, ScriptInput, ScriptRun};
+use quillet_script::syntax::{Script, ScriptSource};
 use quillet_template::TemplateFactory;
 
 /// Answers at once, in four pieces.
@@ -47,12 +48,12 @@ impl ChatModel for Instantly {
     }
 }
 
-impl Models for Instantly {
-    fn model(&self, _: Option<&str>) -> Result<Answering, String> {
-        Ok(Answering {
+impl ModelSource for Instantly {
+    fn model(&self, _: Option<&str>) -> Result<ModelHandle, String> {
+        Ok(ModelHandle {
             model: Arc::new(Instantly),
             name: None,
-            abilities: Abilities::default(),
+            abilities: ModelCapabilities::default(),
             counter: Arc::new(Bytes4),
             window: None,
         })
@@ -60,7 +61,7 @@ impl Models for Instantly {
 }
 
 fn read(text: &str) -> Arc<Script> {
-    let source = Source {
+    let source = ScriptSource {
         name: "bench.ai.yaml".to_owned(),
         path: None,
         text: text.into(),
@@ -70,27 +71,27 @@ fn read(text: &str) -> Arc<Script> {
     Arc::new(read.script)
 }
 
-fn engine() -> Engine {
-    Engine {
+fn engine() -> ScriptEngine {
+    ScriptEngine {
         models: Arc::new(Instantly),
         tools: Arc::new(NoTools),
         library: Arc::new(Memory::default()),
         templates: Arc::new(TemplateFactory::standard()),
-        limits: Limits::default(),
+        limits: ScriptLimits::default(),
         javascript: JsOptions::default(),
     }
 }
 
-async fn run(engine: &Engine, script: &Arc<Script>) {
-    let job = Job {
+async fn run(engine: &ScriptEngine, script: &Arc<Script>) {
+    let job = ScriptRun {
         script: script.clone(),
-        arguments: Input::None,
+        arguments: ScriptInput::None,
         stream: true,
         parameters: Default::default(),
         history: Vec::new(),
         seed: Some(1),
-        reach: Reach::Granted(Grants::default()),
-        observer: Arc::new(Unobserved),
+        reach: RunAccess::Granted(Grants::default()),
+        observer: Arc::new(NoObserver),
     };
     let outcome = engine.run(job).await;
     outcome.expect("a script of the bench runs");
@@ -161,7 +162,7 @@ fn main() {
 }
 
 /// Native expressions beside those that need JavaScript, whose thread is not this one: wall time.
-fn expressions(runtime: &tokio::runtime::Runtime, engine: &Engine) {
+fn expressions(runtime: &tokio::runtime::Runtime, engine: &ScriptEngine) {
     for (name, code) in [
         ("native", "value * 2 + 1"),
         ("QuickJS", "[value].map((x) => x * 2 + 1)[0]"),
@@ -178,7 +179,7 @@ fn expressions(runtime: &tokio::runtime::Runtime, engine: &Engine) {
 }
 
 /// A thousand scripts at once.
-fn crowd(runtime: &tokio::runtime::Runtime, engine: &Engine) {
+fn crowd(runtime: &tokio::runtime::Runtime, engine: &ScriptEngine) {
     for (name, text) in [
         ("without JavaScript", turns(1)),
         (

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use hostile::{Slack, Verdict};
-use quillet_script::js::{Program, serve_process};
+use quillet_script::js::{WorkerProgram, serve_process};
 
 /// What the harness itself may add to a vector's time.
 const SLACK: Slack = Slack {
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
 }
 
 fn run(program: &Path) -> ExitCode {
-    let worker = Program {
+    let worker = WorkerProgram {
         path: program.to_owned(),
         arguments: vec![WORKER.to_owned()],
     };

@@ -18,7 +18,7 @@ pub struct DirectiveSpec {
     /// Whether it takes names besides its parameters: variables, options of a model, arguments.
     pub open: bool,
     /// Where it may stand, and which blocks it takes.
-    pub form: Form,
+    pub form: DirectiveForm,
     /// One sentence for hovers and lists.
     pub doc: &'static str,
     /// Numbers of the inventory that say what it does.
@@ -38,7 +38,7 @@ pub struct Parameter {
 
 /// The form in which a directive is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum DirectiveForm {
     /// An instruction.
     Plain,
     /// An instruction that takes blocks by these keys.
@@ -80,7 +80,7 @@ impl DirectiveSpec {
         }
         let own = self.parameters.iter().map(|parameter| parameter.name);
         let blocks: &[&str] = match self.form {
-            Form::Blocks(blocks) => blocks,
+            DirectiveForm::Blocks(blocks) => blocks,
             _ => &[],
         };
         let mut names: Vec<&str> = own.chain(blocks.iter().copied()).collect();
@@ -147,7 +147,7 @@ const fn plain(
         aliases: &[],
         parameters,
         open: false,
-        form: Form::Plain,
+        form: DirectiveForm::Plain,
         doc: "",
         notes,
     }
@@ -158,7 +158,7 @@ impl DirectiveSpec {
         DirectiveSpec { open: true, ..self }
     }
 
-    const fn form(self, form: Form) -> Self {
+    const fn form(self, form: DirectiveForm) -> Self {
         DirectiveSpec { form, ..self }
     }
 
@@ -224,7 +224,7 @@ directives! {
         &[116],
     ),
     /// Leaves the loop.
-    Break = plain("break", &[], &[96]).form(Form::InLoop),
+    Break = plain("break", &[], &[96]).form(DirectiveForm::InLoop),
     /// Gives a text without the fence of code that a model put around it.
     CleanResult = plain(
         "cleanResult",
@@ -232,7 +232,7 @@ directives! {
         &[106],
     ),
     /// Goes on with the loop's next turn.
-    Continue = plain("continue", &[], &[96]).form(Form::InLoop),
+    Continue = plain("continue", &[], &[96]).form(DirectiveForm::InLoop),
     /// Counts a text's tokens for the model.
     CountTokens = plain(
         "countTokens",
@@ -314,7 +314,7 @@ directives! {
         ],
         &[97, 98],
     )
-    .form(Form::Blocks(&["do"])),
+    .form(DirectiveForm::Blocks(&["do"])),
     /// Renders a template.
     Format = plain(
         "format",
@@ -344,7 +344,7 @@ directives! {
         &[needs("condition", "an expression, or a call")],
         &[95],
     )
-    .form(Form::Blocks(&["then", "else"])),
+    .form(DirectiveForm::Blocks(&["then", "else"])),
     /// Whether a path is a folder.
     IsDir = plain(
         "isDir",
@@ -399,7 +399,7 @@ directives! {
         ],
         &[99],
     )
-    .form(Form::Patterns),
+    .form(DirectiveForm::Patterns),
     /// Takes a listener away.
     Off = plain(
         "off",
@@ -541,7 +541,7 @@ directives! {
         &[needs("condition", "an expression")],
         &[96],
     )
-    .form(Form::Blocks(&["do"])),
+    .form(DirectiveForm::Blocks(&["do"])),
 }
 
 #[cfg(test)]

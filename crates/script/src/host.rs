@@ -14,12 +14,12 @@ use quillet_core::{BoxFuture, Diagnostic, Map, Value};
 pub const FETCH: &str = "fetch";
 
 /// Models by name.
-pub trait Models: Send + Sync + fmt::Debug {
+pub trait ModelSource: Send + Sync + fmt::Debug {
     /// The model of a name (`gpt-6-sol`, `openai://gpt-6-sol`), or the default for `None`.
     ///
     /// # Errors
     /// That there is none, and which there are, for the script's author.
-    fn model(&self, name: Option<&str>) -> Result<Answering, String>;
+    fn model(&self, name: Option<&str>) -> Result<ModelHandle, String>;
 
     /// What an answer of a model cost in US dollars, where its price is known.
     fn cost(&self, _model: &str, _usage: &Usage) -> Option<f64> {
@@ -29,13 +29,13 @@ pub trait Models: Send + Sync + fmt::Debug {
 
 /// A model and what it can do.
 #[derive(Clone, Debug)]
-pub struct Answering {
+pub struct ModelHandle {
     /// The model.
     pub model: Arc<dyn ChatModel>,
     /// The name to send, if not the implementation's default.
     pub name: Option<String>,
     /// What it can do.
-    pub abilities: Abilities,
+    pub abilities: ModelCapabilities,
     /// How its tokens are counted.
     pub counter: Arc<dyn TokenCounter>,
     /// Tokens of a request and its answer together, where known.
@@ -44,7 +44,7 @@ pub struct Answering {
 
 /// The abilities of a provider. What it does not, the engine does in words and checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Abilities {
+pub struct ModelCapabilities {
     /// Takes tools and calls them.
     pub tools: bool,
     /// Keeps to a JSON Schema (`response_format` of type `json_schema`).
@@ -75,7 +75,7 @@ pub trait Tools: Send + Sync + fmt::Debug {
     /// By default nobody can be asked, and calls are refused.
     fn asked(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let inner = self.tool(name)?;
-        Some(Arc::new(Unasked { inner }))
+        Some(Arc::new(DeniedTool { inner }))
     }
 
     /// The way out for `$fetch` in the same way.
@@ -114,11 +114,11 @@ fn nobody_to_ask(tool: &str) -> String {
 
 /// A tool that somebody would have to agree to.
 #[derive(Debug)]
-struct Unasked {
+struct DeniedTool {
     inner: Arc<dyn Tool>,
 }
 
-impl Tool for Unasked {
+impl Tool for DeniedTool {
     fn spec(&self) -> &ToolSpec {
         self.inner.spec()
     }
@@ -173,7 +173,7 @@ pub struct Grants {
 
 /// What a run may reach. One value for both, so that no dry run can be given a grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum RunAccess {
     /// Nothing: a dry run. It records its requests and asks no model; no tool is called, no granted
     /// file read or written, no process started. What it left out are warnings
     /// ([`crate::run::DRY_RUN`]).
@@ -184,12 +184,12 @@ pub enum Reach {
     /// more from its start with the answers that are there ([`crate::run::lane`] says which is
     /// whose). Everything else that could be another then is fixed or refused: the clock, random
     /// numbers, timers, files besides its scripts, processes, the environment.
-    Kept(Kept),
+    Kept(ReplayAccess),
 }
 
 /// What a run whose calls are kept has besides them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct ReplayAccess {
     /// Whether `url()` and `fetch` may connect.
     pub net: bool,
     /// What time it is in the run, in milliseconds since 1970. JavaScript's clock goes on by one
@@ -197,19 +197,19 @@ pub struct Kept {
     pub began_ms: u64,
 }
 
-impl Reach {
+impl RunAccess {
     /// Whether it is that of a dry run.
     #[must_use]
     pub fn is_dry(&self) -> bool {
-        matches!(self, Reach::Nothing)
+        matches!(self, RunAccess::Nothing)
     }
 
     /// When a run began whose calls are kept.
     #[must_use]
-    pub fn kept(&self) -> Option<Kept> {
+    pub fn kept(&self) -> Option<ReplayAccess> {
         match self {
-            Reach::Kept(kept) => Some(*kept),
-            Reach::Nothing | Reach::Granted(_) => None,
+            RunAccess::Kept(kept) => Some(*kept),
+            RunAccess::Nothing | RunAccess::Granted(_) => None,
         }
     }
 
@@ -217,9 +217,9 @@ impl Reach {
     #[must_use]
     pub fn grants(&self) -> Grants {
         match self {
-            Reach::Nothing => Grants::default(),
-            Reach::Granted(grants) => grants.clone(),
-            Reach::Kept(kept) => Grants {
+            RunAccess::Nothing => Grants::default(),
+            RunAccess::Granted(grants) => grants.clone(),
+            RunAccess::Kept(kept) => Grants {
                 net: kept.net,
                 ..Grants::default()
             },
@@ -229,7 +229,7 @@ impl Reach {
 
 /// Bounds of a run. Each has an error that names it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Limits {
+pub struct ScriptLimits {
     /// Instructions and turns of loops, in all scripts of a run together. Default 1,000,000.
     pub steps: u64,
     /// Scripts that call each other. Default 64.
@@ -254,12 +254,12 @@ pub struct Limits {
     /// Stack of a run's JavaScript. Default 512 KiB.
     pub js_stack: usize,
     /// Bounds of each template in a script, as of any template.
-    pub templates: quillet_template::Limits,
+    pub templates: quillet_template::RenderLimits,
 }
 
-impl Default for Limits {
+impl Default for ScriptLimits {
     fn default() -> Self {
-        Limits {
+        ScriptLimits {
             steps: 1_000_000,
             depth: 64,
             model_calls: 1_000,
@@ -271,7 +271,7 @@ impl Default for Limits {
             js_time: Duration::from_secs(5),
             js_memory: 64 << 20,
             js_stack: 512 << 10,
-            templates: quillet_template::Limits::default(),
+            templates: quillet_template::RenderLimits::default(),
         }
     }
 }
@@ -333,8 +333,8 @@ pub trait Observer: Send + Sync + fmt::Debug {
 
 /// Nobody watches.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Unobserved;
+pub struct NoObserver;
 
-impl Observer for Unobserved {
+impl Observer for NoObserver {
     fn event(&self, _: RunEvent) {}
 }

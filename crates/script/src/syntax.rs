@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use quillet_core::{Diagnostic, Span};
-use quillet_yaml::{Data, Entry, Node};
+use quillet_yaml::{MapEntry, Node, NodeData};
 
 use crate::directive::Directive;
 
 /// A script's text and where it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct ScriptSource {
     /// Its name in messages: a path as the user gave it, or an id.
     pub name: String,
     /// Its file, where it has one: `__filename`, and the folder that relative names start from.
@@ -19,7 +19,7 @@ pub struct Source {
     pub text: Arc<str>,
 }
 
-impl Source {
+impl ScriptSource {
     /// A finding of severity error at a place.
     #[must_use]
     pub fn error(
@@ -42,27 +42,27 @@ impl Source {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
     /// Where it came from.
-    pub source: Arc<Source>,
+    pub source: Arc<ScriptSource>,
     /// The front matter: always a mapping, empty where there is none.
     pub config: Node,
     /// Whether it has front matter, were it empty.
     pub has_front_matter: bool,
     /// What it does, in order. Functions are declared, not done, and stand in `functions`.
-    pub body: Block,
+    pub body: InstructionBlock,
     /// Functions declared with `!fn` and `!fn#` as items, from everywhere in the body.
-    pub functions: Vec<Function>,
+    pub functions: Vec<FunctionDeclaration>,
 }
 
 /// Instructions in order.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Block {
+pub struct InstructionBlock {
     /// The instructions.
-    pub items: Vec<Item>,
+    pub items: Vec<Instruction>,
 }
 
 /// One instruction.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Item {
+pub struct Instruction {
     /// Its bytes in the file.
     pub span: Span,
     /// What it is.
@@ -73,25 +73,25 @@ pub struct Item {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ItemKind {
     /// `role: text`, a bare string, or an object with `role` and `content`.
-    Message(Message),
+    Message(MessageTemplate),
     /// `---` or `***`: a new dialogue; `pin` for `---!`.
     Separator {
         /// Whether everything so far becomes the lasting beginning.
         pin: bool,
     },
     /// `$name`, `$name(…)`, `$name: …`, `toolId: $tool`.
-    Call(Call),
+    Call(CallExpr),
     /// `-> a -> b(…) -> $c`.
-    Chain(Vec<Call>),
+    Chain(Vec<CallExpr>),
     /// `?=…`, without the `?=`.
-    Expression(Text),
+    Expression(ScriptText),
     /// A list inside of a list: a block.
-    Block(Block),
+    Block(InstructionBlock),
 }
 
 /// A scalar that means something, after YAML's escapes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Text {
+pub struct ScriptText {
     /// Its bytes in the file: with quotes where it has such.
     pub span: Span,
     /// The text.
@@ -100,20 +100,20 @@ pub struct Text {
 
 /// A message before it is filled in.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Message {
+pub struct MessageTemplate {
     /// The role as written, without what stands in brackets; `None` for a bare string.
-    pub role: Option<Text>,
+    pub role: Option<ScriptText>,
     /// What stands in the brackets of `user[@dobby(PM), @other]`, without the brackets.
-    pub to: Option<Text>,
+    pub to: Option<ScriptText>,
     /// Text, or the object of a structured system message, or a list of parts.
     pub content: Node,
     /// Other keys of a message object: `templateFormat`, `name`, `private`…
-    pub fields: Vec<Entry>,
+    pub fields: Vec<MapEntry>,
 }
 
 /// The target of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Target {
+pub enum CallTarget {
     /// `$name` of a directive.
     Directive(Directive),
     /// `$name` of anything else: a declared or an imported function.
@@ -124,46 +124,46 @@ pub enum Target {
     Tool,
 }
 
-impl Target {
+impl CallTarget {
     /// What `$name` names, without its `$`.
     #[must_use]
     pub fn of(name: &str) -> Self {
-        Directive::named(name).map_or(Target::Function, Target::Directive)
+        Directive::named(name).map_or(CallTarget::Function, CallTarget::Directive)
     }
 
     /// The directive that a call of a name does: in a chain it is one where no script has the name.
     #[must_use]
     pub fn directive(self, name: &str) -> Option<Directive> {
         match self {
-            Target::Directive(directive) => Some(directive),
-            Target::Script => Directive::named(name),
-            Target::Function | Target::Tool => None,
+            CallTarget::Directive(directive) => Some(directive),
+            CallTarget::Script => Directive::named(name),
+            CallTarget::Function | CallTarget::Tool => None,
         }
     }
 }
 
 /// A call as it was written.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
+pub struct CallExpr {
     /// All of it.
     pub span: Span,
     /// What its name names.
-    pub target: Target,
+    pub target: CallTarget,
     /// The name without `$`: may have a path, as `path.basename`.
-    pub name: Text,
+    pub name: ScriptText,
     /// Whether it takes the result before it: `$|name`, and every link of a chain.
     pub piped: bool,
     /// What stands in its parentheses, without them: read by [`crate::argument`].
-    pub arguments: Option<Text>,
+    pub arguments: Option<ScriptText>,
     /// The value after the colon: `$name: value`.
     pub value: Option<Node>,
     /// Keys beside it: `then`, `as`, `step`… Those that hold instructions stand in `branches`.
-    pub fields: Vec<Entry>,
+    pub fields: Vec<MapEntry>,
     /// Blocks of `$if` (`then`, `else`), `$while` and `$for` (`do`), `$match` (its patterns).
     pub branches: Vec<Branch>,
 }
 
-impl Call {
+impl CallExpr {
     /// The directive that it calls.
     #[must_use]
     pub fn directive(&self) -> Option<Directive> {
@@ -189,7 +189,7 @@ impl Call {
             (
                 Some(Node {
                     span,
-                    data: Data::Scalar(_),
+                    data: NodeData::Scalar(_),
                     ..
                 }),
                 _,
@@ -204,14 +204,14 @@ impl Call {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Branch {
     /// Its key: `then`, `do`, or a pattern as `:/re/`.
-    pub key: Text,
+    pub key: ScriptText,
     /// Its instructions.
-    pub block: Arc<Block>,
+    pub block: Arc<InstructionBlock>,
 }
 
 /// A function declared with `!fn` or `!fn#`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Function {
+pub struct FunctionDeclaration {
     /// All of it.
     pub span: Span,
     /// Its name; empty for a function that is a value (`callback: !fn |- (event) {…}`).
@@ -221,5 +221,5 @@ pub struct Function {
     /// Whether it is for templates (`!fn#`, or a name that begins with `template$`).
     pub template: bool,
     /// The code without the mark of its language.
-    pub code: Text,
+    pub code: ScriptText,
 }

@@ -13,7 +13,7 @@ use axum::routing::post;
 use quillet_core::Diagnostic;
 use quillet_core::tool::{BuiltTool, ToolBuilder};
 use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
-use quillet_server::{Server, ServerConfig};
+use quillet_server::{HttpServer, ServerConfig};
 use quillet_store::StoreOptions;
 use quillet_template::TemplateFactory;
 use tokio::net::TcpListener;
@@ -64,7 +64,7 @@ async fn quillet(address: &str) -> Result<(), Failure> {
         listen: ([127, 0, 0, 1], 0).into(),
         ..ServerConfig::default()
     };
-    let server = Server::bind(config, service.clone()).await?;
+    let server = HttpServer::bind(config, service.clone()).await?;
     println!("{}", server.local_addr());
     tokio::spawn(async move { service.watch().await });
     server.run(std::future::pending()).await;

@@ -7,24 +7,24 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use quillet_core::history::Mark;
-use quillet_prompt::Snapshot;
+use quillet_core::history::VersionSelector;
+use quillet_prompt::CatalogueSnapshot;
 use serde_json::Value;
 
 /// The aliases of the snapshot that was asked last.
 #[derive(Debug, Default)]
-pub(crate) struct Aliases(Mutex<Known>);
+pub(crate) struct Aliases(Mutex<AliasCache>);
 
 #[derive(Debug, Default)]
-struct Known {
-    of: Weak<Snapshot>,
+struct AliasCache {
+    of: Weak<CatalogueSnapshot>,
     ids: Arc<HashMap<String, Arc<str>>>,
 }
 
 impl Aliases {
     /// What a client names, with the id in the place of an alias. A mark behind it stays.
-    pub(crate) fn resolve(&self, snapshot: &Arc<Snapshot>, named: &str) -> String {
-        let (name, mark) = match Mark::divide(named) {
+    pub(crate) fn resolve(&self, snapshot: &Arc<CatalogueSnapshot>, named: &str) -> String {
+        let (name, mark) = match VersionSelector::divide(named) {
             Some((name, Ok(mark))) => (name, Some(mark)),
             _ => (named, None),
         };
@@ -38,11 +38,11 @@ impl Aliases {
         }
     }
 
-    fn known(&self, snapshot: &Arc<Snapshot>) -> Arc<HashMap<String, Arc<str>>> {
+    fn known(&self, snapshot: &Arc<CatalogueSnapshot>) -> Arc<HashMap<String, Arc<str>>> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // While the weak pointer is there, no other snapshot gets that address.
         if known.of.as_ptr() != Arc::as_ptr(snapshot) {
-            *known = Known {
+            *known = AliasCache {
                 of: Arc::downgrade(snapshot),
                 ids: Arc::new(all(snapshot)),
             };
@@ -51,7 +51,7 @@ impl Aliases {
     }
 }
 
-fn all(snapshot: &Snapshot) -> HashMap<String, Arc<str>> {
+fn all(snapshot: &CatalogueSnapshot) -> HashMap<String, Arc<str>> {
     let mut ids: HashMap<String, Arc<str>> = HashMap::new();
     for definition in snapshot.prompts.values() {
         if !definition.text.contains("\"aliases\"") {

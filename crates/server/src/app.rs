@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use quillet_core::batch::Batching;
+use quillet_core::batch::BatchService;
 use quillet_core::store::Health;
 use quillet_core::trace::TraceReader;
 use quillet_host::agent::AgentService;
-use quillet_host::definitions::Definitions;
+use quillet_host::definitions::DefinitionService;
 use quillet_host::sql::DatabaseTools;
-use quillet_llm::models::Models;
+use quillet_llm::models::ModelRouter;
 use quillet_llm::{RateLimits, Spending};
 use quillet_prompt::PromptService;
 
@@ -18,7 +18,7 @@ use crate::auth::Auth;
 use crate::browser::Browsers;
 use crate::config::ServerConfig;
 use crate::host::Hosts;
-use crate::mcp_doors::McpDoors;
+use crate::mcp_doors::McpEndpoints;
 use crate::metrics::Metrics;
 use crate::rate::RateLimiter;
 use crate::services::Services;
@@ -29,13 +29,13 @@ pub(crate) struct App {
     pub(crate) config: ServerConfig,
     pub(crate) service: Arc<PromptService>,
     /// Definitions with their histories.
-    pub(crate) definitions: Definitions,
+    pub(crate) definitions: DefinitionService,
     /// Agents, if any are set up.
     pub(crate) agents: Option<Arc<AgentService>>,
     /// Databases, if they are set up.
     pub(crate) databases: Option<DatabaseTools>,
     /// Files and batches, if they are kept.
-    pub(crate) batching: Option<Batching>,
+    pub(crate) batching: Option<BatchService>,
     /// Traces that can be read, if any are kept.
     pub(crate) traces: Option<Arc<dyn TraceReader>>,
     /// Other names of prompts.
@@ -48,11 +48,11 @@ pub(crate) struct App {
     /// How often models are asked at most, if that is limited.
     pub(crate) model_rates: Option<Arc<RateLimits>>,
     /// The models of this server by name, if they are known.
-    pub(crate) models: Option<Arc<Models>>,
+    pub(crate) models: Option<Arc<ModelRouter>>,
     /// What may be spent, if that is kept.
     pub(crate) spending: Option<Arc<Spending>>,
     /// Where MCP clients come in.
-    pub(crate) mcp: McpDoors,
+    pub(crate) mcp: McpEndpoints,
     /// The OpenAPI document, once it was asked for.
     openapi: OnceLock<String>,
     /// Writes it. Not called by its name, so that handlers, which all stand on this file, do not
@@ -76,7 +76,7 @@ impl App {
         let auth = Auth::new(&config);
         App {
             aliases: Aliases::default(),
-            mcp: McpDoors::new(
+            mcp: McpEndpoints::new(
                 &services.prompts,
                 services.agents.as_ref(),
                 &auth,

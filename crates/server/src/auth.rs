@@ -10,29 +10,29 @@ use axum::http::header::AUTHORIZATION;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use quillet_core::ErrorCode;
-use quillet_host::agent::Who;
-use quillet_host::definitions::Rights;
+use quillet_host::agent::Principal;
+use quillet_host::definitions::PermissionSet;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::config::{NamedToken, ServerConfig};
 use crate::error::{ApiError, problem};
-use crate::rate::Client;
+use crate::rate::RateKey;
 
 /// Who everybody is where no tokens are configured.
-static ANYONE: LazyLock<(Arc<str>, Arc<Rights>)> =
-    LazyLock::new(|| ("anonymous".into(), Arc::new(Rights::all())));
+static ANYONE: LazyLock<(Arc<str>, Arc<PermissionSet>)> =
+    LazyLock::new(|| ("anonymous".into(), Arc::new(PermissionSet::all())));
 
 /// Who may call.
 #[derive(Debug)]
 pub(crate) struct Auth {
-    tokens: Vec<Known>,
+    tokens: Vec<TokenEntry>,
 }
 
 /// A token.
 #[derive(Debug)]
-struct Known {
+struct TokenEntry {
     secret: SecretString,
-    owner: (Arc<str>, Arc<Rights>),
+    owner: (Arc<str>, Arc<PermissionSet>),
 }
 
 /// Who calls: the token's number, or nobody in particular.
@@ -46,7 +46,7 @@ pub(crate) enum Caller {
 
 /// What a client shows.
 #[derive(Debug)]
-enum Shown<'a> {
+enum Credentials<'a> {
     /// A token.
     Bearer(&'a [u8]),
     /// `NAME:TOKEN` of Basic, as clients of Langfuse send their pair of keys.
@@ -55,7 +55,7 @@ enum Shown<'a> {
 
 impl Auth {
     pub(crate) fn new(config: &ServerConfig) -> Self {
-        let all = all(config).map(|token| Known {
+        let all = all(config).map(|token| TokenEntry {
             secret: token.secret,
             owner: (token.name.into(), Arc::new(token.rights)),
         });
@@ -65,15 +65,15 @@ impl Auth {
     }
 
     /// The name and the rights of a client.
-    pub(crate) fn known(&self, client: Client) -> &(Arc<str>, Arc<Rights>) {
+    pub(crate) fn known(&self, client: RateKey) -> &(Arc<str>, Arc<PermissionSet>) {
         self.token(client).map_or(&ANYONE, |token| &token.owner)
     }
 
     /// What each token may do, in the order of their numbers.
-    pub(crate) fn rights(&self) -> impl Iterator<Item = (&Arc<Rights>, Who)> {
+    pub(crate) fn rights(&self) -> impl Iterator<Item = (&Arc<PermissionSet>, Principal)> {
         self.tokens
             .iter()
-            .map(|token| (&token.owner.1, Who::key(token.secret.expose_secret())))
+            .map(|token| (&token.owner.1, Principal::key(token.secret.expose_secret())))
     }
 
     /// The name of each token, and its rights in the words of the settings.
@@ -83,27 +83,27 @@ impl Auth {
     }
 
     /// Who a client is to the agents.
-    pub(crate) fn who(&self, client: Client) -> Who {
+    pub(crate) fn principal(&self, client: RateKey) -> Principal {
         match (self.token(client), client.address()) {
-            (Some(token), _) => Who::key(token.secret.expose_secret()).named(&token.owner.0),
-            (None, Some(address)) => Who::at(&address.to_string()),
-            (None, None) => Who::at(""),
+            (Some(token), _) => Principal::key(token.secret.expose_secret()).named(&token.owner.0),
+            (None, Some(address)) => Principal::at(&address.to_string()),
+            (None, None) => Principal::at(""),
         }
     }
 
     /// The client of whom something was left behind, while it may still call.
-    pub(crate) fn client_of(&self, scope: &str) -> Option<Client> {
+    pub(crate) fn client_of(&self, scope: &str) -> Option<RateKey> {
         let here = Ipv4Addr::LOCALHOST.into();
         if self.tokens.is_empty() {
-            let anyone = Client::new(Caller::Anyone, here);
-            return (self.who(anyone).scope() == scope).then_some(anyone);
+            let anyone = RateKey::new(Caller::Anyone, here);
+            return (self.principal(anyone).scope() == scope).then_some(anyone);
         }
-        let of = |token: &Known| Who::key(token.secret.expose_secret()).scope() == scope;
+        let of = |token: &TokenEntry| Principal::key(token.secret.expose_secret()).scope() == scope;
         let number = self.tokens.iter().position(of)?;
-        Some(Client::new(Caller::Token(number), here))
+        Some(RateKey::new(Caller::Token(number), here))
     }
 
-    fn token(&self, client: Client) -> Option<&Known> {
+    fn token(&self, client: RateKey) -> Option<&TokenEntry> {
         match client.caller() {
             Caller::Token(number) => self.tokens.get(number),
             Caller::Anyone => None,
@@ -118,7 +118,7 @@ impl Auth {
         let given = headers
             .get(AUTHORIZATION)
             .map_or(&b""[..], |value| value.as_bytes());
-        let Some(shown) = Shown::read(given) else {
+        let Some(shown) = Credentials::read(given) else {
             return Err(
                 problem(ErrorCode::AuthMissing, "this service needs a token")
                     .hint("send the header Authorization: Bearer TOKEN"),
@@ -140,20 +140,20 @@ impl Auth {
     }
 }
 
-impl<'a> Shown<'a> {
+impl<'a> Credentials<'a> {
     fn read(header: &'a [u8]) -> Option<Self> {
         if let Some(token) = after(header, b"bearer ") {
-            return Some(Shown::Bearer(token));
+            return Some(Credentials::Bearer(token));
         }
         let pair = STANDARD.decode(after(header, b"basic ")?).ok()?;
-        pair.contains(&b':').then_some(Shown::Basic(pair))
+        pair.contains(&b':').then_some(Credentials::Basic(pair))
     }
 
-    fn is(&self, token: &Known) -> bool {
+    fn is(&self, token: &TokenEntry) -> bool {
         let secret = token.secret.expose_secret().as_bytes();
         match self {
-            Shown::Bearer(given) => same(secret, given),
-            Shown::Basic(pair) => {
+            Credentials::Bearer(given) => same(secret, given),
+            Credentials::Basic(pair) => {
                 // A name has no colon, a secret may have some.
                 let mut parts = pair.splitn(2, |byte| *byte == b':');
                 let name = same(token.owner.0.as_bytes(), parts.next().unwrap_or_default());
@@ -169,7 +169,7 @@ fn all(config: &ServerConfig) -> impl Iterator<Item = NamedToken> {
     let unnamed = unnamed.map(|(place, secret)| NamedToken {
         name: format!("token-{}", place + 1),
         secret: secret.clone(),
-        rights: Rights::all(),
+        rights: PermissionSet::all(),
     });
     unnamed.chain(config.named_tokens.iter().cloned())
 }
@@ -227,7 +227,7 @@ mod tests {
         NamedToken {
             name: name.into(),
             secret: secret.into(),
-            rights: Rights::of(Vec::new()),
+            rights: PermissionSet::of(Vec::new()),
         }
     }
 

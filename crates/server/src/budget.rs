@@ -7,12 +7,12 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Response};
 use hyper::body::{Frame, SizeHint};
 use quillet_core::ErrorCode;
-use quillet_core::budget::{self, BudgetLimits, Payer};
+use quillet_core::budget::{self, BudgetAccounts, BudgetLimits};
 
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::{ApiError, problem};
-use crate::rate::Client;
+use crate::rate::RateKey;
 
 /// What a request may spend at most: `usd=0.05, tokens=2000, s=30`, or some of these.
 pub(crate) const HEADER: &str = "x-quillet-budget";
@@ -24,9 +24,9 @@ impl App {
     /// The header cannot be read.
     pub(crate) fn payer(
         &self,
-        client: Client,
+        client: RateKey,
         headers: &HeaderMap,
-    ) -> Result<Option<Payer>, ApiError> {
+    ) -> Result<Option<BudgetAccounts>, ApiError> {
         let payer = self.payer_of(client);
         let payer = match headers.get(HEADER) {
             None => payer,
@@ -35,17 +35,20 @@ impl App {
                 payer.asking(&read(text)?)
             }
         };
-        Ok(Some(payer).filter(Payer::is_limited))
+        Ok(Some(payer).filter(BudgetAccounts::is_limited))
     }
 
     /// The same for one who sends no headers.
-    pub(crate) fn payer_of(&self, client: Client) -> Payer {
+    pub(crate) fn payer_of(&self, client: RateKey) -> BudgetAccounts {
         let key = match client.caller() {
             Caller::Token(_) => Some(&*self.auth.known(client).0),
             Caller::Anyone => None,
         };
         let spending = self.spending.as_ref();
-        spending.map_or_else(|| Payer::of(key.map(Into::into)), |it| it.payer(key))
+        spending.map_or_else(
+            || BudgetAccounts::of(key.map(Into::into)),
+            |it| it.payer(key),
+        )
     }
 }
 
@@ -72,12 +75,12 @@ fn read(text: &str) -> Result<BudgetLimits, ApiError> {
 }
 
 /// The answer, whose body is made while the same one pays.
-pub(crate) fn paid(payer: Payer, response: Response<Body>) -> Response<Body> {
+pub(crate) fn paid(payer: BudgetAccounts, response: Response<Body>) -> Response<Body> {
     response.map(|body| Body::new(PaidBody { payer, body }))
 }
 
 struct PaidBody {
-    payer: Payer,
+    payer: BudgetAccounts,
     body: Body,
 }
 

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use quillet_host::definitions::Rights;
+use quillet_host::definitions::PermissionSet;
 use secrecy::SecretString;
 
 /// Configuration of the HTTP server.
@@ -123,7 +123,7 @@ pub struct NamedToken {
     /// What clients send.
     pub secret: SecretString,
     /// What they may do.
-    pub rights: Rights,
+    pub rights: PermissionSet,
 }
 
 /// A rate limit for each client.

@@ -29,8 +29,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::config::ServerConfig;
-use crate::direct::Entry;
-use crate::gate;
+use crate::fast_router::FastRouter;
+use crate::middleware;
 
 /// Largest head of a request, in bytes; hyper answers 431 beyond it.
 pub(crate) const HEAD_BYTES: usize = 64 << 10;
@@ -41,25 +41,25 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Serves one connection until either side ends it.
 pub(crate) async fn serve(
     app: Arc<App>,
-    entry: Entry,
+    entry: FastRouter,
     stream: TcpStream,
     peer: SocketAddr,
-    stops: Stops,
+    stops: ShutdownSignals,
 ) {
     // A small answer must not wait for the acknowledgement of the one before.
     let _ = stream.set_nodelay(true);
-    let pulse = Arc::new(Pulse::new());
-    let io = TokioIo::new(Watched {
+    let pulse = Arc::new(ConnectionActivity::new());
+    let io = TokioIo::new(TrackedStream {
         stream,
         pulse: pulse.clone(),
     });
-    let known = gate::Known::default();
+    let known = middleware::CachedHost::default();
     let service = service_fn(|request| {
         pulse.answering();
         let (app, entry, pulse, known) = (&app, entry.clone(), &pulse, &known);
         async move {
-            let response = gate::answer(app, entry, (peer, known), request).await;
-            let answer = |body| Answer {
+            let response = middleware::answer(app, entry, (peer, known), request).await;
+            let answer = |body| TrackedBody {
                 body,
                 pulse: pulse.clone(),
             };
@@ -79,9 +79,13 @@ pub(crate) async fn serve(
         stops
             .cut
             .cancelled()
-            .map(|()| Aside::Close("cut off"))
+            .map(|()| ConnectionEvent::Close("cut off"))
             .boxed(),
-        stops.finish.cancelled().map(|()| Aside::Finish).boxed(),
+        stops
+            .finish
+            .cancelled()
+            .map(|()| ConnectionEvent::Finish)
+            .boxed(),
     ]
     .into_iter()
     .collect();
@@ -95,7 +99,7 @@ pub(crate) async fn serve(
                 return;
             }
             Some(aside) = unconstrained(asides.next()) => {
-                if let Aside::Close(reason) = aside {
+                if let ConnectionEvent::Close(reason) = aside {
                     tracing::debug!(%peer, reason, "connection closed");
                     return;
                 }
@@ -106,7 +110,7 @@ pub(crate) async fn serve(
 }
 
 /// What the server asks of a connection.
-pub(crate) struct Stops {
+pub(crate) struct ShutdownSignals {
     /// To end after what it is answering.
     pub(crate) finish: CancellationToken,
     /// To end at once.
@@ -114,7 +118,7 @@ pub(crate) struct Stops {
 }
 
 /// What can happen to a connection besides requests.
-enum Aside {
+enum ConnectionEvent {
     Finish,
     Close(&'static str),
 }
@@ -122,7 +126,7 @@ enum Aside {
 /// What a connection is doing. Atomics, since its task may move between threads; relaxed, since no
 /// other task touches them.
 #[derive(Debug)]
-struct Pulse {
+struct ConnectionActivity {
     started: Instant,
     phase: AtomicU8,
     /// When the phase began, in milliseconds after the start.
@@ -138,9 +142,9 @@ const HEAD: u8 = 1;
 /// A request is being answered.
 const ANSWERING: u8 = 2;
 
-impl Pulse {
+impl ConnectionActivity {
     fn new() -> Self {
-        Pulse {
+        ConnectionActivity {
             started: Instant::now(),
             // From the first moment on, since a connection that sends nothing holds a place, too.
             phase: AtomicU8::new(HEAD),
@@ -181,7 +185,7 @@ impl Pulse {
     }
 
     /// Ready with a reason when the connection has held one state for too long.
-    async fn watch(&self, config: &ServerConfig) -> Aside {
+    async fn watch(&self, config: &ServerConfig) -> ConnectionEvent {
         let shortest = config
             .header_time
             .min(config.idle_time)
@@ -190,7 +194,7 @@ impl Pulse {
         loop {
             tokio::time::sleep(look).await;
             if let Some(reason) = self.overdue(config) {
-                return Aside::Close(reason);
+                return ConnectionEvent::Close(reason);
             }
         }
     }
@@ -213,12 +217,12 @@ impl Pulse {
 }
 
 /// A socket that reports to the pulse what passes.
-struct Watched {
+struct TrackedStream {
     stream: TcpStream,
-    pulse: Arc<Pulse>,
+    pulse: Arc<ConnectionActivity>,
 }
 
-impl AsyncRead for Watched {
+impl AsyncRead for TrackedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -232,7 +236,7 @@ impl AsyncRead for Watched {
     }
 }
 
-impl AsyncWrite for Watched {
+impl AsyncWrite for TrackedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -267,18 +271,18 @@ impl AsyncWrite for Watched {
 }
 
 /// A body that makes its connection idle when it is gone: sent, or given up.
-struct Answer {
+struct TrackedBody {
     body: Body,
-    pulse: Arc<Pulse>,
+    pulse: Arc<ConnectionActivity>,
 }
 
-impl Drop for Answer {
+impl Drop for TrackedBody {
     fn drop(&mut self) {
         self.pulse.enter(IDLE);
     }
 }
 
-impl HttpBody for Answer {
+impl HttpBody for TrackedBody {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -281,11 +281,11 @@ fn common(config: &ServerConfig, is_open: bool, has_body: bool) -> Vec<(u16, &'s
 /// The body of an error, as routes there give it.
 fn error(config: &ServerConfig, path: &str) -> Value {
     let (kind, schema) = match openai::shape(&config.prefix, path) {
-        openai::Shape::OpenAi => ("application/json", "ErrorBody"),
-        openai::Shape::Problem
-        | openai::Shape::Databases
-        | openai::Shape::Langfuse
-        | openai::Shape::Mlflow => ("application/problem+json", "Problem"),
+        openai::ErrorFormat::OpenAi => ("application/json", "ErrorBody"),
+        openai::ErrorFormat::Problem
+        | openai::ErrorFormat::Databases
+        | openai::ErrorFormat::Langfuse
+        | openai::ErrorFormat::Mlflow => ("application/problem+json", "Problem"),
     };
     json!({kind: {"schema": {"$ref": format!("#/components/schemas/{schema}")}}})
 }

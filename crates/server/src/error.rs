@@ -8,7 +8,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use quillet_core::chat::ModelError;
 use quillet_core::store::StoreErrorKind;
-use quillet_core::{Diagnostic, ErrorCode, Position, Severity};
+use quillet_core::{Diagnostic, ErrorCode, LineColumn, Severity};
 use quillet_host::definitions::DefinitionError;
 use quillet_prompt::ServiceError;
 use quillet_template::RenderError;
@@ -19,7 +19,8 @@ use crate::api::{Warning, warnings};
 
 /// The body of every error.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub(crate) struct Problem {
+#[schema(as = Problem)]
+pub(crate) struct ProblemDetails {
     /// `urn:quillet:error:` and the member `error`.
     #[serde(rename = "type")]
     kind: String,
@@ -46,7 +47,7 @@ pub(crate) struct Problem {
     /// Variables that do not fit the prompt's parameters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<Object>)]
-    problems: Vec<quillet_prompt::Problem>,
+    problems: Vec<quillet_prompt::VariableError>,
     /// Line of the request's body or of the template, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<usize>,
@@ -62,7 +63,7 @@ pub(crate) struct Problem {
     /// Where in a query it is: line and column, both from 1. Of the routes of databases.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    position: Option<Position>,
+    position: Option<LineColumn>,
     /// The same as `hint`. Of the routes of databases.
     #[serde(skip_serializing_if = "Option::is_none")]
     help: Option<String>,
@@ -91,12 +92,12 @@ pub(crate) struct Problem {
 
 /// Why a request is not answered as it wished.
 #[derive(Clone, Debug)]
-pub(crate) struct ApiError(Box<Problem>);
+pub(crate) struct ApiError(Box<ProblemDetails>);
 
 /// An error with this stable code, the status of its row in the table, and this sentence.
 pub(crate) fn problem(error: ErrorCode, message: impl Into<String>) -> ApiError {
     let message = message.into();
-    let answer = ApiError(Box::new(Problem {
+    let answer = ApiError(Box::new(ProblemDetails {
         kind: format!("urn:quillet:error:{error}"),
         title: "",
         status: 0,
@@ -160,10 +161,10 @@ impl ApiError {
     }
 
     /// Says where it is in the query.
-    pub(crate) fn in_query(mut self, position: Option<Position>) -> Self {
+    pub(crate) fn in_query(mut self, position: Option<LineColumn>) -> Self {
         self.0.position = position;
         match position {
-            Some(Position { line, column }) => {
+            Some(LineColumn { line, column }) => {
                 self.0.source = Some("sql".to_owned());
                 self.at(line, column)
             }
@@ -240,13 +241,13 @@ impl ApiError {
         let mut response = (status, body).into_response();
         let kind = HeaderValue::from_static("application/problem+json");
         response.headers_mut().insert(CONTENT_TYPE, kind);
-        self.say_what_next(&mut response);
+        self.set_retry_headers(&mut response);
         response
     }
 
     /// The headers that say when to come back, or with what.
-    pub(crate) fn say_what_next(&self, response: &mut Response) {
-        say_when(response, self.0.retry_after);
+    pub(crate) fn set_retry_headers(&self, response: &mut Response) {
+        set_retry_after(response, self.0.retry_after);
         if response.status() == StatusCode::UNAUTHORIZED {
             let bearer = HeaderValue::from_static("Bearer");
             response.headers_mut().insert(WWW_AUTHENTICATE, bearer);
@@ -256,7 +257,7 @@ impl ApiError {
 
 /// Says when to try again, in whole seconds, rounded up: a client that is told 0 comes back at
 /// once.
-pub(crate) fn say_when(response: &mut Response, time: Option<Duration>) {
+pub(crate) fn set_retry_after(response: &mut Response, time: Option<Duration>) {
     if let Some(time) = time {
         let seconds = time.as_millis().div_ceil(1000).clamp(1, 86_400);
         let seconds = HeaderValue::from(seconds as u64);

@@ -9,8 +9,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::config::ServerConfig;
-use crate::exchange::Call;
 use crate::metrics::{Gauges, write_rates, write_spending, write_usage};
+use crate::request_context::RequestContext;
 
 /// Routes that need no token, and are neither counted against a client's rate
 /// nor closed at shutdown. The console and the document that it shows
@@ -33,7 +33,8 @@ pub(crate) fn is_open(config: &ServerConfig, path: &str) -> bool {
 
 /// Whether the process is alive.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Alive {
+#[schema(as = Alive)]
+pub(crate) struct LivenessResponse {
     /// Always `ok`.
     status: &'static str,
     /// The version of this program.
@@ -60,9 +61,9 @@ pub(crate) struct Readiness {
 }
 
 /// Says that the process is alive, and nothing else.
-#[utoipa::path(get, path = "/healthz", tag = "operation", responses((status = 200, body = Alive)))]
-pub(crate) async fn healthz(_call: Call) -> Json<Alive> {
-    Json(Alive {
+#[utoipa::path(get, path = "/healthz", tag = "operation", responses((status = 200, body = LivenessResponse)))]
+pub(crate) async fn healthz(_call: RequestContext) -> Json<LivenessResponse> {
+    Json(LivenessResponse {
         status: "ok",
         version: env!("CARGO_PKG_VERSION"),
     })
@@ -73,7 +74,7 @@ pub(crate) async fn healthz(_call: Call) -> Json<Alive> {
     (status = 200, body = Readiness),
     (status = 503, body = Readiness, description = "Nothing is loaded yet, or the server is shutting down"),
 ))]
-pub(crate) async fn readyz(call: Call) -> (StatusCode, Json<Readiness>) {
+pub(crate) async fn readyz(call: RequestContext) -> (StatusCode, Json<Readiness>) {
     let app = &call.app;
     let (health, loaded) = app.service.health();
     let mut status = "ready";
@@ -131,7 +132,7 @@ pub(crate) async fn readyz(call: Call) -> (StatusCode, Json<Readiness>) {
 #[utoipa::path(get, path = "/metrics", tag = "operation", responses(
     (status = 200, body = String, content_type = "text/plain"),
 ))]
-pub(crate) async fn metrics(call: Call) -> Response {
+pub(crate) async fn metrics(call: RequestContext) -> Response {
     let app = &call.app;
     let (health, _) = app.service.health();
     let snapshot = app.service.catalogue().snapshot();

@@ -22,13 +22,13 @@ pub(crate) struct Hosts(Vec<HostRule>);
 /// One entry of `server.hosts`: `*`, `prompts.example`, `*.example`, each with or without a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct HostRule {
-    name: Name,
+    name: HostPattern,
     /// Any where `None`.
     port: Option<u16>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Name {
+enum HostPattern {
     Any,
     Exact(String),
     /// Every name under this one.
@@ -196,9 +196,9 @@ impl HostRule {
     fn covers(&self, asked: Authority<'_>) -> bool {
         let host = asked.host.strip_suffix('.').unwrap_or(asked.host);
         let fits = match &self.name {
-            Name::Any => true,
-            Name::Exact(name) => host.eq_ignore_ascii_case(name),
-            Name::Under(name) => {
+            HostPattern::Any => true,
+            HostPattern::Exact(name) => host.eq_ignore_ascii_case(name),
+            HostPattern::Under(name) => {
                 let at = host.len().checked_sub(name.len());
                 let parts = at.and_then(|at| host.split_at_checked(at));
                 parts.is_some_and(|(before, end)| {
@@ -220,7 +220,7 @@ impl FromStr for HostRule {
         };
         if rest == "*" && !under {
             return Ok(HostRule {
-                name: Name::Any,
+                name: HostPattern::Any,
                 port: None,
             });
         }
@@ -230,11 +230,11 @@ impl FromStr for HostRule {
             "" => Err(()),
             _ if !name.is_ascii() => Err(()),
             _ if under => Ok(HostRule {
-                name: Name::Under(name),
+                name: HostPattern::Under(name),
                 port,
             }),
             _ => Ok(HostRule {
-                name: Name::Exact(name),
+                name: HostPattern::Exact(name),
                 port,
             }),
         }

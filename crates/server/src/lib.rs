@@ -1,7 +1,7 @@
 //! The HTTP server: routes, errors, streaming, OpenAPI, metrics and the connections themselves.
 //! Only this crate knows status codes and wire bodies.
 //!
-//! [`Server::bind`] opens the port and [`Server::run`] serves a
+//! [`HttpServer::bind`] opens the port and [`HttpServer::run`] serves a
 //! [`PromptService`](quillet_prompt::PromptService) until it is told to stop.
 //! Loading the service and following its store is the caller's part.
 //!
@@ -33,37 +33,37 @@ mod auth;
 mod batch;
 mod browser;
 mod budget;
+mod compat_routes;
 mod config;
 mod connection;
 mod console;
 mod describe;
-mod direct;
-mod doors;
 mod error;
-mod exchange;
-mod gate;
-mod given;
+mod extract;
+mod fast_router;
 mod health;
 mod host;
 mod inflate;
 mod mcp;
 mod mcp_doors;
 mod metrics;
-mod needs;
+mod middleware;
 mod openapi;
 mod rate;
+mod request_context;
+mod requirements;
 mod revision;
+mod route;
 mod routes;
-mod row;
 mod server;
 mod services;
 #[cfg(feature = "sql")]
 mod sql;
 #[cfg(not(feature = "sql"))]
-#[path = "sql_missing.rs"]
+#[path = "sql_disabled.rs"]
 mod sql;
 
 pub use batch::LocalWork;
 pub use config::{NamedToken, Rate, ServerConfig};
-pub use server::{Server, ServerError};
+pub use server::{HttpServer, ServerError};
 pub use services::Services;

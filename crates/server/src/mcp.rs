@@ -11,18 +11,18 @@ use quillet_prompt::ServiceError;
 use quillet_tools::serve::AVAILABLE;
 
 use crate::api::body::large;
-use crate::error::{ApiError, Problem, problem};
-use crate::exchange::Call;
+use crate::error::{ApiError, ProblemDetails, problem};
+use crate::request_context::RequestContext;
 
 /// Takes a message of the Model Context Protocol (streamable HTTP; revisions from
 /// 2024-11-05 on): the stored prompts as prompts, prompts and tools as tools.
 #[utoipa::path(post, path = "/mcp", tag = "mcp", request_body = serde_json::Value, responses(
     (status = 200, description = "The answer as JSON-RPC"),
     (status = 202, description = "A notification was taken"),
-    (status = 501, body = Problem, content_type = "application/problem+json", description = "This build has no MCP"),
-    (status = 406, body = Problem, content_type = "application/problem+json", description = "The header Accept does not name both application/json and text/event-stream"),
+    (status = 501, body = ProblemDetails, content_type = "application/problem+json", description = "This build has no MCP"),
+    (status = 406, body = ProblemDetails, content_type = "application/problem+json", description = "The header Accept does not name both application/json and text/event-stream"),
 ))]
-pub(crate) async fn answer(call: Call, request: Request) -> Result<Response, ApiError> {
+pub(crate) async fn answer(call: RequestContext, request: Request) -> Result<Response, ApiError> {
     AVAILABLE.map_err(|missing| problem(ErrorCode::FeatureMissing, missing.to_string()))?;
     let most = call.app.config.body_bytes;
     // What says that it is too large need not arrive.

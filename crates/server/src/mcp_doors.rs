@@ -3,46 +3,46 @@
 use std::sync::Arc;
 
 use quillet_host::StoredOffer;
-use quillet_host::agent::{AgentService, Who};
-use quillet_host::definitions::Rights;
+use quillet_host::agent::{AgentService, Principal};
+use quillet_host::definitions::PermissionSet;
 use quillet_prompt::PromptService;
-use quillet_tools::serve::HttpDoor;
+use quillet_tools::serve::HttpTransport;
 
 use crate::auth::{Auth, Caller};
 
 /// The doors.
 #[derive(Debug)]
-pub(crate) struct McpDoors {
+pub(crate) struct McpEndpoints {
     /// Where nobody needs a token.
-    whole: HttpDoor,
+    whole: HttpTransport,
     /// By the number of a token.
-    own: Vec<HttpDoor>,
+    own: Vec<HttpTransport>,
 }
 
-impl McpDoors {
+impl McpEndpoints {
     pub(crate) fn new(
         prompts: &Arc<PromptService>,
         agents: Option<&Arc<AgentService>>,
         auth: &Auth,
         body_bytes: usize,
     ) -> Self {
-        let door = |rights: Arc<Rights>, who: Who| {
+        let door = |rights: Arc<PermissionSet>, who: Principal| {
             let offer = StoredOffer::new(prompts.clone()).with_rights(rights);
             let offer = match agents {
                 Some(agents) => offer.with_agents(agents.clone(), who),
                 None => offer,
             };
-            HttpDoor::new(Arc::new(offer), body_bytes)
+            HttpTransport::new(Arc::new(offer), body_bytes)
         };
         let own = auth.rights().map(|(rights, who)| door(rights.clone(), who));
-        McpDoors {
+        McpEndpoints {
             own: own.collect(),
-            whole: door(Arc::new(Rights::all()), Who::at("")),
+            whole: door(Arc::new(PermissionSet::all()), Principal::at("")),
         }
     }
 
     /// The door of whoever calls.
-    pub(crate) fn of(&self, caller: Caller) -> &HttpDoor {
+    pub(crate) fn of(&self, caller: Caller) -> &HttpTransport {
         let own = match caller {
             Caller::Token(number) => self.own.get(number),
             Caller::Anyone => None,

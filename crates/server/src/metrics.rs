@@ -11,7 +11,7 @@ use quillet_core::batch::Status;
 use quillet_core::store::Health;
 use quillet_host::counters::{ByCode, Histogram, head, line};
 use quillet_llm::{RateLimits, Spending};
-use quillet_prompt::{Counts, Usage};
+use quillet_prompt::{ServiceCounters, Usage};
 
 /// Statuses that are counted by themselves; the last place is for all others.
 const STATUSES: [u16; 16] = [
@@ -130,7 +130,7 @@ pub(crate) struct Gauges {
     pub(crate) prompts: usize,
     pub(crate) tools: usize,
     pub(crate) extensions: usize,
-    pub(crate) counts: Counts,
+    pub(crate) counts: ServiceCounters,
 }
 
 impl Metrics {
@@ -254,7 +254,7 @@ impl Metrics {
     }
 
     /// Counters whose label says how it went.
-    fn write_outcomes(&self, out: &mut String, counts: Counts) {
+    fn write_outcomes(&self, out: &mut String, counts: ServiceCounters) {
         let failed = self.tool_failures.sum();
         let fine = self
             .tool_calls
@@ -541,9 +541,9 @@ mod tests {
             prompts: 1,
             tools: 0,
             extensions: 0,
-            counts: Counts {
+            counts: ServiceCounters {
                 model_retries: 2,
-                ..Counts::default()
+                ..ServiceCounters::default()
             },
         });
         for expected in [

@@ -14,15 +14,15 @@ const MOST_CLIENTS: usize = 10_000;
 
 /// What is counted: a token, or an address where there are none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Client(Caller, Option<IpAddr>);
+pub(crate) struct RateKey(Caller, Option<IpAddr>);
 
-impl Client {
+impl RateKey {
     /// Somebody of whom nothing is known.
-    pub(crate) const UNKNOWN: Client = Client(Caller::Anyone, None);
+    pub(crate) const UNKNOWN: RateKey = RateKey(Caller::Anyone, None);
 
     pub(crate) fn new(caller: Caller, address: IpAddr) -> Self {
         let address = (caller == Caller::Anyone).then_some(address);
-        Client(caller, address)
+        RateKey(caller, address)
     }
 
     pub(crate) fn caller(self) -> Caller {
@@ -38,7 +38,7 @@ impl Client {
 #[derive(Debug)]
 pub(crate) struct RateLimiter {
     rate: Rate,
-    buckets: Mutex<HashMap<Client, Bucket>>,
+    buckets: Mutex<HashMap<RateKey, Bucket>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +59,7 @@ impl RateLimiter {
     ///
     /// # Errors
     /// It is empty; the time is until it holds one again.
-    pub(crate) fn take(&self, client: Client, now: Instant) -> Result<(), Duration> {
+    pub(crate) fn take(&self, client: RateKey, now: Instant) -> Result<(), Duration> {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if buckets.len() >= MOST_CLIENTS {
             buckets.retain(|_, bucket| self.filled(*bucket, now) < self.burst());
@@ -103,8 +103,8 @@ mod tests {
         });
         let address = IpAddr::from(Ipv4Addr::LOCALHOST);
         let (one, two) = (
-            Client::new(Caller::Token(0), address),
-            Client::new(Caller::Anyone, address),
+            RateKey::new(Caller::Token(0), address),
+            RateKey::new(Caller::Anyone, address),
         );
         let start = Instant::now();
         assert_eq!(limiter.take(one, start), Ok(()));
@@ -126,7 +126,7 @@ mod tests {
         let mut now = Instant::now();
         for n in 0..30_000_u32 {
             now += Duration::from_millis(1);
-            let client = Client::new(Caller::Anyone, IpAddr::from(Ipv4Addr::from(n)));
+            let client = RateKey::new(Caller::Anyone, IpAddr::from(Ipv4Addr::from(n)));
             assert_eq!(limiter.take(client, now), Ok(()));
         }
         assert!(limiter.buckets.lock().unwrap().len() <= MOST_CLIENTS);

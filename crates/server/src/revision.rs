@@ -14,7 +14,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use quillet_core::ErrorCode;
-use quillet_prompt::{Revision, ServiceError, Snapshot};
+use quillet_prompt::{CatalogueSnapshot, Revision, ServiceError};
 use serde::{Deserialize, Serialize};
 use tokio::time::{sleep, timeout};
 use utoipa::IntoParams;
@@ -36,7 +36,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// The oldest state that an answer may be of.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Least {
+pub(crate) struct MinRevision {
     /// The definition's revision, as `Quillet-Revision` says it: the first 32 hexadecimal digits
     /// of the SHA-256 of its stored text. Or `latest`: all that was written before this
     /// request. The header `Quillet-Min-Revision` says the same.
@@ -45,42 +45,42 @@ pub(crate) struct Least {
 
 /// What a request says of revisions.
 #[derive(Debug, Default)]
-pub(crate) struct Wanted {
-    least: Option<At>,
+pub(crate) struct RevisionPreconditions {
+    least: Option<RequiredRevision>,
     /// Entity tags that the client has.
     known: Option<HeaderValue>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum At {
+enum RequiredRevision {
     Latest,
     Revision(Revision),
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Wanted {
+impl<S: Send + Sync> FromRequestParts<S> for RevisionPreconditions {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let in_query = match parts.uri.query() {
             None => None,
             Some(_) => {
-                let query = Query::<Least>::from_request_parts(parts, state).await;
+                let query = Query::<MinRevision>::from_request_parts(parts, state).await;
                 query.ok().and_then(|Query(least)| least.min_revision)
             }
         };
         let in_header = parts.headers.get(&LEAST);
         let in_header = in_header.map(|value| String::from_utf8_lossy(value.as_bytes()).into());
         let least = in_header.or(in_query).map(|text: String| at(&text));
-        Ok(Wanted {
+        Ok(RevisionPreconditions {
             least: least.transpose()?,
             known: parts.headers.get(IF_NONE_MATCH).cloned(),
         })
     }
 }
 
-fn at(text: &str) -> Result<At, ApiError> {
+fn at(text: &str) -> Result<RequiredRevision, ApiError> {
     if text.trim().eq_ignore_ascii_case("latest") {
-        return Ok(At::Latest);
+        return Ok(RequiredRevision::Latest);
     }
     let wrong = || {
         let message = format!("min_revision is no revision: {text:?}");
@@ -88,20 +88,22 @@ fn at(text: &str) -> Result<At, ApiError> {
             .hint("send 32 hexadecimal digits, the beginning of the SHA-256 of the stored text, or latest")
             .about("min_revision")
     };
-    Revision::parse(text).map(At::Revision).ok_or_else(wrong)
+    Revision::parse(text)
+        .map(RequiredRevision::Revision)
+        .ok_or_else(wrong)
 }
 
-impl Wanted {
+impl RevisionPreconditions {
     /// Waits until the definition that `find` finds is of the wanted revision; gives the
     /// definitions of then.
     pub(crate) async fn of(
         &self,
         app: &App,
         id: &str,
-        find: impl Fn(&Snapshot) -> Option<Revision>,
-    ) -> Result<Arc<Snapshot>, ApiError> {
+        find: impl Fn(&CatalogueSnapshot) -> Option<Revision>,
+    ) -> Result<Arc<CatalogueSnapshot>, ApiError> {
         let catalogue = app.service.catalogue();
-        let Some(At::Revision(wanted)) = self.least else {
+        let Some(RequiredRevision::Revision(wanted)) = self.least else {
             self.latest(app).await?;
             return Ok(catalogue.snapshot());
         };
@@ -133,20 +135,22 @@ impl Wanted {
     pub(crate) async fn latest(&self, app: &App) -> Result<(), ApiError> {
         match self.least {
             None => Ok(()),
-            Some(At::Revision(_)) => {
+            Some(RequiredRevision::Revision(_)) => {
                 let message = "min_revision names the text of one definition, and this is none";
                 Err(problem(ErrorCode::RequestRevision, message).hint("send latest"))
             }
-            Some(At::Latest) => match timeout(app.config.revision_time, app.service.sync()).await {
-                Ok(done) => Ok(done.map_err(ServiceError::Store)?),
-                Err(_) => {
-                    let message = format!(
-                        "what was written last was not seen within the limit on revision_ms ({:?})",
-                        app.config.revision_time
-                    );
-                    Err(problem(ErrorCode::RevisionTimeout, message).retry_after(PAUSE))
+            Some(RequiredRevision::Latest) => {
+                match timeout(app.config.revision_time, app.service.sync()).await {
+                    Ok(done) => Ok(done.map_err(ServiceError::Store)?),
+                    Err(_) => {
+                        let message = format!(
+                            "what was written last was not seen within the limit on revision_ms ({:?})",
+                            app.config.revision_time
+                        );
+                        Err(problem(ErrorCode::RevisionTimeout, message).retry_after(PAUSE))
+                    }
                 }
-            },
+            }
         }
     }
 
@@ -193,7 +197,7 @@ pub(crate) fn mark(
 }
 
 /// The revision of a prompt.
-pub(crate) fn of_prompt(id: &str) -> impl Fn(&Snapshot) -> Option<Revision> {
+pub(crate) fn of_prompt(id: &str) -> impl Fn(&CatalogueSnapshot) -> Option<Revision> {
     move |snapshot| snapshot.prompts.get(id).map(|prompt| prompt.revision)
 }
 

@@ -8,8 +8,8 @@ use axum::Router;
 use axum::response::Redirect;
 use axum::routing::MethodRouter;
 use quillet_core::ErrorCode;
-use quillet_core::store::Kind;
-use quillet_host::definitions::Right;
+use quillet_core::store::EntryKind;
+use quillet_host::definitions::Permission;
 use utoipa::openapi::path::{PathItem, PathsBuilder};
 use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApiBuilder, Paths};
 use utoipa_axum::routes;
@@ -17,16 +17,16 @@ use utoipa_axum::routes;
 use crate::api::response::routes as response;
 use crate::api::{definitions, openai, runs, system, traces};
 use crate::app::App;
+use crate::compat_routes::CompatRoute;
 use crate::config::ServerConfig;
 use crate::console;
-use crate::direct::{Direct, Entry};
-use crate::doors::Door;
-use crate::error::{Problem, problem};
-use crate::exchange::At;
+use crate::error::{ProblemDetails, problem};
+use crate::fast_router::{Direct, FastRouter};
 use crate::host::Hosts;
 use crate::metrics::Metrics;
-use crate::needs::{LABEL, Needs, READ, RENDER, WRITE};
-use crate::row::Row;
+use crate::request_context::RouteState;
+use crate::requirements::{LABEL, READ, RENDER, RouteRequirements, WRITE};
+use crate::route::RouteEntry;
 use crate::services::Services;
 use crate::{api, describe, health, mcp, openapi, sql};
 
@@ -38,55 +38,57 @@ const BASES: [(&str, &str); 2] = [("/api", ""), ("/api/v1", "_v1")];
 struct Route {
     path: String,
     method: &'static str,
-    handler: MethodRouter<At>,
-    needs: Needs,
-    kind: Option<Kind>,
+    handler: MethodRouter<RouteState>,
+    needs: RouteRequirements,
+    kind: Option<EntryKind>,
 }
 
 /// The routes of the prompt service, relative to a base.
-const SERVICE: &[Row] = &[
+const SERVICE: &[RouteEntry] = &[
     (ANY_READ, || routes!(api::catalogue::list_extensions)),
-    (Needs::Of(READ, Kind::Extension), || {
+    (RouteRequirements::Of(READ, EntryKind::Extension), || {
         routes!(api::catalogue::get_extension)
     }),
     (ANY_READ, || routes!(api::catalogue::list_prompts)),
-    (Needs::Of(READ, Kind::Prompt), || {
+    (RouteRequirements::Of(READ, EntryKind::Prompt), || {
         routes!(api::catalogue::get_prompt)
     }),
     (ANY_READ, || routes!(api::catalogue::list_environs)),
-    (Needs::Of(READ, Kind::Environ), || {
+    (RouteRequirements::Of(READ, EntryKind::Environ), || {
         routes!(api::catalogue::get_environ)
     }),
     (ANY_READ, || routes!(api::catalogue::list_tools)),
-    (Needs::Of(READ, Kind::Tool), || {
+    (RouteRequirements::Of(READ, EntryKind::Tool), || {
         routes!(api::catalogue::get_tool)
     }),
     (ANY_READ, || routes!(api::agents::list_agents)),
-    (Needs::Of(READ, Kind::Agent), || {
+    (RouteRequirements::Of(READ, EntryKind::Agent), || {
         routes!(api::agents::get_agent)
     }),
     (ANY_RENDER, || routes!(api::render::render)),
     (ANY_READ, || routes!(api::source::source)),
     (ANY_READ, || routes!(api::cost::cost)),
     (ANY_RENDER, || routes!(api::chat::chat_unstored)),
-    (Needs::Of(RENDER, Kind::Prompt), || {
+    (RouteRequirements::Of(RENDER, EntryKind::Prompt), || {
         routes!(api::render::render_prompt)
     }),
-    (Needs::Of(RENDER, Kind::Prompt), || {
+    (RouteRequirements::Of(RENDER, EntryKind::Prompt), || {
         routes!(api::render::render_prompt_kind)
     }),
-    (Needs::Of(RENDER, Kind::Prompt), || {
+    (RouteRequirements::Of(RENDER, EntryKind::Prompt), || {
         routes!(api::chat::chat_prompt)
     }),
-    (Needs::Of(RENDER, Kind::Prompt), || {
+    (RouteRequirements::Of(RENDER, EntryKind::Prompt), || {
         routes!(api::chat::chat_prompt_alias)
     }),
-    (Needs::Any(Right::Admin), || routes!(definitions::log::read)),
+    (RouteRequirements::Any(Permission::Admin), || {
+        routes!(definitions::log::read)
+    }),
 ];
 
 /// The routes of the definitions of a kind, relative to a base. `{kind}` is their plural.
-fn of_kind(kind: Kind) -> Vec<Row> {
-    let of = |rights| Needs::Of(rights, kind);
+fn of_kind(kind: EntryKind) -> Vec<RouteEntry> {
+    let of = |rights| RouteRequirements::Of(rights, kind);
     vec![
         (of(WRITE), || routes!(definitions::write::put)),
         (of(WRITE), || routes!(definitions::write::post)),
@@ -104,7 +106,7 @@ fn of_kind(kind: Kind) -> Vec<Row> {
 }
 
 /// The routes of the agents and of what is looked at, relative to `/v1`.
-const AGENT: &[Row] = &[
+const AGENT: &[RouteEntry] = &[
     (ANY_RENDER, || routes!(response::respond)),
     (ANY_RENDER, || routes!(response::cancel)),
     (ANY_RENDER, || routes!(response::resume)),
@@ -113,15 +115,17 @@ const AGENT: &[Row] = &[
     (ANY_RENDER, || routes!(runs::get_run)),
     (ANY_RENDER, || routes!(runs::fork_run)),
     (ANY_RENDER, || routes!(runs::remove_run)),
-    (Needs::Entry, || routes!(response::health)),
+    (RouteRequirements::Entry, || routes!(response::health)),
     (ANY_READ, || routes!(traces::list_traces)),
     (ANY_READ, || routes!(traces::get_trace)),
-    (Needs::Any(Right::Admin), || routes!(system::system)),
+    (RouteRequirements::Any(Permission::Admin), || {
+        routes!(system::system)
+    }),
     (ANY_RENDER, || routes!(api::budgets::list_budgets)),
 ];
 
 /// The routes of OpenAI's clients, relative to `/v1`.
-const OPENAI: &[Row] = &[
+const OPENAI: &[RouteEntry] = &[
     (ANY_RENDER, || routes!(openai::chat::complete)),
     (ANY_RENDER, || routes!(openai::models::list)),
     (ANY_RENDER, || routes!(openai::models::retrieve)),
@@ -140,48 +144,48 @@ const OPENAI: &[Row] = &[
 ];
 
 /// The routes that probes written for Chat Shell look for.
-const ORIGIN_PROBE: &[Row] = &[
-    (Needs::Entry, || routes!(response::alive)),
-    (Needs::Entry, || routes!(response::ready)),
-    (Needs::Entry, || routes!(response::startup)),
+const ORIGIN_PROBE: &[RouteEntry] = &[
+    (RouteRequirements::Entry, || routes!(response::alive)),
+    (RouteRequirements::Entry, || routes!(response::ready)),
+    (RouteRequirements::Entry, || routes!(response::startup)),
 ];
 
 /// The routes that describe the service itself.
-const DESCRIPTION: &[Row] = &[
-    (Needs::Entry, || routes!(openapi::document)),
-    (Needs::Entry, || routes!(console::page)),
-    (Needs::Entry, || routes!(console::asset)),
-    (Needs::Entry, || routes!(console::docs)),
-    (Needs::Entry, || routes!(console::old_docs)),
+const DESCRIPTION: &[RouteEntry] = &[
+    (RouteRequirements::Entry, || routes!(openapi::document)),
+    (RouteRequirements::Entry, || routes!(console::page)),
+    (RouteRequirements::Entry, || routes!(console::asset)),
+    (RouteRequirements::Entry, || routes!(console::docs)),
+    (RouteRequirements::Entry, || routes!(console::old_docs)),
 ];
 
 /// The route of MCP clients.
-const MCP: &[Row] = &[(ANY_RENDER, || routes!(mcp::answer))];
+const MCP: &[RouteEntry] = &[(ANY_RENDER, || routes!(mcp::answer))];
 
 /// The routes that probes look for at the root.
-const PROBE: &[Row] = &[
-    (Needs::Entry, || routes!(health::healthz)),
-    (Needs::Entry, || routes!(health::readyz)),
+const PROBE: &[RouteEntry] = &[
+    (RouteRequirements::Entry, || routes!(health::healthz)),
+    (RouteRequirements::Entry, || routes!(health::readyz)),
     (ANY_READ, || routes!(health::metrics)),
 ];
 
 /// The routes for clients of other services, whose shapes are described there and not in our
 /// document.
-const DOORS: [&[Door]; 3] = [
+const DOORS: [&[CompatRoute]; 3] = [
     api::langfuse::ROUTES,
     api::litellm::ROUTES,
     api::mlflow::ROUTES,
 ];
 
-const ANY_READ: Needs = Needs::Any(Right::Read);
-const ANY_RENDER: Needs = Needs::Any(Right::Render);
+const ANY_READ: RouteRequirements = RouteRequirements::Any(Permission::Read);
+const ANY_RENDER: RouteRequirements = RouteRequirements::Any(Permission::Render);
 
 /// What addresses call the kinds whose definitions are written over HTTP.
-const KINDS: [(Kind, &str); 4] = [
-    (Kind::Prompt, "prompts"),
-    (Kind::Tool, "tools"),
-    (Kind::Extension, "extensions"),
-    (Kind::Agent, "agents"),
+const KINDS: [(EntryKind, &str); 4] = [
+    (EntryKind::Prompt, "prompts"),
+    (EntryKind::Tool, "tools"),
+    (EntryKind::Extension, "extensions"),
+    (EntryKind::Agent, "agents"),
 ];
 
 /// Routes that are mounted together.
@@ -190,12 +194,12 @@ struct Mount {
     /// What the ids of their operations end in.
     suffix: &'static str,
     /// What `{kind}` stands for.
-    kind: Option<(Kind, &'static str)>,
-    rows: Vec<Row>,
+    kind: Option<(EntryKind, &'static str)>,
+    rows: Vec<RouteEntry>,
 }
 
 impl Mount {
-    fn new(base: impl Into<String>, rows: &[Row]) -> Self {
+    fn new(base: impl Into<String>, rows: &[RouteEntry]) -> Self {
         Mount {
             base: base.into(),
             suffix: "",
@@ -211,7 +215,11 @@ impl Mount {
 }
 
 /// Everything that a server needs to answer: what its handlers share, and the ways to them.
-pub(crate) fn build(config: ServerConfig, hosts: Hosts, services: Services) -> (Arc<App>, Entry) {
+pub(crate) fn build(
+    config: ServerConfig,
+    hosts: Hosts,
+    services: Services,
+) -> (Arc<App>, FastRouter) {
     let mut routes = Vec::new();
     for mount in mounted(&config.prefix) {
         for (needs, make) in &mount.rows {
@@ -247,7 +255,7 @@ pub(crate) fn build(config: ServerConfig, hosts: Hosts, services: Services) -> (
     let app = Arc::new(App::new(config, hosts, services, metrics, document));
     let mut router = Router::new();
     for (index, route) in routes.into_iter().enumerate() {
-        let at = At {
+        let at = RouteState {
             app: app.clone(),
             route: index,
             needs: route.needs,
@@ -264,7 +272,7 @@ pub(crate) fn build(config: ServerConfig, hosts: Hosts, services: Services) -> (
     let router = router
         .fallback(no_route)
         .method_not_allowed_fallback(no_method);
-    (app, Entry { direct, router })
+    (app, FastRouter { direct, router })
 }
 
 /// The OpenAPI document, as JSON.
@@ -279,7 +287,7 @@ fn document(config: &ServerConfig) -> String {
         .build();
     let components = ComponentsBuilder::new()
         .schemas_from_iter(schemas)
-        .schema_from::<Problem>()
+        .schema_from::<ProblemDetails>()
         .build();
     let document = OpenApiBuilder::new()
         .info(info)

@@ -18,8 +18,8 @@ use crate::api::response;
 use crate::app::App;
 use crate::batch::Worker;
 use crate::config::ServerConfig;
-use crate::connection::Stops;
-use crate::direct::Entry;
+use crate::connection::ShutdownSignals;
+use crate::fast_router::FastRouter;
 use crate::host::Hosts;
 use crate::services::Services;
 use crate::{auth, connection, routes};
@@ -79,14 +79,14 @@ impl ServerError {
 
 /// A port that is open and not yet served.
 #[derive(Debug)]
-pub struct Server {
+pub struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
     app: Arc<App>,
-    entry: Entry,
+    entry: FastRouter,
 }
 
-impl Server {
+impl HttpServer {
     /// Opens the port for a prompt service, or for all of [`Services`]. Loading the service, and
     /// polling [`PromptService::watch`](quillet_prompt::PromptService::watch), is the caller's
     /// part; until the first load has succeeded `/readyz` answers 503.
@@ -106,7 +106,7 @@ impl Server {
         let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         let (app, entry) = routes::build(config, hosts, services.into());
-        Ok(Server {
+        Ok(HttpServer {
             listener,
             address,
             app,
@@ -132,7 +132,7 @@ impl Server {
     ///
     /// Returns how many connections had to be cut.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> usize {
-        let Server {
+        let HttpServer {
             listener,
             app,
             entry,
@@ -162,7 +162,7 @@ impl Server {
 /// A port while it is served.
 struct Port {
     app: Arc<App>,
-    entry: Entry,
+    entry: FastRouter,
     places: Arc<Semaphore>,
     connections: TaskTracker,
     /// Asks connections to end after what they are answering.
@@ -189,12 +189,12 @@ impl Port {
     fn spawn<P: Send + 'static>(&self, stream: TcpStream, peer: SocketAddr, place: P) {
         let (app, entry) = (self.app.clone(), self.entry.clone());
         // Children, since looking at a token locks it.
-        let stops = Stops {
+        let stops = ShutdownSignals {
             finish: self.stop.child_token(),
             cut: self.cut.child_token(),
         };
         self.connections.spawn(async move {
-            let _open = Open::new(&app);
+            let _open = ConnectionGuard::new(&app);
             connection::serve(app.clone(), entry, stream, peer, stops).await;
             // Held until here: places are for connections that are open.
             drop(place);
@@ -254,16 +254,16 @@ async fn ended(task: &mut Option<JoinHandle<()>>) {
 }
 
 /// Counts a connection for as long as it lives.
-struct Open(Arc<App>);
+struct ConnectionGuard(Arc<App>);
 
-impl Open {
+impl ConnectionGuard {
     fn new(app: &Arc<App>) -> Self {
         app.metrics.connections.fetch_add(1, Ordering::Relaxed);
-        Open(app.clone())
+        ConnectionGuard(app.clone())
     }
 }
 
-impl Drop for Open {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         let open: &AtomicU64 = &self.0.metrics.connections;
         open.fetch_sub(1, Ordering::Relaxed);

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use quillet_core::batch::Batching;
+use quillet_core::batch::BatchService;
 use quillet_core::trace::TraceReader;
 use quillet_host::agent::AgentService;
-use quillet_host::definitions::{DefinitionOptions, Definitions};
+use quillet_host::definitions::{DefinitionOptions, DefinitionService};
 use quillet_host::sql::Databases;
-use quillet_llm::models::Models;
+use quillet_llm::models::ModelRouter;
 use quillet_llm::{RateLimits, Spending};
 use quillet_prompt::PromptService;
 
@@ -17,7 +17,7 @@ pub struct Services {
     /// Prompts, shared variables and tools.
     pub prompts: Arc<PromptService>,
     /// The definitions of their store, with their histories.
-    pub definitions: Definitions,
+    pub definitions: DefinitionService,
     /// Agents behind `/v1/response`, if any are set up.
     pub agents: Option<Arc<AgentService>>,
     /// Databases behind `/api/v1/dbs`, if they are set up.
@@ -29,15 +29,15 @@ pub struct Services {
     /// What may be spent, for `/v1/budgets` and `/metrics`, if that is kept.
     pub spending: Option<Arc<Spending>>,
     /// The models of this server by name, for the batch APIs of their providers.
-    pub models: Option<Arc<Models>>,
+    pub models: Option<Arc<ModelRouter>>,
     /// Files and batches behind `/v1/files` and `/v1/batches`, if they are kept.
-    pub batches: Option<Batching>,
+    pub batches: Option<BatchService>,
 }
 
 impl From<Arc<PromptService>> for Services {
     fn from(prompts: Arc<PromptService>) -> Self {
         Services {
-            definitions: Definitions::new(prompts.clone(), DefinitionOptions::default()),
+            definitions: DefinitionService::new(prompts.clone(), DefinitionOptions::default()),
             prompts,
             agents: None,
             databases: None,

@@ -5,9 +5,9 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use quillet_sql::export::{CsvOptions, ExportError, Format, write};
+use quillet_sql::export::{CsvOptions, ExportError, ExportFormat, write};
 use quillet_sql::rows::ValueType;
-use quillet_sql::{Cell, ColumnInfo, Rows};
+use quillet_sql::{Cell, ColumnInfo, RowSet};
 
 const ROWS: i64 = 100_000;
 
@@ -24,13 +24,13 @@ const COLUMNS: [(&str, &str, ValueType); 10] = [
     ("note", "jsonb", ValueType::Json),
 ];
 
-fn rows() -> Rows {
+fn rows() -> RowSet {
     let column = |(name, data_type, value_type): (&str, &str, ValueType)| ColumnInfo {
         name: name.to_owned(),
         data_type: data_type.to_owned(),
         value_type,
     };
-    Rows {
+    RowSet {
         columns: COLUMNS.map(column).into(),
         rows: (0..ROWS).map(row).collect(),
         truncated: None,
@@ -60,7 +60,7 @@ fn row(n: i64) -> Vec<Cell> {
 fn main() -> Result<(), ExportError> {
     let folder = std::env::args_os().nth(1).map(PathBuf::from);
     let rows = rows();
-    for format in Format::ALL {
+    for format in ExportFormat::ALL {
         let start = Instant::now();
         let bytes = write(&rows, format, &CsvOptions::default())?;
         let took = start.elapsed().as_millis();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use quillet_core::chat::Bytes4;
-use quillet_sql::eval::{Measured, Recording, Suite, measure, replay};
+use quillet_sql::eval::{RankingReport, Recording, Suite, measure, replay};
 use quillet_sql::{SqlConfig, SqlError};
 
 /// Files, and recall at 10 and at 20 in percent that the prototype had.
@@ -74,7 +74,7 @@ fn run(folder: &Path) -> Result<(), SqlError> {
     Ok(())
 }
 
-fn measured(suite: &Suite) -> Measured {
+fn measured(suite: &Suite) -> RankingReport {
     measure(suite, &SqlConfig::default(), &Bytes4, &|_, _, _| {})
 }
 
@@ -84,18 +84,18 @@ fn is_first(database: &str) -> bool {
     database.bytes().fold(0xcbf2_9ce4_8422_2325, step) >> 33 & 1 == 0
 }
 
-fn recall(measured: &Measured, k: usize) -> f64 {
+fn recall(measured: &RankingReport, k: usize) -> f64 {
     let at = measured.order.at.iter().find(|at| at.k == k);
     at.map_or(0.0, |at| 100.0 * at.recall)
 }
 
-fn complete(measured: &Measured, k: usize) -> f64 {
+fn complete(measured: &RankingReport, k: usize) -> f64 {
     let at = measured.order.at.iter().find(|at| at.k == k);
     at.map_or(0.0, |at| 100.0 * at.complete)
 }
 
-fn line(name: &str, whole: &Measured, halves: &[Measured; 2], bars: [f64; 2]) -> String {
-    let half = |half: &Measured| match half.questions {
+fn line(name: &str, whole: &RankingReport, halves: &[RankingReport; 2], bars: [f64; 2]) -> String {
+    let half = |half: &RankingReport| match half.questions {
         0 => "     -     ".to_owned(),
         _ => format!("{:5.1}/{:5.1}", recall(half, 10), recall(half, 20)),
     };

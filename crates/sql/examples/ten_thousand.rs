@@ -12,11 +12,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use quillet_core::chat::Bytes4;
-use quillet_sql::chain::Prepared;
+use quillet_sql::chain::PreparedCatalogue;
 use quillet_sql::database::{ConnectOptions, SecondJudge};
 use quillet_sql::guard::{Policy, check};
 use quillet_sql::rank::Glossary;
-use quillet_sql::{Catalogue, Database, DatabaseError, Dialect, QueryLimits, connect};
+use quillet_sql::{Catalogue, Database, DatabaseError, QueryLimits, SqlDialect, connect};
 use quillet_test_support::Postgres;
 
 const SCHEMAS: usize = 20;
@@ -128,7 +128,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// How long a catalogue takes to be made ready, a question to be ranked, and a query to be checked.
 fn questions(catalogue: Catalogue) -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
-    let prepared = Prepared::new(Arc::new(catalogue), &Glossary::default(), &Bytes4);
+    let prepared = PreparedCatalogue::new(Arc::new(catalogue), &Glossary::default(), &Bytes4);
     println!("index and tokens in {:.2} s", start.elapsed().as_secs_f64());
     let mut times = Vec::new();
     for question in QUESTIONS.iter().cycle().take(120) {
@@ -147,7 +147,7 @@ fn questions(catalogue: Catalogue) -> Result<(), Box<dyn std::error::Error>> {
     for _ in 0..100 {
         check(
             sql,
-            Dialect::PostgreSql,
+            SqlDialect::PostgreSql,
             Some(&prepared.catalogue),
             &Policy::default(),
         )?;

@@ -5,9 +5,9 @@
 use std::fs;
 use std::path::Path;
 
-use quillet_sql::catalogue::{Column, Table};
-use quillet_sql::guard::{self, Approved, GuardError, Mode, Policy};
-use quillet_sql::{Catalogue, Dialect};
+use quillet_sql::catalogue::{DatabaseTable, TableColumn};
+use quillet_sql::guard::{self, ApprovedQuery, GuardError, GuardMode, Policy};
+use quillet_sql::{Catalogue, SqlDialect};
 use serde_json::{Value, json};
 
 /// The files of queries. Each is asked with no tables known, and with those below.
@@ -43,11 +43,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn verdict(case: &Value, known: bool) -> Option<Value> {
-    let dialect = Dialect::named(case["dialect"].as_str()?)?;
+    let dialect = SqlDialect::named(case["dialect"].as_str()?)?;
     let policy = Policy {
         mode: match case["mode"].as_str() {
-            Some("explore") => Mode::Explore,
-            _ => Mode::Select,
+            Some("explore") => GuardMode::Explore,
+            _ => GuardMode::Select,
         },
         rows: case["cap"].as_u64().or(Policy::default().rows),
         ..Policy::default()
@@ -60,7 +60,7 @@ fn verdict(case: &Value, known: bool) -> Option<Value> {
     })
 }
 
-fn said(approved: &Approved) -> Value {
+fn said(approved: &ApprovedQuery) -> Value {
     json!({
         "sql": approved.sql,
         "shown": approved.shown,
@@ -80,26 +80,26 @@ fn refused(error: &GuardError) -> Value {
 }
 
 /// The tables, in the schema where bare names are looked for.
-fn catalogue(dialect: Dialect) -> Catalogue {
+fn catalogue(dialect: SqlDialect) -> Catalogue {
     let home = match dialect {
-        Dialect::PostgreSql => "public",
-        Dialect::MySql => "db",
-        Dialect::Sqlite => "main",
+        SqlDialect::PostgreSql => "public",
+        SqlDialect::MySql => "db",
+        SqlDialect::Sqlite => "main",
     };
-    let tables = TABLES.map(|(name, columns)| Table {
+    let tables = TABLES.map(|(name, columns)| DatabaseTable {
         schema_name: home.to_owned(),
         table_name: name.to_owned(),
         columns: columns.iter().map(|name| column(name)).collect(),
-        ..Table::default()
+        ..DatabaseTable::default()
     });
     let (version, fingerprint) = (String::new(), String::new());
     let path = vec![home.to_owned()];
     Catalogue::new(dialect, version, path, tables.into(), fingerprint)
 }
 
-fn column(name: &str) -> Column {
-    Column {
+fn column(name: &str) -> TableColumn {
+    TableColumn {
         name: name.to_owned(),
-        ..Column::default()
+        ..TableColumn::default()
     }
 }

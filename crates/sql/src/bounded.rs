@@ -10,20 +10,20 @@ use std::time::Duration;
 use quillet_core::BoxFuture;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::database::{Checked, Database, Progress};
-use crate::stream::{Ended, RowSink};
-use crate::{Catalogue, DatabaseError, DatabaseErrorKind, Dialect, QueryLimits};
+use crate::database::{ConnectionReport, Database, ProgressFn};
+use crate::stream::{RowSink, StreamEnd};
+use crate::{Catalogue, DatabaseError, DatabaseErrorKind, QueryLimits, SqlDialect};
 
 /// A database with a bound on the connections to it.
 #[derive(Debug)]
-pub(crate) struct Bounded {
+pub(crate) struct BoundedDatabase {
     database: Arc<dyn Database>,
     connections: usize,
     turns: Semaphore,
     catalogue_timeout: Duration,
 }
 
-impl Bounded {
+impl BoundedDatabase {
     /// Lets so many connections be open at a time, at least one.
     pub(crate) fn new(
         database: Arc<dyn Database>,
@@ -31,7 +31,7 @@ impl Bounded {
         catalogue_timeout: Duration,
     ) -> Self {
         let connections = connections.clamp(1, Semaphore::MAX_PERMITS);
-        Bounded {
+        BoundedDatabase {
             database,
             connections,
             turns: Semaphore::new(connections),
@@ -61,8 +61,8 @@ impl Bounded {
     }
 }
 
-impl Database for Bounded {
-    fn dialect(&self) -> Dialect {
+impl Database for BoundedDatabase {
+    fn dialect(&self) -> SqlDialect {
         self.database.dialect()
     }
 
@@ -70,7 +70,7 @@ impl Database for Bounded {
         self.database.describe()
     }
 
-    fn check(&self) -> BoxFuture<'_, Result<Checked, DatabaseError>> {
+    fn check(&self) -> BoxFuture<'_, Result<ConnectionReport, DatabaseError>> {
         Box::pin(async {
             let _turn = self.turn(self.catalogue_timeout).await?;
             self.database.check().await
@@ -79,7 +79,7 @@ impl Database for Bounded {
 
     fn catalogue<'a>(
         &'a self,
-        progress: Progress<'a>,
+        progress: ProgressFn<'a>,
     ) -> BoxFuture<'a, Result<Catalogue, DatabaseError>> {
         Box::pin(async move {
             let _turn = self.turn(self.catalogue_timeout).await?;
@@ -99,7 +99,7 @@ impl Database for Bounded {
         sql: &'a str,
         limits: &'a QueryLimits,
         sink: &'a mut dyn RowSink,
-    ) -> BoxFuture<'a, Result<Ended, DatabaseError>> {
+    ) -> BoxFuture<'a, Result<StreamEnd, DatabaseError>> {
         Box::pin(async move {
             let _turn = self.turn(limits.timeout).await?;
             self.database.query_into(sql, limits, sink).await

@@ -10,7 +10,7 @@ use std::fmt;
 use foldhash::{HashMap, HashMapExt};
 use serde::{Deserialize, Serialize};
 
-use crate::Dialect;
+use crate::SqlDialect;
 
 /// The type of a relation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ impl fmt::Display for TableType {
 /// A column.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Column {
+pub struct TableColumn {
     /// Its name, without quotes.
     pub name: String,
     /// Its type as the database writes it, such as `numeric(10,2)`.
@@ -84,7 +84,7 @@ pub struct ForeignKey {
 /// A table or anything else that can be read like one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Table {
+pub struct DatabaseTable {
     /// Its schema: of PostgreSQL; the database in MySQL; `main` in SQLite.
     pub schema_name: String,
     /// Its name, without quotes.
@@ -98,7 +98,7 @@ pub struct Table {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub row_count: Option<u64>,
     /// Columns in their order.
-    pub columns: Vec<Column>,
+    pub columns: Vec<TableColumn>,
     /// Declared foreign keys.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub foreign_keys: Vec<ForeignKey>,
@@ -107,7 +107,7 @@ pub struct Table {
     pub unique: Vec<Vec<String>>,
 }
 
-impl Table {
+impl DatabaseTable {
     /// `schema.table`, without quotes: how the chain and its models name it.
     #[must_use]
     pub fn qualified(&self) -> String {
@@ -116,7 +116,7 @@ impl Table {
 
     /// The column of that name: exactly, else in any case of letters.
     #[must_use]
-    pub fn column(&self, name: &str) -> Option<&Column> {
+    pub fn column(&self, name: &str) -> Option<&TableColumn> {
         let exact = self.columns.iter().find(|column| column.name == name);
         exact.or_else(|| {
             let folded = name.to_lowercase();
@@ -129,10 +129,10 @@ impl Table {
 
 /// A database as it was last read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", from = "Kept")]
+#[serde(rename_all = "camelCase", from = "StoredCatalogue")]
 pub struct Catalogue {
     /// Whose SQL it speaks.
-    pub dialect: Dialect,
+    pub dialect: SqlDialect,
     /// Version of the server as it says it.
     pub version: String,
     /// Schemas in order of name, system schemas left out.
@@ -140,30 +140,30 @@ pub struct Catalogue {
     /// Schemas in which a bare name is looked for, in this order.
     pub search_path: Vec<String>,
     /// Tables; drivers give them ordered by schema and name.
-    pub tables: Vec<Table>,
+    pub tables: Vec<DatabaseTable>,
     /// What changes when tables or columns do; cheap to ask for.
     pub fingerprint: String,
     /// When it was read.
     pub last_refreshed: jiff::Timestamp,
     #[serde(skip)]
-    names: Names,
+    names: TableNames,
 }
 
 /// How it is stored: the same without what is derived.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Kept {
-    dialect: Dialect,
+struct StoredCatalogue {
+    dialect: SqlDialect,
     version: String,
     schemas: Vec<String>,
     search_path: Vec<String>,
-    tables: Vec<Table>,
+    tables: Vec<DatabaseTable>,
     fingerprint: String,
     last_refreshed: jiff::Timestamp,
 }
 
-impl From<Kept> for Catalogue {
-    fn from(kept: Kept) -> Self {
+impl From<StoredCatalogue> for Catalogue {
+    fn from(kept: StoredCatalogue) -> Self {
         Catalogue {
             schemas: kept.schemas,
             last_refreshed: kept.last_refreshed,
@@ -180,7 +180,7 @@ impl From<Kept> for Catalogue {
 
 /// Names of tables in lower case, and where they are in the list.
 #[derive(Clone, Debug, Default)]
-struct Names {
+struct TableNames {
     qualified: HashMap<String, Vec<u32>>,
     bare: HashMap<String, Vec<u32>>,
 }
@@ -189,15 +189,15 @@ impl Catalogue {
     /// A catalogue of these tables, in their order; schemas are taken from them.
     #[must_use]
     pub fn new(
-        dialect: Dialect,
+        dialect: SqlDialect,
         version: String,
         search_path: Vec<String>,
-        tables: Vec<Table>,
+        tables: Vec<DatabaseTable>,
         fingerprint: String,
     ) -> Self {
         let schemas: BTreeSet<&String> = tables.iter().map(|table| &table.schema_name).collect();
         let schemas = schemas.into_iter().cloned().collect();
-        let names = Names::of(&tables);
+        let names = TableNames::of(&tables);
         Catalogue {
             dialect,
             version,
@@ -235,7 +235,7 @@ impl Catalogue {
     /// The one table that a name in a query means: a bare name is looked for along the
     /// search path, then anywhere if only one schema has it.
     #[must_use]
-    pub fn resolve(&self, schema: Option<&str>, name: &str) -> Option<&Table> {
+    pub fn resolve(&self, schema: Option<&str>, name: &str) -> Option<&DatabaseTable> {
         let found = self.find(schema, name);
         if schema.is_none() {
             let on_path = self.search_path.iter().find_map(|path| {
@@ -269,9 +269,9 @@ impl Catalogue {
     }
 }
 
-impl Names {
-    fn of(tables: &[Table]) -> Self {
-        let mut names = Names {
+impl TableNames {
+    fn of(tables: &[DatabaseTable]) -> Self {
+        let mut names = TableNames {
             qualified: HashMap::with_capacity(tables.len()),
             bare: HashMap::with_capacity(tables.len()),
         };

@@ -4,12 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quillet_core::build::Missing;
+use quillet_core::build::FeatureDisabled;
 use quillet_core::{BoxFuture, ErrorCode};
 
 use crate::sqlite::Sqlite;
-use crate::stream::{Ended, RowSink};
-use crate::{Catalogue, ConnectionUrl, Dialect, Rows, mysql, postgres};
+use crate::stream::{RowSink, StreamEnd};
+use crate::{Catalogue, ConnectionUrl, RowSet, SqlDialect, mysql, postgres};
 
 /// Bounds on one query. All of them hold whatever the query says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,25 +102,25 @@ impl Default for ConnectOptions {
 
 /// Called with how far a long piece of work is: `done` of `total` steps, and what is being done.
 /// Called from any thread, often; must return at once.
-pub type Progress<'a> = &'a (dyn Fn(u64, u64, &str) + Send + Sync);
+pub type ProgressFn<'a> = &'a (dyn Fn(u64, u64, &str) + Send + Sync);
 
 /// A database that can be read. Each call takes a connection of its own or one that
 /// was reset; dropping a call's future ends it in the server, too.
 pub trait Database: Send + Sync + fmt::Debug {
     /// Whose SQL it speaks.
-    fn dialect(&self) -> Dialect;
+    fn dialect(&self) -> SqlDialect;
 
     /// What and where it is, without secrets.
     fn describe(&self) -> String;
 
     /// Connects, asks for the version, and says what the role may do that reading does not
     /// need: one sentence each, empty for a role that can only read.
-    fn check(&self) -> BoxFuture<'_, Result<Checked, DatabaseError>>;
+    fn check(&self) -> BoxFuture<'_, Result<ConnectionReport, DatabaseError>>;
 
     /// Reads the whole catalogue, in a bounded number of round trips.
     fn catalogue<'a>(
         &'a self,
-        progress: Progress<'a>,
+        progress: ProgressFn<'a>,
     ) -> BoxFuture<'a, Result<Catalogue, DatabaseError>>;
 
     /// What changes when tables or columns do: the `fingerprint` of a catalogue read now.
@@ -135,16 +135,16 @@ pub trait Database: Send + Sync + fmt::Debug {
         sql: &'a str,
         limits: &'a QueryLimits,
         sink: &'a mut dyn RowSink,
-    ) -> BoxFuture<'a, Result<Ended, DatabaseError>>;
+    ) -> BoxFuture<'a, Result<StreamEnd, DatabaseError>>;
 
     /// The same with all rows at once: the folded stream, so that there is one way only.
     fn query<'a>(
         &'a self,
         sql: &'a str,
         limits: &'a QueryLimits,
-    ) -> BoxFuture<'a, Result<Rows, DatabaseError>> {
+    ) -> BoxFuture<'a, Result<RowSet, DatabaseError>> {
         Box::pin(async move {
-            let mut rows = Rows::default();
+            let mut rows = RowSet::default();
             let ended = self.query_into(sql, limits, &mut rows).await?;
             rows.truncated = ended.truncated();
             Ok(rows)
@@ -154,7 +154,7 @@ pub trait Database: Send + Sync + fmt::Debug {
 
 /// The result of checking a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Checked {
+pub struct ConnectionReport {
     /// The server's version as it says it.
     pub version: String,
     /// What the role may do besides reading, a sentence each.
@@ -230,8 +230,8 @@ pub struct DatabaseError {
     pub hint: Option<String>,
 }
 
-impl From<Missing> for DatabaseError {
-    fn from(missing: Missing) -> Self {
+impl From<FeatureDisabled> for DatabaseError {
+    fn from(missing: FeatureDisabled) -> Self {
         DatabaseError::new(DatabaseErrorKind::Missing, missing.to_string())
     }
 }
@@ -258,8 +258,8 @@ pub fn connect(
     options: &ConnectOptions,
 ) -> Result<Arc<dyn Database>, DatabaseError> {
     match url.dialect {
-        Dialect::MySql => mysql::open(url, options),
-        Dialect::PostgreSql => postgres::open(url, options),
-        Dialect::Sqlite => Ok(Arc::new(Sqlite::new(url, options)?)),
+        SqlDialect::MySql => mysql::open(url, options),
+        SqlDialect::PostgreSql => postgres::open(url, options),
+        SqlDialect::Sqlite => Ok(Arc::new(Sqlite::new(url, options)?)),
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Whose SQL it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Dialect {
+pub enum SqlDialect {
     /// PostgreSQL.
     PostgreSql,
     /// MySQL and MariaDB.
@@ -16,17 +16,21 @@ pub enum Dialect {
     Sqlite,
 }
 
-impl Dialect {
+impl SqlDialect {
     /// All of them.
-    pub const ALL: [Dialect; 3] = [Dialect::PostgreSql, Dialect::MySql, Dialect::Sqlite];
+    pub const ALL: [SqlDialect; 3] = [
+        SqlDialect::PostgreSql,
+        SqlDialect::MySql,
+        SqlDialect::Sqlite,
+    ];
 
     /// Its name in settings, bodies and test data: `postgresql`, `mysql`, `sqlite`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Dialect::PostgreSql => "postgresql",
-            Dialect::MySql => "mysql",
-            Dialect::Sqlite => "sqlite",
+            SqlDialect::PostgreSql => "postgresql",
+            SqlDialect::MySql => "mysql",
+            SqlDialect::Sqlite => "sqlite",
         }
     }
 
@@ -34,25 +38,25 @@ impl Dialect {
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
-            Dialect::PostgreSql => "PostgreSQL",
-            Dialect::MySql => "MySQL",
-            Dialect::Sqlite => "SQLite",
+            SqlDialect::PostgreSql => "PostgreSQL",
+            SqlDialect::MySql => "MySQL",
+            SqlDialect::Sqlite => "SQLite",
         }
     }
 
     /// The dialect of that name, in any case of letters; `postgres` and `mariadb` are names, too.
     #[must_use]
-    pub fn named(name: &str) -> Option<Dialect> {
+    pub fn named(name: &str) -> Option<SqlDialect> {
         match name.to_ascii_lowercase().as_str() {
-            "postgresql" | "postgres" | "pg" => Some(Dialect::PostgreSql),
-            "mysql" | "mariadb" => Some(Dialect::MySql),
-            "sqlite" | "sqlite3" => Some(Dialect::Sqlite),
+            "postgresql" | "postgres" | "pg" => Some(SqlDialect::PostgreSql),
+            "mysql" | "mariadb" => Some(SqlDialect::MySql),
+            "sqlite" | "sqlite3" => Some(SqlDialect::Sqlite),
             _ => None,
         }
     }
 }
 
-impl fmt::Display for Dialect {
+impl fmt::Display for SqlDialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

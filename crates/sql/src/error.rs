@@ -2,7 +2,7 @@
 
 use quillet_core::chat::{FinishReason, ModelError};
 use quillet_core::store::StoreError;
-use quillet_core::{ErrorCode, Position};
+use quillet_core::{ErrorCode, LineColumn};
 
 use crate::database::{DatabaseError, DatabaseErrorKind};
 use crate::export::ExportError;
@@ -35,7 +35,7 @@ pub enum SqlError {
     Url(#[from] UrlError),
     /// The guard refused a query.
     #[error(transparent)]
-    Guard(#[from] Box<Refusal>),
+    Guard(#[from] Box<RejectedQuery>),
     /// The database answered with an error, or not at all.
     #[error(transparent)]
     Database(#[from] DatabaseError),
@@ -84,7 +84,7 @@ pub enum SqlError {
 /// A query that the guard refused, with the query.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
-pub struct Refusal {
+pub struct RejectedQuery {
     /// Why.
     pub error: GuardError,
     /// The query.
@@ -108,7 +108,7 @@ impl SqlError {
     /// A query that the guard refused.
     #[must_use]
     pub fn refused(error: GuardError, sql: &str) -> Self {
-        SqlError::Guard(Box::new(Refusal {
+        SqlError::Guard(Box::new(RejectedQuery {
             error,
             sql: sql.to_owned(),
         }))
@@ -181,7 +181,7 @@ impl SqlError {
 
     /// The place in the query that it is about.
     #[must_use]
-    pub fn position(&self) -> Option<Position> {
+    pub fn position(&self) -> Option<LineColumn> {
         match self {
             SqlError::Guard(refusal) => refusal.error.position,
             _ => None,

@@ -36,6 +36,7 @@ pub mod chain;
 #[cfg(not(feature = "columnar"))]
 mod columnar;
 mod config;
+mod connect_help;
 pub mod database;
 pub mod demo;
 mod dialect;
@@ -48,15 +49,14 @@ pub mod layout;
 #[cfg(feature = "mysql")]
 mod mysql;
 #[cfg(not(feature = "mysql"))]
-#[path = "mysql_missing.rs"]
+#[path = "mysql_disabled.rs"]
 mod mysql;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(not(feature = "postgres"))]
-#[path = "postgres_missing.rs"]
+#[path = "postgres_disabled.rs"]
 mod postgres;
 pub mod rank;
-mod reach;
 pub mod rows;
 mod service;
 mod sqlite;
@@ -71,11 +71,11 @@ pub mod values;
 pub use catalogue::Catalogue;
 pub use config::{ChainMode, SqlConfig};
 pub use database::{Database, DatabaseError, DatabaseErrorKind, QueryLimits, connect};
-pub use dialect::Dialect;
+pub use dialect::SqlDialect;
 pub use error::SqlError;
-pub use rows::{Cell, ColumnInfo, Rows};
+pub use rows::{Cell, ColumnInfo, RowSet};
 pub use service::{
-    Connection, Databases, Definition, Parts, Put, Ran, Removed, RunOptions, SshAuth, SshConfig,
-    Streamed,
+    Connection, ConnectionDefinition, Databases, PutResult, QueryRun, RemoveResult, RunOptions,
+    ServiceParts, SshAuth, SshConfig, StreamResult,
 };
 pub use url::{ConnectionUrl, UrlError};

@@ -77,32 +77,32 @@ pub struct ColumnInfo {
 /// The limit that cut rows off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Truncated {
+pub enum TruncationReason {
     /// There were more rows than may be read.
     Rows,
     /// There were more bytes than may be read.
     Bytes,
 }
 
-impl Truncated {
+impl TruncationReason {
     /// Its name, as in answers.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Truncated::Rows => "rows",
-            Truncated::Bytes => "bytes",
+            TruncationReason::Rows => "rows",
+            TruncationReason::Bytes => "bytes",
         }
     }
 }
 
 /// The result of a query.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Rows {
+pub struct RowSet {
     /// Columns, in order.
     pub columns: Vec<ColumnInfo>,
     /// Rows, each as long as `columns`.
     pub rows: Vec<Vec<Cell>>,
     /// Set if rows were cut off because of a limit of ours: never because the query's own LIMIT
     /// ended it.
-    pub truncated: Option<Truncated>,
+    pub truncated: Option<TruncationReason>,
 }

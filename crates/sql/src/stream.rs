@@ -5,8 +5,8 @@
 
 use quillet_core::BoxFuture;
 
-use crate::rows::Truncated;
-use crate::{Cell, ColumnInfo, QueryLimits, Rows};
+use crate::rows::TruncationReason;
+use crate::{Cell, ColumnInfo, QueryLimits, RowSet};
 
 /// Most rows of a batch.
 pub const BATCH_ROWS: usize = 1_024;
@@ -23,49 +23,53 @@ pub trait RowSink: Send {
     ///
     /// # Errors
     /// Nothing more is wanted.
-    fn columns<'a>(&'a mut self, columns: Vec<ColumnInfo>) -> BoxFuture<'a, Result<(), Stop>>;
+    fn columns<'a>(&'a mut self, columns: Vec<ColumnInfo>)
+    -> BoxFuture<'a, Result<(), SinkClosed>>;
 
     /// Takes the next rows, each as long as the columns.
     ///
     /// # Errors
     /// Nothing more is wanted.
-    fn rows<'a>(&'a mut self, rows: Vec<Vec<Cell>>) -> BoxFuture<'a, Result<(), Stop>>;
+    fn rows<'a>(&'a mut self, rows: Vec<Vec<Cell>>) -> BoxFuture<'a, Result<(), SinkClosed>>;
 }
 
 /// A sink wants nothing more: the query ends in the server. Why is the sink's to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stop;
+pub struct SinkClosed;
 
 /// The end of a query that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum StreamEnd {
     /// All of its rows were taken.
     Whole,
     /// Rows are missing because of a limit of ours.
-    Cut(Truncated),
+    Cut(TruncationReason),
     /// The sink wanted no more.
     Stopped,
 }
 
-impl Ended {
+impl StreamEnd {
     /// The limit that cut rows off.
     #[must_use]
-    pub fn truncated(self) -> Option<Truncated> {
+    pub fn truncated(self) -> Option<TruncationReason> {
         match self {
-            Ended::Cut(limit) => Some(limit),
-            Ended::Whole | Ended::Stopped => None,
+            StreamEnd::Cut(limit) => Some(limit),
+            StreamEnd::Whole | StreamEnd::Stopped => None,
         }
     }
 }
 
 /// All rows in memory: what a query gives that is not streamed.
-impl RowSink for Rows {
-    fn columns<'a>(&'a mut self, columns: Vec<ColumnInfo>) -> BoxFuture<'a, Result<(), Stop>> {
+impl RowSink for RowSet {
+    fn columns<'a>(
+        &'a mut self,
+        columns: Vec<ColumnInfo>,
+    ) -> BoxFuture<'a, Result<(), SinkClosed>> {
         self.columns = columns;
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn rows<'a>(&'a mut self, mut rows: Vec<Vec<Cell>>) -> BoxFuture<'a, Result<(), Stop>> {
+    fn rows<'a>(&'a mut self, mut rows: Vec<Vec<Cell>>) -> BoxFuture<'a, Result<(), SinkClosed>> {
         self.rows.append(&mut rows);
         Box::pin(std::future::ready(Ok(())))
     }
@@ -73,7 +77,7 @@ impl RowSink for Rows {
 
 /// Rows of a driver until they are a batch, and the limits that all of them are held to.
 #[derive(Debug)]
-pub(crate) struct Batch {
+pub(crate) struct RowBatch {
     rows: Vec<Vec<Cell>>,
     bytes: usize,
     all_rows: usize,
@@ -82,9 +86,9 @@ pub(crate) struct Batch {
     most_bytes: usize,
 }
 
-impl Batch {
+impl RowBatch {
     pub(crate) fn new(limits: &QueryLimits) -> Self {
-        Batch {
+        RowBatch {
             rows: Vec::new(),
             bytes: 0,
             all_rows: 0,
@@ -95,13 +99,13 @@ impl Batch {
     }
 
     /// Counts a row of so many bytes, before it is made; the limit that it does not fit into.
-    pub(crate) fn admit(&mut self, bytes: usize) -> Option<Truncated> {
+    pub(crate) fn admit(&mut self, bytes: usize) -> Option<TruncationReason> {
         if self.all_rows >= self.most_rows {
-            return Some(Truncated::Rows);
+            return Some(TruncationReason::Rows);
         }
         self.all_bytes = self.all_bytes.saturating_add(bytes);
         if self.all_bytes > self.most_bytes {
-            return Some(Truncated::Bytes);
+            return Some(TruncationReason::Bytes);
         }
         self.all_rows += 1;
         self.bytes = self.bytes.saturating_add(bytes);
@@ -126,7 +130,7 @@ impl Batch {
 pub(crate) struct Feed<'a> {
     sink: &'a mut dyn RowSink,
     columns: Option<Vec<ColumnInfo>>,
-    batch: Batch,
+    batch: RowBatch,
 }
 
 impl<'a> Feed<'a> {
@@ -138,12 +142,12 @@ impl<'a> Feed<'a> {
         Feed {
             sink,
             columns: Some(columns),
-            batch: Batch::new(limits),
+            batch: RowBatch::new(limits),
         }
     }
 
     /// Counts a row of so many bytes, before it is made; the limit that it does not fit into.
-    pub(crate) fn admit(&mut self, bytes: usize) -> Option<Truncated> {
+    pub(crate) fn admit(&mut self, bytes: usize) -> Option<TruncationReason> {
         self.batch.admit(bytes)
     }
 
@@ -151,7 +155,7 @@ impl<'a> Feed<'a> {
     ///
     /// # Errors
     /// The sink wants no more.
-    pub(crate) async fn push(&mut self, row: Vec<Cell>) -> Result<(), Stop> {
+    pub(crate) async fn push(&mut self, row: Vec<Cell>) -> Result<(), SinkClosed> {
         match self.batch.push(row) {
             Some(rows) => self.pass_on(rows).await,
             None => Ok(()),
@@ -159,15 +163,15 @@ impl<'a> Feed<'a> {
     }
 
     /// Passes on what is left of a query that ended so.
-    pub(crate) async fn finish(&mut self, ended: Ended) -> Ended {
+    pub(crate) async fn finish(&mut self, ended: StreamEnd) -> StreamEnd {
         let rows = self.batch.take();
         match self.pass_on(rows).await {
             Ok(()) => ended,
-            Err(Stop) => Ended::Stopped,
+            Err(SinkClosed) => StreamEnd::Stopped,
         }
     }
 
-    async fn pass_on(&mut self, rows: Vec<Vec<Cell>>) -> Result<(), Stop> {
+    async fn pass_on(&mut self, rows: Vec<Vec<Cell>>) -> Result<(), SinkClosed> {
         if let Some(columns) = self.columns.take() {
             self.sink.columns(columns).await?;
         }
@@ -184,8 +188,8 @@ mod tests {
     use super::*;
 
     /// The sizes of the batches that rows of these bytes come in, and what cut them off.
-    fn batches(rows: &[usize], limits: &QueryLimits) -> (Vec<usize>, Option<Truncated>) {
-        let (mut batch, mut sizes) = (Batch::new(limits), Vec::new());
+    fn batches(rows: &[usize], limits: &QueryLimits) -> (Vec<usize>, Option<TruncationReason>) {
+        let (mut batch, mut sizes) = (RowBatch::new(limits), Vec::new());
         let mut cut = None;
         for bytes in rows {
             cut = batch.admit(*bytes);
@@ -213,11 +217,11 @@ mod tests {
         assert_eq!(batches(&[half, half, half], &wide), (vec![2, 1], None));
         let huge = BATCH_BYTES * 3;
         assert_eq!(batches(&[huge, 8, huge], &wide), (vec![1, 2], None));
-        let rows = Some(Truncated::Rows);
+        let rows = Some(TruncationReason::Rows);
         assert_eq!(batches(&[8; 3], &limits(3, 100)), (vec![3], None));
         assert_eq!(batches(&[8; 4], &limits(3, 100)), (vec![3], rows));
         assert_eq!(batches(&[8; 1], &limits(0, 100)), (vec![], rows));
-        let bytes = Some(Truncated::Bytes);
+        let bytes = Some(TruncationReason::Bytes);
         assert_eq!(batches(&[8; 3], &limits(9, 24)), (vec![3], None));
         assert_eq!(batches(&[8, 8, 9], &limits(9, 24)), (vec![2], bytes));
         let far = limits(usize::MAX, BATCH_BYTES * 2);

@@ -74,7 +74,7 @@ pub(crate) fn check_itself(
     now: UnixTime,
 ) -> Result<(), Error> {
     let bad = || Error::InvalidCertificate(CertificateError::BadEncoding);
-    let read = Read::of(certificate).ok_or_else(bad)?;
+    let read = CertificateInfo::of(certificate).ok_or_else(bad)?;
     let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
     if now < read.from {
         return Err(Error::InvalidCertificate(CertificateError::NotValidYet));
@@ -99,7 +99,7 @@ pub(crate) fn check_itself(
 
 /// What has to be known of a certificate.
 #[derive(Debug, PartialEq, Eq)]
-struct Read {
+struct CertificateInfo {
     /// Seconds since 1970-01-01 UTC.
     from: i64,
     until: i64,
@@ -108,8 +108,8 @@ struct Read {
     common_name: Option<Vec<u8>>,
 }
 
-impl Read {
-    fn of(certificate: &[u8]) -> Option<Read> {
+impl CertificateInfo {
+    fn of(certificate: &[u8]) -> Option<CertificateInfo> {
         const COMMON_NAME: &[u8] = &[0x06, 3, 0x55, 0x04, 0x03];
         const OTHER_NAMES: &[u8] = &[0x06, 3, 0x55, 0x1D, 0x11];
         // TBSCertificate ::= SEQUENCE { [0] version, serial, algorithm, issuer, validity, subject,
@@ -132,7 +132,7 @@ impl Read {
             .windows(COMMON_NAME.len())
             .position(|part| part == COMMON_NAME);
         let common = at.and_then(|at| element(subject.get(at + COMMON_NAME.len()..)?));
-        Some(Read {
+        Some(CertificateInfo {
             from,
             until,
             has_names: rest
@@ -220,8 +220,8 @@ mod tests {
     #[test]
     fn what_a_certificate_says_of_itself_is_read_or_it_is_none() {
         let certificate = own();
-        let read = Read::of(&certificate).unwrap();
-        let expected = Read {
+        let read = CertificateInfo::of(&certificate).unwrap();
+        let expected = CertificateInfo {
             from: 0,
             until: 2_524_607_999,
             has_names: false,
@@ -229,7 +229,7 @@ mod tests {
         };
         assert_eq!(read, expected);
         for end in 0..certificate.len() {
-            assert_eq!(Read::of(&certificate[..end]), None, "{end}");
+            assert_eq!(CertificateInfo::of(&certificate[..end]), None, "{end}");
         }
         let der = CertificateDer::from(certificate);
         let at = |seconds| UnixTime::since_unix_epoch(std::time::Duration::from_secs(seconds));

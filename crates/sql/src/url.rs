@@ -6,13 +6,13 @@ use std::path::PathBuf;
 
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use crate::Dialect;
+use crate::SqlDialect;
 
 /// The address of a database, with its user.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ConnectionUrl {
     /// Whose SQL it speaks.
-    pub dialect: Dialect,
+    pub dialect: SqlDialect,
     /// Host of a server; empty for a file.
     pub host: String,
     /// Port of a server; 0 for a file.
@@ -49,13 +49,13 @@ impl std::str::FromStr for ConnectionUrl {
 
     fn from_str(text: &str) -> Result<Self, UrlError> {
         let scheme = text.split(':').next().unwrap_or_default();
-        let Some(dialect) = Dialect::named(scheme).filter(|_| text.contains(':')) else {
+        let Some(dialect) = SqlDialect::named(scheme).filter(|_| text.contains(':')) else {
             return Err(wrong(format!(
                 "{scheme:?} is not a database that is known; write postgresql://user@host/name, mysql://user@host/name or sqlite:path/to/file.db"
             )));
         };
         match dialect {
-            Dialect::Sqlite => sqlite(text),
+            SqlDialect::Sqlite => sqlite(text),
             _ => server(text, dialect),
         }
     }
@@ -70,7 +70,7 @@ fn sqlite(text: &str) -> Result<ConnectionUrl, UrlError> {
         ));
     }
     Ok(ConnectionUrl {
-        dialect: Dialect::Sqlite,
+        dialect: SqlDialect::Sqlite,
         host: String::new(),
         port: 0,
         user: String::new(),
@@ -82,7 +82,7 @@ fn sqlite(text: &str) -> Result<ConnectionUrl, UrlError> {
     })
 }
 
-fn server(text: &str, dialect: Dialect) -> Result<ConnectionUrl, UrlError> {
+fn server(text: &str, dialect: SqlDialect) -> Result<ConnectionUrl, UrlError> {
     let parsed = url::Url::parse(text)
         .map_err(|error| wrong(format!("the address cannot be read: {error}")))?;
     let decoded = |part: &str| percent_decode_str(part).decode_utf8_lossy().into_owned();
@@ -94,7 +94,7 @@ fn server(text: &str, dialect: Dialect) -> Result<ConnectionUrl, UrlError> {
         )));
     }
     let port = match dialect {
-        Dialect::MySql => 3306,
+        SqlDialect::MySql => 3306,
         _ => 5432,
     };
     Ok(ConnectionUrl {

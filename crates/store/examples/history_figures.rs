@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt, stream};
-use quillet_core::history::{Commit, Content, History, LabelMove, STORE, Target};
-use quillet_core::store::{Change, Health, Key, Kind, Store};
+use quillet_core::history::{
+    Commit, DefinitionContent, HistoryStore, LabelMove, LabelTarget, STORE,
+};
+use quillet_core::store::{EntryKey, EntryKind, Health, Store, StoreChange};
 use quillet_store::StoreOptions;
 use quillet_test_support::RedisServer;
 use tokio::time::sleep;
@@ -36,24 +38,24 @@ async fn open(server: &RedisServer) -> Arc<dyn Store> {
     store
 }
 
-fn history(store: &Arc<dyn Store>) -> &dyn History {
+fn history(store: &Arc<dyn Store>) -> &dyn HistoryStore {
     store.history().unwrap()
 }
 
-fn keys(group: &str, count: usize) -> Vec<Key> {
-    let key = |at| Key::new(format!("{group}:{at}"));
+fn keys(group: &str, count: usize) -> Vec<EntryKey> {
+    let key = |at| EntryKey::new(format!("{group}:{at}"));
     (0..count).map(key).collect()
 }
 
 /// A prompt of 570 bytes.
-fn prompt(key: &Key, version: usize) -> String {
+fn prompt(key: &EntryKey, version: usize) -> String {
     let rest = "Answer the question of the user with what you know. ".repeat(10);
     format!(r#"{{"prompt": "{key} {version:03}: {rest}"}}"#)
 }
 
-fn commit(key: &Key, version: usize) -> Commit {
-    let content = Content::new(prompt(key, version));
-    Commit::new(Kind::Prompt, key.clone(), Some(content), "ada")
+fn commit(key: &EntryKey, version: usize) -> Commit {
+    let content = DefinitionContent::new(prompt(key, version));
+    Commit::new(EntryKind::Prompt, key.clone(), Some(content), "ada")
 }
 
 async fn commit_all(store: &Arc<dyn Store>, commits: &[Commit]) -> Duration {
@@ -72,7 +74,12 @@ fn spread(mut times: Vec<Duration>) -> String {
 }
 
 /// The kinds that a process loads when it starts.
-const LOADED: [Kind; 4] = [Kind::Extension, Kind::Prompt, Kind::Tool, Kind::Label];
+const LOADED: [EntryKind; 4] = [
+    EntryKind::Extension,
+    EntryKind::Prompt,
+    EntryKind::Tool,
+    EntryKind::Label,
+];
 
 /// Connects and loads them.
 async fn load(server: &RedisServer) -> String {
@@ -111,7 +118,7 @@ async fn start_up() {
     let keys = keys("p", PROMPTS);
     for key in &keys {
         let text = prompt(key, 1);
-        store.put(Kind::Prompt, key, &text).await.unwrap();
+        store.put(EntryKind::Prompt, key, &text).await.unwrap();
     }
     println!(
         "{PROMPTS} prompts without versions, start: {}",
@@ -126,11 +133,14 @@ async fn start_up() {
         load(&server).await
     );
     let start = Instant::now();
-    let known = history(&store).keys(Kind::Prompt).await.unwrap();
+    let known = history(&store).keys(EntryKind::Prompt).await.unwrap();
     println!("  list {} histories: {:?}", known.len(), start.elapsed());
     let start = Instant::now();
-    let wanted: Vec<(Key, u64)> = keys.iter().map(|key| (key.clone(), 7)).collect();
-    let kept = history(&store).kept(Kind::Prompt, &wanted).await.unwrap();
+    let wanted: Vec<(EntryKey, u64)> = keys.iter().map(|key| (key.clone(), 7)).collect();
+    let kept = history(&store)
+        .load_versions(EntryKind::Prompt, &wanted)
+        .await
+        .unwrap();
     assert!(kept.iter().all(Option::is_some));
     println!("  read version 7 of each: {:?}", start.elapsed());
 }
@@ -138,7 +148,7 @@ async fn start_up() {
 async fn commits() {
     let server = RedisServer::start();
     let store = open(&server).await;
-    let key = Key::new("one");
+    let key = EntryKey::new("one");
     let mut times = Vec::new();
     for version in 0..PUSHED {
         let commit = commit(&key, version);
@@ -166,20 +176,21 @@ async fn commits() {
     let other = open(&server).await;
     let mut changes = other.changes();
     let (mut moved, mut seen) = (Vec::new(), Vec::new());
-    let place = quillet_core::history::label_key(Kind::Prompt, &key);
+    let place = quillet_core::history::label_key(EntryKind::Prompt, &key);
     for number in 1..=300 {
         let moves = [LabelMove {
             name: "production".to_owned(),
-            to: Some(Target::Version(number)),
+            to: Some(LabelTarget::Version(number)),
             expect: None,
         }];
         let start = Instant::now();
         history(&store)
-            .relabel(Kind::Prompt, &key, &moves)
+            .relabel(EntryKind::Prompt, &key, &moves)
             .await
             .unwrap();
         moved.push(start.elapsed());
-        while changes.next().await.unwrap() != Change::Entry(Kind::Label, place.clone()) {}
+        while changes.next().await.unwrap() != StoreChange::Entry(EntryKind::Label, place.clone()) {
+        }
         seen.push(start.elapsed());
     }
     println!("moving a label: {}", spread(moved));
@@ -191,12 +202,15 @@ async fn observing() {
     let store = open(&server).await;
     let keys = keys("raw", 2 * PROMPTS);
     for key in &keys {
-        store.put(Kind::Prompt, key, &prompt(key, 1)).await.unwrap();
+        store
+            .put(EntryKind::Prompt, key, &prompt(key, 1))
+            .await
+            .unwrap();
     }
     for what in ["that are all new", "that are known"] {
         let start = Instant::now();
         let new = history(&store)
-            .observe(Kind::Prompt, &keys, STORE)
+            .observe(EntryKind::Prompt, &keys, STORE)
             .await
             .unwrap();
         println!(

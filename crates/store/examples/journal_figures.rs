@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use quillet_core::journal::{Journal, Made, RunFilter, RunHead, Standing, State, Step};
+use quillet_core::journal::{
+    Journal, JournalEvent, RecordedOutput, RunFilter, RunHead, RunSnapshot, RunState,
+};
 use quillet_store::{JournalOptions, StoreOptions, open_journal};
 use quillet_test_support::{RedisServer, TempDir};
 
@@ -48,18 +50,18 @@ fn head(id: String, created_ms: u64) -> RunHead {
     }
 }
 
-fn asked(turn: usize) -> Step {
-    Step::Asked {
+fn asked(turn: usize) -> JournalEvent {
+    JournalEvent::Asked {
         place: None,
         turn: turn as u32,
         digest: format!("{turn:064x}"),
     }
 }
 
-fn returned(call: usize, bytes: usize) -> Step {
-    Step::Returned {
+fn returned(call: usize, bytes: usize) -> JournalEvent {
+    JournalEvent::Returned {
         call: format!("call_{call}").into(),
-        result: Ok(Made {
+        result: Ok(RecordedOutput {
             value: format!("\"{}\"", "x".repeat(bytes)),
             images: Vec::new(),
         }),
@@ -70,11 +72,11 @@ fn returned(call: usize, bytes: usize) -> Step {
 async fn append(
     journal: &Arc<dyn Journal>,
     run: &str,
-    step: impl Fn(usize) -> Step,
+    step: impl Fn(usize) -> JournalEvent,
     count: usize,
 ) -> Vec<Duration> {
     let mut times = Vec::with_capacity(count);
-    let running = Standing::at(State::Running);
+    let running = RunSnapshot::at(RunState::Running);
     for at in 0..count {
         let step = [step(at)];
         let start = Instant::now();
@@ -98,7 +100,7 @@ async fn figures(what: &str, address: &str) {
     let store = StoreOptions::default();
     let journal = open_journal(address, &store, &options).await.unwrap();
     let begin = async |id: String, created_ms| {
-        let admitted = [Step::Admitted {
+        let admitted = [JournalEvent::Admitted {
             request: serde_json::json!({"agent": "assistant", "question": "What is new?"}),
         }];
         let head = head(id, created_ms);
@@ -132,7 +134,10 @@ async fn figures(what: &str, address: &str) {
     }
     println!("  renew: {}", spread(renewed));
     let mut parked = Vec::new();
-    let (waiting, ready) = (Standing::at(State::Waiting), Standing::at(State::Ready));
+    let (waiting, ready) = (
+        RunSnapshot::at(RunState::Waiting),
+        RunSnapshot::at(RunState::Ready),
+    );
     for n in 100..600 {
         let id = format!("run-{n}");
         parked.push(timed(journal.append(&id, 1, &[asked(n)], &waiting)).await);
@@ -155,7 +160,7 @@ async fn figures(what: &str, address: &str) {
     let lists = [
         (None, None),
         (Some("scope-3"), None),
-        (Some("scope-3"), Some(State::Waiting)),
+        (Some("scope-3"), Some(RunState::Waiting)),
     ];
     for (scope, state) in lists {
         let filter = RunFilter {

@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use quillet_core::knowledge::{Document, Knowledge};
+use quillet_core::knowledge::{DocumentInput, Knowledge};
 use quillet_core::runs::Allowance;
-use quillet_core::session::Turn;
+use quillet_core::session::StoredMessage;
 use quillet_core::{Message, Role};
 use quillet_store::{
     KnowledgeOptions, RunOptions, SessionOptions, StoreOptions, open_knowledge, open_runs,
@@ -29,8 +29,8 @@ async fn main() {
     search(&dir.path().join("k.db")).await;
 }
 
-fn turn(n: usize) -> Turn {
-    Turn {
+fn turn(n: usize) -> StoredMessage {
+    StoredMessage {
         id: n.to_string(),
         created_ms: 1_700_000_000_000,
         message: Message::new(Role::User, "A message of some length. ".repeat(8)),
@@ -44,7 +44,7 @@ async fn sessions(address: &str) {
     let sessions = open_sessions(address, &StoreOptions::default(), &options)
         .await
         .unwrap();
-    let turns: Vec<Turn> = (0..10_000).map(turn).collect();
+    let turns: Vec<StoredMessage> = (0..10_000).map(turn).collect();
     for part in turns.chunks(1_000) {
         sessions.append("long", part).await.unwrap();
     }
@@ -95,7 +95,7 @@ async fn search(path: &Path) {
     let start = Instant::now();
     for n in 0..2_000 {
         let text = format!("Subject{n} is one of many things. 北京大学第{n}号。 ").repeat(100);
-        let document = Document {
+        let document = DocumentInput {
             collection: "c".into(),
             name: n.to_string(),
             title: format!("About {n}"),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
-use quillet_core::store::{Change, Health, Key, Kind, Store};
+use quillet_core::store::{EntryKey, EntryKind, Health, Store, StoreChange};
 use quillet_store::StoreOptions;
 use quillet_test_support::{RedisServer, SentinelSet};
 use tokio::time::sleep;
@@ -53,13 +53,13 @@ async fn start_up() {
     let start = Instant::now();
     let store = open(&server.url()).await;
     let connected = start.elapsed();
-    let keys = store.keys(Kind::Environ).await.unwrap();
+    let keys = store.keys(EntryKind::Environ).await.unwrap();
     println!(
         "{} keys: connected in {connected:?}, listed in {:?}",
         keys.len(),
         start.elapsed()
     );
-    for kind in [Kind::Extension, Kind::Prompt, Kind::Tool] {
+    for kind in [EntryKind::Extension, EntryKind::Prompt, EntryKind::Tool] {
         store.load(kind).await.unwrap();
     }
     println!(
@@ -67,7 +67,7 @@ async fn start_up() {
         start.elapsed()
     );
     let start = Instant::now();
-    let entries = store.load(Kind::Environ).await.unwrap();
+    let entries = store.load(EntryKind::Environ).await.unwrap();
     println!(
         "  reading {} values too: {:?}",
         entries.len(),
@@ -75,7 +75,7 @@ async fn start_up() {
     );
     let start = Instant::now();
     for _ in 0..ROUNDS {
-        store.get(Kind::Environ, &keys[..3]).await.unwrap();
+        store.get(EntryKind::Environ, &keys[..3]).await.unwrap();
     }
     println!("  reading 3 of them: {:?}", start.elapsed() / ROUNDS as u32);
 }
@@ -89,10 +89,10 @@ async fn latency(how: &str, server: &RedisServer, url: &str) {
     let rounds = if how == "notices" { ROUNDS } else { 30 };
     let mut times = Vec::new();
     for round in 0..rounds {
-        let key = Key::new(format!("{how}:{round}"));
+        let key = EntryKey::new(format!("{how}:{round}"));
         let start = Instant::now();
-        writer.put(Kind::Tool, &key, "1").await.unwrap();
-        while changes.next().await.unwrap() != Change::Entry(Kind::Tool, key.clone()) {}
+        writer.put(EntryKind::Tool, &key, "1").await.unwrap();
+        while changes.next().await.unwrap() != StoreChange::Entry(EntryKind::Tool, key.clone()) {}
         times.push(start.elapsed());
     }
     times.sort();
@@ -130,11 +130,11 @@ async fn recovery() {
 async fn failover() {
     let mut set = SentinelSet::start();
     let store = open(&set.url()).await;
-    let key = Key::new("x");
-    store.put(Kind::Tool, &key, "1").await.unwrap();
+    let key = EntryKey::new("x");
+    store.put(EntryKind::Tool, &key, "1").await.unwrap();
     let start = Instant::now();
     set.master.kill();
-    while store.put(Kind::Tool, &key, "2").await.is_err() {
+    while store.put(EntryKind::Tool, &key, "2").await.is_err() {
         sleep(Duration::from_millis(5)).await;
     }
     let writable = start.elapsed();

@@ -86,28 +86,28 @@ pub struct Login {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deployment {
     /// One server.
-    Single(Node),
+    Single(RedisNode),
     /// Sentinels that know where the master is.
     Sentinel {
         /// The sentinels, asked in this order.
-        sentinels: Vec<Node>,
+        sentinels: Vec<RedisNode>,
         /// The name under which they watch the master.
         master: String,
     },
     /// Some nodes of a cluster; the others are found through them.
-    Cluster(Vec<Node>),
+    Cluster(Vec<RedisNode>),
 }
 
 /// One host and port.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Node {
+pub struct RedisNode {
     /// Name or address, an IPv6 address without brackets.
     pub host: String,
     /// TCP port.
     pub port: u16,
 }
 
-impl fmt::Display for Node {
+impl fmt::Display for RedisNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.host.contains(':') {
             return write!(f, "[{}]:{}", self.host, self.port);
@@ -148,8 +148,8 @@ impl fmt::Display for RedisAddress {
     }
 }
 
-fn joined(nodes: &[Node]) -> String {
-    let names: Vec<String> = nodes.iter().map(Node::to_string).collect();
+fn joined(nodes: &[RedisNode]) -> String {
+    let names: Vec<String> = nodes.iter().map(RedisNode::to_string).collect();
     names.join(", ")
 }
 
@@ -288,14 +288,14 @@ fn deployment(scheme: &str, hosts: &str, path: &str) -> Result<(Deployment, i64)
 }
 
 /// At least one node.
-fn nodes(hosts: &str, port: u16) -> Result<Vec<Node>, StoreError> {
+fn nodes(hosts: &str, port: u16) -> Result<Vec<RedisNode>, StoreError> {
     hosts
         .split(',')
         .map(|host| node(host.trim(), port))
         .collect()
 }
 
-fn node(text: &str, default_port: u16) -> Result<Node, StoreError> {
+fn node(text: &str, default_port: u16) -> Result<RedisNode, StoreError> {
     let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((host, after)) => (host, after.strip_prefix(':')),
         None => match text.split_once(':') {
@@ -316,7 +316,7 @@ fn node(text: &str, default_port: u16) -> Result<Node, StoreError> {
             ))
         })?,
     };
-    Ok(Node {
+    Ok(RedisNode {
         host: host.to_owned(),
         port,
     })

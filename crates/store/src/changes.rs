@@ -1,23 +1,23 @@
 //! One sender of changes, many readers.
 
 use futures_util::stream;
-use quillet_core::store::{Change, Changes};
+use quillet_core::store::{Changes, StoreChange};
 use tokio::sync::broadcast::{self, error::RecvError};
 
-/// Changes that a reader may lag behind before it gets [`Change::All`] instead.
+/// Changes that a reader may lag behind before it gets [`StoreChange::All`] instead.
 const BACKLOG: usize = 1024;
 
 /// Sends changes to every stream that was made before.
 #[derive(Clone, Debug)]
-pub(crate) struct Hub(broadcast::Sender<Change>);
+pub(crate) struct ChangeBus(broadcast::Sender<StoreChange>);
 
-impl Hub {
+impl ChangeBus {
     pub(crate) fn new() -> Self {
-        Hub(broadcast::channel(BACKLOG).0)
+        ChangeBus(broadcast::channel(BACKLOG).0)
     }
 
     /// Nobody listening is no error.
-    pub(crate) fn send(&self, change: Change) {
+    pub(crate) fn send(&self, change: StoreChange) {
         let _ = self.0.send(change);
     }
 
@@ -28,12 +28,12 @@ impl Hub {
 }
 
 async fn next(
-    mut receiver: broadcast::Receiver<Change>,
-) -> Option<(Change, broadcast::Receiver<Change>)> {
+    mut receiver: broadcast::Receiver<StoreChange>,
+) -> Option<(StoreChange, broadcast::Receiver<StoreChange>)> {
     match receiver.recv().await {
         Ok(change) => Some((change, receiver)),
         // What is left in the backlog is covered by `All`.
-        Err(RecvError::Lagged(_)) => Some((Change::All, receiver.resubscribe())),
+        Err(RecvError::Lagged(_)) => Some((StoreChange::All, receiver.resubscribe())),
         Err(RecvError::Closed) => None,
     }
 }
@@ -41,19 +41,19 @@ async fn next(
 #[cfg(test)]
 mod tests {
     use futures_util::StreamExt;
-    use quillet_core::store::{Key, Kind};
+    use quillet_core::store::{EntryKey, EntryKind};
 
     use super::*;
 
     #[tokio::test]
     async fn a_slow_reader_gets_all_once() {
-        let hub = Hub::new();
+        let hub = ChangeBus::new();
         let mut changes = hub.stream();
-        let change = Change::Entry(Kind::Tool, Key::new("a"));
+        let change = StoreChange::Entry(EntryKind::Tool, EntryKey::new("a"));
         for _ in 0..=BACKLOG {
             hub.send(change.clone());
         }
-        assert_eq!(changes.next().await, Some(Change::All));
+        assert_eq!(changes.next().await, Some(StoreChange::All));
         hub.send(change.clone());
         assert_eq!(changes.next().await, Some(change));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use quillet_core::store::{Entry, Key, Kind};
+use quillet_core::store::{EntryKey, EntryKind, StoreEntry};
 
 use crate::MemoryStore;
 use crate::folder::{document, kind_of};
@@ -79,11 +79,11 @@ pub(crate) fn store() -> MemoryStore {
     MemoryStore::named("demo in memory", entries.collect::<BTreeMap<_, _>>())
 }
 
-fn entry(path: &str, content: &str) -> Option<((Kind, Key), Entry)> {
+fn entry(path: &str, content: &str) -> Option<((EntryKind, EntryKey), StoreEntry)> {
     let (folder, name) = path.split_once('/')?;
     let kind = kind_of(folder)?;
     let (stem, form) = document::form_of(kind, name)?;
-    let key = Key::new(stem.replace('/', ":"));
+    let key = EntryKey::new(stem.replace('/', ":"));
     let entry = document::entry(key.clone(), path, form, content);
     Some(((kind, key), entry))
 }

@@ -40,13 +40,13 @@ mod rates;
 #[cfg(feature = "redis")]
 mod redis;
 #[cfg(not(feature = "redis"))]
-#[path = "redis_missing.rs"]
+#[path = "redis_disabled.rs"]
 mod redis;
 mod runs;
 mod sessions;
 mod sqlite;
+mod tokenize;
 mod traces;
-mod words;
 
 pub use address::Address;
 pub use archive::{ArchiveOptions, MemoryArchive, SqliteArchive};
@@ -55,7 +55,7 @@ pub use budgets::{MemoryBudgets, SqliteBudgets};
 pub use folder::{FolderStore, entry_of_file, folders};
 pub use ids::MAX_ID_BYTES;
 pub use journal::{JournalOptions, SqliteJournal};
-pub use knowledge::{Imported, KnowledgeOptions, SqliteKnowledge};
+pub use knowledge::{ImportReport, KnowledgeOptions, SqliteKnowledge};
 pub use memory::MemoryStore;
 pub use open::{
     open, open_archive, open_batches, open_budgets, open_journal, open_knowledge, open_rates,

@@ -6,44 +6,46 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
 use quillet_core::history::{
-    Commit, Committed, Content, History, Import, Kept, LabelMove, Labels, LogEntry, LogFilter,
-    STORE, Version, label_key,
+    Commit, CommitResult, DefinitionContent, HistoryImport, HistoryStore, LabelMove, Labels,
+    LogEntry, LogFilter, STORE, Version, VersionRecord, label_key,
 };
-use quillet_core::store::{Change, Changes, Entry, Health, Key, Kind, Store, StoreError};
+use quillet_core::store::{
+    Changes, EntryKey, EntryKind, Health, Store, StoreChange, StoreEntry, StoreError,
+};
 
 use crate::StoreOptions;
-use crate::changes::Hub;
-use crate::history::{Chain, MemoryLog, committed, imported, moved, stored};
+use crate::changes::ChangeBus;
+use crate::history::{MemoryLog, VersionChain, committed, imported, moved, stored};
 
-type Entries = BTreeMap<(Kind, Key), Entry>;
+type EntryMap = BTreeMap<(EntryKind, EntryKey), StoreEntry>;
 
 /// Entries in memory.
 #[derive(Debug)]
 pub struct MemoryStore {
     name: &'static str,
     max_versions: usize,
-    entries: RwLock<Entries>,
+    entries: RwLock<EntryMap>,
     /// Taken before `entries` by whoever needs both.
-    chains: Mutex<BTreeMap<(Kind, Key), Chain>>,
+    chains: Mutex<BTreeMap<(EntryKind, EntryKey), VersionChain>>,
     log: Mutex<MemoryLog>,
-    hub: Hub,
+    hub: ChangeBus,
 }
 
 impl MemoryStore {
     /// An empty store.
     #[must_use]
     pub fn new() -> Self {
-        MemoryStore::named("memory", Entries::new())
+        MemoryStore::named("memory", EntryMap::new())
     }
 
-    pub(crate) fn named(name: &'static str, entries: Entries) -> Self {
+    pub(crate) fn named(name: &'static str, entries: EntryMap) -> Self {
         MemoryStore {
             name,
             max_versions: StoreOptions::default().max_versions,
             entries: RwLock::new(entries),
             chains: Mutex::default(),
             log: Mutex::default(),
-            hub: Hub::new(),
+            hub: ChangeBus::new(),
         }
     }
 
@@ -58,9 +60,9 @@ impl MemoryStore {
     /// Does something to the history of a definition, with the entries that there are.
     fn changed<T>(
         &self,
-        kind: Kind,
-        key: &Key,
-        change: impl FnOnce(&mut Chain, &mut Entries) -> Result<T, StoreError>,
+        kind: EntryKind,
+        key: &EntryKey,
+        change: impl FnOnce(&mut VersionChain, &mut EntryMap) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
         let at = (kind, key.clone());
@@ -72,7 +74,12 @@ impl MemoryStore {
         done
     }
 
-    fn looked<T: Default>(&self, kind: Kind, key: &Key, look: impl FnOnce(&Chain) -> T) -> T {
+    fn looked<T: Default>(
+        &self,
+        kind: EntryKind,
+        key: &EntryKey,
+        look: impl FnOnce(&VersionChain) -> T,
+    ) -> T {
         let chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
         chains
             .get(&(kind, key.clone()))
@@ -80,14 +87,14 @@ impl MemoryStore {
             .unwrap_or_default()
     }
 
-    fn entry(&self, key: &Key, text: impl Into<Arc<str>>) -> Entry {
-        Entry::new(key.clone(), text, format!("{}/{key}", self.name))
+    fn entry(&self, key: &EntryKey, text: impl Into<Arc<str>>) -> StoreEntry {
+        StoreEntry::new(key.clone(), text, format!("{}/{key}", self.name))
     }
 
-    fn put_labels(&self, entries: &mut Entries, kind: Kind, key: &Key, labels: &Labels) {
+    fn put_labels(&self, entries: &mut EntryMap, kind: EntryKind, key: &EntryKey, labels: &Labels) {
         let place = label_key(kind, key);
         let entry = self.entry(&place, labels.to_text());
-        let at = (Kind::Label, place);
+        let at = (EntryKind::Label, place);
         if labels.0.is_empty() {
             entries.remove(&at);
         } else {
@@ -95,11 +102,11 @@ impl MemoryStore {
         }
     }
 
-    fn keep(&self, commit: &Commit) -> Result<Committed, StoreError> {
+    fn keep(&self, commit: &Commit) -> Result<CommitResult, StoreError> {
         let Commit { kind, key, .. } = commit;
         let committed = self.changed(*kind, key, |chain, entries| {
             let at = (*kind, key.clone());
-            let now = entries.get(&at).map(Content::of);
+            let now = entries.get(&at).map(DefinitionContent::of);
             let text = label_text(entries, *kind, key);
             let mut after = chain.clone();
             let (version, is_new) = after.commit(now.as_ref(), commit)?;
@@ -111,7 +118,7 @@ impl MemoryStore {
                 None => drop(entries.remove(&at)),
             }
             self.put_labels(entries, *kind, key, &labels);
-            Ok(Committed {
+            Ok(CommitResult {
                 version,
                 is_new,
                 labels,
@@ -121,12 +128,12 @@ impl MemoryStore {
         Ok(committed)
     }
 
-    fn bring(&self, import: &Import) -> Result<usize, StoreError> {
-        let Import { kind, key, .. } = import;
+    fn bring(&self, import: &HistoryImport) -> Result<usize, StoreError> {
+        let HistoryImport { kind, key, .. } = import;
         let added = self.changed(*kind, key, |chain, entries| {
             let at = (*kind, key.clone());
             let mut after = chain.clone();
-            after.observe(entries.get(&at).map(Content::of).as_ref(), STORE);
+            after.observe(entries.get(&at).map(DefinitionContent::of).as_ref(), STORE);
             let added = after.extend(key, &import.versions)?;
             let text = label_text(entries, *kind, key);
             let labels = imported(import, text.as_deref(), |number| after.points_at(number))?;
@@ -143,31 +150,31 @@ impl MemoryStore {
         Ok(added)
     }
 
-    fn tell(&self, kind: Kind, key: &Key) {
-        self.hub.send(Change::Entry(kind, key.clone()));
+    fn tell(&self, kind: EntryKind, key: &EntryKey) {
+        self.hub.send(StoreChange::Entry(kind, key.clone()));
         self.hub
-            .send(Change::Entry(Kind::Label, label_key(kind, key)));
+            .send(StoreChange::Entry(EntryKind::Label, label_key(kind, key)));
     }
 
     /// No method panics while it holds the lock, so a poisoned one is sound.
-    fn read<T>(&self, look: impl FnOnce(&Entries) -> T) -> T {
+    fn read<T>(&self, look: impl FnOnce(&EntryMap) -> T) -> T {
         look(&self.entries.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn write<T>(&self, change: impl FnOnce(&mut Entries) -> T) -> T {
+    fn write<T>(&self, change: impl FnOnce(&mut EntryMap) -> T) -> T {
         change(&mut self.entries.write().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn of_kind(&self, kind: Kind) -> Vec<Entry> {
+    fn of_kind(&self, kind: EntryKind) -> Vec<StoreEntry> {
         self.read(|entries| {
             let found = entries.iter().filter(|(at, _)| at.0 == kind);
             found.map(|(_, entry)| entry.clone()).collect()
         })
     }
 
-    fn texts(&self, kind: Kind, keys: &[Key]) -> Vec<Option<Arc<str>>> {
+    fn texts(&self, kind: EntryKind, keys: &[EntryKey]) -> Vec<Option<Arc<str>>> {
         self.read(|entries| {
-            let text = |key: &Key| Some(entries.get(&(kind, key.clone()))?.text.clone());
+            let text = |key: &EntryKey| Some(entries.get(&(kind, key.clone()))?.text.clone());
             keys.iter().map(text).collect()
         })
     }
@@ -180,12 +187,12 @@ impl Default for MemoryStore {
 }
 
 /// The labels of a definition, as they are stored.
-fn label_text(entries: &Entries, kind: Kind, key: &Key) -> Option<Arc<str>> {
-    let entry = entries.get(&(Kind::Label, label_key(kind, key)))?;
+fn label_text(entries: &EntryMap, kind: EntryKind, key: &EntryKey) -> Option<Arc<str>> {
+    let entry = entries.get(&(EntryKind::Label, label_key(kind, key)))?;
     Some(entry.text.clone())
 }
 
-fn labels(entries: &Entries, kind: Kind, key: &Key) -> Result<Labels, StoreError> {
+fn labels(entries: &EntryMap, kind: EntryKind, key: &EntryKey) -> Result<Labels, StoreError> {
     stored(key, label_text(entries, kind, key).as_deref())
 }
 
@@ -194,11 +201,11 @@ impl Store for MemoryStore {
         self.name.to_owned()
     }
 
-    fn load(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Entry>, StoreError>> {
+    fn load(&self, kind: EntryKind) -> BoxFuture<'_, Result<Vec<StoreEntry>, StoreError>> {
         async move { Ok(self.of_kind(kind)) }.boxed()
     }
 
-    fn keys(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Key>, StoreError>> {
+    fn keys(&self, kind: EntryKind) -> BoxFuture<'_, Result<Vec<EntryKey>, StoreError>> {
         async move {
             Ok(self
                 .of_kind(kind)
@@ -211,42 +218,46 @@ impl Store for MemoryStore {
 
     fn get<'a>(
         &'a self,
-        kind: Kind,
-        keys: &'a [Key],
+        kind: EntryKind,
+        keys: &'a [EntryKey],
     ) -> BoxFuture<'a, Result<Vec<Option<Arc<str>>>, StoreError>> {
         async move { Ok(self.texts(kind, keys)) }.boxed()
     }
 
     fn entries<'a>(
         &'a self,
-        kind: Kind,
-        keys: &'a [Key],
-    ) -> BoxFuture<'a, Result<Vec<Option<Entry>>, StoreError>> {
-        let entry = |entries: &Entries, key: &Key| entries.get(&(kind, key.clone())).cloned();
+        kind: EntryKind,
+        keys: &'a [EntryKey],
+    ) -> BoxFuture<'a, Result<Vec<Option<StoreEntry>>, StoreError>> {
+        let entry = |entries: &EntryMap, key: &EntryKey| entries.get(&(kind, key.clone())).cloned();
         let found = self.read(|entries| keys.iter().map(|key| entry(entries, key)).collect());
         async move { Ok(found) }.boxed()
     }
 
     fn put<'a>(
         &'a self,
-        kind: Kind,
-        key: &'a Key,
+        kind: EntryKind,
+        key: &'a EntryKey,
         text: &'a str,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         async move {
             let entry = self.entry(key, text);
             self.write(|entries| entries.insert((kind, key.clone()), entry));
-            self.hub.send(Change::Entry(kind, key.clone()));
+            self.hub.send(StoreChange::Entry(kind, key.clone()));
             Ok(())
         }
         .boxed()
     }
 
-    fn remove<'a>(&'a self, kind: Kind, key: &'a Key) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn remove<'a>(
+        &'a self,
+        kind: EntryKind,
+        key: &'a EntryKey,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
         async move {
             let removed = self.write(|entries| entries.remove(&(kind, key.clone())));
             if removed.is_some() {
-                self.hub.send(Change::Entry(kind, key.clone()));
+                self.hub.send(StoreChange::Entry(kind, key.clone()));
             }
             Ok(removed.is_some())
         }
@@ -261,27 +272,27 @@ impl Store for MemoryStore {
         Health::Ready
     }
 
-    fn history(&self) -> Option<&dyn History> {
+    fn history(&self) -> Option<&dyn HistoryStore> {
         Some(self)
     }
 }
 
-impl History for MemoryStore {
-    fn commit<'a>(&'a self, commit: &'a Commit) -> BoxFuture<'a, Result<Committed, StoreError>> {
+impl HistoryStore for MemoryStore {
+    fn commit<'a>(&'a self, commit: &'a Commit) -> BoxFuture<'a, Result<CommitResult, StoreError>> {
         async move { self.keep(commit) }.boxed()
     }
 
     fn observe<'a>(
         &'a self,
-        kind: Kind,
-        keys: &'a [Key],
+        kind: EntryKind,
+        keys: &'a [EntryKey],
         author: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<(Key, Version)>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<(EntryKey, Version)>, StoreError>> {
         async move {
             let mut new = Vec::new();
             for key in keys {
                 let observed = self.changed(kind, key, |chain, entries| {
-                    let now = entries.get(&(kind, key.clone())).map(Content::of);
+                    let now = entries.get(&(kind, key.clone())).map(DefinitionContent::of);
                     let new = chain.observe(now.as_ref(), author);
                     if let (Some(_), Ok(labels)) = (&new, labels(entries, kind, key)) {
                         chain.collect(self.max_versions, &labels);
@@ -297,28 +308,29 @@ impl History for MemoryStore {
 
     fn versions<'a>(
         &'a self,
-        kind: Kind,
-        key: &'a Key,
+        kind: EntryKind,
+        key: &'a EntryKey,
         before: Option<u64>,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Version>, StoreError>> {
         async move { Ok(self.looked(kind, key, |chain| chain.below(before, limit))) }.boxed()
     }
 
-    fn kept<'a>(
+    fn load_versions<'a>(
         &'a self,
-        kind: Kind,
-        wanted: &'a [(Key, u64)],
-    ) -> BoxFuture<'a, Result<Vec<Option<Kept>>, StoreError>> {
-        let one = |(key, number): &(Key, u64)| self.looked(kind, key, |chain| chain.kept(*number));
+        kind: EntryKind,
+        wanted: &'a [(EntryKey, u64)],
+    ) -> BoxFuture<'a, Result<Vec<Option<VersionRecord>>, StoreError>> {
+        let one =
+            |(key, number): &(EntryKey, u64)| self.looked(kind, key, |chain| chain.kept(*number));
         let kept = wanted.iter().map(one).collect();
         async move { Ok(kept) }.boxed()
     }
 
     fn find<'a>(
         &'a self,
-        kind: Kind,
-        key: &'a Key,
+        kind: EntryKind,
+        key: &'a EntryKey,
         digits: &'a str,
     ) -> BoxFuture<'a, Result<Option<Version>, StoreError>> {
         async move { Ok(self.looked(kind, key, |chain| chain.find(digits))) }.boxed()
@@ -326,8 +338,8 @@ impl History for MemoryStore {
 
     fn relabel<'a>(
         &'a self,
-        kind: Kind,
-        key: &'a Key,
+        kind: EntryKind,
+        key: &'a EntryKey,
         moves: &'a [LabelMove],
     ) -> BoxFuture<'a, Result<Labels, StoreError>> {
         async move {
@@ -338,33 +350,33 @@ impl History for MemoryStore {
                 Ok(labels)
             })?;
             let place = label_key(kind, key);
-            self.hub.send(Change::Entry(Kind::Label, place));
+            self.hub.send(StoreChange::Entry(EntryKind::Label, place));
             Ok(labels)
         }
         .boxed()
     }
 
-    fn import<'a>(&'a self, import: &'a Import) -> BoxFuture<'a, Result<usize, StoreError>> {
+    fn import<'a>(&'a self, import: &'a HistoryImport) -> BoxFuture<'a, Result<usize, StoreError>> {
         async move { self.bring(import) }.boxed()
     }
 
     fn collect<'a>(
         &'a self,
-        kind: Kind,
-        key: &'a Key,
+        kind: EntryKind,
+        key: &'a EntryKey,
         keep: usize,
     ) -> BoxFuture<'a, Result<Vec<u64>, StoreError>> {
-        let collect = |chain: &mut Chain, entries: &mut Entries| {
+        let collect = |chain: &mut VersionChain, entries: &mut EntryMap| {
             Ok(chain.collect(keep, &labels(entries, kind, key)?))
         };
         let dropped = self.changed(kind, key, collect);
         async move { dropped }.boxed()
     }
 
-    fn keys(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Key>, StoreError>> {
+    fn keys(&self, kind: EntryKind) -> BoxFuture<'_, Result<Vec<EntryKey>, StoreError>> {
         let chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
         let known = chains.keys().filter(|(of, _)| *of == kind);
-        let known: BTreeSet<Key> = known.map(|(_, key)| key.clone()).collect();
+        let known: BTreeSet<EntryKey> = known.map(|(_, key)| key.clone()).collect();
         async move { Ok(known.into_iter().collect()) }.boxed()
     }
 

@@ -17,9 +17,9 @@ use quillet_core::{BoxFuture, clock};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Row, params};
 
-use crate::sqlite::{Database, Part};
+use crate::sqlite::{Database, SchemaModule};
 
-static PART: Part = Part {
+static PART: SchemaModule = SchemaModule {
     name: "traces",
     steps: &[
         "
@@ -79,11 +79,11 @@ impl Default for TraceOptions {
 pub struct TraceStore {
     database: Database,
     options: TraceOptions,
-    counts: Arc<Counts>,
+    counts: Arc<TraceCounters>,
 }
 
 #[derive(Debug, Default)]
-struct Counts {
+struct TraceCounters {
     waiting: AtomicUsize,
     written: AtomicU64,
     dropped: AtomicU64,
@@ -216,7 +216,7 @@ fn write(
     file: &Connection,
     trace: &Trace,
     options: &TraceOptions,
-    counts: &Counts,
+    counts: &TraceCounters,
 ) -> rusqlite::Result<bool> {
     let wrong = |error: serde_json::Error| Error::ToSqlConversionFailure(Box::new(error));
     let body = serde_json::to_string(trace).map_err(wrong)?;

@@ -16,8 +16,8 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use quillet_core::json;
 use quillet_template::{
-    CompileLimits, CompileOptions, Limits, MessageSyntax, NoFunctions, Render, Source,
-    TemplateFactory, editor, render,
+    CompileLimits, CompileOptions, MessageSyntax, NoFunctions, Render, RenderLimits,
+    TemplateFactory, TemplateSource, editor, render,
 };
 
 const SIZE: usize = 256 << 10;
@@ -289,13 +289,16 @@ fn once(factory: &TemplateFactory, format: &str, messages: MessageSyntax, text: 
         messages,
         ..CompileOptions::default()
     };
-    let sources = [Source::new("main", text), Source::library("p", "[{{x}}]")];
+    let sources = [
+        TemplateSource::new("main", text),
+        TemplateSource::library("p", "[{{x}}]"),
+    ];
     let Ok(template) = factory.compile(format, &sources, &options) else {
         return;
     };
-    let limits = Limits {
+    let limits = RenderLimits {
         time: Duration::from_secs(60),
-        ..Limits::default()
+        ..RenderLimits::default()
     };
     let rendered = render(&Render {
         template: template.as_ref(),

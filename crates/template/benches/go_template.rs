@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use quillet_core::{BoxFuture, Map, Value};
 use quillet_template::format::go::GoFormat;
 use quillet_template::{
-    Arguments, CallError, CompileOptions, Functions, Limits, Render, Source, TemplateFormat, render,
+    CallArguments, CallError, CompileOptions, FunctionHost, Render, RenderLimits, TemplateFormat,
+    TemplateSource, render,
 };
 
 fn main() {
@@ -31,14 +32,14 @@ fn main() {
 /// A tool that takes 50 ms.
 struct Slow;
 
-impl Functions for Slow {
+impl FunctionHost for Slow {
     fn contains(&self, name: &str) -> bool {
         name == "slow"
     }
     fn names(&self) -> Vec<&str> {
         vec!["slow"]
     }
-    fn call<'a>(&'a self, _: &'a str, _: Arguments) -> BoxFuture<'a, Result<Value, CallError>> {
+    fn call<'a>(&'a self, _: &'a str, _: CallArguments) -> BoxFuture<'a, Result<Value, CallError>> {
         Box::pin(async {
             tokio::time::sleep(Duration::from_millis(50)).await;
             let fields: Map = [("result", Value::from("done"))].into_iter().collect();
@@ -58,7 +59,7 @@ fn calls(count: usize, read: bool) -> Duration {
         }
     };
     let text: String = (0..count).map(one).collect();
-    let sources = [Source::new("t", &text)];
+    let sources = [TemplateSource::new("t", &text)];
     let template = GoFormat::new().compile(&sources, &CompileOptions::default());
     let template = template.expect("the template compiles");
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -71,7 +72,7 @@ fn calls(count: usize, read: bool) -> Duration {
         entries: &["t"],
         variables: &Map::default(),
         functions: &Slow,
-        limits: &Limits::default(),
+        limits: &RenderLimits::default(),
     }));
     assert_eq!(
         rendered.expect("it renders").text(0),

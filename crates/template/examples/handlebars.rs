@@ -7,10 +7,10 @@
 use std::io::{self, BufRead, BufWriter, Write};
 
 use futures_util::FutureExt;
-use quillet_core::{List, Map, Value, json};
-use quillet_template::format::handlebars::{Answer, HandlebarsFormat};
+use quillet_core::{Map, Value, ValueList, json};
+use quillet_template::format::handlebars::{HandlebarsFormat, HelperResult};
 use quillet_template::{
-    CompileOptions, Limits, NoFunctions, Render, Source, TemplateFormat, render,
+    CompileOptions, NoFunctions, Render, RenderLimits, TemplateFormat, TemplateSource, render,
 };
 
 fn main() -> io::Result<()> {
@@ -38,8 +38,8 @@ fn answer(line: &str) -> Result<String, String> {
     let partials = map("partials").unwrap_or_default();
     let partials = partials
         .iter()
-        .filter_map(|(name, text)| Some(Source::library(name, text.as_str()?)));
-    let mut sources = vec![Source::new("main", template.unwrap_or_default())];
+        .filter_map(|(name, text)| Some(TemplateSource::library(name, text.as_str()?)));
+    let mut sources = vec![TemplateSource::new("main", template.unwrap_or_default())];
     sources.extend(partials);
     evaluate(&format, &sources, &map("data").unwrap_or_default())
 }
@@ -56,7 +56,7 @@ fn with_helpers(format: HandlebarsFormat) -> HandlebarsFormat {
         })
         .with_helper("list", |call| {
             let one = |index| call.argument(index).cloned().unwrap_or_default();
-            Ok(Value::List((0..call.count()).map(one).collect::<List>()).into())
+            Ok(Value::List((0..call.count()).map(one).collect::<ValueList>()).into())
         })
         .with_helper("wrap", |call| {
             call.write("<")?;
@@ -64,13 +64,13 @@ fn with_helpers(format: HandlebarsFormat) -> HandlebarsFormat {
             call.write("|")?;
             call.otherwise()?;
             call.write(">")?;
-            Ok(Answer::Written)
+            Ok(HelperResult::Written)
         })
 }
 
 fn evaluate(
     format: &HandlebarsFormat,
-    sources: &[Source<'_>],
+    sources: &[TemplateSource<'_>],
     variables: &Map,
 ) -> Result<String, String> {
     let template = format
@@ -81,7 +81,7 @@ fn evaluate(
         entries: &["main"],
         variables,
         functions: &NoFunctions,
-        limits: &Limits::default(),
+        limits: &RenderLimits::default(),
     })
     .now_or_never();
     match rendered {

@@ -10,7 +10,7 @@ use futures_util::FutureExt;
 use quillet_core::{Map, json};
 use quillet_template::format::jinja::JinjaFormat;
 use quillet_template::{
-    CompileOptions, Limits, NoFunctions, Render, Source, TemplateFormat, render,
+    CompileOptions, NoFunctions, Render, RenderLimits, TemplateFormat, TemplateSource, render,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -46,7 +46,7 @@ fn answer(line: &str) -> Result<String, String> {
 }
 
 fn evaluate(format: &JinjaFormat, template: &str, variables: &Map) -> Result<String, String> {
-    let sources = [Source::new("t", template)];
+    let sources = [TemplateSource::new("t", template)];
     let template = format
         .compile(&sources, &CompileOptions::default())
         .map_err(|error| error.message)?;
@@ -55,7 +55,7 @@ fn evaluate(format: &JinjaFormat, template: &str, variables: &Map) -> Result<Str
         entries: &["t"],
         variables,
         functions: &NoFunctions,
-        limits: &Limits::default(),
+        limits: &RenderLimits::default(),
     })
     .now_or_never();
     match rendered {

@@ -8,21 +8,21 @@ use crate::structure::strip_value;
 
 /// Arguments of one call.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Arguments {
+pub struct CallArguments {
     /// In the order in which the template gives them.
     pub positional: Vec<Value>,
     /// By name, in formats that have such.
     pub named: Map,
 }
 
-impl Arguments {
+impl CallArguments {
     /// The same, without the marks of message structure: a tool must not learn
     /// what would let its answer pass for structure.
     pub(crate) fn without_marks(self) -> Self {
         // What stands in for a result is to a tool what it was made of.
         let meant = |value: Value| strip_value(value.meant().clone());
         let positional = self.positional.into_iter().map(meant).collect();
-        let named = if self.named.table().values().any(Value::stands_in) {
+        let named = if self.named.table().values().any(Value::is_fallback) {
             let named = self.named.iter();
             named
                 .map(|(key, value)| (Arc::clone(key), value.meant().clone()))
@@ -31,15 +31,15 @@ impl Arguments {
             self.named
         };
         match strip_value(Value::Map(named)) {
-            Value::Map(named) => Arguments { positional, named },
-            _ => Arguments::from(positional),
+            Value::Map(named) => CallArguments { positional, named },
+            _ => CallArguments::from(positional),
         }
     }
 }
 
-impl From<Vec<Value>> for Arguments {
+impl From<Vec<Value>> for CallArguments {
     fn from(positional: Vec<Value>) -> Self {
-        Arguments {
+        CallArguments {
             positional,
             named: Map::default(),
         }
@@ -68,7 +68,7 @@ impl CallError {
 /// An error that this returns ends the render. To have a failed call leave a default in the text,
 /// return the default as [`Value::standing_in`]: a template that looks into it finds nothing, in
 /// every format, and goes on.
-pub trait Functions: Send + Sync {
+pub trait FunctionHost: Send + Sync {
     /// Whether there is a function of that name.
     fn contains(&self, name: &str) -> bool;
 
@@ -91,7 +91,7 @@ pub trait Functions: Send + Sync {
 
     /// What is to be the same when the render is made once more; `None` where the clock and chance
     /// say it. Asked once for each.
-    fn fixed(&self) -> Option<Fixed> {
+    fn fixed(&self) -> Option<RenderSeed> {
         None
     }
 
@@ -105,13 +105,13 @@ pub trait Functions: Send + Sync {
     fn call<'a>(
         &'a self,
         name: &'a str,
-        arguments: Arguments,
+        arguments: CallArguments,
     ) -> BoxFuture<'a, Result<Value, CallError>>;
 }
 
 /// What a render takes from outside of its variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fixed {
+pub struct RenderSeed {
     /// What time it is.
     pub now: std::time::SystemTime,
     /// What random values are made from.
@@ -122,14 +122,18 @@ pub struct Fixed {
 #[derive(Clone, Copy, Debug)]
 pub struct NoFunctions;
 
-impl Functions for NoFunctions {
+impl FunctionHost for NoFunctions {
     fn contains(&self, _: &str) -> bool {
         false
     }
     fn names(&self) -> Vec<&str> {
         Vec::new()
     }
-    fn call<'a>(&'a self, name: &'a str, _: Arguments) -> BoxFuture<'a, Result<Value, CallError>> {
+    fn call<'a>(
+        &'a self,
+        name: &'a str,
+        _: CallArguments,
+    ) -> BoxFuture<'a, Result<Value, CallError>> {
         Box::pin(async move { Err(CallError::new(format!("function {name} is not defined"))) })
     }
 }

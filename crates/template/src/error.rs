@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use quillet_core::{Diagnostic, ErrorCode, Position, Span};
+use quillet_core::{Diagnostic, ErrorCode, LineColumn, Span};
 
-use crate::Source;
-use crate::limits::Limit;
+use crate::TemplateSource;
+use crate::limits::LimitKind;
 
 /// The error of sources that do not compile: everything that was found.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -29,7 +29,7 @@ impl CompileError {
 
     /// A mistake at one place of a source, given in bytes.
     #[must_use]
-    pub fn syntax(source: &Source<'_>, place: Range<usize>, message: &str) -> Self {
+    pub fn syntax(source: &TemplateSource<'_>, place: Range<usize>, message: &str) -> Self {
         let found = Diagnostic::error("template.syntax", source.name, message);
         let span = Span {
             start: place.start,
@@ -68,7 +68,7 @@ pub enum ErrorKind {
     /// The template cannot be evaluated with these values.
     Execution,
     /// A bound was reached.
-    Limit(Limit),
+    Limit(LimitKind),
 }
 
 impl ErrorKind {
@@ -81,7 +81,7 @@ impl ErrorKind {
             ErrorKind::StrictVariable => ErrorCode::RenderStrictVariable,
             ErrorKind::CallFailed => ErrorCode::RenderCallFailed,
             ErrorKind::Execution => ErrorCode::RenderExecution,
-            ErrorKind::Limit(Limit::Time) => ErrorCode::RenderTimeout,
+            ErrorKind::Limit(LimitKind::Time) => ErrorCode::RenderTimeout,
             ErrorKind::Limit(_) => ErrorCode::RenderLimit,
         }
     }
@@ -102,7 +102,7 @@ pub struct RenderError {
     /// Where in that source.
     pub span: Option<Span>,
     /// The place for people.
-    pub position: Option<Position>,
+    pub position: Option<LineColumn>,
     /// How to fix it.
     pub help: Option<String>,
 }
@@ -129,7 +129,7 @@ impl RenderError {
         if self.span.is_some() {
             return self;
         }
-        let at = Position::of(text, span.start);
+        let at = LineColumn::of(text, span.start);
         self.message = format!("{source}:{}:{}: {}", at.line, at.column, self.reason);
         source.clone_into(&mut self.source_name);
         self.span = Some(span);
@@ -145,7 +145,7 @@ impl RenderError {
 
     /// The error of a bound: names it and what it is set to.
     #[must_use]
-    pub fn limit(limit: Limit, setting: impl std::fmt::Display) -> Self {
+    pub fn limit(limit: LimitKind, setting: impl std::fmt::Display) -> Self {
         let name = limit.name();
         RenderError::new(
             ErrorKind::Limit(limit),

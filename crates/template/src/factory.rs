@@ -13,7 +13,7 @@ use crate::format::liquid::LiquidFormat;
 use crate::format::mustache::MustacheFormat;
 use crate::format::semantic_kernel::SemanticKernelFormat;
 use crate::structure::{self, MessageSyntax};
-use crate::{CompileLimits, CompileOptions, Source, Template, TemplateFormat};
+use crate::{CompileLimits, CompileOptions, CompiledTemplate, TemplateFormat, TemplateSource};
 
 /// The formats that exist, by name and alias. The first that claims a name has it.
 #[derive(Clone, Debug, Default)]
@@ -79,9 +79,9 @@ impl TemplateFactory {
     pub fn compile(
         &self,
         format: &str,
-        sources: &[Source<'_>],
+        sources: &[TemplateSource<'_>],
         options: &CompileOptions,
-    ) -> Result<Arc<dyn Template>, CompileError> {
+    ) -> Result<Arc<dyn CompiledTemplate>, CompileError> {
         let Some(found) = self.format(format) else {
             return Err(self.unknown(format, sources));
         };
@@ -97,7 +97,7 @@ impl TemplateFactory {
         }
     }
 
-    fn unknown(&self, format: &str, sources: &[Source<'_>]) -> CompileError {
+    fn unknown(&self, format: &str, sources: &[TemplateSource<'_>]) -> CompileError {
         let names: Vec<&str> = self.formats.iter().map(|format| format.name()).collect();
         let message = format!("template format {format:?} is not known");
         let name = sources.first().map_or("", |source| source.name);
@@ -113,7 +113,7 @@ impl TemplateFactory {
 /// The error of sources that are larger than the limit.
 pub(crate) fn too_large(
     bytes: usize,
-    sources: &[Source<'_>],
+    sources: &[TemplateSource<'_>],
     limits: &CompileLimits,
 ) -> CompileError {
     let message = format!(

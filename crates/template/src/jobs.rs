@@ -11,26 +11,26 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use quillet_core::{BoxFuture, Value};
 
 use crate::Render;
-use crate::call::{Arguments, CallError};
+use crate::call::{CallArguments, CallError};
 use crate::error::{ErrorKind, RenderError};
 use crate::host::Instant;
-use crate::limits::{Limit, Limits};
+use crate::limits::{LimitKind, RenderLimits};
 use crate::polled;
-use crate::render::Entry;
+use crate::render::RenderEntry;
 use crate::timer;
 
-type Answer = Result<Value, CallError>;
+type CallOutcome = Result<Value, CallError>;
 
 /// Names of a chain that an error shows from each end.
 const SHOWN: usize = 4;
 
-struct Job {
+struct CallJob {
     name: Arc<str>,
-    arguments: Arguments,
+    arguments: CallArguments,
     idempotent: bool,
     /// The calls that it answers, as (entry, call).
     calls: Vec<(usize, usize)>,
-    answer: Option<Answer>,
+    answer: Option<CallOutcome>,
 }
 
 /// The calls of one render.
@@ -39,10 +39,10 @@ pub(crate) struct Jobs<'a> {
     deadline: Instant,
     /// Whether whoever drives the render polls it, so that no timer has to wake it.
     polled: bool,
-    jobs: Vec<Job>,
+    jobs: Vec<CallJob>,
     /// Those before it were started.
     next: usize,
-    running: FuturesUnordered<BoxFuture<'a, (usize, Answer)>>,
+    running: FuturesUnordered<BoxFuture<'a, (usize, CallOutcome)>>,
     evaluated: Instant,
 }
 
@@ -74,7 +74,7 @@ impl<'a> Jobs<'a> {
     }
 
     /// The next call that ends; `None` if the time is up before.
-    async fn next_until(&mut self, deadline: Instant) -> Option<Option<(usize, Answer)>> {
+    async fn next_until(&mut self, deadline: Instant) -> Option<Option<(usize, CallOutcome)>> {
         if self.polled {
             polled::until(deadline, self.running.next()).await
         } else {
@@ -86,11 +86,11 @@ impl<'a> Jobs<'a> {
     ///
     /// # Errors
     /// The limits on calls, and on the length of a chain of them.
-    pub(crate) fn start(&mut self, entries: &mut [Entry]) -> Result<(), Box<RenderError>> {
+    pub(crate) fn start(&mut self, entries: &mut [RenderEntry]) -> Result<(), Box<RenderError>> {
         let limits = self.render.limits;
         let total: usize = entries.iter().map(|entry| entry.calls.all.len()).sum();
         if total > limits.calls {
-            return Err(RenderError::limit(Limit::Calls, limits.calls).into());
+            return Err(RenderError::limit(LimitKind::Calls, limits.calls).into());
         }
         for (e, entry) in entries.iter_mut().enumerate() {
             for c in 0..entry.calls.all.len() {
@@ -102,7 +102,7 @@ impl<'a> Jobs<'a> {
                     return Err(too_long(limits, &entry.calls.chain(c)));
                 }
                 let idempotent = self.render.functions.idempotent(&call.name);
-                let same = |job: &Job| {
+                let same = |job: &CallJob| {
                     job.idempotent && job.name == call.name && job.arguments == call.arguments
                 };
                 let known = if idempotent {
@@ -113,7 +113,7 @@ impl<'a> Jobs<'a> {
                 let index = known.unwrap_or(self.jobs.len());
                 call.job = Some(index);
                 match self.jobs.get_mut(index) {
-                    None => self.jobs.push(Job {
+                    None => self.jobs.push(CallJob {
                         name: Arc::clone(&call.name),
                         arguments: call.arguments.clone(),
                         idempotent,
@@ -140,11 +140,11 @@ impl<'a> Jobs<'a> {
     /// The limit on time.
     pub(crate) async fn wait(
         &mut self,
-        entries: &mut [Entry],
+        entries: &mut [RenderEntry],
         took: Duration,
     ) -> Result<(), Box<RenderError>> {
         let not_before = self.evaluated + self.rest(took);
-        let mut wanted = entries.iter().any(Entry::is_wanted);
+        let mut wanted = entries.iter().any(RenderEntry::is_wanted);
         if self.next == self.jobs.len() && self.running.is_empty() && !wanted {
             let reason = "the template waits for a call that it has not made";
             return Err(RenderError::new(ErrorKind::Execution, reason).into());
@@ -206,7 +206,7 @@ impl<'a> Jobs<'a> {
     }
 
     /// Hands an answer to its calls; says whether an evaluation waits for one.
-    fn answered(&mut self, index: usize, answer: Answer, entries: &mut [Entry]) -> bool {
+    fn answered(&mut self, index: usize, answer: CallOutcome, entries: &mut [RenderEntry]) -> bool {
         let Some(job) = self.jobs.get_mut(index) else {
             return false;
         };
@@ -230,11 +230,11 @@ fn now(polled: bool) -> Instant {
     if polled { polled::now() } else { timer::now() }
 }
 
-pub(crate) fn out_of_time(limits: &Limits) -> RenderError {
-    RenderError::limit(Limit::Time, format_args!("{:?}", limits.time))
+pub(crate) fn out_of_time(limits: &RenderLimits) -> RenderError {
+    RenderError::limit(LimitKind::Time, format_args!("{:?}", limits.time))
 }
 
-fn too_long(limits: &Limits, chain: &[Arc<str>]) -> Box<RenderError> {
+fn too_long(limits: &RenderLimits, chain: &[Arc<str>]) -> Box<RenderError> {
     let hidden = SHOWN..chain.len().saturating_sub(SHOWN).max(SHOWN);
     let shown = chain.iter().enumerate().filter_map(|(at, name)| {
         let name: &str = name;
@@ -245,7 +245,7 @@ fn too_long(limits: &Limits, chain: &[Arc<str>]) -> Box<RenderError> {
         }
     });
     let shown: Vec<&str> = shown.collect();
-    let mut error = RenderError::limit(Limit::Passes, limits.passes);
+    let mut error = RenderError::limit(LimitKind::Passes, limits.passes);
     error.reason = format!(
         "{}: a chain of {} calls, each of which needs the one before: {}",
         error.reason,

@@ -1,9 +1,9 @@
 //! Prompt templates in every format: compiled once, rendered with variables
 //! and functions that are bound late.
 //!
-//! A [`TemplateFormat`] compiles sources into a [`Template`]; a
+//! A [`TemplateFormat`] compiles sources into a [`CompiledTemplate`]; a
 //! [`TemplateFactory`] holds many formats at once. Evaluating a template is
-//! synchronous ([`Template::pass`]); the loop in [`render`] runs the functions
+//! synchronous ([`CompiledTemplate::pass`]); the loop in [`render`] runs the functions
 //! that a pass asked for, all at the same time, and evaluates again with their
 //! results. What a format does where a result is not there yet is said in `render`.
 //!
@@ -49,30 +49,30 @@ pub mod structure;
 #[cfg(feature = "timer")]
 mod timer;
 #[cfg(not(feature = "timer"))]
-#[path = "timer_missing.rs"]
+#[path = "timer_disabled.rs"]
 mod timer;
 
-pub use call::{Arguments, CallError, Fixed, Functions, NoFunctions};
+pub use call::{CallArguments, CallError, FunctionHost, NoFunctions, RenderSeed};
 pub use error::{CompileError, ErrorKind, RenderError};
 pub use factory::TemplateFactory;
-pub use limits::{CompileLimits, Limit, Limits};
+pub use limits::{CompileLimits, LimitKind, RenderLimits};
 pub use name::plugin_function;
-pub use pass::{Called, Pass, Stop};
+pub use pass::{CallState, Pass, StopReason};
 pub use reference::{FunctionReference, References, VariableReference};
-pub use render::{Render, Rendered, render, render_polled, render_segments};
-pub use segment::{Segment, SegmentKind};
-pub use structure::{ChatMessage, MessageSyntax, Part};
+pub use render::{Render, RenderedTemplate, render, render_polled, render_segments};
+pub use segment::{SegmentKind, TextSegment};
+pub use structure::{ChatMessage, MessagePart, MessageSyntax};
 
 use std::fmt;
 use std::sync::Arc;
 
-use quillet_core::Token;
+use quillet_core::SemanticToken;
 
-use editor::{Completion, Names};
+use editor::{CompletionItem, ExternalNames};
 
 /// One named source text of a template.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
+pub struct TemplateSource<'a> {
     /// Its name in errors and in calls from other sources.
     pub name: &'a str,
     /// The text.
@@ -82,11 +82,11 @@ pub struct Source<'a> {
     pub library: bool,
 }
 
-impl<'a> Source<'a> {
+impl<'a> TemplateSource<'a> {
     /// A source that is rendered itself.
     #[must_use]
     pub fn new(name: &'a str, text: &'a str) -> Self {
-        Source {
+        TemplateSource {
             name,
             text,
             library: false,
@@ -96,7 +96,7 @@ impl<'a> Source<'a> {
     /// A source that others call.
     #[must_use]
     pub fn library(name: &'a str, text: &'a str) -> Self {
-        Source {
+        TemplateSource {
             name,
             text,
             library: true,
@@ -106,7 +106,7 @@ impl<'a> Source<'a> {
 
 /// The sources that are rendered themselves, as indices: references are counted
 /// from these.
-pub(crate) fn roots(sources: &[Source<'_>]) -> Vec<usize> {
+pub(crate) fn roots(sources: &[TemplateSource<'_>]) -> Vec<usize> {
     let rendered = sources.iter().enumerate().filter(|(_, s)| !s.library);
     rendered.map(|(index, _)| index).collect()
 }
@@ -209,14 +209,14 @@ pub trait TemplateFormat: Send + Sync + fmt::Debug {
     /// [`editor::tokens`], which puts them in order and leaves out what does not fit. The text may
     /// be broken anywhere. The time has to be linear in its length. Here: none, so that
     /// all is plain text.
-    fn tokens(&self, text: &str) -> Vec<Token> {
+    fn tokens(&self, text: &str) -> Vec<SemanticToken> {
         let _ = text;
         Vec::new()
     }
 
     /// What could be written at a byte of a text, which is at the boundary of a character; see
     /// [`editor::completions`]. Here: nothing.
-    fn completions(&self, text: &str, at: usize, names: &Names<'_>) -> Vec<Completion> {
+    fn completions(&self, text: &str, at: usize, names: &ExternalNames<'_>) -> Vec<CompletionItem> {
         let _ = (text, at, names);
         Vec::new()
     }
@@ -228,13 +228,13 @@ pub trait TemplateFormat: Send + Sync + fmt::Debug {
     /// Everything that is wrong with the sources, as far as the format can tell.
     fn compile(
         &self,
-        sources: &[Source<'_>],
+        sources: &[TemplateSource<'_>],
         options: &CompileOptions,
-    ) -> Result<Arc<dyn Template>, CompileError>;
+    ) -> Result<Arc<dyn CompiledTemplate>, CompileError>;
 }
 
 /// A compiled set of sources: immutable and shared between renders.
-pub trait Template: Send + Sync + fmt::Debug {
+pub trait CompiledTemplate: Send + Sync + fmt::Debug {
     /// Everything outside that the sources can touch.
     fn references(&self) -> &References;
 
@@ -242,8 +242,8 @@ pub trait Template: Send + Sync + fmt::Debug {
     /// counts only if no call was left pending.
     ///
     /// # Errors
-    /// [`Stop::Suspended`] where the evaluation cannot go on without the result of
+    /// [`StopReason::Suspended`] where the evaluation cannot go on without the result of
     /// a pending call, not even behind the statement that needs it ([`Pass::skip`]);
-    /// [`Stop::Failed`] where it cannot go on at all.
-    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop>;
+    /// [`StopReason::Failed`] where it cannot go on at all.
+    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), StopReason>;
 }

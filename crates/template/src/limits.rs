@@ -24,7 +24,7 @@ impl Default for CompileLimits {
 
 /// Bounds on one render.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct RenderLimits {
     /// Bytes of output of all entries together. Default 8 MiB.
     pub output_bytes: usize,
     /// Bytes of strings and lists that functions build, added up over one pass. Default 32 MiB.
@@ -45,9 +45,9 @@ pub struct Limits {
     pub time: Duration,
 }
 
-impl Default for Limits {
+impl Default for RenderLimits {
     fn default() -> Self {
-        Limits {
+        RenderLimits {
             output_bytes: 8 << 20,
             memory_bytes: 32 << 20,
             steps: 1_000_000,
@@ -62,42 +62,42 @@ impl Default for Limits {
 
 /// Which bound was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
+pub enum LimitKind {
     /// [`CompileLimits::source_bytes`].
     SourceBytes,
-    /// [`CompileLimits::nesting`] or [`Limits::nesting`].
+    /// [`CompileLimits::nesting`] or [`RenderLimits::nesting`].
     Nesting,
-    /// [`Limits::output_bytes`].
+    /// [`RenderLimits::output_bytes`].
     OutputBytes,
-    /// [`Limits::memory_bytes`].
+    /// [`RenderLimits::memory_bytes`].
     MemoryBytes,
-    /// [`Limits::steps`].
+    /// [`RenderLimits::steps`].
     Steps,
-    /// [`Limits::passes`].
+    /// [`RenderLimits::passes`].
     Passes,
-    /// [`Limits::calls`].
+    /// [`RenderLimits::calls`].
     Calls,
-    /// [`Limits::time`].
+    /// [`RenderLimits::time`].
     Time,
     /// Depth of a value that a template builds.
     ValueDepth,
 }
 
-impl Limit {
+impl LimitKind {
     /// Its name in messages. The setting of the same limit is in `[render]`, `render.time_ms` for
-    /// [`Limit::Time`].
+    /// [`LimitKind::Time`].
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Limit::SourceBytes => "source_bytes",
-            Limit::Nesting => "nesting",
-            Limit::OutputBytes => "output_bytes",
-            Limit::MemoryBytes => "memory_bytes",
-            Limit::Steps => "steps",
-            Limit::Passes => "passes",
-            Limit::Calls => "calls",
-            Limit::Time => "time",
-            Limit::ValueDepth => "value_depth",
+            LimitKind::SourceBytes => "source_bytes",
+            LimitKind::Nesting => "nesting",
+            LimitKind::OutputBytes => "output_bytes",
+            LimitKind::MemoryBytes => "memory_bytes",
+            LimitKind::Steps => "steps",
+            LimitKind::Passes => "passes",
+            LimitKind::Calls => "calls",
+            LimitKind::Time => "time",
+            LimitKind::ValueDepth => "value_depth",
         }
     }
 }

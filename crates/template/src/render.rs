@@ -40,15 +40,15 @@ use std::time::Duration;
 use quillet_core::Map;
 use smallvec::SmallVec;
 
-use crate::Template;
+use crate::CompiledTemplate;
 use crate::buffer;
-use crate::call::Functions;
+use crate::call::FunctionHost;
 use crate::error::{ErrorKind, RenderError};
 use crate::host::Instant;
 use crate::jobs::{Jobs, out_of_time};
-use crate::limits::Limits;
-use crate::pass::{Call, Calls, Clock, Pass, Stop};
-use crate::segment::{Origins, Segment};
+use crate::limits::RenderLimits;
+use crate::pass::{Clock, Pass, PassCall, PassCalls, StopReason};
+use crate::segment::{Origins, TextSegment};
 use crate::structure::{self, ChatMessage};
 
 /// What to render.
@@ -58,25 +58,25 @@ use crate::structure::{self, ChatMessage};
 )]
 pub struct Render<'a> {
     /// The compiled template.
-    pub template: &'a dyn Template,
+    pub template: &'a dyn CompiledTemplate,
     /// Names of the sources to render, in order.
     pub entries: &'a [&'a str],
     /// The root of the variables.
     pub variables: &'a Map,
     /// The functions that exist.
-    pub functions: &'a dyn Functions,
+    pub functions: &'a dyn FunctionHost,
     /// The bounds.
-    pub limits: &'a Limits,
+    pub limits: &'a RenderLimits,
 }
 
 /// Most renders have one entry, which needs no list of its own.
-type Texts = SmallVec<[Vec<u8>; 1]>;
+type EntryTexts = SmallVec<[Vec<u8>; 1]>;
 
 /// The texts, and what it took.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rendered {
+pub struct RenderedTemplate {
     /// One text for each entry, in order, with the marks of structure in it, in the buffer that it grew in.
-    texts: Texts,
+    texts: EntryTexts,
     /// For each entry, if the render asked.
     origins: Vec<Origins>,
     /// Calls that were made.
@@ -85,7 +85,7 @@ pub struct Rendered {
     pub passes: usize,
 }
 
-impl Rendered {
+impl RenderedTemplate {
     /// The messages of one entry, if the template gives it a structure of
     /// messages; `None` if all of it is one text. `history` is the
     /// conversation so far, for templates that say where it stands.
@@ -116,9 +116,9 @@ impl Rendered {
     }
 
     /// The text of one entry in pieces that say where they come from; together
-    /// they are [`Rendered::text`]. Empty unless [`render_segments`] made it.
+    /// they are [`RenderedTemplate::text`]. Empty unless [`render_segments`] made it.
     #[must_use]
-    pub fn segments(&self, entry: usize) -> Vec<Segment> {
+    pub fn segments(&self, entry: usize) -> Vec<TextSegment> {
         match (self.origins.get(entry), self.texts.get(entry)) {
             (Some(origins), Some(text)) => origins.segments(text),
             _ => Vec::new(),
@@ -167,9 +167,9 @@ fn as_text(bytes: Vec<u8>) -> String {
 
 /// One entry on its way.
 #[derive(Default)]
-pub(crate) struct Entry {
+pub(crate) struct RenderEntry {
     out: Vec<u8>,
-    pub(crate) calls: Calls,
+    pub(crate) calls: PassCalls,
     /// Calls that ended since its last evaluation.
     pub(crate) arrived: Vec<usize>,
     passes: usize,
@@ -180,26 +180,26 @@ pub(crate) struct Entry {
     origins: Option<Origins>,
 }
 
-impl Entry {
+impl RenderEntry {
     fn new(noted: bool) -> Self {
-        Entry {
+        RenderEntry {
             out: buffer::take(),
             origins: noted.then(Origins::default),
-            ..Entry::default()
+            ..RenderEntry::default()
         }
     }
 
     /// Whether a call has ended that its evaluation could not do without.
     pub(crate) fn is_wanted(&self) -> bool {
         let calls = &self.calls.all;
-        let looked = |call: &Call| call.looked || matches!(call.result, Some(Err(_)));
+        let looked = |call: &PassCall| call.looked || matches!(call.result, Some(Err(_)));
         let looked = |call: &usize| calls.get(*call).is_some_and(looked);
         self.arrived.iter().any(looked)
     }
 
     /// Whether another evaluation would find out more.
     fn is_ready(&self) -> bool {
-        let ended = |call: &Call| call.result.is_some();
+        let ended = |call: &PassCall| call.result.is_some();
         !self.done && (self.is_wanted() || self.calls.all.iter().all(ended))
     }
 
@@ -227,12 +227,12 @@ impl Entry {
 ///
 /// # Errors
 /// The first failure of any entry, of any call, or of a limit.
-pub async fn render(render: &Render<'_>) -> Result<Rendered, Box<RenderError>> {
+pub async fn render(render: &Render<'_>) -> Result<RenderedTemplate, Box<RenderError>> {
     run(render, false, false).await
 }
 
 /// The same, and notes where each part of the text comes from, for
-/// [`Rendered::segments`]. The notes count to the limit on memory.
+/// [`RenderedTemplate::segments`]. The notes count to the limit on memory.
 ///
 /// ```
 /// # use futures_util::FutureExt;
@@ -271,7 +271,7 @@ pub async fn render(render: &Render<'_>) -> Result<Rendered, Box<RenderError>> {
 ///
 /// # Errors
 /// As [`render`].
-pub async fn render_segments(render: &Render<'_>) -> Result<Rendered, Box<RenderError>> {
+pub async fn render_segments(render: &Render<'_>) -> Result<RenderedTemplate, Box<RenderError>> {
     run(render, true, false).await
 }
 
@@ -283,20 +283,27 @@ pub async fn render_segments(render: &Render<'_>) -> Result<Rendered, Box<Render
 ///
 /// # Errors
 /// As [`render()`].
-pub async fn render_polled(render: &Render<'_>, noted: bool) -> Result<Rendered, Box<RenderError>> {
+pub async fn render_polled(
+    render: &Render<'_>,
+    noted: bool,
+) -> Result<RenderedTemplate, Box<RenderError>> {
     run(render, noted, true).await
 }
 
-async fn run(render: &Render<'_>, noted: bool, polled: bool) -> Result<Rendered, Box<RenderError>> {
+async fn run(
+    render: &Render<'_>,
+    noted: bool,
+    polled: bool,
+) -> Result<RenderedTemplate, Box<RenderError>> {
     let clock = Clock::starting(render.limits.time);
-    let entries = render.entries.iter().map(|_| Entry::new(noted));
-    let mut entries: SmallVec<[Entry; 1]> = entries.collect();
+    let entries = render.entries.iter().map(|_| RenderEntry::new(noted));
+    let mut entries: SmallVec<[RenderEntry; 1]> = entries.collect();
     evaluate_ready(render, &clock, &mut entries)?;
     if entries.iter().any(|entry| !entry.done) {
         // Boxed: a future is moved as a whole, and most renders make no call.
         Box::pin(make_calls(render, &clock, &mut entries, polled)).await?;
     }
-    let mut rendered = Rendered::default();
+    let mut rendered = RenderedTemplate::default();
     // By reference: an entry is large, and moving it would cost a small render a twentieth.
     for entry in &mut entries {
         rendered.passes = rendered.passes.max(entry.passes);
@@ -311,7 +318,7 @@ async fn run(render: &Render<'_>, noted: bool, polled: bool) -> Result<Rendered,
 async fn make_calls(
     render: &Render<'_>,
     clock: &Clock,
-    entries: &mut [Entry],
+    entries: &mut [RenderEntry],
     polled: bool,
 ) -> Result<(), Box<RenderError>> {
     let mut jobs = Jobs::new(render, clock.deadline, polled);
@@ -333,7 +340,7 @@ async fn make_calls(
 fn evaluate_ready(
     render: &Render<'_>,
     clock: &Clock,
-    entries: &mut [Entry],
+    entries: &mut [RenderEntry],
 ) -> Result<(), Box<RenderError>> {
     let mut written = 0;
     for (name, entry) in render.entries.iter().zip(entries) {
@@ -350,11 +357,11 @@ fn evaluate(
     render: &Render<'_>,
     clock: &Clock,
     name: &str,
-    entry: &mut Entry,
+    entry: &mut RenderEntry,
     written: usize,
 ) -> Result<(), Box<RenderError>> {
     // The limit is on all entries together.
-    let limits = Limits {
+    let limits = RenderLimits {
         output_bytes: render.limits.output_bytes.saturating_sub(written),
         ..*render.limits
     };
@@ -376,12 +383,12 @@ fn evaluate(
     let (pending, holes, stopped) = (pass.is_pending(), pass.has_holes(), pass.is_stopped());
     entry.calls.stopped = stopped;
     // A template that meets a failed call fails there. This one went another way.
-    let failed = || entry.calls.all.iter().find_map(Call::failure);
+    let failed = || entry.calls.all.iter().find_map(PassCall::failure);
     match ended {
-        Err(Stop::Failed(error)) if !holes || is_final(error.kind) => return Err(error),
+        Err(StopReason::Failed(error)) if !holes || is_final(error.kind) => return Err(error),
         // Something before it may fail too, once its calls have ended, and what is
         // reported must not depend on which tool was fast.
-        Err(Stop::Failed(_) | Stop::Suspended) => {}
+        Err(StopReason::Failed(_) | StopReason::Suspended) => {}
         Ok(()) => entry.done = !pending,
     }
     if let Some(failed) = failed() {

@@ -11,7 +11,7 @@ use crate::structure;
 
 /// A piece of a rendered text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Segment {
+pub struct TextSegment {
     /// What wrote it.
     pub kind: SegmentKind,
     /// The text; never empty.
@@ -46,10 +46,10 @@ impl SegmentKind {
 /// Where the parts of one output come from: in order, without overlap, none
 /// empty. What is between them was printed by nobody knows what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Origins(Vec<Part>);
+pub(crate) struct Origins(Vec<SegmentRange>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Part {
+struct SegmentRange {
     range: Range<usize>,
     kind: SegmentKind,
     source: Option<String>,
@@ -57,7 +57,7 @@ struct Part {
 
 impl Origins {
     /// Bytes that a part takes, besides the name of its source.
-    pub(crate) const PART_BYTES: usize = size_of::<Part>();
+    pub(crate) const PART_BYTES: usize = size_of::<SegmentRange>();
 
     pub(crate) fn clear(&mut self) {
         self.0.clear();
@@ -81,7 +81,7 @@ impl Origins {
 
     fn push(&mut self, range: Range<usize>, kind: SegmentKind, source: Option<String>) {
         if !range.is_empty() {
-            self.0.push(Part {
+            self.0.push(SegmentRange {
                 range,
                 kind,
                 source,
@@ -123,7 +123,7 @@ impl Origins {
     }
 
     /// The pieces of an output, without the marks of structure in it.
-    pub(crate) fn segments(&self, bytes: &[u8]) -> Vec<Segment> {
+    pub(crate) fn segments(&self, bytes: &[u8]) -> Vec<TextSegment> {
         let mut segments = Segments::of(bytes);
         for part in &self.0 {
             segments.add(part.range.start, SegmentKind::Interp, None);
@@ -139,7 +139,7 @@ struct Segments<'b> {
     bytes: &'b [u8],
     /// How much of the bytes is in them.
     done: usize,
-    all: Vec<Segment>,
+    all: Vec<TextSegment>,
 }
 
 impl<'b> Segments<'b> {
@@ -168,7 +168,7 @@ impl<'b> Segments<'b> {
             Some(last) if kind == SegmentKind::Literal && last.kind == kind => {
                 last.text.push_str(&text);
             }
-            _ => self.all.push(Segment {
+            _ => self.all.push(TextSegment {
                 kind,
                 text: text.into_owned(),
                 source: source.cloned(),

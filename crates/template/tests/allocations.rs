@@ -7,7 +7,7 @@
 use futures_util::FutureExt;
 use quillet_core::{Map, json};
 use quillet_template::{
-    CompileOptions, Limits, NoFunctions, Render, Source, TemplateFactory, render,
+    CompileOptions, NoFunctions, Render, RenderLimits, TemplateFactory, TemplateSource, render,
 };
 
 /// What a template does: print texts, go through a list, decide.
@@ -102,9 +102,12 @@ fn a_cached_template_renders_without_allocations_but_its_text() {
         let templates = templates(format.name());
         for (index, text) in templates.iter().enumerate() {
             let Some(text) = text else { continue };
-            let compiled = format.compile(&[Source::new("t", text)], &CompileOptions::default());
+            let compiled = format.compile(
+                &[TemplateSource::new("t", text)],
+                &CompileOptions::default(),
+            );
             let template = compiled.unwrap_or_else(|error| panic!("{}: {error}", format.name()));
-            let limits = Limits::default();
+            let limits = RenderLimits::default();
             let request = Render {
                 template: &*template,
                 entries: &["t"],

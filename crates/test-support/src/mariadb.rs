@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::supervised::{Supervised, folder, free_port};
+use crate::supervised::{ChildServer, folder, free_port};
 use crate::template::{template, text};
 use crate::user::User;
 
@@ -37,7 +37,7 @@ const SETTINGS: &[&str] = &[
 /// A MariaDB server. Stops and is removed when it is dropped.
 #[derive(Debug)]
 pub struct MariaDb {
-    server: Supervised,
+    server: ChildServer,
     client: PathBuf,
     folder: PathBuf,
     port: u16,
@@ -128,7 +128,7 @@ impl MariaDb {
         folder: &Path,
         settings: &[&str],
         tls: Option<&str>,
-    ) -> Result<(Supervised, u16), String> {
+    ) -> Result<(ChildServer, u16), String> {
         let port = free_port();
         let own = |name: &str, file: &str| format!("--{name}={}", text(&folder.join(file)));
         let mut options = vec![
@@ -147,7 +147,7 @@ impl MariaDb {
         options.extend(SETTINGS.iter().chain(settings).map(|s| format!("--{s}")));
         let mut command = vec![text(mariadbd)];
         command.extend(options.iter().map(String::as_str));
-        let server = Supervised::start(user, folder.to_owned(), "KILL", &command);
+        let server = ChildServer::start(user, folder.to_owned(), "KILL", &command);
         server.wait(is_ready)?;
         Ok((server, port))
     }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::supervised::{Supervised, folder, free_port};
+use crate::supervised::{ChildServer, folder, free_port};
 use crate::template::{template, text};
 use crate::user::User;
 
@@ -31,7 +31,7 @@ const SETTINGS: &[&str] = &[
 /// A PostgreSQL server. Stops and is removed when it is dropped.
 #[derive(Debug)]
 pub struct Postgres {
-    server: Supervised,
+    server: ChildServer,
     binaries: PathBuf,
     folder: PathBuf,
     port: u16,
@@ -73,7 +73,7 @@ impl Postgres {
     /// As [`Postgres::start`].
     #[must_use]
     pub fn start_with_certificate(certificate: &str, key: &str, clients: Option<&str>) -> Self {
-        let files = Files {
+        let files = TlsFiles {
             certificate,
             key,
             clients,
@@ -127,7 +127,7 @@ impl Postgres {
         for setting in SETTINGS.iter().chain(settings) {
             command.extend(["-c", setting]);
         }
-        let server = Supervised::start(user, folder.clone(), "QUIT", &command);
+        let server = ChildServer::start(user, folder.clone(), "QUIT", &command);
         server.wait(is_ready)?;
         Ok(Postgres {
             server,
@@ -292,7 +292,7 @@ fn made(binaries: &Path, user: User) -> PathBuf {
 }
 
 /// Files of TLS as texts.
-struct Files<'a> {
+struct TlsFiles<'a> {
     certificate: &'a str,
     key: &'a str,
     clients: Option<&'a str>,
@@ -300,7 +300,7 @@ struct Files<'a> {
 
 /// Writes files of TLS where the server reads them, and asks for SCRAM, and for certificates of
 /// clients where there is an authority of theirs.
-fn given(user: User, data: &Path, files: &Files<'_>) {
+fn given(user: User, data: &Path, files: &TlsFiles<'_>) {
     let script = "umask 077; cd \"$1\"; printf '%s' \"$2\" > server.crt; printf '%s' \"$3\" > server.key; \
                   printf '%s' \"$4\" > clients.crt; sed -i \"$5\" pg_hba.conf";
     let rules = match files.clients {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// One thing to do while answering.
 #[derive(Clone, Debug)]
-pub enum Step {
+pub enum ServerAction {
     /// Writes these bytes.
     Send(Vec<u8>),
     /// Writes these bytes this many times.
@@ -24,13 +24,13 @@ pub enum Step {
     Close,
 }
 
-/// What to do with one request. Without a [`Step::Close`] or [`Step::Reset`] at
+/// What to do with one request. Without a [`ServerAction::Close`] or [`ServerAction::Reset`] at
 /// the end, the connection stays open for the next one.
-pub type Script = Vec<Step>;
+pub type ResponseScript = Vec<ServerAction>;
 
 /// One request as it came.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct RecordedRequest {
     /// Request line and headers.
     pub head: String,
     /// The body.
@@ -41,25 +41,25 @@ pub struct Seen {
 
 /// What has happened so far.
 #[derive(Debug, Default)]
-struct Log {
-    seen: Vec<Seen>,
+struct RequestLog {
+    seen: Vec<RecordedRequest>,
     /// Clients that left while they were being answered.
     left: usize,
 }
 
 /// A running server. It ends with the test process.
 #[derive(Clone, Debug)]
-pub struct Scripted {
+pub struct ScriptedServer {
     address: SocketAddr,
-    log: Arc<(Mutex<Log>, Condvar)>,
+    log: Arc<(Mutex<RequestLog>, Condvar)>,
 }
 
-impl Scripted {
+impl ScriptedServer {
     /// Answers the first request with the first script and so on; the last
     /// script answers all that follow.
-    pub fn start(scripts: Vec<Script>) -> Self {
+    pub fn start(scripts: Vec<ResponseScript>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let server = Scripted {
+        let server = ScriptedServer {
             address: listener.local_addr().unwrap(),
             log: Arc::default(),
         };
@@ -80,7 +80,7 @@ impl Scripted {
     }
 
     /// The requests so far.
-    pub fn seen(&self) -> Vec<Seen> {
+    pub fn seen(&self) -> Vec<RecordedRequest> {
         self.log.0.lock().unwrap().seen.clone()
     }
 
@@ -94,7 +94,7 @@ impl Scripted {
         self.wait(|log| log.left > 0)
     }
 
-    fn wait(&self, holds: impl Fn(&Log) -> bool) -> bool {
+    fn wait(&self, holds: impl Fn(&RequestLog) -> bool) -> bool {
         let (log, changed) = &*self.log;
         let guard = log.lock().unwrap();
         let five = Duration::from_secs(5);
@@ -104,18 +104,18 @@ impl Scripted {
         holds(&guard)
     }
 
-    fn note(&self, note: impl FnOnce(&mut Log)) {
+    fn note(&self, note: impl FnOnce(&mut RequestLog)) {
         note(&mut self.log.0.lock().unwrap());
         self.log.1.notify_all();
     }
 
-    fn serve(&self, mut stream: TcpStream, connection: usize, scripts: &[Script]) {
+    fn serve(&self, mut stream: TcpStream, connection: usize, scripts: &[ResponseScript]) {
         stream.set_nodelay(true).unwrap();
         while let Some((head, body)) = read_request(&mut stream) {
             let mut turn = 0;
             self.note(|log| {
                 turn = log.seen.len();
-                log.seen.push(Seen {
+                log.seen.push(RecordedRequest {
                     head,
                     body,
                     connection,
@@ -124,67 +124,70 @@ impl Scripted {
             let Some(script) = scripts.get(turn).or(scripts.last()) else {
                 return;
             };
-            if !script.iter().any(|step| matches!(step, Step::Reset)) {
+            if !script
+                .iter()
+                .any(|step| matches!(step, ServerAction::Reset))
+            {
                 // The byte that was left for a reset, see `read_request`.
                 let _ = stream.read(&mut [0]);
             }
             for step in script {
                 match play(&mut stream, step) {
-                    Played::On => {}
-                    Played::End => return,
-                    Played::Left => return self.note(|log| log.left += 1),
+                    PlayResult::On => {}
+                    PlayResult::End => return,
+                    PlayResult::Left => return self.note(|log| log.left += 1),
                 }
             }
         }
     }
 }
 
-enum Played {
+enum PlayResult {
     On,
     End,
     Left,
 }
 
-fn play(stream: &mut TcpStream, step: &Step) -> Played {
+fn play(stream: &mut TcpStream, step: &ServerAction) -> PlayResult {
     match step {
-        Step::Send(bytes) => write(stream, bytes),
-        Step::Repeat(bytes, times) => {
+        ServerAction::Send(bytes) => write(stream, bytes),
+        ServerAction::Repeat(bytes, times) => {
             for _ in 0..*times {
-                if let Played::Left = write(stream, bytes) {
-                    return Played::Left;
+                if let PlayResult::Left = write(stream, bytes) {
+                    return PlayResult::Left;
                 }
             }
-            Played::On
+            PlayResult::On
         }
-        Step::Wait(time) => wait(stream, *time),
-        Step::Hang => wait(stream, Duration::from_secs(60)),
+        ServerAction::Wait(time) => wait(stream, *time),
+        ServerAction::Hang => wait(stream, Duration::from_secs(60)),
         // With a byte of the request unread, the system resets the connection.
-        Step::Reset | Step::Close => Played::End,
+        ServerAction::Reset | ServerAction::Close => PlayResult::End,
     }
 }
 
-fn write(stream: &mut TcpStream, bytes: &[u8]) -> Played {
+fn write(stream: &mut TcpStream, bytes: &[u8]) -> PlayResult {
     match stream.write_all(bytes) {
-        Ok(()) => Played::On,
-        Err(_) => Played::Left,
+        Ok(()) => PlayResult::On,
+        Err(_) => PlayResult::Left,
     }
 }
 
 /// Waits and watches whether the client leaves.
-fn wait(stream: &mut TcpStream, time: Duration) -> Played {
+fn wait(stream: &mut TcpStream, time: Duration) -> PlayResult {
     let end = Instant::now() + time;
     while let Some(left) = end.checked_duration_since(Instant::now()) {
         let left = left.max(Duration::from_millis(1));
         stream.set_read_timeout(Some(left)).unwrap();
         match stream.peek(&mut [0]) {
-            Ok(0) => return Played::Left,
+            Ok(0) => return PlayResult::Left,
             Ok(_) => std::thread::sleep(Duration::from_millis(1)),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
-            Err(_) => return Played::Left,
+            Err(_) => return PlayResult::Left,
         }
     }
     stream.set_read_timeout(None).unwrap();
-    Played::On
+    PlayResult::On
 }
 
 /// Reads a request but for its last byte, which is only looked at: a connection
@@ -210,43 +213,48 @@ fn read_request(stream: &mut TcpStream) -> Option<(String, String)> {
 }
 
 /// A whole answer with a length; the connection stays open.
-pub fn answer(status: u16, content_type: &str, headers: &[(&str, &str)], body: &str) -> Script {
+pub fn answer(
+    status: u16,
+    content_type: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> ResponseScript {
     let mut head = format!("HTTP/1.1 {status} Scripted\r\ncontent-type: {content_type}\r\n");
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
     head.push_str(&format!("content-length: {}\r\n\r\n{body}", body.len()));
-    vec![Step::Send(head.into_bytes())]
+    vec![ServerAction::Send(head.into_bytes())]
 }
 
 /// The head of a stream that ends with the connection.
-pub fn stream_head() -> Step {
-    Step::Send(
+pub fn stream_head() -> ServerAction {
+    ServerAction::Send(
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n".to_vec(),
     )
 }
 
 /// A stream of these pieces, each in a write of its own, that ends with the connection.
-pub fn stream(pieces: &[&[u8]]) -> Script {
+pub fn stream(pieces: &[&[u8]]) -> ResponseScript {
     let mut script = vec![stream_head()];
     for piece in pieces {
-        script.push(Step::Send(piece.to_vec()));
-        script.push(Step::Wait(Duration::from_millis(2)));
+        script.push(ServerAction::Send(piece.to_vec()));
+        script.push(ServerAction::Wait(Duration::from_millis(2)));
     }
-    script.push(Step::Close);
+    script.push(ServerAction::Close);
     script
 }
 
 /// A stream in HTTP chunks; the connection stays open.
-pub fn chunked(events: &[String]) -> Script {
+pub fn chunked(events: &[String]) -> ResponseScript {
     let head =
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
-    let mut script = vec![Step::Send(head.to_vec())];
+    let mut script = vec![ServerAction::Send(head.to_vec())];
     for event in events {
         let chunk = format!("{:x}\r\n{event}\r\n", event.len());
-        script.push(Step::Send(chunk.into_bytes()));
+        script.push(ServerAction::Send(chunk.into_bytes()));
     }
-    script.push(Step::Send(b"0\r\n\r\n".to_vec()));
+    script.push(ServerAction::Send(b"0\r\n\r\n".to_vec()));
     script
 }
 
@@ -272,6 +280,6 @@ pub fn done_event() -> String {
 }
 
 /// A good streamed answer with this text.
-pub fn good(text: &str) -> Script {
+pub fn good(text: &str) -> ResponseScript {
     chunked(&[text_event(text), finish_event(), done_event()])
 }

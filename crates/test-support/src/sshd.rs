@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use crate::supervised::{Supervised, folder, free_port};
+use crate::supervised::{ChildServer, folder, free_port};
 use crate::template::text;
 use crate::user::User;
 
 /// An SSH server that lets us in with a key. Stops and is removed when it is dropped.
 #[derive(Debug)]
 pub struct Sshd {
-    server: Supervised,
+    server: ChildServer,
     folder: PathBuf,
     port: u16,
     username: String,
@@ -55,7 +55,7 @@ impl Sshd {
         for option in &options {
             command.extend(["-o", option]);
         }
-        let server = Supervised::start(user, folder.clone(), "TERM", &command);
+        let server = ChildServer::start(user, folder.clone(), "TERM", &command);
         let started = server.wait(|folder| folder.join("pid").exists());
         started.unwrap_or_else(|log| panic!("sshd does not start:\n{log}"));
         Sshd {

@@ -7,27 +7,29 @@ use std::sync::{Arc, Mutex};
 use futures_util::StreamExt;
 use quillet_core::BoxFuture;
 use quillet_core::store::{
-    Change, Changes, Entry, Health, Key, Kind, Store, StoreError, StoreErrorKind,
+    Changes, EntryKey, EntryKind, Health, Store, StoreChange, StoreEntry, StoreError,
+    StoreErrorKind,
 };
 use tokio::sync::{broadcast, watch};
 
 /// A store in memory that can be sent away and counts its round trips.
 #[derive(Debug)]
 pub struct TestStore {
-    texts: Mutex<BTreeMap<(Kind, Key), Arc<str>>>,
+    texts: Mutex<BTreeMap<(EntryKind, EntryKey), Arc<str>>>,
     away: AtomicBool,
     gets: AtomicUsize,
-    got: Mutex<Vec<Key>>,
+    got: Mutex<Vec<EntryKey>>,
     loads: AtomicUsize,
     hung: watch::Sender<bool>,
-    changes: broadcast::Sender<Change>,
+    changes: broadcast::Sender<StoreChange>,
 }
 
 impl TestStore {
     /// One with these definitions: kind, key and text.
-    pub fn new(entries: &[(Kind, &str, &str)]) -> Arc<Self> {
-        let entry =
-            |(kind, key, text): &(Kind, &str, &str)| ((*kind, Key::new(*key)), Arc::from(*text));
+    pub fn new(entries: &[(EntryKind, &str, &str)]) -> Arc<Self> {
+        let entry = |(kind, key, text): &(EntryKind, &str, &str)| {
+            ((*kind, EntryKey::new(*key)), Arc::from(*text))
+        };
         Arc::new(TestStore {
             texts: Mutex::new(entries.iter().map(entry).collect()),
             away: AtomicBool::new(false),
@@ -43,14 +45,14 @@ impl TestStore {
     pub fn set_away(&self, away: bool) {
         self.away.store(away, Ordering::SeqCst);
         if !away {
-            let _ = self.changes.send(Change::All);
+            let _ = self.changes.send(StoreChange::All);
         }
     }
 
     /// Round trips for values, and every key that was asked for, since the last call.
     pub fn take_gets(&self) -> (usize, Vec<String>) {
         let keys = std::mem::take(&mut *self.got.lock().unwrap());
-        let keys = keys.iter().map(Key::to_string).collect();
+        let keys = keys.iter().map(EntryKey::to_string).collect();
         (self.gets.swap(0, Ordering::SeqCst), keys)
     }
 
@@ -83,11 +85,11 @@ impl Store for TestStore {
         "test store".into()
     }
 
-    fn load(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Entry>, StoreError>> {
+    fn load(&self, kind: EntryKind) -> BoxFuture<'_, Result<Vec<StoreEntry>, StoreError>> {
         self.loads.fetch_add(1, Ordering::SeqCst);
         let texts = self.texts.lock().unwrap();
-        let entry = |((_, key), text): (&(Kind, Key), &Arc<str>)| {
-            Entry::new(key.clone(), text.clone(), key.as_str())
+        let entry = |((_, key), text): (&(EntryKind, EntryKey), &Arc<str>)| {
+            StoreEntry::new(key.clone(), text.clone(), key.as_str())
         };
         let entries = texts
             .iter()
@@ -98,7 +100,7 @@ impl Store for TestStore {
         Box::pin(async move { answer })
     }
 
-    fn keys(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Key>, StoreError>> {
+    fn keys(&self, kind: EntryKind) -> BoxFuture<'_, Result<Vec<EntryKey>, StoreError>> {
         let texts = self.texts.lock().unwrap();
         let keys = texts
             .keys()
@@ -111,8 +113,8 @@ impl Store for TestStore {
 
     fn get<'a>(
         &'a self,
-        kind: Kind,
-        keys: &'a [Key],
+        kind: EntryKind,
+        keys: &'a [EntryKey],
     ) -> BoxFuture<'a, Result<Vec<Option<Arc<str>>>, StoreError>> {
         self.gets.fetch_add(1, Ordering::SeqCst);
         self.got.lock().unwrap().extend(keys.iter().cloned());
@@ -131,37 +133,41 @@ impl Store for TestStore {
 
     fn put<'a>(
         &'a self,
-        kind: Kind,
-        key: &'a Key,
+        kind: EntryKind,
+        key: &'a EntryKey,
         text: &'a str,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         self.texts
             .lock()
             .unwrap()
             .insert((kind, key.clone()), text.into());
-        let _ = self.changes.send(Change::Entry(kind, key.clone()));
+        let _ = self.changes.send(StoreChange::Entry(kind, key.clone()));
         let answer = self.answer(());
         Box::pin(async move { answer })
     }
 
-    fn remove<'a>(&'a self, kind: Kind, key: &'a Key) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn remove<'a>(
+        &'a self,
+        kind: EntryKind,
+        key: &'a EntryKey,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
         let removed = self
             .texts
             .lock()
             .unwrap()
             .remove(&(kind, key.clone()))
             .is_some();
-        let _ = self.changes.send(Change::Entry(kind, key.clone()));
+        let _ = self.changes.send(StoreChange::Entry(kind, key.clone()));
         let answer = self.answer(removed);
         Box::pin(async move { answer })
     }
 
     fn changes(&self) -> Changes {
         let receiver = self.changes.subscribe();
-        let next = |mut receiver: broadcast::Receiver<Change>| async move {
+        let next = |mut receiver: broadcast::Receiver<StoreChange>| async move {
             match receiver.recv().await {
                 Ok(change) => Some((change, receiver)),
-                Err(broadcast::error::RecvError::Lagged(_)) => Some((Change::All, receiver)),
+                Err(broadcast::error::RecvError::Lagged(_)) => Some((StoreChange::All, receiver)),
                 Err(broadcast::error::RecvError::Closed) => None,
             }
         };

@@ -28,13 +28,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running server.
 #[derive(Debug)]
-pub(crate) struct Supervised {
+pub(crate) struct ChildServer {
     folder: PathBuf,
     supervisor: Child,
     lifeline: Option<ChildStdin>,
 }
 
-impl Supervised {
+impl ChildServer {
     /// Starts a server whose files are all in `folder`; `signal` stops it at once.
     pub(crate) fn start(user: User, folder: PathBuf, signal: &str, command: &[&str]) -> Self {
         use std::os::unix::process::CommandExt;
@@ -45,7 +45,7 @@ impl Supervised {
         let mut supervisor = shell
             .spawn()
             .unwrap_or_else(|error| panic!("sh does not start: {error}"));
-        Supervised {
+        ChildServer {
             folder,
             lifeline: supervisor.stdin.take(),
             supervisor,
@@ -82,7 +82,7 @@ impl Supervised {
     }
 }
 
-impl Drop for Supervised {
+impl Drop for ChildServer {
     fn drop(&mut self) {
         self.stop();
     }

@@ -13,7 +13,7 @@ use quillet_core::{BoxFuture, Diagnostic, Map, Value, json};
 pub struct EchoTools;
 
 #[derive(Debug)]
-struct Echo {
+struct EchoTool {
     spec: ToolSpec,
     fail: bool,
     hang: bool,
@@ -43,7 +43,7 @@ impl ToolBuilder for EchoTools {
             idempotent: says("idempotent"),
             ..ToolSpec::default()
         };
-        let tool = Echo {
+        let tool = EchoTool {
             spec,
             fail: says("fail"),
             hang: says("hang"),
@@ -55,7 +55,7 @@ impl ToolBuilder for EchoTools {
     }
 }
 
-impl Tool for Echo {
+impl Tool for EchoTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }

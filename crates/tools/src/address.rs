@@ -18,7 +18,7 @@ use url::{Host, Url};
 /// The range of addresses that tools may reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Scope {
+pub enum AddressScope {
     /// Public, private and loopback addresses. The default.
     #[default]
     Internal,
@@ -31,7 +31,7 @@ pub enum Scope {
 #[serde(default, deny_unknown_fields)]
 pub struct AddressPolicy {
     /// How far tools may reach without the list.
-    pub scope: Scope,
+    pub scope: AddressScope,
     /// Hosts and networks that are allowed although they are private, loopback or
     /// reserved. Cannot allow link-local, metadata or unspecified addresses.
     pub allow: Vec<AllowRule>,
@@ -51,7 +51,7 @@ pub enum AllowRule {
 
 /// The reason why an address must not be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Denied {
+pub enum AddressError {
     /// The address is of a class that the policy denies.
     #[error("{host} is at {address}, a {} address, and tools may not connect there{}", .class.name(), mend(*.class))]
     Address {
@@ -85,12 +85,12 @@ impl AddressPolicy {
     ///
     /// # Errors
     /// It may not.
-    pub fn check(&self, host: &str, address: IpAddr) -> Result<(), Denied> {
+    pub fn check(&self, host: &str, address: IpAddr) -> Result<(), AddressError> {
         let class = AddressClass::of(address);
         let allowed = match class {
             AddressClass::Public => true,
             AddressClass::Loopback | AddressClass::Private => {
-                self.scope == Scope::Internal || self.lists(host, address)
+                self.scope == AddressScope::Internal || self.lists(host, address)
             }
             AddressClass::Reserved => self.lists(host, address),
             AddressClass::LinkLocal
@@ -102,7 +102,7 @@ impl AddressPolicy {
             return Ok(());
         }
         let host = host.to_owned();
-        Err(Denied::Address {
+        Err(AddressError::Address {
             host,
             address,
             class,
@@ -114,21 +114,21 @@ impl AddressPolicy {
     ///
     /// # Errors
     /// The url is not one that a tool may have.
-    pub fn check_url(&self, url: &Url) -> Result<(), Denied> {
+    pub fn check_url(&self, url: &Url) -> Result<(), AddressError> {
         if !matches!(url.scheme(), "http" | "https") {
             let text = format!(
                 "the scheme of {url} is {:?}; tools speak http and https",
                 url.scheme()
             );
-            return Err(Denied::Url(text));
+            return Err(AddressError::Url(text));
         }
         if !url.username().is_empty() || url.password().is_some() {
             let text =
                 "a tool's url must not contain a user name or password (send them in a header)";
-            return Err(Denied::Url(text.to_owned()));
+            return Err(AddressError::Url(text.to_owned()));
         }
         match url.host() {
-            None => Err(Denied::Url(format!("{url} names no host"))),
+            None => Err(AddressError::Url(format!("{url} names no host"))),
             Some(Host::Ipv4(address)) => self.check(&address.to_string(), address.into()),
             Some(Host::Ipv6(address)) => self.check(&address.to_string(), address.into()),
             Some(Host::Domain(name)) => check_name(name),
@@ -149,10 +149,10 @@ impl AddressPolicy {
 }
 
 // Refused by name as well, in case a resolver says otherwise.
-fn check_name(name: &str) -> Result<(), Denied> {
+fn check_name(name: &str) -> Result<(), AddressError> {
     if is_metadata_name(name) {
         let plain = name.trim_end_matches('.').to_ascii_lowercase();
-        return Err(Denied::MetadataName(plain));
+        return Err(AddressError::MetadataName(plain));
     }
     Ok(())
 }
@@ -162,16 +162,16 @@ fn check_name(name: &str) -> Result<(), Denied> {
 ///
 /// # Errors
 /// What is wrong with it, and the fix.
-pub fn parse_url(text: &str) -> Result<Url, Denied> {
+pub fn parse_url(text: &str) -> Result<Url, AddressError> {
     if let Some(bad) = text
         .chars()
         .find(|c| matches!(c, '\\') || c.is_whitespace() || c.is_control())
     {
-        return Err(Denied::Url(format!(
+        return Err(AddressError::Url(format!(
             "the url {text:?} contains {bad:?} (percent-encode it)"
         )));
     }
-    Url::parse(text).map_err(|error| Denied::Url(format!("{text:?} is not a url: {error}")))
+    Url::parse(text).map_err(|error| AddressError::Url(format!("{text:?} is not a url: {error}")))
 }
 
 /// Whether a url says its scheme and host itself. A url in a query does not count.
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn the_allow_list_lifts_private_and_loopback_only() {
         let policy = |allow: &[&str]| AddressPolicy {
-            scope: Scope::Public,
+            scope: AddressScope::Public,
             allow: allow.iter().map(|rule| rule.parse().unwrap()).collect(),
         };
         let cases: [(&[&str], &str, &str, bool); 11] = [

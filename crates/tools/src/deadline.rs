@@ -10,13 +10,13 @@ const MARGIN: Duration = Duration::from_millis(20);
 
 /// The longest that one call of a tool takes.
 #[derive(Clone, Debug)]
-pub(crate) struct Limit {
+pub(crate) struct CallTimeout {
     pub(crate) time: Duration,
     /// What sets it, for messages.
     pub(crate) setting: &'static str,
 }
 
-impl Limit {
+impl CallTimeout {
     /// The time that a call of this caller has.
     pub(crate) fn left(&self, context: &ToolContext) -> Duration {
         context.remaining(self.time + MARGIN).saturating_sub(MARGIN)

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quillet_core::tool::{Repeat, Tool, ToolContext, ToolError, ToolSpec};
+use quillet_core::tool::{Idempotency, Tool, ToolContext, ToolError, ToolSpec};
 use quillet_core::{BoxFuture, Map, Value};
 
-use crate::deadline::Limit;
-use crate::parameters::{self, Given, Parameters};
+use crate::deadline::CallTimeout;
+use crate::parameters::{self, CallArguments, Parameters};
 use crate::restful::Restful;
 use crate::returns::Returns;
 use crate::{grpc, mcp};
@@ -21,17 +21,17 @@ pub(crate) struct DefinedTool {
     /// Whether its definition says nothing of its parameters.
     pub(crate) undeclared: bool,
     pub(crate) returns: Returns,
-    pub(crate) limit: Limit,
-    pub(crate) wire: Wire,
+    pub(crate) limit: CallTimeout,
+    pub(crate) wire: ToolTransport,
 }
 
 /// How the other side is spoken to.
 #[derive(Debug)]
-pub(crate) enum Wire {
+pub(crate) enum ToolTransport {
     Restful(Box<Restful>),
-    Grpc(grpc::Wire),
+    Grpc(grpc::GrpcMethod),
     Mcp {
-        server: Arc<mcp::Server>,
+        server: Arc<mcp::McpServer>,
         tool: String,
     },
 }
@@ -55,7 +55,7 @@ impl Tool for DefinedTool {
                 call: Arc::default(),
                 ..context.clone()
             };
-            let context = if self.spec.repeat == Repeat::WithKey {
+            let context = if self.spec.repeat == Idempotency::WithKey {
                 context
             } else {
                 &keyless
@@ -80,11 +80,13 @@ impl DefinedTool {
         } else {
             None
         };
-        let given = given.map_or(Given::Named(&arguments), Given::InOrder);
+        let given = given.map_or(CallArguments::Named(&arguments), CallArguments::InOrder);
         match &self.wire {
-            Wire::Restful(restful) => restful.call(tool, given, &self.returns, context).await,
-            Wire::Grpc(wire) => wire.call(tool, given, context, left).await,
-            Wire::Mcp {
+            ToolTransport::Restful(restful) => {
+                restful.call(tool, given, &self.returns, context).await
+            }
+            ToolTransport::Grpc(wire) => wire.call(tool, given, context, left).await,
+            ToolTransport::Mcp {
                 server,
                 tool: theirs,
             } => mcp::call(server, tool, theirs, given, &self.returns).await,

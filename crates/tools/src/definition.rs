@@ -5,16 +5,16 @@
 use std::time::Duration;
 
 use quillet_core::Diagnostic;
-use quillet_core::tool::Repeat;
+use quillet_core::tool::Idempotency;
 use reqwest::Method;
 use serde_json::Value as Json;
 
 use crate::parameters;
-use crate::reader::{Part, Reader};
+use crate::reader::{DefinitionReader, ObjectReader};
 
 /// A tool as its author defined it.
 #[derive(Debug)]
-pub(crate) struct Definition {
+pub(crate) struct ToolDefinition {
     pub(crate) module: String,
     pub(crate) description: String,
     /// JSON Schema of the arguments, always of an object.
@@ -29,7 +29,7 @@ pub(crate) struct Definition {
     pub(crate) result: Vec<String>,
     pub(crate) idempotent: bool,
     /// Whether a call whose outcome is unknown may be made once more.
-    pub(crate) repeat: Repeat,
+    pub(crate) repeat: Idempotency,
     pub(crate) timeout: Option<Duration>,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) wire: WireDefinition,
@@ -118,8 +118,8 @@ const KEYS: [&str; 20] = [
 pub(crate) fn read(
     source: &str,
     text: &str,
-) -> Result<(Definition, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let mut reader = Reader::new(source, text);
+) -> Result<(ToolDefinition, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let mut reader = DefinitionReader::new(source, text);
     let Some(tree) = reader.tree() else {
         return Err(reader.errors);
     };
@@ -127,7 +127,7 @@ pub(crate) fn read(
         reader.error(&[], "a tool definition is a JSON object");
         return Err(reader.errors);
     };
-    let top = Part { fields, key: "" };
+    let top = ObjectReader { fields, key: "" };
     reader.only(top, &KEYS);
     let definition = definition(&mut reader, top);
     match definition {
@@ -136,7 +136,7 @@ pub(crate) fn read(
     }
 }
 
-fn definition(reader: &mut Reader<'_>, top: Part<'_>) -> Option<Definition> {
+fn definition(reader: &mut DefinitionReader<'_>, top: ObjectReader<'_>) -> Option<ToolDefinition> {
     let module = reader.string(top, "module").unwrap_or_default();
     let undeclared = parameters::says_nothing(top, "parameters");
     let parameters = if undeclared {
@@ -151,7 +151,7 @@ fn definition(reader: &mut Reader<'_>, top: Part<'_>) -> Option<Definition> {
     headers.append(&mut reader.pairs(own, "headers"));
     let wire = wire(reader, top, own, &module)?;
     let repeat = repeat(reader, top, &wire);
-    Some(Definition {
+    Some(ToolDefinition {
         description: reader.string(top, "description").unwrap_or_default(),
         parameters,
         undeclared,
@@ -170,17 +170,21 @@ fn definition(reader: &mut Reader<'_>, top: Part<'_>) -> Option<Definition> {
 
 /// `idempotent`: `true`, `"key"` or `"never"`. Where a definition says nothing, HTTP does: asking
 /// for something changes nothing.
-fn repeat(reader: &mut Reader<'_>, top: Part<'_>, wire: &WireDefinition) -> Repeat {
+fn repeat(
+    reader: &mut DefinitionReader<'_>,
+    top: ObjectReader<'_>,
+    wire: &WireDefinition,
+) -> Idempotency {
     let is_get = match wire {
         WireDefinition::Restful(restful) => restful.method == Method::GET,
         _ => false,
     };
     match top.fields.get("idempotent") {
-        Some(Json::Bool(true)) => Repeat::Freely,
-        Some(Json::String(word)) if word == "key" => Repeat::WithKey,
-        Some(Json::String(word)) if word == "never" => Repeat::Never,
-        None | Some(Json::Bool(false) | Json::Null) if is_get => Repeat::Freely,
-        None | Some(Json::Bool(false) | Json::Null) => Repeat::Never,
+        Some(Json::Bool(true)) => Idempotency::Freely,
+        Some(Json::String(word)) if word == "key" => Idempotency::WithKey,
+        Some(Json::String(word)) if word == "never" => Idempotency::Never,
+        None | Some(Json::Bool(false) | Json::Null) if is_get => Idempotency::Freely,
+        None | Some(Json::Bool(false) | Json::Null) => Idempotency::Never,
         Some(other) => reader
             .mistyped(
                 top,
@@ -194,11 +198,11 @@ fn repeat(reader: &mut Reader<'_>, top: Part<'_>, wire: &WireDefinition) -> Repe
 
 /// The object of the tool's type, which older definitions do without.
 fn own_part<'t>(
-    reader: &mut Reader<'_>,
-    top: Part<'t>,
+    reader: &mut DefinitionReader<'_>,
+    top: ObjectReader<'t>,
     kind: &'static str,
     nothing: &'t serde_json::Map<String, Json>,
-) -> Option<Part<'t>> {
+) -> Option<ObjectReader<'t>> {
     for other in TYPES {
         if other != kind && top.get(other).is_some() {
             let message = format!("{other:?} is ignored, since the type is {kind:?}");
@@ -213,11 +217,11 @@ fn own_part<'t>(
             return None;
         }
     };
-    Some(Part { fields, key: kind })
+    Some(ObjectReader { fields, key: kind })
 }
 
 /// `result`: `"data.items.0"` or `["data", "items", "0"]`.
-fn result_path(reader: &mut Reader<'_>, top: Part<'_>) -> Vec<String> {
+fn result_path(reader: &mut DefinitionReader<'_>, top: ObjectReader<'_>) -> Vec<String> {
     match top.get("result") {
         Some(Json::String(path)) => path.split('.').map(str::to_owned).collect(),
         Some(_) => reader.strings(top, "result"),
@@ -226,9 +230,9 @@ fn result_path(reader: &mut Reader<'_>, top: Part<'_>) -> Vec<String> {
 }
 
 fn wire(
-    reader: &mut Reader<'_>,
-    top: Part<'_>,
-    own: Part<'_>,
+    reader: &mut DefinitionReader<'_>,
+    top: ObjectReader<'_>,
+    own: ObjectReader<'_>,
     module: &str,
 ) -> Option<WireDefinition> {
     match own.key {
@@ -239,7 +243,7 @@ fn wire(
 }
 
 /// The type that is named, or else the one whose object is there.
-fn kind(reader: &mut Reader<'_>, top: Part<'_>) -> Option<&'static str> {
+fn kind(reader: &mut DefinitionReader<'_>, top: ObjectReader<'_>) -> Option<&'static str> {
     let present = TYPES.into_iter().find(|kind| top.get(kind).is_some());
     let Some(named) = top.get("type") else {
         let kind = present.or(top.get("url").map(|_| "restful"));
@@ -267,16 +271,20 @@ fn kind(reader: &mut Reader<'_>, top: Part<'_>) -> Option<&'static str> {
 /// A field of the type's own object, or of the definition itself, where ai-prompt-shell documents
 /// it; and the part that has it.
 fn either<'t>(
-    reader: &mut Reader<'_>,
-    own: Part<'t>,
-    top: Part<'t>,
+    reader: &mut DefinitionReader<'_>,
+    own: ObjectReader<'t>,
+    top: ObjectReader<'t>,
     key: &str,
-) -> (Part<'t>, Option<String>) {
+) -> (ObjectReader<'t>, Option<String>) {
     let part = if own.get(key).is_some() { own } else { top };
     (part, reader.string(part, key))
 }
 
-fn restful(reader: &mut Reader<'_>, top: Part<'_>, own: Part<'_>) -> Option<RestfulDefinition> {
+fn restful(
+    reader: &mut DefinitionReader<'_>,
+    top: ObjectReader<'_>,
+    own: ObjectReader<'_>,
+) -> Option<RestfulDefinition> {
     reader.only(own, &["url", "method", "args", "headers"]);
     let (_, Some(url)) = either(reader, own, top, "url") else {
         reader.error(&[own.key], "a restful tool needs a \"url\"");
@@ -296,7 +304,11 @@ fn restful(reader: &mut Reader<'_>, top: Part<'_>, own: Part<'_>) -> Option<Rest
 }
 
 /// The documented form has no method; its tools take a JSON object, so they are POSTed.
-fn method(reader: &mut Reader<'_>, top: Part<'_>, own: Part<'_>) -> Method {
+fn method(
+    reader: &mut DefinitionReader<'_>,
+    top: ObjectReader<'_>,
+    own: ObjectReader<'_>,
+) -> Method {
     let (part, Some(named)) = either(reader, own, top, "method") else {
         return Method::POST;
     };
@@ -312,9 +324,9 @@ fn method(reader: &mut Reader<'_>, top: Part<'_>, own: Part<'_>) -> Method {
 }
 
 fn grpc(
-    reader: &mut Reader<'_>,
-    top: Part<'_>,
-    own: Part<'_>,
+    reader: &mut DefinitionReader<'_>,
+    top: ObjectReader<'_>,
+    own: ObjectReader<'_>,
     module: &str,
 ) -> Option<GrpcDefinition> {
     const KEYS: [&str; 6] = [
@@ -350,7 +362,11 @@ fn grpc(
     })
 }
 
-fn mcp(reader: &mut Reader<'_>, top: Part<'_>, own: Part<'_>) -> Option<McpDefinition> {
+fn mcp(
+    reader: &mut DefinitionReader<'_>,
+    top: ObjectReader<'_>,
+    own: ObjectReader<'_>,
+) -> Option<McpDefinition> {
     const KEYS: [&str; 7] = ["server", "url", "command", "args", "env", "tool", "headers"];
     reader.only(own, &KEYS);
     let tool = reader

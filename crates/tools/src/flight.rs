@@ -10,19 +10,19 @@ use futures_util::future::{BoxFuture, Shared};
 use quillet_core::tool::{ToolError, ToolErrorKind};
 use tokio_util::task::AbortOnDropHandle;
 
-type Making<T> = Shared<BoxFuture<'static, Result<T, ToolError>>>;
+type InFlight<T> = Shared<BoxFuture<'static, Result<T, ToolError>>>;
 
 /// The thing, if it is made or being made.
 #[derive(Debug)]
-pub(crate) struct Flight<T: Clone>(Mutex<Option<Making<T>>>);
+pub(crate) struct SingleFlight<T: Clone>(Mutex<Option<InFlight<T>>>);
 
-impl<T: Clone> Default for Flight<T> {
+impl<T: Clone> Default for SingleFlight<T> {
     fn default() -> Self {
-        Flight(Mutex::new(None))
+        SingleFlight(Mutex::new(None))
     }
 }
 
-impl<T: Clone + Send + Sync + 'static> Flight<T> {
+impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
     /// The thing; `make` is called if there is none, the last attempt failed,
     /// or what there is does not serve any more.
     pub(crate) async fn get<F>(
@@ -36,7 +36,7 @@ impl<T: Clone + Send + Sync + 'static> Flight<T> {
         self.current(serves, make).await
     }
 
-    fn current<F>(&self, serves: impl Fn(&T) -> bool, make: impl FnOnce() -> F) -> Making<T>
+    fn current<F>(&self, serves: impl Fn(&T) -> bool, make: impl FnOnce() -> F) -> InFlight<T>
     where
         F: Future<Output = Result<T, ToolError>> + Send + 'static,
     {

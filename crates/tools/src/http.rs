@@ -9,15 +9,15 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION
 use reqwest::{Client, Method, Response, StatusCode};
 use url::Url;
 
-use crate::address::{Denied, parse_url};
-use crate::network::{Network, denied, whole_story};
+use crate::address::{AddressError, parse_url};
+use crate::network::{Network, denied, error_chain};
 
 /// Most bytes of a failed answer's body that the error repeats, as in ai-prompt-shell.
 const ERROR_BODY_BYTES: usize = 1024;
 
 /// One request, before any redirect.
 #[derive(Clone, Debug)]
-pub(crate) struct Request {
+pub(crate) struct HttpRequest {
     pub(crate) method: Method,
     pub(crate) url: Url,
     pub(crate) body: Option<Bytes>,
@@ -86,7 +86,7 @@ impl Http {
     ///
     /// # Errors
     /// A hop is refused, there are too many, or there is no answer.
-    pub(crate) async fn send(&self, mut request: Request) -> Result<Response, ToolError> {
+    pub(crate) async fn send(&self, mut request: HttpRequest) -> Result<Response, ToolError> {
         let client = self.client()?;
         for _ in 0..=self.redirects {
             self.check(&request.url)?;
@@ -144,18 +144,18 @@ fn make_client(network: &Network) -> Result<Client, ToolError> {
         let client = builder().tls_certs_merge(own.clone()).build();
         // A machine without certificates can still call tools over plain http.
         client.or_else(|error| {
-            let error = whole_story(&error);
+            let error = error_chain(&error);
             tracing::warn!(error, "no system certificates: they are not trusted");
             builder().tls_certs_only(own).build()
         })
     });
     made.map_err(|error| {
-        let message = format!("no HTTP client: {}", whole_story(&error));
+        let message = format!("no HTTP client: {}", error_chain(&error));
         ToolError::new(ToolErrorKind::Transport, message)
     })
 }
 
-async fn send_once(client: &Client, request: &Request) -> Result<Response, ToolError> {
+async fn send_once(client: &Client, request: &HttpRequest) -> Result<Response, ToolError> {
     let mut builder = client
         .request(request.method.clone(), request.url.clone())
         .headers(request.headers.clone())
@@ -178,7 +178,10 @@ async fn send_once(client: &Client, request: &Request) -> Result<Response, ToolE
 
 /// The next request, if the answer is a redirect. 303 turns into GET, and so
 /// do 301 and 302 after POST, as every browser does it.
-fn redirected(response: &Response, request: &Request) -> Result<Option<Request>, ToolError> {
+fn redirected(
+    response: &Response,
+    request: &HttpRequest,
+) -> Result<Option<HttpRequest>, ToolError> {
     let status = response.status();
     let to_get = match status {
         StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => request.method == Method::POST,
@@ -237,7 +240,7 @@ pub(crate) async fn remote_error(url: &Url, mut response: Response) -> ToolError
 }
 
 /// Refused by the address policy. Where it pointed is not the model's business.
-pub(crate) fn refused(denied: &Denied) -> ToolError {
+pub(crate) fn refused(denied: &AddressError) -> ToolError {
     ToolError {
         kind: ToolErrorKind::Refused,
         message: denied.to_string(),
@@ -266,7 +269,7 @@ pub(crate) fn failed(error: &reqwest::Error, url: Option<&Url>) -> ToolError {
 // reqwest's own line repeats the url, arguments and all; the causes say what happened.
 fn plain_story(error: &reqwest::Error) -> String {
     match std::error::Error::source(error) {
-        Some(cause) => whole_story(cause),
+        Some(cause) => error_chain(cause),
         None => "no answer".to_owned(),
     }
 }
@@ -281,7 +284,7 @@ pub(crate) fn without_query(url: &Url) -> String {
 pub(crate) fn checked_url(
     policy: &crate::address::AddressPolicy,
     text: &str,
-) -> Result<Url, Denied> {
+) -> Result<Url, AddressError> {
     let url = parse_url(text)?;
     policy.check_url(&url)?;
     Ok(url)

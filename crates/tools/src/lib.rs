@@ -27,11 +27,12 @@ mod config;
 mod deadline;
 mod defined;
 mod definition;
+mod field_location;
 mod flight;
 #[cfg(feature = "grpc")]
 mod grpc;
 #[cfg(not(feature = "grpc"))]
-#[path = "grpc_missing.rs"]
+#[path = "grpc_disabled.rs"]
 mod grpc;
 mod headers;
 mod http;
@@ -39,7 +40,6 @@ mod mcp;
 mod module;
 mod network;
 mod parameters;
-mod place;
 mod pool;
 mod reader;
 mod restful;

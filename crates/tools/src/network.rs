@@ -12,7 +12,7 @@ use quillet_core::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use tokio::net::TcpStream;
 
-use crate::address::{AddressPolicy, Denied};
+use crate::address::{AddressError, AddressPolicy};
 
 /// Looks host names up.
 pub trait Lookup: Send + Sync + fmt::Debug {
@@ -101,17 +101,17 @@ impl Resolve for Network {
 }
 
 /// The refusal at the bottom of a client's error, if that is what it was.
-pub(crate) fn denied(error: &(dyn std::error::Error + 'static)) -> Option<Denied> {
+pub(crate) fn denied(error: &(dyn std::error::Error + 'static)) -> Option<AddressError> {
     let mut next = Some(error);
     while let Some(error) = next {
-        if let Some(denied) = error.downcast_ref::<Denied>() {
+        if let Some(denied) = error.downcast_ref::<AddressError>() {
             return Some(denied.clone());
         }
         // An io::Error shows its payload's source as its own, not the payload.
         let inner = error
             .downcast_ref::<io::Error>()
             .and_then(io::Error::get_ref);
-        if let Some(denied) = inner.and_then(|inner| inner.downcast_ref::<Denied>()) {
+        if let Some(denied) = inner.and_then(|inner| inner.downcast_ref::<AddressError>()) {
             return Some(denied.clone());
         }
         next = error.source();
@@ -120,7 +120,7 @@ pub(crate) fn denied(error: &(dyn std::error::Error + 'static)) -> Option<Denied
 }
 
 /// An error with its causes, since clients say only "error sending request" first.
-pub(crate) fn whole_story(error: &(dyn std::error::Error + 'static)) -> String {
+pub(crate) fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut story = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use quillet_core::tool::{ToolError, ToolErrorKind};
 use quillet_core::{Map, Value, nearest};
-use quillet_schema::{Draft, Finding, Invalid, Kind, Rules, Validator};
+use quillet_schema::{Invalid, Rules, SchemaDraft, SchemaViolation, Validator, ViolationKind};
 use serde_json::{Map as Object, Value as Json, json};
 
-use crate::reader::{Part, Reader};
+use crate::reader::{DefinitionReader, ObjectReader};
 
 /// The schema of a tool that takes nothing.
 pub(crate) fn nothing() -> Json {
@@ -26,7 +26,7 @@ pub(crate) fn undeclared() -> Json {
 }
 
 /// Whether a definition says nothing of its parameters. An empty list says that there are none.
-pub(crate) fn says_nothing(part: Part<'_>, key: &str) -> bool {
+pub(crate) fn says_nothing(part: ObjectReader<'_>, key: &str) -> bool {
     match part.get(key) {
         None => true,
         Some(Json::Object(fields)) => fields.is_empty(),
@@ -36,7 +36,7 @@ pub(crate) fn says_nothing(part: Part<'_>, key: &str) -> bool {
 
 /// The arguments of a call.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Given<'a> {
+pub(crate) enum CallArguments<'a> {
     Named(&'a Map),
     /// Of a tool whose definition says nothing of its parameters.
     InOrder(&'a [Value]),
@@ -85,7 +85,11 @@ pub(crate) fn named<'a>(
 /// The schema under a key, if there is one. Authors write a JSON Schema, ai-prompt-shell's list of
 /// `{name, type, default, description, required}`, or an object of name to schema; the last two
 /// become a JSON Schema of an object.
-pub(crate) fn schema(reader: &mut Reader<'_>, part: Part<'_>, key: &str) -> Option<Json> {
+pub(crate) fn schema(
+    reader: &mut DefinitionReader<'_>,
+    part: ObjectReader<'_>,
+    key: &str,
+) -> Option<Json> {
     match part.get(key)? {
         Json::Array(items) if items.is_empty() => None,
         Json::Array(items) => from_list(reader, &part.path(key), items),
@@ -120,7 +124,11 @@ fn is_schema(fields: &Object<String, Json>) -> bool {
         || !fields.values().all(Json::is_object)
 }
 
-fn checked(reader: &mut Reader<'_>, path: &[&str], fields: &Object<String, Json>) -> Option<Json> {
+fn checked(
+    reader: &mut DefinitionReader<'_>,
+    path: &[&str],
+    fields: &Object<String, Json>,
+) -> Option<Json> {
     let schema = Json::Object(fields.clone());
     match compile(&schema) {
         Ok(_) => Some(schema),
@@ -146,7 +154,7 @@ fn from_properties(fields: &Object<String, Json>) -> Json {
     json!({"type": "object", "properties": properties.collect::<Object<_, _>>(), "required": required})
 }
 
-fn from_list(reader: &mut Reader<'_>, path: &[&str], items: &[Json]) -> Option<Json> {
+fn from_list(reader: &mut DefinitionReader<'_>, path: &[&str], items: &[Json]) -> Option<Json> {
     let mut fields = Object::new();
     for (position, item) in items.iter().enumerate() {
         let position = position.to_string();
@@ -186,7 +194,7 @@ fn without_required(property: &Json) -> Json {
 /// Draft-07 where the schema does not name another.
 pub(crate) fn compile(schema: &Json) -> Result<Validator, Invalid> {
     let rules = Rules {
-        draft: Draft::Seven,
+        draft: SchemaDraft::Seven,
         ..Rules::default()
     };
     Validator::new(schema, rules)
@@ -251,25 +259,25 @@ impl Parameters {
         Map::new(table)
     }
 
-    fn explain(&self, finding: &Finding, arguments: &Json) -> String {
+    fn explain(&self, finding: &SchemaViolation, arguments: &Json) -> String {
         let pointer = finding.pointer.as_str();
         let place = pointer.trim_start_matches('/').replace('/', ".");
         match &finding.kind {
-            Kind::Missing(name) => {
+            ViolationKind::Missing(name) => {
                 let order = self.names.join(", ");
                 match place.as_str() {
                     "" => format!("argument {name} is missing (arguments in order: {order})"),
                     place => format!("argument {place} has no field {name}"),
                 }
             }
-            Kind::Unknown(unexpected) => self.unknown(unexpected),
-            Kind::Type => {
+            ViolationKind::Unknown(unexpected) => self.unknown(unexpected),
+            ViolationKind::Type => {
                 let given = arguments.pointer(pointer).cloned().unwrap_or_default();
                 let given = Value::from(given).kind();
                 let message = brief(&finding.message);
                 format!("argument {place}: {message} ({given} given)")
             }
-            Kind::Other => format!("argument {place}: {}", brief(&finding.message)),
+            ViolationKind::Other => format!("argument {place}: {}", brief(&finding.message)),
         }
     }
 

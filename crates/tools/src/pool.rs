@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::mcp::Server;
+use crate::mcp::McpServer;
 
 /// Sessions kept at a time. Requests name servers as they like; the one that was
 /// used longest ago makes room.
@@ -17,13 +17,13 @@ const MOST: usize = 128;
 #[derive(Debug)]
 pub(crate) struct Pool {
     idle: Duration,
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<PoolState>>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct PoolState {
     /// The servers and when they were last seen in use, longest ago first.
-    servers: Vec<(Arc<Server>, Instant)>,
+    servers: Vec<(Arc<McpServer>, Instant)>,
     /// Lets go of them; runs while there are any.
     sweeper: Option<AbortOnDropHandle<()>>,
 }
@@ -38,7 +38,7 @@ impl Pool {
     }
 
     /// Keeps a server, from now on. Called within a runtime.
-    pub(crate) fn keep(&self, server: &Arc<Server>) {
+    pub(crate) fn keep(&self, server: &Arc<McpServer>) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.servers
             .retain(|(other, _)| !Arc::ptr_eq(other, server));
@@ -58,7 +58,7 @@ impl Pool {
 }
 
 /// Lets go of what was idle for too long, until there is nothing left.
-async fn sweep(kept: Weak<Mutex<Kept>>, idle: Duration) {
+async fn sweep(kept: Weak<Mutex<PoolState>>, idle: Duration) {
     let pause = (idle / 2).max(Duration::from_millis(50));
     loop {
         tokio::time::sleep(pause).await;
@@ -76,8 +76,8 @@ async fn sweep(kept: Weak<Mutex<Kept>>, idle: Duration) {
     }
 }
 
-impl Kept {
-    fn expired(&mut self, idle: Duration) -> Vec<Arc<Server>> {
+impl PoolState {
+    fn expired(&mut self, idle: Duration) -> Vec<Arc<McpServer>> {
         let now = Instant::now();
         let (mut stay, mut gone) = (Vec::new(), Vec::new());
         for (server, seen) in self.servers.drain(..) {

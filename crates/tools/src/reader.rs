@@ -4,11 +4,11 @@
 use quillet_core::{Diagnostic, Span, nearest};
 use serde_json::{Map as Object, Value as Json};
 
-use crate::place;
+use crate::field_location;
 
 /// The text of one definition and what has been found wrong with it so far.
 #[derive(Debug)]
-pub(crate) struct Reader<'t> {
+pub(crate) struct DefinitionReader<'t> {
     source: &'t str,
     text: &'t str,
     pub(crate) errors: Vec<Diagnostic>,
@@ -17,13 +17,13 @@ pub(crate) struct Reader<'t> {
 
 /// An object in the definition and the path that leads to it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Part<'t> {
+pub(crate) struct ObjectReader<'t> {
     pub(crate) fields: &'t Object<String, Json>,
     /// The key of this object in the definition; empty for the definition itself.
     pub(crate) key: &'t str,
 }
 
-impl<'t> Part<'t> {
+impl<'t> ObjectReader<'t> {
     pub(crate) fn path<'a>(&self, key: &'a str) -> Vec<&'a str>
     where
         't: 'a,
@@ -39,9 +39,9 @@ impl<'t> Part<'t> {
     }
 }
 
-impl<'t> Reader<'t> {
+impl<'t> DefinitionReader<'t> {
     pub(crate) fn new(source: &'t str, text: &'t str) -> Self {
-        Reader {
+        DefinitionReader {
             source,
             text,
             errors: Vec::new(),
@@ -75,14 +75,14 @@ impl<'t> Reader<'t> {
             [] => message.to_string(),
             _ => format!("{}: {message}", path.join(".")),
         };
-        let span = place::of_value(self.text, path);
+        let span = field_location::of_value(self.text, path);
         let finding = Diagnostic::error("tool.definition", self.source, message);
         self.errors.push(finding.at(self.text, span));
     }
 
     /// Something about the key at a path is probably not what its author meant.
     pub(crate) fn warn(&mut self, path: &[&str], message: impl Into<String>, help: Option<String>) {
-        let span = place::of_key(self.text, path);
+        let span = field_location::of_key(self.text, path);
         let mut finding =
             Diagnostic::warning("tool.definition", self.source, message).at(self.text, span);
         finding.help = help;
@@ -90,7 +90,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Warns of keys that mean nothing here.
-    pub(crate) fn only(&mut self, part: Part<'_>, known: &[&str]) {
+    pub(crate) fn only(&mut self, part: ObjectReader<'_>, known: &[&str]) {
         for key in part.fields.keys() {
             if known.contains(&key.as_str()) {
                 continue;
@@ -108,14 +108,14 @@ impl<'t> Reader<'t> {
         }
     }
 
-    pub(crate) fn string(&mut self, part: Part<'_>, key: &str) -> Option<String> {
+    pub(crate) fn string(&mut self, part: ObjectReader<'_>, key: &str) -> Option<String> {
         match part.get(key)? {
             Json::String(text) => Some(text.clone()),
             other => self.mistyped(part, key, "a string", other),
         }
     }
 
-    pub(crate) fn boolean(&mut self, part: Part<'_>, key: &str) -> Option<bool> {
+    pub(crate) fn boolean(&mut self, part: ObjectReader<'_>, key: &str) -> Option<bool> {
         match part.get(key)? {
             Json::Bool(value) => Some(*value),
             other => self.mistyped(part, key, "true or false", other),
@@ -123,7 +123,7 @@ impl<'t> Reader<'t> {
     }
 
     /// A whole number above 0.
-    pub(crate) fn count(&mut self, part: Part<'_>, key: &str) -> Option<u64> {
+    pub(crate) fn count(&mut self, part: ObjectReader<'_>, key: &str) -> Option<u64> {
         let value = part.get(key)?;
         match value.as_u64().filter(|count| *count > 0) {
             Some(count) => Some(count),
@@ -131,7 +131,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    pub(crate) fn strings(&mut self, part: Part<'_>, key: &str) -> Vec<String> {
+    pub(crate) fn strings(&mut self, part: ObjectReader<'_>, key: &str) -> Vec<String> {
         let Some(value) = part.get(key) else {
             return Vec::new();
         };
@@ -148,7 +148,7 @@ impl<'t> Reader<'t> {
     }
 
     /// An object whose values are strings, as name and value.
-    pub(crate) fn pairs(&mut self, part: Part<'_>, key: &str) -> Vec<(String, String)> {
+    pub(crate) fn pairs(&mut self, part: ObjectReader<'_>, key: &str) -> Vec<(String, String)> {
         let Some(value) = part.get(key) else {
             return Vec::new();
         };
@@ -168,7 +168,7 @@ impl<'t> Reader<'t> {
 
     pub(crate) fn mistyped<T>(
         &mut self,
-        part: Part<'_>,
+        part: ObjectReader<'_>,
         key: &str,
         wanted: &str,
         found: &Json,

@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use quillet_core::tool::{ToolContext, ToolError, ToolErrorKind};
-use quillet_core::{Map, Table, Value, json};
+use quillet_core::{Map, MapTable, Value, json};
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use url::Url;
 
-use crate::address::{Denied, is_absolute};
-use crate::http::{Http, Request, idempotency_key, remote_error, request_id};
+use crate::address::{AddressError, is_absolute};
+use crate::http::{Http, HttpRequest, idempotency_key, remote_error, request_id};
 use crate::module::Module;
-use crate::parameters::Given;
+use crate::parameters::CallArguments;
 use crate::returns::{self, Returns};
 
 /// A tool behind an HTTP address.
@@ -34,7 +34,7 @@ impl Restful {
     pub(crate) async fn call(
         &self,
         tool: &str,
-        given: Given<'_>,
+        given: CallArguments<'_>,
         returns: &Returns,
         context: &ToolContext,
     ) -> Result<Value, ToolError> {
@@ -56,13 +56,13 @@ impl Restful {
     async fn request(
         &self,
         tool: &str,
-        given: Given<'_>,
+        given: CallArguments<'_>,
         context: &ToolContext,
-    ) -> Result<Request, ToolError> {
+    ) -> Result<HttpRequest, ToolError> {
         let none = Map::default();
         let (arguments, list) = match given {
-            Given::Named(arguments) => (arguments, None),
-            Given::InOrder(list) => (&none, Some(list)),
+            CallArguments::Named(arguments) => (arguments, None),
+            CallArguments::InOrder(list) => (&none, Some(list)),
         };
         let (filled, rest) = self.template.fill(tool, arguments)?;
         let mut url = self.module.absolute(tool, &filled).await?;
@@ -77,7 +77,7 @@ impl Restful {
         } else {
             Some(json::to_string(&Value::from(rest)))
         };
-        Ok(Request {
+        Ok(HttpRequest {
             method: self.method.clone(),
             url,
             body: body.map(Bytes::from),
@@ -167,12 +167,12 @@ pub(crate) struct UrlTemplate {
 impl UrlTemplate {
     /// Reads a template; names may stand in the path and the query only, so
     /// that no argument chooses the host.
-    pub(crate) fn parse(text: &str) -> Result<Self, Denied> {
+    pub(crate) fn parse(text: &str) -> Result<Self, AddressError> {
         let (mut texts, mut names) = (Vec::new(), Vec::new());
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('{') {
             let Some((name, after)) = after.split_once('}') else {
-                return Err(Denied::Url(format!(
+                return Err(AddressError::Url(format!(
                     "the url {text:?} has a \"{{\" without its \"}}\""
                 )));
             };
@@ -180,7 +180,7 @@ impl UrlTemplate {
             if authority_is_open(&so_far) {
                 let message =
                     format!("{{{name}}} in the url {text:?} must stand in the path or the query");
-                return Err(Denied::Url(message));
+                return Err(AddressError::Url(message));
             }
             texts.push(before.to_owned());
             names.push(name.to_owned());
@@ -209,7 +209,7 @@ impl UrlTemplate {
             return Ok((self.texts.concat(), arguments.clone()));
         }
         let mut url = String::new();
-        let mut rest: Table = arguments.to_table();
+        let mut rest: MapTable = arguments.to_table();
         for (text, name) in self.texts.iter().zip(&self.names) {
             url.push_str(text);
             url.push_str(&path_text(tool, name, arguments.get(name))?);

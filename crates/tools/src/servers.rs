@@ -12,45 +12,45 @@ use crate::{grpc, mcp};
 
 /// The gRPC and MCP servers of all tools.
 #[derive(Debug)]
-pub(crate) struct Servers {
+pub(crate) struct ToolServers {
     http: Arc<Http>,
     response_bytes: usize,
-    patience: Arc<mcp::Patience>,
-    pub(crate) grpc: Arc<grpc::Servers>,
-    mcp: Mutex<Vec<Weak<mcp::Server>>>,
+    patience: Arc<mcp::McpTimeouts>,
+    pub(crate) grpc: Arc<grpc::GrpcServers>,
+    mcp: Mutex<Vec<Weak<mcp::McpServer>>>,
     pool: Pool,
     /// Servers that every request may need: they stay.
-    kept: Mutex<Vec<Arc<mcp::Server>>>,
+    kept: Mutex<Vec<Arc<mcp::McpServer>>>,
 }
 
-impl Servers {
+impl ToolServers {
     pub(crate) fn new(
         network: Network,
         http: Arc<Http>,
         response_bytes: usize,
-        patience: mcp::Patience,
+        patience: mcp::McpTimeouts,
         mcp_idle: Duration,
     ) -> Self {
-        Servers {
+        ToolServers {
             http,
             response_bytes,
             patience: Arc::new(patience),
             kept: Mutex::default(),
-            grpc: Arc::new(grpc::Servers::new(network, response_bytes)),
+            grpc: Arc::new(grpc::GrpcServers::new(network, response_bytes)),
             mcp: Mutex::default(),
             pool: Pool::new(mcp_idle),
         }
     }
 
     /// The MCP server at an endpoint.
-    pub(crate) fn mcp(&self, endpoint: mcp::Endpoint) -> Arc<mcp::Server> {
+    pub(crate) fn mcp(&self, endpoint: mcp::Endpoint) -> Arc<mcp::McpServer> {
         let mut servers = self.mcp.lock().unwrap_or_else(PoisonError::into_inner);
         servers.retain(|server| server.strong_count() > 0);
         let mut running = servers.iter().filter_map(Weak::upgrade);
         if let Some(server) = running.find(|server| server.endpoint.is(&endpoint)) {
             return server;
         }
-        let server = mcp::Server::new(
+        let server = mcp::McpServer::new(
             endpoint,
             self.http.clone(),
             self.patience.clone(),
@@ -71,11 +71,11 @@ impl Servers {
         if self.patience.look_ahead() {
             return;
         }
-        let servers: Vec<Arc<mcp::Server>> = {
+        let servers: Vec<Arc<mcp::McpServer>> = {
             let servers = self.mcp.lock().unwrap_or_else(PoisonError::into_inner);
             servers.iter().filter_map(Weak::upgrade).collect()
         };
-        servers.iter().for_each(mcp::Server::greet);
+        servers.iter().for_each(mcp::McpServer::greet);
     }
 
     /// Keeps a server for as long as there are servers at all, greeted ahead.
@@ -89,7 +89,7 @@ impl Servers {
 
     /// As [`Servers::mcp`], and held for a while after its last tool is gone: the next request
     /// usually names the same servers.
-    pub(crate) fn pooled(&self, endpoint: mcp::Endpoint) -> Arc<mcp::Server> {
+    pub(crate) fn pooled(&self, endpoint: mcp::Endpoint) -> Arc<mcp::McpServer> {
         let server = self.mcp(endpoint);
         self.pool.keep(&server);
         server

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use crate::address::{AddressPolicy, Scope};
+use crate::address::{AddressPolicy, AddressScope};
 use crate::builtin::{Remote, WebSearch, Workspace};
 use crate::config::{McpServerConfig, ModuleUrls, ToolsConfig};
 use crate::headers::secret_headers;
@@ -15,7 +15,7 @@ use crate::http::{Http, checked_url};
 use crate::mcp;
 use crate::module::ModuleSettings;
 use crate::network::{Lookup, Network, SystemLookup};
-use crate::servers::Servers;
+use crate::servers::ToolServers;
 use crate::setting::ConfigError;
 
 /// The builder of all tools, and the owner of what they share. Cheap to clone
@@ -27,7 +27,7 @@ pub struct Tools {
     http: Arc<Http>,
     /// The way out for scripts.
     pub(crate) web: Http,
-    pub(crate) servers: Arc<Servers>,
+    pub(crate) servers: Arc<ToolServers>,
     modules: HashMap<String, Arc<ModuleSettings>>,
     pub(crate) mcp_servers: HashMap<String, mcp::Endpoint>,
     elsewhere: Arc<OnceLock<Arc<dyn ModuleUrls>>>,
@@ -55,7 +55,7 @@ impl Tools {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let trusted = trusted(&config)?;
         let public = AddressPolicy {
-            scope: Scope::Public,
+            scope: AddressScope::Public,
             ..config.addresses.clone()
         };
         let web = Network::new(public, trusted.clone(), lookup.clone());
@@ -66,11 +66,11 @@ impl Tools {
             config.redirects,
             config.response_bytes,
         ));
-        let servers = Servers::new(
+        let servers = ToolServers::new(
             network.clone(),
             http.clone(),
             config.response_bytes,
-            mcp::Patience::new(config.mcp_start, config.mcp_wait),
+            mcp::McpTimeouts::new(config.mcp_start, config.mcp_wait),
             config.mcp_idle,
         );
         let modules = config.modules.iter().map(|(name, module)| {

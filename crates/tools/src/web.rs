@@ -9,8 +9,8 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::Tools;
 use crate::address::parse_url;
-use crate::deadline::Limit;
-use crate::http::{Request, refused, without_query};
+use crate::deadline::CallTimeout;
+use crate::http::{HttpRequest, refused, without_query};
 
 /// Methods that may be sent.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -32,7 +32,7 @@ impl Tools {
     /// The request is not valid, an address is refused, or there is no whole answer.
     pub async fn fetch(&self, request: WebRequest) -> Result<WebAnswer, ToolError> {
         let request = read(request)?;
-        let limit = Limit {
+        let limit = CallTimeout {
             time: self.config.timeout,
             setting: "tools.timeout_ms",
         };
@@ -59,7 +59,7 @@ impl Tools {
     }
 }
 
-fn read(request: WebRequest) -> Result<Request, ToolError> {
+fn read(request: WebRequest) -> Result<HttpRequest, ToolError> {
     let wrong = |why: String| ToolError::new(ToolErrorKind::Arguments, why);
     let method = match request.method.to_ascii_uppercase() {
         method if method.is_empty() => "GET".to_owned(),
@@ -87,7 +87,7 @@ fn read(request: WebRequest) -> Result<Request, ToolError> {
             .map_err(|_| wrong(format!("the header {name:?} cannot have that value")))?;
         headers.append(name, value);
     }
-    Ok(Request {
+    Ok(HttpRequest {
         method: method.parse().unwrap_or(Method::GET),
         url: parse_url(&request.url).map_err(|denied| refused(&denied))?,
         body: request.body.map(Bytes::from),

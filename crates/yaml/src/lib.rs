@@ -14,21 +14,21 @@
 //! assert!(wrong[0].position.is_some());
 //! ```
 
+mod mapped_text;
 mod mapping;
 mod node;
 mod options;
-mod piece;
 mod reader;
+mod rejected;
 mod scalar;
 mod tokens;
-mod trap;
 
 use quillet_core::{Diagnostic, Span, Value};
 
-pub use node::{Data, Entry, Node, Scalar, Style};
+pub use mapped_text::MappedText;
+pub use node::{MapEntry, Node, NodeData, Scalar, ScalarFormat};
 pub use options::{Duplicates, Options, Tags};
-pub use piece::Piece;
-pub use reader::{Problem, Reader};
+pub use reader::{Reader, YamlProblem};
 pub use tokens::tokens;
 
 /// Reads the document that stands in a part of a file; `None` where there is
@@ -42,7 +42,7 @@ pub fn parse(
     options: &Options,
 ) -> (Option<Node>, Vec<Diagnostic>) {
     let mut reader = Reader::new(source, file, *options);
-    let node = match reader.read(&Piece::of(file, part)) {
+    let node = match reader.read(&MappedText::of(file, part)) {
         Ok(node) => node,
         Err(problem) => {
             reader.report(problem);

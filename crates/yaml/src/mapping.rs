@@ -3,27 +3,27 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::node::{Data, Entry, Node, Style};
-use crate::reader::Problem;
-use crate::trap;
+use crate::node::{MapEntry, Node, NodeData, ScalarFormat};
+use crate::reader::YamlProblem;
+use crate::rejected;
 
 /// The entries of a mapping from its keys and values in turn.
 pub(crate) fn entries(
     items: Vec<Node>,
     last_wins: bool,
     file: &str,
-    problems: &mut Vec<Problem>,
-) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::with_capacity(items.len() / 2);
+    problems: &mut Vec<YamlProblem>,
+) -> Vec<MapEntry> {
+    let mut entries: Vec<MapEntry> = Vec::with_capacity(items.len() / 2);
     let mut seen: HashMap<Arc<str>, usize> = HashMap::new();
     let mut merges = Vec::new();
     let mut items = items.into_iter();
     while let (Some(key), Some(value)) = (items.next(), items.next()) {
-        let Data::Scalar(name) = &key.data else {
+        let NodeData::Scalar(name) = &key.data else {
             problems.push(not_a_name(&key, file));
             continue;
         };
-        if name.style == Style::Plain && &*name.text == "<<" {
+        if name.style == ScalarFormat::Plain && &*name.text == "<<" {
             merges.push((entries.len(), value));
             continue;
         }
@@ -31,7 +31,7 @@ pub(crate) fn entries(
         match first {
             None => {
                 seen.insert(Arc::clone(&name.text), entries.len());
-                entries.push(Entry { key, value });
+                entries.push(MapEntry { key, value });
             }
             Some(first) if last_wins => first.value = value,
             Some(first) => problems.push(twice(&key, first)),
@@ -45,11 +45,11 @@ pub(crate) fn entries(
 
 /// Puts what merge keys bring in where they stand; keys of the mapping itself win.
 fn merge(
-    entries: Vec<Entry>,
+    entries: Vec<MapEntry>,
     merges: Vec<(usize, Node)>,
     seen: &mut HashMap<Arc<str>, usize>,
-    problems: &mut Vec<Problem>,
-) -> Vec<Entry> {
+    problems: &mut Vec<YamlProblem>,
+) -> Vec<MapEntry> {
     let mut merged = Vec::with_capacity(entries.len());
     let mut merges = merges.into_iter().peekable();
     let mut entries = entries.into_iter().enumerate().peekable();
@@ -68,11 +68,11 @@ fn merge(
 fn bring(
     value: Node,
     seen: &mut HashMap<Arc<str>, usize>,
-    merged: &mut Vec<Entry>,
-    problems: &mut Vec<Problem>,
+    merged: &mut Vec<MapEntry>,
+    problems: &mut Vec<YamlProblem>,
 ) {
     match value.data {
-        Data::Map(entries) => {
+        NodeData::Map(entries) => {
             for entry in entries {
                 let name: Arc<str> = entry.name().into();
                 if seen.insert(name, usize::MAX).is_none() {
@@ -80,32 +80,32 @@ fn bring(
                 }
             }
         }
-        Data::List(items) => {
+        NodeData::List(items) => {
             for item in items {
                 bring(item, seen, merged, problems);
             }
         }
-        Data::Scalar(_) => {
+        NodeData::Scalar(_) => {
             let message = "`<<` takes an object, or a list of objects, to merge in";
-            problems.push(Problem::new(value.span, message));
+            problems.push(YamlProblem::new(value.span, message));
         }
     }
 }
 
-fn twice(key: &Node, first: &Entry) -> Problem {
+fn twice(key: &Node, first: &MapEntry) -> YamlProblem {
     let name = key.text().unwrap_or_default();
-    Problem::new(key.span, format!("the key `{name}` stands twice")).first(first.key.span)
+    YamlProblem::new(key.span, format!("the key `{name}` stands twice")).first(first.key.span)
 }
 
-fn not_a_name(key: &Node, file: &str) -> Problem {
+fn not_a_name(key: &Node, file: &str) -> YamlProblem {
     // `{{x}}` is a mapping whose key is a mapping.
     let before = key.span.start.saturating_sub(1);
     if file
         .get(before..)
         .is_some_and(|written| written.starts_with("{{"))
     {
-        return trap::needs_quotes("{{", before);
+        return rejected::needs_quotes("{{", before);
     }
     let message = format!("a key must be a name, not {}", key.kind());
-    Problem::new(key.span, message).help("put a key that begins with a bracket in quotes")
+    YamlProblem::new(key.span, message).help("put a key that begins with a bracket in quotes")
 }

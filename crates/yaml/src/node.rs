@@ -12,18 +12,18 @@ pub struct Node {
     /// Its tag without the leading `!`, such as `fn` or `fn#`; core schema tags are resolved.
     pub tag: Option<Arc<str>>,
     /// What it is.
-    pub data: Data,
+    pub data: NodeData,
 }
 
 /// The data of a node.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Data {
+pub enum NodeData {
     /// A string, number, boolean or null.
     Scalar(Scalar),
     /// A sequence.
     List(Vec<Node>),
     /// A mapping, in the order of the file.
-    Map(Vec<Entry>),
+    Map(Vec<MapEntry>),
 }
 
 /// A scalar as it was meant and as it was written.
@@ -34,12 +34,12 @@ pub struct Scalar {
     /// Its text after escapes and folding.
     pub text: Arc<str>,
     /// How it was written.
-    pub style: Style,
+    pub style: ScalarFormat,
 }
 
 /// The style in which a scalar was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Style {
+pub enum ScalarFormat {
     /// Without quotes.
     Plain,
     /// `'…'`.
@@ -54,14 +54,14 @@ pub enum Style {
 
 /// A key and its value.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct MapEntry {
     /// The key; a scalar in every mapping that is not an error.
     pub key: Node,
     /// The value.
     pub value: Node,
 }
 
-impl Entry {
+impl MapEntry {
     /// The key's text; empty where it is not a scalar.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -72,7 +72,7 @@ impl Entry {
 impl Node {
     /// A node without a tag.
     #[must_use]
-    pub fn new(span: Span, data: Data) -> Self {
+    pub fn new(span: Span, data: NodeData) -> Self {
         Node {
             span,
             tag: None,
@@ -86,17 +86,17 @@ impl Node {
         let scalar = Scalar {
             value: Value::Null,
             text: "".into(),
-            style: Style::Plain,
+            style: ScalarFormat::Plain,
         };
-        Node::new(span, Data::Scalar(scalar))
+        Node::new(span, NodeData::Scalar(scalar))
     }
 
     /// Its text, if it is a scalar.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match &self.data {
-            Data::Scalar(scalar) => Some(&scalar.text),
-            Data::List(_) | Data::Map(_) => None,
+            NodeData::Scalar(scalar) => Some(&scalar.text),
+            NodeData::List(_) | NodeData::Map(_) => None,
         }
     }
 
@@ -104,17 +104,17 @@ impl Node {
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match &self.data {
-            Data::Scalar(scalar) => scalar.value.as_str(),
-            Data::List(_) | Data::Map(_) => None,
+            NodeData::Scalar(scalar) => scalar.value.as_str(),
+            NodeData::List(_) | NodeData::Map(_) => None,
         }
     }
 
     /// Its entries, if it is a mapping.
     #[must_use]
-    pub fn entries(&self) -> Option<&[Entry]> {
+    pub fn entries(&self) -> Option<&[MapEntry]> {
         match &self.data {
-            Data::Map(entries) => Some(entries),
-            Data::Scalar(_) | Data::List(_) => None,
+            NodeData::Map(entries) => Some(entries),
+            NodeData::Scalar(_) | NodeData::List(_) => None,
         }
     }
 
@@ -122,31 +122,31 @@ impl Node {
     #[must_use]
     pub fn items(&self) -> Option<&[Node]> {
         match &self.data {
-            Data::List(items) => Some(items),
-            Data::Scalar(_) | Data::Map(_) => None,
+            NodeData::List(items) => Some(items),
+            NodeData::Scalar(_) | NodeData::Map(_) => None,
         }
     }
 
     /// The value of a key of a mapping.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Node> {
-        let found = |entry: &&Entry| entry.name() == key;
+        let found = |entry: &&MapEntry| entry.name() == key;
         Some(&self.entries()?.iter().find(found)?.value)
     }
 
     /// Whether it stands for no value.
     #[must_use]
     pub fn is_null(&self) -> bool {
-        matches!(&self.data, Data::Scalar(scalar) if scalar.value == Value::Null)
+        matches!(&self.data, NodeData::Scalar(scalar) if scalar.value == Value::Null)
     }
 
     /// The value without its places and tags.
     #[must_use]
     pub fn value(&self) -> Value {
         match &self.data {
-            Data::Scalar(scalar) => scalar.value.clone(),
-            Data::List(items) => Value::from(items.iter().map(Node::value).collect::<Vec<_>>()),
-            Data::Map(entries) => {
+            NodeData::Scalar(scalar) => scalar.value.clone(),
+            NodeData::List(items) => Value::from(items.iter().map(Node::value).collect::<Vec<_>>()),
+            NodeData::Map(entries) => {
                 let pairs = entries
                     .iter()
                     .map(|entry| (entry.name(), entry.value.value()));
@@ -159,9 +159,9 @@ impl Node {
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match &self.data {
-            Data::List(_) => "a list",
-            Data::Map(_) => "an object",
-            Data::Scalar(scalar) => match scalar.value {
+            NodeData::List(_) => "a list",
+            NodeData::Map(_) => "an object",
+            NodeData::Scalar(scalar) => match scalar.value {
                 Value::Null => "nothing",
                 Value::Bool(_) => "true or false",
                 Value::Int(_) | Value::Float(_) => "a number",

@@ -4,20 +4,20 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use granit_parser::{Event, Parser, ScalarStyle, Tag, options};
-use quillet_core::{Diagnostic, Position, Span, Value};
+use quillet_core::{Diagnostic, LineColumn, Span, Value};
 
+use crate::mapped_text::MappedText;
 use crate::mapping;
-use crate::node::{Data, Entry, Node, Scalar, Style};
+use crate::node::{MapEntry, Node, NodeData, Scalar, ScalarFormat};
 use crate::options::{Duplicates, Options, Tags};
-use crate::piece::Piece;
-use crate::{scalar, trap};
+use crate::{rejected, scalar};
 
 /// More findings than these about one file help nobody, and each costs a search for its place.
 const MOST_FINDINGS: usize = 100;
 
 /// A problem in a text, before its line and column are computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct YamlProblem {
     /// Where, in the file's bytes.
     pub span: Span,
     /// What, one sentence without a full stop.
@@ -28,11 +28,11 @@ pub struct Problem {
     pub help: Option<String>,
 }
 
-impl Problem {
+impl YamlProblem {
     /// Something wrong at a place.
     #[must_use]
     pub fn new(span: Span, message: impl Into<String>) -> Self {
-        Problem {
+        YamlProblem {
             span,
             message: message.into(),
             first: None,
@@ -63,13 +63,13 @@ pub struct Reader<'a> {
     options: Options,
     nodes: usize,
     bytes: usize,
-    anchors: HashMap<String, Anchored>,
+    anchors: HashMap<String, AnchorTarget>,
     findings: Vec<Diagnostic>,
 }
 
 /// A node that aliases may repeat, and what each repetition costs.
 #[derive(Clone, Debug)]
-struct Anchored {
+struct AnchorTarget {
     node: Node,
     size: Size,
 }
@@ -82,7 +82,7 @@ struct Size {
 }
 
 /// A collection whose end has not come yet.
-struct Open {
+struct OpenCollection {
     start: usize,
     tag: Option<Arc<str>>,
     anchor: usize,
@@ -93,13 +93,13 @@ struct Open {
 
 /// One document on its way.
 #[derive(Default)]
-struct Document {
-    open: Vec<Open>,
+struct DocumentBuilder {
+    open: Vec<OpenCollection>,
     root: Option<Node>,
     /// Where the tag of the event stands that is being taken.
     tag_at: Option<Span>,
     /// Finished nodes by the number that the parser gave their anchors.
-    numbered: HashMap<usize, Anchored>,
+    numbered: HashMap<usize, AnchorTarget>,
     names: HashMap<usize, String>,
 }
 
@@ -124,7 +124,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The first thing that is not YAML, or over a limit. It is not reported yet:
     /// see [`Reader::report`].
-    pub fn read(&mut self, piece: &Piece<'_>) -> Result<Option<Node>, Problem> {
+    pub fn read(&mut self, piece: &MappedText<'_>) -> Result<Option<Node>, YamlProblem> {
         if piece.text().len() > self.options.most_bytes {
             return Err(self.over(piece.span(0, 0), "bytes", self.options.most_bytes));
         }
@@ -135,10 +135,10 @@ impl<'a> Reader<'a> {
             flow_nesting_limit: self.options.most_depth.min(250) + 1,
             block_nesting_limit: self.options.most_depth.min(250) + 1,
         };
-        let mut document = Document::default();
+        let mut document = DocumentBuilder::default();
         let mut documents = 0;
         for event in Parser::new_from_str_with_options(piece.text(), settings) {
-            let (event, span) = event.map_err(|error| trap::explain(&error, piece))?;
+            let (event, span) = event.map_err(|error| rejected::explain(&error, piece))?;
             let range = span.byte_range().unwrap_or_default();
             let tag = span.tag_span().and_then(|tag| tag.byte_range());
             document.tag_at = tag.map(|tag| piece.span(tag.start, tag.end));
@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
                 documents += 1;
                 if documents > 1 {
                     let at = piece.span(range.start, range.end);
-                    return Err(Problem::new(at, "a second document begins here")
+                    return Err(YamlProblem::new(at, "a second document begins here")
                         .help("one text is one document: take `---` or `...` away"));
                 }
             }
@@ -157,11 +157,11 @@ impl<'a> Reader<'a> {
 
     fn take(
         &mut self,
-        document: &mut Document,
-        piece: &Piece<'_>,
+        document: &mut DocumentBuilder,
+        piece: &MappedText<'_>,
         event: Event<'_>,
         range: std::ops::Range<usize>,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), YamlProblem> {
         let (start, end) = (range.start, range.end);
         match event {
             Event::Scalar(text, style, anchor, tag) => {
@@ -210,19 +210,19 @@ impl<'a> Reader<'a> {
 
     fn open(
         &mut self,
-        document: &mut Document,
-        piece: &Piece<'_>,
+        document: &mut DocumentBuilder,
+        piece: &MappedText<'_>,
         tag: Option<&Tag>,
         (start, anchor, flow): (usize, usize, bool),
         map: bool,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), YamlProblem> {
         let at = piece.span(start, start);
         let core = if map { "map" } else { "seq" };
         let tag = self
             .tag(tag, document.tag_at.unwrap_or(at))?
             .filter(|tag| tag.as_ref() != core);
         self.count(at, 1, 0)?;
-        document.open.push(Open {
+        document.open.push(OpenCollection {
             start,
             tag,
             anchor,
@@ -235,10 +235,10 @@ impl<'a> Reader<'a> {
 
     fn close(
         &mut self,
-        document: &mut Document,
-        piece: &Piece<'_>,
+        document: &mut DocumentBuilder,
+        piece: &MappedText<'_>,
         end: usize,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), YamlProblem> {
         let Some(open) = document.open.pop() else {
             return Ok(());
         };
@@ -248,9 +248,9 @@ impl<'a> Reader<'a> {
             span.end = open.items.last().map_or(span.start, |last| last.span.end);
         }
         let data = if open.map {
-            Data::Map(self.entries(open.items))
+            NodeData::Map(self.entries(open.items))
         } else {
-            Data::List(open.items)
+            NodeData::List(open.items)
         };
         let node = Node {
             span: Span {
@@ -264,7 +264,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A mapping from its keys and values in turn.
-    fn entries(&mut self, items: Vec<Node>) -> Vec<Entry> {
+    fn entries(&mut self, items: Vec<Node>) -> Vec<MapEntry> {
         let mut problems = Vec::new();
         let last = self.options.duplicates == Duplicates::Last;
         let entries = mapping::entries(items, last, self.file, &mut problems);
@@ -277,14 +277,14 @@ impl<'a> Reader<'a> {
     /// Puts a finished node where it belongs.
     fn settle(
         &mut self,
-        document: &mut Document,
+        document: &mut DocumentBuilder,
         node: Node,
         anchor: usize,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), YamlProblem> {
         if anchor != 0 {
             let size = Size::of(&node);
             self.count(node.span, size.nodes, size.bytes)?;
-            let anchored = Anchored {
+            let anchored = AnchorTarget {
                 node: node.clone(),
                 size,
             };
@@ -302,13 +302,15 @@ impl<'a> Reader<'a> {
 
     fn alias(
         &mut self,
-        document: &mut Document,
-        found: Option<Anchored>,
+        document: &mut DocumentBuilder,
+        found: Option<AnchorTarget>,
         at: Span,
         problem: &str,
-    ) -> Result<(), Problem> {
-        let Some(Anchored { mut node, size }) = found else {
-            return Err(Problem::new(at, problem).help("put a text that begins with `*` in quotes"));
+    ) -> Result<(), YamlProblem> {
+        let Some(AnchorTarget { mut node, size }) = found else {
+            return Err(
+                YamlProblem::new(at, problem).help("put a text that begins with `*` in quotes")
+            );
         };
         self.count(at, size.nodes, size.bytes)?;
         self.deep(at, document.open.len() + size.depth)?;
@@ -318,18 +320,18 @@ impl<'a> Reader<'a> {
 
     fn scalar(
         &mut self,
-        piece: &Piece<'_>,
+        piece: &MappedText<'_>,
         text: &str,
         style: ScalarStyle,
         (tag, tag_at): (Option<&Tag>, Option<Span>),
         (start, end): (usize, usize),
-    ) -> Result<Node, Problem> {
+    ) -> Result<Node, YamlProblem> {
         let style = match style {
-            ScalarStyle::SingleQuoted => Style::SingleQuoted,
-            ScalarStyle::DoubleQuoted => Style::DoubleQuoted,
-            ScalarStyle::Literal => Style::Literal,
-            ScalarStyle::Folded => Style::Folded,
-            _ => Style::Plain,
+            ScalarStyle::SingleQuoted => ScalarFormat::SingleQuoted,
+            ScalarStyle::DoubleQuoted => ScalarFormat::DoubleQuoted,
+            ScalarStyle::Literal => ScalarFormat::Literal,
+            ScalarStyle::Folded => ScalarFormat::Folded,
+            _ => ScalarFormat::Plain,
         };
         let raw = piece.text().get(start..end).unwrap_or_default();
         let blank = raw.len() - raw.trim_end().len();
@@ -337,10 +339,10 @@ impl<'a> Reader<'a> {
         self.count(span, 1, text.len())?;
         let tag = self.tag(tag, tag_at.unwrap_or(span))?;
         // The parser says `~` where nothing is written.
-        let nothing = raw.is_empty() && style == Style::Plain;
+        let nothing = raw.is_empty() && style == ScalarFormat::Plain;
         let text: Arc<str> = if nothing { "" } else { text }.into();
         let (tag, value) = self.typed(tag, &text, style, span)?;
-        let data = Data::Scalar(Scalar { value, text, style });
+        let data = NodeData::Scalar(Scalar { value, text, style });
         Ok(Node { span, tag, data })
     }
 
@@ -349,13 +351,13 @@ impl<'a> Reader<'a> {
         &self,
         tag: Option<Arc<str>>,
         text: &Arc<str>,
-        style: Style,
+        style: ScalarFormat,
         at: Span,
-    ) -> Result<(Option<Arc<str>>, Value), Problem> {
+    ) -> Result<(Option<Arc<str>>, Value), YamlProblem> {
         let string = || Value::Str(Arc::clone(text));
         let asked = match tag.as_deref().and_then(|tag| tag.strip_prefix('!')) {
             None if tag.is_some() => return Ok((tag, string())),
-            None if style == Style::Plain => return Ok((None, scalar::plain(text))),
+            None if style == ScalarFormat::Plain => return Ok((None, scalar::plain(text))),
             None | Some("" | "str") => return Ok((None, string())),
             Some(asked) => asked,
         };
@@ -366,12 +368,12 @@ impl<'a> Reader<'a> {
             "float" => scalar::float(text),
             _ => None,
         };
-        let wrong = || Problem::new(at, format!("this is not of the type `!!{asked}`"));
+        let wrong = || YamlProblem::new(at, format!("this is not of the type `!!{asked}`"));
         Ok((None, value.ok_or_else(wrong)?))
     }
 
     /// A tag: `fn` for `!fn`; of the core schema with a `!` before it, as `!int`.
-    fn tag(&self, tag: Option<&Tag>, at: Span) -> Result<Option<Arc<str>>, Problem> {
+    fn tag(&self, tag: Option<&Tag>, at: Span) -> Result<Option<Arc<str>>, YamlProblem> {
         let Some(tag) = tag else { return Ok(None) };
         if let Some(core) = tag.core_suffix() {
             let known = ["str", "int", "float", "bool", "null", "map", "seq"];
@@ -389,23 +391,23 @@ impl<'a> Reader<'a> {
             return Ok(Some(name.into()));
         }
         Err(
-            Problem::new(at, format!("the tag `{written}` is not known here"))
+            YamlProblem::new(at, format!("the tag `{written}` is not known here"))
                 .help("put a text that begins with `!` in quotes"),
         )
     }
 
-    fn deep(&self, at: Span, depth: usize) -> Result<(), Problem> {
+    fn deep(&self, at: Span, depth: usize) -> Result<(), YamlProblem> {
         let most = self.options.most_depth;
         if depth <= most {
             return Ok(());
         }
-        Err(Problem::new(
+        Err(YamlProblem::new(
             at,
             format!("nested deeper than {most} levels"),
         ))
     }
 
-    fn count(&mut self, at: Span, nodes: usize, bytes: usize) -> Result<(), Problem> {
+    fn count(&mut self, at: Span, nodes: usize, bytes: usize) -> Result<(), YamlProblem> {
         self.nodes += nodes;
         self.bytes += bytes;
         if self.nodes > self.options.most_nodes {
@@ -417,9 +419,9 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn over(&self, at: Span, what: &str, most: usize) -> Problem {
+    fn over(&self, at: Span, what: &str, most: usize) -> YamlProblem {
         let message = format!("the YAML holds more than {most} {what}");
-        Problem::new(at, message).help("what an alias repeats counts each time")
+        YamlProblem::new(at, message).help("what an alias repeats counts each time")
     }
 
     /// Whether a limit on the whole file was reached: nothing more can be read.
@@ -429,7 +431,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Keeps something wrong for [`Reader::finish`].
-    pub fn report(&mut self, problem: Problem) {
+    pub fn report(&mut self, problem: YamlProblem) {
         let known = self
             .findings
             .last()
@@ -439,7 +441,7 @@ impl<'a> Reader<'a> {
         }
         let mut message = problem.message;
         if let Some(first) = problem.first {
-            let line = Position::of(self.file, first.start).line;
+            let line = LineColumn::of(self.file, first.start).line;
             message.push_str(&format!(": first on line {line}"));
         }
         let found = Diagnostic::error(self.options.code, self.source, message);
@@ -460,16 +462,16 @@ impl<'a> Reader<'a> {
 impl Size {
     fn of(node: &Node) -> Self {
         let inside = match &node.data {
-            Data::Scalar(scalar) => {
+            NodeData::Scalar(scalar) => {
                 return Size {
                     nodes: 1,
                     bytes: scalar.text.len(),
                     depth: 0,
                 };
             }
-            Data::List(items) => items.iter().map(Size::of).fold(Size::default(), Size::and),
-            Data::Map(entries) => {
-                let pair = |entry: &Entry| Size::of(&entry.key).and(Size::of(&entry.value));
+            NodeData::List(items) => items.iter().map(Size::of).fold(Size::default(), Size::and),
+            NodeData::Map(entries) => {
+                let pair = |entry: &MapEntry| Size::of(&entry.key).and(Size::of(&entry.value));
                 entries.iter().map(pair).fold(Size::default(), Size::and)
             }
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use granit_parser::{Event, Parser, ScalarStyle, options};
-use quillet_core::{Span, Token, TokenKind, Value, token};
+use quillet_core::{SemanticToken, Span, TokenKind, Value, token};
 
 use crate::scalar;
 
@@ -37,7 +37,7 @@ const MOST_DEPTH: usize = 60;
 /// ]);
 /// ```
 #[must_use]
-pub fn tokens(text: &str, part: Span) -> Vec<Token> {
+pub fn tokens(text: &str, part: Span) -> Vec<SemanticToken> {
     let Some(text) = text.get(part.start..part.end) else {
         return Vec::new();
     };
@@ -63,7 +63,7 @@ pub fn tokens(text: &str, part: Span) -> Vec<Token> {
 }
 
 /// Reads from a byte to the end, or to a fault: where the last event before it ended.
-fn read(text: &str, from: usize, found: &mut Vec<Token>) -> Option<usize> {
+fn read(text: &str, from: usize, found: &mut Vec<SemanticToken>) -> Option<usize> {
     let rest = text.get(from..)?;
     let settings = options! {
         emit_comments: false,
@@ -72,7 +72,7 @@ fn read(text: &str, from: usize, found: &mut Vec<Token>) -> Option<usize> {
         flow_nesting_limit: MOST_DEPTH,
         block_nesting_limit: MOST_DEPTH,
     };
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenContainer> = Vec::new();
     let mut end = from;
     for event in Parser::new_from_str_with_options(rest, settings) {
         let Ok((event, span)) = event else {
@@ -81,7 +81,7 @@ fn read(text: &str, from: usize, found: &mut Vec<Token>) -> Option<usize> {
         let range = span.byte_range().unwrap_or_default();
         let tag = span.tag_span().and_then(|tag| tag.byte_range());
         if let Some(tag) = tag {
-            found.push(Token::new(
+            found.push(SemanticToken::new(
                 from + tag.start,
                 from + tag.end,
                 TokenKind::Keyword,
@@ -96,7 +96,7 @@ fn read(text: &str, from: usize, found: &mut Vec<Token>) -> Option<usize> {
                     kind(&value, style)
                 };
                 let raw = text.get(range.clone()).unwrap_or_default();
-                found.push(Token::new(
+                found.push(SemanticToken::new(
                     range.start,
                     range.start + raw.trim_end().len(),
                     kind,
@@ -105,27 +105,39 @@ fn read(text: &str, from: usize, found: &mut Vec<Token>) -> Option<usize> {
             }
             Event::SequenceStart(..) => {
                 is_key(&mut open);
-                open.push(Open::List);
+                open.push(OpenContainer::List);
             }
             Event::MappingStart(..) => {
                 is_key(&mut open);
-                open.push(Open::Map { key: true });
+                open.push(OpenContainer::Map { key: true });
             }
             Event::SequenceEnd | Event::MappingEnd => {
                 open.pop();
             }
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
                 is_key(&mut open);
-                found.push(Token::new(range.start, range.end, TokenKind::Variable));
+                found.push(SemanticToken::new(
+                    range.start,
+                    range.end,
+                    TokenKind::Variable,
+                ));
                 end = range.end;
             }
             Event::Anchor(..) => {
-                found.push(Token::new(range.start, range.end, TokenKind::Keyword));
+                found.push(SemanticToken::new(
+                    range.start,
+                    range.end,
+                    TokenKind::Keyword,
+                ));
             }
             Event::DocumentStart(..) | Event::DocumentEnd => {
                 let written = text.get(range.clone()).unwrap_or_default();
                 if matches!(written, "---" | "...") {
-                    found.push(Token::new(range.start, range.end, TokenKind::Delimiter));
+                    found.push(SemanticToken::new(
+                        range.start,
+                        range.end,
+                        TokenKind::Delimiter,
+                    ));
                 }
             }
             _ => {}
@@ -135,7 +147,7 @@ fn read(text: &str, from: usize, found: &mut Vec<Token>) -> Option<usize> {
 }
 
 /// A collection whose end has not come yet.
-enum Open {
+enum OpenContainer {
     List,
     Map {
         /// Whether a key comes next.
@@ -144,9 +156,9 @@ enum Open {
 }
 
 /// Whether the node that comes now is a key; the next one is its value then.
-fn is_key(open: &mut [Open]) -> bool {
+fn is_key(open: &mut [OpenContainer]) -> bool {
     match open.last_mut() {
-        Some(Open::Map { key }) => {
+        Some(OpenContainer::Map { key }) => {
             *key = !*key;
             !*key
         }
@@ -167,7 +179,7 @@ fn kind(text: &str, style: ScalarStyle) -> TokenKind {
 }
 
 /// Comments: what stands behind a `#` at the beginning of a line or after a blank, and in no token.
-fn comments(text: &str, tokens: &[Token]) -> Vec<Token> {
+fn comments(text: &str, tokens: &[SemanticToken]) -> Vec<SemanticToken> {
     let mut found = Vec::new();
     let mut tokens = tokens.iter().peekable();
     let mut from = 0;
@@ -183,7 +195,7 @@ fn comments(text: &str, tokens: &[Token]) -> Vec<Token> {
         from = at + 1;
         if before.is_empty() || before.ends_with([' ', '\t', '\n', '\r']) {
             let length = rest.find(['\n', '\r']).unwrap_or(rest.len());
-            found.push(Token::new(at, at + length, TokenKind::Comment));
+            found.push(SemanticToken::new(at, at + length, TokenKind::Comment));
             from = at + length;
         }
     }
@@ -211,7 +223,7 @@ mod tests {
             start: 0,
             end: text.len(),
         };
-        let show = |token: Token| {
+        let show = |token: SemanticToken| {
             let written = &text[token.span.start..token.span.end];
             format!("{}:{written}", token.kind.name())
         };

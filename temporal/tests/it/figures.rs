@@ -3,11 +3,11 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use quillet_fake_provider::Turn;
-use quillet_host::agent::{Admission, AgentRequest, ModelSettings, Who};
-use quillet_worker::course::{Course, Kept};
+use quillet_fake_provider::ScriptedReply;
+use quillet_host::agent::{Admission, AgentRequest, ModelSettings, Principal};
 use quillet_worker::run::AgentRun;
 use quillet_worker::worker;
+use quillet_worker::workflow_state::{StepRef, WorkflowState};
 use serde_json::Value;
 use temporalio_client::{WorkflowCountOptions, WorkflowStartOptions};
 
@@ -19,16 +19,16 @@ use crate::world::World;
 const RUNS: usize = 60;
 
 /// Three turns that take no time of their own.
-fn quick(body: &Value) -> Turn {
+fn quick(body: &Value) -> ScriptedReply {
     let messages = body["messages"].as_array().unwrap();
     match messages.iter().filter(|m| m["role"] == "assistant").count() {
         turn if turn < 2 => call(turn, "look", turn),
-        _ => Turn::text(["Done."]),
+        _ => ScriptedReply::text(["Done."]),
     }
 }
 
 /// The same, with a model that takes its time.
-fn slow(body: &Value) -> Turn {
+fn slow(body: &Value) -> ScriptedReply {
     quick(body).delay(Duration::from_millis(1_000))
 }
 
@@ -64,7 +64,7 @@ fn what_it_costs() {
 #[test]
 fn three_workers_beside_one() {
     for (name, model) in [
-        ("no time", quick as fn(&Value) -> Turn),
+        ("no time", quick as fn(&Value) -> ScriptedReply),
         ("1 s an answer", slow),
     ] {
         let mut rates = Vec::new();
@@ -99,10 +99,10 @@ async fn many(world: &World) -> Duration {
             }),
             ..AgentRequest::question("Do it")
         };
-        let who = Who::at("temporal");
+        let who = Principal::at("temporal");
         let (run, admitted) = Admission::admit(&who, &format!("many-{number}"), request).unwrap();
-        let kept = vec![Kept::Here(admitted)];
-        let course = Course::new(run.clone(), kept, Duration::from_secs(10));
+        let kept = vec![StepRef::Here(admitted)];
+        let course = WorkflowState::new(run.clone(), kept, Duration::from_secs(10));
         let options = WorkflowStartOptions::new(world.desk().queue, run).build();
         client
             .start_workflow(AgentRun::run, course, options)

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use quillet_fake_provider::Turn;
+use quillet_fake_provider::ScriptedReply;
 use quillet_worker::run::AgentRun;
 use quillet_worker::worker;
 use serde_json::Value;
@@ -27,17 +27,17 @@ fn turn(body: &Value) -> usize {
     messages.iter().filter(|m| m["role"] == "assistant").count()
 }
 
-fn once(body: &Value) -> Turn {
+fn once(body: &Value) -> ScriptedReply {
     match turn(body) {
         0 => call(0, "huge", 1),
-        _ => Turn::text(["Done."]),
+        _ => ScriptedReply::text(["Done."]),
     }
 }
 
-fn often(body: &Value) -> Turn {
+fn often(body: &Value) -> ScriptedReply {
     match turn(body) {
         turn if turn < LONG - 1 => call(turn, "look", turn),
-        _ => Turn::text(["Done."]),
+        _ => ScriptedReply::text(["Done."]),
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use quillet_fake_provider::Turn;
+use quillet_fake_provider::ScriptedReply;
 use serde_json::{Value, json};
 
 use crate::server::Temporal;
@@ -17,13 +17,13 @@ const ROWS: usize = 200;
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Books the row that is asked for, and says so.
-fn booked(body: &Value) -> Turn {
+fn booked(body: &Value) -> ScriptedReply {
     let messages = body["messages"].as_array().unwrap();
     let asked = messages.iter().rfind(|m| m["role"] == "user").unwrap();
     let row: usize = asked["content"].as_str().unwrap().parse().unwrap();
     match messages.iter().any(|m| m["role"] == "tool") {
         false => call(row, "book", row),
-        true => Turn::text([format!("{row} is booked.")]),
+        true => ScriptedReply::text([format!("{row} is booked.")]),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use quillet_fake_provider::{Call, Piece, Turn};
+use quillet_fake_provider::{ReplyPart, ScriptedCall, ScriptedReply};
 use serde_json::{Value, json};
 
 use crate::large::history;
@@ -54,21 +54,21 @@ const CALLS: usize = 7;
 
 /// The model of the script: first it calls two tools, and else it says what it was asked, without
 /// the digit of chance.
-fn answer(body: &Value) -> Turn {
+fn answer(body: &Value) -> ScriptedReply {
     let messages = body["messages"].as_array().unwrap();
     let last = messages.last().unwrap()["content"].as_str().unwrap();
     if last == "Begin" {
         let call = |(index, tool): (usize, &str)| {
-            Piece::Call(Call {
+            ReplyPart::Call(ScriptedCall {
                 id: format!("call_{index}"),
                 name: tool.to_owned(),
                 arguments: vec![json!({"step": 10 + index}).to_string()],
             })
         };
-        return Turn::new(["look", "book"].into_iter().enumerate().map(call).collect());
+        return ScriptedReply::new(["look", "book"].into_iter().enumerate().map(call).collect());
     }
     let words: String = last.chars().filter(|c| !c.is_ascii_digit()).collect();
-    Turn::text([format!("({}) ", messages.len()), words]).pause(PAUSE)
+    ScriptedReply::text([format!("({}) ", messages.len()), words]).pause(PAUSE)
 }
 
 /// Between the pieces of an answer: time to be killed in.

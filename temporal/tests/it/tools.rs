@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use quillet_fake_provider::{Asked, Call, FakeProvider, Piece, Script, Turn};
+use quillet_fake_provider::{
+    FakeProvider, RecordedRequest, ReplyPart, ReplyScript, ScriptedCall, ScriptedReply,
+};
 use serde_json::{Value, json};
 
 /// The tools: whether a call may be made once more, and how they are called.
@@ -171,10 +173,10 @@ fn serve(mut stream: TcpStream, worker: usize, calls: &Calls, trap: &Mutex<Trap>
 pub fn serve_model(
     worker: usize,
     trap: &Arc<Mutex<Trap>>,
-    answer: fn(&Value) -> Turn,
+    answer: fn(&Value) -> ScriptedReply,
 ) -> FakeProvider {
     let trap = trap.clone();
-    FakeProvider::start(Script::function(move |asked: &Asked| {
+    FakeProvider::start(ReplyScript::function(move |asked: &RecordedRequest| {
         let body: Value = serde_json::from_slice(&asked.body).unwrap();
         let question = asked_before(&body);
         let name = format!("question {}{}", question + 1, named(&body));
@@ -226,25 +228,25 @@ fn asked_before(body: &Value) -> usize {
 }
 
 /// One call, whose id is of its turn.
-pub fn call(turn: usize, tool: &str, step: usize) -> Turn {
+pub fn call(turn: usize, tool: &str, step: usize) -> ScriptedReply {
     let arguments = json!({"step": step}).to_string();
-    Turn::new(Vec::new()).and_call(format!("call_{turn}"), tool, [arguments])
+    ScriptedReply::new(Vec::new()).and_call(format!("call_{turn}"), tool, [arguments])
 }
 
 /// What the model does next follows from what it is shown.
-pub fn clerk(body: &Value) -> Turn {
+pub fn clerk(body: &Value) -> ScriptedReply {
     let turn = asked_before(body);
     let turns = TURNS.get(turn);
     let pieces = match turns {
         Some(tools) => {
             let call = |(index, tool): (usize, &&str)| {
-                Piece::Call(Call {
+                ReplyPart::Call(ScriptedCall {
                     id: format!("call_{turn}_{index}"),
                     name: (*tool).to_owned(),
                     arguments: vec![json!({"step": turn * 10 + index}).to_string()],
                 })
             };
-            let text = std::iter::once(Piece::Text(format!("Turn {turn}. ")));
+            let text = std::iter::once(ReplyPart::Text(format!("Turn {turn}. ")));
             text.chain(tools.iter().enumerate().map(call)).collect()
         }
         None => {
@@ -252,10 +254,10 @@ pub fn clerk(body: &Value) -> Turn {
             let results = messages.iter().filter(|m| m["role"] == "tool");
             let results: Vec<String> = results.map(|m| m["content"].to_string()).collect();
             vec![
-                Piece::Text(results.join(" ")),
-                Piece::Text(" That is all.".to_owned()),
+                ReplyPart::Text(results.join(" ")),
+                ReplyPart::Text(" That is all.".to_owned()),
             ]
         }
     };
-    Turn::new(pieces).pause(Duration::from_millis(120))
+    ScriptedReply::new(pieces).pause(Duration::from_millis(120))
 }

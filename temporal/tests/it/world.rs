@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use quillet_fake_provider::{FakeProvider, Turn, Wire};
+use quillet_fake_provider::{FakeProvider, ProviderApi, ScriptedReply};
 use quillet_test_support::TempDir;
-use quillet_worker::args::Place as Location;
+use quillet_worker::args::TemporalArgs as Location;
 use serde_json::{Value, json};
 
 use crate::tools::{Calls, TOOLS, Trap, clerk, counts, serve_model, serve_tools};
@@ -49,7 +49,7 @@ impl World {
         workers: usize,
         settings: &str,
         agent: &str,
-        model: fn(&Value) -> Turn,
+        model: fn(&Value) -> ScriptedReply,
     ) -> Self {
         let mut world = World {
             folder: TempDir::new(),
@@ -126,7 +126,7 @@ impl World {
             .env("HOME", self.folder.path())
             .env(
                 "OPENAI_BASE_URL",
-                self.models[worker].base_url(Wire::OpenAiChat),
+                self.models[worker].base_url(ProviderApi::OpenAiChat),
             )
             .env("OPENAI_API_KEY", "key-canary");
         command

@@ -1,14 +1,14 @@
 //! What goes back to JavaScript: JSON, except for texts.
 
 use quillet::core::{Diagnostic, json};
-use quillet::template::Segment;
-use quillet::template::convert::Converted;
+use quillet::template::TextSegment;
+use quillet::template::convert::ConvertedTemplate;
 use quillet::{FunctionCall, Map, TemplateError, Value};
 use serde_json::{Value as Json, json};
 
 /// What JavaScript throws.
 #[derive(Debug)]
-pub enum Refusal {
+pub enum BridgeError {
     /// The template's fault, or the variables'.
     Template(TemplateError),
     /// The package's own: both of its halves are of different versions, or something that is gone was
@@ -16,13 +16,13 @@ pub enum Refusal {
     Package(&'static str),
 }
 
-impl Refusal {
+impl BridgeError {
     /// `{code, reason, message, source, line, column, hint, findings}`.
     #[must_use]
     pub fn json(&self) -> String {
         let error = match self {
-            Refusal::Template(error) => error,
-            Refusal::Package(reason) => {
+            BridgeError::Template(error) => error,
+            BridgeError::Package(reason) => {
                 return json!({"code": "package.broken", "message": reason}).to_string();
             }
         };
@@ -41,9 +41,9 @@ impl Refusal {
     }
 }
 
-impl From<TemplateError> for Refusal {
+impl From<TemplateError> for BridgeError {
     fn from(error: TemplateError) -> Self {
-        Refusal::Template(error)
+        BridgeError::Template(error)
     }
 }
 
@@ -69,13 +69,13 @@ pub(crate) fn findings(findings: &[Diagnostic]) -> Json {
 }
 
 /// A list of `{kind, text, source}`.
-pub(crate) fn segments(segments: &[Segment]) -> String {
-    let segment = |segment: &Segment| json!({"kind": segment.kind.name(), "text": segment.text, "source": segment.source});
+pub(crate) fn segments(segments: &[TextSegment]) -> String {
+    let segment = |segment: &TextSegment| json!({"kind": segment.kind.name(), "text": segment.text, "source": segment.source});
     segments.iter().map(segment).collect::<Json>().to_string()
 }
 
 /// `{text, notes}`.
-pub(crate) fn converted(converted: &Converted) -> String {
+pub(crate) fn converted(converted: &ConvertedTemplate) -> String {
     json!({"text": converted.text, "notes": findings(&converted.notes)}).to_string()
 }
 

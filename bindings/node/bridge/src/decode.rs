@@ -4,25 +4,25 @@
 
 use std::sync::Arc;
 
-use quillet::core::value::{List, MAX_DEPTH, Table};
+use quillet::core::value::{MAX_DEPTH, MapTable, ValueList};
 use quillet::{Map, Value};
 
 /// A kind of object by its keys, which JavaScript says once and then calls by number.
 #[derive(Debug)]
-pub(crate) struct Shape {
+pub(crate) struct ObjectShape {
     /// All keys with null values, to be copied and filled: so no key is hashed again.
-    empty: Table,
+    empty: MapTable,
     /// Where the value of each key stands. Keys that JavaScript tells apart may be one here, since
     /// half a surrogate pair becomes U+FFFD.
     places: Vec<usize>,
 }
 
-impl Shape {
+impl ObjectShape {
     pub(crate) fn new(keys: Vec<String>) -> Self {
-        let mut empty = Table::default();
+        let mut empty = MapTable::default();
         let mut place = |key: String| empty.insert_full(Arc::from(key), Value::Null).0;
         let places = keys.into_iter().map(&mut place).collect();
-        Shape { empty, places }
+        ObjectShape { empty, places }
     }
 }
 
@@ -43,16 +43,16 @@ const LONG: u32 = 4;
 
 /// The words do not follow their rules: `lib/encode.js` and this file differ.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Malformed;
+pub(crate) struct DecodeError;
 
 /// Containers of the last value that was read, by number: in the order in which they begin. What
 /// JavaScript found unchanged it calls by number.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct ContainerCache {
     containers: Vec<Value>,
 }
 
-impl Kept {
+impl ContainerCache {
     /// The value itself, which is the first of its own parts.
     pub(crate) fn root(&self) -> Option<&Value> {
         self.containers.first()
@@ -69,11 +69,11 @@ impl Kept {
 /// The words do not follow their rules.
 pub(crate) fn value(
     words: &[i32],
-    text: &Text<'_>,
-    shapes: &[Shape],
-    kept: &mut Kept,
-) -> Result<Value, Malformed> {
-    let mut reader = Reader {
+    text: &SourceText<'_>,
+    shapes: &[ObjectShape],
+    kept: &mut ContainerCache,
+) -> Result<Value, DecodeError> {
+    let mut reader = ValueReader {
         words: words.iter(),
         text,
         at: 0,
@@ -89,18 +89,18 @@ pub(crate) fn value(
 
 /// The text that strings are parts of.
 #[derive(Debug)]
-pub(crate) enum Text<'a> {
+pub(crate) enum SourceText<'a> {
     /// Where all of it is ASCII, a unit of UTF-16 is a byte.
     Ascii(&'a str),
     /// Anything else.
     Units(&'a [u16]),
 }
 
-impl Text<'_> {
+impl SourceText<'_> {
     fn part(&self, start: usize, end: usize) -> Option<Arc<str>> {
         match self {
-            Text::Ascii(text) => Some(Arc::from(text.get(start..end)?)),
-            Text::Units(units) => Some(text_of(units.get(start..end)?)),
+            SourceText::Ascii(text) => Some(Arc::from(text.get(start..end)?)),
+            SourceText::Units(units) => Some(text_of(units.get(start..end)?)),
         }
     }
 }
@@ -115,31 +115,34 @@ fn text_of(units: &[u16]) -> Arc<str> {
     String::from_utf16_lossy(units).into()
 }
 
-struct Reader<'a> {
+struct ValueReader<'a> {
     words: std::slice::Iter<'a, i32>,
-    text: &'a Text<'a>,
+    text: &'a SourceText<'a>,
     /// Units of the text that were taken.
     at: usize,
-    shapes: &'a [Shape],
-    kept: &'a mut Kept,
+    shapes: &'a [ObjectShape],
+    kept: &'a mut ContainerCache,
     /// Of the next container.
     number: usize,
 }
 
-impl Reader<'_> {
-    fn word(&mut self) -> Result<u32, Malformed> {
-        self.words.next().map(|word| *word as u32).ok_or(Malformed)
+impl ValueReader<'_> {
+    fn word(&mut self) -> Result<u32, DecodeError> {
+        self.words
+            .next()
+            .map(|word| *word as u32)
+            .ok_or(DecodeError)
     }
 
-    fn string(&mut self, units: u32) -> Result<Arc<str>, Malformed> {
+    fn string(&mut self, units: u32) -> Result<Arc<str>, DecodeError> {
         let start = self.at;
         self.at += units as usize;
-        self.text.part(start, self.at).ok_or(Malformed)
+        self.text.part(start, self.at).ok_or(DecodeError)
     }
 
-    fn value(&mut self, depth: u32) -> Result<Value, Malformed> {
+    fn value(&mut self, depth: u32) -> Result<Value, DecodeError> {
         if depth > MAX_DEPTH {
-            return Err(Malformed);
+            return Err(DecodeError);
         }
         let word = self.word()?;
         let rest = word >> 3;
@@ -147,12 +150,12 @@ impl Reader<'_> {
             STRING => Ok(Value::Str(self.string(rest)?)),
             INTEGER => Ok(Value::Int(i64::from(word as i32 >> 3))),
             LIST => self.container(|reader| {
-                let items: Result<Vec<Value>, Malformed> =
+                let items: Result<Vec<Value>, DecodeError> =
                     (0..rest).map(|_| reader.value(depth + 1)).collect();
-                Ok(Value::List(List::new(items?)))
+                Ok(Value::List(ValueList::new(items?)))
             }),
             SHAPED => {
-                let shape = self.shapes.get(rest as usize).ok_or(Malformed)?;
+                let shape = self.shapes.get(rest as usize).ok_or(DecodeError)?;
                 self.container(|reader| {
                     let mut table = shape.empty.clone();
                     for place in &shape.places {
@@ -165,7 +168,7 @@ impl Reader<'_> {
                 })
             }
             OBJECT => self.container(|reader| {
-                let mut table = Table::default();
+                let mut table = MapTable::default();
                 for _ in 0..rest {
                     let units = reader.word()?;
                     let key = reader.string(units)?;
@@ -175,31 +178,31 @@ impl Reader<'_> {
             }),
             OTHER => self.other(rest),
             KEPT => self.unchanged(rest),
-            _ => Err(Malformed),
+            _ => Err(DecodeError),
         }
     }
 
-    fn other(&mut self, which: u32) -> Result<Value, Malformed> {
+    fn other(&mut self, which: u32) -> Result<Value, DecodeError> {
         match which {
             NULL => Ok(Value::Null),
             FALSE => Ok(Value::Bool(false)),
             TRUE => Ok(Value::Bool(true)),
             FLOAT => Ok(Value::Float(f64::from_bits(self.long()?))),
             LONG => Ok(Value::Int(self.long()?.cast_signed())),
-            _ => Err(Malformed),
+            _ => Err(DecodeError),
         }
     }
 
     /// 64 bits, of which JavaScript writes the lower half first.
-    fn long(&mut self) -> Result<u64, Malformed> {
+    fn long(&mut self) -> Result<u64, DecodeError> {
         let (low, high) = (self.word()?, self.word()?);
         Ok(u64::from(high) << 32 | u64::from(low))
     }
 
     fn container(
         &mut self,
-        read: impl FnOnce(&mut Self) -> Result<Value, Malformed>,
-    ) -> Result<Value, Malformed> {
+        read: impl FnOnce(&mut Self) -> Result<Value, DecodeError>,
+    ) -> Result<Value, DecodeError> {
         let number = self.number;
         self.number += 1;
         let value = read(self)?;
@@ -216,9 +219,9 @@ impl Reader<'_> {
 
     /// The container that had the next number the last time; the word behind says how many containers
     /// it is, with those in it.
-    fn unchanged(&mut self, containers: u32) -> Result<Value, Malformed> {
+    fn unchanged(&mut self, containers: u32) -> Result<Value, DecodeError> {
         let number = self.number;
         self.number += containers as usize;
-        self.kept.containers.get(number).cloned().ok_or(Malformed)
+        self.kept.containers.get(number).cloned().ok_or(DecodeError)
     }
 }

@@ -9,13 +9,13 @@ mod slots;
 
 use std::time::Duration;
 
-use quillet::template::Limits;
+use quillet::template::RenderLimits;
 use quillet::template::convert::ConvertOptions;
-use quillet::{Map, Rendered, Rendering, Step, Template, Value};
+use quillet::{Map, RenderStep, RenderedTemplate, Rendering, Template, Value};
 use serde::de::DeserializeOwned;
 
-pub use self::answer::Refusal;
-use self::decode::{Kept, Malformed, Shape, Text};
+pub use self::answer::BridgeError;
+use self::decode::{ContainerCache, DecodeError, ObjectShape, SourceText};
 use self::options::{CompileOptions, FunctionOptions};
 use self::slots::Slots;
 
@@ -28,34 +28,34 @@ const COMPILED_FACTOR: usize = 8;
 
 /// What one thread holds. A number means nothing in another one's.
 #[derive(Debug, Default)]
-pub struct World {
-    encoders: Vec<Vec<Shape>>,
-    templates: Slots<Compiled>,
+pub struct ThreadState {
+    encoders: Vec<Vec<ObjectShape>>,
+    templates: Slots<TemplateEntry>,
     renderings: Slots<Drive>,
     /// The text of the call at hand where all of it is ASCII.
     bytes: Vec<u8>,
 }
 
 #[derive(Debug)]
-struct Compiled {
+struct TemplateEntry {
     template: Template,
     /// The limit on time of renders that call functions.
     patience: Option<Duration>,
     /// Parts of its last variables.
-    kept: Kept,
-    /// See [`World::weight`].
+    kept: ContainerCache,
+    /// See [`ThreadState::weight`].
     weight: usize,
 }
 
 #[derive(Debug)]
 enum Drive {
     Begun(Box<Rendering>),
-    Ended(Box<Rendered>),
+    Ended(Box<RenderedTemplate>),
 }
 
 /// One value as JavaScript writes it down.
 #[derive(Clone, Copy, Debug)]
-pub struct Encoded<'a> {
+pub struct EncodedValue<'a> {
     /// Whose kinds of objects it names.
     pub encoder: u32,
     /// What follows.
@@ -69,7 +69,7 @@ pub struct Encoded<'a> {
 
 /// What is asked of a render.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum OutputKind {
     /// The text.
     Text,
     /// The messages as JSON.
@@ -78,19 +78,19 @@ pub enum Wanted {
     Segments,
 }
 
-impl Wanted {
+impl OutputKind {
     /// By the name that JavaScript uses; the text if it is no other.
     #[must_use]
     pub fn of_name(name: &str) -> Self {
         match name {
-            "messages" => Wanted::Messages,
-            "segments" => Wanted::Segments,
-            _ => Wanted::Text,
+            "messages" => OutputKind::Messages,
+            "segments" => OutputKind::Segments,
+            _ => OutputKind::Text,
         }
     }
 }
 
-impl World {
+impl ThreadState {
     /// Begins with the kinds of objects of one copy of the JavaScript, and gives its number.
     pub fn add_encoder(&mut self) -> u32 {
         self.encoders.push(Vec::new());
@@ -101,9 +101,9 @@ impl World {
     ///
     /// # Errors
     /// There is no such encoder.
-    pub fn add_shape(&mut self, encoder: u32, keys: Vec<String>) -> Result<u32, Refusal> {
+    pub fn add_shape(&mut self, encoder: u32, keys: Vec<String>) -> Result<u32, BridgeError> {
         let shapes = self.encoders.get_mut(encoder as usize).ok_or(GONE)?;
-        shapes.push(Shape::new(keys));
+        shapes.push(ObjectShape::new(keys));
         Ok(shapes.len() as u32 - 1)
     }
 
@@ -118,14 +118,14 @@ impl World {
     ///
     /// # Errors
     /// Everything that is wrong with it.
-    pub fn compile(&mut self, format: &str, text: &str, options: &str) -> Result<u32, Refusal> {
+    pub fn compile(&mut self, format: &str, text: &str, options: &str) -> Result<u32, BridgeError> {
         let length = options.len();
         let options: CompileOptions = read(options)?;
         let patience = options.patience();
-        Ok(self.templates.add(Compiled {
+        Ok(self.templates.add(TemplateEntry {
             template: Template::compile(format, text, &options.read())?,
             patience,
-            kept: Kept::default(),
+            kept: ContainerCache::default(),
             weight: COMPILED_BYTES + COMPILED_FACTOR * (text.len() + length),
         }))
     }
@@ -147,7 +147,7 @@ impl World {
     ///
     /// # Errors
     /// There is no such template.
-    pub fn variables(&mut self, template: u32) -> Result<String, Refusal> {
+    pub fn variables(&mut self, template: u32) -> Result<String, BridgeError> {
         let names = self.template(template)?.variables();
         Ok(names.into_iter().collect::<serde_json::Value>().to_string())
     }
@@ -156,7 +156,7 @@ impl World {
     ///
     /// # Errors
     /// There is no such template.
-    pub fn functions(&mut self, template: u32) -> Result<String, Refusal> {
+    pub fn functions(&mut self, template: u32) -> Result<String, BridgeError> {
         let names = self.template(template)?.functions();
         Ok(names.into_iter().collect::<serde_json::Value>().to_string())
     }
@@ -169,9 +169,9 @@ impl World {
     pub fn render<T>(
         &mut self,
         template: u32,
-        encoded: &Encoded<'_>,
+        encoded: &EncodedValue<'_>,
         read: impl FnOnce(&[u8]) -> T,
-    ) -> Result<T, Refusal> {
+    ) -> Result<T, BridgeError> {
         let variables = self.object(template, encoded)?;
         Ok(self.template(template)?.read_text(variables, read)?)
     }
@@ -181,7 +181,11 @@ impl World {
     ///
     /// # Errors
     /// As a render's.
-    pub fn again<T>(&mut self, template: u32, read: impl FnOnce(&[u8]) -> T) -> Result<T, Refusal> {
+    pub fn again<T>(
+        &mut self,
+        template: u32,
+        read: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, BridgeError> {
         let compiled = self.templates.get(template).ok_or(GONE)?;
         let Some(Value::Map(variables)) = compiled.kept.root() else {
             return Err(MALFORMED);
@@ -193,7 +197,11 @@ impl World {
     ///
     /// # Errors
     /// As a render's.
-    pub fn messages(&mut self, template: u32, encoded: &Encoded<'_>) -> Result<String, Refusal> {
+    pub fn messages(
+        &mut self,
+        template: u32,
+        encoded: &EncodedValue<'_>,
+    ) -> Result<String, BridgeError> {
         let variables = self.object(template, encoded)?;
         let messages = self.template(template)?.messages(variables)?;
         serde_json::to_string(&messages).map_err(|_| MALFORMED)
@@ -203,7 +211,11 @@ impl World {
     ///
     /// # Errors
     /// As a render's.
-    pub fn segments(&mut self, template: u32, encoded: &Encoded<'_>) -> Result<String, Refusal> {
+    pub fn segments(
+        &mut self,
+        template: u32,
+        encoded: &EncodedValue<'_>,
+    ) -> Result<String, BridgeError> {
         let variables = self.object(template, encoded)?;
         let segments = self.template(template)?.segments(variables)?;
         Ok(answer::segments(&segments))
@@ -217,10 +229,10 @@ impl World {
     pub fn begin(
         &mut self,
         template: u32,
-        encoded: &Encoded<'_>,
+        encoded: &EncodedValue<'_>,
         functions: &str,
-        wanted: Wanted,
-    ) -> Result<u32, Refusal> {
+        wanted: OutputKind,
+    ) -> Result<u32, BridgeError> {
         let functions: Vec<FunctionOptions> = read(functions)?;
         let Value::List(values) = self.value(Some(template), encoded)? else {
             return Err(MALFORMED);
@@ -239,9 +251,9 @@ impl World {
         let template = compiled
             .template
             .clone()
-            .with_limits(Limits { time, ..limits });
+            .with_limits(RenderLimits { time, ..limits });
         let rendering = match wanted {
-            Wanted::Segments => template.begin_segments(variables, functions),
+            OutputKind::Segments => template.begin_segments(variables, functions),
             _ => template.begin(variables, functions),
         };
         Ok(self.renderings.add(Drive::Begun(Box::new(rendering))))
@@ -251,10 +263,10 @@ impl World {
     ///
     /// # Errors
     /// As a render's; it is gone then.
-    pub fn step(&mut self, rendering: u32) -> Result<Option<String>, Refusal> {
+    pub fn step(&mut self, rendering: u32) -> Result<Option<String>, BridgeError> {
         match self.rendering(rendering)?.step() {
-            Ok(Step::Waiting(calls)) => Ok(Some(answer::calls(&calls))),
-            Ok(Step::Done(rendered)) => {
+            Ok(RenderStep::Waiting(calls)) => Ok(Some(answer::calls(&calls))),
+            Ok(RenderStep::Done(rendered)) => {
                 if let Some(drive) = self.renderings.get(rendering) {
                     *drive = Drive::Ended(Box::new(rendered));
                 }
@@ -275,8 +287,8 @@ impl World {
         &mut self,
         rendering: u32,
         call: u32,
-        encoded: &Encoded<'_>,
-    ) -> Result<(), Refusal> {
+        encoded: &EncodedValue<'_>,
+    ) -> Result<(), BridgeError> {
         let value = self.value(None, encoded)?;
         self.rendering(rendering)?.answer(call as usize, Ok(value));
         Ok(())
@@ -286,7 +298,7 @@ impl World {
     ///
     /// # Errors
     /// There is no such render.
-    pub fn fail(&mut self, rendering: u32, call: u32, message: String) -> Result<(), Refusal> {
+    pub fn fail(&mut self, rendering: u32, call: u32, message: String) -> Result<(), BridgeError> {
         self.rendering(rendering)?
             .answer(call as usize, Err(message));
         Ok(())
@@ -304,14 +316,16 @@ impl World {
     ///
     /// # Errors
     /// A message has a role that no model knows; there is no such render.
-    pub fn result(&mut self, rendering: u32, wanted: Wanted) -> Result<Vec<u8>, Refusal> {
+    pub fn result(&mut self, rendering: u32, wanted: OutputKind) -> Result<Vec<u8>, BridgeError> {
         let Some(Drive::Ended(rendered)) = self.renderings.take(rendering) else {
             return Err(GONE);
         };
         match wanted {
-            Wanted::Text => Ok(rendered.into_bytes()),
-            Wanted::Segments => Ok(answer::segments(&rendered.segments()).into_bytes()),
-            Wanted::Messages => serde_json::to_vec(&rendered.messages()?).map_err(|_| MALFORMED),
+            OutputKind::Text => Ok(rendered.into_bytes()),
+            OutputKind::Segments => Ok(answer::segments(&rendered.segments()).into_bytes()),
+            OutputKind::Messages => {
+                serde_json::to_vec(&rendered.messages()?).map_err(|_| MALFORMED)
+            }
         }
     }
 
@@ -324,23 +338,23 @@ impl World {
     ///
     /// # Errors
     /// It is none that JavaScript has written.
-    pub fn read(&mut self, encoded: &Encoded<'_>) -> Result<Value, Refusal> {
+    pub fn read(&mut self, encoded: &EncodedValue<'_>) -> Result<Value, BridgeError> {
         self.value(None, encoded)
     }
 
-    fn template(&mut self, template: u32) -> Result<&Template, Refusal> {
+    fn template(&mut self, template: u32) -> Result<&Template, BridgeError> {
         let compiled = self.templates.get(template).ok_or(GONE)?;
         Ok(&compiled.template)
     }
 
-    fn rendering(&mut self, rendering: u32) -> Result<&mut Rendering, Refusal> {
+    fn rendering(&mut self, rendering: u32) -> Result<&mut Rendering, BridgeError> {
         match self.renderings.get(rendering) {
             Some(Drive::Begun(rendering)) => Ok(rendering),
             _ => Err(GONE),
         }
     }
 
-    fn object(&mut self, template: u32, encoded: &Encoded<'_>) -> Result<Map, Refusal> {
+    fn object(&mut self, template: u32, encoded: &EncodedValue<'_>) -> Result<Map, BridgeError> {
         match self.value(Some(template), encoded)? {
             Value::Map(variables) => Ok(variables),
             _ => Err(MALFORMED),
@@ -348,10 +362,14 @@ impl World {
     }
 
     /// Reads a value, for a template if it is one of variables.
-    fn value(&mut self, template: Option<u32>, encoded: &Encoded<'_>) -> Result<Value, Refusal> {
+    fn value(
+        &mut self,
+        template: Option<u32>,
+        encoded: &EncodedValue<'_>,
+    ) -> Result<Value, BridgeError> {
         let shapes = self.encoders.get(encoded.encoder as usize).ok_or(GONE)?;
         let text = text(encoded.units, &mut self.bytes);
-        let mut none = Kept::default();
+        let mut none = ContainerCache::default();
         let compiled = template.and_then(|template| self.templates.get(template));
         let kept = match compiled {
             Some(compiled) if encoded.memory > 0 => &mut compiled.kept,
@@ -361,7 +379,7 @@ impl World {
         if encoded.memory == 2 {
             kept.clear();
         }
-        value.map_err(|Malformed| MALFORMED)
+        value.map_err(|DecodeError| MALFORMED)
     }
 }
 
@@ -369,7 +387,7 @@ impl World {
 ///
 /// # Errors
 /// The options are none.
-pub fn check(format: &str, text: &str, options: &str) -> Result<String, Refusal> {
+pub fn check(format: &str, text: &str, options: &str) -> Result<String, BridgeError> {
     let options: CompileOptions = read(options)?;
     let found = quillet::check(format, text, &options.read());
     Ok(answer::findings(&found).to_string())
@@ -385,7 +403,7 @@ pub fn convert(
     to: &str,
     assume_text: bool,
     strict: bool,
-) -> Result<String, Refusal> {
+) -> Result<String, BridgeError> {
     let options = ConvertOptions {
         assume_text,
         strict,
@@ -403,18 +421,18 @@ pub fn formats() -> String {
     names.collect::<serde_json::Value>().to_string()
 }
 
-const GONE: Refusal = Refusal::Package("it belongs to another thread, or was let go");
-const MALFORMED: Refusal =
-    Refusal::Package("the package's halves are of different versions: install it again");
+const GONE: BridgeError = BridgeError::Package("it belongs to another thread, or was let go");
+const MALFORMED: BridgeError =
+    BridgeError::Package("the package's halves are of different versions: install it again");
 
-fn read<T: DeserializeOwned>(json: &str) -> Result<T, Refusal> {
+fn read<T: DeserializeOwned>(json: &str) -> Result<T, BridgeError> {
     serde_json::from_str(json).map_err(|_| MALFORMED)
 }
 
 /// The text, of one byte a unit where it can be: then strings are copied, not decoded.
-fn text<'a>(units: &'a [u16], bytes: &'a mut Vec<u8>) -> Text<'a> {
+fn text<'a>(units: &'a [u16], bytes: &'a mut Vec<u8>) -> SourceText<'a> {
     if units.iter().fold(0, |all, unit| all | unit) >= 0x80 {
-        return Text::Units(units);
+        return SourceText::Units(units);
     }
     if bytes.capacity() > KEPT_BYTES {
         *bytes = Vec::new();
@@ -422,7 +440,7 @@ fn text<'a>(units: &'a [u16], bytes: &'a mut Vec<u8>) -> Text<'a> {
     bytes.clear();
     bytes.extend(units.iter().map(|unit| *unit as u8));
     match std::str::from_utf8(bytes) {
-        Ok(text) => Text::Ascii(text),
-        Err(_) => Text::Units(units),
+        Ok(text) => SourceText::Ascii(text),
+        Err(_) => SourceText::Units(units),
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use quillet::template::{Limits, MessageSyntax, Missing};
-use quillet::{Function, TemplateOptions, Value};
+use quillet::template::{MessageSyntax, Missing, RenderLimits};
+use quillet::{TemplateFunction, TemplateOptions, Value};
 use serde::Deserialize;
 
 /// What renders with functions may take where nothing else is said: functions ask the world.
@@ -63,10 +63,10 @@ impl CompileOptions {
     }
 
     pub(crate) fn read(self) -> TemplateOptions {
-        let (given, defaults) = (self.limits, Limits::default());
+        let (given, defaults) = (self.limits, RenderLimits::default());
         let mut options = TemplateOptions {
             partials: self.partials,
-            limits: Limits {
+            limits: RenderLimits {
                 output_bytes: count(given.output_bytes, defaults.output_bytes),
                 memory_bytes: count(given.memory_bytes, defaults.memory_bytes),
                 steps: count(given.steps, defaults.steps),
@@ -110,8 +110,8 @@ pub(crate) struct FunctionOptions {
 }
 
 impl FunctionOptions {
-    pub(crate) fn read(self, default: Value) -> Function {
-        Function {
+    pub(crate) fn read(self, default: Value) -> TemplateFunction {
+        TemplateFunction {
             name: self.name,
             parameters: self.parameters,
             idempotent: self.idempotent,

@@ -10,11 +10,11 @@
     reason = "an object of them would cost more than the call"
 )]
 
-#[path = "../../src/crossing.rs"]
-mod crossing;
-mod given;
-mod place;
-mod told;
+#[path = "../../src/convert.rs"]
+mod convert;
+mod input;
+mod thread_state;
+mod output;
 
 use std::time::Duration;
 
@@ -23,17 +23,17 @@ use napi::JsString;
 use napi::bindgen_prelude::*;
 use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi_derive::napi;
-use quillet_bindings::{Board, Catalogue, Done, Refusal, Work};
+use quillet_bindings::{CallQueue, BoundCatalogue, TaskOutput, BindingError, BackgroundTask};
 use quillet_bridge::World;
 use quillet_core::{Map, Value};
 use serde_json::json;
 
-use crossing::{encoded, string_of};
-use place::{catalogues, works, world};
+use convert::{encoded, string_of};
+use thread_state::{catalogues, works, world};
 
 /// Rung when there is news.
-type Bell<'a> = Function<'a, (), ()>;
-type Outcome<T> = std::result::Result<T, Refusal>;
+type NotifyCallback<'a> = Function<'a, (), ()>;
+type JsResult<T> = std::result::Result<T, BindingError>;
 
 /// See [`World::add_encoder`].
 #[napi(catch_unwind)]
@@ -60,13 +60,13 @@ pub fn open<'e>(
     env: &'e Env,
     store: String,
     milliseconds: f64,
-    bell: Bell<'_>,
+    bell: NotifyCallback<'_>,
 ) -> Result<Unknown<'e>> {
-    let time = given::time(milliseconds);
-    let opened = place::opened();
-    let work = Work::begin(|_| async move {
-        let catalogue = Catalogue::open(&store, time).await?;
-        Ok(Done::from(Value::Int(opened.keep(catalogue))))
+    let time = input::time(milliseconds);
+    let opened = thread_state::opened();
+    let work = BackgroundTask::begin(|_| async move {
+        let catalogue = BoundCatalogue::open(&store, time).await?;
+        Ok(TaskOutput::from(Value::Int(opened.keep(catalogue))))
     });
     begun(env, work, bell)
 }
@@ -75,7 +75,7 @@ pub fn open<'e>(
 #[napi(catch_unwind)]
 pub fn close(catalogue: u32) {
     let closed = catalogues(|catalogues| catalogues.take(catalogue));
-    place::let_go(closed);
+    thread_state::close_store(closed);
 }
 
 /// The ids of all prompts, as JSON.
@@ -87,7 +87,7 @@ pub fn ids(env: &Env, catalogue: u32) -> Result<Unknown<'_>> {
 /// Everything that is wrong with the prompts of a store, as JSON.
 #[napi(catch_unwind)]
 pub fn findings(env: &Env, catalogue: u32) -> Result<Unknown<'_>> {
-    let found = of(catalogue).map(|open| told::findings(&open.findings()).to_string());
+    let found = of(catalogue).map(|open| output::findings(&open.findings()).to_string());
     text(env, found)
 }
 
@@ -102,15 +102,15 @@ pub fn render<'e>(
     count: u32,
     string: JsString<'_>,
     units: u32,
-    bell: Bell<'_>,
+    bell: NotifyCallback<'_>,
 ) -> Result<Unknown<'e>> {
     let variables = value(encoder, words, count, string, units)?;
-    let wanted = of(catalogue).and_then(|open| Ok((open, given::request(&request, variables?)?)));
+    let wanted = of(catalogue).and_then(|open| Ok((open, input::request(&request, variables?)?)));
     let (open, request) = match wanted {
         Ok(wanted) => wanted,
         Err(refusal) => return error(env, &refusal),
     };
-    let work = Work::begin(|board| async move { open.render(request, &board).await });
+    let work = BackgroundTask::begin(|board| async move { open.render(request, &board).await });
     begun(env, work, bell)
 }
 
@@ -121,13 +121,13 @@ pub fn ask<'e>(
     catalogue: u32,
     what: String,
     arguments: String,
-    bell: Bell<'_>,
+    bell: NotifyCallback<'_>,
 ) -> Result<Unknown<'e>> {
     let open = match of(catalogue) {
         Ok(open) => open,
         Err(refusal) => return error(env, &refusal),
     };
-    let work = Work::begin(|_| async move { given::ask(&open, &what, &arguments).await });
+    let work = BackgroundTask::begin(|_| async move { input::ask(&open, &what, &arguments).await });
     begun(env, work, bell)
 }
 
@@ -142,14 +142,14 @@ pub fn run<'e>(
     count: u32,
     string: JsString<'_>,
     units: u32,
-    bell: Bell<'_>,
+    bell: NotifyCallback<'_>,
 ) -> Result<Unknown<'e>> {
     let values = value(encoder, words, count, string, units)?;
-    let wanted = match values.and_then(|values| given::run(&options, values)) {
+    let wanted = match values.and_then(|values| input::run(&options, values)) {
         Ok(wanted) => wanted,
         Err(refusal) => return error(env, &refusal),
     };
-    let work = Work::begin(|board: Board| quillet_bindings::run(wanted, board));
+    let work = BackgroundTask::begin(|board: CallQueue| quillet_bindings::run(wanted, board));
     begun(env, work, bell)
 }
 
@@ -158,7 +158,7 @@ pub fn run<'e>(
 pub fn news(env: &Env, work: u32) -> Result<Unknown<'_>> {
     let news = works(|works| works.get(work).and_then(|work| work.news(Duration::ZERO)));
     match news {
-        Some(news) => text(env, Ok(told::news(news))),
+        Some(news) => text(env, Ok(output::news(news))),
         None => Null.into_unknown(env),
     }
 }
@@ -208,19 +208,19 @@ pub fn cancel(work: u32) {
 #[napi(catch_unwind)]
 pub fn result(env: &Env, work: u32) -> Result<Unknown<'_>> {
     let ended = works(|works| works.take(work));
-    let done = ended.map_or_else(|| Err(place::gone()), |work| work.outcome());
-    text(env, done.map(told::done))
+    let done = ended.map_or_else(|| Err(thread_state::gone()), |work| work.outcome());
+    text(env, done.map(output::done))
 }
 
 /// A query that may run, as JSON.
 #[napi(catch_unwind)]
 pub fn check_query(env: &Env, query: String) -> Result<Unknown<'_>> {
-    let checked = given::query(&query).and_then(|query| quillet_bindings::check(&query));
-    text(env, checked.map(|checked| told::checked(&checked)))
+    let checked = input::query(&query).and_then(|query| quillet_bindings::check(&query));
+    text(env, checked.map(|checked| output::checked(&checked)))
 }
 
 /// Keeps a work, has its bell rung, and gives its number.
-fn begun<'e>(env: &'e Env, work: std::io::Result<Work>, bell: Bell<'_>) -> Result<Unknown<'e>> {
+fn begun<'e>(env: &'e Env, work: std::io::Result<BackgroundTask>, bell: NotifyCallback<'_>) -> Result<Unknown<'e>> {
     let work = work.map_err(|error| Error::from_reason(error.to_string()))?;
     // It keeps the process from ending until the work has.
     let bell = bell.build_threadsafe_function().build()?;
@@ -230,9 +230,9 @@ fn begun<'e>(env: &'e Env, work: std::io::Result<Work>, bell: Bell<'_>) -> Resul
     works(|works| works.add(work)).into_unknown(env)
 }
 
-fn of(catalogue: u32) -> Outcome<Catalogue> {
+fn of(catalogue: u32) -> JsResult<BoundCatalogue> {
     let open = catalogues(|catalogues| catalogues.get(catalogue).cloned());
-    open.ok_or_else(place::closed)
+    open.ok_or_else(thread_state::closed)
 }
 
 fn value(
@@ -241,23 +241,23 @@ fn value(
     count: u32,
     string: JsString<'_>,
     units: u32,
-) -> Result<Outcome<Value>> {
+) -> Result<JsResult<Value>> {
     let read = encoded(encoder, words, count, string, units, |encoded| {
         world(|world| world.read(&encoded))
     })?;
-    Ok(read.map_err(|_| place::gone()))
+    Ok(read.map_err(|_| thread_state::gone()))
 }
 
-fn text(env: &Env, outcome: Outcome<String>) -> Result<Unknown<'_>> {
+fn text(env: &Env, outcome: JsResult<String>) -> Result<Unknown<'_>> {
     match outcome {
         Ok(text) => string_of(env, text.as_bytes()),
         Err(refusal) => error(env, &refusal),
     }
 }
 
-fn error<'e>(env: &'e Env, refusal: &Refusal) -> Result<Unknown<'e>> {
+fn error<'e>(env: &'e Env, refusal: &BindingError) -> Result<Unknown<'e>> {
     let mut object = Object::new(env)?;
-    object.set("error", told::refusal(refusal))?;
+    object.set("error", output::refusal(refusal))?;
     Ok(object.to_unknown())
 }
 

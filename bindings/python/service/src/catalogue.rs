@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use quillet_bindings::{Board, Kind, Refusal, Request, Which, runtime};
+use quillet_bindings::{CallQueue, ExceptionKind, BindingError, RenderRequest, PromptVersion, runtime};
 use quillet_core::Value;
 use quillet_python_values::{error, object, value};
 
@@ -14,29 +14,29 @@ use crate::error::raised;
 use crate::functions::described;
 use crate::runtime::wait;
 use crate::script::seconds;
-use crate::work::{Given, Work};
+use crate::work::{TaskResult, PyTask};
 
 /// What a render may take unless something else is said: tools are slower than templates.
 const USUAL: Duration = Duration::from_secs(30);
 
 /// The prompts of a store, which is followed. `quillet_engine_service.Catalogue` is this with what is
 /// written in Python.
-#[pyclass(subclass, frozen, module = "quillet_engine_service._service")]
-pub(crate) struct Catalogue {
+#[pyclass(name = "Catalogue", subclass, frozen, module = "quillet_engine_service._service")]
+pub(crate) struct PyCatalogue {
     store: String,
     time: Duration,
     /// Only held by those who hold the lock of the interpreter, so that nobody forks meanwhile.
-    held: Mutex<Held>,
+    held: Mutex<OpenCatalogue>,
 }
 
 /// The open store, and the process that opened it.
-struct Held {
+struct OpenCatalogue {
     process: u32,
-    open: Option<quillet_bindings::Catalogue>,
+    open: Option<quillet_bindings::BoundCatalogue>,
 }
 
 #[pymethods]
-impl Catalogue {
+impl PyCatalogue {
     #[new]
     #[pyo3(signature = (store, *, timeout = None))]
     fn new(py: Python<'_>, store: String, timeout: Option<Bound<'_, PyAny>>) -> PyResult<Self> {
@@ -45,13 +45,13 @@ impl Catalogue {
         if store.is_empty() {
             // To the settings that would be none, and the prompts were in memory.
             let hint = "give dir:PATH, sqlite:FILE, redis://HOST or memory:";
-            return Err(raised(py, &Refusal::option("the store is empty", hint)));
+            return Err(raised(py, &BindingError::option("the store is empty", hint)));
         }
-        let open = wait(py, quillet_bindings::Catalogue::open(&store, time))?;
-        Ok(Catalogue {
+        let open = wait(py, quillet_bindings::BoundCatalogue::open(&store, time))?;
+        Ok(PyCatalogue {
             store,
             time,
-            held: Mutex::new(Held {
+            held: Mutex::new(OpenCatalogue {
                 process: std::process::id(),
                 open: Some(open),
             }),
@@ -83,10 +83,10 @@ impl Catalogue {
         named: Option<Bound<'py, PyDict>>,
         which: Option<Bound<'py, PyAny>>,
         as_messages: bool,
-    ) -> PyResult<Given<'py>> {
+    ) -> PyResult<TaskResult<'py>> {
         let request = request(py, id, (variables, named), which, as_messages)?;
         let open = self.open(py)?;
-        let board = Board::default();
+        let board = CallQueue::default();
         let done = wait(py, async { open.render(request, &board).await })?;
         let value = object::object(py, &done.value.unwrap_or_default())?;
         Ok((value, done.failures))
@@ -103,11 +103,11 @@ impl Catalogue {
         which: Option<Bound<'_, PyAny>>,
         as_messages: bool,
         tools: Vec<Bound<'_, PyDict>>,
-    ) -> PyResult<Work> {
+    ) -> PyResult<PyTask> {
         let mut request = request(py, id, (variables, named), which, as_messages)?;
         request.tools = described(tools)?;
         let open = self.open(py)?;
-        Work::begin(|board| async move { open.render(request, &board).await })
+        PyTask::begin(|board| async move { open.render(request, &board).await })
     }
 
     /// Waits until all that was written to the store before is seen here.
@@ -168,7 +168,7 @@ impl Catalogue {
 
     /// Stops following the store. Whatever is asked for afterwards is an error.
     fn close(&self, py: Python<'_>) {
-        let closed = Held {
+        let closed = OpenCatalogue {
             process: std::process::id(),
             open: None,
         };
@@ -184,15 +184,15 @@ impl Catalogue {
     }
 }
 
-impl Catalogue {
+impl PyCatalogue {
     /// The open store. A forked process opens it for itself: what its parent has open (connections,
     /// files, threads) is not shared with it.
-    fn open(&self, py: Python<'_>) -> PyResult<quillet_bindings::Catalogue> {
+    fn open(&self, py: Python<'_>) -> PyResult<quillet_bindings::BoundCatalogue> {
         let (is_ours, open) = {
             let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
             (held.process == std::process::id(), held.open.clone())
         };
-        let closed = || Refusal::new(Kind::Option, "option.value", "the catalogue is closed");
+        let closed = || BindingError::new(ExceptionKind::Option, "option.value", "the catalogue is closed");
         match open {
             None => Err(raised(py, &closed())),
             Some(open) if is_ours => Ok(open),
@@ -204,17 +204,17 @@ impl Catalogue {
         }
     }
 
-    fn open_again(&self, py: Python<'_>) -> PyResult<quillet_bindings::Catalogue> {
+    fn open_again(&self, py: Python<'_>) -> PyResult<quillet_bindings::BoundCatalogue> {
         if self.store.starts_with("memory:") || self.store.starts_with("sqlite::memory:") {
             let message = "a store in memory stays in the process that opened it";
             let hint = "open it again after the fork, or take a folder, SQLite or Redis";
-            return Err(raised(py, &Refusal::option(message, hint)));
+            return Err(raised(py, &BindingError::option(message, hint)));
         }
         let open = wait(
             py,
-            quillet_bindings::Catalogue::open(&self.store, self.time),
+            quillet_bindings::BoundCatalogue::open(&self.store, self.time),
         )?;
-        let held = Held {
+        let held = OpenCatalogue {
             process: std::process::id(),
             open: Some(open.clone()),
         };
@@ -224,7 +224,7 @@ impl Catalogue {
     }
 }
 
-impl Drop for Held {
+impl Drop for OpenCatalogue {
     fn drop(&mut self) {
         let open = self.open.take();
         if self.process != std::process::id() {
@@ -243,21 +243,21 @@ fn request(
     (variables, named): (Option<Bound<'_, PyAny>>, Option<Bound<'_, PyDict>>),
     which: Option<Bound<'_, PyAny>>,
     as_messages: bool,
-) -> PyResult<Request> {
+) -> PyResult<RenderRequest> {
     let variables = value::variables(variables.as_ref(), named.as_ref(), None);
     let variables = variables.map_err(|error| error.raise(py, ""))?;
     let which = which.map(|which| value::read(&which)).transpose();
     let which = match which.map_err(|error| error.raise(py, "the version"))? {
-        None => Which::Usual,
-        Some(Value::Str(label)) => Which::Label(label.to_string()),
-        Some(Value::Int(number)) if number > 0 => Which::Version(number.cast_unsigned()),
+        None => PromptVersion::Usual,
+        Some(Value::Str(label)) => PromptVersion::Label(label.to_string()),
+        Some(Value::Int(number)) if number > 0 => PromptVersion::Version(number.cast_unsigned()),
         Some(_) => {
             let message = "the version is no number from 1, or the label no text";
-            let refusal = Refusal::option(message, "give label=\"production\" or version=3");
+            let refusal = BindingError::option(message, "give label=\"production\" or version=3");
             return Err(raised(py, &refusal));
         }
     };
-    Ok(Request {
+    Ok(RenderRequest {
         id,
         which,
         variables,

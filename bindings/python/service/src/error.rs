@@ -1,24 +1,24 @@
 //! Errors as exceptions of `quillet_engine`.
 
 use pyo3::prelude::*;
-use quillet_bindings::{Kind, Refusal};
+use quillet_bindings::{ExceptionKind, BindingError};
 use quillet_python_values::error::Said;
 
 /// The exception of what was not done.
-pub(crate) fn raised(py: Python<'_>, refusal: &Refusal) -> PyErr {
+pub(crate) fn raised(py: Python<'_>, refusal: &BindingError) -> PyErr {
     Said {
         class: match refusal.kind {
-            Kind::NotFound => "TemplateNotFound",
-            Kind::Syntax => "TemplateSyntaxError",
-            Kind::Undefined => "UndefinedError",
-            Kind::Variable => "VariableError",
-            Kind::Limit => "LimitError",
-            Kind::Render => "RenderError",
-            Kind::Option => "OptionError",
-            Kind::Store => "StoreError",
-            Kind::Script => "ScriptError",
-            Kind::Query => "QueryError",
-            Kind::Other => "QuilletError",
+            ExceptionKind::NotFound => "TemplateNotFound",
+            ExceptionKind::Syntax => "TemplateSyntaxError",
+            ExceptionKind::Undefined => "UndefinedError",
+            ExceptionKind::Variable => "VariableError",
+            ExceptionKind::Limit => "LimitError",
+            ExceptionKind::Render => "RenderError",
+            ExceptionKind::Option => "OptionError",
+            ExceptionKind::Store => "StoreError",
+            ExceptionKind::Script => "ScriptError",
+            ExceptionKind::Query => "QueryError",
+            ExceptionKind::Other => "QuilletError",
         },
         code: refusal.code,
         message: &refusal.message,

@@ -2,16 +2,16 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use quillet_bindings::Described;
+use quillet_bindings::HostFunction;
 use quillet_core::Value;
 use quillet_python_values::value;
 
 /// Reads a list of dicts with `name`, `description`, `parameters`.
-pub(crate) fn described(tools: Vec<Bound<'_, PyDict>>) -> PyResult<Vec<Described>> {
+pub(crate) fn described(tools: Vec<Bound<'_, PyDict>>) -> PyResult<Vec<HostFunction>> {
     tools.iter().map(one).collect()
 }
 
-fn one(tool: &Bound<'_, PyDict>) -> PyResult<Described> {
+fn one(tool: &Bound<'_, PyDict>) -> PyResult<HostFunction> {
     let py = tool.py();
     let text = |key: &str| -> PyResult<String> {
         let found = tool.get_item(key)?;
@@ -30,10 +30,10 @@ fn one(tool: &Bound<'_, PyDict>) -> PyResult<Described> {
             Some((&schema).into())
         }
     };
-    Ok(Described {
+    Ok(HostFunction {
         description: text("description")?,
         name,
         parameters,
-        ..Described::default()
+        ..HostFunction::default()
     })
 }

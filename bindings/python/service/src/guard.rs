@@ -1,13 +1,13 @@
 //! The guard of SQL.
 
 use pyo3::prelude::*;
-use quillet_bindings::{Query, check};
+use quillet_bindings::{GuardQuery, check};
 
 use crate::error::raised;
 
 /// The text to run, the tables that it reads, whether its rows were bounded, and the text as it is
 /// shown.
-type Checked = (String, Vec<String>, bool, String);
+type CheckedQuery = (String, Vec<String>, bool, String);
 
 /// Whether a query may run. `tables` are pairs of a name and columns.
 #[pyfunction]
@@ -19,8 +19,8 @@ pub(crate) fn check_query(
     rows: Option<u64>,
     functions: Vec<String>,
     mode: String,
-) -> PyResult<Checked> {
-    let query = Query {
+) -> PyResult<CheckedQuery> {
+    let query = GuardQuery {
         sql,
         dialect,
         tables,

@@ -17,8 +17,8 @@ use pyo3::prelude::*;
 /// The module.
 #[pymodule(gil_used = true)]
 fn _service(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<catalogue::Catalogue>()?;
-    module.add_class::<work::Work>()?;
+    module.add_class::<catalogue::PyCatalogue>()?;
+    module.add_class::<work::PyTask>()?;
     module.add_function(wrap_pyfunction!(guard::check_query, module)?)?;
     module.add_function(wrap_pyfunction!(script::begin_run, module)?)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use quillet_bindings::{Refusal, runtime};
+use quillet_bindings::{BindingError, runtime};
 
 use crate::error::raised;
 
@@ -23,7 +23,7 @@ pub(crate) fn no_runtime(error: &std::io::Error) -> PyErr {
 /// Its own, or what a handler of signals raised: the work is dropped then.
 pub(crate) fn wait<T: Send>(
     py: Python<'_>,
-    work: impl Future<Output = Result<T, Refusal>> + Send,
+    work: impl Future<Output = Result<T, BindingError>> + Send,
 ) -> PyResult<T> {
     let runtime = runtime::handle().map_err(|error| no_runtime(&error))?;
     let done = py.detach(|| {

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use quillet_bindings::{Abilities, Described, Run, Text, run};
+use quillet_bindings::{Abilities, HostFunction, ScriptRequest, ScriptSource, run};
 use quillet_core::{Map, Value};
 use quillet_python_values::error::of_option;
 use quillet_python_values::value;
 
 use crate::error::raised;
 use crate::functions::described;
-use crate::work::Work;
+use crate::work::PyTask;
 
 /// Begins to run a script. `_script.py` says what each option means.
 #[pyfunction]
@@ -22,22 +22,22 @@ pub(crate) fn begin_run(
     text: Option<String>,
     inputs: &Bound<'_, PyAny>,
     options: &Bound<'_, PyDict>,
-) -> PyResult<Work> {
+) -> PyResult<PyTask> {
     let script = match (path, text) {
-        (Some(path), None) => Text::Path(path),
-        (_, text) => Text::Itself(text.unwrap_or_default()),
+        (Some(path), None) => ScriptSource::Path(path),
+        (_, text) => ScriptSource::Itself(text.unwrap_or_default()),
     };
-    let mut wanted = Run::new(script);
+    let mut wanted = ScriptRequest::new(script);
     let inputs = value::read(inputs).map_err(|error| error.raise(py, "inputs"))?;
     wanted.inputs = Some(inputs).filter(|inputs| *inputs != Value::Null);
     for (key, option) in options {
         let key: String = key.extract()?;
         set(&mut wanted, &key, &option)?;
     }
-    Work::begin(|board| run(wanted, board))
+    PyTask::begin(|board| run(wanted, board))
 }
 
-fn set(wanted: &mut Run, key: &str, option: &Bound<'_, PyAny>) -> PyResult<()> {
+fn set(wanted: &mut ScriptRequest, key: &str, option: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = option.py();
     match key {
         "tools" => wanted.tools = tools(option)?,
@@ -66,7 +66,7 @@ fn set(wanted: &mut Run, key: &str, option: &Bound<'_, PyAny>) -> PyResult<()> {
     Ok(())
 }
 
-fn tools(option: &Bound<'_, PyAny>) -> PyResult<Vec<Described>> {
+fn tools(option: &Bound<'_, PyAny>) -> PyResult<Vec<HostFunction>> {
     described(option.extract()?)
 }
 

@@ -4,31 +4,31 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use quillet_bindings::{Board, Done, News, Refusal, runtime};
+use quillet_bindings::{CallQueue, TaskOutput, QueueEvent, BindingError, runtime};
 use quillet_python_values::{object, value};
 
 use crate::error::raised;
 use crate::runtime::{TURN, no_runtime};
 
 /// Something that runs until it has an outcome, is cancelled, or nobody holds it any more.
-#[pyclass(frozen, module = "quillet_engine_service._service")]
-pub(crate) struct Work(quillet_bindings::Work);
+#[pyclass(name = "Work", frozen, module = "quillet_engine_service._service")]
+pub(crate) struct PyTask(quillet_bindings::BackgroundTask);
 
-impl Work {
-    pub(crate) fn begin<F>(make: impl FnOnce(Board) -> F) -> PyResult<Self>
+impl PyTask {
+    pub(crate) fn begin<F>(make: impl FnOnce(CallQueue) -> F) -> PyResult<Self>
     where
-        F: Future<Output = Result<Done, Refusal>> + Send + 'static,
+        F: Future<Output = Result<TaskOutput, BindingError>> + Send + 'static,
     {
-        let begun = quillet_bindings::Work::begin(make);
-        Ok(Work(begun.map_err(|error| no_runtime(&error))?))
+        let begun = quillet_bindings::BackgroundTask::begin(make);
+        Ok(PyTask(begun.map_err(|error| no_runtime(&error))?))
     }
 }
 
 /// A value, and the tools that failed with their reasons.
-pub(crate) type Given<'py> = (Bound<'py, PyAny>, Vec<(String, String)>);
+pub(crate) type TaskResult<'py> = (Bound<'py, PyAny>, Vec<(String, String)>);
 
 #[pymethods]
-impl Work {
+impl PyTask {
     /// Waits for news, and gives all there are; `None` once it has ended.
     fn wait<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
         loop {
@@ -77,7 +77,7 @@ impl Work {
     }
 
     /// What it gave, once it has ended: the value, and the tools that failed with their reasons.
-    fn result<'py>(&self, py: Python<'py>) -> PyResult<Given<'py>> {
+    fn result<'py>(&self, py: Python<'py>) -> PyResult<TaskResult<'py>> {
         let done = self.0.outcome();
         let done = done.map_err(|refusal| raised(py, &refusal))?;
         let value = object::object(py, &done.value.unwrap_or_default())?;
@@ -87,18 +87,18 @@ impl Work {
 
 /// Tuples of a word and what belongs to it: `call`, its number, the name of the tool or `None` for the
 /// model, arguments by position and by name; `gone` and the number of a call; `event` and a dict.
-fn told(py: Python<'_>, news: Vec<News>) -> PyResult<Bound<'_, PyList>> {
+fn told(py: Python<'_>, news: Vec<QueueEvent>) -> PyResult<Bound<'_, PyList>> {
     let told = PyList::empty(py);
     for one in news {
         let one = match one {
-            News::Call(call) => {
+            QueueEvent::Call(call) => {
                 let positional = object::tuple(py, &call.positional)?;
                 let named = object::dict(py, &call.named)?;
                 let tool = call.tool.as_deref();
                 ("call", call.id, tool, positional, named).into_pyobject(py)?
             }
-            News::Gone(call) => ("gone", call).into_pyobject(py)?,
-            News::Event(event) => PyTuple::new(
+            QueueEvent::Gone(call) => ("gone", call).into_pyobject(py)?,
+            QueueEvent::Event(event) => PyTuple::new(
                 py,
                 [
                     "event".into_pyobject(py)?.into_any(),

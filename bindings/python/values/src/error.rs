@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyType};
 use quillet::TemplateError;
-use quillet_core::{Diagnostic, Position, Severity};
+use quillet_core::{Diagnostic, LineColumn, Severity};
 
 static CLASSES: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
 
@@ -19,7 +19,7 @@ pub fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
 
 /// What every exception says.
 #[derive(Debug)]
-pub struct Said<'a> {
+pub struct ExceptionFields<'a> {
     /// Its class in `_errors`.
     pub class: &'a str,
     /// The stable code.
@@ -29,14 +29,14 @@ pub struct Said<'a> {
     /// The source that it is about; empty where none is.
     pub source: &'a str,
     /// The place in that source.
-    pub position: Option<Position>,
+    pub position: Option<LineColumn>,
     /// What mends it.
     pub hint: Option<&'a str>,
     /// Everything that was found.
     pub diagnostics: &'a [Diagnostic],
 }
 
-impl Said<'_> {
+impl ExceptionFields<'_> {
     /// The exception, or what went wrong while it was made.
     pub fn raise(self, py: Python<'_>) -> PyErr {
         match self.exception(py) {
@@ -83,7 +83,7 @@ pub fn of_template(py: Python<'_>, error: &TemplateError) -> PyErr {
             .unwrap_or(&message),
         None => &message,
     };
-    Said {
+    ExceptionFields {
         class,
         code,
         message,
@@ -97,7 +97,7 @@ pub fn of_template(py: Python<'_>, error: &TemplateError) -> PyErr {
 
 /// An option that is none.
 pub fn of_option(py: Python<'_>, message: &str, hint: &str) -> PyErr {
-    Said {
+    ExceptionFields {
         class: "OptionError",
         code: "option.value",
         message,

@@ -18,24 +18,24 @@ const LONGEST: usize = 64;
 /// Longer texts are not kept: what is long is seldom the same.
 const LONGEST_TEXT: usize = 24;
 
-static KEYS: Mutex<Keys> = Mutex::new(Keys {
+static KEYS: Mutex<StringInterner> = Mutex::new(StringInterner {
     names: Vec::new(),
     texts: Vec::new(),
 });
 
 /// A string with the object it was read from: as long as that one lives, no other has its address.
-type Kept = Option<(Py<PyString>, Arc<str>)>;
+type InternedString = Option<(Py<PyString>, Arc<str>)>;
 
 /// What is kept.
-pub(crate) struct Keys {
-    names: Vec<Kept>,
-    texts: Vec<Kept>,
+pub(crate) struct StringInterner {
+    names: Vec<InternedString>,
+    texts: Vec<InternedString>,
 }
 
-impl Keys {
+impl StringInterner {
     /// The names, if nobody else is reading: a mapping that renders while it is read, or a process
     /// that was forked in between, does without.
-    pub(crate) fn lock() -> Option<MutexGuard<'static, Keys>> {
+    pub(crate) fn lock() -> Option<MutexGuard<'static, StringInterner>> {
         let mut keys = KEYS.try_lock().ok()?;
         if keys.names.is_empty() {
             keys.names.resize_with(PLACES, || None);
@@ -55,13 +55,17 @@ impl Keys {
     /// A text.
     ///
     /// # Errors
-    /// As [`Keys::name`].
+    /// As [`StringInterner::name`].
     pub(crate) fn text(&mut self, text: &Bound<'_, PyString>) -> PyResult<Arc<str>> {
         kept(&mut self.texts, text, LONGEST_TEXT)
     }
 }
 
-fn kept(places: &mut [Kept], object: &Bound<'_, PyString>, longest: usize) -> PyResult<Arc<str>> {
+fn kept(
+    places: &mut [InternedString],
+    object: &Bound<'_, PyString>,
+    longest: usize,
+) -> PyResult<Arc<str>> {
     // Objects stand sixteen bytes apart at least.
     let place = (object.as_ptr() as usize >> 4) & (PLACES - 1);
     let slot = places.get_mut(place);

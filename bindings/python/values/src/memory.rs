@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
-use quillet_core::{List, Map, Table, Value};
+use quillet_core::{Map, MapTable, Value, ValueList};
 
-use crate::value::{Read, Reader, step};
+use crate::value::{ConversionResult, ValueReader, step};
 
 /// Lists and dicts with fewer entries are not worth looking for.
 const LEAST: usize = 3;
@@ -24,7 +24,7 @@ const PATIENCE: u32 = 8;
 
 /// The last variables of one template.
 #[derive(Default)]
-pub struct Memory(Mutex<Vec<Slot>>);
+pub struct Memory(Mutex<Vec<CachedVariable>>);
 
 impl fmt::Debug for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -33,49 +33,49 @@ impl fmt::Debug for Memory {
 }
 
 /// One variable.
-pub(crate) struct Slot {
+pub(crate) struct CachedVariable {
     name: Arc<str>,
     /// Where the object stood that it was read from: only what is given twice is kept.
     address: usize,
-    kept: Option<Node>,
+    kept: Option<CachedNode>,
     misses: u32,
 }
 
 /// A value, and the objects that it was made of.
-struct Node {
+struct CachedNode {
     value: Value,
-    of: Of,
+    of: NodeOrigin,
 }
 
-enum Of {
+enum NodeOrigin {
     /// An object that never changes.
     Object(Py<PyAny>),
-    List(Vec<Node>),
-    Dict(Vec<(Py<PyString>, Arc<str>, Node)>),
+    List(Vec<CachedNode>),
+    Dict(Vec<(Py<PyString>, Arc<str>, CachedNode)>),
     /// Something that is read anew each time.
     Other,
 }
 
 impl Memory {
     /// The variables, unless another thread reads.
-    pub(crate) fn lock(&self) -> Option<MutexGuard<'_, Vec<Slot>>> {
+    pub(crate) fn lock(&self) -> Option<MutexGuard<'_, Vec<CachedVariable>>> {
         self.0.try_lock().ok()
     }
 }
 
 /// The value of a variable, with what is known of it from the last time.
 pub(crate) fn read(
-    slots: &mut Vec<Slot>,
-    reader: &mut Reader,
+    slots: &mut Vec<CachedVariable>,
+    reader: &mut ValueReader,
     name: &Arc<str>,
     object: &Bound<'_, PyAny>,
-) -> Read<Value> {
+) -> ConversionResult<Value> {
     if !is_container(object) {
         return reader.value(object, 1);
     }
     let address = object.as_ptr() as usize;
     let Some(slot) = slots.iter_mut().find(|slot| slot.name == *name) else {
-        slots.push(Slot {
+        slots.push(CachedVariable {
             name: Arc::clone(name),
             address,
             kept: None,
@@ -94,7 +94,7 @@ pub(crate) fn read(
             node.refresh(reader, object, 1, &mut same)?;
             node
         }
-        None => Node::new(reader, object, 1)?,
+        None => CachedNode::new(reader, object, 1)?,
     };
     slot.misses = if same == 0 { slot.misses + 1 } else { 0 };
     let value = node.value.clone();
@@ -112,11 +112,15 @@ fn is_container(object: &Bound<'_, PyAny>) -> bool {
     length >= LEAST
 }
 
-impl Node {
-    fn new(reader: &mut Reader, object: &Bound<'_, PyAny>, depth: u32) -> Read<Self> {
-        let mut node = Node {
+impl CachedNode {
+    fn new(
+        reader: &mut ValueReader,
+        object: &Bound<'_, PyAny>,
+        depth: u32,
+    ) -> ConversionResult<Self> {
+        let mut node = CachedNode {
             value: Value::Null,
-            of: Of::Other,
+            of: NodeOrigin::Other,
         };
         node.refresh(reader, object, depth, &mut 0)?;
         Ok(node)
@@ -126,12 +130,12 @@ impl Node {
     /// that were the same.
     fn refresh(
         &mut self,
-        reader: &mut Reader,
+        reader: &mut ValueReader,
         object: &Bound<'_, PyAny>,
         depth: u32,
         same: &mut usize,
-    ) -> Read<bool> {
-        if let Of::Object(kept) = &self.of
+    ) -> ConversionResult<bool> {
+        if let NodeOrigin::Object(kept) = &self.of
             && kept.is(object)
         {
             return Ok(false);
@@ -144,42 +148,42 @@ impl Node {
         }
         self.value = reader.value(object, depth)?;
         self.of = if never_changes(object) {
-            Of::Object(object.clone().unbind())
+            NodeOrigin::Object(object.clone().unbind())
         } else {
-            Of::Other
+            NodeOrigin::Other
         };
         Ok(true)
     }
 
     fn refresh_list(
         &mut self,
-        reader: &mut Reader,
+        reader: &mut ValueReader,
         list: &Bound<'_, PyList>,
         depth: u32,
         same: &mut usize,
-    ) -> Read<bool> {
+    ) -> ConversionResult<bool> {
         reader.enter(depth, list.len())?;
-        let is_list = matches!(self.of, Of::List(_));
+        let is_list = matches!(self.of, NodeOrigin::List(_));
         if !is_list {
-            self.of = Of::List(Vec::with_capacity(list.len()));
+            self.of = NodeOrigin::List(Vec::with_capacity(list.len()));
         }
-        let Of::List(items) = &mut self.of else {
+        let NodeOrigin::List(items) = &mut self.of else {
             return Ok(true);
         };
         let mut changed = !is_list || items.len() != list.len();
         items.truncate(list.len());
         for (index, object) in list.iter().enumerate() {
-            let inside = |error: crate::value::Unreadable| error.inside(format!("[{index}]"));
+            let inside = |error: crate::value::ConversionError| error.inside(format!("[{index}]"));
             if let Some(item) = items.get_mut(index) {
                 let other = item.refresh(reader, &object, depth + 1, same);
                 changed |= other.map_err(inside)?;
             } else {
-                items.push(Node::new(reader, &object, depth + 1).map_err(inside)?);
+                items.push(CachedNode::new(reader, &object, depth + 1).map_err(inside)?);
             }
         }
         if changed {
             let values = items.iter().map(|item| item.value.clone());
-            self.value = Value::List(List::new(values.collect()));
+            self.value = Value::List(ValueList::new(values.collect()));
         } else {
             *same += 1;
         }
@@ -188,17 +192,17 @@ impl Node {
 
     fn refresh_dict(
         &mut self,
-        reader: &mut Reader,
+        reader: &mut ValueReader,
         dict: &Bound<'_, PyDict>,
         depth: u32,
         same: &mut usize,
-    ) -> Read<bool> {
+    ) -> ConversionResult<bool> {
         reader.enter(depth, dict.len())?;
-        let is_dict = matches!(self.of, Of::Dict(_));
+        let is_dict = matches!(self.of, NodeOrigin::Dict(_));
         if !is_dict {
-            self.of = Of::Dict(Vec::with_capacity(dict.len()));
+            self.of = NodeOrigin::Dict(Vec::with_capacity(dict.len()));
         }
-        let Of::Dict(entries) = &mut self.of else {
+        let NodeOrigin::Dict(entries) = &mut self.of else {
             return Ok(true);
         };
         let mut changed = !is_dict || entries.len() != dict.len();
@@ -214,13 +218,13 @@ impl Node {
             changed = true;
             entries.truncate(index);
             let name = reader.key(&key)?;
-            let entry = Node::new(reader, &object, depth + 1);
+            let entry = CachedNode::new(reader, &object, depth + 1);
             let entry = entry.map_err(|error| error.inside(step(&name)))?;
             match key.cast_exact::<PyString>() {
                 Ok(key) => entries.push((key.clone().unbind(), name, entry)),
                 // A key of another type may change, and is looked at anew each time.
                 Err(_) => {
-                    self.of = Of::Other;
+                    self.of = NodeOrigin::Other;
                     self.value = Value::Map(reader.dict(dict, depth)?);
                     return Ok(true);
                 }
@@ -229,7 +233,7 @@ impl Node {
         if changed {
             let values = entries.iter();
             let values = values.map(|(_, name, entry)| (Arc::clone(name), entry.value.clone()));
-            self.value = Value::Map(Map::new(values.collect::<Table>()));
+            self.value = Value::Map(Map::new(values.collect::<MapTable>()));
         } else {
             *same += 1;
         }

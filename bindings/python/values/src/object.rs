@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
-use quillet_core::{Content, Map, Message, Value};
+use quillet_core::{Map, Message, MessageContent, Value};
 
 /// A value as Python has it.
 pub fn object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
@@ -45,8 +45,8 @@ pub fn messages<'py>(py: Python<'py>, messages: &[Message]) -> PyResult<Bound<'p
         let one = PyDict::new(py);
         one.set_item("role", message.role.as_str())?;
         match &message.content {
-            Content::Text(text) => one.set_item("content", text)?,
-            Content::Parts(parts) => {
+            MessageContent::Text(text) => one.set_item("content", text)?,
+            MessageContent::Parts(parts) => {
                 let tree = serde_json::to_value(parts).unwrap_or_default();
                 one.set_item("content", object(py, &Value::from(tree))?)?;
             }

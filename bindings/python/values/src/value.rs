@@ -8,11 +8,11 @@ use pyo3::types::{
     PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple,
 };
 use quillet_core::value::MAX_DEPTH;
-use quillet_core::{List, Map, Table, Value};
+use quillet_core::{Map, MapTable, Value, ValueList};
 
-use crate::error::Said;
-use crate::keys::Keys;
-use crate::memory::{self, Memory, Slot};
+use crate::error::ExceptionFields;
+use crate::keys::StringInterner;
+use crate::memory::{self, CachedVariable, Memory};
 
 /// Values in one set of variables. A list that holds another one ten times is read ten times, and
 /// such lists inside each other grow without end.
@@ -20,7 +20,7 @@ const MOST_VALUES: usize = 2_000_000;
 
 /// A value that cannot be read, and why.
 #[derive(Debug)]
-pub struct Unreadable {
+pub struct ConversionError {
     /// Steps from the value to the root, innermost first.
     path: Vec<String>,
     reason: String,
@@ -33,9 +33,9 @@ pub struct Unreadable {
 const CONVERT: &str = "give text, numbers, booleans, None, lists, tuples and dicts: a dataclass by \
     dataclasses.asdict(x), a pydantic model by x.model_dump(), anything else by str(x)";
 
-impl Unreadable {
+impl ConversionError {
     fn new(reason: impl Into<String>, hint: &'static str) -> Self {
-        Unreadable {
+        ConversionError {
             path: Vec::new(),
             reason: reason.into(),
             hint,
@@ -68,7 +68,7 @@ impl Unreadable {
 
     /// The exception; `root` is what the value is called.
     pub fn raise(&self, py: Python<'_>, root: &str) -> PyErr {
-        Said {
+        ExceptionFields {
             class: "VariableError",
             code: "variables.invalid",
             message: &self.message(root),
@@ -81,13 +81,13 @@ impl Unreadable {
     }
 }
 
-pub(crate) type Read<T> = Result<T, Unreadable>;
+pub(crate) type ConversionResult<T> = Result<T, ConversionError>;
 
 /// Reads a value.
 ///
 /// # Errors
 /// It, or a value in it, is none of a template's.
-pub fn read(value: &Bound<'_, PyAny>) -> Result<Value, Unreadable> {
+pub fn read(value: &Bound<'_, PyAny>) -> Result<Value, ConversionError> {
     with_reader(|reader| reader.value(value, 0))
 }
 
@@ -100,7 +100,7 @@ pub fn variables(
     mapping: Option<&Bound<'_, PyAny>>,
     named: Option<&Bound<'_, PyDict>>,
     memory: Option<&Memory>,
-) -> Result<Map, Unreadable> {
+) -> Result<Map, ConversionError> {
     with_reader(|reader| {
         let mut memory = memory.filter(|_| !reader.careful).and_then(Memory::lock);
         reader.variables(mapping, named, memory.as_deref_mut())
@@ -109,24 +109,24 @@ pub fn variables(
 
 /// Reads without care, which runs no code of Python, so that nothing changes while it is read; and
 /// with care if that does not do.
-fn with_reader<T>(read: impl Fn(&mut Reader) -> Read<T>) -> Read<T> {
-    match read(&mut Reader::new(false)) {
-        Err(error) if error.needs_care => read(&mut Reader::new(true)),
+fn with_reader<T>(read: impl Fn(&mut ValueReader) -> ConversionResult<T>) -> ConversionResult<T> {
+    match read(&mut ValueReader::new(false)) {
+        Err(error) if error.needs_care => read(&mut ValueReader::new(true)),
         other => other,
     }
 }
 
-pub(crate) struct Reader {
-    keys: Option<MutexGuard<'static, Keys>>,
+pub(crate) struct ValueReader {
+    keys: Option<MutexGuard<'static, StringInterner>>,
     left: usize,
     /// Whether code of Python may run, so that what is read may change meanwhile.
     careful: bool,
 }
 
-impl Reader {
+impl ValueReader {
     fn new(careful: bool) -> Self {
-        Reader {
-            keys: Keys::lock(),
+        ValueReader {
+            keys: StringInterner::lock(),
             left: MOST_VALUES,
             careful,
         }
@@ -136,8 +136,8 @@ impl Reader {
         &mut self,
         mapping: Option<&Bound<'_, PyAny>>,
         named: Option<&Bound<'_, PyDict>>,
-        mut memory: Option<&mut Vec<Slot>>,
-    ) -> Read<Map> {
+        mut memory: Option<&mut Vec<CachedVariable>>,
+    ) -> ConversionResult<Map> {
         let named = named.filter(|named| !named.is_empty());
         let Some(mapping) = mapping.filter(|mapping| !mapping.is_none()) else {
             return match named {
@@ -150,7 +150,7 @@ impl Reader {
             Err(_) => self.value(mapping, 0)?,
         };
         let Value::Map(first) = first else {
-            return Err(Unreadable::new(
+            return Err(ConversionError::new(
                 format!(
                     "variables are a mapping of names to values, not {}",
                     type_of(mapping)
@@ -167,12 +167,16 @@ impl Reader {
     }
 
     /// The variables of a dict, of which some are known from the last time.
-    fn root(&mut self, dict: &Bound<'_, PyDict>, memory: Option<&mut Vec<Slot>>) -> Read<Map> {
+    fn root(
+        &mut self,
+        dict: &Bound<'_, PyDict>,
+        memory: Option<&mut Vec<CachedVariable>>,
+    ) -> ConversionResult<Map> {
         let Some(memory) = memory else {
             return self.dict(dict, 0);
         };
         self.enter(0, dict.len())?;
-        let mut table = Table::with_capacity_and_hasher(dict.len(), Default::default());
+        let mut table = MapTable::with_capacity_and_hasher(dict.len(), Default::default());
         for (key, value) in dict.iter() {
             let name = self.key(&key)?;
             let read = memory::read(memory, self, &name, &value);
@@ -182,7 +186,11 @@ impl Reader {
         Ok(Map::new(table))
     }
 
-    pub(crate) fn value(&mut self, value: &Bound<'_, PyAny>, depth: u32) -> Read<Value> {
+    pub(crate) fn value(
+        &mut self,
+        value: &Bound<'_, PyAny>,
+        depth: u32,
+    ) -> ConversionResult<Value> {
         if let Ok(text) = value.cast_exact::<PyString>() {
             return Ok(Value::Str(self.text(text)?));
         }
@@ -211,7 +219,7 @@ impl Reader {
     }
 
     #[cold]
-    fn of_other_type(&mut self, value: &Bound<'_, PyAny>, depth: u32) -> Read<Value> {
+    fn of_other_type(&mut self, value: &Bound<'_, PyAny>, depth: u32) -> ConversionResult<Value> {
         if let Ok(text) = value.cast::<PyString>() {
             return Ok(Value::Str(self.text(text)?));
         }
@@ -222,26 +230,26 @@ impl Reader {
             return self.list(list.iter(), depth);
         }
         if value.is_instance_of::<PyBytes>() || value.is_instance_of::<PyByteArray>() {
-            return Err(Unreadable::new(
+            return Err(ConversionError::new(
                 "templates have no bytes",
                 "decode them: x.decode(\"utf-8\"), or base64.b64encode(x).decode()",
             ));
         }
         if !self.careful {
-            return Err(Unreadable {
+            return Err(ConversionError {
                 needs_care: true,
-                ..Unreadable::new("", "")
+                ..ConversionError::new("", "")
             });
         }
         if let Ok(mapping) = value.cast::<PyMapping>() {
             return self.mapping(mapping, depth);
         }
         let reason = format!("a value of type {} is none of a template's", type_of(value));
-        Err(Unreadable::new(reason, CONVERT))
+        Err(ConversionError::new(reason, CONVERT))
     }
 
     /// Any mapping, through its own code, which may raise and may render.
-    fn mapping(&mut self, mapping: &Bound<'_, PyMapping>, depth: u32) -> Read<Value> {
+    fn mapping(&mut self, mapping: &Bound<'_, PyMapping>, depth: u32) -> ConversionResult<Value> {
         let keys = self.keys.take();
         drop(keys);
         let copied = mapping.items().and_then(|items| {
@@ -252,13 +260,13 @@ impl Reader {
             }
             Ok(copy)
         });
-        self.keys = Keys::lock();
+        self.keys = StringInterner::lock();
         match copied {
             Ok(copy) => Ok(Value::Map(self.dict(&copy, depth)?)),
             Err(error) => {
                 let what = type_of(mapping.as_any());
                 let reason = format!("the mapping of type {what} cannot be read: {error}");
-                Err(Unreadable::new(reason, "give a dict"))
+                Err(ConversionError::new(reason, "give a dict"))
             }
         }
     }
@@ -267,19 +275,19 @@ impl Reader {
         &mut self,
         items: impl ExactSizeIterator<Item = Bound<'py, PyAny>>,
         depth: u32,
-    ) -> Read<Value> {
+    ) -> ConversionResult<Value> {
         self.enter(depth, items.len())?;
         let mut list = Vec::with_capacity(items.len());
         for (index, item) in items.enumerate() {
             let item = self.value(&item, depth + 1);
             list.push(item.map_err(|error| error.inside(format!("[{index}]")))?);
         }
-        Ok(Value::List(List::new(list)))
+        Ok(Value::List(ValueList::new(list)))
     }
 
-    pub(crate) fn dict(&mut self, dict: &Bound<'_, PyDict>, depth: u32) -> Read<Map> {
+    pub(crate) fn dict(&mut self, dict: &Bound<'_, PyDict>, depth: u32) -> ConversionResult<Map> {
         self.enter(depth, dict.len())?;
-        let mut table = Table::with_capacity_and_hasher(dict.len(), Default::default());
+        let mut table = MapTable::with_capacity_and_hasher(dict.len(), Default::default());
         if !self.careful {
             for (key, value) in dict.iter() {
                 self.entry(&mut table, &key, &value, depth)?;
@@ -296,11 +304,11 @@ impl Reader {
 
     fn entry(
         &mut self,
-        table: &mut Table,
+        table: &mut MapTable,
         key: &Bound<'_, PyAny>,
         value: &Bound<'_, PyAny>,
         depth: u32,
-    ) -> Read<()> {
+    ) -> ConversionResult<()> {
         let name = self.key(key)?;
         match self.value(value, depth + 1) {
             Ok(value) => table.insert(name, value),
@@ -309,16 +317,16 @@ impl Reader {
         Ok(())
     }
 
-    fn text(&mut self, text: &Bound<'_, PyString>) -> Read<Arc<str>> {
+    fn text(&mut self, text: &Bound<'_, PyString>) -> ConversionResult<Arc<str>> {
         match &mut self.keys {
             Some(keys) => keys.text(text).map_err(|_| surrogate()),
             None => self::text(text),
         }
     }
 
-    pub(crate) fn key(&mut self, key: &Bound<'_, PyAny>) -> Read<Arc<str>> {
+    pub(crate) fn key(&mut self, key: &Bound<'_, PyAny>) -> ConversionResult<Arc<str>> {
         let Ok(key) = key.cast::<PyString>() else {
-            return Err(Unreadable::new(
+            return Err(ConversionError::new(
                 format!(
                     "a key is of type {}, and keys of templates are text",
                     type_of(key)
@@ -333,9 +341,9 @@ impl Reader {
     }
 
     /// Goes into a container of so many values.
-    pub(crate) fn enter(&mut self, depth: u32, count: usize) -> Read<()> {
+    pub(crate) fn enter(&mut self, depth: u32, count: usize) -> ConversionResult<()> {
         if depth >= MAX_DEPTH {
-            return Err(Unreadable::new(
+            return Err(ConversionError::new(
                 format!("values are nested deeper than {MAX_DEPTH} levels"),
                 "does one contain itself?",
             ));
@@ -343,7 +351,7 @@ impl Reader {
         match self.left.checked_sub(count) {
             Some(left) => self.left = left,
             None => {
-                return Err(Unreadable::new(
+                return Err(ConversionError::new(
                     format!("there are more than {MOST_VALUES} values"),
                     "give the template what it prints",
                 ));
@@ -354,25 +362,25 @@ impl Reader {
 }
 
 /// A text.
-pub fn text(text: &Bound<'_, PyString>) -> Read<Arc<str>> {
+pub fn text(text: &Bound<'_, PyString>) -> ConversionResult<Arc<str>> {
     match text.to_str() {
         Ok(text) => Ok(text.into()),
         Err(_) => Err(surrogate()),
     }
 }
 
-fn surrogate() -> Unreadable {
-    Unreadable::new(
+fn surrogate() -> ConversionError {
+    ConversionError::new(
         "the text holds half of a surrogate pair, which no UTF-8 has",
         "mend it where it was read: x.encode(\"utf-16\", \"surrogatepass\").decode(\"utf-16\", \
          \"replace\")",
     )
 }
 
-fn integer(number: &Bound<'_, PyInt>) -> Read<Value> {
+fn integer(number: &Bound<'_, PyInt>) -> ConversionResult<Value> {
     match number.extract::<i64>() {
         Ok(number) => Ok(Value::Int(number)),
-        Err(_) => Err(Unreadable::new(
+        Err(_) => Err(ConversionError::new(
             "the integer has more than 64 bits",
             "give it as text: str(x), or as float(x)",
         )),

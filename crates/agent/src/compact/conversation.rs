@@ -5,10 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use quillet_core::chat::{TokenCounter, ToolOffer};
-use quillet_core::{Content, ContentPart, Message, Role};
+use quillet_core::{ContentPart, Message, MessageContent, Role};
 
 use super::cut::Caps;
-use super::mend;
+use super::pair_repair;
 use crate::AgentError;
 
 /// The messages of a run, each counted at most once, and what was cut out of them.
@@ -17,9 +17,9 @@ use crate::AgentError;
 /// messages only grow at the end, and are only cut by this module.
 pub struct Conversation {
     pub(super) counter: Arc<dyn TokenCounter>,
-    system: Tallied,
-    tools: Tallied,
-    pub(super) items: Vec<Counted>,
+    system: CountedText,
+    tools: CountedText,
+    pub(super) items: Vec<CountedMessage>,
     /// The last thing a person said; it is touched last.
     pub(super) question: Option<usize>,
     /// Where messages were taken out: before the question, and after it.
@@ -28,20 +28,20 @@ pub struct Conversation {
 
 /// A text that is sent with every call.
 #[derive(Default)]
-struct Tallied {
+struct CountedText {
     text: String,
     tokens: u64,
     exact: bool,
 }
 
-impl Tallied {
+impl CountedText {
     /// Takes another text, if it is one; a text has no more tokens than bytes.
     fn set(&mut self, text: String) {
         if text == self.text {
             return;
         }
         let exact = text.is_empty();
-        *self = Tallied {
+        *self = CountedText {
             tokens: if exact { 0 } else { text.len() as u64 + AROUND },
             exact,
             text,
@@ -61,7 +61,7 @@ const AROUND: u64 = 4;
 
 /// A message, how it is sent, and what that counts.
 #[derive(Debug)]
-pub(super) struct Counted {
+pub(super) struct CountedMessage {
     pub(super) message: Message,
     /// The same with its text cut. The whole is kept, so that another cut says the
     /// right number, and so that what turns out to fit can come back.
@@ -77,18 +77,18 @@ pub(super) struct Counted {
     /// Characters of attachments that are cut away.
     pub(super) missing: usize,
     /// How it was when the compaction that is under way began.
-    pub(super) before: Before,
+    pub(super) before: MessageSnapshot,
 }
 
 /// How a message was when a compaction began.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Before {
+pub(super) struct MessageSnapshot {
     pub(super) caps: Caps,
     pub(super) tokens: u64,
     pub(super) missing: usize,
 }
 
-impl Counted {
+impl CountedMessage {
     pub(super) fn sent(&self) -> &Message {
         self.cut.as_ref().unwrap_or(&self.message)
     }
@@ -124,17 +124,17 @@ impl Conversation {
     ) -> Self {
         let mut conversation = Conversation {
             counter,
-            system: Tallied::default(),
-            tools: Tallied::default(),
+            system: CountedText::default(),
+            tools: CountedText::default(),
             items: Vec::with_capacity(history.len() + input.len()),
             question: None,
             gaps: [None, None],
         };
         conversation.set_system(system);
-        for message in mend::pairs(history.into_iter().chain(input)) {
+        for message in pair_repair::pairs(history.into_iter().chain(input)) {
             conversation.push(message);
         }
-        let said = |item: &Counted| item.message.role == Role::User;
+        let said = |item: &CountedMessage| item.message.role == Role::User;
         conversation.question = conversation.items.iter().rposition(said);
         conversation
     }
@@ -142,7 +142,7 @@ impl Conversation {
     /// Adds a message at the end.
     pub fn push(&mut self, message: Message) {
         let tokens = self.counter.most(&message);
-        self.items.push(Counted {
+        self.items.push(CountedMessage {
             message,
             cut: None,
             tokens,
@@ -150,7 +150,7 @@ impl Conversation {
             whole_tokens: tokens,
             caps: Caps::NONE,
             missing: 0,
-            before: Before {
+            before: MessageSnapshot {
                 caps: Caps::NONE,
                 tokens,
                 missing: 0,
@@ -198,7 +198,7 @@ impl Conversation {
         messages.extend(self.system_message());
         for (index, item) in self.items.iter().enumerate() {
             match self.gap_at(index) {
-                Some(gap) => place(&gap.notice, &mut messages, item.sent().clone()),
+                Some(gap) => insert_notice(&gap.notice, &mut messages, item.sent().clone()),
                 None => messages.push(item.sent().clone()),
             }
         }
@@ -271,7 +271,7 @@ fn notice(gap: &Gap) -> String {
 /// Puts a notice before a message, in the words of a user. Some providers want
 /// users and models to take turns, so it goes into a message of the user where one
 /// is beside it; a system message in the middle of a conversation many refuse.
-fn place(notice: &str, messages: &mut Vec<Message>, mut next: Message) {
+fn insert_notice(notice: &str, messages: &mut Vec<Message>, mut next: Message) {
     if next.role == Role::User {
         add_text(&mut next, notice, true);
     } else if let Some(before) = messages.last_mut().filter(|last| last.role == Role::User) {
@@ -285,10 +285,10 @@ fn place(notice: &str, messages: &mut Vec<Message>, mut next: Message) {
 fn add_text(message: &mut Message, text: &str, first: bool) {
     message.native = None;
     match &mut message.content {
-        Content::Text(said) if first => *said = format!("{text}\n\n{said}"),
-        Content::Text(said) => *said = format!("{said}\n\n{text}"),
-        Content::Parts(parts) if first => parts.insert(0, ContentPart::text(text)),
-        Content::Parts(parts) => parts.push(ContentPart::text(text)),
+        MessageContent::Text(said) if first => *said = format!("{text}\n\n{said}"),
+        MessageContent::Text(said) => *said = format!("{said}\n\n{text}"),
+        MessageContent::Parts(parts) if first => parts.insert(0, ContentPart::text(text)),
+        MessageContent::Parts(parts) => parts.push(ContentPart::text(text)),
     }
 }
 

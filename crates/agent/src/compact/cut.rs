@@ -1,13 +1,13 @@
 //! A message with its long pieces cut.
 
-use quillet_core::{Content, ContentPart, Message, Role};
+use quillet_core::{ContentPart, Message, MessageContent, Role};
 
 use super::attachment;
 use super::shorten::shorten;
 
 /// What of a message is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum CutTarget {
     Attachments,
     Texts,
 }
@@ -26,13 +26,13 @@ impl Caps {
     };
 
     /// These; a piece cut to a lower level.
-    pub(super) fn lowered(self, piece: Piece, level: usize) -> Self {
+    pub(super) fn lowered(self, piece: CutTarget, level: usize) -> Self {
         match piece {
-            Piece::Attachments => Caps {
+            CutTarget::Attachments => Caps {
                 attachments: level.min(self.attachments),
                 ..self
             },
-            Piece::Texts => Caps {
+            CutTarget::Texts => Caps {
                 texts: level.min(self.texts),
                 ..self
             },
@@ -40,13 +40,13 @@ impl Caps {
     }
 
     /// These; the other piece's as in `other`.
-    pub(super) fn with(self, other: Caps, piece: Piece) -> Self {
+    pub(super) fn with(self, other: Caps, piece: CutTarget) -> Self {
         match piece {
-            Piece::Attachments => Caps {
+            CutTarget::Attachments => Caps {
                 texts: other.texts,
                 ..self
             },
-            Piece::Texts => Caps {
+            CutTarget::Texts => Caps {
                 attachments: other.attachments,
                 ..self
             },
@@ -100,10 +100,10 @@ pub(super) fn cut(whole: &Message, caps: Caps) -> (Option<Message>, usize) {
     (Some(message), missing)
 }
 
-fn texts_mut(content: &mut Content) -> Vec<&mut String> {
+fn texts_mut(content: &mut MessageContent) -> Vec<&mut String> {
     match content {
-        Content::Text(text) => vec![text],
-        Content::Parts(parts) => parts
+        MessageContent::Text(text) => vec![text],
+        MessageContent::Parts(parts) => parts
             .iter_mut()
             .filter_map(|part| match part {
                 ContentPart::Text { text } => Some(text),
@@ -116,8 +116,8 @@ fn texts_mut(content: &mut Content) -> Vec<&mut String> {
 /// The texts of a message.
 pub(super) fn texts(message: &Message) -> Vec<&str> {
     match &message.content {
-        Content::Text(text) => vec![text],
-        Content::Parts(parts) => parts
+        MessageContent::Text(text) => vec![text],
+        MessageContent::Parts(parts) => parts
             .iter()
             .filter_map(|part| match part {
                 ContentPart::Text { text } => Some(text.as_str()),

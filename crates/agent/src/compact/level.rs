@@ -8,8 +8,8 @@ use quillet_core::Role;
 use quillet_core::chat::TokenCounter;
 
 use super::attachment;
-use super::conversation::{Conversation, Counted};
-use super::cut::{Caps, Piece, cut, texts};
+use super::conversation::{Conversation, CountedMessage};
+use super::cut::{Caps, CutTarget, cut, texts};
 use super::window::percent;
 
 /// More attempts than this bring nothing: the second is mostly good.
@@ -19,7 +19,7 @@ const GOOD: u64 = 93;
 /// What is aimed at, in percent of the target.
 const AIM: u64 = 97;
 
-impl Counted {
+impl CountedMessage {
     /// Cuts the whole message again.
     pub(super) fn set_caps(&mut self, caps: Caps, counter: &dyn TokenCounter) {
         if caps == self.caps {
@@ -42,7 +42,7 @@ struct Candidate {
 }
 
 impl Candidate {
-    fn of(index: usize, item: &Counted, piece: Piece, floor: usize) -> Option<Self> {
+    fn of(index: usize, item: &CountedMessage, piece: CutTarget, floor: usize) -> Option<Self> {
         let sent = item.sent();
         // Bytes say at once that most messages are too short.
         let bytes: usize = texts(sent).iter().map(|text| text.len()).sum();
@@ -52,11 +52,11 @@ impl Candidate {
         }
         let characters = |text: &str| text.chars().count();
         let mut pieces: Vec<usize> = match piece {
-            Piece::Texts => texts(sent).into_iter().map(characters).collect(),
-            Piece::Attachments if sent.role != Role::User => Vec::new(),
-            Piece::Attachments => texts(sent).into_iter().flat_map(attachments).collect(),
+            CutTarget::Texts => texts(sent).into_iter().map(characters).collect(),
+            CutTarget::Attachments if sent.role != Role::User => Vec::new(),
+            CutTarget::Attachments => texts(sent).into_iter().flat_map(attachments).collect(),
         };
-        if piece == Piece::Texts && sent.role == Role::Assistant {
+        if piece == CutTarget::Texts && sent.role == Role::Assistant {
             pieces.push(characters(reasoning));
         }
         pieces.retain(|length| *length > floor);
@@ -89,7 +89,7 @@ fn attachments(text: &str) -> Vec<usize> {
 pub(super) fn lower(
     conversation: &mut Conversation,
     indexes: &[usize],
-    piece: Piece,
+    piece: CutTarget,
     floor: usize,
     target: u64,
 ) {
@@ -103,7 +103,7 @@ pub(super) fn lower(
     let Some(longest) = lengths.max().copied().filter(|_| before > target) else {
         return;
     };
-    let mut search = Search {
+    let mut search = LengthSearch {
         fits: (floor, None),
         over: (longest, before),
         target,
@@ -119,7 +119,12 @@ pub(super) fn lower(
     apply(conversation, &candidates, piece, search.fits.0);
 }
 
-fn apply(conversation: &mut Conversation, candidates: &[Candidate], piece: Piece, level: usize) {
+fn apply(
+    conversation: &mut Conversation,
+    candidates: &[Candidate],
+    piece: CutTarget,
+    level: usize,
+) {
     let counter = conversation.counter.clone();
     for candidate in candidates {
         if let Some(item) = conversation.items.get_mut(candidate.index) {
@@ -161,13 +166,13 @@ fn estimate(
 
 /// What is known about lengths: the longest that fitted and the shortest that did
 /// not, with the tokens of the whole conversation.
-struct Search {
+struct LengthSearch {
     fits: (usize, Option<u64>),
     over: (usize, u64),
     target: u64,
 }
 
-impl Search {
+impl LengthSearch {
     /// The length to try after this one; `None` if the search is over.
     fn next(&mut self, level: usize, tokens: u64, attempt: usize) -> Option<usize> {
         if tokens > self.target {

@@ -14,22 +14,22 @@ mod attachment;
 mod conversation;
 mod cut;
 mod level;
-mod mend;
+mod pair_repair;
 mod shorten;
-mod squeeze;
+mod strategy;
 mod summary;
 mod units;
 mod window;
 
 pub use conversation::Conversation;
-pub use summary::{Summarized, summarize};
+pub use summary::{SummaryResult, summarize};
 pub use window::{available, target, trigger};
 
-use crate::{AgentError, CompactionReport, Limits, Window};
-use squeeze::Squeeze;
+use crate::{AgentError, CompactionReport, RunLimits, Window};
+use strategy::Compactor;
 
 /// Whether it is to be cut. Counts only if what it has at most is over the trigger.
-fn is_over(conversation: &mut Conversation, window: Window, limits: &Limits) -> bool {
+fn is_over(conversation: &mut Conversation, window: Window, limits: &RunLimits) -> bool {
     let trigger = trigger(window);
     limits.compaction && conversation.tokens() > trigger && conversation.count() > trigger
 }
@@ -39,16 +39,16 @@ fn is_over(conversation: &mut Conversation, window: Window, limits: &Limits) -> 
 ///
 /// # Errors
 /// [`AgentError::Window`] if it does not fit and nothing more can be cut.
-pub fn fit(
+pub fn compact_to_target(
     conversation: &mut Conversation,
     window: Window,
-    limits: &Limits,
+    limits: &RunLimits,
 ) -> Result<Option<CompactionReport>, AgentError> {
     if !is_over(conversation, window, limits) {
         return Ok(None);
     }
     let available = available(window);
-    let report = Squeeze::new(conversation, target(window), available, limits).run();
+    let report = Compactor::new(conversation, target(window), available, limits).run();
     if conversation.tokens() > available {
         return Err(conversation.does_not_fit(available));
     }
@@ -64,10 +64,10 @@ pub fn fit(
 pub fn fit_within(
     conversation: &mut Conversation,
     target: u64,
-    limits: &Limits,
+    limits: &RunLimits,
 ) -> Result<CompactionReport, AgentError> {
     conversation.count();
-    let report = Squeeze::new(conversation, target, target, limits).run();
+    let report = Compactor::new(conversation, target, target, limits).run();
     if report.strategies.is_empty() {
         return Err(conversation.does_not_fit(target));
     }

@@ -4,15 +4,15 @@ use std::fmt::Write;
 
 use futures_util::StreamExt;
 use quillet_core::chat::{
-    ChatModel, ChatOptions, ChatRequest, FinishReason, NotWhole, Reply, Usage,
+    ChatModel, ChatOptions, ChatRequest, FinishReason, IncompleteReply, Reply, Usage,
 };
 use quillet_core::{Message, Role};
 
 use super::conversation::Conversation;
 use super::shorten::shorten;
-use super::squeeze::Squeeze;
+use super::strategy::Compactor;
 use super::{available, is_over, target};
-use crate::{CompactionReport, Limits, Window};
+use crate::{CompactionReport, RunLimits, Window};
 
 /// What the model is asked to do.
 const INSTRUCTION: &str = "\
@@ -38,7 +38,7 @@ const CUT: &str = "\n[the summary was cut here: more was said than it has]";
 
 /// The result of a summary, and its cost.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Summarized {
+pub struct SummaryResult {
     /// What was done to the conversation.
     pub report: CompactionReport,
     /// What the model's call cost, if the provider said, and if there was one.
@@ -55,14 +55,14 @@ pub async fn summarize(
     window: Window,
     model: &dyn ChatModel,
     model_name: Option<&str>,
-    limits: &Limits,
-) -> Option<Summarized> {
+    limits: &RunLimits,
+) -> Option<SummaryResult> {
     if !limits.summarize || !is_over(conversation, window, limits) {
         return None;
     }
     let target = target(window);
     let room = SUMMARY_TOKENS.min(target / 8);
-    let mut squeeze = Squeeze::new(conversation, target - room, available(window), limits);
+    let mut squeeze = Compactor::new(conversation, target - room, available(window), limits);
     squeeze.attachments();
     let Some((zone, gone)) = squeeze.oldest() else {
         return finished(squeeze.finish(), None);
@@ -77,21 +77,21 @@ pub async fn summarize(
     };
     let request = request(&transcript, room, model_name);
     match tokio::time::timeout(limits.call_time, ask(model, request)).await {
-        Ok(Asked {
+        Ok(SummaryReply {
             text: Some(text),
             usage,
         }) => {
             let text = shorten(&text, SUMMARY_CHARACTERS).map_or(text, |(short, _)| short);
             finished(squeeze.replace(&gone, zone, &text), usage)
         }
-        Ok(Asked { text: None, usage }) => finished(squeeze.finish(), usage),
+        Ok(SummaryReply { text: None, usage }) => finished(squeeze.finish(), usage),
         Err(_) => finished(squeeze.finish(), None),
     }
 }
 
-fn finished(report: CompactionReport, usage: Option<Usage>) -> Option<Summarized> {
+fn finished(report: CompactionReport, usage: Option<Usage>) -> Option<SummaryResult> {
     let says_something = !report.strategies.is_empty() || usage.is_some();
-    says_something.then_some(Summarized { report, usage })
+    says_something.then_some(SummaryResult { report, usage })
 }
 
 fn request(transcript: &str, room: u64, model_name: Option<&str>) -> ChatRequest {
@@ -111,7 +111,7 @@ fn request(transcript: &str, room: u64, model_name: Option<&str>) -> ChatRequest
 
 /// What became of a question for a summary.
 #[derive(Default)]
-struct Asked {
+struct SummaryReply {
     /// The summary, if there is one that can be used.
     text: Option<String>,
     /// What it cost, whether it can be used or not.
@@ -120,10 +120,10 @@ struct Asked {
 
 /// Asks for a summary. One that the limit on tokens cut says so where it ends: the model that
 /// reads it must not take the rest for never said.
-async fn ask(model: &dyn ChatModel, request: ChatRequest) -> Asked {
+async fn ask(model: &dyn ChatModel, request: ChatRequest) -> SummaryReply {
     let mut reply = Reply::default();
     let Ok(mut stream) = model.stream(request).await else {
-        return Asked::default();
+        return SummaryReply::default();
     };
     let mut failed = false;
     while let Some(event) = stream.next().await {
@@ -139,10 +139,10 @@ async fn ask(model: &dyn ChatModel, request: ChatRequest) -> Asked {
     let text = text.filter(|text| !text.is_empty() && !failed);
     let text = match is_whole {
         Ok(()) => text,
-        Err(NotWhole(Some(FinishReason::Length))) => text.map(|text| format!("{text}{CUT}")),
+        Err(IncompleteReply(Some(FinishReason::Length))) => text.map(|text| format!("{text}{CUT}")),
         Err(_) => None,
     };
-    Asked { text, usage }
+    SummaryReply { text, usage }
 }
 
 /// The messages for the model to read, the last summary before them.

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use quillet_core::Role;
 
-use super::conversation::{Conversation, Counted};
+use super::conversation::{Conversation, CountedMessage};
 
 /// Messages that go or stay together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Unit {
+pub(super) struct MessageGroup {
     /// Indexes of its messages.
     pub(super) range: Range<usize>,
     /// Their tokens.
@@ -18,15 +18,15 @@ pub(super) struct Unit {
 }
 
 /// The units of a conversation, in order.
-pub(super) fn units(conversation: &Conversation) -> Vec<Unit> {
-    let mut units: Vec<Unit> = Vec::with_capacity(conversation.items.len());
+pub(super) fn units(conversation: &Conversation) -> Vec<MessageGroup> {
+    let mut units: Vec<MessageGroup> = Vec::with_capacity(conversation.items.len());
     for (index, item) in conversation.items.iter().enumerate() {
         match units.last_mut() {
             Some(unit) if item.message.role == Role::Tool => {
                 unit.range.end = index + 1;
                 unit.tokens += item.tokens;
             }
-            _ => units.push(Unit {
+            _ => units.push(MessageGroup {
                 range: index..index + 1,
                 tokens: item.tokens,
                 pinned: conversation.question == Some(index) || is_system(item),
@@ -36,7 +36,7 @@ pub(super) fn units(conversation: &Conversation) -> Vec<Unit> {
     units
 }
 
-pub(super) fn is_system(item: &Counted) -> bool {
+pub(super) fn is_system(item: &CountedMessage) -> bool {
     matches!(item.message.role, Role::System | Role::Developer)
 }
 
@@ -44,17 +44,17 @@ pub(super) fn is_system(item: &Counted) -> bool {
 /// not counted. A unit stays whole if one of its messages does.
 pub(super) fn middle(
     conversation: &Conversation,
-    units: &[Unit],
+    units: &[MessageGroup],
     first: usize,
     last: usize,
 ) -> Range<usize> {
-    let spoken = |unit: &&Unit| {
+    let spoken = |unit: &&MessageGroup| {
         !conversation
             .items
             .get(unit.range.start)
             .is_some_and(is_system)
     };
-    let count = |units: &mut dyn Iterator<Item = (usize, &Unit)>, most: usize| {
+    let count = |units: &mut dyn Iterator<Item = (usize, &MessageGroup)>, most: usize| {
         let mut kept = 0;
         units
             .filter(|(_, unit)| spoken(unit))

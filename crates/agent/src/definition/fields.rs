@@ -4,21 +4,21 @@
 use std::time::Duration;
 
 use quillet_core::{Diagnostic, Span, Value, nearest};
-use quillet_yaml::{Data, Entry, Node};
+use quillet_yaml::{MapEntry, Node, NodeData};
 
 /// The longest time that can be asked for, in seconds: a day.
 const MOST_SECONDS: f64 = 86_400.0;
 
 /// A text and what has been found wrong with it so far.
-pub(super) struct Findings<'t> {
+pub(super) struct DefinitionDiagnostics<'t> {
     source: &'t str,
     text: &'t str,
     list: Vec<Diagnostic>,
 }
 
-impl<'t> Findings<'t> {
+impl<'t> DefinitionDiagnostics<'t> {
     pub(super) fn new(source: &'t str, text: &'t str) -> Self {
-        Findings {
+        DefinitionDiagnostics {
             source,
             text,
             list: Vec::new(),
@@ -44,26 +44,26 @@ impl<'t> Findings<'t> {
 }
 
 /// The fields of one object, by their names in camelCase.
-pub(super) struct Fields<'n> {
+pub(super) struct ObjectFields<'n> {
     /// Before the names in messages: empty, or `limits.`.
     prefix: &'static str,
-    entries: Vec<(String, &'n Entry)>,
+    entries: Vec<(String, &'n MapEntry)>,
 }
 
-impl<'n> Fields<'n> {
+impl<'n> ObjectFields<'n> {
     /// The fields of an object. Names may be in camelCase or in snake_case; each may
     /// stand once. Where `known` is given, others are wrong.
     pub(super) fn of(
         node: &'n Node,
         prefix: &'static str,
         known: Option<&[&str]>,
-        findings: &mut Findings<'_>,
+        findings: &mut DefinitionDiagnostics<'_>,
     ) -> Self {
-        let mut fields = Fields {
+        let mut fields = ObjectFields {
             prefix,
             entries: Vec::new(),
         };
-        let Data::Map(entries) = &node.data else {
+        let NodeData::Map(entries) = &node.data else {
             let what = prefix.trim_end_matches('.');
             let what = if what.is_empty() { "an agent" } else { what };
             findings.add(
@@ -95,13 +95,17 @@ impl<'n> Fields<'n> {
     }
 
     /// All fields, under their names in camelCase.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'n Entry)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'n MapEntry)> {
         self.entries
             .iter()
             .map(|(name, entry)| (name.as_str(), *entry))
     }
 
-    pub(super) fn text(&self, name: &str, findings: &mut Findings<'_>) -> Option<String> {
+    pub(super) fn text(
+        &self,
+        name: &str,
+        findings: &mut DefinitionDiagnostics<'_>,
+    ) -> Option<String> {
         let node = self.get(name)?;
         match node.as_str() {
             Some(text) => Some(text.to_owned()),
@@ -109,7 +113,11 @@ impl<'n> Fields<'n> {
         }
     }
 
-    pub(super) fn flag(&self, name: &str, findings: &mut Findings<'_>) -> Option<bool> {
+    pub(super) fn flag(
+        &self,
+        name: &str,
+        findings: &mut DefinitionDiagnostics<'_>,
+    ) -> Option<bool> {
         let node = self.get(name)?;
         match node.value() {
             Value::Bool(flag) => Some(flag),
@@ -118,7 +126,12 @@ impl<'n> Fields<'n> {
     }
 
     /// A whole number from `least` on.
-    pub(super) fn count(&self, name: &str, least: u64, findings: &mut Findings<'_>) -> Option<u64> {
+    pub(super) fn count(
+        &self,
+        name: &str,
+        least: u64,
+        findings: &mut DefinitionDiagnostics<'_>,
+    ) -> Option<u64> {
         let node = self.get(name)?;
         let number = match node.value() {
             Value::Int(number) => u64::try_from(number).ok(),
@@ -136,7 +149,11 @@ impl<'n> Fields<'n> {
     }
 
     /// Seconds, also parts of one.
-    pub(super) fn seconds(&self, name: &str, findings: &mut Findings<'_>) -> Option<Duration> {
+    pub(super) fn seconds(
+        &self,
+        name: &str,
+        findings: &mut DefinitionDiagnostics<'_>,
+    ) -> Option<Duration> {
         let node = self.get(name)?;
         let seconds = number(node);
         match seconds.filter(|seconds| *seconds > 0.0 && *seconds <= MOST_SECONDS) {
@@ -155,7 +172,7 @@ impl<'n> Fields<'n> {
         match self.get(name) {
             None => Vec::new(),
             Some(node) => match &node.data {
-                Data::List(items) => items.iter().collect(),
+                NodeData::List(items) => items.iter().collect(),
                 _ => vec![node],
             },
         }
@@ -167,7 +184,7 @@ impl<'n> Fields<'n> {
         what: &str,
         name: &str,
         node: &Node,
-        findings: &mut Findings<'_>,
+        findings: &mut DefinitionDiagnostics<'_>,
     ) -> Option<T> {
         let message = format!(
             "{}{name}: expected {what}, found {}",
@@ -194,16 +211,22 @@ fn shown(node: &Node) -> String {
 )]
 fn number(node: &Node) -> Option<f64> {
     match &node.data {
-        Data::Scalar(scalar) => match scalar.value {
+        NodeData::Scalar(scalar) => match scalar.value {
             Value::Int(number) => Some(number as f64),
             Value::Float(number) => Some(number),
             _ => None,
         },
-        Data::List(_) | Data::Map(_) => None,
+        NodeData::List(_) | NodeData::Map(_) => None,
     }
 }
 
-fn unknown(prefix: &str, entry: &Entry, name: &str, known: &[&str], findings: &mut Findings<'_>) {
+fn unknown(
+    prefix: &str,
+    entry: &MapEntry,
+    name: &str,
+    known: &[&str],
+    findings: &mut DefinitionDiagnostics<'_>,
+) {
     let help = match nearest(name, known.iter().copied()) {
         Some(near) => format!("did you mean {near}?"),
         None => format!("known are {}", known.join(", ")),

@@ -14,21 +14,21 @@
 //! features: {webSearch: true}
 //! ```
 
-mod doubts;
 mod fields;
+mod unknown_names;
 
 use std::time::Duration;
 
 use quillet_core::budget::BudgetLimits;
 use quillet_core::chat::ChatOptions;
 use quillet_core::{Diagnostic, Span, nearest};
-use quillet_yaml::{Data, Node, Options};
+use quillet_yaml::{Node, NodeData, Options};
 use serde_json::{Map, Value as Json, json};
 
-use crate::{Limits, Permissions};
-use fields::{Fields, Findings};
+use crate::{Permissions, RunLimits};
+use fields::{DefinitionDiagnostics, ObjectFields};
 
-pub use doubts::Known;
+pub use unknown_names::KnownNames;
 
 const FIELDS: &[&str] = &[
     "name",
@@ -178,8 +178,8 @@ pub struct LimitSettings {
 impl LimitSettings {
     /// The limits of a run: those that are configured, as far as the agent sets no others.
     #[must_use]
-    pub fn over(&self, configured: Limits) -> Limits {
-        Limits {
+    pub fn over(&self, configured: RunLimits) -> RunLimits {
+        RunLimits {
             tool_rounds: self.max_tool_calls.unwrap_or(configured.tool_rounds),
             concurrent_calls: self
                 .max_concurrent_calls
@@ -245,8 +245,8 @@ impl AgentDefinition {
     /// Everything that is wrong with it, each with its place.
     pub fn parse(source: &str, text: &str) -> Result<Self, Vec<Diagnostic>> {
         let root = tree(source, text)?;
-        let mut found = Findings::new(source, text);
-        let fields = Fields::of(&root, "", Some(FIELDS), &mut found);
+        let mut found = DefinitionDiagnostics::new(source, text);
+        let fields = ObjectFields::of(&root, "", Some(FIELDS), &mut found);
         let definition = AgentDefinition {
             description: fields.text("description", &mut found),
             model: fields.text("model", &mut found),
@@ -292,7 +292,7 @@ fn json(node: &Node) -> Json {
     Json::from(&node.value())
 }
 
-fn api_format(fields: &Fields<'_>, found: &mut Findings<'_>) -> Option<String> {
+fn api_format(fields: &ObjectFields<'_>, found: &mut DefinitionDiagnostics<'_>) -> Option<String> {
     let format = fields.text("apiFormat", found)?;
     if !matches!(format.as_str(), "chat" | "responses") {
         let at = fields.get("apiFormat").map_or(0, |node| node.span.start);
@@ -306,7 +306,7 @@ fn api_format(fields: &Fields<'_>, found: &mut Findings<'_>) -> Option<String> {
     Some(format)
 }
 
-fn instructions(fields: &Fields<'_>, found: &mut Findings<'_>) -> Instructions {
+fn instructions(fields: &ObjectFields<'_>, found: &mut DefinitionDiagnostics<'_>) -> Instructions {
     let given = ["instructions", "system", "prompt"];
     let mut given = given
         .iter()
@@ -332,7 +332,11 @@ fn instructions(fields: &Fields<'_>, found: &mut Findings<'_>) -> Instructions {
     }
 }
 
-fn permissions(field: &str, fields: &Fields<'_>, found: &mut Findings<'_>) -> Permissions {
+fn permissions(
+    field: &str,
+    fields: &ObjectFields<'_>,
+    found: &mut DefinitionDiagnostics<'_>,
+) -> Permissions {
     let mut patterns = Vec::new();
     let nodes = fields.list(field);
     for node in &nodes {
@@ -353,19 +357,19 @@ fn permissions(field: &str, fields: &Fields<'_>, found: &mut Findings<'_>) -> Pe
 }
 
 /// Whoever connects to them reads what is in them.
-fn mcp_servers(fields: &Fields<'_>, found: &mut Findings<'_>) -> Json {
+fn mcp_servers(fields: &ObjectFields<'_>, found: &mut DefinitionDiagnostics<'_>) -> Json {
     match fields.get("mcpServers") {
         None => Json::Null,
         Some(node) => match &node.data {
-            Data::Scalar(_) => fields
+            NodeData::Scalar(_) => fields
                 .expected("a list or an object of servers", "mcpServers", node, found)
                 .unwrap_or_default(),
-            Data::List(_) | Data::Map(_) => json(node),
+            NodeData::List(_) | NodeData::Map(_) => json(node),
         },
     }
 }
 
-fn skills(fields: &Fields<'_>, found: &mut Findings<'_>) -> Vec<SkillChoice> {
+fn skills(fields: &ObjectFields<'_>, found: &mut DefinitionDiagnostics<'_>) -> Vec<SkillChoice> {
     let nodes = fields.list("skills");
     nodes
         .into_iter()
@@ -373,7 +377,11 @@ fn skills(fields: &Fields<'_>, found: &mut Findings<'_>) -> Vec<SkillChoice> {
         .collect()
 }
 
-fn skill(fields: &Fields<'_>, node: &Node, found: &mut Findings<'_>) -> Option<SkillChoice> {
+fn skill(
+    fields: &ObjectFields<'_>,
+    node: &Node,
+    found: &mut DefinitionDiagnostics<'_>,
+) -> Option<SkillChoice> {
     if let Some(name) = node.as_str() {
         return Some(SkillChoice {
             name: name.to_owned(),
@@ -381,8 +389,8 @@ fn skill(fields: &Fields<'_>, node: &Node, found: &mut Findings<'_>) -> Option<S
         });
     }
     match &node.data {
-        Data::Map(_) => {
-            let skill = Fields::of(node, "skills.", Some(SKILL), found);
+        NodeData::Map(_) => {
+            let skill = ObjectFields::of(node, "skills.", Some(SKILL), found);
             let preload = skill.flag("preload", found).unwrap_or_default();
             match skill.text("name", found) {
                 Some(name) => Some(SkillChoice { name, preload }),
@@ -393,11 +401,11 @@ fn skill(fields: &Fields<'_>, node: &Node, found: &mut Findings<'_>) -> Option<S
     }
 }
 
-fn limits(fields: &Fields<'_>, found: &mut Findings<'_>) -> LimitSettings {
+fn limits(fields: &ObjectFields<'_>, found: &mut DefinitionDiagnostics<'_>) -> LimitSettings {
     let Some(node) = fields.get("limits") else {
         return LimitSettings::default();
     };
-    let limits = Fields::of(node, "limits.", Some(LIMITS), found);
+    let limits = ObjectFields::of(node, "limits.", Some(LIMITS), found);
     let tool_timeout = limits.seconds("toolTimeout", found);
     let run_timeout = limits.seconds("runTimeout", found);
     LimitSettings {
@@ -411,12 +419,12 @@ fn limits(fields: &Fields<'_>, found: &mut Findings<'_>) -> LimitSettings {
     }
 }
 
-fn budget(fields: &Fields<'_>, found: &mut Findings<'_>) -> BudgetLimits {
+fn budget(fields: &ObjectFields<'_>, found: &mut DefinitionDiagnostics<'_>) -> BudgetLimits {
     let mut limits = BudgetLimits::default();
     let Some(node) = fields.get("budget") else {
         return limits;
     };
-    let given = Fields::of(node, "budget.", Some(BUDGET), found);
+    let given = ObjectFields::of(node, "budget.", Some(BUDGET), found);
     for (camel, name) in
         BUDGET
             .iter()
@@ -446,13 +454,13 @@ fn sized(number: u64) -> usize {
 }
 
 /// Each option by itself, so that what is wrong with one has its place.
-fn options(fields: &Fields<'_>, found: &mut Findings<'_>) -> ChatOptions {
+fn options(fields: &ObjectFields<'_>, found: &mut DefinitionDiagnostics<'_>) -> ChatOptions {
     let mut options = ChatOptions::default();
     for name in ["options", "modelSettings"] {
         let Some(node) = fields.get(name) else {
             continue;
         };
-        for (camel, entry) in Fields::of(node, "options.", None, found).iter() {
+        for (camel, entry) in ObjectFields::of(node, "options.", None, found).iter() {
             let known = OPTIONS.iter().find(|(other, _)| *other == camel);
             if let Some(near) = nearest(camel, CALLING).filter(|_| !CALLING.contains(&camel)) {
                 let message = format!("options: unknown field {:?}", entry.name());
@@ -477,11 +485,11 @@ fn options(fields: &Fields<'_>, found: &mut Findings<'_>) -> ChatOptions {
     options
 }
 
-fn features(fields: &Fields<'_>, found: &mut Findings<'_>) -> FeatureSettings {
+fn features(fields: &ObjectFields<'_>, found: &mut DefinitionDiagnostics<'_>) -> FeatureSettings {
     let Some(node) = fields.get("features") else {
         return FeatureSettings::default();
     };
-    let features = Fields::of(node, "features.", Some(FEATURES), found);
+    let features = ObjectFields::of(node, "features.", Some(FEATURES), found);
     FeatureSettings {
         deep_thinking: features.flag("deepThinking", found),
         clarification: features.flag("clarification", found),

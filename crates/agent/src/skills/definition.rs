@@ -7,7 +7,7 @@ use quillet_core::tool::Tool;
 use quillet_core::{Diagnostic, nearest};
 use serde_json::{Map, Value};
 
-use super::front::Front;
+use super::front_matter::FrontMatter;
 use crate::run::Skill;
 
 /// A name longer than this is refused (agentskills.io has the same limit).
@@ -41,9 +41,9 @@ const KNOWN: &[&str] = &[
 const GRANTS: [&str; 3] = ["tools", "mcpServers", "allowed-tools"];
 
 /// A skill as it is written. Its tools are names: whoever knows the catalogue and the
-/// MCP servers makes a [`Skill`] of it with [`Definition::into_skill`].
+/// MCP servers makes a [`Skill`] of it with [`SkillDefinition::into_skill`].
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Definition {
+pub struct SkillDefinition {
     /// Its name.
     pub name: String,
     /// Its name for people; empty if it has none.
@@ -83,7 +83,7 @@ pub struct ToolReference {
     pub config: Value,
 }
 
-impl Definition {
+impl SkillDefinition {
     /// The skill, with the tools that its names stand for.
     #[must_use]
     pub fn into_skill(self, tools: Vec<Arc<dyn Tool>>) -> Skill {
@@ -105,19 +105,23 @@ impl Definition {
         source: &str,
         object: &Map<String, Value>,
     ) -> Result<Self, Vec<Diagnostic>> {
-        let front = Front::of_object(object);
+        let front = FrontMatter::of_object(object);
         let prompt = front.text("prompt");
         let read =
-            prompt.and_then(|prompt| Definition::read(&front, "", prompt.unwrap_or_default()));
+            prompt.and_then(|prompt| SkillDefinition::read(&front, "", prompt.unwrap_or_default()));
         read.map_err(|(_, message)| vec![Diagnostic::error("skill.field", source, message)])
     }
 
     /// The skill that these fields make, and its body.
-    pub(super) fn read(front: &Front, folder: &str, body: String) -> Result<Self, Wrong> {
+    pub(super) fn read(
+        front: &FrontMatter,
+        folder: &str,
+        body: String,
+    ) -> Result<Self, OffsetError> {
         no_misspelt_grants(front)?;
         let text = |name: &str| Ok(front.text(name)?.unwrap_or_default());
         let name = front.text("name")?.filter(|name| !name.is_empty());
-        Ok(Definition {
+        Ok(SkillDefinition {
             name: checked_name(
                 name.unwrap_or_else(|| folder.to_owned()),
                 front.place("name"),
@@ -143,7 +147,7 @@ impl Definition {
 
 /// Refuses a field that is nearly one of those that say what a skill may use: skipped, the skill
 /// would say something else than its author meant.
-fn no_misspelt_grants(front: &Front) -> Result<(), Wrong> {
+fn no_misspelt_grants(front: &FrontMatter) -> Result<(), OffsetError> {
     let plain = |name: &str| name.to_lowercase().replace(['-', '_'], "");
     for (name, at) in front.unknown(KNOWN) {
         let near = |grant: &&&str| nearest(&plain(name), [plain(grant).as_str()]).is_some();
@@ -159,12 +163,12 @@ fn no_misspelt_grants(front: &Front) -> Result<(), Wrong> {
 }
 
 /// A place and what is wrong there.
-pub(super) type Wrong = (usize, String);
+pub(super) type OffsetError = (usize, String);
 
 /// What does not prevent the use of a skill and is not what its author meant.
 pub(super) fn doubts(
-    front: &Front,
-    definition: &Definition,
+    front: &FrontMatter,
+    definition: &SkillDefinition,
 ) -> Vec<(usize, String, Option<String>)> {
     let mut doubts = Vec::new();
     for (name, at) in front.unknown(KNOWN) {
@@ -188,7 +192,7 @@ pub(super) fn doubts(
     doubts
 }
 
-fn checked_name(name: String, at: usize) -> Result<String, Wrong> {
+fn checked_name(name: String, at: usize) -> Result<String, OffsetError> {
     if name.is_empty() {
         return Err((at, "a skill needs a name".to_owned()));
     }
@@ -206,7 +210,7 @@ fn checked_name(name: String, at: usize) -> Result<String, Wrong> {
 }
 
 /// A list of texts, or one text with words.
-fn words(front: &Front, field: &str) -> Result<Vec<String>, Wrong> {
+fn words(front: &FrontMatter, field: &str) -> Result<Vec<String>, OffsetError> {
     match front.value(field) {
         None => Ok(Vec::new()),
         Some((Value::String(text), _)) => {
@@ -225,7 +229,7 @@ fn words(front: &Front, field: &str) -> Result<Vec<String>, Wrong> {
     }
 }
 
-fn truth(front: &Front, field: &str) -> Result<bool, Wrong> {
+fn truth(front: &FrontMatter, field: &str) -> Result<bool, OffsetError> {
     match front.value(field) {
         None => Ok(false),
         Some((Value::Bool(truth), _)) => Ok(*truth),
@@ -233,7 +237,7 @@ fn truth(front: &Front, field: &str) -> Result<bool, Wrong> {
     }
 }
 
-fn tools(front: &Front) -> Result<Vec<ToolReference>, Wrong> {
+fn tools(front: &FrontMatter) -> Result<Vec<ToolReference>, OffsetError> {
     let Some((value, at)) = front.value("tools") else {
         return Ok(Vec::new());
     };
@@ -265,7 +269,7 @@ fn reference(tool: &Value) -> Option<ToolReference> {
     })
 }
 
-fn servers(front: &Front) -> Result<Map<String, Value>, Wrong> {
+fn servers(front: &FrontMatter) -> Result<Map<String, Value>, OffsetError> {
     let Some((value, at)) = front.value("mcpServers") else {
         return Ok(Map::new());
     };

@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::{Component, Path};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use quillet_core::tool::{Repeat, Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
+use quillet_core::tool::{Idempotency, Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
 use quillet_core::{BoxFuture, Map, Value, nearest};
 use serde_json::json;
 
@@ -79,7 +79,7 @@ fn spec() -> ToolSpec {
             "required": ["skill", "path"]
         }),
         idempotent: true,
-        repeat: Repeat::Freely,
+        repeat: Idempotency::Freely,
         ..ToolSpec::default()
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use quillet_core::{Diagnostic, Severity, Span};
 
-use super::definition::{self, Definition};
-use super::front::{self, Front};
+use super::definition::{self, SkillDefinition};
+use super::front_matter::{self, FrontMatter};
 
 /// The file that makes a folder a skill.
 const FILE: &str = "SKILL.md";
@@ -22,8 +22,8 @@ const MOST_ENTRIES: usize = 1_000;
 /// links that lead out of the folder are refused. If there is a `SKILL.md` in `folder` itself,
 /// `folder` is one skill.
 #[must_use]
-pub fn read_folder(folder: &Path) -> (Vec<Definition>, Vec<Diagnostic>) {
-    let mut reader = Reader {
+pub fn read_folder(folder: &Path) -> (Vec<SkillDefinition>, Vec<Diagnostic>) {
+    let mut reader = SkillReader {
         skills: Vec::new(),
         found: Vec::new(),
     };
@@ -41,12 +41,12 @@ pub fn read_folder(folder: &Path) -> (Vec<Definition>, Vec<Diagnostic>) {
     (reader.skills, reader.found)
 }
 
-struct Reader {
-    skills: Vec<Definition>,
+struct SkillReader {
+    skills: Vec<SkillDefinition>,
     found: Vec<Diagnostic>,
 }
 
-impl Reader {
+impl SkillReader {
     fn wrong(&mut self, path: &Path, message: impl Into<String>) {
         let source = path.display().to_string();
         self.found
@@ -108,8 +108,8 @@ impl Reader {
         }
     }
 
-    fn keep(&mut self, mut skill: Definition, folder: &Path, shown: &Path) {
-        let same = |other: &&Definition| other.name == skill.name;
+    fn keep(&mut self, mut skill: SkillDefinition, folder: &Path, shown: &Path) {
+        let same = |other: &&SkillDefinition| other.name == skill.name;
         if let Some(other) = self.skills.iter().find(same) {
             let place: PathBuf = other
                 .folder
@@ -158,25 +158,25 @@ fn read_file(root: &Path, path: &Path) -> Result<String, String> {
 /// Reads the text of a `SKILL.md`. `source` is its name for messages, `folder` the
 /// name of the skill where the front matter has none.
 #[must_use]
-pub fn parse(source: &str, folder: &str, text: &str) -> (Option<Definition>, Vec<Diagnostic>) {
+pub fn parse(source: &str, folder: &str, text: &str) -> (Option<SkillDefinition>, Vec<Diagnostic>) {
     let point = |at: usize| Span { start: at, end: at };
     let wrong = |at: usize, message: String| {
         Diagnostic::error("skill.field", source, message).at(text, point(at))
     };
-    let (front, body) = match front::divide(text) {
+    let (front, body) = match front_matter::divide(text) {
         Ok(divided) => divided,
         Err(at) => {
             let found = wrong(at, "the front matter has no end".to_owned());
             return (None, vec![found.help("end it with a line of three dashes")]);
         }
     };
-    let front = match front.map(|range| front::read(source, text, range)) {
-        None => Front::default(),
+    let front = match front.map(|range| front_matter::read(source, text, range)) {
+        None => FrontMatter::default(),
         Some(Ok(front)) => front,
         Some(Err(found)) => return (None, found),
     };
     let body = text.get(body..).unwrap_or_default().trim().to_owned();
-    let skill = match Definition::read(&front, folder, body) {
+    let skill = match SkillDefinition::read(&front, folder, body) {
         Ok(skill) => skill,
         Err((at, message)) => return (None, vec![wrong(at, message)]),
     };

@@ -15,7 +15,7 @@ pub const TOOL_NAME: &str = "load_skill";
 
 /// The skills of a run, and which of them are loaded.
 #[derive(Debug, Default)]
-pub struct Loaded {
+pub struct LoadedSkills {
     available: Vec<Skill>,
     chosen: Vec<String>,
     /// Indexes into `available`, in the order they were loaded.
@@ -25,7 +25,7 @@ pub struct Loaded {
 
 /// The answer to the model's call that loads a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct SkillLoadResult {
     /// The text.
     pub text: String,
     /// Whether the skill is loaded now and was not before.
@@ -34,12 +34,12 @@ pub struct Answer {
     pub is_error: bool,
 }
 
-impl Loaded {
+impl LoadedSkills {
     /// The skills of a run that begins. Names that no skill has are left out: a
     /// skill that an earlier turn loaded may be gone.
     #[must_use]
     pub fn new(skills: Skills) -> Self {
-        let mut loaded = Loaded {
+        let mut loaded = LoadedSkills {
             available: skills.available,
             chosen: skills.chosen,
             loaded: Vec::new(),
@@ -52,7 +52,7 @@ impl Loaded {
     }
 
     /// Loads a skill; its tools are there from the next call of the model on.
-    pub fn load(&mut self, name: &str) -> Answer {
+    pub fn load(&mut self, name: &str) -> SkillLoadResult {
         let named = |skill: &Skill| skill.name == name;
         let Some(index) = self.available.iter().position(named) else {
             return self.unknown(name);
@@ -65,7 +65,7 @@ impl Loaded {
                 self.reader.add(name, folder);
             }
         }
-        Answer {
+        SkillLoadResult {
             text: if newly {
                 format!(
                     "Skill '{name}' has been loaded. Its instructions are in the system prompt now, \
@@ -81,7 +81,7 @@ impl Loaded {
         }
     }
 
-    fn unknown(&self, name: &str) -> Answer {
+    fn unknown(&self, name: &str) -> SkillLoadResult {
         let names: Vec<&str> = self.available.iter().map(|s| s.name.as_str()).collect();
         let mut text = format!("Error: Skill '{name}' is not available.");
         if let Some(near) = nearest(name, names.iter().copied()) {
@@ -93,7 +93,7 @@ impl Loaded {
             names.join(", ")
         };
         let _ = write!(text, " Available skills: {list}");
-        Answer {
+        SkillLoadResult {
             text,
             newly: false,
             is_error: true,

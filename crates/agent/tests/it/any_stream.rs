@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use quillet_agent::{AgentEvent, Ending, Outcome, Skill};
+use quillet_agent::{AgentEvent, AgentOutcome, EndReason, Skill};
 use quillet_core::chat::{ChatEvent, FinishReason, ModelErrorKind, ToolOffer};
 use quillet_core::tool::{ToolError, ToolErrorKind};
 use quillet_core::{Message, Value};
@@ -119,7 +119,7 @@ fn assert_every_start_has_its_end(events: &[AgentEvent]) {
     assert!(running.values().all(|open| *open == 0), "{running:?}");
 }
 
-fn assert_text_is_what_was_streamed(events: &[AgentEvent], outcome: &Outcome) {
+fn assert_text_is_what_was_streamed(events: &[AgentEvent], outcome: &AgentOutcome) {
     let pieces = events.iter().filter_map(|event| match event {
         AgentEvent::Text(text) => Some(text.as_str()),
         _ => None,
@@ -168,7 +168,7 @@ async fn check(answers: Vec<(Vec<ChatEvent>, Close)>, cancel_after: Option<u64>)
         extra: serde_json::Map::new(),
     }];
     let (events, mut outcome) = finished(run).await;
-    if matches!(outcome.ending, Ending::CallsRequired) {
+    if matches!(outcome.ending, EndReason::CallsRequired) {
         outcome.messages.extend(results_of_the_client(&events));
     }
     assert_every_call_has_its_result(&outcome);
@@ -176,7 +176,7 @@ async fn check(answers: Vec<(Vec<ChatEvent>, Close)>, cancel_after: Option<u64>)
     assert_text_is_what_was_streamed(&events, &outcome);
     assert!(outcome.rounds <= 4);
     if cancel_after == Some(0) {
-        assert!(matches!(outcome.ending, Ending::Cancelled));
+        assert!(matches!(outcome.ending, EndReason::Cancelled));
     }
 }
 

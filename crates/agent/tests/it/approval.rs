@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quillet_agent::{Approval, Approver, Ending, PendingCall};
+use quillet_agent::{Approval, Approver, EndReason, PendingCall};
 use quillet_core::BoxFuture;
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use crate::scripted::{Scripted, asked, brief, calls, echo, finished, history, la
 struct ById;
 
 impl Approver for ById {
-    fn ask<'a>(&'a self, call: PendingCall<'a>) -> BoxFuture<'a, Approval> {
+    fn request_approval<'a>(&'a self, call: PendingCall<'a>) -> BoxFuture<'a, Approval> {
         let approval = match call.id {
             "edit" => Approval::MakeWith(json!({"q": "better"}).as_object().cloned().unwrap()),
             "deny" => Approval::Deny("not today".to_owned()),
@@ -44,7 +44,10 @@ async fn calls_are_made_changed_denied_and_answered() {
     let mut run = asked(&model, vec![echo("echo")]);
     run.approver = Some(Arc::new(ById));
     let (_, outcome) = finished(run).await;
-    assert!(matches!(outcome.ending, Ending::Finished(_)), "{outcome:?}");
+    assert!(
+        matches!(outcome.ending, EndReason::Finished(_)),
+        "{outcome:?}"
+    );
     assert_eq!(
         history(&outcome.messages)[1..5],
         [
@@ -66,7 +69,7 @@ async fn a_call_that_waits_ends_the_run_when_the_others_are_made() {
     run.approver = Some(Arc::new(ById));
     let (events, outcome) = finished(run).await;
     assert!(
-        matches!(outcome.ending, Ending::ApprovalRequired),
+        matches!(outcome.ending, EndReason::ApprovalRequired),
         "{outcome:?}"
     );
     assert_eq!(
@@ -94,7 +97,10 @@ async fn nobody_is_asked_about_calls_that_are_not_made_anyway() {
     let mut run = asked(&model, vec![echo("echo")]);
     run.approver = Some(Arc::new(ById));
     let (events, outcome) = finished(run).await;
-    assert!(matches!(outcome.ending, Ending::Finished(_)), "{outcome:?}");
+    assert!(
+        matches!(outcome.ending, EndReason::Finished(_)),
+        "{outcome:?}"
+    );
     assert!(
         !brief(&events)
             .iter()

@@ -1,7 +1,7 @@
 //! Text, calls, results, and the end.
 
 use futures_util::{FutureExt, StreamExt};
-use quillet_agent::{AgentEvent, Ending, run};
+use quillet_agent::{AgentEvent, EndReason, run};
 use quillet_core::Role;
 use quillet_core::chat::{FinishReason, Usage};
 
@@ -23,7 +23,7 @@ async fn an_answer_is_streamed_as_it_comes() {
     assert_eq!(brief(&events), ["thought hm", "text he", "text llo"]);
     assert!(matches!(
         outcome.ending,
-        Ending::Finished(FinishReason::Stop)
+        EndReason::Finished(FinishReason::Stop)
     ));
     assert_eq!(outcome.text, "hello");
     assert_eq!(outcome.reasoning, "hm");
@@ -102,7 +102,7 @@ async fn calls_are_made_and_the_model_reads_their_results() {
 async fn what_a_stream_without_an_end_said_is_kept_and_is_an_error() {
     let model = Scripted::new(vec![says(vec![text("hal"), call(0, "a", "search", "{}")])]);
     let (_, outcome) = finished(asked(&model, vec![echo("search")])).await;
-    let Ending::Failed(error) = &outcome.ending else {
+    let EndReason::Failed(error) = &outcome.ending else {
         panic!("{:?}", outcome.ending);
     };
     assert_eq!(error.code(), "stream_truncated");

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use quillet_agent::{AgentEvent, Ending, Outcome};
+use quillet_agent::{AgentEvent, AgentOutcome, EndReason};
 use quillet_core::chat::{FinishReason, TokenCounter};
 use quillet_core::tool::{Tool, ToolAnswer, ToolContext, ToolError, ToolErrorKind, ToolSpec};
-use quillet_core::{BoxFuture, Content, ContentPart, Map, MediaUrl, Value};
+use quillet_core::{BoxFuture, ContentPart, Map, MediaUrl, MessageContent, Value};
 use serde_json::json;
 use tokio::sync::Barrier;
 use tokio::time::sleep;
@@ -75,8 +75,8 @@ async fn pictures_of_a_result_are_shown_as_far_as_the_model_takes_them() {
         finished(run).await;
         let read = model.asked()[1].messages.last().expect("a result").clone();
         let (text, images) = match read.content {
-            Content::Text(text) => (text, 0),
-            Content::Parts(parts) => match &parts[0] {
+            MessageContent::Text(text) => (text, 0),
+            MessageContent::Parts(parts) => match &parts[0] {
                 ContentPart::Text { text } => (text.clone(), parts.len() - 1),
                 other => panic!("{other:?}"),
             },
@@ -313,7 +313,7 @@ async fn a_tool_that_blocks_its_thread_does_not_hold_up_the_run() {
     let mut run = asked(&model, vec![blocking]);
     run.cancelled = Box::pin(sleep(Duration::from_millis(20)));
     let (events, outcome) = finished(run).await;
-    assert!(matches!(outcome.ending, Ending::Cancelled));
+    assert!(matches!(outcome.ending, EndReason::Cancelled));
     assert_eq!(brief(&events), ["start a block", "failed a"]);
 }
 
@@ -488,14 +488,14 @@ async fn calls_that_are_cut_again_and_again_end_the_run() {
     let (_, outcome) = finished(run).await;
     assert!(matches!(
         outcome.ending,
-        Ending::Finished(FinishReason::Length)
+        EndReason::Finished(FinishReason::Length)
     ));
     assert_eq!(outcome.model_calls, 4);
     assert_every_call_has_its_result(&outcome);
 }
 
 /// Every call of the history has one result, right after its turn.
-pub(crate) fn assert_every_call_has_its_result(outcome: &Outcome) {
+pub(crate) fn assert_every_call_has_its_result(outcome: &AgentOutcome) {
     let mut open: Vec<&str> = Vec::new();
     for message in &outcome.messages {
         match &message.tool_call_id {
@@ -532,7 +532,7 @@ async fn calls_of_turns_that_a_filter_ended_are_not_made() {
         let model = Scripted::new(vec![first]);
         let (events, outcome) = finished(asked(&model, vec![echo("echo")])).await;
         assert_eq!(brief(&events), ["text no"]);
-        assert!(matches!(outcome.ending, Ending::Finished(why) if why == reason));
+        assert!(matches!(outcome.ending, EndReason::Finished(why) if why == reason));
         assert_every_call_has_its_result(&outcome);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use quillet_agent::Ending;
+use quillet_agent::EndReason;
 use quillet_core::chat::{FinishReason, ToolChoice};
 use quillet_core::tool::Tool;
 use quillet_core::{Role, Value};
@@ -116,7 +116,7 @@ async fn the_ending_says_that_calls_were_repeated_and_the_last_word_is_kept() {
     let model = Scripted::new(answers);
     let (_, outcome) = finished(asked(&model, vec![echo("echo")])).await;
     assert!(
-        matches!(outcome.ending, Ending::Repeated { times: 3 }),
+        matches!(outcome.ending, EndReason::Repeated { times: 3 }),
         "{:?}",
         outcome.ending
     );
@@ -155,7 +155,7 @@ async fn who_waits_or_gets_on_is_not_stopped() {
         let (_, outcome) = finished(asked(&model, tools)).await;
         assert_eq!(outcome.model_calls, 9, "{what}");
         assert!(
-            matches!(outcome.ending, Ending::Finished(FinishReason::Stop)),
+            matches!(outcome.ending, EndReason::Finished(FinishReason::Stop)),
             "{what}"
         );
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use quillet_agent::compact::{self, Conversation};
-use quillet_agent::{AgentError, CompactionReport, Limits, Window};
+use quillet_agent::{AgentError, CompactionReport, RunLimits, Window};
 use quillet_core::chat::Bytes4;
 use quillet_core::{Message, Role, ToolCall};
 
@@ -21,7 +21,7 @@ pub(crate) fn conversation(history: Vec<Message>, input: Vec<Message>) -> Conver
 }
 
 pub(crate) fn fit(conversation: &mut Conversation) -> Result<Option<CompactionReport>, AgentError> {
-    compact::fit(conversation, GPT_4, &Limits::default())
+    compact::compact_to_target(conversation, GPT_4, &RunLimits::default())
 }
 
 pub(crate) fn words(count: usize) -> String {
@@ -219,7 +219,7 @@ proptest! {
             talk.push(message);
         }
         let whole = talk.messages();
-        let report = compact::fit(&mut talk, window, &Limits::default()).unwrap();
+        let report = compact::compact_to_target(&mut talk, window, &RunLimits::default()).unwrap();
         let messages = talk.messages();
         assert_valid(&messages);
         prop_assert!(messages.iter().any(|m| *m == question || m.content.to_string().contains("What does all of that mean?")));
@@ -234,7 +234,7 @@ proptest! {
                 prop_assert_eq!(report.tokens_after, talk.tokens());
             }
         }
-        let again = compact::fit(&mut talk, window, &Limits::default()).unwrap();
+        let again = compact::compact_to_target(&mut talk, window, &RunLimits::default()).unwrap();
         prop_assert_eq!(again, None);
         prop_assert_eq!(talk.messages(), messages);
     }

@@ -2,9 +2,9 @@
 //! model is asked where it summarizes.
 
 use quillet_agent::compact::{self, Conversation};
-use quillet_agent::{AgentError, CompactionReport, Limits};
+use quillet_agent::{AgentError, CompactionReport, RunLimits};
 use quillet_core::chat::{FinishReason, ModelErrorKind};
-use quillet_core::{Content, ContentPart, Message, NativeTurn, Role};
+use quillet_core::{ContentPart, Message, MessageContent, NativeTurn, Role};
 
 use crate::compact::{GPT_4, assert_valid, calls, conversation, fit, says, user, words};
 use crate::scripted::{self, Answer, Scripted};
@@ -200,13 +200,13 @@ fn what_was_changed_loses_what_its_provider_wrote() {
 #[test]
 fn parts_that_are_no_text_stay() {
     let image = ContentPart::media("https://x/y.png", None, None);
-    let content = Content::Parts(vec![image.clone(), ContentPart::text(words(4000))]);
+    let content = MessageContent::Parts(vec![image.clone(), ContentPart::text(words(4000))]);
     let mut talk = conversation(
         vec![Message::new(Role::User, content), says("b")],
         vec![user("c")],
     );
     fit(&mut talk).unwrap().unwrap();
-    let Content::Parts(parts) = &talk.messages()[1].content else {
+    let MessageContent::Parts(parts) = &talk.messages()[1].content else {
         panic!("the parts are gone");
     };
     assert_eq!(parts[0], image);
@@ -230,16 +230,16 @@ fn what_cannot_fit_is_an_error_that_says_what_is_too_long() {
 fn an_explicit_target_is_met_whatever_the_trigger_says() {
     let mut talk = conversation(turns(10, 60), vec![user("Go.")]);
     let target = talk.count() / 4 * 3;
-    let report = compact::fit_within(&mut talk, target, &Limits::default()).unwrap();
+    let report = compact::fit_within(&mut talk, target, &RunLimits::default()).unwrap();
     assert!(report.tokens_after <= target);
     let mut tiny = conversation(vec![], vec![user("Go.")]);
-    assert!(compact::fit_within(&mut tiny, 5, &Limits::default()).is_err());
+    assert!(compact::fit_within(&mut tiny, 5, &RunLimits::default()).is_err());
 }
 
 fn summarized(model: &Scripted, talk: &mut Conversation) -> Option<CompactionReport> {
-    let limits = Limits {
+    let limits = RunLimits {
         summarize: true,
-        ..Limits::default()
+        ..RunLimits::default()
     };
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_time().start_paused(true).build().unwrap();

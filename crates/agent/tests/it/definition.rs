@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use quillet_agent::definition::{Instructions, SkillChoice};
-use quillet_agent::{AgentDefinition, Known, Limits};
+use quillet_agent::{AgentDefinition, KnownNames, RunLimits};
 use serde_json::json;
 
 fn parse(text: &str) -> AgentDefinition {
@@ -64,12 +64,12 @@ fn json_and_yaml_in_either_case_say_the_same() {
 
 #[test]
 fn an_agent_changes_the_limits_that_it_names() {
-    let limits = parse(YAML).limits.over(Limits::default());
-    let expected = Limits {
+    let limits = parse(YAML).limits.over(RunLimits::default());
+    let expected = RunLimits {
         tool_rounds: 8,
         call_time: Duration::from_millis(2_500),
         result_tokens: 500,
-        ..Limits::default()
+        ..RunLimits::default()
     };
     assert_eq!(limits, expected);
 }
@@ -204,7 +204,7 @@ fn names_that_nothing_answers_to_are_told() {
     let text = "tools: [orders_*, serch, '!orders_delet', agent/c]\nskills: [pdf, {name: sqll}]\n";
     let tools = ["orders_list", "orders_delete", "search"].map(|name| vec![name.to_owned()]);
     let skills = ["pdf", "sql"].map(str::to_owned);
-    let known = Known {
+    let known = KnownNames {
         tools: &tools,
         skills: Some(&skills),
         has_more: false,
@@ -230,7 +230,7 @@ fn names_that_nothing_answers_to_are_told() {
         assert!(near.is_none_or(|near| said.contains(&near)), "{said}");
     }
     let skills = None;
-    let found = AgentDefinition::doubts("shop", text, Known { skills, ..known });
+    let found = AgentDefinition::doubts("shop", text, KnownNames { skills, ..known });
     assert_eq!(found.len(), 3, "which skills there are is not known");
 }
 
@@ -242,9 +242,9 @@ fn patterns_that_ask_about_nothing_are_told() {
         names(&["prompt_greet", "prompt/greet"]),
         names(&["prompt_steps", "prompt/steps", "script/steps"]),
     ];
-    let known = Known {
+    let known = KnownNames {
         tools: &tools,
-        ..Known::default()
+        ..KnownNames::default()
     };
     // The agent, what it may call, and how the finding's help begins.
     for (text, help) in [
@@ -279,7 +279,7 @@ fn patterns_that_ask_about_nothing_are_told() {
             "{text}"
         );
         let has_more = true;
-        let with_servers = AgentDefinition::doubts("shop", text, Known { has_more, ..known });
+        let with_servers = AgentDefinition::doubts("shop", text, KnownNames { has_more, ..known });
         assert!(with_servers.is_empty(), "{text}: {with_servers:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! How rounds follow each other, and what ends them: the limit, the client's calls, a
 //! silent exit, skills.
 
-use quillet_agent::{AgentEvent, Ending, Skill, Skills};
+use quillet_agent::{AgentEvent, EndReason, Skill, Skills};
 use quillet_core::chat::{ChatRequest, FinishReason, ModelErrorKind, ToolChoice, ToolOffer};
 use quillet_core::{Message, Role};
 use serde_json::json;
@@ -83,7 +83,7 @@ async fn calls_after_the_limit_are_not_made() {
     assert_eq!(brief(&events), ["start c0 echo", "done c0", "limit 1"]);
     assert!(matches!(
         outcome.ending,
-        Ending::Finished(FinishReason::ToolCalls)
+        EndReason::Finished(FinishReason::ToolCalls)
     ));
     let results = history(&outcome.messages);
     assert_eq!(
@@ -171,7 +171,7 @@ async fn calls_of_the_client_end_the_run_after_its_own_are_made() {
     let mut run = asked(&model, vec![echo("echo")]);
     run.client_tools = vec![client_tool("ask_user")];
     let (events, outcome) = finished(run).await;
-    assert!(matches!(outcome.ending, Ending::CallsRequired));
+    assert!(matches!(outcome.ending, EndReason::CallsRequired));
     assert_eq!(
         brief(&events),
         [
@@ -219,7 +219,7 @@ async fn a_silent_exit_ends_the_run_without_another_turn() {
     let mut run = asked(&model, vec![echo("echo")]);
     run.silent_exit = true;
     let (events, outcome) = finished(run).await;
-    let Ending::Silent { reason } = &outcome.ending else {
+    let EndReason::Silent { reason } = &outcome.ending else {
         panic!("{:?}", outcome.ending);
     };
     assert_eq!(reason, "nothing new");
@@ -329,7 +329,7 @@ async fn a_conversation_is_cut_before_every_call_of_the_model() {
     let (events, outcome) = finished(run).await;
     assert!(matches!(
         outcome.ending,
-        Ending::Finished(FinishReason::Stop)
+        EndReason::Finished(FinishReason::Stop)
     ));
     let cuts = events
         .iter()
@@ -380,7 +380,7 @@ async fn after_three_quarters_the_run_ends_with_the_sizes() {
     let mut run = asked(&model, vec![]);
     run.history = long_history();
     let (_, outcome) = finished(run).await;
-    let Ending::Failed(error) = &outcome.ending else {
+    let EndReason::Failed(error) = &outcome.ending else {
         panic!("{:?}", outcome.ending);
     };
     assert_eq!(error.code(), "context_length");
@@ -399,7 +399,9 @@ async fn where_nothing_is_to_be_cut_the_providers_word_is_final() {
     let mut run = asked(&model, vec![]);
     run.limits.compaction = false;
     let (_, outcome) = finished(run).await;
-    assert!(matches!(&outcome.ending, Ending::Failed(error) if error.code() == "context_length"));
+    assert!(
+        matches!(&outcome.ending, EndReason::Failed(error) if error.code() == "context_length")
+    );
     assert_eq!(outcome.model_calls, 1);
 }
 

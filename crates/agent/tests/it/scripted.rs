@@ -7,7 +7,7 @@ use std::future::pending;
 use std::sync::{Arc, Mutex};
 
 use futures_util::{StreamExt, stream};
-use quillet_agent::{AgentEvent, Outcome, Run, run};
+use quillet_agent::{AgentEvent, AgentOutcome, RunSpec, run};
 use quillet_core::chat::{
     ChatEvent, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError, ModelErrorKind, Usage,
 };
@@ -230,17 +230,17 @@ pub(crate) fn echo(name: &str) -> Arc<dyn Tool> {
 }
 
 /// A run of this model with these tools, asked "hi".
-pub(crate) fn asked(model: &Arc<Scripted>, tools: Vec<Arc<dyn Tool>>) -> Run {
-    Run {
+pub(crate) fn asked(model: &Arc<Scripted>, tools: Vec<Arc<dyn Tool>>) -> RunSpec {
+    RunSpec {
         model_name: Some("m".to_owned()),
         system: "Be brief.".to_owned(),
         tools,
-        ..Run::new(model.clone(), vec![Message::new(Role::User, "hi")])
+        ..RunSpec::new(model.clone(), vec![Message::new(Role::User, "hi")])
     }
 }
 
 /// Lets a run go to its end: its events without the last, and how it ended.
-pub(crate) async fn finished(asked: Run) -> (Vec<AgentEvent>, Outcome) {
+pub(crate) async fn finished(asked: RunSpec) -> (Vec<AgentEvent>, AgentOutcome) {
     let mut events: Vec<AgentEvent> = run(asked).collect().await;
     let ended = |event: &&AgentEvent| matches!(event, AgentEvent::Ended(_));
     assert_eq!(events.iter().filter(ended).count(), 1, "{events:?}");

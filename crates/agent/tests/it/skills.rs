@@ -5,9 +5,9 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use quillet_agent::skills::{self, Definition, Loaded};
+use quillet_agent::skills::{self, LoadedSkills, SkillDefinition};
 use quillet_agent::{Skill, Skills};
-use quillet_core::session::Turn;
+use quillet_core::session::StoredMessage;
 use quillet_core::tool::{Tool, ToolContext};
 use quillet_core::{Diagnostic, Map, Message, Role, Value};
 use serde_json::json;
@@ -44,8 +44,8 @@ fn skill(name: &str, description: &str, prompt: &str) -> Skill {
     }
 }
 
-fn loaded(available: Vec<Skill>) -> Loaded {
-    Loaded::new(Skills {
+fn loaded(available: Vec<Skill>) -> LoadedSkills {
+    LoadedSkills::new(Skills {
         available,
         ..Skills::default()
     })
@@ -256,14 +256,15 @@ fn a_request_brings_skills_along() {
         "tools": [{"name": "query"}], "provider": {"module": "m", "class": "C"}, "config": {"a": 1},
         "mcpServers": {"db": {"url": "http://db/mcp"}}, "skill_id": 7, "skill_user_id": 0, "preload": true
     });
-    let skill = Definition::from_request("skill_configs[0]", object.as_object().unwrap()).unwrap();
+    let skill =
+        SkillDefinition::from_request("skill_configs[0]", object.as_object().unwrap()).unwrap();
     assert_eq!(
         (skill.prompt.as_str(), skill.preload),
         ("Be careful.", true)
     );
     assert_eq!(skill.into_skill(Vec::new()).name, "sql");
     let nameless = json!({"prompt": "x"});
-    let wrong = Definition::from_request("skill_configs[1]", nameless.as_object().unwrap());
+    let wrong = SkillDefinition::from_request("skill_configs[1]", nameless.as_object().unwrap());
     assert_eq!(
         wrong.unwrap_err()[0].to_string(),
         "skill_configs[1]: a skill needs a name"
@@ -292,7 +293,8 @@ fn a_misspelt_field_that_says_what_a_skill_may_use_is_refused() {
             "{expected}: {said:?}"
         );
         let object = json!({"name": "pdf", "prompt": "Read.", field: ["a"]});
-        let brought = Definition::from_request("skill_configs[0]", object.as_object().unwrap());
+        let brought =
+            SkillDefinition::from_request("skill_configs[0]", object.as_object().unwrap());
         assert!(brought.is_err(), "{field}");
     }
 }
@@ -366,8 +368,8 @@ fn files_of_a_loaded_skill_can_be_read_and_no_others() {
     assert!(read("other", "SKILL.md").is_ok());
 }
 
-fn turn(role: Role, skills: &[&str]) -> Turn {
-    Turn {
+fn turn(role: Role, skills: &[&str]) -> StoredMessage {
+    StoredMessage {
         id: String::new(),
         created_ms: 0,
         message: Message::new(role, "x"),
@@ -396,7 +398,7 @@ fn a_loaded_skill_stays_for_five_turns() {
             let skills: Vec<&str> = skills.split_whitespace().collect();
             [turn(Role::User, &[]), turn(Role::Assistant, &skills)]
         };
-        let history: Vec<Turn> = turns.iter().flat_map(answer).collect();
+        let history: Vec<StoredMessage> = turns.iter().flat_map(answer).collect();
         let retained = skills::retained(&history).into_iter();
         let retained: Vec<String> = retained
             .map(|(name, left)| format!("{name} {left}"))

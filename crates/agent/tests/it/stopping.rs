@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use quillet_agent::{AgentEvent, Ending, Run, run};
+use quillet_agent::{AgentEvent, EndReason, RunSpec, run};
 use quillet_core::Value;
 use quillet_core::chat::ModelErrorKind;
 use quillet_core::tool::Tool;
@@ -32,7 +32,7 @@ fn endless() -> (Arc<dyn Tool>, Arc<()>) {
     (tool("endless", body), alive)
 }
 
-fn cancelled_after(millis: u64, mut run: Run) -> Run {
+fn cancelled_after(millis: u64, mut run: RunSpec) -> RunSpec {
     run.cancelled = Box::pin(sleep(Duration::from_millis(millis)));
     run
 }
@@ -52,7 +52,7 @@ async fn a_run_is_cancelled_wherever_it_is() {
         let model = Scripted::new(vec![answer]);
         let (events, outcome) = finished(cancelled_after(50, asked(&model, vec![]))).await;
         assert_eq!(brief(&events), seen);
-        assert!(matches!(outcome.ending, Ending::Cancelled));
+        assert!(matches!(outcome.ending, EndReason::Cancelled));
         assert_eq!(history(&outcome.messages), kept);
         assert_eq!(model.open_streams(), 0);
     }
@@ -123,7 +123,7 @@ async fn a_run_has_a_limit_on_time() {
     let mut run = asked(&model, vec![endless]);
     run.limits.run_time = Duration::from_secs(5);
     let (_, outcome) = finished(run).await;
-    let Ending::Failed(error) = &outcome.ending else {
+    let EndReason::Failed(error) = &outcome.ending else {
         panic!("{:?}", outcome.ending);
     };
     assert_eq!(error.code(), "timeout");
@@ -143,7 +143,7 @@ async fn an_answer_that_does_not_end_is_ended() {
     run.limits.answer_bytes = 1_000;
     let (events, outcome) = finished(run).await;
     assert_eq!(events.len(), 100);
-    let Ending::Failed(error) = &outcome.ending else {
+    let EndReason::Failed(error) = &outcome.ending else {
         panic!("{:?}", outcome.ending);
     };
     assert_eq!(
@@ -176,7 +176,7 @@ async fn an_error_of_the_model_ends_the_run_and_is_not_retried() {
     for (answer, code, kept) in cases {
         let model = Scripted::new(vec![answer, says(vec![])]);
         let (_, outcome) = finished(asked(&model, vec![echo("echo")])).await;
-        let Ending::Failed(error) = &outcome.ending else {
+        let EndReason::Failed(error) = &outcome.ending else {
             panic!("{:?}", outcome.ending);
         };
         assert_eq!(error.code(), code);

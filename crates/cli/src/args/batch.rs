@@ -8,7 +8,7 @@ use quillet::settings::{self, Flags};
 use super::{StoreArgs, demo, set};
 
 #[derive(Debug, Args)]
-pub(crate) struct Batch {
+pub(crate) struct BatchArgs {
     /// A file with one JSON object on each line: variables of the prompt, or requests of OpenAI's
     /// batches.
     #[arg(value_name = "FILE")]
@@ -39,7 +39,7 @@ pub(crate) struct Batch {
     pub(crate) store: StoreArgs,
 }
 
-impl Batch {
+impl BatchArgs {
     pub(super) fn flags(&self, flags: &mut Flags) {
         demo(flags, self.demo);
         let base_url = self.base_url.as_deref();

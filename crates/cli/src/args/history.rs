@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use quillet_core::history::PRODUCTION;
-use quillet_core::store::Kind;
+use quillet_core::store::EntryKind;
 
 use super::StoreArgs;
 
@@ -17,7 +17,7 @@ pub(crate) enum Versions {
     /// Write definitions of the store as files into a folder.
     Pull(Pull),
     /// List the versions of a definition, or who did what in the store.
-    Log(Log),
+    Log(LogArgs),
     /// Print a version of a definition.
     Show(Show),
     /// Show what differs between two versions.
@@ -35,9 +35,9 @@ pub(crate) enum Versions {
     /// Drop old versions that no label names.
     Gc(Collect),
     /// Write whole histories as lines of JSON.
-    Export(Export),
+    Export(ExportArgs),
     /// Bring whole histories in that were exported.
-    Import(Import),
+    Import(ImportArgs),
 }
 
 impl Versions {
@@ -63,30 +63,36 @@ impl Versions {
 
 /// Definitions of which kind, in which store.
 #[derive(Debug, Default, Args)]
-pub(crate) struct Which {
+pub(crate) struct KindArgs {
     /// The kind of the definition: a prompt, unless it is said otherwise.
     #[arg(long, value_name = "KIND", value_parser = kinds())]
-    pub(crate) kind: Option<Kind>,
+    pub(crate) kind: Option<EntryKind>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }
 
-impl Which {
+impl KindArgs {
     /// The kind of the definition that is named.
-    pub(crate) fn kind(&self) -> Kind {
-        self.kind.unwrap_or(Kind::Prompt)
+    pub(crate) fn kind(&self) -> EntryKind {
+        self.kind.unwrap_or(EntryKind::Prompt)
     }
 
     /// The kinds that are meant where no definition is named.
-    pub(crate) fn kinds(&self) -> Vec<Kind> {
-        let all = Kind::ALL.into_iter().filter(|kind| kind.has_versions());
+    pub(crate) fn kinds(&self) -> Vec<EntryKind> {
+        let all = EntryKind::ALL
+            .into_iter()
+            .filter(|kind| kind.has_versions());
         self.kind.map_or_else(|| all.collect(), |kind| vec![kind])
     }
 }
 
 /// Kinds of definitions by their names.
-fn kinds() -> impl TypedValueParser<Value = Kind> {
-    let kinds = || Kind::ALL.into_iter().filter(|kind| kind.has_versions());
+fn kinds() -> impl TypedValueParser<Value = EntryKind> {
+    let kinds = || {
+        EntryKind::ALL
+            .into_iter()
+            .filter(|kind| kind.has_versions())
+    };
     let names = kinds().map(|kind| PossibleValue::new(kind.word()));
     PossibleValuesParser::new(names).try_map(move |name| {
         let mut kinds = kinds();
@@ -96,7 +102,7 @@ fn kinds() -> impl TypedValueParser<Value = Kind> {
 
 /// Why something is done.
 #[derive(Debug, Default, Args)]
-pub(crate) struct Why {
+pub(crate) struct MessageArgs {
     /// Why, for the log.
     #[arg(
         short,
@@ -124,7 +130,7 @@ pub(crate) struct Push {
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]
-    pub(crate) why: Why,
+    pub(crate) why: MessageArgs,
     /// A label that is moved to each version that is pushed. May be given several times.
     #[arg(long = "label", value_name = "NAME")]
     pub(crate) labels: Vec<String>,
@@ -141,7 +147,7 @@ pub(crate) struct Push {
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
     #[command(flatten)]
-    pub(crate) which: Which,
+    pub(crate) which: KindArgs,
 }
 
 /// Writes definitions as files.
@@ -166,12 +172,12 @@ pub(crate) struct Pull {
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
-    pub(crate) which: Which,
+    pub(crate) which: KindArgs,
 }
 
 /// Lists versions, or the log of the store.
 #[derive(Debug, Args)]
-pub(crate) struct Log {
+pub(crate) struct LogArgs {
     /// The definition; without it the log of the store.
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
@@ -183,7 +189,7 @@ pub(crate) struct Log {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) which: Which,
+    pub(crate) which: KindArgs,
 }
 
 /// Prints a version.
@@ -196,7 +202,7 @@ pub(crate) struct Show {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) which: Which,
+    pub(crate) which: KindArgs,
 }
 
 /// Compares two versions.
@@ -220,7 +226,7 @@ pub(crate) struct Diff {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) data: Option<String>,
     #[command(flatten)]
-    pub(crate) which: Which,
+    pub(crate) which: KindArgs,
 }
 
 /// Moves a label.
@@ -247,9 +253,9 @@ pub(crate) struct Label {
     #[arg(long, value_name = "NAME", requires = "split")]
     pub(crate) by: Option<String>,
     #[command(flatten)]
-    pub(crate) why: Why,
+    pub(crate) why: MessageArgs,
     #[command(flatten)]
-    pub(crate) which: Which,
+    pub(crate) which: KindArgs,
 }
 
 /// Lists labels.
@@ -262,7 +268,7 @@ pub(crate) struct Labels {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) which: Which,
+    pub(crate) which: KindArgs,
 }
 
 /// Moves production.
@@ -278,9 +284,9 @@ pub(crate) struct Promote {
     #[arg(long, value_name = "NAME")]
     pub(crate) from: Option<String>,
     #[command(flatten)]
-    pub(crate) why: Why,
+    pub(crate) why: MessageArgs,
     #[command(flatten)]
-    pub(crate) which: Which,
+    pub(crate) which: KindArgs,
 }
 
 /// Goes back.
@@ -297,9 +303,9 @@ pub(crate) struct Rollback {
     #[arg(long, value_name = "MARK")]
     pub(crate) to: Option<String>,
     #[command(flatten)]
-    pub(crate) why: Why,
+    pub(crate) why: MessageArgs,
     #[command(flatten)]
-    pub(crate) which: Which,
+    pub(crate) which: KindArgs,
 }
 
 /// Removes a definition.
@@ -309,9 +315,9 @@ pub(crate) struct Remove {
     #[arg(value_name = "ID")]
     pub(crate) id: String,
     #[command(flatten)]
-    pub(crate) why: Why,
+    pub(crate) why: MessageArgs,
     #[command(flatten)]
-    pub(crate) which: Which,
+    pub(crate) which: KindArgs,
 }
 
 /// Drops old versions.
@@ -327,12 +333,12 @@ pub(crate) struct Collect {
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
-    pub(crate) which: Which,
+    pub(crate) which: KindArgs,
 }
 
 /// Writes histories.
 #[derive(Debug, Args)]
-pub(crate) struct Export {
+pub(crate) struct ExportArgs {
     /// Ids, in place of all definitions.
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
@@ -340,7 +346,7 @@ pub(crate) struct Export {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) which: Which,
+    pub(crate) which: KindArgs,
 }
 
 /// Brings histories in.
@@ -350,7 +356,7 @@ pub(crate) struct Export {
   quillet import openai saved.json    prompts that were saved from OpenAI (docs/openai.md)
 
 What is here already is gone on with, so an import that broke off is begun again.")]
-pub(crate) struct Import {
+pub(crate) struct ImportArgs {
     /// A file that `quillet export` has written; - is standard input. Or openai, and then a file of
     /// prompts that were saved from OpenAI.
     #[arg(value_name = "FILE|openai")]

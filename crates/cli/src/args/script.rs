@@ -17,7 +17,7 @@ use super::{SchemaArgs, demo, set, temperature};
   quillet run hello.ai.yaml --dry-run          the requests, and no model
   quillet run ask.prompty -D question=\"Why?\"   a prompt file goes to its model
   quillet run greet.hello -s dir:st -m mock    and so does a stored prompt")]
-pub(crate) struct Run {
+pub(crate) struct RunArgs {
     /// A script: its file, a folder with a script of its name, an id, or - for standard input;
     /// or a prompt: its file (.prompt, .prompty, a template), or its id in the store.
     #[arg(value_name = "SCRIPT", required_unless_present = "file")]
@@ -41,7 +41,7 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) schemas: SchemaArgs,
     #[command(flatten)]
-    pub(crate) with: With,
+    pub(crate) with: ScriptArgs,
     /// Print the answer when it is whole.
     #[arg(long)]
     pub(crate) no_stream: bool,
@@ -50,7 +50,7 @@ pub(crate) struct Run {
     pub(crate) raw: bool,
     /// Show messages on standard error: whole ones, or as they come, line by line.
     #[arg(short, long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true")]
-    pub(crate) echo: Echo,
+    pub(crate) echo: EchoMode,
     /// Print JSON: the result, the messages, the tokens, and how answers were held to their form.
     #[arg(long, conflicts_with = "interactive")]
     pub(crate) json: bool,
@@ -82,7 +82,7 @@ pub(crate) struct Run {
 
 /// What scripts run with.
 #[derive(Debug, Args)]
-pub(crate) struct With {
+pub(crate) struct ScriptArgs {
     /// A folder in which scripts are looked for by their ids; may be given several times.
     #[arg(short = 'I', long, value_name = "DIR")]
     pub(crate) search: Vec<PathBuf>,
@@ -105,7 +105,7 @@ pub(crate) struct With {
     #[command(flatten)]
     pub(crate) grants: Grants,
     #[command(flatten)]
-    pub(crate) limits: Limits,
+    pub(crate) limits: LimitArgs,
 }
 
 /// What scripts may do outside of themselves.
@@ -132,7 +132,7 @@ pub(crate) struct Grants {
 /// Bounds of a run.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Limits")]
-pub(crate) struct Limits {
+pub(crate) struct LimitArgs {
     /// Instructions and turns of loops; 1,000,000 by default.
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_steps: Option<u64>,
@@ -173,7 +173,7 @@ pub(crate) struct Chats {
 
 /// How messages are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Echo {
+pub(crate) enum EchoMode {
     /// Whole messages.
     True,
     /// Not at all.
@@ -233,7 +233,7 @@ pub(crate) struct Test {
     #[command(flatten)]
     pub(crate) schemas: SchemaArgs,
     #[command(flatten)]
-    pub(crate) with: With,
+    pub(crate) with: ScriptArgs,
 }
 
 /// Serves an editor.
@@ -270,7 +270,7 @@ fn amount(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "an amount of money is wanted, such as 0.50".to_owned())
 }
 
-impl With {
+impl ScriptArgs {
     pub(super) fn flags(&self, flags: &mut Flags) {
         demo(flags, self.demo);
         let store = self.store.as_deref();

@@ -29,7 +29,7 @@ pub(crate) struct Sql {
     #[command(flatten)]
     pub(crate) with: SqlWith,
     #[command(flatten)]
-    pub(crate) chain: Chain,
+    pub(crate) chain: ChainArgs,
     /// Run this query, which you wrote, in place of asking a model.
     #[arg(long, value_name = "QUERY", conflicts_with_all = ["question", "dry_run", "no_run"])]
     pub(crate) sql: Option<String>,
@@ -69,7 +69,7 @@ pub(crate) struct SqlWith {
 
 /// How a model is asked for the query.
 #[derive(Debug, Args)]
-pub(crate) struct Chain {
+pub(crate) struct ChainArgs {
     /// How tables are chosen: budget (by tokens) or seed (by their number).
     #[arg(long, value_name = "MODE", value_parser = ["budget", "seed"])]
     pub(crate) chain: Option<String>,
@@ -86,7 +86,7 @@ pub(crate) struct Chain {
 pub(crate) struct ShowRows {
     /// The form of the rows; by default the ending of --output says, else a table.
     #[arg(short = 'o', long, value_name = "FORM")]
-    pub(crate) format: Option<Form>,
+    pub(crate) format: Option<OutputFormat>,
     /// Where to write them.
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -106,7 +106,7 @@ pub(crate) struct ShowRows {
 
 /// A form of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Form {
+pub(crate) enum OutputFormat {
     /// A table for people.
     Table,
     /// One JSON array of objects.

@@ -2,9 +2,11 @@
 
 use quillet_core::Span;
 
-use super::{Dialect, Doubt, LONGEST, group_end, is_json, is_path, jinja_block, of_jinja};
+use super::{
+    BraceWarning, LONGEST, TemplateDialect, group_end, is_json, is_path, jinja_block, of_jinja,
+};
 
-pub(super) fn look(text: &str) -> Vec<Doubt> {
+pub(super) fn look(text: &str) -> Vec<BraceWarning> {
     let mut found = Vec::new();
     let mut doubled = Vec::new();
     let mut fields = 0;
@@ -24,7 +26,7 @@ pub(super) fn look(text: &str) -> Vec<Doubt> {
             continue;
         }
         if let Some(word) = jinja_block(rest) {
-            found.push(of_jinja(start, word, Dialect::FString));
+            found.push(of_jinja(start, word, TemplateDialect::FString));
             continue;
         }
         let Some(end) = group_end(text, start) else {
@@ -51,14 +53,14 @@ fn is_code(inner: &str) -> bool {
     is_json(inner) || name.contains(['\n', ';', '"', '{', '=', '('])
 }
 
-fn code(group: &str, start: usize) -> Doubt {
+fn code(group: &str, start: usize) -> BraceWarning {
     let help = if group.len() <= LONGEST {
         format!("double the braces that are text: {}", escaped(group))
     } else {
         "double the braces that are text: {{ and }}".to_owned()
     };
     let what = if is_json(&group[1..]) { "JSON" } else { "code" };
-    Doubt {
+    BraceWarning {
         span: Span {
             start,
             end: start + 1,
@@ -93,14 +95,14 @@ fn escaped(group: &str) -> String {
 }
 
 /// `{{name}}`, which prints `{name}`.
-fn doubled_name(rest: &str, start: usize) -> Option<Doubt> {
+fn doubled_name(rest: &str, start: usize) -> Option<BraceWarning> {
     let inner = rest.strip_prefix("{{")?;
     let (inner, _) = inner.split_once("}}")?;
     let path = inner.trim().trim_start_matches(['.', '$']);
     if !is_path(path) {
         return None;
     }
-    let written = Dialect::FString.variable(path)?;
+    let written = TemplateDialect::FString.variable(path)?;
     let format = match (inner.trim().chars().next(), inner == inner.trim()) {
         (Some('.'), _) => "go",
         (Some('$'), _) => "semantic-kernel",
@@ -108,7 +110,7 @@ fn doubled_name(rest: &str, start: usize) -> Option<Doubt> {
         (_, false) => "jinja",
     };
     let end = start + inner.len() + 4;
-    Some(Doubt {
+    Some(BraceWarning {
         span: Span { start, end },
         message: format!("{{{{{inner}}}}} prints {{{inner}}} and no variable"),
         help: format!("write {written} for the variable, or set the format to {format}"),

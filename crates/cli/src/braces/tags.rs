@@ -4,7 +4,9 @@
 use quillet_core::Span;
 use quillet_template::TemplateFormat;
 
-use super::{Dialect, Doubt, LONGEST, group_end, is_json, is_path, jinja_block, of_jinja};
+use super::{
+    BraceWarning, LONGEST, TemplateDialect, group_end, is_json, is_path, jinja_block, of_jinja,
+};
 
 /// Words that begin an action of Go.
 const GO_WORDS: &[&str] = &["if", "range", "with", "template", "define", "block"];
@@ -17,14 +19,14 @@ const GO_KEYWORDS: &[&str] = &["end", "else", "break", "continue", "true", "fals
 
 pub(super) fn look(
     format: &dyn TemplateFormat,
-    dialect: Dialect,
+    dialect: TemplateDialect,
     text: &str,
     is_function: &dyn Fn(&str) -> bool,
-) -> Vec<Doubt> {
+) -> Vec<BraceWarning> {
     if reads_otherwise(dialect, text) {
         return Vec::new();
     }
-    let looker = Looker {
+    let looker = TagScanner {
         format,
         dialect,
         text,
@@ -49,7 +51,7 @@ pub(super) fn look(
             found.extend(looker.tag(start, &inner[..length]));
         } else if rest.starts_with("{%") || rest.starts_with("{#") {
             // Liquid's blocks look like Jinja's.
-            let has_blocks = matches!(dialect, Dialect::Jinja | Dialect::Liquid);
+            let has_blocks = matches!(dialect, TemplateDialect::Jinja | TemplateDialect::Liquid);
             tags |= has_blocks;
             let block = jinja_block(rest).filter(|_| !has_blocks);
             found.extend(block.map(|word| of_jinja(start, word, dialect)));
@@ -62,25 +64,27 @@ pub(super) fn look(
 }
 
 /// Whether the template changes what braces mean.
-fn reads_otherwise(dialect: Dialect, text: &str) -> bool {
+fn reads_otherwise(dialect: TemplateDialect, text: &str) -> bool {
     match dialect {
-        Dialect::Jinja | Dialect::Liquid => text.contains("{% raw") || text.contains("{%- raw"),
-        Dialect::Mustache => text.contains("{{="),
-        Dialect::Handlebars => text.contains("{{{{"),
+        TemplateDialect::Jinja | TemplateDialect::Liquid => {
+            text.contains("{% raw") || text.contains("{%- raw")
+        }
+        TemplateDialect::Mustache => text.contains("{{="),
+        TemplateDialect::Handlebars => text.contains("{{{{"),
         _ => false,
     }
 }
 
-struct Looker<'a> {
+struct TagScanner<'a> {
     format: &'a dyn TemplateFormat,
-    dialect: Dialect,
+    dialect: TemplateDialect,
     text: &'a str,
     is_function: &'a dyn Fn(&str) -> bool,
 }
 
-impl Looker<'_> {
+impl TagScanner<'_> {
     /// What is wrong with a tag, from what is between its braces.
-    fn tag(&self, start: usize, inner: &str) -> Option<Doubt> {
+    fn tag(&self, start: usize, inner: &str) -> Option<BraceWarning> {
         let inner = inner.trim_matches(['-', '~']).trim();
         if is_json(inner) {
             return Some(self.json(start));
@@ -92,7 +96,7 @@ impl Looker<'_> {
         };
         let (own, other) = (self.dialect.format(), meant.format());
         let written = path.and_then(|path| self.dialect.variable(path));
-        Some(Doubt {
+        Some(BraceWarning {
             span,
             message: format!("{{{{{inner}}}}} is how {other} writes it; this template is {own}"),
             help: match written {
@@ -103,18 +107,18 @@ impl Looker<'_> {
     }
 
     /// Which other format a tag is from, and the variable that it names.
-    fn foreign<'i>(&self, inner: &'i str) -> Option<(Dialect, Option<&'i str>)> {
+    fn foreign<'i>(&self, inner: &'i str) -> Option<(TemplateDialect, Option<&'i str>)> {
         let own = self.dialect;
         let first = inner.split_whitespace().next().unwrap_or_default();
         if let Some(path) = inner.strip_prefix('.').filter(|path| is_path(path)) {
-            return (own != Dialect::Go).then_some((Dialect::Go, Some(path)));
+            return (own != TemplateDialect::Go).then_some((TemplateDialect::Go, Some(path)));
         }
         if let Some(name) = inner.strip_prefix('$').filter(|name| is_path(name)) {
             // Go's own variables are declared in the template.
             let declared = format!("${name}");
-            let is_own = own == Dialect::Go && self.text.matches(&declared).count() > 1;
-            let foreign = own != Dialect::SemanticKernel && !is_own;
-            return foreign.then_some((Dialect::SemanticKernel, Some(name)));
+            let is_own = own == TemplateDialect::Go && self.text.matches(&declared).count() > 1;
+            let foreign = own != TemplateDialect::SemanticKernel && !is_own;
+            return foreign.then_some((TemplateDialect::SemanticKernel, Some(name)));
         }
         if let Some(block) = first
             .strip_prefix(['#', '/'])
@@ -124,48 +128,50 @@ impl Looker<'_> {
         }
         let argument = inner[first.len()..].trim_start();
         let of_go = GO_WORDS.contains(&first) && argument.starts_with(['.', '$', '"']);
-        if of_go && own != Dialect::Go {
-            return Some((Dialect::Go, None));
+        if of_go && own != TemplateDialect::Go {
+            return Some((TemplateDialect::Go, None));
         }
         let is_filter = || {
             let (left, right) = inner.split_once('|')?;
             let name = right.trim().split('(').next()?;
             (is_path(left.trim()) && is_path(name)).then_some(())
         };
-        if own == Dialect::Mustache && is_filter().is_some() {
-            return Some((Dialect::Jinja, None));
+        if own == TemplateDialect::Mustache && is_filter().is_some() {
+            return Some((TemplateDialect::Jinja, None));
         }
         self.plain_name(inner)
     }
 
     /// A block of Handlebars or Mustache.
-    fn block(&self, block: &str, inner: &str) -> Option<Dialect> {
+    fn block(&self, block: &str, inner: &str) -> Option<TemplateDialect> {
         let has_argument = inner.contains(char::is_whitespace);
         let of_handlebars = HANDLEBARS_WORDS.contains(&block) && has_argument;
         match self.dialect {
-            Dialect::Handlebars => None,
-            Dialect::Mustache => of_handlebars.then_some(Dialect::Handlebars),
-            _ if of_handlebars || HANDLEBARS_WORDS.contains(&block) => Some(Dialect::Handlebars),
-            _ => Some(Dialect::Mustache),
+            TemplateDialect::Handlebars => None,
+            TemplateDialect::Mustache => of_handlebars.then_some(TemplateDialect::Handlebars),
+            _ if of_handlebars || HANDLEBARS_WORDS.contains(&block) => {
+                Some(TemplateDialect::Handlebars)
+            }
+            _ => Some(TemplateDialect::Mustache),
         }
     }
 
     /// `{{name}}`, which calls a function in some formats.
-    fn plain_name<'i>(&self, inner: &'i str) -> Option<(Dialect, Option<&'i str>)> {
+    fn plain_name<'i>(&self, inner: &'i str) -> Option<(TemplateDialect, Option<&'i str>)> {
         let calls = match self.dialect {
-            Dialect::Go => !GO_KEYWORDS.contains(&inner),
+            TemplateDialect::Go => !GO_KEYWORDS.contains(&inner),
             // `{{plugin.function}}` is a call, and looks like one.
-            Dialect::SemanticKernel => !inner.contains('.'),
+            TemplateDialect::SemanticKernel => !inner.contains('.'),
             _ => false,
         };
         if !calls || !is_path(inner) || (self.is_function)(inner) {
             return None;
         }
-        Some((Dialect::Mustache, Some(inner)))
+        Some((TemplateDialect::Mustache, Some(inner)))
     }
 
     /// JSON in braces that begin a tag.
-    fn json(&self, start: usize) -> Doubt {
+    fn json(&self, start: usize) -> BraceWarning {
         let group = group_end(self.text, start).map(|end| &self.text[start..end]);
         let group = group.filter(|group| group.len() <= LONGEST);
         let help = match group {
@@ -186,7 +192,7 @@ impl Looker<'_> {
                 }
             }
         };
-        Doubt {
+        BraceWarning {
             span: Span {
                 start,
                 end: start + 2,
@@ -197,7 +203,7 @@ impl Looker<'_> {
     }
 
     /// `{name}` and `${name}` in a template that has no tags at all.
-    fn single_braces(&self) -> Option<Doubt> {
+    fn single_braces(&self) -> Option<BraceWarning> {
         let mut starts = self.text.match_indices('{').map(|(start, _)| start);
         starts.find_map(|start| {
             let (name, _) = self.text[start + 1..].split_once('}')?;
@@ -210,7 +216,7 @@ impl Looker<'_> {
             let shown = &self.text[start..end];
             let own = self.dialect.format();
             let written = self.dialect.variable(name)?;
-            Some(Doubt {
+            Some(BraceWarning {
                 span: Span { start, end },
                 message: format!("{shown} is text in {own}, and the template has no tags"),
                 help: if dollar {

@@ -2,10 +2,10 @@ use std::path::Path;
 
 use quillet_core::{Map, Severity};
 use quillet_template::{
-    CompileOptions, Limits, NoFunctions, Render, Source, TemplateFactory, render,
+    CompileOptions, NoFunctions, Render, RenderLimits, TemplateFactory, TemplateSource, render,
 };
 
-use super::{Dialect, look};
+use super::{TemplateDialect, check_braces};
 
 fn found(format: &str, text: &str) -> Vec<quillet_core::Diagnostic> {
     found_with(format, text, |name| name == "tool")
@@ -19,7 +19,7 @@ fn found_with(
     let factory = TemplateFactory::standard();
     let format = factory.format(format).expect("the format exists");
     let own = format.functions();
-    look(&**format, "t", text, &|name| {
+    check_braces(&**format, "t", text, &|name| {
         own.contains(&name) || is_tool(name)
     })
 }
@@ -241,7 +241,11 @@ fn what_means_what_it_looks_like_gives_none() {
 #[test]
 fn every_format_has_a_dialect() {
     for format in TemplateFactory::standard().formats() {
-        assert!(Dialect::of(format.name()).is_some(), "{}", format.name());
+        assert!(
+            TemplateDialect::of(format.name()).is_some(),
+            "{}",
+            format.name()
+        );
     }
 }
 
@@ -287,7 +291,7 @@ async fn what_is_shown_prints_what_was_meant() {
     let group = "{{\"a\": {\"b\": 1}}}";
     for format in factory.formats() {
         // Format strings read the inner braces as a field; see the table.
-        if Dialect::of(format.name()) == Some(Dialect::FString) {
+        if TemplateDialect::of(format.name()) == Some(TemplateDialect::FString) {
             continue;
         }
         let doubt = found(format.name(), group).pop();
@@ -297,7 +301,7 @@ async fn what_is_shown_prints_what_was_meant() {
             continue;
         };
         assert!(help.ends_with(&written), "{}: {help}", format.name());
-        let sources = [Source::new("t", &written)];
+        let sources = [TemplateSource::new("t", &written)];
         let template = format.compile(&sources, &CompileOptions::default());
         let template = template.expect("it compiles");
         let request = Render {
@@ -305,7 +309,7 @@ async fn what_is_shown_prints_what_was_meant() {
             entries: &["t"],
             variables: &Map::default(),
             functions: &NoFunctions,
-            limits: &Limits::default(),
+            limits: &RenderLimits::default(),
         };
         let rendered = render(&request).await.expect("it renders");
         assert_eq!(rendered.text(0), group, "{}: {help}", format.name());

@@ -6,33 +6,33 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use quillet::settings::{self, Settings};
-use quillet_agent::{Ending, Outcome};
+use quillet_agent::{AgentOutcome, EndReason};
 use quillet_core::chat::Usage;
-use quillet_core::{Content, ContentPart, MediaUrl};
-use quillet_host::agent::Input;
+use quillet_core::{ContentPart, MediaUrl, MessageContent};
+use quillet_host::agent::RunInput;
 use serde_json::{Value, json};
 
-use crate::args::Ask;
-use crate::failure::Failure;
+use crate::args::AskArgs;
+use crate::chat::{self, ChatClient, ChatPrinter, ToolCallDisplay, ended, follow};
+use crate::failure::CliError;
 use crate::prompt_target;
 use crate::source;
-use crate::talk::{self, Call, Screen, Talker, ended, follow};
 use crate::terminal;
 
 /// A larger image is refused: in base64 it would pass the limit of every provider.
 const MOST_IMAGE_BYTES: u64 = 20 << 20;
 
-pub(crate) async fn run(args: &Ask, config: &Settings) -> Result<(), Failure> {
+pub(crate) async fn run(args: &AskArgs, config: &Settings) -> Result<(), CliError> {
     let (input, talker) = match prompt_name(args, config).await? {
         Some(name) => of_prompt(args, name, config).await?,
         None => {
             let content = content(args)?;
-            let talker = Talker::new(&args.talk, config).await?;
-            (Input::Content(content), talker)
+            let talker = ChatClient::new(&args.talk, config).await?;
+            (RunInput::Content(content), talker)
         }
     };
     let streams = !args.no_stream && !args.json;
-    let mut screen = Screen::new(streams, args.talk.reasoning, config);
+    let mut screen = ChatPrinter::new(streams, args.talk.reasoning, config);
     let mut calls = Vec::new();
     let mut running = talker.begin(input, args.session.as_deref()).await?;
     let outcome = follow(&mut running, &mut screen, &mut calls).await;
@@ -48,10 +48,10 @@ pub(crate) async fn run(args: &Ask, config: &Settings) -> Result<(), Failure> {
         screen.text(&outcome.text)?;
     }
     screen.end()?;
-    if let Ending::Silent { reason } = &outcome.ending {
+    if let EndReason::Silent { reason } = &outcome.ending {
         terminal::note(&format!(
             "the model chose to say nothing: {}",
-            crate::talk::one_line(reason, 200)
+            crate::chat::one_line(reason, 200)
         ));
     }
     ended(outcome.ending)
@@ -59,7 +59,10 @@ pub(crate) async fn run(args: &Ask, config: &Settings) -> Result<(), Failure> {
 
 /// The prompt that stands in place of a question: a file that is one, or, where there are variables
 /// for it, an id in the store.
-async fn prompt_name<'a>(args: &'a Ask, config: &Settings) -> Result<Option<&'a str>, Failure> {
+async fn prompt_name<'a>(
+    args: &'a AskArgs,
+    config: &Settings,
+) -> Result<Option<&'a str>, CliError> {
     let has_variables = !args.define.is_empty() || args.data.is_some();
     if let [name] = args.question.as_slice() {
         let is_file = Path::new(name).is_file() && prompt_target::is_prompt(name)?;
@@ -68,7 +71,7 @@ async fn prompt_name<'a>(args: &'a Ask, config: &Settings) -> Result<Option<&'a 
         }
     }
     if has_variables {
-        Err(Failure::Usage(
+        Err(CliError::Usage(
         "-D and -d are variables of a prompt, and no prompt is named: `quillet ask FILE -D name=…`"
             .into(),
     ))
@@ -79,14 +82,18 @@ async fn prompt_name<'a>(args: &'a Ask, config: &Settings) -> Result<Option<&'a 
 
 /// The messages of a prompt, for its own model and with its own options where the arguments say
 /// nothing else.
-async fn of_prompt(args: &Ask, name: &str, config: &Settings) -> Result<(Input, Talker), Failure> {
+async fn of_prompt(
+    args: &AskArgs,
+    name: &str,
+    config: &Settings,
+) -> Result<(RunInput, ChatClient), CliError> {
     let unfit = [
         (args.session.is_some(), "--session"),
         (!args.image.is_empty(), "--image"),
         (args.talk.agent.is_some(), "--agent"),
     ];
     if let Some((_, flag)) = unfit.iter().find(|(is_given, _)| *is_given) {
-        return Err(Failure::Usage(format!(
+        return Err(CliError::Usage(format!(
             "{flag} goes with a question, and {name} is a prompt, which has all its messages itself"
         )));
     }
@@ -97,26 +104,26 @@ async fn of_prompt(args: &Ask, name: &str, config: &Settings) -> Result<(Input, 
     if let Some(own) = &own {
         config.fill(&settings::MODEL, own.clone());
     }
-    let mut talker = Talker::new(&args.talk, &config).await?;
+    let mut talker = ChatClient::new(&args.talk, &config).await?;
     let mut options = rendered.options;
     let request = &mut talker.request;
-    request.model = own.map_or(request.model.take(), |own| Some(talk::model(&own)));
+    request.model = own.map_or(request.model.take(), |own| Some(chat::model(&own)));
     request.temperature = request.temperature.or(options.temperature.take());
     request.max_tokens = request.max_tokens.or(options.max_tokens.take());
     request.options = options;
-    Ok((Input::Messages(rendered.messages), talker))
+    Ok((RunInput::Messages(rendered.messages), talker))
 }
 
 /// The question with standard input behind it, and the images.
-fn content(args: &Ask) -> Result<Content, Failure> {
+fn content(args: &AskArgs) -> Result<MessageContent, CliError> {
     let text = question(args)?;
     if text.trim().is_empty() {
-        return Err(Failure::Usage(
+        return Err(CliError::Usage(
             "there is no question: pass one, or write it to standard input".into(),
         ));
     }
     if args.image.is_empty() {
-        return Ok(Content::Text(text));
+        return Ok(MessageContent::Text(text));
     }
     let mut parts = vec![ContentPart::text(text)];
     for image in &args.image {
@@ -124,10 +131,10 @@ fn content(args: &Ask) -> Result<Content, Failure> {
         let image_url = MediaUrl { url, detail: None };
         parts.push(ContentPart::ImageUrl { image_url });
     }
-    Ok(Content::Parts(parts))
+    Ok(MessageContent::Parts(parts))
 }
 
-fn question(args: &Ask) -> Result<String, Failure> {
+fn question(args: &AskArgs) -> Result<String, CliError> {
     // Words that nobody put in quotes belong together.
     let words = args.question.join(" ");
     let said = Some(words.as_str()).filter(|text| !matches!(*text, "" | "-"));
@@ -144,14 +151,14 @@ fn question(args: &Ask) -> Result<String, Failure> {
     })
 }
 
-fn image_url(image: &str) -> Result<String, Failure> {
+fn image_url(image: &str) -> Result<String, CliError> {
     if ["https://", "http://", "data:"]
         .iter()
         .any(|scheme| image.starts_with(scheme))
     {
         return Ok(image.to_owned());
     }
-    let refuse = |why: String| Failure::Usage(format!("--image {image}: {why}"));
+    let refuse = |why: String| CliError::Usage(format!("--image {image}: {why}"));
     let path = Path::new(image);
     let about = std::fs::metadata(path).map_err(|error| refuse(error.to_string()))?;
     if about.len() > MOST_IMAGE_BYTES {
@@ -174,7 +181,12 @@ fn kind_of(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-fn as_json(args: &Ask, talker: &Talker, outcome: &Outcome, calls: &[Call]) -> Value {
+fn as_json(
+    args: &AskArgs,
+    talker: &ChatClient,
+    outcome: &AgentOutcome,
+    calls: &[ToolCallDisplay],
+) -> Value {
     let model = talker.model();
     let mut shown = json!({
         "model": model,
@@ -199,7 +211,7 @@ fn as_json(args: &Ask, talker: &Talker, outcome: &Outcome, calls: &[Call]) -> Va
     add("usage", json!(outcome.usage));
     add("cost_usd", json!(cost(talker, &model, outcome.usage)));
     add("session", json!(args.session));
-    if let Ending::Failed(error) = &outcome.ending {
+    if let EndReason::Failed(error) = &outcome.ending {
         add(
             "error",
             json!({"code": error.code(), "message": error.to_string()}),
@@ -208,19 +220,19 @@ fn as_json(args: &Ask, talker: &Talker, outcome: &Outcome, calls: &[Call]) -> Va
     shown
 }
 
-fn ending(ending: &Ending) -> String {
+fn ending(ending: &EndReason) -> String {
     match ending {
-        Ending::Finished(reason) => reason.to_string(),
-        Ending::Repeated { .. } => "repeated_calls".to_owned(),
-        Ending::CallsRequired => "calls_required".to_owned(),
-        Ending::ApprovalRequired => "approval_required".to_owned(),
-        Ending::Silent { .. } => "silent".to_owned(),
-        Ending::Cancelled => "cancelled".to_owned(),
-        Ending::Failed(_) => "failed".to_owned(),
+        EndReason::Finished(reason) => reason.to_string(),
+        EndReason::Repeated { .. } => "repeated_calls".to_owned(),
+        EndReason::CallsRequired => "calls_required".to_owned(),
+        EndReason::ApprovalRequired => "approval_required".to_owned(),
+        EndReason::Silent { .. } => "silent".to_owned(),
+        EndReason::Cancelled => "cancelled".to_owned(),
+        EndReason::Failed(_) => "failed".to_owned(),
     }
 }
 
-fn cost(talker: &Talker, model: &str, usage: Option<Usage>) -> Option<f64> {
+fn cost(talker: &ChatClient, model: &str, usage: Option<Usage>) -> Option<f64> {
     talker.models.facts().find(model).cost(&usage?)
 }
 

@@ -6,34 +6,34 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::civil::Date;
-use quillet::parts;
+use quillet::components;
 use quillet::settings::{self, Settings};
-use quillet_agent::Known;
+use quillet_agent::KnownNames;
 use quillet_core::history::LATEST;
-use quillet_core::store::{Entry, Key, Kind, Store};
+use quillet_core::store::{EntryKey, EntryKind, Store, StoreEntry};
 use quillet_core::{Diagnostic, Exit, json};
 use quillet_llm::models::today;
 use quillet_prompt::{Definition, Variables};
 use quillet_store::{MemoryStore, StoreOptions};
 
 use crate::agent_file;
-use crate::args::Check;
-use crate::beside;
-use crate::endings;
-use crate::explain::Texts;
-use crate::failure::Failure;
-use crate::labelled;
+use crate::args::CheckArgs;
+use crate::deprecations;
+use crate::explain::PromptTemplates;
+use crate::failure::CliError;
+use crate::file_entry;
+use crate::label_store;
 use crate::overlay::Overlay;
-use crate::report::{self, Finding};
+use crate::report::{self, LocatedDiagnostic};
 use crate::script_file;
 use crate::scripts;
-use crate::source::{self, Form};
+use crate::source::{self, InputFileKind};
 use crate::terminal::{self, Stream};
 use crate::walk;
 
 /// What to look at.
 #[derive(Default)]
-struct Names {
+struct CheckTargets {
     /// Files, by the id that stands for each; `true` for those that are templates
     /// themselves.
     files: BTreeMap<String, bool>,
@@ -43,8 +43,8 @@ struct Names {
 
 /// What was looked at and found.
 #[derive(Default)]
-struct Findings {
-    found: Vec<Finding>,
+struct CheckReport {
+    found: Vec<LocatedDiagnostic>,
     looked_at: usize,
     /// Whether labels say which versions were looked at.
     has_labels: bool,
@@ -52,10 +52,10 @@ struct Findings {
     today: Date,
 }
 
-pub(crate) async fn run(args: &Check, config: &Settings) -> Result<(), Failure> {
+pub(crate) async fn run(args: &CheckArgs, config: &Settings) -> Result<(), CliError> {
     let findings = look_at_all(args, config).await?;
     if findings.looked_at == 0 && findings.found.is_empty() {
-        return Err(Failure::Usage(nothing(args)));
+        return Err(CliError::Usage(nothing(args)));
     }
     print(args.json, &findings)?;
     let errors = findings.found.iter().filter(|finding| finding.is_error());
@@ -68,12 +68,12 @@ pub(crate) async fn run(args: &Check, config: &Settings) -> Result<(), Failure> 
     }
     match errors {
         0 => Ok(()),
-        _ => Err(Failure::Said(Exit::Template)),
+        _ => Err(CliError::Said(Exit::Template)),
     }
 }
 
 /// A path that is misspelt in CI must not pass.
-fn nothing(args: &Check) -> String {
+fn nothing(args: &CheckArgs) -> String {
     let paths: Vec<_> = args.paths.iter().map(|path| path.display()).collect();
     let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
     if paths.is_empty() {
@@ -86,13 +86,15 @@ fn nothing(args: &Check) -> String {
     }
 }
 
-async fn look_at_all(args: &Check, config: &Settings) -> Result<Findings, Failure> {
-    let mut findings = Findings {
+async fn look_at_all(args: &CheckArgs, config: &Settings) -> Result<CheckReport, CliError> {
+    let mut findings = CheckReport {
         today: today(),
-        ..Findings::default()
+        ..CheckReport::default()
     };
     if args.paths.is_empty() {
-        let store = findings.seen(parts::store(config).await?, args).await?;
+        let store = findings
+            .store_at_label(components::store(config).await?, args)
+            .await?;
         look(&mut findings, config, store, None, skill_folder(config)).await?;
     }
     let mut loose = Vec::new();
@@ -101,12 +103,12 @@ async fn look_at_all(args: &Check, config: &Settings) -> Result<Findings, Failur
         if path != Path::new("-")
             && let Err(error) = fs::metadata(path)
         {
-            return Err(Failure::Other(format!("{}: {error}", path.display())));
+            return Err(CliError::Other(format!("{}: {error}", path.display())));
         }
         if is_store(path) {
             let url = format!("dir:{}", path.display());
             let store = quillet_store::open(&url, &StoreOptions::default()).await?;
-            let store = findings.seen(store, args).await?;
+            let store = findings.store_at_label(store, args).await?;
             let folder = path.join("skills");
             let own = folder.is_dir().then_some(folder.as_path());
             let known = own.or(skill_folder(config));
@@ -125,7 +127,7 @@ async fn look_at_all(args: &Check, config: &Settings) -> Result<Findings, Failur
         .extract_if(.., |path| script_file::is_one(path))
         .collect();
     if !scripts.is_empty() {
-        let tools = scripts::tools(config, scripts::Asked::All, false).await?;
+        let tools = scripts::tools(config, scripts::McpSources::All, false).await?;
         for file in &scripts {
             findings.looked_at += 1;
             let found =
@@ -150,7 +152,7 @@ fn which(label: Option<&str>) -> String {
     }
 }
 
-fn summary(findings: &Findings, errors: usize) -> String {
+fn summary(findings: &CheckReport, errors: usize) -> String {
     let count = |number: usize, name: &str| match number {
         1 => format!("1 {name}"),
         _ => format!("{number} {name}s"),
@@ -164,7 +166,7 @@ fn summary(findings: &Findings, errors: usize) -> String {
     )
 }
 
-fn print(json: bool, findings: &Findings) -> Result<(), Failure> {
+fn print(json: bool, findings: &CheckReport) -> Result<(), CliError> {
     if json {
         let list: Vec<&Diagnostic> = findings
             .found
@@ -172,7 +174,7 @@ fn print(json: bool, findings: &Findings) -> Result<(), Failure> {
             .map(|finding| &finding.diagnostic)
             .collect();
         let list = serde_json::to_string_pretty(&list)
-            .map_err(|error| Failure::Other(error.to_string()))?;
+            .map_err(|error| CliError::Other(error.to_string()))?;
         return Ok(terminal::line(&list)?);
     }
     let colour = Stream::Out.has_colour();
@@ -204,7 +206,7 @@ fn is_store(path: &Path) -> bool {
 }
 
 /// Skills of a folder, or the folder itself where it is one.
-fn skills(findings: &mut Findings, folder: &Path) {
+fn skills(findings: &mut CheckReport, folder: &Path) {
     if !folder.is_dir() {
         return;
     }
@@ -214,26 +216,29 @@ fn skills(findings: &mut Findings, folder: &Path) {
 }
 
 /// What is wrong with one file, even where it cannot be read: the others are looked at too.
-fn of_file(path: &Path, found: Result<Vec<Finding>, Failure>) -> Result<Vec<Finding>, Failure> {
+fn of_file(
+    path: &Path,
+    found: Result<Vec<LocatedDiagnostic>, CliError>,
+) -> Result<Vec<LocatedDiagnostic>, CliError> {
     match found {
-        Err(Failure::Findings(found)) => Ok(found),
-        Err(Failure::Other(message)) => Ok(vec![unreadable(path, &message)]),
+        Err(CliError::Findings(found)) => Ok(found),
+        Err(CliError::Other(message)) => Ok(vec![unreadable(path, &message)]),
         found => found,
     }
 }
 
-fn unreadable(path: &Path, message: &str) -> Finding {
+fn unreadable(path: &Path, message: &str) -> LocatedDiagnostic {
     let name = path.strip_prefix(".").unwrap_or(path).to_string_lossy();
     let message = message.strip_prefix(&*name).unwrap_or(message);
     let message = message.trim_start_matches(": ");
-    Finding {
+    LocatedDiagnostic {
         diagnostic: Diagnostic::error("file.unreadable", &name, message),
         text: None,
     }
 }
 
 /// What of a folder is looked at.
-fn collect(folder: &Path, files: &mut Vec<PathBuf>, findings: &mut Findings) {
+fn collect(folder: &Path, files: &mut Vec<PathBuf>, findings: &mut CheckReport) {
     for path in walk::files(folder).into_iter().filter(|path| is_ours(path)) {
         // Not opened: opening a pipe waits for whoever writes.
         match fs::metadata(&path) {
@@ -248,19 +253,19 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>, findings: &mut Findings) {
 fn is_ours(path: &Path) -> bool {
     agent_file::is_skill(path)
         || script_file::is_one(path)
-        || source::form_of(&path.to_string_lossy()).is_some_and(|form| form != Form::Toml)
+        || source::form_of(&path.to_string_lossy()).is_some_and(|form| form != InputFileKind::Toml)
 }
 
 /// Files that are in no store are looked at as if they were in one.
 async fn check_loose(
-    findings: &mut Findings,
-    args: &Check,
+    findings: &mut CheckReport,
+    args: &CheckArgs,
     config: &Settings,
     files: &[PathBuf],
-) -> Result<(), Failure> {
-    let under = parts::optional_store(config).await?;
+) -> Result<(), CliError> {
+    let under = components::optional_store(config).await?;
     let mut over = Overlay::new(under.unwrap_or_else(|| Arc::new(MemoryStore::new())));
-    let mut names = Names::default();
+    let mut names = CheckTargets::default();
     for path in files {
         let path = path.strip_prefix(".").unwrap_or(path);
         let added = add_loose(&path.to_string_lossy(), args, &mut names, &mut over);
@@ -276,51 +281,53 @@ async fn check_loose(
 /// Lays a file over the store, with the partials beside it.
 fn add_loose(
     path: &str,
-    args: &Check,
-    names: &mut Names,
+    args: &CheckArgs,
+    names: &mut CheckTargets,
     over: &mut Overlay,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     // A file that is no definition of ours may be in a folder with others.
     let Some((kind, definition, is_template)) = loose(path, args)? else {
         return Ok(());
     };
-    let key = Key::new(path);
-    for partial in beside::partials(path, &key.id(), &definition)? {
+    let key = EntryKey::new(path);
+    for partial in file_entry::partials(path, &key.id(), &definition)? {
         names.partials.insert(partial.key.id());
-        over.add(Kind::Prompt, partial);
+        over.add(EntryKind::Prompt, partial);
     }
     names.files.insert(key.id(), is_template);
-    over.add(kind, beside::entry(key, definition, path)?);
+    over.add(kind, file_entry::entry(key, definition, path)?);
     Ok(())
 }
 
 /// The kind and the definition of a file, and whether it is a template itself.
-fn loose(path: &str, args: &Check) -> Result<Option<(Kind, String, bool)>, Failure> {
+fn loose(path: &str, args: &CheckArgs) -> Result<Option<(EntryKind, String, bool)>, CliError> {
     let text = source::read(path)?;
     let form = source::form(path, &text);
-    let asked = args.format.as_deref().map(Form::Template);
+    let asked = args.format.as_deref().map(InputFileKind::Template);
     let form = match form {
-        Some(Form::Template(_)) | None => asked.or(form).unwrap_or(Form::Template("go")),
+        Some(InputFileKind::Template(_)) | None => {
+            asked.or(form).unwrap_or(InputFileKind::Template("go"))
+        }
         Some(form) => form,
     };
-    if let Form::Template(format) = form {
+    if let InputFileKind::Template(format) = form {
         return Ok(Some((
-            Kind::Prompt,
+            EntryKind::Prompt,
             source::template(&text, Some(format), true),
             true,
         )));
     }
-    if form == Form::Prompt {
-        return Ok(Some((Kind::Prompt, text, false)));
+    if form == InputFileKind::Prompt {
+        return Ok(Some((EntryKind::Prompt, text, false)));
     }
     let value = source::parse(path, &text, form)?;
     if agent_file::is_one(path, &value) {
-        return Ok(Some((Kind::Agent, text, false)));
+        return Ok(Some((EntryKind::Agent, text, false)));
     }
     Ok(source::kind_of(&value).map(|kind| {
         let definition = match form {
             // As it stands, so that places in it are right.
-            Form::Json => text,
+            InputFileKind::Json => text,
             _ => json::to_string(&value),
         };
         (kind, definition, false)
@@ -329,18 +336,18 @@ fn loose(path: &str, args: &Check) -> Result<Option<(Kind, String, bool)>, Failu
 
 /// Everything wrong in a store, or with those of its entries that have these names.
 async fn look(
-    findings: &mut Findings,
+    findings: &mut CheckReport,
     config: &Settings,
     store: Arc<dyn Store>,
-    names: Option<&Names>,
+    names: Option<&CheckTargets>,
     skills: Option<&Path>,
-) -> Result<(), Failure> {
-    let catalogue = parts::catalogue(config, store.clone())?;
+) -> Result<(), CliError> {
+    let catalogue = components::catalogue(config, store.clone())?;
     catalogue.load().await?;
-    let agents = store.load(Kind::Agent).await?;
+    let agents = store.load(EntryKind::Agent).await?;
     let tools = agent_file::tools(&catalogue.snapshot());
     if names.is_none() {
-        for entry in store.load(Kind::Environ).await? {
+        for entry in store.load(EntryKind::Environ).await? {
             findings.add_environ(entry);
         }
     }
@@ -348,7 +355,7 @@ async fn look(
     variables.load().await?;
     let environs = variables.ids().await?;
     let skills = skills.map(agent_file::skill_names);
-    let known = Known {
+    let known = KnownNames {
         tools: &tools,
         skills: skills.as_deref(),
         has_more: agent_file::has_servers(config),
@@ -366,12 +373,12 @@ async fn look(
     for definition in snapshot.prompts.values() {
         if counts(definition, names) {
             let is_template = names.and_then(|names| names.files.get(&*definition.id));
-            let texts = Texts::of(definition, is_template == Some(&true), &snapshot);
+            let texts = PromptTemplates::of(definition, is_template == Some(&true), &snapshot);
             findings.looked_at += 1;
             findings.extend(texts.place(&definition.diagnostics));
             findings.extend(texts.unknown_names(&catalogue, &environs));
             findings.extend(texts.braces(&catalogue));
-            let ending = endings::of_prompt(definition, findings.today);
+            let ending = deprecations::of_prompt(definition, findings.today);
             findings.extend(texts.place(ending.as_slice()));
         }
     }
@@ -380,31 +387,31 @@ async fn look(
 
 /// Whether a definition was asked for: by itself, or with the file of the
 /// extension that it comes out of.
-fn counts<T>(definition: &Definition<T>, names: Option<&Names>) -> bool {
-    let file = Key::new(&*definition.origin).id();
+fn counts<T>(definition: &Definition<T>, names: Option<&CheckTargets>) -> bool {
+    let file = EntryKey::new(&*definition.origin).id();
     let asked = |id: &str| names.is_none_or(|names| names.files.contains_key(id));
     let is_partial = names.is_some_and(|names| names.partials.contains(&*definition.id));
     !is_partial && (asked(&definition.id) || asked(&file))
 }
 
-impl Findings {
+impl CheckReport {
     /// The store as those see it who name the label that was asked for.
-    async fn seen(
+    async fn store_at_label(
         &mut self,
         store: Arc<dyn Store>,
-        args: &Check,
-    ) -> Result<Arc<dyn Store>, Failure> {
-        self.has_labels |= labelled::has_any(&*store).await?;
+        args: &CheckArgs,
+    ) -> Result<Arc<dyn Store>, CliError> {
+        self.has_labels |= label_store::has_any(&*store).await?;
         match &args.label {
-            Some(label) => labelled::by(store, label).await,
+            Some(label) => label_store::store_at_label(store, label).await,
             None => Ok(store),
         }
     }
 
     /// What is wrong in a partial is found in each prompt that calls it, and reported once.
-    fn extend(&mut self, more: Vec<Finding>) {
+    fn extend(&mut self, more: Vec<LocatedDiagnostic>) {
         for finding in more {
-            let known = |known: &Finding| known.diagnostic == finding.diagnostic;
+            let known = |known: &LocatedDiagnostic| known.diagnostic == finding.diagnostic;
             if !self.found.iter().any(known) {
                 self.found.push(finding);
             }
@@ -418,37 +425,42 @@ impl Findings {
     }
 
     /// A shared variable that is there and holds no value.
-    fn add_environ(&mut self, entry: Entry) {
+    fn add_environ(&mut self, entry: StoreEntry) {
         let Some(diagnostic) = entry.problem else {
             return;
         };
         self.looked_at += 1;
         let text = Some(entry.text.to_string());
-        self.found.push(Finding { diagnostic, text });
+        self.found.push(LocatedDiagnostic { diagnostic, text });
     }
 
-    fn add_agent(&mut self, entry: &Entry, names: Option<&Names>, known: Known<'_>) {
+    fn add_agent(
+        &mut self,
+        entry: &StoreEntry,
+        names: Option<&CheckTargets>,
+        known: KnownNames<'_>,
+    ) {
         if names.is_some_and(|names| !names.files.contains_key(&entry.key.id())) {
             return;
         }
         self.looked_at += 1;
-        let finding = |diagnostic| Finding {
+        let finding = |diagnostic| LocatedDiagnostic {
             diagnostic,
             text: Some(entry.text.to_string()),
         };
         let mut found = agent_file::wrong_with(entry);
         found.extend(agent_file::doubts(entry, known));
-        found.extend(endings::of_agent(entry, self.today));
+        found.extend(deprecations::of_agent(entry, self.today));
         let found = found.into_iter();
         self.found.extend(found.map(finding));
     }
 
-    fn add<T>(&mut self, definition: &Definition<T>, names: Option<&Names>) {
+    fn add<T>(&mut self, definition: &Definition<T>, names: Option<&CheckTargets>) {
         if !counts(definition, names) {
             return;
         }
         self.looked_at += 1;
-        let finding = |diagnostic: &Diagnostic| Finding {
+        let finding = |diagnostic: &Diagnostic| LocatedDiagnostic {
             diagnostic: Diagnostic {
                 source: definition.origin.to_string(),
                 ..diagnostic.clone()

@@ -5,36 +5,36 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use quillet_core::Exit;
-use quillet_prompt::convert::{self as files, FileOptions, Target};
-use quillet_prompt::file::{self, Alone, PromptFile};
-use quillet_template::convert::{self as templates, ConvertOptions, Language, Shape};
-use quillet_template::{Source, TemplateFactory};
+use quillet_prompt::convert::{self as files, ConvertTarget, FileOptions};
+use quillet_prompt::file::{self, NoEnvironment, PromptFile};
+use quillet_template::convert::{self as templates, ConvertOptions, Language, VariableType};
+use quillet_template::{TemplateFactory, TemplateSource};
 
 use crate::args::Convert;
-use crate::failure::Failure;
-use crate::report::{self, Finding};
-use crate::source::{self, Form};
+use crate::failure::CliError;
+use crate::report::{self, LocatedDiagnostic};
+use crate::source::{self, InputFileKind};
 use crate::terminal::{self, Stream};
 use crate::walk;
 
 /// What a file is, or becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sort {
+enum FileClass {
     /// A template alone.
     Template(Language),
     /// A file with a prompt and what belongs to it.
-    Prompt(Target),
+    Prompt(ConvertTarget),
 }
 
 /// One run of the command: its arguments, read.
-struct Plan<'a> {
+struct ConvertJob<'a> {
     args: &'a Convert,
     options: ConvertOptions,
     formats: TemplateFactory,
 }
 
-pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
-    let plan = Plan {
+pub(crate) fn run(args: &Convert) -> Result<(), CliError> {
+    let plan = ConvertJob {
         args,
         options: options(args)?,
         formats: TemplateFactory::standard(),
@@ -46,16 +46,16 @@ pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
     }
 }
 
-fn options(args: &Convert) -> Result<ConvertOptions, Failure> {
-    let mut shapes = Shape::Unknown;
+fn options(args: &Convert) -> Result<ConvertOptions, CliError> {
+    let mut shapes = VariableType::Unknown;
     for declared in &args.kind {
         let shape = declared.split_once('=').and_then(|(path, kind)| {
-            let shape = Shape::of_name(kind)?;
+            let shape = VariableType::of_name(kind)?;
             (!path.is_empty()).then_some((path, shape))
         });
         let Some((path, shape)) = shape else {
             let kinds = "text, integer, number, boolean, list or object";
-            return Err(Failure::Usage(format!(
+            return Err(CliError::Usage(format!(
                 "--kind {declared:?} must be NAME=KIND with one of {kinds}"
             )));
         };
@@ -69,8 +69,8 @@ fn options(args: &Convert) -> Result<ConvertOptions, Failure> {
     })
 }
 
-impl Plan<'_> {
-    fn file(&self) -> Result<(), Failure> {
+impl ConvertJob<'_> {
+    fn file(&self) -> Result<(), CliError> {
         let name = &self.args.source;
         let text = source::read(name)?;
         let from = self.from(name, &text)?;
@@ -83,9 +83,9 @@ impl Plan<'_> {
     }
 
     /// Every file in a folder whose name says what it is.
-    fn folder(&self, folder: &Path) -> Result<(), Failure> {
+    fn folder(&self, folder: &Path) -> Result<(), CliError> {
         let Some(output) = self.args.output.as_deref().filter(|path| *path != "-") else {
-            return Err(Failure::Usage(
+            return Err(CliError::Usage(
                 "a folder is converted into another one: pass --output FOLDER".into(),
             ));
         };
@@ -95,11 +95,11 @@ impl Plan<'_> {
         for path in &paths {
             match self.one_of(folder, path, Path::new(output)) {
                 Ok(()) => written += 1,
-                Err(Failure::Findings(found)) => {
+                Err(CliError::Findings(found)) => {
                     show(&found);
                     failed = true;
                 }
-                Err(Failure::Usage(why)) => {
+                Err(CliError::Usage(why)) => {
                     terminal::error(&why);
                     failed = true;
                 }
@@ -108,13 +108,13 @@ impl Plan<'_> {
         }
         terminal::note(&format!("{written} of {} files converted", paths.len()));
         if failed {
-            Err(Failure::Said(Exit::Template))
+            Err(CliError::Said(Exit::Template))
         } else {
             Ok(())
         }
     }
 
-    fn one_of(&self, folder: &Path, path: &Path, output: &Path) -> Result<(), Failure> {
+    fn one_of(&self, folder: &Path, path: &Path, output: &Path) -> Result<(), CliError> {
         let name = path.to_string_lossy();
         let text = source::read(&name)?;
         let from = self.from(&name, &text)?;
@@ -131,10 +131,10 @@ impl Plan<'_> {
         self.write(&target.join(format!("{stem}{}", ending(to))), &converted)
     }
 
-    fn write(&self, path: &Path, text: &str) -> Result<(), Failure> {
-        let fail = |error: std::io::Error| Failure::Other(format!("{}: {error}", path.display()));
+    fn write(&self, path: &Path, text: &str) -> Result<(), CliError> {
+        let fail = |error: std::io::Error| CliError::Other(format!("{}: {error}", path.display()));
         if path.exists() && !self.args.force {
-            return Err(Failure::Other(format!(
+            return Err(CliError::Other(format!(
                 "{}: is there already; pass --force to replace it",
                 path.display()
             )));
@@ -146,29 +146,31 @@ impl Plan<'_> {
     }
 
     /// What the source is: as asked, or by its name and text.
-    fn from(&self, name: &str, text: &str) -> Result<Sort, Failure> {
+    fn from(&self, name: &str, text: &str) -> Result<FileClass, CliError> {
         if let Some(asked) = &self.args.from {
-            let template = self.language(asked).map(Sort::Template);
+            let template = self.language(asked).map(FileClass::Template);
             return match (asked.as_str(), template) {
-                ("dotprompt", _) => Ok(Sort::Prompt(Target::Dotprompt)),
+                ("dotprompt", _) => Ok(FileClass::Prompt(ConvertTarget::Dotprompt)),
                 (_, Some(template)) => Ok(template),
-                _ => Ok(Sort::Prompt(self.target(asked)?)),
+                _ => Ok(FileClass::Prompt(self.target(asked)?)),
             };
         }
         Ok(match source::form(name, text) {
-            Some(Form::Template(format)) => {
+            Some(InputFileKind::Template(format)) => {
                 let language = Language::of_name(format);
-                Sort::Template(language.ok_or_else(|| self.unknown(format))?)
+                FileClass::Template(language.ok_or_else(|| self.unknown(format))?)
             }
-            Some(Form::Prompt) => Sort::Prompt(match file::kind(name, text) {
-                Some(file::FileKind::Dotprompt) => Target::Dotprompt,
-                Some(file::FileKind::Prompty) => Target::Prompty,
-                _ => Target::SemanticKernel,
+            Some(InputFileKind::Prompt) => FileClass::Prompt(match file::kind(name, text) {
+                Some(file::FileKind::Dotprompt) => ConvertTarget::Dotprompt,
+                Some(file::FileKind::Prompty) => ConvertTarget::Prompty,
+                _ => ConvertTarget::SemanticKernel,
             }),
-            Some(Form::Json | Form::Yaml) => Sort::Prompt(Target::Definition),
-            Some(Form::Toml) | None => {
+            Some(InputFileKind::Json | InputFileKind::Yaml) => {
+                FileClass::Prompt(ConvertTarget::Definition)
+            }
+            Some(InputFileKind::Toml) | None => {
                 let shown = source::shown(name);
-                return Err(Failure::Usage(format!(
+                return Err(CliError::Usage(format!(
                     "{shown} does not say what it is: pass --from"
                 )));
             }
@@ -177,20 +179,20 @@ impl Plan<'_> {
 
     /// What it is to become. A name that both sorts have (`semantic-kernel`) means the sort of the
     /// source: a prompt file becomes a prompt file, a template a template.
-    fn to(&self, from: Sort) -> Result<Sort, Failure> {
+    fn to(&self, from: FileClass) -> Result<FileClass, CliError> {
         let asked = match (&self.args.to, self.args.output.as_deref()) {
             (Some(asked), _) => asked.as_str(),
             (None, Some(output)) => by_name(output).ok_or_else(|| {
-                Failure::Usage(format!("{output} does not say what it is: pass --to"))
+                CliError::Usage(format!("{output} does not say what it is: pass --to"))
             })?,
-            (None, None) => return Err(Failure::Usage("pass --to FORMAT".into())),
+            (None, None) => return Err(CliError::Usage("pass --to FORMAT".into())),
         };
-        let language = self.language(asked).map(Sort::Template);
-        let target = self.target(asked).map(Sort::Prompt);
+        let language = self.language(asked).map(FileClass::Template);
+        let target = self.target(asked).map(FileClass::Prompt);
         match (from, language, target) {
-            (Sort::Template(_), Some(template), _) => Ok(template),
+            (FileClass::Template(_), Some(template), _) => Ok(template),
             (_, _, Ok(prompt)) => Ok(prompt),
-            (Sort::Prompt(_), Some(template), _) => Ok(template),
+            (FileClass::Prompt(_), Some(template), _) => Ok(template),
             (_, None, Err(error)) => Err(error),
         }
     }
@@ -200,16 +202,16 @@ impl Plan<'_> {
         Language::of_name(format.name())
     }
 
-    fn target(&self, name: &str) -> Result<Target, Failure> {
+    fn target(&self, name: &str) -> Result<ConvertTarget, CliError> {
         let known = match name {
-            "dotprompt" => Some(Target::Dotprompt),
-            "quillet" | "definition" => Some(Target::Definition),
-            other => Target::parse(other),
+            "dotprompt" => Some(ConvertTarget::Dotprompt),
+            "quillet" | "definition" => Some(ConvertTarget::Definition),
+            other => ConvertTarget::parse(other),
         };
         known.ok_or_else(|| self.unknown(name))
     }
 
-    fn unknown(&self, name: &str) -> Failure {
+    fn unknown(&self, name: &str) -> CliError {
         let languages = Language::ALL.map(Language::name);
         let known: Vec<&str> = languages.into_iter().chain(["prompty", "json"]).collect();
         let near = quillet_core::nearest(name, known.iter().copied());
@@ -217,31 +219,41 @@ impl Plan<'_> {
             Some(near) => format!("did you mean {near}?"),
             None => format!("known are {}", known.join(", ")),
         };
-        Failure::Usage(format!("nothing is converted as {name:?}: {help}"))
+        CliError::Usage(format!("nothing is converted as {name:?}: {help}"))
     }
 
-    fn convert(&self, name: &str, text: &str, from: Sort, to: Sort) -> Result<String, Failure> {
+    fn convert(
+        &self,
+        name: &str,
+        text: &str,
+        from: FileClass,
+        to: FileClass,
+    ) -> Result<String, CliError> {
         match (from, to) {
-            (Sort::Template(from), Sort::Template(to)) => self.template(name, text, from, to),
-            (Sort::Template(from), Sort::Prompt(to)) => {
+            (FileClass::Template(from), FileClass::Template(to)) => {
+                self.template(name, text, from, to)
+            }
+            (FileClass::Template(from), FileClass::Prompt(to)) => {
                 // First in the language of the new file, then into the file.
                 let language = language_of(to).unwrap_or(from);
                 let text = self.template(name, text, from, language)?;
                 let definition = source::template(&text, Some(language.name()), true);
                 self.prompt(&format!("{}.json", source::stem(name)), &definition, to)
             }
-            (Sort::Prompt(_), Sort::Template(to)) if name.ends_with("skprompt.txt") => {
+            (FileClass::Prompt(_), FileClass::Template(to)) if name.ends_with("skprompt.txt") => {
                 self.template(name, text, Language::SemanticKernel, to)
             }
-            (Sort::Prompt(_), Sort::Template(to)) => Err(Failure::Usage(format!(
+            (FileClass::Prompt(_), FileClass::Template(to)) => Err(CliError::Usage(format!(
                 "{} is a prompt file, and {} a template alone; prompt files become dotprompt, prompty, semantic-kernel or json",
                 source::shown(name),
                 to.name()
             ))),
-            (Sort::Prompt(from), Sort::Prompt(to)) => {
+            (FileClass::Prompt(from), FileClass::Prompt(to)) => {
                 let named = named(name, from);
                 match from {
-                    Target::Definition => self.prompt(&named, &source::definition(name, text)?, to),
+                    ConvertTarget::Definition => {
+                        self.prompt(&named, &source::definition(name, text)?, to)
+                    }
                     _ => self.prompt(&named, text, to),
                 }
             }
@@ -254,15 +266,15 @@ impl Plan<'_> {
         text: &str,
         from: Language,
         to: Language,
-    ) -> Result<String, Failure> {
-        let source = Source::new(source::shown(name), text);
+    ) -> Result<String, CliError> {
+        let source = TemplateSource::new(source::shown(name), text);
         let converted = templates::convert(&source, from, to, &self.options);
-        let converted = converted.map_err(|found| Failure::Findings(findings(found, text)))?;
+        let converted = converted.map_err(|found| CliError::Findings(findings(found, text)))?;
         show(&findings(converted.notes, text));
         Ok(converted.text)
     }
 
-    fn prompt(&self, name: &str, text: &str, to: Target) -> Result<String, Failure> {
+    fn prompt(&self, name: &str, text: &str, to: ConvertTarget) -> Result<String, CliError> {
         let config = companion(name)?;
         let config = config
             .as_ref()
@@ -277,27 +289,27 @@ impl Plan<'_> {
             template: self.options.clone(),
             drop_deployment: self.args.drop_deployment,
         };
-        let converted = files::convert(&file, to, &Alone, &self.formats, &options);
-        let converted = converted.map_err(|found| Failure::Findings(findings(found, text)))?;
+        let converted = files::convert(&file, to, &NoEnvironment, &self.formats, &options);
+        let converted = converted.map_err(|found| CliError::Findings(findings(found, text)))?;
         show(&findings(converted.notes, text));
         Ok(converted.text)
     }
 }
 
 /// The language of the templates in such files; a definition has any.
-fn language_of(target: Target) -> Option<Language> {
+fn language_of(target: ConvertTarget) -> Option<Language> {
     match target {
-        Target::Dotprompt => Some(Language::Dotprompt),
-        Target::Prompty => Some(Language::JinjaPlain),
-        Target::SemanticKernel => Some(Language::SemanticKernel),
-        Target::Definition => None,
+        ConvertTarget::Dotprompt => Some(Language::Dotprompt),
+        ConvertTarget::Prompty => Some(Language::JinjaPlain),
+        ConvertTarget::SemanticKernel => Some(Language::SemanticKernel),
+        ConvertTarget::Definition => None,
     }
 }
 
 /// The name of a source, with the ending of what it was said to be.
-fn named(name: &str, sort: Target) -> String {
-    let ends = ending(Sort::Prompt(sort));
-    let is_function = sort == Target::SemanticKernel && name.ends_with("skprompt.txt");
+fn named(name: &str, sort: ConvertTarget) -> String {
+    let ends = ending(FileClass::Prompt(sort));
+    let is_function = sort == ConvertTarget::SemanticKernel && name.ends_with("skprompt.txt");
     match name {
         "-" => format!("standard input{ends}"),
         name if name.ends_with(ends) || is_function => name.to_owned(),
@@ -307,7 +319,7 @@ fn named(name: &str, sort: Target) -> String {
 }
 
 /// The `config.json` beside a `skprompt.txt`.
-fn companion(name: &str) -> Result<Option<(String, String)>, Failure> {
+fn companion(name: &str) -> Result<Option<(String, String)>, CliError> {
     let Some(folder) = name.strip_suffix("skprompt.txt") else {
         return Ok(None);
     };
@@ -322,40 +334,42 @@ fn companion(name: &str) -> Result<Option<(String, String)>, Failure> {
 /// What a name of a file is converted to.
 fn by_name(name: &str) -> Option<&'static str> {
     match source::form_of(name)? {
-        Form::Template(format) => Some(format),
-        Form::Prompt if name.ends_with(".prompty") => Some("prompty"),
-        Form::Prompt => Some("dotprompt"),
-        Form::Json => Some("json"),
-        Form::Yaml => Some("semantic-kernel"),
-        Form::Toml => None,
+        InputFileKind::Template(format) => Some(format),
+        InputFileKind::Prompt if name.ends_with(".prompty") => Some("prompty"),
+        InputFileKind::Prompt => Some("dotprompt"),
+        InputFileKind::Json => Some("json"),
+        InputFileKind::Yaml => Some("semantic-kernel"),
+        InputFileKind::Toml => None,
     }
 }
 
-fn ending(sort: Sort) -> &'static str {
+fn ending(sort: FileClass) -> &'static str {
     match sort {
-        Sort::Template(Language::Go) => ".gotmpl",
-        Sort::Template(Language::Jinja | Language::JinjaPlain) => ".j2",
-        Sort::Template(Language::SemanticKernel) => ".skprompt",
-        Sort::Template(Language::Handlebars) => ".hbs",
-        Sort::Template(Language::Mustache) => ".mustache",
-        Sort::Template(Language::FString) => ".fstring",
-        Sort::Template(Language::Liquid) => ".liquid",
-        Sort::Template(Language::Dotprompt) | Sort::Prompt(Target::Dotprompt) => ".prompt",
-        Sort::Prompt(Target::Prompty) => ".prompty",
-        Sort::Prompt(Target::SemanticKernel) => ".yaml",
-        Sort::Prompt(Target::Definition) => ".json",
+        FileClass::Template(Language::Go) => ".gotmpl",
+        FileClass::Template(Language::Jinja | Language::JinjaPlain) => ".j2",
+        FileClass::Template(Language::SemanticKernel) => ".skprompt",
+        FileClass::Template(Language::Handlebars) => ".hbs",
+        FileClass::Template(Language::Mustache) => ".mustache",
+        FileClass::Template(Language::FString) => ".fstring",
+        FileClass::Template(Language::Liquid) => ".liquid",
+        FileClass::Template(Language::Dotprompt) | FileClass::Prompt(ConvertTarget::Dotprompt) => {
+            ".prompt"
+        }
+        FileClass::Prompt(ConvertTarget::Prompty) => ".prompty",
+        FileClass::Prompt(ConvertTarget::SemanticKernel) => ".yaml",
+        FileClass::Prompt(ConvertTarget::Definition) => ".json",
     }
 }
 
-fn findings(found: Vec<quillet_core::Diagnostic>, text: &str) -> Vec<Finding> {
-    let finding = |diagnostic| Finding {
+fn findings(found: Vec<quillet_core::Diagnostic>, text: &str) -> Vec<LocatedDiagnostic> {
+    let finding = |diagnostic| LocatedDiagnostic {
         diagnostic,
         text: Some(text.to_owned()),
     };
     found.into_iter().map(finding).collect()
 }
 
-fn show(found: &[Finding]) {
+fn show(found: &[LocatedDiagnostic]) {
     let colour = Stream::Err.has_colour();
     let shown: Vec<String> = found.iter().map(|one| report::show(one, colour)).collect();
     if !shown.is_empty() {
@@ -368,7 +382,7 @@ fn convertible(folder: &Path) -> Vec<PathBuf> {
     let mut paths = walk::files(folder);
     paths.retain(|path| {
         let form = source::form_of(&path.to_string_lossy());
-        form.is_some_and(|form| form != Form::Toml) && !path.ends_with("config.json")
+        form.is_some_and(|form| form != InputFileKind::Toml) && !path.ends_with("config.json")
     });
     paths
 }

@@ -6,21 +6,23 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use quillet_core::chat::{ChatOptions, Reply};
-use quillet_core::store::{Entry, Key, Kind, Store};
+use quillet_core::store::{EntryKey, EntryKind, Store, StoreEntry};
 use quillet_core::tool::{
     BuiltTool, Tool, ToolBuilder, ToolContext, ToolError, ToolErrorKind, ToolSpec,
 };
 use quillet_core::{BoxFuture, Diagnostic, Map, Value, json};
 use quillet_llm::Mock;
-use quillet_prompt::{Catalogue, Input, PromptService, RenderedPrompt, ServiceOptions, Variables};
+use quillet_prompt::{
+    Catalogue, PromptService, RenderInput, RenderedPrompt, ServiceOptions, Variables,
+};
 use quillet_store::MemoryStore;
 use quillet_template::TemplateFactory;
 
-use crate::explain::Texts;
-use crate::failure::Failure;
+use crate::explain::PromptTemplates;
+use crate::failure::CliError;
 use crate::overlay::Overlay;
 use crate::report;
-use crate::terminal::{self, Stream, Style, styled};
+use crate::terminal::{self, Stream, TextStyle, styled};
 
 const TEMPLATE: &str = "\
 You review {{.project.language}} code. Answer in {{.variables.language}}.
@@ -35,10 +37,10 @@ const MISTYPED: &str = "Answer in {{.variables.langage}}.\n";
 /// How long each of the demo's tools takes.
 pub(super) const TOOL_TIME: Duration = Duration::from_millis(50);
 
-pub(crate) async fn run() -> Result<(), Failure> {
+pub(crate) async fn run() -> Result<(), CliError> {
     let service = service();
     service.load().await?;
-    let tour = Tour::new();
+    let tour = DemoTour::new();
     let variables = json::parse(r#"{"language": "English", "strict": true}"#);
     let variables = variables
         .ok()
@@ -53,7 +55,7 @@ pub(crate) async fn run() -> Result<(), Failure> {
     tour.show(&json::to_string(&variables.clone().into()))?;
     let begun = Instant::now();
     let outcome = service
-        .render("review", &Input::new(&variables, "demo"))
+        .render("review", &RenderInput::new(&variables, "demo"))
         .await?;
     let took = begun.elapsed();
     tour.step(&format!(
@@ -75,23 +77,23 @@ pub(crate) async fn run() -> Result<(), Failure> {
     tour.step("Next: `quillet serve --demo`, `quillet sql \"…\" --db demo`, or `quillet render FILE -D name=value`.")
 }
 
-pub(super) struct Tour {
+pub(super) struct DemoTour {
     colour: bool,
 }
 
-impl Tour {
+impl DemoTour {
     pub(super) fn new() -> Self {
-        Tour {
+        DemoTour {
             colour: Stream::Out.has_colour(),
         }
     }
 
-    pub(super) fn step(&self, text: &str) -> Result<(), Failure> {
-        Ok(terminal::line(&styled(text, Style::Bold, self.colour))?)
+    pub(super) fn step(&self, text: &str) -> Result<(), CliError> {
+        Ok(terminal::line(&styled(text, TextStyle::Bold, self.colour))?)
     }
 
     /// A block of text, set in.
-    pub(super) fn show(&self, text: &str) -> Result<(), Failure> {
+    pub(super) fn show(&self, text: &str) -> Result<(), CliError> {
         let line = |line: &str| match line {
             "" => "\n".to_owned(),
             _ => format!("    {line}\n"),
@@ -105,22 +107,29 @@ fn service() -> PromptService {
     let prompt = |template: &str| serde_json::json!({"userPrompt": template}).to_string();
     let log = r#"["Bind names late", "Count steps in filters", "Say hello"]"#;
     service_of([
-        (Kind::Prompt, "review", prompt(TEMPLATE)),
-        (Kind::Prompt, "mistyped", prompt(MISTYPED)),
-        (Kind::Environ, "project:language", "\"Rust\"".to_owned()),
-        (Kind::Tool, "git:log", log.to_owned()),
-        (Kind::Tool, "issues:open", "7".to_owned()),
+        (EntryKind::Prompt, "review", prompt(TEMPLATE)),
+        (EntryKind::Prompt, "mistyped", prompt(MISTYPED)),
+        (
+            EntryKind::Environ,
+            "project:language",
+            "\"Rust\"".to_owned(),
+        ),
+        (EntryKind::Tool, "git:log", log.to_owned()),
+        (EntryKind::Tool, "issues:open", "7".to_owned()),
     ])
 }
 
 /// A service over these entries, with the tools of the tour.
 pub(super) fn service_of<'a>(
-    entries: impl IntoIterator<Item = (Kind, &'a str, String)>,
+    entries: impl IntoIterator<Item = (EntryKind, &'a str, String)>,
 ) -> PromptService {
     let mut store = Overlay::new(Arc::new(MemoryStore::new()));
     for (kind, key, text) in entries {
         // The names of template files, so that findings show templates.
-        store.add(kind, Entry::new(Key::new(key), text, format!("{key}.tmpl")));
+        store.add(
+            kind,
+            StoreEntry::new(EntryKey::new(key), text, format!("{key}.tmpl")),
+        );
     }
     let store: Arc<dyn Store> = Arc::new(store);
     let catalogue = Catalogue::new(
@@ -151,13 +160,13 @@ async fn mistake(service: &PromptService, variables: &Map) -> String {
     let snapshot = service.catalogue().snapshot();
     let (Err(error), Ok(definition)) = (
         service
-            .render("mistyped", &Input::new(variables, "demo"))
+            .render("mistyped", &RenderInput::new(variables, "demo"))
             .await,
         snapshot.prompt("mistyped"),
     ) else {
         return String::new();
     };
-    let texts = Texts::of(definition, false, &snapshot);
+    let texts = PromptTemplates::of(definition, false, &snapshot);
     let found = texts.explain(&error, service.catalogue(), variables);
     let colour = Stream::Out.has_colour();
     let found = found.unwrap_or_default();
@@ -172,12 +181,12 @@ async fn mistake(service: &PromptService, variables: &Map) -> String {
     }
 }
 
-async fn answer(service: &PromptService, variables: &Map) -> Result<String, Failure> {
+async fn answer(service: &PromptService, variables: &Map) -> Result<String, CliError> {
     let model = Some("mock".to_owned());
     let outcome = service
         .chat(
             "review",
-            &Input::new(variables, "demo"),
+            &RenderInput::new(variables, "demo"),
             model,
             ChatOptions::default(),
         )

@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use futures_util::future::try_join_all;
 use quillet_core::Map;
-use quillet_core::store::Kind;
-use quillet_prompt::{Input, PromptService};
+use quillet_core::store::EntryKind;
+use quillet_prompt::{PromptService, RenderInput};
 
-use super::demo::{self, TOOL_TIME, Tour};
-use crate::failure::Failure;
+use super::demo::{self, DemoTour, TOOL_TIME};
+use crate::failure::CliError;
 
 /// A format and the prompt in it. `issues_open` is a tool.
 const PROMPTS: [(&str, &str); 6] = [
@@ -39,15 +39,15 @@ const PROMPTS: [(&str, &str); 6] = [
     ),
 ];
 
-pub(crate) async fn run() -> Result<(), Failure> {
+pub(crate) async fn run() -> Result<(), CliError> {
     let prompts = PROMPTS.map(|(format, template)| {
         let definition = serde_json::json!({"userPrompt": template, "format": format});
-        (Kind::Prompt, format, definition.to_string())
+        (EntryKind::Prompt, format, definition.to_string())
     });
-    let tool = (Kind::Tool, "issues:open", "7".to_owned());
+    let tool = (EntryKind::Tool, "issues:open", "7".to_owned());
     let service = demo::service_of(prompts.into_iter().chain([tool]));
     service.load().await?;
-    let tour = Tour::new();
+    let tour = DemoTour::new();
     tour.step("One prompt in six template formats. A prompt names its format; one process serves them all.")?;
     tour.show(&table(PROMPTS))?;
     let variables = [("name", "Ada".into()), ("language", "Rust".into())];
@@ -74,8 +74,8 @@ async fn render<'a>(
     service: &PromptService,
     format: &'a str,
     variables: &Map,
-) -> Result<(&'a str, String, usize), Failure> {
-    let input = Input::new(variables, "demo");
+) -> Result<(&'a str, String, usize), CliError> {
+    let input = RenderInput::new(variables, "demo");
     let outcome = service.render(format, &input).await?;
     Ok((format, demo::text(outcome.prompt), outcome.calls))
 }

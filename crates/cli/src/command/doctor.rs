@@ -3,38 +3,38 @@
 use std::time::Duration;
 
 use jiff::civil::Date;
-use quillet::parts;
-use quillet::parts::agents;
+use quillet::components;
+use quillet::components::agents;
 use quillet::settings::keys::KeyFile;
 use quillet::settings::{self, Setting, Settings};
 use quillet_core::chat::ChatModel;
-use quillet_core::store::{Entry, Health, Kind};
+use quillet_core::store::{EntryKind, Health, StoreEntry};
 use quillet_core::{Diagnostic, Exit};
 use quillet_llm::Provider;
 use quillet_llm::models::{Vendor, today};
-use quillet_prompt::{Catalogue, Definition, Snapshot};
+use quillet_prompt::{Catalogue, CatalogueSnapshot, Definition};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::args::Doctor;
 use crate::databases;
-use crate::endings;
-use crate::failure::Failure;
-use crate::terminal::{self, Stream, Style};
+use crate::deprecations;
+use crate::failure::CliError;
+use crate::terminal::{self, Stream, TextStyle};
 
 /// How long a connection to the model may take here.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum CheckStatus {
     Fine,
     Mind,
     Broken,
 }
 
 /// One line: its state, what was found, and how to fix it.
-struct Line(Verdict, &'static str, String);
+struct CheckLine(CheckStatus, &'static str, String);
 
-pub(crate) async fn run(args: &Doctor, config: &Settings) -> Result<(), Failure> {
+pub(crate) async fn run(args: &Doctor, config: &Settings) -> Result<(), CliError> {
     let mut lines = vec![files(config)];
     lines.extend(keys());
     let today = today();
@@ -50,19 +50,19 @@ pub(crate) async fn run(args: &Doctor, config: &Settings) -> Result<(), Failure>
     terminal::result(&shown)?;
     if lines
         .iter()
-        .any(|Line(verdict, ..)| *verdict == Verdict::Broken)
+        .any(|CheckLine(verdict, ..)| *verdict == CheckStatus::Broken)
     {
-        Err(Failure::Said(Exit::Failure))
+        Err(CliError::Said(Exit::Failure))
     } else {
         Ok(())
     }
 }
 
-fn shown(Line(verdict, what, text): &Line, colour: bool) -> String {
+fn shown(CheckLine(verdict, what, text): &CheckLine, colour: bool) -> String {
     let (word, style) = match verdict {
-        Verdict::Fine => ("ok  ", Style::Green),
-        Verdict::Mind => ("warn", Style::Yellow),
-        Verdict::Broken => ("fail", Style::Red),
+        CheckStatus::Fine => ("ok  ", TextStyle::Green),
+        CheckStatus::Mind => ("warn", TextStyle::Yellow),
+        CheckStatus::Broken => ("fail", TextStyle::Red),
     };
     format!(
         "{}  {what:8} {text}\n",
@@ -70,7 +70,7 @@ fn shown(Line(verdict, what, text): &Line, colour: bool) -> String {
     )
 }
 
-fn files(config: &Settings) -> Line {
+fn files(config: &Settings) -> CheckLine {
     let names: Vec<String> = config
         .files()
         .iter()
@@ -81,34 +81,34 @@ fn files(config: &Settings) -> Line {
     } else {
         names.join(", ")
     };
-    Line(Verdict::Fine, "config", text)
+    CheckLine(CheckStatus::Fine, "config", text)
 }
 
-async fn store(config: &Settings, today: Date) -> Vec<Line> {
-    let line = |verdict, text: String| vec![Line(verdict, "store", text)];
-    let store = match parts::optional_store(config).await {
+async fn store(config: &Settings, today: Date) -> Vec<CheckLine> {
+    let line = |verdict, text: String| vec![CheckLine(verdict, "store", text)];
+    let store = match components::optional_store(config).await {
         Ok(Some(store)) => store,
         Ok(None) => {
             let mend = "none is set; set store.url, QUILLET_STORE or REDIS_URL";
-            return line(Verdict::Mind, mend.into());
+            return line(CheckStatus::Mind, mend.into());
         }
-        Err(failure) => return line(Verdict::Broken, failure.to_string()),
+        Err(failure) => return line(CheckStatus::Broken, failure.to_string()),
     };
     let name = store.describe();
-    match parts::catalogue(config, store.clone()) {
-        Err(failure) => vec![Line(Verdict::Broken, "tools", failure.to_string())],
+    match components::catalogue(config, store.clone()) {
+        Err(failure) => vec![CheckLine(CheckStatus::Broken, "tools", failure.to_string())],
         Ok(catalogue) => match load(&catalogue).await {
             Ok(environs) => {
                 let snapshot = catalogue.snapshot();
                 // What cannot be read is said by those who need it.
-                let agents = store.load(Kind::Agent).await.unwrap_or_default();
+                let agents = store.load(EntryKind::Agent).await.unwrap_or_default();
                 let mut lines = contents(&name, &snapshot, environs);
                 lines.extend(stored_endings(&snapshot, &agents, today));
                 lines
             }
             Err(why) => {
                 let mend = "is it running, and is store.url right?";
-                line(Verdict::Broken, format!("{why}; {mend}"))
+                line(CheckStatus::Broken, format!("{why}; {mend}"))
             }
         },
     }
@@ -118,7 +118,7 @@ async fn store(config: &Settings, today: Date) -> Vec<Line> {
 async fn load(catalogue: &Catalogue) -> Result<usize, String> {
     let store = catalogue.store();
     let loaded = match catalogue.load().await {
-        Ok(()) => store.keys(Kind::Environ).await,
+        Ok(()) => store.keys(EntryKind::Environ).await,
         Err(error) => Err(error),
     };
     loaded
@@ -129,8 +129,8 @@ async fn load(catalogue: &Catalogue) -> Result<usize, String> {
         })
 }
 
-fn contents(name: &str, snapshot: &Snapshot, environs: usize) -> Vec<Line> {
-    let Snapshot {
+fn contents(name: &str, snapshot: &CatalogueSnapshot, environs: usize) -> Vec<CheckLine> {
+    let CatalogueSnapshot {
         extensions,
         prompts,
         tools,
@@ -142,49 +142,53 @@ fn contents(name: &str, snapshot: &Snapshot, environs: usize) -> Vec<Line> {
         prompts.len(),
         tools.len()
     );
-    let mut lines = vec![Line(Verdict::Fine, "store", text)];
+    let mut lines = vec![CheckLine(CheckStatus::Fine, "store", text)];
     lines.extend(extensions.values().flat_map(|it| found("ext", it)));
     lines.extend(prompts.values().flat_map(|it| found("prompt", it)));
     lines.extend(tools.values().flat_map(|it| found("tool", it)));
     lines
 }
 
-fn found<T>(what: &'static str, definition: &Definition<T>) -> Vec<Line> {
+fn found<T>(what: &'static str, definition: &Definition<T>) -> Vec<CheckLine> {
     let verdict = match definition.status() {
-        "valid" => Verdict::Mind,
-        _ => Verdict::Broken,
+        "valid" => CheckStatus::Mind,
+        _ => CheckStatus::Broken,
     };
-    let line = |found| Line(verdict, what, format!("{}: {found}", definition.id));
+    let line = |found| CheckLine(verdict, what, format!("{}: {found}", definition.id));
     definition.diagnostics.iter().map(line).collect()
 }
 
 /// Models of prompts and agents that end soon, or have ended.
-fn stored_endings(snapshot: &Snapshot, agents: &[Entry], today: Date) -> Vec<Line> {
+fn stored_endings(
+    snapshot: &CatalogueSnapshot,
+    agents: &[StoreEntry],
+    today: Date,
+) -> Vec<CheckLine> {
     let said = |what, id: &str, found: Diagnostic| {
         let help = found.help.unwrap_or_default();
-        Line(
-            Verdict::Mind,
+        CheckLine(
+            CheckStatus::Mind,
             what,
             format!("{id}: {}; {help}", found.message),
         )
     };
     let prompts = snapshot.prompts.values().filter_map(|prompt| {
-        let found = endings::of_prompt(prompt, today)?;
+        let found = deprecations::of_prompt(prompt, today)?;
         Some(said("prompt", &prompt.id, found))
     });
     let agents = agents.iter().filter_map(|agent| {
-        let found = endings::of_agent(agent, today)?;
+        let found = deprecations::of_agent(agent, today)?;
         Some(said("agent", &agent.key.id(), found))
     });
     prompts.chain(agents).collect()
 }
 
 /// Models of the settings that end soon, or have ended.
-fn configured_endings(config: &Settings, today: Date) -> Vec<Line> {
+fn configured_endings(config: &Settings, today: Date) -> Vec<CheckLine> {
     let said = |setting: &'static Setting| {
-        let ending = endings::of_model(config.text(setting)?, today)?;
-        Some(Line(
-            Verdict::Mind,
+        let ending = deprecations::of_model(config.text(setting)?, today)?;
+        Some(CheckLine(
+            CheckStatus::Mind,
             "model",
             format!("{}: {ending}", setting.key),
         ))
@@ -194,52 +198,52 @@ fn configured_endings(config: &Settings, today: Date) -> Vec<Line> {
 }
 
 /// The databases of the store: whether each answers, and what its role may do besides reading.
-async fn connections(config: &Settings) -> Vec<Line> {
+async fn connections(config: &Settings) -> Vec<CheckLine> {
     // That there is no store, or none that answers, was said.
-    let Ok(Some(store)) = parts::optional_store(config).await else {
+    let Ok(Some(store)) = components::optional_store(config).await else {
         return Vec::new();
     };
     let line = |finding| match finding {
-        databases::Finding::Fine(text) => Line(Verdict::Fine, "database", text),
-        databases::Finding::Mind(text) => Line(Verdict::Mind, "database", text),
-        databases::Finding::Broken(text) => Line(Verdict::Broken, "database", text),
+        databases::DoctorFinding::Fine(text) => CheckLine(CheckStatus::Fine, "database", text),
+        databases::DoctorFinding::Mind(text) => CheckLine(CheckStatus::Mind, "database", text),
+        databases::DoctorFinding::Broken(text) => CheckLine(CheckStatus::Broken, "database", text),
     };
     let found = databases::examined(config, store).await;
     found.into_iter().map(line).collect()
 }
 
 /// The user's file of keys, if there is one.
-fn keys() -> Option<Line> {
+fn keys() -> Option<CheckLine> {
     let file = KeyFile::of_user()?;
     let path = file.path().display();
     if file.is_open_to_others() {
         let text = format!("others can read {path}: chmod 600 {path}");
-        return Some(Line(Verdict::Mind, "keys", text));
+        return Some(CheckLine(CheckStatus::Mind, "keys", text));
     }
     // It was read with the configuration, so that it is right.
     let keys = file.read().ok().filter(|keys| !keys.is_empty())?;
     let names: Vec<&str> = keys.iter().map(|(provider, _)| provider.name()).collect();
     let text = format!("{path}: {}", names.join(", "));
-    Some(Line(Verdict::Fine, "keys", text))
+    Some(CheckLine(CheckStatus::Fine, "keys", text))
 }
 
 /// A line for each provider that has a key or an address, and one for what is missing.
-async fn models(config: &Settings, offline: bool) -> Vec<Line> {
-    let line = |verdict, text: String| Line(verdict, "model", text);
+async fn models(config: &Settings, offline: bool) -> Vec<CheckLine> {
+    let line = |verdict, text: String| CheckLine(verdict, "model", text);
     let door = match agents::models(config) {
         Ok(door) => door,
-        Err(failure) => return vec![line(Verdict::Broken, failure.to_string())],
+        Err(failure) => return vec![line(CheckStatus::Broken, failure.to_string())],
     };
     let mut lines = Vec::new();
     let default = door.default_model();
     if default.is_some_and(|name| door.choose(name).0 == Vendor::Mock) {
         let text = "mock: answers without a model".to_owned();
-        lines.push(line(Verdict::Mind, text));
+        lines.push(line(CheckStatus::Mind, text));
     }
     let vendors = door.configured();
     if vendors.is_empty() && default.is_none() {
         let mend = "none is set, prompts render and do not chat; set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or OPENAI_BASE_URL, or QUILLET_MODEL=mock";
-        return vec![line(Verdict::Mind, mend.into())];
+        return vec![line(CheckStatus::Mind, mend.into())];
     }
     // The provider of the configured model comes first, whether it can be asked or not.
     let chosen = default.map(|name| door.choose(name).0);
@@ -249,8 +253,8 @@ async fn models(config: &Settings, offline: bool) -> Vec<Line> {
         .filter(|vendor| chosen.is_none_or(|chosen| chosen.name() != vendor.name()));
     for vendor in chosen.into_iter().chain(others) {
         let (verdict, text) = match door.provider(vendor) {
-            Ok(provider) => reach(&provider, default, offline).await,
-            Err(error) => (Verdict::Broken, error.message),
+            Ok(provider) => check_provider(&provider, default, offline).await,
+            Err(error) => (CheckStatus::Broken, error.message),
         };
         lines.push(line(verdict, text));
     }
@@ -258,34 +262,38 @@ async fn models(config: &Settings, offline: bool) -> Vec<Line> {
 }
 
 /// Whether a provider can be asked, and whether it is there.
-async fn reach(provider: &Provider, default: Option<&str>, offline: bool) -> (Verdict, String) {
+async fn check_provider(
+    provider: &Provider,
+    default: Option<&str>,
+    offline: bool,
+) -> (CheckStatus, String) {
     let name = provider.describe();
     if let Some(missing) = provider.missing(default) {
-        return (Verdict::Broken, missing.message);
+        return (CheckStatus::Broken, missing.message);
     }
     if offline {
-        return (Verdict::Fine, format!("{name}: not contacted"));
+        return (CheckStatus::Fine, format!("{name}: not contacted"));
     }
     let (host, port) = provider.host();
     match tokio::time::timeout(PATIENCE, TcpStream::connect((host, port))).await {
-        Ok(Ok(_)) => (Verdict::Fine, format!("{name}: reachable")),
+        Ok(Ok(_)) => (CheckStatus::Fine, format!("{name}: reachable")),
         Ok(Err(error)) => (
-            Verdict::Broken,
+            CheckStatus::Broken,
             format!("{name}: {error}; is it running and the address right?"),
         ),
         Err(_) => (
-            Verdict::Broken,
+            CheckStatus::Broken,
             format!("{name}: no connection within {PATIENCE:?}; is a proxy needed?"),
         ),
     }
 }
 
-async fn port(config: &Settings) -> Line {
+async fn port(config: &Settings) -> CheckLine {
     let address = config.text(&settings::LISTEN).unwrap_or_default();
     match TcpListener::bind(address).await {
-        Ok(_) => Line(Verdict::Fine, "port", format!("{address} is free")),
-        Err(error) => Line(
-            Verdict::Broken,
+        Ok(_) => CheckLine(CheckStatus::Fine, "port", format!("{address} is free")),
+        Err(error) => CheckLine(
+            CheckStatus::Broken,
             "port",
             format!("{address}: {error}; set server.listen or QUILLET_LISTEN"),
         ),

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use quillet_core::Exit;
 use quillet_script::format::format;
-use quillet_script::syntax::Source;
+use quillet_script::syntax::ScriptSource;
 
 use crate::args::Fmt;
-use crate::failure::Failure;
+use crate::failure::CliError;
 use crate::report;
 use crate::scripts::finding;
 use crate::source;
@@ -16,29 +16,29 @@ use crate::terminal::{self, Stream};
 
 /// What became of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Done {
+enum FormatOutcome {
     Same,
     Changed,
     Broken,
 }
 
-pub(crate) fn run(args: &Fmt) -> Result<(), Failure> {
+pub(crate) fn run(args: &Fmt) -> Result<(), CliError> {
     let mut all = Vec::new();
     for file in &args.files {
         all.push(one(file, args.check)?);
     }
-    if all.contains(&Done::Broken) {
-        return Err(Failure::Said(Exit::Template));
+    if all.contains(&FormatOutcome::Broken) {
+        return Err(CliError::Said(Exit::Template));
     }
-    if args.check && all.contains(&Done::Changed) {
-        Err(Failure::Said(Exit::Failure))
+    if args.check && all.contains(&FormatOutcome::Changed) {
+        Err(CliError::Said(Exit::Failure))
     } else {
         Ok(())
     }
 }
 
-fn one(file: &str, checks: bool) -> Result<Done, Failure> {
-    let source = Arc::new(Source {
+fn one(file: &str, checks: bool) -> Result<FormatOutcome, CliError> {
+    let source = Arc::new(ScriptSource {
         name: source::shown(file).to_owned(),
         path: Path::new(file).canonicalize().ok(),
         text: source::read(file)?.into(),
@@ -51,19 +51,19 @@ fn one(file: &str, checks: bool) -> Result<Done, Failure> {
                 let shown = report::show(&finding(found, Some(&source)), colour);
                 terminal::note(shown.trim_end());
             }
-            return Ok(Done::Broken);
+            return Ok(FormatOutcome::Broken);
         }
     };
     let done = if text == *source.text {
-        Done::Same
+        FormatOutcome::Same
     } else {
-        Done::Changed
+        FormatOutcome::Changed
     };
     match (file, checks) {
-        (_, true) if done == Done::Changed => terminal::line(&source.name)?,
+        (_, true) if done == FormatOutcome::Changed => terminal::line(&source.name)?,
         ("-", false) => terminal::result(&text)?,
-        (_, false) if done == Done::Changed => {
-            let wrong = |error| Failure::Other(format!("{file}: {error}"));
+        (_, false) if done == FormatOutcome::Changed => {
+            let wrong = |error| CliError::Other(format!("{file}: {error}"));
             std::fs::write(file, &text).map_err(wrong)?;
         }
         _ => {}

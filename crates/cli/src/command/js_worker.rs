@@ -3,14 +3,14 @@
 
 use std::io;
 
-use quillet_script::js::{Program, Transport, serve_process};
+use quillet_script::js::{Transport, WorkerProgram, serve_process};
 
-use crate::failure::Failure;
+use crate::failure::CliError;
 
 /// Serves until the run that started it closes the pipes. It needs neither settings nor a runtime.
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<(), CliError> {
     serve_process(io::stdin(), io::stdout(), || std::process::exit(0))
-        .map_err(|error| Failure::Other(format!("JavaScript: {error}")))
+        .map_err(|error| CliError::Other(format!("JavaScript: {error}")))
 }
 
 /// JavaScript in this very program, started again.
@@ -18,7 +18,7 @@ pub(crate) fn run() -> Result<(), Failure> {
 /// # Errors
 /// That the system does not say which file this program is.
 pub(crate) fn transport() -> io::Result<Transport> {
-    Ok(Transport::Process(Program {
+    Ok(Transport::Process(WorkerProgram {
         path: std::env::current_exe()?,
         arguments: vec!["js-worker".to_owned()],
     }))

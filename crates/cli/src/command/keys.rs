@@ -3,29 +3,29 @@
 use std::io::{IsTerminal, stdin};
 
 use quillet::settings::keys::{KeyFile, Provider};
-use quillet::settings::{Origin, Settings};
+use quillet::settings::{SettingOrigin, Settings};
 use serde_json::{Value, json};
 
-use crate::args::Keys;
-use crate::failure::Failure;
+use crate::args::KeysCommand;
+use crate::failure::CliError;
 use crate::source;
 use crate::terminal;
 
 /// A shorter key is not shown at all: its end would be most of it.
 const LEAST_TO_SHOW: usize = 16;
 
-pub(crate) fn run(command: &Keys, config: &Settings) -> Result<(), Failure> {
+pub(crate) fn run(command: &KeysCommand, config: &Settings) -> Result<(), CliError> {
     let file = KeyFile::of_user().ok_or_else(|| {
-        Failure::Usage("there is no folder for keys: set HOME or XDG_CONFIG_HOME".into())
+        CliError::Usage("there is no folder for keys: set HOME or XDG_CONFIG_HOME".into())
     })?;
     match command {
-        Keys::List { json } => list(*json, config, &file),
-        Keys::Set { provider } => set(*provider, config, &file),
-        Keys::Remove { provider } => {
+        KeysCommand::List { json } => list(*json, config, &file),
+        KeysCommand::Set { provider } => set(*provider, config, &file),
+        KeysCommand::Remove { provider } => {
             if file.set(*provider, None)? {
                 Ok(())
             } else {
-                Err(Failure::Other(format!(
+                Err(CliError::Other(format!(
                     "there is no key for {} in {}",
                     provider.name(),
                     file.path().display()
@@ -35,7 +35,7 @@ pub(crate) fn run(command: &Keys, config: &Settings) -> Result<(), Failure> {
     }
 }
 
-fn list(json: bool, config: &Settings, file: &KeyFile) -> Result<(), Failure> {
+fn list(json: bool, config: &Settings, file: &KeyFile) -> Result<(), CliError> {
     let rows: Vec<Value> = Provider::ALL
         .into_iter()
         .map(|provider| row(provider, config))
@@ -68,7 +68,7 @@ fn row(provider: Provider, config: &Settings) -> Value {
     let mut row = json!({"provider": provider.name()});
     if let Some(key) = config.text(setting) {
         row["ends_with"] = ending(key).into();
-        row["origin"] = config.origin(setting).map(Origin::to_string).into();
+        row["origin"] = config.origin(setting).map(SettingOrigin::to_string).into();
     }
     row
 }
@@ -83,7 +83,7 @@ fn ending(key: &str) -> String {
     }
 }
 
-fn set(provider: Provider, config: &Settings, file: &KeyFile) -> Result<(), Failure> {
+fn set(provider: Provider, config: &Settings, file: &KeyFile) -> Result<(), CliError> {
     let key = if stdin().is_terminal() {
         terminal::hidden(&format!("key for {}: ", provider.name()))?
     } else {
@@ -92,17 +92,17 @@ fn set(provider: Provider, config: &Settings, file: &KeyFile) -> Result<(), Fail
     let key = key.trim();
     let is_right = !key.is_empty() && key.chars().all(|c| c.is_ascii_graphic());
     if !is_right {
-        return Err(Failure::Usage(
+        return Err(CliError::Usage(
             "a key is letters, digits and signs without spaces: write it to standard input, as in `quillet keys set openai < FILE`".into(),
         ));
     }
     file.set(provider, Some(key))?;
     terminal::note(&format!("kept in {}", file.path().display()));
     match config.origin(provider.setting()) {
-        Some(origin @ (Origin::Environment(_) | Origin::Flag(_))) => {
+        Some(origin @ (SettingOrigin::Environment(_) | SettingOrigin::Flag(_))) => {
             terminal::warning(&format!("{origin} is set and wins over it"));
         }
-        Some(Origin::File(path, line)) if path != file.path() => {
+        Some(SettingOrigin::File(path, line)) if path != file.path() => {
             terminal::warning(&format!(
                 "{}:{line} sets another and wins over it",
                 path.display()

@@ -4,24 +4,24 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use quillet::parts::traces::Traces;
-use quillet::parts::{self, agents};
+use quillet::components::traces::Traces;
+use quillet::components::{self, agents};
 use quillet::settings::Settings;
 use quillet_host::StoredOffer;
-use quillet_host::agent::Who;
+use quillet_host::agent::Principal;
 use quillet_tools::serve::{AVAILABLE, stdio};
 
-use crate::databases::Offered;
-use crate::failure::Failure;
+use crate::databases::ServedDatabases;
+use crate::failure::CliError;
 use crate::terminal;
 
-pub(crate) async fn run(config: &Settings) -> Result<(), Failure> {
-    AVAILABLE.map_err(Failure::Missing)?;
-    let store = parts::store(config).await?;
+pub(crate) async fn run(config: &Settings) -> Result<(), CliError> {
+    AVAILABLE.map_err(CliError::Missing)?;
+    let store = components::store(config).await?;
     let retries = Arc::default();
-    let models = parts::models(config, Arc::clone(&retries))?;
-    let model = parts::asked(config, &models)?;
-    let service = parts::service(config, store.clone(), Some(model), retries)?;
+    let models = components::models(config, Arc::clone(&retries))?;
+    let model = components::asked(config, &models)?;
+    let service = components::service(config, store.clone(), Some(model), retries)?;
     let service = Arc::new(service);
     if let Err(error) = service.load().await {
         terminal::warning(&format!("{error}; offering what is known until it answers"));
@@ -36,8 +36,8 @@ pub(crate) async fn run(config: &Settings) -> Result<(), Failure> {
         &traces,
     );
     let agents = asked.await?;
-    let databases = Offered::open(config, store, &service, models, false).await?;
-    let offer = StoredOffer::new(service.clone()).with_agents(agents, Who::at("terminal"));
+    let databases = ServedDatabases::open(config, store, &service, models, false).await?;
+    let offer = StoredOffer::new(service.clone()).with_agents(agents, Principal::at("terminal"));
     let offer = Arc::new(offer);
     let watching = async {
         tokio::join!(service.watch(), databases.follow());
@@ -45,7 +45,7 @@ pub(crate) async fn run(config: &Settings) -> Result<(), Failure> {
     };
     tokio::select! {
         served = stdio(offer) => {
-            served.map_err(|error| Failure::Other(format!("the MCP client is gone: {error}")))
+            served.map_err(|error| CliError::Other(format!("the MCP client is gone: {error}")))
         }
         never = watching => match never {},
     }

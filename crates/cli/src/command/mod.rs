@@ -23,7 +23,7 @@ pub(crate) mod settings;
 #[cfg(feature = "sql")]
 pub(crate) mod sql;
 #[cfg(not(feature = "sql"))]
-#[path = "sql_missing.rs"]
+#[path = "sql_disabled.rs"]
 pub(crate) mod sql;
 pub(crate) mod stored;
 pub(crate) mod test;

@@ -1,19 +1,19 @@
 //! `quillet models`: what is known of models, and which can be reached.
 
 use jiff::civil::Date;
-use quillet::parts;
-use quillet::parts::agents;
+use quillet::components;
+use quillet::components::agents;
 use quillet::settings::keys::Provider;
-use quillet::settings::{Origin, Settings};
-use quillet_core::store::{Key, Kind};
-use quillet_llm::models::{Facts, Models as Door, Vendor, today};
+use quillet::settings::{SettingOrigin, Settings};
+use quillet_core::store::{EntryKey, EntryKind};
+use quillet_llm::models::{ModelInfo, ModelRouter as Door, Vendor, today};
 use serde_json::{Value, json};
 
-use crate::args::Models;
-use crate::failure::Failure;
-use crate::terminal::{self, Stream, Style, styled};
+use crate::args::ModelsArgs;
+use crate::failure::CliError;
+use crate::terminal::{self, Stream, TextStyle, styled};
 
-pub(crate) async fn run(args: &Models, config: &Settings) -> Result<(), Failure> {
+pub(crate) async fn run(args: &ModelsArgs, config: &Settings) -> Result<(), CliError> {
     let door = agents::models(config)?;
     let today = today();
     if let Some(model) = &args.model {
@@ -43,7 +43,7 @@ fn providers(config: &Settings, door: &Door) -> Vec<Value> {
         json!({
             "provider": provider.name(),
             "is_reachable": configured.iter().any(|vendor| vendor.name() == provider.name()),
-            "key": key.map(Origin::to_string),
+            "key": key.map(SettingOrigin::to_string),
         })
     };
     Provider::ALL.into_iter().map(row).collect()
@@ -99,7 +99,7 @@ fn described(id: &str, door: &Door, today: Date) -> Value {
     shown
 }
 
-fn supports(facts: &Facts) -> Vec<&'static str> {
+fn supports(facts: &ModelInfo) -> Vec<&'static str> {
     let all = [
         (facts.supports.images, "images"),
         (facts.supports.tools, "tools"),
@@ -113,15 +113,15 @@ fn supports(facts: &Facts) -> Vec<&'static str> {
 }
 
 /// Agents of the store: they are models for whoever asks.
-async fn stored(config: &Settings) -> Result<Vec<String>, Failure> {
-    let Some(store) = parts::optional_store(config).await? else {
+async fn stored(config: &Settings) -> Result<Vec<String>, CliError> {
+    let Some(store) = components::optional_store(config).await? else {
         return Ok(Vec::new());
     };
-    let keys = store.keys(Kind::Agent).await?;
-    Ok(keys.iter().map(Key::id).collect())
+    let keys = store.keys(EntryKind::Agent).await?;
+    Ok(keys.iter().map(EntryKey::id).collect())
 }
 
-fn one(model: &str, door: &Door, json: bool, today: Date) -> Result<(), Failure> {
+fn one(model: &str, door: &Door, json: bool, today: Date) -> Result<(), CliError> {
     let shown = described(model, door, today);
     if json {
         return Ok(terminal::line(&format!("{shown:#}"))?);
@@ -181,7 +181,7 @@ fn plain(value: &Value) -> String {
 fn page(all: &Value) -> String {
     let colour = Stream::Out.has_colour();
     let list = |name: &str| all[name].as_array().cloned().unwrap_or_default();
-    let head = |text: &str| format!("{}\n", styled(text, Style::Bold, colour));
+    let head = |text: &str| format!("{}\n", styled(text, TextStyle::Bold, colour));
     let mut page = head("providers");
     for provider in list("providers") {
         let key = match (&provider["key"], provider["is_reachable"] == true) {

@@ -2,36 +2,36 @@
 
 use std::sync::Arc;
 
-use quillet::parts;
+use quillet::components;
 use quillet::settings::Settings;
 use quillet_core::Message;
-use quillet_prompt::{Input, RenderOutcome, RenderedPrompt};
+use quillet_prompt::{RenderInput, RenderOutcome, RenderedPrompt};
 use serde_json::json as tree;
 
 use crate::args::Render;
-use crate::failure::Failure;
-use crate::prompt_target::{Asked, Target};
+use crate::failure::CliError;
+use crate::prompt_target::{PromptArgs, PromptTarget};
 use crate::source;
 use crate::terminal::{self, Stream};
 
-pub(crate) async fn run(args: &Render, config: &Settings) -> Result<(), Failure> {
+pub(crate) async fn run(args: &Render, config: &Settings) -> Result<(), CliError> {
     if args.target == "-" && args.data.as_deref() == Some("-") {
-        return Err(Failure::Usage(
+        return Err(CliError::Usage(
             "standard input cannot be the template and the data at once".into(),
         ));
     }
     let variables = source::variables(args.data.as_deref(), &args.define)?;
-    let asked = Asked {
+    let asked = PromptArgs {
         name: &args.target,
         format: args.format.as_deref(),
         lenient: args.lenient,
     };
-    let target = Target::find(&asked, config, &variables).await?;
-    let service = parts::service(config, target.store.clone(), None, Arc::default())?;
+    let target = PromptTarget::find(&asked, config, &variables).await?;
+    let service = components::service(config, target.store.clone(), None, Arc::default())?;
     service.load().await?;
-    let input = Input {
+    let input = RenderInput {
         explain: true,
-        ..Input::new(&variables, "render")
+        ..RenderInput::new(&variables, "render")
     };
     match service.render(&target.id, &input).await {
         Ok(outcome) => {
@@ -42,7 +42,7 @@ pub(crate) async fn run(args: &Render, config: &Settings) -> Result<(), Failure>
     }
 }
 
-fn print(json: bool, outcome: &RenderOutcome) -> Result<(), Failure> {
+fn print(json: bool, outcome: &RenderOutcome) -> Result<(), CliError> {
     if json {
         let mut shown = match &outcome.prompt {
             RenderedPrompt::Text(text) => tree!({"kind": "prompt", "prompt": text}),

@@ -1,23 +1,25 @@
 //! `quillet runs`: durable runs, what they did, and what people decide about them.
 
 use quillet::Host;
-use quillet::parts;
+use quillet::components;
 use quillet::settings::Settings;
-use quillet_core::journal::{Entry, RunFilter, RunHead, State, Step, Words};
-use quillet_host::agent::{AgentService, Deciding, Fork, Who};
+use quillet_core::journal::{
+    DecisionInput, JournalEntry, JournalEvent, RunFilter, RunHead, RunState,
+};
+use quillet_host::agent::{AgentService, Deciding, Fork, Principal};
 use serde_json::{Value, json};
 
 use super::trace::moment;
-use crate::args::{Runs, When};
-use crate::failure::Failure;
-use crate::talk::{Screen, ended, follow, one_line};
+use crate::args::{ReasoningDisplay, Runs};
+use crate::chat::{ChatPrinter, ended, follow, one_line};
+use crate::failure::CliError;
 use crate::terminal;
 
 /// Steps of a run that are shown.
 const MOST_STEPS: usize = 10_000;
 
-pub(crate) async fn run(command: &Runs, config: &Settings) -> Result<(), Failure> {
-    let store = parts::store(config).await?;
+pub(crate) async fn run(command: &Runs, config: &Settings) -> Result<(), CliError> {
+    let store = components::store(config).await?;
     let host = Host::over(config, store, false).await?;
     let agents = host.agents();
     let done = match command {
@@ -25,7 +27,7 @@ pub(crate) async fn run(command: &Runs, config: &Settings) -> Result<(), Failure
             most, state, json, ..
         } => list(agents, *most, state.as_deref(), *json).await,
         Runs::Show { id, json, .. } => {
-            let (who, id) = Who::of_run(id);
+            let (who, id) = Principal::of_run(id);
             let (head, journal) = agents.run(&who, &id, MOST_STEPS).await?;
             show(&head, &journal, *json)
         }
@@ -37,12 +39,12 @@ pub(crate) async fn run(command: &Runs, config: &Settings) -> Result<(), Failure
             text,
             ..
         } => {
-            let (who, id) = Who::of_run(id);
-            let words = Words::of_line(decision, arguments.as_deref(), text.as_deref());
-            let decision = words.and_then(Words::decide);
+            let (who, id) = Principal::of_run(id);
+            let words = DecisionInput::of_line(decision, arguments.as_deref(), text.as_deref());
+            let decision = words.and_then(DecisionInput::decide);
             let deciding = Deciding {
                 call: call.clone(),
-                decision: decision.map_err(|error| Failure::Usage(error.to_string()))?,
+                decision: decision.map_err(|error| CliError::Usage(error.to_string()))?,
                 by: "command line".to_owned(),
             };
             let call = agents.decide(&who, &id, deciding).await?;
@@ -52,8 +54,8 @@ pub(crate) async fn run(command: &Runs, config: &Settings) -> Result<(), Failure
             Ok(())
         }
         Runs::Resume { id, .. } => {
-            let (who, id) = Who::of_run(id);
-            go_on(agents, &who.run_id(&id), config).await
+            let (who, id) = Principal::of_run(id);
+            resume_run(agents, &who.run_id(&id), config).await
         }
         Runs::Fork {
             id,
@@ -63,7 +65,7 @@ pub(crate) async fn run(command: &Runs, config: &Settings) -> Result<(), Failure
             system,
             ..
         } => {
-            let (who, id) = Who::of_run(id);
+            let (who, id) = Principal::of_run(id);
             let fork = Fork {
                 at: *at,
                 model: model.clone(),
@@ -73,10 +75,10 @@ pub(crate) async fn run(command: &Runs, config: &Settings) -> Result<(), Failure
             };
             let new = agents.fork(&who, &id, fork).await?;
             terminal::note(&format!("run {new}"));
-            go_on(agents, &who.run_id(&new), config).await
+            resume_run(agents, &who.run_id(&new), config).await
         }
         Runs::Remove { id, .. } => {
-            let (who, id) = Who::of_run(id);
+            let (who, id) = Principal::of_run(id);
             Ok(agents.forget(&who, &id).await?)
         }
     };
@@ -85,17 +87,17 @@ pub(crate) async fn run(command: &Runs, config: &Settings) -> Result<(), Failure
 }
 
 /// Goes on with a run in this process, on the terminal.
-async fn go_on(
+async fn resume_run(
     agents: &std::sync::Arc<AgentService>,
     run: &str,
     config: &Settings,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let Some(mut running) = agents.take_up(run).await? else {
-        return Err(Failure::Other(format!(
+        return Err(CliError::Other(format!(
             "the run {run} is in other hands, waits for somebody, or is over: `quillet runs show {run}`"
         )));
     };
-    let mut screen = Screen::new(true, When::Auto, config);
+    let mut screen = ChatPrinter::new(true, ReasoningDisplay::Auto, config);
     let outcome = follow(&mut running, &mut screen, &mut Vec::new()).await;
     drop(running);
     screen.end()?;
@@ -107,11 +109,11 @@ async fn list(
     most: usize,
     state: Option<&str>,
     json: bool,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let state = state.map(|name| {
-        State::named(name).ok_or_else(|| {
+        RunState::named(name).ok_or_else(|| {
             let what = format!("--state: {name:?} is none of running, waiting, ready and ended");
-            Failure::Usage(what)
+            CliError::Usage(what)
         })
     });
     let filter = RunFilter {
@@ -149,7 +151,7 @@ async fn list(
     Ok(terminal::result(&shown)?)
 }
 
-fn show(head: &RunHead, journal: &[Entry], json: bool) -> Result<(), Failure> {
+fn show(head: &RunHead, journal: &[JournalEntry], json: bool) -> Result<(), CliError> {
     if json {
         let shown = json!({"run": head, "journal": journal});
         return Ok(terminal::line(&format!("{shown:#}"))?);
@@ -173,10 +175,10 @@ fn show(head: &RunHead, journal: &[Entry], json: bool) -> Result<(), Failure> {
 /// The state, and what it means.
 fn explained(head: &RunHead) -> String {
     let what = match head.standing.state {
-        State::Running => "somebody goes on with it, or takes it up when its process is gone",
-        State::Ready => "decided about; whoever serves the journal goes on with it",
-        State::Ended => "over",
-        State::Waiting => {
+        RunState::Running => "somebody goes on with it, or takes it up when its process is gone",
+        RunState::Ready => "decided about; whoever serves the journal goes on with it",
+        RunState::Ended => "over",
+        RunState::Waiting => {
             let calls = head.standing.waiting.iter();
             let calls: Vec<String> = calls
                 .map(|call| {
@@ -199,16 +201,16 @@ fn text(json: &Value) -> String {
     json.as_str().unwrap_or_default().to_owned()
 }
 
-fn about(step: &Step) -> String {
+fn about(step: &JournalEvent) -> String {
     match step {
-        Step::Admitted { request } => {
+        JournalEvent::Admitted { request } => {
             let request = &request["request"];
             match request["script"]["id"].as_str() {
                 Some(script) => format!("prompt/{script}"),
                 None => text(&request["model"]["model_id"]),
             }
         }
-        Step::Prepared { setup } => match setup["began_ms"].as_u64() {
+        JournalEvent::Prepared { setup } => match setup["began_ms"].as_u64() {
             Some(began) => format!(
                 "clock {}, seed {}",
                 moment(began.saturating_mul(1_000)),
@@ -216,8 +218,8 @@ fn about(step: &Step) -> String {
             ),
             None => text(&setup["system"]),
         },
-        Step::Read { name, text, .. } => format!("{name}, {} bytes", text.len()),
-        Step::Asked {
+        JournalEvent::Read { name, text, .. } => format!("{name}, {} bytes", text.len()),
+        JournalEvent::Asked {
             turn,
             digest,
             place,
@@ -229,9 +231,11 @@ fn about(step: &Step) -> String {
                 place.unwrap_or_default()
             )
         }
-        Step::Answered { turn, events } => format!("question {turn}, {} events", events.len()),
-        Step::Unanswered { turn, message, .. } => format!("question {turn}: {message}"),
-        Step::Called {
+        JournalEvent::Answered { turn, events } => {
+            format!("question {turn}, {} events", events.len())
+        }
+        JournalEvent::Unanswered { turn, message, .. } => format!("question {turn}: {message}"),
+        JournalEvent::Called {
             call,
             tool,
             arguments,
@@ -244,21 +248,21 @@ fn about(step: &Step) -> String {
                 repeat.as_str().unwrap_or_default()
             )
         }
-        Step::Returned { call, result } => match result {
+        JournalEvent::Returned { call, result } => match result {
             Ok(made) => format!("{call} {}", made.value),
             Err(failed) => format!("{call} failed: {}", failed.message),
         },
-        Step::Parked { waiting } => {
+        JournalEvent::Parked { waiting } => {
             let calls: Vec<&str> = waiting.iter().map(|call| &*call.call).collect();
             calls.join(", ")
         }
-        Step::Decided { call, decision, by } => {
+        JournalEvent::Decided { call, decision, by } => {
             let what = json!(decision);
             let what = what["decision"].as_str().unwrap_or_default().to_owned();
             format!("{call} {what}, by {by}")
         }
-        Step::TakenOver { by } => by.to_string(),
-        Step::Ended { how, error, text } => {
+        JournalEvent::TakenOver { by } => by.to_string(),
+        JournalEvent::Ended { how, error, text } => {
             format!("{how} {}{text}", error.as_deref().unwrap_or_default())
         }
     }

@@ -6,41 +6,41 @@ use std::path::Path;
 use std::sync::Arc;
 
 use quillet::Host;
-use quillet::parts::{self, serving};
+use quillet::components::{self, serving};
 use quillet::settings::{self, Settings};
-use quillet_agent::Known;
-use quillet_core::store::{Kind, Store};
+use quillet_agent::KnownNames;
+use quillet_core::store::{EntryKind, Store};
 use quillet_prompt::PromptService;
-use quillet_server::{Server, Services};
+use quillet_server::{HttpServer, Services};
 use quillet_store::MemoryStore;
 
 use crate::agent_file;
 use crate::args::Serve;
-use crate::failure::Failure;
+use crate::failure::CliError;
 use crate::terminal;
 
 const NO_MODEL: &str = "none, prompts render and do not chat (set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or OPENAI_BASE_URL, or pass --model mock)";
 const NO_STORE: &str = "no store is set: serving as a gateway to models, with nothing stored beyond this process (--store dir:PATH or --store redis://HOST serves prompts)";
 
-pub(crate) async fn run(args: &Serve, config: &Settings) -> Result<(), Failure> {
+pub(crate) async fn run(args: &Serve, config: &Settings) -> Result<(), CliError> {
     let server_config = serving::server_config(config)?;
     let store = store(config).await?;
     let host = Host::over(config, store.clone(), args.demo).await?;
     host.agents().greet_servers();
     tell_idle_names(config, store.as_ref(), host.prompts()).await;
     let services = Services {
-        batches: Some(parts::batches::open(config).await?),
+        batches: Some(components::batches::open(config).await?),
         ..host.services()
     };
-    let server = Server::bind(server_config, services).await;
+    let server = HttpServer::bind(server_config, services).await;
     let server = server.map_err(|error| match error {
         quillet_server::ServerError::Bind { .. } => {
-            Failure::Other(format!("{error}; pass --listen ADDRESS:PORT"))
+            CliError::Other(format!("{error}; pass --listen ADDRESS:PORT"))
         }
-        _ => Failure::Usage(error.to_string()),
+        _ => CliError::Usage(error.to_string()),
     })?;
     let stop = stop_signal()?;
-    tell(args, config, host.prompts(), server.local_addr());
+    print_banner(args, config, host.prompts(), server.local_addr());
     let watching = async {
         host.watch().await;
         // A store that reports no more changes is served as it is.
@@ -58,8 +58,8 @@ pub(crate) async fn run(args: &Serve, config: &Settings) -> Result<(), Failure> 
 }
 
 /// The configured store; without one the server is a gateway to models, and says so.
-async fn store(config: &Settings) -> Result<Arc<dyn Store>, Failure> {
-    if let Some(store) = parts::optional_store(config).await? {
+async fn store(config: &Settings) -> Result<Arc<dyn Store>, CliError> {
+    if let Some(store) = components::optional_store(config).await? {
         return Ok(store);
     }
     terminal::note(NO_STORE);
@@ -68,13 +68,13 @@ async fn store(config: &Settings) -> Result<Arc<dyn Store>, Failure> {
 
 /// Says which names in stored agents nothing answers to. That a store is away is told already.
 async fn tell_idle_names(config: &Settings, store: &dyn Store, service: &PromptService) {
-    let Ok(agents) = store.load(Kind::Agent).await else {
+    let Ok(agents) = store.load(EntryKind::Agent).await else {
         return;
     };
     let tools = agent_file::tools(&service.catalogue().snapshot());
     let skills = config.text(&settings::AGENT_SKILLS).map(Path::new);
     let skills = skills.map(agent_file::skill_names);
-    let known = Known {
+    let known = KnownNames {
         tools: &tools,
         skills: skills.as_deref(),
         has_more: agent_file::has_servers(config),
@@ -87,7 +87,7 @@ async fn tell_idle_names(config: &Settings, store: &dyn Store, service: &PromptS
 }
 
 /// What a person wants to know first, on standard error.
-fn tell(args: &Serve, config: &Settings, service: &PromptService, address: SocketAddr) {
+fn print_banner(args: &Serve, config: &Settings, service: &PromptService, address: SocketAddr) {
     let snapshot = service.catalogue().snapshot();
     let prefix = config.text(&settings::PREFIX).unwrap_or_default();
     let base = format!("http://{address}{prefix}");
@@ -124,9 +124,10 @@ fn tell(args: &Serve, config: &Settings, service: &PromptService, address: Socke
 
 /// Ready when the process is asked to end; from now on it is not killed by that.
 #[cfg(unix)]
-fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
+fn stop_signal() -> Result<impl Future<Output = ()>, CliError> {
     use tokio::signal::unix::{SignalKind, signal};
-    let catch = |kind| signal(kind).map_err(|error| Failure::Other(format!("no signals: {error}")));
+    let catch =
+        |kind| signal(kind).map_err(|error| CliError::Other(format!("no signals: {error}")));
     let mut interrupt = catch(SignalKind::interrupt())?;
     let mut terminate = catch(SignalKind::terminate())?;
     // The terminal is closed: whoever is being answered gets the rest.
@@ -142,7 +143,7 @@ fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
 
 /// Ready when the process is asked to end.
 #[cfg(not(unix))]
-fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
+fn stop_signal() -> Result<impl Future<Output = ()>, CliError> {
     Ok(async {
         let _ = tokio::signal::ctrl_c().await;
     })

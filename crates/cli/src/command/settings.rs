@@ -3,10 +3,10 @@
 use quillet::settings::{self, Settings};
 
 use crate::args::ConfigCommand;
-use crate::failure::Failure;
+use crate::failure::CliError;
 use crate::terminal;
 
-pub(crate) fn run(command: &ConfigCommand, config: &Settings) -> Result<(), Failure> {
+pub(crate) fn run(command: &ConfigCommand, config: &Settings) -> Result<(), CliError> {
     match command {
         ConfigCommand::Show { origin } => Ok(terminal::result(&config.show(*origin))?),
         ConfigCommand::Path => {

@@ -2,35 +2,39 @@
 
 use std::sync::Arc;
 
-use quillet::parts;
+use quillet::components;
 use quillet::settings::Settings;
-use quillet_core::store::{Entry, Key, Kind, Store};
+use quillet_core::store::{EntryKey, EntryKind, Store, StoreEntry};
 use quillet_core::{Diagnostic, Severity, json, nearest};
 use quillet_host::definitions::Write;
-use quillet_prompt::{Definition, Snapshot};
+use quillet_prompt::{CatalogueSnapshot, Definition};
 use serde_json::{Value as Tree, json as tree};
 
 use crate::agent_file;
-use crate::args::Stored;
+use crate::args::DefinitionCommand;
 use crate::command::history::checked::{findings, refuse};
-use crate::command::history::work::Work;
-use crate::failure::Failure;
+use crate::command::history::store_session::StoreSession;
+use crate::failure::CliError;
 use crate::source;
 use crate::terminal;
 
-pub(crate) async fn run(kind: Kind, command: &Stored, config: &Settings) -> Result<(), Failure> {
-    let store = parts::store(config).await?;
+pub(crate) async fn run(
+    kind: EntryKind,
+    command: &DefinitionCommand,
+    config: &Settings,
+) -> Result<(), CliError> {
+    let store = components::store(config).await?;
     match command {
-        Stored::List { json, .. } => list(kind, *json, store, config).await,
-        Stored::Get { id, .. } => get(kind, id, store, config).await,
-        Stored::Add {
+        DefinitionCommand::List { json, .. } => list(kind, *json, store, config).await,
+        DefinitionCommand::Get { id, .. } => get(kind, id, store, config).await,
+        DefinitionCommand::Add {
             id,
             source,
             force,
             why,
             ..
         } => {
-            let given = Given {
+            let given = NewDefinition {
                 kind,
                 id,
                 source,
@@ -39,24 +43,24 @@ pub(crate) async fn run(kind: Kind, command: &Stored, config: &Settings) -> Resu
             };
             add(given, store, config).await
         }
-        Stored::Rm { id, why, .. } if kind.has_versions() => {
-            let work = Work::over(store, config)?;
+        DefinitionCommand::Rm { id, why, .. } if kind.has_versions() => {
+            let work = StoreSession::over(store, config)?;
             work.remove(kind, id, &why.message).await
         }
-        Stored::Rm { id, .. } => remove(id, store.as_ref()).await,
+        DefinitionCommand::Rm { id, .. } => remove(id, store.as_ref()).await,
     }
 }
 
 /// One row of a list.
-struct Row {
+struct ListRow {
     id: String,
     origin: String,
     diagnostics: Vec<Diagnostic>,
     valid: bool,
 }
 
-fn row<T>(definition: &Arc<Definition<T>>) -> Row {
-    Row {
+fn row<T>(definition: &Arc<Definition<T>>) -> ListRow {
+    ListRow {
         id: definition.id.to_string(),
         origin: definition.origin.to_string(),
         diagnostics: definition.diagnostics.clone(),
@@ -64,26 +68,28 @@ fn row<T>(definition: &Arc<Definition<T>>) -> Row {
     }
 }
 
-fn rows(kind: Kind, snapshot: &Snapshot) -> Vec<Row> {
+fn rows(kind: EntryKind, snapshot: &CatalogueSnapshot) -> Vec<ListRow> {
     match kind {
-        Kind::Extension => snapshot.extensions.values().map(row).collect(),
-        Kind::Prompt => snapshot.prompts.values().map(row).collect(),
-        Kind::Tool => snapshot.tools.values().map(row).collect(),
-        Kind::Environ | Kind::Agent | Kind::Database | Kind::Label => Vec::new(),
+        EntryKind::Extension => snapshot.extensions.values().map(row).collect(),
+        EntryKind::Prompt => snapshot.prompts.values().map(row).collect(),
+        EntryKind::Tool => snapshot.tools.values().map(row).collect(),
+        EntryKind::Environ | EntryKind::Agent | EntryKind::Database | EntryKind::Label => {
+            Vec::new()
+        }
     }
 }
 
 async fn list(
-    kind: Kind,
+    kind: EntryKind,
     json: bool,
     store: Arc<dyn Store>,
     config: &Settings,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let rows = match kind {
-        Kind::Environ => environs(store.as_ref()).await?,
-        Kind::Agent => agents(store.as_ref()).await?,
+        EntryKind::Environ => environs(store.as_ref()).await?,
+        EntryKind::Agent => agents(store.as_ref()).await?,
         _ => {
-            let catalogue = parts::catalogue(config, store)?;
+            let catalogue = components::catalogue(config, store)?;
             catalogue.load().await?;
             rows(kind, &catalogue.snapshot())
         }
@@ -106,7 +112,7 @@ async fn list(
     Ok(())
 }
 
-fn described(row: &Row) -> Tree {
+fn described(row: &ListRow) -> Tree {
     let status = if row.valid { "valid" } else { "invalid" };
     let mut shown = tree!({"id": row.id, "status": status, "origin": row.origin});
     if !row.diagnostics.is_empty() {
@@ -115,9 +121,9 @@ fn described(row: &Row) -> Tree {
     shown
 }
 
-async fn environs(store: &dyn Store) -> Result<Vec<Row>, Failure> {
-    let entries = store.load(Kind::Environ).await?;
-    let row = |entry: Entry| Row {
+async fn environs(store: &dyn Store) -> Result<Vec<ListRow>, CliError> {
+    let entries = store.load(EntryKind::Environ).await?;
+    let row = |entry: StoreEntry| ListRow {
         id: entry.key.id(),
         origin: entry.origin.to_string(),
         valid: entry.problem.is_none(),
@@ -126,11 +132,11 @@ async fn environs(store: &dyn Store) -> Result<Vec<Row>, Failure> {
     Ok(entries.into_iter().map(row).collect())
 }
 
-async fn agents(store: &dyn Store) -> Result<Vec<Row>, Failure> {
-    let entries = store.load(Kind::Agent).await?;
-    let row = |entry: Entry| {
+async fn agents(store: &dyn Store) -> Result<Vec<ListRow>, CliError> {
+    let entries = store.load(EntryKind::Agent).await?;
+    let row = |entry: StoreEntry| {
         let diagnostics = agent_file::wrong_with(&entry);
-        Row {
+        ListRow {
             id: entry.key.id(),
             origin: entry.origin.to_string(),
             valid: diagnostics.is_empty(),
@@ -141,47 +147,51 @@ async fn agents(store: &dyn Store) -> Result<Vec<Row>, Failure> {
 }
 
 async fn get(
-    kind: Kind,
+    kind: EntryKind,
     id: &str,
     store: Arc<dyn Store>,
     config: &Settings,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let keys = store.keys(kind).await?;
     if let Some(key) = keys.iter().find(|key| key.id() == id || key.as_str() == id) {
         let entries = store.entries(kind, std::slice::from_ref(key)).await?;
         match entries.into_iter().flatten().next() {
-            Some(Entry {
+            Some(StoreEntry {
                 problem: Some(problem),
                 ..
-            }) if kind == Kind::Environ => {
+            }) if kind == EntryKind::Environ => {
                 let message = format!("{id} is there and cannot be used: {problem}");
-                return Err(Failure::Other(message));
+                return Err(CliError::Other(message));
             }
             Some(entry) => return Ok(terminal::line(&pretty(&entry.text))?),
             None => {}
         }
     }
-    if kind == Kind::Prompt {
+    if kind == EntryKind::Prompt {
         return from_extension(id, store, config).await;
     }
-    let ids: Vec<String> = keys.iter().map(Key::id).collect();
+    let ids: Vec<String> = keys.iter().map(EntryKey::id).collect();
     Err(absent(kind, id, ids.iter().map(String::as_str)))
 }
 
 /// A prompt that an extension provides has no entry of its own.
-async fn from_extension(id: &str, store: Arc<dyn Store>, config: &Settings) -> Result<(), Failure> {
-    let catalogue = parts::catalogue(config, store)?;
+async fn from_extension(
+    id: &str,
+    store: Arc<dyn Store>,
+    config: &Settings,
+) -> Result<(), CliError> {
+    let catalogue = components::catalogue(config, store)?;
     catalogue.load().await?;
     let snapshot = catalogue.snapshot();
     let definition = snapshot.prompt(id)?;
-    definition.usable(Kind::Prompt)?;
+    definition.usable(EntryKind::Prompt)?;
     let raw = definition.raw().unwrap_or_default();
     Ok(terminal::line(&format!("{raw:#}"))?)
 }
 
-fn absent<'a>(kind: Kind, id: &str, known: impl Iterator<Item = &'a str>) -> Failure {
+fn absent<'a>(kind: EntryKind, id: &str, known: impl Iterator<Item = &'a str>) -> CliError {
     let hint = nearest(id, known).map(|near| format!("; did you mean {near:?}?"));
-    Failure::Other(format!(
+    CliError::Other(format!(
         "{} {id:?} does not exist{}",
         kind.name(),
         hint.unwrap_or_default()
@@ -198,29 +208,33 @@ pub(crate) fn pretty(text: &str) -> String {
 }
 
 /// What is added.
-struct Given<'a> {
-    kind: Kind,
+struct NewDefinition<'a> {
+    kind: EntryKind,
     id: &'a str,
     source: &'a str,
     force: bool,
     message: &'a str,
 }
 
-async fn add(given: Given<'_>, store: Arc<dyn Store>, config: &Settings) -> Result<(), Failure> {
-    let Given {
+async fn add(
+    given: NewDefinition<'_>,
+    store: Arc<dyn Store>,
+    config: &Settings,
+) -> Result<(), CliError> {
+    let NewDefinition {
         kind, id, source, ..
     } = given;
-    if kind == Kind::Environ {
+    if kind == EntryKind::Environ {
         let key = key(id, store.as_ref()).await?;
         store.put(kind, &key, &value(source)?).await?;
         let place = store.describe();
         terminal::note(&format!("{} {} written to {place}", kind.name(), key.id()));
         return Ok(());
     }
-    let work = Work::over(store.clone(), config)?;
+    let work = StoreSession::over(store.clone(), config)?;
     let key = work.key(kind, id).await?;
     let text = source::definition(source, &source::read(source)?)?;
-    let entry = Entry::new(key, text.as_str(), source::shown(source));
+    let entry = StoreEntry::new(key, text.as_str(), source::shown(source));
     let id = entry.key.id();
     let found = findings(&[(kind, entry)], store.clone(), config).await?;
     refuse(&found, given.force, "--force writes it all the same")?;
@@ -247,19 +261,19 @@ async fn add(given: Given<'_>, store: Arc<dyn Store>, config: &Settings) -> Resu
 }
 
 /// The key of a shared variable: the one that has the id, or the id with colons for dots.
-async fn key(id: &str, store: &dyn Store) -> Result<Key, Failure> {
+async fn key(id: &str, store: &dyn Store) -> Result<EntryKey, CliError> {
     let wrong = id.is_empty() || id.chars().any(|c| c.is_whitespace() || c.is_control());
     if wrong || id.split(['.', ':']).any(str::is_empty) {
-        return Err(Failure::Usage(format!(
+        return Err(CliError::Usage(format!(
             "{id:?} is no id: names joined by dots, such as greet.hello, are"
         )));
     }
-    let keys = store.keys(Kind::Environ).await?;
+    let keys = store.keys(EntryKind::Environ).await?;
     let known = keys
         .into_iter()
         .find(|key| key.id() == id || key.as_str() == id);
     Ok(known.unwrap_or_else(|| {
-        Key::new(if id.contains(':') {
+        EntryKey::new(if id.contains(':') {
             id.to_owned()
         } else {
             id.replace('.', ":")
@@ -268,7 +282,7 @@ async fn key(id: &str, store: &dyn Store) -> Result<Key, Failure> {
 }
 
 /// A variable's value as JSON: from a file (`@FILE`, `-`), as JSON, or as text.
-fn value(given: &str) -> Result<String, Failure> {
+fn value(given: &str) -> Result<String, CliError> {
     let text = match given.strip_prefix('@') {
         Some(path) => source::read(path)?,
         None if given == "-" => source::read(given)?,
@@ -281,8 +295,8 @@ fn value(given: &str) -> Result<String, Failure> {
 }
 
 /// Removes a shared variable.
-async fn remove(id: &str, store: &dyn Store) -> Result<(), Failure> {
-    let kind = Kind::Environ;
+async fn remove(id: &str, store: &dyn Store) -> Result<(), CliError> {
+    let kind = EntryKind::Environ;
     let keys = store.keys(kind).await?;
     let known = keys.iter().find(|key| key.id() == id || key.as_str() == id);
     let removed = match known {
@@ -297,6 +311,6 @@ async fn remove(id: &str, store: &dyn Store) -> Result<(), Failure> {
         ));
         return Ok(());
     }
-    let ids: Vec<String> = keys.iter().map(Key::id).collect();
+    let ids: Vec<String> = keys.iter().map(EntryKey::id).collect();
     Err(absent(kind, id, ids.iter().map(String::as_str)))
 }

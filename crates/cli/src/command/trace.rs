@@ -10,10 +10,10 @@ use quillet_store::TraceStore;
 use serde_json::{Value, json};
 
 use crate::args::Trace;
-use crate::failure::Failure;
-use crate::talk::one_line;
-use crate::terminal::{self, Stream, Style, styled};
-use quillet::parts::traces;
+use crate::chat::one_line;
+use crate::failure::CliError;
+use crate::terminal::{self, Stream, TextStyle, styled};
+use quillet::components::traces;
 
 /// Characters of an error in a list.
 const MOST_OF_ERROR: usize = 60;
@@ -22,10 +22,10 @@ const ID_DIGITS: usize = 8;
 /// A deeper span is shown as if it were so deep.
 const DEEPEST: usize = 32;
 
-pub(crate) async fn run(command: &Trace, config: &Settings) -> Result<(), Failure> {
+pub(crate) async fn run(command: &Trace, config: &Settings) -> Result<(), CliError> {
     let store = traces::store(config).await?;
     let store = store.ok_or_else(|| {
-        Failure::Usage("no traces are kept: set agent.traces or QUILLET_TRACES to a file".into())
+        CliError::Usage("no traces are kept: set agent.traces or QUILLET_TRACES to a file".into())
     })?;
     match command {
         Trace::List {
@@ -45,7 +45,7 @@ pub(crate) async fn run(command: &Trace, config: &Settings) -> Result<(), Failur
     }
 }
 
-async fn find(store: &TraceStore, id: &str) -> Result<Whole, Failure> {
+async fn find(store: &TraceStore, id: &str) -> Result<Whole, CliError> {
     let id = match id {
         "last" => {
             let latest = store
@@ -53,20 +53,20 @@ async fn find(store: &TraceStore, id: &str) -> Result<Whole, Failure> {
                 .await?
                 .into_iter()
                 .next();
-            let latest = latest.ok_or_else(|| Failure::Other("there is no trace yet".into()))?;
+            let latest = latest.ok_or_else(|| CliError::Other("there is no trace yet".into()))?;
             latest.id
         }
         id => id.to_owned(),
     };
     let found = store.get(&id).await?;
     found.ok_or_else(|| {
-        Failure::Other(format!(
+        CliError::Other(format!(
             "there is no trace {id:?}; `quillet trace list` shows all"
         ))
     })
 }
 
-fn list(found: &[TraceInfo], json: bool) -> Result<(), Failure> {
+fn list(found: &[TraceInfo], json: bool) -> Result<(), CliError> {
     if json {
         return Ok(terminal::line(&format!("{:#}", json!(found)))?);
     }
@@ -110,7 +110,7 @@ fn time(us: u64) -> String {
     }
 }
 
-fn show(trace: &Whole, json: bool) -> Result<(), Failure> {
+fn show(trace: &Whole, json: bool) -> Result<(), CliError> {
     if json {
         return Ok(terminal::line(&format!("{:#}", json!(trace)))?);
     }
@@ -166,7 +166,7 @@ fn in_order(spans: &[Span]) -> Vec<&Span> {
 
 fn line(span: &Span, depth: usize, begun: u64, colour: bool) -> String {
     let indent = "  ".repeat(depth);
-    let name = styled(&one_line(&span.name, 80), Style::Bold, colour);
+    let name = styled(&one_line(&span.name, 80), TextStyle::Bold, colour);
     let at = time(span.started_us.saturating_sub(begun));
     let mut line = format!(
         "{:>9}  {indent}{name}  {}",
@@ -182,7 +182,7 @@ fn line(span: &Span, depth: usize, begun: u64, colour: bool) -> String {
     if let (SpanKind::Model, Some(cost)) = (span.kind, cost_of(span)) {
         line.push_str(&format!("  ${cost:.6}"));
     }
-    for (name, value) in told(span) {
+    for (name, value) in span_attributes(span) {
         line.push_str(&format!(
             "\n           {indent}  {name}: {}",
             one_line(&value, 200)
@@ -191,7 +191,7 @@ fn line(span: &Span, depth: usize, begun: u64, colour: bool) -> String {
     if let Some(error) = &span.error {
         let error = styled(
             &format!("failed: {}", one_line(error, 200)),
-            Style::Red,
+            TextStyle::Red,
             colour,
         );
         line.push_str(&format!("\n           {indent}  {error}"));
@@ -202,7 +202,7 @@ fn line(span: &Span, depth: usize, begun: u64, colour: bool) -> String {
 
 /// What is shown of a call besides its time: texts are there only where they were
 /// switched on.
-fn told(span: &Span) -> Vec<(&'static str, String)> {
+fn span_attributes(span: &Span) -> Vec<(&'static str, String)> {
     let known = [
         ("gen_ai.tool.call.arguments", "arguments"),
         ("gen_ai.tool.call.result", "result"),

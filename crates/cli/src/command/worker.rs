@@ -10,12 +10,12 @@ use std::process::Command;
 use quillet_core::Exit;
 
 use crate::args::Cli;
-use crate::failure::Failure;
+use crate::failure::CliError;
 
 /// Its name, without what the system puts after it.
 const PROGRAM: &str = "quillet-worker";
 
-pub(crate) fn run(cli: &Cli, arguments: &[OsString]) -> Result<(), Failure> {
+pub(crate) fn run(cli: &Cli, arguments: &[OsString]) -> Result<(), CliError> {
     let program = find().ok_or_else(missing)?;
     let mut command = Command::new(&program);
     if let Some(config) = &cli.config {
@@ -26,11 +26,11 @@ pub(crate) fn run(cli: &Cli, arguments: &[OsString]) -> Result<(), Failure> {
     }
     command.args(arguments);
     let done = become_it(&mut command);
-    done.map_err(|error| Failure::Other(format!("{}: {error}", program.display())))
+    done.map_err(|error| CliError::Other(format!("{}: {error}", program.display())))
         .and_then(|code| match code {
             0 => Ok(()),
-            2 => Err(Failure::Said(Exit::Usage)),
-            _ => Err(Failure::Said(Exit::Failure)),
+            2 => Err(CliError::Said(Exit::Usage)),
+            _ => Err(CliError::Said(Exit::Failure)),
         })
 }
 
@@ -58,8 +58,8 @@ fn find() -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
-fn missing() -> Failure {
-    Failure::Usage(format!(
+fn missing() -> CliError {
+    CliError::Usage(format!(
         "{PROGRAM} is neither beside this program nor in PATH: take it from the release, or build it \
          with `cargo build --release --manifest-path temporal/Cargo.toml` and put \
          temporal/target/release/{PROGRAM} there"

@@ -1,6 +1,6 @@
 //! Agents and skills: stored, checked, asked.
 
-use quillet_fake_provider::{FakeProvider, Script, Turn};
+use quillet_fake_provider::{FakeProvider, ReplyScript, ScriptedReply};
 
 use crate::Place;
 use crate::ask::{borrowed, reach};
@@ -22,7 +22,7 @@ fn agents_are_put_shown_asked_and_removed() {
     run(&["agent", "list"]).gives("helper\n");
     assert!(run(&["agent", "show", "helper"]).out.contains("You help."));
     run(&["agent", "put", "bad", "bad.yaml"]).fails(3, &["modle", "did you mean", "model"]);
-    let provider = FakeProvider::start(Script::turns([Turn::text(["Sure."])]));
+    let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["Sure."])]));
     let env = reach(&provider);
     let args = ["ask", "hi", "--agent", "helper", "-s", "dir:s"];
     place.run_with(&args, "", &borrowed(&env)).gives("Sure.\n");
@@ -86,7 +86,7 @@ fn files_of_agents_and_skills_are_checked() {
 fn a_skill_is_offered_to_the_model() {
     let place = Place::new().with(&[("skills/counting/SKILL.md", SKILL)]);
     for folder in ["skills", "skills/counting"] {
-        let provider = FakeProvider::start(Script::turns([Turn::text(["One."])]));
+        let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["One."])]));
         let env = reach(&provider);
         let args = ["ask", "hi", "-m", "gpt-4o", "--skill", folder];
         place.run_with(&args, "", &borrowed(&env)).gives("One.\n");

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use quillet_fake_provider::{FakeProvider, Fault, Script, Turn, Wire};
+use quillet_fake_provider::{FakeProvider, InjectedFault, ProviderApi, ReplyScript, ScriptedReply};
 use serde_json::{Value, json};
 
 use crate::Place;
@@ -12,11 +12,20 @@ use crate::Place;
 /// The environment that points all wires to a provider.
 pub(crate) fn reach(provider: &FakeProvider) -> Vec<(&'static str, String)> {
     vec![
-        ("OPENAI_BASE_URL", provider.base_url(Wire::OpenAiChat)),
+        (
+            "OPENAI_BASE_URL",
+            provider.base_url(ProviderApi::OpenAiChat),
+        ),
         ("OPENAI_API_KEY", "key-canary".to_owned()),
-        ("ANTHROPIC_BASE_URL", provider.base_url(Wire::Anthropic)),
+        (
+            "ANTHROPIC_BASE_URL",
+            provider.base_url(ProviderApi::Anthropic),
+        ),
         ("ANTHROPIC_API_KEY", "key-canary".to_owned()),
-        ("GOOGLE_GEMINI_BASE_URL", provider.base_url(Wire::Gemini)),
+        (
+            "GOOGLE_GEMINI_BASE_URL",
+            provider.base_url(ProviderApi::Gemini),
+        ),
         ("GEMINI_API_KEY", "key-canary".to_owned()),
     ]
 }
@@ -28,14 +37,14 @@ pub(crate) fn borrowed<'a>(env: &'a [(&'static str, String)]) -> Vec<(&'static s
 }
 
 /// An answer that begins and does not end while a test runs.
-pub(crate) fn stuck() -> Turn {
+pub(crate) fn stuck() -> ScriptedReply {
     let pieces = std::iter::once("It begins").chain(vec![" ."; 10_000]);
-    Turn::text(pieces).pause(Duration::from_millis(20))
+    ScriptedReply::text(pieces).pause(Duration::from_millis(20))
 }
 
 /// A provider that begins to answer and does not end.
 pub(crate) fn endless() -> FakeProvider {
-    FakeProvider::start(Script::turns([stuck()]))
+    FakeProvider::start(ReplyScript::turns([stuck()]))
 }
 
 /// Starts a command that is left running.
@@ -76,13 +85,14 @@ pub(crate) fn wait(future: impl Future<Output = ()>) {
 fn the_answer_comes_over_every_wire() {
     let place = Place::new();
     let models = [
-        ("gpt-4o", Wire::OpenAiChat),
-        ("openai-responses/gpt-4o", Wire::OpenAiResponses),
-        ("claude-sonnet-4-5", Wire::Anthropic),
-        ("gemini-2.5-flash", Wire::Gemini),
+        ("gpt-4o", ProviderApi::OpenAiChat),
+        ("openai-responses/gpt-4o", ProviderApi::OpenAiResponses),
+        ("claude-sonnet-4-5", ProviderApi::Anthropic),
+        ("gemini-2.5-flash", ProviderApi::Gemini),
     ];
     for (model, wire) in models {
-        let provider = FakeProvider::start(Script::turns([Turn::text(["Four", ".\n"])]));
+        let provider =
+            FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["Four", ".\n"])]));
         let env = reach(&provider);
         let args = ["ask", "What is 2+2?", "-m", model, "--system", "Be brief."];
         let done = place.run_with(&args, "", &borrowed(&env));
@@ -106,7 +116,7 @@ fn standard_input_is_appended_and_a_dash_is_standard_input_alone() {
         (Some("-"), "a b c\n"),
         (None, "a b c\n"),
     ] {
-        let provider = FakeProvider::start(Script::turns([Turn::text(["3"])]));
+        let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["3"])]));
         let env = reach(&provider);
         let mut args = vec!["ask", "-m", "gpt-4o"];
         args.extend(question);
@@ -164,14 +174,14 @@ fn what_is_missing_is_named_with_the_mend() {
 fn a_provider_that_fails_is_exit_code_4() {
     let place = Place::new();
     for model in ["fake-fail-400", "fake-fail-401"] {
-        let provider = FakeProvider::start(Script::turns([]));
+        let provider = FakeProvider::start(ReplyScript::turns([]));
         let env = reach(&provider);
         let done = place.run_with(&["ask", "hi", "-m", model], "", &borrowed(&env));
         done.fails(4, &["error:"]);
         assert!(!done.err.contains("canary"), "{}", done.err);
     }
-    let cut = FakeProvider::start(Script::turns([
-        Turn::text(["Half ", "an"]).fault(Fault::cut(2))
+    let cut = FakeProvider::start(ReplyScript::turns([
+        ScriptedReply::text(["Half ", "an"]).fault(InjectedFault::cut(2))
     ]));
     let env = reach(&cut);
     let done = place.run_with(&["ask", "hi", "-m", "gpt-4o"], "", &borrowed(&env));
@@ -189,9 +199,9 @@ fn tools_of_the_store_are_called_and_noted() {
         "s/prompts/greet.yaml",
         "description: Greets\nuserPrompt: Hello {{.variables.name}}\nparameters:\n  - {name: name, type: string}\n",
     )]);
-    let provider = FakeProvider::start(Script::turns([
-        Turn::call("prompt_greet", ["{\"name\":\"Ada\"}"]),
-        Turn::text(["Done."]).spent(1000, 100),
+    let provider = FakeProvider::start(ReplyScript::turns([
+        ScriptedReply::call("prompt_greet", ["{\"name\":\"Ada\"}"]),
+        ScriptedReply::text(["Done."]).spent(1000, 100),
     ]));
     let env = reach(&provider);
     let args = ["ask", "hi", "-m", "gpt-4o", "-s", "dir:s", "-t", "prompt/*"];
@@ -209,10 +219,10 @@ fn tools_of_the_store_are_called_and_noted() {
 #[test]
 fn json_has_the_calls_the_tokens_and_the_cost() {
     let place = Place::new();
-    let turn = Turn::text(["Four."])
+    let turn = ScriptedReply::text(["Four."])
         .and_reasoning("2+2")
         .spent(1_000_000, 100_000);
-    let provider = FakeProvider::start(Script::turns([turn]));
+    let provider = FakeProvider::start(ReplyScript::turns([turn]));
     let env = reach(&provider);
     let done = place.run_with(
         &["ask", "hi", "-m", "gpt-4o", "--json"],
@@ -234,7 +244,7 @@ fn json_has_the_calls_the_tokens_and_the_cost() {
 fn images_go_with_the_question() {
     let place = Place::new();
     std::fs::write(place.path().join("a.png"), b"\x89PNG\r\n\x1a\n").unwrap();
-    let provider = FakeProvider::start(Script::turns([Turn::text(["A dot."])]));
+    let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["A dot."])]));
     let env = reach(&provider);
     let args = [
         "ask",
@@ -258,7 +268,7 @@ fn images_go_with_the_question() {
 #[test]
 fn a_session_remembers() {
     let place = Place::new();
-    let provider = FakeProvider::start(Script::turns([Turn::text(["I will."])]));
+    let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["I will."])]));
     let env = reach(&provider);
     for question in ["My name is Ada.", "Who am I?"] {
         let args = ["ask", question, "-m", "gpt-4o", "--session", "s1"];
@@ -280,8 +290,8 @@ fn a_session_remembers() {
 fn a_reader_that_leaves_ends_the_answer_silently() {
     let place = Place::new();
     let words = vec!["word ".repeat(100); 2_000];
-    let turn = Turn::text(words).pause(Duration::from_millis(1));
-    let provider = FakeProvider::start(Script::turns([turn]));
+    let turn = ScriptedReply::text(words).pause(Duration::from_millis(1));
+    let provider = FakeProvider::start(ReplyScript::turns([turn]));
     let mut command = place.command(&["ask", "hi", "-m", "gpt-4o"]);
     command.stdin(Stdio::null());
     let mut child = start(command, &provider);
@@ -309,7 +319,9 @@ fn control_c_ends_the_call_of_the_model() {
 #[test]
 fn what_the_model_writes_goes_into_a_pipe_as_it_is() {
     let place = Place::new();
-    let provider = FakeProvider::start(Script::turns([Turn::text(["a\u{1b}[31mb\r\n"])]));
+    let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text([
+        "a\u{1b}[31mb\r\n",
+    ])]));
     let env = reach(&provider);
     let done = place.run_with(&["ask", "hi", "-m", "gpt-4o"], "", &borrowed(&env));
     done.gives("a\u{1b}[31mb\r\n");
@@ -318,7 +330,7 @@ fn what_the_model_writes_goes_into_a_pipe_as_it_is() {
 #[test]
 fn an_answer_that_is_not_whole_is_shown_and_has_a_code_of_its_own() {
     let place = Place::new();
-    let provider = FakeProvider::start(Script::default());
+    let provider = FakeProvider::start(ReplyScript::default());
     let env = reach(&provider);
     for model in ["fake-length", "fake-filter"] {
         let done = place.run_with(&["ask", "Go", "-m", model], "", &borrowed(&env));

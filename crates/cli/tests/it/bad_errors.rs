@@ -1,6 +1,8 @@
 //! What people type by mistake, and what they are told: the thing, the place, and the fix.
 
-use quillet_fake_provider::{FakeProvider, Fault, Refusal, Script, Turn};
+use quillet_fake_provider::{
+    ErrorResponse, FakeProvider, InjectedFault, ReplyScript, ScriptedReply,
+};
 
 use crate::Place;
 use crate::ask::{borrowed, reach};
@@ -228,13 +230,13 @@ fn who_is_no_editor_is_told_what_the_language_server_is() {
 fn a_key_that_is_refused_is_told_in_one_sentence() {
     let place = Place::new();
     let refusal = r#"{"error": {"message": "Incorrect API key. See https://x.y/keys."}}"#;
-    let provider = FakeProvider::start(Script::turns([Turn::failing(Fault::Refuse(
-        Refusal::Other {
+    let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::failing(
+        InjectedFault::Refuse(ErrorResponse::Other {
             status: 401,
             content_type: "application/json".to_owned(),
             body: refusal.to_owned(),
-        },
-    ))]));
+        }),
+    )]));
     let env = reach(&provider);
     let done = place.run_with(&["ask", "hi", "-m", "gpt-4o"], "", &borrowed(&env));
     assert_eq!(done.code, Some(4), "{}", done.err);

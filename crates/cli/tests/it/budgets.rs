@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use quillet_fake_provider::{FakeProvider, Script, Turn};
+use quillet_fake_provider::{FakeProvider, ReplyScript, ScriptedReply};
 use quillet_test_support::RedisServer;
 use serde_json::Value;
 
@@ -50,7 +50,9 @@ fn place(settings: &str) -> Place {
 
 /// A provider whose every answer costs this much.
 fn provider(input: u64, output: u64) -> FakeProvider {
-    FakeProvider::start(Script::turns([Turn::text(["Hello"]).spent(input, output)]))
+    FakeProvider::start(ReplyScript::turns([
+        ScriptedReply::text(["Hello"]).spent(input, output)
+    ]))
 }
 
 /// Status, head and body of an answer.
@@ -274,8 +276,8 @@ fn keys_have_budgets_of_their_own() {
 #[test]
 fn two_replicas_never_spend_more_than_there_is() {
     let redis = RedisServer::start();
-    let turn = Turn::text(["Hello"]).spent(13, 100);
-    let provider = FakeProvider::start(Script::turns([turn.delay(Duration::from_millis(50))]));
+    let turn = ScriptedReply::text(["Hello"]).spent(13, 100);
+    let provider = FakeProvider::start(ReplyScript::turns([turn.delay(Duration::from_millis(50))]));
     // Ten calls, and not an eleventh. 13 at 2.50 and 100 at 10 dollars a million are 1.0325e-3.
     let place = place(&format!(
         "[budget]\nstore = \"{}\"\nday_usd = 0.0105\n{KEYS}",
@@ -315,8 +317,8 @@ fn two_replicas_never_spend_more_than_there_is() {
 #[test]
 fn who_is_killed_lets_go() {
     let redis = RedisServer::start();
-    let slow = Turn::text(["Hello"]).spent(13, 100);
-    let provider = FakeProvider::start(Script::turns([
+    let slow = ScriptedReply::text(["Hello"]).spent(13, 100);
+    let provider = FakeProvider::start(ReplyScript::turns([
         slow.clone().delay(Duration::from_secs(600)),
         slow,
     ]));
@@ -420,8 +422,8 @@ fn a_run_has_a_budget_of_its_own_and_a_request_lowers_it() {
 #[test]
 fn the_time_of_a_run_ends_it() {
     let words = vec!["word "; 2000];
-    let turn = Turn::text(words).pause(Duration::from_millis(20));
-    let provider = FakeProvider::start(Script::turns([turn]));
+    let turn = ScriptedReply::text(words).pause(Duration::from_millis(20));
+    let provider = FakeProvider::start(ReplyScript::turns([turn]));
     let place = place(&format!("[budget]\nday_tokens = 100000\nrun_s = 4\n{KEYS}"));
     let around = reach(&provider);
     let server = Running::start_with(&place, &["--demo"], &borrowed(&around));

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use quillet_fake_provider::{FakeProvider, Script, Turn};
+use quillet_fake_provider::{FakeProvider, ReplyScript, ScriptedReply};
 use serde_json::Value;
 
 use crate::Place;
@@ -26,10 +26,10 @@ fn said(asked: &Value) -> Vec<String> {
 #[test]
 fn each_line_of_a_pipe_is_a_turn() {
     let place = Place::new();
-    let provider = FakeProvider::start(Script::turns([
-        Turn::text(["One."]),
-        Turn::text(["Two."]),
-        Turn::text(["Three."]),
+    let provider = FakeProvider::start(ReplyScript::turns([
+        ScriptedReply::text(["One."]),
+        ScriptedReply::text(["Two."]),
+        ScriptedReply::text(["Three."]),
     ]));
     let env = reach(&provider);
     let lines = "first\n\nsecond\n/undo\nthird\n/nonsense\n";
@@ -53,7 +53,9 @@ fn each_line_of_a_pipe_is_a_turn() {
 #[test]
 fn commands_do_what_they_say() {
     let place = Place::new();
-    let provider = FakeProvider::start(Script::turns([Turn::text(["Yes."]).spent(10, 5)]));
+    let provider = FakeProvider::start(ReplyScript::turns([
+        ScriptedReply::text(["Yes."]).spent(10, 5)
+    ]));
     let env = reach(&provider);
     let lines = "hi\n/system Be kind.\n/model gpt-4o-mini\n/retry\n/usage\n/save said.md\n/history\n/clear\nanew\n/exit\nnever\n";
     let done = place.run_with(&["chat", "-m", "gpt-4o"], lines, &borrowed(&env));
@@ -79,7 +81,7 @@ fn a_session_goes_on() {
     let place = Place::new();
     let none = place.run(&["chat", "-m", "mock", "--continue"]);
     none.fails(1, &["there is no session"]);
-    let provider = FakeProvider::start(Script::turns([Turn::text(["Yes."])]));
+    let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["Yes."])]));
     let env = reach(&provider);
     for args in [
         &["chat", "-m", "gpt-4o"][..],
@@ -97,7 +99,10 @@ fn a_session_goes_on() {
 #[test]
 fn control_c_stops_the_answer_and_not_the_session() {
     let place = Place::new();
-    let provider = FakeProvider::start(Script::turns([stuck(), Turn::text(["It ends."])]));
+    let provider = FakeProvider::start(ReplyScript::turns([
+        stuck(),
+        ScriptedReply::text(["It ends."]),
+    ]));
     let mut command = place.command(&["chat", "-m", "gpt-4o"]);
     command.stdin(Stdio::piped());
     let mut child = start(command, &provider);
@@ -117,7 +122,10 @@ fn control_c_stops_the_answer_and_not_the_session() {
 #[test]
 fn on_a_terminal_an_answer_is_stopped_and_the_next_one_comes() {
     let place = Place::new();
-    let provider = FakeProvider::start(Script::turns([stuck(), Turn::text(["It ends."])]));
+    let provider = FakeProvider::start(ReplyScript::turns([
+        stuck(),
+        ScriptedReply::text(["It ends."]),
+    ]));
     let mut terminal = terminal(&place, &provider);
     terminal.until("> ");
     terminal.types("first\r");
@@ -148,14 +156,14 @@ fn on_a_terminal_an_answer_is_stopped_and_the_next_one_comes() {
 #[test]
 fn a_terminal_is_not_obeyed_by_the_text_of_a_model() {
     let place = Place::new();
-    let turn = Turn::text([
+    let turn = ScriptedReply::text([
         "safe \u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m",
         " \u{1b}",
         "[8mend",
     ])
     .and_reasoning("th\u{1b}[5mink")
     .pause(Duration::from_millis(1));
-    let provider = FakeProvider::start(Script::turns([turn]));
+    let provider = FakeProvider::start(ReplyScript::turns([turn]));
     let mut terminal = terminal(&place, &provider);
     terminal.until("> ");
     terminal.types("hi\r");

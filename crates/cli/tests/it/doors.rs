@@ -3,20 +3,20 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use quillet_fake_provider::{FakeProvider, Script, Turn, Wire};
+use quillet_fake_provider::{FakeProvider, ProviderApi, ReplyScript, ScriptedReply};
 
 use crate::Place;
 use crate::ask::{borrowed, reach};
 use crate::serve::Running;
 
 /// A name of a model, and who has to be asked; `None` is the mock.
-const NAMES: [(&str, Option<Wire>); 7] = [
-    ("gpt-4o", Some(Wire::OpenAiChat)),
-    ("o3-mini", Some(Wire::OpenAiChat)),
-    ("openai-responses/gpt-5", Some(Wire::OpenAiResponses)),
-    ("claude-sonnet-4-5", Some(Wire::Anthropic)),
-    ("gemini-2.5-flash", Some(Wire::Gemini)),
-    ("unheard-of", Some(Wire::OpenAiChat)),
+const NAMES: [(&str, Option<ProviderApi>); 7] = [
+    ("gpt-4o", Some(ProviderApi::OpenAiChat)),
+    ("o3-mini", Some(ProviderApi::OpenAiChat)),
+    ("openai-responses/gpt-5", Some(ProviderApi::OpenAiResponses)),
+    ("claude-sonnet-4-5", Some(ProviderApi::Anthropic)),
+    ("gemini-2.5-flash", Some(ProviderApi::Gemini)),
+    ("unheard-of", Some(ProviderApi::OpenAiChat)),
     ("mock", None),
 ];
 
@@ -113,9 +113,14 @@ fn place() -> Place {
 
 #[test]
 fn every_door_finds_the_provider_of_a_name() {
-    let provider = FakeProvider::start(Script::turns([Turn::text(["Good ", "day!"])]));
-    let urls =
-        [Wire::OpenAiChat, Wire::Anthropic, Wire::Gemini].map(|wire| provider.base_url(wire));
+    let provider =
+        FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["Good ", "day!"])]));
+    let urls = [
+        ProviderApi::OpenAiChat,
+        ProviderApi::Anthropic,
+        ProviderApi::Gemini,
+    ]
+    .map(|wire| provider.base_url(wire));
     let env = [
         ("OPENAI_BASE_URL", urls[0].as_str()),
         ("ANTHROPIC_API_KEY", "sk-canary-a"),
@@ -130,11 +135,12 @@ fn every_door_finds_the_provider_of_a_name() {
             for (path, body) in doors(name, stream) {
                 let before = provider.requests().len();
                 let answer = post(&server.address, path, &body);
-                let asked: Vec<Option<Wire>> = provider.requests()[before..]
+                let asked: Vec<Option<ProviderApi>> = provider.requests()[before..]
                     .iter()
                     .map(|asked| asked.wire)
                     .collect();
-                let wanted: Vec<Option<Wire>> = wire.iter().map(|wire| Some(*wire)).collect();
+                let wanted: Vec<Option<ProviderApi>> =
+                    wire.iter().map(|wire| Some(*wire)).collect();
                 assert_eq!(asked, wanted, "{path} {body}\n{answer}");
                 let mock = answer.contains("built-in mock model") || answer.contains("mock model");
                 assert_eq!(mock, wire.is_none(), "{path} {body}\n{answer}");
@@ -145,7 +151,7 @@ fn every_door_finds_the_provider_of_a_name() {
 
 #[test]
 fn every_command_finds_the_provider_of_a_name() {
-    let provider = FakeProvider::start(Script::turns([Turn::text(["SELECT 1"])]));
+    let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["SELECT 1"])]));
     let env = reach(&provider);
     let place = Place::new().with(&[("hi.ai.yaml", "user: Hi\n")]);
     for (name, wire) in NAMES {
@@ -162,7 +168,7 @@ fn every_command_finds_the_provider_of_a_name() {
             let before = provider.requests().len();
             let done = place.run_with(&args, "", &borrowed(&env));
             let asked = &provider.requests()[before..];
-            let wires: Vec<Option<Wire>> = asked.iter().map(|asked| asked.wire).collect();
+            let wires: Vec<Option<ProviderApi>> = asked.iter().map(|asked| asked.wire).collect();
             let is_right = match wire {
                 // A query that is not liked is asked for once more.
                 Some(wire) => !wires.is_empty() && wires.iter().all(|found| *found == Some(wire)),
@@ -211,8 +217,8 @@ fn no_door_has_the_mock_answer_for_a_real_model() {
 
 #[test]
 fn without_a_store_it_serves_as_a_gateway_and_says_so() {
-    let provider = FakeProvider::start(Script::turns([Turn::text(["Good day!"])]));
-    let url = provider.base_url(Wire::Anthropic);
+    let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["Good day!"])]));
+    let url = provider.base_url(ProviderApi::Anthropic);
     let env = [
         ("ANTHROPIC_API_KEY", "sk-canary"),
         ("ANTHROPIC_BASE_URL", url.as_str()),
@@ -229,8 +235,8 @@ fn without_a_store_it_serves_as_a_gateway_and_says_so() {
 
 #[test]
 fn real_models_are_listed_and_what_they_cost_is_told() {
-    let provider = FakeProvider::start(Script::turns([Turn::text(["Good day!"])]));
-    let url = provider.base_url(Wire::OpenAiChat);
+    let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["Good day!"])]));
+    let url = provider.base_url(ProviderApi::OpenAiChat);
     let env = [
         ("OPENAI_BASE_URL", url.as_str()),
         ("OPENAI_API_KEY", "sk-canary"),

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use quillet_core::Value;
 use quillet_script::js::{
-    Bounds, Called, Found, Js, JsError, JsErrorKind, JsOptions, Level, Passed, Program, Runtime,
-    Transport,
+    ConsoleLevel, HostCallResult, Js, JsError, JsErrorKind, JsOptions, JsValueRef, LookupResult,
+    Runtime, Transport, WorkerLimits, WorkerProgram,
 };
 
 use crate::Place;
@@ -14,11 +14,11 @@ use crate::Place;
 struct Nothing;
 
 impl Runtime for Nothing {
-    fn get(&self, _: &str) -> Found {
-        Found::Missing
+    fn get(&self, _: &str) -> LookupResult {
+        LookupResult::Missing
     }
 
-    fn set(&self, _: &str, _: Passed) -> Result<(), JsError> {
+    fn set(&self, _: &str, _: JsValueRef) -> Result<(), JsError> {
         Ok(())
     }
 
@@ -26,11 +26,11 @@ impl Runtime for Nothing {
         Vec::new()
     }
 
-    fn call<'a>(&'a self, _: &str, _: Vec<Passed>) -> Called<'a> {
-        Called::Now(Ok(Passed::Undefined))
+    fn call<'a>(&'a self, _: &str, _: Vec<JsValueRef>) -> HostCallResult<'a> {
+        HostCallResult::Now(Ok(JsValueRef::Undefined))
     }
 
-    fn log(&self, _: Level, _: &str) {}
+    fn log(&self, _: ConsoleLevel, _: &str) {}
 }
 
 #[test]
@@ -41,13 +41,13 @@ fn it_is_no_command_for_people() {
 
 #[tokio::test]
 async fn it_computes_and_is_killed_when_it_does_not_end() {
-    let program = Program {
+    let program = WorkerProgram {
         path: env!("CARGO_BIN_EXE_quillet").into(),
         arguments: vec!["js-worker".to_owned()],
     };
-    let bounds = Bounds {
+    let bounds = WorkerLimits {
         time: Duration::from_millis(500),
-        ..Bounds::default()
+        ..WorkerLimits::default()
     };
     let js = Js::new(JsOptions {
         bounds,
@@ -61,7 +61,7 @@ async fn it_computes_and_is_killed_when_it_does_not_end() {
             .unwrap();
         assert_eq!(
             value,
-            Passed::Value(vec![Value::from(42), "undefined".into()].into())
+            JsValueRef::Value(vec![Value::from(42), "undefined".into()].into())
         );
         // Nothing interrupts this but the end of the process.
         let error = js

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use quillet_fake_provider::{FakeProvider, Script, Turn, Wire};
+use quillet_fake_provider::{FakeProvider, ProviderApi, ReplyScript, ScriptedReply};
 
 use crate::Place;
 
@@ -59,8 +59,8 @@ fn keys_are_never_taken_from_the_command_line() {
 fn the_environment_wins_over_the_file() {
     let place = Place::new();
     place.run_with(&["keys", "set", "openai"], KEY, &[]);
-    let provider = FakeProvider::start(Script::turns([Turn::text(["Hi."])]));
-    let url = provider.base_url(Wire::OpenAiChat);
+    let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["Hi."])]));
+    let url = provider.base_url(ProviderApi::OpenAiChat);
     let ask = ["ask", "hi", "-m", "gpt-4o", "-u", &url];
     place.run(&ask).gives("Hi.\n");
     place

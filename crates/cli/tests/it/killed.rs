@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use quillet_fake_provider::{FakeProvider, Script, Turn};
+use quillet_fake_provider::{FakeProvider, ReplyScript, ScriptedReply};
 use quillet_test_support::RedisServer;
 use serde_json::json;
 
@@ -44,7 +44,10 @@ fn names(answer: &str) -> Vec<&str> {
 #[test]
 fn a_killed_replica_leaves_every_reader_an_error_and_the_session_its_question() {
     let redis = RedisServer::start();
-    let provider = FakeProvider::start(Script::turns([stuck(), Turn::text(["Again."])]));
+    let provider = FakeProvider::start(ReplyScript::turns([
+        stuck(),
+        ScriptedReply::text(["Again."]),
+    ]));
     let settings = format!(
         "[agent]\nruns = \"{0}\"\nsessions = \"{0}\"\nlease_ms = 300\nkey_concurrent = 1\n",
         redis.url()

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use quillet_fake_provider::{FakeProvider, Finish, Script, Turn};
+use quillet_fake_provider::{FakeProvider, Finish, ReplyScript, ScriptedReply};
 
 use crate::Place;
 use crate::ask::{borrowed, reach};
@@ -12,7 +12,9 @@ const SAID: &str = "# One\n\nSome **bold words** and `code`, \u{1b}[31mred &#27;
 
 fn provider(turns: usize) -> FakeProvider {
     let pieces = || SAID.split_inclusive(' ').collect::<Vec<_>>();
-    FakeProvider::start(Script::turns((0..turns).map(|_| Turn::text(pieces()))))
+    FakeProvider::start(ReplyScript::turns(
+        (0..turns).map(|_| ScriptedReply::text(pieces())),
+    ))
 }
 
 fn place() -> Place {
@@ -96,7 +98,9 @@ fn models_that_are_compared_are_laid_out_too() {
 fn an_answer_that_breaks_off_is_shown_up_to_its_end() {
     let place = place();
     let text = ["Not **closed and [no link"];
-    let provider = FakeProvider::start(Script::turns([Turn::text(text).finish(Finish::Length)]));
+    let provider = FakeProvider::start(ReplyScript::turns([
+        ScriptedReply::text(text).finish(Finish::Length)
+    ]));
     let env = reach(&provider);
     let mut command = place.command(&["ask", "hi", "-m", "gpt-4o"]);
     command.envs(borrowed(&env));

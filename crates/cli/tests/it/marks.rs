@@ -1,7 +1,7 @@
 //! Ids with marks at every way in: the same version speaks wherever one is named.
 
-use quillet_core::history::Content;
-use quillet_fake_provider::{Asked, FakeProvider, Script, Turn};
+use quillet_core::history::DefinitionContent;
+use quillet_fake_provider::{FakeProvider, RecordedRequest, ReplyScript, ScriptedReply};
 use serde_json::{Value, json};
 
 use crate::Place;
@@ -41,7 +41,7 @@ fn definition(word: &str) -> String {
 
 /// Marks, and the word of the version that each names; `None` is nobody.
 fn marks() -> Vec<(String, Option<&'static str>)> {
-    let first = Content::new(definition("one")).digest();
+    let first = DefinitionContent::new(definition("one")).digest();
     let marks = [
         ("", Some("two")),
         ("@latest", Some("three")),
@@ -105,12 +105,12 @@ fn callers(number: usize, id: &str) -> [(String, String); 2] {
 }
 
 /// Answers, after a call of the tool that it is offered, if it is offered one.
-fn answer(asked: &Asked) -> Turn {
+fn answer(asked: &RecordedRequest) -> ScriptedReply {
     let body = asked.json();
     let has_result = body.to_string().contains(r#""role":"tool""#);
     match body["tools"][0]["function"]["name"].as_str() {
-        Some(name) if !has_result => Turn::call(name, [r#"{"name": "Ada"}"#]),
-        _ => Turn::text(["Good day!"]),
+        Some(name) if !has_result => ScriptedReply::call(name, [r#"{"name": "Ada"}"#]),
+        _ => ScriptedReply::text(["Good day!"]),
     }
 }
 
@@ -174,7 +174,7 @@ fn chats(id: &str) -> Vec<(String, String)> {
 
 #[test]
 fn every_way_in_gives_the_version_that_a_mark_names() {
-    let provider = FakeProvider::start(Script::function(answer));
+    let provider = FakeProvider::start(ReplyScript::function(answer));
     let all = marks().into_iter().enumerate();
     let files = all.flat_map(|(number, (mark, _))| callers(number, &format!("greet.hello{mark}")));
     let files: Vec<(String, String)> = files.collect();

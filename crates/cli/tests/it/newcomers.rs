@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use quillet_fake_provider::{FakeProvider, Script, Turn};
+use quillet_fake_provider::{FakeProvider, ReplyScript, ScriptedReply};
 
 use crate::Place;
 use crate::ask::{borrowed, reach};
@@ -149,13 +149,13 @@ fn help_fits_the_terminal_and_keeps_common_options_apart() {
 #[test]
 fn somebody_who_waits_sees_a_sign_of_life() {
     let place = Place::new();
-    let slow = || Turn::text(["Here it is."]).delay(Duration::from_millis(2_500));
+    let slow = || ScriptedReply::text(["Here it is."]).delay(Duration::from_millis(2_500));
     for args in [
         &["ask", "hi", "-m", "gpt-4o"][..],
         &["run", "a.j2", "-m", "gpt-4o"],
     ] {
         std::fs::write(place.path().join("a.j2"), "hi").unwrap();
-        let provider = FakeProvider::start(Script::turns([slow(), slow()]));
+        let provider = FakeProvider::start(ReplyScript::turns([slow(), slow()]));
         let env = reach(&provider);
         let mut command = place.command(args);
         command.envs(borrowed(&env));

@@ -3,7 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use quillet_fake_provider::{FakeProvider, Fault, Refusal, Script, Turn};
+use quillet_fake_provider::{
+    ErrorResponse, FakeProvider, InjectedFault, ReplyScript, ScriptedReply,
+};
 use quillet_test_support::RedisServer;
 
 use crate::Place;
@@ -24,9 +26,11 @@ fn place(redis: &RedisServer, settings: &str) -> Place {
 }
 
 /// The provider asks to wait for an hour.
-fn busy() -> Turn {
+fn busy() -> ScriptedReply {
     let hour = Duration::from_secs(3600);
-    Turn::failing(Fault::Refuse(Refusal::RateLimited(Some(hour))))
+    ScriptedReply::failing(InjectedFault::Refuse(ErrorResponse::RateLimited(Some(
+        hour,
+    ))))
 }
 
 /// Status, wait and body of an answer.
@@ -44,7 +48,8 @@ fn read(answer: &str) -> (u16, Option<u64>, &str) {
 #[test]
 fn a_429_reaches_every_replica_and_every_door() {
     let redis = RedisServer::start();
-    let provider = FakeProvider::start(Script::turns([Turn::text(["Hello"]), busy()]));
+    let provider =
+        FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["Hello"]), busy()]));
     let place = place(&redis, "[model.requests_per_minute]\nopenai = 600");
     let around = reach(&provider);
     let args = ["--demo", "--model", "gpt-4o"];
@@ -97,7 +102,7 @@ fn a_429_reaches_every_replica_and_every_door() {
 #[test]
 fn a_script_keeps_the_rate() {
     let redis = RedisServer::start();
-    let provider = FakeProvider::start(Script::turns([busy()]));
+    let provider = FakeProvider::start(ReplyScript::turns([busy()]));
     let place = place(&redis, "[model.requests_per_minute]\nopenai = 600");
     let around = reach(&provider);
     let one = Running::start_with(&place, &["--store", "dir:s"], &borrowed(&around));
@@ -116,7 +121,7 @@ fn a_script_keeps_the_rate() {
 #[test]
 fn many_workers_through_two_replicas_keep_one_rate() {
     let redis = RedisServer::start();
-    let provider = FakeProvider::start(Script::turns([Turn::text(["Hello"])]));
+    let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["Hello"])]));
     let place = place(
         &redis,
         "rate_wait_ms = 600000\n[model.requests_per_minute]\nopenai = 600",
@@ -157,7 +162,7 @@ fn many_workers_through_two_replicas_keep_one_rate() {
 #[test]
 fn a_replica_without_redis_goes_on() {
     let mut redis = RedisServer::start();
-    let provider = FakeProvider::start(Script::turns([Turn::text(["Hello"])]));
+    let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["Hello"])]));
     let place = place(&redis, "[model.requests_per_minute]\nopenai = 60000");
     let around = reach(&provider);
     let mut one = Running::start_with(&place, &["--demo"], &borrowed(&around));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 #[cfg(feature = "js")]
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use quillet_fake_provider::{FakeProvider, Script, Turn};
+use quillet_fake_provider::{FakeProvider, ReplyScript, ScriptedReply};
 use serde_json::Value;
 
 use crate::Place;
@@ -29,15 +29,17 @@ fn answered(
     input: &str,
     answers: &[&str],
 ) -> (crate::Done, Vec<Value>) {
-    let turns = answers.iter().map(|answer| Turn::text([*answer]));
-    let provider = FakeProvider::start(Script::turns(turns.collect::<Vec<_>>()));
+    let turns = answers.iter().map(|answer| ScriptedReply::text([*answer]));
+    let provider = FakeProvider::start(ReplyScript::turns(turns.collect::<Vec<_>>()));
     let env = reach(&provider);
     let mut all = vec!["run"];
     all.extend(args);
     all.extend(["-m", "gpt-4o"]);
     let done = place.run_with(&all, input, &borrowed(&env));
     let requests = provider.requests();
-    let asked = requests.iter().map(quillet_fake_provider::Asked::json);
+    let asked = requests
+        .iter()
+        .map(quillet_fake_provider::RecordedRequest::json);
     (done, asked.collect())
 }
 
@@ -269,7 +271,7 @@ fn a_dry_run_leaves_everything_as_it_was() {
         ("write", &["--record", "tape"], "fs.writeFile"),
     ];
     let before = files_below(place.path());
-    let provider = FakeProvider::start(Script::turns([Turn::text(["no"])]));
+    let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["no"])]));
     let path = std::env::var("PATH").unwrap();
     let mut around = reach(&provider);
     around.push(("SECRET", "hidden".to_owned()));
@@ -381,7 +383,7 @@ fn control_c_prints_what_was_said_and_ends_with_130() {
 
 #[test]
 fn on_a_terminal_the_answer_comes_once() {
-    let provider = FakeProvider::start(Script::turns([Turn::text(["Hel", "lo."])]));
+    let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["Hel", "lo."])]));
     let place = place();
     let mut command = place.command(&["run", "greet", "Ada", "-m", "gpt-4o"]);
     command.envs(reach(&provider));
@@ -529,7 +531,7 @@ fn scripts_fetch_what_is_granted_and_listed() {
     }
     assert_eq!(contacted.load(Ordering::SeqCst), 0);
 
-    let provider = FakeProvider::start(Script::turns([Turn::text(["no"])]));
+    let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["no"])]));
     let url = format!("http://{}", provider.address());
     let script = format!(
         "!fn |-\n  async f () {{ const answer = await fetch('{url}/nothing-here'); return [typeof answer.status, (await answer.text()).length > 0] }}\n$f()\n"

@@ -1,6 +1,6 @@
 //! `quillet run` of prompts: files and stored ones go to their model.
 
-use quillet_fake_provider::{FakeProvider, Script, Turn};
+use quillet_fake_provider::{FakeProvider, ReplyScript, ScriptedReply};
 use serde_json::Value;
 
 use crate::Place;
@@ -22,14 +22,16 @@ fn place() -> Place {
 
 /// Runs beside a provider that gives these answers; what it was asked.
 fn asked(place: &Place, args: &[&str], answers: &[&str]) -> (crate::Done, Vec<Value>) {
-    let turns = answers.iter().map(|answer| Turn::text([*answer]));
-    let provider = FakeProvider::start(Script::turns(turns.collect::<Vec<_>>()));
+    let turns = answers.iter().map(|answer| ScriptedReply::text([*answer]));
+    let provider = FakeProvider::start(ReplyScript::turns(turns.collect::<Vec<_>>()));
     let env = reach(&provider);
     let mut all = vec!["run"];
     all.extend(args);
     let done = place.run_with(&all, "", &borrowed(&env));
     let requests = provider.requests();
-    let requests = requests.iter().map(quillet_fake_provider::Asked::json);
+    let requests = requests
+        .iter()
+        .map(quillet_fake_provider::RecordedRequest::json);
     (done, requests.collect())
 }
 
@@ -220,7 +222,10 @@ fn without_any_model_the_mock_answers_and_says_so() {
 #[test]
 fn a_prompt_is_asked_with_tools_at_hand_too() {
     let place = place();
-    let provider = FakeProvider::start(Script::turns([Turn::text(["Yes."]), Turn::text(["No."])]));
+    let provider = FakeProvider::start(ReplyScript::turns([
+        ScriptedReply::text(["Yes."]),
+        ScriptedReply::text(["No."]),
+    ]));
     let env = reach(&provider);
     let asked = ["ask", "support.prompty", "-D", "question=Is it open?"];
     let done = place.run_with(&asked, "", &borrowed(&env));
@@ -240,7 +245,7 @@ fn a_prompt_is_asked_with_tools_at_hand_too() {
     let requests: Vec<Value> = provider
         .requests()
         .iter()
-        .map(quillet_fake_provider::Asked::json)
+        .map(quillet_fake_provider::RecordedRequest::json)
         .collect();
     let told = |request: &Value| {
         let text = |at: usize| {

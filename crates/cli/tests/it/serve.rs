@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
-use quillet_test_support::scripted::{Scripted, answer, good};
+use quillet_test_support::scripted::{ScriptedServer, answer, good};
 
 use crate::Place;
 
@@ -248,7 +248,7 @@ fn signals_end_it_in_peace() {
 #[test]
 fn a_key_and_an_address_in_the_environment_are_enough_to_chat() {
     let failing = answer(500, "application/json", &[], "{}");
-    let provider = Scripted::start(vec![failing, good("Good day!")]);
+    let provider = ScriptedServer::start(vec![failing, good("Good day!")]);
     let url = provider.url();
     let env = [
         ("OPENAI_BASE_URL", url.as_str()),
@@ -275,7 +275,7 @@ fn a_key_and_an_address_in_the_environment_are_enough_to_chat() {
 
 #[test]
 fn models_elsewhere_are_reached_through_the_proxy() {
-    let proxy = Scripted::start(vec![good("Good day!")]);
+    let proxy = ScriptedServer::start(vec![good("Good day!")]);
     let proxy_url = proxy.url();
     let env = [
         ("HTTP_PROXY", proxy_url.as_str()),

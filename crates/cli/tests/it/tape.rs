@@ -1,6 +1,6 @@
 //! `--record` and `--replay`.
 
-use quillet_fake_provider::{FakeProvider, Script, Turn};
+use quillet_fake_provider::{FakeProvider, ReplyScript, ScriptedReply};
 
 use crate::Place;
 use crate::ask::{borrowed, reach};
@@ -8,7 +8,7 @@ use crate::ask::{borrowed, reach};
 #[test]
 fn what_was_recorded_is_played_without_a_provider() {
     let place = Place::new();
-    let provider = FakeProvider::start(Script::turns([Turn::text(["Four", "."])]));
+    let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["Four", "."])]));
     let env = reach(&provider);
     let ask = |more: &[&'static str]| {
         let mut args = vec!["ask", "What is 2+2?", "-m", "gpt-4o"];

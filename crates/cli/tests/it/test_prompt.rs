@@ -1,6 +1,6 @@
 //! `quillet test` of prompts: the fixtures beside them, with one model or several.
 
-use quillet_fake_provider::{Asked, FakeProvider, Script, Turn};
+use quillet_fake_provider::{FakeProvider, RecordedRequest, ReplyScript, ScriptedReply};
 use serde_json::Value;
 
 use crate::Place;
@@ -86,7 +86,10 @@ fn several_models_take_the_same_tests_and_a_table_compares_them() {
 - {title: is scripted, input: {question: Is it?}, output: Perhaps, replies: [Perhaps]}
 ";
     let place = place().with(&[("support.fixture.yaml", fixture)]);
-    let provider = FakeProvider::start(Script::turns([Turn::text(["Yes"]), Turn::text(["No"])]));
+    let provider = FakeProvider::start(ReplyScript::turns([
+        ScriptedReply::text(["Yes"]),
+        ScriptedReply::text(["No"]),
+    ]));
     let env = reach(&provider);
     let args = [
         "test",
@@ -119,7 +122,7 @@ fn several_models_take_the_same_tests_and_a_table_compares_them() {
     let models: Vec<Value> = provider
         .requests()
         .iter()
-        .map(|asked| Asked::json(asked)["model"].clone())
+        .map(|asked| RecordedRequest::json(asked)["model"].clone())
         .collect();
     assert_eq!(models, ["gpt-4o", "gpt-4o-mini"]);
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use quillet_fake_provider::{FakeProvider, Script, Turn};
+use quillet_fake_provider::{FakeProvider, ReplyScript, ScriptedReply};
 use serde_json::Value;
 
 use crate::Place;
@@ -151,7 +151,7 @@ fn requests_are_compared_with_their_snapshot() {
 fn cassettes_are_recorded_once_and_played_without_a_key() {
     let place = place("- {input: Hello, output: Bonjour, cassette: tapes}\n");
     place.run(&["test", "."]).fails(2, &["--record-cassettes"]);
-    let provider = FakeProvider::start(Script::turns([Turn::text(["Bonjour"])]));
+    let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["Bonjour"])]));
     let env = reach(&provider);
     let args = ["test", ".", "--record-cassettes", "-m", "gpt-4o"];
     let recorded = place.run_with(&args, "", &borrowed(&env));
@@ -174,7 +174,7 @@ fn a_judge_decides_about_rubrics() {
         (r#"Sure: {"pass": false, "reason": "too short"}"#, 1),
         ("maybe", 3),
     ] {
-        let provider = FakeProvider::start(Script::turns([Turn::text([answer])]));
+        let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text([answer])]));
         let env = reach(&provider);
         let done = place.run_with(&["test", ".", "--judge", "gpt-4o"], "", &borrowed(&env));
         assert_eq!(done.code, Some(code), "{answer}: {done:?}");
@@ -189,8 +189,8 @@ fn a_judge_decides_about_rubrics() {
 #[test]
 fn runs_that_pass_only_sometimes_are_flaky() {
     let place = place("- {input: Hello, output: Bonjour}\n");
-    let turns = ["Bonjour", "Salut", "Bonjour"].map(|text| Turn::text([text]));
-    let provider = FakeProvider::start(Script::turns(turns));
+    let turns = ["Bonjour", "Salut", "Bonjour"].map(|text| ScriptedReply::text([text]));
+    let provider = FakeProvider::start(ReplyScript::turns(turns));
     let env = reach(&provider);
     let done = place.run_with(
         &["test", ".", "-c", "3", "-m", "gpt-4o"],

@@ -1,6 +1,6 @@
 //! `quillet trace`, over runs that were made.
 
-use quillet_fake_provider::{FakeProvider, Script, Turn};
+use quillet_fake_provider::{FakeProvider, ReplyScript, ScriptedReply};
 use serde_json::Value;
 
 use crate::Place;
@@ -18,9 +18,10 @@ fn runs_are_listed_and_shown_without_their_texts() {
     place
         .run(&["trace", "show"])
         .fails(1, &["there is no trace yet"]);
-    let provider = FakeProvider::start(Script::turns([
-        Turn::text(["secret answer"]).spent(1_000_000, 0)
-    ]));
+    let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text([
+        "secret answer",
+    ])
+    .spent(1_000_000, 0)]));
     let env = reach(&provider);
     place.run_with(
         &["ask", "secret question", "-m", "gpt-4o"],

@@ -4,7 +4,7 @@ use std::mem;
 
 use memchr::memchr;
 
-use super::Piece;
+use super::FileChunk;
 
 /// Most lines of a piece, which is what one worker takes at once: few enough that a small batch is
 /// shared by several, many enough that a large one is not a queue of single rows.
@@ -14,7 +14,7 @@ const BYTES: usize = 64 << 10;
 
 /// Lines that are becoming pieces.
 #[derive(Debug)]
-pub struct Cutter {
+pub struct RowSplitter {
     most: usize,
     /// Number of the first line that is held.
     first: u64,
@@ -33,11 +33,11 @@ pub struct LongLine {
     pub line: u64,
 }
 
-impl Cutter {
+impl RowSplitter {
     /// For lines of at most so many bytes.
     #[must_use]
     pub fn new(most: usize) -> Self {
-        Cutter {
+        RowSplitter {
             most,
             first: 1,
             lines: 0,
@@ -57,7 +57,7 @@ impl Cutter {
     ///
     /// # Errors
     /// A line is too long.
-    pub fn add(&mut self, mut coming: &[u8], pieces: &mut Vec<Piece>) -> Result<(), LongLine> {
+    pub fn add(&mut self, mut coming: &[u8], pieces: &mut Vec<FileChunk>) -> Result<(), LongLine> {
         self.bytes += coming.len() as u64;
         while let Some(end) = memchr(b'\n', coming) {
             let (line, rest) = coming.split_at(end + 1);
@@ -76,7 +76,7 @@ impl Cutter {
 
     /// What is left at the end.
     #[must_use]
-    pub fn end(mut self) -> Option<Piece> {
+    pub fn end(mut self) -> Option<FileChunk> {
         (!self.held.is_empty()).then(|| self.piece())
     }
 
@@ -88,8 +88,8 @@ impl Cutter {
         Ok(())
     }
 
-    fn piece(&mut self) -> Piece {
-        let piece = Piece {
+    fn piece(&mut self) -> FileChunk {
+        let piece = FileChunk {
             number: self.first,
             bytes: mem::take(&mut self.held),
         };
@@ -100,7 +100,7 @@ impl Cutter {
 }
 
 /// The lines of a piece with their numbers, without blank ones and without their ends.
-pub fn lines(piece: &Piece) -> impl Iterator<Item = (u64, &[u8])> {
+pub fn lines(piece: &FileChunk) -> impl Iterator<Item = (u64, &[u8])> {
     let numbered = (piece.number..).zip(piece.bytes.split(|byte| *byte == b'\n'));
     numbered.filter_map(|(number, line)| {
         let mark: &[u8] = b"\xef\xbb\xbf";
@@ -118,8 +118,8 @@ pub fn lines(piece: &Piece) -> impl Iterator<Item = (u64, &[u8])> {
 mod tests {
     use super::*;
 
-    fn cut(text: &[u8], step: usize) -> Vec<Piece> {
-        let (mut cutter, mut pieces) = (Cutter::new(100), Vec::new());
+    fn cut(text: &[u8], step: usize) -> Vec<FileChunk> {
+        let (mut cutter, mut pieces) = (RowSplitter::new(100), Vec::new());
         for some in text.chunks(step) {
             cutter.add(some, &mut pieces).unwrap();
         }
@@ -154,14 +154,14 @@ mod tests {
 
     #[test]
     fn a_line_that_is_too_long_is_named() {
-        let (mut cutter, mut pieces) = (Cutter::new(4), Vec::new());
+        let (mut cutter, mut pieces) = (RowSplitter::new(4), Vec::new());
         cutter.add(b"abc\n\nabc", &mut pieces).unwrap();
         assert_eq!(cutter.add(b"de", &mut pieces), Err(LongLine { line: 3 }));
     }
 
     #[test]
     fn the_mark_of_utf_8_is_no_part_of_the_first_line() {
-        let piece = Piece {
+        let piece = FileChunk {
             number: 1,
             bytes: b"\xef\xbb\xbf{}\n\xef\xbb\xbf{}\n".to_vec(),
         };

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::BoxFuture;
 use crate::store::StoreError;
 
-pub use cut::{Cutter, LongLine, lines};
+pub use cut::{LongLine, RowSplitter, lines};
 
 /// What is known of a file. Times are seconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ pub struct FileInfo {
 
 /// A part of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct FileChunk {
     /// The number of its first line, from 1.
     pub number: u64,
     /// Whole lines.
@@ -49,9 +49,9 @@ pub struct Piece {
 
 /// Some pieces of a file, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PiecePage {
+pub struct FileChunkPage {
     /// The pieces.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<FileChunk>,
     /// The number to go on with; `None` at the end of the file.
     pub next: Option<u64>,
 }
@@ -234,7 +234,7 @@ impl Batch {
 
 /// A step of a batch from one status to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct BatchTransition {
     /// It is taken only from one of these.
     pub from: &'static [Status],
     /// Where it leads.
@@ -247,11 +247,11 @@ pub struct Step {
     pub counted: Option<(u64, u64)>,
 }
 
-impl Step {
+impl BatchTransition {
     /// A step that says nothing else.
     #[must_use]
     pub fn new(from: &'static [Status], to: Status, at: u64) -> Self {
-        Step {
+        BatchTransition {
             from,
             to,
             at,
@@ -263,7 +263,7 @@ impl Step {
 
 /// A part of a batch that a worker holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unit {
+pub struct BatchChunk {
     /// The number of the piece of the input; 0 is to look at the input as a whole.
     pub number: u64,
     /// Whether somebody has held it before, so that some of its rows may have results.
@@ -305,7 +305,7 @@ pub trait Batches: Send + Sync + fmt::Debug {
     fn add_pieces<'a>(
         &'a self,
         file: &'a str,
-        pieces: &'a [Piece],
+        pieces: &'a [FileChunk],
         expires: u64,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
@@ -325,7 +325,7 @@ pub trait Batches: Send + Sync + fmt::Debug {
         file: &'a str,
         from: u64,
         bytes: usize,
-    ) -> BoxFuture<'a, Result<PiecePage, StoreError>>;
+    ) -> BoxFuture<'a, Result<FileChunkPage, StoreError>>;
 
     /// Forgets a file with its pieces; `false` if it was not known.
     fn remove_file<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, StoreError>>;
@@ -343,7 +343,11 @@ pub trait Batches: Send + Sync + fmt::Debug {
     fn active(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>>;
 
     /// Takes a step; `false` if the batch stands otherwise.
-    fn step<'a>(&'a self, id: &'a str, step: &'a Step) -> BoxFuture<'a, Result<bool, StoreError>>;
+    fn step<'a>(
+        &'a self,
+        id: &'a str,
+        step: &'a BatchTransition,
+    ) -> BoxFuture<'a, Result<bool, StoreError>>;
 
     /// Adds units to a batch that is being looked at, by their numbers in order. Those that it has
     /// stay as they are.
@@ -359,7 +363,7 @@ pub trait Batches: Send + Sync + fmt::Debug {
         id: &'a str,
         worker: &'a str,
         lease: Duration,
-    ) -> BoxFuture<'a, Result<Option<Unit>, StoreError>>;
+    ) -> BoxFuture<'a, Result<Option<BatchChunk>, StoreError>>;
 
     /// Renews units that this worker holds, and nobody has taken meanwhile.
     fn renew<'a>(
@@ -388,7 +392,7 @@ pub trait Batches: Send + Sync + fmt::Debug {
     ) -> BoxFuture<'a, Result<Option<Status>, StoreError>>;
 
     /// Gives a unit back, so that others need not wait for the end of its lease.
-    fn give_back<'a>(
+    fn release_chunk<'a>(
         &'a self,
         id: &'a str,
         worker: &'a str,
@@ -438,7 +442,7 @@ impl Default for BatchOptions {
 
 /// Where batches are kept, and how they are worked on.
 #[derive(Clone, Debug)]
-pub struct Batching {
+pub struct BatchService {
     /// Where.
     pub store: Arc<dyn Batches>,
     /// How.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Account, Amount, Hold, Reserved, Unit, Used};
+use super::{Account, AccountUsage, Amount, BudgetUnit, Reservation, ReserveResult};
 
 /// The most that one sum may be: a million dollars in billionths, or as many tokens. Below it, sums
 /// are exact in every store.
@@ -27,16 +27,16 @@ pub fn left_of_day(now_ms: u64) -> Duration {
 
 /// Whether a call would be too much for an account that has seen this, and of what.
 #[must_use]
-pub fn over(account: &Account, used: Used, amount: Amount) -> Option<Unit> {
+pub fn over(account: &Account, used: AccountUsage, amount: Amount) -> Option<BudgetUnit> {
     let mut sum = used.spent;
     sum += used.held;
     sum += amount;
     let limit = account.limit;
     if limit.tokens.is_some_and(|most| sum.tokens > most) {
-        return Some(Unit::Tokens);
+        return Some(BudgetUnit::Tokens);
     }
     let money = limit.nano_usd.is_some_and(|most| sum.nano_usd > most);
-    money.then_some(Unit::Usd)
+    money.then_some(BudgetUnit::Usd)
 }
 
 /// The accounts of a day, and the reservations in them. Times are in milliseconds since 1970.
@@ -44,12 +44,12 @@ pub fn over(account: &Account, used: Used, amount: Amount) -> Option<Unit> {
 pub struct Ledger {
     day: u64,
     spent: HashMap<Arc<str>, Amount>,
-    holds: HashMap<Arc<str>, (Hold, u64)>,
+    holds: HashMap<Arc<str>, (Reservation, u64)>,
 }
 
 impl Ledger {
     /// Begins a new day, if it is one, and lets go of what has been held for too long.
-    fn come_to(&mut self, now: u64) {
+    fn advance_to(&mut self, now: u64) {
         if self.day != day_of(now) {
             *self = Ledger {
                 day: day_of(now),
@@ -67,14 +67,14 @@ impl Ledger {
         amount: Amount,
         time: Duration,
         now: u64,
-    ) -> Reserved {
-        self.come_to(now);
+    ) -> ReserveResult {
+        self.advance_to(now);
         let mut seen = Vec::with_capacity(accounts.len());
         for (place, account) in accounts.iter().enumerate() {
             let used = self.of(&account.name);
             seen.push(used);
             if let Some(unit) = over(account, used, amount) {
-                return Reserved::Over {
+                return ReserveResult::Over {
                     account: place,
                     unit,
                     used,
@@ -82,7 +82,7 @@ impl Ledger {
                 };
             }
         }
-        let hold = Hold {
+        let hold = Reservation {
             id: id.into(),
             day: self.day,
             accounts: accounts
@@ -94,12 +94,12 @@ impl Ledger {
         let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let until = now.saturating_add(time);
         self.holds.insert(hold.id.clone(), (hold.clone(), until));
-        Reserved::Held { hold, seen }
+        ReserveResult::Held { hold, seen }
     }
 
     /// As [`super::Budgets::settle`].
-    pub fn settle(&mut self, hold: &Hold, spent: Amount, now: u64) {
-        self.come_to(now);
+    pub fn settle(&mut self, hold: &Reservation, spent: Amount, now: u64) {
+        self.advance_to(now);
         if hold.day != self.day {
             return;
         }
@@ -110,15 +110,15 @@ impl Ledger {
     }
 
     /// As [`super::Budgets::used`].
-    pub fn used(&mut self, accounts: &[Arc<str>], now: u64) -> (Vec<Used>, Duration) {
-        self.come_to(now);
+    pub fn used(&mut self, accounts: &[Arc<str>], now: u64) -> (Vec<AccountUsage>, Duration) {
+        self.advance_to(now);
         let used = accounts.iter().map(|name| self.of(name)).collect();
         (used, left_of_day(now))
     }
 
     /// Takes over what others say that accounts have seen, where it is of the day that it is.
-    pub fn learn(&mut self, hold: &Hold, seen: &[Used], now: u64) {
-        self.come_to(now);
+    pub fn learn(&mut self, hold: &Reservation, seen: &[AccountUsage], now: u64) {
+        self.advance_to(now);
         if hold.day != self.day {
             return;
         }
@@ -127,14 +127,14 @@ impl Ledger {
         }
     }
 
-    fn of(&self, name: &Arc<str>) -> Used {
+    fn of(&self, name: &Arc<str>) -> AccountUsage {
         let mut held = Amount::default();
         for (hold, _) in self.holds.values() {
             if hold.accounts.contains(name) {
                 held += hold.amount;
             }
         }
-        Used {
+        AccountUsage {
             spent: self.spent.get(name).copied().unwrap_or_default(),
             held,
         }

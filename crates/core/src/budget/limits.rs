@@ -12,14 +12,14 @@ pub const NANO: f64 = 1e9;
 /// What may be spent, of each unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Limit {
+pub struct BudgetLimit {
     /// Tokens; as many as there are where `None`.
     pub tokens: Option<u64>,
     /// Billionths of a US dollar; as many as there are where `None`.
     pub nano_usd: Option<u64>,
 }
 
-impl Limit {
+impl BudgetLimit {
     /// Whether it limits anything.
     #[must_use]
     pub fn is_set(&self) -> bool {
@@ -32,9 +32,9 @@ impl Limit {
 #[serde(default)]
 pub struct BudgetLimits {
     /// What a day brings.
-    pub day: Limit,
+    pub day: BudgetLimit,
     /// What one run may spend.
-    pub run: Limit,
+    pub run: BudgetLimit,
     /// How long a run may ask models.
     pub run_time: Option<Duration>,
 }

@@ -1,5 +1,5 @@
 //! The contract between processes about what may be spent in a day, and who pays for what a request
-//! asks of models ([`Payer`]).
+//! asks of models ([`BudgetAccounts`]).
 //!
 //! What a call may cost at most is *reserved* before it is made and *settled* when its cost is
 //! known, so that no two processes spend the last cent. Who dies with a reservation holds it until
@@ -8,13 +8,16 @@
 //! Money is counted in whole billionths of a US dollar, so that sums are exact; tokens are those of
 //! requests and answers together.
 
+mod account;
 mod ledger;
 mod limits;
-mod payer;
 
+pub use account::{
+    BudgetAccounts, InScope, RunBudget, RunBudgetExceeded, RunReservation, current, paid_here,
+    paying, with,
+};
 pub use ledger::{Ledger, MAX_AMOUNT, day_of, left_of_day, over};
-pub use limits::{BudgetLimits, Limit, LimitsError, NANO};
-pub use payer::{InScope, Payer, RunHold, RunOver, Spender, current, paid_here, paying, with};
+pub use limits::{BudgetLimit, BudgetLimits, LimitsError, NANO};
 
 use std::fmt;
 use std::ops::AddAssign;
@@ -61,7 +64,7 @@ impl AddAssign for Amount {
 
 /// What a budget counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum BudgetUnit {
     /// Tokens.
     Tokens,
     /// Money.
@@ -76,12 +79,12 @@ pub struct Account {
     /// Its name: `all`, `key:NAME`, `agent:NAME`. No line break is in it.
     pub name: Arc<str>,
     /// What a day brings.
-    pub limit: Limit,
+    pub limit: BudgetLimit,
 }
 
 /// What an account has seen of the day that it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Used {
+pub struct AccountUsage {
     /// What calls cost that are over.
     pub spent: Amount,
     /// What calls may cost that are under way.
@@ -90,7 +93,7 @@ pub struct Used {
 
 /// A reservation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hold {
+pub struct Reservation {
     /// An id that no other has. No line break is in it.
     pub id: Arc<str>,
     /// The day that it counts on, in days since 1970.
@@ -103,22 +106,22 @@ pub struct Hold {
 
 /// What is said to a call that wants to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reserved {
+pub enum ReserveResult {
     /// It may be: what it may cost is held.
     Held {
         /// The reservation.
-        hold: Hold,
+        hold: Reservation,
         /// What each account had seen before.
-        seen: Vec<Used>,
+        seen: Vec<AccountUsage>,
     },
     /// It would be too much for an account. Nothing is held.
     Over {
         /// Which of the accounts.
         account: usize,
         /// Of what there is too little.
-        unit: Unit,
+        unit: BudgetUnit,
         /// What the account has seen.
-        used: Used,
+        used: AccountUsage,
         /// Time until the day is over.
         left: Duration,
     },
@@ -137,18 +140,21 @@ pub trait Budgets: Send + Sync + fmt::Debug {
         accounts: &'a [Account],
         amount: Amount,
         time: Duration,
-    ) -> BoxFuture<'a, Result<Reserved, StoreError>>;
+    ) -> BoxFuture<'a, Result<ReserveResult, StoreError>>;
 
     /// Lets go of what is held, and counts what was spent: also where it is more than was held, or
     /// where the time of the reservation is over. Does nothing once its day is over.
-    fn settle<'a>(&'a self, hold: &'a Hold, spent: Amount)
-    -> BoxFuture<'a, Result<(), StoreError>>;
+    fn settle<'a>(
+        &'a self,
+        hold: &'a Reservation,
+        spent: Amount,
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// What accounts have seen of the day that it is, and the time until it is over.
     fn used<'a>(
         &'a self,
         accounts: &'a [Arc<str>],
-    ) -> BoxFuture<'a, Result<(Vec<Used>, Duration), StoreError>>;
+    ) -> BoxFuture<'a, Result<(Vec<AccountUsage>, Duration), StoreError>>;
 
     /// Whether the books are those of all replicas, where they should be.
     fn health(&self) -> Health {

@@ -121,9 +121,9 @@ impl FinishReason {
 /// `None` where the stream did not say why it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.text())]
-pub struct NotWhole(pub Option<FinishReason>);
+pub struct IncompleteReply(pub Option<FinishReason>);
 
-impl NotWhole {
+impl IncompleteReply {
     fn text(self) -> &'static str {
         match self.0 {
             Some(FinishReason::Length) => {
@@ -146,10 +146,10 @@ impl FinishReason {
     ///
     /// # Errors
     /// Why it is not whole.
-    pub fn whole(self) -> Result<(), NotWhole> {
+    pub fn whole(self) -> Result<(), IncompleteReply> {
         match self {
             FinishReason::Stop | FinishReason::ToolCalls => Ok(()),
-            other => Err(NotWhole(Some(other))),
+            other => Err(IncompleteReply(Some(other))),
         }
     }
 }

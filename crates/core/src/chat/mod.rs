@@ -11,12 +11,12 @@ mod usage;
 mod wire;
 
 pub use error::{ModelError, ModelErrorKind};
-pub use event::{ChatEvent, FinishReason, NotWhole};
+pub use event::{ChatEvent, FinishReason, IncompleteReply};
 pub use options::{ChatOptions, JsonSchemaFormat, ToolChoice, ToolOffer};
-pub use reply::{Choice, Reply};
+pub use reply::{ChatChoice, Reply};
 pub use tokens::{Bytes4, TokenCounter};
 pub use usage::Usage;
-pub use wire::{WireItem, WireRequest, WireStream, WireTold};
+pub use wire::{PassthroughState, WireItem, WireRequest, WireStream};
 
 use std::fmt;
 use std::pin::Pin;

@@ -195,7 +195,7 @@ impl Serialize for ToolOffer {
 impl<'de> Deserialize<'de> for ToolOffer {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
-        struct Function {
+        struct FunctionDefinition {
             name: String,
             #[serde(default)]
             description: Option<String>,
@@ -211,7 +211,7 @@ impl<'de> Deserialize<'de> for ToolOffer {
         let Some(function) = given.get_mut("function").filter(|_| is_function) else {
             return Ok(ToolOffer::Native(given));
         };
-        let mut function: Function =
+        let mut function: FunctionDefinition =
             serde_json::from_value(function.take()).map_err(de::Error::custom)?;
         let beside = given.as_object_mut().map(std::mem::take);
         let beside = beside.unwrap_or_default().into_iter();

@@ -1,6 +1,6 @@
 //! A whole answer: the folded stream.
 
-use super::{ChatEvent, FinishReason, NotWhole, Usage};
+use super::{ChatEvent, FinishReason, IncompleteReply, Usage};
 use crate::message::{Message, NativeTurn, Role, ToolCall};
 
 /// A whole answer, folded from the stream.
@@ -13,14 +13,14 @@ pub struct Reply {
     /// Seconds since 1970.
     pub created: u64,
     /// One per answer asked for.
-    pub choices: Vec<Choice>,
+    pub choices: Vec<ChatChoice>,
     /// What it cost, if the provider said.
     pub usage: Option<Usage>,
 }
 
 /// One of the answers.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Choice {
+pub struct ChatChoice {
     /// The text.
     pub text: String,
     /// The model's visible reasoning.
@@ -37,15 +37,15 @@ pub struct Choice {
     pub finish_raw: String,
 }
 
-impl Choice {
+impl ChatChoice {
     /// This answer, if it is whole: for everybody who runs what a model wrote, judges it or
     /// reads a value out of it.
     ///
     /// # Errors
     /// Why it is not: a limit on tokens, a filter, a refusal, a pause, a failure, or a stream
     /// that did not say how it ended.
-    pub fn whole(&self) -> Result<&Self, NotWhole> {
-        self.finish_reason.ok_or(NotWhole(None))?.whole()?;
+    pub fn whole(&self) -> Result<&Self, IncompleteReply> {
+        self.finish_reason.ok_or(IncompleteReply(None))?.whole()?;
         Ok(self)
     }
 
@@ -66,12 +66,12 @@ impl Choice {
 }
 
 impl Reply {
-    /// The first answer, if it is whole; see [`Choice::whole`].
+    /// The first answer, if it is whole; see [`ChatChoice::whole`].
     ///
     /// # Errors
     /// Why it is not.
-    pub fn whole(&self) -> Result<&Choice, NotWhole> {
-        self.choices.first().ok_or(NotWhole(None))?.whole()
+    pub fn whole(&self) -> Result<&ChatChoice, IncompleteReply> {
+        self.choices.first().ok_or(IncompleteReply(None))?.whole()
     }
 
     /// Adds one event.
@@ -115,10 +115,10 @@ impl Reply {
 
     // A provider's choice number is not trusted as a size: 128 is far above
     // what any of them allows for `n`.
-    fn choice(&mut self, index: u32) -> &mut Choice {
+    fn choice(&mut self, index: u32) -> &mut ChatChoice {
         let index = index.min(127) as usize;
         if self.choices.len() <= index {
-            self.choices.resize_with(index + 1, Choice::default);
+            self.choices.resize_with(index + 1, ChatChoice::default);
         }
         &mut self.choices[index]
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Content, ContentPart, Message};
+use crate::{ContentPart, Message, MessageContent};
 
 /// Tokens around each message, as OpenAI documents it for its chat models.
 const PER_MESSAGE: u64 = 4;
@@ -24,8 +24,8 @@ pub trait TokenCounter: Send + Sync + fmt::Debug {
     /// Tokens of a message: texts, calls and media, and what stands around them.
     fn message(&self, message: &Message) -> u64 {
         let content = match &message.content {
-            Content::Text(text) => self.text(text),
-            Content::Parts(parts) => parts.iter().map(|part| self.part(part)).sum(),
+            MessageContent::Text(text) => self.text(text),
+            MessageContent::Parts(parts) => parts.iter().map(|part| self.part(part)).sum(),
         };
         let calls = message.tool_calls.iter();
         let calls: u64 = calls
@@ -40,8 +40,8 @@ pub trait TokenCounter: Send + Sync + fmt::Debug {
     fn most(&self, message: &Message) -> u64 {
         let bytes = |text: &str| text.len() as u64;
         let content = match &message.content {
-            Content::Text(text) => bytes(text),
-            Content::Parts(parts) => {
+            MessageContent::Text(text) => bytes(text),
+            MessageContent::Parts(parts) => {
                 let parts = parts.iter().map(|part| match part {
                     ContentPart::Text { text } => bytes(text),
                     media => self.part(media),

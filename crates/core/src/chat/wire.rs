@@ -43,14 +43,14 @@ pub enum WireItem {
     Words(Vec<u8>),
     /// What follows such bytes comes as events, since the provider began to speak otherwise than
     /// the wire's own provider does. Comes once, after words and before events.
-    Turn(WireTold),
+    Turn(PassthroughState),
     /// An event.
     Event(ChatEvent),
 }
 
 /// What clients have read in words by now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WireTold {
+pub struct PassthroughState {
     /// The provider's id of the answer.
     pub id: String,
     /// The model that answers.

@@ -7,7 +7,7 @@ use hmac_sha256::Hash;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value as Tree};
 
-use crate::store::Entry;
+use crate::store::StoreEntry;
 
 /// The SHA-256 of a definition in canonical form. Written as 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -62,34 +62,34 @@ impl<'de> Deserialize<'de> for Digest {
 
 /// The definition that a version holds, with all that says how it is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Content {
+pub struct DefinitionContent {
     /// The stored text, byte for byte.
     pub text: Arc<str>,
     /// The name of the file that a prompt file was read from, whose ending says how it is read.
     /// Empty for everything else.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub file: Arc<str>,
-    /// Name and text of a second file that belongs to it, as [`Entry::companion`]; the name without
+    /// Name and text of a second file that belongs to it, as [`StoreEntry::companion`]; the name without
     /// its folders, so that it is the same wherever the definition is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub companion: Option<(Arc<str>, Arc<str>)>,
 }
 
-impl Content {
+impl DefinitionContent {
     /// A definition that is a text alone.
     pub fn new(text: impl Into<Arc<str>>) -> Self {
-        Content {
+        DefinitionContent {
             text: text.into(),
-            ..Content::default()
+            ..DefinitionContent::default()
         }
     }
 
     /// What an entry holds. A text from a folder that is no JSON object is a prompt file.
     #[must_use]
-    pub fn of(entry: &Entry) -> Self {
+    pub fn of(entry: &StoreEntry) -> Self {
         let is_file = entry.folder.is_some() && object(&entry.text).is_none();
         let beside = entry.companion.as_ref();
-        Content {
+        DefinitionContent {
             text: entry.text.clone(),
             file: Arc::from(if is_file { name(&entry.origin) } else { "" }),
             companion: beside.map(|(path, text)| (name(path).into(), text.clone())),
@@ -175,10 +175,10 @@ fn write_object(object: &Map<String, Tree>, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Key;
+    use crate::store::EntryKey;
 
     fn digest(text: &str) -> String {
-        Content::new(text).digest().to_string()
+        DefinitionContent::new(text).digest().to_string()
     }
 
     #[test]
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn files_count_with_their_endings_and_companions() {
         let of = |file: &str, companion: Option<(&str, &str)>| {
-            let content = Content {
+            let content = DefinitionContent {
                 text: "Hello".into(),
                 file: file.into(),
                 companion: companion.map(|(name, text)| (name.into(), text.into())),
@@ -256,18 +256,18 @@ mod tests {
 
     #[test]
     fn only_prompt_files_keep_the_names_of_their_files() {
-        let mut entry = Entry::new(
-            Key::new("a"),
+        let mut entry = StoreEntry::new(
+            EntryKey::new("a"),
             "---\nmodel: m\n---\nHi",
             "prompts/x/a.prompt",
         );
-        assert_eq!(&*Content::of(&entry).file, "");
+        assert_eq!(&*DefinitionContent::of(&entry).file, "");
         entry.folder = Some(std::path::Path::new("/p").into());
-        assert_eq!(&*Content::of(&entry).file, "a.prompt");
+        assert_eq!(&*DefinitionContent::of(&entry).file, "a.prompt");
         entry.text = r#"{"prompt": "Hi"}"#.into();
-        assert_eq!(&*Content::of(&entry).file, "");
+        assert_eq!(&*DefinitionContent::of(&entry).file, "");
         entry.companion = Some(("prompts/x/config.json".into(), "{}".into()));
-        let beside = Content::of(&entry).companion;
+        let beside = DefinitionContent::of(&entry).companion;
         assert_eq!(beside, Some(("config.json".into(), "{}".into())));
     }
 }

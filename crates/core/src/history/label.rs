@@ -7,7 +7,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Tree;
 
-use crate::store::{Key, Kind};
+use crate::store::{EntryKey, EntryKind};
 
 /// The label that moves by itself: what stands in the store. It is never stored.
 pub const LATEST: &str = "latest";
@@ -22,7 +22,7 @@ const LONGEST: usize = 64;
 /// 90, "4": 10}, "by": "user"}}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Labels(pub BTreeMap<String, Target>);
+pub struct Labels(pub BTreeMap<String, LabelTarget>);
 
 impl Labels {
     /// Reads labels as they are stored.
@@ -35,7 +35,7 @@ impl Labels {
         let mut labels = Labels::default();
         for (name, value) in members {
             let wrong = |why: String| format!("label {name:?}: {why}");
-            let target = serde_json::from_value::<Target>(value);
+            let target = serde_json::from_value::<LabelTarget>(value);
             let target = target.map_err(|error| wrong(error.to_string()))?;
             if let Some(why) = wrong_label(&name).or_else(|| target.wrong()) {
                 return Err(wrong(why));
@@ -53,7 +53,7 @@ impl Labels {
 
     /// Where a label is.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Target> {
+    pub fn get(&self, name: &str) -> Option<&LabelTarget> {
         self.0.get(name)
     }
 
@@ -67,7 +67,7 @@ impl Labels {
 
     /// The names of the labels that point at a version alone.
     pub fn of(&self, number: u64) -> impl Iterator<Item = &str> {
-        let at = move |target: &Target| *target == Target::Version(number);
+        let at = move |target: &LabelTarget| *target == LabelTarget::Version(number);
         let found = self.0.iter().filter(move |(_, target)| at(target));
         found.map(|(name, _)| name.as_str())
     }
@@ -76,19 +76,19 @@ impl Labels {
 /// Where a label points. As JSON a number, or an object with `versions`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum Target {
+pub enum LabelTarget {
     /// At one version.
     Version(u64),
     /// At several, in shares.
-    Split(Split),
+    Split(TrafficSplit),
 }
 
-impl Target {
+impl LabelTarget {
     /// The versions that it names.
     pub fn numbers(&self) -> impl Iterator<Item = u64> {
         let (one, split) = match self {
-            Target::Version(number) => (Some(*number), None),
-            Target::Split(split) => (None, Some(split)),
+            LabelTarget::Version(number) => (Some(*number), None),
+            LabelTarget::Split(split) => (None, Some(split)),
         };
         let several = split.into_iter().flat_map(|split| split.versions.keys());
         one.into_iter().chain(several.copied())
@@ -98,31 +98,31 @@ impl Target {
     #[must_use]
     pub fn wrong(&self) -> Option<String> {
         match self {
-            Target::Version(0) => Some("versions are numbered from 1".to_owned()),
-            Target::Version(_) => None,
-            Target::Split(split) if split.versions.contains_key(&0) => {
+            LabelTarget::Version(0) => Some("versions are numbered from 1".to_owned()),
+            LabelTarget::Version(_) => None,
+            LabelTarget::Split(split) if split.versions.contains_key(&0) => {
                 Some("versions are numbered from 1".to_owned())
             }
-            Target::Split(split) if split.total() == 0 => Some("all weights are 0".to_owned()),
-            Target::Split(_) => None,
+            LabelTarget::Split(split) if split.total() == 0 => Some("all weights are 0".to_owned()),
+            LabelTarget::Split(_) => None,
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Target {
+impl<'de> Deserialize<'de> for LabelTarget {
     /// Not derived: what is buffered for an untagged enum can no longer read `"3"` as the number
     /// that the name of a member is.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Tree::deserialize(deserializer)?;
         if let Some(number) = value.as_u64() {
-            return Ok(Target::Version(number));
+            return Ok(LabelTarget::Version(number));
         }
         if !value.is_object() {
             let message = "the number of a version is wanted, or an object with versions";
             return Err(D::Error::custom(message));
         }
         let split = serde_json::from_value(value).map_err(D::Error::custom)?;
-        Ok(Target::Split(split))
+        Ok(LabelTarget::Split(split))
     }
 }
 
@@ -130,7 +130,7 @@ impl<'de> Deserialize<'de> for Target {
 /// replica and every later process decides alike.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Split {
+pub struct TrafficSplit {
     /// Weights of the versions, by number; a share is its weight among the sum of all.
     pub versions: BTreeMap<u64, u32>,
     /// What of a request decides: `user`, `session`, or the name of a variable. Each request is
@@ -143,7 +143,7 @@ pub struct Split {
     pub salt: Option<String>,
 }
 
-impl Split {
+impl TrafficSplit {
     fn total(&self) -> u64 {
         self.versions
             .values()
@@ -200,28 +200,30 @@ pub fn wrong_label(name: &str) -> Option<String> {
     }
 }
 
-/// The key of the entry of [`Kind::Label`] that holds the labels of a definition.
+/// The key of the entry of [`EntryKind::Label`] that holds the labels of a definition.
 #[must_use]
-pub fn label_key(kind: Kind, key: &Key) -> Key {
-    Key::new(format!("{}:{key}", kind.word()))
+pub fn label_key(kind: EntryKind, key: &EntryKey) -> EntryKey {
+    EntryKey::new(format!("{}:{key}", kind.word()))
 }
 
-/// The definition whose labels are under a key of [`Kind::Label`].
+/// The definition whose labels are under a key of [`EntryKind::Label`].
 #[must_use]
-pub fn labelled(key: &Key) -> Option<(Kind, Key)> {
+pub fn labelled(key: &EntryKey) -> Option<(EntryKind, EntryKey)> {
     let (word, key) = key.as_str().split_once(':')?;
-    let kind = Kind::ALL.into_iter().find(|kind| kind.word() == word)?;
-    (kind.has_versions() && !key.is_empty()).then(|| (kind, Key::new(key)))
+    let kind = EntryKind::ALL
+        .into_iter()
+        .find(|kind| kind.word() == word)?;
+    (kind.has_versions() && !key.is_empty()).then(|| (kind, EntryKey::new(key)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn split(versions: &[(u64, u32)]) -> Split {
-        Split {
+    fn split(versions: &[(u64, u32)]) -> TrafficSplit {
+        TrafficSplit {
             versions: versions.iter().copied().collect(),
-            ..Split::default()
+            ..TrafficSplit::default()
         }
     }
 
@@ -249,7 +251,7 @@ mod tests {
         let drawn: Vec<u64> = ["ada", "bob", "", "陈"]
             .map(|key| label.draw("s", key))
             .to_vec();
-        let again = Split {
+        let again = TrafficSplit {
             salt: Some("s".to_owned()),
             ..label
         };
@@ -285,11 +287,11 @@ mod tests {
 
     #[test]
     fn keys_of_labels_name_their_definitions() {
-        let key = label_key(Kind::Prompt, &Key::new("greet:hello"));
+        let key = label_key(EntryKind::Prompt, &EntryKey::new("greet:hello"));
         assert_eq!(key.as_str(), "prompt:greet:hello");
         assert_eq!(
             labelled(&key),
-            Some((Kind::Prompt, Key::new("greet:hello")))
+            Some((EntryKind::Prompt, EntryKey::new("greet:hello")))
         );
         for none in [
             "",
@@ -299,7 +301,7 @@ mod tests {
             "label:prompt:a",
             "x:y",
         ] {
-            assert_eq!(labelled(&Key::new(none)), None, "{none}");
+            assert_eq!(labelled(&EntryKey::new(none)), None, "{none}");
         }
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Content, Digest, Labels, Target};
-use crate::store::{Key, Kind};
+use super::{DefinitionContent, Digest, LabelTarget, Labels};
+use crate::store::{EntryKey, EntryKind};
 
 /// One version of a definition. It never changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,17 +33,17 @@ pub struct Version {
 
 /// A version with what it holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct VersionRecord {
     /// The version.
     pub version: Version,
     /// What it holds; `None` of a removal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub content: Option<Content>,
+    pub content: Option<DefinitionContent>,
 }
 
 /// What a writer takes for granted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Expect {
+pub enum WritePrecondition {
     /// Nothing.
     #[default]
     Anything,
@@ -58,18 +58,18 @@ pub enum Expect {
 /// A definition that is to be written.
 #[derive(Clone, Debug)]
 pub struct Commit {
-    /// Its kind, which is no [`Kind::Environ`] and no [`Kind::Label`].
-    pub kind: Kind,
+    /// Its kind, which is no [`EntryKind::Environ`] and no [`EntryKind::Label`].
+    pub kind: EntryKind,
     /// Its key.
-    pub key: Key,
+    pub key: EntryKey,
     /// What it becomes; `None` removes it with all of its labels.
-    pub content: Option<Content>,
+    pub content: Option<DefinitionContent>,
     /// Who writes.
     pub author: Arc<str>,
     /// Why.
     pub message: Arc<str>,
     /// What it has to be now.
-    pub expect: Expect,
+    pub expect: WritePrecondition,
     /// Whether a definition that is the same as the newest version becomes a version, too.
     pub always: bool,
     /// Labels that are moved to the new version.
@@ -78,14 +78,19 @@ pub struct Commit {
 
 impl Commit {
     /// A definition that is written whatever is there.
-    pub fn new(kind: Kind, key: Key, content: Option<Content>, author: &str) -> Self {
+    pub fn new(
+        kind: EntryKind,
+        key: EntryKey,
+        content: Option<DefinitionContent>,
+        author: &str,
+    ) -> Self {
         Commit {
             kind,
             key,
             content,
             author: author.into(),
             message: "".into(),
-            expect: Expect::Anything,
+            expect: WritePrecondition::Anything,
             always: false,
             labels: Vec::new(),
         }
@@ -94,7 +99,7 @@ impl Commit {
 
 /// What a commit did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Committed {
+pub struct CommitResult {
     /// The newest version now.
     pub version: Version,
     /// Whether this commit made it; `false` where the definition was the same before.
@@ -109,20 +114,20 @@ pub struct LabelMove {
     /// Its name.
     pub name: String,
     /// Where it goes; `None` takes it away.
-    pub to: Option<Target>,
+    pub to: Option<LabelTarget>,
     /// Where it has to be now; `None` where that does not matter, `Some(None)` where it must not be.
-    pub expect: Option<Option<Target>>,
+    pub expect: Option<Option<LabelTarget>>,
 }
 
 /// A history that was kept elsewhere.
 #[derive(Clone, Debug)]
-pub struct Import {
+pub struct HistoryImport {
     /// The kind of the definition.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// Its key.
-    pub key: Key,
+    pub key: EntryKey,
     /// Versions in the order of their numbers, which may have gaps.
-    pub versions: Vec<Kept>,
+    pub versions: Vec<VersionRecord>,
     /// Labels, in place of those that there are under these names.
     pub labels: Labels,
 }

@@ -33,7 +33,7 @@ pub enum Decision {
 /// A decision as a person writes it: a word, and what belongs to it. The same over HTTP, on the
 /// command line, and as the answer of a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-pub struct Words {
+pub struct DecisionInput {
     /// `approve`, `edit`, `deny` or `result`.
     pub decision: String,
     /// Of `edit`, which needs them, and of `approve`: in place of the model's.
@@ -49,7 +49,7 @@ pub struct Words {
 
 /// Words that decide nothing.
 #[derive(Debug, thiserror::Error)]
-pub enum Undecided {
+pub enum DecisionError {
     /// The word is no decision.
     #[error("decision: {0:?} is none of approve, deny, edit and result")]
     Unknown(String),
@@ -64,7 +64,7 @@ pub enum Undecided {
     Arguments(#[from] serde_json::Error),
 }
 
-impl Words {
+impl DecisionInput {
     /// Those of a command line, whose text is a note or a result as the decision says, and whose
     /// arguments are JSON.
     ///
@@ -74,9 +74,9 @@ impl Words {
         decision: &str,
         arguments: Option<&str>,
         text: Option<&str>,
-    ) -> Result<Self, Undecided> {
+    ) -> Result<Self, DecisionError> {
         let text = text.map(str::to_owned);
-        Ok(Words {
+        Ok(DecisionInput {
             decision: decision.to_owned(),
             arguments: arguments.map(serde_json::from_str).transpose()?,
             note: text.clone(),
@@ -88,22 +88,22 @@ impl Words {
     ///
     /// # Errors
     /// The word is none, or lacks what belongs to it.
-    pub fn decide(self) -> Result<Decision, Undecided> {
-        let Words {
+    pub fn decide(self) -> Result<Decision, DecisionError> {
+        let DecisionInput {
             decision,
             arguments,
             text,
             note,
         } = self;
         match decision.as_str() {
-            "edit" if arguments.is_none() => Err(Undecided::NoArguments),
+            "edit" if arguments.is_none() => Err(DecisionError::NoArguments),
             "approve" | "edit" => Ok(Decision::Approve { arguments, note }),
             "deny" => Ok(Decision::Deny { note }),
             "result" => {
-                let text = text.ok_or(Undecided::NoText)?;
+                let text = text.ok_or(DecisionError::NoText)?;
                 Ok(Decision::Result { text })
             }
-            _ => Err(Undecided::Unknown(decision)),
+            _ => Err(DecisionError::Unknown(decision)),
         }
     }
 }
@@ -135,7 +135,7 @@ mod tests {
             ),
         ];
         for (word, arguments, expected) in decided {
-            let words = Words::of_line(word, arguments, Some("why")).unwrap();
+            let words = DecisionInput::of_line(word, arguments, Some("why")).unwrap();
             assert_eq!(words.decide().unwrap(), expected, "{word}");
         }
         let refused = [
@@ -146,8 +146,11 @@ mod tests {
             ("", None, "none of approve"),
         ];
         for (word, arguments, says) in refused {
-            let words = Words::of_line(word, arguments, None);
-            let refused = words.and_then(Words::decide).unwrap_err().to_string();
+            let words = DecisionInput::of_line(word, arguments, None);
+            let refused = words
+                .and_then(DecisionInput::decide)
+                .unwrap_err()
+                .to_string();
             assert!(refused.contains(says), "{word}: {refused}");
         }
     }

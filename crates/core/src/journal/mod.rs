@@ -8,8 +8,11 @@
 mod decision;
 mod step;
 
-pub use decision::{Decision, Undecided, Words};
-pub use step::{Failed, Made, Standing, State, Step, Waiting, Why};
+pub use decision::{Decision, DecisionError, DecisionInput};
+pub use step::{
+    ApprovalReason, JournalEvent, PendingApproval, RecordedFailure, RecordedOutput, RunSnapshot,
+    RunState,
+};
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,14 +25,14 @@ use crate::store::{Health, StoreError};
 
 /// One step of a run, as it was written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct JournalEntry {
     /// Its number in the run, from 1, without gaps.
     pub number: u64,
     /// When it was written, in milliseconds since 1970.
     pub at_ms: u64,
     /// What happened.
     #[serde(flatten)]
-    pub step: Step,
+    pub step: JournalEvent,
 }
 
 /// The right to write a run's steps, until somebody else claims it.
@@ -65,7 +68,7 @@ pub struct RunHead {
     pub last: u64,
     /// Where it stands.
     #[serde(default)]
-    pub standing: Standing,
+    pub standing: RunSnapshot,
 }
 
 /// Which runs are listed: those of a scope, newest first.
@@ -74,7 +77,7 @@ pub struct RunFilter {
     /// Whose; everybody's where `None`.
     pub scope: Option<Arc<str>>,
     /// In which state; in any where `None`.
-    pub state: Option<State>,
+    pub state: Option<RunState>,
     /// Accepted before this time, in milliseconds since 1970.
     pub before_ms: Option<u64>,
     /// At most so many.
@@ -95,12 +98,12 @@ pub trait Journal: Send + Sync + fmt::Debug {
     fn begin<'a>(
         &'a self,
         head: &'a RunHead,
-        steps: &'a [Step],
+        steps: &'a [JournalEvent],
         lease: Duration,
     ) -> BoxFuture<'a, Result<Claim, StoreError>>;
 
     /// Claims a run that nobody goes on with: its owner's lease is over, or it stands
-    /// [`State::Ready`]. `None` if it is in other hands, waits, has ended or is not there.
+    /// [`RunState::Ready`]. `None` if it is in other hands, waits, has ended or is not there.
     fn claim<'a>(
         &'a self,
         run: &'a str,
@@ -123,8 +126,8 @@ pub trait Journal: Send + Sync + fmt::Debug {
         &'a self,
         run: &'a str,
         epoch: u64,
-        steps: &'a [Step],
-        standing: &'a Standing,
+        steps: &'a [JournalEvent],
+        standing: &'a RunSnapshot,
     ) -> BoxFuture<'a, Result<u64, StoreError>>;
 
     /// Adds a step of somebody who does not own the run, such as a decision, if its last step is
@@ -133,8 +136,8 @@ pub trait Journal: Send + Sync + fmt::Debug {
         &'a self,
         run: &'a str,
         last: u64,
-        step: &'a Step,
-        standing: &'a Standing,
+        step: &'a JournalEvent,
+        standing: &'a RunSnapshot,
     ) -> BoxFuture<'a, Result<bool, StoreError>>;
 
     /// What the run is; `None` if there is none of that id.
@@ -146,7 +149,7 @@ pub trait Journal: Send + Sync + fmt::Debug {
         run: &'a str,
         after: u64,
         most: usize,
-    ) -> BoxFuture<'a, Result<Vec<Entry>, StoreError>>;
+    ) -> BoxFuture<'a, Result<Vec<JournalEntry>, StoreError>>;
 
     /// Runs, the latest first.
     fn list<'a>(&'a self, filter: &'a RunFilter)

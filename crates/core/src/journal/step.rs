@@ -8,12 +8,12 @@ use serde_json::{Map, Value as Json};
 use super::Decision;
 use crate::MediaUrl;
 use crate::chat::{ChatEvent, ModelErrorKind};
-use crate::tool::{Repeat, ToolErrorKind};
+use crate::tool::{Idempotency, ToolErrorKind};
 
 /// What a run did, or what was done to it. In JSON `{"step": "called", …}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
-pub enum Step {
+pub enum JournalEvent {
     /// It was accepted: what was asked, as the part that runs it reads it again.
     Admitted {
         /// The request.
@@ -72,19 +72,19 @@ pub enum Step {
         /// Its arguments, as they are sent.
         arguments: Map<String, Json>,
         /// Whether it may be called once more.
-        repeat: Repeat,
+        repeat: Idempotency,
     },
     /// The tool has answered, or failed.
     Returned {
         /// The call.
         call: Arc<str>,
         /// What it gave.
-        result: Result<Made, Failed>,
+        result: Result<RecordedOutput, RecordedFailure>,
     },
     /// Calls wait for a person. Nothing of the run is in memory.
     Parked {
         /// All of them.
-        waiting: Vec<Waiting>,
+        waiting: Vec<PendingApproval>,
     },
     /// A person has decided about a call.
     Decided {
@@ -112,30 +112,30 @@ pub enum Step {
     },
 }
 
-impl Step {
+impl JournalEvent {
     /// Its name, as it is written.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
-            Step::Admitted { .. } => "admitted",
-            Step::Prepared { .. } => "prepared",
-            Step::Read { .. } => "read",
-            Step::Asked { .. } => "asked",
-            Step::Answered { .. } => "answered",
-            Step::Unanswered { .. } => "unanswered",
-            Step::Called { .. } => "called",
-            Step::Returned { .. } => "returned",
-            Step::Parked { .. } => "parked",
-            Step::Decided { .. } => "decided",
-            Step::TakenOver { .. } => "taken_over",
-            Step::Ended { .. } => "ended",
+            JournalEvent::Admitted { .. } => "admitted",
+            JournalEvent::Prepared { .. } => "prepared",
+            JournalEvent::Read { .. } => "read",
+            JournalEvent::Asked { .. } => "asked",
+            JournalEvent::Answered { .. } => "answered",
+            JournalEvent::Unanswered { .. } => "unanswered",
+            JournalEvent::Called { .. } => "called",
+            JournalEvent::Returned { .. } => "returned",
+            JournalEvent::Parked { .. } => "parked",
+            JournalEvent::Decided { .. } => "decided",
+            JournalEvent::TakenOver { .. } => "taken_over",
+            JournalEvent::Ended { .. } => "ended",
         }
     }
 }
 
 /// The result of a call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Made {
+pub struct RecordedOutput {
     /// What the tool gave, as JSON text: numbers keep their digits.
     pub value: String,
     /// Pictures that belong to it.
@@ -145,7 +145,7 @@ pub struct Made {
 
 /// The failure of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failed {
+pub struct RecordedFailure {
     /// What kind of failure it was.
     pub kind: ToolErrorKind,
     /// The cause, for the operator.
@@ -156,7 +156,7 @@ pub struct Failed {
 
 /// A call that waits for a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Waiting {
+pub struct PendingApproval {
     /// The call's id.
     pub call: Arc<str>,
     /// The tool.
@@ -164,7 +164,7 @@ pub struct Waiting {
     /// The arguments, as the model wrote them.
     pub arguments: Map<String, Json>,
     /// Why it waits.
-    pub why: Why,
+    pub why: ApprovalReason,
     /// When nobody needs to decide any more, in milliseconds since 1970: it is denied then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_ms: Option<u64>,
@@ -173,7 +173,7 @@ pub struct Waiting {
 /// Why a call waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Why {
+pub enum ApprovalReason {
     /// A permission says that somebody is to be asked.
     Permission,
     /// The process ended while the call was made: it may have happened, or not, and it may not
@@ -184,7 +184,7 @@ pub enum Why {
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum RunState {
     /// Its owner goes on with it.
     #[default]
     Running,
@@ -196,41 +196,46 @@ pub enum State {
     Ended,
 }
 
-impl State {
+impl RunState {
     /// Its name, as it is written.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            State::Running => "running",
-            State::Waiting => "waiting",
-            State::Ready => "ready",
-            State::Ended => "ended",
+            RunState::Running => "running",
+            RunState::Waiting => "waiting",
+            RunState::Ready => "ready",
+            RunState::Ended => "ended",
         }
     }
 
     /// The state of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        let all = [State::Running, State::Waiting, State::Ready, State::Ended];
+        let all = [
+            RunState::Running,
+            RunState::Waiting,
+            RunState::Ready,
+            RunState::Ended,
+        ];
         all.into_iter().find(|state| state.as_str() == name)
     }
 }
 
 /// Where a run stands, and what it waits for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct RunSnapshot {
     /// The state.
-    pub state: State,
+    pub state: RunState,
     /// Calls that nobody has decided about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub waiting: Vec<Waiting>,
+    pub waiting: Vec<PendingApproval>,
 }
 
-impl Standing {
+impl RunSnapshot {
     /// It stands so, and waits for nothing.
     #[must_use]
-    pub fn at(state: State) -> Self {
-        Standing {
+    pub fn at(state: RunState) -> Self {
+        RunSnapshot {
             state,
             waiting: Vec::new(),
         }

@@ -5,15 +5,15 @@ use std::pin::Pin;
 use futures_core::Stream;
 use serde::Serialize;
 
-use super::{Key, Kind};
+use super::{EntryKey, EntryKind};
 
 /// A notice that something in a store may have changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum StoreChange {
     /// One entry was written or removed.
-    Entry(Kind, Key),
+    Entry(EntryKind, EntryKey),
     /// Everything of a kind may have changed.
-    Kind(Kind),
+    Kind(EntryKind),
     /// Everything may have changed: the store was away, or changes were missed.
     All,
 }
@@ -32,4 +32,4 @@ pub enum Health {
 }
 
 /// Changes as they happen.
-pub type Changes = Pin<Box<dyn Stream<Item = Change> + Send>>;
+pub type Changes = Pin<Box<dyn Stream<Item = StoreChange> + Send>>;

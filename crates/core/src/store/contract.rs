@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Changes, Entry, Health, Key, Kind, StoreError};
+use super::{Changes, EntryKey, EntryKind, Health, StoreEntry, StoreError};
 use crate::BoxFuture;
-use crate::history::History;
+use crate::history::HistoryStore;
 
 /// A store of definitions and shared variables.
 pub trait Store: Send + Sync + fmt::Debug {
@@ -13,14 +13,14 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn describe(&self) -> String;
 
     /// Every entry of a kind, sorted by key.
-    fn load(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Entry>, StoreError>>;
+    fn load(&self, kind: EntryKind) -> BoxFuture<'_, Result<Vec<StoreEntry>, StoreError>>;
 
     /// Every entry of several kinds, in their order: as [`Store::load`] gives them, in fewer steps
     /// where the store can.
     fn load_all<'a>(
         &'a self,
-        kinds: &'a [Kind],
-    ) -> BoxFuture<'a, Result<Vec<Vec<Entry>>, StoreError>> {
+        kinds: &'a [EntryKind],
+    ) -> BoxFuture<'a, Result<Vec<Vec<StoreEntry>>, StoreError>> {
         Box::pin(async move {
             let mut all = Vec::with_capacity(kinds.len());
             for kind in kinds {
@@ -31,26 +31,26 @@ pub trait Store: Send + Sync + fmt::Debug {
     }
 
     /// The keys of a kind, sorted, without their texts.
-    fn keys(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Key>, StoreError>>;
+    fn keys(&self, kind: EntryKind) -> BoxFuture<'_, Result<Vec<EntryKey>, StoreError>>;
 
     /// The texts under these keys, in the same order, in one round trip.
     fn get<'a>(
         &'a self,
-        kind: Kind,
-        keys: &'a [Key],
+        kind: EntryKind,
+        keys: &'a [EntryKey],
     ) -> BoxFuture<'a, Result<Vec<Option<Arc<str>>>, StoreError>>;
 
     /// The entries under these keys, in the same order, in one round trip: as [`Store::load`]
     /// gives them, broken ones with what is wrong with them.
     fn entries<'a>(
         &'a self,
-        kind: Kind,
-        keys: &'a [Key],
-    ) -> BoxFuture<'a, Result<Vec<Option<Entry>>, StoreError>> {
+        kind: EntryKind,
+        keys: &'a [EntryKey],
+    ) -> BoxFuture<'a, Result<Vec<Option<StoreEntry>>, StoreError>> {
         Box::pin(async move {
             let texts = self.get(kind, keys).await?;
-            let entry = |(key, text): (&Key, Option<Arc<str>>)| {
-                Some(Entry::new(key.clone(), text?, key.as_str()))
+            let entry = |(key, text): (&EntryKey, Option<Arc<str>>)| {
+                Some(StoreEntry::new(key.clone(), text?, key.as_str()))
             };
             Ok(keys.iter().zip(texts).map(entry).collect())
         })
@@ -59,13 +59,17 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Writes an entry.
     fn put<'a>(
         &'a self,
-        kind: Kind,
-        key: &'a Key,
+        kind: EntryKind,
+        key: &'a EntryKey,
         text: &'a str,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Removes an entry; `false` if there was none.
-    fn remove<'a>(&'a self, kind: Kind, key: &'a Key) -> BoxFuture<'a, Result<bool, StoreError>>;
+    fn remove<'a>(
+        &'a self,
+        kind: EntryKind,
+        key: &'a EntryKey,
+    ) -> BoxFuture<'a, Result<bool, StoreError>>;
 
     /// Changes from now on. A slow reader may get [`Change::All`](super::Change::All) in place of
     /// many.
@@ -84,7 +88,7 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn health(&self) -> Health;
 
     /// The history of its definitions, if it keeps one.
-    fn history(&self) -> Option<&dyn History> {
+    fn history(&self) -> Option<&dyn HistoryStore> {
         None
     }
 }

@@ -11,7 +11,7 @@ use crate::Diagnostic;
 /// The kind of a stored entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum EntryKind {
     /// A prompt extension, which provides prompts.
     Extension,
     /// A prompt template.
@@ -28,29 +28,29 @@ pub enum Kind {
     Label,
 }
 
-impl Kind {
+impl EntryKind {
     /// All of them.
-    pub const ALL: [Kind; 7] = [
-        Kind::Extension,
-        Kind::Prompt,
-        Kind::Environ,
-        Kind::Tool,
-        Kind::Agent,
-        Kind::Database,
-        Kind::Label,
+    pub const ALL: [EntryKind; 7] = [
+        EntryKind::Extension,
+        EntryKind::Prompt,
+        EntryKind::Environ,
+        EntryKind::Tool,
+        EntryKind::Agent,
+        EntryKind::Database,
+        EntryKind::Label,
     ];
 
     /// What people call an entry of it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Extension => "extension",
-            Kind::Prompt => "prompt",
-            Kind::Environ => "shared variable",
-            Kind::Tool => "tool",
-            Kind::Agent => "agent",
-            Kind::Database => "database",
-            Kind::Label => "labels",
+            EntryKind::Extension => "extension",
+            EntryKind::Prompt => "prompt",
+            EntryKind::Environ => "shared variable",
+            EntryKind::Tool => "tool",
+            EntryKind::Agent => "agent",
+            EntryKind::Database => "database",
+            EntryKind::Label => "labels",
         }
     }
 
@@ -58,20 +58,20 @@ impl Kind {
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Kind::Extension => "extension",
-            Kind::Prompt => "prompt",
-            Kind::Environ => "environ",
-            Kind::Tool => "tool",
-            Kind::Agent => "agent",
-            Kind::Database => "database",
-            Kind::Label => "label",
+            EntryKind::Extension => "extension",
+            EntryKind::Prompt => "prompt",
+            EntryKind::Environ => "environ",
+            EntryKind::Tool => "tool",
+            EntryKind::Agent => "agent",
+            EntryKind::Database => "database",
+            EntryKind::Label => "label",
         }
     }
 
     /// Whether its entries are definitions, whose versions are kept.
     #[must_use]
     pub fn has_versions(self) -> bool {
-        !matches!(self, Kind::Environ | Kind::Label)
+        !matches!(self, EntryKind::Environ | EntryKind::Label)
     }
 }
 
@@ -79,12 +79,12 @@ impl Kind {
 /// `codebase:lookup_ref`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
-pub struct Key(Arc<str>);
+pub struct EntryKey(Arc<str>);
 
-impl Key {
+impl EntryKey {
     /// A key of these characters.
     pub fn new(text: impl Into<Arc<str>>) -> Self {
-        Key(text.into())
+        EntryKey(text.into())
     }
 
     /// The key as it is stored.
@@ -117,7 +117,7 @@ impl Key {
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for EntryKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -125,9 +125,9 @@ impl fmt::Display for Key {
 
 /// One stored text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct StoreEntry {
     /// Its key.
-    pub key: Key,
+    pub key: EntryKey,
     /// The stored text: JSON, or a prompt file as the ending of its file's name says.
     pub text: Arc<str>,
     /// Name and text of a second file that belongs to it (the `config.json`
@@ -144,10 +144,10 @@ pub struct Entry {
     pub problem: Option<Diagnostic>,
 }
 
-impl Entry {
+impl StoreEntry {
     /// An entry whose text is as it should be.
-    pub fn new(key: Key, text: impl Into<Arc<str>>, origin: impl Into<Arc<str>>) -> Self {
-        Entry {
+    pub fn new(key: EntryKey, text: impl Into<Arc<str>>, origin: impl Into<Arc<str>>) -> Self {
+        StoreEntry {
             key,
             text: text.into(),
             companion: None,
@@ -158,8 +158,8 @@ impl Entry {
     }
 
     /// An entry that is there and cannot be used; `text` is what could be read of it.
-    pub fn broken(key: Key, text: impl Into<Arc<str>>, problem: Diagnostic) -> Self {
-        Entry {
+    pub fn broken(key: EntryKey, text: impl Into<Arc<str>>, problem: Diagnostic) -> Self {
+        StoreEntry {
             key,
             text: text.into(),
             companion: None,
@@ -188,7 +188,7 @@ mod tests {
             ("3d:View", "3d.View", "_3d_View"),
         ];
         for (key, id, function) in cases {
-            let key = Key::new(key);
+            let key = EntryKey::new(key);
             assert_eq!(
                 (key.id().as_str(), key.function_name().as_str()),
                 (id, function)

@@ -1,7 +1,7 @@
 //! Why a store did not do what it was asked.
 
 use crate::ErrorCode;
-use crate::build::Missing;
+use crate::build::FeatureDisabled;
 
 /// The kind of a [`StoreError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +48,8 @@ pub struct StoreError {
     pub message: String,
 }
 
-impl From<Missing> for StoreError {
-    fn from(missing: Missing) -> Self {
+impl From<FeatureDisabled> for StoreError {
+    fn from(missing: FeatureDisabled) -> Self {
         StoreError::new(StoreErrorKind::Missing, missing.to_string())
     }
 }

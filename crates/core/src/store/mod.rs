@@ -8,7 +8,7 @@ mod contract;
 mod entry;
 mod error;
 
-pub use change::{Change, Changes, Health};
+pub use change::{Changes, Health, StoreChange};
 pub use contract::Store;
-pub use entry::{Entry, Key, Kind};
+pub use entry::{EntryKey, EntryKind, StoreEntry};
 pub use error::{StoreError, StoreErrorKind};

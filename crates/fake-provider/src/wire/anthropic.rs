@@ -2,80 +2,91 @@
 
 use serde_json::{Value, json};
 
-use super::{Frame, Mark, arguments_mark};
-use crate::asked::Asked;
-use crate::turn::{Block, Call, Finish, Turn};
+use super::{EventKind, StreamEvent, arguments_mark};
+use crate::request::RecordedRequest;
+use crate::turn::{ContentBlock, Finish, ScriptedCall, ScriptedReply};
 
-pub(super) fn stream(turn: &Turn, asked: &Asked) -> Vec<Frame> {
+pub(super) fn stream(turn: &ScriptedReply, asked: &RecordedRequest) -> Vec<StreamEvent> {
     let message = message(turn, asked, &json!([]), &Value::Null, 1);
     let start = json!({"type": "message_start", "message": message});
-    let mut frames = vec![Frame::typed(Mark::Other, &start)];
+    let mut frames = vec![StreamEvent::typed(EventKind::Other, &start)];
     for (index, block) in turn.blocks().iter().enumerate() {
         let start =
             json!({"type": "content_block_start", "index": index, "content_block": begun(block)});
-        frames.push(Frame::typed(Mark::Other, &start));
-        if index == 0 && matches!(block, Block::Text(_)) {
-            frames.push(Frame::typed(Mark::Other, &json!({"type": "ping"})));
+        frames.push(StreamEvent::typed(EventKind::Other, &start));
+        if index == 0 && matches!(block, ContentBlock::Text(_)) {
+            frames.push(StreamEvent::typed(
+                EventKind::Other,
+                &json!({"type": "ping"}),
+            ));
         }
         let deltas = deltas(turn, block).into_iter().map(|(mark, delta)| {
             let delta = json!({"type": "content_block_delta", "index": index, "delta": delta});
-            Frame::typed(mark, &delta)
+            StreamEvent::typed(mark, &delta)
         });
         frames.extend(deltas);
         let stop = json!({"type": "content_block_stop", "index": index});
-        frames.push(Frame::typed(Mark::Other, &stop));
+        frames.push(StreamEvent::typed(EventKind::Other, &stop));
     }
     let delta = json!({"stop_reason": reason(turn), "stop_sequence": null});
     let usage = json!({"output_tokens": turn.cost().output});
     let last = json!({"type": "message_delta", "delta": delta, "usage": usage});
-    frames.push(Frame::typed(Mark::Other, &last));
-    frames.push(Frame::typed(Mark::Other, &json!({"type": "message_stop"})));
+    frames.push(StreamEvent::typed(EventKind::Other, &last));
+    frames.push(StreamEvent::typed(
+        EventKind::Other,
+        &json!({"type": "message_stop"}),
+    ));
     frames
 }
 
-fn begun(block: &Block<'_>) -> Value {
+fn begun(block: &ContentBlock<'_>) -> Value {
     match block {
-        Block::Text(_) => json!({"type": "text", "text": ""}),
-        Block::Reasoning(_) => json!({"type": "thinking", "thinking": "", "signature": ""}),
-        Block::Call(call) => {
+        ContentBlock::Text(_) => json!({"type": "text", "text": ""}),
+        ContentBlock::Reasoning(_) => json!({"type": "thinking", "thinking": "", "signature": ""}),
+        ContentBlock::Call(call) => {
             json!({"type": "tool_use", "id": call.id, "name": call.name, "input": {}})
         }
     }
 }
 
-fn deltas(turn: &Turn, block: &Block<'_>) -> Vec<(Mark, Value)> {
+fn deltas(turn: &ScriptedReply, block: &ContentBlock<'_>) -> Vec<(EventKind, Value)> {
     match block {
-        Block::Text(texts) => texts
+        ContentBlock::Text(texts) => texts
             .iter()
-            .map(|text| (Mark::Delta, json!({"type": "text_delta", "text": text})))
+            .map(|text| {
+                (
+                    EventKind::Delta,
+                    json!({"type": "text_delta", "text": text}),
+                )
+            })
             .collect(),
-        Block::Reasoning(texts) => {
+        ContentBlock::Reasoning(texts) => {
             let delta = |text| json!({"type": "thinking_delta", "thinking": text});
             let mut deltas: Vec<_> = texts
                 .iter()
-                .map(|text| (Mark::Delta, delta(*text)))
+                .map(|text| (EventKind::Delta, delta(*text)))
                 .collect();
             if let Some(signature) = &turn.signature {
                 let delta = json!({"type": "signature_delta", "signature": signature});
-                deltas.push((Mark::Other, delta));
+                deltas.push((EventKind::Other, delta));
             }
             deltas
         }
-        Block::Call(call) => arguments(call),
+        ContentBlock::Call(call) => arguments(call),
     }
 }
 
 /// Anthropic begins with an empty piece.
-fn arguments(call: &Call) -> Vec<(Mark, Value)> {
+fn arguments(call: &ScriptedCall) -> Vec<(EventKind, Value)> {
     let delta = |text: &str| json!({"type": "input_json_delta", "partial_json": text});
-    let mut deltas = vec![(Mark::Other, delta(""))];
+    let mut deltas = vec![(EventKind::Other, delta(""))];
     let of = call.arguments.len();
     let pieces = call.arguments.iter().enumerate();
     deltas.extend(pieces.map(|(index, piece)| (arguments_mark(index, of), delta(piece))));
     deltas
 }
 
-pub(super) fn whole(turn: &Turn, asked: &Asked) -> Value {
+pub(super) fn whole(turn: &ScriptedReply, asked: &RecordedRequest) -> Value {
     let content: Vec<Value> = turn
         .blocks()
         .iter()
@@ -85,15 +96,15 @@ pub(super) fn whole(turn: &Turn, asked: &Asked) -> Value {
     message(turn, asked, &content.into(), &reason(turn).into(), output)
 }
 
-fn done(turn: &Turn, block: &Block<'_>) -> Value {
+fn done(turn: &ScriptedReply, block: &ContentBlock<'_>) -> Value {
     let mut done = begun(block);
     match block {
-        Block::Text(texts) => done["text"] = texts.concat().into(),
-        Block::Reasoning(texts) => {
+        ContentBlock::Text(texts) => done["text"] = texts.concat().into(),
+        ContentBlock::Reasoning(texts) => {
             done["thinking"] = texts.concat().into();
             done["signature"] = turn.signature.clone().unwrap_or_default().into();
         }
-        Block::Call(call) => {
+        ContentBlock::Call(call) => {
             let text = call.text();
             done["input"] = serde_json::from_str(&text).unwrap_or(Value::String(text));
         }
@@ -107,7 +118,13 @@ pub(super) fn error_event() -> String {
     format!("event: error\ndata: {event}\n\n")
 }
 
-fn message(turn: &Turn, asked: &Asked, content: &Value, reason: &Value, output: u64) -> Value {
+fn message(
+    turn: &ScriptedReply,
+    asked: &RecordedRequest,
+    content: &Value,
+    reason: &Value,
+    output: u64,
+) -> Value {
     let spent = turn.cost();
     json!({
         "id": "msg_v1",
@@ -128,7 +145,7 @@ fn message(turn: &Turn, asked: &Asked, content: &Value, reason: &Value, output: 
     })
 }
 
-fn reason(turn: &Turn) -> &'static str {
+fn reason(turn: &ScriptedReply) -> &'static str {
     match turn.reason() {
         Finish::Stop => "end_turn",
         Finish::ToolCalls => "tool_use",

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Frame, Mark};
-use crate::asked::Asked;
-use crate::turn::{Call, Finish, Piece, Turn};
+use super::{EventKind, StreamEvent};
+use crate::request::RecordedRequest;
+use crate::turn::{Finish, ReplyPart, ScriptedCall, ScriptedReply};
 
 /// The model and whether a stream is wanted, if the path is this wire's.
 pub(crate) fn target(path: &str) -> Option<(&str, bool)> {
@@ -16,10 +16,10 @@ pub(crate) fn target(path: &str) -> Option<(&str, bool)> {
     }
 }
 
-pub(super) fn stream(turn: &Turn, asked: &Asked) -> Vec<Frame> {
+pub(super) fn stream(turn: &ScriptedReply, asked: &RecordedRequest) -> Vec<StreamEvent> {
     let mut pieces = groups(turn);
     if pieces.is_empty() {
-        pieces.push((Mark::Other, Vec::new()));
+        pieces.push((EventKind::Other, Vec::new()));
     }
     let of = pieces.len();
     let frames = pieces
@@ -29,7 +29,7 @@ pub(super) fn stream(turn: &Turn, asked: &Asked) -> Vec<Frame> {
             let last = index + 1 == of;
             let finish = last.then(|| reason(turn));
             let chunk = chunk(asked, &parts, finish, &usage(turn, index + 1, last));
-            Frame {
+            StreamEvent {
                 bytes: format!("data: {chunk}\r\n\r\n").into(),
                 mark,
             }
@@ -38,32 +38,35 @@ pub(super) fn stream(turn: &Turn, asked: &Asked) -> Vec<Frame> {
 }
 
 /// The parts of each event: a text alone, all calls together, as Gemini sends them.
-fn groups(turn: &Turn) -> Vec<(Mark, Vec<Value>)> {
-    let mut groups: Vec<(Mark, Vec<Value>)> = Vec::new();
+fn groups(turn: &ScriptedReply) -> Vec<(EventKind, Vec<Value>)> {
+    let mut groups: Vec<(EventKind, Vec<Value>)> = Vec::new();
     let mut signature = turn.signature.as_deref();
     for piece in &turn.pieces {
         match piece {
-            Piece::Text(text) => groups.push((Mark::Delta, vec![json!({"text": text})])),
-            Piece::Reasoning(text) => {
-                groups.push((Mark::Delta, vec![json!({"text": text, "thought": true})]));
+            ReplyPart::Text(text) => groups.push((EventKind::Delta, vec![json!({"text": text})])),
+            ReplyPart::Reasoning(text) => {
+                groups.push((
+                    EventKind::Delta,
+                    vec![json!({"text": text, "thought": true})],
+                ));
             }
-            Piece::Call(call) => {
+            ReplyPart::Call(call) => {
                 let part = call_part(call, signature.take());
                 match groups.last_mut() {
-                    Some((Mark::LastArguments, parts)) => parts.push(part),
-                    _ => groups.push((Mark::LastArguments, vec![part])),
+                    Some((EventKind::LastArguments, parts)) => parts.push(part),
+                    _ => groups.push((EventKind::LastArguments, vec![part])),
                 }
             }
         }
     }
     if let Some(signature) = signature {
         let part = json!({"text": "", "thoughtSignature": signature});
-        groups.push((Mark::Other, vec![part]));
+        groups.push((EventKind::Other, vec![part]));
     }
     groups
 }
 
-fn call_part(call: &Call, signature: Option<&str>) -> Value {
+fn call_part(call: &ScriptedCall, signature: Option<&str>) -> Value {
     let text = call.text();
     let args = serde_json::from_str(&text).unwrap_or(Value::String(text));
     let mut part = json!({"functionCall": {"name": call.name, "args": args}});
@@ -73,7 +76,7 @@ fn call_part(call: &Call, signature: Option<&str>) -> Value {
     part
 }
 
-pub(super) fn whole(turn: &Turn, asked: &Asked) -> Value {
+pub(super) fn whole(turn: &ScriptedReply, asked: &RecordedRequest) -> Value {
     let parts: Vec<Value> = groups(turn)
         .into_iter()
         .flat_map(|(_, parts)| parts)
@@ -90,7 +93,7 @@ pub(super) fn error_event() -> String {
     format!("data: {}\r\n\r\n", json!({"error": error}))
 }
 
-fn chunk(asked: &Asked, parts: &[Value], finish: Option<&str>, usage: &Value) -> Value {
+fn chunk(asked: &RecordedRequest, parts: &[Value], finish: Option<&str>, usage: &Value) -> Value {
     let mut candidate = json!({"index": 0, "content": {"parts": parts, "role": "model"}});
     if let Some(finish) = finish {
         candidate["finishReason"] = finish.into();
@@ -103,7 +106,7 @@ fn chunk(asked: &Asked, parts: &[Value], finish: Option<&str>, usage: &Value) ->
     })
 }
 
-fn reason(turn: &Turn) -> &'static str {
+fn reason(turn: &ScriptedReply) -> &'static str {
     match turn.reason() {
         Finish::Stop | Finish::ToolCalls => "STOP",
         Finish::Length => "MAX_TOKENS",
@@ -112,7 +115,7 @@ fn reason(turn: &Turn) -> &'static str {
 }
 
 /// What it has cost after so many events.
-fn usage(turn: &Turn, events: usize, last: bool) -> Value {
+fn usage(turn: &ScriptedReply, events: usize, last: bool) -> Value {
     let spent = turn.cost();
     let said = spent.output - spent.reasoning.min(spent.output);
     let so_far = if last { said } else { said.min(events as u64) };

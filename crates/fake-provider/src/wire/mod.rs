@@ -9,16 +9,16 @@ mod refusal;
 use hyper::body::Bytes;
 use serde_json::Value;
 
-use crate::asked::Asked;
-use crate::fault::Refusal;
-use crate::turn::Turn;
+use crate::fault::ErrorResponse;
+use crate::request::RecordedRequest;
+use crate::turn::ScriptedReply;
 
 /// When every answer was made, in seconds since 1970.
 const CREATED: u64 = 1_760_000_001;
 
 /// One of the four wires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Wire {
+pub enum ProviderApi {
     /// `POST …/chat/completions`
     OpenAiChat,
     /// `POST …/responses`
@@ -29,57 +29,57 @@ pub enum Wire {
     Gemini,
 }
 
-impl Wire {
+impl ProviderApi {
     /// All of them.
-    pub const ALL: [Wire; 4] = [
-        Wire::OpenAiChat,
-        Wire::OpenAiResponses,
-        Wire::Anthropic,
-        Wire::Gemini,
+    pub const ALL: [ProviderApi; 4] = [
+        ProviderApi::OpenAiChat,
+        ProviderApi::OpenAiResponses,
+        ProviderApi::Anthropic,
+        ProviderApi::Gemini,
     ];
 
     /// Its name, as in `conformance/providers` and in the product.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Wire::OpenAiChat => "openai-chat",
-            Wire::OpenAiResponses => "openai-responses",
-            Wire::Anthropic => "anthropic",
-            Wire::Gemini => "gemini",
+            ProviderApi::OpenAiChat => "openai-chat",
+            ProviderApi::OpenAiResponses => "openai-responses",
+            ProviderApi::Anthropic => "anthropic",
+            ProviderApi::Gemini => "gemini",
         }
     }
 
     /// The wire that a path belongs to.
     pub(crate) fn of_path(path: &str) -> Option<Self> {
         if gemini::target(path).is_some() {
-            return Some(Wire::Gemini);
+            return Some(ProviderApi::Gemini);
         }
         [
-            ("/chat/completions", Wire::OpenAiChat),
-            ("/responses", Wire::OpenAiResponses),
-            ("/messages", Wire::Anthropic),
+            ("/chat/completions", ProviderApi::OpenAiChat),
+            ("/responses", ProviderApi::OpenAiResponses),
+            ("/messages", ProviderApi::Anthropic),
         ]
         .into_iter()
         .find_map(|(end, wire)| path.ends_with(end).then_some(wire))
     }
 
     /// The events of a streamed answer.
-    pub(crate) fn stream(self, turn: &Turn, asked: &Asked) -> Vec<Frame> {
+    pub(crate) fn stream(self, turn: &ScriptedReply, asked: &RecordedRequest) -> Vec<StreamEvent> {
         match self {
-            Wire::OpenAiChat => openai_chat::stream(turn, asked),
-            Wire::OpenAiResponses => openai_responses::stream(turn, asked),
-            Wire::Anthropic => anthropic::stream(turn, asked),
-            Wire::Gemini => gemini::stream(turn, asked),
+            ProviderApi::OpenAiChat => openai_chat::stream(turn, asked),
+            ProviderApi::OpenAiResponses => openai_responses::stream(turn, asked),
+            ProviderApi::Anthropic => anthropic::stream(turn, asked),
+            ProviderApi::Gemini => gemini::stream(turn, asked),
         }
     }
 
     /// The body of an answer that is no stream.
-    pub(crate) fn whole(self, turn: &Turn, asked: &Asked) -> String {
+    pub(crate) fn whole(self, turn: &ScriptedReply, asked: &RecordedRequest) -> String {
         match self {
-            Wire::OpenAiChat => openai_chat::whole(turn, asked),
-            Wire::OpenAiResponses => openai_responses::whole(turn, asked),
-            Wire::Anthropic => anthropic::whole(turn, asked),
-            Wire::Gemini => gemini::whole(turn, asked),
+            ProviderApi::OpenAiChat => openai_chat::whole(turn, asked),
+            ProviderApi::OpenAiResponses => openai_responses::whole(turn, asked),
+            ProviderApi::Anthropic => anthropic::whole(turn, asked),
+            ProviderApi::Gemini => gemini::whole(turn, asked),
         }
         .to_string()
     }
@@ -87,18 +87,18 @@ impl Wire {
     /// An error in the middle of a stream, after so many frames.
     pub(crate) fn error_event(self, frames: usize) -> String {
         match self {
-            Wire::OpenAiChat => openai_chat::error_event(),
-            Wire::OpenAiResponses => openai_responses::error_event(frames),
-            Wire::Anthropic => anthropic::error_event(),
-            Wire::Gemini => gemini::error_event(),
+            ProviderApi::OpenAiChat => openai_chat::error_event(),
+            ProviderApi::OpenAiResponses => openai_responses::error_event(frames),
+            ProviderApi::Anthropic => anthropic::error_event(),
+            ProviderApi::Gemini => gemini::error_event(),
         }
     }
 
     /// Status, headers and body of a refusal.
     pub(crate) fn refuse(
         self,
-        refusal: &Refusal,
-        asked: &Asked,
+        refusal: &ErrorResponse,
+        asked: &RecordedRequest,
     ) -> (u16, Vec<(String, String)>, String) {
         refusal::refuse(self, refusal, asked)
     }
@@ -106,14 +106,14 @@ impl Wire {
 
 /// One event of a stream, as bytes.
 #[derive(Debug)]
-pub(crate) struct Frame {
+pub(crate) struct StreamEvent {
     pub(crate) bytes: Bytes,
-    pub(crate) mark: Mark,
+    pub(crate) mark: EventKind,
 }
 
 /// What an event brings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub(crate) enum EventKind {
     /// A piece of text, of reasoning, of arguments.
     Delta,
     /// The last piece of a call's arguments.
@@ -122,19 +122,19 @@ pub(crate) enum Mark {
     Other,
 }
 
-impl Frame {
+impl StreamEvent {
     /// `data:` alone.
-    fn data(mark: Mark, data: &Value) -> Self {
-        Frame {
+    fn data(mark: EventKind, data: &Value) -> Self {
+        StreamEvent {
             bytes: format!("data: {data}\n\n").into(),
             mark,
         }
     }
 
     /// `event:` and `data:`; the name is the data's type.
-    fn typed(mark: Mark, data: &Value) -> Self {
+    fn typed(mark: EventKind, data: &Value) -> Self {
         let name = data["type"].as_str().unwrap_or_default();
-        Frame {
+        StreamEvent {
             bytes: format!("event: {name}\ndata: {data}\n\n").into(),
             mark,
         }
@@ -142,10 +142,10 @@ impl Frame {
 }
 
 /// The mark of one of so many pieces of arguments.
-fn arguments_mark(index: usize, of: usize) -> Mark {
+fn arguments_mark(index: usize, of: usize) -> EventKind {
     if index + 1 == of {
-        Mark::LastArguments
+        EventKind::LastArguments
     } else {
-        Mark::Delta
+        EventKind::Delta
     }
 }

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{CREATED, Frame, Mark, arguments_mark};
-use crate::asked::Asked;
-use crate::turn::{Call, Finish, Piece, Turn};
+use super::{CREATED, EventKind, StreamEvent, arguments_mark};
+use crate::request::RecordedRequest;
+use crate::turn::{Finish, ReplyPart, ScriptedCall, ScriptedReply};
 
-pub(super) fn stream(turn: &Turn, asked: &Asked) -> Vec<Frame> {
+pub(super) fn stream(turn: &ScriptedReply, asked: &RecordedRequest) -> Vec<StreamEvent> {
     let with_reasoning = turn.all_reasoning().is_some();
     let chunk = |mark, delta: Value, finish: Option<&str>| {
         let choice = json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish});
@@ -15,46 +15,46 @@ pub(super) fn stream(turn: &Turn, asked: &Asked) -> Vec<Frame> {
         if asked.include_usage {
             chunk["usage"] = Value::Null;
         }
-        Frame::data(mark, &chunk)
+        StreamEvent::data(mark, &chunk)
     };
     let role = json!({"role": "assistant", "content": "", "refusal": null});
-    let mut frames = vec![chunk(Mark::Other, role, None)];
+    let mut frames = vec![chunk(EventKind::Other, role, None)];
     let mut calls = 0;
     for piece in &turn.pieces {
         match piece {
-            Piece::Text(text) => {
+            ReplyPart::Text(text) => {
                 let mut delta = json!({"content": text});
                 if with_reasoning {
                     delta["reasoning_content"] = Value::Null;
                 }
-                frames.push(chunk(Mark::Delta, delta, None));
+                frames.push(chunk(EventKind::Delta, delta, None));
             }
-            Piece::Reasoning(text) => {
+            ReplyPart::Reasoning(text) => {
                 let delta = json!({"content": null, "reasoning_content": text});
-                frames.push(chunk(Mark::Delta, delta, None));
+                frames.push(chunk(EventKind::Delta, delta, None));
             }
-            Piece::Call(call) => {
+            ReplyPart::Call(call) => {
                 let deltas = call_deltas(calls, call);
                 frames.extend(deltas.map(|(mark, delta)| chunk(mark, delta, None)));
                 calls += 1;
             }
         }
     }
-    frames.push(chunk(Mark::Other, json!({}), Some(reason(turn))));
+    frames.push(chunk(EventKind::Other, json!({}), Some(reason(turn))));
     if asked.include_usage {
         let mut last = head(asked);
         last["usage"] = usage(turn);
         last["choices"] = json!([]);
-        frames.push(Frame::data(Mark::Other, &last));
+        frames.push(StreamEvent::data(EventKind::Other, &last));
     }
-    frames.push(Frame::data(Mark::Other, &Value::Null));
+    frames.push(StreamEvent::data(EventKind::Other, &Value::Null));
     if let Some(done) = frames.last_mut() {
         done.bytes = "data: [DONE]\n\n".into();
     }
     frames
 }
 
-fn call_deltas(index: usize, call: &Call) -> impl Iterator<Item = (Mark, Value)> {
+fn call_deltas(index: usize, call: &ScriptedCall) -> impl Iterator<Item = (EventKind, Value)> {
     let function = json!({"name": call.name, "arguments": ""});
     let first = json!({"index": index, "id": call.id, "type": "function", "function": function});
     let of = call.arguments.len();
@@ -62,15 +62,15 @@ fn call_deltas(index: usize, call: &Call) -> impl Iterator<Item = (Mark, Value)>
         let delta = json!({"index": index, "function": {"arguments": piece}});
         (arguments_mark(at, of), json!({"tool_calls": [delta]}))
     });
-    std::iter::once((Mark::Other, json!({"tool_calls": [first]}))).chain(rest)
+    std::iter::once((EventKind::Other, json!({"tool_calls": [first]}))).chain(rest)
 }
 
-pub(super) fn whole(turn: &Turn, asked: &Asked) -> Value {
+pub(super) fn whole(turn: &ScriptedReply, asked: &RecordedRequest) -> Value {
     let mut message = json!({"role": "assistant", "content": turn.all_text(), "refusal": null});
     if let Some(reasoning) = turn.all_reasoning() {
         message["reasoning_content"] = reasoning.into();
     }
-    let call = |call: &Call| {
+    let call = |call: &ScriptedCall| {
         let function = json!({"name": call.name, "arguments": call.text()});
         json!({"id": call.id, "type": "function", "function": function})
     };
@@ -100,7 +100,7 @@ pub(super) fn error_event() -> String {
     format!("data: {}\n\ndata: [DONE]\n\n", json!({"error": error}))
 }
 
-fn head(asked: &Asked) -> Value {
+fn head(asked: &RecordedRequest) -> Value {
     json!({
         "id": "chatcmpl-v1",
         "object": "chat.completion.chunk",
@@ -111,7 +111,7 @@ fn head(asked: &Asked) -> Value {
     })
 }
 
-fn reason(turn: &Turn) -> &'static str {
+fn reason(turn: &ScriptedReply) -> &'static str {
     match turn.reason() {
         Finish::Stop => "stop",
         Finish::ToolCalls => "tool_calls",
@@ -120,7 +120,7 @@ fn reason(turn: &Turn) -> &'static str {
     }
 }
 
-fn usage(turn: &Turn) -> Value {
+fn usage(turn: &ScriptedReply) -> Value {
     let spent = turn.cost();
     json!({
         "prompt_tokens": spent.input,

@@ -2,31 +2,35 @@
 
 use serde_json::{Value, json};
 
-use super::{CREATED, Frame, Mark, arguments_mark};
-use crate::asked::Asked;
-use crate::turn::{Block, Call, Finish, Turn};
+use super::{CREATED, EventKind, StreamEvent, arguments_mark};
+use crate::request::RecordedRequest;
+use crate::turn::{ContentBlock, Finish, ScriptedCall, ScriptedReply};
 
 /// Events in order, each with its number.
 struct Events {
-    frames: Vec<Frame>,
+    frames: Vec<StreamEvent>,
 }
 
 impl Events {
-    fn push(&mut self, mark: Mark, kind: &str, members: Value) {
+    fn push(&mut self, mark: EventKind, kind: &str, members: Value) {
         let mut event = json!({"type": kind, "sequence_number": self.frames.len()});
         if let (Some(event), Value::Object(members)) = (event.as_object_mut(), members) {
             event.extend(members);
         }
-        self.frames.push(Frame::typed(mark, &event));
+        self.frames.push(StreamEvent::typed(mark, &event));
     }
 }
 
-pub(super) fn stream(turn: &Turn, asked: &Asked) -> Vec<Frame> {
+pub(super) fn stream(turn: &ScriptedReply, asked: &RecordedRequest) -> Vec<StreamEvent> {
     let mut events = Events { frames: Vec::new() };
     let begun = response(asked, "in_progress", &[], &Value::Null, &Value::Null);
-    events.push(Mark::Other, "response.created", json!({"response": begun}));
     events.push(
-        Mark::Other,
+        EventKind::Other,
+        "response.created",
+        json!({"response": begun}),
+    );
+    events.push(
+        EventKind::Other,
         "response.in_progress",
         json!({"response": begun}),
     );
@@ -34,16 +38,16 @@ pub(super) fn stream(turn: &Turn, asked: &Asked) -> Vec<Frame> {
     for (index, block) in turn.blocks().iter().enumerate() {
         let item = item(turn, block, index);
         match block {
-            Block::Text(texts) => message(&mut events, texts, index, &item),
-            Block::Reasoning(texts) => reasoning(&mut events, texts, index, &item),
-            Block::Call(call) => function_call(&mut events, call, index, &item),
+            ContentBlock::Text(texts) => message(&mut events, texts, index, &item),
+            ContentBlock::Reasoning(texts) => reasoning(&mut events, texts, index, &item),
+            ContentBlock::Call(call) => function_call(&mut events, call, index, &item),
         }
         output.push(item);
     }
     let (status, details) = ending(turn);
     let last = response(asked, status, &output, &details, &usage(turn));
     let kind = format!("response.{status}");
-    events.push(Mark::Other, &kind, json!({"response": last}));
+    events.push(EventKind::Other, &kind, json!({"response": last}));
     events.frames
 }
 
@@ -51,26 +55,26 @@ fn message(events: &mut Events, texts: &[&str], index: usize, item: &Value) {
     let id = &item["id"];
     let begun = json!({"id": id, "type": "message", "status": "in_progress", "role": "assistant", "content": []});
     events.push(
-        Mark::Other,
+        EventKind::Other,
         "response.output_item.added",
         json!({"output_index": index, "item": begun}),
     );
     let at = json!({"item_id": id, "output_index": index, "content_index": 0});
     let part = text_part("");
     events.push(
-        Mark::Other,
+        EventKind::Other,
         "response.content_part.added",
         with(&at, json!({"part": part})),
     );
     for text in texts {
         let delta = with(&at, json!({"delta": text, "logprobs": []}));
-        events.push(Mark::Delta, "response.output_text.delta", delta);
+        events.push(EventKind::Delta, "response.output_text.delta", delta);
     }
     let text = texts.concat();
     let done = with(&at, json!({"text": text, "logprobs": []}));
-    events.push(Mark::Other, "response.output_text.done", done);
+    events.push(EventKind::Other, "response.output_text.done", done);
     let part = with(&at, json!({"part": text_part(&text)}));
-    events.push(Mark::Other, "response.content_part.done", part);
+    events.push(EventKind::Other, "response.content_part.done", part);
     item_done(events, index, item);
 }
 
@@ -78,38 +82,46 @@ fn reasoning(events: &mut Events, texts: &[&str], index: usize, item: &Value) {
     let mut begun = item.clone();
     begun["summary"] = json!([]);
     events.push(
-        Mark::Other,
+        EventKind::Other,
         "response.output_item.added",
         json!({"output_index": index, "item": begun}),
     );
     let at = json!({"item_id": item["id"], "output_index": index, "summary_index": 0});
     let part = |text: &str| json!({"part": {"type": "summary_text", "text": text}});
     events.push(
-        Mark::Other,
+        EventKind::Other,
         "response.reasoning_summary_part.added",
         with(&at, part("")),
     );
     for text in texts {
         let delta = with(&at, json!({"delta": text}));
-        events.push(Mark::Delta, "response.reasoning_summary_text.delta", delta);
+        events.push(
+            EventKind::Delta,
+            "response.reasoning_summary_text.delta",
+            delta,
+        );
     }
     let text = texts.concat();
     let done = with(&at, json!({"text": text}));
-    events.push(Mark::Other, "response.reasoning_summary_text.done", done);
     events.push(
-        Mark::Other,
+        EventKind::Other,
+        "response.reasoning_summary_text.done",
+        done,
+    );
+    events.push(
+        EventKind::Other,
         "response.reasoning_summary_part.done",
         with(&at, part(&text)),
     );
     item_done(events, index, item);
 }
 
-fn function_call(events: &mut Events, call: &Call, index: usize, item: &Value) {
+fn function_call(events: &mut Events, call: &ScriptedCall, index: usize, item: &Value) {
     let mut begun = item.clone();
     begun["status"] = "in_progress".into();
     begun["arguments"] = "".into();
     events.push(
-        Mark::Other,
+        EventKind::Other,
         "response.output_item.added",
         json!({"output_index": index, "item": begun}),
     );
@@ -120,27 +132,31 @@ fn function_call(events: &mut Events, call: &Call, index: usize, item: &Value) {
         events.push(mark, "response.function_call_arguments.delta", delta);
     }
     let done = with(&at, json!({"arguments": call.text()}));
-    events.push(Mark::Other, "response.function_call_arguments.done", done);
+    events.push(
+        EventKind::Other,
+        "response.function_call_arguments.done",
+        done,
+    );
     item_done(events, index, item);
 }
 
 fn item_done(events: &mut Events, index: usize, item: &Value) {
     let done = json!({"output_index": index, "item": item});
-    events.push(Mark::Other, "response.output_item.done", done);
+    events.push(EventKind::Other, "response.output_item.done", done);
 }
 
 /// A finished item of the output.
-fn item(turn: &Turn, block: &Block<'_>, index: usize) -> Value {
+fn item(turn: &ScriptedReply, block: &ContentBlock<'_>, index: usize) -> Value {
     let number = index + 1;
     match block {
-        Block::Text(texts) => json!({
+        ContentBlock::Text(texts) => json!({
             "id": format!("msg_{number}"),
             "type": "message",
             "status": "completed",
             "role": "assistant",
             "content": [text_part(&texts.concat())],
         }),
-        Block::Reasoning(texts) => {
+        ContentBlock::Reasoning(texts) => {
             let summary = json!([{"type": "summary_text", "text": texts.concat()}]);
             let mut item =
                 json!({"id": format!("rs_{number}"), "type": "reasoning", "summary": summary});
@@ -149,7 +165,7 @@ fn item(turn: &Turn, block: &Block<'_>, index: usize) -> Value {
             }
             item
         }
-        Block::Call(call) => json!({
+        ContentBlock::Call(call) => json!({
             "id": format!("fc_{number}"),
             "type": "function_call",
             "status": "completed",
@@ -172,7 +188,7 @@ fn with(at: &Value, members: Value) -> Value {
     all
 }
 
-pub(super) fn whole(turn: &Turn, asked: &Asked) -> Value {
+pub(super) fn whole(turn: &ScriptedReply, asked: &RecordedRequest) -> Value {
     let blocks = turn.blocks();
     let items = blocks.iter().enumerate();
     let output: Vec<Value> = items
@@ -193,7 +209,7 @@ pub(super) fn error_event(number: usize) -> String {
     format!("event: error\ndata: {error}\n\n")
 }
 
-fn ending(turn: &Turn) -> (&'static str, Value) {
+fn ending(turn: &ScriptedReply) -> (&'static str, Value) {
     match turn.reason() {
         Finish::Stop | Finish::ToolCalls => ("completed", Value::Null),
         Finish::Length => ("incomplete", json!({"reason": "max_output_tokens"})),
@@ -202,7 +218,7 @@ fn ending(turn: &Turn) -> (&'static str, Value) {
 }
 
 fn response(
-    asked: &Asked,
+    asked: &RecordedRequest,
     status: &str,
     output: &[Value],
     incomplete_details: &Value,
@@ -237,7 +253,7 @@ fn response(
     })
 }
 
-fn usage(turn: &Turn) -> Value {
+fn usage(turn: &ScriptedReply) -> Value {
     let spent = turn.cost();
     json!({
         "input_tokens": spent.input,

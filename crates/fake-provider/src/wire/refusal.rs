@@ -4,20 +4,24 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::Wire;
-use crate::asked::Asked;
-use crate::fault::Refusal;
+use super::ProviderApi;
+use crate::fault::ErrorResponse;
 use crate::plan::json_type;
+use crate::request::RecordedRequest;
 
 const HTML: &str = "<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>";
 
-type Answer = (u16, Vec<(String, String)>, String);
+type RawResponse = (u16, Vec<(String, String)>, String);
 
-pub(super) fn refuse(wire: Wire, refusal: &Refusal, asked: &Asked) -> Answer {
+pub(super) fn refuse(
+    wire: ProviderApi,
+    refusal: &ErrorResponse,
+    asked: &RecordedRequest,
+) -> RawResponse {
     let content_type = |value: &str| vec![("content-type".to_owned(), value.to_owned())];
     match refusal {
-        Refusal::Html => return (502, content_type("text/html"), HTML.to_owned()),
-        Refusal::Other {
+        ErrorResponse::Html => return (502, content_type("text/html"), HTML.to_owned()),
+        ErrorResponse::Other {
             status,
             content_type: kind,
             body,
@@ -25,17 +29,19 @@ pub(super) fn refuse(wire: Wire, refusal: &Refusal, asked: &Asked) -> Answer {
         _ => {}
     }
     let (status, body) = match wire {
-        Wire::OpenAiChat | Wire::OpenAiResponses => openai(refusal, asked),
-        Wire::Anthropic => anthropic(refusal, asked),
-        Wire::Gemini => gemini(refusal, asked),
+        ProviderApi::OpenAiChat | ProviderApi::OpenAiResponses => openai(refusal, asked),
+        ProviderApi::Anthropic => anthropic(refusal, asked),
+        ProviderApi::Gemini => gemini(refusal, asked),
     };
     let mut headers = vec![json_type()];
     match refusal {
-        Refusal::RateLimited(Some(wait)) if wire != Wire::Gemini => headers.extend(retry(*wait)),
+        ErrorResponse::RateLimited(Some(wait)) if wire != ProviderApi::Gemini => {
+            headers.extend(retry(*wait))
+        }
         _ => {}
     }
     let id = match wire {
-        Wire::Anthropic => "request-id",
+        ProviderApi::Anthropic => "request-id",
         _ => "x-request-id",
     };
     headers.push((id.to_owned(), "req_2".to_owned()));
@@ -50,53 +56,53 @@ fn retry(wait: Duration) -> [(String, String); 1] {
     }
 }
 
-fn openai(refusal: &Refusal, asked: &Asked) -> (u16, Value) {
+fn openai(refusal: &ErrorResponse, asked: &RecordedRequest) -> (u16, Value) {
     let model = &asked.model;
     let key = asked.key.as_deref().unwrap_or_default();
     let (status, message, kind, code) = match refusal {
-        Refusal::RateLimited(_) => (
+        ErrorResponse::RateLimited(_) => (
             429,
             format!("Rate limit reached for {model} in organization org-x on tokens per min. Please try again in 1.2s."),
             "tokens",
             Some("rate_limit_exceeded"),
         ),
-        Refusal::Quota => (
+        ErrorResponse::Quota => (
             429,
             "You exceeded your current quota, please check your plan and billing details.".to_owned(),
             "insufficient_quota",
             Some("insufficient_quota"),
         ),
-        Refusal::Overloaded => (
+        ErrorResponse::Overloaded => (
             503,
             "The engine is currently overloaded, please try again later.".to_owned(),
             "server_error",
             Some("server_overloaded"),
         ),
-        Refusal::Auth => (
+        ErrorResponse::Auth => (
             401,
             format!("Incorrect API key provided: {key}. You can find your API key at https://platform.openai.com/account/api-keys."),
             "invalid_request_error",
             Some("invalid_api_key"),
         ),
-        Refusal::Forbidden => (
+        ErrorResponse::Forbidden => (
             403,
             "You are not allowed to sample from this model.".to_owned(),
             "invalid_request_error",
             None,
         ),
-        Refusal::NotFound => (
+        ErrorResponse::NotFound => (
             404,
             format!("The model `{model}` does not exist or you do not have access to it."),
             "invalid_request_error",
             Some("model_not_found"),
         ),
-        Refusal::ContextLength => (
+        ErrorResponse::ContextLength => (
             400,
             "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens. Please reduce the length of the messages.".to_owned(),
             "invalid_request_error",
             Some("context_length_exceeded"),
         ),
-        Refusal::Invalid => (
+        ErrorResponse::Invalid => (
             400,
             "Invalid value for 'temperature'.".to_owned(),
             "invalid_request_error",
@@ -113,32 +119,32 @@ fn openai(refusal: &Refusal, asked: &Asked) -> (u16, Value) {
     (status, json!({"error": error}))
 }
 
-fn anthropic(refusal: &Refusal, asked: &Asked) -> (u16, Value) {
+fn anthropic(refusal: &ErrorResponse, asked: &RecordedRequest) -> (u16, Value) {
     let (status, kind, message) = match refusal {
-        Refusal::RateLimited(_) => (
+        ErrorResponse::RateLimited(_) => (
             429,
             "rate_limit_error",
             "This request would exceed your organization's rate limit.",
         ),
-        Refusal::Quota => (
+        ErrorResponse::Quota => (
             402,
             "billing_error",
             "Your credit balance is too low to access the Anthropic API.",
         ),
-        Refusal::Overloaded => (529, "overloaded_error", "Overloaded"),
-        Refusal::Auth => (401, "authentication_error", "invalid x-api-key"),
-        Refusal::Forbidden => (
+        ErrorResponse::Overloaded => (529, "overloaded_error", "Overloaded"),
+        ErrorResponse::Auth => (401, "authentication_error", "invalid x-api-key"),
+        ErrorResponse::Forbidden => (
             403,
             "permission_error",
             "Your API key does not have permission to use the specified resource.",
         ),
-        Refusal::NotFound => (404, "not_found_error", asked.model.as_str()),
-        Refusal::ContextLength => (
+        ErrorResponse::NotFound => (404, "not_found_error", asked.model.as_str()),
+        ErrorResponse::ContextLength => (
             400,
             "invalid_request_error",
             "prompt is too long: 210000 tokens > 200000 maximum",
         ),
-        Refusal::Invalid => (
+        ErrorResponse::Invalid => (
             400,
             "invalid_request_error",
             "temperature: Input should be less than or equal to 1",
@@ -146,7 +152,7 @@ fn anthropic(refusal: &Refusal, asked: &Asked) -> (u16, Value) {
         _ => (500, "api_error", "Internal server error"),
     };
     let message = match refusal {
-        Refusal::NotFound => format!("model: {message}"),
+        ErrorResponse::NotFound => format!("model: {message}"),
         _ => message.to_owned(),
     };
     let error = json!({"type": kind, "message": message});
@@ -156,17 +162,17 @@ fn anthropic(refusal: &Refusal, asked: &Asked) -> (u16, Value) {
     )
 }
 
-fn gemini(refusal: &Refusal, asked: &Asked) -> (u16, Value) {
+fn gemini(refusal: &ErrorResponse, asked: &RecordedRequest) -> (u16, Value) {
     let model = &asked.model;
     let (status, message, name) = match refusal {
-        Refusal::RateLimited(_) => (429, "Resource has been exhausted (e.g. check quota).".to_owned(), "RESOURCE_EXHAUSTED"),
-        Refusal::Quota => (429, "You exceeded your current quota, please check your plan and billing details.".to_owned(), "RESOURCE_EXHAUSTED"),
-        Refusal::Overloaded => (503, "The model is overloaded. Please try again later.".to_owned(), "UNAVAILABLE"),
-        Refusal::Auth => (400, "API key not valid. Please pass a valid API key.".to_owned(), "INVALID_ARGUMENT"),
-        Refusal::Forbidden => (403, "The caller does not have permission".to_owned(), "PERMISSION_DENIED"),
-        Refusal::NotFound => (404, format!("models/{model} is not found for API version v1beta, or is not supported for generateContent."), "NOT_FOUND"),
-        Refusal::ContextLength => (400, "The input token count (1100000) exceeds the maximum number of tokens allowed (1048576).".to_owned(), "INVALID_ARGUMENT"),
-        Refusal::Invalid => (400, "Invalid value at 'generation_config.temperature'".to_owned(), "INVALID_ARGUMENT"),
+        ErrorResponse::RateLimited(_) => (429, "Resource has been exhausted (e.g. check quota).".to_owned(), "RESOURCE_EXHAUSTED"),
+        ErrorResponse::Quota => (429, "You exceeded your current quota, please check your plan and billing details.".to_owned(), "RESOURCE_EXHAUSTED"),
+        ErrorResponse::Overloaded => (503, "The model is overloaded. Please try again later.".to_owned(), "UNAVAILABLE"),
+        ErrorResponse::Auth => (400, "API key not valid. Please pass a valid API key.".to_owned(), "INVALID_ARGUMENT"),
+        ErrorResponse::Forbidden => (403, "The caller does not have permission".to_owned(), "PERMISSION_DENIED"),
+        ErrorResponse::NotFound => (404, format!("models/{model} is not found for API version v1beta, or is not supported for generateContent."), "NOT_FOUND"),
+        ErrorResponse::ContextLength => (400, "The input token count (1100000) exceeds the maximum number of tokens allowed (1048576).".to_owned(), "INVALID_ARGUMENT"),
+        ErrorResponse::Invalid => (400, "Invalid value at 'generation_config.temperature'".to_owned(), "INVALID_ARGUMENT"),
         _ => (500, "An internal error has occurred. Please retry or report in https://developers.generativeai.google/guide/troubleshooting".to_owned(), "INTERNAL"),
     };
     let mut error = json!({"code": status, "message": message, "status": name});
@@ -176,20 +182,20 @@ fn gemini(refusal: &Refusal, asked: &Asked) -> (u16, Value) {
     (status, json!({"error": error}))
 }
 
-fn gemini_detail(refusal: &Refusal) -> Option<Value> {
+fn gemini_detail(refusal: &ErrorResponse) -> Option<Value> {
     Some(match refusal {
-        Refusal::RateLimited(Some(wait)) => json!({
+        ErrorResponse::RateLimited(Some(wait)) => json!({
             "@type": "type.googleapis.com/google.rpc.RetryInfo",
             "retryDelay": format!("{}s", wait.as_secs_f64()),
         }),
-        Refusal::Quota => json!({
+        ErrorResponse::Quota => json!({
             "@type": "type.googleapis.com/google.rpc.QuotaFailure",
             "violations": [{
                 "quotaMetric": "generativelanguage.googleapis.com/generate_content_free_tier_requests",
                 "quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier",
             }],
         }),
-        Refusal::Auth => json!({
+        ErrorResponse::Auth => json!({
             "@type": "type.googleapis.com/google.rpc.ErrorInfo",
             "reason": "API_KEY_INVALID",
             "domain": "googleapis.com",

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 
-use quillet_fake_provider::{FakeProvider, Wire};
+use quillet_fake_provider::{FakeProvider, ProviderApi};
 use serde_json::{Value, json};
 
 /// What came back.
@@ -27,28 +27,28 @@ impl Answer {
 }
 
 /// Path and body of a request on this wire.
-pub(crate) fn request(wire: Wire, model: &str, streaming: bool) -> (String, Value) {
+pub(crate) fn request(wire: ProviderApi, model: &str, streaming: bool) -> (String, Value) {
     let messages = json!([{"role": "user", "content": "hi"}]);
     let contents = json!([{"role": "user", "parts": [{"text": "hi"}]}]);
     let options = json!({"include_usage": true});
     match wire {
-        Wire::OpenAiChat => (
+        ProviderApi::OpenAiChat => (
             "/v1/chat/completions".to_owned(),
             json!({"model": model, "stream": streaming, "stream_options": options, "messages": messages}),
         ),
-        Wire::OpenAiResponses => (
+        ProviderApi::OpenAiResponses => (
             "/v1/responses".to_owned(),
             json!({"model": model, "stream": streaming, "input": "hi"}),
         ),
-        Wire::Anthropic => (
+        ProviderApi::Anthropic => (
             "/v1/messages".to_owned(),
             json!({"model": model, "stream": streaming, "messages": messages, "max_tokens": 9}),
         ),
-        Wire::Gemini if streaming => (
+        ProviderApi::Gemini if streaming => (
             format!("/v1beta/models/{model}:streamGenerateContent?alt=sse"),
             json!({"contents": contents}),
         ),
-        Wire::Gemini => (
+        ProviderApi::Gemini => (
             format!("/v1beta/models/{model}:generateContent"),
             json!({"contents": contents}),
         ),
@@ -120,7 +120,12 @@ fn unchunk(mut body: &str) -> (String, bool) {
 }
 
 /// Asks and reads the whole answer.
-pub(crate) fn ask(provider: &FakeProvider, wire: Wire, model: &str, streaming: bool) -> Answer {
+pub(crate) fn ask(
+    provider: &FakeProvider,
+    wire: ProviderApi,
+    model: &str,
+    streaming: bool,
+) -> Answer {
     let (path, body) = request(wire, model, streaming);
     read(send(provider, &path, "sk-test", &body))
 }

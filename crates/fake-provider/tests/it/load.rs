@@ -3,14 +3,14 @@
 use std::io::Read;
 use std::time::Duration;
 
-use quillet_fake_provider::{FakeProvider, Script, Turn, Wire};
+use quillet_fake_provider::{FakeProvider, ProviderApi, ReplyScript, ScriptedReply};
 use serde_json::json;
 
 use crate::client::{read, request, send};
 use crate::run::{Load, percentile, run};
 
 fn load(provider: &FakeProvider, model: &str, streaming: bool) -> Load {
-    let (path, body) = request(Wire::OpenAiChat, model, streaming);
+    let (path, body) = request(ProviderApi::OpenAiChat, model, streaming);
     Load {
         uri: format!("http://{}{path}", provider.address())
             .parse()
@@ -24,7 +24,7 @@ fn load(provider: &FakeProvider, model: &str, streaming: bool) -> Load {
 
 #[tokio::test]
 async fn a_closed_loop_sends_so_many_and_counts_every_token() {
-    let provider = FakeProvider::start(Script::default());
+    let provider = FakeProvider::start(ReplyScript::default());
     let whole = Load {
         connections: 2,
         tokens: Some(20),
@@ -45,7 +45,7 @@ async fn a_closed_loop_sends_so_many_and_counts_every_token() {
 
 #[tokio::test]
 async fn a_stream_without_its_end_has_failed() {
-    let provider = FakeProvider::start(Script::default());
+    let provider = FakeProvider::start(ReplyScript::default());
     for (model, token, failed) in [("fake-text-3", "word", 0), ("fake-cut", "two", 6)] {
         let stream = Load {
             token: token.to_owned(),
@@ -58,7 +58,7 @@ async fn a_stream_without_its_end_has_failed() {
 
 #[tokio::test]
 async fn at_a_fixed_rate_requests_do_not_wait_for_answers() {
-    let provider = FakeProvider::start(Script::default());
+    let provider = FakeProvider::start(ReplyScript::default());
     let silent = Load {
         connections: 6,
         rate: Some(1000.0),
@@ -73,8 +73,8 @@ async fn at_a_fixed_rate_requests_do_not_wait_for_answers() {
 #[tokio::test]
 async fn at_a_fixed_rate_waiting_counts() {
     let delay = Duration::from_millis(5);
-    let late = Turn::text(["word"]).delay(delay);
-    let provider = FakeProvider::start(Script::turns([late]));
+    let late = ScriptedReply::text(["word"]).delay(delay);
+    let provider = FakeProvider::start(ReplyScript::turns([late]));
     // All are due at about the same time, and one connection takes them in turn.
     let queued = Load {
         rate: Some(100_000.0),
@@ -93,8 +93,8 @@ async fn at_a_fixed_rate_waiting_counts() {
 
 #[tokio::test]
 async fn what_nobody_was_free_for_is_told() {
-    let late = Turn::text(["word"]).delay(Duration::from_millis(1100));
-    let provider = FakeProvider::start(Script::turns([late]));
+    let late = ScriptedReply::text(["word"]).delay(Duration::from_millis(1100));
+    let provider = FakeProvider::start(ReplyScript::turns([late]));
     let queued = Load {
         rate: Some(100_000.0),
         ..load(&provider, "any", false)
@@ -106,8 +106,8 @@ async fn what_nobody_was_free_for_is_told() {
 
 #[tokio::test]
 async fn open_answers_are_counted_until_their_clients_leave() {
-    let provider = FakeProvider::start(Script::default());
-    let (path, body) = request(Wire::OpenAiChat, "fake-endless", true);
+    let provider = FakeProvider::start(ReplyScript::default());
+    let (path, body) = request(ProviderApi::OpenAiChat, "fake-endless", true);
     let mut clients = Vec::new();
     for open in 1..=3 {
         let mut client = send(&provider, &path, "sk-test", &body);

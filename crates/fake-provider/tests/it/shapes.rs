@@ -3,55 +3,58 @@
 use std::fs;
 use std::path::Path;
 
-use quillet_fake_provider::{FakeProvider, Fault, Finish, Refusal, Script, Spent, Turn, Wire};
+use quillet_fake_provider::{
+    ErrorResponse, FakeProvider, Finish, InjectedFault, ProviderApi, ReplyScript, ScriptedReply,
+    TokenUsage,
+};
 use serde_json::Value;
 
 use crate::client::ask;
 
-fn recorded(wire: Wire, name: &str) -> String {
+fn recorded(wire: ProviderApi, name: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/providers");
     fs::read_to_string(root.join(wire.name()).join(format!("{name}.sse"))).unwrap()
 }
 
-fn check(wire: Wire, name: &str, model: &str, turn: Turn) {
-    let provider = FakeProvider::start(Script::turns([turn]));
+fn check(wire: ProviderApi, name: &str, model: &str, turn: ScriptedReply) {
+    let provider = FakeProvider::start(ReplyScript::turns([turn]));
     let answer = ask(&provider, wire, model, true);
     assert_eq!(answer.body, recorded(wire, name), "{} {name}", wire.name());
 }
 
 #[test]
 fn chat_completions() {
-    let wire = Wire::OpenAiChat;
+    let wire = ProviderApi::OpenAiChat;
     let model = "gpt-4o-2024-08-06";
-    let text = Turn::text(["Hello", ", ", "world."]).spent(12, 4);
+    let text = ScriptedReply::text(["Hello", ", ", "world."]).spent(12, 4);
     check(wire, "text_basic", model, text);
-    let calls = Turn::new(Vec::new())
+    let calls = ScriptedReply::new(Vec::new())
         .and_call("call_a1", "get_weather", ["{\"ci", "ty\":\"Par", "is\"}"])
         .and_call("call_b2", "get_weather", ["{\"city\":", "\"Rome\"}"])
         .spent(80, 33);
     check(wire, "tools_parallel", model, calls);
-    let cut_call = Turn::call("write_file", [r#"{"path":"a","content":"abc"#]);
-    let provider = FakeProvider::start(Script::turns([cut_call.finish(Finish::Length)]));
+    let cut_call = ScriptedReply::call("write_file", [r#"{"path":"a","content":"abc"#]);
+    let provider = FakeProvider::start(ReplyScript::turns([cut_call.finish(Finish::Length)]));
     let body = ask(&provider, wire, model, true).body;
     assert!(body.contains(r#""finish_reason":"length""#), "{body}");
 }
 
 #[test]
 fn responses() {
-    let wire = Wire::OpenAiResponses;
-    let text = Turn::text(["Hi", " there", "!"]).spent(11, 5);
+    let wire = ProviderApi::OpenAiResponses;
+    let text = ScriptedReply::text(["Hi", " there", "!"]).spent(11, 5);
     check(wire, "text_basic", "gpt-5", text);
-    let calls = Turn::new(Vec::new())
+    let calls = ScriptedReply::new(Vec::new())
         .and_call("call_1", "get_weather", ["{\"city\"", ":\"Paris\"}"])
         .and_call("call_2", "get_time", ["{}"])
         .spent(60, 40);
     check(wire, "tools_parallel", "gpt-5", calls);
-    let mut reasoning = Turn::new(Vec::new())
+    let mut reasoning = ScriptedReply::new(Vec::new())
         .and_reasoning("**Plan**\n\n")
         .and_reasoning("think")
         .and_text("42")
         .signature("gAAAAABencrypted==");
-    reasoning.spent = Some(Spent {
+    reasoning.spent = Some(TokenUsage {
         input: 30,
         output: 90,
         reasoning: 64,
@@ -62,11 +65,11 @@ fn responses() {
 
 #[test]
 fn messages() {
-    let wire = Wire::Anthropic;
+    let wire = ProviderApi::Anthropic;
     let model = "claude-sonnet-4-20250514";
-    let text = Turn::text(["Hello", " there"]).spent(25, 6);
+    let text = ScriptedReply::text(["Hello", " there"]).spent(25, 6);
     check(wire, "text_basic", model, text);
-    let thinking = Turn::new(Vec::new())
+    let thinking = ScriptedReply::new(Vec::new())
         .and_reasoning("I should")
         .and_reasoning(" look.")
         .and_text("Checking.")
@@ -79,18 +82,18 @@ fn messages() {
 /// The recorded ones report tokens in steps of their own, so those are left out.
 #[test]
 fn generate_content() {
-    let wire = Wire::Gemini;
-    let mut calls = Turn::new(Vec::new())
+    let wire = ProviderApi::Gemini;
+    let mut calls = ScriptedReply::new(Vec::new())
         .and_call("1", "get_weather", ["{\"city\":\"Paris\"}"])
         .and_call("2", "get_weather", ["{\"city\":\"Rome\"}"])
         .signature("c2lnLTE=");
-    calls.spent = Some(Spent {
+    calls.spent = Some(TokenUsage {
         input: 50,
         output: 54,
         reasoning: 30,
         cached: 0,
     });
-    let thoughts = Turn::new(Vec::new())
+    let thoughts = ScriptedReply::new(Vec::new())
         .and_reasoning("**Thinking**\n")
         .and_reasoning("more")
         .and_text("Answer")
@@ -99,12 +102,12 @@ fn generate_content() {
         (
             "text_basic",
             "gemini-2.5-flash",
-            Turn::text(["Hello", " Gemini", "!"]),
+            ScriptedReply::text(["Hello", " Gemini", "!"]),
         ),
         ("tools_parallel_sig", "gemini-3-pro", calls),
         ("thoughts", "gemini-2.5-flash", thoughts),
     ] {
-        let provider = FakeProvider::start(Script::turns([turn]));
+        let provider = FakeProvider::start(ReplyScript::turns([turn]));
         let body = ask(&provider, wire, model, true).body;
         assert_eq!(
             without_usage(&body),
@@ -129,25 +132,25 @@ fn without_usage(body: &str) -> Vec<String> {
 
 #[test]
 fn refusals_and_errors_in_the_middle() {
-    let overloaded = Fault::Refuse(Refusal::Overloaded);
-    let limited = Fault::Refuse(Refusal::RateLimited(None));
-    let html = Fault::Refuse(Refusal::Html);
+    let overloaded = InjectedFault::Refuse(ErrorResponse::Overloaded);
+    let limited = InjectedFault::Refuse(ErrorResponse::RateLimited(None));
+    let html = InjectedFault::Refuse(ErrorResponse::Html);
     for (wire, name, fault) in [
-        (Wire::Anthropic, "http_529", overloaded),
-        (Wire::OpenAiChat, "http_429", limited),
-        (Wire::OpenAiChat, "http_502_html", html),
+        (ProviderApi::Anthropic, "http_529", overloaded),
+        (ProviderApi::OpenAiChat, "http_429", limited),
+        (ProviderApi::OpenAiChat, "http_502_html", html),
     ] {
-        let provider = FakeProvider::start(Script::turns([Turn::failing(fault)]));
+        let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::failing(fault)]));
         let answer = ask(&provider, wire, "gpt-4o", true);
         assert_eq!(answer.body.trim(), recorded(wire, name).trim(), "{name}");
     }
     for (wire, name) in [
-        (Wire::OpenAiChat, "error_midstream"),
-        (Wire::Anthropic, "error_overloaded"),
-        (Wire::Gemini, "error_midstream"),
+        (ProviderApi::OpenAiChat, "error_midstream"),
+        (ProviderApi::Anthropic, "error_overloaded"),
+        (ProviderApi::Gemini, "error_midstream"),
     ] {
-        let turn = Turn::text(["some"]).fault(Fault::ErrorEvent { after: 1 });
-        let provider = FakeProvider::start(Script::turns([turn]));
+        let turn = ScriptedReply::text(["some"]).fault(InjectedFault::ErrorEvent { after: 1 });
+        let provider = FakeProvider::start(ReplyScript::turns([turn]));
         let body = ask(&provider, wire, "m", true).body;
         let recorded = recorded(wire, name);
         let error = recorded

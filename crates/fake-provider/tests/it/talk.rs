@@ -1,17 +1,17 @@
 //! Scripts, names, whole answers, and what is written down.
 
-use quillet_fake_provider::{FakeProvider, Script, Turn, Wire};
+use quillet_fake_provider::{FakeProvider, ProviderApi, ReplyScript, ScriptedReply};
 use serde_json::{Value, json};
 
 use crate::client::{ask, read, request, send};
 
 #[test]
 fn a_whole_answer_says_what_a_streamed_one_does() {
-    let turn = Turn::new(Vec::new())
+    let turn = ScriptedReply::new(Vec::new())
         .and_text("It ")
         .and_text("is so.")
         .and_call("c1", "look", ["{\"a\"", ":1}"]);
-    let provider = FakeProvider::start(Script::turns([turn]));
+    let provider = FakeProvider::start(ReplyScript::turns([turn]));
     let places = [
         (
             "/choices/0/message/content",
@@ -24,7 +24,7 @@ fn a_whole_answer_says_what_a_streamed_one_does() {
             "/candidates/0/content/parts/2/functionCall/name",
         ),
     ];
-    for (wire, (text, name)) in Wire::ALL.into_iter().zip(places) {
+    for (wire, (text, name)) in ProviderApi::ALL.into_iter().zip(places) {
         let answer = ask(&provider, wire, "m", false);
         assert!(answer.whole && answer.status == 200, "{answer:?}");
         let body = answer.json();
@@ -36,10 +36,13 @@ fn a_whole_answer_says_what_a_streamed_one_does() {
 
 #[test]
 fn turns_come_in_order_for_each_key() {
-    let script = Script::turns([Turn::text(["first"]), Turn::text(["second"])])
-        .for_key("sk-other", [Turn::text(["other"])]);
+    let script = ReplyScript::turns([
+        ScriptedReply::text(["first"]),
+        ScriptedReply::text(["second"]),
+    ])
+    .for_key("sk-other", [ScriptedReply::text(["other"])]);
     let provider = FakeProvider::start(script);
-    let (path, body) = request(Wire::Anthropic, "m", false);
+    let (path, body) = request(ProviderApi::Anthropic, "m", false);
     for (key, expected) in [
         ("sk-a", "first"),
         ("sk-b", "first"),
@@ -54,15 +57,15 @@ fn turns_come_in_order_for_each_key() {
 
 #[test]
 fn requests_are_written_down_and_can_choose_the_answer() {
-    let script = Script::function(|asked| {
-        Turn::text([format!(
+    let script = ReplyScript::function(|asked| {
+        ScriptedReply::text([format!(
             "{} wants {}",
             asked.key.as_deref().unwrap(),
             asked.model
         )])
     });
     let provider = FakeProvider::start(script);
-    for wire in Wire::ALL {
+    for wire in ProviderApi::ALL {
         let answer = ask(&provider, wire, "some-model", false);
         assert!(
             answer.body.contains("sk-test wants some-model"),
@@ -71,7 +74,7 @@ fn requests_are_written_down_and_can_choose_the_answer() {
     }
     let requests = provider.requests();
     assert_eq!(provider.asked(), 4);
-    for (number, (asked, wire)) in requests.iter().zip(Wire::ALL).enumerate() {
+    for (number, (asked, wire)) in requests.iter().zip(ProviderApi::ALL).enumerate() {
         assert_eq!((asked.number, asked.wire), (number, Some(wire)));
         assert_eq!(asked.header("host"), Some("fake"));
         assert!(asked.json().is_object() && !asked.streaming, "{asked:?}");
@@ -80,7 +83,7 @@ fn requests_are_written_down_and_can_choose_the_answer() {
 
 #[test]
 fn a_name_can_ask_for_rounds_of_calls() {
-    let provider = FakeProvider::start(Script::default());
+    let provider = FakeProvider::start(ReplyScript::default());
     let tool = json!({"type": "function", "function": {"name": "look_up", "parameters": {
         "type": "object", "required": ["city"], "properties": {"city": {"type": "string"}}}}});
     let call = json!({"role": "assistant", "content": null, "tool_calls": [{"id": "call_1"}]});
@@ -107,8 +110,8 @@ fn a_name_can_ask_for_rounds_of_calls() {
 
 #[test]
 fn names_say_how_many_deltas_come() {
-    let provider = FakeProvider::start(Script::default());
-    for wire in Wire::ALL {
+    let provider = FakeProvider::start(ReplyScript::default());
+    for wire in ProviderApi::ALL {
         for _ in 0..2 {
             let body = ask(&provider, wire, "fake-text-20", true).body;
             assert_eq!(body.matches("\"word7 \"").count(), 1, "{body}");
@@ -121,7 +124,7 @@ fn names_say_how_many_deltas_come() {
 
 #[test]
 fn embeddings_are_there_too() {
-    let provider = FakeProvider::start(Script::default());
+    let provider = FakeProvider::start(ReplyScript::default());
     let body = json!({"model": "e", "input": ["a cat", "a cat", "a dog"], "dimensions": 16});
     let answer = read(send(&provider, "/v1/embeddings", "k", &body)).json();
     let data = answer["data"].as_array().unwrap();

@@ -3,19 +3,19 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use quillet_agent::{AgentError, Limits, Permissions, Run, Skills, Source};
+use quillet_agent::{AgentError, Citation, Permissions, RunLimits, RunSpec, Skills};
 use quillet_core::chat::{ChatOptions, ToolOffer};
 use quillet_core::trace::Tracer;
-use quillet_core::{Content, ContentPart, ErrorCode, Message, Role};
+use quillet_core::{ContentPart, ErrorCode, Message, MessageContent, Role};
 use quillet_tools::builtin::{KnowledgeBase, KnowledgeScope};
 use tokio_util::sync::CancellationToken;
 
+use super::available_tools::{self, AvailableTools};
 use super::history::{self, Past};
-use super::offer::{self, Offered};
-use super::prepared::Prepared;
+use super::prepared::PreparedRun;
 use super::{
-    AgentRequest, AgentService, Connected, DEFAULT_MAX_TOKENS, Input, ModelSettings, prompt,
-    question, stored,
+    AgentRequest, AgentService, ConnectedModel, DEFAULT_MAX_TOKENS, ModelSettings, RunInput,
+    prompt, question, stored,
 };
 
 /// Pictures of one result that a model is shown.
@@ -30,12 +30,14 @@ pub(super) async fn prepare(
     id: &str,
     stop: CancellationToken,
     is_known: bool,
-) -> Result<Prepared, AgentError> {
+) -> Result<PreparedRun, AgentError> {
     let agent = stored::find(service, &request).await?;
     let name = stored::name(&request);
     let name = name.map(str::to_owned);
     let spoke = match &agent {
-        Some(agent) => stored::lay_under(service, agent, &mut request, id, is_known).await?,
+        Some(agent) => {
+            stored::apply_agent_defaults(service, agent, &mut request, id, is_known).await?
+        }
         None => None,
     };
     let connected = service.parts.models.connect(request.model.as_ref())?;
@@ -43,7 +45,7 @@ pub(super) async fn prepare(
     let mut input = std::mem::take(&mut request.input);
     let documents = documents(service, &request, &connected, &mut input).await?;
     let mut talk = if is_known {
-        Talk::default()
+        ConversationInput::default()
     } else {
         conversation(service, &request, input, session.as_deref()).await?
     };
@@ -54,7 +56,7 @@ pub(super) async fn prepare(
     }
     let permitted = agent.as_ref().map(|agent| &agent.tools);
     let knowledge = documents.knowledge.as_ref();
-    let offered = offer::collect(service, &request, permitted, knowledge).await?;
+    let offered = available_tools::collect(service, &request, permitted, knowledge).await?;
     let mut client_tools = request.tools.custom.clone();
     if request.features.clarification {
         client_tools.push(prompt::clarify());
@@ -67,7 +69,7 @@ pub(super) async fn prepare(
     let budget = name.clone().filter(|_| agent.budget.is_set());
     let budget = budget.map(|name| (name, agent.budget));
     let configured = service.options.limits.clone();
-    let run = Run {
+    let run = RunSpec {
         id: id.into(),
         agent: name,
         prompt: spoke,
@@ -83,7 +85,7 @@ pub(super) async fn prepare(
         options: options(&request, agent.options, connected.window.output),
         window: connected.window,
         counter: connected.counter,
-        limits: Limits {
+        limits: RunLimits {
             result_images: if service.parts.models.takes_images(&connected.name) {
                 MOST_RESULT_IMAGES
             } else {
@@ -98,7 +100,7 @@ pub(super) async fn prepare(
         approver: None,
         cancelled: Box::pin(async move { stop.cancelled().await }),
     };
-    Ok(Prepared {
+    Ok(PreparedRun {
         run,
         session,
         asked: talk.asked,
@@ -114,7 +116,7 @@ pub(super) async fn prepare(
 /// Lets another model answer than the one that a request names.
 pub(super) fn ask_another(
     service: &AgentService,
-    prepared: &mut Prepared,
+    prepared: &mut PreparedRun,
     model: &str,
 ) -> Result<(), AgentError> {
     let settings = ModelSettings {
@@ -154,7 +156,7 @@ fn asking(agent: &Permissions, request: &[String]) -> Result<Permissions, AgentE
 struct Documents {
     /// To be searched by the model; nothing where they are in the question already.
     knowledge: Option<Arc<KnowledgeBase>>,
-    sources: Vec<Source>,
+    sources: Vec<Citation>,
 }
 
 /// Few documents are put into the question whole; of more the model gets tools to
@@ -162,8 +164,8 @@ struct Documents {
 async fn documents(
     service: &AgentService,
     request: &AgentRequest,
-    connected: &Connected,
-    input: &mut Input,
+    connected: &ConnectedModel,
+    input: &mut RunInput,
 ) -> Result<Documents, AgentError> {
     let metadata = &request.metadata;
     if metadata.knowledge_base_ids.is_empty() {
@@ -183,17 +185,17 @@ async fn documents(
         let message = "the request names knowledge bases, and none are set up here: set agent.knowledge or tools.rag.base_url";
         setup(ErrorCode::RunInvalidRequest, message.to_owned())
     })?;
-    let Input::Content(content) = input else {
+    let RunInput::Content(content) = input else {
         return Ok(searched(knowledge));
     };
     match knowledge.injection(&content.to_string()).await {
         Ok(Some(whole)) => {
             let mut parts = vec![ContentPart::text(format!("{}\n\n", whole.text))];
             match std::mem::take(content) {
-                Content::Text(text) => parts.push(ContentPart::text(text)),
-                Content::Parts(own) => parts.extend(own),
+                MessageContent::Text(text) => parts.push(ContentPart::text(text)),
+                MessageContent::Parts(own) => parts.extend(own),
             }
-            *content = Content::Parts(parts);
+            *content = MessageContent::Parts(parts);
             let sources = whole.sources.into_iter();
             let sources = sources.filter_map(|source| serde_json::from_value(source).ok());
             Ok(Documents {
@@ -215,7 +217,7 @@ fn searched(knowledge: Arc<KnowledgeBase>) -> Documents {
 
 /// What was said before, and what is asked.
 #[derive(Default)]
-struct Talk {
+struct ConversationInput {
     system: Option<String>,
     past: Past,
     asked: Vec<Message>,
@@ -226,16 +228,16 @@ struct Talk {
 async fn conversation(
     service: &AgentService,
     request: &AgentRequest,
-    input: Input,
+    input: RunInput,
     session: Option<&str>,
-) -> Result<Talk, AgentError> {
+) -> Result<ConversationInput, AgentError> {
     let most = service.options.limits.attachment_characters;
     match input {
-        Input::Messages(messages) => Ok(given(request, messages, most)),
-        Input::Content(content) => {
+        RunInput::Messages(messages) => Ok(given(request, messages, most)),
+        RunInput::Content(content) => {
             let mut past = loaded(service, request, session).await?;
             past.messages = history::paired(past.messages, &request.tool_results);
-            let says_nothing = matches!(&content, Content::Text(text) if text.is_empty());
+            let says_nothing = matches!(&content, MessageContent::Text(text) if text.is_empty());
             let mut asked = if says_nothing && request.attachments.is_empty() {
                 Vec::new()
             } else {
@@ -244,7 +246,7 @@ async fn conversation(
             // Results of calls are what is new, so they are not history yet.
             let answered = trailing_results(&mut past.messages, request);
             asked.splice(0..0, answered);
-            Ok(Talk {
+            Ok(ConversationInput {
                 system: request.system.clone(),
                 past,
                 asked,
@@ -256,7 +258,7 @@ async fn conversation(
 
 /// The whole conversation comes with the request: its last message of the
 /// user is the question, its system message counts where `system` is absent.
-fn given(request: &AgentRequest, messages: Vec<Message>, most: usize) -> Talk {
+fn given(request: &AgentRequest, messages: Vec<Message>, most: usize) -> ConversationInput {
     let is_system = |message: &Message| matches!(message.role, Role::System | Role::Developer);
     let (systems, mut rest): (Vec<_>, Vec<_>) = messages.into_iter().partition(is_system);
     let mut system = request.system.clone();
@@ -271,7 +273,7 @@ fn given(request: &AgentRequest, messages: Vec<Message>, most: usize) -> Talk {
         let content = std::mem::take(&mut question.content);
         question.content = question::message(request, content, most).content;
     }
-    Talk {
+    ConversationInput {
         system,
         past: Past {
             messages: rest,
@@ -313,7 +315,7 @@ fn trailing_results(messages: &mut Vec<Message>, request: &AgentRequest) -> Vec<
 }
 
 /// Skills of the run: the user's choices only as far as they can be loaded.
-fn skills(offered: &Offered, request: &AgentRequest, earlier: Vec<String>) -> Skills {
+fn skills(offered: &AvailableTools, request: &AgentRequest, earlier: Vec<String>) -> Skills {
     let metadata = &request.metadata;
     let chosen = request.tools.skills.iter().filter(|skill| skill.preload);
     let mut loaded = metadata.preload_skills.clone();
@@ -401,8 +403,8 @@ fn options(request: &AgentRequest, agent: ChatOptions, most: u64) -> ChatOptions
     options
 }
 
-fn limits(limits: Limits, request: &AgentRequest) -> Limits {
-    Limits {
+fn limits(limits: RunLimits, request: &AgentRequest) -> RunLimits {
+    RunLimits {
         tool_rounds: request.tools.max_tool_calls.unwrap_or(limits.tool_rounds),
         repeated_calls: request
             .tools

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use quillet_agent::{Ending, Outcome};
+use quillet_agent::{AgentOutcome, EndReason};
 
 use crate::counters::{self, ByCode, Histogram};
 
@@ -36,7 +36,7 @@ impl AgentCounts {
         self.tool_calls.count(if failed { "failed" } else { "ok" });
     }
 
-    pub(super) fn ended(&self, outcome: &Outcome) {
+    pub(super) fn ended(&self, outcome: &AgentOutcome) {
         self.ended.count(ending(&outcome.ending));
         if let Some(usage) = outcome.usage {
             for (sum, tokens) in [
@@ -105,14 +105,14 @@ impl AgentCounts {
 }
 
 /// Stable word for how a run ended: a stop reason's name, or an error's code.
-fn ending(ending: &Ending) -> &'static str {
+fn ending(ending: &EndReason) -> &'static str {
     match ending {
-        Ending::Finished(reason) => reason.as_str(),
-        Ending::Repeated { .. } => "repeated_calls",
-        Ending::CallsRequired => "calls_required",
-        Ending::ApprovalRequired => "approval_required",
-        Ending::Silent { .. } => "silent_exit",
-        Ending::Cancelled => "cancelled",
-        Ending::Failed(error) => error.code().as_str(),
+        EndReason::Finished(reason) => reason.as_str(),
+        EndReason::Repeated { .. } => "repeated_calls",
+        EndReason::CallsRequired => "calls_required",
+        EndReason::ApprovalRequired => "approval_required",
+        EndReason::Silent { .. } => "silent_exit",
+        EndReason::Cancelled => "cancelled",
+        EndReason::Failed(error) => error.code().as_str(),
     }
 }

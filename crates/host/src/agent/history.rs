@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use quillet_agent::{Ending, Outcome, skills};
-use quillet_core::session::Turn;
+use quillet_agent::{AgentOutcome, EndReason, skills};
+use quillet_core::session::StoredMessage;
 use quillet_core::{Message, Role, clock};
 
 use super::ToolResult;
@@ -20,7 +20,10 @@ pub(super) struct Past {
 }
 
 /// The first and the last turns of a group's long history.
-pub(super) fn ends(mut turns: Vec<Turn>, (first, last): (usize, usize)) -> Vec<Turn> {
+pub(super) fn ends(
+    mut turns: Vec<StoredMessage>,
+    (first, last): (usize, usize),
+) -> Vec<StoredMessage> {
     if turns.len() <= first + last {
         return turns;
     }
@@ -31,7 +34,7 @@ pub(super) fn ends(mut turns: Vec<Turn>, (first, last): (usize, usize)) -> Vec<T
 }
 
 /// The messages of these turns, and the skills that are loaded still.
-pub(super) fn past(turns: Vec<Turn>) -> Past {
+pub(super) fn past(turns: Vec<StoredMessage>) -> Past {
     let skills = skills::retained(&turns);
     Past {
         skills: skills.into_iter().map(|(name, _)| name).collect(),
@@ -88,11 +91,11 @@ fn answer(
 }
 
 /// What a run adds to its session; nothing where nothing was said.
-pub(super) fn turns(run: &str, asked: &[Message], outcome: &Outcome) -> Vec<Turn> {
+pub(super) fn turns(run: &str, asked: &[Message], outcome: &AgentOutcome) -> Vec<StoredMessage> {
     if outcome.messages.is_empty() {
         return Vec::new();
     }
-    let partial = matches!(outcome.ending, Ending::Cancelled | Ending::Failed(_));
+    let partial = matches!(outcome.ending, EndReason::Cancelled | EndReason::Failed(_));
     let mut turns = numbered(run, asked.iter().chain(&outcome.messages));
     let last = turns
         .iter_mut()
@@ -106,13 +109,13 @@ pub(super) fn turns(run: &str, asked: &[Message], outcome: &Outcome) -> Vec<Turn
 }
 
 /// What was asked, as its session keeps it before there is an answer.
-pub(super) fn asked(run: &str, asked: &[Message]) -> Vec<Turn> {
+pub(super) fn question_turns(run: &str, asked: &[Message]) -> Vec<StoredMessage> {
     numbered(run, asked.iter())
 }
 
-fn numbered<'m>(run: &str, messages: impl Iterator<Item = &'m Message>) -> Vec<Turn> {
+fn numbered<'m>(run: &str, messages: impl Iterator<Item = &'m Message>) -> Vec<StoredMessage> {
     let created_ms = clock::millis();
-    let turn = |(number, message): (usize, &Message)| Turn {
+    let turn = |(number, message): (usize, &Message)| StoredMessage {
         id: format!("{run}-{number}"),
         created_ms,
         message: message.clone(),
@@ -137,8 +140,8 @@ mod tests {
 
     use super::*;
 
-    fn turn(role: Role, text: &str) -> Turn {
-        Turn {
+    fn turn(role: Role, text: &str) -> StoredMessage {
+        StoredMessage {
             id: text.into(),
             created_ms: 0,
             message: Message::new(role, text),

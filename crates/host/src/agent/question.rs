@@ -2,12 +2,12 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use quillet_core::{Content, ContentPart, Message, Role};
+use quillet_core::{ContentPart, Message, MessageContent, Role};
 
 use super::{AgentRequest, Attachment, KnowledgeContext};
 
 /// The user's message.
-pub(super) fn message(request: &AgentRequest, content: Content, most: usize) -> Message {
+pub(super) fn message(request: &AgentRequest, content: MessageContent, most: usize) -> Message {
     let mut parts: Vec<ContentPart> = Vec::new();
     let attached = request.attachments.iter().enumerate();
     parts.extend(attached.map(|(index, attachment)| attached_part(index + 1, attachment, most)));
@@ -19,8 +19,8 @@ pub(super) fn message(request: &AgentRequest, content: Content, most: usize) -> 
             .map(ContentPart::text),
     );
     let own = match content {
-        Content::Text(text) => vec![ContentPart::text(text)],
-        Content::Parts(parts) => parts,
+        MessageContent::Text(text) => vec![ContentPart::text(text)],
+        MessageContent::Parts(parts) => parts,
     };
     parts.extend(named(request, own));
     if request.features.deep_thinking {
@@ -46,7 +46,7 @@ fn named(request: &AgentRequest, mut parts: Vec<ContentPart>) -> Vec<ContentPart
 }
 
 /// Neighbouring texts become one; a text alone is a plain one.
-fn joined(parts: Vec<ContentPart>) -> Content {
+fn joined(parts: Vec<ContentPart>) -> MessageContent {
     let mut joined: Vec<ContentPart> = Vec::new();
     for part in parts {
         match (joined.last_mut(), part) {

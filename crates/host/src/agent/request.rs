@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use quillet_core::budget::BudgetLimits;
 use quillet_core::chat::{ChatOptions, ToolChoice, ToolOffer};
-use quillet_core::{Content, Message};
+use quillet_core::{Message, MessageContent};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -31,7 +31,7 @@ pub struct AgentRequest {
     /// more than the model can write.
     pub max_tokens: Option<u64>,
     /// What is asked.
-    pub input: Input,
+    pub input: RunInput,
     /// The session whose history is loaded and added to.
     pub session: Option<String>,
     /// Whether the history is loaded.
@@ -70,7 +70,7 @@ impl Default for AgentRequest {
             model: None,
             temperature: None,
             max_tokens: None,
-            input: Input::default(),
+            input: RunInput::default(),
             session: None,
             include_history: true,
             system: None,
@@ -94,7 +94,7 @@ impl AgentRequest {
     #[must_use]
     pub fn question(text: impl Into<String>) -> Self {
         AgentRequest {
-            input: Input::Content(Content::Text(text.into())),
+            input: RunInput::Content(MessageContent::Text(text.into())),
             ..AgentRequest::default()
         }
     }
@@ -165,16 +165,16 @@ impl fmt::Debug for ModelSettings {
 /// The question of a request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Input {
+pub enum RunInput {
     /// The whole conversation: no history is loaded.
     Messages(Vec<Message>),
     /// What the user says now; nothing where only results of tools are given.
-    Content(Content),
+    Content(MessageContent),
 }
 
-impl Default for Input {
+impl Default for RunInput {
     fn default() -> Self {
-        Input::Content(Content::default())
+        RunInput::Content(MessageContent::default())
     }
 }
 
@@ -187,7 +187,7 @@ pub struct ToolSettings {
     /// Tools that the client calls.
     pub custom: Vec<ToolOffer>,
     /// MCP servers whose tools are offered: objects `{name, url, type, auth}`.
-    pub mcp_servers: Vec<Written>,
+    pub mcp_servers: Vec<RawJson>,
     /// Skills that can be loaded.
     pub skills: Vec<SkillChoice>,
     /// Turns that call tools; the configured number where `None`.
@@ -206,9 +206,9 @@ pub struct ToolSettings {
 /// credentials, so it is not shown.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Written(pub Value);
+pub struct RawJson(pub Value);
 
-impl fmt::Debug for Written {
+impl fmt::Debug for RawJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Written(…)")
     }
@@ -284,7 +284,7 @@ pub struct Metadata {
     /// Skills that can be loaded.
     pub skill_names: Vec<String>,
     /// Skills that come with the request: objects as in a skill's front matter, with `prompt`.
-    pub skill_configs: Vec<Written>,
+    pub skill_configs: Vec<RawJson>,
     /// Skills that are loaded from the start.
     pub preload_skills: Vec<String>,
     /// Skills that the user chose.
@@ -298,7 +298,7 @@ pub struct Metadata {
     /// Whether the user chose the collections: then only they may answer.
     pub is_user_selected_kb: bool,
     /// What `${{path}}` in skills' servers stands for.
-    pub task_data: Written,
+    pub task_data: RawJson,
     /// Whether the model may end the run without a word.
     pub is_subscription: bool,
 }

@@ -9,27 +9,27 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
-use quillet_agent::{AgentError, AgentEvent, Ending, EventStream, Outcome, Source};
-use quillet_core::budget::{self, Amount, BudgetLimits, NANO, Payer};
+use quillet_agent::{AgentError, AgentEvent, AgentOutcome, Citation, EndReason, EventStream};
+use quillet_core::budget::{self, Amount, BudgetAccounts, BudgetLimits, NANO};
 use quillet_core::chat::Usage;
-use quillet_core::journal::{self, Waiting, Why};
+use quillet_core::journal::{self, ApprovalReason, PendingApproval};
 use quillet_core::store::StoreError;
 use quillet_core::{BoxFuture, Role, clock};
 use tokio_util::sync::CancellationToken;
 
-use super::beginning::{Beginning, Ready, defect};
-use super::durable::{Admission, Book, Setup};
-use super::kept::{Kept, Question};
-use super::prepared::Prepared;
+use super::durable::{Admission, RunJournal, Setup};
+use super::prepared::PreparedRun;
 use super::script::ScriptSetup;
-use super::service::Places;
-use super::{AgentRequest, AgentService, Who, history};
+use super::service::RunPermits;
+use super::session_writer::{QuestionState, SessionWriter};
+use super::start::{Ready, RunStart, defect};
+use super::{AgentRequest, AgentService, Principal, history};
 
 /// What is left to do after a reader left may take this long.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// A run on its way.
-pub struct Running {
+pub struct RunHandle {
     id: String,
     run_id: String,
     model: String,
@@ -40,22 +40,22 @@ pub struct Running {
     started: Instant,
     began_to_speak: bool,
     /// Where the documents are from that are in the question.
-    sources: Vec<Source>,
+    sources: Vec<Citation>,
     /// What whoever asks should know.
     warnings: Vec<String>,
     stop: CancellationToken,
     /// Ready when somebody asked for it to stop.
     asked_to_stop: BoxFuture<'static, ()>,
-    stage: Stage,
+    stage: RunStage,
     // Given back when the run is over, whoever still holds it; of a run with a log, when its last
     // event is written.
-    places: Option<Places>,
+    places: Option<RunPermits>,
     has_log: bool,
     durability: Durability,
     /// Whether it is a script, which says itself what was told before.
     is_script: bool,
     /// Who pays for what the run asks.
-    payer: Payer,
+    payer: BudgetAccounts,
     /// An event that another one came before.
     unsaid: Option<AgentEvent>,
 }
@@ -67,7 +67,7 @@ const EVENTS_OF_ONE_OWNER: u64 = 10_000_000;
 #[derive(Default)]
 struct Durability {
     /// The run's journal, once it has one.
-    book: Arc<OnceLock<Arc<Book>>>,
+    book: Arc<OnceLock<Arc<RunJournal>>>,
     /// How often the run was claimed, from 1.
     epoch: u64,
     /// Whether this process goes on with a run of another.
@@ -75,12 +75,12 @@ struct Durability {
     /// What was said in that part of the run that the journal knows.
     text: String,
     /// Calls that wait for people.
-    waiting: Vec<Waiting>,
+    waiting: Vec<PendingApproval>,
     /// What the run was like in other processes.
-    before: Before,
+    before: PriorUsage,
 }
 
-impl std::fmt::Debug for Running {
+impl std::fmt::Debug for RunHandle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Running")
             .field("id", &self.id)
@@ -89,41 +89,41 @@ impl std::fmt::Debug for Running {
     }
 }
 
-enum Stage {
+enum RunStage {
     Preparing(BoxFuture<'static, Result<Ready, AgentError>>),
-    Going(EventStream, Kept),
+    Going(EventStream, SessionWriter),
     /// The session is written; then the last event is sent.
-    Keeping(BoxFuture<'static, ()>, Box<Outcome>),
+    Keeping(BoxFuture<'static, ()>, Box<AgentOutcome>),
     Over,
 }
 
 /// A run that was claimed, as far as it has come.
-pub(super) struct Resumed {
-    pub(super) book: Arc<Book>,
+pub(super) struct ResumedRun {
+    pub(super) book: Arc<RunJournal>,
     pub(super) setup: Option<Setup>,
     pub(super) script: Option<ScriptSetup>,
     pub(super) epoch: u64,
     /// Whether its question is in the session, and its events were told, as far as it has come.
     pub(super) is_known: bool,
-    pub(super) before: Before,
+    pub(super) before: PriorUsage,
 }
 
 /// What a run spent before this process went on with it.
 #[derive(Default)]
-pub(super) struct Before {
+pub(super) struct PriorUsage {
     /// Of each answer of its model.
     pub(super) usage: Vec<Usage>,
     /// How long it ran; the time in which it waited for people, or for a process, is not in it.
     pub(super) time: Duration,
 }
 
-impl Running {
+impl RunHandle {
     pub(super) fn new(
         service: Arc<AgentService>,
         mut request: AgentRequest,
-        who: &Who,
+        who: &Principal,
         request_id: &str,
-        places: Places,
+        places: RunPermits,
     ) -> Self {
         // Kept with the request, so that whoever goes on with the run keeps it, too.
         request.budget = budget::current().and_then(|payer| payer.asked);
@@ -138,16 +138,16 @@ impl Running {
         };
         let stop = CancellationToken::new();
         let setups = (None, None);
-        Running::at(service, admission, durability, setups, stop, Some(places))
+        RunHandle::at(service, admission, durability, setups, stop, Some(places))
     }
 
     /// A run that another process began, and this one goes on with.
     pub(super) fn resumed(
         service: Arc<AgentService>,
         admission: Admission,
-        resumed: Resumed,
+        resumed: ResumedRun,
         stop: CancellationToken,
-        places: Option<Places>,
+        places: Option<RunPermits>,
     ) -> Self {
         let durability = Durability {
             book: Arc::new(OnceLock::from(resumed.book)),
@@ -157,7 +157,7 @@ impl Running {
             ..Durability::default()
         };
         let setups = (resumed.setup, resumed.script);
-        let mut running = Running::at(service, admission, durability, setups, stop, places);
+        let mut running = RunHandle::at(service, admission, durability, setups, stop, places);
         running.has_log = true;
         running
     }
@@ -168,7 +168,7 @@ impl Running {
         durability: Durability,
         (setup, script): (Option<Setup>, Option<ScriptSetup>),
         stop: CancellationToken,
-        places: Option<Places>,
+        places: Option<RunPermits>,
     ) -> Self {
         let id = admission.who.response_id(&admission.request_id);
         let run_id = admission.who.run_id(&admission.request_id);
@@ -188,7 +188,7 @@ impl Running {
         });
         let (runs, run) = (service.parts.runs.clone(), run_id.clone());
         service.counts.active.fetch_add(1, Ordering::Relaxed);
-        let beginning = Beginning {
+        let beginning = RunStart {
             service: service.clone(),
             admission,
             setup,
@@ -197,7 +197,7 @@ impl Running {
             stop: stop.clone(),
             book: durability.book.clone(),
         };
-        Running {
+        RunHandle {
             id,
             run_id,
             model: model.unwrap_or_default(),
@@ -209,7 +209,7 @@ impl Running {
             warnings: Vec::new(),
             stop,
             asked_to_stop: Box::pin(async move { runs.cancelled(&run).await }),
-            stage: Stage::Preparing(Box::pin(beginning.prepare())),
+            stage: RunStage::Preparing(Box::pin(beginning.prepare())),
             places,
             has_log: false,
             unsaid: None,
@@ -254,7 +254,7 @@ impl Running {
 
     /// What the run has cost in US dollars, where the model's price is known.
     #[must_use]
-    pub fn cost(&self, outcome: &Outcome) -> Option<f64> {
+    pub fn cost(&self, outcome: &AgentOutcome) -> Option<f64> {
         let model = self.asked_model.as_deref()?;
         let models = &self.service.parts.models;
         models.cost(model, &outcome.usage?, outcome.model_calls)
@@ -305,7 +305,7 @@ impl Running {
             return Advance::To(Some(event));
         }
         loop {
-            let preparing = matches!(self.stage, Stage::Preparing(_));
+            let preparing = matches!(self.stage, RunStage::Preparing(_));
             let event = tokio::select! {
                 biased;
                 // First, so that what has happened already is reported before the run is stopped.
@@ -316,46 +316,48 @@ impl Running {
                     continue;
                 }
                 () = stopped_early(&self.stop, preparing) => {
-                    Step::Failed(Ending::Cancelled)
+                    StageEvent::Failed(EndReason::Cancelled)
                 }
             };
             match event {
-                Step::Prepared(Ready::Script(events)) => {
-                    self.stage = Stage::Going(events, Kept::nothing(&self.id));
+                StageEvent::Prepared(Ready::Script(events)) => {
+                    self.stage = RunStage::Going(events, SessionWriter::nothing(&self.id));
                 }
-                Step::Prepared(Ready::Agent(prepared)) => {
+                StageEvent::Prepared(Ready::Agent(prepared)) => {
                     let question = self.write_question(&prepared);
                     self.provider = Some(prepared.provider);
                     self.asked_model.clone_from(&prepared.run.model_name);
                     self.sources = prepared.sources;
                     self.warnings = prepared.warnings;
-                    let kept = Kept {
+                    let kept = SessionWriter {
                         question,
                         session: prepared.session,
                         run: self.id.clone(),
                         asked: prepared.asked,
                         is_durable: self.durability.book.get().is_some(),
                     };
-                    self.stage = Stage::Going(quillet_agent::run(prepared.run), kept);
+                    self.stage = RunStage::Going(quillet_agent::run(prepared.run), kept);
                     self.limit(prepared.budget);
                     return Advance::Prepared;
                 }
-                Step::Told(AgentEvent::Ended(_)) | Step::Failed(_) if self.is_lost() => {
-                    self.stage = Stage::Over;
+                StageEvent::Told(AgentEvent::Ended(_)) | StageEvent::Failed(_)
+                    if self.is_lost() =>
+                {
+                    self.stage = RunStage::Over;
                     return Advance::To(None);
                 }
-                Step::Told(AgentEvent::Ended(mut outcome)) => {
+                StageEvent::Told(AgentEvent::Ended(mut outcome)) => {
                     outcome.sources.splice(0..0, self.sources.drain(..));
                     self.keep(outcome);
                 }
-                Step::Told(event) => {
+                StageEvent::Told(event) => {
                     if let Some(event) = self.unknown_yet(event) {
                         return Advance::To(Some(event));
                     }
                 }
-                Step::Failed(ending) => self.close(Box::new(nothing(ending))),
-                Step::Kept(outcome) => return Advance::To(Some(self.over(outcome))),
-                Step::Over => return Advance::To(None),
+                StageEvent::Failed(ending) => self.close(Box::new(nothing(ending))),
+                StageEvent::Kept(outcome) => return Advance::To(Some(self.over(outcome))),
+                StageEvent::Over => return Advance::To(None),
             }
         }
     }
@@ -383,20 +385,20 @@ impl Running {
 
     /// Begins to write what was asked into the session, while the run goes on. Results of calls
     /// wait for the answer: without it they would answer nothing.
-    fn write_question(&self, prepared: &Prepared) -> Question {
+    fn write_question(&self, prepared: &PreparedRun) -> QuestionState {
         let Some(session) = prepared.session.clone() else {
-            return Question::Unwritten;
+            return QuestionState::Unwritten;
         };
         if prepared.is_asked_again || self.durability.is_resumed {
-            return Question::Known;
+            return QuestionState::Known;
         }
         let asked = &prepared.asked;
         if asked.is_empty() || asked.iter().any(|message| message.role != Role::User) {
-            return Question::Unwritten;
+            return QuestionState::Unwritten;
         }
-        let turns = history::asked(&self.id, asked);
+        let turns = history::question_turns(&self.id, asked);
         let (service, run) = (self.service.clone(), self.id.clone());
-        Question::Writing(self.service.tasks.spawn(async move {
+        QuestionState::Writing(self.service.tasks.spawn(async move {
             let written = service.parts.sessions.append(&session, &turns).await;
             if let Err(error) = &written {
                 tracing::warn!(session, run, %error, "the question was not written");
@@ -416,14 +418,14 @@ impl Running {
         } = &event
         {
             let expires = self.service.options.approval_time.as_millis();
-            self.durability.waiting.push(Waiting {
+            self.durability.waiting.push(PendingApproval {
                 call: id.as_str().into(),
                 tool: name.as_str().into(),
                 arguments: input.clone(),
                 why: if *why == "unknown" {
-                    Why::Unknown
+                    ApprovalReason::Unknown
                 } else {
-                    Why::Permission
+                    ApprovalReason::Permission
                 },
                 expires_ms: u64::try_from(expires)
                     .ok()
@@ -453,37 +455,37 @@ impl Running {
         Some(AgentEvent::Resumed { text })
     }
 
-    fn keep(&mut self, outcome: Box<Outcome>) {
-        if let Stage::Going(_, kept) = std::mem::replace(&mut self.stage, Stage::Over) {
+    fn keep(&mut self, outcome: Box<AgentOutcome>) {
+        if let RunStage::Going(_, kept) = std::mem::replace(&mut self.stage, RunStage::Over) {
             let (service, said) = (self.service.clone(), outcome.clone());
             let book = self.durability.book.get().cloned();
             let waiting = std::mem::take(&mut self.durability.waiting);
             let keeping = Box::pin(async move {
-                if let (Ending::ApprovalRequired, Some(book)) = (&said.ending, &book) {
-                    return told(&said, book.park(waiting).await);
+                if let (EndReason::ApprovalRequired, Some(book)) = (&said.ending, &book) {
+                    return warn_if_unwritten(&said, book.park(waiting).await);
                 }
                 kept.keep(&*service.parts.sessions, &said).await;
                 if let Some(book) = book {
-                    told(&said, book.end(ended(&said)).await);
+                    warn_if_unwritten(&said, book.end(ended(&said)).await);
                 }
             });
-            self.stage = Stage::Keeping(keeping, outcome);
+            self.stage = RunStage::Keeping(keeping, outcome);
         }
     }
 
     /// A run ends that has not begun to speak.
-    fn close(&mut self, outcome: Box<Outcome>) {
+    fn close(&mut self, outcome: Box<AgentOutcome>) {
         let (said, book) = (outcome.clone(), self.durability.book.get().cloned());
         let keeping = Box::pin(async move {
             if let Some(book) = book {
-                told(&said, book.end(ended(&said)).await);
+                warn_if_unwritten(&said, book.end(ended(&said)).await);
             }
         });
-        self.stage = Stage::Keeping(keeping, outcome);
+        self.stage = RunStage::Keeping(keeping, outcome);
     }
 
-    fn over(&mut self, outcome: Box<Outcome>) -> AgentEvent {
-        self.stage = Stage::Over;
+    fn over(&mut self, outcome: Box<AgentOutcome>) -> AgentEvent {
+        self.stage = RunStage::Over;
         self.service.counts.ended(&outcome);
         // Of a run with a log the places are given back when its last event is written: until then
         // the run is not over for the readers of the log.
@@ -513,41 +515,41 @@ enum Advance {
     To(Option<AgentEvent>),
 }
 
-enum Step {
+enum StageEvent {
     Prepared(Ready),
     Told(AgentEvent),
-    Failed(Ending),
-    Kept(Box<Outcome>),
+    Failed(EndReason),
+    Kept(Box<AgentOutcome>),
     Over,
 }
 
-async fn step(stage: &mut Stage) -> Step {
+async fn step(stage: &mut RunStage) -> StageEvent {
     match stage {
-        Stage::Preparing(preparing) => match preparing.await {
-            Ok(ready) => Step::Prepared(ready),
-            Err(error) => Step::Failed(Ending::Failed(error)),
+        RunStage::Preparing(preparing) => match preparing.await {
+            Ok(ready) => StageEvent::Prepared(ready),
+            Err(error) => StageEvent::Failed(EndReason::Failed(error)),
         },
-        Stage::Going(events, _) => match events.next().await {
-            Some(event) => Step::Told(event),
-            None => Step::Failed(Ending::Failed(defect())),
+        RunStage::Going(events, _) => match events.next().await {
+            Some(event) => StageEvent::Told(event),
+            None => StageEvent::Failed(EndReason::Failed(defect())),
         },
-        Stage::Keeping(keeping, outcome) => {
+        RunStage::Keeping(keeping, outcome) => {
             keeping.await;
-            Step::Kept(outcome.clone())
+            StageEvent::Kept(outcome.clone())
         }
-        Stage::Over => Step::Over,
+        RunStage::Over => StageEvent::Over,
     }
 }
 
 /// What the journal says of how a run ended.
-fn ended(outcome: &Outcome) -> journal::Step {
+fn ended(outcome: &AgentOutcome) -> journal::JournalEvent {
     let (how, error) = match &outcome.ending {
-        Ending::Failed(error) => ("error", Some(error.to_string())),
-        Ending::Cancelled => ("cancelled", None),
-        Ending::CallsRequired => ("calls_required", None),
+        EndReason::Failed(error) => ("error", Some(error.to_string())),
+        EndReason::Cancelled => ("cancelled", None),
+        EndReason::CallsRequired => ("calls_required", None),
         _ => ("done", None),
     };
-    journal::Step::Ended {
+    journal::JournalEvent::Ended {
         how: how.into(),
         error,
         text: outcome.text.clone(),
@@ -555,7 +557,7 @@ fn ended(outcome: &Outcome) -> journal::Step {
 }
 
 /// A run whose last step is not written is taken up again, and ends once more.
-fn told(outcome: &Outcome, written: Result<(), StoreError>) {
+fn warn_if_unwritten(outcome: &AgentOutcome, written: Result<(), StoreError>) {
     if let Err(error) = written {
         tracing::warn!(ending = ?outcome.ending, %error, "the end of a run is not in its journal");
     }
@@ -571,8 +573,8 @@ async fn stopped_early(stop: &CancellationToken, preparing: bool) {
 }
 
 /// The outcome of a run in which nothing was said.
-fn nothing(ending: Ending) -> Outcome {
-    Outcome {
+fn nothing(ending: EndReason) -> AgentOutcome {
+    AgentOutcome {
         ending,
         text: String::new(),
         reasoning: String::new(),
@@ -588,19 +590,19 @@ fn nothing(ending: Ending) -> Outcome {
 
 /// The reader left. What was said is kept, and the calls end as soon as the loop is
 /// polled once more.
-impl Drop for Running {
+impl Drop for RunHandle {
     fn drop(&mut self) {
         self.service.counts.active.fetch_sub(1, Ordering::Relaxed);
         self.stop.cancel();
         let (service, places) = (self.service.clone(), self.places.take());
         // A durable run is not over: whoever looks for such runs goes on with it.
-        if self.durability.book.get().is_some() && !matches!(self.stage, Stage::Keeping(..)) {
+        if self.durability.book.get().is_some() && !matches!(self.stage, RunStage::Keeping(..)) {
             return;
         }
-        let last = match std::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Going(events, kept) => Last::Loop(events, kept),
-            Stage::Keeping(keeping, outcome) => Last::Keeping(keeping, outcome),
-            Stage::Preparing(_) | Stage::Over => return,
+        let last = match std::mem::replace(&mut self.stage, RunStage::Over) {
+            RunStage::Going(events, kept) => FinalStage::Loop(events, kept),
+            RunStage::Keeping(keeping, outcome) => FinalStage::Keeping(keeping, outcome),
+            RunStage::Preparing(_) | RunStage::Over => return,
         };
         // Outside of a runtime nothing can be written any more.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
@@ -615,19 +617,19 @@ impl Drop for Running {
 }
 
 /// What is left to do.
-enum Last {
-    Loop(EventStream, Kept),
-    Keeping(BoxFuture<'static, ()>, Box<Outcome>),
+enum FinalStage {
+    Loop(EventStream, SessionWriter),
+    Keeping(BoxFuture<'static, ()>, Box<AgentOutcome>),
 }
 
-impl Last {
+impl FinalStage {
     async fn say(self, service: Arc<AgentService>) {
         match self {
-            Last::Keeping(keeping, outcome) => {
+            FinalStage::Keeping(keeping, outcome) => {
                 keeping.await;
                 service.counts.ended(&outcome);
             }
-            Last::Loop(mut events, kept) => {
+            FinalStage::Loop(mut events, kept) => {
                 while let Some(event) = events.next().await {
                     if let AgentEvent::Ended(outcome) = event {
                         drop(events);

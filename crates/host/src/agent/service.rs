@@ -5,12 +5,12 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use quillet_core::ErrorCode;
-use quillet_core::runs::{NotAdmitted, Permit};
+use quillet_core::runs::{AdmissionDenied, Permit};
 use quillet_core::store::{StoreError, StoreErrorKind};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio_util::task::TaskTracker;
 
-use super::{AgentCounts, AgentOptions, AgentParts, AgentRequest, Running, Who};
+use super::{AgentCounts, AgentOptions, AgentParts, AgentRequest, Principal, RunHandle};
 
 /// When a client that was turned away may try again, where nobody knows better.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -30,7 +30,7 @@ pub struct AgentService {
 
 /// The reason why a run does not begin.
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum Refused {
+pub enum AdmissionError {
     /// This process has as many as it may.
     #[error("{limit} answers are on their way, which is the limit on agent.concurrent")]
     Busy {
@@ -39,7 +39,7 @@ pub enum Refused {
     },
     /// This key has as many as it may, or began too many.
     #[error(transparent)]
-    Limit(NotAdmitted),
+    Limit(AdmissionDenied),
     /// A run of this id is on its way.
     #[error("a request with the id {0:?} is being answered, choose another X-Request-ID")]
     Running(String),
@@ -48,14 +48,14 @@ pub enum Refused {
     Store(StoreError),
 }
 
-impl Refused {
+impl AdmissionError {
     /// Stable code, which has the status.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
-            Refused::Busy { .. } | Refused::Limit(_) => ErrorCode::AgentLimit,
-            Refused::Running(_) => ErrorCode::AgentRunning,
-            Refused::Store(error) => error.kind.code(),
+            AdmissionError::Busy { .. } | AdmissionError::Limit(_) => ErrorCode::AgentLimit,
+            AdmissionError::Running(_) => ErrorCode::AgentRunning,
+            AdmissionError::Store(error) => error.kind.code(),
         }
     }
 
@@ -63,9 +63,9 @@ impl Refused {
     #[must_use]
     pub fn event_code(&self) -> ErrorCode {
         match self {
-            Refused::Busy { .. } | Refused::Limit(_) => ErrorCode::RunRateLimit,
-            Refused::Running(_) => ErrorCode::RunInvalidRequest,
-            Refused::Store(_) => ErrorCode::RunServerError,
+            AdmissionError::Busy { .. } | AdmissionError::Limit(_) => ErrorCode::RunRateLimit,
+            AdmissionError::Running(_) => ErrorCode::RunInvalidRequest,
+            AdmissionError::Store(_) => ErrorCode::RunServerError,
         }
     }
 
@@ -73,23 +73,25 @@ impl Refused {
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
-            Refused::Limit(NotAdmitted::Rate { retry_after, .. }) => Some(*retry_after),
-            Refused::Running(_) => None,
-            Refused::Busy { .. } | Refused::Limit(_) | Refused::Store(_) => Some(AGAIN),
+            AdmissionError::Limit(AdmissionDenied::Rate { retry_after, .. }) => Some(*retry_after),
+            AdmissionError::Running(_) => None,
+            AdmissionError::Busy { .. } | AdmissionError::Limit(_) | AdmissionError::Store(_) => {
+                Some(AGAIN)
+            }
         }
     }
 }
 
 /// The places of a run: in this process and under its key.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct RunPermits {
     _process: OwnedSemaphorePermit,
     _key: Box<dyn Permit>,
 }
 
-impl Places {
+impl RunPermits {
     pub(super) fn new(process: OwnedSemaphorePermit, key: Box<dyn Permit>) -> Self {
-        Places {
+        RunPermits {
             _process: process,
             _key: key,
         }
@@ -164,18 +166,24 @@ impl AgentService {
     pub async fn begin(
         self: &Arc<Self>,
         request: AgentRequest,
-        who: &Who,
+        who: &Principal,
         request_id: &str,
-    ) -> Result<Running, Refused> {
+    ) -> Result<RunHandle, AdmissionError> {
         let places = self.admit(who, request_id).await;
         let places =
             places.inspect_err(|refused| self.counts.refused.count(refused.event_code()))?;
-        Ok(Running::new(self.clone(), request, who, request_id, places))
+        Ok(RunHandle::new(
+            self.clone(),
+            request,
+            who,
+            request_id,
+            places,
+        ))
     }
 
-    async fn admit(&self, who: &Who, request_id: &str) -> Result<Places, Refused> {
+    async fn admit(&self, who: &Principal, request_id: &str) -> Result<RunPermits, AdmissionError> {
         let process = self.places.clone().try_acquire_owned();
-        let process = process.map_err(|_| Refused::Busy {
+        let process = process.map_err(|_| AdmissionError::Busy {
             limit: self.options.concurrent,
         })?;
         let run = who.run_id(request_id);
@@ -184,13 +192,13 @@ impl AgentService {
             .runs
             .admit(&who.key, &run, self.options.allowance);
         let key = admitted.await.map_err(|refused| match refused {
-            NotAdmitted::Store(error) if error.kind == StoreErrorKind::Refused => {
-                Refused::Running(request_id.to_owned())
+            AdmissionDenied::Store(error) if error.kind == StoreErrorKind::Refused => {
+                AdmissionError::Running(request_id.to_owned())
             }
-            NotAdmitted::Store(error) => Refused::Store(error),
-            limit => Refused::Limit(limit),
+            AdmissionDenied::Store(error) => AdmissionError::Store(error),
+            limit => AdmissionError::Limit(limit),
         })?;
-        Ok(Places::new(process, key))
+        Ok(RunPermits::new(process, key))
     }
 
     /// Asks a run to stop, by the id of its request or of its answer; `false` if none
@@ -198,7 +206,7 @@ impl AgentService {
     ///
     /// # Errors
     /// The store of runs does not answer.
-    pub async fn cancel(&self, who: &Who, id: &str) -> Result<bool, StoreError> {
+    pub async fn cancel(&self, who: &Principal, id: &str) -> Result<bool, StoreError> {
         self.parts.runs.cancel(&who.run_id(id)).await
     }
 }

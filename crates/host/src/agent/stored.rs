@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use quillet_agent::definition::{Instructions, SkillChoice as Chosen};
 use quillet_agent::{AgentDefinition, AgentError, PromptVersion};
-use quillet_core::store::{Key, Kind};
+use quillet_core::store::{EntryKey, EntryKind};
 use quillet_core::{ErrorCode, Map, nearest};
-use quillet_prompt::{Input, RenderedPrompt};
+use quillet_prompt::{RenderInput, RenderedPrompt};
 use serde_json::Value;
 
 use super::assemble::setup;
-use super::{AgentRequest, AgentService, ModelSettings, SkillChoice, Written};
+use super::{AgentRequest, AgentService, ModelSettings, RawJson, SkillChoice};
 
 /// What names of models begin with that are agents.
 pub(super) const PREFIX: &str = "agent/";
@@ -30,8 +30,8 @@ pub(super) async fn find(
     };
     let store = service.parts.prompts.catalogue().store();
     // An id has dots where a key has colons; a key with dots is found as it is.
-    let keys = [Key::new(name), Key::new(name.replace('.', ":"))];
-    let texts = store.get(Kind::Agent, &keys).await;
+    let keys = [EntryKey::new(name), EntryKey::new(name.replace('.', ":"))];
+    let texts = store.get(EntryKind::Agent, &keys).await;
     let texts = texts.map_err(|error| setup(ErrorCode::RunServerError, error.to_string()))?;
     let Some(text) = texts.into_iter().flatten().next() else {
         return Err(unknown(service, name).await);
@@ -52,9 +52,9 @@ async fn unknown(service: &AgentService, name: &str) -> AgentError {
         .prompts
         .catalogue()
         .store()
-        .keys(Kind::Agent)
+        .keys(EntryKind::Agent)
         .await;
-    let known: Vec<String> = keys.unwrap_or_default().iter().map(Key::id).collect();
+    let known: Vec<String> = keys.unwrap_or_default().iter().map(EntryKey::id).collect();
     let near = nearest(name, known.iter().map(String::as_str));
     let hint = near.map_or_else(String::new, |near| format!(" (did you mean {near:?}?)"));
     setup(
@@ -65,7 +65,7 @@ async fn unknown(service: &AgentService, name: &str) -> AgentError {
 
 /// Lays an agent under a request: what the request says itself stays. Gives the stored prompt that
 /// its instructions are, if they are one. Instructions that are known are not made again.
-pub(super) async fn lay_under(
+pub(super) async fn apply_agent_defaults(
     service: &AgentService,
     agent: &AgentDefinition,
     request: &mut AgentRequest,
@@ -158,10 +158,10 @@ pub(super) async fn rendered(
     id: &str,
     session: Option<&str>,
 ) -> Result<(String, Option<u64>), AgentError> {
-    let input = Input {
+    let input = RenderInput {
         numbered: true,
         session,
-        ..Input::new(variables, id)
+        ..RenderInput::new(variables, id)
     };
     let rendered = service.parts.prompts.render(prompt, &input).await;
     let rendered =
@@ -180,9 +180,9 @@ pub(super) fn text(prompt: RenderedPrompt) -> String {
 }
 
 /// The servers of an agent as a list, each with its name.
-fn servers(written: &Value) -> Vec<Written> {
+fn servers(written: &Value) -> Vec<RawJson> {
     match written {
-        Value::Array(list) => list.iter().cloned().map(Written).collect(),
+        Value::Array(list) => list.iter().cloned().map(RawJson).collect(),
         Value::Object(named) => named
             .iter()
             .map(|(name, server)| {
@@ -190,7 +190,7 @@ fn servers(written: &Value) -> Vec<Written> {
                 if let Value::Object(members) = &mut server {
                     members.insert("name".to_owned(), name.as_str().into());
                 }
-                Written(server)
+                RawJson(server)
             })
             .collect(),
         _ => Vec::new(),

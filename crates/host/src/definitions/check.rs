@@ -1,27 +1,32 @@
 //! What is wrong with a definition, before it is kept.
 
 use quillet_agent::AgentDefinition;
-use quillet_core::history::Content;
-use quillet_core::store::{Entry, Key, Kind};
+use quillet_core::history::DefinitionContent;
+use quillet_core::store::{EntryKey, EntryKind, StoreEntry};
 use quillet_core::{Diagnostic, Severity};
 
-use super::Definitions;
+use super::DefinitionService;
 
-impl Definitions {
+impl DefinitionService {
     /// Everything that `quillet check` says of a definition, were it stored under that key.
     /// Connections of databases are checked where they are opened.
     #[must_use]
-    pub fn check(&self, kind: Kind, key: &Key, content: &Content) -> Vec<Diagnostic> {
+    pub fn check(
+        &self,
+        kind: EntryKind,
+        key: &EntryKey,
+        content: &DefinitionContent,
+    ) -> Vec<Diagnostic> {
         let origin = match &*content.file {
             "" => format!("{} {}", kind.name(), key.id()),
             file => file.to_owned(),
         };
-        let entry = Entry {
+        let entry = StoreEntry {
             companion: content.companion.clone(),
-            ..Entry::new(key.clone(), content.text.clone(), origin)
+            ..StoreEntry::new(key.clone(), content.text.clone(), origin)
         };
         match kind {
-            Kind::Agent => AgentDefinition::parse(&entry.origin, &entry.text)
+            EntryKind::Agent => AgentDefinition::parse(&entry.origin, &entry.text)
                 .err()
                 .unwrap_or_default(),
             _ => self.prompts.catalogue().check(kind, &entry),

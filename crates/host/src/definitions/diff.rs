@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use quillet_core::history::Content;
+use quillet_core::history::DefinitionContent;
 use quillet_prompt::script_source;
 use serde_json::{Map, Value as Tree};
 
@@ -37,7 +37,7 @@ pub fn unified((old_name, old): (&str, &str), (new_name, new): (&str, &str)) -> 
 /// A definition as people read it: a script as its file, a JSON object with one member a line and
 /// its texts line by line, everything else as it is. The file that belongs to it comes last.
 #[must_use]
-pub fn readable(content: &Content) -> String {
+pub fn readable(content: &DefinitionContent) -> String {
     let mut out = match serde_json::from_str::<Map<String, Tree>>(&content.text) {
         Err(_) => content.text.to_string(),
         Ok(object) => script_source(&content.text).map_or_else(
@@ -112,13 +112,13 @@ fn indent(depth: usize, out: &mut String) {
 
 /// Lines that were replaced by others; one of the two ranges may be empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Change {
+struct DiffHunk {
     old: Range<usize>,
     new: Range<usize>,
 }
 
 /// What has to be changed, in the order of the lines.
-fn changes(before: &[&str], after: &[&str]) -> Vec<Change> {
+fn changes(before: &[&str], after: &[&str]) -> Vec<DiffHunk> {
     let pairs = before.iter().zip(after);
     let start = pairs.take_while(|(one, other)| one == other).count();
     let rest = before.len().min(after.len()) - start;
@@ -133,13 +133,13 @@ fn changes(before: &[&str], after: &[&str]) -> Vec<Change> {
     let one: Vec<usize> = before[old.clone()].iter().map(&mut number).collect();
     let other: Vec<usize> = after[new.clone()].iter().map(&mut number).collect();
     let Some(kept) = kept(&one, &other) else {
-        return vec![Change { old, new }];
+        return vec![DiffHunk { old, new }];
     };
     let mut changes = Vec::new();
     let (mut x, mut y) = (0, 0);
     for (kept_x, kept_y) in kept.into_iter().chain([(one.len(), other.len())]) {
         if kept_x > x || kept_y > y {
-            changes.push(Change {
+            changes.push(DiffHunk {
                 old: start + x..start + kept_x,
                 new: start + y..start + kept_y,
             });
@@ -209,8 +209,8 @@ fn way_back(trace: &[Vec<usize>], x: usize, y: usize) -> Vec<(usize, usize)> {
 }
 
 /// Changes that are shown together, since what stands around them touches.
-fn hunks(changes: &[Change]) -> Vec<Vec<Change>> {
-    let mut hunks: Vec<Vec<Change>> = Vec::new();
+fn hunks(changes: &[DiffHunk]) -> Vec<Vec<DiffHunk>> {
+    let mut hunks: Vec<Vec<DiffHunk>> = Vec::new();
     for change in changes {
         match hunks.last_mut() {
             Some(hunk)
@@ -226,7 +226,7 @@ fn hunks(changes: &[Change]) -> Vec<Vec<Change>> {
     hunks
 }
 
-fn write_hunk(out: &mut String, hunk: &[Change], before: &[&str], after: &[&str]) {
+fn write_hunk(out: &mut String, hunk: &[DiffHunk], before: &[&str], after: &[&str]) {
     let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else {
         return;
     };
@@ -411,30 +411,30 @@ mod tests {
 
     #[test]
     fn definitions_are_told_line_by_line() {
-        let file = |text: &str, file: &str| Content {
+        let file = |text: &str, file: &str| DefinitionContent {
             file: file.into(),
-            ..Content::new(text)
+            ..DefinitionContent::new(text)
         };
-        let skill = Content {
+        let skill = DefinitionContent {
             companion: Some(("prompts/a/config.json".into(), "{}".into())),
             ..file("Hi", "skprompt.txt")
         };
         let cases = [
             (
-                Content::new(
+                DefinitionContent::new(
                     r#"{"messages":[{"role":"user","content":"a\n b\n"}],"n":1,"s":"1","t":"x\ny","e":{},"l":[1,[2]]}"#,
                 ),
                 "messages:\n  -\n    role: \"user\"\n    content: |\n      a\n       b\nn: 1\ns: \"1\"\nt: |-\n  x\n  y\ne: {}\nl:\n  - 1\n  -\n    - 2\n",
             ),
             (
-                Content::new(r#"{"format":"script","source":"- a\n"}"#),
+                DefinitionContent::new(r#"{"format":"script","source":"- a\n"}"#),
                 "- a\n",
             ),
             (
                 file("---\nmodel: m\n---\nHi", "a.prompt"),
                 "---\nmodel: m\n---\nHi",
             ),
-            (Content::new("[1]"), "[1]"),
+            (DefinitionContent::new("[1]"), "[1]"),
             (skill, "Hi\n\n# config.json\n{}"),
         ];
         for (content, expected) in cases {

@@ -1,10 +1,10 @@
 //! Why something about a definition was not done.
 
 use quillet_core::history::{Labels, Version};
-use quillet_core::store::{Key, Kind, StoreError};
+use quillet_core::store::{EntryKey, EntryKind, StoreError};
 use quillet_core::{Diagnostic, ErrorCode, nearest};
 
-use super::Right;
+use super::Permission;
 
 /// The error of an operation on definitions.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -46,7 +46,7 @@ pub enum DefinitionError {
     #[error("{} {id:?} does not exist{}", .kind.name(), hint(.nearest.as_deref()))]
     NotFound {
         /// Its kind.
-        kind: Kind,
+        kind: EntryKind,
         /// Its id.
         id: String,
         /// The nearest id that there is.
@@ -92,9 +92,9 @@ pub enum DefinitionError {
         /// Who tried.
         who: String,
         /// The right that is needed.
-        right: Right,
+        right: Permission,
         /// The kind of the definition.
-        kind: Kind,
+        kind: EntryKind,
         /// The definition.
         id: String,
     },
@@ -102,7 +102,7 @@ pub enum DefinitionError {
     #[error("{} {id} is broken and was not written: {}", .kind.name(), list(.diagnostics))]
     Broken {
         /// Its kind.
-        kind: Kind,
+        kind: EntryKind,
         /// Its id.
         id: String,
         /// Everything that is wrong with it.
@@ -139,7 +139,7 @@ impl DefinitionError {
         }
     }
 
-    pub(super) fn version(key: &Key, wanted: &str, newest: &[Version]) -> Self {
+    pub(super) fn version(key: &EntryKey, wanted: &str, newest: &[Version]) -> Self {
         DefinitionError::Version {
             id: key.id(),
             wanted: wanted.to_owned(),
@@ -152,7 +152,7 @@ impl DefinitionError {
 
     /// That a definition with these labels has none of that name.
     #[must_use]
-    pub fn label(key: &Key, label: &str, labels: &Labels) -> Self {
+    pub fn label(key: &EntryKey, label: &str, labels: &Labels) -> Self {
         let names = || labels.0.keys().map(String::as_str);
         let known: Vec<&str> = names().collect();
         let known = match known.as_slice() {

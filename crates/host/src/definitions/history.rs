@@ -1,12 +1,13 @@
 //! Whole histories: reading, dropping what is old, taking them elsewhere.
 
 use quillet_core::history::{
-    Action, Content, Import, Kept, Labels, LogEntry, LogFilter, Target, Version,
+    Action, DefinitionContent, HistoryImport, LabelTarget, Labels, LogEntry, LogFilter, Version,
+    VersionRecord,
 };
-use quillet_core::store::{Key, Kind};
+use quillet_core::store::{EntryKey, EntryKind};
 use serde::{Deserialize, Serialize};
 
-use super::{Actor, DefinitionError, Definitions, Right};
+use super::{Actor, DefinitionError, DefinitionService, Permission};
 
 /// The greatest number of a version that is taken from elsewhere: whole in every JSON reader, with
 /// room for those that follow.
@@ -17,8 +18,8 @@ const PAGE: usize = 100;
 
 /// The history of one definition, as one line of JSON.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Exported {
-    /// The kind, as [`Kind::word`] says it.
+pub struct ExportLine {
+    /// The kind, as [`EntryKind::word`] says it.
     pub kind: String,
     /// The key, with colons.
     pub key: String,
@@ -26,28 +27,28 @@ pub struct Exported {
     #[serde(default)]
     pub labels: Labels,
     /// Versions in the order of their numbers.
-    pub versions: Vec<Kept>,
+    pub versions: Vec<VersionRecord>,
 }
 
 /// What an import did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Imported {
+pub struct ImportResult {
     /// The kind of the definition.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// Its id.
     pub id: String,
     /// How many versions were new.
     pub added: usize,
 }
 
-impl Definitions {
+impl DefinitionService {
     /// Versions below a number, newest first.
     ///
     /// # Errors
     /// There is no such definition and was none; the store failed.
     pub async fn versions(
         &self,
-        kind: Kind,
+        kind: EntryKind,
         id: &str,
         before: Option<u64>,
         limit: usize,
@@ -86,11 +87,11 @@ impl Definitions {
     pub async fn collect(
         &self,
         actor: &Actor,
-        kind: Kind,
+        kind: EntryKind,
         id: &str,
         keep: usize,
     ) -> Result<Vec<u64>, DefinitionError> {
-        self.permit(actor, Right::Admin, kind, id).await?;
+        self.permit(actor, Permission::Admin, kind, id).await?;
         let key = self.key(kind, id).await?;
         let dropped = self.history()?.collect(kind, &key, keep).await?;
         if !dropped.is_empty() {
@@ -101,14 +102,14 @@ impl Definitions {
         Ok(dropped)
     }
 
-    /// The versions that [`Definitions::collect`] would drop.
+    /// The versions that [`DefinitionService::collect`] would drop.
     ///
     /// # Errors
     /// The store failed.
     pub async fn collectable(
         &self,
-        kind: Kind,
-        key: &Key,
+        kind: EntryKind,
+        key: &EntryKey,
         keep: usize,
     ) -> Result<Vec<u64>, DefinitionError> {
         let labels = self.labels(kind, key).await?;
@@ -121,7 +122,7 @@ impl Definitions {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn keys(&self, kind: Kind) -> Result<Vec<Key>, DefinitionError> {
+    pub async fn keys(&self, kind: EntryKind) -> Result<Vec<EntryKey>, DefinitionError> {
         let mut keys = self.store().keys(kind).await?;
         keys.extend(self.history()?.keys(kind).await?);
         keys.sort();
@@ -133,7 +134,11 @@ impl Definitions {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn export(&self, kind: Kind, key: &Key) -> Result<Exported, DefinitionError> {
+    pub async fn export(
+        &self,
+        kind: EntryKind,
+        key: &EntryKey,
+    ) -> Result<ExportLine, DefinitionError> {
         self.take_note(kind, std::slice::from_ref(key)).await?;
         let history = self.history()?;
         let numbers = self.numbers(kind, key).await?;
@@ -143,10 +148,10 @@ impl Definitions {
                 .iter()
                 .map(|number| (key.clone(), *number))
                 .collect();
-            let kept = history.kept(kind, &wanted).await?;
+            let kept = history.load_versions(kind, &wanted).await?;
             versions.extend(kept.into_iter().flatten());
         }
-        Ok(Exported {
+        Ok(ExportLine {
             kind: kind.word().to_owned(),
             key: key.to_string(),
             labels: self.labels(kind, key).await?,
@@ -155,7 +160,7 @@ impl Definitions {
     }
 
     /// The numbers of all versions, oldest first.
-    async fn numbers(&self, kind: Kind, key: &Key) -> Result<Vec<u64>, DefinitionError> {
+    async fn numbers(&self, kind: EntryKind, key: &EntryKey) -> Result<Vec<u64>, DefinitionError> {
         let (mut numbers, mut before) = (Vec::new(), None);
         loop {
             let page = self.history()?.versions(kind, key, before, PAGE).await?;
@@ -178,10 +183,10 @@ impl Definitions {
         &self,
         actor: &Actor,
         line: usize,
-        exported: Exported,
-    ) -> Result<Imported, DefinitionError> {
+        exported: ExportLine,
+    ) -> Result<ImportResult, DefinitionError> {
         let wrong = |why: String| DefinitionError::Import { line, why };
-        let kind = Kind::ALL
+        let kind = EntryKind::ALL
             .into_iter()
             .find(|kind| kind.word() == exported.kind);
         let kind = kind.filter(|kind| kind.has_versions());
@@ -193,18 +198,18 @@ impl Definitions {
                     "version {number} is not from 1 to {MOST_NUMBER}"
                 )));
             }
-            let is = kept.content.as_ref().map(Content::digest);
+            let is = kept.content.as_ref().map(DefinitionContent::digest);
             if is.is_some_and(|is| is != kept.version.digest) {
                 return Err(wrong(format!(
                     "version {number} is not what its digest says"
                 )));
             }
         }
-        let key = Key::new(exported.key);
+        let key = EntryKey::new(exported.key);
         let id = key.id();
-        self.permit(actor, Right::Admin, kind, &id).await?;
+        self.permit(actor, Permission::Admin, kind, &id).await?;
         let before = self.labels(kind, &key).await?;
-        let import = Import {
+        let import = HistoryImport {
             kind,
             key,
             versions: exported.versions,
@@ -220,13 +225,13 @@ impl Definitions {
         for (name, target) in &import.labels.0 {
             if before.get(name) != Some(target) {
                 let number = match target {
-                    Target::Version(number) => Some(*number),
-                    Target::Split(_) => None,
+                    LabelTarget::Version(number) => Some(*number),
+                    LabelTarget::Split(_) => None,
                 };
                 self.moved(actor, kind, &id, name, number, "imported")
                     .await?;
             }
         }
-        Ok(Imported { kind, id, added })
+        Ok(ImportResult { kind, id, added })
     }
 }

@@ -1,19 +1,19 @@
 //! Moving labels: by hand, promoting, rolling back.
 
 use quillet_core::history::{
-    Action, LabelMove, Labels, LogFilter, Mark, Target, Version, wrong_label,
+    Action, LabelMove, LabelTarget, Labels, LogFilter, Version, VersionSelector, wrong_label,
 };
-use quillet_core::store::{Key, Kind};
+use quillet_core::store::{EntryKey, EntryKind};
 
-use super::{Actor, DefinitionError, Definitions, Found, Noted, Right};
+use super::{Actor, AuditEntry, DefinitionError, DefinitionService, Permission, ResolvedVersion};
 
 /// Where a label is to go.
 #[derive(Clone, Debug)]
-pub enum Wanted {
+pub enum LabelChange {
     /// To the version that a mark names now.
-    At(Mark),
+    At(VersionSelector),
     /// To a version, or to several in shares.
-    Target(Target),
+    Target(LabelTarget),
     /// Away.
     Nowhere,
 }
@@ -22,16 +22,16 @@ pub enum Wanted {
 #[derive(Clone, Debug)]
 pub struct Relabel<'a> {
     /// The kind of the definition.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// Its id.
     pub id: &'a str,
     /// The label.
     pub label: &'a str,
     /// Where it is to go.
-    pub wanted: Wanted,
+    pub wanted: LabelChange,
     /// Where it has to be now; `None` where that does not matter, `Some(None)` where it must not
     /// be.
-    pub expect: Option<Option<Target>>,
+    pub expect: Option<Option<LabelTarget>>,
     /// Why.
     pub message: &'a str,
 }
@@ -50,16 +50,16 @@ pub fn check_labels<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), 
     Ok(())
 }
 
-impl Definitions {
+impl DefinitionService {
     /// Nothing if the actor may move all of these labels.
     pub(super) async fn may_label(
         &self,
         actor: &Actor,
-        kind: Kind,
+        kind: EntryKind,
         id: &str,
         mut labels: impl Iterator<Item = &str>,
     ) -> Result<(), DefinitionError> {
-        if actor.rights.has(Right::Promote, id) {
+        if actor.rights.has(Permission::Promote, id) {
             return Ok(());
         }
         let protected = &self.options.protected_labels;
@@ -88,12 +88,12 @@ impl Definitions {
             kind, id, label, ..
         } = relabel;
         // Whoever may promote moves protected labels, and needs no right to write for it.
-        if !actor.rights.has(Right::Promote, id) {
-            self.permit(actor, Right::Write, kind, id).await?;
+        if !actor.rights.has(Permission::Promote, id) {
+            self.permit(actor, Permission::Write, kind, id).await?;
         }
         self.may_label(actor, kind, id, [label].into_iter()).await?;
         check_labels([label])?;
-        if let Wanted::Target(target) = &relabel.wanted
+        if let LabelChange::Target(target) = &relabel.wanted
             && let Some(why) = target.wrong()
         {
             let label = label.to_owned();
@@ -101,16 +101,18 @@ impl Definitions {
         }
         let key = self.key(kind, id).await?;
         let to = match relabel.wanted {
-            Wanted::Nowhere => None,
-            Wanted::Target(target) => Some(target),
-            Wanted::At(mark) => Some(Target::Version(self.number(kind, id, &mark).await?)),
+            LabelChange::Nowhere => None,
+            LabelChange::Target(target) => Some(target),
+            LabelChange::At(mark) => {
+                Some(LabelTarget::Version(self.number(kind, id, &mark).await?))
+            }
         };
-        if let Some(why) = to.as_ref().and_then(Target::wrong) {
+        if let Some(why) = to.as_ref().and_then(LabelTarget::wrong) {
             let label = label.to_owned();
             return Err(DefinitionError::LabelName { label, why });
         }
         let number = match &to {
-            Some(Target::Version(number)) => Some(*number),
+            Some(LabelTarget::Version(number)) => Some(*number),
             _ => None,
         };
         let moves = [LabelMove {
@@ -128,17 +130,17 @@ impl Definitions {
     /// then.
     ///
     /// # Errors
-    /// As [`Definitions::relabel`].
+    /// As [`DefinitionService::relabel`].
     pub async fn relabel_all(
         &self,
         actor: &Actor,
-        kind: Kind,
+        kind: EntryKind,
         id: &str,
         moves: &[LabelMove],
         message: &str,
     ) -> Result<Labels, DefinitionError> {
-        if !actor.rights.has(Right::Promote, id) {
-            self.permit(actor, Right::Write, kind, id).await?;
+        if !actor.rights.has(Permission::Promote, id) {
+            self.permit(actor, Permission::Write, kind, id).await?;
         }
         let names = moves.iter().map(|one| one.name.as_str());
         self.may_label(actor, kind, id, names.clone()).await?;
@@ -152,17 +154,17 @@ impl Definitions {
         Ok(labels)
     }
 
-    /// The version that a mark names, as [`Definitions::find`]; what stands in the store and is no
+    /// The version that a mark names, as [`DefinitionService::find`]; what stands in the store and is no
     /// version yet becomes one.
     ///
     /// # Errors
-    /// As [`Definitions::find`].
+    /// As [`DefinitionService::find`].
     pub async fn find_kept(
         &self,
-        kind: Kind,
+        kind: EntryKind,
         id: &str,
-        mark: Option<&Mark>,
-    ) -> Result<Found, DefinitionError> {
+        mark: Option<&VersionSelector>,
+    ) -> Result<ResolvedVersion, DefinitionError> {
         let found = self.find(kind, id, mark).await?;
         if found.version.is_some() || self.history().is_err() {
             return Ok(found);
@@ -172,21 +174,26 @@ impl Definitions {
         self.find(kind, id, mark).await
     }
 
-    async fn number(&self, kind: Kind, id: &str, mark: &Mark) -> Result<u64, DefinitionError> {
-        let (_, version) = self.noted(kind, id, mark).await?;
+    async fn number(
+        &self,
+        kind: EntryKind,
+        id: &str,
+        mark: &VersionSelector,
+    ) -> Result<u64, DefinitionError> {
+        let (_, version) = self.ensure_version(kind, id, mark).await?;
         Ok(version.number)
     }
 
     /// The version that a mark names, which is kept now if it was not yet.
     ///
     /// # Errors
-    /// As [`Definitions::find`]; the store keeps no history.
-    pub async fn noted(
+    /// As [`DefinitionService::find`]; the store keeps no history.
+    pub async fn ensure_version(
         &self,
-        kind: Kind,
+        kind: EntryKind,
         id: &str,
-        mark: &Mark,
-    ) -> Result<(Found, Version), DefinitionError> {
+        mark: &VersionSelector,
+    ) -> Result<(ResolvedVersion, Version), DefinitionError> {
         self.history()?;
         let found = match self.find_kept(kind, id, Some(mark)).await {
             // It may be the number of what somebody wrote a moment ago.
@@ -205,13 +212,13 @@ impl Definitions {
     pub(super) async fn moved(
         &self,
         actor: &Actor,
-        kind: Kind,
+        kind: EntryKind,
         id: &str,
         label: &str,
         version: Option<u64>,
         message: &str,
     ) -> Result<(), DefinitionError> {
-        let noted = Noted {
+        let noted = AuditEntry {
             action: Action::Label,
             kind: Some(kind),
             id,
@@ -227,7 +234,12 @@ impl Definitions {
     ///
     /// # Errors
     /// There is no such label, or nothing before it.
-    pub async fn before(&self, kind: Kind, id: &str, label: &str) -> Result<u64, DefinitionError> {
+    pub async fn before(
+        &self,
+        kind: EntryKind,
+        id: &str,
+        label: &str,
+    ) -> Result<u64, DefinitionError> {
         let key = self.key(kind, id).await?;
         let labels = self.labels(kind, &key).await?;
         let now = labels.get(label).map(super::heaviest);
@@ -256,9 +268,14 @@ impl Definitions {
         Ok(older.ok_or_else(none)?.number)
     }
 
-    async fn is_kept(&self, kind: Kind, key: &Key, number: u64) -> Result<bool, DefinitionError> {
+    async fn is_kept(
+        &self,
+        kind: EntryKind,
+        key: &EntryKey,
+        number: u64,
+    ) -> Result<bool, DefinitionError> {
         let wanted = [(key.clone(), number)];
-        let kept = self.history()?.kept(kind, &wanted).await?;
+        let kept = self.history()?.load_versions(kind, &wanted).await?;
         let kept = kept.into_iter().flatten().next();
         Ok(kept.is_some_and(|kept| kept.content.is_some()))
     }

@@ -1,6 +1,6 @@
 //! Definitions of a store with their histories: who may read and write them, what is checked before
 //! one is kept, which version a label names, and what is noted of all that. Every way in (REST,
-//! Langfuse's and MLflow's clients, the command line) stands on [`Definitions`], so that what one of
+//! Langfuse's and MLflow's clients, the command line) stands on [`DefinitionService`], so that what one of
 //! them refuses, all refuse.
 
 mod check;
@@ -8,17 +8,20 @@ mod diff;
 mod error;
 mod history;
 mod labels;
+mod permissions;
 mod permit;
 mod push;
 mod refusals;
-mod rights;
 mod watch;
 mod write;
 
 use std::sync::Arc;
 
-use quillet_core::history::{Content, History, Labels, Mark, PRODUCTION, STORE, Target, Version};
-use quillet_core::store::{Entry, Key, Kind, Store};
+use quillet_core::history::{
+    DefinitionContent, HistoryStore, LabelTarget, Labels, PRODUCTION, STORE, Version,
+    VersionSelector,
+};
+use quillet_core::store::{EntryKey, EntryKind, Store, StoreEntry};
 use quillet_core::{clock, nearest};
 use quillet_prompt::PromptService;
 
@@ -26,19 +29,19 @@ use refusals::Refusals;
 
 pub use diff::{readable, unified};
 pub use error::DefinitionError;
-pub use history::{Exported, Imported};
-pub use labels::{Relabel, Wanted, check_labels};
-pub use push::{Pushed, Reason, Step};
-pub use rights::{Actor, BadGrant, Grant, Right, Rights};
-pub use write::{Write, Written};
+pub use history::{ExportLine, ImportResult};
+pub use labels::{LabelChange, Relabel, check_labels};
+pub use permissions::{Actor, BadGrant, Grant, Permission, PermissionSet};
+pub use push::{PushChange, PushItem, Reason};
+pub use write::{Write, WriteResult};
 
 /// Labels that only those who may promote move, unless it is said otherwise.
 const PROTECTED: [&str; 1] = [PRODUCTION];
 
-/// Settings of [`Definitions`].
+/// Settings of [`DefinitionService`].
 #[derive(Clone, Debug)]
 pub struct DefinitionOptions {
-    /// Labels that only [`Right::Promote`] moves; `production`.
+    /// Labels that only [`Permission::Promote`] moves; `production`.
     pub protected_labels: Vec<String>,
 }
 
@@ -52,7 +55,7 @@ impl Default for DefinitionOptions {
 
 /// The definitions of a store, with their histories. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Definitions {
+pub struct DefinitionService {
     prompts: Arc<PromptService>,
     options: Arc<DefinitionOptions>,
     refusals: Arc<Refusals>,
@@ -60,23 +63,23 @@ pub struct Definitions {
 
 /// A version of a definition that was found.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct ResolvedVersion {
     /// The key of the definition.
-    pub key: Key,
+    pub key: EntryKey,
     /// The version. `None` where the store keeps no history, or has not taken note of the
     /// definition yet.
     pub version: Option<Version>,
     /// What it holds.
-    pub content: Content,
+    pub content: DefinitionContent,
     /// All labels of the definition.
     pub labels: Labels,
 }
 
-impl Definitions {
+impl DefinitionService {
     /// Those behind a prompt service.
     #[must_use]
     pub fn new(prompts: Arc<PromptService>, options: DefinitionOptions) -> Self {
-        Definitions {
+        DefinitionService {
             prompts,
             options: Arc::new(options),
             refusals: Arc::default(),
@@ -93,7 +96,7 @@ impl Definitions {
         &**self.prompts.catalogue().store()
     }
 
-    fn history(&self) -> Result<&dyn History, DefinitionError> {
+    fn history(&self) -> Result<&dyn HistoryStore, DefinitionError> {
         let none = || DefinitionError::NoHistory(self.store().describe());
         self.store().history().ok_or_else(none)
     }
@@ -102,9 +105,9 @@ impl Definitions {
     ///
     /// # Errors
     /// The text is no id, or the store does not answer.
-    pub async fn key(&self, kind: Kind, id: &str) -> Result<Key, DefinitionError> {
+    pub async fn key(&self, kind: EntryKind, id: &str) -> Result<EntryKey, DefinitionError> {
         // Nearly every id is the key with dots for colons, which one look finds.
-        let plain = [Key::new(id.replace('.', ":")), Key::new(id)];
+        let plain = [EntryKey::new(id.replace('.', ":")), EntryKey::new(id)];
         let found = self.store().entries(kind, &plain).await?;
         if let Some(entry) = found.into_iter().flatten().next() {
             return Ok(entry.key);
@@ -131,10 +134,10 @@ impl Definitions {
     /// What stands behind the sign is no mark, or the store does not answer.
     pub async fn divide<'a>(
         &self,
-        kind: Kind,
+        kind: EntryKind,
         text: &'a str,
-    ) -> Result<(&'a str, Option<Mark>), DefinitionError> {
-        let divided = Mark::divide(text).filter(|_| kind.has_versions());
+    ) -> Result<(&'a str, Option<VersionSelector>), DefinitionError> {
+        let divided = VersionSelector::divide(text).filter(|_| kind.has_versions());
         let Some((id, mark)) = divided else {
             return Ok((text, None));
         };
@@ -152,12 +155,16 @@ impl Definitions {
     ///
     /// # Errors
     /// The store keeps no history, or does not let it be written.
-    pub async fn take_note(&self, kind: Kind, keys: &[Key]) -> Result<(), DefinitionError> {
+    pub async fn take_note(
+        &self,
+        kind: EntryKind,
+        keys: &[EntryKey],
+    ) -> Result<(), DefinitionError> {
         self.history()?.observe(kind, keys, STORE).await?;
         Ok(())
     }
 
-    async fn is_there(&self, kind: Kind, id: &str) -> Result<bool, DefinitionError> {
+    async fn is_there(&self, kind: EntryKind, id: &str) -> Result<bool, DefinitionError> {
         // Prompts of extensions are in no entry of their own.
         if self
             .prompts
@@ -166,17 +173,21 @@ impl Definitions {
             .prompts
             .get(id)
             .is_some()
-            && kind == Kind::Prompt
+            && kind == EntryKind::Prompt
         {
             return Ok(true);
         }
-        let keys = [Key::new(id.replace('.', ":")), Key::new(id)];
+        let keys = [EntryKey::new(id.replace('.', ":")), EntryKey::new(id)];
         let found = self.store().get(kind, &keys).await?;
         Ok(found.iter().any(Option::is_some))
     }
 
     /// The entry that stands in the store now.
-    async fn entry(&self, kind: Kind, key: &Key) -> Result<Option<Entry>, DefinitionError> {
+    async fn entry(
+        &self,
+        kind: EntryKind,
+        key: &EntryKey,
+    ) -> Result<Option<StoreEntry>, DefinitionError> {
         let keys = std::slice::from_ref(key);
         let entries = self.store().entries(kind, keys).await?;
         Ok(entries.into_iter().flatten().next())
@@ -186,11 +197,11 @@ impl Definitions {
     ///
     /// # Errors
     /// The store does not answer.
-    pub async fn labels(&self, kind: Kind, key: &Key) -> Result<Labels, DefinitionError> {
+    pub async fn labels(&self, kind: EntryKind, key: &EntryKey) -> Result<Labels, DefinitionError> {
         let place = quillet_core::history::label_key(kind, key);
         let found = self
             .store()
-            .get(Kind::Label, std::slice::from_ref(&place))
+            .get(EntryKind::Label, std::slice::from_ref(&place))
             .await?;
         let text = found.into_iter().flatten().next();
         let labels = text.map(|text| Labels::parse(&text));
@@ -208,21 +219,21 @@ impl Definitions {
     /// There is no such definition, label or version; the store does not answer.
     pub async fn find(
         &self,
-        kind: Kind,
+        kind: EntryKind,
         id: &str,
-        mark: Option<&Mark>,
-    ) -> Result<Found, DefinitionError> {
+        mark: Option<&VersionSelector>,
+    ) -> Result<ResolvedVersion, DefinitionError> {
         let key = self.key(kind, id).await?;
         let labels = self.labels(kind, &key).await?;
         let number = match mark {
             None => labels.get(PRODUCTION).map(heaviest),
             Some(mark) if mark.is_latest() => None,
-            Some(Mark::Number(number)) => Some(*number),
-            Some(Mark::Label(name)) => match labels.get(name) {
+            Some(VersionSelector::Number(number)) => Some(*number),
+            Some(VersionSelector::Label(name)) => match labels.get(name) {
                 Some(target) => Some(heaviest(target)),
                 None => return Err(self.no_label(kind, &key, name, &labels).await),
             },
-            Some(Mark::Digest(digits)) => {
+            Some(VersionSelector::Digest(digits)) => {
                 let found = self.history()?.find(kind, &key, digits).await?;
                 let none = || DefinitionError::version(&key, &format!("sha256:{digits}"), &[]);
                 Some(found.ok_or_else(none)?.number)
@@ -233,7 +244,7 @@ impl Definitions {
             None => self.latest(kind, &key).await?,
         };
         let (version, content) = found;
-        Ok(Found {
+        Ok(ResolvedVersion {
             key,
             version,
             content,
@@ -243,13 +254,13 @@ impl Definitions {
 
     async fn latest(
         &self,
-        kind: Kind,
-        key: &Key,
-    ) -> Result<(Option<Version>, Content), DefinitionError> {
+        kind: EntryKind,
+        key: &EntryKey,
+    ) -> Result<(Option<Version>, DefinitionContent), DefinitionError> {
         let Some(entry) = self.entry(kind, key).await? else {
             return Err(self.absent(kind, key).await);
         };
-        let content = Content::of(&entry);
+        let content = DefinitionContent::of(&entry);
         let Some(history) = self.store().history() else {
             return Ok((None, content));
         };
@@ -263,12 +274,14 @@ impl Definitions {
 
     async fn numbered(
         &self,
-        kind: Kind,
-        key: &Key,
+        kind: EntryKind,
+        key: &EntryKey,
         number: u64,
-    ) -> Result<(Option<Version>, Content), DefinitionError> {
+    ) -> Result<(Option<Version>, DefinitionContent), DefinitionError> {
         let history = self.history()?;
-        let kept = history.kept(kind, &[(key.clone(), number)]).await?;
+        let kept = history
+            .load_versions(kind, &[(key.clone(), number)])
+            .await?;
         if let Some(kept) = kept.into_iter().flatten().next()
             && let Some(content) = kept.content
         {
@@ -283,8 +296,8 @@ impl Definitions {
 
     async fn no_label(
         &self,
-        kind: Kind,
-        key: &Key,
+        kind: EntryKind,
+        key: &EntryKey,
         name: &str,
         labels: &Labels,
     ) -> DefinitionError {
@@ -295,9 +308,9 @@ impl Definitions {
         }
     }
 
-    async fn absent(&self, kind: Kind, key: &Key) -> DefinitionError {
+    async fn absent(&self, kind: EntryKind, key: &EntryKey) -> DefinitionError {
         let keys = self.store().keys(kind).await.unwrap_or_default();
-        let known: Vec<String> = keys.iter().map(Key::id).collect();
+        let known: Vec<String> = keys.iter().map(EntryKey::id).collect();
         let id = key.id();
         DefinitionError::NotFound {
             nearest: nearest(&id, known.iter().map(String::as_str)).map(str::to_owned),
@@ -307,14 +320,14 @@ impl Definitions {
     }
 
     /// Notes what was done.
-    async fn note(&self, actor: &Actor, what: Noted<'_>) -> Result<(), DefinitionError> {
+    async fn note(&self, actor: &Actor, what: AuditEntry<'_>) -> Result<(), DefinitionError> {
         let entry = quillet_core::history::LogEntry {
             number: 0,
             at_ms: clock::millis(),
             who: actor.name.clone(),
             from: actor.from.clone(),
             action: what.action,
-            kind: what.kind.map_or("", Kind::word).into(),
+            kind: what.kind.map_or("", EntryKind::word).into(),
             id: what.id.into(),
             version: what.version,
             label: what.label.map(Arc::from),
@@ -334,19 +347,19 @@ fn check_id(id: &str) -> Result<(), DefinitionError> {
 }
 
 /// What a line of the log says.
-struct Noted<'a> {
+struct AuditEntry<'a> {
     action: quillet_core::history::Action,
     /// `None` where it is about no single definition.
-    kind: Option<Kind>,
+    kind: Option<EntryKind>,
     id: &'a str,
     version: Option<u64>,
     label: Option<&'a str>,
     message: &'a str,
 }
 
-impl Noted<'_> {
+impl AuditEntry<'_> {
     fn refused() -> Self {
-        Noted {
+        AuditEntry {
             action: quillet_core::history::Action::Refused,
             kind: None,
             id: "",
@@ -359,9 +372,9 @@ impl Noted<'_> {
 
 /// Of a label in shares, the version with the largest share; the newest of equal ones.
 #[must_use]
-pub fn heaviest(target: &Target) -> u64 {
+pub fn heaviest(target: &LabelTarget) -> u64 {
     match target {
-        Target::Version(number) => *number,
-        Target::Split(split) => split.heaviest(),
+        LabelTarget::Version(number) => *number,
+        LabelTarget::Split(split) => split.heaviest(),
     }
 }

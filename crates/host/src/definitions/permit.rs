@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
-use quillet_core::store::Kind;
+use quillet_core::store::EntryKind;
 
 use super::refusals::MOST;
-use super::{Actor, DefinitionError, Definitions, Noted, Right};
+use super::{Actor, AuditEntry, DefinitionError, DefinitionService, Permission};
 
-impl Definitions {
+impl DefinitionService {
     /// Nothing if the actor has the right; what was refused is noted in the log.
     ///
     /// # Errors
@@ -15,8 +15,8 @@ impl Definitions {
     pub async fn permit(
         &self,
         actor: &Actor,
-        right: Right,
-        kind: Kind,
+        right: Permission,
+        kind: EntryKind,
         id: &str,
     ) -> Result<(), DefinitionError> {
         if actor.rights.has(right, id) {
@@ -34,15 +34,21 @@ impl Definitions {
 
     /// Notes that a right was missing for more than one definition, or for whichever: `what` says for
     /// which, `asked` what was asked for. Gives what the actor is told.
-    pub async fn forbid(&self, actor: &Actor, right: Right, what: &str, asked: &str) -> String {
+    pub async fn forbid(
+        &self,
+        actor: &Actor,
+        right: Permission,
+        what: &str,
+        asked: &str,
+    ) -> String {
         let told = format!(
             "{} does not have the right {} for {what}",
             actor.name,
             right.name()
         );
-        let refused = Noted {
+        let refused = AuditEntry {
             message: &format!("{told}: {asked}"),
-            ..Noted::refused()
+            ..AuditEntry::refused()
         };
         self.refuse(actor, refused).await;
         told
@@ -52,32 +58,32 @@ impl Definitions {
     pub(super) async fn refused(
         &self,
         actor: &Actor,
-        kind: Kind,
+        kind: EntryKind,
         id: &str,
         label: Option<&str>,
         error: &DefinitionError,
     ) {
-        let refused = Noted {
+        let refused = AuditEntry {
             kind: Some(kind),
             id,
             label,
             message: &error.to_string(),
-            ..Noted::refused()
+            ..AuditEntry::refused()
         };
         self.refuse(actor, refused).await;
     }
 
     /// Notes a refusal. That it was one is not changed by a log that cannot be written.
-    async fn refuse(&self, actor: &Actor, refused: Noted<'_>) {
+    async fn refuse(&self, actor: &Actor, refused: AuditEntry<'_>) {
         let taken = self.refusals.take(&actor.name, Instant::now());
         if taken.left_out > 0 {
             let message = format!(
                 "{} more refusals; {MOST} of one actor are noted in a minute",
                 taken.left_out
             );
-            let more = Noted {
+            let more = AuditEntry {
                 message: &message,
-                ..Noted::refused()
+                ..AuditEntry::refused()
             };
             self.try_to_note(actor, more).await;
         }
@@ -86,7 +92,7 @@ impl Definitions {
         }
     }
 
-    async fn try_to_note(&self, actor: &Actor, refused: Noted<'_>) {
+    async fn try_to_note(&self, actor: &Actor, refused: AuditEntry<'_>) {
         let message = refused.message;
         if let Err(failed) = self.note(actor, refused).await {
             tracing::warn!(error = %failed, "a refusal could not be noted: {message}");

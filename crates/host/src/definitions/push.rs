@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
-use quillet_core::history::{Committed, Content, Digest, Expect, Labels, Version, label_key};
-use quillet_core::store::{Key, Kind};
+use quillet_core::history::{
+    CommitResult, DefinitionContent, Digest, Labels, Version, WritePrecondition, label_key,
+};
+use quillet_core::store::{EntryKey, EntryKind};
 
 use super::write::Write;
-use super::{Actor, DefinitionError, Definitions, Right, check_id};
+use super::{Actor, DefinitionError, DefinitionService, Permission, check_id};
 
 /// Definitions that are asked for, or written, at once: a store that is far away is not waited for
 /// one by one, and one that is near is not flooded.
@@ -15,20 +17,20 @@ const AT_ONCE: usize = 32;
 
 /// A definition that somebody wants written, before anything is known about the store.
 #[derive(Clone, Debug)]
-pub struct Pushed {
+pub struct PushItem {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// Its key, unless the store has another one of the same id.
-    pub key: Key,
+    pub key: EntryKey,
     /// What it is to be.
-    pub content: Content,
+    pub content: DefinitionContent,
 }
 
 /// What a push would do to one definition.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct PushChange {
     /// What is pushed, with the key that it has in the store.
-    pub pushed: Pushed,
+    pub pushed: PushItem,
     /// What stands in the store.
     pub now: Option<Digest>,
     /// The number of the newest version once what stands in the store is one; 0 for none.
@@ -37,7 +39,7 @@ pub struct Step {
     pub labels: Labels,
 }
 
-impl Step {
+impl PushChange {
     /// Whether the definition is the same already.
     #[must_use]
     pub fn is_same(&self) -> bool {
@@ -64,14 +66,14 @@ pub struct Reason<'a> {
     pub labels: &'a [String],
 }
 
-impl Definitions {
+impl DefinitionService {
     /// What writing these definitions would do. Nothing is written.
     ///
     /// # Errors
     /// A key is no id; the store keeps no history, or does not answer.
-    pub async fn plan(&self, pushed: Vec<Pushed>) -> Result<Vec<Step>, DefinitionError> {
+    pub async fn plan(&self, pushed: Vec<PushItem>) -> Result<Vec<PushChange>, DefinitionError> {
         let mut steps = Vec::with_capacity(pushed.len());
-        let mut kinds: BTreeMap<Kind, Vec<Pushed>> = BTreeMap::new();
+        let mut kinds: BTreeMap<EntryKind, Vec<PushItem>> = BTreeMap::new();
         for one in pushed {
             kinds.entry(one.kind).or_default().push(one);
         }
@@ -83,11 +85,12 @@ impl Definitions {
 
     async fn plan_kind(
         &self,
-        kind: Kind,
-        mut pushed: Vec<Pushed>,
-    ) -> Result<Vec<Step>, DefinitionError> {
+        kind: EntryKind,
+        mut pushed: Vec<PushItem>,
+    ) -> Result<Vec<PushChange>, DefinitionError> {
         let known = self.keys(kind).await?;
-        let known: HashMap<String, Key> = known.into_iter().map(|key| (key.id(), key)).collect();
+        let known: HashMap<String, EntryKey> =
+            known.into_iter().map(|key| (key.id(), key)).collect();
         for one in &mut pushed {
             let id = one.key.id();
             match known.get(&id) {
@@ -95,10 +98,10 @@ impl Definitions {
                 None => check_id(&id)?,
             }
         }
-        let keys: Vec<Key> = pushed.iter().map(|one| one.key.clone()).collect();
-        let places: Vec<Key> = keys.iter().map(|key| label_key(kind, key)).collect();
+        let keys: Vec<EntryKey> = pushed.iter().map(|one| one.key.clone()).collect();
+        let places: Vec<EntryKey> = keys.iter().map(|key| label_key(kind, key)).collect();
         let entries = self.store().entries(kind, &keys).await?;
-        let labels = self.store().get(Kind::Label, &places).await?;
+        let labels = self.store().get(EntryKind::Label, &places).await?;
         let history = self.history()?;
         let heads: Vec<Option<Version>> = stream::iter(&keys)
             .map(|key| history.versions(kind, key, None, 1))
@@ -109,9 +112,9 @@ impl Definitions {
         let rows = pushed.into_iter().zip(entries).zip(labels).zip(heads);
         let mut steps = Vec::new();
         for (((pushed, entry), labels), head) in rows {
-            let now = entry.map(|entry| Content::of(&entry).digest());
+            let now = entry.map(|entry| DefinitionContent::of(&entry).digest());
             let labels = labels.and_then(|text| Labels::parse(&text).ok());
-            steps.push(Step {
+            steps.push(PushChange {
                 newest: newest(head.as_ref(), now),
                 labels: labels.unwrap_or_default(),
                 pushed,
@@ -129,18 +132,20 @@ impl Definitions {
     pub async fn take(
         &self,
         actor: &Actor,
-        step: &Step,
+        step: &PushChange,
         reason: Reason<'_>,
-    ) -> Result<Committed, DefinitionError> {
-        let Pushed { kind, key, content } = &step.pushed;
+    ) -> Result<CommitResult, DefinitionError> {
+        let PushItem { kind, key, content } = &step.pushed;
         let id = key.id();
-        self.permit(actor, Right::Write, *kind, &id).await?;
+        self.permit(actor, Permission::Write, *kind, &id).await?;
         let labels = reason.labels.iter().map(String::as_str);
         self.may_label(actor, *kind, &id, labels).await?;
         let write = Write {
             content: content.clone(),
             message: reason.message,
-            expect: step.now.map_or(Expect::Absent, Expect::Digest),
+            expect: step
+                .now
+                .map_or(WritePrecondition::Absent, WritePrecondition::Digest),
             labels: reason.labels,
             ..Write::new(*kind, &id, "")
         };

@@ -11,17 +11,17 @@ const TIME: Duration = Duration::from_secs(60);
 
 /// What was refused of late, by whom. As many actors as there are tokens.
 #[derive(Debug, Default)]
-pub(super) struct Refusals(Mutex<HashMap<Arc<str>, Counted>>);
+pub(super) struct Refusals(Mutex<HashMap<Arc<str>, RefusalCount>>);
 
 #[derive(Debug)]
-struct Counted {
+struct RefusalCount {
     since: Instant,
     count: u64,
 }
 
 /// What becomes of a refusal.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Taken {
+pub(super) struct RefusalDecision {
     /// Whether it is noted.
     pub(super) is_noted: bool,
     /// Earlier ones of this actor that were not, and of which nothing was said yet.
@@ -29,22 +29,22 @@ pub(super) struct Taken {
 }
 
 impl Refusals {
-    pub(super) fn take(&self, who: &Arc<str>, now: Instant) -> Taken {
+    pub(super) fn take(&self, who: &Arc<str>, now: Instant) -> RefusalDecision {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let counted = all.entry(who.clone()).or_insert(Counted {
+        let counted = all.entry(who.clone()).or_insert(RefusalCount {
             since: now,
             count: 0,
         });
         let mut left_out = 0;
         if now.duration_since(counted.since) >= TIME {
             left_out = counted.count.saturating_sub(MOST);
-            *counted = Counted {
+            *counted = RefusalCount {
                 since: now,
                 count: 0,
             };
         }
         counted.count += 1;
-        Taken {
+        RefusalDecision {
             is_noted: counted.count <= MOST,
             left_out,
         }
@@ -61,7 +61,7 @@ mod tests {
         let (ci, other): (Arc<str>, Arc<str>) = ("ci".into(), "other".into());
         let start = Instant::now();
         let at = |seconds: u64| start + Duration::from_secs(seconds);
-        let noted = |left_out| Taken {
+        let noted = |left_out| RefusalDecision {
             is_noted: true,
             left_out,
         };

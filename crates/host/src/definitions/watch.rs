@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt};
 use quillet_core::history::STORE;
-use quillet_core::store::{Change, Changes, Key, Kind, StoreError, StoreErrorKind};
+use quillet_core::store::{Changes, EntryKey, EntryKind, StoreChange, StoreError, StoreErrorKind};
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::{DefinitionError, Definitions};
+use super::{DefinitionError, DefinitionService};
 
 /// How long changes are gathered before they are looked at: who writes many, writes them at once.
 const GATHER: Duration = Duration::from_millis(5);
@@ -26,14 +26,14 @@ const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_
 /// What has to be looked at.
 #[derive(Debug, Default)]
 struct Pending {
-    kinds: BTreeSet<Kind>,
-    keys: BTreeMap<Kind, BTreeSet<Key>>,
+    kinds: BTreeSet<EntryKind>,
+    keys: BTreeMap<EntryKind, BTreeSet<EntryKey>>,
 }
 
 impl Pending {
     fn everything() -> Self {
         let mut pending = Pending::default();
-        pending.add(Change::All);
+        pending.add(StoreChange::All);
         pending
     }
 
@@ -41,22 +41,22 @@ impl Pending {
         self.kinds.is_empty() && self.keys.is_empty()
     }
 
-    fn add(&mut self, change: Change) {
+    fn add(&mut self, change: StoreChange) {
         match change {
-            Change::All => {
-                let kinds = Kind::ALL.into_iter();
+            StoreChange::All => {
+                let kinds = EntryKind::ALL.into_iter();
                 self.kinds.extend(kinds.filter(|kind| kind.has_versions()));
             }
-            Change::Kind(kind) if kind.has_versions() => drop(self.kinds.insert(kind)),
-            Change::Entry(kind, key) if kind.has_versions() => {
+            StoreChange::Kind(kind) if kind.has_versions() => drop(self.kinds.insert(kind)),
+            StoreChange::Entry(kind, key) if kind.has_versions() => {
                 self.keys.entry(kind).or_default().insert(key);
             }
-            Change::Kind(_) | Change::Entry(..) => {}
+            StoreChange::Kind(_) | StoreChange::Entry(..) => {}
         }
     }
 }
 
-impl Definitions {
+impl DefinitionService {
     /// Keeps what stands in the store as versions, now and after every change, for as long as the
     /// future is polled. Ends at once where the store keeps no history. What fails is tried again,
     /// and said once.
@@ -114,7 +114,7 @@ impl Definitions {
 
     async fn look_at_kind(
         &self,
-        kind: Kind,
+        kind: EntryKind,
         pending: &mut Pending,
         changes: &mut Changes,
     ) -> Result<(), DefinitionError> {
@@ -133,7 +133,7 @@ impl Definitions {
     async fn look_at_keys(&self, pending: &mut Pending) -> Result<(), DefinitionError> {
         while let Some((kind, keys)) = pending.keys.first_key_value() {
             let kind = *kind;
-            let some: Vec<Key> = keys.iter().take(TOGETHER).cloned().collect();
+            let some: Vec<EntryKey> = keys.iter().take(TOGETHER).cloned().collect();
             self.observe_each(kind, &some).await?;
             if let Some(keys) = pending.keys.get_mut(&kind) {
                 keys.retain(|key| !some.contains(key));
@@ -146,7 +146,11 @@ impl Definitions {
     }
 
     /// One that can be no version, being too large, say, keeps no other from being one.
-    async fn observe_each(&self, kind: Kind, keys: &[Key]) -> Result<(), DefinitionError> {
+    async fn observe_each(
+        &self,
+        kind: EntryKind,
+        keys: &[EntryKey],
+    ) -> Result<(), DefinitionError> {
         let history = self.history()?;
         let is_away = |error: &StoreError| error.kind == StoreErrorKind::Unavailable;
         match history.observe(kind, keys, STORE).await {

@@ -3,26 +3,26 @@
 use std::sync::Arc;
 
 use quillet_core::Diagnostic;
-use quillet_core::history::{Action, Commit, Committed, Content, Expect};
-use quillet_core::store::{Key, Kind};
+use quillet_core::history::{Action, Commit, CommitResult, DefinitionContent, WritePrecondition};
+use quillet_core::store::{EntryKey, EntryKind};
 
 use super::check::is_broken;
 use super::labels::check_labels;
-use super::{Actor, DefinitionError, Definitions, Noted, Right};
+use super::{Actor, AuditEntry, DefinitionError, DefinitionService, Permission};
 
 /// A definition that somebody wants written.
 #[derive(Clone, Debug)]
 pub struct Write<'a> {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// Its id.
     pub id: &'a str,
     /// What it becomes.
-    pub content: Content,
+    pub content: DefinitionContent,
     /// Why.
     pub message: &'a str,
     /// What it has to be now.
-    pub expect: Expect,
+    pub expect: WritePrecondition,
     /// Whether the same definition again becomes a version, too.
     pub always: bool,
     /// Labels that are moved to the new version.
@@ -34,13 +34,13 @@ pub struct Write<'a> {
 impl<'a> Write<'a> {
     /// A definition that is written whatever is there.
     #[must_use]
-    pub fn new(kind: Kind, id: &'a str, text: impl Into<Arc<str>>) -> Self {
+    pub fn new(kind: EntryKind, id: &'a str, text: impl Into<Arc<str>>) -> Self {
         Write {
             kind,
             id,
-            content: Content::new(text),
+            content: DefinitionContent::new(text),
             message: "",
-            expect: Expect::Anything,
+            expect: WritePrecondition::Anything,
             always: false,
             labels: &[],
             broken: false,
@@ -50,24 +50,28 @@ impl<'a> Write<'a> {
 
 /// A definition that was written.
 #[derive(Clone, Debug)]
-pub struct Written {
+pub struct WriteResult {
     /// Whether there was no such definition before.
     pub created: bool,
     /// The version, and whether it is a new one.
-    pub committed: Committed,
+    pub committed: CommitResult,
     /// What is wrong with the definition.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-impl Definitions {
+impl DefinitionService {
     /// Writes a definition after the checks of `quillet check`.
     ///
     /// # Errors
     /// The actor may not; the definition is broken; somebody else has written since; the store
     /// failed.
-    pub async fn write(&self, actor: &Actor, write: Write<'_>) -> Result<Written, DefinitionError> {
+    pub async fn write(
+        &self,
+        actor: &Actor,
+        write: Write<'_>,
+    ) -> Result<WriteResult, DefinitionError> {
         let Write { kind, id, .. } = write;
-        self.permit(actor, Right::Write, kind, id).await?;
+        self.permit(actor, Permission::Write, kind, id).await?;
         self.may_label(actor, kind, id, write.labels.iter().map(String::as_str))
             .await?;
         let key = self.key(kind, id).await?;
@@ -81,7 +85,7 @@ impl Definitions {
         }
         let created = self.entry(kind, &key).await?.is_none();
         let committed = self.commit(actor, key, write).await?;
-        Ok(Written {
+        Ok(WriteResult {
             created,
             committed,
             diagnostics,
@@ -92,9 +96,9 @@ impl Definitions {
     pub(super) async fn commit(
         &self,
         actor: &Actor,
-        key: Key,
+        key: EntryKey,
         write: Write<'_>,
-    ) -> Result<Committed, DefinitionError> {
+    ) -> Result<CommitResult, DefinitionError> {
         let Write {
             kind, id, message, ..
         } = write;
@@ -128,11 +132,11 @@ impl Definitions {
         &self,
         actor: &Actor,
         action: Action,
-        (kind, id): (Kind, &str),
+        (kind, id): (EntryKind, &str),
         version: Option<u64>,
         message: &str,
     ) -> Result<(), DefinitionError> {
-        let noted = Noted {
+        let noted = AuditEntry {
             action,
             kind: Some(kind),
             id,
@@ -146,16 +150,16 @@ impl Definitions {
     /// Removes a definition with all of its labels; its versions stay.
     ///
     /// # Errors
-    /// As [`Definitions::write`]; there is no such definition.
+    /// As [`DefinitionService::write`]; there is no such definition.
     pub async fn remove(
         &self,
         actor: &Actor,
-        kind: Kind,
+        kind: EntryKind,
         id: &str,
         message: &str,
-        expect: Expect,
-    ) -> Result<Committed, DefinitionError> {
-        self.permit(actor, Right::Write, kind, id).await?;
+        expect: WritePrecondition,
+    ) -> Result<CommitResult, DefinitionError> {
+        self.permit(actor, Permission::Write, kind, id).await?;
         let key = self.key(kind, id).await?;
         if self.entry(kind, &key).await?.is_none() {
             return Err(self.absent(kind, &key).await);

@@ -57,14 +57,14 @@ pub enum OtlpError {
     Client(String),
 }
 
-enum Letter {
+enum ExportMessage {
     Trace(Arc<Trace>),
     Flush(oneshot::Sender<()>),
 }
 
 /// Sends traces to a collector.
 pub struct OtlpSink {
-    letters: mpsc::Sender<Letter>,
+    letters: mpsc::Sender<ExportMessage>,
     dropped: Arc<AtomicU64>,
 }
 
@@ -75,7 +75,7 @@ impl OtlpSink {
     /// # Errors
     /// An address or a header that cannot be used.
     pub fn start(config: &OtlpConfig) -> Result<Self, OtlpError> {
-        let post = Post::new(config)?;
+        let post = ExportClient::new(config)?;
         let (letters, inbox) = mpsc::channel(QUEUE);
         let dropped = Arc::new(AtomicU64::new(0));
         tokio::spawn(deliver(inbox, post, dropped.clone()));
@@ -92,7 +92,7 @@ impl OtlpSink {
     pub async fn flush(&self, most: Duration) {
         let (done, wait) = oneshot::channel();
         let sent = async {
-            if self.letters.send(Letter::Flush(done)).await.is_ok() {
+            if self.letters.send(ExportMessage::Flush(done)).await.is_ok() {
                 let _ = wait.await;
             }
         };
@@ -111,13 +111,17 @@ impl fmt::Debug for OtlpSink {
 
 impl TraceSink for OtlpSink {
     fn record(&self, trace: Arc<Trace>) {
-        if self.letters.try_send(Letter::Trace(trace)).is_err() {
+        if self.letters.try_send(ExportMessage::Trace(trace)).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
-async fn deliver(mut inbox: mpsc::Receiver<Letter>, post: Post, dropped: Arc<AtomicU64>) {
+async fn deliver(
+    mut inbox: mpsc::Receiver<ExportMessage>,
+    post: ExportClient,
+    dropped: Arc<AtomicU64>,
+) {
     let mut batch = Vec::new();
     loop {
         let next = if batch.is_empty() {
@@ -127,14 +131,14 @@ async fn deliver(mut inbox: mpsc::Receiver<Letter>, post: Post, dropped: Arc<Ato
         };
         let mut flushed = None;
         let goes_on = match next {
-            Ok(Some(Letter::Trace(trace))) => {
+            Ok(Some(ExportMessage::Trace(trace))) => {
                 batch.push(trace);
                 if batch.len() < BATCH {
                     continue;
                 }
                 true
             }
-            Ok(Some(Letter::Flush(done))) => {
+            Ok(Some(ExportMessage::Flush(done))) => {
                 flushed = Some(done);
                 true
             }
@@ -154,13 +158,13 @@ async fn deliver(mut inbox: mpsc::Receiver<Letter>, post: Post, dropped: Arc<Ato
 }
 
 /// Everything that a request needs besides the traces.
-struct Post {
+struct ExportClient {
     client: Client,
     url: Url,
     resource: message::Resource,
 }
 
-impl Post {
+impl ExportClient {
     fn new(config: &OtlpConfig) -> Result<Self, OtlpError> {
         let url =
             Url::parse(&config.endpoint).map_err(|error| OtlpError::Address(error.to_string()))?;
@@ -183,7 +187,7 @@ impl Post {
             .build()
             .map_err(|error| OtlpError::Client(error.to_string()))?;
         let resource = message::Resource::new(&config.service, &config.attributes);
-        Ok(Post {
+        Ok(ExportClient {
             client,
             url,
             resource,

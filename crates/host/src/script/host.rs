@@ -6,7 +6,7 @@ use quillet_core::BoxFuture;
 use quillet_core::chat::{ChatModel, Usage};
 use quillet_core::tool::Tool;
 use quillet_core::web::{WebAnswer, WebRequest};
-use quillet_llm::models::{Facts, Models, Tokenizer, Vendor};
+use quillet_llm::models::{ModelInfo, ModelRouter, Tokenizer, Vendor};
 use quillet_llm::tokens;
 use quillet_prompt::{PromptResult, PromptService};
 use quillet_script::host;
@@ -21,7 +21,7 @@ const PROMPT: &str = "prompt/";
 /// Models by name, over the router to all of them.
 #[derive(Clone, Debug)]
 pub struct ScriptModels {
-    models: Arc<Models>,
+    models: Arc<ModelRouter>,
     /// The model that is asked: the router itself, or a tape in front of it.
     door: Arc<dyn ChatModel>,
     /// The model of scripts that name none.
@@ -31,7 +31,7 @@ pub struct ScriptModels {
 impl ScriptModels {
     /// The models of a router, with its default model.
     #[must_use]
-    pub fn new(models: Arc<Models>) -> Self {
+    pub fn new(models: Arc<ModelRouter>) -> Self {
         ScriptModels {
             door: models.clone(),
             default: models.default_model().map(str::to_owned),
@@ -82,13 +82,13 @@ impl ScriptModels {
     }
 }
 
-impl host::Models for ScriptModels {
+impl host::ModelSource for ScriptModels {
     fn cost(&self, model: &str, usage: &Usage) -> Option<f64> {
         let (_, plain) = self.models.choose(model);
         self.models.facts().find(plain).cost(usage)
     }
 
-    fn model(&self, name: Option<&str>) -> Result<host::Answering, String> {
+    fn model(&self, name: Option<&str>) -> Result<host::ModelHandle, String> {
         let name = match name.or(self.default.as_deref()) {
             Some(name) => self.named(name)?,
             None => {
@@ -97,7 +97,7 @@ impl host::Models for ScriptModels {
         };
         let (vendor, plain) = self.models.choose(&name);
         let facts = self.models.facts().find(plain);
-        Ok(host::Answering {
+        Ok(host::ModelHandle {
             model: self.door.clone(),
             abilities: abilities(vendor, &facts),
             counter: tokens::counter(facts.tokenizer),
@@ -108,10 +108,10 @@ impl host::Models for ScriptModels {
 }
 
 /// What a provider does itself for a model.
-fn abilities(vendor: Vendor, facts: &Facts) -> host::Abilities {
+fn abilities(vendor: Vendor, facts: &ModelInfo) -> host::ModelCapabilities {
     let is_openai = matches!(vendor, Vendor::OpenAi | Vendor::OpenAiResponses);
     let has_vocabulary = matches!(facts.tokenizer, Tokenizer::O200k | Tokenizer::Cl100k);
-    host::Abilities {
+    host::ModelCapabilities {
         tools: facts.supports.tools,
         json_schema: facts.supports.schema || vendor == Vendor::Mock,
         json_object: is_openai || matches!(vendor, Vendor::Google | Vendor::Mock),
@@ -174,7 +174,7 @@ impl ScriptTools {
         }
         let snapshot = prompts.catalogue().snapshot();
         if let Ok(definition) = snapshot.tool(name)
-            && let Ok(entry) = definition.usable(quillet_core::store::Kind::Tool)
+            && let Ok(entry) = definition.usable(quillet_core::store::EntryKind::Tool)
         {
             return Some(entry.tool.clone());
         }
@@ -250,12 +250,12 @@ impl host::Network for ScriptNetwork {
 #[cfg(test)]
 mod tests {
     use quillet_llm::models::ModelSettings;
-    use quillet_script::host::{Models as _, Tools as _};
+    use quillet_script::host::{ModelSource as _, Tools as _};
 
     use super::*;
 
     fn models() -> ScriptModels {
-        let models = Models::new(ModelSettings::default()).unwrap();
+        let models = ModelRouter::new(ModelSettings::default()).unwrap();
         ScriptModels::new(Arc::new(models))
     }
 

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use quillet_core::Diagnostic;
-use quillet_prompt::{Definition, PromptEntry, Snapshot, State, script_source};
-use quillet_script::library::{Builtin, Layered, Library, Memory};
+use quillet_prompt::{CatalogueSnapshot, Definition, DefinitionState, PromptEntry, script_source};
+use quillet_script::library::{BuiltinLibrary, LayeredLibrary, Library, Memory};
 use quillet_script::syntax::Script;
 use quillet_script::{ErrorKind, ScriptError};
 
@@ -13,13 +13,13 @@ use super::reader;
 /// The library of the snapshot that was seen last.
 #[derive(Debug, Default)]
 pub(super) struct Libraries {
-    last: Mutex<Option<Last>>,
+    last: Mutex<Option<CachedLibrary>>,
 }
 
-type Last = (Weak<Snapshot>, Arc<dyn Library>);
+type CachedLibrary = (Weak<CatalogueSnapshot>, Arc<dyn Library>);
 
 impl Libraries {
-    pub(super) fn of(&self, snapshot: &Arc<Snapshot>) -> Arc<dyn Library> {
+    pub(super) fn of(&self, snapshot: &Arc<CatalogueSnapshot>) -> Arc<dyn Library> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, library)) = last.as_ref()
             && Weak::as_ptr(known) == Arc::as_ptr(snapshot)
@@ -32,26 +32,29 @@ impl Libraries {
     }
 }
 
-fn library(snapshot: &Snapshot) -> Arc<dyn Library> {
+fn library(snapshot: &CatalogueSnapshot) -> Arc<dyn Library> {
     let mut stored = Memory::default();
     for definition in snapshot.prompts.values() {
         if let Some((file, script)) = found(definition) {
             stored.add(&definition.id, file, script);
         }
     }
-    Arc::new(Layered::new(vec![Arc::new(stored), Arc::new(Builtin)]))
+    Arc::new(LayeredLibrary::new(vec![
+        Arc::new(stored),
+        Arc::new(BuiltinLibrary),
+    ]))
 }
 
-type Found = (String, Result<Arc<Script>, ScriptError>);
+type LoadedScript = (String, Result<Arc<Script>, ScriptError>);
 
 /// A script by the name of its file; a broken one says so to whoever calls it.
-fn found(definition: &Definition<PromptEntry>) -> Option<Found> {
+fn found(definition: &Definition<PromptEntry>) -> Option<LoadedScript> {
     match &definition.state {
-        State::Valid(entry) => {
+        DefinitionState::Valid(entry) => {
             let stored = entry.script()?;
             Some((stored.name.to_string(), Ok(reader::script(stored)?)))
         }
-        State::Invalid => {
+        DefinitionState::Invalid => {
             script_source(&definition.text)?;
             let file = format!("{}.ai.yaml", definition.id.replace('.', "/"));
             Some((file, Err(broken(&definition.diagnostics))))

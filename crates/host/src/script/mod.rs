@@ -4,8 +4,8 @@
 //! sees one snapshot: scripts, prompts and tools that it names are those of the moment in
 //! which it was asked for.
 
-pub(crate) mod given;
 mod host;
+pub(crate) mod input;
 mod library;
 mod options;
 mod reader;

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use quillet_script::host::{Grants, Limits};
+use quillet_script::host::{Grants, ScriptLimits};
 use quillet_script::js::Transport;
 
 /// Bounds, grants and transport of every run of a stored script.
 #[derive(Clone, Debug)]
 pub struct ScriptOptions {
     /// Bounds of each run.
-    pub limits: Limits,
+    pub limits: ScriptLimits,
     /// Time of a whole run, models and tools included. Default 300 s.
     pub time: Duration,
     /// What scripts may do outside of themselves. Default nothing.
@@ -25,7 +25,7 @@ impl ScriptOptions {
     #[must_use]
     pub fn with_javascript(javascript: Transport) -> Self {
         ScriptOptions {
-            limits: Limits::default(),
+            limits: ScriptLimits::default(),
             time: Duration::from_secs(300),
             grants: Grants::default(),
             javascript,

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use quillet_core::{Diagnostic, Severity, Span};
-use quillet_prompt::{Checked, ScriptReader, StoredScript};
+use quillet_prompt::{CheckResult, ScriptReader, StoredScript};
 use quillet_script::library::permissions::{asks, permissions};
 use quillet_script::reader::read;
 use quillet_script::run::script_spec;
-use quillet_script::syntax::{Script, Source};
+use quillet_script::syntax::{Script, ScriptSource};
 
 /// Reads stored scripts: whatever keeps one from being run makes it broken.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StoredScripts;
 
 impl ScriptReader for StoredScripts {
-    fn read(&self, name: &str, text: &Arc<str>) -> Checked<StoredScript> {
-        let source = Source {
+    fn read(&self, name: &str, text: &Arc<str>) -> CheckResult<StoredScript> {
+        let source = ScriptSource {
             name: name.to_owned(),
             path: None,
             text: text.clone(),

@@ -16,12 +16,12 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// tools are there as soon as it does.
 #[derive(Debug)]
 pub struct ServerTools {
-    found: Arc<Found>,
+    found: Arc<ToolList>,
     /// Ends with this.
     _asking: AbortOnDropHandle<()>,
 }
 
-type Found = RwLock<Vec<Arc<dyn Tool>>>;
+type ToolList = RwLock<Vec<Arc<dyn Tool>>>;
 
 impl ServerTools {
     /// Waits for the servers no longer than a request would, and says which of them did not
@@ -50,7 +50,7 @@ impl ServerTools {
     }
 }
 
-async fn ask_again(tools: Arc<Tools>, servers: McpServers, found: Weak<Found>, mut done: bool) {
+async fn ask_again(tools: Arc<Tools>, servers: McpServers, found: Weak<ToolList>, mut done: bool) {
     let mut pause = PAUSE;
     while !done {
         tokio::time::sleep(pause).await;

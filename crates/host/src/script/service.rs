@@ -6,12 +6,12 @@ use std::sync::{Arc, Weak};
 use futures_util::stream::{once, unfold};
 use quillet_core::{BoxFuture, ErrorCode, budget};
 use quillet_prompt::{
-    PromptService, ScriptEvent, ScriptJob, ScriptOutcome, ScriptRunner, ScriptStream, ServiceError,
-    Snapshot,
+    CatalogueSnapshot, PromptService, ScriptEvent, ScriptJob, ScriptRunner, ScriptStream,
+    ServiceError, StoredScriptOutcome,
 };
-use quillet_script::host::{Models, Reach, Tools};
+use quillet_script::host::{ModelSource, RunAccess, Tools};
 use quillet_script::js::JsOptions;
-use quillet_script::run::{Engine, Job};
+use quillet_script::run::{ScriptEngine, ScriptRun};
 use quillet_script::syntax::Script;
 use quillet_template::TemplateFactory;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -19,15 +19,15 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::library::Libraries;
 use super::tools::OfSnapshot;
-use super::watch::{self, Watcher};
-use super::{ScriptOptions, given, reader};
+use super::watch::{self, EventSender};
+use super::{ScriptOptions, input, reader};
 
 /// Runs scripts of the store. A run is one future, driven by whoever reads its events:
 /// scripts without JavaScript need no thread, and none goes on when its reader has left.
 #[derive(Debug)]
 pub struct ScriptService {
     prompts: Weak<PromptService>,
-    models: Arc<dyn Models>,
+    models: Arc<dyn ModelSource>,
     /// Tools of every script, besides those of its snapshot.
     tools: Arc<dyn Tools>,
     templates: Arc<TemplateFactory>,
@@ -40,7 +40,7 @@ impl ScriptService {
     /// of the store.
     pub fn run_for(
         prompts: &Arc<PromptService>,
-        models: Arc<dyn Models>,
+        models: Arc<dyn ModelSource>,
         tools: Arc<dyn Tools>,
         options: ScriptOptions,
     ) -> Arc<Self> {
@@ -62,7 +62,7 @@ impl ScriptService {
     }
 
     /// What a script of the definitions as they are now runs with; `None` when the service ends.
-    pub(crate) fn engine_now(&self) -> Option<Engine> {
+    pub(crate) fn engine_now(&self) -> Option<ScriptEngine> {
         let prompts = self.prompts.upgrade()?;
         let snapshot = prompts.catalogue().snapshot();
         Some(self.engine(prompts, &snapshot, 0))
@@ -71,16 +71,16 @@ impl ScriptService {
     fn engine(
         &self,
         prompts: Arc<PromptService>,
-        snapshot: &Arc<Snapshot>,
+        snapshot: &Arc<CatalogueSnapshot>,
         depth: usize,
-    ) -> Engine {
+    ) -> ScriptEngine {
         let tools = OfSnapshot {
             prompts,
             snapshot: snapshot.clone(),
             depth: depth + 1,
             more: self.tools.clone(),
         };
-        Engine {
+        ScriptEngine {
             models: self.models.clone(),
             tools: Arc::new(tools),
             library: self.libraries.of(snapshot),
@@ -94,24 +94,25 @@ impl ScriptService {
     }
 
     /// The run, which has not begun.
-    fn start(&self, job: &ScriptJob, script: Arc<Script>) -> Option<Running> {
+    fn start(&self, job: &ScriptJob, script: Arc<Script>) -> Option<ScriptRunHandle> {
         let engine = self.engine(self.prompts.upgrade()?, &job.snapshot, job.depth);
         let (sender, events) = unbounded_channel();
         let question = job.question.as_deref();
-        let (arguments, history) = given::given(&job.arguments, question, &job.history, &script);
-        let run = Job {
+        let (arguments, history) =
+            input::parse_input(&job.arguments, question, &job.history, &script);
+        let run = ScriptRun {
             script,
             arguments,
             stream: job.stream,
-            parameters: given::parameters(job.model.as_deref(), &job.options),
+            parameters: input::parameters(job.model.as_deref(), &job.options),
             history,
             seed: None,
             reach: if job.dry {
-                Reach::Nothing
+                RunAccess::Nothing
             } else {
-                Reach::Granted(self.options.grants.clone())
+                RunAccess::Granted(self.options.grants.clone())
             },
-            observer: Arc::new(Watcher { sender }),
+            observer: Arc::new(EventSender { sender }),
         };
         let (id, most) = (job.id.clone(), self.options.time);
         let end = async move {
@@ -125,11 +126,11 @@ impl ScriptService {
                 }
             }
         };
-        let end: End = match job.depth {
+        let end: OutcomeFuture = match job.depth {
             0 => Box::pin(end),
             _ => apart(&job.id, end),
         };
-        Some(Running {
+        Some(ScriptRunHandle {
             events,
             end: Some(end),
         })
@@ -140,7 +141,7 @@ impl ScriptRunner for ScriptService {
     fn run(&self, job: ScriptJob) -> ScriptStream {
         let running = reader::script(&job.script).and_then(|script| self.start(&job, script));
         match running {
-            Some(running) => Box::pin(unfold(running, Running::next)),
+            Some(running) => Box::pin(unfold(running, ScriptRunHandle::next)),
             None => {
                 let message = "the service is shutting down".to_owned();
                 let error = watch::plain(&job.id, ErrorCode::ScriptAborted, message, "try again");
@@ -154,8 +155,8 @@ impl ScriptRunner for ScriptService {
 /// none of them is polled on the stack of the one that calls it. It ends with its reader.
 fn apart(
     id: &Arc<str>,
-    run: impl Future<Output = Result<ScriptOutcome, ServiceError>> + Send + 'static,
-) -> End {
+    run: impl Future<Output = Result<StoredScriptOutcome, ServiceError>> + Send + 'static,
+) -> OutcomeFuture {
     let id = id.clone();
     let task = AbortOnDropHandle::new(tokio::spawn(budget::paid_here(run)));
     Box::pin(async move {
@@ -174,16 +175,16 @@ fn apart(
     })
 }
 
-type End = BoxFuture<'static, Result<ScriptOutcome, ServiceError>>;
+type OutcomeFuture = BoxFuture<'static, Result<StoredScriptOutcome, ServiceError>>;
 
 /// A run and the events that it has sent.
-struct Running {
+struct ScriptRunHandle {
     events: UnboundedReceiver<ScriptEvent>,
     /// The run; nothing once it has ended.
-    end: Option<End>,
+    end: Option<OutcomeFuture>,
 }
 
-impl Running {
+impl ScriptRunHandle {
     async fn next(mut self) -> Option<(Result<ScriptEvent, ServiceError>, Self)> {
         let run = self.end.as_mut()?;
         // Events are read before the run goes on: a reader that stalls stalls it.

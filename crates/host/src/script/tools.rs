@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use quillet_core::store::Kind;
+use quillet_core::store::EntryKind;
 use quillet_core::tool::Tool;
-use quillet_prompt::{PromptResult, PromptService, Snapshot};
+use quillet_prompt::{CatalogueSnapshot, PromptResult, PromptService};
 use quillet_script::host::{Network, Tools};
 
 /// How scripts name prompts, as agents do.
@@ -15,7 +15,7 @@ const PROMPT: &str = "prompt/";
 #[derive(Debug)]
 pub(super) struct OfSnapshot {
     pub(super) prompts: Arc<PromptService>,
-    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) snapshot: Arc<CatalogueSnapshot>,
     /// How deep prompts and scripts have called each other when something is called here.
     pub(super) depth: usize,
     pub(super) more: Arc<dyn Tools>,
@@ -24,7 +24,7 @@ pub(super) struct OfSnapshot {
 impl OfSnapshot {
     fn stored(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let by_id = self.snapshot.tools.get(name);
-        let by_id = by_id.and_then(|definition| definition.usable(Kind::Tool).ok());
+        let by_id = by_id.and_then(|definition| definition.usable(EntryKind::Tool).ok());
         match by_id {
             Some(entry) => Some(entry.tool.clone()),
             None => self.snapshot.functions.get(name).cloned(),

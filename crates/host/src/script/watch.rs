@@ -1,20 +1,20 @@
 //! What happens in a run, on its way to whoever reads it.
 
 use quillet_core::{Diagnostic, ErrorCode};
-use quillet_prompt::{Enforced, ScriptEvent, ScriptFailure, ScriptOutcome, ServiceError};
+use quillet_prompt::{ScriptEvent, ScriptFailure, ServiceError, StoredScriptOutcome};
 use quillet_script::ScriptError;
 use quillet_script::host::{Observer, RunEvent};
-use quillet_script::run::{EnforcedBy, Outcome};
+use quillet_script::run::ScriptOutcome;
 use tokio::sync::mpsc::UnboundedSender;
 
 /// Passes a run's events on. Whoever reads them also drives the run, so no more wait than
 /// one step of it makes.
 #[derive(Debug)]
-pub(super) struct Watcher {
+pub(super) struct EventSender {
     pub(super) sender: UnboundedSender<ScriptEvent>,
 }
 
-impl Observer for Watcher {
+impl Observer for EventSender {
     fn event(&self, event: RunEvent) {
         if let Some(event) = told(event) {
             // A reader that has left has dropped the run, too.
@@ -41,26 +41,13 @@ pub(crate) fn told(event: RunEvent) -> Option<ScriptEvent> {
     })
 }
 
-pub(crate) fn outcome(outcome: Outcome) -> ScriptOutcome {
-    ScriptOutcome {
+pub(crate) fn outcome(outcome: ScriptOutcome) -> StoredScriptOutcome {
+    StoredScriptOutcome {
         value: outcome.value.unwrap_or_default(),
         usage: outcome.usage,
         model_calls: outcome.model_calls,
-        enforced: outcome.enforced.into_iter().map(enforced).collect(),
+        enforced: outcome.enforced,
         warnings: outcome.warnings,
-    }
-}
-
-fn enforced(enforced: quillet_script::run::Enforced) -> Enforced {
-    Enforced {
-        variable: enforced.variable,
-        constraint: enforced.constraint,
-        by: match enforced.by {
-            EnforcedBy::Provider => "provider",
-            EnforcedBy::Check => "check",
-        },
-        repairs: enforced.repairs,
-        kept: enforced.kept,
     }
 }
 

@@ -1,8 +1,8 @@
 //! Databases of a store: as tools of the catalogue, and asked with the store's own prompts.
 
-mod offer;
 mod prompts;
+mod tools;
 
-pub use offer::DatabaseTools;
 pub use prompts::StoredPrompts;
 pub use quillet_sql::Databases;
+pub use tools::DatabaseTools;

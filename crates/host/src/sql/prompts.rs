@@ -3,10 +3,10 @@
 
 use std::sync::{Arc, Weak};
 
-use quillet_core::store::Kind;
+use quillet_core::store::EntryKind;
 use quillet_core::{BoxFuture, Map, Message};
-use quillet_prompt::{Input, PromptEntry, PromptService, ServiceError, Snapshot};
-use quillet_sql::chain::{BuiltIn, PromptError, Prompts, Which};
+use quillet_prompt::{CatalogueSnapshot, PromptEntry, PromptService, RenderInput, ServiceError};
+use quillet_sql::chain::{BuiltIn, PromptError, PromptKind, Prompts};
 use quillet_template::CompileError;
 
 /// How renders of the chain are named in logs.
@@ -36,7 +36,7 @@ impl StoredPrompts {
 impl Prompts for StoredPrompts {
     fn render<'a>(
         &'a self,
-        which: Which,
+        which: PromptKind,
         variables: Map,
     ) -> BoxFuture<'a, Result<Vec<Message>, PromptError>> {
         Box::pin(async move {
@@ -56,15 +56,15 @@ impl Prompts for StoredPrompts {
 
 async fn stored(
     service: &PromptService,
-    snapshot: &Arc<Snapshot>,
-    which: Which,
+    snapshot: &Arc<CatalogueSnapshot>,
+    which: PromptKind,
     variables: &Map,
 ) -> Result<Vec<Message>, PromptError> {
     let definition = snapshot
         .prompt(which.id())
         .map_err(|error| broken(which, &error))?;
     let entry: &PromptEntry = definition
-        .usable(Kind::Prompt)
+        .usable(EntryKind::Prompt)
         .map_err(|error| broken(which, &error))?;
     if entry.script().is_some() {
         let message = format!(
@@ -73,7 +73,7 @@ async fn stored(
         );
         return Err(PromptError { message });
     }
-    let input = Input::new(variables, REQUEST);
+    let input = RenderInput::new(variables, REQUEST);
     let rendered = service.render_in(snapshot, which.id(), &input).await;
     let rendered = rendered.map_err(|error| broken(which, &error))?;
     Ok(service.messages(rendered.prompt))
@@ -81,7 +81,7 @@ async fn stored(
 
 /// Names the stored prompt and everything that is wrong with it: whoever asks a database
 /// has never seen it.
-fn broken(which: Which, error: &ServiceError) -> PromptError {
+fn broken(which: PromptKind, error: &ServiceError) -> PromptError {
     let mut message = format!("the stored prompt {}: {error}", which.id());
     let found: Vec<String> = match error {
         ServiceError::Invalid { diagnostics, .. } => {

@@ -12,15 +12,15 @@ const MOST_ITEMS: u64 = 8;
 /// `pick` chooses among choices: the same for the same request.
 pub(super) fn sample(schema: &Value, pick: u64) -> Value {
     let root = schema;
-    Sample { root, pick }.of(schema, "mock", 0)
+    SchemaSampler { root, pick }.of(schema, "mock", 0)
 }
 
-struct Sample<'a> {
+struct SchemaSampler<'a> {
     root: &'a Value,
     pick: u64,
 }
 
-impl Sample<'_> {
+impl SchemaSampler<'_> {
     /// A value for a schema; texts say the name that they stand under.
     fn of(&self, schema: &Value, name: &str, depth: usize) -> Value {
         if depth > DEPTH {

@@ -3,7 +3,7 @@
 
 mod call;
 mod form;
-mod say;
+mod reply;
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -99,7 +99,7 @@ fn refused(status: u16) -> ModelError {
 }
 
 /// One answer, before it is cut into events.
-struct Turn {
+struct MockReply {
     thoughts: String,
     said: String,
     call: Option<ToolCall>,
@@ -108,7 +108,7 @@ struct Turn {
 
 /// What is answered: words, or the smallest value of the form that was asked for.
 fn said(request: &ChatRequest) -> String {
-    let words = say::answer(&request.messages);
+    let words = reply::answer(&request.messages);
     if let Some(format) = request.options.json_schema() {
         return form::sample(format.schema, fingerprint(request)).to_string();
     }
@@ -119,11 +119,11 @@ fn said(request: &ChatRequest) -> String {
     }
 }
 
-impl Turn {
+impl MockReply {
     fn new(request: &ChatRequest) -> Self {
         let name = request.model.as_deref().unwrap_or("mock");
         let thoughts = match name {
-            "mock-reasoning" => say::reasoning(&request.messages, request.options.tools.len()),
+            "mock-reasoning" => reply::reasoning(&request.messages, request.options.tools.len()),
             _ => String::new(),
         };
         let call = match name {
@@ -135,7 +135,7 @@ impl Turn {
             Some(_) => (String::new(), FinishReason::ToolCalls),
             None => first_words(&said(request), most),
         };
-        Turn {
+        MockReply {
             thoughts,
             said,
             call,
@@ -171,7 +171,7 @@ impl Turn {
 }
 
 fn answer(request: &ChatRequest) -> Vec<Event> {
-    let turn = Turn::new(request);
+    let turn = MockReply::new(request);
     let answers = request.options.n.unwrap_or(1).clamp(1, MOST_ANSWERS);
     let mut events = vec![start(request)];
     events.extend((0..answers).flat_map(|choice| turn.events(choice)));
@@ -308,7 +308,7 @@ mod tests {
         );
     }
 
-    fn fold(request: &ChatRequest) -> (quillet_core::chat::Choice, Usage) {
+    fn fold(request: &ChatRequest) -> (quillet_core::chat::ChatChoice, Usage) {
         let mut reply = Reply::default();
         for event in answer(request) {
             reply.fold(event.unwrap());

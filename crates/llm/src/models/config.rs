@@ -6,7 +6,7 @@ use std::time::Duration;
 use quillet_core::chat::{ChatModel, ModelError};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::detect::{Detected, Vendor, detect};
+use super::detect::{DetectedProvider, Vendor, detect};
 use crate::http::Http;
 use crate::mock::Mock;
 use crate::protocol::{Anthropic, Gemini, OpenAiChat, OpenAiResponses, Protocol};
@@ -60,7 +60,7 @@ impl Default for ModelConfig {
 impl ModelConfig {
     /// The provider of the model.
     #[must_use]
-    pub fn detect(&self) -> Detected {
+    pub fn detect(&self) -> DetectedProvider {
         let said = |text: &Option<String>| {
             text.as_deref()
                 .filter(|text| !text.is_empty())
@@ -97,7 +97,7 @@ impl ModelConfig {
         http: &Http,
         rates: Option<&Arc<RateLimits>>,
     ) -> Result<Arc<dyn ChatModel>, ModelError> {
-        let Detected { vendor, guessed } = self.detect();
+        let DetectedProvider { vendor, guessed } = self.detect();
         if guessed && !self.has_address() {
             let id = &self.model_id;
             tracing::warn!(

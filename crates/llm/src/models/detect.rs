@@ -90,7 +90,7 @@ impl Vendor {
 
 /// What was found out about the provider of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Detected {
+pub struct DetectedProvider {
     /// The provider.
     pub vendor: Vendor,
     /// Whether nothing said so: a server that speaks OpenAI's wire is taken for granted.
@@ -100,7 +100,11 @@ pub struct Detected {
 /// Finds the provider of a model: `model_type` says (an alias, in any case), else its id does, else
 /// OpenAI's wire is tried. `api_format` `responses` switches OpenAI's wires.
 #[must_use]
-pub fn detect(model_type: Option<&str>, model_id: &str, api_format: Option<&str>) -> Detected {
+pub fn detect(
+    model_type: Option<&str>,
+    model_id: &str,
+    api_format: Option<&str>,
+) -> DetectedProvider {
     let said = model_type.and_then(Vendor::of_alias);
     let said = said.or_else(|| Vendor::of_model(model_id));
     let responses = api_format.is_some_and(|format| format.eq_ignore_ascii_case("responses"));
@@ -108,7 +112,7 @@ pub fn detect(model_type: Option<&str>, model_id: &str, api_format: Option<&str>
         Vendor::OpenAi if responses => Vendor::OpenAiResponses,
         vendor => vendor,
     };
-    Detected {
+    DetectedProvider {
         vendor,
         guessed: said.is_none(),
     }
@@ -148,7 +152,7 @@ mod tests {
             ("", "", OpenAi, true),
         ] {
             let found = detect(Some(kind).filter(|kind| !kind.is_empty()), id, None);
-            assert_eq!(found, Detected { vendor, guessed }, "{kind} {id}");
+            assert_eq!(found, DetectedProvider { vendor, guessed }, "{kind} {id}");
         }
     }
 

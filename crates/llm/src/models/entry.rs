@@ -4,8 +4,8 @@
 use jiff::civil::Date;
 use serde::Deserialize;
 
-use super::facts::{Facts, Supports};
-use super::price::{Above, Price};
+use super::facts::{ModelInfo, Supports};
+use super::price::{LongContextPrice, Price};
 use super::tokenizer::Tokenizer;
 
 /// Facts that cannot be read.
@@ -17,18 +17,18 @@ pub struct FactsError(#[from] serde_json::Error);
 
 /// The table that `scripts/models` writes.
 #[derive(Deserialize)]
-pub(super) struct Table {
+pub(super) struct ModelTable {
     /// The version of LiteLLM that it is from, and the day of that version.
     #[serde(rename = "litellm")]
     pub(super) version: String,
     pub(super) day: Date,
-    pub(super) models: Vec<Entry>,
+    pub(super) models: Vec<ModelEntry>,
 }
 
 /// One model.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Entry {
+pub(super) struct ModelEntry {
     pub(super) id: String,
     context: u64,
     output: u64,
@@ -40,7 +40,7 @@ pub(super) struct Entry {
     #[serde(default)]
     price: Option<Price>,
     #[serde(default)]
-    above: Option<Above>,
+    above: Option<LongContextPrice>,
     #[serde(default)]
     ends: Option<Date>,
     #[serde(default)]
@@ -57,21 +57,21 @@ enum Feature {
 }
 
 /// A list of entries, such as `kept.json` is.
-pub(super) fn list(json: &str) -> Result<Vec<Entry>, FactsError> {
+pub(super) fn list(json: &str) -> Result<Vec<ModelEntry>, FactsError> {
     Ok(serde_json::from_str(json)?)
 }
 
 /// The table that `scripts/models` writes.
-pub(super) fn table(json: &str) -> Result<Table, FactsError> {
+pub(super) fn table(json: &str) -> Result<ModelTable, FactsError> {
     Ok(serde_json::from_str(json)?)
 }
 
-impl Entry {
+impl ModelEntry {
     /// The name in lower case, by which it is found, and the facts.
-    pub(super) fn named(self) -> (String, Facts) {
+    pub(super) fn named(self) -> (String, ModelInfo) {
         let key = self.id.to_ascii_lowercase();
         let has = |feature| self.supports.contains(&feature);
-        let facts = Facts {
+        let facts = ModelInfo {
             known: !super::name::is_family(&key),
             context_window: self.context,
             max_output: self.output,

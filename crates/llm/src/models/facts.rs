@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use jiff::civil::Date;
 use quillet_core::chat::Usage;
 
-use super::price::{Above, Price};
+use super::price::{LongContextPrice, Price};
 use super::tokenizer::Tokenizer;
 
 /// Tokens that fit into a model of which nothing is known.
@@ -16,7 +16,7 @@ const UNKNOWN_OUTPUT: u64 = 4_096;
 /// The known facts of one model: window, output limit, abilities, price, end. A copy shares its
 /// texts with the table, so that no look-up allocates.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Facts {
+pub struct ModelInfo {
     /// The entry that these are of; empty where there is none.
     pub id: Arc<str>,
     /// Whether there is an entry for the model, and not only for its family or none.
@@ -32,7 +32,7 @@ pub struct Facts {
     pub supports: Supports,
     /// What it costs, where that is publicly known.
     pub price: Option<Price>,
-    pub(super) above: Option<Above>,
+    pub(super) above: Option<LongContextPrice>,
     /// The first day on which its provider no longer answers for it, where one is announced.
     pub ends: Option<Date>,
     /// A model to take in its place, where it ends.
@@ -53,7 +53,7 @@ pub struct Supports {
 }
 
 /// Images and tools are tried, the rest is not.
-static UNKNOWN: LazyLock<Facts> = LazyLock::new(|| Facts {
+static UNKNOWN: LazyLock<ModelInfo> = LazyLock::new(|| ModelInfo {
     id: Arc::from(""),
     known: false,
     context_window: UNKNOWN_CONTEXT,
@@ -70,7 +70,7 @@ static UNKNOWN: LazyLock<Facts> = LazyLock::new(|| Facts {
     successor: None,
 });
 
-impl Facts {
+impl ModelInfo {
     /// Of a model without an entry.
     pub(super) fn unknown() -> Self {
         UNKNOWN.clone()
@@ -79,7 +79,7 @@ impl Facts {
     /// What of these facts also holds for another model of the family: not what it costs, and not
     /// when it ends.
     pub(super) fn of_family(self) -> Self {
-        Facts {
+        ModelInfo {
             price: None,
             above: None,
             ends: None,
@@ -102,7 +102,8 @@ impl Facts {
     /// and the sum does not say how long each was, it is not known.
     #[must_use]
     pub fn cost_of_calls(&self, usage: &Usage, calls: u32) -> Option<f64> {
-        let may_differ = |above: &Above| calls > 1 && usage.input_tokens > above.input_tokens;
+        let may_differ =
+            |above: &LongContextPrice| calls > 1 && usage.input_tokens > above.input_tokens;
         if self.above.as_ref().is_some_and(may_differ) {
             None
         } else {

@@ -1,6 +1,6 @@
 //! Models by their names: who offers one ([`detect`]), what fits into it, what it can do and costs,
 //! when it ends ([`ModelFacts`]), how to reach it ([`ModelConfig`]), and the router to all of them
-//! ([`Models`]).
+//! ([`ModelRouter`]).
 //!
 //! ```
 //! use futures_util::StreamExt;
@@ -31,25 +31,25 @@
 //! ```
 
 mod config;
+mod deprecation;
+mod deprecation_warnings;
 mod detect;
-mod door;
-mod end;
 mod entry;
 mod facts;
 mod name;
 mod price;
-mod spent;
+mod router;
 mod table;
 mod tokenizer;
-mod told;
+mod trace_cost;
 
 pub use config::ModelConfig;
-pub use detect::{Detected, Vendor, detect};
-pub use door::{ModelSettings, Models, RetryObserver, VendorSettings};
-pub use end::{Ending, SOON_DAYS, today};
+pub use deprecation::{ModelDeprecation, SOON_DAYS, today};
+pub use detect::{DetectedProvider, Vendor, detect};
 pub use entry::FactsError;
-pub use facts::{Facts, Supports};
+pub use facts::{ModelInfo, Supports};
 pub use price::Price;
-pub use spent::{cost_of, cost_of_trace, usage_of};
-pub use table::{ModelFacts, Source};
+pub use router::{ModelRouter, ModelSettings, RetryObserver, VendorSettings};
+pub use table::{ModelFacts, TableVersion};
 pub use tokenizer::Tokenizer;
+pub use trace_cost::{cost_of, cost_of_trace, usage_of};

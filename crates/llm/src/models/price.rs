@@ -23,7 +23,7 @@ pub struct Price {
 
 /// The price of requests with more input than this.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-pub(super) struct Above {
+pub(super) struct LongContextPrice {
     pub(super) input_tokens: u64,
     #[serde(flatten)]
     pub(super) price: Price,

@@ -10,23 +10,23 @@ use std::sync::LazyLock;
 
 use jiff::civil::Date;
 
-use super::entry::{self, Entry, FactsError};
-use super::facts::Facts;
+use super::entry::{self, FactsError, ModelEntry};
+use super::facts::ModelInfo;
 use super::name;
 
 /// The table of known models.
 #[derive(Clone, Debug, Default)]
 pub struct ModelFacts {
     /// Sorted by the name in lower case, which stands before each.
-    entries: Vec<(String, Facts)>,
+    entries: Vec<(String, ModelInfo)>,
     /// Bytes of the longest name: no longer beginning of a name is looked up.
     longest: usize,
-    source: Option<Source>,
+    source: Option<TableVersion>,
 }
 
 /// Where the table is from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct TableVersion {
     /// The version of LiteLLM.
     pub version: String,
     /// The day of that version.
@@ -49,7 +49,7 @@ impl ModelFacts {
     fn embedded() -> Result<Self, FactsError> {
         let table = entry::table(include_str!("litellm.json"))?;
         let kept = entry::list(include_str!("kept.json"))?;
-        let source = Source {
+        let source = TableVersion {
             version: table.version,
             day: table.day,
         };
@@ -70,8 +70,8 @@ impl ModelFacts {
         Ok(self.clone().and(entry::list(json)?))
     }
 
-    fn and(mut self, more: Vec<Entry>) -> Self {
-        self.entries.extend(more.into_iter().map(Entry::named));
+    fn and(mut self, more: Vec<ModelEntry>) -> Self {
+        self.entries.extend(more.into_iter().map(ModelEntry::named));
         // The sort is stable, so that of equal names the last is the newest.
         self.entries.sort_by(|(one, _), (other, _)| one.cmp(other));
         self.entries.reverse();
@@ -90,7 +90,7 @@ impl ModelFacts {
     /// (`anthropic/claude-…`, `models/gemini-…`), `ft:` and the prefixes of clouds
     /// before `claude-` do not matter.
     #[must_use]
-    pub fn find(&self, model: &str) -> Facts {
+    pub fn find(&self, model: &str) -> ModelInfo {
         let bare = name::bare(model);
         let found = self.itself(model);
         let found = found.or_else(|| (bare != model).then(|| self.itself(bare))?);
@@ -100,12 +100,12 @@ impl ModelFacts {
         // What stands before a slash may begin like a family: `gemini-gateway/gpt-5.9`.
         let whole = self.longest_beginning(model).filter(|facts| facts.known);
         let found = whole.or_else(|| self.longest_beginning(bare));
-        found.unwrap_or_else(Facts::unknown)
+        found.unwrap_or_else(ModelInfo::unknown)
     }
 
     /// Where the table is from; what a user added is not.
     #[must_use]
-    pub fn source(&self) -> Option<&Source> {
+    pub fn source(&self) -> Option<&TableVersion> {
         self.source.as_ref()
     }
 
@@ -118,7 +118,7 @@ impl ModelFacts {
     /// Names that a model can be asked by on a day, sorted: no families, nothing that has ended.
     #[must_use]
     pub fn names(&self, today: Date) -> Vec<&str> {
-        let can_be_asked = |facts: &Facts| {
+        let can_be_asked = |facts: &ModelInfo| {
             facts.known && !name::is_tuned(&facts.id) && facts.ends.is_none_or(|ends| ends > today)
         };
         let known = self.entries.iter().map(|(_, facts)| facts);
@@ -134,7 +134,7 @@ impl ModelFacts {
         let models = known.filter(|facts| facts.known && !name::is_tuned(&facts.id));
         let near = quillet_core::nearest(model, models.clone().map(|facts| &*facts.id));
         near.or_else(|| {
-            let begins = |facts: &&Facts| {
+            let begins = |facts: &&ModelInfo| {
                 let rest = facts.id.strip_prefix(model);
                 rest.is_some_and(|rest| rest.starts_with('-'))
             };
@@ -145,7 +145,7 @@ impl ModelFacts {
     }
 
     /// The entry of a name, else the last that is the name and a version.
-    fn itself(&self, model: &str) -> Option<&Facts> {
+    fn itself(&self, model: &str) -> Option<&ModelInfo> {
         let mut newest = None;
         for (key, facts) in &self.entries[self.place(model)..] {
             let Some((begin, rest)) = key.split_at_checked(model.len()) else {
@@ -164,18 +164,18 @@ impl ModelFacts {
         newest
     }
 
-    fn exact(&self, model: &str) -> Option<&Facts> {
+    fn exact(&self, model: &str) -> Option<&ModelInfo> {
         let (key, facts) = self.entries.get(self.place(model))?;
         key.eq_ignore_ascii_case(model).then_some(facts)
     }
 
     /// Where a name stands, or would.
     fn place(&self, model: &str) -> usize {
-        let is_before = |(key, _): &(String, Facts)| name::compare(key, model).is_lt();
+        let is_before = |(key, _): &(String, ModelInfo)| name::compare(key, model).is_lt();
         self.entries.partition_point(is_before)
     }
 
-    fn longest_beginning(&self, model: &str) -> Option<Facts> {
+    fn longest_beginning(&self, model: &str) -> Option<ModelInfo> {
         let mut beginnings = name::beginnings(model, self.longest);
         let (length, facts) =
             beginnings.find_map(|begin| Some((begin.len(), self.exact(begin)?.clone())))?;
@@ -193,7 +193,7 @@ mod tests {
 
     use super::*;
 
-    fn find(model: &str) -> Facts {
+    fn find(model: &str) -> ModelInfo {
         ModelFacts::built_in().find(model)
     }
 

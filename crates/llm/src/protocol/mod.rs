@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use quillet_core::Message;
 use quillet_core::chat::{
-    ChatEvent, ChatRequest, ModelError, ModelErrorKind, WireRequest, WireTold,
+    ChatEvent, ChatRequest, ModelError, ModelErrorKind, PassthroughState, WireRequest,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -68,7 +68,7 @@ pub trait Protocol: Send + Sync + fmt::Debug {
     fn decoder(&self, model: &str) -> Box<dyn Decoder>;
 
     /// What a refusal means: an answer whose status is no success.
-    fn refusal(&self, status: u16, body: &str) -> Refusal;
+    fn refusal(&self, status: u16, body: &str) -> ProviderError;
 }
 
 /// Reads one answer.
@@ -106,13 +106,13 @@ pub trait Decoder: Send {
     }
 
     /// The same for an answer that is no stream.
-    fn pass_whole(&mut self, _body: &[u8]) -> bool {
+    fn accept_whole(&mut self, _body: &[u8]) -> bool {
         false
     }
 
     /// What has been passed on by now, after pieces that were plain.
-    fn told(&self) -> WireTold {
-        WireTold::default()
+    fn told(&self) -> PassthroughState {
+        PassthroughState::default()
     }
 }
 
@@ -130,7 +130,7 @@ pub enum Plain {
 
 /// What a provider's refusal means.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ProviderError {
     /// What kind of failure it is.
     pub kind: ModelErrorKind,
     /// The provider's own text.

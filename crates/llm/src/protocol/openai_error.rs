@@ -5,11 +5,11 @@
 use quillet_core::chat::{ModelError, ModelErrorKind as Kind};
 use serde_json::Value;
 
-use super::Refusal;
+use super::ProviderError;
 
 /// What an error object says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct ErrorFields {
     pub(crate) message: String,
     /// `code`, where it is not only a status.
     pub(crate) code: Option<String>,
@@ -20,16 +20,16 @@ pub(crate) struct Said {
 }
 
 /// Reads `error`: an object or a text. Without a text in it, it is its own.
-pub(crate) fn said(error: &Value) -> Said {
+pub(crate) fn said(error: &Value) -> ErrorFields {
     let text = |name: &str| {
         let value = error.get(name)?;
         let text = value.as_str().map(str::to_owned);
         text.filter(|text| !text.is_empty())
     };
     if let Some(message) = error.as_str() {
-        return Said {
+        return ErrorFields {
             message: message.to_owned(),
-            ..Said::default()
+            ..ErrorFields::default()
         };
     }
     let code = error.get("code");
@@ -40,7 +40,7 @@ pub(crate) fn said(error: &Value) -> Said {
     let status = number.and_then(|code| u16::try_from(code).ok());
     let status = status.filter(|code| (400..600).contains(code));
     let message = text("message").or_else(|| text("detail"));
-    Said {
+    ErrorFields {
         // OpenRouter puts what the provider behind it said next to its own words.
         message: match error.pointer("/metadata/raw").and_then(Value::as_str) {
             Some(raw) => format!("{}: {raw}", message.unwrap_or_default()),
@@ -53,7 +53,7 @@ pub(crate) fn said(error: &Value) -> Said {
 }
 
 /// The error in the body of a refused request, if it has one.
-pub(crate) fn said_in(body: &Value) -> Option<Said> {
+pub(crate) fn said_in(body: &Value) -> Option<ErrorFields> {
     // Gemini's endpoint for this wire wraps the object in a list.
     let body = body.get(0).unwrap_or(body);
     if let Some(error) = body.get("error").filter(|error| !error.is_null()) {
@@ -74,14 +74,14 @@ pub(crate) fn said_in(body: &Value) -> Option<Said> {
 }
 
 /// What a refusal means.
-pub(crate) fn refusal(status: u16, body: &str) -> Refusal {
+pub(crate) fn refusal(status: u16, body: &str) -> ProviderError {
     let parsed = serde_json::from_str::<Value>(body).ok();
     let found = parsed.as_ref().and_then(said_in);
-    let found = found.unwrap_or_else(|| Said {
+    let found = found.unwrap_or_else(|| ErrorFields {
         message: body.trim().to_owned(),
-        ..Said::default()
+        ..ErrorFields::default()
     });
-    Refusal {
+    ProviderError {
         kind: kind(Some(status), &found),
         message: found.message,
         code: found.code.or(found.class),
@@ -90,7 +90,7 @@ pub(crate) fn refusal(status: u16, body: &str) -> Refusal {
 }
 
 /// An error inside an answer that had begun well.
-pub(crate) fn inside(found: &Said) -> ModelError {
+pub(crate) fn inside(found: &ErrorFields) -> ModelError {
     ModelError {
         status: found.status,
         provider_code: found.code.clone().or_else(|| found.class.clone()),
@@ -101,7 +101,7 @@ pub(crate) fn inside(found: &Said) -> ModelError {
     }
 }
 
-fn kind(status: Option<u16>, found: &Said) -> Kind {
+fn kind(status: Option<u16>, found: &ErrorFields) -> Kind {
     let codes = [&found.code, &found.class];
     let code = |words: &[&str]| {
         let mut codes = codes.iter().filter_map(|code| code.as_deref());

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// The first line.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Head {
+pub(super) struct RecordingHeader {
     /// `exchange`.
     pub(super) quillet: String,
     pub(super) version: u32,
@@ -18,26 +18,26 @@ pub(super) struct Head {
 
 /// Every other line.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Line {
+pub(super) struct RecordingLine {
     /// Milliseconds since the request.
     pub(super) ms: f64,
     #[serde(flatten)]
-    pub(super) what: What,
+    pub(super) what: RecordedItem,
 }
 
 /// What happened.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum What {
+pub(super) enum RecordedItem {
     Event(ChatEvent),
-    Error(Failure),
-    End(End),
+    Error(RecordedError),
+    End(RecordedEnd),
 }
 
 /// How an answer without an error ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum End {
+pub(super) enum RecordedEnd {
     /// It was whole.
     Done,
     /// Nobody wanted the rest.
@@ -46,7 +46,7 @@ pub(super) enum End {
 
 /// [`ModelError`] in JSON.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Failure {
+pub(super) struct RecordedError {
     kind: String,
     message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,20 +83,20 @@ const KINDS: [ModelErrorKind; 20] = [
     ModelErrorKind::BudgetAway,
 ];
 
-impl What {
+impl RecordedItem {
     pub(super) fn item(item: Result<&ChatEvent, &ModelError>) -> Self {
         match item {
-            Ok(event) => What::Event(event.clone()),
-            Err(error) => What::Error(Failure::from(error)),
+            Ok(event) => RecordedItem::Event(event.clone()),
+            Err(error) => RecordedItem::Error(RecordedError::from(error)),
         }
     }
 }
 
-impl Line {
+impl RecordingLine {
     /// What happened so long after the request.
-    pub(super) fn new(since: Duration, what: What) -> Self {
+    pub(super) fn new(since: Duration, what: RecordedItem) -> Self {
         let ms = since.as_secs_f64() * 1000.0;
-        Line { ms, what }
+        RecordingLine { ms, what }
     }
 
     /// When it happened.
@@ -105,10 +105,10 @@ impl Line {
     }
 }
 
-impl From<&ModelError> for Failure {
+impl From<&ModelError> for RecordedError {
     fn from(error: &ModelError) -> Self {
         let wait = error.retry_after.map(|wait| wait.as_millis());
-        Failure {
+        RecordedError {
             kind: error.kind.code().to_string(),
             message: error.message.clone(),
             status: error.status,
@@ -120,8 +120,8 @@ impl From<&ModelError> for Failure {
 }
 
 /// A kind that this version does not know is a failure of the provider's.
-impl From<Failure> for ModelError {
-    fn from(failure: Failure) -> Self {
+impl From<RecordedError> for ModelError {
+    fn from(failure: RecordedError) -> Self {
         let kind = KINDS
             .into_iter()
             .find(|kind| kind.code().as_str() == failure.kind);

@@ -19,5 +19,5 @@ mod play;
 mod scrub;
 mod write;
 
-pub use play::{Pace, Replay};
+pub use play::{Replay, ReplaySpeed};
 pub use write::Record;

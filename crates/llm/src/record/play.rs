@@ -15,14 +15,14 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::canonical::{self, Differences};
-use super::exchange::{End, Head, Line, What};
+use super::exchange::{RecordedEnd, RecordedItem, RecordingHeader, RecordingLine};
 
 /// Most bytes of a recording that are read.
 const MOST_BYTES: u64 = 128 << 20;
 
 /// How fast recordings are played.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pace {
+pub enum ReplaySpeed {
     /// Every event at its recorded time after the request.
     #[default]
     AsRecorded,
@@ -35,15 +35,15 @@ pub enum Pace {
 #[derive(Debug)]
 pub struct Replay {
     folder: PathBuf,
-    pace: Pace,
-    tapes: Vec<Tape>,
+    pace: ReplaySpeed,
+    tapes: Vec<ReplayIndex>,
     /// Tapes of a request's canonical form, and the next one to play.
     by_request: Mutex<HashMap<String, (Vec<usize>, usize)>>,
 }
 
 /// One recording; its events are read when it is played.
 #[derive(Debug)]
-struct Tape {
+struct ReplayIndex {
     path: PathBuf,
     request: Value,
 }
@@ -65,9 +65,9 @@ impl Replay {
             .collect();
         // Names begin with the time of the request.
         paths.sort();
-        let tapes: Vec<Tape> = paths
+        let tapes: Vec<ReplayIndex> = paths
             .into_iter()
-            .map(Tape::open)
+            .map(ReplayIndex::open)
             .collect::<Result<_, _>>()?;
         let mut by_request: HashMap<String, (Vec<usize>, usize)> = HashMap::new();
         for (index, tape) in tapes.iter().enumerate() {
@@ -76,7 +76,7 @@ impl Replay {
         }
         Ok(Replay {
             folder,
-            pace: Pace::default(),
+            pace: ReplaySpeed::default(),
             tapes,
             by_request: Mutex::new(by_request),
         })
@@ -84,7 +84,7 @@ impl Replay {
 
     /// Another pace.
     #[must_use]
-    pub fn pace(mut self, pace: Pace) -> Self {
+    pub fn pace(mut self, pace: ReplaySpeed) -> Self {
         self.pace = pace;
         self
     }
@@ -112,17 +112,17 @@ impl Replay {
             .ok_or_else(|| tape.broken(2, "nothing was answered"))?;
         wait(self.pace, begun, &first).await;
         let first = read(first).transpose()?;
-        let playing = Playing {
+        let playing = ReplayStream {
             lines,
             pace: self.pace,
             begun,
         };
-        let rest = stream::unfold(playing, Playing::next);
+        let rest = stream::unfold(playing, ReplayStream::next);
         Ok(Box::pin(stream::iter(first.map(Ok)).chain(rest)))
     }
 
     /// The recording to play for this request.
-    fn next(&self, form: &Value) -> Option<&Tape> {
+    fn next(&self, form: &Value) -> Option<&ReplayIndex> {
         let mut known = self
             .by_request
             .lock()
@@ -169,13 +169,13 @@ impl ChatModel for Replay {
 }
 
 /// The rest of a recording while it is played.
-struct Playing {
-    lines: std::vec::IntoIter<Line>,
-    pace: Pace,
+struct ReplayStream {
+    lines: std::vec::IntoIter<RecordingLine>,
+    pace: ReplaySpeed,
     begun: Instant,
 }
 
-impl Playing {
+impl ReplayStream {
     async fn next(mut self) -> Option<(Result<ChatEvent, ModelError>, Self)> {
         let line = self.lines.next()?;
         wait(self.pace, self.begun, &line).await;
@@ -183,34 +183,34 @@ impl Playing {
     }
 }
 
-async fn wait(pace: Pace, begun: Instant, line: &Line) {
-    if pace == Pace::AsRecorded {
+async fn wait(pace: ReplaySpeed, begun: Instant, line: &RecordingLine) {
+    if pace == ReplaySpeed::AsRecorded {
         tokio::time::sleep_until(begun + line.since()).await;
     }
 }
 
 /// What a line means; `None` for the end of an answer.
-fn read(line: Line) -> Option<Result<ChatEvent, ModelError>> {
+fn read(line: RecordingLine) -> Option<Result<ChatEvent, ModelError>> {
     match line.what {
-        What::Event(event) => Some(Ok(event)),
-        What::Error(failure) => Some(Err(failure.into())),
-        What::End(End::Done) => None,
-        What::End(End::Cancelled) => Some(Err(ModelError::new(
+        RecordedItem::Event(event) => Some(Ok(event)),
+        RecordedItem::Error(failure) => Some(Err(failure.into())),
+        RecordedItem::End(RecordedEnd::Done) => None,
+        RecordedItem::End(RecordedEnd::Cancelled) => Some(Err(ModelError::new(
             ModelErrorKind::Cut,
             "the recording ends here: whoever asked did not wait for the rest",
         ))),
     }
 }
 
-impl Tape {
+impl ReplayIndex {
     fn open(path: PathBuf) -> Result<Self, ModelError> {
         let file = File::open(&path).map_err(|error| unreadable(&path, &error))?;
         let mut line = String::new();
         let mut reader = BufReader::new(file.take(MOST_BYTES));
         let read = reader.read_line(&mut line);
         read.map_err(|error| unreadable(&path, &error))?;
-        let head: Result<Head, _> = serde_json::from_str(&line);
-        let mut tape = Tape {
+        let head: Result<RecordingHeader, _> = serde_json::from_str(&line);
+        let mut tape = ReplayIndex {
             path,
             request: Value::Null,
         };
@@ -222,7 +222,7 @@ impl Tape {
         Ok(tape)
     }
 
-    fn lines(&self) -> Result<Vec<Line>, ModelError> {
+    fn lines(&self) -> Result<Vec<RecordingLine>, ModelError> {
         let file = File::open(&self.path).map_err(|error| unreadable(&self.path, &error))?;
         let reader = BufReader::new(file.take(MOST_BYTES));
         let mut lines = Vec::new();

@@ -14,7 +14,7 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use super::canonical;
-use super::exchange::{End, Head, Line, What};
+use super::exchange::{RecordedEnd, RecordedItem, RecordingHeader, RecordingLine};
 use super::scrub;
 
 /// Most bytes of a recording. A longer exchange is not recorded.
@@ -79,7 +79,7 @@ fn recorded(answer: ChatStream, recording: Recording) -> ChatStream {
             let item = answer.next().await;
             match &item {
                 Some(item) => recording.item(item.as_ref()),
-                None => recording.end(End::Done),
+                None => recording.end(RecordedEnd::Done),
             }
             item.map(|item| (item, (answer, recording)))
         },
@@ -89,13 +89,13 @@ fn recorded(answer: ChatStream, recording: Recording) -> ChatStream {
 /// One exchange while it happens. Whoever drops it in the middle has cancelled it.
 struct Recording {
     /// `None` when it is complete, or when it could not be written.
-    file: Option<Draft>,
+    file: Option<AtomicFile>,
     begun: Instant,
     finished: bool,
 }
 
 /// A file that gets its name when it is complete.
-struct Draft {
+struct AtomicFile {
     writer: BufWriter<File>,
     draft: PathBuf,
     path: PathBuf,
@@ -105,12 +105,12 @@ struct Draft {
 impl Recording {
     fn begin(folder: &Path, request: &ChatRequest) -> Self {
         let form = canonical::form(request);
-        let head = Head {
+        let head = RecordingHeader {
             quillet: "exchange".to_owned(),
             version: 1,
             request: form,
         };
-        let draft = Draft::create(folder, request.model.as_deref().unwrap_or("default"));
+        let draft = AtomicFile::create(folder, request.model.as_deref().unwrap_or("default"));
         let mut recording = Recording {
             file: None,
             begun: Instant::now(),
@@ -127,14 +127,20 @@ impl Recording {
     fn item(&mut self, item: Result<&ChatEvent, &ModelError>) {
         self.finished |= matches!(item, Ok(ChatEvent::Finish { .. }));
         let failed = item.is_err();
-        self.write(&Line::new(self.begun.elapsed(), What::item(item)));
+        self.write(&RecordingLine::new(
+            self.begun.elapsed(),
+            RecordedItem::item(item),
+        ));
         if failed {
             self.keep();
         }
     }
 
-    fn end(&mut self, end: End) {
-        self.write(&Line::new(self.begun.elapsed(), What::End(end)));
+    fn end(&mut self, end: RecordedEnd) {
+        self.write(&RecordingLine::new(
+            self.begun.elapsed(),
+            RecordedItem::End(end),
+        ));
         self.keep();
     }
 
@@ -163,22 +169,22 @@ impl Drop for Recording {
     fn drop(&mut self) {
         if self.file.is_some() {
             self.end(if self.finished {
-                End::Done
+                RecordedEnd::Done
             } else {
-                End::Cancelled
+                RecordedEnd::Cancelled
             });
         }
     }
 }
 
-impl Draft {
+impl AtomicFile {
     fn create(folder: &Path, model: &str) -> io::Result<Self> {
         // Sorted by time, also within one millisecond of one process.
         let id = uuid::Uuid::now_v7().simple();
         let name = format!("{id}-{}", safe(model));
         let draft = folder.join(format!(".{name}.part"));
         let file = File::options().write(true).create_new(true).open(&draft)?;
-        Ok(Draft {
+        Ok(AtomicFile {
             writer: BufWriter::new(file),
             draft,
             path: folder.join(format!("{name}.jsonl")),

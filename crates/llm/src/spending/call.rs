@@ -3,7 +3,7 @@
 use quillet_core::budget::{Amount, NANO};
 use quillet_core::chat::{ChatOptions, ChatRequest, Usage};
 
-use crate::models::{Facts, Vendor};
+use crate::models::{ModelInfo, Vendor};
 use crate::tokens::counter;
 
 /// Tokens that a wire puts around a request.
@@ -13,45 +13,45 @@ const MARGIN: u64 = 4;
 
 /// A model, as far as its costs go.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct PricedModel {
     pub(crate) name: String,
     pub(crate) vendor: Vendor,
-    pub(crate) facts: Facts,
+    pub(crate) facts: ModelInfo,
     /// Whether it is asked with a key that the request brings.
     pub(crate) own_key: bool,
 }
 
 /// What tokens cost.
 #[derive(Clone, Debug)]
-pub(super) enum Tariff {
+pub(super) enum TokenPrice {
     /// Nothing: the mock.
     Free,
     /// What is known of the model.
-    Known(Box<Facts>),
+    Known(Box<ModelInfo>),
     /// US dollars per million, whichever they are.
     Flat(f64),
     /// Nobody knows.
     Unknown,
 }
 
-impl Tariff {
-    pub(super) fn of(asked: &Asked, unpriced: Option<f64>) -> Self {
+impl TokenPrice {
+    pub(super) fn of(asked: &PricedModel, unpriced: Option<f64>) -> Self {
         if asked.vendor == Vendor::Mock {
-            return Tariff::Free;
+            return TokenPrice::Free;
         }
         if asked.facts.price.is_some() {
-            return Tariff::Known(Box::new(asked.facts.clone()));
+            return TokenPrice::Known(Box::new(asked.facts.clone()));
         }
-        unpriced.map_or(Tariff::Unknown, Tariff::Flat)
+        unpriced.map_or(TokenPrice::Unknown, TokenPrice::Flat)
     }
 
     /// What this much costs; a part of a billionth is a whole one.
     pub(super) fn amount(&self, usage: &Usage) -> Amount {
         let tokens = usage.total_tokens();
         let usd = match self {
-            Tariff::Free | Tariff::Unknown => 0.0,
-            Tariff::Known(facts) => facts.cost(usage).unwrap_or_default(),
-            Tariff::Flat(price) => tokens as f64 * price / 1e6,
+            TokenPrice::Free | TokenPrice::Unknown => 0.0,
+            TokenPrice::Known(facts) => facts.cost(usage).unwrap_or_default(),
+            TokenPrice::Flat(price) => tokens as f64 * price / 1e6,
         };
         Amount {
             tokens,
@@ -63,15 +63,15 @@ impl Tariff {
 
 /// The tokens of a call, as far as they are known before it is made.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Call {
+pub(super) struct CallEstimate {
     /// Those of the request.
     pub(super) input: u64,
     /// Most of the answer.
     pub(super) output: u64,
 }
 
-impl Call {
-    pub(super) fn of(request: &ChatRequest, asked: &Asked, answer_tokens: u64) -> Self {
+impl CallEstimate {
+    pub(super) fn of(request: &ChatRequest, asked: &PricedModel, answer_tokens: u64) -> Self {
         let counter = counter(asked.facts.tokenizer);
         let options = &request.options;
         let messages = request.messages.iter();
@@ -96,7 +96,7 @@ impl Call {
             };
             answer_tokens.min(most)
         });
-        Call {
+        CallEstimate {
             input,
             output: each.saturating_mul(options.n.unwrap_or(1).max(1).into()),
         }
@@ -104,7 +104,7 @@ impl Call {
 
     /// What it costs at most: all of the request may be written into the provider's cache, which
     /// may cost more than to read it.
-    pub(super) fn most(&self, tariff: &Tariff) -> Amount {
+    pub(super) fn most(&self, tariff: &TokenPrice) -> Amount {
         let plain = Usage {
             input_tokens: self.input,
             output_tokens: self.output,
@@ -140,8 +140,8 @@ mod tests {
     use super::*;
     use crate::models::ModelFacts;
 
-    fn asked(name: &str, vendor: Vendor) -> Asked {
-        Asked {
+    fn asked(name: &str, vendor: Vendor) -> PricedModel {
+        PricedModel {
             name: name.to_owned(),
             vendor,
             facts: ModelFacts::built_in().find(name),
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn the_most_that_a_call_costs_is_its_prompt_and_the_longest_answer() {
         let model = asked("gpt-4o", Vendor::OpenAi);
-        let with = |options| Call::of(&request(options), &model, 100);
+        let with = |options| CallEstimate::of(&request(options), &model, 100);
         let plain = with(ChatOptions::default());
         assert_eq!((plain.input, plain.output), (6 + 4 + AROUND, 100));
         let limited = with(ChatOptions {
@@ -174,7 +174,7 @@ mod tests {
             .extra
             .insert("max_completion_tokens".into(), json!(9));
         assert_eq!(with(options).output, 9);
-        let tariff = Tariff::of(&model, None);
+        let tariff = TokenPrice::of(&model, None);
         // 2.50 and 10.00 dollars a million.
         let usd = 18.0 * 2.5e-6 + 100.0 * 10e-6;
         assert_eq!(plain.most(&tariff).nano_usd, (usd * NANO).round() as u64);
@@ -184,27 +184,27 @@ mod tests {
     #[test]
     fn a_cache_that_costs_more_is_reckoned_with() {
         let model = asked("claude-sonnet-4-5", Vendor::Anthropic);
-        let call = Call {
+        let call = CallEstimate {
             input: 1_000_000,
             output: 0,
         };
         // Above 200,000 tokens, or not: never less than the plain price.
-        let most = call.most(&Tariff::of(&model, None));
+        let most = call.most(&TokenPrice::of(&model, None));
         assert!(most.usd() >= 3.75, "{most:?}");
     }
 
     #[test]
     fn models_without_a_price_cost_what_is_said() {
         let model = asked("my-own", Vendor::OpenAi);
-        assert!(matches!(Tariff::of(&model, None), Tariff::Unknown));
+        assert!(matches!(TokenPrice::of(&model, None), TokenPrice::Unknown));
         let usage = Usage {
             input_tokens: 500_000,
             output_tokens: 500_000,
             ..Usage::default()
         };
-        let amount = Tariff::of(&model, Some(2.0)).amount(&usage);
+        let amount = TokenPrice::of(&model, Some(2.0)).amount(&usage);
         assert_eq!(amount.nano_usd, 2_000_000_000);
         let mock = asked("mock", Vendor::Mock);
-        assert_eq!(Tariff::of(&mock, Some(2.0)).amount(&usage).nano_usd, 0);
+        assert_eq!(TokenPrice::of(&mock, Some(2.0)).amount(&usage).nano_usd, 0);
     }
 }

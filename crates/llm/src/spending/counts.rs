@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use quillet_core::budget::{Amount, Payer};
+use quillet_core::budget::{Amount, BudgetAccounts};
 
 /// Who asks where there are no keys.
 const NOBODY: &str = "anonymous";
@@ -19,9 +19,9 @@ pub struct KeyCount {
 
 /// The counts of all keys. Keys are bounded by the configuration.
 #[derive(Debug, Default)]
-pub(super) struct Counts(Mutex<BTreeMap<Arc<str>, KeyCount>>);
+pub(super) struct KeyCounters(Mutex<BTreeMap<Arc<str>, KeyCount>>);
 
-impl Counts {
+impl KeyCounters {
     fn locked(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, KeyCount>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -34,7 +34,7 @@ impl Counts {
             .collect()
     }
 
-    pub(super) fn change(&self, payer: &Payer, change: impl FnOnce(&mut KeyCount)) {
+    pub(super) fn change(&self, payer: &BudgetAccounts, change: impl FnOnce(&mut KeyCount)) {
         let key = payer.key.clone().unwrap_or_else(|| NOBODY.into());
         change(self.locked().entry(key).or_default());
     }

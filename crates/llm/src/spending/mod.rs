@@ -7,8 +7,8 @@
 
 mod call;
 mod counts;
-mod holding;
-mod told;
+mod message;
+mod reservation;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,16 +18,17 @@ use std::time::Duration;
 
 use quillet_core::BoxFuture;
 use quillet_core::budget::{
-    Account, Amount, BudgetLimits, Budgets, Hold, Payer, Reserved, Used, current,
+    Account, AccountUsage, Amount, BudgetAccounts, BudgetLimits, Budgets, Reservation,
+    ReserveResult, current,
 };
 use quillet_core::chat::{ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind, Usage};
 use quillet_core::store::{Health, StoreError};
 
-pub(crate) use call::Asked;
-use call::{Call, Tariff};
-use counts::Counts;
+pub(crate) use call::PricedModel;
+use call::{CallEstimate, TokenPrice};
 pub use counts::KeyCount;
-use holding::{Holding, guarded};
+use counts::KeyCounters;
+use reservation::{ActiveReservation, guarded};
 
 /// How budgets are kept.
 #[derive(Clone, Debug)]
@@ -62,7 +63,7 @@ impl Default for SpendingOptions {
 pub struct Spending {
     options: SpendingOptions,
     books: Arc<dyn Budgets>,
-    counts: Arc<Counts>,
+    counts: Arc<KeyCounters>,
 }
 
 impl Spending {
@@ -91,8 +92,9 @@ impl Spending {
 
     /// Somebody with a key of this server, or without one, who begins a run.
     #[must_use]
-    pub fn payer(&self, key: Option<&str>) -> Payer {
-        let payer = Payer::of(key.map(Into::into)).within("all", "budget", &self.options.all);
+    pub fn payer(&self, key: Option<&str>) -> BudgetAccounts {
+        let payer =
+            BudgetAccounts::of(key.map(Into::into)).within("all", "budget", &self.options.all);
         match key.and_then(|key| Some((key, self.options.keys.get(key)?))) {
             Some((key, limits)) => payer.within(
                 &format!("key:{key}"),
@@ -124,7 +126,10 @@ impl Spending {
     ///
     /// # Errors
     /// The books cannot be had.
-    pub async fn used(&self, accounts: &[Account]) -> Result<(Vec<Used>, Duration), StoreError> {
+    pub async fn used(
+        &self,
+        accounts: &[Account],
+    ) -> Result<(Vec<AccountUsage>, Duration), StoreError> {
         let names: Vec<Arc<str>> = accounts.iter().map(|it| it.name.clone()).collect();
         self.books.used(&names).await
     }
@@ -135,7 +140,7 @@ impl Spending {
         self.counts.all()
     }
 
-    fn payer_here(&self) -> Payer {
+    fn payer_here(&self) -> BudgetAccounts {
         current().unwrap_or_else(|| self.payer(None))
     }
 
@@ -149,7 +154,7 @@ impl Spending {
         self: &Arc<Self>,
         model: &dyn ChatModel,
         request: ChatRequest,
-        asked: &Asked,
+        asked: &PricedModel,
     ) -> Result<ChatStream, ModelError> {
         let payer = self.payer_here();
         if !payer.is_limited() {
@@ -185,22 +190,22 @@ impl Spending {
     /// Holds what a call may cost.
     async fn hold(
         self: &Arc<Self>,
-        payer: Payer,
+        payer: BudgetAccounts,
         request: &ChatRequest,
-        asked: &Asked,
-    ) -> Result<Holding, (Payer, ModelError)> {
-        let tariff = match Tariff::of(asked, self.options.unpriced_usd) {
-            Tariff::Unknown if payer.counts_money() => {
-                let error = told::unpriced(request.model.as_deref().unwrap_or(&asked.name));
+        asked: &PricedModel,
+    ) -> Result<ActiveReservation, (BudgetAccounts, ModelError)> {
+        let tariff = match TokenPrice::of(asked, self.options.unpriced_usd) {
+            TokenPrice::Unknown if payer.counts_money() => {
+                let error = message::unpriced(request.model.as_deref().unwrap_or(&asked.name));
                 return Err((payer, error));
             }
             tariff => tariff,
         };
-        let call = Call::of(request, asked, self.options.answer_tokens);
+        let call = CallEstimate::of(request, asked, self.options.answer_tokens);
         let most = call.most(&tariff);
-        let run = match payer.hold(most) {
+        let run = match payer.reserve(most) {
             Ok(run) => run,
-            Err(over) => return Err((payer, told::over_run(&over, most))),
+            Err(over) => return Err((payer, message::over_run(&over, most))),
         };
         // A key that the request brings is not paid here.
         let accounts = if asked.own_key { &[] } else { payer.accounts() };
@@ -211,20 +216,20 @@ impl Spending {
                 .reserve(&new_id(), accounts, most, self.options.hold)
                 .await;
             match reserved {
-                Ok(Reserved::Held { hold, .. }) => held = Some(hold),
-                Ok(Reserved::Over {
+                Ok(ReserveResult::Held { hold, .. }) => held = Some(hold),
+                Ok(ReserveResult::Over {
                     account,
                     unit,
                     used,
                     left,
                 }) => {
-                    let error = told::over_day(accounts.get(account), (unit, used), most, left);
+                    let error = message::over_day(accounts.get(account), (unit, used), most, left);
                     return Err((payer, error));
                 }
-                Err(error) => return Err((payer, told::away(&error))),
+                Err(error) => return Err((payer, message::away(&error))),
             }
         }
-        Ok(Holding::new(
+        Ok(ActiveReservation::new(
             (self.books.clone(), self.counts.clone()),
             payer,
             (held, run),
@@ -239,23 +244,23 @@ impl Spending {
     /// What one call may cost at most, at a part of the price.
     pub(crate) fn most_of(
         &self,
-        payer: &Payer,
+        payer: &BudgetAccounts,
         request: &ChatRequest,
-        asked: &Asked,
+        asked: &PricedModel,
         part: f64,
     ) -> Result<Amount, ModelError> {
-        match Tariff::of(asked, self.options.unpriced_usd) {
-            Tariff::Unknown if payer.counts_money() => Err(told::unpriced(&asked.name)),
+        match TokenPrice::of(asked, self.options.unpriced_usd) {
+            TokenPrice::Unknown if payer.counts_money() => Err(message::unpriced(&asked.name)),
             tariff => {
-                let call = Call::of(request, asked, self.options.answer_tokens);
+                let call = CallEstimate::of(request, asked, self.options.answer_tokens);
                 Ok(reduced(call.most(&tariff), part))
             }
         }
     }
 
     /// What a call did cost, at a part of the price.
-    pub(crate) fn cost_of(&self, asked: &Asked, usage: &Usage, part: f64) -> Amount {
-        let tariff = Tariff::of(asked, self.options.unpriced_usd);
+    pub(crate) fn cost_of(&self, asked: &PricedModel, usage: &Usage, part: f64) -> Amount {
+        let tariff = TokenPrice::of(asked, self.options.unpriced_usd);
         reduced(tariff.amount(usage), part)
     }
 
@@ -266,31 +271,31 @@ impl Spending {
     /// One of them has too little left, or the books cannot be had.
     pub async fn hold_batch(
         &self,
-        payer: &Payer,
+        payer: &BudgetAccounts,
         most: Amount,
         time: Duration,
-    ) -> Result<Option<Hold>, ModelError> {
+    ) -> Result<Option<Reservation>, ModelError> {
         let accounts = payer.accounts();
         if accounts.is_empty() {
             return Ok(None);
         }
         let reserved = self.books.reserve(&new_id(), accounts, most, time).await;
         let error = match reserved {
-            Ok(Reserved::Held { hold, .. }) => return Ok(Some(hold)),
-            Ok(Reserved::Over {
+            Ok(ReserveResult::Held { hold, .. }) => return Ok(Some(hold)),
+            Ok(ReserveResult::Over {
                 account,
                 unit,
                 used,
                 left,
-            }) => told::over_day(accounts.get(account), (unit, used), most, left),
-            Err(error) => told::away(&error),
+            }) => message::over_day(accounts.get(account), (unit, used), most, left),
+            Err(error) => message::away(&error),
         };
         self.counts.change(payer, |count| count.refused += 1);
         Err(error)
     }
 
     /// Counts what was spent of what was held.
-    pub async fn settle_batch(&self, payer: &Payer, hold: &Hold, spent: Amount) {
+    pub async fn settle_batch(&self, payer: &BudgetAccounts, hold: &Reservation, spent: Amount) {
         self.counts.change(payer, |count| count.spent += spent);
         if let Err(error) = self.books.settle(hold, spent).await {
             tracing::warn!(target: "quillet::budgets", %error, "what a batch cost was not written down");
@@ -319,13 +324,13 @@ fn new_id() -> String {
 }
 
 /// A model within budgets.
-pub(crate) struct Budgeted {
+pub(crate) struct BudgetedModel {
     pub(crate) model: Arc<dyn ChatModel>,
     pub(crate) spending: Arc<Spending>,
-    pub(crate) asked: Asked,
+    pub(crate) asked: PricedModel,
 }
 
-impl fmt::Debug for Budgeted {
+impl fmt::Debug for BudgetedModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Budgeted")
             .field("model", &self.model)
@@ -333,7 +338,7 @@ impl fmt::Debug for Budgeted {
     }
 }
 
-impl ChatModel for Budgeted {
+impl ChatModel for BudgetedModel {
     fn describe(&self) -> String {
         self.model.describe()
     }

@@ -94,9 +94,9 @@ impl Factors {
 
 /// The mock's tokens are words.
 #[derive(Debug)]
-pub(super) struct Words;
+pub(super) struct WordTokenizer;
 
-impl TokenCounter for Words {
+impl TokenCounter for WordTokenizer {
     fn text(&self, text: &str) -> u64 {
         text.split_whitespace().count() as u64
     }
@@ -138,8 +138,8 @@ mod tests {
                 let tokens = Estimate(factors).text(text);
                 assert!(tokens <= text.len() as u64, "{text}: {tokens}");
             }
-            assert!(Words.text(text) <= text.len() as u64);
+            assert!(WordTokenizer.text(text) <= text.len() as u64);
         }
-        assert_eq!(Words.text("one two\nthree"), 3);
+        assert_eq!(WordTokenizer.text("one two\nthree"), 3);
     }
 }

@@ -14,7 +14,7 @@ use quillet_core::chat::TokenCounter;
 
 use crate::models::{ModelFacts, Tokenizer};
 use bpe::Bpe;
-use estimate::{CLAUDE, Estimate, GEMINI, OTHER, Words};
+use estimate::{CLAUDE, Estimate, GEMINI, OTHER, WordTokenizer};
 
 /// The counter of a model, by its name alone.
 #[must_use]
@@ -30,7 +30,7 @@ pub fn counter(tokenizer: Tokenizer) -> Arc<dyn TokenCounter> {
         Tokenizer::Cl100k => Arc::new(Bpe::Cl100k),
         Tokenizer::Claude => Arc::new(Estimate(&CLAUDE)),
         Tokenizer::Gemini => Arc::new(Estimate(&GEMINI)),
-        Tokenizer::Words => Arc::new(Words),
+        Tokenizer::Words => Arc::new(WordTokenizer),
         Tokenizer::Other => Arc::new(Estimate(&OTHER)),
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use quillet_core::chat::{ChatModel, ModelErrorKind as Kind};
 use quillet_llm::{Http, HttpOptions, OpenAiChat, Provider, ProviderConfig};
-use quillet_test_support::scripted::{Scripted, answer, good};
+use quillet_test_support::scripted::{ScriptedServer, answer, good};
 
 use crate::{CANARY, ask, config, provider, request};
 
@@ -40,7 +40,7 @@ async fn metadata_services_are_no_models() {
 
 #[tokio::test]
 async fn many_providers_share_one_connection() {
-    let server = Scripted::start(vec![good("a")]);
+    let server = ScriptedServer::start(vec![good("a")]);
     let http = Http::default();
     for key in ["first-key", "second-key"] {
         let mut config = config(&server);
@@ -75,7 +75,7 @@ async fn the_key_goes_where_the_server_looks_for_it() {
         ),
     ];
     for (path, key, line, header) in cases {
-        let server = Scripted::start(vec![good("a")]);
+        let server = ScriptedServer::start(vec![good("a")]);
         let mut config = config(&server);
         config.base_url = Some(server.url().replace("/v1", path));
         config.api_key = key.map(Into::into);
@@ -104,7 +104,7 @@ async fn headers_of_the_connection_are_not_the_callers() {
 async fn ids_and_waits_of_a_refusal_come_back() {
     let body = r#"{"error":{"message":"slow","code":"rate_limit_exceeded"}}"#;
     let headers = [("x-request-id", "req_7"), ("retry-after-ms", "1500")];
-    let server = Scripted::start(vec![answer(429, "application/json", &headers, body)]);
+    let server = ScriptedServer::start(vec![answer(429, "application/json", &headers, body)]);
     let model = provider(config(&server)).unwrap();
     let error = model.stream(request()).await.err().unwrap();
     assert_eq!(error.kind, Kind::RateLimited);

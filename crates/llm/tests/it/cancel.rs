@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use quillet_core::chat::ChatModel;
-use quillet_test_support::scripted::{Scripted, Step, stream_head, text_event};
+use quillet_test_support::scripted::{ScriptedServer, ServerAction, stream_head, text_event};
 
 use crate::{model, request};
 
@@ -12,10 +12,10 @@ use crate::{model, request};
 async fn dropping_the_stream_is_seen_by_the_provider() {
     let script = vec![
         stream_head(),
-        Step::Send(text_event("a").into()),
-        Step::Hang,
+        ServerAction::Send(text_event("a").into()),
+        ServerAction::Hang,
     ];
-    let server = Scripted::start(vec![script]);
+    let server = ScriptedServer::start(vec![script]);
     let model = model(&server);
     let mut stream = model.stream(request()).await.unwrap();
     assert!(stream.next().await.unwrap().is_ok());
@@ -30,8 +30,11 @@ async fn dropping_the_stream_is_seen_by_the_provider() {
 
 #[tokio::test]
 async fn dropping_the_request_before_the_first_byte_is_seen_too() {
-    for script in [vec![Step::Hang], vec![stream_head(), Step::Hang]] {
-        let server = Scripted::start(vec![script]);
+    for script in [
+        vec![ServerAction::Hang],
+        vec![stream_head(), ServerAction::Hang],
+    ] {
+        let server = ScriptedServer::start(vec![script]);
         let model = model(&server);
         let asked = tokio::time::timeout(Duration::from_millis(200), model.stream(request()));
         assert!(asked.await.is_err());

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use quillet_core::chat::ModelErrorKind as Kind;
 use quillet_core::knowledge::Embedder;
-use quillet_fake_provider::{FakeProvider, Script, Wire};
+use quillet_fake_provider::{FakeProvider, ProviderApi, ReplyScript};
 use quillet_llm::{EmbedderConfig, Http, OpenAiEmbedder, RetryPolicy};
 
 use crate::CANARY;
 
 fn config(provider: &FakeProvider) -> EmbedderConfig {
     EmbedderConfig {
-        base_url: Some(provider.base_url(Wire::OpenAiChat)),
+        base_url: Some(provider.base_url(ProviderApi::OpenAiChat)),
         api_key: Some(CANARY.into()),
         ..EmbedderConfig::default()
     }
@@ -25,7 +25,7 @@ fn texts(count: usize) -> Vec<String> {
 
 #[tokio::test]
 async fn texts_become_vectors_in_their_order() {
-    let provider = FakeProvider::start(Script::default());
+    let provider = FakeProvider::start(ReplyScript::default());
     let all = OpenAiEmbedder::new(Http::default(), config(&provider)).unwrap();
     let batched = EmbedderConfig {
         batch: 2,
@@ -55,7 +55,7 @@ async fn texts_become_vectors_in_their_order() {
 
 #[tokio::test]
 async fn failures_are_told_and_retried() {
-    let provider = FakeProvider::start(Script::default());
+    let provider = FakeProvider::start(ReplyScript::default());
     for (model, kind, requests) in [
         ("fake-fail-500", Kind::Provider, 3),
         ("fake-fail-401", Kind::Auth, 1),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use quillet_core::chat::{ChatModel, ModelErrorKind as Kind};
 use quillet_llm::{AnswerLimits, ProviderConfig, Timeouts};
 use quillet_test_support::scripted::{
-    Script, Scripted, Step, answer, stream, stream_head, text_event,
+    ResponseScript, ScriptedServer, ServerAction, answer, stream, stream_head, text_event,
 };
 
 use crate::{CANARY, ask, config, model, provider};
@@ -27,7 +27,7 @@ async fn each_failure_has_its_kind_and_names_the_mend() {
     let echo = format!("bad key {CANARY}");
     let most = "x".repeat(1024);
     let json = "application/json";
-    let cases: Vec<(&str, Script, Kind, &str)> = vec![
+    let cases: Vec<(&str, ResponseScript, Kind, &str)> = vec![
         (
             "401",
             answer(401, json, &[], r#"{"error":{"message":"bad key"}}"#),
@@ -107,25 +107,25 @@ async fn each_failure_has_its_kind_and_names_the_mend() {
         ),
         (
             "closed at once",
-            vec![Step::Close],
+            vec![ServerAction::Close],
             Kind::Connect,
             "the connection ended before an answer",
         ),
         (
             "reset at once",
-            vec![Step::Reset],
+            vec![ServerAction::Reset],
             Kind::Connect,
             "the connection ended before an answer",
         ),
         (
             "silence",
-            vec![Step::Hang],
+            vec![ServerAction::Hang],
             Kind::Timeout,
             "no answer within 100ms (limit first_byte)",
         ),
         (
             "silence after the head",
-            vec![stream_head(), Step::Hang],
+            vec![stream_head(), ServerAction::Hang],
             Kind::Timeout,
             "limit first_byte",
         ),
@@ -133,8 +133,8 @@ async fn each_failure_has_its_kind_and_names_the_mend() {
             "silence after a comment",
             vec![
                 stream_head(),
-                Step::Send(b": wait\n\n".to_vec()),
-                Step::Hang,
+                ServerAction::Send(b": wait\n\n".to_vec()),
+                ServerAction::Hang,
             ],
             Kind::Timeout,
             "within 100ms (limit",
@@ -147,7 +147,7 @@ async fn each_failure_has_its_kind_and_names_the_mend() {
         ),
     ];
     for (name, script, kind, says) in cases {
-        let server = Scripted::start(vec![script]);
+        let server = ScriptedServer::start(vec![script]);
         let mut config = config(&server);
         config.timeouts = short();
         let model = provider(config).unwrap();
@@ -172,7 +172,7 @@ async fn each_failure_has_its_kind_and_names_the_mend() {
 #[tokio::test]
 async fn what_came_before_a_failure_is_handed_out() {
     let a = text_event("a");
-    let cases: Vec<(&str, Script, Kind)> = vec![
+    let cases: Vec<(&str, ResponseScript, Kind)> = vec![
         ("cut", stream(&[a.as_bytes()]), Kind::Cut),
         (
             "cut in an event",
@@ -183,15 +183,19 @@ async fn what_came_before_a_failure_is_handed_out() {
             "reset",
             vec![
                 stream_head(),
-                Step::Send(a.clone().into()),
-                Step::Wait(Duration::from_millis(50)),
-                Step::Reset,
+                ServerAction::Send(a.clone().into()),
+                ServerAction::Wait(Duration::from_millis(50)),
+                ServerAction::Reset,
             ],
             Kind::Cut,
         ),
         (
             "silence",
-            vec![stream_head(), Step::Send(a.clone().into()), Step::Hang],
+            vec![
+                stream_head(),
+                ServerAction::Send(a.clone().into()),
+                ServerAction::Hang,
+            ],
             Kind::Timeout,
         ),
         (
@@ -206,7 +210,7 @@ async fn what_came_before_a_failure_is_handed_out() {
         ),
     ];
     for (name, script, kind) in cases {
-        let server = Scripted::start(vec![script]);
+        let server = ScriptedServer::start(vec![script]);
         let mut config = config(&server);
         config.timeouts = Timeouts {
             first_byte: Duration::from_secs(5),
@@ -222,10 +226,10 @@ async fn what_came_before_a_failure_is_handed_out() {
 async fn the_total_time_ends_an_answer_that_only_drips() {
     let mut script = vec![stream_head()];
     for _ in 0..200 {
-        script.push(Step::Send(text_event("a").into()));
-        script.push(Step::Wait(Duration::from_millis(20)));
+        script.push(ServerAction::Send(text_event("a").into()));
+        script.push(ServerAction::Wait(Duration::from_millis(20)));
     }
-    let server = Scripted::start(vec![script]);
+    let server = ScriptedServer::start(vec![script]);
     let mut config = config(&server);
     config.timeouts.total = Duration::from_millis(300);
     let (reply, error) = ask(&provider(config).unwrap()).await;
@@ -248,7 +252,7 @@ async fn bounds_name_themselves() {
         ("stream_bytes", stream(&[comments.as_bytes()])),
     ];
     for (limit, script) in cases {
-        let server = Scripted::start(vec![script]);
+        let server = ScriptedServer::start(vec![script]);
         let mut config = config(&server);
         config.limits = AnswerLimits {
             line_bytes: 64,
@@ -287,7 +291,7 @@ async fn nobody_listening_is_told_apart_from_a_name_that_is_none() {
 
 #[tokio::test]
 async fn what_is_missing_is_said_before_anything_is_sent() {
-    let server = Scripted::start(vec![]);
+    let server = ScriptedServer::start(vec![]);
     let mut config = config(&server);
     config.model = None;
     let (_, error) = ask(&provider(config).unwrap()).await;
@@ -337,7 +341,7 @@ fn keys_and_headers_show_nowhere() {
 
 #[tokio::test]
 async fn the_request_carries_key_headers_and_parameters() {
-    let server = Scripted::start(vec![quillet_test_support::scripted::good("hello")]);
+    let server = ScriptedServer::start(vec![quillet_test_support::scripted::good("hello")]);
     let mut config = config(&server);
     config.headers = vec![("x-team".into(), "blue".into())];
     let model = provider(config).unwrap();
@@ -363,7 +367,7 @@ async fn the_request_carries_key_headers_and_parameters() {
 
 #[tokio::test]
 async fn a_connection_serves_one_answer_after_the_other() {
-    let server = Scripted::start(vec![quillet_test_support::scripted::good("a")]);
+    let server = ScriptedServer::start(vec![quillet_test_support::scripted::good("a")]);
     let model = model(&server);
     for _ in 0..3 {
         let (_, error) = ask(&model).await;

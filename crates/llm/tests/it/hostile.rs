@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use quillet_test_support::scripted::{Script, Scripted, Step, stream_head};
+use quillet_test_support::scripted::{ResponseScript, ScriptedServer, ServerAction, stream_head};
 use serde_json::Value;
 
 use crate::{ask, model};
@@ -20,7 +20,7 @@ async fn hostile_answers_stay_inside_the_bounds() {
         }
         let id = vector["id"].as_str().unwrap();
         let before = resident();
-        let server = Scripted::start(vec![script(&vector)]);
+        let server = ScriptedServer::start(vec![script(&vector)]);
         let (reply, error) = ask(&model(&server)).await;
         let grown = resident().saturating_sub(before);
         println!(
@@ -56,20 +56,20 @@ async fn hostile_answers_stay_inside_the_bounds() {
     assert!(run >= 8, "{run} vectors");
 }
 
-fn script(vector: &Value) -> Script {
+fn script(vector: &Value) -> ResponseScript {
     let mut script = vec![stream_head()];
     let response = &vector["response"];
     if let Some(text) = response.as_str() {
-        script.push(Step::Send(text.as_bytes().to_vec()));
+        script.push(ServerAction::Send(text.as_bytes().to_vec()));
     }
     for segment in response["segments"].as_array().into_iter().flatten() {
         let text = segment[0].as_str().unwrap();
         let times = usize::try_from(segment[1].as_u64().unwrap()).unwrap();
         // One write for each thousand repeats.
-        script.push(Step::Repeat(text.repeat(1000).into(), times / 1000));
-        script.push(Step::Send(text.repeat(times % 1000).into()));
+        script.push(ServerAction::Repeat(text.repeat(1000).into(), times / 1000));
+        script.push(ServerAction::Send(text.repeat(times % 1000).into()));
     }
-    script.push(Step::Close);
+    script.push(ServerAction::Close);
     script
 }
 

@@ -33,12 +33,12 @@ use futures_util::StreamExt;
 use quillet_core::chat::{ChatModel, ChatRequest, ModelError, Reply};
 use quillet_core::{Message, Role};
 use quillet_llm::{Http, OpenAiChat, Provider, ProviderConfig};
-use quillet_test_support::scripted::Scripted;
+use quillet_test_support::scripted::ScriptedServer;
 
 /// The secret that no message and no debug text may show.
 const CANARY: &str = "sk-canary-5f1d";
 
-fn config(server: &Scripted) -> ProviderConfig {
+fn config(server: &ScriptedServer) -> ProviderConfig {
     ProviderConfig {
         base_url: Some(server.url()),
         api_key: Some(CANARY.into()),
@@ -51,7 +51,7 @@ fn provider(config: ProviderConfig) -> Result<Provider, ModelError> {
     Provider::new(Http::default(), Arc::new(OpenAiChat::default()), config)
 }
 
-fn model(server: &Scripted) -> Provider {
+fn model(server: &ScriptedServer) -> Provider {
     provider(config(server)).unwrap()
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use quillet_core::chat::{ChatModel, ChatRequest, ModelError, ModelErrorKind as Kind, Reply};
 use quillet_core::{Message, Role};
-use quillet_fake_provider::{FakeProvider, Script, Turn, Wire};
-use quillet_llm::models::{ModelConfig, ModelSettings, Models, Vendor, VendorSettings};
+use quillet_fake_provider::{FakeProvider, ProviderApi, ReplyScript, ScriptedReply};
+use quillet_llm::models::{ModelConfig, ModelRouter, ModelSettings, Vendor, VendorSettings};
 use quillet_llm::{Http, RetryPolicy};
 
 fn request(model: Option<&str>) -> ChatRequest {
@@ -28,7 +28,7 @@ async fn ask(model: &dyn ChatModel, name: Option<&str>) -> Result<String, ModelE
     Ok(reply.choices[0].text.clone())
 }
 
-fn at(provider: &FakeProvider, wire: Wire, key: &str) -> VendorSettings {
+fn at(provider: &FakeProvider, wire: ProviderApi, key: &str) -> VendorSettings {
     VendorSettings {
         api_key: Some(key.into()),
         base_url: Some(provider.base_url(wire)),
@@ -38,9 +38,9 @@ fn at(provider: &FakeProvider, wire: Wire, key: &str) -> VendorSettings {
 
 fn settings(provider: &FakeProvider) -> ModelSettings {
     ModelSettings {
-        openai: at(provider, Wire::OpenAiChat, "key-openai"),
-        anthropic: at(provider, Wire::Anthropic, "key-anthropic"),
-        google: at(provider, Wire::Gemini, "key-google"),
+        openai: at(provider, ProviderApi::OpenAiChat, "key-openai"),
+        anthropic: at(provider, ProviderApi::Anthropic, "key-anthropic"),
+        google: at(provider, ProviderApi::Gemini, "key-google"),
         default_model: Some("claude-haiku-4-5".to_owned()),
         ..ModelSettings::default()
     }
@@ -48,47 +48,57 @@ fn settings(provider: &FakeProvider) -> ModelSettings {
 
 #[tokio::test]
 async fn the_name_chooses_the_provider() {
-    let provider = FakeProvider::start(Script::default());
-    let models = Models::new(settings(&provider)).unwrap();
+    let provider = FakeProvider::start(ReplyScript::default());
+    let models = ModelRouter::new(settings(&provider)).unwrap();
     for (name, wire, told, key) in [
-        (Some("gpt-4o"), Wire::OpenAiChat, "gpt-4o", "key-openai"),
+        (
+            Some("gpt-4o"),
+            ProviderApi::OpenAiChat,
+            "gpt-4o",
+            "key-openai",
+        ),
         (
             Some("openai/gpt-4o"),
-            Wire::OpenAiChat,
+            ProviderApi::OpenAiChat,
             "gpt-4o",
             "key-openai",
         ),
         (
             Some("claude-sonnet-4-5"),
-            Wire::Anthropic,
+            ProviderApi::Anthropic,
             "claude-sonnet-4-5",
             "key-anthropic",
         ),
         (
             Some("Anthropic/my-tuned"),
-            Wire::Anthropic,
+            ProviderApi::Anthropic,
             "my-tuned",
             "key-anthropic",
         ),
         (
             Some("gemini/gemini-2.5-pro"),
-            Wire::Gemini,
+            ProviderApi::Gemini,
             "gemini-2.5-pro",
             "key-google",
         ),
         (
             Some("qwen/qwen3"),
-            Wire::OpenAiChat,
+            ProviderApi::OpenAiChat,
             "qwen/qwen3",
             "key-openai",
         ),
         (
             Some("openai-responses/gpt-5"),
-            Wire::OpenAiResponses,
+            ProviderApi::OpenAiResponses,
             "gpt-5",
             "key-openai",
         ),
-        (None, Wire::Anthropic, "claude-haiku-4-5", "key-anthropic"),
+        (
+            None,
+            ProviderApi::Anthropic,
+            "claude-haiku-4-5",
+            "key-anthropic",
+        ),
     ] {
         assert_eq!(
             ask(&models, name).await.unwrap(),
@@ -114,9 +124,9 @@ async fn the_name_chooses_the_provider() {
 
 #[tokio::test]
 async fn a_server_at_openais_base_url_answers_for_all_others() {
-    let provider = FakeProvider::start(Script::default());
-    let models = Models::new(ModelSettings {
-        openai: at(&provider, Wire::OpenAiChat, "key"),
+    let provider = FakeProvider::start(ReplyScript::default());
+    let models = ModelRouter::new(ModelSettings {
+        openai: at(&provider, ProviderApi::OpenAiChat, "key"),
         ..ModelSettings::default()
     })
     .unwrap();
@@ -129,7 +139,7 @@ async fn a_server_at_openais_base_url_answers_for_all_others() {
         let asked = provider.requests().pop().unwrap();
         assert_eq!(
             (asked.wire, asked.model.as_str()),
-            (Some(Wire::OpenAiChat), name)
+            (Some(ProviderApi::OpenAiChat), name)
         );
     }
     assert_eq!(models.configured(), [Vendor::OpenAi]);
@@ -137,7 +147,7 @@ async fn a_server_at_openais_base_url_answers_for_all_others() {
 
 #[tokio::test]
 async fn what_is_missing_is_named() {
-    let models = Models::new(ModelSettings::default()).unwrap();
+    let models = ModelRouter::new(ModelSettings::default()).unwrap();
     for (name, kind, parts) in [
         (
             None,
@@ -172,14 +182,14 @@ async fn what_is_missing_is_named() {
 
 #[tokio::test]
 async fn a_request_can_describe_its_own_model() {
-    let provider = FakeProvider::start(Script::turns([Turn::text(["own"])]));
-    let models = Models::new(ModelSettings::default()).unwrap();
+    let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["own"])]));
+    let models = ModelRouter::new(ModelSettings::default()).unwrap();
     for (id, kind, format, wire) in [
-        ("x", "openai", "chat", Wire::OpenAiChat),
-        ("x", "", "", Wire::OpenAiChat),
-        ("gpt-5", "gpt", "responses", Wire::OpenAiResponses),
-        ("x", "Claude", "", Wire::Anthropic),
-        ("gemini-2.5-flash", "", "", Wire::Gemini),
+        ("x", "openai", "chat", ProviderApi::OpenAiChat),
+        ("x", "", "", ProviderApi::OpenAiChat),
+        ("gpt-5", "gpt", "responses", ProviderApi::OpenAiResponses),
+        ("x", "Claude", "", ProviderApi::Anthropic),
+        ("gemini-2.5-flash", "", "", ProviderApi::Gemini),
     ] {
         let config = ModelConfig {
             model_id: id.to_owned(),
@@ -210,14 +220,14 @@ async fn a_request_can_describe_its_own_model() {
 
 #[tokio::test]
 async fn keys_of_the_settings_stay_with_their_addresses() {
-    let provider = FakeProvider::start(Script::default());
-    let models = Models::new(settings(&provider)).unwrap();
+    let provider = FakeProvider::start(ReplyScript::default());
+    let models = ModelRouter::new(settings(&provider)).unwrap();
     let bare = ModelConfig {
         model_id: "claude-opus-4".to_owned(),
         ..ModelConfig::default()
     };
     let own_address = ModelConfig {
-        base_url: Some(provider.base_url(Wire::Anthropic)),
+        base_url: Some(provider.base_url(ProviderApi::Anthropic)),
         ..bare.clone()
     };
     for (config, key) in [(bare, Some("key-anthropic")), (own_address, None)] {
@@ -225,17 +235,17 @@ async fn keys_of_the_settings_stay_with_their_addresses() {
         let asked = provider.requests().pop().unwrap();
         assert_eq!(
             (asked.wire, asked.key.as_deref()),
-            (Some(Wire::Anthropic), key)
+            (Some(ProviderApi::Anthropic), key)
         );
     }
 }
 
 #[tokio::test]
 async fn retries_follow_the_settings() {
-    let provider = FakeProvider::start(Script::default());
+    let provider = FakeProvider::start(ReplyScript::default());
     let config = ModelConfig {
         model_id: "fake-fail-500".to_owned(),
-        base_url: Some(provider.base_url(Wire::OpenAiChat)),
+        base_url: Some(provider.base_url(ProviderApi::OpenAiChat)),
         max_retries: 2,
         retry_delay: Duration::from_millis(1),
         ..ModelConfig::default()
@@ -245,7 +255,7 @@ async fn retries_follow_the_settings() {
     assert_eq!((error.status, provider.asked()), (Some(500), 3));
     let told = Arc::new(AtomicUsize::new(0));
     let count = told.clone();
-    let models = Models::new(ModelSettings {
+    let models = ModelRouter::new(ModelSettings {
         retries: RetryPolicy {
             waits: vec![Duration::ZERO],
             ..RetryPolicy::default()

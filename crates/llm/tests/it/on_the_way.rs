@@ -7,10 +7,10 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use quillet_core::chat::{ChatRequest, ModelErrorKind as Kind};
 use quillet_core::{Message, Role};
-use quillet_llm::models::{ModelConfig, ModelSettings, Models, VendorSettings};
+use quillet_llm::models::{ModelConfig, ModelRouter, ModelSettings, VendorSettings};
 use quillet_llm::{Http, Timeouts};
 use quillet_test_support::scripted::{
-    Script, Scripted, Step, done_event, finish_event, text_event,
+    ResponseScript, ScriptedServer, ServerAction, done_event, finish_event, text_event,
 };
 
 use crate::{ask, config, model, provider};
@@ -22,13 +22,16 @@ fn packed(text: &str) -> Vec<u8> {
 }
 
 /// A body in pieces of so many bytes, with this encoding.
-fn encoded(status: &str, encoding: &str, body: &[u8], size: usize) -> Script {
+fn encoded(status: &str, encoding: &str, body: &[u8], size: usize) -> ResponseScript {
     let head = format!(
         "HTTP/1.1 {status}\r\ncontent-type: text/event-stream\r\ncontent-encoding: {encoding}\r\nconnection: close\r\n\r\n"
     );
-    let mut script = vec![Step::Send(head.into_bytes())];
-    script.extend(body.chunks(size).map(|piece| Step::Send(piece.to_vec())));
-    script.push(Step::Close);
+    let mut script = vec![ServerAction::Send(head.into_bytes())];
+    script.extend(
+        body.chunks(size)
+            .map(|piece| ServerAction::Send(piece.to_vec())),
+    );
+    script.push(ServerAction::Close);
     script
 }
 
@@ -45,7 +48,7 @@ async fn what_a_proxy_packed_is_read() {
             ("x-gzip", &body, &text),
             ("GZIP", &whole, "Good day!"),
         ] {
-            let server = Scripted::start(vec![encoded("200 OK", encoding, body, size)]);
+            let server = ScriptedServer::start(vec![encoded("200 OK", encoding, body, size)]);
             let (reply, error) = ask(&model(&server)).await;
             assert!(error.is_none(), "{encoding}: {error:?}");
             assert_eq!(reply.choices[0].text, said);
@@ -53,7 +56,7 @@ async fn what_a_proxy_packed_is_read() {
     }
     // Half of it is a cut, as of any other.
     let half = &body[..body.len() / 2];
-    let server = Scripted::start(vec![encoded("200 OK", "gzip", half, 64)]);
+    let server = ScriptedServer::start(vec![encoded("200 OK", "gzip", half, 64)]);
     let (_, error) = ask(&model(&server)).await;
     assert!(error.is_some());
 }
@@ -65,7 +68,7 @@ async fn what_cannot_be_unpacked_is_named() {
         ("zstd", b"x"),
         ("gzip", b"data: {}\n\n"),
     ] {
-        let server = Scripted::start(vec![encoded("200 OK", encoding, body, 64)]);
+        let server = ScriptedServer::start(vec![encoded("200 OK", encoding, body, 64)]);
         let (_, error) = ask(&model(&server)).await;
         let error = error.unwrap();
         assert_eq!(error.kind, Kind::Protocol);
@@ -80,7 +83,7 @@ async fn what_cannot_be_unpacked_is_named() {
 #[tokio::test]
 async fn a_packed_refusal_is_readable() {
     let body = packed(r#"{"error":{"message":"the key is not mine","code":"invalid_api_key"}}"#);
-    let server = Scripted::start(vec![encoded("401 Unauthorized", "gzip", &body, 8)]);
+    let server = ScriptedServer::start(vec![encoded("401 Unauthorized", "gzip", &body, 8)]);
     let (_, error) = ask(&model(&server)).await;
     let error = error.unwrap();
     assert!(error.message.contains("the key is not mine"), "{error}");
@@ -91,7 +94,7 @@ async fn a_bomb_meets_the_bound_on_what_comes_out() {
     let zeros = "data: ".to_owned() + &"0".repeat(64 << 20);
     let body = packed(&zeros);
     assert!(body.len() < 1 << 20);
-    let server = Scripted::start(vec![encoded("200 OK", "gzip", &body, body.len())]);
+    let server = ScriptedServer::start(vec![encoded("200 OK", "gzip", &body, body.len())]);
     let (_, error) = ask(&model(&server)).await;
     let error = error.unwrap();
     assert!(error.message.contains("line_bytes"), "{error}");
@@ -112,13 +115,13 @@ async fn signs_of_life_are_no_answer() {
     ] {
         let head =
             "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
-        let mut script = vec![Step::Send(format!("{head}{begun}").into_bytes())];
+        let mut script = vec![ServerAction::Send(format!("{head}{begun}").into_bytes())];
         for _ in 0..200 {
-            script.push(Step::Send(sign.as_bytes().to_vec()));
-            script.push(Step::Wait(Duration::from_millis(10)));
+            script.push(ServerAction::Send(sign.as_bytes().to_vec()));
+            script.push(ServerAction::Wait(Duration::from_millis(10)));
         }
-        script.push(Step::Hang);
-        let server = Scripted::start(vec![script]);
+        script.push(ServerAction::Hang);
+        let server = ScriptedServer::start(vec![script]);
         let mut config = config(&server);
         config.timeouts = Timeouts {
             first_byte: Duration::from_millis(300),
@@ -135,20 +138,20 @@ async fn signs_of_life_are_no_answer() {
 #[tokio::test]
 async fn an_error_names_the_key_and_the_setting_of_its_provider() {
     let refusal = "HTTP/1.1 401 Unauthorized\r\ncontent-length: 2\r\n\r\n{}";
-    let server = Scripted::start(vec![vec![Step::Send(refusal.as_bytes().to_vec())]]);
+    let server = ScriptedServer::start(vec![vec![ServerAction::Send(refusal.as_bytes().to_vec())]]);
     let vendor = || VendorSettings {
         api_key: Some("sk-canary".into()),
         base_url: Some(server.url()),
         ..VendorSettings::default()
     };
-    let ours = Models::new(ModelSettings {
+    let ours = ModelRouter::new(ModelSettings {
         openai: vendor(),
         anthropic: vendor(),
         google: vendor(),
         ..ModelSettings::default()
     });
     let ours = ours.unwrap();
-    let none = Models::new(ModelSettings::default()).unwrap();
+    let none = ModelRouter::new(ModelSettings::default()).unwrap();
     for (name, variable, setting) in [
         ("gpt-4o", "OPENAI_API_KEY", "model.api_key"),
         (
@@ -163,7 +166,7 @@ async fn an_error_names_the_key_and_the_setting_of_its_provider() {
             messages: vec![Message::new(Role::User, "hi")],
             ..ChatRequest::default()
         };
-        let told = async |models: &Models| {
+        let told = async |models: &ModelRouter| {
             use quillet_core::chat::ChatModel;
             let error = models.stream(request()).await.err().unwrap();
             assert_eq!(error.kind, Kind::Auth, "{error}");

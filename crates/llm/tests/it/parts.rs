@@ -4,7 +4,7 @@ use futures_util::StreamExt;
 use quillet_core::chat::{ChatModel, ChatRequest, Reply};
 use quillet_core::{ContentPart, Message, Role};
 use quillet_llm::Mock;
-use quillet_test_support::scripted::{Scripted, good};
+use quillet_test_support::scripted::{ScriptedServer, good};
 use serde_json::{Value, json};
 
 use crate::model;
@@ -35,7 +35,7 @@ async fn ask(model: &dyn ChatModel) -> Reply {
 
 #[tokio::test]
 async fn parts_are_sent_as_parts_and_texts_as_texts() {
-    let server = Scripted::start(vec![good("a cat")]);
+    let server = ScriptedServer::start(vec![good("a cat")]);
     let reply = ask(&model(&server)).await;
     assert_eq!(reply.choices[0].text, "a cat");
     let body: Value = serde_json::from_str(&server.seen()[0].body).unwrap();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use quillet_core::chat::ChatModel;
 use quillet_llm::{Http, Protocol, Provider};
-use quillet_test_support::scripted::{Script, Scripted, Step};
+use quillet_test_support::scripted::{ResponseScript, ScriptedServer, ServerAction};
 use serde_json::Value;
 
 use crate::transcripts::{self, Read, Report, transcript};
@@ -94,7 +94,7 @@ async fn over_a_socket(wire: &Arc<dyn Protocol>, path: &Path, report: &mut Repor
     ];
     scripts.extend(cuts);
     let ways = scripts.len();
-    let server = Scripted::start(scripts);
+    let server = ScriptedServer::start(scripts);
     let model = Provider::new(Http::default(), wire.clone(), config(&server)).unwrap();
     let mut differences = Vec::new();
     for way in 0..ways {
@@ -123,7 +123,7 @@ async fn ask(model: &dyn ChatModel) -> Read {
     read
 }
 
-fn head(expected: &Value, length: usize) -> Step {
+fn head(expected: &Value, length: usize) -> ServerAction {
     let transport = &expected["transport"];
     let mut head = format!(
         "HTTP/1.1 {} X\r\ncontent-type: {}\r\ncontent-length: {length}\r\n",
@@ -133,23 +133,25 @@ fn head(expected: &Value, length: usize) -> Step {
     for (name, value) in transport["headers"].as_object().unwrap() {
         head.push_str(&format!("{name}: {}\r\n", value.as_str().unwrap()));
     }
-    Step::Send((head + "\r\n").into_bytes())
+    ServerAction::Send((head + "\r\n").into_bytes())
 }
 
-fn pieces(expected: &Value, body: &[u8], size: usize) -> Script {
-    let sends = body.chunks(size).map(|piece| Step::Send(piece.to_vec()));
+fn pieces(expected: &Value, body: &[u8], size: usize) -> ResponseScript {
+    let sends = body
+        .chunks(size)
+        .map(|piece| ServerAction::Send(piece.to_vec()));
     std::iter::once(head(expected, body.len()))
         .chain(sends)
         .collect()
 }
 
-fn cut_at(expected: &Value, body: &[u8], at: usize) -> Script {
-    let pause = Step::Wait(std::time::Duration::from_millis(1));
+fn cut_at(expected: &Value, body: &[u8], at: usize) -> ResponseScript {
+    let pause = ServerAction::Wait(std::time::Duration::from_millis(1));
     let (first, second) = body.split_at(at);
     vec![
         head(expected, body.len()),
-        Step::Send(first.to_vec()),
+        ServerAction::Send(first.to_vec()),
         pause,
-        Step::Send(second.to_vec()),
+        ServerAction::Send(second.to_vec()),
     ]
 }

@@ -8,23 +8,29 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use quillet_core::BoxFuture;
 use quillet_core::chat::{ChatModel, ChatRequest, ModelErrorKind as Kind, WireRequest};
-use quillet_core::rates::{Draw, Rates, Turn};
+use quillet_core::rates::{RateDecision, RateDraw, Rates};
 use quillet_core::store::{StoreError, StoreErrorKind};
 use quillet_core::{Message, Role};
-use quillet_llm::models::{ModelConfig, ModelSettings, Models, VendorSettings};
+use quillet_llm::models::{ModelConfig, ModelRouter, ModelSettings, VendorSettings};
 use quillet_llm::{Rate, RateLimits};
-use quillet_test_support::scripted::{Script, Scripted, answer, good};
+use quillet_test_support::scripted::{ResponseScript, ScriptedServer, answer, good};
 
 /// Buckets that answer in turn, and write down what they were asked for.
 #[derive(Debug, Default)]
 struct Told {
-    turns: Mutex<VecDeque<Turn>>,
+    turns: Mutex<VecDeque<RateDecision>>,
     log: Mutex<Vec<String>>,
     away: bool,
 }
 
 impl Told {
-    fn say(&self, what: &str, group: &str, draws: &[Draw], more: &str) -> Result<(), StoreError> {
+    fn say(
+        &self,
+        what: &str,
+        group: &str,
+        draws: &[RateDraw],
+        more: &str,
+    ) -> Result<(), StoreError> {
         let draws: Vec<String> = draws
             .iter()
             .map(|draw| format!("{}/{} {}", draw.bucket, draw.per_minute, draw.amount))
@@ -62,35 +68,35 @@ impl Rates for Told {
     fn take<'a>(
         &'a self,
         group: &'a str,
-        draws: &'a [Draw],
+        draws: &'a [RateDraw],
         _: Duration,
         in_line: bool,
-    ) -> BoxFuture<'a, Result<Turn, StoreError>> {
+    ) -> BoxFuture<'a, Result<RateDecision, StoreError>> {
         let said = self.say("take", group, draws, if in_line { " again" } else { "" });
         let turn = self.turns.lock().unwrap().pop_front();
-        Box::pin(async move { said.map(|()| turn.unwrap_or(Turn::Now)) })
+        Box::pin(async move { said.map(|()| turn.unwrap_or(RateDecision::Now)) })
     }
 
-    fn leave<'a>(
+    fn cancel_wait<'a>(
         &'a self,
         group: &'a str,
-        draws: &'a [Draw],
+        draws: &'a [RateDraw],
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move { self.say("leave", group, draws, "") })
     }
 
-    fn settle<'a>(
+    fn adjust_usage<'a>(
         &'a self,
         group: &'a str,
-        draws: &'a [Draw],
+        draws: &'a [RateDraw],
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move { self.say("settle", group, draws, "") })
     }
 
-    fn hold<'a>(
+    fn pause_buckets<'a>(
         &'a self,
         group: &'a str,
-        draws: &'a [Draw],
+        draws: &'a [RateDraw],
         time: Duration,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move { self.say("hold", group, draws, &format!(" {time:?}")) })
@@ -99,11 +105,11 @@ impl Rates for Told {
 
 /// Models of a server, within these rates.
 fn models(
-    server: &Scripted,
+    server: &ScriptedServer,
     told: &Arc<Told>,
     rates: &[(&str, Option<u32>, Option<u32>)],
     patience: Duration,
-) -> Models {
+) -> ModelRouter {
     let rates = rates.iter().map(|(name, requests, tokens)| {
         let rate = Rate {
             requests: *requests,
@@ -111,7 +117,7 @@ fn models(
         };
         ((*name).to_owned(), rate)
     });
-    Models::new(ModelSettings {
+    ModelRouter::new(ModelSettings {
         openai: VendorSettings {
             api_key: Some("key".into()),
             base_url: Some(server.url()),
@@ -143,7 +149,7 @@ const LONG: Duration = Duration::from_secs(60);
 
 #[tokio::test]
 async fn a_request_draws_for_its_provider_and_its_model() {
-    let server = Scripted::start(vec![good("a")]);
+    let server = ScriptedServer::start(vec![good("a")]);
     let told = Arc::new(Told::default());
     // An alias stands for the provider.
     let rates = [
@@ -173,7 +179,7 @@ async fn a_request_draws_for_its_provider_and_its_model() {
 
 #[tokio::test]
 async fn a_model_that_a_request_describes_draws_if_it_brings_no_key() {
-    let server = Scripted::start(vec![good("a")]);
+    let server = ScriptedServer::start(vec![good("a")]);
     let told = Arc::new(Told::default());
     let models = models(&server, &told, &[("openai", Some(500), None)], LONG);
     let described = ModelConfig {
@@ -194,17 +200,20 @@ async fn a_model_that_a_request_describes_draws_if_it_brings_no_key() {
 
 #[tokio::test]
 async fn a_request_waits_for_its_turn_or_is_told_when_to_come_back() {
-    let server = Scripted::start(vec![good("a")]);
+    let server = ScriptedServer::start(vec![good("a")]);
     let told = Arc::new(Told::default());
     let models = models(&server, &told, &[("openai", Some(500), None)], LONG);
-    let soon = Turn::After(Duration::from_millis(2));
-    told.turns.lock().unwrap().extend([soon, soon, Turn::Now]);
+    let soon = RateDecision::After(Duration::from_millis(2));
+    told.turns
+        .lock()
+        .unwrap()
+        .extend([soon, soon, RateDecision::Now]);
     ask(&models, "gpt-4o").await.unwrap();
     let take = "take openai [openai:requests/500 1]";
     let again = format!("{take} again");
     assert_eq!(told.log(), [take, &again, &again]);
 
-    let never = Turn::Never {
+    let never = RateDecision::Never {
         wait: Duration::from_millis(61_500),
         draw: 0,
     };
@@ -226,23 +235,26 @@ async fn a_request_waits_for_its_turn_or_is_told_when_to_come_back() {
 
 #[tokio::test]
 async fn who_no_longer_waits_gives_up_its_place() {
-    let server = Scripted::start(vec![good("a")]);
+    let server = ScriptedServer::start(vec![good("a")]);
     let told = Arc::new(Told::default());
     let models = models(&server, &told, &[("openai", Some(500), None)], LONG);
-    told.turns.lock().unwrap().push_back(Turn::After(LONG));
+    told.turns
+        .lock()
+        .unwrap()
+        .push_back(RateDecision::After(LONG));
     let waiting = tokio::time::timeout(Duration::from_millis(20), ask(&models, "gpt-4o"));
     assert!(waiting.await.is_err());
     told.wait_for("leave openai [openai:requests/500 1]").await;
     assert!(server.seen().is_empty());
 }
 
-fn later(after: &str) -> Script {
+fn later(after: &str) -> ResponseScript {
     answer(429, "application/json", &[("retry-after", after)], "{}")
 }
 
 #[tokio::test]
 async fn a_429_holds_all_back_and_is_outlasted_if_there_is_time() {
-    let server = Scripted::start(vec![later("0.01"), good("a")]);
+    let server = ScriptedServer::start(vec![later("0.01"), good("a")]);
     let told = Arc::new(Told::default());
     let rates = [("openai", Some(500), None), ("gpt-5.4", Some(60), None)];
     let models = models(&server, &told, &rates, LONG);
@@ -261,7 +273,7 @@ async fn a_429_holds_all_back_and_is_outlasted_if_there_is_time() {
 
 #[tokio::test]
 async fn a_429_that_asks_for_too_long_is_told_to_the_client() {
-    let server = Scripted::start(vec![later("90"), good("a")]);
+    let server = ScriptedServer::start(vec![later("90"), good("a")]);
     let told = Arc::new(Told::default());
     let models = models(&server, &told, &[("openai", Some(500), None)], LONG);
     let error = ask(&models, "gpt-4o").await.unwrap_err();
@@ -276,7 +288,7 @@ async fn a_429_that_asks_for_too_long_is_told_to_the_client() {
 #[tokio::test]
 async fn retries_are_requests_too() {
     let refused = answer(500, "application/json", &[], "{}");
-    let server = Scripted::start(vec![refused, good("a")]);
+    let server = ScriptedServer::start(vec![refused, good("a")]);
     let told = Arc::new(Told::default());
     let models = models(&server, &told, &[("openai", Some(500), None)], LONG);
     ask(&models, "gpt-4o").await.unwrap();
@@ -286,7 +298,7 @@ async fn retries_are_requests_too() {
 #[tokio::test]
 async fn tokens_are_estimated_first_and_settled_at_the_end() {
     let usage = r#"{"id":"1","model":"m","created":1,"choices":[{"index":0,"message":{"role":"assistant","content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":20,"completion_tokens":80}}"#;
-    let server = Scripted::start(vec![answer(200, "application/json", &[], usage)]);
+    let server = ScriptedServer::start(vec![answer(200, "application/json", &[], usage)]);
     let told = Arc::new(Told::default());
     let models = models(&server, &told, &[("openai", Some(500), Some(9000))], LONG);
     ask(&models, "gpt-4o").await.unwrap();
@@ -303,7 +315,7 @@ async fn tokens_are_estimated_first_and_settled_at_the_end() {
 
 #[tokio::test]
 async fn words_that_are_passed_through_draw_too() {
-    let server = Scripted::start(vec![later("0.01"), good("a")]);
+    let server = ScriptedServer::start(vec![later("0.01"), good("a")]);
     let told = Arc::new(Told::default());
     let requests = models(&server, &told, &[("openai", Some(500), None)], LONG);
     let body = r#"{"model":"gpt-4o","messages":[{"role":"user","content":"hi"}],"stream":true}"#;
@@ -332,7 +344,7 @@ async fn words_that_are_passed_through_draw_too() {
 
 #[tokio::test]
 async fn buckets_that_do_not_answer_hold_nobody_up() {
-    let server = Scripted::start(vec![good("a")]);
+    let server = ScriptedServer::start(vec![good("a")]);
     let told = Arc::new(Told {
         away: true,
         ..Told::default()

@@ -10,8 +10,10 @@ use quillet_core::chat::{
     ChatEvent, ChatModel, ChatOptions, ChatRequest, ModelError, ModelErrorKind as Kind,
 };
 use quillet_core::{Message, Role};
-use quillet_fake_provider::{FakeProvider, Fault, Refusal, Script, Turn, Wire};
-use quillet_llm::{Mock, Pace, Provider, ProviderConfig, Record, Replay};
+use quillet_fake_provider::{
+    ErrorResponse, FakeProvider, InjectedFault, ProviderApi, ReplyScript, ScriptedReply,
+};
+use quillet_llm::{Mock, Provider, ProviderConfig, Record, Replay, ReplaySpeed};
 use tokio::time::Instant;
 
 use crate::CANARY;
@@ -64,7 +66,7 @@ fn recorder(folder: &Folder) -> Record {
 }
 
 fn replay(folder: &Path) -> Replay {
-    Replay::open(folder).unwrap().pace(Pace::AtOnce)
+    Replay::open(folder).unwrap().pace(ReplaySpeed::AtOnce)
 }
 
 #[tokio::test]
@@ -98,8 +100,8 @@ async fn every_exchange_comes_back_as_it_was() {
 
 #[tokio::test]
 async fn equal_requests_are_played_in_their_order() {
-    let turns = ["first", "second", "third"].map(|text| Turn::text([text]));
-    let provider = FakeProvider::start(Script::turns(turns));
+    let turns = ["first", "second", "third"].map(|text| ScriptedReply::text([text]));
+    let provider = FakeProvider::start(ReplyScript::turns(turns));
     let folder = Folder::new();
     let recorder = Record::new(Arc::new(openai(&provider)), &folder.0).unwrap();
     for _ in 0..3 {
@@ -118,7 +120,7 @@ async fn equal_requests_are_played_in_their_order() {
 
 fn openai(provider: &FakeProvider) -> Provider {
     crate::provider(ProviderConfig {
-        base_url: Some(provider.base_url(Wire::OpenAiChat)),
+        base_url: Some(provider.base_url(ProviderApi::OpenAiChat)),
         api_key: Some(CANARY.into()),
         ..ProviderConfig::default()
     })
@@ -139,7 +141,7 @@ async fn the_pauses_are_kept_or_left_out() {
     let recorded = pauses * Duration::from_millis(200);
     assert!(taken >= recorded && taken < recorded * 2, "{taken:?}");
     let begun = Instant::now();
-    ask(&slow.pace(Pace::AtOnce), request("mock-slow", "hi"))
+    ask(&slow.pace(ReplaySpeed::AtOnce), request("mock-slow", "hi"))
         .await
         .unwrap();
     assert_eq!(begun.elapsed(), Duration::ZERO);
@@ -176,10 +178,10 @@ async fn a_miss_names_the_nearest_recording_and_what_differs() {
 #[tokio::test]
 async fn secrets_are_in_no_recording() {
     let key = "sk-canary-0123456789abcdef";
-    let refusal = Turn::failing(Fault::Refuse(Refusal::Auth));
-    let provider = FakeProvider::start(Script::turns([
+    let refusal = ScriptedReply::failing(InjectedFault::Refuse(ErrorResponse::Auth));
+    let provider = FakeProvider::start(ReplyScript::turns([
         refusal,
-        Turn::text([format!("it is {key}")]),
+        ScriptedReply::text([format!("it is {key}")]),
     ]));
     let folder = Folder::new();
     let recorder = Record::new(Arc::new(openai(&provider)), &folder.0).unwrap();

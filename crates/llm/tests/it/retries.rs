@@ -6,11 +6,13 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use quillet_core::chat::{ChatModel, ChatRequest, ModelErrorKind as Kind};
 use quillet_llm::{Mock, Retry, RetryPolicy};
-use quillet_test_support::scripted::{Script, Scripted, Step, answer, good, stream, text_event};
+use quillet_test_support::scripted::{
+    ResponseScript, ScriptedServer, ServerAction, answer, good, stream, text_event,
+};
 
 use crate::{ask, config, provider};
 
-fn status(status: u16) -> Script {
+fn status(status: u16) -> ResponseScript {
     answer(
         status,
         "application/json",
@@ -23,7 +25,7 @@ fn status(status: u16) -> Script {
 async fn what_may_pass_is_asked_again_and_nothing_else() {
     let cut = || stream(&[text_event("a").as_bytes()]);
     let later = |after| answer(429, "application/json", &[("retry-after", after)], "{}");
-    let cases: Vec<(&str, Vec<Script>, usize, Option<Kind>)> = vec![
+    let cases: Vec<(&str, Vec<ResponseScript>, usize, Option<Kind>)> = vec![
         (
             "500 twice, then fine",
             vec![status(500), status(503), good("a")],
@@ -40,13 +42,13 @@ async fn what_may_pass_is_asked_again_and_nothing_else() {
         ),
         (
             "closed, then fine",
-            vec![vec![Step::Close], good("a")],
+            vec![vec![ServerAction::Close], good("a")],
             2,
             None,
         ),
         (
             "silence, then fine",
-            vec![vec![Step::Hang], good("a")],
+            vec![vec![ServerAction::Hang], good("a")],
             2,
             None,
         ),
@@ -76,7 +78,7 @@ async fn what_may_pass_is_asked_again_and_nothing_else() {
         ),
     ];
     for (name, scripts, requests, kind) in cases {
-        let server = Scripted::start(scripts);
+        let server = ScriptedServer::start(scripts);
         let mut config = config(&server);
         config.timeouts.first_byte = Duration::from_millis(200);
         let policy = RetryPolicy {

@@ -53,7 +53,8 @@ fn white_space_before_an_answer_is_nothing_however_it_is_cut() {
     let wire = quillet_llm::OpenAiChat::default();
     let read = |size: usize| {
         let decoder = quillet_llm::Protocol::decoder(&wire, "m");
-        let mut intake = quillet_llm::Intake::new(decoder, quillet_llm::AnswerLimits::default());
+        let mut intake =
+            quillet_llm::ResponseDecoder::new(decoder, quillet_llm::AnswerLimits::default());
         let mut reply = quillet_core::chat::Reply::default();
         let mut events = Vec::new();
         for piece in body.as_bytes().chunks(size) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use quillet_core::chat::{ChatModel, ModelErrorKind};
 use quillet_llm::{Anthropic, Gemini, Http, Protocol, Provider};
-use quillet_test_support::scripted::{Scripted, answer};
+use quillet_test_support::scripted::{ScriptedServer, answer};
 use serde_json::{Value, json};
 
 use crate::{CANARY, ask, config, request};
@@ -16,7 +16,7 @@ const GENERATED: &str =
 
 /// Asks once, and compares request line, headers and body.
 async fn check(wire: Arc<dyn Protocol>, said: &str, line: &str, headers: &[&str], sent: Value) {
-    let server = Scripted::start(vec![answer(200, "application/json", &[], said)]);
+    let server = ScriptedServer::start(vec![answer(200, "application/json", &[], said)]);
     let model = Provider::new(Http::default(), wire, config(&server)).unwrap();
     let (reply, error) = ask(&model).await;
     assert!(error.is_none(), "{error:?}");
@@ -67,7 +67,7 @@ async fn gemini_is_asked_in_its_own_way() {
 
 #[tokio::test]
 async fn betas_of_the_request_join_those_of_the_configuration() {
-    let server = Scripted::start(vec![answer(200, "application/json", &[], SAID)]);
+    let server = ScriptedServer::start(vec![answer(200, "application/json", &[], SAID)]);
     let mut config = config(&server);
     config.headers = vec![("anthropic-beta".to_owned(), "configured".into())];
     let model = Provider::new(Http::default(), Arc::new(Anthropic), config).unwrap();

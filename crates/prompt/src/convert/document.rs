@@ -3,28 +3,28 @@
 use quillet_template::{MessageSyntax, Missing};
 use serde_json::{Map as Object, Value as Tree, json};
 
-use super::refusal::Refusal;
-use super::target::Target;
-use super::template::Written;
+use super::refusal::ConvertNote;
+use super::target::ConvertTarget;
+use super::template::ConvertedTemplate;
 use super::yaml::{block, write as yaml};
-use crate::definition::{Body, Prompt};
+use crate::definition::{Prompt, PromptBody};
 
 /// What has a counterpart in every kind of file.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Parts {
+pub(super) struct FileParts {
     pub(super) name: Option<String>,
     pub(super) description: Option<String>,
     pub(super) model: Option<String>,
     /// In the words of OpenAI's API.
     pub(super) options: Object<String, Tree>,
-    pub(super) inputs: Vec<Input>,
+    pub(super) inputs: Vec<FileVariable>,
     /// Whether results of functions may hold messages.
     pub(super) trusted_results: bool,
 }
 
 /// One variable that a prompt takes.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Input {
+pub(super) struct FileVariable {
     pub(super) name: String,
     /// Without its default.
     pub(super) schema: Object<String, Tree>,
@@ -68,10 +68,10 @@ const API: [&str; 2] = ["apiType", "api"];
 /// The same, deeper inside.
 const ALONE_INSIDE: [&str; 3] = ["function_choice_behavior", "sample", "example"];
 
-impl Parts {
+impl FileParts {
     /// The parts of a prompt, or what in it only its own kind of file has. Deployment data may
     /// be left out.
-    pub(super) fn of(prompt: &Prompt, drop_deployment: bool) -> Result<Self, Vec<Refusal>> {
+    pub(super) fn of(prompt: &Prompt, drop_deployment: bool) -> Result<Self, Vec<ConvertNote>> {
         let refusals = refusals(prompt, drop_deployment);
         if !refusals.is_empty() {
             return Err(refusals);
@@ -85,7 +85,7 @@ impl Parts {
             Ok(Tree::Object(options)) => options,
             _ => Object::new(),
         };
-        Ok(Parts {
+        Ok(FileParts {
             trusted_results: prompt.trusted_results,
             name: text("name"),
             description: text("description"),
@@ -96,7 +96,7 @@ impl Parts {
     }
 }
 
-fn refusals(prompt: &Prompt, drop_deployment: bool) -> Vec<Refusal> {
+fn refusals(prompt: &Prompt, drop_deployment: bool) -> Vec<ConvertNote> {
     let mut keys: Vec<String> = Vec::new();
     let mut said = if prompt.metadata.is_empty() {
         prompt.raw.whole().map_or(Tree::Null, |raw| (**raw).clone())
@@ -114,21 +114,21 @@ fn refusals(prompt: &Prompt, drop_deployment: bool) -> Vec<Refusal> {
             format!("{key} has no counterpart")
         }
     };
-    let mut refusals: Vec<Refusal> = keys
+    let mut refusals: Vec<ConvertNote> = keys
         .iter()
-        .map(|key| Refusal::key(key, reason(key)))
+        .map(|key| ConvertNote::key(key, reason(key)))
         .collect();
     for rich in &prompt.rich {
         let reason = format!(
             "{} is no text but a conversation or media: that has no counterpart",
             rich.name
         );
-        refusals.push(Refusal::key("inputs", reason));
+        refusals.push(ConvertNote::key("inputs", reason));
     }
     let services = said.get("execution_settings").and_then(Tree::as_object);
     if services.is_some_and(|services| services.len() > 1) {
         let reason = "settings of more than one service have no counterpart";
-        refusals.push(Refusal::key("execution_settings", reason));
+        refusals.push(ConvertNote::key("execution_settings", reason));
     }
     refusals
 }
@@ -175,7 +175,7 @@ fn collect(said: &Tree, depth: usize, keys: &mut Vec<String>) {
     }
 }
 
-fn inputs(prompt: &Prompt) -> Vec<Input> {
+fn inputs(prompt: &Prompt) -> Vec<FileVariable> {
     let schema = prompt.parameters.schema();
     let schema = schema.as_ref();
     let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
@@ -188,7 +188,7 @@ fn inputs(prompt: &Prompt) -> Vec<Input> {
     };
     let names = properties.into_iter().flat_map(Object::keys);
     let undeclared = presets.iter().map(|(name, _)| name.to_string());
-    let mut inputs: Vec<Input> = Vec::new();
+    let mut inputs: Vec<FileVariable> = Vec::new();
     for name in names.cloned().chain(undeclared) {
         if inputs.iter().any(|input| input.name == name) {
             continue;
@@ -196,7 +196,7 @@ fn inputs(prompt: &Prompt) -> Vec<Input> {
         let property = properties.and_then(|all| all.get(&name)?.as_object().cloned());
         let mut property = property.unwrap_or_default();
         property.remove("default");
-        inputs.push(Input {
+        inputs.push(FileVariable {
             schema: property,
             required: required(&name),
             default: default(&name),
@@ -211,23 +211,34 @@ fn inputs(prompt: &Prompt) -> Vec<Input> {
 ///
 /// # Errors
 /// What the target cannot say.
-pub(super) fn write(parts: &Parts, body: &Written, target: Target) -> Result<String, Vec<Refusal>> {
+pub(super) fn write(
+    parts: &FileParts,
+    body: &ConvertedTemplate,
+    target: ConvertTarget,
+) -> Result<String, Vec<ConvertNote>> {
     let text = match &body.body {
-        Body::Text(text) => &**text,
-        Body::Messages(_) | Body::Script(_) => "",
+        PromptBody::Text(text) => &**text,
+        PromptBody::Messages(_) | PromptBody::Script(_) => "",
     };
     if let Some(input) = parts.inputs.iter().find(|input| input.trusted)
-        && matches!(target, Target::Dotprompt | Target::Prompty)
+        && matches!(target, ConvertTarget::Dotprompt | ConvertTarget::Prompty)
     {
         let reason = format!(
             "{} is trusted to hold messages: that has no counterpart",
             input.name
         );
-        return Err(vec![Refusal::key("allow_dangerously_set_content", reason)]);
+        return Err(vec![ConvertNote::key(
+            "allow_dangerously_set_content",
+            reason,
+        )]);
     }
-    if parts.trusted_results && matches!(target, Target::Dotprompt | Target::Prompty) {
+    if parts.trusted_results && matches!(target, ConvertTarget::Dotprompt | ConvertTarget::Prompty)
+    {
         let reason = "functions are trusted to give messages: that has no counterpart".to_owned();
-        return Err(vec![Refusal::key("allow_dangerously_set_content", reason)]);
+        return Err(vec![ConvertNote::key(
+            "allow_dangerously_set_content",
+            reason,
+        )]);
     }
     let named = |mut front: Object<String, Tree>| {
         let mut all = Object::new();
@@ -240,13 +251,13 @@ pub(super) fn write(parts: &Parts, body: &Written, target: Target) -> Result<Str
         all
     };
     Ok(match target {
-        Target::Definition => {
+        ConvertTarget::Definition => {
             let object = Tree::Object(named(definition(parts, body)));
             format!("{object:#}\n")
         }
-        Target::Dotprompt => fenced(&named(dotprompt(parts)), text),
-        Target::Prompty => fenced(&named(prompty(parts, body)?), text),
-        Target::SemanticKernel => {
+        ConvertTarget::Dotprompt => fenced(&named(dotprompt(parts)), text),
+        ConvertTarget::Prompty => fenced(&named(prompty(parts, body)?), text),
+        ConvertTarget::SemanticKernel => {
             let mut front = named(semantic_kernel(parts, body)?);
             let rest = front.split_off_after("template_format");
             format!(
@@ -282,7 +293,7 @@ impl SplitOff for Object<String, Tree> {
     }
 }
 
-fn definition(parts: &Parts, body: &Written) -> Object<String, Tree> {
+fn definition(parts: &FileParts, body: &ConvertedTemplate) -> Object<String, Tree> {
     let mut all = Object::new();
     all.insert("format".into(), body.format.as_str().into());
     let missing = match body.missing {
@@ -297,12 +308,12 @@ fn definition(parts: &Parts, body: &Written) -> Object<String, Tree> {
     };
     all.extend(syntax.map(|syntax| ("messageSyntax".to_owned(), Tree::from(syntax))));
     match &body.body {
-        Body::Text(text) => all.insert("userPrompt".into(), (&**text).into()),
-        Body::Messages(messages) => {
+        PromptBody::Text(text) => all.insert("userPrompt".into(), (&**text).into()),
+        PromptBody::Messages(messages) => {
             let message = |message: &crate::TemplateMessage| json!({"role": message.role.as_str(), "content": &*message.content});
             all.insert("messages".into(), messages.iter().map(message).collect())
         }
-        Body::Script(script) => all.insert("source".into(), (*script.text).into()),
+        PromptBody::Script(script) => all.insert("source".into(), (*script.text).into()),
     };
     let trusted = parts.inputs.iter().filter(|input| input.trusted);
     let trusted: Vec<&str> = trusted.map(|input| input.name.as_str()).collect();
@@ -328,7 +339,7 @@ fn definition(parts: &Parts, body: &Written) -> Object<String, Tree> {
     all
 }
 
-fn parameter(input: &Input) -> Tree {
+fn parameter(input: &FileVariable) -> Tree {
     let mut all = Object::new();
     all.insert("name".into(), input.name.as_str().into());
     all.extend(input.schema.clone());
@@ -362,7 +373,7 @@ fn renamed(options: &Object<String, Tree>, names: &[(&str, &str)]) -> Object<Str
         .collect()
 }
 
-fn dotprompt(parts: &Parts) -> Object<String, Tree> {
+fn dotprompt(parts: &FileParts) -> Object<String, Tree> {
     let mut all = Object::new();
     all.extend(
         parts
@@ -407,7 +418,10 @@ fn dotprompt(parts: &Parts) -> Object<String, Tree> {
     all
 }
 
-fn prompty(parts: &Parts, body: &Written) -> Result<Object<String, Tree>, Vec<Refusal>> {
+fn prompty(
+    parts: &FileParts,
+    body: &ConvertedTemplate,
+) -> Result<Object<String, Tree>, Vec<ConvertNote>> {
     let mut all = Object::new();
     let id = parts.model.clone();
     let options = renamed(&parts.options, &CAMEL);
@@ -418,7 +432,8 @@ fn prompty(parts: &Parts, body: &Written) -> Result<Object<String, Tree>, Vec<Re
         (None, false) => all.insert("model".into(), json!({ "options": options })),
     };
     if !parts.inputs.is_empty() {
-        let inputs: Result<Vec<Tree>, Vec<Refusal>> = parts.inputs.iter().map(property).collect();
+        let inputs: Result<Vec<Tree>, Vec<ConvertNote>> =
+            parts.inputs.iter().map(property).collect();
         all.insert("inputs".into(), Tree::Array(inputs?));
     }
     if let kind @ ("mustache" | "liquid") = body.format.as_str() {
@@ -427,7 +442,7 @@ fn prompty(parts: &Parts, body: &Written) -> Result<Object<String, Tree>, Vec<Re
     Ok(all)
 }
 
-fn property(input: &Input) -> Result<Tree, Vec<Refusal>> {
+fn property(input: &FileVariable) -> Result<Tree, Vec<ConvertNote>> {
     let mut all = Object::new();
     all.insert("name".into(), input.name.as_str().into());
     for (key, value) in &input.schema {
@@ -438,7 +453,7 @@ fn property(input: &Input) -> Result<Tree, Vec<Refusal>> {
             ("enum", value) => all.insert("enumValues".into(), value.clone()),
             (key, _) => {
                 let reason = format!("{key} in the schema of {} has no counterpart", input.name);
-                return Err(vec![Refusal::key(&input.name, reason)]);
+                return Err(vec![ConvertNote::key(&input.name, reason)]);
             }
         };
     }
@@ -451,7 +466,10 @@ fn property(input: &Input) -> Result<Tree, Vec<Refusal>> {
     Ok(Tree::Object(all))
 }
 
-fn semantic_kernel(parts: &Parts, body: &Written) -> Result<Object<String, Tree>, Vec<Refusal>> {
+fn semantic_kernel(
+    parts: &FileParts,
+    body: &ConvertedTemplate,
+) -> Result<Object<String, Tree>, Vec<ConvertNote>> {
     let format = match body.format.as_str() {
         "semantic-kernel-handlebars" => "handlebars",
         "semantic-kernel-jinja2" => "jinja2",
@@ -460,7 +478,7 @@ fn semantic_kernel(parts: &Parts, body: &Written) -> Result<Object<String, Tree>
     };
     let mut all = Object::new();
     all.insert("template_format".into(), format.into());
-    let inputs: Result<Vec<Tree>, Vec<Refusal>> = parts.inputs.iter().map(variable).collect();
+    let inputs: Result<Vec<Tree>, Vec<ConvertNote>> = parts.inputs.iter().map(variable).collect();
     all.insert("input_variables".into(), Tree::Array(inputs?));
     if parts.trusted_results {
         all.insert("allow_dangerously_set_content".into(), true.into());
@@ -479,7 +497,7 @@ fn semantic_kernel(parts: &Parts, body: &Written) -> Result<Object<String, Tree>
     Ok(all)
 }
 
-fn variable(input: &Input) -> Result<Tree, Vec<Refusal>> {
+fn variable(input: &FileVariable) -> Result<Tree, Vec<ConvertNote>> {
     let mut all = Object::new();
     all.insert("name".into(), input.name.as_str().into());
     let mut schema = input.schema.clone();
@@ -493,7 +511,7 @@ fn variable(input: &Input) -> Result<Tree, Vec<Refusal>> {
                 "the default of {} is {other}, and must be a text there",
                 input.name
             );
-            return Err(vec![Refusal::key("default", reason)]);
+            return Err(vec![ConvertNote::key("default", reason)]);
         }
         None => {}
     }
@@ -509,10 +527,10 @@ fn variable(input: &Input) -> Result<Tree, Vec<Refusal>> {
 }
 
 /// Whether what a prompt does about missing variables can be said in files.
-pub(super) fn lenient(prompt: &Prompt) -> Result<(), Vec<Refusal>> {
+pub(super) fn lenient(prompt: &Prompt) -> Result<(), Vec<ConvertNote>> {
     if prompt.missing == Missing::Default {
         return Ok(());
     }
     let reason = "a missing variable is an error here, and prints nothing there: say \"missing\": \"lenient\"";
-    Err(vec![Refusal::key("missing", reason)])
+    Err(vec![ConvertNote::key("missing", reason)])
 }

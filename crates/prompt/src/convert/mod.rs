@@ -6,22 +6,22 @@
 //! counterpart that is not exact is no counterpart.
 
 mod document;
-mod proof;
 mod refusal;
 mod sample;
 mod target;
 mod template;
 mod turns;
+mod verify;
 mod yaml;
 
 use quillet_core::{Diagnostic, Severity, Span, Value};
 use quillet_template::TemplateFactory;
-use quillet_template::convert::{ConvertOptions, Converted, Shape};
+use quillet_template::convert::{ConvertOptions, ConvertedTemplate, VariableType};
 
-use self::refusal::{At, Refusal};
-pub use self::target::Target;
+use self::refusal::{ConvertNote, NoteLocation};
+pub use self::target::ConvertTarget;
 use crate::definition::Prompt;
-use crate::file::{self, PromptFile, Surroundings};
+use crate::file::{self, FileEnvironment, PromptFile};
 
 /// Options for converting a prompt file.
 #[derive(Clone, Debug, Default)]
@@ -42,17 +42,17 @@ pub struct FileOptions {
 /// counterpart, each with its place.
 pub fn convert(
     source: &PromptFile<'_>,
-    target: Target,
-    outside: &dyn Surroundings,
+    target: ConvertTarget,
+    outside: &dyn FileEnvironment,
     formats: &TemplateFactory,
     options: &FileOptions,
-) -> Result<Converted, Vec<Diagnostic>> {
+) -> Result<ConvertedTemplate, Vec<Diagnostic>> {
     let prompt = read(source, outside)?;
     let lenient = match target {
-        Target::Definition => Ok(()),
+        ConvertTarget::Definition => Ok(()),
         _ => document::lenient(&prompt),
     };
-    let tell = |refusals: Vec<Refusal>| {
+    let tell = |refusals: Vec<ConvertNote>| {
         let found = refusals
             .into_iter()
             .map(|one| finding(source, &prompt, one));
@@ -63,7 +63,7 @@ pub fn convert(
         shapes: declared(&prompt, &options.template),
         ..options.template.clone()
     };
-    let parts = document::Parts::of(&prompt, drop_deployment);
+    let parts = document::FileParts::of(&prompt, drop_deployment);
     let body = template::of(&prompt, target, formats, &options);
     let (parts, body) = match (parts, body, lenient) {
         (Ok(parts), Ok(body), Ok(())) => (parts, body),
@@ -73,7 +73,7 @@ pub fn convert(
         }
     };
     let text = document::write(&parts, &body, target).map_err(tell)?;
-    let proof = proof::Proof {
+    let proof = verify::ConvertCheck {
         formats,
         shapes: &options.shapes,
         trees: &body.trees,
@@ -86,14 +86,17 @@ pub fn convert(
         note.severity = Severity::Warning;
         note.code = "convert.values";
     }
-    Ok(Converted { text, notes })
+    Ok(ConvertedTemplate { text, notes })
 }
 
 /// The kinds of a prompt's variables.
-fn declared(prompt: &Prompt, options: &ConvertOptions) -> Shape {
+fn declared(prompt: &Prompt, options: &ConvertOptions) -> VariableType {
     let schema = prompt.parameters.schema().map(Value::from);
-    let mut shapes = schema.as_ref().map(Shape::of_schema).unwrap_or_default();
-    if let Shape::Object(fields) = &options.shapes {
+    let mut shapes = schema
+        .as_ref()
+        .map(VariableType::of_schema)
+        .unwrap_or_default();
+    if let VariableType::Object(fields) = &options.shapes {
         for (name, shape) in fields {
             shapes.declare(name, shape.clone());
         }
@@ -101,7 +104,7 @@ fn declared(prompt: &Prompt, options: &ConvertOptions) -> Shape {
     shapes
 }
 
-fn read(source: &PromptFile<'_>, outside: &dyn Surroundings) -> Result<Prompt, Vec<Diagnostic>> {
+fn read(source: &PromptFile<'_>, outside: &dyn FileEnvironment) -> Result<Prompt, Vec<Diagnostic>> {
     let read = match file::kind(source.name, source.text) {
         Some(_) => file::read(source, outside),
         None => Prompt::parse(source.id, source.name, source.text),
@@ -110,10 +113,10 @@ fn read(source: &PromptFile<'_>, outside: &dyn Surroundings) -> Result<Prompt, V
 }
 
 /// A refusal as a finding in the file.
-fn finding(source: &PromptFile<'_>, prompt: &Prompt, refusal: Refusal) -> Diagnostic {
+fn finding(source: &PromptFile<'_>, prompt: &Prompt, refusal: ConvertNote) -> Diagnostic {
     let found = Diagnostic::error("convert.refused", source.name, refusal.reason);
     match refusal.at {
-        At::Template(byte) => {
+        NoteLocation::Template(byte) => {
             let templates = prompt.templates();
             let text = templates.first().map_or("", |(_, text)| text);
             let span = Span {
@@ -122,7 +125,7 @@ fn finding(source: &PromptFile<'_>, prompt: &Prompt, refusal: Refusal) -> Diagno
             };
             prompt.locate(found.at(text, span))
         }
-        At::Key(key) => match key_at(source.text, &key) {
+        NoteLocation::Key(key) => match key_at(source.text, &key) {
             Some(start) => found.at(source.text, Span { start, end: start }),
             None => found,
         },

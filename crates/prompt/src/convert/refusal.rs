@@ -2,29 +2,29 @@
 
 /// What has no counterpart: where, and why.
 #[derive(Clone, Debug)]
-pub(super) struct Refusal {
+pub(super) struct ConvertNote {
     /// Byte in the template, or a key of the front matter.
-    pub(super) at: At,
+    pub(super) at: NoteLocation,
     pub(super) reason: String,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum At {
+pub(super) enum NoteLocation {
     Template(usize),
     Key(String),
 }
 
-impl Refusal {
+impl ConvertNote {
     pub(super) fn key(key: &str, reason: impl Into<String>) -> Self {
-        Refusal {
-            at: At::Key(key.to_owned()),
+        ConvertNote {
+            at: NoteLocation::Key(key.to_owned()),
             reason: reason.into(),
         }
     }
 
     pub(super) fn template(byte: usize, reason: impl Into<String>) -> Self {
-        Refusal {
-            at: At::Template(byte),
+        ConvertNote {
+            at: NoteLocation::Template(byte),
             reason: reason.into(),
         }
     }

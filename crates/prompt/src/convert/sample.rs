@@ -3,37 +3,42 @@
 
 use indexmap::IndexMap;
 use quillet_core::{Map, Value};
-use quillet_template::convert::{Condition, Node, NodeKind, Path, Scope, Shape, Start};
+use quillet_template::convert::{
+    NodeKind, PathStart, TreeCondition, TreeNode, TypeScope, VariablePath, VariableType,
+};
 
 /// A value in the making.
 #[derive(Debug, Default)]
-enum Sample {
+enum SampleValue {
     #[default]
     Unset,
     Leaf(Value),
-    List(Box<Sample>),
-    Object(IndexMap<String, Sample>),
+    List(Box<SampleValue>),
+    Object(IndexMap<String, SampleValue>),
 }
 
 /// One step into a value.
 #[derive(Clone, Debug)]
-enum Step {
+enum PathStep {
     Key(String),
     Item,
 }
 
 struct Sampling<'s> {
-    root: Sample,
-    scope: Scope<'s>,
+    root: SampleValue,
+    scope: TypeScope<'s>,
     /// Where the items of the loops around stand.
-    items: Vec<Vec<Step>>,
+    items: Vec<Vec<PathStep>>,
 }
 
 /// Variables for everything that a tree mentions.
-pub(super) fn variables<'n>(trees: impl Iterator<Item = &'n [Node]>, shapes: &Shape) -> Map {
+pub(super) fn variables<'n>(
+    trees: impl Iterator<Item = &'n [TreeNode]>,
+    shapes: &VariableType,
+) -> Map {
     let mut sampling = Sampling {
-        root: Sample::Object(IndexMap::new()),
-        scope: Scope::new(shapes),
+        root: SampleValue::Object(IndexMap::new()),
+        scope: TypeScope::new(shapes),
         items: Vec::new(),
     };
     trees.for_each(|nodes| sampling.nodes(nodes));
@@ -44,7 +49,7 @@ pub(super) fn variables<'n>(trees: impl Iterator<Item = &'n [Node]>, shapes: &Sh
 }
 
 impl Sampling<'_> {
-    fn nodes(&mut self, nodes: &[Node]) {
+    fn nodes(&mut self, nodes: &[TreeNode]) {
         for node in nodes {
             match &node.kind {
                 NodeKind::Print(path) => self.leaf(path),
@@ -64,7 +69,7 @@ impl Sampling<'_> {
                     ..
                 } => {
                     let mut item = self.steps(list);
-                    item.push(Step::Item);
+                    item.push(PathStep::Item);
                     self.root.at(&item);
                     self.items.push(item);
                     self.scope.enter(list);
@@ -82,18 +87,18 @@ impl Sampling<'_> {
     }
 
     /// What is compared with a text is that text.
-    fn asked(&mut self, condition: &Condition) {
+    fn asked(&mut self, condition: &TreeCondition) {
         match &condition.equals {
             Some(text) => self.put(&condition.path, text.as_str().into()),
             None => self.leaf(&condition.path),
         }
     }
 
-    fn leaf(&mut self, path: &Path) {
+    fn leaf(&mut self, path: &VariablePath) {
         let value = match self.scope.shape(path) {
-            Shape::Integer => Value::Int(7),
-            Shape::Number => Value::Float(0.5),
-            Shape::Boolean => Value::Bool(true),
+            VariableType::Integer => Value::Int(7),
+            VariableType::Number => Value::Float(0.5),
+            VariableType::Boolean => Value::Bool(true),
             // It neither begins nor ends with white space: some kinds of files
             // trim messages, and others do not.
             _ => format!("{} <b> & \"'{{}} {{{{x}}}}\nuser:\n.", path.keys.join(".")).into(),
@@ -101,23 +106,23 @@ impl Sampling<'_> {
         self.put(path, value);
     }
 
-    fn put(&mut self, path: &Path, value: Value) {
-        if matches!(path.start, Start::Loop(..)) {
+    fn put(&mut self, path: &VariablePath, value: Value) {
+        if matches!(path.start, PathStart::Loop(..)) {
             return;
         }
         let steps = self.steps(path);
         let place = self.root.at(&steps);
-        if matches!(place, Sample::Unset) {
-            *place = Sample::Leaf(value);
+        if matches!(place, SampleValue::Unset) {
+            *place = SampleValue::Leaf(value);
         }
     }
 
-    fn steps(&self, path: &Path) -> Vec<Step> {
+    fn steps(&self, path: &VariablePath) -> Vec<PathStep> {
         let start = match path.start {
-            Start::Root | Start::Loop(..) => None,
-            Start::Item(depth) => self.items.get(depth),
+            PathStart::Root | PathStart::Loop(..) => None,
+            PathStart::Item(depth) => self.items.get(depth),
         };
-        let keys = path.keys.iter().cloned().map(Step::Key);
+        let keys = path.keys.iter().cloned().map(PathStep::Key);
         start
             .cloned()
             .unwrap_or_default()
@@ -127,27 +132,27 @@ impl Sampling<'_> {
     }
 }
 
-impl Sample {
+impl SampleValue {
     /// What stands there; it is made if nothing does.
-    fn at(&mut self, steps: &[Step]) -> &mut Sample {
+    fn at(&mut self, steps: &[PathStep]) -> &mut SampleValue {
         let Some((step, rest)) = steps.split_first() else {
             return self;
         };
         match step {
-            Step::Item => {
-                if !matches!(self, Sample::List(_)) {
-                    *self = Sample::List(Box::default());
+            PathStep::Item => {
+                if !matches!(self, SampleValue::List(_)) {
+                    *self = SampleValue::List(Box::default());
                 }
             }
-            Step::Key(_) => {
-                if !matches!(self, Sample::Object(_)) {
-                    *self = Sample::Object(IndexMap::new());
+            PathStep::Key(_) => {
+                if !matches!(self, SampleValue::Object(_)) {
+                    *self = SampleValue::Object(IndexMap::new());
                 }
             }
         }
         match (self, step) {
-            (Sample::List(item), _) => item.at(rest),
-            (Sample::Object(fields), Step::Key(key)) => {
+            (SampleValue::List(item), _) => item.at(rest),
+            (SampleValue::Object(fields), PathStep::Key(key)) => {
                 fields.entry(key.clone()).or_default().at(rest)
             }
             (other, _) => other,
@@ -156,15 +161,15 @@ impl Sample {
 
     fn into_value(self, name: &str) -> Value {
         match self {
-            Sample::Unset => format!("{name}.").into(),
-            Sample::Leaf(value) => value,
-            Sample::List(item) => {
+            SampleValue::Unset => format!("{name}.").into(),
+            SampleValue::Leaf(value) => value,
+            SampleValue::List(item) => {
                 let item = item.into_value(name);
                 Value::from(vec![item.clone(), item])
             }
-            Sample::Object(fields) => {
+            SampleValue::Object(fields) => {
                 let fields = fields.into_iter();
-                let field = |(name, sample): (String, Sample)| {
+                let field = |(name, sample): (String, SampleValue)| {
                     let value = sample.into_value(&name);
                     (name, value)
                 };

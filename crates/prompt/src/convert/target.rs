@@ -2,7 +2,7 @@
 
 /// The format or kind of file to convert to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum ConvertTarget {
     /// A definition of our own, as JSON.
     Definition,
     /// `NAME.prompt`.
@@ -13,13 +13,13 @@ pub enum Target {
     SemanticKernel,
 }
 
-impl Target {
+impl ConvertTarget {
     /// Every target and its name on a command line.
-    pub const NAMES: [(&'static str, Target); 4] = [
-        ("json", Target::Definition),
-        ("prompt", Target::Dotprompt),
-        ("prompty", Target::Prompty),
-        ("semantic-kernel", Target::SemanticKernel),
+    pub const NAMES: [(&'static str, ConvertTarget); 4] = [
+        ("json", ConvertTarget::Definition),
+        ("prompt", ConvertTarget::Dotprompt),
+        ("prompty", ConvertTarget::Prompty),
+        ("semantic-kernel", ConvertTarget::SemanticKernel),
     ];
 
     /// The target of that name.

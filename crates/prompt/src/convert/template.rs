@@ -2,26 +2,26 @@
 
 use quillet_core::{Diagnostic, Severity};
 use quillet_template::convert::{
-    self as templates, ConvertOptions, Findings, Language, Node, NodeKind, Nodes,
+    self as templates, ConvertFindings, ConvertOptions, Language, NodeKind, Nodes, TreeNode,
 };
-use quillet_template::{MessageSyntax, Missing, Source, TemplateFactory};
+use quillet_template::{MessageSyntax, Missing, TemplateFactory, TemplateSource};
 
-use super::refusal::Refusal;
-use super::target::Target;
-use super::turns::{self, Turn};
-use crate::definition::{Body, Prompt};
+use super::refusal::ConvertNote;
+use super::target::ConvertTarget;
+use super::turns::{self, TemplateTurn};
+use crate::definition::{Prompt, PromptBody};
 
 /// A template as it will stand in the new file.
 #[derive(Clone, Debug)]
-pub(super) struct Written {
-    pub(super) body: Body,
+pub(super) struct ConvertedTemplate {
+    pub(super) body: PromptBody,
     pub(super) format: String,
     pub(super) messages: MessageSyntax,
     pub(super) missing: Missing,
     /// What it says, message by message, as far as it was read.
     pub(super) trees: Vec<Nodes>,
     /// What is exact for some values only.
-    pub(super) notes: Vec<Refusal>,
+    pub(super) notes: Vec<ConvertNote>,
 }
 
 /// The template for the target.
@@ -30,15 +30,15 @@ pub(super) struct Written {
 /// What has no counterpart, with its place.
 pub(super) fn of(
     prompt: &Prompt,
-    target: Target,
+    target: ConvertTarget,
     formats: &TemplateFactory,
     options: &ConvertOptions,
-) -> Result<Written, Vec<Refusal>> {
+) -> Result<ConvertedTemplate, Vec<ConvertNote>> {
     let source = formats.format(&prompt.format);
     let source = source.map_or(prompt.format.as_str(), |format| format.name());
     let format = format_for(source, target);
-    if target == Target::Definition {
-        return Ok(Written {
+    if target == ConvertTarget::Definition {
+        return Ok(ConvertedTemplate {
             body: prompt.body.clone(),
             format: format.to_owned(),
             messages: prompt.messages,
@@ -48,8 +48,8 @@ pub(super) fn of(
         });
     }
     let turns = turns::of(prompt)?;
-    let mut written = Written {
-        body: Body::Text("".into()),
+    let mut written = ConvertedTemplate {
+        body: PromptBody::Text("".into()),
         format: format.to_owned(),
         messages: MessageSyntax::Plain,
         missing: Missing::Default,
@@ -73,17 +73,17 @@ pub(super) fn of(
     if !refusals.is_empty() {
         return Err(refusals);
     }
-    written.body = Body::Text(text.into());
+    written.body = PromptBody::Text(text.into());
     Ok(written)
 }
 
 /// The template format of the new file: the old one where the target has it.
-fn format_for(source: &str, target: Target) -> &str {
+fn format_for(source: &str, target: ConvertTarget) -> &str {
     let has: &[&str] = match target {
-        Target::Definition => return source,
-        Target::Dotprompt => &["dotprompt"],
-        Target::Prompty => &["jinja-plain", "mustache", "liquid"],
-        Target::SemanticKernel => &[
+        ConvertTarget::Definition => return source,
+        ConvertTarget::Dotprompt => &["dotprompt"],
+        ConvertTarget::Prompty => &["jinja-plain", "mustache", "liquid"],
+        ConvertTarget::SemanticKernel => &[
             "semantic-kernel",
             "semantic-kernel-handlebars",
             "semantic-kernel-jinja2",
@@ -95,28 +95,28 @@ fn format_for(source: &str, target: Target) -> &str {
 }
 
 /// One message's template in the new format.
-struct Content {
+struct ConvertedMessage {
     text: String,
     /// What it says, if it was read.
     tree: Option<Nodes>,
-    notes: Vec<Refusal>,
+    notes: Vec<ConvertNote>,
 }
 
 fn content(
     from: &str,
     to: &str,
-    turn: &Turn,
+    turn: &TemplateTurn,
     options: &ConvertOptions,
-) -> Result<Content, Vec<Refusal>> {
+) -> Result<ConvertedMessage, Vec<ConvertNote>> {
     let language = |format: &str| {
         let reason = format!("templates of the format {format:?} cannot be converted");
-        Language::of_name(format).ok_or_else(|| vec![Refusal::key("format", reason)])
+        Language::of_name(format).ok_or_else(|| vec![ConvertNote::key("format", reason)])
     };
-    let source = Source::new("template", &turn.text);
-    let mut findings = Findings::new("template", &turn.text);
+    let source = TemplateSource::new("template", &turn.text);
+    let mut findings = ConvertFindings::new("template", &turn.text);
     let mut read = |from| templates::read(from, &source, options, &mut findings);
     if from == to {
-        return Ok(Content {
+        return Ok(ConvertedMessage {
             text: turn.text.clone(),
             tree: language(from).ok().and_then(|from| read(from).ok()),
             notes: Vec::new(),
@@ -131,7 +131,7 @@ fn content(
     refuse_calls(&tree, &mut findings);
     let text = templates::rewrite(tree.clone(), from, to, options, &mut findings);
     match templates::finish(text, options, findings) {
-        Ok(converted) => Ok(Content {
+        Ok(converted) => Ok(ConvertedMessage {
             text: converted.text,
             tree: Some(tree),
             notes: refusals(converted.notes),
@@ -144,18 +144,18 @@ fn content(
 }
 
 /// A finding in a message as one in the template.
-fn refusal(found: Diagnostic, turn: &Turn) -> Refusal {
+fn refusal(found: Diagnostic, turn: &TemplateTurn) -> ConvertNote {
     let at = found.span.map_or(0, |span| span.start);
     let reason = match found.help {
         Some(help) => format!("{} ({help})", found.message),
         None => found.message,
     };
-    Refusal::template(turn.at + at, reason)
+    ConvertNote::template(turn.at + at, reason)
 }
 
 /// Functions are bound when a file is rendered, so it is not known here whether it says the same
 /// with them.
-fn refuse_calls(nodes: &[Node], findings: &mut Findings<'_>) {
+fn refuse_calls(nodes: &[TreeNode], findings: &mut ConvertFindings<'_>) {
     for node in nodes {
         match &node.kind {
             NodeKind::Call(call) => {
@@ -184,14 +184,20 @@ fn refuse_calls(nodes: &[Node], findings: &mut Findings<'_>) {
 
 /// What says who speaks. A single text of the user says so by itself, but in
 /// prompty, where text without a role is the system's.
-fn begin(text: &mut String, target: Target, turn: &Turn, index: usize, count: usize) {
+fn begin(
+    text: &mut String,
+    target: ConvertTarget,
+    turn: &TemplateTurn,
+    index: usize,
+    count: usize,
+) {
     let alone = count == 1 && turn.role == "user";
     match target {
-        Target::Prompty => text.push_str(&format!("{}:\n", turn.role)),
-        Target::SemanticKernel if !alone => {
+        ConvertTarget::Prompty => text.push_str(&format!("{}:\n", turn.role)),
+        ConvertTarget::SemanticKernel if !alone => {
             text.push_str(&format!("<message role=\"{}\">", turn.role));
         }
-        Target::Dotprompt if index > 0 || turn.role != "user" => {
+        ConvertTarget::Dotprompt if index > 0 || turn.role != "user" => {
             let assistant = turn.role == "assistant";
             let role = if assistant { "model" } else { &turn.role };
             text.push_str(&format!("{{{{role \"{role}\"}}}}"));
@@ -200,11 +206,11 @@ fn begin(text: &mut String, target: Target, turn: &Turn, index: usize, count: us
     }
 }
 
-fn end(text: &mut String, target: Target, turn: &Turn, index: usize, count: usize) {
+fn end(text: &mut String, target: ConvertTarget, turn: &TemplateTurn, index: usize, count: usize) {
     let last = index + 1 == count;
     match target {
-        Target::Prompty if !last => text.push_str("\n\n"),
-        Target::SemanticKernel if count > 1 || turn.role != "user" => {
+        ConvertTarget::Prompty if !last => text.push_str("\n\n"),
+        ConvertTarget::SemanticKernel if count > 1 || turn.role != "user" => {
             text.push_str(if last { "</message>" } else { "</message>\n" });
         }
         _ => {}

@@ -2,14 +2,14 @@
 
 use quillet_core::Role;
 use quillet_template::MessageSyntax;
-use quillet_template::structure::{Part, computed_role_line, parse_role_lines};
+use quillet_template::structure::{MessagePart, computed_role_line, parse_role_lines};
 
-use super::refusal::Refusal;
-use crate::definition::{Body, Prompt};
+use super::refusal::ConvertNote;
+use crate::definition::{Prompt, PromptBody};
 
 /// A message and its template, a part of the prompt's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Turn {
+pub(super) struct TemplateTurn {
     /// In the field's words: `assistant`, not `model`.
     pub(super) role: String,
     pub(super) text: String,
@@ -18,20 +18,20 @@ pub(super) struct Turn {
 }
 
 /// The messages of a prompt's template. A text without structure is the user's.
-pub(super) fn of(prompt: &Prompt) -> Result<Vec<Turn>, Vec<Refusal>> {
+pub(super) fn of(prompt: &Prompt) -> Result<Vec<TemplateTurn>, Vec<ConvertNote>> {
     let text = match &prompt.body {
-        Body::Text(text) => text,
-        Body::Messages(messages) => {
-            let turn = |message: &crate::TemplateMessage| Turn {
+        PromptBody::Text(text) => text,
+        PromptBody::Messages(messages) => {
+            let turn = |message: &crate::TemplateMessage| TemplateTurn {
                 role: message.role.as_str().to_owned(),
                 text: message.content.to_string(),
                 at: 0,
             };
             return Ok(messages.iter().map(turn).collect());
         }
-        Body::Script(_) => {
+        PromptBody::Script(_) => {
             let reason = "a script is a program, and has no counterpart among templates";
-            return Err(vec![Refusal::template(0, reason.to_owned())]);
+            return Err(vec![ConvertNote::template(0, reason.to_owned())]);
         }
     };
     match prompt.messages {
@@ -42,9 +42,9 @@ pub(super) fn of(prompt: &Prompt) -> Result<Vec<Turn>, Vec<Refusal>> {
     }
 }
 
-fn turn(role: &str, text: &str, at: usize) -> Turn {
+fn turn(role: &str, text: &str, at: usize) -> TemplateTurn {
     let role = if role == "model" { "assistant" } else { role };
-    Turn {
+    TemplateTurn {
         role: role.to_owned(),
         text: text.to_owned(),
         at,
@@ -53,9 +53,9 @@ fn turn(role: &str, text: &str, at: usize) -> Turn {
 
 const COMPUTED: &str = "a role that is not written out has no counterpart";
 
-fn role_lines(text: &str) -> Result<Vec<Turn>, Vec<Refusal>> {
+fn role_lines(text: &str) -> Result<Vec<TemplateTurn>, Vec<ConvertNote>> {
     if let Some(at) = computed_role_line(text) {
-        return Err(vec![Refusal::template(at, COMPUTED)]);
+        return Err(vec![ConvertNote::template(at, COMPUTED)]);
     }
     let mut turns = Vec::new();
     let mut refusals = Vec::new();
@@ -66,7 +66,7 @@ fn role_lines(text: &str) -> Result<Vec<Turn>, Vec<Refusal>> {
             .find(&content)
             .map_or(from, |found| from + found);
         if !message.metadata.is_empty() {
-            refusals.push(Refusal::template(
+            refusals.push(ConvertNote::template(
                 at,
                 "metadata of a message has no counterpart",
             ));
@@ -81,20 +81,20 @@ fn role_lines(text: &str) -> Result<Vec<Turn>, Vec<Refusal>> {
     }
 }
 
-fn text_of(part: &Part) -> &str {
+fn text_of(part: &MessagePart) -> &str {
     match part {
-        Part::Text(text) => text,
+        MessagePart::Text(text) => text,
         _ => "",
     }
 }
 
 /// dotprompt: `{{role "system"}}`.
-fn helpers(text: &str) -> Result<Vec<Turn>, Vec<Refusal>> {
+fn helpers(text: &str) -> Result<Vec<TemplateTurn>, Vec<ConvertNote>> {
     let mut turns = Vec::new();
     let (mut role, mut from) = ("user", 0);
     for (at, _) in text.match_indices("{{role ") {
         let Some((name, after)) = role_helper(&text[at..]) else {
-            return Err(vec![Refusal::template(at, COMPUTED)]);
+            return Err(vec![ConvertNote::template(at, COMPUTED)]);
         };
         turns.push(turn(role, &text[from..at], from));
         (role, from) = (name, at + after);
@@ -115,20 +115,20 @@ fn role_helper(text: &str) -> Option<(&str, usize)> {
 }
 
 /// `<message role="system">…</message>` with nothing else around.
-fn elements(text: &str) -> Result<Vec<Turn>, Vec<Refusal>> {
+fn elements(text: &str) -> Result<Vec<TemplateTurn>, Vec<ConvertNote>> {
     let mut turns = Vec::new();
     let mut at = 0;
     while let Some(lead) = text[at..].find(|c: char| !c.is_whitespace()) {
         at += lead;
         let Some((role, inner, length)) = element(&text[at..]) else {
             let reason = "only <message role=\"…\"> with text inside has a counterpart";
-            return Err(vec![Refusal::template(at, reason)]);
+            return Err(vec![ConvertNote::template(at, reason)]);
         };
         let content = &text[at + inner.0..at + inner.1];
         let lead = content.len() - content.trim_start().len();
         if let Some(tag) = content.find(['<', '&']) {
             let reason = "markup inside a message has no counterpart";
-            return Err(vec![Refusal::template(at + inner.0 + tag, reason)]);
+            return Err(vec![ConvertNote::template(at + inner.0 + tag, reason)]);
         }
         turns.push(turn(role, content.trim(), at + inner.0 + lead));
         at += length;

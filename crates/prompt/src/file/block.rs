@@ -1,24 +1,24 @@
 //! Where a text that YAML holds stands in its file.
 
-use quillet_core::Position;
+use quillet_core::LineColumn;
 
-use crate::place::Standing;
+use crate::template_location::TemplatePlacement;
 
 /// How the template stands whose value begins at a byte. Only a literal block
 /// (`|`) has the same lines in the file as in the template.
-pub(super) fn standing(text: &str, at: usize, template: &str) -> Standing {
+pub(super) fn standing(text: &str, at: usize, template: &str) -> TemplatePlacement {
     let lines = content(text, at).and_then(|first| lines(text, first, template));
     match lines {
-        Some(lines) => Standing::Lines(lines.into()),
-        None => Standing::Written(at, Position::of(text, at)),
+        Some(lines) => TemplatePlacement::Lines(lines.into()),
+        None => TemplatePlacement::Written(at, LineColumn::of(text, at)),
     }
 }
 
 /// Where each line of a template begins, from the byte of the first on; `None`
 /// if they are not the lines of the file.
-fn lines(text: &str, first: usize, template: &str) -> Option<Vec<(usize, Position)>> {
+fn lines(text: &str, first: usize, template: &str) -> Option<Vec<(usize, LineColumn)>> {
     let indent = indent(text.get(first..)?, template)?;
-    let number = Position::of(text, first).line;
+    let number = LineColumn::of(text, first).line;
     let mut from = first;
     let mut lines = Vec::new();
     for (index, ours) in template.lines().enumerate() {
@@ -28,7 +28,7 @@ fn lines(text: &str, first: usize, template: &str) -> Option<Vec<(usize, Positio
         if bare.get(lead..) != Some(ours) {
             return None;
         }
-        let start = Position {
+        let start = LineColumn {
             line: number + index,
             column: lead + 1,
         };

@@ -10,13 +10,13 @@ use quillet_template::{MessageSyntax, Missing};
 use serde_json::{Map as Object, Value as Tree, json};
 
 use super::source::{PromptFile, whole};
-use super::yaml::{self, Entry, Node, Report};
-use super::{Surroundings, front, picoschema};
-use crate::checked::Checked;
-use crate::definition::{Body, Prompt};
+use super::yaml::{self, Report, YamlEntry, YamlNode};
+use super::{FileEnvironment, front_matter, picoschema};
+use crate::checked::CheckResult;
+use crate::definition::{Prompt, PromptBody};
 use crate::options::chat_options;
 use crate::parameters::Parameters;
-use crate::place::{Place, Standing};
+use crate::template_location::{TemplateLocation, TemplatePlacement};
 
 /// The reference's `RESERVED_METADATA_KEYWORDS`, and `metadata`, which its types have.
 const KEYS: [&str; 13] = [
@@ -35,9 +35,9 @@ const KEYS: [&str; 13] = [
     "version",
 ];
 
-pub(super) fn read(file: &PromptFile<'_>, outside: &dyn Surroundings) -> Checked<Prompt> {
+pub(super) fn read(file: &PromptFile<'_>, outside: &dyn FileEnvironment) -> CheckResult<Prompt> {
     let mut report = Report::new(file.name, file.text);
-    let Some(parts) = front::dotprompt(file.text) else {
+    let Some(parts) = front_matter::dotprompt(file.text) else {
         warn_of_front_matter(file.text, &mut report);
         let prompt = prompt(file, whole(file.text), &report, Front::default());
         return Ok((prompt, report.warnings));
@@ -64,7 +64,7 @@ struct Front {
 fn prompt(file: &PromptFile<'_>, body: Span, report: &Report<'_>, front: Front) -> Prompt {
     Prompt {
         id: file.id.into(),
-        body: Body::Text(file.text[body.start..body.end].into()),
+        body: PromptBody::Text(file.text[body.start..body.end].into()),
         format: "dotprompt".into(),
         missing: Missing::Default,
         messages: MessageSyntax::Plain,
@@ -76,9 +76,9 @@ fn prompt(file: &PromptFile<'_>, body: Span, report: &Report<'_>, front: Front) 
         options: front.options.into(),
         metadata: with_base(front.metadata),
         raw: Tree::Object(front.raw).into(),
-        place: Some(Place {
+        place: Some(TemplateLocation {
             source: file.name.into(),
-            standing: Standing::Verbatim(body.start, report.position(body.start)),
+            standing: TemplatePlacement::Verbatim(body.start, report.position(body.start)),
         }),
     }
 }
@@ -115,7 +115,7 @@ fn warn_of_front_matter(text: &str, report: &mut Report<'_>) {
     }
 }
 
-fn read_front(node: &Node, outside: &dyn Surroundings, report: &mut Report<'_>) -> Front {
+fn read_front(node: &YamlNode, outside: &dyn FileEnvironment, report: &mut Report<'_>) -> Front {
     let mut front = Front {
         raw: node.object(),
         ..Front::default()
@@ -155,7 +155,7 @@ fn read_front(node: &Node, outside: &dyn Surroundings, report: &mut Report<'_>) 
     front
 }
 
-fn warn_of_key(entry: &Entry, report: &mut Report<'_>) {
+fn warn_of_key(entry: &YamlEntry, report: &mut Report<'_>) {
     let message = format!("unknown key {:?}: it is kept and not used", entry.key);
     let help = match nearest(&entry.key, KEYS) {
         Some(near) => format!("did you mean {near:?}?"),
@@ -173,19 +173,24 @@ fn extend(ext: &mut Object<String, Tree>, space: &str, name: &str, value: Tree) 
     }
 }
 
-fn input(node: &Node, outside: &dyn Surroundings, front: &mut Front, report: &mut Report<'_>) {
+fn input(
+    node: &YamlNode,
+    outside: &dyn FileEnvironment,
+    front: &mut Front,
+    report: &mut Report<'_>,
+) {
     let Some(input) = report.map(node, "input") else {
         return;
     };
     let schema = schema(input, outside, report);
-    let defaults = report.map(input, "default").map(Node::object);
+    let defaults = report.map(input, "default").map(YamlNode::object);
     if let Some(schema) = &schema {
         keep(&mut front.metadata, "input", schema);
     }
     match parameters(schema, defaults.unwrap_or_default()) {
         Ok(parameters) => front.parameters = parameters,
         Err(message) => match short_property(input) {
-            Some(Entry { key, at, value }) => {
+            Some(YamlEntry { key, at, value }) => {
                 let kind = value.as_str().unwrap_or_default();
                 let message = format!("{key} is {kind:?}, which is no JSON Schema");
                 let help = "in a schema with `type` and `properties` write `{type: string}`; \
@@ -198,13 +203,18 @@ fn input(node: &Node, outside: &dyn Surroundings, front: &mut Front, report: &mu
 }
 
 /// A property in the short form, in a JSON Schema, where it is none.
-fn short_property(input: &Node) -> Option<&Entry> {
+fn short_property(input: &YamlNode) -> Option<&YamlEntry> {
     let properties = input.get("schema")?.get("properties")?;
     let mut properties = properties.entries().iter();
     properties.find(|entry| entry.value.as_str().is_some())
 }
 
-fn output(node: &Node, outside: &dyn Surroundings, front: &mut Front, report: &mut Report<'_>) {
+fn output(
+    node: &YamlNode,
+    outside: &dyn FileEnvironment,
+    front: &mut Front,
+    report: &mut Report<'_>,
+) {
     let Some(output) = report.map(node, "output") else {
         return;
     };
@@ -224,7 +234,7 @@ fn output(node: &Node, outside: &dyn Surroundings, front: &mut Front, report: &m
     front.options.response_format.get_or_insert(form);
 }
 
-fn schema(node: &Node, outside: &dyn Surroundings, report: &mut Report<'_>) -> Option<Tree> {
+fn schema(node: &YamlNode, outside: &dyn FileEnvironment, report: &mut Report<'_>) -> Option<Tree> {
     match picoschema::read(node.get("schema")?, outside) {
         Ok(schema) => Some(schema),
         Err((at, message)) => {

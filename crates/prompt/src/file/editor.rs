@@ -1,12 +1,12 @@
 //! What editors are told about prompt files: colours of the front matter and of the template, each
 //! by its own reader, and what could be written in the template.
 
-use quillet_core::{Span, Token, TokenKind, token};
-use quillet_template::editor::{self, Completion, Names};
+use quillet_core::{SemanticToken, Span, TokenKind, token};
+use quillet_template::editor::{self, CompletionItem, ExternalNames};
 use quillet_template::{CompileLimits, TemplateFactory, TemplateFormat};
 use quillet_yaml::Options;
 
-use super::front::{self, Parts};
+use super::front_matter::{self, FrontMatter};
 use super::{FileKind, kind};
 
 /// The tokens of a prompt file of that name ([`kind`]): the YAML of its front matter
@@ -39,7 +39,7 @@ pub fn tokens(
     text: &str,
     factory: &TemplateFactory,
     limits: &CompileLimits,
-) -> Option<Vec<Token>> {
+) -> Option<Vec<SemanticToken>> {
     let kind = kind(name, text)?;
     if text.len() > limits.source_bytes {
         return Some(Vec::new());
@@ -47,7 +47,7 @@ pub fn tokens(
     let mark = text.len() - text.trim_start_matches('\u{feff}').len();
     let content = text.get(mark..).unwrap_or_default();
     let found = read(kind, content, factory, limits);
-    let moved: Vec<Token> = found.into_iter().map(|token| token.moved(mark)).collect();
+    let moved: Vec<SemanticToken> = found.into_iter().map(|token| token.moved(mark)).collect();
     Some(token::ordered(text, moved))
 }
 
@@ -59,9 +59,9 @@ pub fn completions(
     text: &str,
     at: usize,
     factory: &TemplateFactory,
-    names: &Names<'_>,
+    names: &ExternalNames<'_>,
     limits: &CompileLimits,
-) -> Vec<Completion> {
+) -> Vec<CompletionItem> {
     let mark = text.len() - text.trim_start_matches('\u{feff}').len();
     let content = text.get(mark..).unwrap_or_default();
     let parts = kind(name, content).and_then(|kind| Some((kind, parts(kind, content)?)));
@@ -88,7 +88,7 @@ fn read(
     text: &str,
     factory: &TemplateFactory,
     limits: &CompileLimits,
-) -> Vec<Token> {
+) -> Vec<SemanticToken> {
     let whole = Span {
         start: 0,
         end: text.len(),
@@ -113,7 +113,7 @@ fn template(
     format: &dyn TemplateFormat,
     text: &str,
     limits: &CompileLimits,
-) -> Vec<Token> {
+) -> Vec<SemanticToken> {
     match kind {
         FileKind::Prompty => editor::tokens_with_roles(format, text, limits),
         _ => editor::tokens(format, text, limits),
@@ -122,22 +122,22 @@ fn template(
 
 /// The parts of a file that has a template outside of YAML. As its reader has it, a front matter
 /// that is not closed is a part of the template.
-fn parts(kind: FileKind, text: &str) -> Option<Parts> {
+fn parts(kind: FileKind, text: &str) -> Option<FrontMatter> {
     let split = match kind {
-        FileKind::Dotprompt => front::dotprompt(text),
-        FileKind::Prompty => front::prompty(text),
+        FileKind::Dotprompt => front_matter::dotprompt(text),
+        FileKind::Prompty => front_matter::prompty(text),
         FileKind::SemanticKernelFolder => None,
         FileKind::SemanticKernel => return None,
     };
     let end = text.len();
-    Some(split.unwrap_or(Parts {
+    Some(split.unwrap_or(FrontMatter {
         front: Span { start: 0, end: 0 },
         body: Span { start: 0, end },
     }))
 }
 
 /// The lines around a front matter.
-fn fences(text: &str, parts: Parts, found: &mut Vec<Token>) {
+fn fences(text: &str, parts: FrontMatter, found: &mut Vec<SemanticToken>) {
     if parts.front == (Span { start: 0, end: 0 }) {
         return;
     }
@@ -156,7 +156,7 @@ fn fences(text: &str, parts: Parts, found: &mut Vec<Token>) {
             "---" | "+++" => TokenKind::Delimiter,
             _ => TokenKind::Comment,
         };
-        found.push(Token::new(start, start + bare.len(), kind));
+        found.push(SemanticToken::new(start, start + bare.len(), kind));
     }
 }
 
@@ -187,7 +187,7 @@ mod tests {
         let factory = TemplateFactory::standard();
         let found = tokens(name, text, &factory, &CompileLimits::default()).unwrap();
         let mut end = 0;
-        let show = |token: Token| {
+        let show = |token: SemanticToken| {
             assert!(token.span.start >= end, "{token:?} in {text:?}");
             end = token.span.end;
             let written = &text[token.span.start..token.span.end];
@@ -262,7 +262,7 @@ mod tests {
     fn names_are_offered_in_the_template_alone() {
         let factory = TemplateFactory::standard();
         let variables = ["city".to_owned()];
-        let names = Names {
+        let names = ExternalNames {
             variables: &variables,
             functions: &[],
         };

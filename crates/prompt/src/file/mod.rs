@@ -2,25 +2,25 @@
 //! functions, read into the same [`Prompt`] as every other definition.
 //!
 //! Nothing here touches a file, the environment or the network: whoever reads a file hands over its
-//! text, and [`Surroundings`] for what it may ask for.
+//! text, and [`FileEnvironment`] for what it may ask for.
 
 mod block;
 mod dotprompt;
 mod editor;
-mod front;
+mod environment;
+mod front_matter;
 mod picoschema;
 mod prompty;
 mod references;
 mod semantic_kernel;
 mod source;
-mod surroundings;
 mod yaml;
 
 pub use crate::options::chat_options;
 pub use crate::rich::{Rich, RichKind};
 pub use editor::{completions, tokens};
+pub use environment::{AccessError, EnvironmentProvider, FileEnvironment, NoEnvironment};
 pub use source::PromptFile;
-pub use surroundings::{Alone, Outside, Refusal, Surroundings};
 
 /// What a text says in YAML.
 #[cfg(test)]
@@ -32,7 +32,7 @@ pub(crate) fn yaml_of(text: &str) -> Result<serde_json::Value, Vec<quillet_core:
     yaml::parse("yaml", text, range).map(|node| node.tree())
 }
 
-use crate::checked::Checked;
+use crate::checked::CheckResult;
 use crate::definition::Prompt;
 
 /// The kind of a prompt file.
@@ -84,7 +84,7 @@ fn last(name: &str) -> &str {
 ///
 /// # Errors
 /// Everything that is wrong, or that its name and text are no prompt file's.
-pub fn read(file: &PromptFile<'_>, outside: &dyn Surroundings) -> Checked<Prompt> {
+pub fn read(file: &PromptFile<'_>, outside: &dyn FileEnvironment) -> CheckResult<Prompt> {
     let text = file.text.strip_prefix('\u{feff}').unwrap_or(file.text);
     let file = &PromptFile { text, ..*file };
     match kind(file.name, text) {

@@ -7,19 +7,19 @@
 
 use serde_json::{Map as Object, Value as Tree, json};
 
-use super::Surroundings;
-use super::yaml::{Data, Entry, Node};
+use super::FileEnvironment;
+use super::yaml::{YamlData, YamlEntry, YamlNode};
 
 const SCALARS: [&str; 6] = ["any", "boolean", "integer", "null", "number", "string"];
 
 /// What is wrong, and at which byte of the file.
-pub(super) type Refusal = (usize, String);
+pub(super) type SchemaError = (usize, String);
 
 /// The JSON Schema of a declaration.
 ///
 /// # Errors
 /// What is no Picoschema, with its place.
-pub(super) fn read(node: &Node, outside: &dyn Surroundings) -> Result<Tree, Refusal> {
+pub(super) fn read(node: &YamlNode, outside: &dyn FileEnvironment) -> Result<Tree, SchemaError> {
     if node.as_str().is_some() || node.entries().is_empty() {
         return pico(node, outside);
     }
@@ -38,10 +38,10 @@ pub(super) fn read(node: &Node, outside: &dyn Surroundings) -> Result<Tree, Refu
     pico(node, outside)
 }
 
-fn pico(node: &Node, outside: &dyn Surroundings) -> Result<Tree, Refusal> {
+fn pico(node: &YamlNode, outside: &dyn FileEnvironment) -> Result<Tree, SchemaError> {
     match &node.data {
-        Data::Scalar(Tree::String(text)) => named(text, node.at, outside),
-        Data::Map(entries) => object(entries, outside),
+        YamlData::Scalar(Tree::String(text)) => named(text, node.at, outside),
+        YamlData::Map(entries) => object(entries, outside),
         _ => {
             let message = format!(
                 "a schema is a type such as `string` or an object of properties, not {}",
@@ -53,7 +53,7 @@ fn pico(node: &Node, outside: &dyn Surroundings) -> Result<Tree, Refusal> {
 }
 
 /// `type, description`, or the name of a schema from outside.
-fn named(text: &str, at: usize, outside: &dyn Surroundings) -> Result<Tree, Refusal> {
+fn named(text: &str, at: usize, outside: &dyn FileEnvironment) -> Result<Tree, SchemaError> {
     let (name, description) = described(text);
     let mut schema = match name {
         "any" => Tree::Object(Object::new()),
@@ -64,7 +64,7 @@ fn named(text: &str, at: usize, outside: &dyn Surroundings) -> Result<Tree, Refu
     Ok(schema)
 }
 
-fn unknown(name: &str, at: usize) -> Refusal {
+fn unknown(name: &str, at: usize) -> SchemaError {
     let near = quillet_core::nearest(name, SCALARS);
     let hint = near.map_or_else(
         || {
@@ -93,7 +93,7 @@ fn describe(schema: &mut Tree, description: Option<&str>) {
     }
 }
 
-fn object(entries: &[Entry], outside: &dyn Surroundings) -> Result<Tree, Refusal> {
+fn object(entries: &[YamlEntry], outside: &dyn FileEnvironment) -> Result<Tree, SchemaError> {
     let mut properties = Object::new();
     let mut required: Vec<Tree> = Vec::new();
     let mut others = Tree::Bool(false);
@@ -122,7 +122,10 @@ fn object(entries: &[Entry], outside: &dyn Surroundings) -> Result<Tree, Refusal
 }
 
 /// The name of a property, with its `?`, and its schema.
-fn property<'e>(entry: &'e Entry, outside: &dyn Surroundings) -> Result<(&'e str, Tree), Refusal> {
+fn property<'e>(
+    entry: &'e YamlEntry,
+    outside: &dyn FileEnvironment,
+) -> Result<(&'e str, Tree), SchemaError> {
     let Some((name, kind)) = entry.key.split_once('(') else {
         return Ok((&entry.key, pico(&entry.value, outside)?));
     };
@@ -143,9 +146,9 @@ fn property<'e>(entry: &'e Entry, outside: &dyn Surroundings) -> Result<(&'e str
     Ok((name, schema))
 }
 
-fn values(node: &Node) -> Result<Tree, Refusal> {
+fn values(node: &YamlNode) -> Result<Tree, SchemaError> {
     match &node.data {
-        Data::List(_) => Ok(node.tree()),
+        YamlData::List(_) => Ok(node.tree()),
         _ => Err((
             node.at,
             format!("an enum needs a list, not {}", node.kind()),

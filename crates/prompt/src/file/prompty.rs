@@ -12,16 +12,16 @@ use quillet_core::{Value, nearest};
 use quillet_template::{MessageSyntax, Missing};
 use serde_json::{Map as Object, Value as Tree, json};
 
-use super::front::{self, Parts};
+use super::front_matter::{self, FrontMatter};
 use super::source::{PromptFile, whole};
-use super::yaml::{self, Data, Entry, Node, Report};
-use super::{Surroundings, references};
-use crate::checked::Checked;
-use crate::definition::{Body, Prompt};
+use super::yaml::{self, Report, YamlData, YamlEntry, YamlNode};
+use super::{FileEnvironment, references};
+use crate::checked::CheckResult;
+use crate::definition::{Prompt, PromptBody};
 use crate::options::chat_options;
 use crate::parameters::Parameters;
-use crate::place::{Place, Standing};
 use crate::rich::{Rich, RichKind};
+use crate::template_location::{TemplateLocation, TemplatePlacement};
 
 const KEYS: [&str; 13] = [
     "name",
@@ -57,13 +57,13 @@ const OLD_KINDS: [(&str, &str); 7] = [
     ("double", "float"),
 ];
 
-pub(super) fn read(file: &PromptFile<'_>, outside: &dyn Surroundings) -> Checked<Prompt> {
+pub(super) fn read(file: &PromptFile<'_>, outside: &dyn FileEnvironment) -> CheckResult<Prompt> {
     let mut report = Report::new(file.name, file.text);
-    let all = Parts {
+    let all = FrontMatter {
         front: quillet_core::Span { start: 0, end: 0 },
         body: whole(file.text),
     };
-    let parts = front::prompty(file.text);
+    let parts = front_matter::prompty(file.text);
     let lead = file.text.len() - file.text.trim_start().len();
     if parts.is_none() && file.text[lead..].starts_with("---") {
         let help = "end the front matter with a line `---`";
@@ -87,11 +87,11 @@ pub(super) fn read(file: &PromptFile<'_>, outside: &dyn Surroundings) -> Checked
     Err(report.errors)
 }
 
-fn prompt(file: &PromptFile<'_>, parts: Parts, report: &Report<'_>) -> Prompt {
+fn prompt(file: &PromptFile<'_>, parts: FrontMatter, report: &Report<'_>) -> Prompt {
     let start = parts.body.start;
     Prompt {
         id: file.id.into(),
-        body: Body::Text(file.text[start..parts.body.end].into()),
+        body: PromptBody::Text(file.text[start..parts.body.end].into()),
         format: "jinja-plain".into(),
         missing: Missing::Default,
         messages: MessageSyntax::RoleLines,
@@ -103,14 +103,14 @@ fn prompt(file: &PromptFile<'_>, parts: Parts, report: &Report<'_>) -> Prompt {
         options: Arc::default(),
         metadata: Object::new(),
         raw: Tree::Null.into(),
-        place: Some(Place {
+        place: Some(TemplateLocation {
             source: file.name.into(),
-            standing: Standing::Verbatim(start, report.position(start)),
+            standing: TemplatePlacement::Verbatim(start, report.position(start)),
         }),
     }
 }
 
-fn fill(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
+fn fill(prompt: &mut Prompt, node: &YamlNode, report: &mut Report<'_>) {
     prompt.metadata = node.object();
     prompt.metadata.insert("kind".into(), "prompt".into());
     keys(node, report);
@@ -125,15 +125,15 @@ fn fill(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
     tools(prompt, node, report);
 }
 
-fn keep(prompt: &mut Prompt, key: &str, properties: Option<Vec<Property>>) {
+fn keep(prompt: &mut Prompt, key: &str, properties: Option<Vec<PromptyProperty>>) {
     if let Some(properties) = properties {
         let all = properties.into_iter().map(|one| Tree::Object(one.said));
         prompt.metadata.insert(key.into(), all.collect());
     }
 }
 
-fn keys(node: &Node, report: &mut Report<'_>) {
-    for Entry { key, at, .. } in node.entries() {
+fn keys(node: &YamlNode, report: &mut Report<'_>) {
+    for YamlEntry { key, at, .. } in node.entries() {
         if KEYS.contains(&key.as_str()) {
             continue;
         }
@@ -152,7 +152,7 @@ fn keys(node: &Node, report: &mut Report<'_>) {
 }
 
 /// A name, or an object with `id` and `options`.
-fn model(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
+fn model(prompt: &mut Prompt, node: &YamlNode, report: &mut Report<'_>) {
     let Some(model) = node.get("model") else {
         return;
     };
@@ -185,7 +185,7 @@ fn model(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
 }
 
 /// The model in the connection of version 1, unless the environment names it.
-fn old_name(model: &Node) -> Option<String> {
+fn old_name(model: &YamlNode) -> Option<String> {
     let connection = model.get("configuration")?;
     let names = ["name", "azure_deployment"];
     let mut names = names.iter().filter_map(|key| connection.get(key)?.as_str());
@@ -194,10 +194,10 @@ fn old_name(model: &Node) -> Option<String> {
 }
 
 /// `template: {format: jinja2 | mustache, parser: prompty}`, each a name or `{kind}`.
-fn template(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
+fn template(prompt: &mut Prompt, node: &YamlNode, report: &mut Report<'_>) {
     let mut said = Object::new();
     let template = node.get("template");
-    if let Some(wrong) = template.filter(|node| !matches!(node.data, Data::Map(_))) {
+    if let Some(wrong) = template.filter(|node| !matches!(node.data, YamlData::Map(_))) {
         let help = "write template: {format: {kind: jinja2}, parser: {kind: prompty}}";
         let message = "Invalid template format: template must be an object";
         return report.error(wrong.at, message, Some(help.into()));
@@ -206,7 +206,7 @@ fn template(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
         let part = template.and_then(|template| template.get(key));
         let kind = part.map_or(Some(default), |part| {
             part.as_str()
-                .or_else(|| part.get("kind").and_then(Node::as_str))
+                .or_else(|| part.get("kind").and_then(YamlNode::as_str))
         });
         let at = part.map_or(0, |part| part.at);
         match (key, kind) {
@@ -228,8 +228,8 @@ fn template(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
                 );
             }
         }
-        let given = part.filter(|part| matches!(part.data, Data::Map(_)));
-        let object = given.map_or_else(|| json!({ "kind": kind }), Node::tree);
+        let given = part.filter(|part| matches!(part.data, YamlData::Map(_)));
+        let object = given.map_or_else(|| json!({ "kind": kind }), YamlNode::tree);
         said.insert(key.into(), object);
     }
     prompt
@@ -238,7 +238,7 @@ fn template(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
 }
 
 /// One of `inputs` or `outputs`.
-struct Property {
+struct PromptyProperty {
     name: String,
     kind: String,
     /// Where it stands in the file.
@@ -250,24 +250,24 @@ struct Property {
 }
 
 /// A list of objects with names, or a map from name to an object or a default.
-fn properties(node: &Node, report: &mut Report<'_>) -> Vec<Property> {
+fn properties(node: &YamlNode, report: &mut Report<'_>) -> Vec<PromptyProperty> {
     let mut found = Vec::new();
     match &node.data {
-        Data::List(items) => {
+        YamlData::List(items) => {
             for item in items {
-                let name = item.get("name").and_then(Node::as_str);
+                let name = item.get("name").and_then(YamlNode::as_str);
                 match name {
                     Some(name) => found.extend(property(name, item, report)),
                     None => report.error(item.at, "this needs a name", None),
                 }
             }
         }
-        Data::Map(entries) => {
+        YamlData::Map(entries) => {
             for entry in entries {
                 found.extend(property(&entry.key, &entry.value, report));
             }
         }
-        Data::Scalar(_) => {
+        YamlData::Scalar(_) => {
             let message = format!(
                 "inputs and outputs are lists or objects, not {}",
                 node.kind()
@@ -278,11 +278,11 @@ fn properties(node: &Node, report: &mut Report<'_>) -> Vec<Property> {
     found
 }
 
-fn property(name: &str, node: &Node, report: &mut Report<'_>) -> Option<Property> {
+fn property(name: &str, node: &YamlNode, report: &mut Report<'_>) -> Option<PromptyProperty> {
     let mut said = Object::new();
     said.insert("name".into(), name.into());
     let (kind, checked) = match &node.data {
-        Data::Map(_) => {
+        YamlData::Map(_) => {
             said.extend(node.object());
             match (node.get("kind"), node.get("type")) {
                 (Some(kind), _) => (kind_named(name, kind, report)?, true),
@@ -303,7 +303,7 @@ fn property(name: &str, node: &Node, report: &mut Report<'_>) -> Option<Property
     }
     said.remove("type");
     said.insert("kind".into(), kind.as_str().into());
-    Some(Property {
+    Some(PromptyProperty {
         name: name.to_owned(),
         kind,
         at: node.at,
@@ -313,7 +313,7 @@ fn property(name: &str, node: &Node, report: &mut Report<'_>) -> Option<Property
 }
 
 /// A kind of version 2: one of those that there are.
-fn kind_named(name: &str, kind: &Node, report: &mut Report<'_>) -> Option<String> {
+fn kind_named(name: &str, kind: &YamlNode, report: &mut Report<'_>) -> Option<String> {
     let said = kind.as_str().unwrap_or_default();
     let old = OLD_KINDS.iter().find(|(old, _)| *old == said);
     let meant = old.map_or(said, |(_, new)| new);
@@ -328,7 +328,7 @@ fn kind_named(name: &str, kind: &Node, report: &mut Report<'_>) -> Option<String
 
 /// What `type` of version 1 means, and whether values have to be of it: what was written
 /// there, nobody read.
-fn old_kind(name: &str, kind: &Node, report: &mut Report<'_>) -> (String, bool) {
+fn old_kind(name: &str, kind: &YamlNode, report: &mut Report<'_>) -> (String, bool) {
     let said = kind.as_str().unwrap_or_default();
     let lower = said.to_ascii_lowercase();
     let old = OLD_KINDS.iter().find(|(old, _)| *old == lower);
@@ -343,13 +343,13 @@ fn old_kind(name: &str, kind: &Node, report: &mut Report<'_>) -> (String, bool) 
 }
 
 /// An input that is only known from a sample of version 1: another value may be of another kind.
-fn sampled(sample: &Entry) -> Property {
+fn sampled(sample: &YamlEntry) -> PromptyProperty {
     let kind = kind_of(&sample.value).to_owned();
     let mut said = Object::new();
     said.insert("name".into(), sample.key.as_str().into());
     said.insert("default".into(), sample.value.tree());
     said.insert("kind".into(), kind.as_str().into());
-    Property {
+    PromptyProperty {
         name: sample.key.clone(),
         kind,
         at: sample.at,
@@ -359,14 +359,14 @@ fn sampled(sample: &Entry) -> Property {
 }
 
 /// The kind of a default that stands alone.
-fn kind_of(node: &Node) -> &'static str {
+fn kind_of(node: &YamlNode) -> &'static str {
     match &node.data {
-        Data::Scalar(Tree::Bool(_)) => "boolean",
-        Data::Scalar(Tree::Number(number)) if number.is_f64() => "float",
-        Data::Scalar(Tree::Number(_)) => "integer",
-        Data::Scalar(_) => "string",
-        Data::List(_) => "array",
-        Data::Map(_) => "object",
+        YamlData::Scalar(Tree::Bool(_)) => "boolean",
+        YamlData::Scalar(Tree::Number(number)) if number.is_f64() => "float",
+        YamlData::Scalar(Tree::Number(_)) => "integer",
+        YamlData::Scalar(_) => "string",
+        YamlData::List(_) => "array",
+        YamlData::Map(_) => "object",
     }
 }
 
@@ -384,16 +384,16 @@ fn json_type(kind: &str) -> Option<&'static str> {
 
 /// What a request may send. An example is not a default; what is neither
 /// required nor there stays away.
-fn inputs(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
+fn inputs(prompt: &mut Prompt, node: &YamlNode, report: &mut Report<'_>) {
     let samples = node
         .get("sample")
-        .filter(|it| matches!(it.data, Data::Map(_)));
+        .filter(|it| matches!(it.data, YamlData::Map(_)));
     let declared = node.get("inputs");
     let Some(inputs) = declared.or(samples) else {
         return;
     };
     let mut found = declared.map_or_else(Vec::new, |declared| properties(declared, report));
-    for sample in samples.map_or(&[][..], Node::entries) {
+    for sample in samples.map_or(&[][..], YamlNode::entries) {
         match found.iter_mut().find(|it| it.name == sample.key) {
             Some(known) => drop(
                 known
@@ -409,7 +409,7 @@ fn inputs(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
     }
     let (mut schemas, mut required, mut presets) = (Object::new(), Vec::new(), Vec::new());
     for property in &found {
-        let Property {
+        let PromptyProperty {
             name, kind, said, ..
         } = property;
         let default = said.get("default").filter(|value| !value.is_null());
@@ -434,7 +434,7 @@ fn inputs(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
 
 /// A file whose default is of another kind than it says has been used with both: prompty
 /// checks neither.
-fn doubt(property: &mut Property, report: &mut Report<'_>) {
+fn doubt(property: &mut PromptyProperty, report: &mut Report<'_>) {
     let Some(value) = property.said.get("default") else {
         return;
     };
@@ -451,13 +451,13 @@ fn doubt(property: &mut Property, report: &mut Report<'_>) {
         return;
     }
     property.checked = false;
-    let Property { name, kind, .. } = property;
+    let PromptyProperty { name, kind, .. } = property;
     let message = format!("the default of {name} is no {kind}: any value of {name} will do");
     let help = "give it the kind that its values have";
     report.warning(property.at, message, Some(help.into()));
 }
 
-fn schema(property: &Property) -> Tree {
+fn schema(property: &PromptyProperty) -> Tree {
     let said = &property.said;
     let mut schema = Object::new();
     if let Some(kind) = json_type(&property.kind).filter(|_| property.checked) {
@@ -478,11 +478,11 @@ fn schema(property: &Property) -> Tree {
 
 /// Tools are kept for the model, without what binds their arguments to inputs:
 /// that is not the model's to see.
-fn tools(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
+fn tools(prompt: &mut Prompt, node: &YamlNode, report: &mut Report<'_>) {
     let Some(tools) = node.get("tools") else {
         return;
     };
-    let Data::List(items) = &tools.data else {
+    let YamlData::List(items) = &tools.data else {
         return report.error(
             tools.at,
             format!("tools must be a list, not {}", tools.kind()),
@@ -505,11 +505,14 @@ fn tools(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
 }
 
 /// A function as it is described to models. Other kinds of tools are not sent to a model.
-fn function(tool: &Node) -> Option<Tree> {
+fn function(tool: &YamlNode) -> Option<Tree> {
     if tool.get("kind")?.as_str() != Some("function") {
         return None;
     }
-    let bound = tool.get("bindings").map(Node::object).unwrap_or_default();
+    let bound = tool
+        .get("bindings")
+        .map(YamlNode::object)
+        .unwrap_or_default();
     let mut silent = Report::new("", "");
     let parameters = tool
         .get("parameters")

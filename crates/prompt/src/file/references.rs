@@ -1,43 +1,48 @@
 //! `${env:NAME}`, `${env:NAME:default}` and `${file:path}` in a prompty file.
 //!
-//! Only what the caller's [`Surroundings`] hand out is reached, and no path
+//! Only what the caller's [`FileEnvironment`] hand out is reached, and no path
 //! leads out of the folder of the prompt file.
 
 use std::path::{Component, Path};
 
 use quillet_core::{Diagnostic, Span};
 
-use super::yaml::{self, Data, Node, Report};
-use super::{Refusal, Surroundings};
+use super::yaml::{self, Report, YamlData, YamlNode};
+use super::{AccessError, FileEnvironment};
 
 /// Where the data of a connection stands: in version 2 of prompty, and in version 1.
 const CONNECTIONS: [&str; 2] = ["connection", "configuration"];
 
 /// Puts what is referenced in its place, everywhere in a value.
-pub(super) fn resolve(node: &mut Node, outside: &dyn Surroundings, report: &mut Report<'_>) {
+pub(super) fn resolve(node: &mut YamlNode, outside: &dyn FileEnvironment, report: &mut Report<'_>) {
     visit(node, true, outside, report);
 }
 
 /// `used` says whether the value is wanted: that of a connection may not be.
-fn visit(node: &mut Node, used: bool, outside: &dyn Surroundings, report: &mut Report<'_>) {
+fn visit(node: &mut YamlNode, used: bool, outside: &dyn FileEnvironment, report: &mut Report<'_>) {
     match &mut node.data {
-        Data::List(items) => {
+        YamlData::List(items) => {
             for item in items {
                 visit(item, used, outside, report);
             }
         }
-        Data::Map(entries) => {
+        YamlData::Map(entries) => {
             for entry in entries {
                 let is_connection = CONNECTIONS.contains(&entry.key.as_str());
                 let kept = is_connection && !outside.fills_connections();
                 visit(&mut entry.value, used && !kept, outside, report);
             }
         }
-        Data::Scalar(_) => replace(node, used, outside, report),
+        YamlData::Scalar(_) => replace(node, used, outside, report),
     }
 }
 
-fn replace(node: &mut Node, used: bool, outside: &dyn Surroundings, report: &mut Report<'_>) {
+fn replace(
+    node: &mut YamlNode,
+    used: bool,
+    outside: &dyn FileEnvironment,
+    report: &mut Report<'_>,
+) {
     let Some((protocol, rest)) = node.as_str().and_then(reference) else {
         return;
     };
@@ -57,9 +62,9 @@ fn replace(node: &mut Node, used: bool, outside: &dyn Surroundings, report: &mut
 
 /// Why a reference has no value.
 #[derive(Debug, thiserror::Error)]
-enum Wrong {
+enum ReferenceError {
     #[error("cannot read {0:?}: {1}")]
-    Refused(String, Refusal),
+    Refused(String, AccessError),
     #[error("Environment variable '{0}' not set: set it, or write ${{env:{0}:default}}")]
     NotSet(String),
     #[error("{0}")]
@@ -80,15 +85,15 @@ fn reference(text: &str) -> Option<(&'static str, &str)> {
 fn variable(
     rest: &str,
     at: usize,
-    outside: &dyn Surroundings,
+    outside: &dyn FileEnvironment,
     report: &mut Report<'_>,
-) -> Result<Data, Wrong> {
+) -> Result<YamlData, ReferenceError> {
     let (name, default) = rest.split_once(':').unwrap_or((rest, ""));
-    let refused = |why: Refusal| Wrong::Refused(format!("env:{name}"), why);
+    let refused = |why: AccessError| ReferenceError::Refused(format!("env:{name}"), why);
     let value = match outside.variable(name) {
         Ok(value) => value,
         Err(why) if default.is_empty() => return Err(refused(why)),
-        Err(why @ Refusal::NotAllowed(_)) => {
+        Err(why @ AccessError::NotAllowed(_)) => {
             let help = Some("its default is used".into());
             report.warning(at, refused(why).to_string(), help);
             None
@@ -96,26 +101,26 @@ fn variable(
         Err(_) => None,
     };
     match value {
-        Some(value) => Ok(Data::Scalar(value.into())),
-        None if !default.is_empty() => Ok(Data::Scalar(default.into())),
-        None => Err(Wrong::NotSet(name.to_owned())),
+        Some(value) => Ok(YamlData::Scalar(value.into())),
+        None if !default.is_empty() => Ok(YamlData::Scalar(default.into())),
+        None => Err(ReferenceError::NotSet(name.to_owned())),
     }
 }
 
 /// The content of a file: JSON and YAML as values, anything else as text.
-fn file(path: &str, at: usize, outside: &dyn Surroundings) -> Result<Data, Wrong> {
-    let refused = |why: Refusal| Wrong::Refused(path.to_owned(), why);
+fn file(path: &str, at: usize, outside: &dyn FileEnvironment) -> Result<YamlData, ReferenceError> {
+    let refused = |why: AccessError| ReferenceError::Refused(path.to_owned(), why);
     if !inside(path) {
-        return Err(refused(Refusal::Outside));
+        return Err(refused(AccessError::Outside));
     }
     let text = outside.file(path).map_err(refused)?;
     let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
     if !matches!(ending, "json" | "yaml" | "yml") {
-        return Ok(Data::Scalar(text.into()));
+        return Ok(YamlData::Scalar(text.into()));
     }
     let end = text.len();
     let read = yaml::parse(path, &text, Span { start: 0, end });
-    let mut node = read.map_err(|found| Wrong::Content(said(&found)))?;
+    let mut node = read.map_err(|found| ReferenceError::Content(said(&found)))?;
     settle(&mut node, at);
     Ok(node.data)
 }
@@ -131,16 +136,16 @@ fn inside(path: &str) -> bool {
 }
 
 /// What stands in another file is reported at the reference to it.
-fn settle(node: &mut Node, at: usize) {
+fn settle(node: &mut YamlNode, at: usize) {
     node.at = at;
     match &mut node.data {
-        Data::List(items) => items.iter_mut().for_each(|item| settle(item, at)),
-        Data::Map(entries) => {
+        YamlData::List(items) => items.iter_mut().for_each(|item| settle(item, at)),
+        YamlData::Map(entries) => {
             for entry in entries {
                 entry.at = at;
                 settle(&mut entry.value, at);
             }
         }
-        Data::Scalar(_) => {}
+        YamlData::Scalar(_) => {}
     }
 }

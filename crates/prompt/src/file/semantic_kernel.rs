@@ -6,19 +6,19 @@
 
 use std::sync::Arc;
 
-use quillet_core::{Position, Value, nearest};
+use quillet_core::{LineColumn, Value, nearest};
 use quillet_template::structure::has_role_lines;
 use quillet_template::{MessageSyntax, Missing};
 use serde_json::{Map as Object, Value as Tree, json};
 
 use super::block;
 use super::source::{PromptFile, whole};
-use super::yaml::{self, Data, Entry, Node, Report};
-use crate::checked::Checked;
-use crate::definition::{Body, Prompt};
+use super::yaml::{self, Report, YamlData, YamlEntry, YamlNode};
+use crate::checked::CheckResult;
+use crate::definition::{Prompt, PromptBody};
 use crate::options::chat_options;
 use crate::parameters::Parameters;
-use crate::place::{Place, Standing};
+use crate::template_location::{TemplateLocation, TemplatePlacement};
 
 const KEYS: [&str; 8] = [
     "name",
@@ -62,7 +62,7 @@ const OLD_VARIABLE_KEYS: [(&str, &str); 3] = [
 
 /// What a key that is not known is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Unknown {
+enum UnknownKeyPolicy {
     /// An error, as for the YAML reader of .NET.
     Refused,
     /// A warning: the JSON readers of .NET and Python pass it over.
@@ -96,7 +96,7 @@ pub(super) fn claims(text: &str) -> bool {
     has("template") && (has("template_format") || has("input_variables"))
 }
 
-pub(super) fn read(file: &PromptFile<'_>) -> Checked<Prompt> {
+pub(super) fn read(file: &PromptFile<'_>) -> CheckResult<Prompt> {
     let range = whole(file.text);
     let node = yaml::parse(file.name, file.text, range)?;
     let mut report = Report::new(file.name, file.text);
@@ -107,11 +107,11 @@ pub(super) fn read(file: &PromptFile<'_>) -> Checked<Prompt> {
     let at = node.get("template").map_or(0, |node| node.at);
     let standing = block::standing(file.text, at, template.as_deref().unwrap_or_default());
     let prompt = prompt(file, template.unwrap_or_default(), standing);
-    finish(prompt, &node, Unknown::Refused, report)
+    finish(prompt, &node, UnknownKeyPolicy::Refused, report)
 }
 
-pub(super) fn read_folder(file: &PromptFile<'_>) -> Checked<Prompt> {
-    let standing = Standing::Verbatim(0, Position { line: 1, column: 1 });
+pub(super) fn read_folder(file: &PromptFile<'_>) -> CheckResult<Prompt> {
+    let standing = TemplatePlacement::Verbatim(0, LineColumn { line: 1, column: 1 });
     let prompt = prompt(file, file.text.to_owned(), standing);
     // Without a config.json a function is its text alone.
     let (name, text) = file.config.unwrap_or((file.name, ""));
@@ -123,13 +123,13 @@ pub(super) fn read_folder(file: &PromptFile<'_>) -> Checked<Prompt> {
         let message = "the template of a folder is skprompt.txt: leave it out here";
         report.error(template.at, message, None);
     }
-    finish(prompt, &node, Unknown::PassedOver, report)
+    finish(prompt, &node, UnknownKeyPolicy::PassedOver, report)
 }
 
-fn prompt(file: &PromptFile<'_>, template: String, standing: Standing) -> Prompt {
+fn prompt(file: &PromptFile<'_>, template: String, standing: TemplatePlacement) -> Prompt {
     Prompt {
         id: file.id.into(),
-        body: Body::Text(template.into()),
+        body: PromptBody::Text(template.into()),
         format: "semantic-kernel".into(),
         missing: Missing::Default,
         messages: MessageSyntax::Elements,
@@ -141,7 +141,7 @@ fn prompt(file: &PromptFile<'_>, template: String, standing: Standing) -> Prompt
         options: Arc::default(),
         metadata: Object::new(),
         raw: Tree::Null.into(),
-        place: Some(Place {
+        place: Some(TemplateLocation {
             source: file.name.into(),
             standing,
         }),
@@ -150,17 +150,17 @@ fn prompt(file: &PromptFile<'_>, template: String, standing: Standing) -> Prompt
 
 fn finish(
     mut prompt: Prompt,
-    node: &Node,
-    unknown: Unknown,
+    node: &YamlNode,
+    unknown: UnknownKeyPolicy,
     mut report: Report<'_>,
-) -> Checked<Prompt> {
+) -> CheckResult<Prompt> {
     if node.entries().is_empty() && !node.is_null() {
         let message = format!("a prompt function must be an object, not {}", node.kind());
         report.error(node.at, message, None);
     }
     let more: &[&str] = match unknown {
-        Unknown::Refused => &[],
-        Unknown::PassedOver => &FOLDER_KEYS,
+        UnknownKeyPolicy::Refused => &[],
+        UnknownKeyPolicy::PassedOver => &FOLDER_KEYS,
     };
     let known: Vec<&str> = KEYS.iter().chain(more).copied().collect();
     unknown.report(node, &known, &OLD_KEYS, &mut report);
@@ -184,9 +184,15 @@ fn finish(
     Err(report.errors)
 }
 
-impl Unknown {
-    fn report(self, node: &Node, known: &[&str], old: &[(&str, &str)], report: &mut Report<'_>) {
-        for Entry { key, at, .. } in node.entries() {
+impl UnknownKeyPolicy {
+    fn report(
+        self,
+        node: &YamlNode,
+        known: &[&str],
+        old: &[(&str, &str)],
+        report: &mut Report<'_>,
+    ) {
+        for YamlEntry { key, at, .. } in node.entries() {
             if known.contains(&key.as_str()) {
                 continue;
             }
@@ -198,8 +204,8 @@ impl Unknown {
             };
             let message = format!("unknown key {key:?}");
             match self {
-                Unknown::Refused => report.error(*at, message, Some(help)),
-                Unknown::PassedOver => {
+                UnknownKeyPolicy::Refused => report.error(*at, message, Some(help)),
+                UnknownKeyPolicy::PassedOver => {
                     let message = format!("{message}: it is kept and not used");
                     report.warning(*at, message, Some(help));
                 }
@@ -208,7 +214,7 @@ impl Unknown {
     }
 }
 
-fn format(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
+fn format(prompt: &mut Prompt, node: &YamlNode, report: &mut Report<'_>) {
     let Some(name) = report.text(node, "template_format") else {
         return;
     };
@@ -218,8 +224,8 @@ fn format(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
     if let Some((_, ours)) = known {
         prompt.format = (*ours).into();
         let has_role_lines = match &prompt.body {
-            Body::Text(text) => has_role_lines(text, true),
-            Body::Messages(_) | Body::Script(_) => false,
+            PromptBody::Text(text) => has_role_lines(text, true),
+            PromptBody::Messages(_) | PromptBody::Script(_) => false,
         };
         if *ours == LIQUID && has_role_lines {
             prompt.messages = MessageSyntax::RoleLines;
@@ -233,11 +239,16 @@ fn format(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
     report.error(at, message, Some(help));
 }
 
-fn inputs(prompt: &mut Prompt, node: &Node, unknown: Unknown, report: &mut Report<'_>) {
+fn inputs(
+    prompt: &mut Prompt,
+    node: &YamlNode,
+    unknown: UnknownKeyPolicy,
+    report: &mut Report<'_>,
+) {
     let Some(list) = node.get("input_variables") else {
         return;
     };
-    let Data::List(items) = &list.data else {
+    let YamlData::List(items) = &list.data else {
         let message = format!("input_variables must be a list, not {}", list.kind());
         return report.error(list.at, message, None);
     };
@@ -267,11 +278,11 @@ fn inputs(prompt: &mut Prompt, node: &Node, unknown: Unknown, report: &mut Repor
 }
 
 /// Semantic Kernel takes texts only; numbers and booleans of YAML are written as such.
-fn default(item: &Node, report: &mut Report<'_>) -> Option<String> {
+fn default(item: &YamlNode, report: &mut Report<'_>) -> Option<String> {
     let node = item.get("default")?;
     match &node.data {
-        Data::Scalar(Tree::String(text)) => Some(text.clone()),
-        Data::Scalar(other) => Some(other.to_string()),
+        YamlData::Scalar(Tree::String(text)) => Some(text.clone()),
+        YamlData::Scalar(other) => Some(other.to_string()),
         _ => {
             let help = "Semantic Kernel takes texts only: quote it";
             let message = format!("default must be a text, not {}", node.kind());
@@ -282,7 +293,7 @@ fn default(item: &Node, report: &mut Report<'_>) -> Option<String> {
 }
 
 /// The variable's `json_schema`, a text of JSON, with what stands beside it.
-fn schema(item: &Node, default: Option<String>, report: &mut Report<'_>) -> Tree {
+fn schema(item: &YamlNode, default: Option<String>, report: &mut Report<'_>) -> Tree {
     let mut schema = Object::new();
     if let Some(node) = item.get("json_schema") {
         let read = match node.as_str() {
@@ -308,11 +319,11 @@ fn schema(item: &Node, default: Option<String>, report: &mut Report<'_>) -> Tree
 }
 
 /// Settings per service: `default` is used, else the first; all are kept.
-fn settings(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
+fn settings(prompt: &mut Prompt, node: &YamlNode, report: &mut Report<'_>) {
     let Some(services) = report.map(node, "execution_settings") else {
         return;
     };
-    for Entry { key, value, .. } in services.entries() {
+    for YamlEntry { key, value, .. } in services.entries() {
         let id = value.get("service_id");
         if let Some(id) = id.filter(|id| id.as_str() != Some(key.as_str())) {
             let message = format!("service_id must be {key:?}, the key that it stands under");

@@ -1,31 +1,31 @@
 //! What the YAML of a prompt file says, as JSON with places: a finding about a
 //! key or a value can name its line and column. Reading is `quillet-yaml`'s.
 
-use quillet_core::{Diagnostic, Position, Span};
+use quillet_core::{Diagnostic, LineColumn, Span};
 use quillet_yaml::Options;
 use serde_json::{Map as Object, Value as Tree};
 
 /// A YAML value and where it stands.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
+pub(super) struct YamlNode {
     /// Byte in the user's file.
     pub(super) at: usize,
-    pub(super) data: Data,
+    pub(super) data: YamlData,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Data {
+pub(super) enum YamlData {
     Scalar(Tree),
-    List(Vec<Node>),
-    Map(Vec<Entry>),
+    List(Vec<YamlNode>),
+    Map(Vec<YamlEntry>),
 }
 
 /// A key, where it stands, and its value.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(super) struct YamlEntry {
     pub(super) key: String,
     pub(super) at: usize,
-    pub(super) value: Node,
+    pub(super) value: YamlNode,
 }
 
 /// Reads the YAML that begins at a byte of a file and ends at another. Nothing
@@ -33,7 +33,7 @@ pub(super) struct Entry {
 ///
 /// # Errors
 /// What is wrong, with its place in the file.
-pub(super) fn parse(source: &str, text: &str, range: Span) -> Result<Node, Vec<Diagnostic>> {
+pub(super) fn parse(source: &str, text: &str, range: Span) -> Result<YamlNode, Vec<Diagnostic>> {
     let options = Options {
         code: "file.yaml",
         ..Options::default()
@@ -47,49 +47,49 @@ pub(super) fn parse(source: &str, text: &str, range: Span) -> Result<Node, Vec<D
 }
 
 /// The tree with values of JSON, which prompts and their schemas consist of.
-fn settle(node: &quillet_yaml::Node) -> Node {
-    let entry = |entry: &quillet_yaml::Entry| Entry {
+fn settle(node: &quillet_yaml::Node) -> YamlNode {
+    let entry = |entry: &quillet_yaml::MapEntry| YamlEntry {
         key: entry.name().to_owned(),
         at: entry.key.span.start,
         value: settle(&entry.value),
     };
     let data = match &node.data {
-        quillet_yaml::Data::Scalar(scalar) => Data::Scalar(Tree::from(&scalar.value)),
-        quillet_yaml::Data::List(items) => Data::List(items.iter().map(settle).collect()),
-        quillet_yaml::Data::Map(entries) => Data::Map(entries.iter().map(entry).collect()),
+        quillet_yaml::NodeData::Scalar(scalar) => YamlData::Scalar(Tree::from(&scalar.value)),
+        quillet_yaml::NodeData::List(items) => YamlData::List(items.iter().map(settle).collect()),
+        quillet_yaml::NodeData::Map(entries) => YamlData::Map(entries.iter().map(entry).collect()),
     };
-    Node {
+    YamlNode {
         at: node.span.start,
         data,
     }
 }
 
-impl Node {
+impl YamlNode {
     /// The value without its places.
     pub(super) fn tree(&self) -> Tree {
         match &self.data {
-            Data::Scalar(scalar) => scalar.clone(),
-            Data::List(items) => Tree::Array(items.iter().map(Node::tree).collect()),
-            Data::Map(_) => Tree::Object(self.object()),
+            YamlData::Scalar(scalar) => scalar.clone(),
+            YamlData::List(items) => Tree::Array(items.iter().map(YamlNode::tree).collect()),
+            YamlData::Map(_) => Tree::Object(self.object()),
         }
     }
 
     /// The object; empty if it is none.
     pub(super) fn object(&self) -> Object<String, Tree> {
-        let pair = |entry: &Entry| (entry.key.clone(), entry.value.tree());
+        let pair = |entry: &YamlEntry| (entry.key.clone(), entry.value.tree());
         self.entries().iter().map(pair).collect()
     }
 
     /// The keys and values of a map; nothing if it is none.
-    pub(super) fn entries(&self) -> &[Entry] {
+    pub(super) fn entries(&self) -> &[YamlEntry] {
         match &self.data {
-            Data::Map(entries) => entries,
+            YamlData::Map(entries) => entries,
             _ => &[],
         }
     }
 
     /// The value of a key; `null` counts as absent.
-    pub(super) fn get(&self, key: &str) -> Option<&Node> {
+    pub(super) fn get(&self, key: &str) -> Option<&YamlNode> {
         let entry = self.entries().iter().rev().find(|entry| entry.key == key);
         entry
             .map(|entry| &entry.value)
@@ -97,19 +97,19 @@ impl Node {
     }
 
     pub(super) fn is_null(&self) -> bool {
-        matches!(self.data, Data::Scalar(Tree::Null))
+        matches!(self.data, YamlData::Scalar(Tree::Null))
     }
 
     pub(super) fn as_str(&self) -> Option<&str> {
         match &self.data {
-            Data::Scalar(Tree::String(text)) => Some(text),
+            YamlData::Scalar(Tree::String(text)) => Some(text),
             _ => None,
         }
     }
 
     pub(super) fn as_bool(&self) -> Option<bool> {
         match &self.data {
-            Data::Scalar(Tree::Bool(value)) => Some(*value),
+            YamlData::Scalar(Tree::Bool(value)) => Some(*value),
             _ => None,
         }
     }
@@ -117,12 +117,12 @@ impl Node {
     /// What it is, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match &self.data {
-            Data::Scalar(Tree::Null) => "nothing",
-            Data::Scalar(Tree::Bool(_)) => "a boolean",
-            Data::Scalar(Tree::Number(_)) => "a number",
-            Data::Scalar(_) => "a text",
-            Data::List(_) => "a list",
-            Data::Map(_) => "an object",
+            YamlData::Scalar(Tree::Null) => "nothing",
+            YamlData::Scalar(Tree::Bool(_)) => "a boolean",
+            YamlData::Scalar(Tree::Number(_)) => "a number",
+            YamlData::Scalar(_) => "a text",
+            YamlData::List(_) => "a list",
+            YamlData::Map(_) => "an object",
         }
     }
 }
@@ -174,7 +174,7 @@ impl<'a> Report<'a> {
     }
 
     /// The text of a key, or an error if it is not a text.
-    pub(super) fn text(&mut self, map: &Node, key: &str) -> Option<String> {
+    pub(super) fn text(&mut self, map: &YamlNode, key: &str) -> Option<String> {
         let node = map.get(key)?;
         if let Some(text) = node.as_str() {
             return Some(text.to_owned());
@@ -188,8 +188,8 @@ impl<'a> Report<'a> {
     }
 
     /// Complains of a key whose value is a list or an object.
-    pub(super) fn scalar(&mut self, map: &Node, key: &str) {
-        let wrong = |node: &&Node| !matches!(node.data, Data::Scalar(_));
+    pub(super) fn scalar(&mut self, map: &YamlNode, key: &str) {
+        let wrong = |node: &&YamlNode| !matches!(node.data, YamlData::Scalar(_));
         if let Some(node) = map.get(key).filter(wrong) {
             let message = format!("{key} must be a text, not {}", node.kind());
             self.error(node.at, message, None);
@@ -197,9 +197,9 @@ impl<'a> Report<'a> {
     }
 
     /// The object of a key, or an error if it is not an object.
-    pub(super) fn map<'n>(&mut self, map: &'n Node, key: &str) -> Option<&'n Node> {
+    pub(super) fn map<'n>(&mut self, map: &'n YamlNode, key: &str) -> Option<&'n YamlNode> {
         let node = map.get(key)?;
-        if matches!(node.data, Data::Map(_)) {
+        if matches!(node.data, YamlData::Map(_)) {
             return Some(node);
         }
         self.error(
@@ -211,7 +211,7 @@ impl<'a> Report<'a> {
     }
 
     /// The boolean of a key, or an error if it is not a boolean.
-    pub(super) fn truth(&mut self, map: &Node, key: &str) -> Option<bool> {
+    pub(super) fn truth(&mut self, map: &YamlNode, key: &str) -> Option<bool> {
         let node = map.get(key)?;
         if node.as_bool().is_none() {
             self.error(
@@ -224,7 +224,7 @@ impl<'a> Report<'a> {
     }
 
     /// The line and column of a byte.
-    pub(super) fn position(&self, at: usize) -> Position {
-        Position::of(self.text, at)
+    pub(super) fn position(&self, at: usize) -> LineColumn {
+        LineColumn::of(self.text, at)
     }
 }

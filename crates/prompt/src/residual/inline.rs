@@ -4,7 +4,7 @@ use quillet_core::Diagnostic;
 use quillet_template::{MessageSyntax, Missing};
 use serde_json::{Map as Object, Value as Tree, json};
 
-use crate::definition::{Body, Prompt};
+use crate::definition::{Prompt, PromptBody};
 use crate::error::ServiceError;
 
 /// Why a prompt cannot be given out.
@@ -33,11 +33,11 @@ impl From<Box<Diagnostic>> for ResidualError {
 pub(super) fn definition(
     prompt: &Prompt,
     threads: &[(usize, String)],
-    body: &Body,
+    body: &PromptBody,
 ) -> Option<Object<String, Tree>> {
     let body = match body {
-        Body::Text(text) => ("prompt", json!(text)),
-        Body::Messages(messages) => {
+        PromptBody::Text(text) => ("prompt", json!(text)),
+        PromptBody::Messages(messages) => {
             let is_thread = |index: usize| threads.iter().any(|(place, _)| *place == index);
             let said = messages
                 .iter()
@@ -53,7 +53,7 @@ pub(super) fn definition(
             }
             ("messages", said.into())
         }
-        Body::Script(_) => return None,
+        PromptBody::Script(_) => return None,
     };
     let syntax = match prompt.messages {
         MessageSyntax::Plain => "plain",

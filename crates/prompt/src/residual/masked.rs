@@ -13,9 +13,9 @@ use quillet_core::{Diagnostic, Map, Span};
 
 use super::inline::{ResidualError, definition};
 use super::notation::Filling;
-use super::open::{Open, Whose};
-use crate::definition::{Body, Prompt, TemplateMessage};
-use crate::input::Input;
+use super::open::{OpenVariables, VariableOwner};
+use crate::definition::{Prompt, PromptBody, TemplateMessage};
+use crate::input::RenderInput;
 use crate::messages::RenderedPrompt;
 use crate::service::PromptService;
 
@@ -26,7 +26,7 @@ use crate::service::PromptService;
 pub(super) async fn render(
     service: &PromptService,
     prompt: &Prompt,
-    open: &Open,
+    open: &OpenVariables,
     filling: &Filling,
     request_id: &str,
 ) -> Result<RenderedPrompt, ResidualError> {
@@ -50,7 +50,9 @@ pub(super) async fn render(
         return Err(ResidualError::Refused(refused));
     }
     let depends = references.variables.iter().find_map(|variable| {
-        let (Whose::Request(name) | Whose::Inside(name)) = open.scope.of(&variable.path) else {
+        let (VariableOwner::Request(name) | VariableOwner::Inside(name)) =
+            open.scope.of(&variable.path)
+        else {
             return None;
         };
         let what = format!("more is done with the variable {name} of the request than to print it");
@@ -70,7 +72,7 @@ pub(super) async fn render(
         return Err(ResidualError::Refused(refused));
     }
     let nothing = Map::default();
-    let input = Input::new(&nothing, request_id);
+    let input = RenderInput::new(&nothing, request_id);
     Ok(service.render_inline(definition, &input).await?.prompt)
 }
 
@@ -83,7 +85,7 @@ fn expression(text: &str, span: Span) -> Option<Range<usize>> {
     Some(start..start + tag.trim_matches(around).len())
 }
 
-fn masked(body: &Body, open: &Open, filling: &Filling) -> Body {
+fn masked(body: &PromptBody, open: &OpenVariables, filling: &Filling) -> PromptBody {
     let mask = |template: usize, text: &Arc<str>| {
         let mut text = text.to_string();
         let prints = open.prints.iter().filter(|one| one.template == template);
@@ -100,15 +102,15 @@ fn masked(body: &Body, open: &Open, filling: &Filling) -> Body {
         Arc::from(text)
     };
     match body {
-        Body::Text(text) => Body::Text(mask(0, text)),
-        Body::Messages(messages) => {
+        PromptBody::Text(text) => PromptBody::Text(mask(0, text)),
+        PromptBody::Messages(messages) => {
             let messages = messages.iter().enumerate();
             let message = |(index, message): (usize, &TemplateMessage)| TemplateMessage {
                 role: message.role,
                 content: mask(index, &message.content),
             };
-            Body::Messages(messages.map(message).collect())
+            PromptBody::Messages(messages.map(message).collect())
         }
-        Body::Script(script) => Body::Script(script.clone()),
+        PromptBody::Script(script) => PromptBody::Script(script.clone()),
     }
 }

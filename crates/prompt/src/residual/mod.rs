@@ -19,15 +19,15 @@ mod masked;
 mod notation;
 mod open;
 
-use quillet_core::{Content, ContentPart, Diagnostic, Map, Role, Value};
+use quillet_core::{ContentPart, Diagnostic, Map, MessageContent, Role, Value};
 
 pub use self::inline::ResidualError;
 use self::inline::definition;
 use self::notation::Filling;
 pub use self::notation::Notation;
-use self::open::Open;
-use crate::definition::{Body, Prompt};
-use crate::input::Input;
+use self::open::OpenVariables;
+use crate::definition::{Prompt, PromptBody};
+use crate::input::RenderInput;
 use crate::messages::RenderedPrompt;
 use crate::service::PromptService;
 
@@ -65,7 +65,8 @@ pub async fn residual(
     request_id: &str,
 ) -> Result<Residual, ResidualError> {
     let shared = service.variables().ids().await?;
-    let open = Open::of(prompt, service.catalogue(), &shared).map_err(ResidualError::Refused)?;
+    let open =
+        OpenVariables::of(prompt, service.catalogue(), &shared).map_err(ResidualError::Refused)?;
     let filling = Filling::new(&open.names, notation);
     let variables: Map = filling
         .marks()
@@ -79,12 +80,12 @@ pub async fn residual(
     } else {
         Some(masked::render(service, prompt, &open, &filling, request_id).await?)
     };
-    let input = Input::new(&variables, request_id);
+    let input = RenderInput::new(&variables, request_id);
     let rendered = service.render_inline(plain, &input).await?.prompt;
     if masked.is_some_and(|masked| masked != rendered) {
         return Err(ResidualError::Refused(open.unread));
     }
-    let is_divided = matches!(prompt.body, Body::Text(_));
+    let is_divided = matches!(prompt.body, PromptBody::Text(_));
     let filled = match rendered {
         RenderedPrompt::Text(text) => return Ok(Residual::Text(filling.write(&prompt.id, &text)?)),
         RenderedPrompt::Messages(messages) => messages,
@@ -113,10 +114,10 @@ pub async fn residual(
 }
 
 /// What a message says, if that is text and nothing else.
-fn text(content: Content) -> Option<String> {
+fn text(content: MessageContent) -> Option<String> {
     match content {
-        Content::Text(text) => Some(text),
-        Content::Parts(parts) => parts
+        MessageContent::Text(text) => Some(text),
+        MessageContent::Parts(parts) => parts
             .into_iter()
             .map(|part| match part {
                 ContentPart::Text { text } => Some(text),

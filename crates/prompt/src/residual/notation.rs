@@ -31,7 +31,7 @@ pub(super) struct Filling {
 }
 
 /// A text that nobody took for a mark, or the name of a variable.
-enum Piece<'t> {
+enum TextPart<'t> {
     Text(&'t str),
     Name(&'t str),
 }
@@ -69,14 +69,14 @@ impl Filling {
         let mut out = String::with_capacity(text.len());
         for (at, piece) in pieces.iter().enumerate() {
             match piece {
-                Piece::Text(said) => {
-                    let before_name = matches!(pieces.get(at + 1), Some(Piece::Name(_)));
+                TextPart::Text(said) => {
+                    let before_name = matches!(pieces.get(at + 1), Some(TextPart::Name(_)));
                     if let Some(place) = self.notation.mistaken(said, before_name) {
                         return Err(Box::new(self.refuse(id, &out, said, place)));
                     }
                     out.push_str(said);
                 }
-                Piece::Name(name) => out.extend([open, name, close]),
+                TextPart::Name(name) => out.extend([open, name, close]),
             }
         }
         Ok(out)
@@ -86,14 +86,14 @@ impl Filling {
     pub(super) fn inside(&self, id: &str, text: &str) -> Result<(), Box<Diagnostic>> {
         let pieces = self.pieces(id, text)?;
         let is_blank =
-            |piece: &&Piece<'_>| matches!(piece, Piece::Text(text) if text.trim().is_empty());
+            |piece: &&TextPart<'_>| matches!(piece, TextPart::Text(text) if text.trim().is_empty());
         let ends = [
             pieces.iter().find(|piece| !is_blank(piece)),
             pieces.iter().rev().find(|piece| !is_blank(piece)),
         ];
         let outside = ends.into_iter().flatten().find_map(|piece| match piece {
-            Piece::Name(name) => Some(*name),
-            Piece::Text(_) => None,
+            TextPart::Name(name) => Some(*name),
+            TextPart::Text(_) => None,
         });
         let Some(name) = outside else {
             return Ok(());
@@ -107,14 +107,14 @@ impl Filling {
         ))
     }
 
-    fn pieces<'t>(&'t self, id: &str, text: &'t str) -> Result<Vec<Piece<'t>>, Box<Diagnostic>> {
+    fn pieces<'t>(&'t self, id: &str, text: &'t str) -> Result<Vec<TextPart<'t>>, Box<Diagnostic>> {
         let mut pieces = Vec::new();
         let mut parts = text.split(self.begin.as_str());
         pieces.extend(
             parts
                 .next()
                 .filter(|text| !text.is_empty())
-                .map(Piece::Text),
+                .map(TextPart::Text),
         );
         for part in parts {
             let named = part.split_once(';').and_then(|(index, rest)| {
@@ -122,15 +122,19 @@ impl Filling {
                 Some((name, rest))
             });
             let (name, rest) = named.ok_or_else(|| Box::new(changed(id)))?;
-            pieces.push(Piece::Name(name));
-            pieces.extend(Some(rest).filter(|rest| !rest.is_empty()).map(Piece::Text));
+            pieces.push(TextPart::Name(name));
+            pieces.extend(
+                Some(rest)
+                    .filter(|rest| !rest.is_empty())
+                    .map(TextPart::Text),
+            );
         }
         // The random part alone is what is left of a mark that was changed.
         let secret = self
             .begin
             .trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
         let is_changed =
-            |piece: &Piece<'_>| matches!(piece, Piece::Text(text) if text.contains(secret));
+            |piece: &TextPart<'_>| matches!(piece, TextPart::Text(text) if text.contains(secret));
         if pieces.iter().any(is_changed) {
             return Err(Box::new(changed(id)));
         }

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use quillet_core::{Diagnostic, Span};
 use quillet_template::convert::{
-    self as templates, Argument, ConvertOptions, Findings, Language, Node, NodeKind, Path, Shape,
-    Start,
+    self as templates, Argument, ConvertFindings, ConvertOptions, Language, NodeKind, PathStart,
+    TreeNode, VariablePath, VariableType,
 };
-use quillet_template::{Source, VariableReference};
+use quillet_template::{TemplateSource, VariableReference};
 
 use crate::catalogue::Catalogue;
 use crate::context::REQUEST_ROOTS;
-use crate::definition::{Body, Prompt};
-use crate::names::Names;
+use crate::definition::{Prompt, PromptBody};
+use crate::names::AvailableNames;
 use crate::placeholder::is_plain;
 use crate::rich::RichKind;
 
@@ -21,7 +21,7 @@ use crate::rich::RichKind;
 const EXPLICIT: [Language; 3] = [Language::Go, Language::Jinja, Language::JinjaPlain];
 
 /// The variables of a prompt that are left open.
-pub(super) struct Open {
+pub(super) struct OpenVariables {
     /// Their names, each once.
     pub(super) names: Vec<String>,
     /// Messages that are places for others: which message, and the name of the variable.
@@ -32,7 +32,7 @@ pub(super) struct Open {
     /// that the variables are only printed; else that is still to be shown.
     pub(super) unread: Vec<Diagnostic>,
     /// Whose a variable is.
-    pub(super) scope: Scope,
+    pub(super) scope: RequestScope,
 }
 
 /// A variable of the request that is printed.
@@ -45,7 +45,7 @@ pub(super) struct Print {
     pub(super) name: usize,
 }
 
-impl Open {
+impl OpenVariables {
     /// Reads the templates of a prompt; `shared` are the ids of the shared variables.
     ///
     /// # Errors
@@ -56,7 +56,7 @@ impl Open {
         shared: &[String],
     ) -> Result<Self, Vec<Diagnostic>> {
         let refuse = |what: String| vec![Diagnostic::error("convert.refused", &prompt.id, what)];
-        if let Body::Script(_) = prompt.body {
+        if let PromptBody::Script(_) = prompt.body {
             let what = "a script runs and is no text; ask it as a model: prompt/ID";
             return Err(refuse(what.to_owned()));
         }
@@ -70,24 +70,24 @@ impl Open {
         })?;
         let snapshot = catalogue.snapshot();
         let roots = shared.iter().filter_map(|id| id.split('.').next());
-        let mut looking = Looking {
+        let mut looking = OpenVariableScan {
             prompt,
             language,
-            names: Names {
+            names: AvailableNames {
                 snapshot: &snapshot,
                 format: format.map(AsRef::as_ref),
             },
             template: 0,
-            declared: Declared::of(prompt),
-            open: Open {
+            declared: DeclaredVariables::of(prompt),
+            open: OpenVariables {
                 names: Vec::new(),
                 threads: Vec::new(),
                 prints: Vec::new(),
                 unread: Vec::new(),
-                scope: Scope {
+                scope: RequestScope {
                     at_root: format.is_some_and(|format| format.name() != "go"),
                     shared: roots.map(str::to_owned).collect(),
-                    declared: Declared::of(prompt).names().collect(),
+                    declared: DeclaredVariables::of(prompt).names().collect(),
                 },
             },
             implicit: Vec::new(),
@@ -116,33 +116,36 @@ impl Open {
 }
 
 /// What a prompt declares of its variables.
-struct Declared {
-    shapes: Shape,
+struct DeclaredVariables {
+    shapes: VariableType,
     defaults: BTreeSet<String>,
 }
 
-impl Declared {
+impl DeclaredVariables {
     fn of(prompt: &Prompt) -> Self {
         let schema = prompt.parameters.schema();
         let schema = schema.map(quillet_core::Value::from);
         let presets = prompt.parameters.presets().into_iter();
         let defaults = presets.map(|(name, _)| name.to_string());
-        Declared {
-            shapes: schema.as_ref().map(Shape::of_schema).unwrap_or_default(),
+        DeclaredVariables {
+            shapes: schema
+                .as_ref()
+                .map(VariableType::of_schema)
+                .unwrap_or_default(),
             defaults: defaults.collect(),
         }
     }
 
     fn names(self) -> impl Iterator<Item = String> {
         let fields = match self.shapes {
-            Shape::Object(fields) => fields,
+            VariableType::Object(fields) => fields,
             _ => Vec::new(),
         };
         fields.into_iter().map(|(name, _)| name)
     }
 
-    fn shape(&self, name: &str) -> Option<&Shape> {
-        let Shape::Object(fields) = &self.shapes else {
+    fn shape(&self, name: &str) -> Option<&VariableType> {
+        let VariableType::Object(fields) = &self.shapes else {
             return None;
         };
         let field = fields.iter().find(|(field, _)| field == name);
@@ -151,7 +154,7 @@ impl Declared {
 }
 
 /// Which variables are the request's.
-pub(super) struct Scope {
+pub(super) struct RequestScope {
     /// Whether they stand at the root.
     at_root: bool,
     /// First names of shared variables.
@@ -161,7 +164,7 @@ pub(super) struct Scope {
 }
 
 /// Whose a variable is.
-pub(super) enum Whose<'p> {
+pub(super) enum VariableOwner<'p> {
     /// It is known now.
     Known,
     /// The request has it under this name.
@@ -170,23 +173,23 @@ pub(super) enum Whose<'p> {
     Inside(&'p str),
 }
 
-struct Looking<'a> {
+struct OpenVariableScan<'a> {
     prompt: &'a Prompt,
     language: Language,
-    names: Names<'a>,
+    names: AvailableNames<'a>,
     /// Which template is looked at.
     template: usize,
-    declared: Declared,
-    open: Open,
+    declared: DeclaredVariables,
+    open: OpenVariables,
     /// Calls that may take variables of the request without naming them.
     implicit: Vec<Diagnostic>,
 }
 
-impl Looking<'_> {
+impl OpenVariableScan<'_> {
     fn template(&mut self, name: &str, text: &str) -> Result<(), Vec<Diagnostic>> {
         let options = ConvertOptions::default();
-        let [mut unread, mut findings] = [0; 2].map(|_| Findings::new(name, text));
-        let source = Source::new(name, text);
+        let [mut unread, mut findings] = [0; 2].map(|_| ConvertFindings::new(name, text));
+        let source = TemplateSource::new(name, text);
         let nodes = templates::read(self.language, &source, &options, &mut unread)?;
         match self.thread(&nodes) {
             Some(thread) => self.open.threads.push((self.template, thread)),
@@ -198,9 +201,9 @@ impl Looking<'_> {
     }
 
     /// The variable that a message is the place for.
-    fn thread(&self, nodes: &[Node]) -> Option<String> {
+    fn thread(&self, nodes: &[TreeNode]) -> Option<String> {
         let [
-            Node {
+            TreeNode {
                 kind: NodeKind::Print(path),
                 ..
             },
@@ -208,7 +211,7 @@ impl Looking<'_> {
         else {
             return None;
         };
-        let Whose::Request(name) = self.open.scope.whose(path) else {
+        let VariableOwner::Request(name) = self.open.scope.owner_of(path) else {
             return None;
         };
         let is_thread = self
@@ -216,17 +219,17 @@ impl Looking<'_> {
             .rich
             .iter()
             .any(|rich| &*rich.name == name && rich.kind == RichKind::Thread);
-        let alone = matches!(self.prompt.body, Body::Messages(_));
+        let alone = matches!(self.prompt.body, PromptBody::Messages(_));
         (is_thread && alone).then(|| name.to_owned())
     }
 
-    fn nodes(&mut self, nodes: &[Node], findings: &mut Findings<'_>) {
+    fn nodes(&mut self, nodes: &[TreeNode], findings: &mut ConvertFindings<'_>) {
         for node in nodes {
             self.node(node, findings);
         }
     }
 
-    fn node(&mut self, node: &Node, findings: &mut Findings<'_>) {
+    fn node(&mut self, node: &TreeNode, findings: &mut ConvertFindings<'_>) {
         match &node.kind {
             NodeKind::Text(_) | NodeKind::Comment(_) | NodeKind::Role(_) => {}
             NodeKind::Print(path) => self.print(path, node.span, findings),
@@ -262,16 +265,16 @@ impl Looking<'_> {
         }
     }
 
-    fn print(&mut self, path: &Path, span: Span, findings: &mut Findings<'_>) {
+    fn print(&mut self, path: &VariablePath, span: Span, findings: &mut ConvertFindings<'_>) {
         let reference = VariableReference::new(path.keys.clone(), 0, span);
-        if path.start == Start::Root && self.names.may_be_call(&reference) {
+        if path.start == PathStart::Root && self.names.may_be_call(&reference) {
             self.by_name(&path.keys.join("."), span, findings.text());
             return;
         }
-        let name = match self.open.scope.whose(path) {
-            Whose::Known => return,
-            Whose::Request(name) => name,
-            Whose::Inside(name) => {
+        let name = match self.open.scope.owner_of(path) {
+            VariableOwner::Known => return,
+            VariableOwner::Request(name) => name,
+            VariableOwner::Inside(name) => {
                 let what = format!("something in the variable {name} of the request is printed");
                 findings.refuse(span, what);
                 return;
@@ -305,16 +308,27 @@ impl Looking<'_> {
             return Some("has a default, which no client fills in");
         }
         match self.declared.shape(name) {
-            None | Some(Shape::Unknown | Shape::Text | Shape::Integer) => None,
-            Some(Shape::Number | Shape::Boolean | Shape::List(_) | Shape::Object(_)) => {
-                Some("is declared to be no text, and a client prints it in a way of its own")
-            }
+            None | Some(VariableType::Unknown | VariableType::Text | VariableType::Integer) => None,
+            Some(
+                VariableType::Number
+                | VariableType::Boolean
+                | VariableType::List(_)
+                | VariableType::Object(_),
+            ) => Some("is declared to be no text, and a client prints it in a way of its own"),
         }
     }
 
     /// Refuses a variable of the request that does more than to be printed.
-    fn decides(&self, path: &Path, what: &str, span: Span, findings: &mut Findings<'_>) {
-        if let Whose::Request(name) | Whose::Inside(name) = self.open.scope.whose(path) {
+    fn decides(
+        &self,
+        path: &VariablePath,
+        what: &str,
+        span: Span,
+        findings: &mut ConvertFindings<'_>,
+    ) {
+        if let VariableOwner::Request(name) | VariableOwner::Inside(name) =
+            self.open.scope.owner_of(path)
+        {
             let what = format!("the variable {name} of the request {what}");
             findings.refuse(span, what);
         }
@@ -329,33 +343,33 @@ impl Looking<'_> {
     }
 }
 
-impl Scope {
+impl RequestScope {
     /// Whose the variable at a path of the neutral tree is.
-    fn whose<'p>(&self, path: &'p Path) -> Whose<'p> {
+    fn owner_of<'p>(&self, path: &'p VariablePath) -> VariableOwner<'p> {
         match path.start {
-            Start::Root => self.of(&path.keys),
-            Start::Item(_) | Start::Loop(..) => Whose::Known,
+            PathStart::Root => self.of(&path.keys),
+            PathStart::Item(_) | PathStart::Loop(..) => VariableOwner::Known,
         }
     }
 
     /// Whose the variable under these keys is.
-    pub(super) fn of<'p>(&self, keys: &'p [String]) -> Whose<'p> {
+    pub(super) fn of<'p>(&self, keys: &'p [String]) -> VariableOwner<'p> {
         let mut keys = keys.iter().map(String::as_str);
         let Some(first) = keys.next() else {
-            return Whose::Inside("");
+            return VariableOwner::Inside("");
         };
         if REQUEST_ROOTS.contains(&first) {
             return match (keys.next(), keys.next()) {
-                (Some(name), None) => Whose::Request(name),
-                (name, _) => Whose::Inside(name.unwrap_or(first)),
+                (Some(name), None) => VariableOwner::Request(name),
+                (name, _) => VariableOwner::Inside(name.unwrap_or(first)),
             };
         }
         let is_known =
             !self.at_root || (self.shared.contains(first) && !self.declared.contains(first));
         match keys.next() {
-            _ if is_known => Whose::Known,
-            None => Whose::Request(first),
-            Some(_) => Whose::Inside(first),
+            _ if is_known => VariableOwner::Known,
+            None => VariableOwner::Request(first),
+            Some(_) => VariableOwner::Inside(first),
         }
     }
 }

@@ -8,7 +8,7 @@ use futures_util::stream::unfold;
 use quillet_core::Value;
 use quillet_core::chat::{ChatEvent, ChatStream, FinishReason, ModelError, ModelErrorKind};
 
-use super::run::{ScriptEvent, ScriptOutcome, ScriptStream};
+use super::run::{ScriptEvent, ScriptStream, StoredScriptOutcome};
 use crate::error::ServiceError;
 
 /// The result of a run.
@@ -34,7 +34,7 @@ pub(crate) async fn chat_stream(
     id: &str,
     model: &str,
 ) -> Result<ChatStream, ServiceError> {
-    let mut told = Told {
+    let mut told = ScriptChatStream {
         run,
         pending: VecDeque::from([ChatEvent::Start {
             id: id.to_owned(),
@@ -64,7 +64,7 @@ pub(crate) async fn chat_stream(
     Ok(Box::pin(stream))
 }
 
-struct Told {
+struct ScriptChatStream {
     run: ScriptStream,
     pending: VecDeque<ChatEvent>,
     /// Bytes of the result's text that were sent.
@@ -72,7 +72,7 @@ struct Told {
     ended: bool,
 }
 
-impl Told {
+impl ScriptChatStream {
     async fn advance(&mut self) -> Result<(), ServiceError> {
         match self.run.next().await.transpose()? {
             Some(ScriptEvent::Text(text)) => self.say(text),
@@ -92,7 +92,7 @@ impl Told {
         self.pending.push_back(ChatEvent::Text { choice: 0, text });
     }
 
-    fn end(&mut self, outcome: &ScriptOutcome) {
+    fn end(&mut self, outcome: &StoredScriptOutcome) {
         self.ended = true;
         let text = outcome.text();
         if let Some(rest) = text.get(self.said..).filter(|rest| !rest.is_empty()) {

@@ -19,7 +19,7 @@ pub(crate) use dry::dry_run;
 pub use failure::ScriptFailure;
 pub(crate) use request::job;
 pub(crate) use run::Scripts;
-pub use run::{Enforced, ScriptEvent, ScriptJob, ScriptOutcome, ScriptRunner, ScriptStream};
+pub use run::{ScriptEvent, ScriptJob, ScriptRunner, ScriptStream, StoredScriptOutcome};
 pub(crate) use stored::{NoScripts, script_text, source};
 pub use stored::{SCRIPT_FORMAT, ScriptReader, StoredScript, script_definition, script_source};
 pub(crate) use tool::ScriptTool;

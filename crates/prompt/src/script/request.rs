@@ -7,20 +7,20 @@ use quillet_core::{Message, Role};
 
 use super::run::ScriptJob;
 use super::stored::StoredScript;
-use crate::input::{Input, Unplaced};
-use crate::snapshot::Snapshot;
+use crate::input::{HistoryPlacement, RenderInput};
+use crate::snapshot::CatalogueSnapshot;
 
 /// The run that a request asks for. Of a conversation that asks, the last message of the
 /// user is the question; one that only leads up to the prompt is history, all of it.
 pub(crate) fn job(
     id: &str,
     script: &StoredScript,
-    snapshot: &Arc<Snapshot>,
-    input: &Input<'_>,
+    snapshot: &Arc<CatalogueSnapshot>,
+    input: &RenderInput<'_>,
 ) -> ScriptJob {
     let (history, question) = match input.unplaced {
-        Unplaced::BeforeUser => (input.history.to_vec(), None),
-        Unplaced::Last => divided(input.history),
+        HistoryPlacement::BeforeUser => (input.history.to_vec(), None),
+        HistoryPlacement::Last => divided(input.history),
     };
     ScriptJob {
         id: id.into(),

@@ -6,12 +6,12 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::Stream;
 use quillet_core::chat::{ChatOptions, ModelError, ModelErrorKind, Usage};
+use quillet_core::constraint::EnforcedConstraint;
 use quillet_core::{Diagnostic, Map, Message, Value};
-use serde::Serialize;
 
 use super::stored::StoredScript;
 use crate::error::ServiceError;
-use crate::snapshot::Snapshot;
+use crate::snapshot::CatalogueSnapshot;
 
 /// Prompts that call scripts that call prompts: how deep. A script's own calls of
 /// scripts are bounded by its runner.
@@ -32,7 +32,7 @@ pub struct ScriptJob {
     /// The script.
     pub script: StoredScript,
     /// Every definition that the run may see.
-    pub snapshot: Arc<Snapshot>,
+    pub snapshot: Arc<CatalogueSnapshot>,
     /// What it is given, by name.
     pub arguments: Map,
     /// What the user says: the input of index 0, or else a message.
@@ -121,12 +121,12 @@ pub enum ScriptEvent {
     /// Something that the author should know.
     Warning(Diagnostic),
     /// The script has ended well.
-    Ended(Box<ScriptOutcome>),
+    Ended(Box<StoredScriptOutcome>),
 }
 
 /// The result of a script's run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ScriptOutcome {
+pub struct StoredScriptOutcome {
     /// The result; nothing where the script has none.
     pub value: Value,
     /// Tokens of all calls of models.
@@ -134,12 +134,12 @@ pub struct ScriptOutcome {
     /// Calls of models.
     pub model_calls: u64,
     /// How the forms of answers were enforced, in order.
-    pub enforced: Vec<Enforced>,
+    pub enforced: Vec<EnforcedConstraint>,
     /// What the author should know.
     pub warnings: Vec<Diagnostic>,
 }
 
-impl ScriptOutcome {
+impl StoredScriptOutcome {
     /// The result as text: a text as it is, anything else as JSON.
     #[must_use]
     pub fn text(&self) -> String {
@@ -149,19 +149,4 @@ impl ScriptOutcome {
             other => quillet_core::json::to_string(other),
         }
     }
-}
-
-/// How the form of an answer was enforced.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Enforced {
-    /// The variable that the answer went to.
-    pub variable: String,
-    /// The form: `choice`, `schema`, `json`, `yaml`, `nobj`.
-    pub constraint: &'static str,
-    /// What enforced it: `provider` or `check`.
-    pub by: &'static str,
-    /// How often the model was asked again.
-    pub repairs: u32,
-    /// Whether the answer has the form.
-    pub kept: bool,
 }

@@ -8,7 +8,7 @@ use quillet_core::Diagnostic;
 use quillet_core::tool::ToolSpec;
 use serde_json::{Map as Object, Value as Tree};
 
-use crate::checked::Checked;
+use crate::checked::CheckResult;
 
 /// The format of prompts that are scripts.
 pub const SCRIPT_FORMAT: &str = "script";
@@ -53,7 +53,7 @@ pub trait ScriptReader: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// Everything that is wrong with it.
-    fn read(&self, name: &str, text: &Arc<str>) -> Checked<StoredScript>;
+    fn read(&self, name: &str, text: &Arc<str>) -> CheckResult<StoredScript>;
 }
 
 /// The text that a definition gives as a script's, if it says that it is one; or what it
@@ -69,10 +69,10 @@ pub(crate) fn source(definition: &Object<String, Tree>) -> Option<Result<Arc<str
 }
 
 /// A definition, and the text of the script in it or what that lacks.
-pub(crate) type Written = (Object<String, Tree>, Result<Arc<str>, String>);
+pub(crate) type ScriptDefinition = (Object<String, Tree>, Result<Arc<str>, String>);
 
 /// The definition and the text of the script that a stored text holds, if it says that it holds one.
-pub(crate) fn script_text(text: &str) -> Option<Written> {
+pub(crate) fn script_text(text: &str) -> Option<ScriptDefinition> {
     // Most definitions are no scripts, and need not be read twice for that.
     if !text.contains("\"script\"") {
         return None;
@@ -99,7 +99,7 @@ pub fn script_definition(source: &str) -> String {
 pub(crate) struct NoScripts;
 
 impl ScriptReader for NoScripts {
-    fn read(&self, name: &str, _: &Arc<str>) -> Checked<StoredScript> {
+    fn read(&self, name: &str, _: &Arc<str>) -> CheckResult<StoredScript> {
         let message = "scripts are not read here";
         let found = Diagnostic::error("script.unread", name, message);
         Err(vec![found.help(

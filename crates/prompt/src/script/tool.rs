@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use quillet_core::store::Kind;
+use quillet_core::store::EntryKind;
 use quillet_core::tool::{Tool, ToolContext, ToolError, ToolSpec};
 use quillet_core::{BoxFuture, Map, Value};
 
@@ -11,13 +11,13 @@ use super::answer::value;
 use super::request::job;
 use super::run::Scripts;
 use super::stored::StoredScript;
-use crate::input::Input;
-use crate::snapshot::Snapshot;
+use crate::input::RenderInput;
+use crate::snapshot::CatalogueSnapshot;
 
 /// A script as a template calls it: `{{script "ID" …}}`.
 pub(crate) struct ScriptTool<'a> {
     scripts: &'a Scripts,
-    snapshot: &'a Arc<Snapshot>,
+    snapshot: &'a Arc<CatalogueSnapshot>,
     id: String,
     script: &'a StoredScript,
     depth: usize,
@@ -31,14 +31,14 @@ impl<'a> ScriptTool<'a> {
     /// There is none, it is broken, or it is a template.
     pub(crate) fn new(
         scripts: &'a Scripts,
-        snapshot: &'a Arc<Snapshot>,
+        snapshot: &'a Arc<CatalogueSnapshot>,
         id: &str,
         depth: usize,
         dry: bool,
     ) -> Result<Self, String> {
         let entry = snapshot
             .prompt(id)
-            .and_then(|known| known.usable(Kind::Prompt));
+            .and_then(|known| known.usable(EntryKind::Prompt));
         let entry = entry.map_err(|error| error.to_string())?;
         let script = entry.script();
         let script = script.ok_or_else(|| format!("the prompt {id:?} is no script"))?;
@@ -72,10 +72,10 @@ impl Tool for ScriptTool<'_> {
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Value, ToolError>> {
         Box::pin(async move {
-            let input = Input {
+            let input = RenderInput {
                 depth: self.depth,
                 dry: self.dry,
-                ..Input::new(&arguments, &context.request_id)
+                ..RenderInput::new(&arguments, &context.request_id)
             };
             let job = job(&self.id, self.script, self.snapshot, &input);
             let result = match self.scripts.run(job) {

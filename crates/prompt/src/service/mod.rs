@@ -9,27 +9,27 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use quillet_core::chat::{
     ChatModel, ChatOptions, ChatRequest, ChatStream, ModelError, ModelErrorKind,
 };
-use quillet_core::store::{Health, Kind, StoreError};
+use quillet_core::store::{EntryKind, Health, StoreError};
 use quillet_core::{Message, Role};
-use quillet_template::Limits;
+use quillet_template::RenderLimits;
 use tokio::time::Instant;
 
 pub use self::outcome::{ChatOutcome, ChatReady, RenderOutcome};
-use self::rendering::{Rendering, Resources};
+use self::rendering::{PromptRendering, Resources};
 use crate::catalogue::Catalogue;
-use crate::compile::Compiled;
+use crate::compile::CompiledPrompt;
 use crate::context::REQUEST_ROOTS;
-use crate::definition::{Body, Prompt};
+use crate::definition::{Prompt, PromptBody};
 use crate::error::ServiceError;
-use crate::input::Input;
+use crate::inline_prompt::InlinePrompt;
+use crate::input::RenderInput;
 use crate::messages::RenderedPrompt;
 use crate::script::{self, ScriptJob, ScriptRunner, ScriptStream, Scripts};
-use crate::snapshot::{Definition, PromptEntry, Snapshot};
+use crate::snapshot::{CatalogueSnapshot, Definition, PromptEntry};
 use crate::sources::SourceSet;
-use crate::unstored::Unstored;
 use crate::usage::Usage;
 use crate::variables::Variables;
-use crate::versions::Numbers;
+use crate::versions::VersionNumbers;
 
 /// The name of a prompt that is not stored, in errors.
 const INLINE: &str = "inline";
@@ -38,7 +38,7 @@ const INLINE: &str = "inline";
 #[derive(Clone, Debug, Default)]
 pub struct ServiceOptions {
     /// Bounds on one render.
-    pub limits: Limits,
+    pub limits: RenderLimits,
     /// Text of a system message that goes before a prompt that is one text;
     /// prompts with messages bring their own.
     pub system: Option<String>,
@@ -55,7 +55,7 @@ const NAMED_COUNTS: usize = 100;
 
 /// Counters of the prompt service since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct ServiceCounters {
     /// Compiled templates that were found in the cache.
     pub template_hits: u64,
     /// Templates that were compiled.
@@ -77,7 +77,7 @@ pub struct PromptService {
     options: ServiceOptions,
     scripts: Scripts,
     usage: Usage,
-    numbers: Numbers,
+    numbers: VersionNumbers,
 }
 
 impl PromptService {
@@ -97,7 +97,7 @@ impl PromptService {
             usage: Usage::new(options.named_counts.unwrap_or(NAMED_COUNTS)),
             options,
             scripts: Scripts::default(),
-            numbers: Numbers::default(),
+            numbers: VersionNumbers::default(),
         }
     }
 
@@ -126,9 +126,9 @@ impl PromptService {
 
     /// What was counted so far.
     #[must_use]
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> ServiceCounters {
         let (template_hits, template_misses) = self.catalogue.compiler().hits_and_misses();
-        Counts {
+        ServiceCounters {
             template_hits,
             template_misses,
             variable_hits: self.variables.hits(),
@@ -179,7 +179,11 @@ impl PromptService {
     ///
     /// # Errors
     /// Every variant of [`ServiceError`] except [`ServiceError::Model`].
-    pub async fn render(&self, id: &str, input: &Input<'_>) -> Result<RenderOutcome, ServiceError> {
+    pub async fn render(
+        &self,
+        id: &str,
+        input: &RenderInput<'_>,
+    ) -> Result<RenderOutcome, ServiceError> {
         self.render_in(&self.catalogue.snapshot(), id, input).await
     }
 
@@ -189,9 +193,9 @@ impl PromptService {
     /// As [`PromptService::render`].
     pub async fn render_in(
         &self,
-        snapshot: &Arc<Snapshot>,
+        snapshot: &Arc<CatalogueSnapshot>,
         id: &str,
-        input: &Input<'_>,
+        input: &RenderInput<'_>,
     ) -> Result<RenderOutcome, ServiceError> {
         let started = Instant::now();
         let rendered = self.render_stored(snapshot, id, input, started).await;
@@ -211,9 +215,9 @@ impl PromptService {
 
     async fn render_stored(
         &self,
-        snapshot: &Arc<Snapshot>,
+        snapshot: &Arc<CatalogueSnapshot>,
         id: &str,
-        input: &Input<'_>,
+        input: &RenderInput<'_>,
         started: Instant,
     ) -> Result<RenderOutcome, ServiceError> {
         let definition = self.choose(snapshot, id, input).await?;
@@ -223,12 +227,12 @@ impl PromptService {
 
     async fn render_chosen(
         &self,
-        snapshot: &Arc<Snapshot>,
+        snapshot: &Arc<CatalogueSnapshot>,
         definition: &Definition<PromptEntry>,
-        input: &Input<'_>,
+        input: &RenderInput<'_>,
         started: Instant,
     ) -> Result<RenderOutcome, ServiceError> {
-        let entry = definition.usable(Kind::Prompt)?;
+        let entry = definition.usable(EntryKind::Prompt)?;
         let version = self.number(snapshot, definition, input).await;
         if let Some(script) = entry.script() {
             let job = script::job(&definition.id, script, snapshot, input);
@@ -241,7 +245,7 @@ impl PromptService {
         }
         let cached = input.explain && self.catalogue.compiler().knows(&entry.sources);
         let compiled = self.compile(&definition.id, &entry.sources)?;
-        let rendering = Rendering {
+        let rendering = PromptRendering {
             resources: self.resources(),
             started,
             input,
@@ -259,12 +263,12 @@ impl PromptService {
     /// The number of the version that a request gets.
     async fn number(
         &self,
-        snapshot: &Snapshot,
+        snapshot: &CatalogueSnapshot,
         definition: &Definition<PromptEntry>,
-        input: &Input<'_>,
+        input: &RenderInput<'_>,
     ) -> Option<u64> {
         if !input.numbered {
-            return definition.usable(Kind::Prompt).ok()?.version;
+            return definition.usable(EntryKind::Prompt).ok()?.version;
         }
         self.version_of(snapshot, definition).await
     }
@@ -277,7 +281,7 @@ impl PromptService {
     /// There is no such prompt or label.
     pub fn describe(
         &self,
-        snapshot: &Arc<Snapshot>,
+        snapshot: &Arc<CatalogueSnapshot>,
         id: &str,
     ) -> Result<Arc<Definition<PromptEntry>>, ServiceError> {
         self.catalogue.choose_now(snapshot, id)
@@ -287,7 +291,7 @@ impl PromptService {
     /// kept there first. `None` where there is no history, or it does not answer soon.
     pub async fn version_of(
         &self,
-        snapshot: &Snapshot,
+        snapshot: &CatalogueSnapshot,
         definition: &Definition<PromptEntry>,
     ) -> Option<u64> {
         let store = &**self.catalogue.store();
@@ -300,9 +304,9 @@ impl PromptService {
     /// There is no such prompt, label or version; the store does not answer.
     pub async fn choose(
         &self,
-        snapshot: &Arc<Snapshot>,
+        snapshot: &Arc<CatalogueSnapshot>,
         id: &str,
-        input: &Input<'_>,
+        input: &RenderInput<'_>,
     ) -> Result<Arc<Definition<PromptEntry>>, ServiceError> {
         let chosen = self.catalogue.choose(snapshot, id, input).await;
         chosen.map_err(|error| match error {
@@ -319,7 +323,7 @@ impl PromptService {
     pub async fn render_inline(
         &self,
         definition: serde_json::Map<String, serde_json::Value>,
-        input: &Input<'_>,
+        input: &RenderInput<'_>,
     ) -> Result<RenderOutcome, ServiceError> {
         self.render_unstored(None, &definition.into(), input).await
     }
@@ -333,20 +337,20 @@ impl PromptService {
     pub async fn render_unstored(
         &self,
         id: Option<&str>,
-        unstored: &Unstored,
-        input: &Input<'_>,
+        unstored: &InlinePrompt,
+        input: &RenderInput<'_>,
     ) -> Result<RenderOutcome, ServiceError> {
         let started = Instant::now();
         let snapshot = self.catalogue.snapshot();
         let id = id.unwrap_or(INLINE);
         let (prompt, sources) = self.read_unstored(id, unstored, &snapshot, input).await?;
-        if let Body::Script(script) = &prompt.body {
+        if let PromptBody::Script(script) = &prompt.body {
             let job = script::job(id, script, &snapshot, input);
             return self.render_script(job, started).await;
         }
         let cached = input.explain && self.catalogue.compiler().knows(&sources);
         let compiled = self.compile(id, &sources)?;
-        let rendering = Rendering {
+        let rendering = PromptRendering {
             resources: self.resources(),
             started,
             input,
@@ -364,13 +368,13 @@ impl PromptService {
     async fn read_unstored(
         &self,
         id: &str,
-        unstored: &Unstored,
-        snapshot: &Snapshot,
-        input: &Input<'_>,
+        unstored: &InlinePrompt,
+        snapshot: &CatalogueSnapshot,
+        input: &RenderInput<'_>,
     ) -> Result<(Arc<Prompt>, Arc<SourceSet>), ServiceError> {
         let made = self.catalogue.inline_for(id, unstored, snapshot, input);
         made.await?.map_err(|diagnostics| ServiceError::Invalid {
-            kind: Kind::Prompt,
+            kind: EntryKind::Prompt,
             id: id.to_owned(),
             diagnostics,
         })
@@ -384,15 +388,15 @@ impl PromptService {
     pub async fn script_unstored(
         &self,
         id: Option<&str>,
-        unstored: &Unstored,
-        input: &Input<'_>,
+        unstored: &InlinePrompt,
+        input: &RenderInput<'_>,
     ) -> Result<Option<ScriptJob>, ServiceError> {
         let snapshot = self.catalogue.snapshot();
         let id = id.unwrap_or(INLINE);
         let (prompt, _) = self.read_unstored(id, unstored, &snapshot, input).await?;
         Ok(match &prompt.body {
-            Body::Script(script) => Some(script::job(id, script, &snapshot, input)),
-            Body::Text(_) | Body::Messages(_) => None,
+            PromptBody::Script(script) => Some(script::job(id, script, &snapshot, input)),
+            PromptBody::Text(_) | PromptBody::Messages(_) => None,
         })
     }
 
@@ -404,7 +408,7 @@ impl PromptService {
     pub async fn chat(
         &self,
         id: &str,
-        input: &Input<'_>,
+        input: &RenderInput<'_>,
         model: Option<String>,
         options: ChatOptions,
     ) -> Result<ChatOutcome, ServiceError> {
@@ -418,14 +422,14 @@ impl PromptService {
     /// As [`PromptService::chat`].
     pub async fn chat_in(
         &self,
-        snapshot: &Arc<Snapshot>,
+        snapshot: &Arc<CatalogueSnapshot>,
         id: &str,
-        input: &Input<'_>,
+        input: &RenderInput<'_>,
         model: Option<String>,
         options: ChatOptions,
     ) -> Result<ChatOutcome, ServiceError> {
         let definition = self.choose(snapshot, id, input).await?;
-        let entry = definition.usable(Kind::Prompt)?;
+        let entry = definition.usable(EntryKind::Prompt)?;
         if let Some(script) = entry.script() {
             let version = self.number(snapshot, &definition, input).await;
             let job = script::job(&definition.id, script, snapshot, input);
@@ -470,9 +474,9 @@ impl PromptService {
     /// As [`PromptService::render`]. A script is refused: it asks by itself.
     pub async fn ready_in(
         &self,
-        snapshot: &Arc<Snapshot>,
+        snapshot: &Arc<CatalogueSnapshot>,
         id: &str,
-        input: &Input<'_>,
+        input: &RenderInput<'_>,
         model: Option<String>,
         options: ChatOptions,
     ) -> Result<ChatReady, ServiceError> {
@@ -483,9 +487,9 @@ impl PromptService {
 
     async fn ready(
         &self,
-        snapshot: &Arc<Snapshot>,
+        snapshot: &Arc<CatalogueSnapshot>,
         definition: &Definition<PromptEntry>,
-        (id, input): (&str, &Input<'_>),
+        (id, input): (&str, &RenderInput<'_>),
         model: Option<String>,
         options: ChatOptions,
     ) -> Result<ChatReady, ServiceError> {
@@ -526,12 +530,12 @@ impl PromptService {
     /// There is no such prompt, or it is broken.
     pub async fn script_in(
         &self,
-        snapshot: &Arc<Snapshot>,
+        snapshot: &Arc<CatalogueSnapshot>,
         id: &str,
-        input: &Input<'_>,
+        input: &RenderInput<'_>,
     ) -> Result<Option<ScriptJob>, ServiceError> {
         let definition = self.choose(snapshot, id, input).await?;
-        let script = definition.usable(Kind::Prompt)?.script();
+        let script = definition.usable(EntryKind::Prompt)?.script();
         Ok(script.map(|script| script::job(&definition.id, script, snapshot, input)))
     }
 
@@ -631,12 +635,16 @@ impl PromptService {
         }
     }
 
-    fn compile(&self, id: &str, sources: &Arc<SourceSet>) -> Result<Arc<Compiled>, ServiceError> {
+    fn compile(
+        &self,
+        id: &str,
+        sources: &Arc<SourceSet>,
+    ) -> Result<Arc<CompiledPrompt>, ServiceError> {
         self.catalogue
             .compiler()
             .compile(sources)
             .map_err(|error| ServiceError::Invalid {
-                kind: Kind::Prompt,
+                kind: EntryKind::Prompt,
                 id: id.to_owned(),
                 diagnostics: error.diagnostics,
             })

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_core::chat::{ChatOptions, ChatRequest, ChatStream};
-use quillet_template::Segment;
+use quillet_template::TextSegment;
 
 use crate::error::ToolFailure;
 use crate::explain::Explanation;
 use crate::messages::RenderedPrompt;
-use crate::names::{Absent, Unused};
+use crate::names::{UnresolvedVariable, UnusedVariable};
 use crate::revision::Revision;
 use crate::script::DryRun;
 
@@ -33,15 +33,15 @@ pub struct RenderOutcome {
     /// Of a script: which requests it would make, as far as that is known.
     pub dry_run: Option<DryRun>,
     /// Variables of the request that the prompt neither declares nor uses.
-    pub unused: Vec<Unused>,
+    pub unused: Vec<UnusedVariable>,
     /// Variables that a prompt file uses and does not declare, and nobody gave.
-    pub absent: Vec<Absent>,
+    pub absent: Vec<UnresolvedVariable>,
     /// What the render was made of, if [`Input::explain`](crate::Input::explain) asks.
     pub explanation: Option<Box<Explanation>>,
     /// The text of each template of the prompt, in order, in pieces that say where they come from,
     /// if [`Input::segments`](crate::Input::segments) asks. Together they are what the templates
     /// printed, before it was divided into messages.
-    pub segments: Vec<Vec<Segment>>,
+    pub segments: Vec<Vec<TextSegment>>,
     /// The number of the version that spoke: where a label or a mark has chosen one, or
     /// [`Input::numbered`](crate::Input::numbered) asks.
     pub version: Option<u64>,
@@ -57,9 +57,9 @@ pub struct ChatOutcome {
     /// Tool calls of the render that failed and left their defaults.
     pub failures: Vec<ToolFailure>,
     /// Variables of the request that the prompt neither declares nor uses.
-    pub unused: Vec<Unused>,
+    pub unused: Vec<UnusedVariable>,
     /// Variables that a prompt file uses and does not declare, and nobody gave.
-    pub absent: Vec<Absent>,
+    pub absent: Vec<UnresolvedVariable>,
     /// What the render was made of, if [`Input::explain`](crate::Input::explain) asks.
     pub explanation: Option<Box<Explanation>>,
     /// The number of the version that spoke: where a label or a mark has chosen one, or
@@ -75,9 +75,9 @@ pub struct ChatReady {
     /// Tool calls of the render that failed and left their defaults.
     pub failures: Vec<ToolFailure>,
     /// Variables of the request that the prompt neither declares nor uses.
-    pub unused: Vec<Unused>,
+    pub unused: Vec<UnusedVariable>,
     /// Variables that a prompt file uses and does not declare, and nobody gave.
-    pub absent: Vec<Absent>,
+    pub absent: Vec<UnresolvedVariable>,
     /// What the render was made of, if [`Input::explain`](crate::Input::explain) asks.
     pub explanation: Option<Box<Explanation>>,
     /// The number of the version that spoke: where a label or a mark has chosen one, or

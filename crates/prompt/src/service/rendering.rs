@@ -4,63 +4,63 @@ use std::sync::Arc;
 
 use quillet_core::store::{StoreError, StoreErrorKind};
 use quillet_core::{Diagnostic, Map, Span};
-use quillet_template::{Functions, Limits, Missing, Render, render, render_segments};
+use quillet_template::{FunctionHost, Missing, Render, RenderLimits, render, render_segments};
 use smallvec::SmallVec;
 use tokio::time::Instant;
 
 use super::outcome::RenderOutcome;
 use crate::catalogue::Catalogue;
-use crate::compile::Compiled;
+use crate::compile::CompiledPrompt;
 use crate::context::with_request;
 use crate::definition::Prompt;
 use crate::error::{RenderFailure, ServiceError};
-use crate::explain::{CallFacts, Explanation, Scope, TemplateFacts};
+use crate::explain::{CallFacts, Explanation, TemplateFacts, VariableScope};
 use crate::functions::ToolFunctions;
-use crate::input::Input;
+use crate::input::RenderInput;
 use crate::messages::assemble;
-use crate::names::Names;
+use crate::names::AvailableNames;
 use crate::revision::Revision;
 use crate::script::Scripts;
-use crate::snapshot::{Definition, Origin, PromptEntry, Snapshot, State};
+use crate::snapshot::{CatalogueSnapshot, Definition, DefinitionState, PromptEntry, PromptOrigin};
 use crate::sources::SourceSet;
 use crate::usage::Usage;
-use crate::variables::{Shared, Variables};
+use crate::variables::{SharedVariables, Variables};
 
 /// What every render of a service stands on.
 #[derive(Clone, Copy)]
 pub(super) struct Resources<'a> {
     pub(super) catalogue: &'a Catalogue,
     pub(super) variables: &'a Variables,
-    pub(super) limits: &'a Limits,
+    pub(super) limits: &'a RenderLimits,
     pub(super) scripts: &'a Scripts,
     pub(super) usage: &'a Usage,
 }
 
 /// One prompt on its way to a text, under one snapshot.
 #[derive(Clone, Copy)]
-pub(super) struct Rendering<'a> {
+pub(super) struct PromptRendering<'a> {
     pub(super) resources: Resources<'a>,
     pub(super) started: Instant,
-    pub(super) input: &'a Input<'a>,
-    pub(super) snapshot: &'a Arc<Snapshot>,
+    pub(super) input: &'a RenderInput<'a>,
+    pub(super) snapshot: &'a Arc<CatalogueSnapshot>,
     pub(super) prompt: &'a Prompt,
     pub(super) sources: &'a SourceSet,
     /// The definition of a stored prompt.
     pub(super) stored: Option<&'a Definition<PromptEntry>>,
     /// Its version, where a label or a mark has chosen one.
     pub(super) version: Option<u64>,
-    pub(super) compiled: &'a Compiled,
+    pub(super) compiled: &'a CompiledPrompt,
     /// Whether it was compiled before, if that is asked for.
     pub(super) cached: bool,
 }
 
-impl Rendering<'_> {
+impl PromptRendering<'_> {
     /// Renders.
     ///
     /// # Errors
     /// Why it did not.
     pub(super) async fn run(&self) -> Result<RenderOutcome, ServiceError> {
-        let Rendering {
+        let PromptRendering {
             resources,
             started,
             input,
@@ -76,7 +76,7 @@ impl Rendering<'_> {
                 problems,
             })?;
         let format = resources.catalogue.factory().format(&prompt.format);
-        let names = Names {
+        let names = AvailableNames {
             snapshot,
             format: format.map(AsRef::as_ref),
         };
@@ -95,7 +95,7 @@ impl Rendering<'_> {
             _ => Ok(()),
         });
         checked.map_err(|error| self.placed(error))?;
-        let limits = Limits {
+        let limits = RenderLimits {
             time: resources.limits.time.saturating_sub(started.elapsed()),
             ..*resources.limits
         };
@@ -112,7 +112,7 @@ impl Rendering<'_> {
             template: compiled.template.as_ref(),
             entries: &entries,
             variables: &root,
-            functions: &functions as &dyn Functions,
+            functions: &functions as &dyn FunctionHost,
             limits: &limits,
         };
         let rendered = match input.segments {
@@ -162,7 +162,11 @@ impl Rendering<'_> {
         })
     }
 
-    async fn fetch(&self, compiled: &Compiled, also: &[&str]) -> Result<Shared, ServiceError> {
+    async fn fetch(
+        &self,
+        compiled: &CompiledPrompt,
+        also: &[&str],
+    ) -> Result<SharedVariables, ServiceError> {
         let resources = &self.resources;
         let late = |_| {
             let message = format!(
@@ -265,16 +269,16 @@ impl Rendering<'_> {
             }
         };
         let plan = self.compiled.plan.load();
-        let scope = Scope {
+        let scope = VariableScope {
             given: self.input.variables,
             bound,
             shared,
             keys: plan.as_ref().map_or(&[], |plan| plan.keys()),
             variables: self.resources.variables,
             at_root,
-            origin: stored.map_or(Origin::Direct, |definition| match &definition.state {
-                State::Valid(entry) => entry.origin,
-                State::Invalid => Origin::Direct,
+            origin: stored.map_or(PromptOrigin::Direct, |definition| match &definition.state {
+                DefinitionState::Valid(entry) => entry.origin,
+                DefinitionState::Invalid => PromptOrigin::Direct,
             }),
         };
         let called = self

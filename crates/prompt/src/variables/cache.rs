@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-use quillet_core::store::{Entry, Key, Kind, Store, StoreError};
+use quillet_core::store::{EntryKey, EntryKind, Store, StoreEntry, StoreError};
 use quillet_core::{BoxFuture, Diagnostic, Value};
 use tokio::time::Instant;
 
@@ -23,7 +23,7 @@ pub(super) struct Cache {
     pub(super) store: Arc<dyn Store>,
     /// Whether the store answers in time: [`PROMPT`], [`ASKED`] or [`SLOW`].
     pub(super) pace: AtomicU8,
-    pub(super) keys: RwLock<Keys>,
+    pub(super) keys: RwLock<KeySet>,
     pub(super) cells: RwLock<Cells>,
     /// Counts changes of the set of keys.
     pub(super) generation: AtomicU64,
@@ -34,22 +34,22 @@ pub(super) struct Cache {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Keys {
-    pub(super) set: BTreeSet<Key>,
+pub(super) struct KeySet {
+    pub(super) set: BTreeSet<EntryKey>,
     pub(super) loaded: bool,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Cells {
-    pub(super) values: HashMap<Key, Cell>,
+    pub(super) values: HashMap<EntryKey, CachedValue>,
     /// Keys that are being fetched, by how many.
-    pub(super) fetching: HashMap<Key, usize>,
+    pub(super) fetching: HashMap<EntryKey, usize>,
     /// Of those, the ones that changed meanwhile: what comes back may be old.
-    pub(super) changed: HashSet<Key>,
+    pub(super) changed: HashSet<EntryKey>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Cell {
+pub(super) struct CachedValue {
     /// `None` if the store has no such key, or nothing that is a value.
     pub(super) value: Option<Value>,
     /// Why what is there is no value.
@@ -100,17 +100,17 @@ impl Cache {
 
     pub(super) fn ask(
         self: Arc<Self>,
-        keys: Vec<Key>,
+        keys: Vec<EntryKey>,
     ) -> BoxFuture<'static, Result<(), StoreError>> {
         Box::pin(async move {
             let fetching = Fetching::begin(&self, &keys);
             let started = Instant::now();
             self.round_trips.fetch_add(1, Ordering::Relaxed);
-            let entries = self.store.entries(Kind::Environ, &keys).await?;
+            let entries = self.store.entries(EntryKind::Environ, &keys).await?;
             self.forget_absent(&keys, &entries);
-            let value = |(key, entry): (&Key, Option<Entry>)| match entry {
+            let value = |(key, entry): (&EntryKey, Option<StoreEntry>)| match entry {
                 None => (None, None),
-                Some(Entry {
+                Some(StoreEntry {
                     problem: Some(problem),
                     ..
                 }) => {
@@ -126,14 +126,14 @@ impl Cache {
         })
     }
 
-    pub(super) fn knows_all(&self, keys: &[Key]) -> bool {
+    pub(super) fn knows_all(&self, keys: &[EntryKey]) -> bool {
         let cells = read(&self.cells);
         keys.iter().all(|key| cells.values.contains_key(key))
     }
 
-    fn forget_absent(&self, keys: &[Key], entries: &[Option<Entry>]) {
+    fn forget_absent(&self, keys: &[EntryKey], entries: &[Option<StoreEntry>]) {
         let pairs = keys.iter().zip(entries);
-        let absent: Vec<&Key> = pairs
+        let absent: Vec<&EntryKey> = pairs
             .filter(|(_, entry)| entry.is_none())
             .map(|(key, _)| key)
             .collect();
@@ -156,11 +156,11 @@ impl Cache {
 /// takes the mark back also when the fetch is given up.
 struct Fetching<'a> {
     cache: &'a Cache,
-    keys: &'a [Key],
+    keys: &'a [EntryKey],
 }
 
 impl<'a> Fetching<'a> {
-    fn begin(cache: &'a Cache, keys: &'a [Key]) -> Self {
+    fn begin(cache: &'a Cache, keys: &'a [EntryKey]) -> Self {
         let mut cells = write(&cache.cells);
         for key in keys {
             *cells.fetching.entry(key.clone()).or_default() += 1;
@@ -176,7 +176,7 @@ impl<'a> Fetching<'a> {
             } else {
                 good_until
             };
-            let cell = Cell {
+            let cell = CachedValue {
                 value,
                 problem,
                 good_until,

@@ -10,18 +10,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use quillet_core::store::{Change, Entry, Health, Key, Kind, Store, StoreError, StoreErrorKind};
+use quillet_core::store::{
+    EntryKey, EntryKind, Health, Store, StoreChange, StoreEntry, StoreError, StoreErrorKind,
+};
 use quillet_core::{Diagnostic, Map, Value};
 use quillet_template::References;
 use tokio::time::Instant;
 
 use self::cache::{Cache, MOST_AGE, PROMPT, SLOW, read, write};
-use self::plan::Broken;
-pub(crate) use self::plan::Plan;
-use crate::compile::Compiled;
+use self::plan::BrokenVariables;
+pub(crate) use self::plan::VariablePlan;
+use crate::compile::CompiledPrompt;
 use crate::context::{self, REQUEST_ROOTS};
 use crate::error::ServiceError;
-use crate::follow::Asks;
+use crate::follow::SyncRequests;
 
 /// While the store is away, old values are served and looked at again after this.
 const STALE_AGE: Duration = Duration::from_millis(250);
@@ -34,34 +36,37 @@ const RETRY: Duration = Duration::from_millis(500);
 pub struct Variables {
     cache: Arc<Cache>,
     patience: Duration,
-    asks: Asks,
+    asks: SyncRequests,
     /// Renders that found all they reference in the cache.
     hits: AtomicU64,
 }
 
 /// The tree of shared variables for one render.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Shared {
+pub(crate) struct SharedVariables {
     pub(crate) tree: Map,
-    broken: Broken,
+    broken: BrokenVariables,
     /// Whether the store is away, or slow, and values may be old.
     pub(crate) stale: bool,
 }
 
 /// Values that were fetched, each with what is wrong with it.
-struct Fetched {
+struct FetchedValues {
     cells: Vec<(Option<Value>, Option<Arc<Diagnostic>>)>,
     /// Until when all of them are good; `None` if the store does not answer and some are old.
     good_until: Option<Instant>,
 }
 
-impl Fetched {
-    fn present<'a>(&'a self, keys: &'a [Key]) -> impl Iterator<Item = (&'a Key, &'a Value)> {
+impl FetchedValues {
+    fn present<'a>(
+        &'a self,
+        keys: &'a [EntryKey],
+    ) -> impl Iterator<Item = (&'a EntryKey, &'a Value)> {
         let pairs = keys.iter().zip(&self.cells);
         pairs.filter_map(|(key, (value, _))| Some((key, value.as_ref()?)))
     }
 
-    fn broken(&self, keys: &[Key]) -> Broken {
+    fn broken(&self, keys: &[EntryKey]) -> BrokenVariables {
         let pairs = keys.iter().zip(&self.cells);
         let broken = pairs.filter_map(|(key, (_, problem))| Some((key.id(), problem.clone()?)));
         let broken: Vec<_> = broken.collect();
@@ -69,7 +74,7 @@ impl Fetched {
     }
 }
 
-impl Shared {
+impl SharedVariables {
     /// A variable that is there and cannot be used is not missing: its own error says why.
     pub(crate) fn explain(&self, error: ServiceError) -> ServiceError {
         let (ServiceError::Missing { names, .. }, Some(broken)) = (&error, &self.broken) else {
@@ -93,7 +98,7 @@ impl Shared {
 
 fn unusable<'a>(id: &str, problems: impl Iterator<Item = &'a Arc<Diagnostic>>) -> ServiceError {
     ServiceError::Invalid {
-        kind: Kind::Environ,
+        kind: EntryKind::Environ,
         id: id.to_owned(),
         diagnostics: problems.map(|problem| (**problem).clone()).collect(),
     }
@@ -109,7 +114,7 @@ impl Variables {
         Variables {
             cache: Arc::new(Cache::new(store)),
             patience: Self::PATIENCE,
-            asks: Asks::default(),
+            asks: SyncRequests::default(),
             hits: AtomicU64::new(0),
         }
     }
@@ -138,7 +143,7 @@ impl Variables {
     /// # Errors
     /// The store does not answer; what was known stays.
     pub async fn load(&self) -> Result<(), StoreError> {
-        let keys = self.cache.store.keys(Kind::Environ).await?;
+        let keys = self.cache.store.keys(EntryKind::Environ).await?;
         {
             let mut known = write(&self.cache.keys);
             known.set = keys.into_iter().collect();
@@ -158,9 +163,11 @@ impl Variables {
         while let Some(changes) = follower.next().await {
             for change in changes {
                 match change {
-                    Change::Entry(Kind::Environ, key) => self.changed(key),
-                    Change::Kind(Kind::Environ) | Change::All => self.load_until_done().await,
-                    Change::Entry(..) | Change::Kind(_) => {}
+                    StoreChange::Entry(EntryKind::Environ, key) => self.changed(key),
+                    StoreChange::Kind(EntryKind::Environ) | StoreChange::All => {
+                        self.load_until_done().await
+                    }
+                    StoreChange::Entry(..) | StoreChange::Kind(_) => {}
                 }
             }
         }
@@ -182,8 +189,8 @@ impl Variables {
     ///
     /// # Errors
     /// The store does not answer.
-    pub async fn entries(&self) -> Result<Vec<Entry>, StoreError> {
-        self.cache.store.load(Kind::Environ).await
+    pub async fn entries(&self) -> Result<Vec<StoreEntry>, StoreError> {
+        self.cache.store.load(EntryKind::Environ).await
     }
 
     fn is_away(&self) -> bool {
@@ -198,7 +205,7 @@ impl Variables {
     }
 
     /// A key was written or removed: it may exist now, and its value is old.
-    fn changed(&self, key: Key) {
+    fn changed(&self, key: EntryKey) {
         {
             let mut cells = write(&self.cache.cells);
             // What a fetch on its way brings may be the value from before.
@@ -233,7 +240,11 @@ impl Variables {
     /// The keys were never loaded and the store does not answer.
     pub async fn ids(&self) -> Result<Vec<String>, ServiceError> {
         self.ensure_loaded().await?;
-        let mut ids: Vec<String> = read(&self.cache.keys).set.iter().map(Key::id).collect();
+        let mut ids: Vec<String> = read(&self.cache.keys)
+            .set
+            .iter()
+            .map(EntryKey::id)
+            .collect();
         ids.sort();
         Ok(ids)
     }
@@ -268,7 +279,7 @@ impl Variables {
         }
         let ids = self.ids().await?;
         Err(ServiceError::not_found(
-            Kind::Environ,
+            EntryKind::Environ,
             id,
             ids.iter().map(String::as_str),
         ))
@@ -279,7 +290,7 @@ impl Variables {
     ///
     /// # Errors
     /// The store does not answer and the value was never seen.
-    pub async fn stored(&self, key: Key) -> Result<Option<Value>, StoreError> {
+    pub async fn stored(&self, key: EntryKey) -> Result<Option<Value>, StoreError> {
         let fetched = self.fetch(&[key]).await?;
         Ok(fetched
             .cells
@@ -290,14 +301,14 @@ impl Variables {
 
     /// An id names the key that maps to it, or the keys below it. Segments may
     /// hold dots themselves (`model:gpt-4.1`), so it is looked up, not split.
-    fn find(&self, id: &str) -> (Option<Vec<String>>, Vec<Key>) {
+    fn find(&self, id: &str) -> (Option<Vec<String>>, Vec<EntryKey>) {
         let keys = read(&self.cache.keys);
         let below = format!("{id}.");
-        let matches = |key: &&Key| {
+        let matches = |key: &&EntryKey| {
             let own = key.id();
             own == id || own.starts_with(&below)
         };
-        let plain = Key::new(id.replace('.', ":"));
+        let plain = EntryKey::new(id.replace('.', ":"));
         let mut found = covering(
             &keys.set,
             &plain.segments().map(str::to_owned).collect::<Vec<_>>(),
@@ -333,7 +344,7 @@ impl Variables {
     }
 
     /// How long ago a value was read; nothing if it is older than it may be.
-    pub(crate) fn age(&self, key: &Key) -> Option<Duration> {
+    pub(crate) fn age(&self, key: &EntryKey) -> Option<Duration> {
         let cells = read(&self.cache.cells);
         let good_until = cells.values.get(key)?.good_until;
         let left = good_until.checked_duration_since(Instant::now())?;
@@ -342,7 +353,11 @@ impl Variables {
 
     /// The shared variables that a compiled prompt references, if all of them
     /// are known and good.
-    pub(crate) fn cached(&self, compiled: &Compiled, now: Instant) -> Option<Shared> {
+    pub(crate) fn cached(
+        &self,
+        compiled: &CompiledPrompt,
+        now: Instant,
+    ) -> Option<SharedVariables> {
         let plan = compiled.plan.load();
         let plan = plan.as_ref()?;
         let unchanged = plan.generation == self.cache.generation.load(Ordering::Acquire)
@@ -351,7 +366,7 @@ impl Variables {
             return None;
         }
         self.hits.fetch_add(1, Ordering::Relaxed);
-        Some(Shared {
+        Some(SharedVariables {
             tree: plan.tree.clone(),
             broken: plan.broken.clone(),
             stale: plan.stale || (!plan.keys.is_empty() && self.is_away()),
@@ -362,9 +377,9 @@ impl Variables {
     /// names in `also`, fetched where they are not known or not good any more.
     pub(crate) async fn of(
         &self,
-        compiled: &Compiled,
+        compiled: &CompiledPrompt,
         also: &[&str],
-    ) -> Result<Shared, StoreError> {
+    ) -> Result<SharedVariables, StoreError> {
         let generation = self.cache.generation.load(Ordering::Acquire);
         let version = self.cache.version.load(Ordering::Acquire);
         let plan = compiled.plan.load();
@@ -383,7 +398,7 @@ impl Variables {
         drop(plan);
         let fetched = self.fetch(&keys).await?;
         let stale = fetched.good_until.is_none();
-        let plan = Plan {
+        let plan = VariablePlan {
             generation,
             version,
             tree: with_flat_names(&keys, &fetched, references),
@@ -394,7 +409,7 @@ impl Variables {
                 .unwrap_or_else(|| Instant::now() + STALE_AGE),
             stale,
         };
-        let shared = Shared {
+        let shared = SharedVariables {
             tree: plan.tree.clone(),
             broken: plan.broken.clone(),
             stale,
@@ -404,7 +419,7 @@ impl Variables {
     }
 
     /// Keys that a template's references can reach, and those of more names.
-    fn keys_of(&self, references: &References, also: &[&str]) -> Vec<Key> {
+    fn keys_of(&self, references: &References, also: &[&str]) -> Vec<EntryKey> {
         let keys = read(&self.cache.keys);
         if references.dynamic {
             return keys.set.iter().cloned().collect();
@@ -422,7 +437,11 @@ impl Variables {
             }
             found.extend(covering(&keys.set, &variable.path));
             if first.contains('.') {
-                found.extend(keys.set.get(&Key::new(first.replace('.', ":"))).cloned());
+                found.extend(
+                    keys.set
+                        .get(&EntryKey::new(first.replace('.', ":")))
+                        .cloned(),
+                );
             }
         }
         found.into_iter().collect()
@@ -430,11 +449,11 @@ impl Variables {
 
     /// Values of these keys, from the cache where they are good and from the
     /// store, in one round trip, where they are not.
-    async fn fetch(&self, keys: &[Key]) -> Result<Fetched, StoreError> {
+    async fn fetch(&self, keys: &[EntryKey]) -> Result<FetchedValues, StoreError> {
         let now = Instant::now();
-        let old: Vec<Key> = {
+        let old: Vec<EntryKey> = {
             let cells = read(&self.cache.cells);
-            let is_old = |key: &&Key| {
+            let is_old = |key: &&EntryKey| {
                 cells
                     .values
                     .get(*key)
@@ -460,7 +479,7 @@ impl Variables {
                 (None, None) => cells.push((None, None)),
             }
         }
-        Ok(Fetched {
+        Ok(FetchedValues {
             cells,
             good_until: away.is_none().then_some(good_until),
         })
@@ -469,7 +488,7 @@ impl Variables {
     /// Asks the store for values that are not good any more. Where all of them are known it is
     /// waited for a moment only, and while it is slow not at all: then one question at a time goes
     /// on in the background.
-    async fn refresh(&self, old: Vec<Key>) -> Result<(), StoreError> {
+    async fn refresh(&self, old: Vec<EntryKey>) -> Result<(), StoreError> {
         let cache = &self.cache;
         if !cache.knows_all(&old) {
             return cache.clone().ask(old).await;
@@ -499,7 +518,7 @@ impl Variables {
 }
 
 /// The keys on the way to a path, at it and below it.
-fn covering(keys: &BTreeSet<Key>, path: &[String]) -> Vec<Key> {
+fn covering(keys: &BTreeSet<EntryKey>, path: &[String]) -> Vec<EntryKey> {
     let mut found = Vec::new();
     let mut text = String::new();
     for segment in path {
@@ -507,11 +526,11 @@ fn covering(keys: &BTreeSet<Key>, path: &[String]) -> Vec<Key> {
             text.push(':');
         }
         text.push_str(segment);
-        found.extend(keys.get(&Key::new(text.as_str())).cloned());
+        found.extend(keys.get(&EntryKey::new(text.as_str())).cloned());
     }
     text.push(':');
     let below = keys
-        .range(Key::new(text.as_str())..)
+        .range(EntryKey::new(text.as_str())..)
         .take_while(|key| key.as_str().starts_with(&text));
     found.extend(below.cloned());
     found
@@ -531,7 +550,7 @@ fn needs_shared(references: &References) -> bool {
 
 /// The tree, and under its whole id every variable that a template names so
 /// (`index . "vscode.lang"`): templates written for ai-prompt-shell may do either.
-fn with_flat_names(keys: &[Key], fetched: &Fetched, references: &References) -> Map {
+fn with_flat_names(keys: &[EntryKey], fetched: &FetchedValues, references: &References) -> Map {
     let tree = context::tree(fetched.present(keys));
     let flat: Vec<&str> = references
         .variables

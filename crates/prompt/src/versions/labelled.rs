@@ -3,35 +3,35 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use quillet_core::history::{Labels, Split, Target};
+use quillet_core::history::{LabelTarget, Labels, TrafficSplit};
 
-use super::KeptPrompt;
+use super::VersionedPrompt;
 
 /// The labels of one prompt, with the versions that they name.
 #[derive(Clone, Debug)]
-pub(crate) struct Labelled {
+pub(crate) struct LabelledVersions {
     pub(crate) labels: Labels,
     /// By number.
-    pub(crate) versions: BTreeMap<u64, Arc<KeptPrompt>>,
+    pub(crate) versions: BTreeMap<u64, Arc<VersionedPrompt>>,
     /// What stands in the store.
-    pub(crate) latest: Arc<KeptPrompt>,
+    pub(crate) latest: Arc<VersionedPrompt>,
 }
 
 /// Where a label leads.
 #[derive(Clone, Copy)]
-pub(crate) enum At<'a> {
+pub(crate) enum ResolvedLabel<'a> {
     /// To one version.
-    One(&'a Arc<KeptPrompt>),
+    One(&'a Arc<VersionedPrompt>),
     /// To one of several, by a draw.
-    Drawn(&'a Split),
+    Drawn(&'a TrafficSplit),
 }
 
-impl Labelled {
+impl LabelledVersions {
     /// Where a label leads; `None` if the prompt does not have it.
-    pub(crate) fn at(&self, label: &str) -> Option<At<'_>> {
+    pub(crate) fn at(&self, label: &str) -> Option<ResolvedLabel<'_>> {
         match self.labels.get(label)? {
-            Target::Version(number) => self.versions.get(number).map(At::One),
-            Target::Split(split) => Some(At::Drawn(split)),
+            LabelTarget::Version(number) => self.versions.get(number).map(ResolvedLabel::One),
+            LabelTarget::Split(split) => Some(ResolvedLabel::Drawn(split)),
         }
     }
 }

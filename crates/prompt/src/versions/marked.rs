@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::view::{Drawn, KeyOf};
-use crate::snapshot::{Definition, PromptEntry, Snapshot};
+use super::view::{KeyOf, SplitDraw};
+use crate::snapshot::{CatalogueSnapshot, Definition, PromptEntry};
 
 /// Ids that are kept; they are made up of what clients send.
 const MOST_IDS: usize = 10_000;
@@ -13,36 +13,36 @@ const MOST_OUTCOMES: usize = 64;
 
 /// Definitions by the ids that were asked for.
 #[derive(Debug, Default)]
-pub(crate) struct Marked(RwLock<Of>);
+pub(crate) struct VersionCache(RwLock<SnapshotCache>);
 
 /// Those of one snapshot.
 #[derive(Debug, Default)]
-struct Of {
-    snapshot: Option<Arc<Snapshot>>,
-    by_id: HashMap<Box<str>, Vec<Outcome>>,
+struct SnapshotCache {
+    snapshot: Option<Arc<CatalogueSnapshot>>,
+    by_id: HashMap<Box<str>, Vec<CachedChoice>>,
 }
 
 #[derive(Debug)]
-struct Outcome {
-    drawn: Box<[Drawn]>,
+struct CachedChoice {
+    drawn: Box<[SplitDraw]>,
     definition: Arc<Definition<PromptEntry>>,
 }
 
-impl Marked {
+impl VersionCache {
     /// What was put together before for a request that draws alike.
     pub(super) fn get(
         &self,
-        snapshot: &Arc<Snapshot>,
+        snapshot: &Arc<CatalogueSnapshot>,
         id: &str,
         key_of: KeyOf<'_>,
     ) -> Option<Arc<Definition<PromptEntry>>> {
         let of = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let is_current = |known: &Arc<Snapshot>| Arc::ptr_eq(known, snapshot);
+        let is_current = |known: &Arc<CatalogueSnapshot>| Arc::ptr_eq(known, snapshot);
         if !of.snapshot.as_ref().is_some_and(is_current) {
             return None;
         }
         let outcomes = of.by_id.get(id)?;
-        let mut draws = Draws {
+        let mut draws = SplitDraws {
             key_of,
             made: Vec::new(),
         };
@@ -53,15 +53,15 @@ impl Marked {
     /// Keeps what was put together.
     pub(super) fn put(
         &self,
-        snapshot: &Arc<Snapshot>,
+        snapshot: &Arc<CatalogueSnapshot>,
         id: &str,
-        drawn: Vec<Drawn>,
+        drawn: Vec<SplitDraw>,
         definition: &Arc<Definition<PromptEntry>>,
     ) {
         let mut of = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let is_current = |known: &Arc<Snapshot>| Arc::ptr_eq(known, snapshot);
+        let is_current = |known: &Arc<CatalogueSnapshot>| Arc::ptr_eq(known, snapshot);
         if !of.snapshot.as_ref().is_some_and(is_current) {
-            *of = Of {
+            *of = SnapshotCache {
                 snapshot: Some(snapshot.clone()),
                 by_id: HashMap::new(),
             };
@@ -71,7 +71,7 @@ impl Marked {
         }
         let outcomes = of.by_id.entry(id.into()).or_default();
         if outcomes.len() < MOST_OUTCOMES {
-            outcomes.push(Outcome {
+            outcomes.push(CachedChoice {
                 drawn: drawn.into(),
                 definition: definition.clone(),
             });
@@ -80,19 +80,19 @@ impl Marked {
 }
 
 /// The draws of one request. Outcomes of one id mostly differ in one of them, so each is made once.
-struct Draws<'a, 'k> {
+struct SplitDraws<'a, 'k> {
     key_of: KeyOf<'k>,
-    made: Vec<(&'a Drawn, u64)>,
+    made: Vec<(&'a SplitDraw, u64)>,
 }
 
-impl<'a> Draws<'a, '_> {
-    fn fit(&mut self, drawn: &'a [Drawn]) -> bool {
+impl<'a> SplitDraws<'a, '_> {
+    fn fit(&mut self, drawn: &'a [SplitDraw]) -> bool {
         drawn.iter().all(|drawn| self.number(drawn) == drawn.number)
     }
 
-    fn number(&mut self, drawn: &'a Drawn) -> u64 {
+    fn number(&mut self, drawn: &'a SplitDraw) -> u64 {
         let is_same =
-            |known: &&(&Drawn, u64)| known.0.salt == drawn.salt && known.0.split == drawn.split;
+            |known: &&(&SplitDraw, u64)| known.0.salt == drawn.salt && known.0.split == drawn.split;
         if let Some((_, number)) = self.made.iter().find(is_same) {
             return *number;
         }

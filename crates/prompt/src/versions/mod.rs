@@ -5,16 +5,16 @@
 //! `@7`, `@sha256:…`), or what a label in shares draws for it, is put together when it is asked for
 //! first, and kept as long as the snapshot is the current one.
 
-mod choose;
-mod kept;
 mod labelled;
 mod marked;
 mod number;
 mod read;
+mod resolve;
+mod version;
 mod view;
 
-pub(crate) use kept::{KeptPrompt, Pin};
-pub(crate) use labelled::Labelled;
-pub(crate) use marked::Marked;
-pub(crate) use number::Numbers;
+pub(crate) use labelled::LabelledVersions;
+pub(crate) use marked::VersionCache;
+pub(crate) use number::VersionNumbers;
 pub(crate) use read::fetch;
+pub(crate) use version::{VersionPin, VersionedPrompt};

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use quillet_core::clock;
 use quillet_core::history::STORE;
-use quillet_core::store::{Key, Kind, Store, StoreError};
+use quillet_core::store::{EntryKey, EntryKind, Store, StoreError};
 use tokio::time::timeout;
 
 use crate::recent::Recent;
 use crate::revision::Revision;
-use crate::snapshot::{Definition, Origin, PromptEntry, Snapshot, State};
+use crate::snapshot::{CatalogueSnapshot, Definition, DefinitionState, PromptEntry, PromptOrigin};
 
 /// Definitions whose numbers are known.
 const MOST: usize = 10_000;
@@ -23,34 +23,34 @@ const PAUSE_MS: u64 = 10_000;
 
 /// Numbers of definitions, by id and revision.
 #[derive(Debug)]
-pub(crate) struct Numbers {
+pub(crate) struct VersionNumbers {
     known: Recent<(Arc<str>, Revision), u64>,
     /// Not before this time, in milliseconds since 1970.
     again_ms: AtomicU64,
 }
 
-impl Default for Numbers {
+impl Default for VersionNumbers {
     fn default() -> Self {
-        Numbers {
+        VersionNumbers {
             known: Recent::new(MOST),
             again_ms: AtomicU64::new(0),
         }
     }
 }
 
-impl Numbers {
+impl VersionNumbers {
     /// The number of a definition's version; what nobody has kept yet is kept now. `None` where
     /// there is no history, or it does not answer in time.
     pub(crate) async fn of(
         &self,
         store: &dyn Store,
-        snapshot: &Snapshot,
+        snapshot: &CatalogueSnapshot,
         definition: &Definition<PromptEntry>,
     ) -> Option<u64> {
-        let State::Valid(entry) = &definition.state else {
+        let DefinitionState::Valid(entry) = &definition.state else {
             return None;
         };
-        if entry.version.is_some() || entry.origin == Origin::Extension {
+        if entry.version.is_some() || entry.origin == PromptOrigin::Extension {
             return entry.version;
         }
         store.history()?;
@@ -83,18 +83,18 @@ impl Numbers {
 }
 
 /// The number of the newest version, if it holds this text.
-async fn ask(store: &dyn Store, key: &Key, text: &str) -> Result<Option<u64>, StoreError> {
+async fn ask(store: &dyn Store, key: &EntryKey, text: &str) -> Result<Option<u64>, StoreError> {
     let Some(history) = store.history() else {
         return Ok(None);
     };
     let keys = std::slice::from_ref(key);
-    history.observe(Kind::Prompt, keys, STORE).await?;
-    let newest = history.versions(Kind::Prompt, key, None, 1).await?;
+    history.observe(EntryKind::Prompt, keys, STORE).await?;
+    let newest = history.versions(EntryKind::Prompt, key, None, 1).await?;
     let Some(newest) = newest.first() else {
         return Ok(None);
     };
     let wanted = [(key.clone(), newest.number)];
-    let kept = history.kept(Kind::Prompt, &wanted).await?;
+    let kept = history.load_versions(EntryKind::Prompt, &wanted).await?;
     let content = kept
         .into_iter()
         .flatten()

@@ -5,30 +5,30 @@ use std::path::Path;
 use std::sync::Arc;
 
 use quillet_core::Diagnostic;
-use quillet_core::history::{Content, Kept, Mark};
-use quillet_core::store::{Entry, Key, Kind, Store, StoreError};
+use quillet_core::history::{DefinitionContent, VersionRecord, VersionSelector};
+use quillet_core::store::{EntryKey, EntryKind, Store, StoreEntry, StoreError};
 
-use super::KeptPrompt;
+use super::VersionedPrompt;
 use crate::build::{Builder, Candidate};
-use crate::snapshot::{Origin, Snapshot};
+use crate::snapshot::{CatalogueSnapshot, PromptOrigin};
 
-impl KeptPrompt {
+impl VersionedPrompt {
     /// Reads a version of the prompt that now stands at `origin`, in that folder.
     pub(crate) fn read(
         builder: &Builder,
         id: &Arc<str>,
-        key: &Key,
+        key: &EntryKey,
         (origin, folder): (&Arc<str>, Option<&Arc<Path>>),
         number: u64,
-        content: Content,
+        content: DefinitionContent,
     ) -> Self {
-        let entry = Entry {
+        let entry = StoreEntry {
             companion: content.companion,
             folder: folder.cloned(),
-            ..Entry::new(key.clone(), content.text, renamed(origin, &content.file))
+            ..StoreEntry::new(key.clone(), content.text, renamed(origin, &content.file))
         };
         let (read, _) = builder.read(id, &entry);
-        KeptPrompt {
+        VersionedPrompt {
             number: Some(number),
             origin: entry.origin,
             text: entry.text,
@@ -39,15 +39,15 @@ impl KeptPrompt {
     /// Reads a version of a prompt that a snapshot has; `None` of a removal.
     pub(crate) fn of(
         builder: &Builder,
-        snapshot: &Snapshot,
+        snapshot: &CatalogueSnapshot,
         id: &Arc<str>,
-        key: &Key,
-        kept: Kept,
+        key: &EntryKey,
+        kept: VersionRecord,
     ) -> Option<Self> {
         let now = snapshot.prompts.get(id)?;
         let place = (&now.origin, snapshot.folder_of(id));
         let number = kept.version.number;
-        Some(KeptPrompt::read(
+        Some(VersionedPrompt::read(
             builder,
             id,
             key,
@@ -63,7 +63,7 @@ impl KeptPrompt {
         let source = format!("prompt {id}");
         let found = Diagnostic::error("history.version", &source, message)
             .help("move the label to a version that there is: quillet log lists them");
-        KeptPrompt {
+        VersionedPrompt {
             number: Some(number),
             origin: origin.clone(),
             text: "".into(),
@@ -73,7 +73,7 @@ impl KeptPrompt {
 
     pub(crate) fn candidate(&self) -> Candidate<'_> {
         Candidate {
-            origin: Origin::Direct,
+            origin: PromptOrigin::Direct,
             place: &self.origin,
             text: &self.text,
             read: match &self.read {
@@ -103,29 +103,29 @@ fn renamed(origin: &Arc<str>, file: &str) -> Arc<str> {
 /// The store does not answer.
 pub(crate) async fn fetch(
     store: &dyn Store,
-    wanted: &[(Key, Mark)],
-) -> Result<Vec<Option<Kept>>, StoreError> {
+    wanted: &[(EntryKey, VersionSelector)],
+) -> Result<Vec<Option<VersionRecord>>, StoreError> {
     let Some(history) = store.history() else {
         return Ok(vec![None; wanted.len()]);
     };
     let mut numbers = Vec::with_capacity(wanted.len());
     for (key, mark) in wanted {
         let number = match mark {
-            Mark::Number(number) => Some(*number),
-            Mark::Digest(digits) => {
-                let found = history.find(Kind::Prompt, key, digits).await?;
+            VersionSelector::Number(number) => Some(*number),
+            VersionSelector::Digest(digits) => {
+                let found = history.find(EntryKind::Prompt, key, digits).await?;
                 found.map(|version| version.number)
             }
-            Mark::Label(_) => None,
+            VersionSelector::Label(_) => None,
         };
         numbers.push(number);
     }
     let asked = wanted.iter().zip(&numbers);
-    let asked: Vec<(Key, u64)> = asked
+    let asked: Vec<(EntryKey, u64)> = asked
         .filter_map(|((key, _), number)| Some((key.clone(), (*number)?)))
         .collect();
-    let kept = history.kept(Kind::Prompt, &asked).await?;
-    let mut known: BTreeMap<(Key, u64), Kept> = BTreeMap::new();
+    let kept = history.load_versions(EntryKind::Prompt, &asked).await?;
+    let mut known: BTreeMap<(EntryKey, u64), VersionRecord> = BTreeMap::new();
     known.extend(
         asked
             .into_iter()

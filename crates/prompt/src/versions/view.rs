@@ -4,62 +4,62 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use quillet_core::history::{LATEST, Mark, PRODUCTION, Split};
+use quillet_core::history::{LATEST, PRODUCTION, TrafficSplit, VersionSelector};
 
-use super::labelled::At;
-use super::{KeptPrompt, Labelled, Pin};
+use super::labelled::ResolvedLabel;
+use super::{LabelledVersions, VersionPin, VersionedPrompt};
 use crate::build::Candidate;
 use crate::definition::Prompt;
-use crate::shelf::Prompts;
-use crate::snapshot::{Definition, PromptEntry, Snapshot, State};
+use crate::loader::Prompts;
+use crate::snapshot::{CatalogueSnapshot, Definition, DefinitionState, PromptEntry};
 
 /// Versions that were fetched for a request; `None` for one that is not there.
-pub(super) type Pins = BTreeMap<Pin, Option<Arc<KeptPrompt>>>;
+pub(super) type Pins = BTreeMap<VersionPin, Option<Arc<VersionedPrompt>>>;
 
 /// A draw that took part in what a request got.
 #[derive(Clone, Debug)]
-pub(super) struct Drawn {
-    pub(super) split: Split,
+pub(super) struct SplitDraw {
+    pub(super) split: TrafficSplit,
     /// The definition and the label that the draw is of.
     pub(super) salt: String,
     pub(super) number: u64,
 }
 
 /// Says which key of a request decides a split.
-pub(super) type KeyOf<'a> = &'a dyn Fn(&Split) -> String;
+pub(super) type KeyOf<'a> = &'a dyn Fn(&TrafficSplit) -> String;
 
 /// The prompts of a snapshot under a label, for one request.
-pub(super) struct View<'a> {
-    pub(super) snapshot: &'a Snapshot,
+pub(super) struct LabelView<'a> {
+    pub(super) snapshot: &'a CatalogueSnapshot,
     /// The label within which prompts without a mark are looked for first.
     pub(super) label: Option<&'a str>,
     pub(super) pins: &'a Pins,
     pub(super) key_of: KeyOf<'a>,
-    pub(super) drawn: RefCell<Vec<Drawn>>,
+    pub(super) drawn: RefCell<Vec<SplitDraw>>,
     /// Pins that were looked for and are not fetched yet.
-    pub(super) missing: RefCell<BTreeSet<Pin>>,
+    pub(super) missing: RefCell<BTreeSet<VersionPin>>,
     /// Whether what readers get who name no version stands in for a pin that is not fetched: for
     /// those who want to know whether a text is right, and not what it says.
     pub(super) stands_in: bool,
 }
 
 /// What an id leads to.
-pub(super) enum Found<'a> {
+pub(super) enum PromptMatch<'a> {
     /// A version that was read.
-    Kept(&'a KeptPrompt),
+    Kept(&'a VersionedPrompt),
     /// What the catalogue has built of it.
     Built(&'a Definition<PromptEntry>),
 }
 
-impl<'a> View<'a> {
+impl<'a> LabelView<'a> {
     /// The prompts as a request sees them within a label, with these pins.
     pub(super) fn new(
-        snapshot: &'a Snapshot,
+        snapshot: &'a CatalogueSnapshot,
         label: Option<&'a str>,
         pins: &'a Pins,
         key_of: KeyOf<'a>,
     ) -> Self {
-        View {
+        LabelView {
             snapshot,
             label,
             pins,
@@ -71,37 +71,37 @@ impl<'a> View<'a> {
     }
 
     /// What an id leads to, with a mark or without.
-    pub(super) fn find(&self, id: &str) -> Option<Found<'a>> {
+    pub(super) fn find(&self, id: &str) -> Option<PromptMatch<'a>> {
         // A key may have the sign in itself.
         if self.snapshot.prompts.contains_key(id) {
             return self.within(id, self.label);
         }
-        let (base, mark) = Mark::divide(id)?;
+        let (base, mark) = VersionSelector::divide(id)?;
         self.marked(base, &mark.ok()?)
     }
 
     /// What an id without a mark leads to under a mark; nothing where the prompt does not have it.
-    pub(super) fn marked(&self, id: &str, mark: &Mark) -> Option<Found<'a>> {
+    pub(super) fn marked(&self, id: &str, mark: &VersionSelector) -> Option<PromptMatch<'a>> {
         let built = self.snapshot.prompts.get(id)?;
         match mark {
-            Mark::Label(label) if label == LATEST => self.within(id, Some(LATEST)),
-            Mark::Label(label) => {
+            VersionSelector::Label(label) if label == LATEST => self.within(id, Some(LATEST)),
+            VersionSelector::Label(label) => {
                 let labelled = self.snapshot.labelled.get(id)?;
                 labelled
                     .at(label)
                     .and_then(|at| self.version(id, labelled, at, label))
             }
-            Mark::Number(_) | Mark::Digest(_) => {
-                let pin = Pin {
+            VersionSelector::Number(_) | VersionSelector::Digest(_) => {
+                let pin = VersionPin {
                     id: built.id.clone(),
                     mark: mark.clone(),
                 };
                 let known = self.snapshot.pinned.get(&format!("{id}@{mark}"));
                 if let Some(version) = known {
-                    return Some(Found::Kept(version));
+                    return Some(PromptMatch::Kept(version));
                 }
                 match self.pins.get(&pin) {
-                    Some(version) => version.as_deref().map(Found::Kept),
+                    Some(version) => version.as_deref().map(PromptMatch::Kept),
                     None if self.stands_in => self.within(id, None),
                     None => {
                         self.missing.borrow_mut().insert(pin);
@@ -113,17 +113,17 @@ impl<'a> View<'a> {
     }
 
     /// What an id leads to within a label: that of the label, else what readers get who name none.
-    fn within(&self, id: &str, label: Option<&str>) -> Option<Found<'a>> {
+    fn within(&self, id: &str, label: Option<&str>) -> Option<PromptMatch<'a>> {
         let usual = self
             .snapshot
             .prompts
             .get(id)
-            .map(|built| Found::Built(built));
+            .map(|built| PromptMatch::Built(built));
         let Some(labelled) = self.snapshot.labelled.get(id) else {
             return usual;
         };
         if label == Some(LATEST) {
-            return Some(Found::Kept(&labelled.latest));
+            return Some(PromptMatch::Kept(&labelled.latest));
         }
         let wished = label.and_then(|label| Some((labelled.at(label)?, label)));
         let normal = || Some((labelled.at(PRODUCTION)?, PRODUCTION));
@@ -136,17 +136,17 @@ impl<'a> View<'a> {
     fn version(
         &self,
         id: &str,
-        labelled: &'a Labelled,
-        at: At<'a>,
+        labelled: &'a LabelledVersions,
+        at: ResolvedLabel<'a>,
         label: &str,
-    ) -> Option<Found<'a>> {
+    ) -> Option<PromptMatch<'a>> {
         let split = match at {
-            At::One(version) => return Some(Found::Kept(version)),
-            At::Drawn(split) => split,
+            ResolvedLabel::One(version) => return Some(PromptMatch::Kept(version)),
+            ResolvedLabel::Drawn(split) => split,
         };
         let salt = format!("{id}@{label}");
         let number = split.draw(&salt, &(self.key_of)(split));
-        self.drawn.borrow_mut().push(Drawn {
+        self.drawn.borrow_mut().push(SplitDraw {
             split: split.clone(),
             salt,
             number,
@@ -154,18 +154,20 @@ impl<'a> View<'a> {
         labelled
             .versions
             .get(&number)
-            .map(|version| Found::Kept(version))
+            .map(|version| PromptMatch::Kept(version))
     }
 }
 
-impl<'a> Found<'a> {
+impl<'a> PromptMatch<'a> {
     pub(super) fn candidate(&self) -> Candidate<'a> {
         match self {
-            Found::Kept(version) => version.candidate(),
-            Found::Built(definition) => {
+            PromptMatch::Kept(version) => version.candidate(),
+            PromptMatch::Built(definition) => {
                 let (prompt, origin, version) = match &definition.state {
-                    State::Valid(entry) => (Some(&entry.prompt), entry.origin, entry.version),
-                    State::Invalid => (None, crate::Origin::Direct, None),
+                    DefinitionState::Valid(entry) => {
+                        (Some(&entry.prompt), entry.origin, entry.version)
+                    }
+                    DefinitionState::Invalid => (None, crate::PromptOrigin::Direct, None),
                 };
                 let found = &definition.diagnostics[..];
                 Candidate {
@@ -181,17 +183,17 @@ impl<'a> Found<'a> {
     }
 }
 
-impl Prompts for View<'_> {
+impl Prompts for LabelView<'_> {
     fn is_there(&self, id: &str) -> bool {
         self.find(id).is_some()
     }
 
     fn prompt(&self, id: &str) -> Option<&Prompt> {
         match self.find(id)? {
-            Found::Kept(version) => version.read.as_ref().ok().map(|(prompt, _)| &**prompt),
-            Found::Built(definition) => match &definition.state {
-                State::Valid(entry) => Some(&entry.prompt),
-                State::Invalid => None,
+            PromptMatch::Kept(version) => version.read.as_ref().ok().map(|(prompt, _)| &**prompt),
+            PromptMatch::Built(definition) => match &definition.state {
+                DefinitionState::Valid(entry) => Some(&entry.prompt),
+                DefinitionState::Invalid => None,
             },
         }
     }

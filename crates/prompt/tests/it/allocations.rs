@@ -3,8 +3,8 @@
 
 use futures_util::FutureExt;
 use quillet_core::Map;
-use quillet_core::store::Kind::{Environ, Prompt};
-use quillet_prompt::Input;
+use quillet_core::store::EntryKind::{Environ, Prompt};
+use quillet_prompt::RenderInput;
 use quillet_test_support::TestStore;
 
 use crate::loaded;
@@ -40,7 +40,7 @@ async fn a_cached_render_allocates_its_text_and_its_variables() {
     for id in ["e.text", "e.args", "e.shared", "e.jinja"] {
         // A variable that nobody uses would be reported.
         let given = if id == "e.text" { &none } else { &variables };
-        let input = Input::new(given, "test");
+        let input = RenderInput::new(given, "test");
         // The first one compiles the template and fetches the variables.
         service.render(id, &input).await.unwrap();
         let found = allocation_counter::measure(|| {

@@ -1,17 +1,17 @@
 //! Conversions: what has a counterpart, and what is refused where.
 
-use quillet_prompt::convert::{FileOptions, Target, convert};
-use quillet_prompt::file::{self, Alone, PromptFile};
+use quillet_prompt::convert::{ConvertTarget, FileOptions, convert};
+use quillet_prompt::file::{self, NoEnvironment, PromptFile};
 use quillet_template::TemplateFactory;
 
-fn converted(name: &str, text: &str, target: Target) -> Result<String, String> {
+fn converted(name: &str, text: &str, target: ConvertTarget) -> Result<String, String> {
     converted_with(name, text, target, &FileOptions::default())
 }
 
 fn converted_with(
     name: &str,
     text: &str,
-    target: Target,
+    target: ConvertTarget,
     options: &FileOptions,
 ) -> Result<String, String> {
     let file = PromptFile {
@@ -20,9 +20,15 @@ fn converted_with(
         text,
         config: None,
     };
-    convert(&file, target, &Alone, &TemplateFactory::standard(), options)
-        .map(|converted| converted.text)
-        .map_err(|found| found.iter().map(|one| format!("{one}\n")).collect())
+    convert(
+        &file,
+        target,
+        &NoEnvironment,
+        &TemplateFactory::standard(),
+        options,
+    )
+    .map(|converted| converted.text)
+    .map_err(|found| found.iter().map(|one| format!("{one}\n")).collect())
 }
 
 const PROMPTY: &str = "---
@@ -43,7 +49,7 @@ user:
 
 #[test]
 fn a_prompty_file_becomes_a_function() {
-    let function = converted("support.prompty", PROMPTY, Target::SemanticKernel).unwrap();
+    let function = converted("support.prompty", PROMPTY, ConvertTarget::SemanticKernel).unwrap();
     let template = r#"template: |-
   <message role="system">You help {{$customer}}. Braces: {{'{{'}}.</message>
   <message role="user">{{$question}}</message>
@@ -56,17 +62,17 @@ fn a_prompty_file_becomes_a_function() {
 #[test]
 fn what_comes_back_says_the_same() {
     for target in [
-        Target::SemanticKernel,
-        Target::Definition,
-        Target::Dotprompt,
+        ConvertTarget::SemanticKernel,
+        ConvertTarget::Definition,
+        ConvertTarget::Dotprompt,
     ] {
         let name = match target {
-            Target::SemanticKernel => "support.yaml",
-            Target::Dotprompt => "support.prompt",
+            ConvertTarget::SemanticKernel => "support.yaml",
+            ConvertTarget::Dotprompt => "support.prompt",
             _ => "support.json",
         };
         let there = converted("support.prompty", PROMPTY, target).unwrap();
-        let back = converted(name, &there, Target::Prompty).unwrap();
+        let back = converted(name, &there, ConvertTarget::Prompty).unwrap();
         assert!(
             back.contains("system:\nYou help {{ customer }}. Braces: "),
             "{back}"
@@ -93,9 +99,9 @@ fn deployment_data_is_left_out_where_that_is_asked() {
     for model in models {
         let text = format!("---\nname: p\nmodel: {model}\n---\nuser:\nHi {{{{ x }}}}\n");
         for target in [
-            Target::Dotprompt,
-            Target::SemanticKernel,
-            Target::Definition,
+            ConvertTarget::Dotprompt,
+            ConvertTarget::SemanticKernel,
+            ConvertTarget::Definition,
         ] {
             let refused = converted("p.prompty", &text, target).unwrap_err();
             assert!(refused.contains("leaves it out"), "{refused}");
@@ -108,14 +114,14 @@ fn deployment_data_is_left_out_where_that_is_asked() {
     }
     // What is no conversation is something else, and stays refused.
     let text = "---\nname: p\nmodel: {id: m, apiType: embedding}\n---\nuser:\nHi\n";
-    let refused = converted_with("p.prompty", text, Target::Dotprompt, &drops).unwrap_err();
+    let refused = converted_with("p.prompty", text, ConvertTarget::Dotprompt, &drops).unwrap_err();
     assert!(refused.contains("apiType has no counterpart"), "{refused}");
 }
 
 #[test]
 fn conditions_and_loops_have_counterparts() {
     let text = "---\nname: p\ninputs:\n  - {name: x, kind: boolean}\n---\nuser:\n{% if x %}a{% endif %}b\n";
-    let there = converted("p.prompty", text, Target::Dotprompt).unwrap();
+    let there = converted("p.prompty", text, ConvertTarget::Dotprompt).unwrap();
     assert!(there.ends_with("---\n{{#if x}}a{{/if}}b\n"), "{there}");
 }
 
@@ -127,79 +133,79 @@ fn what_has_no_counterpart_is_refused_where_it_stands() {
         (
             "p.prompty",
             "---\nname: p\n---\nuser:\n{% set y = x %}a\n",
-            Target::Dotprompt,
+            ConvertTarget::Dotprompt,
             "p.prompty:5:1: ",
         ),
         (
             "p.prompty",
             "---\nname: p\n---\nuser:\nA {{ x | upper }}\n",
-            Target::SemanticKernel,
+            ConvertTarget::SemanticKernel,
             "p.prompty:5:",
         ),
         (
             "p.prompty",
             "---\nname: p\n---\nuser[n=1]:\nA\n",
-            Target::Dotprompt,
+            ConvertTarget::Dotprompt,
             "p.prompty:5:1: metadata of a message",
         ),
         (
             "p.prompty",
             "---\nname: p\ninputs:\n  - {name: t, kind: thread}\n---\nuser:\n{{t}}\n",
-            Target::Dotprompt,
+            ConvertTarget::Dotprompt,
             "p.prompty:3:1: t is no text",
         ),
         (
             "p.prompty",
             &tools,
-            Target::Dotprompt,
+            ConvertTarget::Dotprompt,
             "p.prompty:3:1: tools has no counterpart",
         ),
         (
             "p.prompty",
             "---\nname: p\n---\nuser:\n{{ a.b }}\n",
-            Target::SemanticKernel,
+            ConvertTarget::SemanticKernel,
             "p.prompty:5:1: ",
         ),
         (
             "p.json",
             strict,
-            Target::Dotprompt,
+            ConvertTarget::Dotprompt,
             "p.json: a missing variable is an error here",
         ),
         (
             "p.yaml",
             "template: |\n  <message role=\"user\">a <b>c</b></message>\ntemplate_format: semantic-kernel\n",
-            Target::Dotprompt,
+            ConvertTarget::Dotprompt,
             "p.yaml:2:26: markup",
         ),
         (
             "p.yaml",
             "template: Hi\ninput_variables:\n  - name: a\n    allow_dangerously_set_content: true\n",
-            Target::Prompty,
+            ConvertTarget::Prompty,
             "p.yaml:4:5: a is trusted",
         ),
         (
             "p.prompt",
             "---\noutput: {schema: string}\n---\nHi",
-            Target::Prompty,
+            ConvertTarget::Prompty,
             "p.prompt:2:1: output",
         ),
         (
             "p.prompt",
             "{{role x}}Hi",
-            Target::Prompty,
+            ConvertTarget::Prompty,
             "p.prompt:1:1: a role that is not written out",
         ),
         (
             "p.prompty",
             "system:\nHi\n{% for m in past %}\n{{ m.role }}:\n{{ m.text }}\n{% endfor %}",
-            Target::Dotprompt,
+            ConvertTarget::Dotprompt,
             "p.prompty:4:1: a role that is not written out",
         ),
         (
             "p.prompt",
             "{{role \"user\"}}{{> head}}",
-            Target::Prompty,
+            ConvertTarget::Prompty,
             "p.prompt:1:16: ",
         ),
     ];
@@ -212,7 +218,7 @@ fn what_has_no_counterpart_is_refused_where_it_stands() {
 #[test]
 fn a_template_with_anything_in_it_stays_in_its_own_format() {
     let text = "---\nname: p\n---\nuser:\n{% if x %}a{% endif %}\n";
-    let definition = converted("p.prompty", text, Target::Definition).unwrap();
+    let definition = converted("p.prompty", text, ConvertTarget::Definition).unwrap();
     assert!(
         definition.contains("\"format\": \"jinja-plain\""),
         "{definition}"
@@ -223,16 +229,16 @@ fn a_template_with_anything_in_it_stays_in_its_own_format() {
 #[test]
 fn conditions_and_loops_go_along() {
     let text = "---\nname: p\ninputs:\n  - {name: live, kind: boolean}\n---\nsystem:\n{% if live %}On: {{ live }}.{% else %}Off.{% endif %}\n\nuser:\n{% for x in rows %}- {{ x.title }}\n{% endfor %}";
-    let there = converted("p.prompty", text, Target::Dotprompt).unwrap();
+    let there = converted("p.prompty", text, ConvertTarget::Dotprompt).unwrap();
     let template = "{{role \"system\"}}{{#if live}}On: {{#if live}}True{{else}}False{{/if}}.{{else}}Off.{{/if}}{{role \"user\"}}{{#each rows}}- {{title}}\n{{!}}{{/each}}";
     assert!(there.contains(template), "{there}");
-    let back = converted("p.prompt", &there, Target::Prompty).unwrap();
+    let back = converted("p.prompt", &there, ConvertTarget::Prompty).unwrap();
     assert!(
         back.contains("{% for item in rows %}- {{ item.title }}\n{% endfor %}"),
         "{back}"
     );
     let call = "user:\n{{ f(x) }}";
-    let refused = converted("p.prompty", call, Target::Dotprompt).unwrap_err();
+    let refused = converted("p.prompty", call, ConvertTarget::Dotprompt).unwrap_err();
     assert!(
         refused.starts_with("p.prompty:2:1: the call of f"),
         "{refused}"

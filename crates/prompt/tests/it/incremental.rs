@@ -4,15 +4,15 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use quillet_core::store::Kind::{Extension, Prompt, Tool};
-use quillet_core::store::{Key, Kind, Store};
-use quillet_prompt::{Definition, PromptEntry, Snapshot, State};
+use quillet_core::store::EntryKind::{Extension, Prompt, Tool};
+use quillet_core::store::{EntryKey, EntryKind, Store};
+use quillet_prompt::{CatalogueSnapshot, Definition, DefinitionState, PromptEntry};
 use quillet_test_support::TestStore;
 
 use crate::{loaded, service_over};
 
 /// Everything that anybody can see of a snapshot.
-fn shown(snapshot: &Snapshot) -> String {
+fn shown(snapshot: &CatalogueSnapshot) -> String {
     let mut out = String::new();
     for extension in snapshot.extensions.values() {
         line(&mut out, "extension", extension);
@@ -43,7 +43,7 @@ fn line<T>(out: &mut String, kind: &str, it: &Definition<T>) {
 }
 
 fn calls(out: &mut String, prompt: &Definition<PromptEntry>) {
-    if let State::Valid(entry) = &prompt.state {
+    if let DefinitionState::Valid(entry) = &prompt.state {
         let called: Vec<_> = entry.called().collect();
         let owners: Vec<_> = called.iter().map(|(name, _)| entry.owner(name)).collect();
         writeln!(out, "  {:?} {called:?} {owners:?}", entry.origin).unwrap();
@@ -59,7 +59,7 @@ fn key() -> impl Strategy<Value = &'static str> {
 }
 
 /// Definitions that are right, that are wrong, and that call each other.
-fn text(kind: Kind) -> BoxedStrategy<String> {
+fn text(kind: EntryKind) -> BoxedStrategy<String> {
     let texts: Vec<&'static str> = match kind {
         Prompt => vec![
             r#"{"prompt":"plain"}"#,
@@ -94,7 +94,7 @@ fn text(kind: Kind) -> BoxedStrategy<String> {
     prop::sample::select(texts).prop_map(str::to_owned).boxed()
 }
 
-fn step() -> impl Strategy<Value = (Kind, &'static str, Option<String>)> {
+fn step() -> impl Strategy<Value = (EntryKind, &'static str, Option<String>)> {
     let kind = prop_oneof![6 => Just(Prompt), 2 => Just(Extension), 2 => Just(Tool)];
     kind.prop_flat_map(|kind| (Just(kind), key(), prop::option::weighted(0.75, text(kind))))
 }
@@ -112,7 +112,7 @@ proptest! {
             let watch = tokio::spawn(async move { watched.watch().await });
             tokio::task::yield_now().await;
             for (number, (kind, key, text)) in steps.iter().enumerate() {
-                let key = Key::new(*key);
+                let key = EntryKey::new(*key);
                 match text {
                     Some(text) => store.put(*kind, &key, text).await.unwrap(),
                     None => drop(store.remove(*kind, &key).await.unwrap()),
@@ -132,7 +132,7 @@ proptest! {
 }
 
 /// What a change costs: keys that were read, and templates that were compiled or found compiled.
-async fn cost(count: usize, kind: Kind, key: &str, text: Option<&str>) -> (usize, usize, u64) {
+async fn cost(count: usize, kind: EntryKind, key: &str, text: Option<&str>) -> (usize, usize, u64) {
     let keys: Vec<String> = (0..count).map(|n| format!("m{}:p{n}", n % 7)).collect();
     let prompt = r#"{"prompt":"plain {{.args.x}}","parameters":[{"name":"x"}]}"#;
     let mut entries: Vec<_> = keys
@@ -167,7 +167,7 @@ async fn cost(count: usize, kind: Kind, key: &str, text: Option<&str>) -> (usize
         counts.template_hits + counts.template_misses
     };
     let before = compiled(&service);
-    let key = Key::new(key);
+    let key = EntryKey::new(key);
     match text {
         Some(text) => store.put(kind, &key, text).await.unwrap(),
         None => drop(store.remove(kind, &key).await.unwrap()),

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use quillet_core::Map;
 use quillet_core::store::Store;
 use quillet_prompt::{
-    Catalogue, Input, PromptService, RenderedPrompt, ServiceError, ServiceOptions, Variables,
+    Catalogue, PromptService, RenderInput, RenderedPrompt, ServiceError, ServiceOptions, Variables,
 };
 use quillet_template::TemplateFactory;
 use quillet_test_support::EchoTools;
@@ -52,7 +52,9 @@ pub(crate) async fn render(
     variables: &str,
 ) -> Result<String, ServiceError> {
     let variables: Map = serde_json::from_str(variables).unwrap();
-    let outcome = service.render(id, &Input::new(&variables, "test")).await?;
+    let outcome = service
+        .render(id, &RenderInput::new(&variables, "test"))
+        .await?;
     Ok(match outcome.prompt {
         RenderedPrompt::Text(text) => text,
         RenderedPrompt::Messages(messages) => messages

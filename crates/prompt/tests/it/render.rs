@@ -1,8 +1,8 @@
 //! What a render answers.
 
-use quillet_core::store::Kind::{Environ, Extension, Prompt, Tool};
+use quillet_core::store::EntryKind::{Environ, Extension, Prompt, Tool};
 use quillet_core::{Map, Value};
-use quillet_prompt::{Input, RenderedPrompt, ServiceError};
+use quillet_prompt::{RenderInput, RenderedPrompt, ServiceError};
 use quillet_test_support::TestStore;
 
 use crate::{loaded, render};
@@ -195,7 +195,10 @@ async fn a_failed_tool_leaves_its_default_and_is_reported() {
     ]);
     let service = loaded(&store).await;
     let outcome = service
-        .render("p", &quillet_prompt::Input::new(&Map::default(), "r1"))
+        .render(
+            "p",
+            &quillet_prompt::RenderInput::new(&Map::default(), "r1"),
+        )
         .await
         .unwrap();
     assert_eq!(
@@ -476,9 +479,9 @@ async fn a_dry_render_looks_into_calls_that_are_not_made() {
     ]);
     let service = loaded(&store).await;
     let variables = Map::default();
-    let input = Input {
+    let input = RenderInput {
         dry: true,
-        ..Input::new(&variables, "test")
+        ..RenderInput::new(&variables, "test")
     };
     let outcome = service.render("p", &input).await.unwrap();
     assert_eq!(outcome.prompt, RenderedPrompt::Text("[]".to_owned()));

@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use proptest::prelude::*;
-use quillet_core::store::Kind::{Environ, Prompt, Tool};
+use quillet_core::store::EntryKind::{Environ, Prompt, Tool};
 use quillet_core::{Map, Value};
 use quillet_prompt::{
-    Input, Notation, PromptService, Residual, ResidualError, ResidualMessage, residual,
+    Notation, PromptService, RenderInput, Residual, ResidualError, ResidualMessage, residual,
 };
 use quillet_template::{
-    CompileOptions, Limits, NoFunctions, Render, Source, TemplateFactory, render,
+    CompileOptions, NoFunctions, Render, RenderLimits, TemplateFactory, TemplateSource, render,
 };
 use quillet_test_support::TestStore;
 
 use crate::loaded;
 
-const SHARED: [(quillet_core::store::Kind, &str, &str); 4] = [
+const SHARED: [(quillet_core::store::EntryKind, &str, &str); 4] = [
     (Environ, "vscode:lang", "\"go\""),
     (Environ, "vscode:frameworks", r#"["gin","gorm"]"#),
     (Environ, "braces", "\"{{b}}\""),
@@ -277,14 +277,14 @@ fn python(text: &str, values: &[(&str, String)]) -> String {
 /// Fills in as Langfuse's client for Node does: Mustache without escaping.
 fn node(text: &str, values: &[(&str, String)]) -> String {
     let factory = TemplateFactory::standard();
-    let sources = [Source::new("p", text)];
+    let sources = [TemplateSource::new("p", text)];
     let template = factory.compile("mustache", &sources, &CompileOptions::default());
     let render = render(&Render {
         template: &*template.unwrap(),
         entries: &["p"],
         variables: &variables(values),
         functions: &NoFunctions,
-        limits: &Limits::default(),
+        limits: &RenderLimits::default(),
     })
     .now_or_never();
     render.unwrap().unwrap().into_text()
@@ -354,7 +354,7 @@ proptest! {
             entries.push((Prompt, "p", &definition));
             let service = loaded(&TestStore::new(&entries)).await;
             let given = variables(&values);
-            let ours = service.render("p", &Input::new(&given, "test")).await;
+            let ours = service.render("p", &RenderInput::new(&given, "test")).await;
             (ours.map(|ours| ours.prompt.to_string()), left(&service, "p", Notation::Double).await)
         });
         if let Ok(open) = open {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_core::Map;
-use quillet_core::store::Kind::{Environ, Prompt, Tool};
-use quillet_core::store::{Key, Kind, Store};
-use quillet_prompt::{Input, PromptService, RenderedPrompt};
+use quillet_core::store::EntryKind::{Environ, Prompt, Tool};
+use quillet_core::store::{EntryKey, EntryKind, Store};
+use quillet_prompt::{PromptService, RenderInput, RenderedPrompt};
 use quillet_test_support::TestStore;
 use tokio::time::{Instant, advance};
 
@@ -26,14 +26,14 @@ async fn until(service: &PromptService, id: &str, expected: &str) {
     panic!("{id} never gave {expected:?}, but {last:?}");
 }
 
-async fn put(store: &Arc<TestStore>, kind: Kind, key: &str, text: &str) {
-    store.put(kind, &Key::new(key), text).await.unwrap();
+async fn put(store: &Arc<TestStore>, kind: EntryKind, key: &str, text: &str) {
+    store.put(kind, &EntryKey::new(key), text).await.unwrap();
 }
 
 #[tokio::test]
 async fn only_referenced_variables_are_fetched_in_one_round_trip() {
     let many: Vec<String> = (0..1000).map(|n| format!("m:k{n}")).collect();
-    let mut entries: Vec<(Kind, &str, &str)> = many
+    let mut entries: Vec<(EntryKind, &str, &str)> = many
         .iter()
         .map(|key| (Environ, key.as_str(), "1"))
         .collect();
@@ -96,7 +96,7 @@ async fn changes_show_by_themselves() {
     )
     .await;
     until(&service, "p", r#"new 3 t{"a":1}"#).await;
-    store.remove(Prompt, &Key::new("p")).await.unwrap();
+    store.remove(Prompt, &EntryKey::new("p")).await.unwrap();
     while render(&service, "p", "{}").await.is_ok() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -143,7 +143,7 @@ async fn a_store_that_is_away_at_the_start_is_loaded_when_it_comes_back() {
 async fn marked(service: &PromptService, id: &str) -> (String, bool) {
     let variables = Map::default();
     let outcome = service
-        .render(id, &Input::new(&variables, "test"))
+        .render(id, &RenderInput::new(&variables, "test"))
         .await
         .unwrap();
     match outcome.prompt {

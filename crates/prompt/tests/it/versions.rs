@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quillet_core::history::{Commit, Content, LabelMove, Labels, Split, Target};
-use quillet_core::store::{Key, Kind, Store};
+use quillet_core::history::{
+    Commit, DefinitionContent, LabelMove, LabelTarget, Labels, TrafficSplit,
+};
+use quillet_core::store::{EntryKey, EntryKind, Store};
 use quillet_core::{Map, Value};
 use quillet_prompt::{
-    Catalogue, Input, PromptService, RenderedPrompt, ServiceError, ServiceOptions, Variables,
+    Catalogue, PromptService, RenderInput, RenderedPrompt, ServiceError, ServiceOptions, Variables,
 };
 use quillet_store::MemoryStore;
 use quillet_template::TemplateFactory;
@@ -38,34 +40,34 @@ impl Shop {
     }
 
     async fn write(&self, key: &str, text: &str) {
-        let content = Content::new(definition(text));
-        let commit = Commit::new(Kind::Prompt, Key::new(key), Some(content), "ada");
+        let content = DefinitionContent::new(definition(text));
+        let commit = Commit::new(EntryKind::Prompt, EntryKey::new(key), Some(content), "ada");
         self.history().commit(&commit).await.unwrap();
         self.service.sync().await.unwrap();
     }
 
-    async fn label(&self, key: &str, name: &str, to: Option<Target>) -> Labels {
+    async fn label(&self, key: &str, name: &str, to: Option<LabelTarget>) -> Labels {
         let moves = [LabelMove {
             name: name.to_owned(),
             to,
             expect: None,
         }];
-        let key = Key::new(key);
-        let moved = self.history().relabel(Kind::Prompt, &key, &moves);
+        let key = EntryKey::new(key);
+        let moved = self.history().relabel(EntryKind::Prompt, &key, &moves);
         let labels = moved.await.unwrap();
         self.service.sync().await.unwrap();
         labels
     }
 
-    fn history(&self) -> &dyn quillet_core::history::History {
+    fn history(&self) -> &dyn quillet_core::history::HistoryStore {
         self.store.history().unwrap()
     }
 
     async fn try_render(&self, id: &str, user: Option<&str>) -> Result<String, ServiceError> {
         let variables = Map::from([("name", Value::from("Ada"))]);
-        let input = Input {
+        let input = RenderInput {
             user,
-            ..Input::new(&variables, "request")
+            ..RenderInput::new(&variables, "request")
         };
         let rendered = self.service.render(id, &input).await?;
         Ok(match rendered.prompt {
@@ -85,9 +87,11 @@ async fn a_mark_names_a_version() {
     for text in ["one", "two", "three"] {
         shop.write("greet:hello", text).await;
     }
-    shop.label("greet:hello", "next", Some(Target::Version(2)))
+    shop.label("greet:hello", "next", Some(LabelTarget::Version(2)))
         .await;
-    let one = Content::new(definition("one")).digest().to_string();
+    let one = DefinitionContent::new(definition("one"))
+        .digest()
+        .to_string();
     let cases = [
         ("greet.hello", "three"),
         ("greet.hello@latest", "three"),
@@ -104,7 +108,7 @@ async fn a_mark_names_a_version() {
         let id = format!("greet.hello@sha256:{digits}");
         assert_eq!(shop.render(&id).await, "one", "{id}");
     }
-    shop.label("greet:hello", "production", Some(Target::Version(1)))
+    shop.label("greet:hello", "production", Some(LabelTarget::Version(1)))
         .await;
     let cases = [
         ("greet.hello", "one"),
@@ -123,7 +127,7 @@ async fn a_mark_names_a_version() {
 async fn what_is_not_there_is_named_with_the_nearest() {
     let shop = Shop::new().await;
     shop.write("greet:hello", "one").await;
-    shop.label("greet:hello", "staging", Some(Target::Version(1)))
+    shop.label("greet:hello", "staging", Some(LabelTarget::Version(1)))
         .await;
     for (id, expected) in [
         ("greet.hello@stagin", "greet.hello@staging"),
@@ -164,7 +168,8 @@ async fn called_prompts_are_looked_for_within_the_same_label() {
     )
     .await;
     shop.write("plain", r#"{{template "sig" .}}"#).await;
-    shop.label("greet", "next", Some(Target::Version(1))).await;
+    shop.label("greet", "next", Some(LabelTarget::Version(1)))
+        .await;
     let cases = [
         ("greet", "v2 new sig"),
         ("greet@next", "v1 new sig"),
@@ -176,7 +181,8 @@ async fn called_prompts_are_looked_for_within_the_same_label() {
     // Until there is such a label, what names it is broken, and says so.
     assert!(shop.try_render("pinned", None).await.is_err());
 
-    shop.label("sig", "next", Some(Target::Version(1))).await;
+    shop.label("sig", "next", Some(LabelTarget::Version(1)))
+        .await;
     let cases = [
         ("greet", "v2 new sig"),
         ("greet@next", "v1 old sig"),
@@ -188,7 +194,7 @@ async fn called_prompts_are_looked_for_within_the_same_label() {
         assert_eq!(shop.render(id).await, expected, "{id}");
     }
 
-    shop.label("sig", "production", Some(Target::Version(1)))
+    shop.label("sig", "production", Some(LabelTarget::Version(1)))
         .await;
     let cases = [
         ("greet", "v2 old sig"),
@@ -203,7 +209,8 @@ async fn called_prompts_are_looked_for_within_the_same_label() {
     shop.write("sig", "newest sig").await;
     assert_eq!(shop.render("plain").await, "old sig");
     assert_eq!(shop.render("plain@latest").await, "newest sig");
-    shop.label("sig", "next", Some(Target::Version(3))).await;
+    shop.label("sig", "next", Some(LabelTarget::Version(3)))
+        .await;
     assert_eq!(shop.render("pinned").await, "old sig, newest sig");
     assert_eq!(shop.render("greet@next").await, "v1 newest sig");
 }
@@ -232,7 +239,7 @@ async fn shares_are_sticky_by_what_the_label_names() {
     shop.write("greet", r#"1{{template "sig" .}}"#).await;
     shop.write("greet", r#"2{{template "sig" .}}"#).await;
     let split = |by: Option<&str>| {
-        Target::Split(Split {
+        LabelTarget::Split(TrafficSplit {
             versions: [(1, 50), (2, 50)].into(),
             by: by.map(str::to_owned),
             salt: None,
@@ -243,7 +250,7 @@ async fn shares_are_sticky_by_what_the_label_names() {
         .await;
     shop.label("sig", "production", Some(split(Some("user"))))
         .await;
-    let Some(Target::Split(greet)) = labels.get("production") else {
+    let Some(LabelTarget::Split(greet)) = labels.get("production") else {
         panic!("{labels:?}")
     };
     let mut seen = std::collections::BTreeSet::new();
@@ -275,12 +282,12 @@ async fn what_is_removed_is_gone_at_every_label_and_comes_back() {
     let shop = Shop::new().await;
     shop.write("greet", "one").await;
     shop.write("greet", "two").await;
-    shop.label("greet", "production", Some(Target::Version(1)))
+    shop.label("greet", "production", Some(LabelTarget::Version(1)))
         .await;
     assert_eq!(shop.render("greet").await, "one");
     // By a program that knows nothing of labels.
     shop.store
-        .remove(Kind::Prompt, &Key::new("greet"))
+        .remove(EntryKind::Prompt, &EntryKey::new("greet"))
         .await
         .unwrap();
     shop.service.sync().await.unwrap();
@@ -290,7 +297,7 @@ async fn what_is_removed_is_gone_at_every_label_and_comes_back() {
     }
     let text = definition("three");
     shop.store
-        .put(Kind::Prompt, &Key::new("greet"), &text)
+        .put(EntryKind::Prompt, &EntryKey::new("greet"), &text)
         .await
         .unwrap();
     shop.service.sync().await.unwrap();
@@ -304,7 +311,7 @@ async fn keys_with_the_sign_in_them_are_found_as_before() {
     let text = definition("literal");
     for key in ["a@1", "mail:ada@home"] {
         shop.store
-            .put(Kind::Prompt, &Key::new(key), &text)
+            .put(EntryKind::Prompt, &EntryKey::new(key), &text)
             .await
             .unwrap();
     }
@@ -318,10 +325,10 @@ async fn keys_with_the_sign_in_them_are_found_as_before() {
 async fn a_label_that_names_what_is_not_there_says_so() {
     let shop = Shop::new().await;
     shop.write("greet", "one").await;
-    let place = quillet_core::history::label_key(Kind::Prompt, &Key::new("greet"));
+    let place = quillet_core::history::label_key(EntryKind::Prompt, &EntryKey::new("greet"));
     // By hand, past all checks.
     shop.store
-        .put(Kind::Label, &place, r#"{"production": 7}"#)
+        .put(EntryKind::Label, &place, r#"{"production": 7}"#)
         .await
         .unwrap();
     shop.service.sync().await.unwrap();
@@ -336,9 +343,9 @@ async fn a_label_that_names_what_is_not_there_says_so() {
     );
     assert_eq!(shop.render("greet@latest").await, "one");
     // Labels that cannot be read leave those of before.
-    shop.label("greet", "production", Some(Target::Version(1)))
+    shop.label("greet", "production", Some(LabelTarget::Version(1)))
         .await;
-    shop.store.put(Kind::Label, &place, "{").await.unwrap();
+    shop.store.put(EntryKind::Label, &place, "{").await.unwrap();
     let synced = timeout(Duration::from_secs(5), shop.service.sync()).await;
     synced.unwrap().unwrap();
     assert_eq!(shop.render("greet").await, "one");
@@ -350,7 +357,8 @@ async fn tools_of_prompts_take_marks() {
     let tool = |id: &str| shop.service.tool(id, quillet_prompt::PromptResult::Text);
     shop.write("greet", "one {{.variables.first}}").await;
     shop.write("greet", "two {{.variables.second}}").await;
-    shop.label("greet", "old", Some(Target::Version(1))).await;
+    shop.label("greet", "old", Some(LabelTarget::Version(1)))
+        .await;
     let parameters = |id: &str| tool(id).unwrap().spec().parameters.to_string();
     assert!(parameters("greet@old").contains("first"));
     assert!(parameters("greet").contains("second"));
@@ -363,12 +371,13 @@ async fn answers_say_which_version_spoke() {
     let shop = Shop::new().await;
     shop.write("greet", "one").await;
     shop.write("greet", "two").await;
-    shop.label("greet", "old", Some(Target::Version(1))).await;
+    shop.label("greet", "old", Some(LabelTarget::Version(1)))
+        .await;
     let variables = Map::default();
     let version = async |id: &str, numbered: bool| {
-        let input = Input {
+        let input = RenderInput {
             numbered,
-            ..Input::new(&variables, "request")
+            ..RenderInput::new(&variables, "request")
         };
         shop.service.render(id, &input).await.unwrap().version
     };
@@ -381,16 +390,19 @@ async fn answers_say_which_version_spoke() {
         assert_eq!(version(id, numbered).await, expected, "{id} {numbered}");
     }
     // A program that knows nothing of versions: the answer that says the number makes it one.
-    let key = Key::new("greet");
+    let key = EntryKey::new("greet");
     let text = definition("three");
-    shop.store.put(Kind::Prompt, &key, &text).await.unwrap();
+    shop.store
+        .put(EntryKind::Prompt, &key, &text)
+        .await
+        .unwrap();
     shop.service.sync().await.unwrap();
     assert_eq!(version("greet", true).await, Some(3));
-    let newest = shop.history().versions(Kind::Prompt, &key, None, 1);
+    let newest = shop.history().versions(EntryKind::Prompt, &key, None, 1);
     assert_eq!(&*newest.await.unwrap()[0].author, "store");
     // The same with other white space is no other version.
     shop.store
-        .put(Kind::Prompt, &key, &format!("{text}\n"))
+        .put(EntryKind::Prompt, &key, &format!("{text}\n"))
         .await
         .unwrap();
     shop.service.sync().await.unwrap();
@@ -402,11 +414,12 @@ async fn templates_of_requests_and_checks_know_marks() {
     let shop = Shop::new().await;
     shop.write("greet", "one").await;
     shop.write("greet", "two").await;
-    shop.label("greet", "old", Some(Target::Version(1))).await;
+    shop.label("greet", "old", Some(LabelTarget::Version(1)))
+        .await;
     let variables = Map::default();
     let template = r#"{{template "greet@1" .}} {{template "greet@old" .}} {{template "greet" .}}"#;
     let definition = serde_json::Map::from_iter([("prompt".to_owned(), template.into())]);
-    let input = Input::new(&variables, "request");
+    let input = RenderInput::new(&variables, "request");
     let rendered = shop.service.render_inline(definition.clone(), &input).await;
     let expected = RenderedPrompt::Text("one one two".to_owned());
     assert_eq!(rendered.unwrap().prompt, expected);

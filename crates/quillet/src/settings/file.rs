@@ -4,42 +4,42 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use quillet_core::{Diagnostic, Position, Span};
+use quillet_core::{Diagnostic, LineColumn, Span};
 use quillet_tools::ToolsConfig;
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::setting::{self, Form};
-use super::{Value, number, tokens};
-use crate::error::Finding;
+use super::setting::{self, SettingType};
+use super::{SettingValue, number, tokens};
+use crate::error::LocatedDiagnostic;
 
 /// A file larger than this is no configuration.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// What a file sets.
 #[derive(Debug, Default)]
-pub(super) struct File {
+pub(super) struct SettingsFile {
     pub(super) path: PathBuf,
     /// Values and their lines, from 1.
-    pub(super) values: BTreeMap<&'static str, (Value, usize)>,
+    pub(super) values: BTreeMap<&'static str, (SettingValue, usize)>,
     /// The section of the tools.
     pub(super) tools: toml::Table,
 }
 
 /// Everything that is wrong with a file, and its text to point into.
 #[derive(Debug)]
-pub struct Wrong {
+pub struct SettingsError {
     /// The text; empty where the file cannot be read.
     pub text: String,
     /// What is wrong, with places.
     pub found: Vec<Diagnostic>,
 }
 
-impl Wrong {
+impl SettingsError {
     /// What is wrong, for people.
-    pub fn findings(&self) -> Vec<Finding> {
-        let finding = |diagnostic: &Diagnostic| Finding {
+    pub fn findings(&self) -> Vec<LocatedDiagnostic> {
+        let finding = |diagnostic: &Diagnostic| LocatedDiagnostic {
             diagnostic: diagnostic.clone(),
             text: Some(self.text.clone()),
         };
@@ -48,9 +48,9 @@ impl Wrong {
 }
 
 /// Reads a file.
-pub(super) fn read(path: &Path) -> Result<File, Wrong> {
+pub(super) fn read(path: &Path) -> Result<SettingsFile, SettingsError> {
     let source = path.display().to_string();
-    let refuse = |message: String| Wrong {
+    let refuse = |message: String| SettingsError {
         text: String::new(),
         found: vec![Diagnostic::error("config.file", &source, message)],
     };
@@ -64,16 +64,16 @@ pub(super) fn read(path: &Path) -> Result<File, Wrong> {
     }
     let text = std::fs::read_to_string(path)
         .map_err(|error| refuse(format!("cannot be read: {error}")))?;
-    parse(path, &text).map_err(|found| Wrong { text, found })
+    parse(path, &text).map_err(|found| SettingsError { text, found })
 }
 
-fn parse(path: &Path, text: &str) -> Result<File, Vec<Diagnostic>> {
-    let mut reader = Reader {
+fn parse(path: &Path, text: &str) -> Result<SettingsFile, Vec<Diagnostic>> {
+    let mut reader = SettingsReader {
         source: path.display().to_string(),
         text,
-        file: File {
+        file: SettingsFile {
             path: path.to_owned(),
-            ..File::default()
+            ..SettingsFile::default()
         },
         found: Vec::new(),
     };
@@ -88,14 +88,14 @@ fn parse(path: &Path, text: &str) -> Result<File, Vec<Diagnostic>> {
     Err(reader.found)
 }
 
-struct Reader<'a> {
+struct SettingsReader<'a> {
     source: String,
     text: &'a str,
-    file: File,
+    file: SettingsFile,
     found: Vec<Diagnostic>,
 }
 
-impl Reader<'_> {
+impl SettingsReader<'_> {
     fn report(&mut self, span: Range<usize>, message: String, help: Option<String>) {
         let span = Span {
             start: span.start,
@@ -110,7 +110,7 @@ impl Reader<'_> {
     }
 
     /// A line that sets something may hold a secret, so it is not shown.
-    fn fault(&mut self, (span, message, help): tokens::Fault) {
+    fn fault(&mut self, (span, message, help): tokens::TokenProblem) {
         let before = self.text.get(..span.start).unwrap_or_default();
         let from = before.rfind('\n').map_or(0, |end| end + 1);
         let line = self.text.get(from..).unwrap_or_default().lines().next();
@@ -144,11 +144,11 @@ impl Reader<'_> {
             return;
         }
         if let Some(known) = setting::find(key) {
-            let line = Position::of(self.text, span.start).line;
-            if known.form == Form::Tokens {
+            let line = LineColumn::of(self.text, span.start).line;
+            if known.form == SettingType::Tokens {
                 match tokens::read(value) {
                     Ok(tokens) => {
-                        let value = (Value::Tokens(tokens), line);
+                        let value = (SettingValue::Tokens(tokens), line);
                         self.file.values.insert(known.key, value);
                     }
                     Err(faults) => faults.into_iter().for_each(|fault| self.fault(fault)),
@@ -174,14 +174,14 @@ impl Reader<'_> {
     /// The tools' own section is read by their own crate, which knows its keys.
     fn tools(&mut self) {
         #[derive(Deserialize)]
-        struct Checked {
+        struct ToolsSection {
             #[serde(default, rename = "tools")]
             _tools: Option<ToolsConfig>,
         }
         if !self.found.is_empty() {
             return;
         }
-        if let Err(error) = toml::from_str::<Checked>(self.text) {
+        if let Err(error) = toml::from_str::<ToolsSection>(self.text) {
             return self.broken(&error);
         }
         let whole = toml::from_str::<toml::Table>(self.text).unwrap_or_default();
@@ -192,32 +192,39 @@ impl Reader<'_> {
 }
 
 /// The value, or what it must be.
-fn of_form(form: Form, value: &DeValue<'_>) -> Result<Value, &'static str> {
+fn of_form(form: SettingType, value: &DeValue<'_>) -> Result<SettingValue, &'static str> {
     match form {
-        Form::Text | Form::Secret => {
-            let text = value.as_str().map(|text| Value::Text(text.to_owned()));
+        SettingType::Text | SettingType::Secret => {
+            let text = value
+                .as_str()
+                .map(|text| SettingValue::Text(text.to_owned()));
             text.ok_or("a text in quotes")
         }
-        Form::Bool => value.as_bool().map(Value::Bool).ok_or("true or false"),
-        Form::Texts | Form::Secrets => {
-            let texts = texts(value).map(Value::Texts);
+        SettingType::Bool => value
+            .as_bool()
+            .map(SettingValue::Bool)
+            .ok_or("true or false"),
+        SettingType::Texts | SettingType::Secrets => {
+            let texts = texts(value).map(SettingValue::Texts);
             texts.ok_or("a list of texts, [\"a\", \"b\"]")
         }
-        Form::Integer => {
+        SettingType::Integer => {
             let number = value.as_integer();
             let number = number.and_then(|n| u64::from_str_radix(n.as_str(), n.radix()).ok());
-            number.map(Value::Integer).ok_or("a whole number from 0")
+            number
+                .map(SettingValue::Integer)
+                .ok_or("a whole number from 0")
         }
-        Form::Number => number::of_file(value)
-            .map(Value::Number)
+        SettingType::Number => number::of_file(value)
+            .map(SettingValue::Number)
             .ok_or("a number from 0"),
-        Form::Tokens => Err("tables, [server.token.NAME]"),
-        Form::Numbers => {
-            let numbers = numbers(value).map(Value::Numbers);
+        SettingType::Tokens => Err("tables, [server.token.NAME]"),
+        SettingType::Numbers => {
+            let numbers = numbers(value).map(SettingValue::Numbers);
             numbers.ok_or("a table of whole numbers from 1, {name = 60}")
         }
-        Form::Table | Form::SecretTable => {
-            let pairs = pairs(value).map(Value::Pairs);
+        SettingType::Table | SettingType::SecretTable => {
+            let pairs = pairs(value).map(SettingValue::Pairs);
             pairs.ok_or("a table of texts, {name = \"value\"}")
         }
     }
@@ -260,12 +267,15 @@ mod tests {
         let file = parse(Path::new("q.toml"), text).unwrap();
         assert_eq!(
             file.values["server.listen"],
-            (Value::Text("0.0.0.0:1".into()), 2)
+            (SettingValue::Text("0.0.0.0:1".into()), 2)
         );
-        assert_eq!(file.values["server.body_bytes"], (Value::Integer(1000), 3));
+        assert_eq!(
+            file.values["server.body_bytes"],
+            (SettingValue::Integer(1000), 3)
+        );
         assert_eq!(
             file.values["model.headers"],
-            (Value::Pairs(vec![("x".into(), "y".into())]), 5)
+            (SettingValue::Pairs(vec![("x".into(), "y".into())]), 5)
         );
     }
 

@@ -5,11 +5,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use quillet_core::Position;
+use quillet_core::LineColumn;
 use toml::de::DeTable;
 
+use crate::components::traces::make_folder_of;
 use crate::error::Error;
-use crate::parts::traces::make_folder_of;
 use crate::settings::{self, Setting};
 
 /// A file larger than this is not one of keys.
@@ -72,7 +72,7 @@ impl Provider {
 pub struct KeyFile(PathBuf);
 
 /// Keys with the lines that they stand in, from 1.
-type Keys = Vec<(Provider, (String, usize))>;
+type KeyLines = Vec<(Provider, (String, usize))>;
 
 impl KeyFile {
     /// The user's, if the user has a folder.
@@ -89,7 +89,7 @@ impl KeyFile {
     ///
     /// # Errors
     /// It cannot be read, others may read it too, or it holds anything else.
-    pub fn read(&self) -> Result<Keys, Error> {
+    pub fn read(&self) -> Result<KeyLines, Error> {
         let text = match self.text() {
             Ok(text) => text,
             Err(error)
@@ -112,13 +112,13 @@ impl KeyFile {
     }
 
     /// Never quotes the file: what is wrong may be a key.
-    fn parse(&self, text: &str) -> Result<Keys, Error> {
+    fn parse(&self, text: &str) -> Result<KeyLines, Error> {
         let table = DeTable::parse(text);
         let table = table.map_err(|error| {
             let place = error.span().map_or(0, |span| span.start);
             self.wrong(&format!("line {} is not TOML", line_of(text, place)))
         })?;
-        let mut keys = Keys::new();
+        let mut keys = KeyLines::new();
         for (name, value) in table.get_ref() {
             let line = line_of(text, name.span().start);
             let provider = Provider::named(name.get_ref());
@@ -174,7 +174,7 @@ impl KeyFile {
     }
 
     /// Through a new file next to it, so that it is whole at every moment.
-    fn write(&self, keys: &Keys) -> std::io::Result<()> {
+    fn write(&self, keys: &KeyLines) -> std::io::Result<()> {
         let mut text = HEAD.to_owned();
         for (provider, (key, _)) in keys {
             let key = toml::Value::String(key.clone());
@@ -194,7 +194,7 @@ impl KeyFile {
 }
 
 fn line_of(text: &str, place: usize) -> usize {
-    Position::of(text, place).line
+    LineColumn::of(text, place).line
 }
 
 fn only_for_its_user(path: &Path) -> std::io::Result<File> {

@@ -19,11 +19,11 @@ use quillet_script::js::Transport;
 use quillet_tools::ToolsConfig;
 use serde::Deserialize;
 
+use crate::components::disk::{Environment, Schemas};
 use crate::error::Error;
-use crate::parts::disk::{Environment, Schemas};
 use crate::settings::keys::KeyFile;
-use crate::settings::tokens::Token;
-pub use file::Wrong;
+use crate::settings::tokens::TokenSetting;
+pub use file::SettingsError;
 pub use setting::*;
 
 /// The name of a project's file, looked for in the working folder and above.
@@ -31,7 +31,7 @@ const PROJECT_FILE: &str = "quillet.toml";
 
 /// One value.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum SettingValue {
     /// A text, secret or not.
     Text(String),
     /// A whole number.
@@ -47,12 +47,12 @@ pub enum Value {
     /// Names and whole numbers from 1.
     Numbers(Vec<(String, u32)>),
     /// Tokens with names and rights.
-    Tokens(Vec<Token>),
+    Tokens(Vec<TokenSetting>),
 }
 
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum SettingOrigin {
     /// A flag of the command line.
     Flag(&'static str),
     /// A variable of the environment.
@@ -65,14 +65,14 @@ pub enum Origin {
     Default,
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Origin::Flag(flag) => write!(f, "flag {flag}"),
-            Origin::Environment(name) => write!(f, "environment {name}"),
-            Origin::File(path, line) => write!(f, "{}:{line}", path.display()),
-            Origin::Program => f.write_str("set by the program"),
-            Origin::Default => f.write_str("default"),
+            SettingOrigin::Flag(flag) => write!(f, "flag {flag}"),
+            SettingOrigin::Environment(name) => write!(f, "environment {name}"),
+            SettingOrigin::File(path, line) => write!(f, "{}:{line}", path.display()),
+            SettingOrigin::Program => f.write_str("set by the program"),
+            SettingOrigin::Default => f.write_str("default"),
         }
     }
 }
@@ -83,7 +83,7 @@ pub type Flags = Vec<(&'static Setting, &'static str, String)>;
 /// Every setting with its value and where that came from.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    values: BTreeMap<&'static str, (Value, Origin)>,
+    values: BTreeMap<&'static str, (SettingValue, SettingOrigin)>,
     tools: toml::Table,
     /// Schemas that prompt files may name, from the command line.
     schemas: Schemas,
@@ -107,7 +107,7 @@ impl Default for Settings {
             javascript: Transport::default(),
         };
         for setting in ALL.iter().filter(|setting| !setting.default.is_empty()) {
-            let put = settings.put(setting, setting.default, Origin::Default);
+            let put = settings.put(setting, setting.default, SettingOrigin::Default);
             // A test reads every default.
             debug_assert!(put.is_ok(), "{}", setting.key);
         }
@@ -128,7 +128,7 @@ impl Settings {
         }
         config.variables()?;
         for (setting, flag, text) in flags {
-            config.put(setting, text, Origin::Flag(flag))?;
+            config.put(setting, text, SettingOrigin::Flag(flag))?;
         }
         config.key_from_another_variable()?;
         Ok(config)
@@ -158,7 +158,7 @@ impl Settings {
             let near = like(key).map_or_else(String::new, |near| format!("; did you mean {near}?"));
             Error::Setting(format!("unknown setting {key}{near}"))
         })?;
-        self.put(setting, text, Origin::Program)
+        self.put(setting, text, SettingOrigin::Program)
     }
 
     /// The keys of `quillet keys`: weaker than everything that is written elsewhere.
@@ -167,16 +167,16 @@ impl Settings {
             return Ok(());
         };
         for (provider, (key, line)) in file.read()? {
-            let origin = Origin::File(file.path().to_owned(), line);
+            let origin = SettingOrigin::File(file.path().to_owned(), line);
             self.values
-                .insert(provider.setting().key, (Value::Text(key), origin));
+                .insert(provider.setting().key, (SettingValue::Text(key), origin));
         }
         Ok(())
     }
 
     /// Gives a setting a value where nothing else does.
     pub fn fill(&mut self, setting: &'static Setting, text: String) {
-        let value = (Value::Text(text), Origin::Default);
+        let value = (SettingValue::Text(text), SettingOrigin::Default);
         self.values.entry(setting.key).or_insert(value);
     }
 
@@ -184,7 +184,7 @@ impl Settings {
         let file = file::read(path).map_err(Error::Config)?;
         for (key, (value, line)) in file.values {
             self.values
-                .insert(key, (value, Origin::File(path.to_owned(), line)));
+                .insert(key, (value, SettingOrigin::File(path.to_owned(), line)));
         }
         merge(&mut self.tools, file.tools);
         self.files.push(file.path);
@@ -195,7 +195,7 @@ impl Settings {
         for name in setting.env {
             match env::var(name) {
                 Ok(text) if !text.is_empty() => {
-                    return self.put(setting, &text, Origin::Environment(name));
+                    return self.put(setting, &text, SettingOrigin::Environment(name));
                 }
                 Err(env::VarError::NotUnicode(_)) => {
                     return Err(Error::Setting(format!("{name} is not valid UTF-8")));
@@ -206,33 +206,40 @@ impl Settings {
         Ok(())
     }
 
-    fn put(&mut self, setting: &'static Setting, text: &str, origin: Origin) -> Result<(), Error> {
+    fn put(
+        &mut self,
+        setting: &'static Setting,
+        text: &str,
+        origin: SettingOrigin,
+    ) -> Result<(), Error> {
         let wrong = |wanted| {
             let key = setting.key;
             Error::Setting(match setting.form {
-                Form::SecretTable => format!("{key} ({origin}) must be {wanted}"),
+                SettingType::SecretTable => format!("{key} ({origin}) must be {wanted}"),
                 _ => format!("{key} ({origin}) must be {wanted}, not {text:?}"),
             })
         };
         let value = match setting.form {
-            Form::Text | Form::Secret => Value::Text(text.to_owned()),
-            Form::Integer => {
-                Value::Integer(text.parse().map_err(|_| wrong("a whole number from 0"))?)
+            SettingType::Text | SettingType::Secret => SettingValue::Text(text.to_owned()),
+            SettingType::Integer => {
+                SettingValue::Integer(text.parse().map_err(|_| wrong("a whole number from 0"))?)
             }
-            Form::Number => {
-                Value::Number(number::of_text(text).ok_or_else(|| wrong("a number from 0"))?)
+            SettingType::Number => {
+                SettingValue::Number(number::of_text(text).ok_or_else(|| wrong("a number from 0"))?)
             }
-            Form::Bool => Value::Bool(boolean(text).ok_or_else(|| wrong("true or false"))?),
-            Form::Texts | Form::Secrets => Value::Texts(list(text)),
-            Form::Table | Form::SecretTable => {
-                Value::Pairs(pairs(text).ok_or_else(|| wrong("name=value,name=value"))?)
+            SettingType::Bool => {
+                SettingValue::Bool(boolean(text).ok_or_else(|| wrong("true or false"))?)
             }
-            Form::Numbers => {
+            SettingType::Texts | SettingType::Secrets => SettingValue::Texts(list(text)),
+            SettingType::Table | SettingType::SecretTable => {
+                SettingValue::Pairs(pairs(text).ok_or_else(|| wrong("name=value,name=value"))?)
+            }
+            SettingType::Numbers => {
                 let wanted = "name=number,name=number, with whole numbers from 1";
-                Value::Numbers(numbers(text).ok_or_else(|| wrong(wanted))?)
+                SettingValue::Numbers(numbers(text).ok_or_else(|| wrong(wanted))?)
             }
             // The text may be a secret, and is not repeated.
-            Form::Tokens => {
+            SettingType::Tokens => {
                 let key = setting.key;
                 let message = format!("{key} ({origin}) is set in files only, as [{key}.NAME]");
                 return Err(Error::Setting(message));
@@ -253,7 +260,8 @@ impl Settings {
         };
         match env::var(&name) {
             Ok(key) => {
-                self.values.insert(API_KEY.key, (Value::Text(key), origin));
+                self.values
+                    .insert(API_KEY.key, (SettingValue::Text(key), origin));
                 Ok(())
             }
             Err(_) if self.values.contains_key(API_KEY.key) => Ok(()),
@@ -266,7 +274,7 @@ impl Settings {
     /// The text of a setting, if it has one.
     pub fn text(&self, setting: &Setting) -> Option<&str> {
         match self.values.get(setting.key) {
-            Some((Value::Text(text), _)) if !text.is_empty() => Some(text),
+            Some((SettingValue::Text(text), _)) if !text.is_empty() => Some(text),
             _ => None,
         }
     }
@@ -274,7 +282,7 @@ impl Settings {
     /// The texts of a list.
     pub fn texts(&self, setting: &Setting) -> &[String] {
         match self.values.get(setting.key) {
-            Some((Value::Texts(texts), _)) => texts,
+            Some((SettingValue::Texts(texts), _)) => texts,
             _ => &[],
         }
     }
@@ -282,7 +290,7 @@ impl Settings {
     /// Names and texts of a table.
     pub fn pairs(&self, setting: &Setting) -> &[(String, String)] {
         match self.values.get(setting.key) {
-            Some((Value::Pairs(pairs), _)) => pairs,
+            Some((SettingValue::Pairs(pairs), _)) => pairs,
             _ => &[],
         }
     }
@@ -290,15 +298,15 @@ impl Settings {
     /// Names and whole numbers of a table.
     pub fn numbers(&self, setting: &Setting) -> &[(String, u32)] {
         match self.values.get(setting.key) {
-            Some((Value::Numbers(numbers), _)) => numbers,
+            Some((SettingValue::Numbers(numbers), _)) => numbers,
             _ => &[],
         }
     }
 
     /// Tokens with names and rights.
-    pub fn tokens(&self, setting: &Setting) -> &[Token] {
+    pub fn tokens(&self, setting: &Setting) -> &[TokenSetting] {
         match self.values.get(setting.key) {
-            Some((Value::Tokens(tokens), _)) => tokens,
+            Some((SettingValue::Tokens(tokens), _)) => tokens,
             _ => &[],
         }
     }
@@ -306,7 +314,7 @@ impl Settings {
     /// The number of a setting, if it has one.
     pub fn integer(&self, setting: &Setting) -> Option<u64> {
         match self.values.get(setting.key) {
-            Some((Value::Integer(number), _)) => Some(*number),
+            Some((SettingValue::Integer(number), _)) => Some(*number),
             _ => None,
         }
     }
@@ -319,7 +327,7 @@ impl Settings {
     /// A number that need not be whole, if the setting has one.
     pub fn amount(&self, setting: &Setting) -> Option<f64> {
         match self.values.get(setting.key) {
-            Some((Value::Number(number), _)) => Some(*number),
+            Some((SettingValue::Number(number), _)) => Some(*number),
             _ => None,
         }
     }
@@ -342,13 +350,13 @@ impl Settings {
     /// What was chosen for a setting that need not be chosen.
     pub fn choice(&self, setting: &Setting) -> Option<bool> {
         match self.values.get(setting.key) {
-            Some((Value::Bool(on), _)) => Some(*on),
+            Some((SettingValue::Bool(on), _)) => Some(*on),
             _ => None,
         }
     }
 
     /// Where a value came from.
-    pub fn origin(&self, setting: &Setting) -> Option<&Origin> {
+    pub fn origin(&self, setting: &Setting) -> Option<&SettingOrigin> {
         self.values.get(setting.key).map(|(_, origin)| origin)
     }
 
@@ -541,41 +549,41 @@ fn list(text: &str) -> Vec<String> {
     items.map(str::to_owned).collect()
 }
 
-fn written(value: &Value, form: Form) -> String {
+fn written(value: &SettingValue, form: SettingType) -> String {
     const HIDDEN: &str = "\"[secret]\"";
     let quoted = |text: &String| toml::Value::String(text.clone()).to_string();
     match (value, form) {
-        (Value::Text(_), Form::Secret) => HIDDEN.to_owned(),
-        (Value::Text(text), _) => hide_password(&quoted(text)),
-        (Value::Integer(number), _) => number.to_string(),
-        (Value::Number(number), _) => format!("{number:?}"),
-        (Value::Bool(on), _) => on.to_string(),
-        (Value::Texts(texts), Form::Secrets) => {
+        (SettingValue::Text(_), SettingType::Secret) => HIDDEN.to_owned(),
+        (SettingValue::Text(text), _) => hide_password(&quoted(text)),
+        (SettingValue::Integer(number), _) => number.to_string(),
+        (SettingValue::Number(number), _) => format!("{number:?}"),
+        (SettingValue::Bool(on), _) => on.to_string(),
+        (SettingValue::Texts(texts), SettingType::Secrets) => {
             format!("[{}]", vec![HIDDEN; texts.len()].join(", "))
         }
-        (Value::Texts(texts), _) => format!(
+        (SettingValue::Texts(texts), _) => format!(
             "[{}]",
             texts.iter().map(quoted).collect::<Vec<_>>().join(", ")
         ),
-        (Value::Pairs(pairs), Form::Table) => {
+        (SettingValue::Pairs(pairs), SettingType::Table) => {
             let pair = |(name, value): &(String, String)| format!("{name} = {}", quoted(value));
             format!(
                 "{{ {} }}",
                 pairs.iter().map(pair).collect::<Vec<_>>().join(", ")
             )
         }
-        (Value::Numbers(numbers), _) => {
+        (SettingValue::Numbers(numbers), _) => {
             let named = |(name, number): &(String, u32)| format!("{} = {number}", quoted(name));
             format!(
                 "{{ {} }}",
                 numbers.iter().map(named).collect::<Vec<_>>().join(", ")
             )
         }
-        (Value::Tokens(tokens), _) => {
-            let tokens: Vec<String> = tokens.iter().map(Token::shown).collect();
+        (SettingValue::Tokens(tokens), _) => {
+            let tokens: Vec<String> = tokens.iter().map(TokenSetting::shown).collect();
             format!("{{ {} }}", tokens.join(", "))
         }
-        (Value::Pairs(pairs), _) => {
+        (SettingValue::Pairs(pairs), _) => {
             let pair = |(name, _): &(String, String)| format!("{name} = {HIDDEN}");
             format!(
                 "{{ {} }}",

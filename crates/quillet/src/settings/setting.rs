@@ -4,7 +4,7 @@ use quillet_core::nearest;
 
 /// What a value looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum SettingType {
     /// A text.
     Text,
     /// Text that is never shown.
@@ -37,7 +37,7 @@ pub struct Setting {
     /// Environment variables that set it, the first that is there wins.
     pub env: &'static [&'static str],
     /// What its value looks like.
-    pub form: Form,
+    pub form: SettingType,
     /// The default as one would write it in a file; empty for none.
     pub default: &'static str,
 }
@@ -48,7 +48,7 @@ macro_rules! settings {
         pub static $name: Setting = Setting {
             key: $key,
             env: &[$($env),*],
-            form: Form::$form,
+            form: SettingType::$form,
             default: $default,
         };)*
         /// All of them, by section.

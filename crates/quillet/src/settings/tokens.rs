@@ -20,7 +20,7 @@ const RIGHTS: &str = "rights";
 
 /// A token as a file has it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Token {
+pub struct TokenSetting {
     /// Its name.
     pub name: String,
     /// Where its secret is.
@@ -56,7 +56,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-impl Token {
+impl TokenSetting {
     /// The token as a line of TOML, its secret hidden.
     pub(super) fn shown(&self) -> String {
         let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
@@ -79,10 +79,10 @@ impl Token {
 }
 
 /// What is wrong, where, and how to mend it.
-pub(super) type Fault = (Range<usize>, String, Option<String>);
+pub(super) type TokenProblem = (Range<usize>, String, Option<String>);
 
 /// Reads the tables below the setting.
-pub(super) fn read(value: &Spanned<DeValue<'_>>) -> Result<Vec<Token>, Vec<Fault>> {
+pub(super) fn read(value: &Spanned<DeValue<'_>>) -> Result<Vec<TokenSetting>, Vec<TokenProblem>> {
     let Some(tables) = value.get_ref().as_table() else {
         let message = format!("{KEY} must be tables, [{KEY}.NAME]");
         return Err(vec![(value.span(), message, None)]);
@@ -113,7 +113,7 @@ fn token(
     name: &str,
     table: &DeTable<'_>,
     fault: &mut impl FnMut(String, Option<String>),
-) -> Option<Token> {
+) -> Option<TokenSetting> {
     let known = [SECRET, SECRET_ENV, SECRET_FILE, RIGHTS];
     let known = || known.into_iter().chain(BudgetLimits::NAMES);
     for (key, _) in table {
@@ -135,7 +135,7 @@ fn token(
     let rights = rights(table, fault);
     let (budget, written_budget) = budget(table, fault);
     let (rights, grants) = rights?;
-    Some(Token {
+    Some(TokenSetting {
         name: name.to_owned(),
         secret: secret?,
         rights,

@@ -1,8 +1,8 @@
 //! What can be asked of a template without rendering it.
 
 use quillet_core::{Diagnostic, nearest};
-use quillet_template::convert::{self, ConvertOptions, Converted, Language};
-use quillet_template::{CompileError, Source};
+use quillet_template::convert::{self, ConvertOptions, ConvertedTemplate, Language};
+use quillet_template::{CompileError, TemplateSource};
 
 use super::FORMATS;
 use super::error::TemplateError;
@@ -79,9 +79,9 @@ pub fn convert(
     from: &str,
     to: &str,
     options: &ConvertOptions,
-) -> Result<Converted, TemplateError> {
+) -> Result<ConvertedTemplate, TemplateError> {
     let (from, to) = (language(from)?, language(to)?);
-    let converted = convert::convert(&Source::new(NAME, text), from, to, options);
+    let converted = convert::convert(&TemplateSource::new(NAME, text), from, to, options);
     converted.map_err(|diagnostics| {
         let message = diagnostics.first().map(Diagnostic::to_string);
         TemplateError::Compile(CompileError {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use quillet_core::{Diagnostic, Position};
+use quillet_core::{Diagnostic, LineColumn};
 use quillet_template::{CompileError, RenderError};
 
 /// Why a template gives no text, with a stable code, the place and what mends it where they are
@@ -53,7 +53,7 @@ impl TemplateError {
 
     /// Line and column, both from 1, the column in characters.
     #[must_use]
-    pub fn position(&self) -> Option<Position> {
+    pub fn position(&self) -> Option<LineColumn> {
         match self {
             TemplateError::Compile(_) => self.first()?.position,
             TemplateError::Render(error) => error.position,

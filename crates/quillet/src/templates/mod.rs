@@ -19,9 +19,9 @@ use quillet_template::TemplateFactory;
 pub use self::check::{FormatNames, check, convert, formats};
 pub use self::environment::Environment;
 pub use self::error::TemplateError;
-pub use self::rendered::{FailedCall, Rendered};
-pub use self::rendering::{FunctionCall, Rendering, Step};
-pub use self::template::{Function, Template, TemplateOptions, render};
+pub use self::rendered::{FailedCall, RenderedTemplate};
+pub use self::rendering::{FunctionCall, RenderStep, Rendering};
+pub use self::template::{Template, TemplateFunction, TemplateOptions, render};
 
 /// The formats of this crate, made once: a format may hold tables of functions.
 static FORMATS: LazyLock<TemplateFactory> = LazyLock::new(TemplateFactory::standard);

@@ -1,15 +1,15 @@
 //! What a render gave.
 
 use quillet_core::Message;
-use quillet_template::{ChatMessage, Segment};
+use quillet_template::{ChatMessage, TextSegment};
 
 use super::error::TemplateError;
 
 /// What a render gave: a text, the messages in it, where its parts come from, and the calls that
 /// failed on the way.
 #[derive(Clone, Debug)]
-pub struct Rendered {
-    pub(super) inner: quillet_template::Rendered,
+pub struct RenderedTemplate {
+    pub(super) inner: quillet_template::RenderedTemplate,
     pub(super) failed: Vec<FailedCall>,
 }
 
@@ -22,7 +22,7 @@ pub struct FailedCall {
     pub message: String,
 }
 
-impl Rendered {
+impl RenderedTemplate {
     /// The text, as it is without regard to messages.
     #[must_use]
     pub fn text(&self) -> String {
@@ -56,7 +56,7 @@ impl Rendered {
     /// [`Template::segments`](super::Template::segments) or
     /// [`Template::begin_segments`](super::Template::begin_segments).
     #[must_use]
-    pub fn segments(&self) -> Vec<Segment> {
+    pub fn segments(&self) -> Vec<TextSegment> {
         self.inner.segments(0)
     }
 

@@ -14,14 +14,14 @@ use std::time::Duration;
 use quillet_core::{BoxFuture, Map, Value};
 use quillet_template::host::Instant;
 use quillet_template::{
-    Arguments, CallError, ErrorKind, Functions, Render, RenderError, render_polled,
+    CallArguments, CallError, ErrorKind, FunctionHost, Render, RenderError, render_polled,
 };
 
 use super::error::TemplateError;
-use super::rendered::{FailedCall, Rendered};
-use super::template::{Function, Template};
+use super::rendered::{FailedCall, RenderedTemplate};
+use super::template::{Template, TemplateFunction};
 
-type Outcome = Result<quillet_template::Rendered, Box<RenderError>>;
+type RenderResult = Result<quillet_template::RenderedTemplate, Box<RenderError>>;
 
 /// A render that was begun, and says which calls it waits for.
 ///
@@ -49,16 +49,16 @@ type Outcome = Result<quillet_template::Rendered, Box<RenderError>>;
 /// Dropping it ends the render; nobody waits for its calls then.
 pub struct Rendering {
     /// `None` once the render has ended.
-    future: Option<BoxFuture<'static, Outcome>>,
-    desk: Arc<Desk>,
+    future: Option<BoxFuture<'static, RenderResult>>,
+    desk: Arc<CallBroker>,
     deadline: Option<Instant>,
 }
 
 /// How far a render has come.
 #[derive(Debug)]
-pub enum Step {
+pub enum RenderStep {
     /// It has ended.
-    Done(Rendered),
+    Done(RenderedTemplate),
     /// It waits for calls. Here are those that were not handed out before, which may be none: then it
     /// waits for one of the others.
     Waiting(Vec<FunctionCall>),
@@ -72,24 +72,33 @@ pub struct FunctionCall {
     /// The function.
     pub function: String,
     /// What the template gives it.
-    pub arguments: Arguments,
+    pub arguments: CallArguments,
 }
 
 impl Template {
     /// Begins a render whose calls the caller makes, see [`Rendering`].
-    pub fn begin(&self, variables: impl Into<Map>, functions: Vec<Function>) -> Rendering {
+    pub fn begin(&self, variables: impl Into<Map>, functions: Vec<TemplateFunction>) -> Rendering {
         Rendering::new(self, variables.into(), functions, false)
     }
 
-    /// The same, which notes where the parts of the text come from, for [`Rendered::segments`].
-    pub fn begin_segments(&self, variables: impl Into<Map>, functions: Vec<Function>) -> Rendering {
+    /// The same, which notes where the parts of the text come from, for [`RenderedTemplate::segments`].
+    pub fn begin_segments(
+        &self,
+        variables: impl Into<Map>,
+        functions: Vec<TemplateFunction>,
+    ) -> Rendering {
         Rendering::new(self, variables.into(), functions, true)
     }
 }
 
 impl Rendering {
-    fn new(template: &Template, variables: Map, functions: Vec<Function>, noted: bool) -> Self {
-        let desk = Arc::new(Desk {
+    fn new(
+        template: &Template,
+        variables: Map,
+        functions: Vec<TemplateFunction>,
+        noted: bool,
+    ) -> Self {
+        let desk = Arc::new(CallBroker {
             functions,
             interrupt: template.interrupt,
             calls: Mutex::default(),
@@ -118,24 +127,26 @@ impl Rendering {
     ///
     /// # Errors
     /// As [`Template::render`]. A render that has ended gives no more steps.
-    pub fn step(&mut self) -> Result<Step, TemplateError> {
+    pub fn step(&mut self) -> Result<RenderStep, TemplateError> {
         let Some(future) = &mut self.future else {
             let error = RenderError::new(ErrorKind::Execution, "the render has ended");
             return Err(Box::new(error).into());
         };
         let mut context = Context::from_waker(Waker::noop());
         let Poll::Ready(outcome) = future.as_mut().poll(&mut context) else {
-            return Ok(Step::Waiting(std::mem::take(&mut self.desk.calls().new)));
+            return Ok(RenderStep::Waiting(std::mem::take(
+                &mut self.desk.calls().new,
+            )));
         };
         self.future = None;
         let failed = std::mem::take(&mut self.desk.calls().failed);
-        Ok(Step::Done(Rendered {
+        Ok(RenderStep::Done(RenderedTemplate {
             inner: outcome?,
             failed,
         }))
     }
 
-    /// What a call gave. An error is noted for [`Rendered::failed_calls`], and the function's default
+    /// What a call gave. An error is noted for [`RenderedTemplate::failed_calls`], and the function's default
     /// stands in the text: a template that looks into it finds nothing, and the render goes on. An
     /// answer that nobody waits for is dropped.
     pub fn answer(&mut self, call: usize, answer: Result<Value, String>) {
@@ -150,7 +161,7 @@ impl Rendering {
         }
     }
 
-    /// What is left of [`Limits::time`](quillet_template::Limits::time), in which all calls should
+    /// What is left of [`RenderLimits::time`](quillet_template::Limits::time), in which all calls should
     /// have been answered; zero when it is over.
     #[must_use]
     pub fn time_left(&self) -> Duration {
@@ -170,25 +181,25 @@ impl fmt::Debug for Rendering {
 
 /// Where the render leaves its calls, and the caller the answers.
 #[derive(Debug)]
-struct Desk {
-    functions: Vec<Function>,
+struct CallBroker {
+    functions: Vec<TemplateFunction>,
     interrupt: Option<fn() -> bool>,
-    calls: Mutex<Calls>,
+    calls: Mutex<CallQueue>,
 }
 
 #[derive(Debug, Default)]
-struct Calls {
+struct CallQueue {
     /// Calls so far, of which the next gets its number.
     count: usize,
     /// Those that were not handed out.
     new: Vec<FunctionCall>,
     /// Those without an answer that was taken.
-    open: BTreeMap<usize, Slot>,
+    open: BTreeMap<usize, CallSlot>,
     failed: Vec<FailedCall>,
 }
 
 #[derive(Debug, Default)]
-struct Slot {
+struct CallSlot {
     /// Index of the function.
     function: usize,
     answer: Option<Value>,
@@ -196,8 +207,8 @@ struct Slot {
     waker: Option<Waker>,
 }
 
-impl Desk {
-    fn calls(&self) -> MutexGuard<'_, Calls> {
+impl CallBroker {
+    fn calls(&self) -> MutexGuard<'_, CallQueue> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -207,12 +218,12 @@ impl Desk {
             .position(|function| function.name == name)
     }
 
-    fn function(&self, name: &str) -> Option<&Function> {
+    fn function(&self, name: &str) -> Option<&TemplateFunction> {
         self.functions.get(self.index(name)?)
     }
 
     /// Takes a call and gives its number.
-    fn open(&self, function: usize, name: &str, arguments: Arguments) -> usize {
+    fn open(&self, function: usize, name: &str, arguments: CallArguments) -> usize {
         let mut calls = self.calls();
         let id = calls.count;
         calls.count += 1;
@@ -221,9 +232,9 @@ impl Desk {
             function: name.to_owned(),
             arguments,
         });
-        let slot = Slot {
+        let slot = CallSlot {
             function,
-            ..Slot::default()
+            ..CallSlot::default()
         };
         calls.open.insert(id, slot);
         id
@@ -240,7 +251,7 @@ impl Desk {
             Ok(value) => slot.answer = Some(value),
             Err(message) => {
                 let default = function.map(|function| function.default.clone());
-                slot.answer = Some(default.unwrap_or_default().standing_in());
+                slot.answer = Some(default.unwrap_or_default().into_fallback());
                 let function = function.map(|function| function.name.clone());
                 calls.failed.push(FailedCall {
                     function: function.unwrap_or_default(),
@@ -268,7 +279,7 @@ impl Desk {
     }
 }
 
-impl Functions for Desk {
+impl FunctionHost for CallBroker {
     fn contains(&self, name: &str) -> bool {
         self.index(name).is_some()
     }
@@ -294,7 +305,7 @@ impl Functions for Desk {
     fn call<'a>(
         &'a self,
         name: &'a str,
-        arguments: Arguments,
+        arguments: CallArguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         let Some(function) = self.index(name) else {
             let error = CallError::new(format!("function {name} is not defined"));
@@ -311,21 +322,24 @@ mod tests {
 
     fn calls(rendering: &mut Rendering) -> Vec<FunctionCall> {
         match rendering.step().unwrap() {
-            Step::Waiting(calls) => calls,
-            Step::Done(rendered) => panic!("it is done: {}", rendered.text()),
+            RenderStep::Waiting(calls) => calls,
+            RenderStep::Done(rendered) => panic!("it is done: {}", rendered.text()),
         }
     }
 
     fn text(rendering: &mut Rendering) -> String {
         match rendering.step().unwrap() {
-            Step::Done(rendered) => rendered.into_text(),
-            Step::Waiting(calls) => panic!("it waits: {calls:?}"),
+            RenderStep::Done(rendered) => rendered.into_text(),
+            RenderStep::Waiting(calls) => panic!("it waits: {calls:?}"),
         }
     }
 
     fn of(text: &str, functions: &[&str]) -> Rendering {
         let template = Template::new("jinja", text).unwrap();
-        let functions = functions.iter().map(|name| Function::from(*name)).collect();
+        let functions = functions
+            .iter()
+            .map(|name| TemplateFunction::from(*name))
+            .collect();
         template.begin(Map::default(), functions)
     }
 
@@ -365,14 +379,14 @@ mod tests {
     #[test]
     fn a_failed_call_leaves_its_default_and_is_reported() {
         let template = Template::new("jinja", "[{{ f().city }}|{{ g() }}]").unwrap();
-        let g = Function {
+        let g = TemplateFunction {
             default: "n/a".into(),
-            ..Function::from("g")
+            ..TemplateFunction::from("g")
         };
         let mut rendering = template.begin(Map::default(), vec!["f".into(), g]);
         assert_eq!(calls(&mut rendering).len(), 2);
         rendering.fail_calls("no network");
-        let Step::Done(rendered) = rendering.step().unwrap() else {
+        let RenderStep::Done(rendered) = rendering.step().unwrap() else {
             panic!("all calls have an answer");
         };
         assert_eq!(rendered.text(), "[|n/a]");
@@ -406,9 +420,9 @@ mod tests {
 
     #[test]
     fn the_limit_on_time_ends_what_nobody_answers() {
-        let limits = quillet_template::Limits {
+        let limits = quillet_template::RenderLimits {
             time: Duration::ZERO,
-            ..quillet_template::Limits::default()
+            ..quillet_template::RenderLimits::default()
         };
         let template = Template::new("jinja", "{{ f() }}")
             .unwrap()

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use quillet_core::{BoxFuture, Map, Message, Value};
 use quillet_template::{
-    Arguments, CallError, CompileOptions, Functions, Limits, References, Render, Segment, Source,
+    CallArguments, CallError, CompileOptions, FunctionHost, References, Render, RenderLimits,
+    TemplateSource, TextSegment,
 };
 
 use super::FORMATS;
 use super::error::TemplateError;
-use super::rendered::Rendered;
+use super::rendered::RenderedTemplate;
 
 /// The name of a template that has none, in errors.
 pub(super) const NAME: &str = "template";
@@ -42,7 +43,7 @@ pub struct TemplateOptions {
     /// What happens to missing variables, what divides messages, the bounds on sources.
     pub compile: CompileOptions,
     /// The bounds on renders.
-    pub limits: Limits,
+    pub limits: RenderLimits,
     /// Asked every thousand steps of a render or so; `true` ends it. For hosts whose users can press
     /// a key to stop what runs.
     pub interrupt: Option<fn() -> bool>,
@@ -54,7 +55,7 @@ impl Default for TemplateOptions {
             name: NAME.to_owned(),
             partials: Vec::new(),
             compile: CompileOptions::default(),
-            limits: Limits::default(),
+            limits: RenderLimits::default(),
             interrupt: None,
         }
     }
@@ -62,7 +63,7 @@ impl Default for TemplateOptions {
 
 /// A function that a template may call, as far as a render has to know it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Function {
+pub struct TemplateFunction {
     /// Its name.
     pub name: String,
     /// Names of its parameters in order, for formats whose calls take variables by name (Semantic
@@ -74,11 +75,11 @@ pub struct Function {
     pub default: Value,
 }
 
-impl From<&str> for Function {
+impl From<&str> for TemplateFunction {
     fn from(name: &str) -> Self {
-        Function {
+        TemplateFunction {
             name: name.to_owned(),
-            ..Function::default()
+            ..TemplateFunction::default()
         }
     }
 }
@@ -96,9 +97,9 @@ impl From<&str> for Function {
 /// ```
 #[derive(Clone)]
 pub struct Template {
-    pub(super) compiled: Arc<dyn quillet_template::Template>,
+    pub(super) compiled: Arc<dyn quillet_template::CompiledTemplate>,
     pub(super) name: Arc<str>,
-    pub(super) limits: Limits,
+    pub(super) limits: RenderLimits,
     pub(super) interrupt: Option<fn() -> bool>,
 }
 
@@ -135,7 +136,7 @@ impl Template {
     /// ```
     ///
     /// # Errors
-    /// As [`Template::new`].
+    /// As [`CompiledTemplate::new`].
     pub fn compile(
         format: &str,
         text: &str,
@@ -156,10 +157,10 @@ impl Template {
         partials: &[(&str, &str)],
         options: &TemplateOptions,
     ) -> Result<Self, TemplateError> {
-        let mut sources = vec![Source::new(name, text)];
+        let mut sources = vec![TemplateSource::new(name, text)];
         // A partial of the template's own name cannot be told from it.
         let partials = partials.iter().filter(|(partial, _)| *partial != name);
-        sources.extend(partials.map(|(name, text)| Source::library(name, text)));
+        sources.extend(partials.map(|(name, text)| TemplateSource::library(name, text)));
         Ok(Template {
             compiled: FORMATS.compile(format, &sources, &options.compile)?,
             name: name.into(),
@@ -170,7 +171,7 @@ impl Template {
 
     /// Has renders keep to these limits.
     #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
+    pub fn with_limits(mut self, limits: RenderLimits) -> Self {
         self.limits = limits;
         self
     }
@@ -183,12 +184,12 @@ impl Template {
 
     /// The bounds on its renders.
     #[must_use]
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &RenderLimits {
         &self.limits
     }
 
     /// Names of the variables that it can read, in the order of first use: the first key of each path
-    /// in [`Template::references`].
+    /// in [`CompiledTemplate::references`].
     #[must_use]
     pub fn variables(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
@@ -226,7 +227,7 @@ impl Template {
     /// own kind of them. A format whose strings are bytes (Go's) may have cut a character.
     ///
     /// # Errors
-    /// As [`Template::render`].
+    /// As [`CompiledTemplate::render`].
     pub fn read_text<T>(
         &self,
         variables: impl Into<Map>,
@@ -235,10 +236,10 @@ impl Template {
         Ok(self.rendered(&variables.into(), false)?.inner.read(read))
     }
 
-    /// The messages with these variables, see [`Rendered::messages`].
+    /// The messages with these variables, see [`RenderedTemplate::messages`].
     ///
     /// # Errors
-    /// As [`Template::render`]; a message has a role that no model knows.
+    /// As [`CompiledTemplate::render`]; a message has a role that no model knows.
     pub fn messages(&self, variables: impl Into<Map>) -> Result<Vec<Message>, TemplateError> {
         self.rendered(&variables.into(), false)?.messages()
     }
@@ -246,22 +247,22 @@ impl Template {
     /// The text in pieces that say where they come from.
     ///
     /// # Errors
-    /// As [`Template::render`].
-    pub fn segments(&self, variables: impl Into<Map>) -> Result<Vec<Segment>, TemplateError> {
+    /// As [`CompiledTemplate::render`].
+    pub fn segments(&self, variables: impl Into<Map>) -> Result<Vec<TextSegment>, TemplateError> {
         Ok(self.rendered(&variables.into(), true)?.segments())
     }
 
     /// What a render with functions gives. Where `quillet-template` has its feature `timer`, which
-    /// the prompt service needs, a call needs a tokio runtime with time enabled; [`Template::begin`]
+    /// the prompt service needs, a call needs a tokio runtime with time enabled; [`CompiledTemplate::begin`]
     /// needs none.
     ///
     /// # Errors
-    /// As [`Template::render`]; a call fails.
+    /// As [`CompiledTemplate::render`]; a call fails.
     pub async fn render_with(
         &self,
         variables: impl Into<Map>,
-        functions: &dyn Functions,
-    ) -> Result<Rendered, TemplateError> {
+        functions: &dyn FunctionHost,
+    ) -> Result<RenderedTemplate, TemplateError> {
         let variables = variables.into();
         let render = Render {
             template: self.compiled.as_ref(),
@@ -272,10 +273,10 @@ impl Template {
         };
         let inner = quillet_template::render(&render).await?;
         let failed = Vec::new();
-        Ok(Rendered { inner, failed })
+        Ok(RenderedTemplate { inner, failed })
     }
 
-    fn rendered(&self, variables: &Map, noted: bool) -> Result<Rendered, TemplateError> {
+    fn rendered(&self, variables: &Map, noted: bool) -> Result<RenderedTemplate, TemplateError> {
         let render = Render {
             template: self.compiled.as_ref(),
             entries: &[&self.name],
@@ -291,7 +292,7 @@ impl Template {
         };
         let inner = rendered.expect("a render without functions waits for nothing")?;
         let failed = Vec::new();
-        Ok(Rendered { inner, failed })
+        Ok(RenderedTemplate { inner, failed })
     }
 }
 
@@ -306,7 +307,7 @@ impl fmt::Debug for Template {
 /// No functions, and a host that may end the render.
 struct Interruptible(Option<fn() -> bool>);
 
-impl Functions for Interruptible {
+impl FunctionHost for Interruptible {
     fn contains(&self, _: &str) -> bool {
         false
     }
@@ -319,7 +320,11 @@ impl Functions for Interruptible {
         self.0.is_some_and(|interrupted| interrupted())
     }
 
-    fn call<'a>(&'a self, name: &'a str, _: Arguments) -> BoxFuture<'a, Result<Value, CallError>> {
+    fn call<'a>(
+        &'a self,
+        name: &'a str,
+        _: CallArguments,
+    ) -> BoxFuture<'a, Result<Value, CallError>> {
         Box::pin(async move { Err(CallError::new(format!("function {name} is not defined"))) })
     }
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 /// What may be chosen, and how much of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct ChoiceConstraint {
     /// The texts.
     pub options: Vec<String>,
     /// Most texts of an answer, from 1.
@@ -22,11 +22,11 @@ pub struct Choice {
     pub random: bool,
 }
 
-impl Choice {
+impl ChoiceConstraint {
     /// One of these.
     #[must_use]
     pub fn one_of(options: Vec<String>) -> Self {
-        Choice {
+        ChoiceConstraint {
             options,
             max_pick: 1,
             min_pick: 1,
@@ -48,7 +48,7 @@ impl Choice {
             Value::Str(text) => text.to_string(),
             other => quillet_core::json::to_string(other),
         };
-        let mut choice = Choice::one_of(items.iter().map(option).collect());
+        let mut choice = ChoiceConstraint::one_of(items.iter().map(option).collect());
         let count = |name| match value.at(&[name]) {
             Some(Value::Int(count)) => usize::try_from(*count).ok(),
             _ => None,

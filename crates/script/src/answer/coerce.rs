@@ -1,6 +1,6 @@
 //! Values brought to the types that a schema wants, where nothing is lost or guessed.
 
-use quillet_core::{List, Map, Table, Value, json};
+use quillet_core::{Map, MapTable, Value, ValueList, json};
 use serde_json::Value as Json;
 
 /// The value as the schema wants it. What does not fit stays as it is, for the check to name.
@@ -96,11 +96,11 @@ fn coerce_inside(value: Value, schema: &Json) -> Value {
                 };
                 (name.clone(), value)
             };
-            Map::new(map.iter().map(field).collect::<Table>()).into()
+            Map::new(map.iter().map(field).collect::<MapTable>()).into()
         }
         (Value::List(items), _, Some(schema @ Json::Object(_))) => {
             let items = items.iter().map(|item| coerce(item.clone(), schema));
-            Value::List(items.collect::<List>())
+            Value::List(items.collect::<ValueList>())
         }
         _ => value,
     }

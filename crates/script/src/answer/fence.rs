@@ -2,7 +2,7 @@
 
 /// What stands in a fence, and where that begins in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fenced<'a> {
+pub(super) struct FencedText<'a> {
     /// The text between the fences.
     pub(super) text: &'a str,
     /// Its first byte.
@@ -12,7 +12,7 @@ pub(super) struct Fenced<'a> {
 /// The first block of code in the text: a line that begins with three or more back ticks
 /// or tildes and any words, until a line of as many or the end of the text. One that was
 /// cut has no end.
-pub(super) fn find(text: &str) -> Option<Fenced<'_>> {
+pub(super) fn find(text: &str) -> Option<FencedText<'_>> {
     let mut open: Option<(&str, usize)> = None;
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -28,7 +28,7 @@ pub(super) fn find(text: &str) -> Option<Fenced<'_>> {
                 let closes = trimmed.starts_with(mark)
                     && trimmed.trim_matches(mark.chars().next()?).is_empty();
                 if closes {
-                    return Some(Fenced {
+                    return Some(FencedText {
                         text: text.get(start..at)?,
                         start,
                     });
@@ -38,7 +38,7 @@ pub(super) fn find(text: &str) -> Option<Fenced<'_>> {
         at = next;
     }
     let (_, start) = open?;
-    Some(Fenced {
+    Some(FencedText {
         text: text.get(start..)?,
         start,
     })

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use quillet_core::{Map, Table, Value, nearest};
+use quillet_core::{Map, MapTable, Value, nearest};
 use serde_json::{Map as JsonMap, Value as Json, json};
 
 use super::coerce::coerce;
-use super::schema::{Schema, normal};
-use crate::run::Input;
+use super::schema::{AnswerSchema, normal};
+use crate::run::ScriptInput;
 
 /// The declared inputs of a script, in order.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ pub struct InputField {
     pub examples: Vec<Value>,
     /// Whether it is hidden from models.
     pub hidden: bool,
-    schema: Schema,
+    schema: AnswerSchema,
 }
 
 /// A problem with one input, or with the value given for it.
@@ -49,7 +49,7 @@ pub struct InputProblem {
 
 /// Arguments that fit.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Bound {
+pub struct BoundArguments {
     /// Values by name: what was given, and defaults. Names that are no input are in it, too.
     pub values: Map,
     /// A single value that no input takes: a message of the user.
@@ -183,7 +183,11 @@ impl Inputs {
     ///
     /// # Errors
     /// Each input that is missing or does not fit.
-    pub fn bind(&self, input: Input, configured: &Map) -> Result<Bound, Vec<InputProblem>> {
+    pub fn bind(
+        &self,
+        input: ScriptInput,
+        configured: &Map,
+    ) -> Result<BoundArguments, Vec<InputProblem>> {
         let (given, rest) = self.named(input);
         let mut values = given.to_table();
         let mut problems = Vec::new();
@@ -198,7 +202,7 @@ impl Inputs {
             }
         }
         if problems.is_empty() {
-            Ok(Bound {
+            Ok(BoundArguments {
                 values: Map::new(values),
                 rest,
             })
@@ -228,11 +232,11 @@ impl Inputs {
     }
 
     /// Arguments by their names, and what has none.
-    fn named(&self, input: Input) -> (Map, Option<Value>) {
+    fn named(&self, input: ScriptInput) -> (Map, Option<Value>) {
         match input {
-            Input::None => (Map::default(), None),
-            Input::Named(map) | Input::Single(Value::Map(map)) => (map, None),
-            Input::Single(value) => match (&value, self.at(0)) {
+            ScriptInput::None => (Map::default(), None),
+            ScriptInput::Named(map) | ScriptInput::Single(Value::Map(map)) => (map, None),
+            ScriptInput::Single(value) => match (&value, self.at(0)) {
                 (Value::List(items), first) if !first.is_some_and(InputField::takes_list) => {
                     let placed = items.iter().enumerate();
                     let placed = placed
@@ -302,7 +306,7 @@ impl InputField {
             description: description.to_owned(),
             examples: examples(map),
             hidden: flag(map, "hidden")?,
-            schema: Schema::new(&schema_of(map)?)?,
+            schema: AnswerSchema::new(&schema_of(map)?)?,
         };
         field.check_default()?;
         Ok(field)
@@ -422,7 +426,7 @@ fn examples(map: &Map) -> Vec<Value> {
 
 /// What is said of an input, without what is its own. Misspelt words of either are named.
 fn schema_of(map: &Map) -> Result<Json, String> {
-    let mut out: Table = Table::default();
+    let mut out: MapTable = MapTable::default();
     for (name, value) in map {
         let own = OWN.contains(&&**name) && !(&**name == "required" && value.kind() == "array");
         if own || &**name == "description" {

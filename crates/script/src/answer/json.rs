@@ -2,11 +2,11 @@
 
 use quillet_core::{Value, json};
 
-use super::{Unreadable, fence};
+use super::{AnswerParseError, fence};
 
 /// Reads the answer as it is, else what stands in its fence, else what stands from the first
 /// bracket to the last one of its kind.
-pub(super) fn read(text: &str) -> Result<Value, Unreadable> {
+pub(super) fn read(text: &str) -> Result<Value, AnswerParseError> {
     let whole = text.trim();
     if let Ok(value) = json::parse(whole) {
         return Ok(value);
@@ -32,7 +32,7 @@ fn bracketed(text: &str) -> Option<(usize, &str)> {
     Some((start, text.get(start..=end.unwrap_or(text.len() - 1))?))
 }
 
-fn parse(text: &str, start: usize, piece: &str) -> Result<Value, Unreadable> {
+fn parse(text: &str, start: usize, piece: &str) -> Result<Value, AnswerParseError> {
     json::parse(piece).map_err(|error| {
         let before = text.get(..start).unwrap_or_default();
         let lines = before.matches('\n').count();
@@ -43,7 +43,7 @@ fn parse(text: &str, start: usize, piece: &str) -> Result<Value, Unreadable> {
         };
         let message = error.to_string();
         let message = message.split(" at line ").next().unwrap_or(&message);
-        Unreadable::new(format!("it is not JSON: {message}"))
+        AnswerParseError::new(format!("it is not JSON: {message}"))
             .at(lines + error.line().max(1), in_line + error.column().max(1))
     })
 }

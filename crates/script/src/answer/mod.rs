@@ -15,18 +15,18 @@ mod schema;
 mod thinking;
 mod yaml;
 
-use quillet_core::{Position, Value};
+use quillet_core::{LineColumn, Value};
 
-pub use choice::{Choice, Random};
+pub use choice::{ChoiceConstraint, Random};
 pub use coerce::coerce;
-pub use input::{Bound, InputField, InputProblem, Inputs};
+pub use input::{BoundArguments, InputField, InputProblem, Inputs};
 pub use output::{describe, section};
-pub use schema::{Provided, Schema};
-pub use thinking::{Mode, Split, Splitter, Tag, Thinking};
+pub use schema::{AnswerSchema, ProviderSchema};
+pub use thinking::{SplitAnswer, Splitter, Thinking, ThinkingMode, ThinkingTag};
 
 /// The format of a value in an answer (`response_format.type`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Format {
+pub enum AnswerFormat {
     /// JSON.
     Json,
     /// YAML.
@@ -35,14 +35,14 @@ pub enum Format {
     NObj,
 }
 
-impl Format {
+impl AnswerFormat {
     /// The format of a name. `json_object` and `json_schema` are JSON.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         match name.to_ascii_lowercase().as_str() {
-            "json" | "json_object" | "json_schema" => Some(Format::Json),
-            "yaml" => Some(Format::Yaml),
-            "nobj" => Some(Format::NObj),
+            "json" | "json_object" | "json_schema" => Some(AnswerFormat::Json),
+            "yaml" => Some(AnswerFormat::Yaml),
+            "nobj" => Some(AnswerFormat::NObj),
             _ => None,
         }
     }
@@ -51,9 +51,9 @@ impl Format {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Format::Json => "json",
-            Format::Yaml => "yaml",
-            Format::NObj => "nobj",
+            AnswerFormat::Json => "json",
+            AnswerFormat::Yaml => "yaml",
+            AnswerFormat::NObj => "nobj",
         }
     }
 
@@ -61,9 +61,9 @@ impl Format {
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
-            Format::Json => "JSON",
-            Format::Yaml => "YAML",
-            Format::NObj => "NObj",
+            AnswerFormat::Json => "JSON",
+            AnswerFormat::Yaml => "YAML",
+            AnswerFormat::NObj => "NObj",
         }
     }
 }
@@ -71,29 +71,29 @@ impl Format {
 /// An answer that does not have its form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}{}", place(*.position))]
-pub struct Unreadable {
+pub struct AnswerParseError {
     /// What is wrong with it.
     pub message: String,
     /// Where in the answer.
-    pub position: Option<Position>,
+    pub position: Option<LineColumn>,
 }
 
-fn place(position: Option<Position>) -> String {
+fn place(position: Option<LineColumn>) -> String {
     position.map_or(String::new(), |at| {
         format!(" at line {} column {} of the answer", at.line, at.column)
     })
 }
 
-impl Unreadable {
+impl AnswerParseError {
     fn new(message: impl Into<String>) -> Self {
-        Unreadable {
+        AnswerParseError {
             message: message.into(),
             position: None,
         }
     }
 
     fn at(mut self, line: usize, column: usize) -> Self {
-        self.position = Some(Position { line, column });
+        self.position = Some(LineColumn { line, column });
         self
     }
 }
@@ -104,14 +104,14 @@ impl Unreadable {
 /// # Errors
 /// What cannot be read, and where.
 pub fn read(
-    format: Format,
+    format: AnswerFormat,
     text: &str,
     schema: Option<&serde_json::Value>,
-) -> Result<Value, Unreadable> {
+) -> Result<Value, AnswerParseError> {
     let value = match format {
-        Format::Json => json::read(text)?,
-        Format::Yaml => yaml::read(text)?,
-        Format::NObj => return nobj::read(text, schema),
+        AnswerFormat::Json => json::read(text)?,
+        AnswerFormat::Yaml => yaml::read(text)?,
+        AnswerFormat::NObj => return nobj::read(text, schema),
     };
     Ok(match schema {
         Some(schema) => coerce(value, schema),

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value as Json;
 
-use super::Format;
+use super::AnswerFormat;
 
 /// Levels of nested objects that are described one by one.
 const MOST_LEVELS: usize = 8;
@@ -31,7 +31,7 @@ pub fn describe(schema: &Json) -> String {
 /// What the system message says of an answer, if it has to: for objects and lists, unless
 /// `told` (the messages' text) names all that has to be there already.
 #[must_use]
-pub fn section(schema: &Json, format: Format, told: &str) -> Option<String> {
+pub fn section(schema: &Json, format: AnswerFormat, told: &str) -> Option<String> {
     let is_list = schema.get("type") == Some(&"array".into());
     if fields(schema).is_none() && !is_list {
         return None;
@@ -44,16 +44,16 @@ pub fn section(schema: &Json, format: Format, told: &str) -> Option<String> {
 }
 
 /// How each format is to be written.
-fn manner(format: Format) -> &'static str {
+fn manner(format: AnswerFormat) -> &'static str {
     match format {
-        Format::Json => {
+        AnswerFormat::Json => {
             "Answer with one JSON value of the form below, and with nothing before or after it."
         }
-        Format::Yaml => {
+        AnswerFormat::Yaml => {
             "Answer with one YAML document of the form below, and with nothing before or after it. \
              Put texts with colons or quotation marks in quotes."
         }
-        Format::NObj => {
+        AnswerFormat::NObj => {
             "Answer with one line for each field, written as `name: value`, and with nothing \
              before or after. Put the fields of an inner object below its name, two blanks \
              further in. Write the items of a list on one line with commas between them. Put a \

@@ -1,7 +1,7 @@
 //! JSON Schemas as scripts write them: made valid, checked, fitted to values and to providers.
 
 use quillet_core::{Value, nearest};
-use quillet_schema::{Finding, Rules, Validator};
+use quillet_schema::{Rules, SchemaViolation, Validator};
 use serde_json::{Map as JsonMap, Value as Json, json};
 
 /// Most findings that a model or an author gets at once.
@@ -56,12 +56,12 @@ pub(super) fn type_name(name: &str) -> Result<Option<&'static str>, String> {
 
 /// A schema that can be checked.
 #[derive(Debug)]
-pub struct Schema {
+pub struct AnswerSchema {
     tree: Json,
     validator: Validator,
 }
 
-impl Schema {
+impl AnswerSchema {
     /// Takes a schema as a script has it: `int` for `integer` and the like, a type's name in
     /// place of a schema, `required: true` in a property.
     ///
@@ -71,7 +71,7 @@ impl Schema {
         let tree = normal(schema)?;
         let validator = Validator::new(&tree, Rules::default());
         let validator = validator.map_err(|error| shorten(&error.message))?;
-        Ok(Schema { tree, validator })
+        Ok(AnswerSchema { tree, validator })
     }
 
     /// The valid schema.
@@ -96,7 +96,7 @@ impl Schema {
     }
 }
 
-fn told(finding: &Finding) -> String {
+fn told(finding: &SchemaViolation) -> String {
     let message = shorten(&finding.message);
     let mut path = String::new();
     for piece in finding.pointer.split('/').skip(1) {
@@ -202,7 +202,7 @@ const WRAP: &str = "answer";
 
 /// A schema as providers take it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Provided {
+pub struct ProviderSchema {
     /// The schema; an object at its root.
     pub schema: Json,
     /// Whether the answer's value is in its one field.
@@ -212,7 +212,7 @@ pub struct Provided {
     pub strict: bool,
 }
 
-impl Provided {
+impl ProviderSchema {
     /// A valid schema for a provider.
     #[must_use]
     pub fn new(schema: &Json) -> Self {
@@ -223,7 +223,7 @@ impl Provided {
             schema.clone()
         };
         let strict = is_strict(&schema);
-        Provided {
+        ProviderSchema {
             schema,
             wrapped,
             strict,

@@ -2,24 +2,24 @@
 
 use quillet_core::{Diagnostic, Value};
 
-use super::{Unreadable, fence};
+use super::{AnswerParseError, fence};
 
 /// Reads what stands in the answer's fence, else the answer.
-pub(super) fn read(text: &str) -> Result<Value, Unreadable> {
+pub(super) fn read(text: &str) -> Result<Value, AnswerParseError> {
     let fenced = fence::find(text);
     let (start, piece) = fenced.map_or((0, text), |fenced| (fenced.start, fenced.text));
     if piece.trim().is_empty() {
-        return Err(Unreadable::new("it is empty").at(1, 1));
+        return Err(AnswerParseError::new("it is empty").at(1, 1));
     }
     let lines = text.get(..start).unwrap_or_default().matches('\n').count();
     quillet_yaml::parse_value(piece).map_err(|findings| unreadable(&findings, lines))
 }
 
-fn unreadable(findings: &[Diagnostic], lines: usize) -> Unreadable {
+fn unreadable(findings: &[Diagnostic], lines: usize) -> AnswerParseError {
     let Some(first) = findings.first() else {
-        return Unreadable::new("it is not YAML");
+        return AnswerParseError::new("it is not YAML");
     };
-    let problem = Unreadable::new(format!("it is not YAML: {}", first.message));
+    let problem = AnswerParseError::new(format!("it is not YAML: {}", first.message));
     match first.position {
         Some(at) => problem.at(lines + at.line, at.column),
         None => problem,

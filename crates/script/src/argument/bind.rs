@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use quillet_core::{Map, Table, Value};
+use quillet_core::{Map, MapTable, Value};
 
 /// Where an argument's value goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Slot {
+pub enum ArgumentSlot {
     /// The next place.
     Place,
     /// A name.
@@ -17,32 +17,32 @@ pub enum Slot {
 
 /// The arguments of a call, evaluated.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Bound {
+pub struct EvaluatedArguments {
     /// Values by place; `None` is `undefined`.
     pub positional: Vec<Option<Value>>,
     /// Values by name. A name whose value is `undefined` is left out.
-    pub named: Table,
+    pub named: MapTable,
     /// Whether a name was given with `=`, were its value `undefined`.
     has_names: bool,
     /// How many places also have a name of their own.
     implied: usize,
 }
 
-impl Bound {
+impl EvaluatedArguments {
     /// Sorts values into places and names. A later value of a name wins.
-    pub fn new(items: impl IntoIterator<Item = (Slot, Option<Value>)>) -> Self {
-        let mut bound = Bound::default();
+    pub fn new(items: impl IntoIterator<Item = (ArgumentSlot, Option<Value>)>) -> Self {
+        let mut bound = EvaluatedArguments::default();
         for (slot, value) in items {
             let name = match slot {
-                Slot::Place => {
+                ArgumentSlot::Place => {
                     bound.positional.push(value);
                     continue;
                 }
-                Slot::Name(name) => {
+                ArgumentSlot::Name(name) => {
                     bound.has_names = true;
                     name
                 }
-                Slot::PlaceAndName(name) => {
+                ArgumentSlot::PlaceAndName(name) => {
                     bound.positional.push(value.clone());
                     bound.implied += 1;
                     name
@@ -74,7 +74,7 @@ impl Bound {
     /// Places under `0`, `1`… and names, as one object.
     #[must_use]
     pub fn object(&self) -> Map {
-        let mut table = Table::default();
+        let mut table = MapTable::default();
         for (place, value) in self.positional.iter().enumerate() {
             if let Some(value) = value {
                 table.insert(place.to_string().into(), value.clone());

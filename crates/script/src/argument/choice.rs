@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use quillet_core::{Map, Value, nearest};
 
-use super::split::{self, Piece};
-use super::{Argument, ArgumentError, ArgumentValue, Reader};
+use super::split::{self, ArgumentText};
+use super::{Argument, ArgumentError, ArgumentReader, ArgumentValue};
 
 /// A choice among things.
 #[derive(Clone, Debug, Default)]
-pub struct Choice {
+pub struct ArgumentChoice {
     /// What may be picked: [`ArgumentValue::Literal`] or [`ArgumentValue::Template`], or an
     /// expression where an item was written `?=…`.
     pub items: Vec<ArgumentValue>,
@@ -38,7 +38,7 @@ const PARAMETERS: [&str; 6] = [
     "suffix",
 ];
 
-impl Choice {
+impl ArgumentChoice {
     /// The choice as a value, with its items as they were evaluated.
     #[must_use]
     pub fn to_value(&self, items: Vec<Value>) -> Value {
@@ -59,7 +59,11 @@ impl Choice {
         Value::Map(present.collect::<Map>())
     }
 
-    fn set(&mut self, reader: &Reader<'_>, piece: Piece<'_>) -> Result<(), ArgumentError> {
+    fn set(
+        &mut self,
+        reader: &ArgumentReader<'_>,
+        piece: ArgumentText<'_>,
+    ) -> Result<(), ArgumentError> {
         let argument = reader.argument(piece)?;
         let known = argument.name.as_deref().map(|name| {
             PARAMETERS
@@ -145,8 +149,11 @@ fn wrong(name: &str, wanted: &str, argument: &Argument) -> ArgumentError {
 }
 
 /// Reads a choice from its first bar on.
-pub(super) fn read(reader: &Reader<'_>, piece: Piece<'_>) -> Result<Choice, ArgumentError> {
-    let mut choice = Choice::default();
+pub(super) fn read(
+    reader: &ArgumentReader<'_>,
+    piece: ArgumentText<'_>,
+) -> Result<ArgumentChoice, ArgumentError> {
+    let mut choice = ArgumentChoice::default();
     let end = split::find_outside(piece.text, |at, c| ends_items(&piece.text[at..], c));
     let end = end.unwrap_or(piece.text.len());
     for item in split::pieces(&piece.text[..end], |c, _| c == '|') {
@@ -183,8 +190,8 @@ fn ends_items(rest: &str, c: char) -> bool {
 }
 
 fn item_value(
-    reader: &Reader<'_>,
-    item: Piece<'_>,
+    reader: &ArgumentReader<'_>,
+    item: ArgumentText<'_>,
 ) -> Result<Option<ArgumentValue>, ArgumentError> {
     if item.text.is_empty() {
         return Ok(None);

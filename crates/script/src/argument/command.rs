@@ -2,11 +2,11 @@
 
 use quillet_core::Span;
 
-use super::{ArgumentError, Arguments, Reader, Words, parse_with, split};
+use super::{ArgumentError, ArgumentReader, Arguments, BareWordPolicy, parse_with, split};
 
 /// A call that was written as text: `test($参数="值")`.
 #[derive(Clone, Debug)]
-pub struct Command {
+pub struct TextCommand {
     /// Its name, with whatever mark it begins with.
     pub name: String,
     /// The name's place in the file.
@@ -20,8 +20,12 @@ pub struct Command {
 ///
 /// # Errors
 /// No name, parentheses that are not closed, text behind them, or arguments that cannot be read.
-pub fn parse_command(text: &str, base: Span, words: Words) -> Result<Command, ArgumentError> {
-    let reader = Reader { text, base, words };
+pub fn parse_command(
+    text: &str,
+    base: Span,
+    words: BareWordPolicy,
+) -> Result<TextCommand, ArgumentError> {
+    let reader = ArgumentReader { text, base, words };
     let open = text.find(['(', '（']).unwrap_or(text.len());
     let name = text[..open].trim();
     let start = text.find(name).unwrap_or(0);
@@ -29,7 +33,7 @@ pub fn parse_command(text: &str, base: Span, words: Words) -> Result<Command, Ar
     if name.is_empty() || name.contains(char::is_whitespace) {
         return Err(no_call("a call begins with one name", name_span));
     }
-    Ok(Command {
+    Ok(TextCommand {
         name: name.to_owned(),
         name_span,
         arguments: inside(&reader, open)?,
@@ -37,7 +41,7 @@ pub fn parse_command(text: &str, base: Span, words: Words) -> Result<Command, Ar
 }
 
 /// The arguments in the parentheses that open at a byte of the text.
-fn inside(reader: &Reader<'_>, open: usize) -> Result<Arguments, ArgumentError> {
+fn inside(reader: &ArgumentReader<'_>, open: usize) -> Result<Arguments, ArgumentError> {
     let bracketed = &reader.text[open..];
     let Some(first) = bracketed.chars().next() else {
         return Ok(Arguments::default());

@@ -1,7 +1,7 @@
 //! The text between the parentheses of a call: `a, k=v, |x|y:2`.
 //!
 //! Reading says what each place holds; it evaluates nothing. Whoever calls evaluates the
-//! values and hands them to [`Bound::new`], which sorts them into places and names.
+//! values and hands them to [`EvaluatedArguments::new`], which sorts them into places and names.
 //!
 //! People type in Chinese: `，` `：` `＝` `（）` `“”` stand for their ASCII forms wherever
 //! they are not inside quotes.
@@ -15,11 +15,11 @@ use std::sync::Arc;
 
 use quillet_core::{Span, Value};
 
-use crate::expression::{Expression, Parsed, SyntaxError};
+use crate::expression::{Expression, ParsedExpression, SyntaxError};
 
-pub use bind::{Bound, Slot};
-pub use choice::Choice;
-pub use command::{Command, parse_command};
+pub use bind::{ArgumentSlot, EvaluatedArguments};
+pub use choice::ArgumentChoice;
+pub use command::{TextCommand, parse_command};
 
 /// The arguments of a call, in order.
 #[derive(Clone, Debug, Default)]
@@ -48,12 +48,12 @@ pub struct Argument {
 pub enum ArgumentValue {
     /// A number, a text, `true`, `null`: known without a run. `TRUE` and `False` count.
     Literal(Value),
-    /// An expression: native, or for an engine ([`Parsed::JavaScript`]). Never invalid.
-    Expression(Parsed),
+    /// An expression: native, or for an engine ([`ParsedExpression::JavaScript`]). Never invalid.
+    Expression(ParsedExpression),
     /// Text with `{{…}}`, without its quotes.
     Template(Arc<str>),
     /// `|a|b:2`.
-    Choice(Choice),
+    Choice(ArgumentChoice),
     /// Text that is kept as it stands: `@calls`, and words where those are allowed.
     Text(Arc<str>),
     /// An empty place: `a, , b`, or `k=`. It is `undefined`.
@@ -74,7 +74,7 @@ pub struct ArgumentError {
 
 /// What a value is that is no expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Words {
+pub enum BareWordPolicy {
     /// An error: `$print(hello world)` wants quotes.
     Refused,
     /// Text, as in `[[@file(my notes.txt)]]`.
@@ -86,15 +86,19 @@ pub enum Words {
 /// # Errors
 /// A value that is not an expression, a text that is not closed, a choice that cannot be read.
 pub fn parse(text: &str, base: Span) -> Result<Arguments, ArgumentError> {
-    parse_with(text, base, Words::Refused)
+    parse_with(text, base, BareWordPolicy::Refused)
 }
 
 /// Reads arguments, with a choice of what words without quotes are.
 ///
 /// # Errors
 /// As [`parse`].
-pub fn parse_with(text: &str, base: Span, words: Words) -> Result<Arguments, ArgumentError> {
-    let reader = Reader { text, base, words };
+pub fn parse_with(
+    text: &str,
+    base: Span,
+    words: BareWordPolicy,
+) -> Result<Arguments, ArgumentError> {
+    let reader = ArgumentReader { text, base, words };
     let mut pieces = split::pieces(text, is_comma);
     // Neither nothing at all nor what follows a last comma is an argument.
     if pieces
@@ -118,17 +122,19 @@ fn is_comma(c: char, piece: &str) -> bool {
 impl Argument {
     /// Where its value goes. A bare name, or a path such as `a.b`, binds by that name too.
     #[must_use]
-    pub fn slot(&self) -> Slot {
+    pub fn slot(&self) -> ArgumentSlot {
         if let Some(name) = &self.name {
-            return Slot::Name(Arc::clone(name));
+            return ArgumentSlot::Name(Arc::clone(name));
         }
         match &self.value {
-            ArgumentValue::Choice(_) => Slot::Name("choice".into()),
-            ArgumentValue::Expression(Parsed::Native(expression)) => match expression.as_path() {
-                Some(path) => Slot::PlaceAndName(path.into()),
-                None => Slot::Place,
-            },
-            _ => Slot::Place,
+            ArgumentValue::Choice(_) => ArgumentSlot::Name("choice".into()),
+            ArgumentValue::Expression(ParsedExpression::Native(expression)) => {
+                match expression.as_path() {
+                    Some(path) => ArgumentSlot::PlaceAndName(path.into()),
+                    None => ArgumentSlot::Place,
+                }
+            }
+            _ => ArgumentSlot::Place,
         }
     }
 
@@ -145,13 +151,13 @@ impl Argument {
 }
 
 #[derive(Clone, Copy)]
-struct Reader<'a> {
+struct ArgumentReader<'a> {
     text: &'a str,
     base: Span,
-    words: Words,
+    words: BareWordPolicy,
 }
 
-impl Reader<'_> {
+impl ArgumentReader<'_> {
     /// A place in the file. Where YAML's escapes made the text differ from the file, no
     /// byte of it has a place of its own.
     fn span(&self, start: usize, end: usize) -> Span {
@@ -164,7 +170,7 @@ impl Reader<'_> {
         }
     }
 
-    fn argument(&self, piece: split::Piece<'_>) -> Result<Argument, ArgumentError> {
+    fn argument(&self, piece: split::ArgumentText<'_>) -> Result<Argument, ArgumentError> {
         let piece = piece.trimmed();
         let (name, value) = split::named(piece);
         let value = value.trimmed();
@@ -178,7 +184,7 @@ impl Reader<'_> {
         })
     }
 
-    fn value(&self, piece: split::Piece<'_>) -> Result<ArgumentValue, ArgumentError> {
+    fn value(&self, piece: split::ArgumentText<'_>) -> Result<ArgumentValue, ArgumentError> {
         let text = piece.text;
         match text.chars().next() {
             None => return Ok(ArgumentValue::Skipped),
@@ -193,7 +199,7 @@ impl Reader<'_> {
             return Ok(ArgumentValue::Literal(value));
         }
         match Expression::parse(text) {
-            Parsed::Invalid(error) => self.without_grammar(piece, &error),
+            ParsedExpression::Invalid(error) => self.without_grammar(piece, &error),
             parsed => Ok(simplest(parsed)),
         }
     }
@@ -201,7 +207,7 @@ impl Reader<'_> {
     /// What people mean where JavaScript has no meaning.
     fn without_grammar(
         &self,
-        piece: split::Piece<'_>,
+        piece: split::ArgumentText<'_>,
         error: &SyntaxError,
     ) -> Result<ArgumentValue, ArgumentError> {
         if let Some(inner) = split::unquote(piece.text) {
@@ -210,7 +216,7 @@ impl Reader<'_> {
         if piece.text.contains("{{") && piece.text.contains("}}") {
             return Ok(ArgumentValue::Template(piece.text.into()));
         }
-        if self.words == Words::Text {
+        if self.words == BareWordPolicy::Text {
             return Ok(ArgumentValue::Text(piece.text.into()));
         }
         let start = piece.start + error.span.start;
@@ -222,9 +228,9 @@ impl Reader<'_> {
     }
 }
 
-fn simplest(parsed: Parsed) -> ArgumentValue {
+fn simplest(parsed: ParsedExpression) -> ArgumentValue {
     let literal = match &parsed {
-        Parsed::Native(expression) => expression.as_literal().cloned().flatten(),
+        ParsedExpression::Native(expression) => expression.as_literal().cloned().flatten(),
         _ => None,
     };
     match literal {

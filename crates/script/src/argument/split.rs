@@ -2,26 +2,26 @@
 
 /// A part of the argument text and where it begins in it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Piece<'a> {
+pub(crate) struct ArgumentText<'a> {
     pub(crate) text: &'a str,
     pub(crate) start: usize,
 }
 
-impl<'a> Piece<'a> {
+impl<'a> ArgumentText<'a> {
     pub(crate) fn end(&self) -> usize {
         self.start + self.text.len()
     }
 
-    pub(crate) fn trimmed(self) -> Piece<'a> {
+    pub(crate) fn trimmed(self) -> ArgumentText<'a> {
         let text = self.text.trim_start();
         let start = self.end() - text.len();
         let text = text.trim_end();
-        Piece { text, start }
+        ArgumentText { text, start }
     }
 
     /// The part from `from` to `to`, in bytes of this piece.
-    pub(crate) fn part(self, from: usize, to: usize) -> Piece<'a> {
-        Piece {
+    pub(crate) fn part(self, from: usize, to: usize) -> ArgumentText<'a> {
+        ArgumentText {
             text: self.text.get(from..to).unwrap_or(""),
             start: self.start + from,
         }
@@ -30,20 +30,20 @@ impl<'a> Piece<'a> {
 
 /// Cuts at every character outside of quotes and brackets for which `is_mark` holds; it is
 /// given the character and the piece before it.
-pub(crate) fn pieces(text: &str, is_mark: impl Fn(char, &str) -> bool) -> Vec<Piece<'_>> {
+pub(crate) fn pieces(text: &str, is_mark: impl Fn(char, &str) -> bool) -> Vec<ArgumentText<'_>> {
     let mut pieces = Vec::new();
     let mut start = 0;
-    let mut scan = Scan::new(text);
+    let mut scan = BracketScanner::new(text);
     while let Some((at, c)) = scan.next_outside() {
         if is_mark(c, &text[start..at]) {
-            pieces.push(Piece {
+            pieces.push(ArgumentText {
                 text: &text[start..at],
                 start,
             });
             start = at + c.len_utf8();
         }
     }
-    pieces.push(Piece {
+    pieces.push(ArgumentText {
         text: &text[start..],
         start,
     });
@@ -52,7 +52,7 @@ pub(crate) fn pieces(text: &str, is_mark: impl Fn(char, &str) -> bool) -> Vec<Pi
 
 /// The first character outside of quotes and brackets for which `test` holds.
 pub(crate) fn find_outside(text: &str, test: impl Fn(usize, char) -> bool) -> Option<usize> {
-    let mut scan = Scan::new(text);
+    let mut scan = BracketScanner::new(text);
     while let Some((at, c)) = scan.next_outside() {
         if test(at, c) {
             return Some(at);
@@ -63,7 +63,7 @@ pub(crate) fn find_outside(text: &str, test: impl Fn(usize, char) -> bool) -> Op
 
 /// The bracket that closes the one at the beginning of `text`.
 pub(crate) fn closing(text: &str) -> Option<usize> {
-    let mut scan = Scan::new(text);
+    let mut scan = BracketScanner::new(text);
     while let Some((at, c)) = scan.step() {
         if scan.depth == 0 && is_closing(c) {
             return Some(at);
@@ -73,7 +73,7 @@ pub(crate) fn closing(text: &str) -> Option<usize> {
 }
 
 /// The name and the value in `name = value`, or all of it as the value.
-pub(crate) fn named(piece: Piece<'_>) -> (Option<&str>, Piece<'_>) {
+pub(crate) fn named(piece: ArgumentText<'_>) -> (Option<&str>, ArgumentText<'_>) {
     let text = piece.text;
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '-');
     let starts = |c: char| c.is_alphabetic() || matches!(c, '_' | '$');
@@ -129,7 +129,7 @@ fn is_closing(c: char) -> bool {
 }
 
 /// Walks over characters and knows how many brackets are open.
-struct Scan<'a> {
+struct BracketScanner<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
@@ -137,9 +137,9 @@ struct Scan<'a> {
     missing: Vec<char>,
 }
 
-impl<'a> Scan<'a> {
+impl<'a> BracketScanner<'a> {
     fn new(text: &'a str) -> Self {
-        Scan {
+        BracketScanner {
             text,
             at: 0,
             depth: 0,

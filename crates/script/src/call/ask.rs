@@ -6,21 +6,21 @@ use quillet_core::chat::{FinishReason, Usage};
 use quillet_core::tool::Tool;
 use quillet_core::{Map, Message, Value};
 
-use super::Settings;
-use crate::answer::{Choice, Format};
-use crate::host::Answering;
-use crate::run::Enforced;
+use super::CallSettings;
+use crate::answer::{AnswerFormat, ChoiceConstraint};
+use crate::host::ModelHandle;
+use crate::run::EnforcedConstraint;
 use crate::text::bias::Bias;
 
 /// One call of a model: everything that it needs.
 #[derive(Clone, Debug)]
-pub struct Ask {
+pub struct ModelCall {
     /// The model.
-    pub model: Answering,
+    pub model: ModelHandle,
     /// The dialogue, rendered, the system message first.
     pub messages: Vec<Message>,
     /// How to answer.
-    pub settings: Settings,
+    pub settings: CallSettings,
     /// The form that the answer has to have.
     pub constraint: Option<Constraint>,
     /// What the author wrote behind the answer in the same message; read together with it
@@ -36,14 +36,14 @@ pub struct Ask {
     pub dry: bool,
 }
 
-impl Ask {
+impl ModelCall {
     /// A call with every default.
     #[must_use]
-    pub fn new(model: Answering, messages: Vec<Message>) -> Self {
-        Ask {
+    pub fn new(model: ModelHandle, messages: Vec<Message>) -> Self {
+        ModelCall {
             model,
             messages,
-            settings: Settings::default(),
+            settings: CallSettings::default(),
             constraint: None,
             suffix: String::new(),
             tools: Vec::new(),
@@ -58,20 +58,20 @@ impl Ask {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Constraint {
     /// Some of these texts.
-    Choice(Choice),
+    Choice(ChoiceConstraint),
     /// A value of this schema, written like this.
     Schema {
         /// JSON Schema, as the script's `output` has it.
         schema: serde_json::Value,
         /// How it is written.
-        format: Format,
+        format: AnswerFormat,
         /// Whether text that cannot be read is an error (`forceJson`); else it is the answer.
         force: bool,
     },
     /// Any value, written like this.
     Format {
         /// How it is written.
-        format: Format,
+        format: AnswerFormat,
         /// As for a schema.
         force: bool,
     },
@@ -79,7 +79,7 @@ pub enum Constraint {
 
 /// The result of a call of a model.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answer {
+pub struct ModelAnswer {
     /// The visible text: without the thinking; for a choice the options in their own spelling.
     pub content: String,
     /// What the text says in the form that was asked for; nothing where none was asked for, or
@@ -98,7 +98,7 @@ pub struct Answer {
     /// How often the answer was continued.
     pub retries: u32,
     /// How the form was enforced; its `variable` is the caller's to fill.
-    pub enforced: Option<Enforced>,
+    pub enforced: Option<EnforcedConstraint>,
     /// Calls of tools, in order.
     pub tools: Vec<ToolUse>,
     /// What the author should know.
@@ -116,7 +116,7 @@ pub struct ToolUse {
     pub result: Result<Value, String>,
 }
 
-impl Answer {
+impl ModelAnswer {
     /// The whole result, for `llmReturnResult` and listeners of `llm`:
     /// `{content, finishReason, model, usage, retries, value?, thinking?, tools?}`.
     #[must_use]

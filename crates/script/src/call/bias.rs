@@ -3,7 +3,7 @@
 use quillet_core::chat::ChatOptions;
 use serde_json::{Map as JsonMap, Value as Json};
 
-use crate::host::Answering;
+use crate::host::ModelHandle;
 use crate::text::bias::{Amount, Bias};
 
 /// Tokens that OpenAI's chat wire takes a bias for.
@@ -15,7 +15,7 @@ const MOST: f64 = 100.0;
 /// put into `logit_bias` counts more.
 pub(super) fn apply(
     biases: &[Bias],
-    model: &Answering,
+    model: &ModelHandle,
     options: &mut ChatOptions,
 ) -> Option<String> {
     let first = biases.first()?;
@@ -47,7 +47,7 @@ pub(super) fn apply(
 
 /// Biases by token: of each text as it is, and behind a blank, as it mostly stands in a sentence. A
 /// text that may never come loses only the token that it begins with: the others are in many words.
-fn tokens(biases: &[Bias], model: &Answering) -> Option<JsonMap<String, Json>> {
+fn tokens(biases: &[Bias], model: &ModelHandle) -> Option<JsonMap<String, Json>> {
     // Where a word has no token with the blank before it, the blank is one of its own.
     let blank = model.counter.ids(" ")?;
     let mut found = JsonMap::new();

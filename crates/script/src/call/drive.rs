@@ -3,45 +3,45 @@
 use quillet_core::chat::{ChatRequest, FinishReason};
 use quillet_core::{Message, Role, Value};
 
-use super::form::{Form, Verdict};
-use super::guard::Guarded;
-use super::listen::Telling;
-use super::plan::{Plan, tell};
-use super::protocol::{self, Screen};
+use super::form::{AnswerConstraint, ConstraintCheck};
+use super::guard::BoundedModel;
+use super::listen::StreamObserver;
+use super::plan::{CallPlan, tell};
+use super::protocol::{self, ToolCallFilter};
 use super::tools;
-use super::turn::{self, Said, beginning};
-use super::{Answer, Ask, CallError, CallEvent, Constraint, Progress};
+use super::turn::{self, TurnResult, beginning};
+use super::{CallError, CallEvent, CallObserver, Constraint, ModelAnswer, ModelCall};
 use crate::ErrorKind;
-use crate::answer::{Choice, Mode, Random};
-use crate::run::{Enforced, EnforcedBy};
+use crate::answer::{ChoiceConstraint, Random, ThinkingMode};
+use crate::run::{EnforcedBy, EnforcedConstraint};
 
 /// Asks a model, and gives its answer in the form that was asked for.
 ///
 /// # Errors
 /// The model or its provider failed or took too long, the answer does not have its form, or
 /// whoever watches ended the call. What had been written is in the error.
-pub async fn ask(ask: Ask, progress: &dyn Progress) -> Result<Answer, CallError> {
+pub async fn ask(ask: ModelCall, progress: &dyn CallObserver) -> Result<ModelAnswer, CallError> {
     if let Some(Constraint::Choice(choice)) = &ask.constraint
         && choice.random
     {
-        return Ok(drawn(choice, ask.seed));
+        return Ok(random_choice(choice, ask.seed));
     }
-    let plan = Plan::new(&ask)?;
+    let plan = CallPlan::new(&ask)?;
     let mut messages = ask.messages.clone();
     tell(&mut messages, &plan.words);
     if ask.dry {
         return dry(&ask, plan, messages, progress).await;
     }
-    let model = Guarded::new(ask.model.model.clone(), &ask.settings);
-    let done = Answer {
+    let model = BoundedModel::new(ask.model.model.clone(), &ask.settings);
+    let done = ModelAnswer {
         warnings: plan.warnings.clone(),
-        ..Answer::default()
+        ..ModelAnswer::default()
     };
-    let mut call = Call {
+    let mut call = CallDriver {
         ask: &ask,
         plan,
         model,
-        telling: Telling::new(progress, &ask.settings),
+        telling: StreamObserver::new(progress, &ask.settings),
         done,
     };
     call.quieten();
@@ -50,46 +50,46 @@ pub async fn ask(ask: Ask, progress: &dyn Progress) -> Result<Answer, CallError>
 }
 
 /// A choice that this machine makes.
-fn drawn(choice: &Choice, seed: u64) -> Answer {
+fn random_choice(choice: &ChoiceConstraint, seed: u64) -> ModelAnswer {
     let picked = choice.draw(&mut Random::new(seed));
     let content = choice.text(&picked);
-    Answer {
+    ModelAnswer {
         value: Some(content.as_str().into()),
         original: content.clone(),
         content,
-        ..Answer::default()
+        ..ModelAnswer::default()
     }
 }
 
 async fn dry(
-    ask: &Ask,
-    plan: Plan,
+    ask: &ModelCall,
+    plan: CallPlan,
     messages: Vec<Message>,
-    progress: &dyn Progress,
-) -> Result<Answer, CallError> {
+    progress: &dyn CallObserver,
+) -> Result<ModelAnswer, CallError> {
     let request = ChatRequest {
         model: ask.model.name.clone(),
         messages,
         options: plan.options,
     };
     progress.event(CallEvent::Request(&request)).await?;
-    Ok(Answer {
+    Ok(ModelAnswer {
         warnings: plan.warnings,
-        ..Answer::default()
+        ..ModelAnswer::default()
     })
 }
 
 /// A call on its way.
-struct Call<'a> {
-    ask: &'a Ask,
-    plan: Plan,
-    model: Guarded,
-    telling: Telling<'a>,
+struct CallDriver<'a> {
+    ask: &'a ModelCall,
+    plan: CallPlan,
+    model: BoundedModel,
+    telling: StreamObserver<'a>,
     /// What is known of the answer until now.
-    done: Answer,
+    done: ModelAnswer,
 }
 
-impl Call<'_> {
+impl CallDriver<'_> {
     /// What nobody can read before it is whole is shown when it is.
     fn quieten(&mut self) {
         let wrapped = self.plan.provided.as_ref();
@@ -99,11 +99,11 @@ impl Call<'_> {
     }
 
     /// One answer, as often as `shouldThink.depth` says.
-    async fn think(&mut self, mut messages: Vec<Message>) -> Result<Said, CallError> {
+    async fn think(&mut self, mut messages: Vec<Message>) -> Result<TurnResult, CallError> {
         let mut said = self.take(messages.clone()).await?;
         let thinking = &self.ask.settings.thinking;
         let rounds = match thinking.mode {
-            Mode::Off => 1,
+            ThinkingMode::Off => 1,
             _ => thinking.depth,
         };
         for _ in 1..rounds {
@@ -119,7 +119,7 @@ impl Call<'_> {
     }
 
     /// One answer, with the calls of tools that it takes.
-    async fn take(&mut self, messages: Vec<Message>) -> Result<Said, CallError> {
+    async fn take(&mut self, messages: Vec<Message>) -> Result<TurnResult, CallError> {
         let tools = !self.ask.tools.is_empty();
         match tools && self.ask.model.abilities.tools {
             true => {
@@ -132,16 +132,16 @@ impl Call<'_> {
                 Ok(said)
             }
             false if tools => self.converse(messages).await,
-            false => self.say(messages).await,
+            false => self.request_reply(messages).await,
         }
     }
 
     /// Answers until one calls no tool in words.
-    async fn converse(&mut self, mut messages: Vec<Message>) -> Result<Said, CallError> {
+    async fn converse(&mut self, mut messages: Vec<Message>) -> Result<TurnResult, CallError> {
         let rounds = self.ask.settings.tool_rounds;
         for round in 1..=rounds {
-            self.telling.screen = Some(Screen::default());
-            let said = self.say(messages.clone()).await?;
+            self.telling.screen = Some(ToolCallFilter::default());
+            let said = self.request_reply(messages.clone()).await?;
             let calls = match said.finish.whole() {
                 Ok(()) => protocol::calls(&said.answer, &self.ask.tools),
                 Err(_) => Vec::new(),
@@ -156,7 +156,7 @@ impl Call<'_> {
             answered(&mut messages, &said.raw, &report);
             self.done.tools.extend(uses);
         }
-        let said = self.say(messages).await?;
+        let said = self.request_reply(messages).await?;
         self.telling.unscreen().await?;
         if protocol::calls(&said.answer, &self.ask.tools).is_empty() {
             Ok(said)
@@ -166,7 +166,7 @@ impl Call<'_> {
     }
 
     /// One answer without tools.
-    async fn say(&mut self, messages: Vec<Message>) -> Result<Said, CallError> {
+    async fn request_reply(&mut self, messages: Vec<Message>) -> Result<TurnResult, CallError> {
         let continues = self.continues();
         let options = &self.plan.options;
         let telling = &mut self.telling;
@@ -176,7 +176,7 @@ impl Call<'_> {
         Ok(said)
     }
 
-    fn note(&mut self, said: &Said) {
+    fn note(&mut self, said: &TurnResult) {
         let done = &mut self.done;
         done.usage += said.usage;
         done.retries += said.retries;
@@ -193,8 +193,8 @@ impl Call<'_> {
     async fn read(
         mut self,
         mut messages: Vec<Message>,
-        mut said: Said,
-    ) -> Result<Answer, CallError> {
+        mut said: TurnResult,
+    ) -> Result<ModelAnswer, CallError> {
         let Some(form) = self.plan.form.take() else {
             return self.finish(said, None, None).await;
         };
@@ -207,24 +207,24 @@ impl Call<'_> {
         };
         let mut repairs = 0;
         // A value that breaks its schema, if there was one: better than none.
-        let mut best: Option<(Value, Said, String)> = None;
+        let mut best: Option<(Value, TurnResult, String)> = None;
         loop {
             // What was cut may well have the form: a number without its last digits, an option
             // that another one begins with.
             let verdict = match said.finish.whole() {
                 Ok(()) => form.check(&said.answer, around, self.plan.provided.as_ref()),
-                Err(cut) => Verdict::Unreadable(cut.to_string()),
+                Err(cut) => ConstraintCheck::Unreadable(cut.to_string()),
             };
             let why = match verdict {
-                Verdict::Good(shown, value) => {
+                ConstraintCheck::Good(shown, value) => {
                     self.enforced(form.name(), repairs, true);
                     return self.finish(said, shown, Some(value)).await;
                 }
-                Verdict::Breaks(value, why) => {
+                ConstraintCheck::Breaks(value, why) => {
                     best = Some((value, said.clone(), why.clone()));
                     why
                 }
-                Verdict::Unreadable(why) => why,
+                ConstraintCheck::Unreadable(why) => why,
             };
             if repairs == form.repairs() || said.finish == FinishReason::Length {
                 self.enforced(form.name(), repairs, false);
@@ -238,7 +238,7 @@ impl Call<'_> {
     }
 
     fn enforced(&mut self, constraint: &'static str, repairs: u32, kept: bool) {
-        self.done.enforced = Some(Enforced {
+        self.done.enforced = Some(EnforcedConstraint {
             variable: String::new(),
             constraint,
             by: self.plan.by,
@@ -250,11 +250,11 @@ impl Call<'_> {
     /// What becomes of an answer that did not get its form.
     async fn without_form(
         mut self,
-        form: &Form,
-        said: Said,
+        form: &AnswerConstraint,
+        said: TurnResult,
         why: String,
-        best: Option<(Value, Said, String)>,
-    ) -> Result<Answer, CallError> {
+        best: Option<(Value, TurnResult, String)>,
+    ) -> Result<ModelAnswer, CallError> {
         let settings = &self.ask.settings;
         if let Some((value, said, why)) = best {
             if settings.strict_output {
@@ -281,10 +281,10 @@ impl Call<'_> {
 
     async fn finish(
         mut self,
-        said: Said,
+        said: TurnResult,
         shown: Option<String>,
         value: Option<Value>,
-    ) -> Result<Answer, CallError> {
+    ) -> Result<ModelAnswer, CallError> {
         let content = shown.unwrap_or(said.answer);
         self.telling.at_last(&content).await?;
         if let Err(cut) = said.finish.whole() {
@@ -300,7 +300,7 @@ impl Call<'_> {
             ));
         }
         let thinking = said.thinking;
-        Ok(Answer {
+        Ok(ModelAnswer {
             content,
             value,
             thinking: Some(thinking).filter(|text| !text.is_empty()),

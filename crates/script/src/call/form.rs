@@ -5,22 +5,22 @@ use serde_json::Value as Json;
 
 use super::{CallError, Constraint};
 use crate::ErrorKind;
-use crate::answer::{self, Choice, Format, Provided, Schema};
+use crate::answer::{self, AnswerFormat, AnswerSchema, ChoiceConstraint, ProviderSchema};
 
 /// A constraint that can be checked.
 #[derive(Debug)]
-pub(super) enum Form {
-    Choice(Choice),
+pub(super) enum AnswerConstraint {
+    Choice(ChoiceConstraint),
     Value {
-        format: Format,
-        schema: Option<Box<Schema>>,
+        format: AnswerFormat,
+        schema: Option<Box<AnswerSchema>>,
         force: bool,
     },
 }
 
 /// An answer that was looked at.
 #[derive(Debug)]
-pub(super) enum Verdict {
+pub(super) enum ConstraintCheck {
     /// It has the form: what is shown of it, and its value.
     Good(Option<String>, Value),
     /// It can be read, and breaks the schema.
@@ -29,11 +29,11 @@ pub(super) enum Verdict {
     Unreadable(String),
 }
 
-impl Form {
+impl AnswerConstraint {
     /// # Errors
     /// The script's `output` is no schema, or there is nothing to choose from.
     pub(super) fn new(constraint: &Constraint) -> Result<Self, CallError> {
-        let value = |format: &Format, schema, force: &bool| Form::Value {
+        let value = |format: &AnswerFormat, schema, force: &bool| AnswerConstraint::Value {
             format: *format,
             schema,
             force: *force,
@@ -43,14 +43,14 @@ impl Form {
                 ErrorKind::Script,
                 "the choice has no options",
             )),
-            Constraint::Choice(choice) => Ok(Form::Choice(choice.clone())),
+            Constraint::Choice(choice) => Ok(AnswerConstraint::Choice(choice.clone())),
             Constraint::Format { format, force } => Ok(value(format, None, force)),
             Constraint::Schema {
                 schema,
                 format,
                 force,
             } => {
-                let schema = Schema::new(schema).map_err(|error| {
+                let schema = AnswerSchema::new(schema).map_err(|error| {
                     CallError::new(ErrorKind::Script, format!("output is no schema: {error}"))
                 })?;
                 Ok(value(format, Some(Box::new(schema)), force))
@@ -61,18 +61,18 @@ impl Form {
     /// Its name where a result says how it was enforced.
     pub(super) fn name(&self) -> &'static str {
         match self {
-            Form::Choice(_) => "choice",
-            Form::Value {
+            AnswerConstraint::Choice(_) => "choice",
+            AnswerConstraint::Value {
                 schema: Some(_), ..
             } => "schema",
-            Form::Value { format, .. } => format.as_str(),
+            AnswerConstraint::Value { format, .. } => format.as_str(),
         }
     }
 
     /// The schema that the answer follows, as it was written in the script and made valid.
     pub(super) fn tree(&self) -> Option<&Json> {
         match self {
-            Form::Value {
+            AnswerConstraint::Value {
                 schema: Some(schema),
                 ..
             } => Some(schema.tree()),
@@ -82,14 +82,14 @@ impl Form {
 
     /// Whether an answer that cannot be read is the result as it is (`forceJson: false`).
     pub(super) fn may_stay_text(&self) -> bool {
-        matches!(self, Form::Value { force: false, .. })
+        matches!(self, AnswerConstraint::Value { force: false, .. })
     }
 
     /// How often the model is asked again.
     pub(super) fn repairs(&self) -> u32 {
         match self {
-            Form::Choice(_) => 2,
-            Form::Value { force, .. } => u32::from(*force),
+            AnswerConstraint::Choice(_) => 2,
+            AnswerConstraint::Value { force, .. } => u32::from(*force),
         }
     }
 
@@ -98,38 +98,41 @@ impl Form {
         &self,
         text: &str,
         around: (&str, &str),
-        provided: Option<&Provided>,
-    ) -> Verdict {
+        provided: Option<&ProviderSchema>,
+    ) -> ConstraintCheck {
         let (format, schema) = match self {
-            Form::Choice(choice) => return check_choice(choice, text),
-            Form::Value { format, schema, .. } => (*format, schema.as_deref()),
+            AnswerConstraint::Choice(choice) => return check_choice(choice, text),
+            AnswerConstraint::Value { format, schema, .. } => (*format, schema.as_deref()),
         };
         let mut verdict = None;
         for candidate in candidates(text, around) {
             let found = read(format, schema, &candidate, provided);
-            if matches!(found, Verdict::Good(..)) {
+            if matches!(found, ConstraintCheck::Good(..)) {
                 return found;
             }
             // One that can be read is better than one that cannot.
             let better = !matches!(
                 (&verdict, &found),
-                (Some(Verdict::Breaks(..)), Verdict::Unreadable(_))
+                (
+                    Some(ConstraintCheck::Breaks(..)),
+                    ConstraintCheck::Unreadable(_)
+                )
             );
             if better {
                 verdict = Some(found);
             }
         }
-        verdict.unwrap_or_else(|| Verdict::Unreadable("it is empty".to_owned()))
+        verdict.unwrap_or_else(|| ConstraintCheck::Unreadable("it is empty".to_owned()))
     }
 
     /// What the model gets back for an answer that lacks the form.
     pub(super) fn complaint(&self, why: &str) -> String {
         match self {
-            Form::Choice(choice) => format!(
+            AnswerConstraint::Choice(choice) => format!(
                 "That was not one of the options: {why}.\n{}",
                 choice.instruction()
             ),
-            Form::Value { format, schema, .. } => {
+            AnswerConstraint::Value { format, schema, .. } => {
                 let form = match schema {
                     Some(schema) => {
                         format!(" of this form:\n{}", answer::describe(schema.tree()))
@@ -146,14 +149,14 @@ impl Form {
     }
 }
 
-fn check_choice(choice: &Choice, text: &str) -> Verdict {
+fn check_choice(choice: &ChoiceConstraint, text: &str) -> ConstraintCheck {
     match choice.check(text) {
         Ok(picked) => {
             let shown = choice.text(&picked);
             let value = Value::from(shown.as_str());
-            Verdict::Good(Some(shown), value)
+            ConstraintCheck::Good(Some(shown), value)
         }
-        Err(why) => Verdict::Unreadable(why),
+        Err(why) => ConstraintCheck::Unreadable(why),
     }
 }
 
@@ -168,16 +171,16 @@ fn candidates(text: &str, (before, after): (&str, &str)) -> Vec<String> {
 }
 
 fn read(
-    format: Format,
-    schema: Option<&Schema>,
+    format: AnswerFormat,
+    schema: Option<&AnswerSchema>,
     text: &str,
-    provided: Option<&Provided>,
-) -> Verdict {
+    provided: Option<&ProviderSchema>,
+) -> ConstraintCheck {
     let wrapped = provided.is_some_and(|provided| provided.wrapped);
-    let tree = schema.map(Schema::tree).filter(|_| !wrapped);
+    let tree = schema.map(AnswerSchema::tree).filter(|_| !wrapped);
     let value = match answer::read(format, text, tree) {
         Ok(value) => value,
-        Err(error) => return Verdict::Unreadable(error.to_string()),
+        Err(error) => return ConstraintCheck::Unreadable(error.to_string()),
     };
     let value = provided.map_or(value.clone(), |provided| provided.unwrap(value));
     let value = match schema {
@@ -185,8 +188,10 @@ fn read(
         None => value,
     };
     match schema.map_or(Ok(()), |schema| schema.check(&value)) {
-        Ok(()) if wrapped => Verdict::Good(Some(quillet_core::json::to_string(&value)), value),
-        Ok(()) => Verdict::Good(None, value),
-        Err(findings) => Verdict::Breaks(value, findings.join("; ")),
+        Ok(()) if wrapped => {
+            ConstraintCheck::Good(Some(quillet_core::json::to_string(&value)), value)
+        }
+        Ok(()) => ConstraintCheck::Good(None, value),
+        Err(findings) => ConstraintCheck::Breaks(value, findings.join("; ")),
     }
 }

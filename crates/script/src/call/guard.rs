@@ -14,34 +14,34 @@ use quillet_core::chat::{
 };
 use tokio::time::{Instant, timeout_at};
 
-use super::Settings;
+use super::CallSettings;
 use crate::text::repeat::Repeats;
 
 /// A model within bounds.
 #[derive(Clone)]
-pub(super) struct Guarded {
+pub(super) struct BoundedModel {
     model: Arc<dyn ChatModel>,
-    bounds: Bounds,
+    bounds: StreamLimits,
     repeated: Arc<AtomicBool>,
 }
 
 #[derive(Clone)]
-struct Bounds {
+struct StreamLimits {
     timeout: Duration,
     idle: Duration,
     stops: Vec<String>,
     repeats: usize,
 }
 
-impl Guarded {
-    pub(super) fn new(model: Arc<dyn ChatModel>, settings: &Settings) -> Self {
-        let bounds = Bounds {
+impl BoundedModel {
+    pub(super) fn new(model: Arc<dyn ChatModel>, settings: &CallSettings) -> Self {
+        let bounds = StreamLimits {
             timeout: settings.timeout,
             idle: settings.idle,
             stops: settings.stops.clone(),
             repeats: settings.repeats,
         };
-        Guarded {
+        BoundedModel {
             model,
             bounds,
             repeated: Arc::default(),
@@ -54,13 +54,13 @@ impl Guarded {
     }
 }
 
-impl fmt::Debug for Guarded {
+impl fmt::Debug for BoundedModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.model.fmt(f)
     }
 }
 
-impl ChatModel for Guarded {
+impl ChatModel for BoundedModel {
     fn describe(&self) -> String {
         self.model.describe()
     }
@@ -71,7 +71,7 @@ impl ChatModel for Guarded {
         let repeats = Repeats::new(if streams { self.bounds.repeats } else { 0 });
         Box::pin(async move {
             let begun = Instant::now();
-            let mut watched = Watched {
+            let mut watched = BoundedStream {
                 inner: None,
                 deadline: begun + self.bounds.timeout,
                 bounds: self.bounds.clone(),
@@ -94,14 +94,14 @@ impl ChatModel for Guarded {
 
 /// A model that records what it is asked, for observers that cannot be called at once.
 #[derive(Debug)]
-pub(super) struct Logged {
-    model: Guarded,
+pub(super) struct RecordingModel {
+    model: BoundedModel,
     asked: Mutex<Vec<ChatRequest>>,
 }
 
-impl Logged {
-    pub(super) fn new(model: Guarded) -> Self {
-        Logged {
+impl RecordingModel {
+    pub(super) fn new(model: BoundedModel) -> Self {
+        RecordingModel {
             model,
             asked: Mutex::default(),
         }
@@ -113,7 +113,7 @@ impl Logged {
     }
 }
 
-impl ChatModel for Logged {
+impl ChatModel for RecordingModel {
     fn describe(&self) -> String {
         self.model.describe()
     }
@@ -126,10 +126,10 @@ impl ChatModel for Logged {
     }
 }
 
-struct Watched {
+struct BoundedStream {
     inner: Option<ChatStream>,
     deadline: Instant,
-    bounds: Bounds,
+    bounds: StreamLimits,
     /// Text that may be the beginning of a stop text.
     held: String,
     repeats: Repeats,
@@ -139,7 +139,9 @@ struct Watched {
     over: bool,
 }
 
-async fn step(mut watched: Watched) -> Option<(Result<ChatEvent, ModelError>, Watched)> {
+async fn step(
+    mut watched: BoundedStream,
+) -> Option<(Result<ChatEvent, ModelError>, BoundedStream)> {
     loop {
         if let Some(event) = watched.ready.pop() {
             return Some((Ok(event), watched));
@@ -169,7 +171,7 @@ async fn step(mut watched: Watched) -> Option<(Result<ChatEvent, ModelError>, Wa
     }
 }
 
-impl Watched {
+impl BoundedStream {
     fn due(&self) -> Instant {
         self.deadline.min(Instant::now() + self.bounds.idle)
     }

@@ -5,19 +5,19 @@ use quillet_core::chat::{
     ChatEvent, ChatModel, ChatRequest, FinishReason, ModelError, ModelErrorKind, Usage,
 };
 
-use super::echo::Echo;
-use super::protocol::Screen;
-use super::turn::Ear;
-use super::{CallError, CallEvent, Progress, Settings};
+use super::echo_filter::EchoFilter;
+use super::protocol::ToolCallFilter;
+use super::turn::StreamSplitter;
+use super::{CallError, CallEvent, CallObserver, CallSettings};
 use crate::ErrorKind;
-use crate::answer::Split;
+use crate::answer::SplitAnswer;
 
 /// Bytes of one answer, thinking included: far above what any model writes at once.
 const MOST_BYTES: usize = 8 << 20;
 
 /// What one answer has said until now.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct StreamedAnswer {
     pub(super) id: String,
     pub(super) model: String,
     pub(super) text: String,
@@ -29,14 +29,14 @@ pub(super) struct Heard {
 
 /// What a piece adds to what people see.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct VisibleDelta {
     pub(super) answer: String,
     pub(super) thinking: String,
 }
 
-impl From<Split> for Shown {
-    fn from(split: Split) -> Self {
-        Shown {
+impl From<SplitAnswer> for VisibleDelta {
+    fn from(split: SplitAnswer) -> Self {
+        VisibleDelta {
             answer: split.answer,
             thinking: split.thinking,
         }
@@ -44,22 +44,22 @@ impl From<Split> for Shown {
 }
 
 /// The listener for pieces of an answer, and how far the answer had come before.
-pub(super) struct Telling<'a> {
-    pub(super) progress: &'a dyn Progress,
+pub(super) struct StreamObserver<'a> {
+    pub(super) progress: &'a dyn CallObserver,
     streams: bool,
     shows_thinking: bool,
     /// The answer is shown when it is whole.
     pub(super) waits: bool,
     /// Keeps calls in words from being shown.
-    pub(super) screen: Option<Screen>,
+    pub(super) screen: Option<ToolCallFilter>,
     pub(super) retry: u32,
     /// The visible answer until now.
     visible: String,
 }
 
-impl<'a> Telling<'a> {
-    pub(super) fn new(progress: &'a dyn Progress, settings: &Settings) -> Self {
-        Telling {
+impl<'a> StreamObserver<'a> {
+    pub(super) fn new(progress: &'a dyn CallObserver, settings: &CallSettings) -> Self {
+        StreamObserver {
             progress,
             streams: settings.stream.unwrap_or(true),
             shows_thinking: settings.thinking.visible != Some(false),
@@ -84,7 +84,7 @@ impl<'a> Telling<'a> {
         let Some(screen) = self.screen.take() else {
             return Ok(());
         };
-        let shown = Shown {
+        let shown = VisibleDelta {
             answer: screen.finish(),
             thinking: String::new(),
         };
@@ -96,14 +96,18 @@ impl<'a> Telling<'a> {
         if !std::mem::take(&mut self.waits) {
             return Ok(());
         }
-        let shown = Shown {
+        let shown = VisibleDelta {
             answer: content.to_owned(),
             thinking: String::new(),
         };
         self.show(shown, "").await
     }
 
-    pub(super) async fn show(&mut self, mut shown: Shown, id: &str) -> Result<(), CallError> {
+    pub(super) async fn show(
+        &mut self,
+        mut shown: VisibleDelta,
+        id: &str,
+    ) -> Result<(), CallError> {
         if !self.streams {
             return Ok(());
         }
@@ -138,13 +142,13 @@ impl<'a> Telling<'a> {
 pub(super) async fn listen(
     model: &dyn ChatModel,
     request: ChatRequest,
-    mut echo: Echo,
-    ear: &mut Ear,
-    telling: &mut Telling<'_>,
-) -> Result<Heard, CallError> {
+    mut echo: EchoFilter,
+    ear: &mut StreamSplitter,
+    telling: &mut StreamObserver<'_>,
+) -> Result<StreamedAnswer, CallError> {
     telling.progress.event(CallEvent::Request(&request)).await?;
     let mut stream = model.stream(request).await?;
-    let mut heard = Heard::default();
+    let mut heard = StreamedAnswer::default();
     while let Some(event) = stream.next().await {
         match event.map_err(|error| failed(error, &heard))? {
             ChatEvent::Text { choice: 0, text } => {
@@ -168,12 +172,12 @@ pub(super) async fn listen(
     }
 }
 
-impl Heard {
+impl StreamedAnswer {
     async fn say(
         &mut self,
         piece: &str,
-        ear: &mut Ear,
-        telling: &mut Telling<'_>,
+        ear: &mut StreamSplitter,
+        telling: &mut StreamObserver<'_>,
     ) -> Result<(), CallError> {
         if piece.is_empty() {
             return Ok(());
@@ -196,7 +200,7 @@ impl Heard {
     }
 }
 
-fn failed(error: ModelError, heard: &Heard) -> CallError {
+fn failed(error: ModelError, heard: &StreamedAnswer) -> CallError {
     CallError::from(error).partial(&heard.text)
 }
 
@@ -205,7 +209,7 @@ fn cut() -> ModelError {
     ModelError::new(ModelErrorKind::Cut, message)
 }
 
-fn too_long(heard: &Heard) -> CallError {
+fn too_long(heard: &StreamedAnswer) -> CallError {
     let message = format!("the answer is longer than {MOST_BYTES} bytes");
     CallError::new(ErrorKind::Limit, message).partial(&heard.text)
 }

@@ -2,13 +2,13 @@
 //!
 //! [`ask`] makes one *logical* call. It may take several requests: an answer that the limit on
 //! tokens cut is continued, one without its form is asked for again, tools are called. The call
-//! knows no script: messages come rendered, and what happens is reported to a [`Progress`].
+//! knows no script: messages come rendered, and what happens is reported to a [`CallObserver`].
 //! Dropping the future ends everything.
 
 mod ask;
 mod bias;
 mod drive;
-mod echo;
+mod echo_filter;
 mod error;
 mod form;
 mod guard;
@@ -21,8 +21,8 @@ mod settings;
 mod tools;
 mod turn;
 
-pub use ask::{Answer, Ask, Constraint, ToolUse};
+pub use ask::{Constraint, ModelAnswer, ModelCall, ToolUse};
 pub use drive::ask;
 pub use error::{CallError, Cause};
-pub use progress::{CallEvent, Progress, Unwatched, request_map};
-pub use settings::{OUTSIDE_PARAMETERS, Settings};
+pub use progress::{CallEvent, CallObserver, NoCallObserver, request_map};
+pub use settings::{CallSettings, OUTSIDE_PARAMETERS};

@@ -1,33 +1,37 @@
 //! Which options of a call its provider has, and which become words for the model.
 
 use quillet_core::chat::ChatOptions;
-use quillet_core::{Content, ContentPart, Message, Role};
+use quillet_core::{ContentPart, Message, MessageContent, Role};
 use serde_json::json;
 
-use super::form::Form;
-use super::{Ask, CallError, bias, protocol};
-use crate::answer::{self, Format, Provided};
-use crate::host::Abilities;
+use super::form::AnswerConstraint;
+use super::{CallError, ModelCall, bias, protocol};
+use crate::answer::{self, AnswerFormat, ProviderSchema};
+use crate::host::ModelCapabilities;
 use crate::run::EnforcedBy;
 
 /// What is sent besides the dialogue.
 #[derive(Debug)]
-pub(super) struct Plan {
-    pub(super) form: Option<Form>,
+pub(super) struct CallPlan {
+    pub(super) form: Option<AnswerConstraint>,
     pub(super) options: ChatOptions,
     /// What goes into the system message.
     pub(super) words: Vec<String>,
     /// The schema that the provider keeps to.
-    pub(super) provided: Option<Provided>,
+    pub(super) provided: Option<ProviderSchema>,
     pub(super) by: EnforcedBy,
     /// What the author should know.
     pub(super) warnings: Vec<String>,
 }
 
-impl Plan {
-    pub(super) fn new(ask: &Ask) -> Result<Plan, CallError> {
-        let form = ask.constraint.as_ref().map(Form::new).transpose()?;
-        let mut plan = Plan {
+impl CallPlan {
+    pub(super) fn new(ask: &ModelCall) -> Result<CallPlan, CallError> {
+        let form = ask
+            .constraint
+            .as_ref()
+            .map(AnswerConstraint::new)
+            .transpose()?;
+        let mut plan = CallPlan {
             form: None,
             options: ask.settings.options.clone(),
             words: ask.settings.thinking.instruction().into_iter().collect(),
@@ -45,9 +49,9 @@ impl Plan {
         }
         match &form {
             None => {}
-            Some(Form::Choice(choice)) => {
+            Some(AnswerConstraint::Choice(choice)) => {
                 if ask.model.abilities.json_schema && plan.words.is_empty() {
-                    plan.provide(Provided::new(&choice.schema()))
+                    plan.provide(ProviderSchema::new(&choice.schema()))
                 } else {
                     plan.words.push(choice.instruction())
                 }
@@ -58,14 +62,14 @@ impl Plan {
         Ok(plan)
     }
 
-    fn provide(&mut self, provided: Provided) {
+    fn provide(&mut self, provided: ProviderSchema) {
         self.options.response_format = Some(provided.response_format());
         self.provided = Some(provided);
         self.by = EnforcedBy::Provider;
     }
 
-    fn shape(&mut self, ask: &Ask, form: &Form) {
-        let Form::Value { format, .. } = form else {
+    fn shape(&mut self, ask: &ModelCall, form: &AnswerConstraint) {
+        let AnswerConstraint::Value { format, .. } = form else {
             return;
         };
         // A provider that keeps to a schema leaves no room for thoughts or calls in words.
@@ -77,16 +81,16 @@ impl Plan {
             let section = section.filter(|_| !told.contains(&answer::describe(tree)));
             self.words.extend(section);
         }
-        let Abilities {
+        let ModelCapabilities {
             json_schema,
             json_object,
             ..
         } = ask.model.abilities;
-        if *format != Format::Json || speaks {
+        if *format != AnswerFormat::Json || speaks {
             return;
         }
         match tree {
-            Some(tree) if json_schema => self.provide(Provided::new(tree)),
+            Some(tree) if json_schema => self.provide(ProviderSchema::new(tree)),
             _ if json_object && is_object(tree) => self.json_object(&told),
             _ => {}
         }
@@ -111,8 +115,8 @@ fn is_object(tree: Option<&serde_json::Value>) -> bool {
 /// All that the messages say.
 fn told(messages: &[Message]) -> String {
     let texts = messages.iter().map(|message| match &message.content {
-        Content::Text(text) => text.clone(),
-        Content::Parts(parts) => {
+        MessageContent::Text(text) => text.clone(),
+        MessageContent::Parts(parts) => {
             let texts = parts.iter().filter_map(|part| match part {
                 ContentPart::Text { text } => Some(text.as_str()),
                 _ => None,
@@ -132,7 +136,7 @@ pub(super) fn tell(messages: &mut Vec<Message>, words: &[String]) {
     match messages.first_mut() {
         Some(Message {
             role: Role::System,
-            content: Content::Text(text),
+            content: MessageContent::Text(text),
             native,
             ..
         }) => {

@@ -6,7 +6,7 @@ use quillet_core::{BoxFuture, Map, Value};
 use crate::ScriptError;
 
 /// The observer of a call. The interpreter raises `llmRequest`, `llmStream` and the like from here.
-pub trait Progress: Send + Sync {
+pub trait CallObserver: Send + Sync {
     /// Something happened; the call goes on when the future is ready.
     ///
     /// # Errors
@@ -57,9 +57,9 @@ pub enum CallEvent<'a> {
 
 /// Nobody watches.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Unwatched;
+pub struct NoCallObserver;
 
-impl Progress for Unwatched {
+impl CallObserver for NoCallObserver {
     fn event<'a>(&'a self, _: CallEvent<'a>) -> BoxFuture<'a, Result<(), ScriptError>> {
         Box::pin(async { Ok(()) })
     }
@@ -69,7 +69,7 @@ impl Progress for Unwatched {
 #[must_use]
 pub fn request_map(request: &ChatRequest) -> Map {
     let json = |tree: serde_json::Result<serde_json::Value>| Value::from(tree.unwrap_or_default());
-    let mut table = quillet_core::Table::default();
+    let mut table = quillet_core::MapTable::default();
     if let Some(model) = &request.model {
         table.insert("model".into(), model.as_str().into());
     }

@@ -8,12 +8,12 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use quillet_core::tool::{Tool, ToolSpec};
-use quillet_core::{Map, Span, Table, Value, json, nearest};
+use quillet_core::{Map, MapTable, Span, Value, json, nearest};
 use serde_json::Value as Json;
 
 use super::ToolUse;
 use crate::answer::coerce;
-use crate::argument::{Argument, ArgumentValue, Words, parse_command};
+use crate::argument::{Argument, ArgumentValue, BareWordPolicy, parse_command};
 
 /// Lines that one call may have.
 const MOST_LINES: usize = 20;
@@ -22,7 +22,7 @@ pub(super) const MOST_CALLS: usize = 32;
 
 /// A line of an answer that calls a tool.
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct ToolCallLine {
     /// The name that the model wrote.
     pub(super) name: String,
     /// Which of the tools it is.
@@ -83,7 +83,7 @@ fn example(about: &Json) -> String {
 
 /// The calls in an answer; none where it is one. An address or a quoted line is no call: its
 /// name is that of a tool, or the answer consists of calls alone.
-pub(super) fn calls(text: &str, tools: &[Arc<dyn Tool>]) -> Vec<Call> {
+pub(super) fn calls(text: &str, tools: &[Arc<dyn Tool>]) -> Vec<ToolCallLine> {
     let lines: Vec<&str> = text.lines().collect();
     let mut calls = Vec::new();
     let mut prose = false;
@@ -118,7 +118,7 @@ fn name(line: &str) -> Option<&str> {
 }
 
 /// A call that begins in the first of these lines, and how many it takes.
-fn read(name: &str, lines: &[&str], tools: &[Arc<dyn Tool>]) -> (Option<Call>, usize) {
+fn read(name: &str, lines: &[&str], tools: &[Arc<dyn Tool>]) -> (Option<ToolCallLine>, usize) {
     let tool = tools.iter().find(|tool| tool.spec().name == name).cloned();
     let mut text = String::new();
     let mut problem = String::new();
@@ -133,7 +133,7 @@ fn read(name: &str, lines: &[&str], tools: &[Arc<dyn Tool>]) -> (Option<Call>, u
                     Some(tool) => bind(tool.spec(), arguments),
                     None => Err(unknown(name, tools)),
                 };
-                let call = Call {
+                let call = ToolCallLine {
                     name: name.to_owned(),
                     tool,
                     arguments,
@@ -144,7 +144,7 @@ fn read(name: &str, lines: &[&str], tools: &[Arc<dyn Tool>]) -> (Option<Call>, u
             Err(_) => {}
         }
     }
-    let call = tool.map(|tool| Call {
+    let call = tool.map(|tool| ToolCallLine {
         name: name.to_owned(),
         tool: Some(tool),
         arguments: Err(format!("the call cannot be read: {problem}")),
@@ -159,13 +159,14 @@ fn parse(text: &str) -> Result<Vec<Argument>, String> {
         start: 0,
         end: text.len(),
     };
-    let command = parse_command(text, place, Words::Text).map_err(|error| error.message)?;
+    let command =
+        parse_command(text, place, BareWordPolicy::Text).map_err(|error| error.message)?;
     Ok(command.arguments.items)
 }
 
 fn bind(spec: &ToolSpec, arguments: Vec<Argument>) -> Result<Map, String> {
     let mut places = Vec::new();
-    let mut names = Table::default();
+    let mut names = MapTable::default();
     for argument in arguments {
         let Some(value) = data(&argument) else {
             continue;
@@ -233,13 +234,13 @@ pub(super) fn report(uses: &[ToolUse], last: bool) -> String {
 
 /// Keeps lines that call tools from what people are shown.
 #[derive(Debug, Default)]
-pub(super) struct Screen {
+pub(super) struct ToolCallFilter {
     held: String,
-    inside: Inside,
+    inside: FilterState,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Inside {
+enum FilterState {
     /// The beginning of a line.
     #[default]
     Start,
@@ -247,22 +248,22 @@ enum Inside {
     Prose,
 }
 
-impl Screen {
+impl ToolCallFilter {
     pub(super) fn push(&mut self, text: &str) -> String {
         let mut shown = String::new();
         for c in text.chars() {
             self.held.push(c);
-            if self.inside == Inside::Start {
+            if self.inside == FilterState::Start {
                 self.inside = begins(&self.held);
             }
-            if self.inside == Inside::Prose {
+            if self.inside == FilterState::Prose {
                 shown.push_str(&self.held);
             }
-            if self.inside != Inside::Start {
+            if self.inside != FilterState::Start {
                 self.held.clear();
             }
             if c == '\n' {
-                self.inside = Inside::Start;
+                self.inside = FilterState::Start;
             }
         }
         shown
@@ -277,14 +278,14 @@ impl Screen {
 /// Characters at a line's beginning after which it is no call.
 const MOST_HELD: usize = 80;
 
-fn begins(line: &str) -> Inside {
+fn begins(line: &str) -> FilterState {
     let said = line.trim_start();
     let marked = said.is_empty() || said.starts_with(['@', '-', '*', '`']);
     if name(line).is_some() {
-        Inside::Call
+        FilterState::Call
     } else if marked && line.len() < MOST_HELD && !line.ends_with('\n') {
-        Inside::Start
+        FilterState::Start
     } else {
-        Inside::Prose
+        FilterState::Prose
     }
 }

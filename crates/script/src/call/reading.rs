@@ -3,7 +3,7 @@
 use quillet_core::{Map, Value};
 
 /// Parameters as they are read.
-pub(super) struct Reading<'a> {
+pub(super) struct ParameterReader<'a> {
     /// What is read.
     pub(super) map: &'a Map,
     /// What was wrong.
@@ -12,9 +12,9 @@ pub(super) struct Reading<'a> {
     pub(super) asked: Vec<&'static str>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> ParameterReader<'a> {
     pub(super) fn new(map: &'a Map) -> Self {
-        Reading {
+        ParameterReader {
             map,
             warnings: Vec::new(),
             asked: Vec::new(),

@@ -8,8 +8,8 @@ use quillet_core::{Map, Value, nearest};
 use serde_json::Value as Json;
 
 use super::Constraint;
-use super::reading::Reading;
-use crate::answer::{Format, Thinking};
+use super::reading::ParameterReader;
+use crate::answer::{AnswerFormat, Thinking};
 
 /// Turns in which a model may call tools on the way to an answer.
 const TOOL_ROUNDS: u32 = 30;
@@ -24,7 +24,7 @@ const MOST_STOPS: usize = 4;
 /// Settings of a model's answer. Only what stands here reaches a provider: variables of a script
 /// never do.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
+pub struct CallSettings {
     /// What the provider is sent.
     pub options: ChatOptions,
     /// The model's name, or `provider://model`, for [`crate::host::Models`].
@@ -53,7 +53,7 @@ pub struct Settings {
     /// `add_generation_prompt`. Default yes.
     pub add_generation_prompt: bool,
     /// `response_format.type`, if not text.
-    pub format: Option<Format>,
+    pub format: Option<AnswerFormat>,
     /// `response_format.conversionScope`: whether what stands around an answer in its message
     /// is read with it. Default yes (`message`).
     pub whole_message: bool,
@@ -67,9 +67,9 @@ pub struct Settings {
     pub output_prompt: bool,
 }
 
-impl Default for Settings {
+impl Default for CallSettings {
     fn default() -> Self {
-        Settings {
+        CallSettings {
             options: ChatOptions {
                 max_tokens: Some(2048),
                 ..ChatOptions::default()
@@ -131,7 +131,7 @@ const BESIDE: [&str; 15] = [
     "stop",
 ];
 
-impl Settings {
+impl CallSettings {
     /// The setting that a mistyped name means: one letter in three is another. `None` for
     /// settings, and for names that are like none.
     #[must_use]
@@ -139,9 +139,9 @@ impl Settings {
         static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
         let names = NAMES.get_or_init(|| {
             let nothing = Map::default();
-            let mut given = Reading::new(&nothing);
+            let mut given = ParameterReader::new(&nothing);
             let _ = options(&mut given);
-            let mut settings = Settings::default();
+            let mut settings = CallSettings::default();
             settings.read_engine(&mut given);
             settings.read_stops(&mut given);
             given.asked.extend(BESIDE);
@@ -158,11 +158,11 @@ impl Settings {
     /// Reads merged parameters (`parameters` < `prompt` < arguments of the call). Names that
     /// are no setting are variables, and left alone. Gives what the author should know, too.
     #[must_use]
-    pub fn read(parameters: &Map) -> (Settings, Vec<String>) {
-        let mut given = Reading::new(parameters);
-        let mut settings = Settings {
+    pub fn read(parameters: &Map) -> (CallSettings, Vec<String>) {
+        let mut given = ParameterReader::new(parameters);
+        let mut settings = CallSettings {
             options: options(&mut given),
-            ..Settings::default()
+            ..CallSettings::default()
         };
         settings.read_engine(&mut given);
         settings.read_stops(&mut given);
@@ -174,7 +174,7 @@ impl Settings {
         (settings, warnings)
     }
 
-    fn read_engine(&mut self, given: &mut Reading<'_>) {
+    fn read_engine(&mut self, given: &mut ParameterReader<'_>) {
         self.model = given.text(&["model"]);
         self.stream = given.flag(&["stream"]);
         self.memoized = given.flag(&["memoized"]);
@@ -211,7 +211,7 @@ impl Settings {
         }
     }
 
-    fn read_stops(&mut self, given: &mut Reading<'_>) {
+    fn read_stops(&mut self, given: &mut ParameterReader<'_>) {
         let mut stops = given.texts(&["stop_words", "stop"]);
         stops.extend(given.text(&["completion_delimiter"]));
         stops.retain(|stop| !stop.is_empty());
@@ -224,7 +224,7 @@ impl Settings {
         self.stops = stops;
     }
 
-    fn read_format(&mut self, given: &mut Reading<'_>) {
+    fn read_format(&mut self, given: &mut ParameterReader<'_>) {
         let Some(format) = given.map.get("response_format") else {
             return;
         };
@@ -241,7 +241,7 @@ impl Settings {
         };
         match kind {
             None | Some("text") => {}
-            Some(name) => match Format::parse(name) {
+            Some(name) => match AnswerFormat::parse(name) {
                 Some(format) => self.format = Some(format),
                 None => given.warn(format!(
                     "response_format.type {name:?} is unknown, and the answer stays text: \
@@ -261,7 +261,7 @@ impl Settings {
         let force = self.force_json;
         let format = self
             .format
-            .or((force == Some(true)).then_some(Format::Json))?;
+            .or((force == Some(true)).then_some(AnswerFormat::Json))?;
         Some(match output {
             Some(schema) => Constraint::Schema {
                 schema: schema.into(),
@@ -276,7 +276,7 @@ impl Settings {
     }
 }
 
-fn options(given: &mut Reading<'_>) -> ChatOptions {
+fn options(given: &mut ParameterReader<'_>) -> ChatOptions {
     let mut options = ChatOptions {
         temperature: given.number(&["temperature"]),
         top_p: given.number(&["top_p", "topP"]),
@@ -304,7 +304,7 @@ fn options(given: &mut Reading<'_>) -> ChatOptions {
 }
 
 /// Local servers take -1 for as many as there are. That is no limit, so nothing is sent.
-fn max_tokens(given: &mut Reading<'_>) -> Option<u64> {
+fn max_tokens(given: &mut ParameterReader<'_>) -> Option<u64> {
     match given.number(&["max_tokens", "maxTokens", "max_completion_tokens"]) {
         None => Some(2048),
         Some(count) if count < 1.0 => None,

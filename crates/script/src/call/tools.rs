@@ -5,19 +5,19 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use futures_util::future::join_all;
-use quillet_agent::{AgentError, AgentEvent, Ending, Limits, Outcome, Run, Window};
+use quillet_agent::{AgentError, AgentEvent, AgentOutcome, EndReason, RunLimits, RunSpec, Window};
 use quillet_core::chat::{ChatModel, ChatOptions, FinishReason};
 use quillet_core::tool::{Tool, ToolAnswer, ToolContext, ToolError, ToolSpec};
-use quillet_core::{BoxFuture, Content, Map, Message, Role, Value};
+use quillet_core::{BoxFuture, Map, Message, MessageContent, Role, Value};
 use tokio::time::timeout;
 
-use super::guard::{Guarded, Logged};
-use super::listen::Telling;
-use super::protocol::{self, Call};
-use super::turn::{Ear, Said};
-use super::{Ask, CallError, CallEvent, Progress, ToolUse};
+use super::guard::{BoundedModel, RecordingModel};
+use super::listen::StreamObserver;
+use super::protocol::{self, ToolCallLine};
+use super::turn::{StreamSplitter, TurnResult};
+use super::{CallError, CallEvent, CallObserver, ModelCall, ToolUse};
 use crate::ErrorKind;
-use crate::run::lane::{self, Lane};
+use crate::run::call_sequence::{self, CallSequence};
 
 /// One call of a tool. A tool can be a script that asks models of its own.
 const CALL_TIME: Duration = Duration::from_secs(600);
@@ -26,16 +26,22 @@ const RUN_TIME: Duration = Duration::from_secs(3_600);
 
 /// Makes calls that were written in words, side by side.
 pub(super) async fn make(
-    calls: Vec<Call>,
-    progress: &dyn Progress,
+    calls: Vec<ToolCallLine>,
+    progress: &dyn CallObserver,
 ) -> Result<Vec<ToolUse>, CallError> {
     let made = calls.into_iter().enumerate();
-    let made = made.map(|(at, call)| lane::within(lane::child(), make_one(at, call, progress)));
+    let made = made.map(|(at, call)| {
+        call_sequence::within(call_sequence::child(), make_one(at, call, progress))
+    });
     let made = join_all(made).await;
     made.into_iter().collect()
 }
 
-async fn make_one(at: usize, call: Call, progress: &dyn Progress) -> Result<ToolUse, CallError> {
+async fn make_one(
+    at: usize,
+    call: ToolCallLine,
+    progress: &dyn CallObserver,
+) -> Result<ToolUse, CallError> {
     let name = call.name.clone();
     let arguments = Value::Map(call.arguments.clone().unwrap_or_default());
     let event = CallEvent::ToolCall {
@@ -64,7 +70,7 @@ async fn make_one(at: usize, call: Call, progress: &dyn Progress) -> Result<Tool
 }
 
 /// What the model reads of a call.
-async fn result(call: Call) -> Result<Value, String> {
+async fn result(call: ToolCallLine) -> Result<Value, String> {
     let arguments = call.arguments?;
     let Some(tool) = call.tool else {
         return Err("there is no such tool".to_owned());
@@ -82,15 +88,15 @@ async fn result(call: Call) -> Result<Value, String> {
 
 /// An answer of a model whose provider takes tools, with all its calls.
 pub(super) async fn run(
-    model: &Guarded,
-    ask: &Ask,
+    model: &BoundedModel,
+    ask: &ModelCall,
     options: &ChatOptions,
     messages: Vec<Message>,
-    telling: &mut Telling<'_>,
+    telling: &mut StreamObserver<'_>,
     uses: &mut Vec<ToolUse>,
-) -> Result<Said, CallError> {
-    let model = Arc::new(Logged::new(model.clone()));
-    let mut turn = Turn::new(ask);
+) -> Result<TurnResult, CallError> {
+    let model = Arc::new(RecordingModel::new(model.clone()));
+    let mut turn = ModelTurn::new(ask);
     let mut events = quillet_agent::run(task(model.clone(), ask, options, messages));
     while let Some(event) = events.next().await {
         for request in model.take() {
@@ -98,7 +104,7 @@ pub(super) async fn run(
         }
         match event {
             AgentEvent::Ended(outcome) => return turn.end(*outcome, ask, telling).await,
-            event => uses.extend(turn.hear(event, telling).await?),
+            event => uses.extend(turn.forward_events(event, telling).await?),
         }
     }
     Err(CallError::new(ErrorKind::Model, "the run had no end"))
@@ -106,14 +112,14 @@ pub(super) async fn run(
 
 fn task(
     model: Arc<dyn ChatModel>,
-    ask: &Ask,
+    ask: &ModelCall,
     options: &ChatOptions,
     mut messages: Vec<Message>,
-) -> Run {
+) -> RunSpec {
     let system = match messages.first() {
         Some(Message {
             role: Role::System,
-            content: Content::Text(text),
+            content: MessageContent::Text(text),
             ..
         }) => text.clone(),
         _ => String::new(),
@@ -126,29 +132,29 @@ fn task(
         output: options.max_tokens.unwrap_or(4_096),
         known: true,
     });
-    Run {
+    RunSpec {
         model_name: ask.model.name.clone(),
         system,
         tools: in_lanes(&ask.tools),
         options: options.clone(),
         counter: ask.model.counter.clone(),
-        limits: Limits {
+        limits: RunLimits {
             tool_rounds: ask.settings.tool_rounds,
             call_time: CALL_TIME,
             run_time: RUN_TIME,
             compaction: window.is_some(),
             limit_notice: "No more tools can be called. Answer with what you have found out."
                 .to_owned(),
-            ..Limits::default()
+            ..RunLimits::default()
         },
         window: window.unwrap_or_default(),
-        ..Run::new(model, messages)
+        ..RunSpec::new(model, messages)
     }
 }
 
 /// The tools, whose calls have a lane each: the loop makes them in tasks of their own.
 fn in_lanes(tools: &[Arc<dyn Tool>]) -> Vec<Arc<dyn Tool>> {
-    let Some(lane) = lane::child() else {
+    let Some(lane) = call_sequence::child() else {
         return tools.to_vec();
     };
     let inside = tools.iter().map(|tool| -> Arc<dyn Tool> {
@@ -164,12 +170,12 @@ fn in_lanes(tools: &[Arc<dyn Tool>]) -> Vec<Arc<dyn Tool>> {
 #[derive(Debug)]
 struct InLane {
     inner: Arc<dyn Tool>,
-    lane: Arc<Lane>,
+    lane: Arc<CallSequence>,
 }
 
 impl InLane {
-    fn lane(&self, context: &ToolContext) -> Option<Arc<Lane>> {
-        lane::named(&Some(self.lane.clone()), &context.call)
+    fn lane(&self, context: &ToolContext) -> Option<Arc<CallSequence>> {
+        call_sequence::named(&Some(self.lane.clone()), &context.call)
     }
 }
 
@@ -184,7 +190,7 @@ impl Tool for InLane {
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Value, ToolError>> {
         let called = self.inner.call(arguments, context);
-        Box::pin(lane::within(self.lane(context), called))
+        Box::pin(call_sequence::within(self.lane(context), called))
     }
 
     fn answer<'a>(
@@ -193,31 +199,31 @@ impl Tool for InLane {
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<ToolAnswer, ToolError>> {
         let answered = self.inner.answer(arguments, context);
-        Box::pin(lane::within(self.lane(context), answered))
+        Box::pin(call_sequence::within(self.lane(context), answered))
     }
 }
 
 /// The turn that the model is in, and what was heard in it.
-struct Turn<'a> {
-    ask: &'a Ask,
-    ear: Ear,
+struct ModelTurn<'a> {
+    ask: &'a ModelCall,
+    ear: StreamSplitter,
     started: Vec<(String, Value)>,
 }
 
-impl<'a> Turn<'a> {
-    fn new(ask: &'a Ask) -> Self {
-        Turn {
+impl<'a> ModelTurn<'a> {
+    fn new(ask: &'a ModelCall) -> Self {
+        ModelTurn {
             ask,
-            ear: Ear::new(&ask.settings.thinking),
+            ear: StreamSplitter::new(&ask.settings.thinking),
             started: Vec::new(),
         }
     }
 
     /// Hands on what happens; gives a call that has ended.
-    async fn hear(
+    async fn forward_events(
         &mut self,
         event: AgentEvent,
-        telling: &mut Telling<'_>,
+        telling: &mut StreamObserver<'_>,
     ) -> Result<Option<ToolUse>, CallError> {
         match event {
             AgentEvent::Text(piece) => telling.show(self.ear.text(&piece), "").await?,
@@ -254,7 +260,7 @@ impl<'a> Turn<'a> {
 
     /// A call has ended, and with it the text before it: the answer comes after the last one.
     fn done(&mut self, id: &str, name: String, result: Result<Value, String>) -> ToolUse {
-        self.ear = Ear::new(&self.ask.settings.thinking);
+        self.ear = StreamSplitter::new(&self.ask.settings.thinking);
         let at = self.started.iter().position(|(started, _)| started == id);
         let arguments = at.map(|at| self.started.swap_remove(at).1);
         ToolUse {
@@ -266,41 +272,41 @@ impl<'a> Turn<'a> {
 
     async fn end(
         self,
-        outcome: Outcome,
-        ask: &Ask,
-        telling: &mut Telling<'_>,
-    ) -> Result<Said, CallError> {
+        outcome: AgentOutcome,
+        ask: &ModelCall,
+        telling: &mut StreamObserver<'_>,
+    ) -> Result<TurnResult, CallError> {
         let finish = match outcome.ending {
             // It got the notice that no more calls are made, and made more.
-            Ending::Finished(FinishReason::ToolCalls) => {
+            EndReason::Finished(FinishReason::ToolCalls) => {
                 return Err(too_many_rounds(ask).partial(&outcome.text));
             }
-            Ending::Finished(reason) => reason,
+            EndReason::Finished(reason) => reason,
             // Its last word counts; without one there is no answer.
-            Ending::Repeated { .. } if has_answer(&outcome.messages) => FinishReason::Stop,
-            Ending::Repeated { times } => {
+            EndReason::Repeated { .. } if has_answer(&outcome.messages) => FinishReason::Stop,
+            EndReason::Repeated { times } => {
                 let message = format!(
                     "the model made the same calls {times} times, with the same results, and no answer"
                 );
                 return Err(CallError::new(ErrorKind::Limit, message));
             }
-            Ending::Failed(error) => return Err(failed(error).partial(&outcome.text)),
-            Ending::CallsRequired
-            | Ending::ApprovalRequired
-            | Ending::Silent { .. }
-            | Ending::Cancelled => {
+            EndReason::Failed(error) => return Err(failed(error).partial(&outcome.text)),
+            EndReason::CallsRequired
+            | EndReason::ApprovalRequired
+            | EndReason::Silent { .. }
+            | EndReason::Cancelled => {
                 return Err(CallError::new(ErrorKind::Aborted, "the run was ended"));
             }
         };
         let (shown, split) = self.ear.finish();
         telling.show(shown, "").await?;
-        let mut said = Said {
+        let mut said = TurnResult {
             raw: last_text(&outcome.messages),
             thinking: outcome.reasoning,
             finish,
             model: ask.model.name.clone().unwrap_or_default(),
             usage: outcome.usage.unwrap_or_default(),
-            ..Said::default()
+            ..TurnResult::default()
         };
         said.settle(split);
         Ok(said)
@@ -308,7 +314,7 @@ impl<'a> Turn<'a> {
 }
 
 /// What a model ends with that goes on calling tools.
-pub(super) fn too_many_rounds(ask: &Ask) -> CallError {
+pub(super) fn too_many_rounds(ask: &ModelCall) -> CallError {
     let rounds = ask.settings.tool_rounds;
     let message = format!(
         "the model called tools in {rounds} turns, the most that maxToolRounds lets it, and again when it was to answer; set parameters.maxToolRounds higher, or say in the prompt when to stop"
@@ -326,7 +332,7 @@ fn has_answer(messages: &[Message]) -> bool {
 
 fn last_text(messages: &[Message]) -> String {
     match messages.last().map(|message| &message.content) {
-        Some(Content::Text(text)) => text.clone(),
+        Some(MessageContent::Text(text)) => text.clone(),
         _ => String::new(),
     }
 }

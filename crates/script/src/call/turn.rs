@@ -1,16 +1,16 @@
 //! One answer of the model, with its continuations, and without tools.
 
 use quillet_core::chat::{ChatModel, ChatOptions, ChatRequest, FinishReason, Usage};
-use quillet_core::{Content, Message, Role};
+use quillet_core::{Message, MessageContent, Role};
 
-use super::echo::Echo;
-use super::listen::{Heard, Shown, Telling, listen};
-use super::{Ask, CallError};
-use crate::answer::{Split, Splitter, Thinking};
+use super::echo_filter::EchoFilter;
+use super::listen::{StreamObserver, StreamedAnswer, VisibleDelta, listen};
+use super::{CallError, ModelCall};
+use crate::answer::{SplitAnswer, Splitter, Thinking};
 
 /// What the model said in one answer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Said {
+pub(super) struct TurnResult {
     /// All of it.
     pub(super) raw: String,
     /// What is for the reader.
@@ -26,56 +26,56 @@ pub(super) struct Said {
 
 /// Takes what the model says apart, and keeps both parts.
 #[derive(Debug)]
-pub(super) struct Ear {
+pub(super) struct StreamSplitter {
     splitter: Splitter,
-    heard: Split,
+    heard: SplitAnswer,
 }
 
-impl Ear {
+impl StreamSplitter {
     pub(super) fn new(thinking: &Thinking) -> Self {
-        Ear {
+        StreamSplitter {
             splitter: Splitter::new(thinking),
-            heard: Split::default(),
+            heard: SplitAnswer::default(),
         }
     }
 
     /// A piece of text; gives what can be shown of it.
-    pub(super) fn text(&mut self, piece: &str) -> Shown {
+    pub(super) fn text(&mut self, piece: &str) -> VisibleDelta {
         let split = self.splitter.push(piece);
         self.keep(&split);
-        Shown::from(split)
+        VisibleDelta::from(split)
     }
 
-    fn keep(&mut self, split: &Split) {
+    fn keep(&mut self, split: &SplitAnswer) {
         self.heard.answer.push_str(&split.answer);
         self.heard.thinking.push_str(&split.thinking);
     }
 
     /// What was held back, and all that was heard.
-    pub(super) fn finish(self) -> (Shown, Split) {
+    pub(super) fn finish(self) -> (VisibleDelta, SplitAnswer) {
         let rest = self.splitter.finish();
         let mut heard = self.heard;
         heard.answer.push_str(&rest.answer);
         heard.thinking.push_str(&rest.thinking);
-        (Shown::from(rest), heard)
+        (VisibleDelta::from(rest), heard)
     }
 }
 
 /// Asks, and goes on where the limit on tokens cut the answer, if the settings say so.
 pub(super) async fn take(
     model: &dyn ChatModel,
-    ask: &Ask,
+    ask: &ModelCall,
     options: &ChatOptions,
     mut messages: Vec<Message>,
     continues: bool,
-    telling: &mut Telling<'_>,
-) -> Result<Said, CallError> {
-    let mut said = Said::default();
-    let mut ear = Ear::new(&ask.settings.thinking);
+    telling: &mut StreamObserver<'_>,
+) -> Result<TurnResult, CallError> {
+    let mut said = TurnResult::default();
+    let mut ear = StreamSplitter::new(&ask.settings.thinking);
     let begun = messages.len();
     let start = beginning(&messages).to_owned();
     loop {
-        let echo = Echo::of(beginning(&messages));
+        let echo = EchoFilter::of(beginning(&messages));
         let request = ChatRequest {
             model: ask.model.name.clone(),
             messages: messages.clone(),
@@ -106,8 +106,8 @@ pub(super) async fn take(
     Ok(said)
 }
 
-impl Said {
-    fn note(&mut self, heard: Heard, ear: &mut Ear) {
+impl TurnResult {
+    fn note(&mut self, heard: StreamedAnswer, ear: &mut StreamSplitter) {
         if heard.text.is_empty() && !heard.refusal.is_empty() {
             ear.text(&heard.refusal);
             self.raw.push_str(&heard.refusal);
@@ -120,7 +120,7 @@ impl Said {
     }
 
     /// What was said apart from what was thought.
-    pub(super) fn settle(&mut self, split: Split) {
+    pub(super) fn settle(&mut self, split: SplitAnswer) {
         self.answer = split.answer;
         let thought = split.thinking.trim();
         if !self.thinking.is_empty() && !thought.is_empty() {
@@ -135,7 +135,7 @@ pub(super) fn beginning(messages: &[Message]) -> &str {
     match messages.last() {
         Some(Message {
             role: Role::Assistant,
-            content: Content::Text(text),
+            content: MessageContent::Text(text),
             ..
         }) => text,
         _ => "",

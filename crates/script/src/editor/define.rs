@@ -5,30 +5,34 @@ use std::sync::Arc;
 use quillet_core::Span;
 
 use super::hover::role_script;
-use super::marks::{Mark, MarkKind, mark_at, marks};
-use super::{Around, Document};
+use super::names::{MarkKind, NamedSymbol, mark_at, marks};
+use super::{EditorContext, ScriptDocument};
 use crate::library::import::bare_name;
 use crate::library::resolve;
-use crate::syntax::{Script, Source};
+use crate::syntax::{Script, ScriptSource};
 
 /// Bytes of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SourceLocation {
     /// Which script.
-    pub source: Arc<Source>,
+    pub source: Arc<ScriptSource>,
     /// The bytes.
     pub span: Span,
 }
 
 /// Where what stands at a byte is declared: a function, a script's file, where a variable is set
 /// first.
-pub async fn definition(document: &Document, at: usize, around: Around<'_>) -> Option<Place> {
+pub async fn definition(
+    document: &ScriptDocument,
+    at: usize,
+    around: EditorContext<'_>,
+) -> Option<SourceLocation> {
     let mark = mark_at(document, at)?;
     match mark.kind {
         MarkKind::Variable { name, .. } => {
             let span = first_set(document, &name)?;
             let source = document.source.clone();
-            Some(Place { source, span })
+            Some(SourceLocation { source, span })
         }
         MarkKind::Call(name) | MarkKind::Function(name) => {
             match function_place(document, &name, around).await {
@@ -49,23 +53,27 @@ pub async fn definition(document: &Document, at: usize, around: Around<'_>) -> O
 }
 
 /// The script of a name, at its beginning.
-async fn script_place(document: &Document, name: &str, around: Around<'_>) -> Option<Place> {
+async fn script_place(
+    document: &ScriptDocument,
+    name: &str,
+    around: EditorContext<'_>,
+) -> Option<SourceLocation> {
     let found = around.library.find(name, Some(&document.source)).await;
     let source = found.ok()??.source.clone();
     source.path.as_ref()?;
     let span = Span::default();
-    Some(Place { source, span })
+    Some(SourceLocation { source, span })
 }
 
 /// The function of a name: of the document itself, or one that it inherits.
 pub(super) async fn function_place(
-    document: &Document,
+    document: &ScriptDocument,
     name: &str,
-    around: Around<'_>,
-) -> Option<Place> {
+    around: EditorContext<'_>,
+) -> Option<SourceLocation> {
     if let Some(span) = declared(&document.script, name) {
         let source = document.source.clone();
-        return Some(Place { source, span });
+        return Some(SourceLocation { source, span });
     }
     let resolved = resolve(document.script.clone(), around.library)
         .await
@@ -73,7 +81,7 @@ pub(super) async fn function_place(
     let mut bodies = resolved.bodies.iter().rev();
     bodies.find_map(|script| {
         let source = script.source.clone();
-        declared(script, name).map(|span| Place { source, span })
+        declared(script, name).map(|span| SourceLocation { source, span })
     })
 }
 
@@ -88,8 +96,8 @@ fn declared(script: &Script, name: &str) -> Option<Span> {
 }
 
 /// Where a variable gets a value first; the front matter stands before all.
-pub(super) fn first_set(document: &Document, name: &str) -> Option<Span> {
-    let sets = |mark: &Mark| matches!(&mark.kind, MarkKind::Variable { name: other, sets: true } if other == name);
+pub(super) fn first_set(document: &ScriptDocument, name: &str) -> Option<Span> {
+    let sets = |mark: &NamedSymbol| matches!(&mark.kind, MarkKind::Variable { name: other, sets: true } if other == name);
     let spans = marks(document, None)
         .into_iter()
         .filter(sets)
@@ -99,7 +107,7 @@ pub(super) fn first_set(document: &Document, name: &str) -> Option<Span> {
 
 /// Where else in the document the same variable, function, script or role is named, by place.
 #[must_use]
-pub fn references(document: &Document, at: usize) -> Vec<Span> {
+pub fn references(document: &ScriptDocument, at: usize) -> Vec<Span> {
     let Some(found) = mark_at(document, at) else {
         return Vec::new();
     };
@@ -128,7 +136,7 @@ fn same(one: &MarkKind, other: &MarkKind) -> bool {
 /// The bytes to write a new name over, where a variable stands; `None` where none does, and for a
 /// name that could not be one.
 #[must_use]
-pub fn rename(document: &Document, at: usize, name: &str) -> Option<Vec<Span>> {
+pub fn rename(document: &ScriptDocument, at: usize, name: &str) -> Option<Vec<Span>> {
     let mark = mark_at(document, at)?;
     let MarkKind::Variable { name: old, .. } = &mark.kind else {
         return None;

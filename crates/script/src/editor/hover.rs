@@ -4,8 +4,8 @@ use quillet_core::Span;
 use quillet_yaml::Node;
 
 use super::define::{first_set, function_place};
-use super::marks::{MarkKind, mark_at, message_at};
-use super::{Around, Document, keys, render, words};
+use super::names::{MarkKind, mark_at, message_at};
+use super::{EditorContext, ScriptDocument, hover_text, keys, render};
 use crate::answer::Inputs;
 use crate::directive::Directive;
 use crate::syntax::Script;
@@ -21,7 +21,11 @@ pub struct Hover {
 
 /// What stands at a byte: a directive, a variable, a script, a key, a pattern, or else the message
 /// as a model gets it.
-pub async fn hover(document: &Document, at: usize, around: Around<'_>) -> Option<Hover> {
+pub async fn hover(
+    document: &ScriptDocument,
+    at: usize,
+    around: EditorContext<'_>,
+) -> Option<Hover> {
     if let Some(mark) = mark_at(document, at)
         && let Some(markdown) = named(document, &mark.kind, around).await
     {
@@ -35,7 +39,11 @@ pub async fn hover(document: &Document, at: usize, around: Around<'_>) -> Option
     })
 }
 
-async fn named(document: &Document, kind: &MarkKind, around: Around<'_>) -> Option<String> {
+async fn named(
+    document: &ScriptDocument,
+    kind: &MarkKind,
+    around: EditorContext<'_>,
+) -> Option<String> {
     match kind {
         MarkKind::Call(name) => call(document, name, around).await,
         MarkKind::Function(name) => Some(format!("Function `${name}` of this script.")),
@@ -52,9 +60,9 @@ async fn named(document: &Document, kind: &MarkKind, around: Around<'_>) -> Opti
     }
 }
 
-async fn call(document: &Document, name: &str, around: Around<'_>) -> Option<String> {
+async fn call(document: &ScriptDocument, name: &str, around: EditorContext<'_>) -> Option<String> {
     if let Some(found) = Directive::named(name) {
-        return Some(words::directive(found.spec()));
+        return Some(hover_text::directive(found.spec()));
     }
     if let Some(place) = function_place(document, name, around).await {
         return Some(format!(
@@ -66,19 +74,23 @@ async fn call(document: &Document, name: &str, around: Around<'_>) -> Option<Str
 }
 
 /// A script, or else a tool from outside, or a directive at the end of a chain.
-async fn called(document: &Document, name: &str, around: Around<'_>) -> Option<String> {
+async fn called(
+    document: &ScriptDocument,
+    name: &str,
+    around: EditorContext<'_>,
+) -> Option<String> {
     let found = around.library.find(name, Some(&document.source)).await;
     if let Ok(Some(script)) = found {
-        return Some(words::script(&script));
+        return Some(hover_text::script(&script));
     }
     if let Some(tool) = around.tools.tool(name) {
         let spec = tool.spec();
         return Some(format!("**{name}**, a tool\n\n{}", spec.description));
     }
-    Directive::named(name).map(|found| words::directive(found.spec()))
+    Directive::named(name).map(|found| hover_text::directive(found.spec()))
 }
 
-async fn role(document: &Document, name: &str, around: Around<'_>) -> Option<String> {
+async fn role(document: &ScriptDocument, name: &str, around: EditorContext<'_>) -> Option<String> {
     let script = role_script(&document.script, name)?;
     let about = called(document, script, around).await?;
     Some(format!("Role `{name}`: {about}"))
@@ -107,11 +119,11 @@ fn key(path: &[&str]) -> Option<String> {
     Some(out)
 }
 
-fn variable(document: &Document, name: &str) -> String {
+fn variable(document: &ScriptDocument, name: &str) -> String {
     let script = &document.script;
     let mut out = format!("Variable `{name}`");
     if let Some(value) = value_of(script, name) {
-        out += &format!("\n\nIn the front matter: `{}`", words::value(&value));
+        out += &format!("\n\nIn the front matter: `{}`", hover_text::value(&value));
     }
     let inputs = script.config.get("input").map(Node::value);
     let inputs = inputs
@@ -124,7 +136,7 @@ fn variable(document: &Document, name: &str) -> String {
             "\n\nAn input"
         };
         if let Some(default) = &field.default {
-            out += &format!(", `{}` by default", words::value(default));
+            out += &format!(", `{}` by default", hover_text::value(default));
         }
         if !field.description.is_empty() {
             out += &format!(": {}", field.description);

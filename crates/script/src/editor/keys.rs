@@ -4,7 +4,7 @@
 
 /// A key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct ConfigKey {
     /// Its name, behind those of the keys that it stands in, with dots between.
     pub path: &'static str,
     /// Values to choose from; empty where there is no such choice.
@@ -15,13 +15,13 @@ pub struct Key {
 
 /// The key of a path: `["parameters", "temperature"]`.
 #[must_use]
-pub fn key(path: &[&str]) -> Option<&'static Key> {
+pub fn key(path: &[&str]) -> Option<&'static ConfigKey> {
     let path = path.join(".");
     KEYS.iter().find(|key| key.path == path)
 }
 
 /// The keys right below a path; those of the front matter itself for an empty one.
-pub fn below(path: &[&str]) -> impl Iterator<Item = &'static Key> {
+pub fn below(path: &[&str]) -> impl Iterator<Item = &'static ConfigKey> {
     let parent = path.join(".");
     KEYS.iter()
         .filter(move |key| match key.path.rsplit_once('.') {
@@ -30,7 +30,7 @@ pub fn below(path: &[&str]) -> impl Iterator<Item = &'static Key> {
         })
 }
 
-impl Key {
+impl ConfigKey {
     /// Its own name.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -38,22 +38,26 @@ impl Key {
     }
 }
 
-const fn key_of(path: &'static str, doc: &'static str) -> Key {
-    Key {
+const fn key_of(path: &'static str, doc: &'static str) -> ConfigKey {
+    ConfigKey {
         path,
         values: &[],
         doc,
     }
 }
 
-const fn one_of(path: &'static str, values: &'static [&'static str], doc: &'static str) -> Key {
-    Key { path, values, doc }
+const fn one_of(
+    path: &'static str,
+    values: &'static [&'static str],
+    doc: &'static str,
+) -> ConfigKey {
+    ConfigKey { path, values, doc }
 }
 
 const YES_NO: &[&str] = &["true", "false"];
 
 /// All of them, in alphabetical order.
-pub const KEYS: &[Key] = &[
+pub const KEYS: &[ConfigKey] = &[
     key_of(
         "ProtectedStartup",
         "Keys of the front matter that a caller may not set; narrows the usual list.",

@@ -1,6 +1,6 @@
 //! Answers for editors: what is wrong in a script, what stands somewhere, what could stand there.
 //!
-//! Everything here is a question to a [`Document`], asked with bytes of its text. Nothing is run
+//! Everything here is a question to a [`ScriptDocument`], asked with bytes of its text. Nothing is run
 //! and nothing is read but through the given [`Library`]. The protocol that editors speak is no
 //! part of it; [`position`] says how their places are meant.
 
@@ -12,34 +12,34 @@ use crate::format;
 use crate::host::Tools;
 use crate::library::{self, Library};
 use crate::reader;
-use crate::syntax::{Script, Source};
+use crate::syntax::{Script, ScriptSource};
 
 mod complete;
 mod define;
 mod hover;
+mod hover_text;
 pub mod keys;
-mod marks;
-mod outline;
+mod names;
 mod overlay;
 pub mod position;
 mod related;
 mod render;
+mod symbols;
 mod tokens;
-mod words;
 
-pub use complete::{Completion, CompletionKind, complete};
-pub use define::{Place, definition, references, rename};
+pub use complete::{CompletionItem, CompletionKind, complete};
+pub use define::{SourceLocation, definition, references, rename};
 pub use hover::{Hover, hover};
-pub use outline::{Symbol, SymbolKind, folds, symbols};
 pub use overlay::Overlay;
 pub use related::related;
+pub use symbols::{Symbol, SymbolKind, folds, symbols};
 pub use tokens::tokens;
 
 /// A script as it stands in an editor.
 #[derive(Clone, Debug)]
-pub struct Document {
+pub struct ScriptDocument {
     /// Its text and its name.
-    pub source: Arc<Source>,
+    pub source: Arc<ScriptSource>,
     /// What was understood of it.
     pub script: Arc<Script>,
     /// What the reader found wrong.
@@ -48,19 +48,19 @@ pub struct Document {
 
 /// What a document may refer to: a library of scripts, and tools.
 #[derive(Clone, Copy, Debug)]
-pub struct Around<'a> {
+pub struct EditorContext<'a> {
     /// Where scripts are found.
     pub library: &'a dyn Library,
     /// Tools from outside of scripts.
     pub tools: &'a dyn Tools,
 }
 
-impl Document {
+impl ScriptDocument {
     /// Reads a text.
     #[must_use]
-    pub fn new(source: Arc<Source>) -> Self {
+    pub fn new(source: Arc<ScriptSource>) -> Self {
         let read = reader::read(source.clone());
-        Document {
+        ScriptDocument {
             source,
             script: Arc::new(read.script),
             findings: read.diagnostics,
@@ -76,7 +76,7 @@ impl Document {
 
 /// Everything that is wrong with a document, by place: what the reader found, and what
 /// `quillet check` finds.
-pub async fn diagnostics(document: &Document, around: Around<'_>) -> Vec<Diagnostic> {
+pub async fn diagnostics(document: &ScriptDocument, around: EditorContext<'_>) -> Vec<Diagnostic> {
     let mut found = document.findings.clone();
     found.extend(library::check(&document.script, around.library, around.tools).await);
     found.sort_by_key(|found| found.span.map(|span| span.start));
@@ -85,7 +85,7 @@ pub async fn diagnostics(document: &Document, around: Around<'_>) -> Vec<Diagnos
 
 /// The document in its canonical layout (`quillet fmt`); `None` where it cannot be read.
 #[must_use]
-pub fn formatted(document: &Document) -> Option<String> {
+pub fn formatted(document: &ScriptDocument) -> Option<String> {
     format::format(&document.source).ok()
 }
 

@@ -8,7 +8,7 @@ use quillet_core::BoxFuture;
 
 use crate::error::ScriptError;
 use crate::library::Library;
-use crate::syntax::{Script, Source};
+use crate::syntax::{Script, ScriptSource};
 
 /// A library in which scripts that are open in an editor stand as they are there.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ impl Library for Overlay {
     fn find<'a>(
         &'a self,
         name: &'a str,
-        from: Option<&'a Source>,
+        from: Option<&'a ScriptSource>,
     ) -> BoxFuture<'a, Result<Option<Arc<Script>>, ScriptError>> {
         Box::pin(async move {
             let found = self.below.find(name, from).await?;
@@ -37,7 +37,7 @@ impl Library for Overlay {
     fn file<'a>(
         &'a self,
         name: &'a str,
-        from: Option<&'a Source>,
+        from: Option<&'a ScriptSource>,
     ) -> BoxFuture<'a, Result<Option<Arc<[u8]>>, ScriptError>> {
         self.below.file(name, from)
     }

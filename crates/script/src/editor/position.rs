@@ -15,7 +15,7 @@ pub enum Encoding {
 
 /// A place in a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Position {
+pub struct EditorPosition {
     /// The line, from 0.
     pub line: u32,
     /// The column, from 0, as the encoding counts.
@@ -24,12 +24,12 @@ pub struct Position {
 
 /// Where the lines of a text begin.
 #[derive(Clone, Debug)]
-pub struct Lines {
+pub struct LineIndex {
     starts: Vec<usize>,
     encoding: Encoding,
 }
 
-impl Lines {
+impl LineIndex {
     /// Looks through a text once.
     #[must_use]
     pub fn new(text: &str, encoding: Encoding) -> Self {
@@ -43,13 +43,13 @@ impl Lines {
             ends.then_some(at + 1)
         });
         let starts = [0].into_iter().chain(ends).collect();
-        Lines { starts, encoding }
+        LineIndex { starts, encoding }
     }
 
     /// The place of a byte; one inside of a character counts as its beginning, one past the end as
     /// the end.
     #[must_use]
-    pub fn position(&self, text: &str, byte: usize) -> Position {
+    pub fn position(&self, text: &str, byte: usize) -> EditorPosition {
         let mut byte = byte.min(text.len());
         while !text.is_char_boundary(byte) {
             byte -= 1;
@@ -57,7 +57,7 @@ impl Lines {
         let line = self.starts.partition_point(|start| *start <= byte) - 1;
         let start = self.starts.get(line).copied().unwrap_or_default();
         let before = text.get(start..byte).unwrap_or_default();
-        Position {
+        EditorPosition {
             line: number(line),
             character: number(self.width(before)),
         }
@@ -66,7 +66,7 @@ impl Lines {
     /// The byte of a place. A column past the line's end counts as the end, a line past the last as
     /// the end of the text (the protocol says so of columns).
     #[must_use]
-    pub fn byte(&self, text: &str, position: Position) -> usize {
+    pub fn byte(&self, text: &str, position: EditorPosition) -> usize {
         let line = position.line as usize;
         let Some(start) = self.starts.get(line).copied() else {
             return text.len();
@@ -126,8 +126,8 @@ mod tests {
             assert!(text[byte..].starts_with(what), "{what}");
             for (encoding, (line, character)) in [(Encoding::Utf16, utf16), (Encoding::Utf8, utf8)]
             {
-                let lines = Lines::new(text, encoding);
-                let position = Position { line, character };
+                let lines = LineIndex::new(text, encoding);
+                let position = EditorPosition { line, character };
                 assert_eq!(lines.position(text, byte), position, "{what} {encoding:?}");
                 assert_eq!(lines.byte(text, position), byte, "{what} {encoding:?}");
             }
@@ -137,8 +137,8 @@ mod tests {
     #[test]
     fn places_that_are_not_there_are_near() {
         let text = "a😀\nb";
-        let lines = Lines::new(text, Encoding::Utf16);
-        let at = |line, character| lines.byte(text, Position { line, character });
+        let lines = LineIndex::new(text, Encoding::Utf16);
+        let at = |line, character| lines.byte(text, EditorPosition { line, character });
         assert_eq!(at(0, 2), 1, "inside of a character is its beginning");
         assert_eq!(at(0, 99), 5, "past the line's end is its end");
         assert_eq!(at(9, 0), 7, "past the last line is the end");

@@ -2,21 +2,21 @@
 
 use quillet_core::{Diagnostic, Span};
 
-use super::Document;
-use super::marks::{Mark, MarkKind, marks};
+use super::ScriptDocument;
+use super::names::{MarkKind, NamedSymbol, marks};
 use crate::library::import::bare_name;
 
 /// Where else one should look for a finding: the declaration of a name that stands in two places,
 /// and what a mistyped name was probably meant for.
 #[must_use]
-pub fn related(document: &Document, finding: &Diagnostic) -> Option<(Span, String)> {
+pub fn related(document: &ScriptDocument, finding: &Diagnostic) -> Option<(Span, String)> {
     let name = finding
         .help
         .as_deref()
         .and_then(|help| help.strip_prefix("did you mean ")?.strip_suffix('?'))?;
     let name = bare_name(name);
     let span = finding.span;
-    let declares = |mark: &Mark| match &mark.kind {
+    let declares = |mark: &NamedSymbol| match &mark.kind {
         MarkKind::Variable { name: other, sets } => *sets && other == name,
         MarkKind::Function(other) => other == name,
         _ => false,

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quillet_core::{Map, Table, Value};
-use quillet_template::{Limits, NoFunctions, TemplateFactory};
+use quillet_core::{Map, MapTable, Value};
+use quillet_template::{NoFunctions, RenderLimits, TemplateFactory};
 use quillet_yaml::Node;
 
-use super::{Around, Document, words};
-use crate::answer::{Inputs, Schema, describe};
+use super::{EditorContext, ScriptDocument, hover_text};
+use crate::answer::{AnswerSchema, Inputs, describe};
 use crate::library::resolve;
-use crate::syntax::Message;
+use crate::syntax::MessageTemplate;
 use crate::text::hole::may_have_holes;
-use crate::text::prefix::{self, Form, Position};
+use crate::text::prefix::{self, FormatTime, TextPosition};
 use crate::text::system::{System, Titles};
-use crate::text::template::{DEFAULT_FORMAT, Job, Templates};
+use crate::text::template::{DEFAULT_FORMAT, TemplateJob, Templates};
 
 /// Time that one hover may take to render.
 const TIME: Duration = Duration::from_millis(200);
@@ -27,7 +27,11 @@ const SENT: [&str; 4] = ["system", "user", "assistant", "tool"];
 
 /// The message in words, rendered with the front matter and the defaults and examples of the
 /// inputs.
-pub(super) async fn message(document: &Document, message: &Message, around: Around<'_>) -> String {
+pub(super) async fn message(
+    document: &ScriptDocument,
+    message: &MessageTemplate,
+    around: EditorContext<'_>,
+) -> String {
     let role = message.role.as_ref().map_or("user", |role| &role.value);
     let values = values(document, around).await;
     let renderer = Renderer {
@@ -38,7 +42,7 @@ pub(super) async fn message(document: &Document, message: &Message, around: Arou
     let mut notes = Vec::new();
     let text = renderer.message(message, role, &mut notes).await;
     let text = shortened(&text);
-    let mut out = format!("{}\n\n{}", heading(role), words::fenced(text));
+    let mut out = format!("{}\n\n{}", heading(role), hover_text::fenced(text));
     if may_have_holes(text) {
         notes.push("`[[…]]` is filled in when it runs.".to_owned());
     }
@@ -58,7 +62,7 @@ fn heading(role: &str) -> String {
     }
 }
 
-fn format(document: &Document, message: &Message) -> String {
+fn format(document: &ScriptDocument, message: &MessageTemplate) -> String {
     let own = message
         .fields
         .iter()
@@ -73,7 +77,7 @@ fn format(document: &Document, message: &Message) -> String {
 }
 
 /// What the variables are before the first instruction.
-async fn values(document: &Document, around: Around<'_>) -> Table {
+async fn values(document: &ScriptDocument, around: EditorContext<'_>) -> MapTable {
     let resolved = resolve(document.script.clone(), around.library).await;
     let config = match resolved {
         Ok(resolved) => resolved.config,
@@ -104,7 +108,7 @@ async fn values(document: &Document, around: Around<'_>) -> Table {
     }
     let output = config
         .get("output")
-        .map(|output| Schema::new(&output.into()));
+        .map(|output| AnswerSchema::new(&output.into()));
     if let Some(Ok(schema)) = output {
         table.insert("output".into(), describe(schema.tree()).into());
     }
@@ -122,14 +126,19 @@ fn shortened(text: &str) -> &str {
 struct Renderer {
     templates: Templates,
     format: String,
-    values: Table,
+    values: MapTable,
 }
 
 impl Renderer {
-    async fn message(&self, message: &Message, role: &str, notes: &mut Vec<String>) -> String {
+    async fn message(
+        &self,
+        message: &MessageTemplate,
+        role: &str,
+        notes: &mut Vec<String>,
+    ) -> String {
         let position = match message.role {
-            Some(_) => Position::Argument,
-            None => Position::Message,
+            Some(_) => TextPosition::Argument,
+            None => TextPosition::Message,
         };
         let value = message.content.value();
         let rendered = self.value(&value, position, notes).await;
@@ -160,7 +169,7 @@ impl Renderer {
     fn value<'a>(
         &'a self,
         value: &'a Value,
-        position: Position,
+        position: TextPosition,
         notes: &'a mut Vec<String>,
     ) -> quillet_core::BoxFuture<'a, Value> {
         Box::pin(async move {
@@ -169,14 +178,14 @@ impl Renderer {
                 Value::List(items) => {
                     let mut out = Vec::new();
                     for item in items.iter() {
-                        out.push(self.value(item, Position::Argument, notes).await);
+                        out.push(self.value(item, TextPosition::Argument, notes).await);
                     }
                     out.into()
                 }
                 Value::Map(map) => {
-                    let mut out = Table::default();
+                    let mut out = MapTable::default();
                     for (name, value) in map {
-                        let value = self.value(value, Position::Argument, notes).await;
+                        let value = self.value(value, TextPosition::Argument, notes).await;
                         out.insert(name.clone(), value);
                     }
                     Value::Map(Map::new(out))
@@ -186,22 +195,22 @@ impl Renderer {
         })
     }
 
-    async fn text(&self, text: &str, position: Position, notes: &mut Vec<String>) -> String {
+    async fn text(&self, text: &str, position: TextPosition, notes: &mut Vec<String>) -> String {
         let read = prefix::read(text, position);
         match read.form {
-            Form::Raw => return read.text.to_owned(),
-            Form::Expression => {
+            FormatTime::Raw => return read.text.to_owned(),
+            FormatTime::Expression => {
                 notes.push("An expression: its value is the message.".to_owned());
                 return read.text.to_owned();
             }
-            Form::Default | Form::Immediate => {}
+            FormatTime::Default | FormatTime::Immediate => {}
         }
         let values = self.with_unknown(read.text, notes);
-        let limits = Limits {
+        let limits = RenderLimits {
             time: TIME,
-            ..Limits::default()
+            ..RenderLimits::default()
         };
-        let job = Job {
+        let job = TemplateJob {
             format: &self.format,
             text: read.text,
             variables: &values,

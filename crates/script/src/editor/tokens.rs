@@ -1,9 +1,9 @@
 //! What editors colour in a script.
 
-use quillet_core::{Span, Token, TokenKind, token};
+use quillet_core::{SemanticToken, Span, TokenKind, token};
 
-use super::Document;
-use super::marks::{Mark, MarkKind, marks_and_tokens};
+use super::ScriptDocument;
+use super::names::{MarkKind, NamedSymbol, marks_and_tokens};
 use crate::directive::Directive;
 
 /// The tokens of a script: YAML's keys, values and comments, and over them what the engine reads in
@@ -35,7 +35,7 @@ use crate::directive::Directive;
 /// ]);
 /// ```
 #[must_use]
-pub fn tokens(document: &Document) -> Vec<Token> {
+pub fn tokens(document: &ScriptDocument) -> Vec<SemanticToken> {
     let text = document.text();
     let whole = Span {
         start: 0,
@@ -52,7 +52,7 @@ pub fn tokens(document: &Document) -> Vec<Token> {
     token::over(&token::over(&yaml, &named), &templates)
 }
 
-fn add(text: &str, mark: &Mark, found: &mut Vec<Token>) {
+fn add(text: &str, mark: &NamedSymbol, found: &mut Vec<SemanticToken>) {
     let (start, end) = (mark.span.start, mark.span.end);
     let written = text.get(start..end).unwrap_or_default();
     let (name, kind) = match &mark.kind {
@@ -75,7 +75,7 @@ fn add(text: &str, mark: &Mark, found: &mut Vec<Token>) {
         let is_call = matches!(mark.kind, MarkKind::Call(_));
         let before = text.get(..start).unwrap_or_default();
         let sign = usize::from(is_call && before.ends_with('$'));
-        found.push(Token::new(start - sign, end, kind));
+        found.push(SemanticToken::new(start - sign, end, kind));
     }
 }
 
@@ -83,10 +83,10 @@ fn add(text: &str, mark: &Mark, found: &mut Vec<Token>) {
 const MOST_SIGNS: usize = 4;
 
 /// `[[` and `]]`.
-fn hole(written: &str, start: usize, found: &mut Vec<Token>) {
+fn hole(written: &str, start: usize, found: &mut Vec<SemanticToken>) {
     if written.starts_with("[[") && written.ends_with("]]") && written.len() >= 4 {
         let end = start + written.len();
-        found.push(Token::new(start, start + 2, TokenKind::Delimiter));
-        found.push(Token::new(end - 2, end, TokenKind::Delimiter));
+        found.push(SemanticToken::new(start, start + 2, TokenKind::Delimiter));
+        found.push(SemanticToken::new(end - 2, end, TokenKind::Delimiter));
     }
 }

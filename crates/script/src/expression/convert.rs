@@ -14,18 +14,18 @@ pub(super) type Js = Option<Value>;
 
 /// What went wrong, before it is known where.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum EvalFault {
     JavaScript,
     Throws(String),
     Limit(String),
 }
 
-impl Fault {
+impl EvalFault {
     pub(super) fn at(self, span: Span) -> EvalError {
         match self {
-            Fault::JavaScript => EvalError::JavaScript,
-            Fault::Throws(message) => EvalError::Throws { message, span },
-            Fault::Limit(message) => EvalError::Limit { message, span },
+            EvalFault::JavaScript => EvalError::JavaScript,
+            EvalFault::Throws(message) => EvalError::Throws { message, span },
+            EvalFault::Limit(message) => EvalError::Limit { message, span },
         }
     }
 }
@@ -102,19 +102,19 @@ pub(super) fn is_number(value: &Value) -> bool {
 }
 
 /// `===`. Two objects are the same when they are one: only an engine keeps track of that.
-pub(super) fn strict(a: &Js, b: &Js) -> Result<bool, Fault> {
+pub(super) fn strict(a: &Js, b: &Js) -> Result<bool, EvalFault> {
     Ok(match (a, b) {
         (None, None) | (Some(Value::Null), Some(Value::Null)) => true,
         (Some(Value::Bool(a)), Some(Value::Bool(b))) => a == b,
         (Some(Value::Str(a)), Some(Value::Str(b))) => a == b,
-        (Some(a), Some(b)) if both_objects(a, b) => return Err(Fault::JavaScript),
+        (Some(a), Some(b)) if both_objects(a, b) => return Err(EvalFault::JavaScript),
         (Some(x), Some(y)) if is_number(x) && is_number(y) => to_number(a) == to_number(b),
         _ => false,
     })
 }
 
 /// `==`: IsLooselyEqual.
-pub(super) fn loose(a: &Js, b: &Js) -> Result<bool, Fault> {
+pub(super) fn loose(a: &Js, b: &Js) -> Result<bool, EvalFault> {
     let nullish = |value: &Js| matches!(value, None | Some(Value::Null));
     let (Some(x), Some(y)) = (a, b) else {
         return Ok(nullish(a) && nullish(b));
@@ -123,7 +123,7 @@ pub(super) fn loose(a: &Js, b: &Js) -> Result<bool, Fault> {
         return Ok(nullish(a) && nullish(b));
     }
     match (x, y) {
-        _ if both_objects(x, y) => Err(Fault::JavaScript),
+        _ if both_objects(x, y) => Err(EvalFault::JavaScript),
         (Value::Str(_), Value::Str(_)) => strict(a, b),
         _ if is_object(x) => loose(&Some(Value::from(primitive_text(x)?)), b),
         _ if is_object(y) => loose(a, &Some(Value::from(primitive_text(y)?))),
@@ -133,7 +133,7 @@ pub(super) fn loose(a: &Js, b: &Js) -> Result<bool, Fault> {
 
 /// IsLessThan on primitives: by UTF-16 units for two texts, else as numbers. `None` where
 /// one of them is not a number.
-pub(super) fn compare(a: &Js, b: &Js) -> Result<Option<Ordering>, Fault> {
+pub(super) fn compare(a: &Js, b: &Js) -> Result<Option<Ordering>, EvalFault> {
     let (a, b) = (primitive(a)?, primitive(b)?);
     if let (Some(Value::Str(a)), Some(Value::Str(b))) = (&a, &b) {
         return Ok(Some(a.encode_utf16().cmp(b.encode_utf16())));
@@ -142,7 +142,7 @@ pub(super) fn compare(a: &Js, b: &Js) -> Result<Option<Ordering>, Fault> {
 }
 
 /// ToPrimitive: lists and objects of ours always become text.
-pub(super) fn primitive(value: &Js) -> Result<Js, Fault> {
+pub(super) fn primitive(value: &Js) -> Result<Js, EvalFault> {
     match value {
         Some(object) if is_object(object) => Ok(Some(Value::from(primitive_text(object)?))),
         other => Ok(other.clone()),
@@ -150,7 +150,7 @@ pub(super) fn primitive(value: &Js) -> Result<Js, Fault> {
 }
 
 /// ToNumber.
-pub(super) fn number(value: &Js) -> Result<f64, Fault> {
+pub(super) fn number(value: &Js) -> Result<f64, EvalFault> {
     match value {
         Some(Value::Int(number)) => Ok(*number as f64),
         Some(Value::Float(number)) => Ok(*number),
@@ -159,7 +159,7 @@ pub(super) fn number(value: &Js) -> Result<f64, Fault> {
 }
 
 /// ToString.
-pub(super) fn text(value: &Js) -> Result<Arc<str>, Fault> {
+pub(super) fn text(value: &Js) -> Result<Arc<str>, EvalFault> {
     match value {
         None => Ok("undefined".into()),
         Some(Value::Str(text)) => Ok(Arc::clone(text)),
@@ -167,14 +167,14 @@ pub(super) fn text(value: &Js) -> Result<Arc<str>, Fault> {
     }
 }
 
-fn primitive_text(value: &Value) -> Result<String, Fault> {
+fn primitive_text(value: &Value) -> Result<String, EvalFault> {
     let mut text = String::new();
     write_text(value, &mut text, 0)?;
     Ok(text)
 }
 
 /// Adds a value's text to `out`.
-pub(super) fn write_text(value: &Value, out: &mut String, depth: u32) -> Result<(), Fault> {
+pub(super) fn write_text(value: &Value, out: &mut String, depth: u32) -> Result<(), EvalFault> {
     match value {
         Value::Null => push(out, "null"),
         Value::Bool(true) => push(out, "true"),
@@ -196,10 +196,10 @@ fn integer_text(number: i64) -> String {
     }
 }
 
-fn object_text(map: &Map, out: &mut String) -> Result<(), Fault> {
+fn object_text(map: &Map, out: &mut String) -> Result<(), EvalFault> {
     match map.get("toString").or(map.get("valueOf")) {
         // The object's own conversion, which is no function, so that JavaScript throws.
-        Some(_) => Err(Fault::JavaScript),
+        Some(_) => Err(EvalFault::JavaScript),
         None => push(out, "[object Object]"),
     }
 }
@@ -210,9 +210,9 @@ pub(super) fn join(
     separator: &str,
     out: &mut String,
     depth: u32,
-) -> Result<(), Fault> {
+) -> Result<(), EvalFault> {
     if depth >= MAX_DEPTH {
-        return Err(Fault::Limit(format!(
+        return Err(EvalFault::Limit(format!(
             "a list nested deeper than {MAX_DEPTH} levels has no text"
         )));
     }
@@ -228,9 +228,9 @@ pub(super) fn join(
 }
 
 /// Adds text unless that makes it too long.
-pub(super) fn push(out: &mut String, text: &str) -> Result<(), Fault> {
+pub(super) fn push(out: &mut String, text: &str) -> Result<(), EvalFault> {
     if out.len() + text.len() > MAX_BYTES {
-        return Err(Fault::Limit(format!(
+        return Err(EvalFault::Limit(format!(
             "an expression makes no text longer than {MAX_BYTES} bytes"
         )));
     }
@@ -239,7 +239,7 @@ pub(super) fn push(out: &mut String, text: &str) -> Result<(), Fault> {
 }
 
 /// `a + b`.
-pub(super) fn add(a: &Js, b: &Js) -> Result<Js, Fault> {
+pub(super) fn add(a: &Js, b: &Js) -> Result<Js, EvalFault> {
     if let (Some(Value::Int(a)), Some(Value::Int(b))) = (a, b)
         && let Some(sum) = small(a.checked_add(*b))
     {
@@ -263,12 +263,12 @@ pub(super) fn small(number: Option<i64>) -> Option<i64> {
 }
 
 /// ToInt32 (ECMAScript 7.1.6).
-pub(super) fn int32(value: &Js) -> Result<i32, Fault> {
+pub(super) fn int32(value: &Js) -> Result<i32, EvalFault> {
     Ok(uint32(value)? as i32)
 }
 
 /// ToUint32.
-pub(super) fn uint32(value: &Js) -> Result<u32, Fault> {
+pub(super) fn uint32(value: &Js) -> Result<u32, EvalFault> {
     let number = number(value)?;
     if !number.is_finite() {
         return Ok(0);

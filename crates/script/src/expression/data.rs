@@ -2,7 +2,7 @@
 
 use quillet_core::{Span, Value};
 
-use super::{EvalError, Expression, Names, Parsed, SyntaxError};
+use super::{EvalError, Expression, NameResolver, ParsedExpression, SyntaxError};
 
 /// The error of a text that cannot be read as data.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,7 +21,7 @@ pub enum DataError {
 ///
 /// # Errors
 /// Text that is neither, or that needs an engine: data runs no code.
-pub fn data(text: &str, names: &dyn Names) -> Result<Option<Value>, DataError> {
+pub fn data(text: &str, names: &dyn NameResolver) -> Result<Option<Value>, DataError> {
     if text.trim().is_empty() {
         return Ok(None);
     }
@@ -29,9 +29,9 @@ pub fn data(text: &str, names: &dyn Names) -> Result<Option<Value>, DataError> {
         return Ok(Some(value));
     }
     match Expression::parse(text) {
-        Parsed::Native(expression) => Ok(expression.evaluate(&Lenient(names))?),
-        Parsed::Invalid(error) => Err(error.into()),
-        Parsed::JavaScript => Err(DataError::Syntax(SyntaxError {
+        ParsedExpression::Native(expression) => Ok(expression.evaluate(&Lenient(names))?),
+        ParsedExpression::Invalid(error) => Err(error.into()),
+        ParsedExpression::JavaScript => Err(DataError::Syntax(SyntaxError {
             message: "data holds values and names, and no code".to_owned(),
             span: Span {
                 start: 0,
@@ -41,16 +41,16 @@ pub fn data(text: &str, names: &dyn Names) -> Result<Option<Value>, DataError> {
     }
 }
 
-struct Lenient<'a>(&'a dyn Names);
+struct Lenient<'a>(&'a dyn NameResolver);
 
-impl Names for Lenient<'_> {
-    fn get(&self, name: &str) -> super::Found {
+impl NameResolver for Lenient<'_> {
+    fn get(&self, name: &str) -> super::NameValue {
         match self.0.get(name) {
-            super::Found::Missing => super::Found::Undefined,
+            super::NameValue::Missing => super::NameValue::Undefined,
             found => found,
         }
     }
-    fn this(&self, name: &str) -> super::Found {
+    fn this(&self, name: &str) -> super::NameValue {
         self.0.this(name)
     }
 }

@@ -4,16 +4,16 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use quillet_core::value::MAX_DEPTH;
-use quillet_core::{List, Map, Span, Table, Value};
+use quillet_core::{Map, MapTable, Span, Value, ValueList};
 
-use super::convert::{self, Fault, Js};
-use super::tree::{Binary, Element, Node, Property, Step, StepKind, Unary};
-use super::{EvalError, Found, MAX_ITEMS, Names, from_number, property, truthy};
+use super::convert::{self, EvalFault, Js};
+use super::tree::{Binary, ChainStep, Element, ExprNode, ObjectProperty, StepKind, Unary};
+use super::{EvalError, MAX_ITEMS, NameResolver, NameValue, from_number, property, truthy};
 
-type Evaluated = Result<Js, EvalError>;
+type EvalResult = Result<Js, EvalError>;
 
 /// The value of an expression.
-pub(super) fn evaluate(node: &Node, names: &dyn Names) -> Evaluated {
+pub(super) fn evaluate(node: &ExprNode, names: &dyn NameResolver) -> EvalResult {
     Walk { names }.node(node)
 }
 
@@ -73,21 +73,21 @@ const GLOBALS: [&str; 51] = [
 ];
 
 struct Walk<'a> {
-    names: &'a dyn Names,
+    names: &'a dyn NameResolver,
 }
 
 impl Walk<'_> {
-    fn node(&self, node: &Node) -> Evaluated {
+    fn node(&self, node: &ExprNode) -> EvalResult {
         match node {
-            Node::Literal(value) => Ok(value.clone()),
-            Node::Name { name, span } => self.name(name, *span),
-            Node::This => Err(EvalError::JavaScript),
-            Node::Template(parts) => self.template(parts),
-            Node::List(elements) => self.list(elements),
-            Node::Object(properties) => self.object(properties),
-            Node::Unary { op, operand, span } => self.unary(*op, operand, *span),
-            Node::Chain { first, rest, span } => self.chain(first, rest, *span),
-            Node::Conditional(parts) => {
+            ExprNode::Literal(value) => Ok(value.clone()),
+            ExprNode::Name { name, span } => self.name(name, *span),
+            ExprNode::This => Err(EvalError::JavaScript),
+            ExprNode::Template(parts) => self.template(parts),
+            ExprNode::List(elements) => self.list(elements),
+            ExprNode::Object(properties) => self.object(properties),
+            ExprNode::Unary { op, operand, span } => self.unary(*op, operand, *span),
+            ExprNode::Chain { first, rest, span } => self.chain(first, rest, *span),
+            ExprNode::Conditional(parts) => {
                 let [test, then, other] = &**parts;
                 if truthy(&self.node(test)?) {
                     self.node(then)
@@ -95,24 +95,24 @@ impl Walk<'_> {
                     self.node(other)
                 }
             }
-            Node::Access { base, steps } => self.access(base, steps),
+            ExprNode::Access { base, steps } => self.access(base, steps),
         }
     }
 
-    fn name(&self, name: &Arc<str>, span: Span) -> Evaluated {
+    fn name(&self, name: &Arc<str>, span: Span) -> EvalResult {
         match self.names.get(name) {
-            Found::Value(value) => Ok(Some(value)),
-            Found::Undefined => Ok(None),
-            Found::Function => Err(EvalError::JavaScript),
-            Found::Missing if GLOBALS.contains(&&**name) => Err(EvalError::JavaScript),
-            Found::Missing => Err(EvalError::Unknown {
+            NameValue::Value(value) => Ok(Some(value)),
+            NameValue::Undefined => Ok(None),
+            NameValue::Function => Err(EvalError::JavaScript),
+            NameValue::Missing if GLOBALS.contains(&&**name) => Err(EvalError::JavaScript),
+            NameValue::Missing => Err(EvalError::Unknown {
                 name: Arc::clone(name),
                 span,
             }),
         }
     }
 
-    fn template(&self, parts: &[Node]) -> Evaluated {
+    fn template(&self, parts: &[ExprNode]) -> EvalResult {
         let mut out = String::new();
         for part in parts {
             let text = convert::text(&self.node(part)?).map_err(nowhere)?;
@@ -121,7 +121,7 @@ impl Walk<'_> {
         Ok(Some(Value::from(out)))
     }
 
-    fn list(&self, elements: &[Element]) -> Evaluated {
+    fn list(&self, elements: &[Element]) -> EvalResult {
         let mut items = Vec::with_capacity(elements.len());
         for element in elements {
             // A list of ours holds no `undefined`; what becomes of it is the engine's to say.
@@ -132,16 +132,18 @@ impl Walk<'_> {
                 (Some(span), value) => spread(&mut items, value).map_err(|f| f.at(span))?,
             }
         }
-        shallow(Value::List(List::new(items)))
+        shallow(Value::List(ValueList::new(items)))
     }
 
-    fn object(&self, properties: &[Property]) -> Evaluated {
-        let mut table = Table::default();
+    fn object(&self, properties: &[ObjectProperty]) -> EvalResult {
+        let mut table = MapTable::default();
         for property in properties {
             let (key, value) = match property {
-                Property::Field(key, node) => (Arc::clone(key), self.node(node)?),
-                Property::Computed(key, node, span) => (self.key(key, *span)?, self.node(node)?),
-                Property::Spread(node) => {
+                ObjectProperty::Field(key, node) => (Arc::clone(key), self.node(node)?),
+                ObjectProperty::Computed(key, node, span) => {
+                    (self.key(key, *span)?, self.node(node)?)
+                }
+                ObjectProperty::Spread(node) => {
                     // `{a: 1, ...{a: undefined}}` has an `a` that is not there for us.
                     holds_no_undefined(node)?;
                     spread_fields(&mut table, self.node(node)?)?;
@@ -157,7 +159,7 @@ impl Walk<'_> {
         shallow(Value::Map(Map::new(table)))
     }
 
-    fn key(&self, node: &Node, span: Span) -> Result<Arc<str>, EvalError> {
+    fn key(&self, node: &ExprNode, span: Span) -> Result<Arc<str>, EvalError> {
         let key = convert::text(&self.node(node)?).map_err(|fault| fault.at(span))?;
         match &*key {
             "__proto__" => Err(EvalError::JavaScript),
@@ -165,7 +167,7 @@ impl Walk<'_> {
         }
     }
 
-    fn unary(&self, op: Unary, operand: &Node, span: Span) -> Evaluated {
+    fn unary(&self, op: Unary, operand: &ExprNode, span: Span) -> EvalResult {
         if op == Unary::TypeOf {
             return self.type_of(operand);
         }
@@ -184,13 +186,13 @@ impl Walk<'_> {
     }
 
     /// The one place where a name that nobody knows is no error.
-    fn type_of(&self, operand: &Node) -> Evaluated {
-        if let Node::Name { name, .. } = operand {
+    fn type_of(&self, operand: &ExprNode) -> EvalResult {
+        if let ExprNode::Name { name, .. } = operand {
             match self.names.get(name) {
-                Found::Missing if !GLOBALS.contains(&&**name) => {
+                NameValue::Missing if !GLOBALS.contains(&&**name) => {
                     return Ok(Some("undefined".into()));
                 }
-                Found::Function => return Ok(Some("function".into())),
+                NameValue::Function => return Ok(Some("function".into())),
                 _ => {}
             }
         }
@@ -203,7 +205,7 @@ impl Walk<'_> {
         })))
     }
 
-    fn chain(&self, first: &Node, rest: &[(Binary, Node)], span: Span) -> Evaluated {
+    fn chain(&self, first: &ExprNode, rest: &[(Binary, ExprNode)], span: Span) -> EvalResult {
         let mut left = self.node(first)?;
         for (op, right) in rest {
             let decided = match op {
@@ -222,7 +224,7 @@ impl Walk<'_> {
         Ok(left)
     }
 
-    fn operate(&self, op: Binary, left: &Js, right: &Node, span: Span) -> Evaluated {
+    fn operate(&self, op: Binary, left: &Js, right: &ExprNode, span: Span) -> EvalResult {
         if op == Binary::In {
             holds_no_undefined(right)?;
         }
@@ -230,9 +232,9 @@ impl Walk<'_> {
         binary(op, left, &right).map_err(|fault| fault.at(span))
     }
 
-    fn access(&self, base: &Node, steps: &[Step]) -> Evaluated {
+    fn access(&self, base: &ExprNode, steps: &[ChainStep]) -> EvalResult {
         let (mut value, steps) = match (base, steps.split_first()) {
-            (Node::This, Some((first, rest))) => (self.of_runtime(first)?, rest),
+            (ExprNode::This, Some((first, rest))) => (self.of_runtime(first)?, rest),
             _ => (self.node(base)?, steps),
         };
         for step in steps {
@@ -244,7 +246,7 @@ impl Walk<'_> {
         Ok(value)
     }
 
-    fn of_runtime(&self, step: &Step) -> Evaluated {
+    fn of_runtime(&self, step: &ChainStep) -> EvalResult {
         let name = match &step.kind {
             StepKind::Field(name) => Arc::clone(name),
             StepKind::Index(node) => {
@@ -253,15 +255,15 @@ impl Walk<'_> {
             StepKind::Call(..) => return Err(EvalError::JavaScript),
         };
         match self.names.this(&name) {
-            Found::Value(value) => Ok(Some(value)),
-            Found::Function => Err(EvalError::JavaScript),
+            NameValue::Value(value) => Ok(Some(value)),
+            NameValue::Function => Err(EvalError::JavaScript),
             // What every object of JavaScript has.
-            Found::Missing if property::is_inherited(&name) => Err(EvalError::JavaScript),
-            Found::Missing | Found::Undefined => Ok(None),
+            NameValue::Missing if property::is_inherited(&name) => Err(EvalError::JavaScript),
+            NameValue::Missing | NameValue::Undefined => Ok(None),
         }
     }
 
-    fn step(&self, value: &Js, step: &Step) -> Evaluated {
+    fn step(&self, value: &Js, step: &ChainStep) -> EvalResult {
         let result = match &step.kind {
             StepKind::Field(name) => property::field(value, name),
             StepKind::Index(node) => property::index(value, &self.node(node)?),
@@ -279,11 +281,11 @@ impl Walk<'_> {
 }
 
 /// A fault inside of a template: its text is the place.
-fn nowhere(fault: Fault) -> EvalError {
+fn nowhere(fault: EvalFault) -> EvalError {
     fault.at(Span::default())
 }
 
-fn shallow(value: Value) -> Evaluated {
+fn shallow(value: Value) -> EvalResult {
     if value.depth() <= MAX_DEPTH {
         Ok(Some(value))
     } else {
@@ -294,7 +296,7 @@ fn shallow(value: Value) -> Evaluated {
     }
 }
 
-fn spread(items: &mut Vec<Value>, value: Js) -> Result<(), Fault> {
+fn spread(items: &mut Vec<Value>, value: Js) -> Result<(), EvalFault> {
     match value {
         Some(Value::List(list)) => items.extend_from_slice(&list),
         Some(Value::Str(text)) => {
@@ -305,23 +307,23 @@ fn spread(items: &mut Vec<Value>, value: Js) -> Result<(), Fault> {
         }
         other => {
             let kind = property::describe(&other);
-            return Err(Fault::Throws(format!("{kind} is not iterable")));
+            return Err(EvalFault::Throws(format!("{kind} is not iterable")));
         }
     }
     few(items.len())
 }
 
-fn few(count: usize) -> Result<(), Fault> {
+fn few(count: usize) -> Result<(), EvalFault> {
     if count <= MAX_ITEMS {
         Ok(())
     } else {
-        Err(Fault::Limit(format!(
+        Err(EvalFault::Limit(format!(
             "an expression makes no list or object with more than {MAX_ITEMS} entries"
         )))
     }
 }
 
-fn spread_fields(table: &mut Table, value: Js) -> Result<(), EvalError> {
+fn spread_fields(table: &mut MapTable, value: Js) -> Result<(), EvalError> {
     match value {
         Some(Value::Map(map)) => {
             for (key, value) in &map {
@@ -342,15 +344,17 @@ fn spread_fields(table: &mut Table, value: Js) -> Result<(), EvalError> {
 
 /// An object written in place may have fields that are `undefined`, and those count for
 /// `in` and for a spread; a value of ours has none.
-fn holds_no_undefined(node: &Node) -> Result<(), EvalError> {
+fn holds_no_undefined(node: &ExprNode) -> Result<(), EvalError> {
     match node {
-        Node::Object(_) | Node::Conditional(_) | Node::Chain { .. } => Err(EvalError::JavaScript),
+        ExprNode::Object(_) | ExprNode::Conditional(_) | ExprNode::Chain { .. } => {
+            Err(EvalError::JavaScript)
+        }
         _ => Ok(()),
     }
 }
 
 /// JavaScript lists keys that are array indices first, ascending.
-fn order_keys(table: &mut Table) {
+fn order_keys(table: &mut MapTable) {
     if !table.keys().any(|key| property::array_index(key).is_some()) {
         return;
     }
@@ -364,18 +368,18 @@ fn order_keys(table: &mut Table) {
     );
 }
 
-fn binary(op: Binary, a: &Js, b: &Js) -> Result<Js, Fault> {
+fn binary(op: Binary, a: &Js, b: &Js) -> Result<Js, EvalFault> {
     if let (Some(Value::Int(a)), Some(Value::Int(b))) = (a, b)
         && let Some(value) = integers(op, *a, *b)
     {
         return Ok(Some(value));
     }
     let truth = |value: bool| Ok(Some(Value::Bool(value)));
-    let numbers = |f: fn(f64, f64) -> f64| -> Result<Js, Fault> {
+    let numbers = |f: fn(f64, f64) -> f64| -> Result<Js, EvalFault> {
         let (a, b) = (convert::number(a)?, convert::number(b)?);
         Ok(Some(from_number(f(a, b))))
     };
-    let order = |test: fn(Ordering) -> bool| -> Result<Js, Fault> {
+    let order = |test: fn(Ordering) -> bool| -> Result<Js, EvalFault> {
         Ok(Some(Value::Bool(convert::compare(a, b)?.is_some_and(test))))
     };
     match op {
@@ -413,7 +417,7 @@ fn integers(op: Binary, a: i64, b: i64) -> Option<Value> {
     })
 }
 
-fn bits(op: Binary, a: &Js, b: &Js) -> Result<Js, Fault> {
+fn bits(op: Binary, a: &Js, b: &Js) -> Result<Js, EvalFault> {
     let left = convert::int32(a)?;
     let right = convert::int32(b)?;
     let shift = (right as u32) & 31;
@@ -424,7 +428,7 @@ fn bits(op: Binary, a: &Js, b: &Js) -> Result<Js, Fault> {
         Binary::ShiftLeft => i64::from(left << shift),
         Binary::ShiftRight => i64::from(left >> shift),
         Binary::ShiftZero => i64::from((left as u32) >> shift),
-        _ => return Err(Fault::JavaScript),
+        _ => return Err(EvalFault::JavaScript),
     };
     Ok(Some(Value::Int(number)))
 }

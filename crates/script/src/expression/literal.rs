@@ -1,7 +1,7 @@
 //! Numbers and the escapes of texts.
 
 use super::number::{radix_prefix, whole_number};
-use super::parser::{Read, Refusal};
+use super::parser::{ParseRefusal, ParseResult};
 
 /// The number, or whether an engine may still know it (`1n`, `1_000`, `010`).
 pub(super) fn literal_number(text: &str) -> Result<f64, bool> {
@@ -21,7 +21,7 @@ pub(super) fn literal_number(text: &str) -> Result<f64, bool> {
 }
 
 /// What stands behind a backslash.
-pub(super) fn escape(chars: &mut std::str::CharIndices<'_>, text: &mut String) -> Read<()> {
+pub(super) fn escape(chars: &mut std::str::CharIndices<'_>, text: &mut String) -> ParseResult<()> {
     let Some((_, c)) = chars.next() else {
         return Ok(());
     };
@@ -34,7 +34,7 @@ pub(super) fn escape(chars: &mut std::str::CharIndices<'_>, text: &mut String) -
         'f' => '\u{c}',
         'v' => '\u{b}',
         '0' if !next.starts_with(|c: char| c.is_ascii_digit()) => '\0',
-        '0'..='9' => return Err(Refusal::JavaScript),
+        '0'..='9' => return Err(ParseRefusal::JavaScript),
         'x' => hex(chars, 2)?,
         'u' => unicode(chars)?,
         // A line that goes on below.
@@ -48,39 +48,40 @@ pub(super) fn escape(chars: &mut std::str::CharIndices<'_>, text: &mut String) -
     Ok(())
 }
 
-fn hex(chars: &mut std::str::CharIndices<'_>, count: usize) -> Read<char> {
-    char::from_u32(units(chars, count)?).ok_or(Refusal::JavaScript)
+fn hex(chars: &mut std::str::CharIndices<'_>, count: usize) -> ParseResult<char> {
+    char::from_u32(units(chars, count)?).ok_or(ParseRefusal::JavaScript)
 }
 
-fn units(chars: &mut std::str::CharIndices<'_>, count: usize) -> Read<u32> {
+fn units(chars: &mut std::str::CharIndices<'_>, count: usize) -> ParseResult<u32> {
     let mut number = 0;
     for _ in 0..count {
         let digit = chars.next().and_then(|(_, c)| c.to_digit(16));
-        number = number * 16 + digit.ok_or(Refusal::JavaScript)?;
+        number = number * 16 + digit.ok_or(ParseRefusal::JavaScript)?;
     }
     Ok(number)
 }
 
 /// After `\u`: four digits, two such that make one character, or digits in braces. Half of a
 /// pair is no text of ours: the engine may do something with it.
-fn unicode(chars: &mut std::str::CharIndices<'_>) -> Read<char> {
+fn unicode(chars: &mut std::str::CharIndices<'_>) -> ParseResult<char> {
     if let Some(braced) = chars.as_str().strip_prefix('{') {
         let digits = braced.split('}').next().unwrap_or("");
-        let code = u32::from_str_radix(digits, 16).map_err(|_| Refusal::JavaScript)?;
+        let code = u32::from_str_radix(digits, 16).map_err(|_| ParseRefusal::JavaScript)?;
         chars.nth(digits.len() + 1);
-        return char::from_u32(code).ok_or(Refusal::JavaScript);
+        return char::from_u32(code).ok_or(ParseRefusal::JavaScript);
     }
     let high = units(chars, 4)?;
     if !(0xd800..0xdc00).contains(&high) {
-        return char::from_u32(high).ok_or(Refusal::JavaScript);
+        return char::from_u32(high).ok_or(ParseRefusal::JavaScript);
     }
     if !chars.as_str().starts_with("\\u") {
-        return Err(Refusal::JavaScript);
+        return Err(ParseRefusal::JavaScript);
     }
     chars.nth(1);
     let low = units(chars, 4)?;
     if !(0xdc00..0xe000).contains(&low) {
-        return Err(Refusal::JavaScript);
+        return Err(ParseRefusal::JavaScript);
     }
-    char::from_u32(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00)).ok_or(Refusal::JavaScript)
+    char::from_u32(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00))
+        .ok_or(ParseRefusal::JavaScript)
 }

@@ -1,11 +1,11 @@
 //! The few methods of texts and lists that scripts use most and that run no code of theirs.
 
-use quillet_core::{List, Value};
+use quillet_core::{Value, ValueList};
 
-use super::convert::{self, Fault, Js};
+use super::convert::{self, EvalFault, Js};
 
 /// A method of JavaScript, on a text or a list.
-pub(super) type Method = fn(&Value, &[Js]) -> Result<Js, Fault>;
+pub(super) type Method = fn(&Value, &[Js]) -> Result<Js, EvalFault>;
 
 /// A method by its name.
 pub(super) fn find(name: &str) -> Option<Method> {
@@ -30,55 +30,58 @@ pub(super) fn find(name: &str) -> Option<Method> {
 
 type Trim = for<'a> fn(&'a str, fn(char) -> bool) -> &'a str;
 
-fn trimmed(value: &Value, trim: Trim) -> Result<Js, Fault> {
+fn trimmed(value: &Value, trim: Trim) -> Result<Js, EvalFault> {
     match value {
         Value::Str(text) => Ok(Some(Value::from(trim(text, super::lexer::is_space)))),
-        _ => Err(Fault::JavaScript),
+        _ => Err(EvalFault::JavaScript),
     }
 }
 
 /// Beyond ASCII, cases depend on the version of Unicode that the engine has.
-fn in_case(value: &Value, change: fn(&str) -> String) -> Result<Js, Fault> {
+fn in_case(value: &Value, change: fn(&str) -> String) -> Result<Js, EvalFault> {
     match value {
         Value::Str(text) if text.is_ascii() => Ok(Some(Value::from(change(text)))),
-        _ => Err(Fault::JavaScript),
+        _ => Err(EvalFault::JavaScript),
     }
 }
 
 /// By a text that is not empty: an empty one cuts between UTF-16 units.
-fn split(value: &Value, arguments: &[Js]) -> Result<Js, Fault> {
+fn split(value: &Value, arguments: &[Js]) -> Result<Js, EvalFault> {
     match (value, arguments) {
         (Value::Str(text), [Some(Value::Str(by))]) if !by.is_empty() => {
             let parts = text.split(&**by).map(Value::from);
             Ok(Some(Value::from(parts.collect::<Vec<_>>())))
         }
-        _ => Err(Fault::JavaScript),
+        _ => Err(EvalFault::JavaScript),
     }
 }
 
-fn to_string(value: &Value, _: &[Js]) -> Result<Js, Fault> {
+fn to_string(value: &Value, _: &[Js]) -> Result<Js, EvalFault> {
     Ok(Some(Value::Str(convert::text(&Some(value.clone()))?)))
 }
 
-fn starts_with(value: &Value, arguments: &[Js]) -> Result<Js, Fault> {
+fn starts_with(value: &Value, arguments: &[Js]) -> Result<Js, EvalFault> {
     let (text, part) = texts(value, arguments)?;
     Ok(Some(Value::Bool(text.starts_with(&*part))))
 }
 
-fn ends_with(value: &Value, arguments: &[Js]) -> Result<Js, Fault> {
+fn ends_with(value: &Value, arguments: &[Js]) -> Result<Js, EvalFault> {
     let (text, part) = texts(value, arguments)?;
     Ok(Some(Value::Bool(text.ends_with(&*part))))
 }
 
 /// A text and the one text that it is asked about.
-fn texts<'a>(value: &'a Value, arguments: &[Js]) -> Result<(&'a str, std::sync::Arc<str>), Fault> {
+fn texts<'a>(
+    value: &'a Value,
+    arguments: &[Js],
+) -> Result<(&'a str, std::sync::Arc<str>), EvalFault> {
     match (value, arguments) {
         (Value::Str(text), [part]) => Ok((text, convert::text(part)?)),
-        _ => Err(Fault::JavaScript),
+        _ => Err(EvalFault::JavaScript),
     }
 }
 
-fn includes(value: &Value, arguments: &[Js]) -> Result<Js, Fault> {
+fn includes(value: &Value, arguments: &[Js]) -> Result<Js, EvalFault> {
     if let (Value::List(list), [wanted]) = (value, arguments) {
         return Ok(Some(Value::Bool(position(list, wanted, true)?.is_some())));
     }
@@ -86,7 +89,7 @@ fn includes(value: &Value, arguments: &[Js]) -> Result<Js, Fault> {
     Ok(Some(Value::Bool(text.contains(&*part))))
 }
 
-fn index_of(value: &Value, arguments: &[Js]) -> Result<Js, Fault> {
+fn index_of(value: &Value, arguments: &[Js]) -> Result<Js, EvalFault> {
     let found = match (value, arguments) {
         (Value::List(list), [wanted]) => position(list, wanted, false)?,
         _ => {
@@ -99,7 +102,7 @@ fn index_of(value: &Value, arguments: &[Js]) -> Result<Js, Fault> {
 }
 
 /// Where a list holds a value, by `===`; `nan` says whether NaN finds itself.
-fn position(list: &List, wanted: &Js, nan: bool) -> Result<Option<usize>, Fault> {
+fn position(list: &ValueList, wanted: &Js, nan: bool) -> Result<Option<usize>, EvalFault> {
     let is_nan = |value: &Value| matches!(value, Value::Float(number) if number.is_nan());
     let wants_nan = nan && wanted.as_ref().is_some_and(is_nan);
     for (at, item) in list.iter().enumerate() {
@@ -110,9 +113,9 @@ fn position(list: &List, wanted: &Js, nan: bool) -> Result<Option<usize>, Fault>
     Ok(None)
 }
 
-fn join(value: &Value, arguments: &[Js]) -> Result<Js, Fault> {
+fn join(value: &Value, arguments: &[Js]) -> Result<Js, EvalFault> {
     let Value::List(list) = value else {
-        return Err(Fault::JavaScript);
+        return Err(EvalFault::JavaScript);
     };
     let mut out = String::new();
     match arguments.first() {
@@ -122,7 +125,7 @@ fn join(value: &Value, arguments: &[Js]) -> Result<Js, Fault> {
     Ok(Some(Value::from(out)))
 }
 
-fn at(value: &Value, arguments: &[Js]) -> Result<Js, Fault> {
+fn at(value: &Value, arguments: &[Js]) -> Result<Js, EvalFault> {
     let length = length(value)?;
     let place = whole(arguments.first(), 0.0)?;
     let place = if place < 0.0 {
@@ -136,7 +139,7 @@ fn at(value: &Value, arguments: &[Js]) -> Result<Js, Fault> {
     super::property::index(&Some(value.clone()), &Some(super::from_number(place)))
 }
 
-fn slice(value: &Value, arguments: &[Js]) -> Result<Js, Fault> {
+fn slice(value: &Value, arguments: &[Js]) -> Result<Js, EvalFault> {
     let length = length(value)?;
     let start = bound(whole(arguments.first(), 0.0)?, length);
     let end = bound(whole(arguments.get(1), length as f64)?, length).max(start);
@@ -145,22 +148,22 @@ fn slice(value: &Value, arguments: &[Js]) -> Result<Js, Fault> {
         Value::Str(text) if text.is_ascii() => Ok(text.get(start..end).map(Value::from)),
         Value::Str(text) => {
             let units: Vec<u16> = text.encode_utf16().skip(start).take(end - start).collect();
-            let part = String::from_utf16(&units).map_err(|_| Fault::JavaScript)?;
+            let part = String::from_utf16(&units).map_err(|_| EvalFault::JavaScript)?;
             Ok(Some(Value::from(part)))
         }
-        _ => Err(Fault::JavaScript),
+        _ => Err(EvalFault::JavaScript),
     }
 }
 
-fn length(value: &Value) -> Result<usize, Fault> {
+fn length(value: &Value) -> Result<usize, EvalFault> {
     match super::property::field(&Some(value.clone()), "length")? {
         Some(Value::Int(length)) => Ok(length as usize),
-        _ => Err(Fault::JavaScript),
+        _ => Err(EvalFault::JavaScript),
     }
 }
 
 /// ToIntegerOrInfinity of an argument that may be left out.
-fn whole(argument: Option<&Js>, otherwise: f64) -> Result<f64, Fault> {
+fn whole(argument: Option<&Js>, otherwise: f64) -> Result<f64, EvalFault> {
     match argument {
         None | Some(None) => Ok(otherwise),
         Some(value) => match convert::number(value)? {

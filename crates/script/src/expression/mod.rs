@@ -2,7 +2,7 @@
 //!
 //! Scripts mostly say `i >= 0`, `i-1`, `a == 1 || this.b`, `{name, age: age + 10}`. This
 //! evaluator does that subset with the exact rules of ECMAScript and no engine. What it
-//! does not know it never guesses: it says [`Parsed::JavaScript`] or
+//! does not know it never guesses: it says [`ParsedExpression::JavaScript`] or
 //! [`EvalError::JavaScript`], and the caller asks the engine.
 //!
 //! Nothing here runs code, waits, or changes a variable. An expression has no loops, so its
@@ -39,11 +39,11 @@ pub const MAX_ITEMS: usize = 1 << 20;
 
 /// An expression that was read once and is evaluated often; cloning shares it.
 #[derive(Clone, Debug)]
-pub struct Expression(Arc<tree::Node>);
+pub struct Expression(Arc<tree::ExprNode>);
 
 /// What a text is.
 #[derive(Clone, Debug)]
-pub enum Parsed {
+pub enum ParsedExpression {
     /// An expression that this module evaluates.
     Native(Expression),
     /// Beyond the subset: only an engine can tell.
@@ -96,7 +96,7 @@ pub enum EvalError {
 
 /// What a name stands for.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Found {
+pub enum NameValue {
     /// Nobody declared it.
     Missing,
     /// Declared, with JavaScript's `undefined`.
@@ -108,26 +108,26 @@ pub enum Found {
 }
 
 /// The names that an expression may use.
-pub trait Names {
+pub trait NameResolver {
     /// A bare name: `x`.
-    fn get(&self, name: &str) -> Found;
+    fn get(&self, name: &str) -> NameValue;
     /// A member of the runtime: `this.x`.
-    fn this(&self, name: &str) -> Found;
+    fn this(&self, name: &str) -> NameValue;
 }
 
 /// A names table with one object behind both `x` and `this.x`.
-impl Names for Map {
-    fn get(&self, name: &str) -> Found {
-        Map::get(self, name).map_or(Found::Missing, |value| Found::Value(value.clone()))
+impl NameResolver for Map {
+    fn get(&self, name: &str) -> NameValue {
+        Map::get(self, name).map_or(NameValue::Missing, |value| NameValue::Value(value.clone()))
     }
-    fn this(&self, name: &str) -> Found {
-        Names::get(self, name)
+    fn this(&self, name: &str) -> NameValue {
+        NameResolver::get(self, name)
     }
 }
 
 /// A name that an expression uses without declaring it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Used {
+pub struct NameUse {
     /// The name, without `this.`.
     pub name: Arc<str>,
     /// Whether it was written `this.name`.
@@ -139,11 +139,11 @@ pub struct Used {
 impl Expression {
     /// Reads an expression.
     #[must_use]
-    pub fn parse(text: &str) -> Parsed {
+    pub fn parse(text: &str) -> ParsedExpression {
         match parser::parse(text) {
-            Ok(node) => Parsed::Native(Expression(Arc::new(node))),
-            Err(parser::Refusal::JavaScript) => Parsed::JavaScript,
-            Err(parser::Refusal::Invalid(error)) => Parsed::Invalid(error),
+            Ok(node) => ParsedExpression::Native(Expression(Arc::new(node))),
+            Err(parser::ParseRefusal::JavaScript) => ParsedExpression::JavaScript,
+            Err(parser::ParseRefusal::Invalid(error)) => ParsedExpression::Invalid(error),
         }
     }
 
@@ -152,13 +152,13 @@ impl Expression {
     /// # Errors
     /// An unknown name, a value that JavaScript would throw on, a limit, or something that
     /// only an engine can do.
-    pub fn evaluate(&self, names: &dyn Names) -> Result<Option<Value>, EvalError> {
+    pub fn evaluate(&self, names: &dyn NameResolver) -> Result<Option<Value>, EvalError> {
         evaluate::evaluate(&self.0, names)
     }
 
     /// The names it uses, in the order in which they stand.
     #[must_use]
-    pub fn names(&self) -> Vec<Used> {
+    pub fn names(&self) -> Vec<NameUse> {
         names::names(&self.0)
     }
 
@@ -166,7 +166,7 @@ impl Expression {
     #[must_use]
     pub fn as_name(&self) -> Option<&str> {
         match &*self.0 {
-            tree::Node::Name { name, .. } => Some(name),
+            tree::ExprNode::Name { name, .. } => Some(name),
             _ => None,
         }
     }
@@ -181,7 +181,7 @@ impl Expression {
     #[must_use]
     pub fn as_literal(&self) -> Option<&Option<Value>> {
         match &*self.0 {
-            tree::Node::Literal(value) => Some(value),
+            tree::ExprNode::Literal(value) => Some(value),
             _ => None,
         }
     }

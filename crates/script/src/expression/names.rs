@@ -2,59 +2,59 @@
 
 use std::sync::Arc;
 
-use super::Used;
-use super::tree::{Node, Property, Step, StepKind};
+use super::NameUse;
+use super::tree::{ChainStep, ExprNode, ObjectProperty, StepKind};
 
 /// All names, in the order in which they stand.
-pub(super) fn names(node: &Node) -> Vec<Used> {
+pub(super) fn names(node: &ExprNode) -> Vec<NameUse> {
     let mut found = Vec::new();
     collect(node, &mut found);
     found
 }
 
-fn collect(node: &Node, found: &mut Vec<Used>) {
+fn collect(node: &ExprNode, found: &mut Vec<NameUse>) {
     match node {
-        Node::Literal(_) | Node::This => {}
-        Node::Name { name, span } => found.push(Used {
+        ExprNode::Literal(_) | ExprNode::This => {}
+        ExprNode::Name { name, span } => found.push(NameUse {
             name: Arc::clone(name),
             this: false,
             span: *span,
         }),
-        Node::Template(parts) => parts.iter().for_each(|part| collect(part, found)),
-        Node::List(elements) => elements.iter().for_each(|e| collect(&e.node, found)),
-        Node::Object(properties) => properties.iter().for_each(|p| property(p, found)),
-        Node::Unary { operand, .. } => collect(operand, found),
-        Node::Chain { first, rest, .. } => {
+        ExprNode::Template(parts) => parts.iter().for_each(|part| collect(part, found)),
+        ExprNode::List(elements) => elements.iter().for_each(|e| collect(&e.node, found)),
+        ExprNode::Object(properties) => properties.iter().for_each(|p| property(p, found)),
+        ExprNode::Unary { operand, .. } => collect(operand, found),
+        ExprNode::Chain { first, rest, .. } => {
             collect(first, found);
             rest.iter().for_each(|(_, node)| collect(node, found));
         }
-        Node::Conditional(parts) => parts.iter().for_each(|part| collect(part, found)),
-        Node::Access { base, steps } => access(base, steps, found),
+        ExprNode::Conditional(parts) => parts.iter().for_each(|part| collect(part, found)),
+        ExprNode::Access { base, steps } => access(base, steps, found),
     }
 }
 
-fn property(property: &Property, found: &mut Vec<Used>) {
+fn property(property: &ObjectProperty, found: &mut Vec<NameUse>) {
     match property {
-        Property::Field(_, node) | Property::Spread(node) => collect(node, found),
-        Property::Computed(key, node, _) => {
+        ObjectProperty::Field(_, node) | ObjectProperty::Spread(node) => collect(node, found),
+        ObjectProperty::Computed(key, node, _) => {
             collect(key, found);
             collect(node, found);
         }
     }
 }
 
-fn access(base: &Node, steps: &[Step], found: &mut Vec<Used>) {
+fn access(base: &ExprNode, steps: &[ChainStep], found: &mut Vec<NameUse>) {
     collect(base, found);
     if let (
-        Node::This,
-        Some(Step {
+        ExprNode::This,
+        Some(ChainStep {
             kind: StepKind::Field(name),
             span,
             ..
         }),
     ) = (base, steps.first())
     {
-        found.push(Used {
+        found.push(NameUse {
             name: Arc::clone(name),
             this: true,
             span: *span,
@@ -70,10 +70,10 @@ fn access(base: &Node, steps: &[Step], found: &mut Vec<Used>) {
 }
 
 /// `a.b.c`, where the node is nothing else.
-pub(super) fn path(node: &Node) -> Option<String> {
+pub(super) fn path(node: &ExprNode) -> Option<String> {
     match node {
-        Node::Name { name, .. } => Some(name.to_string()),
-        Node::Access { base, steps } => {
+        ExprNode::Name { name, .. } => Some(name.to_string()),
+        ExprNode::Access { base, steps } => {
             let mut path = path(base)?;
             for step in steps {
                 match &step.kind {

@@ -1,5 +1,5 @@
 //! Text to tree. Whatever lies outside of the subset ends the reading with
-//! [`Refusal::JavaScript`]; only what no JavaScript can begin with is invalid.
+//! [`ParseRefusal::JavaScript`]; only what no JavaScript can begin with is invalid.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use quillet_core::{Span, Value};
 use super::lexer::{Lexer, Token};
 use super::literal::{escape, literal_number};
 use super::number::from_number;
-use super::tree::{Binary, Element, Node, Property, Step, StepKind, Unary};
+use super::tree::{Binary, ChainStep, Element, ExprNode, ObjectProperty, StepKind, Unary};
 use super::{MAX_NESTING, SyntaxError, methods};
 
 /// Why this module does not read a text.
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(super) enum ParseRefusal {
     JavaScript,
     Invalid(SyntaxError),
 }
 
-pub(super) type Read<T> = Result<T, Refusal>;
+pub(super) type ParseResult<T> = Result<T, ParseRefusal>;
 
 /// Words that begin something of JavaScript which is not in the subset.
 const RESERVED: [&str; 37] = [
@@ -62,7 +62,7 @@ const RESERVED: [&str; 37] = [
 ];
 
 /// Reads a whole text as one expression.
-pub(super) fn parse(text: &str) -> Read<Node> {
+pub(super) fn parse(text: &str) -> ParseResult<ExprNode> {
     let mut parser = Parser::new(text);
     let node = parser.expression()?;
     match parser.token {
@@ -71,8 +71,8 @@ pub(super) fn parse(text: &str) -> Read<Node> {
     }
 }
 
-fn invalid(message: impl Into<String>, span: Span) -> Refusal {
-    Refusal::Invalid(SyntaxError {
+fn invalid(message: impl Into<String>, span: Span) -> ParseRefusal {
+    ParseRefusal::Invalid(SyntaxError {
         message: message.into(),
         span,
     })
@@ -113,7 +113,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    fn expect(&mut self, mark: &'static str, opened: Span) -> Read<()> {
+    fn expect(&mut self, mark: &'static str, opened: Span) -> ParseResult<()> {
         if self.eat(mark) {
             return Ok(());
         }
@@ -128,7 +128,7 @@ impl<'a> Parser<'a> {
     }
 
     /// What stands where an operator or the end should be.
-    fn unexpected_after_value(&self) -> Refusal {
+    fn unexpected_after_value(&self) -> ParseRefusal {
         let unexpected = match self.token {
             Token::Other(c) => c != '\\',
             Token::Mark(")" | "]" | "}") => {
@@ -143,16 +143,16 @@ impl<'a> Parser<'a> {
         if unexpected {
             return invalid(format!("unexpected {}", self.found()), self.span);
         }
-        Refusal::JavaScript
+        ParseRefusal::JavaScript
     }
 
     /// What stands where a value should be.
-    fn unexpected_for_value(&self) -> Refusal {
+    fn unexpected_for_value(&self) -> ParseRefusal {
         let found = self.found();
         match self.token {
             // A regular expression, `++x`, `...x` where it may stand, a comma list, an arrow.
-            Token::Mark("/" | "/=" | "++" | "--" | "..." | "=>" | ")") => Refusal::JavaScript,
-            Token::Other('\\' | '#') => Refusal::JavaScript,
+            Token::Mark("/" | "/=" | "++" | "--" | "..." | "=>" | ")") => ParseRefusal::JavaScript,
+            Token::Other('\\' | '#') => ParseRefusal::JavaScript,
             Token::End => invalid("a value is missing at the end", self.span),
             _ => invalid(format!("a value is missing before {found}"), self.span),
         }
@@ -168,7 +168,7 @@ impl<'a> Parser<'a> {
         between.unwrap_or("").contains(['\n', '\r'])
     }
 
-    fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
+    fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> ParseResult<T>) -> ParseResult<T> {
         if self.depth == MAX_NESTING {
             let message = format!("the expression is nested deeper than {MAX_NESTING} levels");
             return Err(invalid(message, self.span));
@@ -179,7 +179,7 @@ impl<'a> Parser<'a> {
         result
     }
 
-    fn expression(&mut self) -> Read<Node> {
+    fn expression(&mut self) -> ParseResult<ExprNode> {
         self.deeper(|parser| {
             let test = parser.chain(1)?;
             if !parser.eat("?") {
@@ -189,18 +189,18 @@ impl<'a> Parser<'a> {
             let then = parser.expression()?;
             parser.expect(":", opened)?;
             let other = parser.expression()?;
-            Ok(Node::Conditional(Box::new([test, then, other])))
+            Ok(ExprNode::Conditional(Box::new([test, then, other])))
         })
     }
 
     /// Operators that bind at least this strongly.
-    fn chain(&mut self, weakest: u8) -> Read<Node> {
+    fn chain(&mut self, weakest: u8) -> ParseResult<ExprNode> {
         let start = self.span.start;
         let mut node = self.unary()?;
         let mut last: Option<Binary> = None;
         while let Some(op) = self.operator(weakest) {
             if last.is_some_and(|last| last.clashes(op)) {
-                return Err(Refusal::JavaScript);
+                return Err(ParseRefusal::JavaScript);
             }
             self.advance();
             let right = self.deeper(|parser| parser.chain(op.right()))?;
@@ -221,7 +221,7 @@ impl<'a> Parser<'a> {
         (op.strength() >= weakest).then_some(op)
     }
 
-    fn unary(&mut self) -> Read<Node> {
+    fn unary(&mut self) -> ParseResult<ExprNode> {
         let op = match self.token {
             Token::Mark("!") => Unary::Not,
             Token::Mark("-") => Unary::Minus,
@@ -235,10 +235,10 @@ impl<'a> Parser<'a> {
         let operand = Box::new(self.deeper(Self::unary)?);
         let end = self.before;
         let span = Span { start, end };
-        Ok(Node::Unary { op, operand, span })
+        Ok(ExprNode::Unary { op, operand, span })
     }
 
-    fn access(&mut self) -> Read<Node> {
+    fn access(&mut self) -> ParseResult<ExprNode> {
         let start = self.span.start;
         let base = self.primary()?;
         let mut steps = Vec::new();
@@ -247,16 +247,16 @@ impl<'a> Parser<'a> {
             steps.push(step);
         }
         match (&base, steps.is_empty()) {
-            (Node::This, true) => Err(Refusal::JavaScript),
+            (ExprNode::This, true) => Err(ParseRefusal::JavaScript),
             (_, true) => Ok(base),
-            _ => Ok(Node::Access {
+            _ => Ok(ExprNode::Access {
                 base: Box::new(base),
                 steps,
             }),
         }
     }
 
-    fn step(&mut self) -> Read<Option<Step>> {
+    fn step(&mut self) -> ParseResult<Option<ChainStep>> {
         let opened = self.span;
         let (optional, kind) = match self.token {
             Token::Mark(".") => (false, self.field()?),
@@ -271,7 +271,7 @@ impl<'a> Parser<'a> {
             Token::Mark("[") => (false, self.index(opened)?),
             // A call of anything but a known method, a tagged template, `x++`, an arrow.
             Token::Mark("(" | "++" | "--" | "=>" | "=") | Token::Quote('`') => {
-                return Err(Refusal::JavaScript);
+                return Err(ParseRefusal::JavaScript);
             }
             _ => return Ok(None),
         };
@@ -279,26 +279,26 @@ impl<'a> Parser<'a> {
             start: opened.start,
             end: self.before,
         };
-        Ok(Some(Step {
+        Ok(Some(ChainStep {
             optional,
             span,
             kind,
         }))
     }
 
-    fn index(&mut self, opened: Span) -> Read<StepKind> {
+    fn index(&mut self, opened: Span) -> ParseResult<StepKind> {
         self.advance();
         let index = self.expression()?;
         self.expect("]", opened)?;
         Ok(StepKind::Index(index))
     }
 
-    fn field(&mut self) -> Read<StepKind> {
+    fn field(&mut self) -> ParseResult<StepKind> {
         self.advance();
         let name = match self.token {
             Token::Name(name) => name,
             Token::Mark("(" | "[") | Token::Quote('`') | Token::Other('#' | '\\') => {
-                return Err(Refusal::JavaScript);
+                return Err(ParseRefusal::JavaScript);
             }
             _ => return Err(invalid("a name is missing after the dot", self.span)),
         };
@@ -306,12 +306,12 @@ impl<'a> Parser<'a> {
         if self.token != Token::Mark("(") {
             return Ok(StepKind::Field(name.into()));
         }
-        let method = methods::find(name).ok_or(Refusal::JavaScript)?;
+        let method = methods::find(name).ok_or(ParseRefusal::JavaScript)?;
         let arguments = self.arguments()?;
         Ok(StepKind::Call(name.into(), method, arguments))
     }
 
-    fn arguments(&mut self) -> Read<Vec<Node>> {
+    fn arguments(&mut self) -> ParseResult<Vec<ExprNode>> {
         let opened = self.span;
         self.advance();
         let mut arguments = Vec::new();
@@ -325,7 +325,7 @@ impl<'a> Parser<'a> {
         Ok(arguments)
     }
 
-    fn primary(&mut self) -> Read<Node> {
+    fn primary(&mut self) -> ParseResult<ExprNode> {
         match self.token {
             Token::Name(name) => self.name(name),
             Token::Number(text) => self.number(text),
@@ -338,51 +338,51 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn name(&mut self, name: &'a str) -> Read<Node> {
+    fn name(&mut self, name: &'a str) -> ParseResult<ExprNode> {
         if RESERVED.contains(&name) || name == "in" || self.lexer.rest().starts_with('\\') {
-            return Err(Refusal::JavaScript);
+            return Err(ParseRefusal::JavaScript);
         }
         let span = self.span;
         self.advance();
         if matches!(self.token, Token::Mark("=>" | "=")) {
-            return Err(Refusal::JavaScript);
+            return Err(ParseRefusal::JavaScript);
         }
-        Ok(constant(name).unwrap_or_else(|| Node::Name {
+        Ok(constant(name).unwrap_or_else(|| ExprNode::Name {
             name: name.into(),
             span,
         }))
     }
 
-    fn number(&mut self, text: &str) -> Read<Node> {
+    fn number(&mut self, text: &str) -> ParseResult<ExprNode> {
         let number = literal_number(text).map_err(|beyond| {
             if beyond {
-                Refusal::JavaScript
+                ParseRefusal::JavaScript
             } else {
                 invalid(format!("`{text}` is not a number"), self.span)
             }
         })?;
         self.advance();
-        Ok(Node::Literal(Some(from_number(number))))
+        Ok(ExprNode::Literal(Some(from_number(number))))
     }
 
-    fn group(&mut self) -> Read<Node> {
+    fn group(&mut self) -> ParseResult<ExprNode> {
         let opened = self.span;
         self.advance();
         let node = self.expression()?;
         self.expect(")", opened)?;
         match self.token {
-            Token::Mark("=>") => Err(Refusal::JavaScript),
+            Token::Mark("=>") => Err(ParseRefusal::JavaScript),
             _ => Ok(node),
         }
     }
 
-    fn list(&mut self) -> Read<Node> {
+    fn list(&mut self) -> ParseResult<ExprNode> {
         let opened = self.span;
         self.advance();
         let mut elements = Vec::new();
         while !self.eat("]") {
             if self.token == Token::Mark(",") {
-                return Err(Refusal::JavaScript);
+                return Err(ParseRefusal::JavaScript);
             }
             let start = self.span;
             let spread = self.eat("...").then_some(start);
@@ -393,10 +393,10 @@ impl<'a> Parser<'a> {
                 break;
             }
         }
-        Ok(Node::List(elements))
+        Ok(ExprNode::List(elements))
     }
 
-    fn object(&mut self) -> Read<Node> {
+    fn object(&mut self) -> ParseResult<ExprNode> {
         let opened = self.span;
         self.advance();
         let mut properties = Vec::new();
@@ -409,14 +409,14 @@ impl<'a> Parser<'a> {
         }
         match self.token {
             // A pattern: `{a} = b`, `({a}) => b`.
-            Token::Mark("=" | "=>") => Err(Refusal::JavaScript),
-            _ => Ok(Node::Object(properties)),
+            Token::Mark("=" | "=>") => Err(ParseRefusal::JavaScript),
+            _ => Ok(ExprNode::Object(properties)),
         }
     }
 
-    fn property(&mut self) -> Read<Property> {
+    fn property(&mut self) -> ParseResult<ObjectProperty> {
         if self.eat("...") {
-            return Ok(Property::Spread(self.expression()?));
+            return Ok(ObjectProperty::Spread(self.expression()?));
         }
         if self.token == Token::Mark("[") {
             return self.computed();
@@ -429,11 +429,11 @@ impl<'a> Parser<'a> {
             }
             Token::Quote(quote @ ('"' | '\'')) => self.string(quote)?.into(),
             Token::Number(text) => {
-                let number = literal_number(text).map_err(|_| Refusal::JavaScript)?;
+                let number = literal_number(text).map_err(|_| ParseRefusal::JavaScript)?;
                 self.advance();
                 super::format_number(number).into()
             }
-            Token::Mark("*") | Token::Other('#' | '\\') => return Err(Refusal::JavaScript),
+            Token::Mark("*") | Token::Other('#' | '\\') => return Err(ParseRefusal::JavaScript),
             _ => {
                 return Err(invalid(
                     format!("a key is missing before {}", self.found()),
@@ -444,31 +444,31 @@ impl<'a> Parser<'a> {
         self.value_of(key, span)
     }
 
-    fn value_of(&mut self, key: Arc<str>, span: Span) -> Read<Property> {
+    fn value_of(&mut self, key: Arc<str>, span: Span) -> ParseResult<ObjectProperty> {
         // `__proto__: x` sets the prototype; no value of ours has one.
         if &*key == "__proto__" {
-            return Err(Refusal::JavaScript);
+            return Err(ParseRefusal::JavaScript);
         }
         if self.eat(":") {
-            return Ok(Property::Field(key, self.expression()?));
+            return Ok(ObjectProperty::Field(key, self.expression()?));
         }
         let text = self.lexer.text.get(span.start..span.end).unwrap_or("");
         let shorthand = matches!(self.token, Token::Mark("," | "}") | Token::End);
         if !shorthand || !text.starts_with(super::lexer::starts_name) {
             // A method, a getter, `{a = 1}`; or no JavaScript at all.
-            return Err(Refusal::JavaScript);
+            return Err(ParseRefusal::JavaScript);
         }
         if RESERVED.contains(&&*key) || matches!(&*key, "this" | "in" | "typeof") {
-            return Err(Refusal::JavaScript);
+            return Err(ParseRefusal::JavaScript);
         }
-        let node = constant(&key).unwrap_or_else(|| Node::Name {
+        let node = constant(&key).unwrap_or_else(|| ExprNode::Name {
             name: Arc::clone(&key),
             span,
         });
-        Ok(Property::Field(key, node))
+        Ok(ObjectProperty::Field(key, node))
     }
 
-    fn computed(&mut self) -> Read<Property> {
+    fn computed(&mut self) -> ParseResult<ObjectProperty> {
         let opened = self.span;
         self.advance();
         let key = self.expression()?;
@@ -478,13 +478,13 @@ impl<'a> Parser<'a> {
             end: self.before,
         };
         if !self.eat(":") {
-            return Err(Refusal::JavaScript);
+            return Err(ParseRefusal::JavaScript);
         }
-        Ok(Property::Computed(key, self.expression()?, span))
+        Ok(ObjectProperty::Computed(key, self.expression()?, span))
     }
 
     /// The rest of a string whose opening quote is the current token.
-    fn string(&mut self, quote: char) -> Read<String> {
+    fn string(&mut self, quote: char) -> ParseResult<String> {
         let opened = self.span;
         let body = self.lexer.rest();
         let mut text = String::new();
@@ -507,7 +507,7 @@ impl<'a> Parser<'a> {
         ))
     }
 
-    fn template(&mut self) -> Read<Node> {
+    fn template(&mut self) -> ParseResult<ExprNode> {
         let opened = self.span;
         let mut parts = Vec::new();
         loop {
@@ -517,7 +517,7 @@ impl<'a> Parser<'a> {
             }
             self.advance();
             if !hole {
-                return Ok(Node::Template(parts));
+                return Ok(ExprNode::Template(parts));
             }
             parts.push(self.expression()?);
             if self.token != Token::Mark("}") {
@@ -529,7 +529,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Text up to the closing quote (`false`) or past a `${` (`true`).
-    fn template_text(&mut self, opened: Span) -> Read<(String, bool)> {
+    fn template_text(&mut self, opened: Span) -> ParseResult<(String, bool)> {
         let body = self.lexer.rest();
         let mut text = String::new();
         let mut chars = body.char_indices();
@@ -558,15 +558,15 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn join(left: Node, op: Binary, right: Node, span: Span, last: Option<Binary>) -> Node {
+fn join(left: ExprNode, op: Binary, right: ExprNode, span: Span, last: Option<Binary>) -> ExprNode {
     match left {
-        Node::Chain {
+        ExprNode::Chain {
             first, mut rest, ..
         } if last.is_some_and(|last| last.strength() == op.strength()) => {
             rest.push((op, right));
-            Node::Chain { first, rest, span }
+            ExprNode::Chain { first, rest, span }
         }
-        left => Node::Chain {
+        left => ExprNode::Chain {
             first: Box::new(left),
             rest: vec![(op, right)],
             span,
@@ -574,11 +574,11 @@ fn join(left: Node, op: Binary, right: Node, span: Span, last: Option<Binary>) -
     }
 }
 
-fn text_node(text: String) -> Node {
-    Node::Literal(Some(Value::from(text)))
+fn text_node(text: String) -> ExprNode {
+    ExprNode::Literal(Some(Value::from(text)))
 }
 
-fn constant(name: &str) -> Option<Node> {
+fn constant(name: &str) -> Option<ExprNode> {
     let value = match name {
         "true" => Some(Value::Bool(true)),
         "false" => Some(Value::Bool(false)),
@@ -586,10 +586,10 @@ fn constant(name: &str) -> Option<Node> {
         "undefined" => None,
         "NaN" => Some(Value::Float(f64::NAN)),
         "Infinity" => Some(Value::Float(f64::INFINITY)),
-        "this" => return Some(Node::This),
+        "this" => return Some(ExprNode::This),
         _ => return None,
     };
-    Some(Node::Literal(value))
+    Some(ExprNode::Literal(value))
 }
 
 fn binary(mark: &str) -> Option<Binary> {

@@ -6,14 +6,14 @@
 use std::sync::Arc;
 
 use quillet_core::value::MAX_DEPTH;
-use quillet_core::{List, Map, Table, Value};
+use quillet_core::{Map, MapTable, Value, ValueList};
 
 /// A list is filled up to an index below this; a typo must not take all memory.
 pub const MAX_INDEX: usize = 1 << 16;
 
 /// One step of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum PathSegment {
     /// `.name`, or `["name"]`.
     Key(Arc<str>),
     /// `[3]`.
@@ -38,7 +38,7 @@ pub enum PathError {
 ///
 /// # Errors
 /// [`PathError::Syntax`], [`PathError::Depth`].
-pub fn parse(text: &str) -> Result<Vec<Step>, PathError> {
+pub fn parse(text: &str) -> Result<Vec<PathSegment>, PathError> {
     let bad = || PathError::Syntax(text.to_owned());
     let mut steps = Vec::new();
     let mut rest = text.trim();
@@ -57,36 +57,38 @@ pub fn parse(text: &str) -> Result<Vec<Step>, PathError> {
     }
 }
 
-fn key(text: &str, first: bool) -> Option<(Step, &str)> {
+fn key(text: &str, first: bool) -> Option<(PathSegment, &str)> {
     let text = if first { text } else { text.strip_prefix('.')? };
     let end = text.find(['.', '[']).unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
-    (!name.is_empty()).then(|| (Step::Key(name.into()), rest))
+    (!name.is_empty()).then(|| (PathSegment::Key(name.into()), rest))
 }
 
-fn bracket(text: &str) -> Option<(Step, &str)> {
+fn bracket(text: &str) -> Option<(PathSegment, &str)> {
     if let Some(quote) = text.chars().next().filter(|c| matches!(c, '"' | '\'')) {
         let (name, rest) = text[1..].split_once(quote)?;
-        return Some((Step::Key(name.into()), rest.strip_prefix(']')?));
+        return Some((PathSegment::Key(name.into()), rest.strip_prefix(']')?));
     }
     let (inside, rest) = text.split_once(']')?;
     let inside = inside.trim();
     match inside.parse() {
-        Ok(index) => Some((Step::Index(index), rest)),
+        Ok(index) => Some((PathSegment::Index(index), rest)),
         Err(_) if inside.is_empty() => None,
-        Err(_) => Some((Step::Key(inside.into()), rest)),
+        Err(_) => Some((PathSegment::Key(inside.into()), rest)),
     }
 }
 
 /// The value that a path leads to, if anything is there.
 #[must_use]
-pub fn get<'a>(value: &'a Value, path: &[Step]) -> Option<&'a Value> {
+pub fn get<'a>(value: &'a Value, path: &[PathSegment]) -> Option<&'a Value> {
     path.iter()
         .try_fold(value, |value, step| match (value, step) {
-            (Value::Map(map), Step::Key(key)) => map.get(key),
-            (Value::Map(map), Step::Index(index)) => map.get(&index.to_string()),
-            (Value::List(list), Step::Index(index)) => list.get(*index),
-            (Value::List(list), Step::Key(key)) => list.get(super::property::array_index(key)?),
+            (Value::Map(map), PathSegment::Key(key)) => map.get(key),
+            (Value::Map(map), PathSegment::Index(index)) => map.get(&index.to_string()),
+            (Value::List(list), PathSegment::Index(index)) => list.get(*index),
+            (Value::List(list), PathSegment::Key(key)) => {
+                list.get(super::property::array_index(key)?)
+            }
             _ => None,
         })
 }
@@ -96,7 +98,7 @@ pub fn get<'a>(value: &'a Value, path: &[Step]) -> Option<&'a Value> {
 ///
 /// # Errors
 /// [`PathError::Index`], [`PathError::Depth`].
-pub fn set(value: &Value, path: &[Step], new: Value) -> Result<Value, PathError> {
+pub fn set(value: &Value, path: &[PathSegment], new: Value) -> Result<Value, PathError> {
     // Too deep is found out before anything is walked.
     if path.len() as u64 + u64::from(new.depth()) > u64::from(MAX_DEPTH) {
         return Err(PathError::Depth);
@@ -104,37 +106,43 @@ pub fn set(value: &Value, path: &[Step], new: Value) -> Result<Value, PathError>
     put(Some(value), path, new)
 }
 
-fn put(old: Option<&Value>, path: &[Step], new: Value) -> Result<Value, PathError> {
+fn put(old: Option<&Value>, path: &[PathSegment], new: Value) -> Result<Value, PathError> {
     let Some((step, rest)) = path.split_first() else {
         return Ok(new);
     };
     match (old, step) {
-        (Some(Value::List(list)), Step::Key(key)) => match super::property::array_index(key) {
+        (Some(Value::List(list)), PathSegment::Key(key)) => match super::property::array_index(key)
+        {
             Some(index) => put_item(list, index, rest, new),
             None => put_field(None, key, rest, new),
         },
-        (Some(Value::List(list)), Step::Index(index)) => put_item(list, *index, rest, new),
-        (Some(Value::Map(map)), Step::Index(index)) => {
+        (Some(Value::List(list)), PathSegment::Index(index)) => put_item(list, *index, rest, new),
+        (Some(Value::Map(map)), PathSegment::Index(index)) => {
             put_field(Some(map), &index.to_string().into(), rest, new)
         }
-        (_, Step::Index(index)) => put_item(&List::default(), *index, rest, new),
-        (old, Step::Key(key)) => put_field(old.and_then(Value::as_map), key, rest, new),
+        (_, PathSegment::Index(index)) => put_item(&ValueList::default(), *index, rest, new),
+        (old, PathSegment::Key(key)) => put_field(old.and_then(Value::as_map), key, rest, new),
     }
 }
 
 fn put_field(
     map: Option<&Map>,
     key: &Arc<str>,
-    rest: &[Step],
+    rest: &[PathSegment],
     new: Value,
 ) -> Result<Value, PathError> {
-    let mut table = map.map_or_else(Table::default, Map::to_table);
+    let mut table = map.map_or_else(MapTable::default, Map::to_table);
     let inner = put(table.get(key), rest, new)?;
     table.insert(Arc::clone(key), inner);
     Ok(Value::Map(Map::new(table)))
 }
 
-fn put_item(list: &List, index: usize, rest: &[Step], new: Value) -> Result<Value, PathError> {
+fn put_item(
+    list: &ValueList,
+    index: usize,
+    rest: &[PathSegment],
+    new: Value,
+) -> Result<Value, PathError> {
     if index >= list.len() && index >= MAX_INDEX {
         return Err(PathError::Index(index));
     }
@@ -146,30 +154,30 @@ fn put_item(list: &List, index: usize, rest: &[Step], new: Value) -> Result<Valu
     if let Some(item) = items.get_mut(index) {
         *item = inner;
     }
-    Ok(Value::List(List::new(items)))
+    Ok(Value::List(ValueList::new(items)))
 }
 
 /// A copy of `value` without what the path leads to; `None` where nothing is there. An
 /// item is taken out of its list, and those behind it move up.
 #[must_use]
-pub fn unset(value: &Value, path: &[Step]) -> Option<Value> {
+pub fn unset(value: &Value, path: &[PathSegment]) -> Option<Value> {
     let (last, before) = path.split_last()?;
     let holder = get(value, before)?;
     let less = without(holder, last)?;
     put(Some(value), before, less).ok()
 }
 
-fn without(holder: &Value, step: &Step) -> Option<Value> {
+fn without(holder: &Value, step: &PathSegment) -> Option<Value> {
     match (holder, step) {
         (Value::Map(map), step) => {
             let mut table = map.to_table();
             match step {
-                Step::Key(key) => table.shift_remove(key),
-                Step::Index(index) => table.shift_remove(index.to_string().as_str()),
+                PathSegment::Key(key) => table.shift_remove(key),
+                PathSegment::Index(index) => table.shift_remove(index.to_string().as_str()),
             }?;
             Some(Value::Map(Map::new(table)))
         }
-        (Value::List(list), Step::Index(index)) if *index < list.len() => {
+        (Value::List(list), PathSegment::Index(index)) if *index < list.len() => {
             let mut items = list.to_vec();
             items.remove(*index);
             Some(Value::from(items))

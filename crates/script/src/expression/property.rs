@@ -2,7 +2,7 @@
 
 use quillet_core::{Map, Value};
 
-use super::convert::{self, Fault, Js};
+use super::convert::{self, EvalFault, Js};
 
 /// What every object inherits from `Object.prototype`.
 const OF_OBJECTS: [&str; 12] = [
@@ -26,7 +26,7 @@ pub(super) fn is_inherited(name: &str) -> bool {
 }
 
 /// `value.name`.
-pub(super) fn field(value: &Js, name: &str) -> Result<Js, Fault> {
+pub(super) fn field(value: &Js, name: &str) -> Result<Js, EvalFault> {
     match value {
         None | Some(Value::Null) => Err(cannot_read(value, name)),
         Some(Value::Map(map)) => member(map, name),
@@ -34,19 +34,19 @@ pub(super) fn field(value: &Js, name: &str) -> Result<Js, Fault> {
         Some(Value::List(list)) if name == "length" => Ok(Some(Value::Int(list.len() as i64))),
         Some(Value::List(list)) => match array_index(name) {
             Some(at) => Ok(list.get(at).cloned()),
-            None => Err(Fault::JavaScript),
+            None => Err(EvalFault::JavaScript),
         },
         Some(Value::Str(text)) => match array_index(name) {
             Some(at) => character(text, at),
-            None => Err(Fault::JavaScript),
+            None => Err(EvalFault::JavaScript),
         },
         // Methods of numbers and truth values, or nothing.
-        Some(_) => Err(Fault::JavaScript),
+        Some(_) => Err(EvalFault::JavaScript),
     }
 }
 
 /// `value[key]`.
-pub(super) fn index(value: &Js, key: &Js) -> Result<Js, Fault> {
+pub(super) fn index(value: &Js, key: &Js) -> Result<Js, EvalFault> {
     if let (Some(Value::List(list)), Some(Value::Int(at))) = (value, key) {
         return Ok(usize::try_from(*at)
             .ok()
@@ -68,27 +68,27 @@ pub(super) fn index(value: &Js, key: &Js) -> Result<Js, Fault> {
     }
 }
 
-fn member(map: &Map, name: &str) -> Result<Js, Fault> {
+fn member(map: &Map, name: &str) -> Result<Js, EvalFault> {
     match map.get(name) {
         Some(value) => Ok(Some(value.clone())),
-        None if is_inherited(name) => Err(Fault::JavaScript),
+        None if is_inherited(name) => Err(EvalFault::JavaScript),
         None => Ok(None),
     }
 }
 
 /// `key in value`.
-pub(super) fn contains(value: &Js, key: &Js) -> Result<bool, Fault> {
+pub(super) fn contains(value: &Js, key: &Js) -> Result<bool, EvalFault> {
     let name = convert::text(key)?;
     match value {
         Some(Value::Map(map)) if map.get(&name).is_some() => Ok(true),
-        Some(Value::Map(_)) if is_inherited(&name) => Err(Fault::JavaScript),
+        Some(Value::Map(_)) if is_inherited(&name) => Err(EvalFault::JavaScript),
         Some(Value::Map(_)) => Ok(false),
         Some(Value::List(list)) => match array_index(&name) {
             Some(at) => Ok(at < list.len()),
             None if &*name == "length" => Ok(true),
-            None => Err(Fault::JavaScript),
+            None => Err(EvalFault::JavaScript),
         },
-        other => Err(Fault::Throws(format!(
+        other => Err(EvalFault::Throws(format!(
             "`in` looks into objects and lists, not into {}",
             describe(other)
         ))),
@@ -96,17 +96,17 @@ pub(super) fn contains(value: &Js, key: &Js) -> Result<bool, Fault> {
 }
 
 /// What a method is called on; an object's methods are its own or JavaScript's.
-pub(super) fn receiver<'a>(value: &'a Js, method: &str) -> Result<&'a Value, Fault> {
+pub(super) fn receiver<'a>(value: &'a Js, method: &str) -> Result<&'a Value, EvalFault> {
     match value {
         None | Some(Value::Null) => Err(cannot_read(value, method)),
         Some(value @ (Value::Str(_) | Value::List(_))) => Ok(value),
-        Some(_) => Err(Fault::JavaScript),
+        Some(_) => Err(EvalFault::JavaScript),
     }
 }
 
-fn cannot_read(value: &Js, name: &str) -> Fault {
+fn cannot_read(value: &Js, name: &str) -> EvalFault {
     let of = describe(value);
-    Fault::Throws(format!("cannot read `{name}` of {of}"))
+    EvalFault::Throws(format!("cannot read `{name}` of {of}"))
 }
 
 /// A value in words for a message.
@@ -141,7 +141,7 @@ fn units(text: &str) -> Value {
 }
 
 /// The character at a UTF-16 position. Half of a pair is no text of ours.
-fn character(text: &str, at: usize) -> Result<Js, Fault> {
+fn character(text: &str, at: usize) -> Result<Js, EvalFault> {
     if text.is_ascii() {
         return Ok(text.get(at..=at).map(Value::from));
     }
@@ -151,7 +151,7 @@ fn character(text: &str, at: usize) -> Result<Js, Fault> {
             return Ok(Some(Value::from(&*c.encode_utf8(&mut [0; 4]))));
         }
         if position + c.len_utf16() > at {
-            return Err(Fault::JavaScript);
+            return Err(EvalFault::JavaScript);
         }
         position += c.len_utf16();
     }

@@ -7,7 +7,7 @@ use quillet_core::{Span, Value};
 use super::methods::Method;
 
 #[derive(Debug)]
-pub(super) enum Node {
+pub(super) enum ExprNode {
     Literal(Option<Value>),
     Name {
         name: Arc<str>,
@@ -15,43 +15,43 @@ pub(super) enum Node {
     },
     /// `this`, which only has a meaning at the head of an access.
     This,
-    Template(Vec<Node>),
+    Template(Vec<ExprNode>),
     List(Vec<Element>),
-    Object(Vec<Property>),
+    Object(Vec<ObjectProperty>),
     Unary {
         op: Unary,
-        operand: Box<Node>,
+        operand: Box<ExprNode>,
         span: Span,
     },
     /// `first op a op b`, all of one precedence, from left to right.
     Chain {
-        first: Box<Node>,
-        rest: Vec<(Binary, Node)>,
+        first: Box<ExprNode>,
+        rest: Vec<(Binary, ExprNode)>,
         span: Span,
     },
-    Conditional(Box<[Node; 3]>),
+    Conditional(Box<[ExprNode; 3]>),
     /// `base.a?.b[c].d()`; a `?.` that finds nothing ends all of it.
     Access {
-        base: Box<Node>,
-        steps: Vec<Step>,
+        base: Box<ExprNode>,
+        steps: Vec<ChainStep>,
     },
 }
 
 #[derive(Debug)]
 pub(super) struct Element {
-    pub(super) node: Node,
+    pub(super) node: ExprNode,
     pub(super) spread: Option<Span>,
 }
 
 #[derive(Debug)]
-pub(super) enum Property {
-    Field(Arc<str>, Node),
-    Computed(Node, Node, Span),
-    Spread(Node),
+pub(super) enum ObjectProperty {
+    Field(Arc<str>, ExprNode),
+    Computed(ExprNode, ExprNode, Span),
+    Spread(ExprNode),
 }
 
 #[derive(Debug)]
-pub(super) struct Step {
+pub(super) struct ChainStep {
     pub(super) optional: bool,
     pub(super) span: Span,
     pub(super) kind: StepKind,
@@ -60,8 +60,8 @@ pub(super) struct Step {
 #[derive(Debug)]
 pub(super) enum StepKind {
     Field(Arc<str>),
-    Index(Node),
-    Call(Arc<str>, Method, Vec<Node>),
+    Index(ExprNode),
+    Call(Arc<str>, Method, Vec<ExprNode>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,32 +6,32 @@
 //! Every part is read again afterwards; one that would read differently stays
 //! as it was written.
 
+mod equivalence;
 mod part;
-mod same;
 
 use std::sync::Arc;
 
 use quillet_core::{Diagnostic, Span};
 
-use crate::reader::{self, Part, PartKind};
-use crate::syntax::{Script, Source};
+use crate::reader::{self, LineGroup, PartKind};
+use crate::syntax::{Script, ScriptSource};
 
 /// A script's text in its canonical layout.
 ///
 /// # Errors
 /// What is wrong with the script: a text that cannot be read is not laid out.
-pub fn format(source: &Arc<Source>) -> Result<String, Vec<Diagnostic>> {
+pub fn format(source: &Arc<ScriptSource>) -> Result<String, Vec<Diagnostic>> {
     let before = reader::read(Arc::clone(source)).finish()?;
     let made = lay_out(&source.text, &before);
     // Parts were looked at one by one; this is for what ties them together.
     match reader::read(with_text(source, &made)).finish() {
-        Ok(after) if same::scripts(&before, &after) => Ok(made),
+        Ok(after) if equivalence::scripts(&before, &after) => Ok(made),
         _ => Ok(source.text.to_string()),
     }
 }
 
-fn with_text(source: &Source, text: &str) -> Arc<Source> {
-    Arc::new(Source {
+fn with_text(source: &ScriptSource, text: &str) -> Arc<ScriptSource> {
+    Arc::new(ScriptSource {
         name: source.name.clone(),
         path: source.path.clone(),
         text: text.into(),
@@ -71,11 +71,11 @@ fn lay_out(text: &str, script: &Script) -> String {
     out
 }
 
-fn instruction(text: &str, part: &Part, roles: &[String]) -> String {
+fn instruction(text: &str, part: &LineGroup, roles: &[String]) -> String {
     let stays = |before: &str, after: &str| {
         let read = |text: &str| reader::read_alone(text, roles).ok();
         match (read(before), read(after)) {
-            (Some(before), Some(after)) => same::scripts(&before, &after),
+            (Some(before), Some(after)) => equivalence::scripts(&before, &after),
             _ => false,
         }
     };
@@ -89,7 +89,7 @@ fn instruction(text: &str, part: &Part, roles: &[String]) -> String {
 
 fn config_stays(before: &str, after: &str) -> bool {
     match (reader::config_alone(before), reader::config_alone(after)) {
-        (Some(before), Some(after)) => same::nodes(&before, &after),
+        (Some(before), Some(after)) => equivalence::nodes(&before, &after),
         _ => false,
     }
 }

@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use quillet_core::Span;
 
-use crate::reader::{Row, after_dashes, chain_line, classified, wide_colon};
+use crate::reader::{LayoutLine, after_dashes, chain_line, classified, wide_colon};
 
 /// A column of the text and the column where it goes.
 #[derive(Clone, Copy)]
-struct Column {
+struct ColumnShift {
     from: usize,
     to: usize,
 }
@@ -63,9 +63,9 @@ pub(super) fn instruction(text: &str, span: Span, roles: &[String]) -> String {
 
 fn lines(text: &str, span: Span, roles: &[String]) -> String {
     let rows = classified(text, span);
-    let mut columns = vec![Column { from: 0, to: 0 }];
+    let mut columns = vec![ColumnShift { from: 0, to: 0 }];
     // Of the block text that is being copied: its first line's column, and where that goes.
-    let mut block: Option<Column> = None;
+    let mut block: Option<ColumnShift> = None;
     let mut out = String::new();
     for row in &rows {
         let blank = row.text.is_empty();
@@ -90,15 +90,15 @@ fn lines(text: &str, span: Span, roles: &[String]) -> String {
 }
 
 /// The column where a block text's lines go.
-fn inner(row: &Row<'_>, columns: &[Column]) -> Column {
+fn inner(row: &LayoutLine<'_>, columns: &[ColumnShift]) -> ColumnShift {
     let owner = columns.iter().rev().find(|column| column.from < row.indent);
-    Column {
+    ColumnShift {
         from: row.indent,
         to: owner.map_or(2, |owner| owner.to + 2),
     }
 }
 
-fn verbatim(out: &mut String, text: &str, row: &Row<'_>, column: Column) {
+fn verbatim(out: &mut String, text: &str, row: &LayoutLine<'_>, column: ColumnShift) {
     let line = text.get(row.span.start..row.span.end).unwrap_or_default();
     let line = line.trim_end_matches(['\n', '\r']);
     let blank = line.trim_start_matches(' ').is_empty();
@@ -115,7 +115,7 @@ fn verbatim(out: &mut String, text: &str, row: &Row<'_>, column: Column) {
 }
 
 /// Where a line goes: beside what stands at its column, or two deeper than what it belongs to.
-fn place(row: &Row<'_>, columns: &mut Vec<Column>) -> usize {
+fn place(row: &LayoutLine<'_>, columns: &mut Vec<ColumnShift>) -> usize {
     if row.text.starts_with('#') {
         let owner = columns
             .iter()
@@ -130,14 +130,17 @@ fn place(row: &Row<'_>, columns: &mut Vec<Column>) -> usize {
     while columns.len() > 1 && columns.last().is_some_and(|last| last.from > row.indent) {
         columns.pop();
     }
-    let last = columns.last().copied().unwrap_or(Column { from: 0, to: 0 });
+    let last = columns
+        .last()
+        .copied()
+        .unwrap_or(ColumnShift { from: 0, to: 0 });
     let to = if last.from < row.indent {
         last.to + 2
     } else {
         last.to
     };
     if last.from < row.indent {
-        columns.push(Column {
+        columns.push(ColumnShift {
             from: row.indent,
             to,
         });
@@ -147,19 +150,19 @@ fn place(row: &Row<'_>, columns: &mut Vec<Column>) -> usize {
 }
 
 /// The columns after each dash of `- - key: value`.
-fn dashes(row: &Row<'_>, to: usize, columns: &mut Vec<Column>) {
+fn dashes(row: &LayoutLine<'_>, to: usize, columns: &mut Vec<ColumnShift>) {
     let (mut text, mut from, mut to) = (row.text, row.indent, to);
     while let Some(rest) = text.strip_prefix("- ") {
         let rest = rest.trim_start();
         from += text.len() - rest.len();
         to += 2;
-        columns.push(Column { from, to });
+        columns.push(ColumnShift { from, to });
         text = rest;
     }
 }
 
 /// A line's text with one blank after each dash and after the first key's colon.
-fn content(row: &Row<'_>, roles: &[String]) -> String {
+fn content(row: &LayoutLine<'_>, roles: &[String]) -> String {
     let rest = after_dashes(row.text);
     let mut text = row.text;
     let mut out = String::new();

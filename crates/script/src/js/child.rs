@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Instant;
 
-use super::port::{Control, Port, Received};
-use super::protocol::{Bounds, FromWorker, ToWorker};
+use super::port::{Control, Port, ReceiveResult};
+use super::protocol::{FromWorker, ToWorker, WorkerLimits};
 use super::thread::STACK;
 use super::wire;
 use super::worker;
@@ -27,7 +27,7 @@ pub fn serve(
     output.write_all(wire::GREETING)?;
     output.flush()?;
     let mut input = BufReader::new(input);
-    let Some(bounds) = wire::read::<Bounds>(&mut input)? else {
+    let Some(bounds) = wire::read::<WorkerLimits>(&mut input)? else {
         return Ok(());
     };
     let control = Arc::new(Control::default());
@@ -77,19 +77,21 @@ impl<W: Write> Port for ChildPort<W> {
         let _ = wire::write(&mut *self.output.borrow_mut(), &message);
     }
 
-    fn receive(&self, until: Option<Instant>) -> Received {
+    fn receive(&self, until: Option<Instant>) -> ReceiveResult {
         receive(&self.receiver, until)
     }
 }
 
 /// Waits for a message, at most until the given time.
-pub(super) fn receive(receiver: &Receiver<ToWorker>, until: Option<Instant>) -> Received {
+pub(super) fn receive(receiver: &Receiver<ToWorker>, until: Option<Instant>) -> ReceiveResult {
     let Some(until) = until else {
-        return receiver.recv().map_or(Received::Closed, Received::Message);
+        return receiver
+            .recv()
+            .map_or(ReceiveResult::Closed, ReceiveResult::Message);
     };
     match receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
-        Ok(message) => Received::Message(message),
-        Err(RecvTimeoutError::Timeout) => Received::TimedOut,
-        Err(RecvTimeoutError::Disconnected) => Received::Closed,
+        Ok(message) => ReceiveResult::Message(message),
+        Err(RecvTimeoutError::Timeout) => ReceiveResult::TimedOut,
+        Err(RecvTimeoutError::Disconnected) => ReceiveResult::Closed,
     }
 }

@@ -39,7 +39,7 @@ pub enum JsErrorKind {
 
 /// A place in a piece of code: both count from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct CodePosition {
     /// The line, from 1.
     pub line: u32,
     /// The column, from 1.
@@ -48,13 +48,13 @@ pub struct Place {
 
 /// One line of a stack trace, innermost first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Frame {
+pub struct StackFrame {
     /// The function, or empty.
     pub function: String,
     /// In which code.
     pub code: Code,
     /// Where in it.
-    pub place: Place,
+    pub place: CodePosition,
 }
 
 /// Which code a place is in.
@@ -78,7 +78,7 @@ pub struct JsError {
     /// What was thrown, if it is not an `Error`.
     pub value: Option<Value>,
     /// Where, innermost first: frames inside of the engine itself are left out.
-    pub stack: Vec<Frame>,
+    pub stack: Vec<StackFrame>,
     /// A mark that the runtime set on a failure of its own ([`JsError::marked`]): it stays on the
     /// exception while it goes through JavaScript, so that the first cause is found again.
     pub mark: Option<u64>,
@@ -112,7 +112,7 @@ impl JsError {
 
     /// Where it happened: the innermost place that is known.
     #[must_use]
-    pub fn place(&self) -> Option<&Frame> {
+    pub fn place(&self) -> Option<&StackFrame> {
         self.stack.first()
     }
 }

@@ -7,27 +7,27 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use quillet_core::{List, Map, Value};
+use quillet_core::{Map, Value, ValueList};
 
 use super::error::{JsError, JsErrorKind};
 use super::protocol::FileCall;
-use super::runtime::Passed;
+use super::runtime::JsValueRef;
 use crate::host::Grants;
-use crate::run::Withheld;
+use crate::run::DryRunReport;
 
 /// Bytes of a file that is read or written at a time.
 const LARGEST: u64 = 64 << 20;
 
 /// The folders that `fs` may touch.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Files {
+pub(super) struct FileSandbox {
     read: Vec<PathBuf>,
     write: Vec<PathBuf>,
     here: PathBuf,
     /// Whether there is a `fetch`.
     net: bool,
     /// Set in a dry run, which touches no file at all.
-    withheld: Option<Arc<Withheld>>,
+    withheld: Option<Arc<DryRunReport>>,
     /// Whether the run's calls are kept, and no files with them.
     kept: bool,
 }
@@ -35,21 +35,21 @@ pub(super) struct Files {
 /// What is said of `fs` in a durable run.
 const KEPT: &str = "a durable run has no `fs`: what it read might be another when the run goes on in another process; have a tool read it";
 
-impl Files {
+impl FileSandbox {
     /// Those of a dry run.
-    pub(super) fn withheld(withheld: Arc<Withheld>) -> Self {
-        Files {
+    pub(super) fn withheld(withheld: Arc<DryRunReport>) -> Self {
+        FileSandbox {
             withheld: Some(withheld),
-            ..Files::default()
+            ..FileSandbox::default()
         }
     }
 
     /// None: those of a run that is made once more.
     pub(super) fn kept(grants: &Grants) -> Self {
-        Files {
+        FileSandbox {
             net: grants.net,
             kept: true,
-            ..Files::default()
+            ..FileSandbox::default()
         }
     }
 
@@ -68,7 +68,7 @@ impl Files {
             read.extend(truly(own));
         }
         let here = own.first().cloned().unwrap_or_default();
-        Files {
+        FileSandbox {
             read,
             write,
             here,
@@ -79,10 +79,10 @@ impl Files {
     }
 
     /// Does what a script asks: what came of it, or `{failed: code, message}` for `fs` to throw.
-    pub(super) fn call(&self, call: &FileCall) -> Result<Passed, JsError> {
+    pub(super) fn call(&self, call: &FileCall) -> Result<JsValueRef, JsError> {
         if call.name == "net" {
             let net = self.net || self.withheld.is_some();
-            return Ok(Passed::Value(Value::Bool(net)));
+            return Ok(JsValueRef::Value(Value::Bool(net)));
         }
         if let Some(withheld) = &self.withheld {
             return left_out(call, withheld);
@@ -96,20 +96,20 @@ impl Files {
             ));
         }
         let mut arguments = call.arguments.iter().map(|argument| match argument {
-            Passed::Value(value) => value.clone(),
-            Passed::Undefined | Passed::Function(_) => Value::Null,
+            JsValueRef::Value(value) => value.clone(),
+            JsValueRef::Undefined | JsValueRef::Function(_) => Value::Null,
         });
         let path = arguments.next().unwrap_or_default();
         let path = self.here.join(path.as_str().unwrap_or_default());
         let second = arguments.next().unwrap_or_default();
         let done = match &*call.name {
             // Asked once, when `fs` is required.
-            "granted" => return Ok(Passed::Undefined),
+            "granted" => return Ok(JsValueRef::Undefined),
             "readFile" => self.reading(&path).and_then(|path| read(&path)),
             "stat" => self.reading(&path).and_then(|path| stat(&path)),
             "readdir" => self.reading(&path).and_then(|path| list(&path)),
             "exists" => {
-                return Ok(Passed::Value(
+                return Ok(JsValueRef::Value(
                     self.reading(&path).is_ok_and(|path| path.exists()).into(),
                 ));
             }
@@ -134,26 +134,28 @@ impl Files {
             "copyFile" => self
                 .two(&path, &second)
                 .and_then(|(from, to)| nothing(fs::copy(from, to).map(drop))),
-            _ => Err(Failed::Denied(format!(
+            _ => Err(FileError::Denied(format!(
                 "fs.{} is not available to scripts",
                 call.name
             ))),
         };
         match done {
-            Ok(value) => Ok(Passed::Value(value)),
-            Err(Failed::System(error)) => Ok(Passed::Value(failure(&error, &call.name, &path))),
-            Err(Failed::Denied(message)) => Err(denied(message)),
+            Ok(value) => Ok(JsValueRef::Value(value)),
+            Err(FileError::System(error)) => {
+                Ok(JsValueRef::Value(failure(&error, &call.name, &path)))
+            }
+            Err(FileError::Denied(message)) => Err(denied(message)),
         }
     }
 
     /// The true name of what is read.
-    fn reading(&self, path: &Path) -> Result<PathBuf, Failed> {
+    fn reading(&self, path: &Path) -> Result<PathBuf, FileError> {
         let truly = match path.canonicalize() {
             Ok(truly) => truly,
             // What does not exist may only be known not to exist where reading is granted.
             Err(error) => {
                 self.granted(&nearest(path), path, "read")?;
-                return Err(Failed::System(error));
+                return Err(FileError::System(error));
             }
         };
         self.granted(&truly, path, "read")?;
@@ -161,12 +163,12 @@ impl Files {
     }
 
     /// The true name of what is written; it need not exist yet.
-    fn writing(&self, path: &Path) -> Result<PathBuf, Failed> {
+    fn writing(&self, path: &Path) -> Result<PathBuf, FileError> {
         if path
             .components()
             .any(|part| part == std::path::Component::ParentDir)
         {
-            return Err(Failed::Denied(format!(
+            return Err(FileError::Denied(format!(
                 "`{}`: a name that is written has no `..`",
                 path.display()
             )));
@@ -174,20 +176,20 @@ impl Files {
         let base = nearest(path);
         self.granted(&base, path, "write")?;
         if path.symlink_metadata().is_ok_and(|data| data.is_symlink()) {
-            let truly = path.canonicalize().map_err(Failed::System)?;
+            let truly = path.canonicalize().map_err(FileError::System)?;
             self.granted(&truly, path, "write")?;
             return Ok(truly);
         }
         Ok(path.to_owned())
     }
 
-    fn two(&self, from: &Path, to: &Value) -> Result<(PathBuf, PathBuf), Failed> {
+    fn two(&self, from: &Path, to: &Value) -> Result<(PathBuf, PathBuf), FileError> {
         let to = self.writing(&self.here.join(to.as_str().unwrap_or_default()))?;
         let from = self.reading(from)?;
         Ok((from, to))
     }
 
-    fn granted(&self, truly: &Path, path: &Path, grant: &str) -> Result<(), Failed> {
+    fn granted(&self, truly: &Path, path: &Path, grant: &str) -> Result<(), FileError> {
         let folders = if grant == "write" {
             &self.write
         } else {
@@ -197,30 +199,30 @@ impl Files {
             return Ok(());
         }
         let path = path.display();
-        Err(Failed::Denied(format!(
+        Err(FileError::Denied(format!(
             "`{path}`: no folder around it is granted ({grant})"
         )))
     }
 }
 
 /// What a dry run answers: what is written counts as done, what is read cannot be known.
-fn left_out(call: &FileCall, withheld: &Withheld) -> Result<Passed, JsError> {
+fn left_out(call: &FileCall, withheld: &DryRunReport) -> Result<JsValueRef, JsError> {
     let path = match call.arguments.first() {
-        Some(Passed::Value(Value::Str(path))) => path.to_string(),
+        Some(JsValueRef::Value(Value::Str(path))) => path.to_string(),
         _ => String::new(),
     };
     let name = &call.name;
     match &**name {
-        "granted" => Ok(Passed::Undefined),
+        "granted" => Ok(JsValueRef::Undefined),
         "writeFile" | "appendFile" | "mkdir" | "unlink" | "rmdir" | "rename" | "copyFile" => {
             let what = format!("`fs.{name}` of `{path}` was not done");
             withheld.note(&what, "--allow-write FOLDER (scripts.allow_write)");
-            Ok(Passed::Value(Value::Null))
+            Ok(JsValueRef::Value(Value::Null))
         }
         "exists" => {
             let what = format!("`fs.{name}` of `{path}` was not done");
             withheld.note(&what, "--allow-read FOLDER (scripts.allow_read)");
-            Ok(Passed::Value(Value::Bool(false)))
+            Ok(JsValueRef::Value(Value::Bool(false)))
         }
         _ => Err(denied(format!(
             "a dry run reads no files: `fs.{name}` of `{path}`"
@@ -228,7 +230,7 @@ fn left_out(call: &FileCall, withheld: &Withheld) -> Result<Passed, JsError> {
     }
 }
 
-enum Failed {
+enum FileError {
     System(io::Error),
     Denied(String),
 }
@@ -243,26 +245,26 @@ fn nearest(path: &Path) -> PathBuf {
     existing.next().unwrap_or_default()
 }
 
-fn nothing(result: io::Result<()>) -> Result<Value, Failed> {
-    result.map(|()| Value::Null).map_err(Failed::System)
+fn nothing(result: io::Result<()>) -> Result<Value, FileError> {
+    result.map(|()| Value::Null).map_err(FileError::System)
 }
 
 /// Bytes as characters of the same number: the worker makes text or a buffer of them.
-fn read(path: &Path) -> Result<Value, Failed> {
-    let length = fs::metadata(path).map_err(Failed::System)?.len();
+fn read(path: &Path) -> Result<Value, FileError> {
+    let length = fs::metadata(path).map_err(FileError::System)?.len();
     if length > LARGEST {
-        return Err(Failed::Denied(format!(
+        return Err(FileError::Denied(format!(
             "`{}` is larger than 64 MiB",
             path.display()
         )));
     }
-    let bytes = fs::read(path).map_err(Failed::System)?;
+    let bytes = fs::read(path).map_err(FileError::System)?;
     Ok(Value::from(
         bytes.into_iter().map(char::from).collect::<String>(),
     ))
 }
 
-fn write(path: &Path, data: &Value, append: bool) -> Result<Value, Failed> {
+fn write(path: &Path, data: &Value, append: bool) -> Result<Value, FileError> {
     use std::io::Write as _;
     let data = data.as_str().unwrap_or_default();
     // Characters past 255 are none: the worker sends bytes.
@@ -283,7 +285,7 @@ fn write(path: &Path, data: &Value, append: bool) -> Result<Value, Failed> {
     )
 }
 
-fn make(path: &Path, recursive: &Value) -> Result<Value, Failed> {
+fn make(path: &Path, recursive: &Value) -> Result<Value, FileError> {
     let all = *recursive == Value::Bool(true);
     nothing(if all {
         fs::create_dir_all(path)
@@ -292,8 +294,8 @@ fn make(path: &Path, recursive: &Value) -> Result<Value, Failed> {
     })
 }
 
-fn stat(path: &Path) -> Result<Value, Failed> {
-    let data = fs::metadata(path).map_err(Failed::System)?;
+fn stat(path: &Path) -> Result<Value, FileError> {
+    let data = fs::metadata(path).map_err(FileError::System)?;
     let age = data
         .modified()
         .ok()
@@ -314,17 +316,19 @@ fn stat(path: &Path) -> Result<Value, Failed> {
 }
 
 /// Names with whether they are folders, in the order of their names.
-fn list(path: &Path) -> Result<Value, Failed> {
+fn list(path: &Path) -> Result<Value, FileError> {
     let mut names = Vec::new();
-    for entry in fs::read_dir(path).map_err(Failed::System)? {
-        let entry = entry.map_err(Failed::System)?;
+    for entry in fs::read_dir(path).map_err(FileError::System)? {
+        let entry = entry.map_err(FileError::System)?;
         let folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         names.push((entry.file_name().to_string_lossy().into_owned(), folder));
     }
     names.sort();
     let pair =
         |(name, folder): (String, bool)| Value::from(vec![Value::from(name), Value::Bool(folder)]);
-    Ok(Value::List(List::from_iter(names.into_iter().map(pair))))
+    Ok(Value::List(ValueList::from_iter(
+        names.into_iter().map(pair),
+    )))
 }
 
 fn text(path: &Path) -> Value {

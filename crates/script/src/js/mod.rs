@@ -8,10 +8,10 @@
 //! This is not the language of conditions and key paths: [`crate::expression`] evaluates most of
 //! them without any JavaScript.
 
-mod board;
 mod child;
 mod error;
 mod files;
+mod mailbox;
 mod modules;
 mod package;
 mod port;
@@ -24,14 +24,14 @@ mod thread;
 #[cfg(feature = "wasm")]
 mod wasm;
 #[cfg(not(feature = "wasm"))]
-#[path = "wasm_missing.rs"]
+#[path = "wasm_disabled.rs"]
 mod wasm;
 mod wasm_shape;
 mod wire;
 #[cfg(feature = "js")]
 mod worker;
 #[cfg(not(feature = "js"))]
-#[path = "worker_missing.rs"]
+#[path = "worker_disabled.rs"]
 mod worker;
 
 use std::collections::{HashMap, VecDeque};
@@ -44,18 +44,23 @@ use futures_util::stream::FuturesUnordered;
 use quillet_core::BoxFuture;
 
 use crate::host::Grants;
-use crate::run::{Withheld, lane};
-use board::{Board, Inbox, Silence};
+use crate::run::{DryRunReport, call_sequence};
 pub use child::serve as serve_process;
-pub use error::{Code, Frame, JsError, JsErrorKind, Place};
-use files::Files;
+pub use error::{Code, CodePosition, JsError, JsErrorKind, StackFrame};
+use files::FileSandbox;
+use mailbox::{Inbox, StallReason, WorkerMailbox};
 use modules::Modules;
 use process::Process;
-pub use process::{JsPool, Program};
-use protocol::{Answer, Ask, Done, FromWorker, Request, Source, ToWorker, Work};
-pub use protocol::{Bounds, Definition, Export, ExportKind, Fixed};
+pub use process::{JsPool, WorkerProgram};
+pub use protocol::{ExportKind, FixedEnvironment, FunctionSource, ModuleExport, WorkerLimits};
+use protocol::{
+    FromWorker, HostReply, HostRequest, ImportRequest, JobResult, NormalizedSource, ToWorker,
+    WorkerJob,
+};
 pub use python::{Python, PythonFunction, PythonResult};
-pub use runtime::{Called, Found, FunctionId, Level, ModuleId, Passed, Runtime, Target};
+pub use runtime::{
+    ConsoleLevel, FunctionId, HostCallResult, JsTarget, JsValueRef, LookupResult, ModuleId, Runtime,
+};
 pub use signature::{Parameter, Signature, signature};
 use thread::Thread;
 pub use wasm::Wasm;
@@ -65,7 +70,7 @@ pub use wasm_shape::{WasmBounds, WasmExport};
 #[derive(Clone, Debug, Default)]
 pub struct JsOptions {
     /// Its bounds.
-    pub bounds: Bounds,
+    pub bounds: WorkerLimits,
     /// Where it runs.
     pub transport: Transport,
     /// Folders that modules are read from, and nothing outside of them, not by links either: the
@@ -74,7 +79,7 @@ pub struct JsOptions {
     /// What it may do outside: `read` and `write` open Node's `fs`.
     pub grants: Grants,
     /// Keeps what a dry run left out; `None` where the run is none.
-    pub withheld: Option<Arc<Withheld>>,
+    pub withheld: Option<Arc<DryRunReport>>,
 }
 
 /// Where JavaScript runs: in a thread, or in a process.
@@ -86,7 +91,7 @@ pub enum Transport {
     #[default]
     Thread,
     /// In a process of its own, which is killed when it does not end in time.
-    Process(Program),
+    Process(WorkerProgram),
     /// In a process that was started beforehand.
     Pool(Arc<JsPool>),
 }
@@ -95,14 +100,14 @@ pub enum Transport {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CallResult {
     /// What the function returned; a promise was waited for.
-    pub value: Passed,
+    pub value: JsValueRef,
     /// The arguments as they are after the call: `event.stopped = true` is seen here.
-    pub arguments: Vec<Passed>,
+    pub arguments: Vec<JsValueRef>,
 }
 
 /// A function that was defined.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Defined {
+pub struct DefinedFunction {
     /// How it is called.
     pub id: FunctionId,
     /// Its name and parameters.
@@ -111,11 +116,11 @@ pub struct Defined {
 
 /// A module that was imported.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Imported {
-    /// How it is called and found: `Target::Export(module, names)`.
+pub struct ImportedModule {
+    /// How it is called and found: `JsTarget::ModuleExport(module, names)`.
     pub module: ModuleId,
     /// What it exports.
-    pub exports: Vec<Export>,
+    pub exports: Vec<ModuleExport>,
 }
 
 /// What is said of a promise that failed without anybody waiting for it.
@@ -132,19 +137,19 @@ const RESTARTS: usize = 2;
 pub struct Js {
     options: JsOptions,
     next: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<WorkerState>,
 }
 
 /// What a worker must know before it can work: kept for the next one, should this one end.
 #[derive(Debug, Default)]
-struct State {
+struct WorkerState {
     worker: Option<Arc<Worker>>,
     known: Vec<ToWorker>,
 }
 
 #[derive(Debug)]
 struct Worker {
-    board: Arc<Board>,
+    board: Arc<WorkerMailbox>,
     link: Link,
 }
 
@@ -183,7 +188,7 @@ impl Js {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, WorkerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -196,16 +201,16 @@ impl Js {
     ///
     /// # Errors
     /// Kind `Syntax`, with the place in the code, where the head cannot be read.
-    pub fn define(&self, definition: Definition) -> Result<Defined, JsError> {
+    pub fn define(&self, definition: FunctionSource) -> Result<DefinedFunction, JsError> {
         let head = signature(&definition.code)?;
         // Even numbers: those of functions that JavaScript hands out are odd.
         let id = FunctionId(self.number() * 2);
-        let source = Source {
+        let source = NormalizedSource {
             definition,
             keyword: head.keyword,
         };
         self.tell(ToWorker::Define(id, source));
-        Ok(Defined {
+        Ok(DefinedFunction {
             id,
             signature: head,
         })
@@ -224,7 +229,7 @@ impl Js {
     /// # Errors
     /// Kind `Syntax`, with the place in the code.
     pub async fn check(&self, function: FunctionId) -> Result<(), JsError> {
-        self.work(Work::Check { function }, &Nothing)
+        self.work(WorkerJob::Check { function }, &NoHost)
             .await
             .map(drop)
     }
@@ -234,18 +239,18 @@ impl Js {
     ///
     /// # Errors
     /// Kind `Unknown` names a name that neither knows; `Thrown` and the others as they say.
-    pub async fn evaluate(&self, code: &str, runtime: &dyn Runtime) -> Result<Passed, JsError> {
+    pub async fn evaluate(&self, code: &str, runtime: &dyn Runtime) -> Result<JsValueRef, JsError> {
         match self
             .work(
-                Work::Evaluate {
+                WorkerJob::Evaluate {
                     code: code.to_owned(),
                 },
                 runtime,
             )
             .await?
         {
-            Done::Value(value) | Done::Called(value, _) => Ok(value),
-            Done::Exports(_) => Ok(Passed::Undefined),
+            JobResult::Value(value) | JobResult::Called(value, _) => Ok(value),
+            JobResult::Exports(_) => Ok(JsValueRef::Undefined),
         }
     }
 
@@ -255,15 +260,15 @@ impl Js {
     /// What it threw, and bounds that it reached.
     pub async fn call(
         &self,
-        target: &Target,
-        arguments: Vec<Passed>,
+        target: &JsTarget,
+        arguments: Vec<JsValueRef>,
         runtime: &dyn Runtime,
     ) -> Result<CallResult, JsError> {
         let arguments = arguments
             .into_iter()
             .map(flat)
             .collect::<Result<Vec<_>, _>>()?;
-        let work = Work::Call {
+        let work = WorkerJob::Call {
             target: target.clone(),
             arguments: arguments.clone(),
         };
@@ -272,7 +277,7 @@ impl Js {
             ..CallResult::default()
         };
         match self.work(work, runtime).await? {
-            Done::Called(value, changed) => {
+            JobResult::Called(value, changed) => {
                 result.value = value;
                 for (index, argument) in changed {
                     if let Some(place) = result.arguments.get_mut(index) {
@@ -280,8 +285,8 @@ impl Js {
                     }
                 }
             }
-            Done::Value(value) => result.value = value,
-            Done::Exports(_) => {}
+            JobResult::Value(value) => result.value = value,
+            JobResult::Exports(_) => {}
         }
         Ok(result)
     }
@@ -296,17 +301,17 @@ impl Js {
         specifier: &str,
         from: &str,
         runtime: &dyn Runtime,
-    ) -> Result<Imported, JsError> {
+    ) -> Result<ImportedModule, JsError> {
         let module = ModuleId(self.number());
-        let request = Request {
+        let request = ImportRequest {
             specifier: specifier.to_owned(),
             from: from.to_owned(),
             required: false,
         };
         self.tell(ToWorker::Module(module, request));
-        match self.work(Work::Import { module }, runtime).await? {
-            Done::Exports(exports) => Ok(Imported { module, exports }),
-            Done::Value(_) | Done::Called(..) => Ok(Imported {
+        match self.work(WorkerJob::Import { module }, runtime).await? {
+            JobResult::Exports(exports) => Ok(ImportedModule { module, exports }),
+            JobResult::Value(_) | JobResult::Called(..) => Ok(ImportedModule {
                 module,
                 exports: Vec::new(),
             }),
@@ -336,7 +341,7 @@ impl Js {
         Ok(worker)
     }
 
-    fn link(&self, board: &Arc<Board>) -> std::io::Result<Link> {
+    fn link(&self, board: &Arc<WorkerMailbox>) -> std::io::Result<Link> {
         let bounds = &self.options.bounds;
         match &self.options.transport {
             Transport::Thread => Thread::start(bounds, board).map(Link::Thread),
@@ -347,7 +352,7 @@ impl Js {
         }
     }
 
-    fn board(&self) -> Board {
+    fn board(&self) -> WorkerMailbox {
         let JsOptions {
             bounds,
             roots,
@@ -356,11 +361,11 @@ impl Js {
             ..
         } = &self.options;
         let files = match withheld {
-            Some(withheld) => Files::withheld(withheld.clone()),
-            None if bounds.fixed.is_some() => Files::kept(grants),
-            None => Files::new(grants, roots),
+            Some(withheld) => FileSandbox::withheld(withheld.clone()),
+            None if bounds.fixed.is_some() => FileSandbox::kept(grants),
+            None => FileSandbox::new(grants, roots),
         };
-        Board::new(bounds.time, Modules::new(roots), files)
+        WorkerMailbox::new(bounds.time, Modules::new(roots), files)
     }
 
     /// Gives up a worker that does not move any more.
@@ -378,7 +383,7 @@ impl Js {
 
     /// Does work. A worker that ends before it comes to it is replaced: its end was another piece's
     /// fault.
-    async fn work(&self, work: Work, runtime: &dyn Runtime) -> Result<Done, JsError> {
+    async fn work(&self, work: WorkerJob, runtime: &dyn Runtime) -> Result<JobResult, JsError> {
         for _ in 0..RESTARTS {
             let mut piece = self.open(work.clone())?;
             let result = self.follow(&mut piece, runtime).await;
@@ -391,15 +396,19 @@ impl Js {
     }
 
     /// Answers what a piece asks until it is over.
-    async fn follow(&self, piece: &mut Piece, runtime: &dyn Runtime) -> Result<Done, JsError> {
-        let mut later: Later<'_> = FuturesUnordered::new();
+    async fn follow(
+        &self,
+        piece: &mut PendingJob,
+        runtime: &dyn Runtime,
+    ) -> Result<JobResult, JsError> {
+        let mut later: PendingReplies<'_> = FuturesUnordered::new();
         let mut turns = self.options.bounds.fixed.map(|_| Turns::default());
         loop {
             tokio::select! {
                 message = piece.next(self) => match message? {
                     FromWorker::Ask { question, ask, .. } => {
                         let answer = answer(runtime, question, ask, &later);
-                        if let (Some(turns), Answer::Later) = (&mut turns, &answer) {
+                        if let (Some(turns), HostReply::Later) = (&mut turns, &answer) {
                             turns.asked.push_back(question);
                         }
                         piece.answer(question, answer);
@@ -427,12 +436,12 @@ impl Js {
         }
     }
 
-    fn open(&self, work: Work) -> Result<Piece, JsError> {
+    fn open(&self, work: WorkerJob) -> Result<PendingJob, JsError> {
         let worker = self.worker()?;
         let id = self.number();
         let inbox = worker.board.open(id);
         worker.send(ToWorker::Start { piece: id, work });
-        Ok(Piece {
+        Ok(PendingJob {
             id,
             worker,
             inbox,
@@ -441,14 +450,14 @@ impl Js {
     }
 }
 
-type Later<'a> = FuturesUnordered<BoxFuture<'a, (u64, Result<Passed, JsError>)>>;
+type PendingReplies<'a> = FuturesUnordered<BoxFuture<'a, (u64, Result<JsValueRef, JsError>)>>;
 
 /// Promises of a run that is made once more are kept in the order in which they were given,
 /// whichever is done first: what JavaScript does next must not depend on that.
 #[derive(Default)]
 struct Turns {
     asked: VecDeque<u64>,
-    came: HashMap<u64, Result<Passed, JsError>>,
+    came: HashMap<u64, Result<JsValueRef, JsError>>,
 }
 
 impl Turns {
@@ -456,8 +465,8 @@ impl Turns {
     fn came(
         &mut self,
         question: u64,
-        result: Result<Passed, JsError>,
-    ) -> Vec<(u64, Result<Passed, JsError>)> {
+        result: Result<JsValueRef, JsError>,
+    ) -> Vec<(u64, Result<JsValueRef, JsError>)> {
         self.came.insert(question, result);
         let mut ready = Vec::new();
         while let Some(next) = self.asked.front().copied()
@@ -471,9 +480,9 @@ impl Turns {
 }
 
 /// What may cross: data that is not nested too deeply.
-fn flat(passed: Passed) -> Result<Passed, JsError> {
+fn flat(passed: JsValueRef) -> Result<JsValueRef, JsError> {
     match passed {
-        Passed::Value(value) if value.depth() > DEEPEST => Err(too_deep()),
+        JsValueRef::Value(value) if value.depth() > DEEPEST => Err(too_deep()),
         passed => Ok(passed),
     }
 }
@@ -486,35 +495,45 @@ fn too_deep() -> JsError {
 }
 
 /// Answers a question of the worker from the run's names.
-fn answer<'a>(runtime: &'a dyn Runtime, question: u64, ask: Ask, later: &Later<'a>) -> Answer {
+fn answer<'a>(
+    runtime: &'a dyn Runtime,
+    question: u64,
+    ask: HostRequest,
+    later: &PendingReplies<'a>,
+) -> HostReply {
     match ask {
-        Ask::Get(name) => match runtime.get(&name) {
-            Found::Value(value) if value.depth() > DEEPEST => Answer::Now(Err(too_deep())),
-            found => Answer::Found(found),
+        HostRequest::Get(name) => match runtime.get(&name) {
+            LookupResult::Value(value) if value.depth() > DEEPEST => {
+                HostReply::Now(Err(too_deep()))
+            }
+            found => HostReply::Found(found),
         },
-        Ask::Set(name, value) => Answer::Set(runtime.set(&name, value)),
-        Ask::Names => Answer::Names(runtime.names()),
-        Ask::Call { name, arguments } => match runtime.call(&name, arguments) {
-            Called::Now(result) => Answer::Now(result.and_then(flat)),
-            Called::Later(future) => {
+        HostRequest::Set(name, value) => HostReply::Set(runtime.set(&name, value)),
+        HostRequest::Names => HostReply::Names(runtime.names()),
+        HostRequest::Call { name, arguments } => match runtime.call(&name, arguments) {
+            HostCallResult::Now(result) => HostReply::Now(result.and_then(flat)),
+            HostCallResult::Later(future) => {
                 let done = async move { (question, future.await.and_then(flat)) };
-                later.push(Box::pin(lane::within(lane::child(), done)));
-                Answer::Later
+                later.push(Box::pin(call_sequence::within(
+                    call_sequence::child(),
+                    done,
+                )));
+                HostReply::Later
             }
         },
-        Ask::Resolve(_) | Ask::Load(_) | Ask::File(_) => Answer::Gone,
+        HostRequest::Resolve(_) | HostRequest::Load(_) | HostRequest::File(_) => HostReply::Gone,
     }
 }
 
 /// A piece that a future waits for. Dropping it ends the piece.
-struct Piece {
+struct PendingJob {
     id: u64,
     worker: Arc<Worker>,
     inbox: Inbox,
     over: bool,
 }
 
-impl Drop for Piece {
+impl Drop for PendingJob {
     fn drop(&mut self) {
         self.worker.board.close(self.id);
         if !self.over {
@@ -523,7 +542,7 @@ impl Drop for Piece {
     }
 }
 
-impl Piece {
+impl PendingJob {
     /// The next message of the worker about this piece.
     async fn next(&mut self, js: &Js) -> Result<FromWorker, JsError> {
         loop {
@@ -539,14 +558,14 @@ impl Piece {
                 Ok(Some(message)) => return Ok(message),
                 Ok(None) => {
                     self.over = true;
-                    return Err(silent(Silence::Gone));
+                    return Err(silent(StallReason::Gone));
                 }
                 Err(_) => {}
             }
         }
     }
 
-    fn answer(&self, question: u64, answer: Answer) {
+    fn answer(&self, question: u64, answer: HostReply) {
         self.worker.send(ToWorker::Answer { question, answer });
     }
 }
@@ -559,13 +578,13 @@ fn is_end(error: &JsError) -> bool {
     )
 }
 
-fn silent(silence: Silence) -> JsError {
+fn silent(silence: StallReason) -> JsError {
     match silence {
-        Silence::Time => JsError::new(
+        StallReason::Time => JsError::new(
             JsErrorKind::Time,
             "JavaScript ran longer than it may (limit js_time)",
         ),
-        Silence::Gone => JsError::new(
+        StallReason::Gone => JsError::new(
             JsErrorKind::Killed,
             "JavaScript was ended because other code of the same run went over a limit",
         ),
@@ -573,14 +592,14 @@ fn silent(silence: Silence) -> JsError {
 }
 
 /// Nothing to ask: for work that needs no names.
-struct Nothing;
+struct NoHost;
 
-impl Runtime for Nothing {
-    fn get(&self, _: &str) -> Found {
-        Found::Missing
+impl Runtime for NoHost {
+    fn get(&self, _: &str) -> LookupResult {
+        LookupResult::Missing
     }
 
-    fn set(&self, _: &str, _: Passed) -> Result<(), JsError> {
+    fn set(&self, _: &str, _: JsValueRef) -> Result<(), JsError> {
         Ok(())
     }
 
@@ -588,9 +607,9 @@ impl Runtime for Nothing {
         Vec::new()
     }
 
-    fn call<'a>(&'a self, _: &str, _: Vec<Passed>) -> Called<'a> {
-        Called::Now(Ok(Passed::Undefined))
+    fn call<'a>(&'a self, _: &str, _: Vec<JsValueRef>) -> HostCallResult<'a> {
+        HostCallResult::Now(Ok(JsValueRef::Undefined))
     }
 
-    fn log(&self, _: Level, _: &str) {}
+    fn log(&self, _: ConsoleLevel, _: &str) {}
 }

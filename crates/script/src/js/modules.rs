@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use super::error::{JsError, JsErrorKind};
 use super::package::{self, Package};
-use super::protocol::{ModuleKind, Request, Resolved};
+use super::protocol::{ImportRequest, ModuleKind, ResolvedModule};
 
 /// Bytes of a module's text.
 const LARGEST: u64 = 8 << 20;
@@ -68,7 +68,7 @@ impl Modules {
     }
 
     /// The file of a name.
-    pub(super) fn resolve(&self, request: &Request) -> Result<Resolved, JsError> {
+    pub(super) fn resolve(&self, request: &ImportRequest) -> Result<ResolvedModule, JsError> {
         let specifier = &*request.specifier;
         let plain = specifier.strip_prefix("node:").unwrap_or(specifier);
         if NODE.contains(&plain) {
@@ -91,7 +91,7 @@ impl Modules {
     }
 
     /// The text of a file that was resolved.
-    pub(super) fn load(&self, path: &str) -> Result<Resolved, JsError> {
+    pub(super) fn load(&self, path: &str) -> Result<ResolvedModule, JsError> {
         let file = self.inside(Path::new(path), path)?;
         let kind = kind(&file, &self.roots);
         let length = fs::metadata(&file).map_or(0, |data| data.len());
@@ -219,7 +219,7 @@ impl Modules {
         Ok(main.or_else(|| index(place)))
     }
 
-    fn missing(&self, request: &Request, plain: &str) -> JsError {
+    fn missing(&self, request: &ImportRequest, plain: &str) -> JsError {
         if ABSENT.contains(&plain) {
             return absent(plain);
         }
@@ -243,8 +243,8 @@ impl Modules {
     }
 }
 
-fn found(path: String, kind: ModuleKind) -> Resolved {
-    Resolved {
+fn found(path: String, kind: ModuleKind) -> ResolvedModule {
+    ResolvedModule {
         path,
         kind,
         text: String::new(),

@@ -11,12 +11,12 @@ pub(crate) trait Port {
     fn send(&self, message: FromWorker);
 
     /// Waits for a message, at most until the given time.
-    fn receive(&self, until: Option<Instant>) -> Received;
+    fn receive(&self, until: Option<Instant>) -> ReceiveResult;
 }
 
 /// What waiting for a message gave.
 #[derive(Debug)]
-pub(crate) enum Received {
+pub(crate) enum ReceiveResult {
     Message(ToWorker),
     TimedOut,
     Closed,

@@ -6,22 +6,22 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::board::Board;
-use super::protocol::{Bounds, ToWorker};
+use super::mailbox::WorkerMailbox;
+use super::protocol::{ToWorker, WorkerLimits};
 use super::wire;
 
 /// The command that starts a worker's process: a program that calls [`super::serve_process`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Program {
+pub struct WorkerProgram {
     /// The program's file.
     pub path: PathBuf,
     /// Its arguments.
     pub arguments: Vec<String>,
 }
 
-impl Program {
+impl WorkerProgram {
     /// Starts it, with nothing of this process's environment.
-    fn start(&self) -> io::Result<Started> {
+    fn start(&self) -> io::Result<IdleProcess> {
         let mut child = Command::new(&self.path)
             .args(&self.arguments)
             .env_clear()
@@ -32,7 +32,7 @@ impl Program {
         let ends = child.stdin.take().zip(child.stdout.take());
         let killer = Killer(Mutex::new(child));
         let (input, output) = ends.ok_or_else(|| io::Error::other("the process has no pipes"))?;
-        Ok(Started {
+        Ok(IdleProcess {
             killer,
             input,
             output,
@@ -42,7 +42,7 @@ impl Program {
 
 /// A process that serves nobody yet.
 #[derive(Debug)]
-struct Started {
+struct IdleProcess {
     killer: Killer,
     input: ChildStdin,
     output: ChildStdout,
@@ -71,15 +71,15 @@ impl Drop for Killer {
 /// is over. No process serves two runs.
 #[derive(Debug)]
 pub struct JsPool {
-    program: Program,
+    program: WorkerProgram,
     size: usize,
-    idle: Mutex<Vec<Started>>,
+    idle: Mutex<Vec<IdleProcess>>,
 }
 
 impl JsPool {
     /// A pool that keeps so many processes ready. They start with [`JsPool::fill`].
     #[must_use]
-    pub fn new(program: Program, size: usize) -> Self {
+    pub fn new(program: WorkerProgram, size: usize) -> Self {
         JsPool {
             program,
             size,
@@ -105,11 +105,11 @@ impl JsPool {
         self.idle().len()
     }
 
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Started>> {
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<IdleProcess>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self) -> io::Result<Started> {
+    fn take(&self) -> io::Result<IdleProcess> {
         let ready = self.idle().pop();
         ready.map_or_else(|| self.program.start(), Ok)
     }
@@ -125,9 +125,9 @@ pub(super) struct Process {
 impl Process {
     /// Starts a process for a run.
     pub(super) fn start(
-        program: &Program,
-        bounds: &Bounds,
-        board: &Arc<Board>,
+        program: &WorkerProgram,
+        bounds: &WorkerLimits,
+        board: &Arc<WorkerMailbox>,
     ) -> io::Result<Self> {
         Process::serve(program.start()?, bounds, board, || {})
     }
@@ -135,8 +135,8 @@ impl Process {
     /// Takes a process that is ready.
     pub(super) fn take(
         pool: &Arc<JsPool>,
-        bounds: &Bounds,
-        board: &Arc<Board>,
+        bounds: &WorkerLimits,
+        board: &Arc<WorkerMailbox>,
     ) -> io::Result<Self> {
         let home = Arc::clone(pool);
         // A process that cannot be started now is missed, and reported, when one is taken.
@@ -144,12 +144,12 @@ impl Process {
     }
 
     fn serve(
-        started: Started,
-        bounds: &Bounds,
-        board: &Arc<Board>,
+        started: IdleProcess,
+        bounds: &WorkerLimits,
+        board: &Arc<WorkerMailbox>,
         over: impl FnOnce() + Send + 'static,
     ) -> io::Result<Self> {
-        let Started {
+        let IdleProcess {
             killer,
             input,
             output,
@@ -183,7 +183,7 @@ impl Process {
 }
 
 /// Sends messages until the process or the run is gone.
-fn write(input: ChildStdin, bounds: &Bounds, receiver: &Receiver<ToWorker>) {
+fn write(input: ChildStdin, bounds: &WorkerLimits, receiver: &Receiver<ToWorker>) {
     let mut input = BufWriter::new(input);
     let mut sent = wire::write(&mut input, bounds);
     while sent.is_ok() {
@@ -195,7 +195,7 @@ fn write(input: ChildStdin, bounds: &Bounds, receiver: &Receiver<ToWorker>) {
 }
 
 /// Takes messages until the process ends or says what is no message.
-fn read(output: ChildStdout, board: &Board, answers: &Sender<ToWorker>) {
+fn read(output: ChildStdout, board: &WorkerMailbox, answers: &Sender<ToWorker>) {
     let mut output = BufReader::new(output);
     if wire::greeted(&mut output).is_err() {
         return;

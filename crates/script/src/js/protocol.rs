@@ -8,11 +8,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::error::JsError;
-use super::runtime::{Found, FunctionId, Level, ModuleId, Passed, Target};
+use super::runtime::{ConsoleLevel, FunctionId, JsTarget, JsValueRef, LookupResult, ModuleId};
 
 /// Bounds of a worker: the first message to a worker in a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bounds {
+pub struct WorkerLimits {
     /// Own time of one piece of JavaScript: what it waits for does not count. Default 5 s.
     pub time: Duration,
     /// Bytes that all JavaScript of the run may take together. Default 64 MiB.
@@ -22,12 +22,12 @@ pub struct Bounds {
     /// What is to be the same when the run is made once more: then there are no timers either.
     /// `None` by default.
     #[serde(default)]
-    pub fixed: Option<Fixed>,
+    pub fixed: Option<FixedEnvironment>,
 }
 
-impl Default for Bounds {
+impl Default for WorkerLimits {
     fn default() -> Self {
-        Bounds {
+        WorkerLimits {
             time: Duration::from_secs(5),
             memory: 64 << 20,
             stack: 512 << 10,
@@ -38,7 +38,7 @@ impl Default for Bounds {
 
 /// What JavaScript has from its machine, of a run that is made once more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fixed {
+pub struct FixedEnvironment {
     /// What `Math.random` starts from.
     pub seed: u64,
     /// What the clock says first, in milliseconds since 1970; a millisecond more with each look.
@@ -47,7 +47,7 @@ pub struct Fixed {
 
 /// A function from a script's text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Definition {
+pub struct FunctionSource {
     /// Its code as it was written.
     pub code: String,
     /// `__filename`: the script that defines it, or empty.
@@ -60,17 +60,17 @@ pub struct Definition {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum ToWorker {
     /// A function that may be called from now on. Compiled at its first use.
-    Define(FunctionId, Source),
+    Define(FunctionId, NormalizedSource),
     /// A module that may be used from now on. Loaded at its first use.
-    Module(ModuleId, Request),
+    Module(ModuleId, ImportRequest),
     /// Work to be done.
-    Start { piece: u64, work: Work },
+    Start { piece: u64, work: WorkerJob },
     /// The answer that the worker waits for.
-    Answer { question: u64, answer: Answer },
+    Answer { question: u64, answer: HostReply },
     /// What a promise of the host came to.
     Settled {
         question: u64,
-        result: Result<Passed, JsError>,
+        result: Result<JsValueRef, JsError>,
     },
     /// Nobody waits for this piece any more.
     Cancel { piece: u64 },
@@ -78,15 +78,15 @@ pub(crate) enum ToWorker {
 
 /// A definition in a form that JavaScript takes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Source {
-    pub(crate) definition: Definition,
+pub(crate) struct NormalizedSource {
+    pub(crate) definition: FunctionSource,
     /// The byte at which `function ` is missing.
     pub(crate) keyword: Option<usize>,
 }
 
 /// What to import, and from where.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) struct Request {
+pub(crate) struct ImportRequest {
     /// As it was written, without `js:`.
     pub(crate) specifier: String,
     /// The file that asks: relative names start from its folder.
@@ -97,13 +97,13 @@ pub(crate) struct Request {
 
 /// One piece of work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Work {
+pub(crate) enum WorkerJob {
     Evaluate {
         code: String,
     },
     Call {
-        target: Target,
-        arguments: Vec<Passed>,
+        target: JsTarget,
+        arguments: Vec<JsValueRef>,
     },
     Check {
         function: FunctionId,
@@ -119,50 +119,54 @@ pub(crate) enum FromWorker {
     /// It works on this piece now, or on nothing, and has read so many messages.
     Turn { piece: Option<u64>, handled: u64 },
     /// It waits for an answer.
-    Ask { piece: u64, question: u64, ask: Ask },
+    Ask {
+        piece: u64,
+        question: u64,
+        ask: HostRequest,
+    },
     /// A line for people.
     Log {
         piece: u64,
-        level: Level,
+        level: ConsoleLevel,
         line: String,
     },
     /// A piece is over.
     Done {
         piece: u64,
-        result: Result<Done, JsError>,
+        result: Result<JobResult, JsError>,
     },
 }
 
 /// A question of the worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Ask {
+pub(crate) enum HostRequest {
     Get(String),
-    Set(String, Passed),
+    Set(String, JsValueRef),
     Names,
     Call {
         name: String,
-        arguments: Vec<Passed>,
+        arguments: Vec<JsValueRef>,
     },
-    Resolve(Request),
+    Resolve(ImportRequest),
     Load(String),
     File(FileCall),
 }
 
 /// An answer to a question. `Gone` fits every question whose piece is over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Answer {
-    Found(Found),
+pub(crate) enum HostReply {
+    Found(LookupResult),
     Set(Result<(), JsError>),
     Names(Vec<String>),
-    Now(Result<Passed, JsError>),
+    Now(Result<JsValueRef, JsError>),
     Later,
-    Resolved(Result<Resolved, JsError>),
+    Resolved(Result<ResolvedModule, JsError>),
     Gone,
 }
 
 /// A module's file, and how it is written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Resolved {
+pub(crate) struct ResolvedModule {
     /// Its canonical path, or the name of a module of our own (`node:path`).
     pub(crate) path: String,
     pub(crate) kind: ModuleKind,
@@ -186,21 +190,21 @@ pub(crate) enum ModuleKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FileCall {
     pub(crate) name: String,
-    pub(crate) arguments: Vec<Passed>,
+    pub(crate) arguments: Vec<JsValueRef>,
 }
 
 /// What a piece came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Done {
-    Value(Passed),
+pub(crate) enum JobResult {
+    Value(JsValueRef),
     /// A call's result, and those arguments that the function changed in place.
-    Called(Passed, Vec<(usize, Passed)>),
-    Exports(Vec<Export>),
+    Called(JsValueRef, Vec<(usize, JsValueRef)>),
+    Exports(Vec<ModuleExport>),
 }
 
 /// One export of a module.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Export {
+pub struct ModuleExport {
     /// Its name; `default` for the default export.
     pub name: String,
     /// What it is.
@@ -215,5 +219,5 @@ pub enum ExportKind {
     /// A class: it needs `new`.
     Class,
     /// Data, or an object that holds functions: `undefined` if it cannot leave JavaScript.
-    Value(Passed),
+    Value(JsValueRef),
 }

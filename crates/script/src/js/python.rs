@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use quillet_core::{List, Map, Value, json};
+use quillet_core::{Map, Value, ValueList, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use super::error::{Code, Frame, JsError, JsErrorKind, Place};
+use super::error::{Code, CodePosition, JsError, JsErrorKind, StackFrame};
 use super::runtime::FunctionId;
 use super::signature::Parameter;
 
@@ -28,12 +28,12 @@ pub struct Python {
     granted: bool,
     time: Duration,
     next: AtomicU64,
-    defined: Mutex<Vec<Definition>>,
+    defined: Mutex<Vec<PythonDefinition>>,
     process: tokio::sync::Mutex<Option<Interpreter>>,
 }
 
 #[derive(Clone, Debug)]
-struct Definition {
+struct PythonDefinition {
     id: u64,
     name: String,
     code: String,
@@ -82,7 +82,7 @@ impl Python {
         }
     }
 
-    fn defined(&self) -> MutexGuard<'_, Vec<Definition>> {
+    fn defined(&self) -> MutexGuard<'_, Vec<PythonDefinition>> {
         self.defined.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -106,7 +106,7 @@ impl Python {
             )
         })?;
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        self.defined().push(Definition {
+        self.defined().push(PythonDefinition {
             id,
             name: name.clone(),
             code: code.to_owned(),
@@ -155,7 +155,8 @@ impl Python {
         function: FunctionId,
         arguments: &[Option<Value>],
     ) -> Result<Value, JsError> {
-        let new: Vec<Definition> = self.defined().iter().skip(running.known).cloned().collect();
+        let new: Vec<PythonDefinition> =
+            self.defined().iter().skip(running.known).cloned().collect();
         running.known += new.len();
         for definition in new {
             let answer = running.ask(&definition.request()).await?;
@@ -168,13 +169,13 @@ impl Python {
             .map(|argument| argument.clone().unwrap_or_default());
         let request = [
             ("id", Value::from(function.0.cast_signed())),
-            ("arguments", Value::List(List::from_iter(arguments))),
+            ("arguments", Value::List(ValueList::from_iter(arguments))),
         ];
         running.ask(&Value::Map(Map::from_iter(request))).await
     }
 }
 
-impl Definition {
+impl PythonDefinition {
     fn request(&self) -> Value {
         let request = [
             ("id", Value::from(self.id.cast_signed())),
@@ -268,10 +269,10 @@ fn result(answer: &Value, function: FunctionId) -> Result<PythonResult, JsError>
     let mut error = JsError::new(kind, text("error"));
     if let Some(line) = number(answer.at(&["line"])) {
         let column = number(answer.at(&["column"])).unwrap_or(1);
-        error.stack.push(Frame {
+        error.stack.push(StackFrame {
             function: String::new(),
             code: Code::Function(function),
-            place: Place { line, column },
+            place: CodePosition { line, column },
         });
     }
     Err(error)

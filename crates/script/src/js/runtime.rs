@@ -8,7 +8,7 @@ use super::error::JsError;
 /// Something that JavaScript has and that crosses its border: `undefined`, data, or a function
 /// that stays where it is and is called by its id.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub enum Passed {
+pub enum JsValueRef {
     /// JavaScript's `undefined`.
     #[default]
     Undefined,
@@ -18,26 +18,26 @@ pub enum Passed {
     Function(FunctionId),
 }
 
-impl Passed {
+impl JsValueRef {
     /// The data; `None` for `undefined` and for functions, as JSON has neither.
     #[must_use]
     pub fn value(self) -> Option<Value> {
         match self {
-            Passed::Value(value) => Some(value),
-            Passed::Undefined | Passed::Function(_) => None,
+            JsValueRef::Value(value) => Some(value),
+            JsValueRef::Undefined | JsValueRef::Function(_) => None,
         }
     }
 }
 
-impl From<Option<Value>> for Passed {
+impl From<Option<Value>> for JsValueRef {
     fn from(value: Option<Value>) -> Self {
-        value.map_or(Passed::Undefined, Passed::Value)
+        value.map_or(JsValueRef::Undefined, JsValueRef::Value)
     }
 }
 
-impl From<Value> for Passed {
+impl From<Value> for JsValueRef {
     fn from(value: Value) -> Self {
-        Passed::Value(value)
+        JsValueRef::Value(value)
     }
 }
 
@@ -51,7 +51,7 @@ pub struct ModuleId(pub(crate) u64);
 
 /// What can be called, or found under a name, inside of JavaScript.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Target {
+pub enum JsTarget {
     /// A defined function, or one that JavaScript handed out.
     Function(FunctionId),
     /// What a module exports: its names in order, `["posix", "join"]`. No name is the module
@@ -59,15 +59,15 @@ pub enum Target {
     Export(ModuleId, Vec<String>),
 }
 
-impl From<FunctionId> for Target {
+impl From<FunctionId> for JsTarget {
     fn from(function: FunctionId) -> Self {
-        Target::Function(function)
+        JsTarget::Function(function)
     }
 }
 
 /// What stands behind a name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Found {
+pub enum LookupResult {
     /// Nothing. As `this.x` it is `undefined`; as a bare name an error, unless JavaScript knows it.
     Missing,
     /// A variable that is `undefined`.
@@ -77,29 +77,29 @@ pub enum Found {
     /// A directive or function of the host: calling it asks [`Runtime::call`] with the same name.
     Host,
     /// A function or module of this run's JavaScript: used at once, without asking.
-    Js(Target),
+    Js(JsTarget),
 }
 
 /// The result of a call back to the host.
-pub enum Called<'a> {
+pub enum HostCallResult<'a> {
     /// It is done: JavaScript goes on with the value, or the exception, at once.
-    Now(Result<Passed, JsError>),
+    Now(Result<JsValueRef, JsError>),
     /// JavaScript gets a promise. The future may start other JavaScript of the same run.
-    Later(BoxFuture<'a, Result<Passed, JsError>>),
+    Later(BoxFuture<'a, Result<JsValueRef, JsError>>),
 }
 
-impl std::fmt::Debug for Called<'_> {
+impl std::fmt::Debug for HostCallResult<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Called::Now(result) => f.debug_tuple("Now").field(result).finish(),
-            Called::Later(_) => f.write_str("Later(…)"),
+            HostCallResult::Now(result) => f.debug_tuple("Now").field(result).finish(),
+            HostCallResult::Later(_) => f.write_str("Later(…)"),
         }
     }
 }
 
 /// The level of a line of `console`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Level {
+pub enum ConsoleLevel {
     /// `console.debug`, `console.log`, `console.info`.
     Info,
     /// `console.warn`.
@@ -114,20 +114,20 @@ pub enum Level {
 /// for: all of them run inside the future of the piece that asks.
 pub trait Runtime: Send + Sync {
     /// What stands behind a name, with its `$` if it was written with one.
-    fn get(&self, name: &str) -> Found;
+    fn get(&self, name: &str) -> LookupResult;
 
     /// `this.name = value`, and objects that were got from here and changed in place.
     ///
     /// # Errors
     /// That the name may not be written: JavaScript sees an exception.
-    fn set(&self, name: &str, value: Passed) -> Result<(), JsError>;
+    fn set(&self, name: &str, value: JsValueRef) -> Result<(), JsError>;
 
     /// All names that `get` finds: `Object.keys(this)`.
     fn names(&self) -> Vec<String>;
 
     /// Calls what `get` said to be of the host.
-    fn call<'a>(&'a self, name: &str, arguments: Vec<Passed>) -> Called<'a>;
+    fn call<'a>(&'a self, name: &str, arguments: Vec<JsValueRef>) -> HostCallResult<'a>;
 
     /// A line that `console` was given.
-    fn log(&self, level: Level, line: &str);
+    fn log(&self, level: ConsoleLevel, line: &str);
 }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::error::{Code, Frame, JsError, JsErrorKind, Place};
+use super::error::{Code, CodePosition, JsError, JsErrorKind, StackFrame};
 use super::runtime::FunctionId;
 
 /// A parameter of a function.
@@ -270,7 +270,7 @@ impl<'a> Scanner<'a> {
 
     fn error(&self, message: &str) -> JsError {
         let mut error = JsError::new(JsErrorKind::Syntax, format!("SyntaxError: {message}"));
-        error.stack.push(Frame {
+        error.stack.push(StackFrame {
             function: String::new(),
             code: Code::Function(FunctionId(0)),
             place: place(self.code, self.at),
@@ -287,7 +287,7 @@ fn named(name: &str) -> Parameter {
 }
 
 /// The place of a byte in a text.
-pub(crate) fn place(text: &str, at: usize) -> Place {
+pub(crate) fn place(text: &str, at: usize) -> CodePosition {
     let before = text.get(..at).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
     let column = before
@@ -297,7 +297,7 @@ pub(crate) fn place(text: &str, at: usize) -> Place {
         .chars()
         .count()
         + 1;
-    Place {
+    CodePosition {
         line: u32::try_from(line).unwrap_or(u32::MAX),
         column: u32::try_from(column).unwrap_or(u32::MAX),
     }
@@ -393,7 +393,7 @@ mod tests {
             let place = error.place().map(|frame| frame.place);
             assert_eq!(
                 place,
-                Some(Place { line, column }),
+                Some(CodePosition { line, column }),
                 "{code}: {}",
                 error.message
             );

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
-use super::board::Board;
 use super::child::receive;
-use super::port::{Control, Port, Received};
-use super::protocol::{Bounds, FromWorker, ToWorker};
+use super::mailbox::WorkerMailbox;
+use super::port::{Control, Port, ReceiveResult};
+use super::protocol::{FromWorker, ToWorker, WorkerLimits};
 use super::worker;
 
 /// What QuickJS's own code and ours take of the stack besides what JavaScript may.
@@ -33,7 +33,10 @@ impl Thread {
     ///
     /// # Errors
     /// That the system gives no thread.
-    pub(super) fn start(bounds: &Bounds, board: &Arc<Board>) -> std::io::Result<Self> {
+    pub(super) fn start(
+        bounds: &WorkerLimits,
+        board: &Arc<WorkerMailbox>,
+    ) -> std::io::Result<Self> {
         let (sender, receiver) = channel();
         let control = Arc::new(Control::default());
         let bounds = bounds.clone();
@@ -73,7 +76,7 @@ struct ThreadPort {
     receiver: Receiver<ToWorker>,
     /// What this side answers itself. A sender of its own would keep the thread alive for ever.
     own: RefCell<VecDeque<ToWorker>>,
-    board: Arc<Board>,
+    board: Arc<WorkerMailbox>,
 }
 
 impl Port for ThreadPort {
@@ -83,9 +86,9 @@ impl Port for ThreadPort {
         }
     }
 
-    fn receive(&self, until: Option<Instant>) -> Received {
+    fn receive(&self, until: Option<Instant>) -> ReceiveResult {
         if let Some(message) = self.own.borrow_mut().pop_front() {
-            return Received::Message(message);
+            return ReceiveResult::Message(message);
         }
         receive(&self.receiver, until)
     }
@@ -96,10 +99,10 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::js::protocol::Work;
+    use crate::js::protocol::WorkerJob;
 
     /// Whether the thread has let go of its board, sooner or later.
-    fn has_ended(board: &Arc<Board>) -> bool {
+    fn has_ended(board: &Arc<WorkerMailbox>) -> bool {
         let begun = Instant::now();
         while Arc::strong_count(board) > 1 && begun.elapsed() < Duration::from_secs(20) {
             std::thread::sleep(Duration::from_millis(1));
@@ -110,11 +113,11 @@ mod tests {
     #[test]
     fn the_thread_ends_with_its_owner() {
         for code in ["1", "(() => { for (;;) {} })()"] {
-            let bounds = Bounds {
+            let bounds = WorkerLimits {
                 time: Duration::from_secs(60),
-                ..Bounds::default()
+                ..WorkerLimits::default()
             };
-            let board = Arc::new(Board::new(
+            let board = Arc::new(WorkerMailbox::new(
                 bounds.time,
                 Default::default(),
                 Default::default(),
@@ -123,7 +126,7 @@ mod tests {
             let _inbox = board.open(1);
             thread.send(ToWorker::Start {
                 piece: 1,
-                work: Work::Evaluate {
+                work: WorkerJob::Evaluate {
                     code: code.to_owned(),
                 },
             });

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use quillet_core::{List, Value};
+use quillet_core::{Value, ValueList};
 use wasmi::{
     Config, Engine, ExternType, F32, F64, Instance, Linker, Module, Store, StoreLimits,
     StoreLimitsBuilder, TrapCode, Val, ValType,
@@ -18,11 +18,11 @@ use crate::expression::from_number;
 pub struct Wasm {
     exports: Vec<WasmExport>,
     fuel: u64,
-    running: Mutex<Running>,
+    running: Mutex<WasmInstance>,
 }
 
 #[derive(Debug)]
-struct Running {
+struct WasmInstance {
     store: Store<StoreLimits>,
     instance: Instance,
 }
@@ -66,7 +66,7 @@ impl Wasm {
         Ok(Wasm {
             exports,
             fuel: bounds.fuel,
-            running: Mutex::new(Running { store, instance }),
+            running: Mutex::new(WasmInstance { store, instance }),
         })
     }
 
@@ -113,7 +113,7 @@ impl Wasm {
 
     fn run(&self, name: &str, arguments: &[Val]) -> Result<Option<Value>, JsError> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let Running { store, instance } = &mut *running;
+        let WasmInstance { store, instance } = &mut *running;
         store.set_fuel(self.fuel).map_err(|error| failed(&error))?;
         let function = instance.get_func(&*store, name);
         let function = function
@@ -130,7 +130,7 @@ impl Wasm {
         let values: Vec<Value> = results.iter().map(value).collect();
         Ok(match values.len() {
             0 | 1 => values.into_iter().next(),
-            _ => Some(Value::List(List::new(values))),
+            _ => Some(Value::List(ValueList::new(values))),
         })
     }
 }

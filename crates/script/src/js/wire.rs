@@ -5,7 +5,7 @@
 
 use std::io::{self, Read, Write};
 
-use quillet_core::{List, Map, Table, Value, json};
+use quillet_core::{Map, MapTable, Value, ValueList, json};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -95,14 +95,14 @@ fn is_odd(value: &Value) -> bool {
 /// The same with every scalar changed. What comes here nests no deeper than `DEEPEST`.
 fn map(value: &Value, change: &dyn Fn(&Value) -> Value) -> Value {
     match value {
-        Value::List(list) => {
-            Value::List(List::from_iter(list.iter().map(|item| map(item, change))))
-        }
+        Value::List(list) => Value::List(ValueList::from_iter(
+            list.iter().map(|item| map(item, change)),
+        )),
         Value::Map(entries) => {
             let entries = entries
                 .iter()
                 .map(|(key, item)| (key.clone(), map(item, change)));
-            Value::Map(Map::new(Table::from_iter(entries)))
+            Value::Map(Map::new(MapTable::from_iter(entries)))
         }
         scalar => change(scalar),
     }
@@ -129,9 +129,9 @@ fn unmark(value: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::js::{JsError, JsErrorKind, Passed};
+    use crate::js::{JsError, JsErrorKind, JsValueRef};
 
-    fn back(passed: &Passed) -> Passed {
+    fn back(passed: &JsValueRef) -> JsValueRef {
         let mut bytes = Vec::new();
         write(&mut bytes, passed).unwrap();
         read(&mut &bytes[..]).unwrap().unwrap()
@@ -152,11 +152,12 @@ mod tests {
             deep = Value::from(vec![deep]);
         }
         for value in [odd, deep, Value::Null, Value::from("\u{1}")] {
-            let passed = Passed::Value(value);
+            let passed = JsValueRef::Value(value);
             assert_eq!(back(&passed), passed);
         }
-        assert_eq!(back(&Passed::Undefined), Passed::Undefined);
-        let Passed::Value(Value::Float(nan)) = back(&Passed::Value(Value::Float(f64::NAN))) else {
+        assert_eq!(back(&JsValueRef::Undefined), JsValueRef::Undefined);
+        let JsValueRef::Value(Value::Float(nan)) = back(&JsValueRef::Value(Value::Float(f64::NAN)))
+        else {
             panic!("not a number")
         };
         assert!(nan.is_nan());
@@ -167,7 +168,7 @@ mod tests {
         let cases: [&[u8]; 3] = [b"\xff\xff\xff\xff", b"\x02\0\0\0{}", b"\x02\0\0\0{"];
         for bytes in cases {
             assert!(
-                read::<Result<Passed, JsError>>(&mut &bytes[..]).is_err(),
+                read::<Result<JsValueRef, JsError>>(&mut &bytes[..]).is_err(),
                 "{bytes:?}"
             );
         }

@@ -7,7 +7,7 @@ use quillet_core::BoxFuture;
 
 use super::{Library, name, read};
 use crate::error::ScriptError;
-use crate::syntax::{Script, Source};
+use crate::syntax::{Script, ScriptSource};
 
 /// Ids and texts, in alphabetical order.
 const SCRIPTS: [(&str, &str); 7] = [
@@ -22,9 +22,9 @@ const SCRIPTS: [(&str, &str); 7] = [
 
 /// The built-in scripts. Each is read when it is first asked for.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Builtin;
+pub struct BuiltinLibrary;
 
-impl Builtin {
+impl BuiltinLibrary {
     /// The built-in script of an id, with or without `.ai.yaml`.
     ///
     /// # Errors
@@ -41,25 +41,25 @@ impl Builtin {
             let name = format!("builtin/{id}.ai.yaml");
             let text = Arc::from(*text);
             let path = None;
-            read::text_of(Source { name, path, text })
+            read::text_of(ScriptSource { name, path, text })
         };
         slot.get_or_init(read).clone().map(Some)
     }
 }
 
-impl Library for Builtin {
+impl Library for BuiltinLibrary {
     fn find<'a>(
         &'a self,
         name: &'a str,
-        _: Option<&'a Source>,
+        _: Option<&'a ScriptSource>,
     ) -> BoxFuture<'a, Result<Option<Arc<Script>>, ScriptError>> {
-        Box::pin(async move { Builtin::get(name) })
+        Box::pin(async move { BuiltinLibrary::get(name) })
     }
 
     fn file<'a>(
         &'a self,
         _: &'a str,
-        _: Option<&'a Source>,
+        _: Option<&'a ScriptSource>,
     ) -> BoxFuture<'a, Result<Option<Arc<[u8]>>, ScriptError>> {
         Box::pin(async { Ok(None) })
     }

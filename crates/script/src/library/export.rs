@@ -1,15 +1,15 @@
 //! What a script exports.
 
 use quillet_core::{Diagnostic, Span};
-use quillet_yaml::{Entry, Node};
+use quillet_yaml::{MapEntry, Node};
 
-use super::import::{Import, ImportKind, bare_name, import_of};
+use super::import::{ImportItem, ImportKind, bare_name, import_of};
 use super::inherit::one_or_many;
-use crate::syntax::{Script, Source};
+use crate::syntax::{Script, ScriptSource};
 
 /// One export.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Export {
+pub enum ExportItem {
     /// `$name`, or `{$name: alias}`: a function that the script declares or imports.
     Function {
         /// Its name here, without `$`.
@@ -20,21 +20,21 @@ pub enum Export {
         span: Span,
     },
     /// `js:path: ['basename']`, `./tools.js`: functions of a module that the script hands on.
-    Module(Import),
+    Module(ImportItem),
     /// `.`: the script itself, by its id.
     Itself,
     /// `./other.ai.yaml`: another script, as if it were imported, by this name or its id.
-    Script(Import),
+    Script(ImportItem),
 }
 
 /// What the `export` of a front matter says, in order; empty where there is none.
 ///
 /// # Errors
 /// All that is wrong with it, each with its place and the fix.
-pub fn exports(script: &Script) -> Result<Vec<Export>, Vec<Diagnostic>> {
+pub fn exports(script: &Script) -> Result<Vec<ExportItem>, Vec<Diagnostic>> {
     let mut found = Vec::new();
     let mut findings = Vec::new();
-    let mut add = |export: Result<Option<Export>, Vec<Diagnostic>>| match export {
+    let mut add = |export: Result<Option<ExportItem>, Vec<Diagnostic>>| match export {
         Ok(export) => found.extend(export),
         Err(mut wrong) => findings.append(&mut wrong),
     };
@@ -53,13 +53,13 @@ pub fn exports(script: &Script) -> Result<Vec<Export>, Vec<Diagnostic>> {
 }
 
 /// `"$name"`, `"."`, `"./x.ai.yaml"`, `"js:path"`.
-fn plain(item: &Node, script: &Script) -> Result<Export, Vec<Diagnostic>> {
+fn plain(item: &Node, script: &Script) -> Result<ExportItem, Vec<Diagnostic>> {
     let Some(text) = item.as_str() else {
         let why = format!("an export is a text or an object, not {}", item.kind());
         return Err(vec![refusal(&script.source, why, item.span)]);
     };
     if text == "." {
-        return Ok(Export::Itself);
+        return Ok(ExportItem::Itself);
     }
     if is_function(text, script) {
         return Ok(function(text, text, item.span));
@@ -76,7 +76,7 @@ fn plain(item: &Node, script: &Script) -> Result<Export, Vec<Diagnostic>> {
 }
 
 /// `{$name: alias}`, `{"js:path": […]}`.
-fn renamed(entry: &Entry, script: &Script) -> Result<Option<Export>, Vec<Diagnostic>> {
+fn renamed(entry: &MapEntry, script: &Script) -> Result<Option<ExportItem>, Vec<Diagnostic>> {
     let name = entry.name();
     if !is_function(name, script) {
         return Ok(import_of(&entry.key, Some(&entry.value), &script.source)?.map(of_import));
@@ -109,22 +109,22 @@ fn is_function(name: &str, script: &Script) -> bool {
     name.starts_with('$') || declares(name)
 }
 
-fn function(name: &str, alias: &str, span: Span) -> Export {
+fn function(name: &str, alias: &str, span: Span) -> ExportItem {
     let name = bare_name(name).to_owned();
     let alias = bare_name(alias).to_owned();
-    Export::Function { name, alias, span }
+    ExportItem::Function { name, alias, span }
 }
 
-fn of_import(import: Import) -> Export {
+fn of_import(import: ImportItem) -> ExportItem {
     match &import.kind {
-        ImportKind::Script(_) | ImportKind::Package { .. } => Export::Script(import),
+        ImportKind::Script(_) | ImportKind::Package { .. } => ExportItem::Script(import),
         ImportKind::JsPackage(_) | ImportKind::JsFile(_) | ImportKind::Wasm(_) => {
-            Export::Module(import)
+            ExportItem::Module(import)
         }
     }
 }
 
-fn refusal(source: &Source, why: String, at: Span) -> Diagnostic {
+fn refusal(source: &ScriptSource, why: String, at: Span) -> Diagnostic {
     let help = "such as \"$name\", {$name: alias}, \"./other.ai.yaml\", {\"js:path\": ['basename']} or \".\"";
     source.error("script.export", why, at).help(help)
 }

@@ -12,11 +12,11 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 use quillet_core::BoxFuture;
 
-use super::index::{self, Index};
+use super::index::{self, ScriptIndex};
 use super::name;
 use super::{Library, read};
 use crate::error::{ErrorKind, ScriptError};
-use crate::syntax::{Script, Source};
+use crate::syntax::{Script, ScriptSource};
 
 /// Bytes of a script's file.
 pub const MAX_SCRIPT: u64 = 4 << 20;
@@ -32,13 +32,13 @@ const MOST_KEPT: usize = 1_000;
 /// it.
 #[derive(Clone, Debug)]
 pub struct Folders {
-    shelves: Arc<Shelves>,
+    shelves: Arc<FolderCache>,
 }
 
 #[derive(Debug)]
-struct Shelves {
+struct FolderCache {
     roots: Vec<Root>,
-    kept: Mutex<HashMap<PathBuf, Kept>>,
+    kept: Mutex<HashMap<PathBuf, CachedScript>>,
 }
 
 #[derive(Debug)]
@@ -48,12 +48,12 @@ struct Root {
     /// Absolute: the beginning of `__filename`.
     path: PathBuf,
     dir: Dir,
-    index: OnceLock<Index>,
+    index: OnceLock<ScriptIndex>,
     ids: OnceLock<HashMap<String, String>>,
 }
 
 #[derive(Clone, Debug)]
-struct Kept {
+struct CachedScript {
     stamp: (Option<SystemTime>, u64),
     script: Arc<Script>,
 }
@@ -73,7 +73,7 @@ impl Folders {
         }
         let kept = Mutex::default();
         Ok(Folders {
-            shelves: Arc::new(Shelves { roots, kept }),
+            shelves: Arc::new(FolderCache { roots, kept }),
         })
     }
 
@@ -84,7 +84,7 @@ impl Folders {
     pub fn find_now(
         &self,
         name: &str,
-        from: Option<&Source>,
+        from: Option<&ScriptSource>,
     ) -> Result<Option<Arc<Script>>, ScriptError> {
         self.shelves.find(name, from)
     }
@@ -103,7 +103,7 @@ impl Library for Folders {
     fn find<'a>(
         &'a self,
         name: &'a str,
-        from: Option<&'a Source>,
+        from: Option<&'a ScriptSource>,
     ) -> BoxFuture<'a, Result<Option<Arc<Script>>, ScriptError>> {
         let (shelves, name, from) = (self.shelves.clone(), name.to_owned(), from.cloned());
         Box::pin(blocking(move || shelves.find(&name, from.as_ref())))
@@ -112,7 +112,7 @@ impl Library for Folders {
     fn file<'a>(
         &'a self,
         name: &'a str,
-        from: Option<&'a Source>,
+        from: Option<&'a ScriptSource>,
     ) -> BoxFuture<'a, Result<Option<Arc<[u8]>>, ScriptError>> {
         let (shelves, name, from) = (self.shelves.clone(), name.to_owned(), from.cloned());
         Box::pin(blocking(move || shelves.file(&name, from.as_ref())))
@@ -141,8 +141,12 @@ async fn blocking<T: Send + 'static>(
     })
 }
 
-impl Shelves {
-    fn find(&self, name: &str, from: Option<&Source>) -> Result<Option<Arc<Script>>, ScriptError> {
+impl FolderCache {
+    fn find(
+        &self,
+        name: &str,
+        from: Option<&ScriptSource>,
+    ) -> Result<Option<Arc<Script>>, ScriptError> {
         for (root, path) in self.places(name, from)? {
             for candidate in name::candidates(&path) {
                 if let Some(script) = self.script(root, &candidate)? {
@@ -171,7 +175,11 @@ impl Shelves {
         Ok(None)
     }
 
-    fn file(&self, name: &str, from: Option<&Source>) -> Result<Option<Arc<[u8]>>, ScriptError> {
+    fn file(
+        &self,
+        name: &str,
+        from: Option<&ScriptSource>,
+    ) -> Result<Option<Arc<[u8]>>, ScriptError> {
         for (root, path) in self.places(name, from)? {
             if let Some((file, metadata)) = root.open_file(&path)? {
                 let shown = root.shown(&path);
@@ -189,7 +197,7 @@ impl Shelves {
     fn places(
         &self,
         name: &str,
-        from: Option<&Source>,
+        from: Option<&ScriptSource>,
     ) -> Result<Vec<(&Root, String)>, ScriptError> {
         let refuse = |why| name::denied(name, from, why);
         name::check(name).map_err(refuse)?;
@@ -243,7 +251,7 @@ impl Shelves {
             kept.clear();
         }
         let script = script.clone();
-        kept.insert(path, Kept { stamp, script });
+        kept.insert(path, CachedScript { stamp, script });
     }
 }
 
@@ -264,8 +272,8 @@ impl Root {
         })
     }
 
-    fn index(&self) -> &Index {
-        self.index.get_or_init(|| Index::of(&self.dir))
+    fn index(&self) -> &ScriptIndex {
+        self.index.get_or_init(|| ScriptIndex::of(&self.dir))
     }
 
     /// Paths by the `_id` that stands in the file.
@@ -282,7 +290,7 @@ impl Root {
     }
 
     /// The folder of a script in this root, relative to it; `None` where it is not in it.
-    fn folder_of(&self, source: &Source) -> Option<String> {
+    fn folder_of(&self, source: &ScriptSource) -> Option<String> {
         let folder = source.path.as_ref()?.parent()?;
         let folder = folder.strip_prefix(&self.path).ok()?;
         folder.to_str().map(str::to_owned)

@@ -16,17 +16,17 @@ const HEAD: u64 = 16 << 10;
 
 /// Scripts below a folder by the names that they can be called by.
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub(super) struct ScriptIndex {
     /// Paths relative to the root, the nearest first.
     pub(super) paths: Vec<String>,
     /// Indices of `paths` by file name without extension.
     by_stem: BTreeMap<String, usize>,
 }
 
-impl Index {
+impl ScriptIndex {
     /// Looks through a folder, breadth first, each folder in alphabetical order.
     pub(super) fn of(root: &Dir) -> Self {
-        let mut index = Index::default();
+        let mut index = ScriptIndex::default();
         let mut left = MOST_ENTRIES;
         let mut folders = VecDeque::from([(String::new(), 0)]);
         while let Some((folder, depth)) = folders.pop_front() {

@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use quillet_core::{BoxFuture, Map, Span, Table, Value};
+use quillet_core::{BoxFuture, Map, MapTable, Span, Value};
 use quillet_yaml::Node;
 
-use super::{Builtin, Library, demand, merge, name};
+use super::{BuiltinLibrary, Library, demand, merge, name};
 use crate::error::{ErrorKind, ScriptError};
 use crate::syntax::Script;
 
@@ -32,7 +32,7 @@ const OWN: [&str; 10] = [
 
 /// A script with everything that it inherits.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Resolved {
+pub struct ResolvedScript {
     /// The script itself.
     pub script: Arc<Script>,
     /// Its id.
@@ -50,11 +50,11 @@ pub struct Resolved {
     pub lineage: Vec<String>,
 }
 
-impl Resolved {
+impl ResolvedScript {
     /// A script as if it inherited nothing.
     pub(super) fn alone(script: Arc<Script>) -> Self {
         let bodies = vec![script.clone()];
-        Resolved {
+        ResolvedScript {
             id: name::id(&script).to_owned(),
             config: front_matter(&script, true),
             functions: functions(&bodies),
@@ -71,7 +71,10 @@ impl Resolved {
 /// An unknown parent with the nearest id, a parent of `type:` that is no type, a cycle with all its
 /// scripts, more than [`MAX_LINEAGE`] parents, or that one of them is not a script. All with their
 /// place.
-pub async fn resolve(script: Arc<Script>, library: &dyn Library) -> Result<Resolved, ScriptError> {
+pub async fn resolve(
+    script: Arc<Script>,
+    library: &dyn Library,
+) -> Result<ResolvedScript, ScriptError> {
     let mut lineage = Lineage::default();
     lineage.gather(&script, library).await?;
     let bodies = lineage.bodies;
@@ -81,7 +84,7 @@ pub async fn resolve(script: Arc<Script>, library: &dyn Library) -> Result<Resol
         own,
         inherited.map(|body| front_matter(body, false)).collect(),
     );
-    Ok(Resolved {
+    Ok(ResolvedScript {
         id: name::id(&script).to_owned(),
         config,
         functions: functions(&bodies),
@@ -108,7 +111,7 @@ fn front_matter(script: &Script, own: bool) -> Map {
     Map::new(
         entries
             .map(|(key, value)| (key.clone(), value.clone()))
-            .collect::<Table>(),
+            .collect::<MapTable>(),
     )
 }
 
@@ -245,7 +248,7 @@ impl Parent<'_> {
         if let Some(nearest) = nearest.filter(|nearest| is_type(nearest)) {
             return Ok(nearest);
         }
-        match Builtin::get(self.name)? {
+        match BuiltinLibrary::get(self.name)? {
             Some(builtin) => Ok(builtin),
             None => demand(library, self.name, &child.source, self.at).await,
         }

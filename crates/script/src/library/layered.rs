@@ -6,27 +6,27 @@ use quillet_core::BoxFuture;
 
 use super::Library;
 use crate::error::ScriptError;
-use crate::syntax::{Script, Source};
+use crate::syntax::{Script, ScriptSource};
 
 /// Libraries in order: what the first does not have, the next may.
 #[derive(Clone, Debug)]
-pub struct Layered {
+pub struct LayeredLibrary {
     layers: Vec<Arc<dyn Library>>,
 }
 
-impl Layered {
+impl LayeredLibrary {
     /// A library of these, the most important first.
     #[must_use]
     pub fn new(layers: Vec<Arc<dyn Library>>) -> Self {
-        Layered { layers }
+        LayeredLibrary { layers }
     }
 }
 
-impl Library for Layered {
+impl Library for LayeredLibrary {
     fn find<'a>(
         &'a self,
         name: &'a str,
-        from: Option<&'a Source>,
+        from: Option<&'a ScriptSource>,
     ) -> BoxFuture<'a, Result<Option<Arc<Script>>, ScriptError>> {
         Box::pin(async move {
             for layer in &self.layers {
@@ -41,7 +41,7 @@ impl Library for Layered {
     fn file<'a>(
         &'a self,
         name: &'a str,
-        from: Option<&'a Source>,
+        from: Option<&'a ScriptSource>,
     ) -> BoxFuture<'a, Result<Option<Arc<[u8]>>, ScriptError>> {
         Box::pin(async move {
             for layer in &self.layers {

@@ -9,7 +9,7 @@ use quillet_core::BoxFuture;
 use super::name;
 use super::{Library, read};
 use crate::error::ScriptError;
-use crate::syntax::{Script, Source};
+use crate::syntax::{Script, ScriptSource};
 
 /// Scripts and files by name. Names are paths, as `char/dobby.ai.yaml`; a script's `path` is its
 /// name.
@@ -61,7 +61,7 @@ impl Memory {
     }
 
     /// The paths that a name may mean, in order.
-    fn places(&self, name: &str, from: Option<&Source>) -> Result<Vec<String>, ScriptError> {
+    fn places(&self, name: &str, from: Option<&ScriptSource>) -> Result<Vec<String>, ScriptError> {
         let own = from.filter(|source| self.files.contains_key(&source.name));
         let own = own.map(|source| name::join(name::folder(&source.name), name));
         let root = (from.is_none() || !name::is_explicit(name)).then(|| name::join("", name));
@@ -74,7 +74,11 @@ impl Memory {
         }
     }
 
-    fn get(&self, name: &str, from: Option<&Source>) -> Result<Option<Arc<Script>>, ScriptError> {
+    fn get(
+        &self,
+        name: &str,
+        from: Option<&ScriptSource>,
+    ) -> Result<Option<Arc<Script>>, ScriptError> {
         let places = self.places(name, from)?;
         let candidates = places.iter().flat_map(|path| name::candidates(path));
         let mut found = candidates.filter_map(|file| self.scripts.get(&file));
@@ -82,7 +86,11 @@ impl Memory {
         found.next().or_else(by_id).cloned().transpose()
     }
 
-    fn bytes(&self, name: &str, from: Option<&Source>) -> Result<Option<Arc<[u8]>>, ScriptError> {
+    fn bytes(
+        &self,
+        name: &str,
+        from: Option<&ScriptSource>,
+    ) -> Result<Option<Arc<[u8]>>, ScriptError> {
         let places = self.places(name, from)?;
         let mut found = places.iter().filter_map(|path| self.files.get(path));
         Ok(found.next().cloned())
@@ -93,7 +101,7 @@ impl Library for Memory {
     fn find<'a>(
         &'a self,
         name: &'a str,
-        from: Option<&'a Source>,
+        from: Option<&'a ScriptSource>,
     ) -> BoxFuture<'a, Result<Option<Arc<Script>>, ScriptError>> {
         Box::pin(async move { self.get(name, from) })
     }
@@ -101,7 +109,7 @@ impl Library for Memory {
     fn file<'a>(
         &'a self,
         name: &'a str,
-        from: Option<&'a Source>,
+        from: Option<&'a ScriptSource>,
     ) -> BoxFuture<'a, Result<Option<Arc<[u8]>>, ScriptError>> {
         Box::pin(async move { self.bytes(name, from) })
     }

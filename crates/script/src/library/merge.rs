@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use quillet_core::{Map, Table, Value};
+use quillet_core::{Map, MapTable, Value};
 
 use crate::text::merge;
 
@@ -55,14 +55,14 @@ fn named(key: &str, child: &Value, parent: &Value) -> Option<Value> {
 }
 
 /// What a table names: `[a, {b: …}, {id: c, …}]` or `{a: …, b: …}`.
-fn entries(key: &str, value: &Value) -> Option<Table> {
+fn entries(key: &str, value: &Value) -> Option<MapTable> {
     let items = match value {
         Value::Map(map) => return Some(map.to_table()),
         Value::List(items) => items,
         _ => return None,
     };
     let naming = if key == "input" { "name" } else { "id" };
-    let mut table = Table::default();
+    let mut table = MapTable::default();
     for item in items.iter() {
         match item {
             Value::Str(name) if !is_marker(name) => {
@@ -91,7 +91,7 @@ fn is_marker(text: &str) -> bool {
 }
 
 /// The list of a table: a name alone, or an object as the key's lists have it.
-fn listed(key: &str, table: Table) -> Value {
+fn listed(key: &str, table: MapTable) -> Value {
     let items = table.into_iter().map(|(name, value)| match value {
         Value::Null => Value::Str(name),
         Value::Map(fields) if key == "tools" => {

@@ -6,7 +6,7 @@ use quillet_core::{Diagnostic, Span, nearest};
 
 use super::Library;
 use crate::error::{ErrorKind, ScriptError};
-use crate::syntax::{Script, Source};
+use crate::syntax::{Script, ScriptSource};
 
 /// The script of a name that stands at a place of another script.
 ///
@@ -16,7 +16,7 @@ use crate::syntax::{Script, Source};
 pub async fn demand(
     library: &dyn Library,
     name: &str,
-    from: &Source,
+    from: &ScriptSource,
     at: Span,
 ) -> Result<Arc<Script>, ScriptError> {
     match library.find(name, Some(from)).await {
@@ -30,7 +30,12 @@ pub async fn demand(
 }
 
 /// What to say of a script that there is not.
-pub(super) fn not_found(library: &dyn Library, name: &str, from: &Source, at: Span) -> Diagnostic {
+pub(super) fn not_found(
+    library: &dyn Library,
+    name: &str,
+    from: &ScriptSource,
+    at: Span,
+) -> Diagnostic {
     let found = from.error(
         ErrorKind::NotFound.code(),
         format!("there is no script {name:?}"),
@@ -44,7 +49,7 @@ pub(super) fn not_found(library: &dyn Library, name: &str, from: &Source, at: Sp
 }
 
 /// Gives a finding about a name the place where the name stands.
-fn placed(mut error: ScriptError, from: &Source, at: Span) -> ScriptError {
+fn placed(mut error: ScriptError, from: &ScriptSource, at: Span) -> ScriptError {
     if let Some(first) = error.diagnostics.first_mut()
         && first.span.is_none()
     {

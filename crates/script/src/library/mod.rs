@@ -9,13 +9,13 @@ use std::sync::Arc;
 use quillet_core::BoxFuture;
 
 use crate::error::ScriptError;
-use crate::syntax::{Script, Source};
+use crate::syntax::{Script, ScriptSource};
 
 mod builtin;
 pub(crate) mod check;
 mod export;
+mod exports;
 mod folders;
-mod gives;
 pub mod import;
 mod index;
 mod inherit;
@@ -28,18 +28,20 @@ pub mod permissions;
 mod read;
 mod start;
 
-pub use builtin::Builtin;
+pub use builtin::BuiltinLibrary;
 pub use check::check;
-pub(crate) use check::{Spot, called_on_this};
-pub use export::{Export, exports};
+pub(crate) use check::{FileSpot, called_on_this};
+pub use export::{ExportItem, exports};
+pub use exports::{
+    Binding, ExportedItem, Initialize, ScriptExports, exported_items, js_initializer,
+};
 pub use folders::{Folders, MAX_FILE, MAX_SCRIPT};
-pub use gives::{Binding, Gives, Initialize, Offered, gives, js_initializer};
-pub use inherit::{MAX_LINEAGE, Resolved, resolve};
-pub use layered::Layered;
+pub use inherit::{MAX_LINEAGE, ResolvedScript, resolve};
+pub use layered::LayeredLibrary;
 pub use memory::Memory;
 pub use missing::demand;
-pub use name::{MAX_NAME, Refusal, check as check_name, id};
-pub use start::{Opened, open};
+pub use name::{MAX_NAME, NameError, check as check_name, id};
+pub use start::{OpenedScript, open};
 
 /// The source of scripts: folders, a store, or both.
 pub trait Library: Send + Sync + fmt::Debug {
@@ -52,7 +54,7 @@ pub trait Library: Send + Sync + fmt::Debug {
     fn find<'a>(
         &'a self,
         name: &'a str,
-        from: Option<&'a Source>,
+        from: Option<&'a ScriptSource>,
     ) -> BoxFuture<'a, Result<Option<Arc<Script>>, ScriptError>>;
 
     /// A file beside a script that is not a script itself (a module, wasm), by its relative name.
@@ -62,7 +64,7 @@ pub trait Library: Send + Sync + fmt::Debug {
     fn file<'a>(
         &'a self,
         name: &'a str,
-        from: Option<&'a Source>,
+        from: Option<&'a ScriptSource>,
     ) -> BoxFuture<'a, Result<Option<Arc<[u8]>>, ScriptError>>;
 
     /// Ids of all scripts that can be found, to suggest one for a mistyped id.

@@ -4,7 +4,7 @@
 //! paths below a root; a name that would leave the root means nothing and is refused.
 
 use crate::error::{ErrorKind, ScriptError};
-use crate::syntax::{Script, Source};
+use crate::syntax::{Script, ScriptSource};
 
 /// Extensions of scripts; either may be left out of a name.
 pub(crate) const EXTENSIONS: [&str; 2] = [".ai.yaml", ".ai.yml"];
@@ -14,7 +14,7 @@ pub const MAX_NAME: usize = 512;
 
 /// The reason why a name may not be looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum NameError {
     /// It has no characters.
     #[error("is empty")]
     Empty,
@@ -42,17 +42,17 @@ pub enum Refusal {
 ///
 /// # Errors
 /// Why not.
-pub fn check(name: &str) -> Result<(), Refusal> {
+pub fn check(name: &str) -> Result<(), NameError> {
     let lower = name.to_ascii_lowercase();
     let drive = matches!(name.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
     let encoded = ["%2e", "%2f", "%5c", "%00"];
     match () {
-        () if name.is_empty() => Err(Refusal::Empty),
-        () if name.len() > MAX_NAME => Err(Refusal::Long),
-        () if name.chars().any(char::is_control) => Err(Refusal::Control),
-        () if name.starts_with('/') || name.starts_with('\\') || drive => Err(Refusal::Absolute),
-        () if name.contains('\\') => Err(Refusal::Backslash),
-        () if encoded.iter().any(|code| lower.contains(code)) => Err(Refusal::Encoded),
+        () if name.is_empty() => Err(NameError::Empty),
+        () if name.len() > MAX_NAME => Err(NameError::Long),
+        () if name.chars().any(char::is_control) => Err(NameError::Control),
+        () if name.starts_with('/') || name.starts_with('\\') || drive => Err(NameError::Absolute),
+        () if name.contains('\\') => Err(NameError::Backslash),
+        () if encoded.iter().any(|code| lower.contains(code)) => Err(NameError::Encoded),
         () => Ok(()),
     }
 }
@@ -63,14 +63,14 @@ pub(crate) fn is_explicit(name: &str) -> bool {
 }
 
 /// The path that a name means from a folder, both relative to one root, with `/` between.
-pub(crate) fn join(folder: &str, name: &str) -> Result<String, Refusal> {
+pub(crate) fn join(folder: &str, name: &str) -> Result<String, NameError> {
     check(name)?;
     let mut parts: Vec<&str> = Vec::new();
     for part in folder.split('/').chain(name.split('/')) {
         match part {
             "" | "." => {}
             ".." => {
-                parts.pop().ok_or(Refusal::Leaves)?;
+                parts.pop().ok_or(NameError::Leaves)?;
             }
             _ => parts.push(part),
         }
@@ -113,7 +113,7 @@ pub fn id(script: &Script) -> &str {
 }
 
 /// The error of a name that was refused.
-pub(super) fn denied(name: &str, from: Option<&Source>, why: Refusal) -> ScriptError {
+pub(super) fn denied(name: &str, from: Option<&ScriptSource>, why: NameError) -> ScriptError {
     let source = from.map_or("library", |source| &source.name);
     let mut shown: String = name.chars().take(80).collect();
     if shown.len() < name.len() {

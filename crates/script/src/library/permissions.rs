@@ -7,7 +7,7 @@
 
 use quillet_agent::Permissions;
 use quillet_core::{Diagnostic, Span, nearest};
-use quillet_yaml::{Data, Node};
+use quillet_yaml::{Node, NodeData};
 
 use crate::syntax::Script;
 
@@ -25,7 +25,7 @@ const HELP: &str = "such as `permissions: {ai: {call: [\"w*\", \"!search\"]}}`";
 /// # Errors
 /// Everything that is wrong with it, with places.
 pub fn permissions(script: &Script) -> Result<Option<Permissions>, Vec<Diagnostic>> {
-    let mut reading = Reading {
+    let mut reading = PermissionReader {
         script,
         found: Vec::new(),
     };
@@ -47,7 +47,7 @@ pub fn permissions(script: &Script) -> Result<Option<Permissions>, Vec<Diagnosti
 /// # Errors
 /// Everything that is wrong with it, with places.
 pub fn asks(script: &Script) -> Result<Permissions, Vec<Diagnostic>> {
-    let mut reading = Reading {
+    let mut reading = PermissionReader {
         script,
         found: Vec::new(),
     };
@@ -60,12 +60,12 @@ pub fn asks(script: &Script) -> Result<Permissions, Vec<Diagnostic>> {
     }
 }
 
-struct Reading<'s> {
+struct PermissionReader<'s> {
     script: &'s Script,
     found: Vec<Diagnostic>,
 }
 
-impl Reading<'_> {
+impl PermissionReader<'_> {
     fn wrong(&mut self, at: Span, message: impl Into<String>, help: &str) {
         let found = self.script.source.error(CODE, message, at);
         self.found.push(found.help(help.to_owned()));
@@ -104,7 +104,7 @@ impl Reading<'_> {
 
     fn patterns(&mut self, node: &Node, help: &str) -> Option<Permissions> {
         let nodes = match &node.data {
-            Data::List(items) => items.as_slice(),
+            NodeData::List(items) => items.as_slice(),
             _ => std::slice::from_ref(node),
         };
         let mut texts = Vec::new();
@@ -154,7 +154,7 @@ impl Reading<'_> {
                             member.name() == "ai" && inner.iter().any(|entry| calls(entry.name()))
                         })
                 }
-                None => matches!(entry.value.data, Data::List(_)) && near(key, KEY),
+                None => matches!(entry.value.data, NodeData::List(_)) && near(key, KEY),
             };
             if is_meant {
                 let why = format!("{key:?} permits and denies nothing");

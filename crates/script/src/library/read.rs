@@ -7,7 +7,7 @@ use quillet_core::{Severity, Span};
 
 use crate::error::{ErrorKind, ScriptError};
 use crate::reader;
-use crate::syntax::{Script, Source};
+use crate::syntax::{Script, ScriptSource};
 
 /// Reads a script. Warnings are left to `quillet check`.
 pub(super) fn script(
@@ -17,11 +17,11 @@ pub(super) fn script(
 ) -> Result<Arc<Script>, ScriptError> {
     let text = String::from_utf8(bytes).map_err(|error| not_utf8(&name, &error))?;
     let text = text.into();
-    text_of(Source { name, path, text })
+    text_of(ScriptSource { name, path, text })
 }
 
 /// Reads a script from its text.
-pub(super) fn text_of(source: Source) -> Result<Arc<Script>, ScriptError> {
+pub(super) fn text_of(source: ScriptSource) -> Result<Arc<Script>, ScriptError> {
     let read = reader::read(Arc::new(source));
     let is_error = |severity| severity == Severity::Error;
     if !read
@@ -45,7 +45,7 @@ pub(super) fn text_of(source: Source) -> Result<Arc<Script>, ScriptError> {
 fn not_utf8(name: &str, error: &std::string::FromUtf8Error) -> ScriptError {
     let valid = error.utf8_error().valid_up_to();
     let start = String::from_utf8_lossy(&error.as_bytes()[..valid]);
-    let source = Source {
+    let source = ScriptSource {
         name: name.to_owned(),
         path: None,
         text: start.into(),

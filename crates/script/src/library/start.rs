@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use quillet_core::{Diagnostic, nearest};
 
-use super::{Builtin, Folders, Layered, Library, name};
+use super::{BuiltinLibrary, Folders, LayeredLibrary, Library, name};
 use crate::error::{ErrorKind, ScriptError};
 use crate::syntax::Script;
 
 /// A script and where those that it names are found.
 #[derive(Clone, Debug)]
-pub struct Opened {
+pub struct OpenedScript {
     /// The script.
     pub script: Arc<Script>,
     /// Its own folder, the folders of the search path, the built-in scripts.
@@ -25,19 +25,19 @@ pub struct Opened {
 /// # Errors
 /// That there is none, with the nearest id; that a folder cannot be opened; that it is not a
 /// script.
-pub async fn open(what: &str, search: &[PathBuf]) -> Result<Opened, ScriptError> {
+pub async fn open(what: &str, search: &[PathBuf]) -> Result<OpenedScript, ScriptError> {
     let file = file_of(Path::new(what)).map(linked);
     let own = file.as_deref().map(folder_of);
     let folders: Vec<PathBuf> = own.into_iter().chain(search.iter().cloned()).collect();
     let folders = Folders::new(&folders)?;
-    let layers: Vec<Arc<dyn Library>> = vec![Arc::new(folders.clone()), Arc::new(Builtin)];
-    let library: Arc<dyn Library> = Arc::new(Layered::new(layers));
+    let layers: Vec<Arc<dyn Library>> = vec![Arc::new(folders.clone()), Arc::new(BuiltinLibrary)];
+    let library: Arc<dyn Library> = Arc::new(LayeredLibrary::new(layers));
     let script = match file {
         Some(file) => folders.in_first(&file)?,
         None => library.find(what, None).await?,
     };
     match script {
-        Some(script) => Ok(Opened { script, library }),
+        Some(script) => Ok(OpenedScript { script, library }),
         None => Err(nothing(what, library.as_ref())),
     }
 }

@@ -3,24 +3,27 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use quillet_core::{List, Map, Value};
+use quillet_core::{Map, Value, ValueList};
 
 use super::equal::{as_number, equal};
 use super::{
-    Bindings, CONDITION, Code, Comparison, ListPattern, MatchError, Node, ObjectPattern, Regex,
+    Bindings, CONDITION, Code, CompareOp, ListPattern, MatchError, ObjectPattern, PatternNode,
+    Regex,
 };
-use crate::expression::{EvalError, Found, Names, Parsed, to_js_string, truthy};
+use crate::expression::{
+    EvalError, NameResolver, NameValue, ParsedExpression, to_js_string, truthy,
+};
 
-type Matched = Result<bool, MatchError>;
+type MatchResult = Result<bool, MatchError>;
 
 /// Whether `value` matches; its names go to `bindings` if it does.
 pub(super) fn matches(
-    node: &Node,
+    node: &PatternNode,
     value: &Option<Value>,
     bindings: &mut Bindings,
-    names: &dyn Names,
-) -> Matched {
-    let mut walk = Walk {
+    names: &dyn NameResolver,
+) -> MatchResult {
+    let mut walk = MatchWalk {
         condition: value,
         names,
         bound: Vec::new(),
@@ -32,51 +35,51 @@ pub(super) fn matches(
     Ok(matched)
 }
 
-struct Walk<'a> {
+struct MatchWalk<'a> {
     condition: &'a Option<Value>,
-    names: &'a dyn Names,
+    names: &'a dyn NameResolver,
     bound: Vec<(Arc<str>, Value)>,
 }
 
 /// Names as an expression inside of a pattern sees them.
-impl Names for Walk<'_> {
-    fn get(&self, name: &str) -> Found {
+impl NameResolver for MatchWalk<'_> {
+    fn get(&self, name: &str) -> NameValue {
         if name == CONDITION {
             return self
                 .condition
                 .clone()
-                .map_or(Found::Undefined, Found::Value);
+                .map_or(NameValue::Undefined, NameValue::Value);
         }
         let bound = self.bound.iter().rev().find(|(known, _)| &**known == name);
         match bound {
-            Some((_, value)) => Found::Value(value.clone()),
+            Some((_, value)) => NameValue::Value(value.clone()),
             None => self.names.get(name),
         }
     }
-    fn this(&self, name: &str) -> Found {
+    fn this(&self, name: &str) -> NameValue {
         self.names.this(name)
     }
 }
 
-impl Walk<'_> {
-    fn node(&mut self, node: &Node, value: &Option<Value>) -> Matched {
+impl MatchWalk<'_> {
+    fn node(&mut self, node: &PatternNode, value: &Option<Value>) -> MatchResult {
         match node {
-            Node::Any => Ok(true),
-            Node::Bind(name) => {
+            PatternNode::Any => Ok(true),
+            PatternNode::Bind(name) => {
                 self.bind(name, value);
                 Ok(value.is_some())
             }
-            Node::Literal(literal) => Ok(equal(value, literal)),
-            Node::Regex(regex) => self.regex(regex, value),
-            Node::Compare(comparison, code) => {
+            PatternNode::Literal(literal) => Ok(equal(value, literal)),
+            PatternNode::Regex(regex) => self.regex(regex, value),
+            PatternNode::Compare(comparison, code) => {
                 let operand = self.evaluate(code)?;
                 Ok(compares(*comparison, value, &operand))
             }
-            Node::Range(range) => {
+            PatternNode::Range(range) => {
                 let number = value.as_ref().and_then(as_number);
                 Ok(number.is_some_and(|number| range.contains(number)))
             }
-            Node::Code(code) => {
+            PatternNode::Code(code) => {
                 let result = self.evaluate(code)?;
                 Ok(if code.test {
                     truthy(&result)
@@ -84,10 +87,10 @@ impl Walk<'_> {
                     equal(value, &result)
                 })
             }
-            Node::List(pattern) => self.list(pattern, value),
-            Node::Object(pattern) => self.object(pattern, value),
-            Node::Either(nodes) => self.either(nodes, value),
-            Node::All(nodes) => self.all(nodes.iter().map(|node| (node, value))),
+            PatternNode::List(pattern) => self.list(pattern, value),
+            PatternNode::Object(pattern) => self.object(pattern, value),
+            PatternNode::Either(nodes) => self.either(nodes, value),
+            PatternNode::All(nodes) => self.all(nodes.iter().map(|node| (node, value))),
         }
     }
 
@@ -97,7 +100,7 @@ impl Walk<'_> {
         }
     }
 
-    fn regex(&mut self, regex: &Regex, value: &Option<Value>) -> Matched {
+    fn regex(&mut self, regex: &Regex, value: &Option<Value>) -> MatchResult {
         let text = match value {
             Some(Value::Str(text)) => Arc::clone(text),
             Some(number @ (Value::Int(_) | Value::Float(_))) => to_js_string(number).into(),
@@ -114,7 +117,7 @@ impl Walk<'_> {
 
     fn evaluate(&self, code: &Code) -> Result<Option<Value>, MatchError> {
         let result = match &code.parsed {
-            Parsed::Native(expression) => expression.evaluate(self),
+            ParsedExpression::Native(expression) => expression.evaluate(self),
             _ => Err(EvalError::JavaScript),
         };
         result.map_err(|error| MatchError::Expression {
@@ -124,7 +127,7 @@ impl Walk<'_> {
     }
 
     /// What a way that failed had named is forgotten.
-    fn either(&mut self, nodes: &[Node], value: &Option<Value>) -> Matched {
+    fn either(&mut self, nodes: &[PatternNode], value: &Option<Value>) -> MatchResult {
         let before = self.bound.len();
         for node in nodes {
             if self.node(node, value)? {
@@ -137,8 +140,8 @@ impl Walk<'_> {
 
     fn all<'n, 'v>(
         &mut self,
-        pairs: impl IntoIterator<Item = (&'n Node, &'v Option<Value>)>,
-    ) -> Matched {
+        pairs: impl IntoIterator<Item = (&'n PatternNode, &'v Option<Value>)>,
+    ) -> MatchResult {
         for (node, value) in pairs {
             if !self.node(node, value)? {
                 return Ok(false);
@@ -147,7 +150,7 @@ impl Walk<'_> {
         Ok(true)
     }
 
-    fn list(&mut self, pattern: &ListPattern, value: &Option<Value>) -> Matched {
+    fn list(&mut self, pattern: &ListPattern, value: &Option<Value>) -> MatchResult {
         let Some(Value::List(list)) = value else {
             return Ok(false);
         };
@@ -166,7 +169,7 @@ impl Walk<'_> {
         Ok(true)
     }
 
-    fn object(&mut self, pattern: &ObjectPattern, value: &Option<Value>) -> Matched {
+    fn object(&mut self, pattern: &ObjectPattern, value: &Option<Value>) -> MatchResult {
         let Some(Value::Map(map)) = value else {
             return Ok(false);
         };
@@ -186,7 +189,7 @@ impl Walk<'_> {
 }
 
 /// The items that stand for those before and behind `..`, if there are as many as needed.
-fn parts<'l>(pattern: &ListPattern, list: &'l List) -> Option<(&'l [Value], &'l [Value])> {
+fn parts<'l>(pattern: &ListPattern, list: &'l ValueList) -> Option<(&'l [Value], &'l [Value])> {
     let least = pattern.before.len() + pattern.after.as_ref().map_or(0, Vec::len);
     let fits = match pattern.after {
         Some(_) => list.len() >= least,
@@ -206,18 +209,18 @@ fn has_no_other(pattern: &ObjectPattern, map: &Map) -> bool {
 }
 
 /// Order needs two numbers, or two texts that are not both numbers.
-fn compares(comparison: Comparison, value: &Option<Value>, operand: &Option<Value>) -> bool {
+fn compares(comparison: CompareOp, value: &Option<Value>, operand: &Option<Value>) -> bool {
     let order = match (value, operand) {
         (Some(a), Some(b)) => order(a, b),
         _ => None,
     };
     match comparison {
-        Comparison::Equal => equal(value, operand),
-        Comparison::NotEqual => !equal(value, operand),
-        Comparison::Less => order.is_some_and(Ordering::is_lt),
-        Comparison::LessEqual => order.is_some_and(Ordering::is_le),
-        Comparison::More => order.is_some_and(Ordering::is_gt),
-        Comparison::MoreEqual => order.is_some_and(Ordering::is_ge),
+        CompareOp::Equal => equal(value, operand),
+        CompareOp::NotEqual => !equal(value, operand),
+        CompareOp::Less => order.is_some_and(Ordering::is_lt),
+        CompareOp::LessEqual => order.is_some_and(Ordering::is_le),
+        CompareOp::More => order.is_some_and(Ordering::is_gt),
+        CompareOp::MoreEqual => order.is_some_and(Ordering::is_ge),
     }
 }
 

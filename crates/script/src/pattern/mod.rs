@@ -24,12 +24,12 @@ mod translate;
 
 use std::sync::Arc;
 
-use quillet_core::{Span, Table, Value};
+use quillet_core::{MapTable, Span, Value};
 
-use crate::expression::{EvalError, Names, Parsed};
+use crate::expression::{EvalError, NameResolver, ParsedExpression};
 
 pub use equal::equal;
-pub use range::{Range, StepError, Values};
+pub use range::{NumberRange, StepError, Values};
 pub use regex::{Captures, Regex, RegexError};
 
 /// The condition's name inside of patterns and branches.
@@ -41,12 +41,12 @@ pub const MAX_LENGTH: usize = 16 << 10;
 pub const MAX_NESTING: usize = 32;
 
 /// Names that patterns gave to parts of a value.
-pub type Bindings = Table;
+pub type Bindings = MapTable;
 
 /// The key of a branch, read once.
 #[derive(Clone, Debug)]
-pub struct Pattern {
-    root: Node,
+pub struct BranchPattern {
+    root: PatternNode,
 }
 
 /// An expression inside of a pattern.
@@ -55,7 +55,7 @@ pub struct Code {
     /// As it was written.
     pub text: Arc<str>,
     /// Native, or for an engine. Never invalid.
-    pub parsed: Parsed,
+    pub parsed: ParsedExpression,
     /// Whether it says by itself if it matches, since it asks about [`CONDITION`]; else it is
     /// a value to be [`equal`] to.
     pub test: bool,
@@ -64,22 +64,22 @@ pub struct Code {
 }
 
 #[derive(Clone, Debug)]
-enum Node {
+enum PatternNode {
     Any,
     Bind(Arc<str>),
     Literal(Option<Value>),
     Regex(Regex),
-    Compare(Comparison, Code),
-    Range(Range),
+    Compare(CompareOp, Code),
+    Range(NumberRange),
     Code(Code),
     List(ListPattern),
     Object(ObjectPattern),
-    Either(Vec<Node>),
-    All(Vec<Node>),
+    Either(Vec<PatternNode>),
+    All(Vec<PatternNode>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Comparison {
+enum CompareOp {
     Less,
     LessEqual,
     More,
@@ -91,15 +91,15 @@ enum Comparison {
 /// Items before `..`, and after it where there is one.
 #[derive(Clone, Debug, Default)]
 struct ListPattern {
-    before: Vec<Node>,
-    after: Option<Vec<Node>>,
+    before: Vec<PatternNode>,
+    after: Option<Vec<PatternNode>>,
     /// Whether the first item also is `first`.
     names_first: bool,
 }
 
 #[derive(Clone, Debug, Default)]
 struct ObjectPattern {
-    fields: Vec<(Arc<str>, Node)>,
+    fields: Vec<(Arc<str>, PatternNode)>,
     partial: bool,
 }
 
@@ -119,7 +119,7 @@ pub struct PatternError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MatchError {
     /// An expression has no value. [`EvalError::JavaScript`]: the pattern needs an engine,
-    /// and is not one expression alone (see [`Pattern::code`]).
+    /// and is not one expression alone (see [`BranchPattern::code`]).
     #[error("{error}")]
     Expression {
         /// Why.
@@ -132,19 +132,19 @@ pub enum MatchError {
     Regex(#[from] RegexError),
 }
 
-impl Pattern {
+impl BranchPattern {
     /// Reads the key of a branch; `base` is its place in the file.
     ///
     /// # Errors
     /// Not a pattern, one longer than [`MAX_LENGTH`], or nested deeper than [`MAX_NESTING`].
-    pub fn parse(key: &str, base: Span) -> Result<Pattern, PatternError> {
-        parse::pattern(key, base).map(|root| Pattern { root })
+    pub fn parse(key: &str, base: Span) -> Result<BranchPattern, PatternError> {
+        parse::pattern(key, base).map(|root| BranchPattern { root })
     }
 
     /// Whether it is `_`, the branch for what nothing else matched.
     #[must_use]
     pub fn is_else(&self) -> bool {
-        matches!(self.root, Node::Any)
+        matches!(self.root, PatternNode::Any)
     }
 
     /// The expression, where the pattern is nothing else: one that needs an engine is
@@ -152,7 +152,7 @@ impl Pattern {
     #[must_use]
     pub fn code(&self) -> Option<&Code> {
         match &self.root {
-            Node::Code(code) => Some(code),
+            PatternNode::Code(code) => Some(code),
             _ => None,
         }
     }
@@ -165,7 +165,7 @@ impl Pattern {
         &self,
         value: &Option<Value>,
         bindings: &mut Bindings,
-        names: &dyn Names,
+        names: &dyn NameResolver,
     ) -> Result<bool, MatchError> {
         matching::matches(&self.root, value, bindings, names)
     }

@@ -5,24 +5,24 @@ use std::sync::Arc;
 use quillet_core::{Span, Value};
 
 use super::{
-    CONDITION, Code, Comparison, ListPattern, MAX_LENGTH, MAX_NESTING, Node, ObjectPattern,
-    PatternError, Range, Regex,
+    CONDITION, Code, CompareOp, ListPattern, MAX_LENGTH, MAX_NESTING, NumberRange, ObjectPattern,
+    PatternError, PatternNode, Regex,
 };
-use crate::argument::split::{self, Piece};
-use crate::expression::{Expression, Parsed};
+use crate::argument::split::{self, ArgumentText};
+use crate::expression::{Expression, ParsedExpression};
 
-type Read<T> = Result<T, PatternError>;
+type PatternResult<T> = Result<T, PatternError>;
 
 /// Reads a key.
-pub(super) fn pattern(key: &str, base: Span) -> Read<Node> {
+pub(super) fn pattern(key: &str, base: Span) -> PatternResult<PatternNode> {
     let reader = Reader { key, base };
-    let piece = Piece {
+    let piece = ArgumentText {
         text: key,
         start: 0,
     }
     .trimmed();
     if piece.text == "_" {
-        return Ok(Node::Any);
+        return Ok(PatternNode::Any);
     }
     if key.len() > MAX_LENGTH {
         let message = format!("a pattern is no longer than {MAX_LENGTH} bytes");
@@ -31,7 +31,7 @@ pub(super) fn pattern(key: &str, base: Span) -> Read<Node> {
     match piece.text.strip_prefix([':', '：']) {
         Some(rest) => {
             let inner = piece.part(piece.text.len() - rest.len(), piece.text.len());
-            reader.alternatives(inner, Place::top())
+            reader.alternatives(inner, PatternPosition::top())
         }
         None => {
             let help = format!("write `:{}`, or `_` for all else", piece.text);
@@ -42,14 +42,14 @@ pub(super) fn pattern(key: &str, base: Span) -> Read<Node> {
 
 /// Where a pattern stands: inside of a list or an object a bare name takes the value.
 #[derive(Clone, Copy)]
-struct Place {
+struct PatternPosition {
     depth: usize,
     inside: bool,
 }
 
-impl Place {
-    fn top() -> Place {
-        Place {
+impl PatternPosition {
+    fn top() -> PatternPosition {
+        PatternPosition {
             depth: 0,
             inside: false,
         }
@@ -73,7 +73,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn error(&self, message: &str, piece: Piece<'_>, help: Option<String>) -> PatternError {
+    fn error(&self, message: &str, piece: ArgumentText<'_>, help: Option<String>) -> PatternError {
         PatternError {
             message: message.to_owned(),
             span: self.span(piece.start, piece.end()),
@@ -82,7 +82,11 @@ impl<'a> Reader<'a> {
     }
 
     /// `a || b && c`, or an expression as a whole where it asks about the condition.
-    fn alternatives(&self, piece: Piece<'a>, place: Place) -> Read<Node> {
+    fn alternatives(
+        &self,
+        piece: ArgumentText<'a>,
+        place: PatternPosition,
+    ) -> PatternResult<PatternNode> {
         let piece = piece.trimmed();
         if place.depth == MAX_NESTING {
             let message = format!("patterns are nested no deeper than {MAX_NESTING} levels");
@@ -92,22 +96,28 @@ impl<'a> Reader<'a> {
             && !piece.text.starts_with('/')
             && let Ok(code) = self.code(piece)
         {
-            return Ok(Node::Code(code));
+            return Ok(PatternNode::Code(code));
         }
         let either = cut(piece, "||");
         let nodes = either.into_iter().map(|part| self.all(part, place));
-        Ok(one_or(Node::Either, nodes.collect::<Read<_>>()?))
+        Ok(one_or(
+            PatternNode::Either,
+            nodes.collect::<PatternResult<_>>()?,
+        ))
     }
 
-    fn all(&self, piece: Piece<'a>, place: Place) -> Read<Node> {
+    fn all(&self, piece: ArgumentText<'a>, place: PatternPosition) -> PatternResult<PatternNode> {
         let parts = cut(piece, "&&");
         let nodes = parts
             .into_iter()
             .map(|part| self.one(part.trimmed(), place));
-        Ok(one_or(Node::All, nodes.collect::<Read<_>>()?))
+        Ok(one_or(
+            PatternNode::All,
+            nodes.collect::<PatternResult<_>>()?,
+        ))
     }
 
-    fn one(&self, piece: Piece<'a>, place: Place) -> Read<Node> {
+    fn one(&self, piece: ArgumentText<'a>, place: PatternPosition) -> PatternResult<PatternNode> {
         let text = piece.text.trim_start_matches([':', '：']);
         let piece = piece
             .part(piece.text.len() - text.len(), piece.text.len())
@@ -122,10 +132,10 @@ impl<'a> Reader<'a> {
         }
         if let Some((comparison, length)) = comparison(text) {
             let operand = piece.part(length, text.len()).trimmed();
-            return Ok(Node::Compare(comparison, self.code(operand)?));
+            return Ok(PatternNode::Compare(comparison, self.code(operand)?));
         }
-        if let Some(range) = Range::between(text) {
-            return Ok(Node::Range(range));
+        if let Some(range) = NumberRange::between(text) {
+            return Ok(PatternNode::Range(range));
         }
         match self.bracketed(piece, place)? {
             Some(node) => Ok(node),
@@ -133,7 +143,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn regex(&self, piece: Piece<'a>) -> Read<Option<Node>> {
+    fn regex(&self, piece: ArgumentText<'a>) -> PatternResult<Option<PatternNode>> {
         let Some(body) = piece.text.strip_prefix('/') else {
             return Ok(None);
         };
@@ -142,17 +152,21 @@ impl<'a> Reader<'a> {
             return Err(self.error("the regular expression is not closed", piece, Some(help)));
         };
         Regex::compile(pattern, flags.trim())
-            .map(|regex| Some(Node::Regex(regex)))
+            .map(|regex| Some(PatternNode::Regex(regex)))
             .map_err(|error| self.error(&error.to_string(), piece, None))
     }
 
-    fn bracketed(&self, piece: Piece<'a>, place: Place) -> Read<Option<Node>> {
+    fn bracketed(
+        &self,
+        piece: ArgumentText<'a>,
+        place: PatternPosition,
+    ) -> PatternResult<Option<PatternNode>> {
         let text = piece.text;
         if split::closing(text) != Some(text.len() - 1) {
             return Ok(None);
         }
         let inner = piece.part(1, text.len() - 1);
-        let deeper = Place {
+        let deeper = PatternPosition {
             depth: place.depth + 1,
             inside: true,
         };
@@ -161,14 +175,14 @@ impl<'a> Reader<'a> {
             Some(b'{') => self.object(inner, deeper).map(Some),
             Some(b'(') => {
                 let inside = place.inside;
-                self.alternatives(inner, Place { inside, ..deeper })
+                self.alternatives(inner, PatternPosition { inside, ..deeper })
                     .map(Some)
             }
             _ => Ok(None),
         }
     }
 
-    fn list(&self, inner: Piece<'a>, place: Place) -> Read<Node> {
+    fn list(&self, inner: ArgumentText<'a>, place: PatternPosition) -> PatternResult<PatternNode> {
         let mut list = ListPattern::default();
         for item in items(inner) {
             if item.text == ".." {
@@ -182,12 +196,19 @@ impl<'a> Reader<'a> {
         }
         // The language says that `['a,b', _, _, last]` gives the first item to `first`. One that
         // the pattern names, or skips, is not.
-        let named = matches!(list.before.first(), None | Some(Node::Any | Node::Bind(_)));
+        let named = matches!(
+            list.before.first(),
+            None | Some(PatternNode::Any | PatternNode::Bind(_))
+        );
         list.names_first = !named;
-        Ok(Node::List(list))
+        Ok(PatternNode::List(list))
     }
 
-    fn object(&self, inner: Piece<'a>, place: Place) -> Read<Node> {
+    fn object(
+        &self,
+        inner: ArgumentText<'a>,
+        place: PatternPosition,
+    ) -> PatternResult<PatternNode> {
         let mut object = ObjectPattern::default();
         for item in items(inner) {
             if item.text == ".." {
@@ -197,15 +218,15 @@ impl<'a> Reader<'a> {
             let (key, value) = self.field(item)?;
             let node = match value {
                 Some(value) => self.nested(value, place)?,
-                None => Node::Bind(Arc::clone(&key)),
+                None => PatternNode::Bind(Arc::clone(&key)),
             };
             object.fields.push((key, node));
         }
-        Ok(Node::Object(object))
+        Ok(PatternNode::Object(object))
     }
 
     /// `key=value`, `key: value`, or `key` alone, which takes the value.
-    fn field(&self, item: Piece<'a>) -> Read<(Arc<str>, Option<Piece<'a>>)> {
+    fn field(&self, item: ArgumentText<'a>) -> PatternResult<(Arc<str>, Option<ArgumentText<'a>>)> {
         let mark = split::find_outside(item.text, |_, c| matches!(c, '=' | '＝' | ':' | '：'));
         let key = item.part(0, mark.unwrap_or(item.text.len())).trimmed();
         let name = split::unquote(key.text).unwrap_or_else(|| key.text.to_owned());
@@ -221,7 +242,11 @@ impl<'a> Reader<'a> {
     }
 
     /// A text that begins with a colon is a pattern; any other text is itself.
-    fn nested(&self, piece: Piece<'a>, place: Place) -> Read<Node> {
+    fn nested(
+        &self,
+        piece: ArgumentText<'a>,
+        place: PatternPosition,
+    ) -> PatternResult<PatternNode> {
         let quoted = piece.text.starts_with(['"', '\'']);
         let inner = piece.part(1, piece.text.len().saturating_sub(1));
         let whole = quoted && split::unquote(piece.text).is_some();
@@ -232,42 +257,42 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn value(&self, piece: Piece<'a>, place: Place) -> Read<Node> {
+    fn value(&self, piece: ArgumentText<'a>, place: PatternPosition) -> PatternResult<PatternNode> {
         if piece.text == "_" {
-            return Ok(Node::Any);
+            return Ok(PatternNode::Any);
         }
         let code = match self.code(piece) {
             Ok(code) => code,
             // Quotes that JavaScript has not, or that nobody escaped.
             Err(error) => {
                 let text = split::unquote(piece.text).ok_or(error)?;
-                return Ok(Node::Literal(Some(Value::from(text))));
+                return Ok(PatternNode::Literal(Some(Value::from(text))));
             }
         };
-        let Parsed::Native(expression) = &code.parsed else {
-            return Ok(Node::Code(code));
+        let ParsedExpression::Native(expression) = &code.parsed else {
+            return Ok(PatternNode::Code(code));
         };
         if let Some(value) = expression.as_literal() {
-            return Ok(Node::Literal(value.clone()));
+            return Ok(PatternNode::Literal(value.clone()));
         }
         match expression.as_name() {
-            Some(name) if place.inside => Ok(Node::Bind(name.into())),
-            _ => Ok(self.constant(expression).unwrap_or(Node::Code(code))),
+            Some(name) if place.inside => Ok(PatternNode::Bind(name.into())),
+            _ => Ok(self.constant(expression).unwrap_or(PatternNode::Code(code))),
         }
     }
 
     /// `-12` is an operator and a number; to a pattern it is a number.
-    fn constant(&self, expression: &Expression) -> Option<Node> {
+    fn constant(&self, expression: &Expression) -> Option<PatternNode> {
         if !expression.names().is_empty() {
             return None;
         }
         let value = expression.evaluate(&quillet_core::Map::default()).ok()?;
-        Some(Node::Literal(value))
+        Some(PatternNode::Literal(value))
     }
 
-    fn code(&self, piece: Piece<'a>) -> Read<Code> {
+    fn code(&self, piece: ArgumentText<'a>) -> PatternResult<Code> {
         let parsed = Expression::parse(piece.text);
-        if let Parsed::Invalid(error) = &parsed {
+        if let ParsedExpression::Invalid(error) = &parsed {
             return Err(PatternError {
                 message: format!("`{}` is no pattern: {}", piece.text, error.message),
                 span: self.span(piece.start + error.span.start, piece.start + error.span.end),
@@ -275,7 +300,7 @@ impl<'a> Reader<'a> {
             });
         }
         let test = match &parsed {
-            Parsed::Native(expression) => {
+            ParsedExpression::Native(expression) => {
                 let names = expression.names();
                 names.iter().any(|used| &*used.name == CONDITION)
             }
@@ -291,11 +316,12 @@ impl<'a> Reader<'a> {
 }
 
 /// What stands between commas; nothing behind a last one.
-fn items(inner: Piece<'_>) -> Vec<Piece<'_>> {
-    let mut items: Vec<Piece<'_>> = split::pieces(inner.text, |c, _| matches!(c, ',' | '，'))
-        .into_iter()
-        .map(|item| inner.part(item.start, item.end()).trimmed())
-        .collect();
+fn items(inner: ArgumentText<'_>) -> Vec<ArgumentText<'_>> {
+    let mut items: Vec<ArgumentText<'_>> =
+        split::pieces(inner.text, |c, _| matches!(c, ',' | '，'))
+            .into_iter()
+            .map(|item| inner.part(item.start, item.end()).trimmed())
+            .collect();
     if items.last().is_some_and(|last| last.text.is_empty()) {
         items.pop();
     }
@@ -303,7 +329,7 @@ fn items(inner: Piece<'_>) -> Vec<Piece<'_>> {
 }
 
 /// Cuts at `||` or `&&` outside of quotes, brackets and regular expressions.
-fn cut<'a>(piece: Piece<'a>, mark: &str) -> Vec<Piece<'a>> {
+fn cut<'a>(piece: ArgumentText<'a>, mark: &str) -> Vec<ArgumentText<'a>> {
     let mut parts = Vec::new();
     let mut start = 0;
     loop {
@@ -349,22 +375,22 @@ fn regex_length(text: &str) -> usize {
     0
 }
 
-fn comparison(text: &str) -> Option<(Comparison, usize)> {
-    const MARKS: [(&str, Comparison); 8] = [
-        ("===", Comparison::Equal),
-        ("!==", Comparison::NotEqual),
-        (">=", Comparison::MoreEqual),
-        ("<=", Comparison::LessEqual),
-        ("==", Comparison::Equal),
-        ("!=", Comparison::NotEqual),
-        (">", Comparison::More),
-        ("<", Comparison::Less),
+fn comparison(text: &str) -> Option<(CompareOp, usize)> {
+    const MARKS: [(&str, CompareOp); 8] = [
+        ("===", CompareOp::Equal),
+        ("!==", CompareOp::NotEqual),
+        (">=", CompareOp::MoreEqual),
+        ("<=", CompareOp::LessEqual),
+        ("==", CompareOp::Equal),
+        ("!=", CompareOp::NotEqual),
+        (">", CompareOp::More),
+        ("<", CompareOp::Less),
     ];
     let (mark, comparison) = MARKS.iter().find(|(mark, _)| text.starts_with(mark))?;
     Some((*comparison, mark.len()))
 }
 
-fn one_or(join: fn(Vec<Node>) -> Node, mut nodes: Vec<Node>) -> Node {
+fn one_or(join: fn(Vec<PatternNode>) -> PatternNode, mut nodes: Vec<PatternNode>) -> PatternNode {
     match nodes.len() {
         1 => nodes.swap_remove(0),
         _ => join(nodes),

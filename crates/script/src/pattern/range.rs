@@ -6,7 +6,7 @@ use crate::expression::{from_number, parse_number};
 
 /// Numbers from a start to an end.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Range {
+pub struct NumberRange {
     /// Where it starts. Finite.
     pub start: f64,
     /// Where it ends. Finite.
@@ -26,29 +26,29 @@ pub struct StepError;
 /// as 0.1 do not add up their errors.
 #[derive(Clone, Debug)]
 pub struct Values {
-    range: Range,
+    range: NumberRange,
     step: f64,
     next: u64,
     last: Option<u64>,
 }
 
-impl Range {
+impl NumberRange {
     /// Reads a range, or a count: `3` is `1..3`.
     #[must_use]
-    pub fn parse(text: &str) -> Option<Range> {
-        Range::between(text).or_else(|| {
+    pub fn parse(text: &str) -> Option<NumberRange> {
+        NumberRange::between(text).or_else(|| {
             let count = finite(text)?;
-            (count.fract() == 0.0).then_some(Range::count(count))
+            (count.fract() == 0.0).then_some(NumberRange::count(count))
         })
     }
 
     /// Reads a range that says both its ends.
     #[must_use]
-    pub fn between(text: &str) -> Option<Range> {
+    pub fn between(text: &str) -> Option<NumberRange> {
         let (start, end) = text.split_once("..")?;
         let (start, excludes_start) = cut(start.trim_end(), str::strip_suffix, '>');
         let (end, excludes_end) = cut(end.trim_start(), str::strip_prefix, '<');
-        Some(Range {
+        Some(NumberRange {
             start: finite(start)?,
             end: finite(end)?,
             excludes_start,
@@ -58,8 +58,8 @@ impl Range {
 
     /// 1 up to `count`.
     #[must_use]
-    pub fn count(count: f64) -> Range {
-        Range {
+    pub fn count(count: f64) -> NumberRange {
+        NumberRange {
             start: 1.0,
             end: count,
             excludes_start: false,
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     fn listed(text: &str, step: f64) -> String {
-        let values = Range::parse(text).unwrap().values(step).unwrap();
+        let values = NumberRange::parse(text).unwrap().values(step).unwrap();
         let values: Vec<Value> = values.take(12).collect();
         quillet_core::json::to_string(&Value::from(values))
     }
@@ -169,7 +169,7 @@ mod tests {
         ] {
             assert_eq!(listed(text, step), expected, "{text} by {step}");
         }
-        assert_eq!(Range::count(3.0).values(0.0).unwrap_err(), StepError);
+        assert_eq!(NumberRange::count(3.0).values(0.0).unwrap_err(), StepError);
         for text in [
             "",
             "a..b",
@@ -180,7 +180,7 @@ mod tests {
             "1..Infinity",
             "1<..2",
         ] {
-            assert_eq!(Range::parse(text), None, "{text}");
+            assert_eq!(NumberRange::parse(text), None, "{text}");
         }
     }
 
@@ -196,11 +196,11 @@ mod tests {
             ("-2.5..-1", -2.0, true),
         ] {
             assert_eq!(
-                Range::parse(text).unwrap().contains(number),
+                NumberRange::parse(text).unwrap().contains(number),
                 inside,
                 "{text}"
             );
         }
-        assert!(!Range::count(3.0).contains(f64::NAN));
+        assert!(!NumberRange::count(3.0).contains(f64::NAN));
     }
 }

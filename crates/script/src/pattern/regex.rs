@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use fancy_regex::RegexBuilder;
 
-use super::translate::{self, Translated};
+use super::translate::{self, TranslatedRegex};
 
 /// The longest pattern, in bytes.
 pub const MAX_PATTERN: usize = 8 << 10;
@@ -79,7 +79,7 @@ impl Regex {
         if pattern.len() > MAX_PATTERN {
             return Err(RegexError::Size);
         }
-        let Translated { text, names } =
+        let TranslatedRegex { text, names } =
             translate::translate(pattern, flags).map_err(|message| RegexError::Syntax {
                 pattern: pattern.to_owned(),
                 message: message.to_owned(),

@@ -6,7 +6,7 @@
 
 /// A translated pattern and the numbers of its named groups.
 #[derive(Debug)]
-pub(super) struct Translated {
+pub(super) struct TranslatedRegex {
     pub(super) text: String,
     pub(super) names: Vec<(String, usize)>,
 }
@@ -23,8 +23,8 @@ const NO_BOUNDARY: &str = "(?:(?<=[A-Za-z0-9_])(?=[A-Za-z0-9_])|(?<![A-Za-z0-9_]
 ///
 /// # Errors
 /// What only JavaScript holds for wrong.
-pub(super) fn translate(pattern: &str, flags: &str) -> Result<Translated, &'static str> {
-    let mut writer = Writer {
+pub(super) fn translate(pattern: &str, flags: &str) -> Result<TranslatedRegex, &'static str> {
+    let mut writer = RegexWriter {
         rest: pattern,
         out: String::with_capacity(pattern.len() * 2),
         names: group_names(pattern),
@@ -41,7 +41,7 @@ pub(super) fn translate(pattern: &str, flags: &str) -> Result<Translated, &'stat
         writer.out
     };
     let names = writer.names;
-    Ok(Translated { text, names })
+    Ok(TranslatedRegex { text, names })
 }
 
 /// Names of groups with their numbers: a `\k<name>` may come before its group.
@@ -76,14 +76,14 @@ fn group_name(after: &str) -> Option<&str> {
     (!name.starts_with(['=', '!'])).then_some(name)
 }
 
-struct Writer<'a> {
+struct RegexWriter<'a> {
     rest: &'a str,
     out: String,
     names: Vec<(String, usize)>,
     dot: &'static str,
 }
 
-impl Writer<'_> {
+impl RegexWriter<'_> {
     fn take(&mut self) -> Option<char> {
         let c = self.rest.chars().next()?;
         self.rest = &self.rest[c.len_utf8()..];

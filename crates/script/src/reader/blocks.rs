@@ -3,36 +3,36 @@
 
 use std::sync::Arc;
 
-use quillet_yaml::{Data, Entry, Problem};
+use quillet_yaml::{MapEntry, NodeData, YamlProblem};
 
 use super::item::Classifier;
-use super::placed::Placed;
-use crate::directive::{DirectiveSpec, Form};
-use crate::syntax::{Branch, Call, Target};
+use super::located_scalar::LocatedScalar;
+use crate::directive::{DirectiveForm, DirectiveSpec};
+use crate::syntax::{Branch, CallExpr, CallTarget};
 
 /// Takes the blocks out of a call's fields, and out of its value where they
 /// stand there: `$if(x): {then: …}`, `$match(x): {…}`, `$while(x): […]`.
-pub(super) fn split(call: &mut Call, classifier: &mut Classifier<'_>) {
-    let Target::Directive(directive) = call.target else {
+pub(super) fn split(call: &mut CallExpr, classifier: &mut Classifier<'_>) {
+    let CallTarget::Directive(directive) = call.target else {
         return;
     };
     let known = directive.spec();
     let holds = |key: &str| match known.form {
-        Form::Blocks(blocks) => blocks.contains(&key),
-        Form::Patterns => key == "_" || key.starts_with(':'),
-        Form::Plain | Form::InLoop => false,
+        DirectiveForm::Blocks(blocks) => blocks.contains(&key),
+        DirectiveForm::Patterns => key == "_" || key.starts_with(':'),
+        DirectiveForm::Plain | DirectiveForm::InLoop => false,
     };
-    if matches!(known.form, Form::Plain | Form::InLoop) {
+    if matches!(known.form, DirectiveForm::Plain | DirectiveForm::InLoop) {
         return;
     }
     let mut entries = std::mem::take(&mut call.fields);
-    if let Some(Data::Map(inner)) = call.value.as_ref().map(|value| &value.data)
+    if let Some(NodeData::Map(inner)) = call.value.as_ref().map(|value| &value.data)
         && inner.iter().any(|entry| holds(entry.name()))
     {
         entries.extend(inner.iter().cloned());
         call.value = None;
     }
-    let (blocks, fields): (Vec<Entry>, Vec<Entry>) =
+    let (blocks, fields): (Vec<MapEntry>, Vec<MapEntry>) =
         entries.into_iter().partition(|entry| holds(entry.name()));
     let wrong = fields.iter().filter_map(|field| misplaced(known, field));
     classifier.problems.extend(wrong);
@@ -41,17 +41,17 @@ pub(super) fn split(call: &mut Call, classifier: &mut Classifier<'_>) {
         .iter()
         .map(|entry| branch(entry, classifier))
         .collect();
-    if let Form::Blocks([first, ..]) = known.form {
+    if let DirectiveForm::Blocks([first, ..]) = known.form {
         whole_value(call, first, classifier);
     }
 }
 
 /// A key that is neither a block, a pattern nor a parameter: what it holds would never run.
-fn misplaced(known: &DirectiveSpec, entry: &Entry) -> Option<Problem> {
+fn misplaced(known: &DirectiveSpec, entry: &MapEntry) -> Option<YamlProblem> {
     let name = entry.name();
     let (why, help) = known.refusal(name)?;
     let (why, help) = match known.form {
-        Form::Patterns => (
+        DirectiveForm::Patterns => (
             format!(
                 "`{name}` is no pattern of `${}`: patterns begin with `:`",
                 known.name
@@ -60,25 +60,25 @@ fn misplaced(known: &DirectiveSpec, entry: &Entry) -> Option<Problem> {
         ),
         _ => (why, help),
     };
-    Some(Problem::new(entry.key.span, why).help(help))
+    Some(YamlProblem::new(entry.key.span, why).help(help))
 }
 
-fn branch(entry: &Entry, classifier: &mut Classifier<'_>) -> Branch {
+fn branch(entry: &MapEntry, classifier: &mut Classifier<'_>) -> Branch {
     let key = entry.name();
     Branch {
-        key: Placed::of(&entry.key, key, classifier.file()).to_text(),
+        key: LocatedScalar::of(&entry.key, key, classifier.file()).to_text(),
         block: Arc::new(classifier.block(&entry.value)),
     }
 }
 
 /// `$while(x): [instructions]`: the value is the first block where brackets hold the condition.
-fn whole_value(call: &mut Call, key: &str, classifier: &mut Classifier<'_>) {
+fn whole_value(call: &mut CallExpr, key: &str, classifier: &mut Classifier<'_>) {
     if call.arguments.is_none() || !call.branches.is_empty() {
         return;
     }
     let Some(value) = call
         .value
-        .take_if(|value| matches!(value.data, Data::List(_)))
+        .take_if(|value| matches!(value.data, NodeData::List(_)))
     else {
         return;
     };

@@ -1,13 +1,13 @@
 //! `$name(arguments)` and `-> a -> $b(…)`: calls that are written as one text.
 
-use quillet_yaml::Problem;
+use quillet_yaml::YamlProblem;
 
-use super::placed::Placed;
-use crate::syntax::{Call, Target};
+use super::located_scalar::LocatedScalar;
+use crate::syntax::{CallExpr, CallTarget};
 
 /// A call as a text, without value and fields; `None` if the text is none.
 /// `$name`, `$name(…)`, `$|name`, `$|name(…)`, with full-width brackets too.
-pub(crate) fn call(text: Placed<'_>) -> Option<Call> {
+pub(crate) fn call(text: LocatedScalar<'_>) -> Option<CallExpr> {
     let rest = text.text.strip_prefix('$')?;
     let piped = rest.starts_with('|');
     let begin = if piped { 2 } else { 1 };
@@ -15,20 +15,20 @@ pub(crate) fn call(text: Placed<'_>) -> Option<Call> {
     if !is_name(text.text.get(begin..name)?) {
         return None;
     }
-    Some(Call {
+    Some(CallExpr {
         span: text.whole,
         piped,
         arguments: arguments.map(|(start, end)| text.cut(start, end).to_text()),
         ..bare(
-            Target::of(text.text.get(begin..name)?),
+            CallTarget::of(text.text.get(begin..name)?),
             text.cut(begin, name),
         )
     })
 }
 
 /// A call of a name, with nothing else.
-pub(crate) fn bare(target: Target, name: Placed<'_>) -> Call {
-    Call {
+pub(crate) fn bare(target: CallTarget, name: LocatedScalar<'_>) -> CallExpr {
+    CallExpr {
         span: name.whole,
         target,
         name: name.to_text(),
@@ -96,7 +96,7 @@ pub(crate) fn group(text: &str, open: usize) -> Option<usize> {
 }
 
 /// The links of `-> a -> b(…)`.
-pub(crate) fn chain(text: Placed<'_>) -> Result<Vec<Call>, Problem> {
+pub(crate) fn chain(text: LocatedScalar<'_>) -> Result<Vec<CallExpr>, YamlProblem> {
     let mut links = Vec::new();
     let mut begin = 2;
     while let Some(end) = link_end(text.text, begin) {
@@ -125,16 +125,17 @@ fn link_end(text: &str, begin: usize) -> Option<usize> {
     None
 }
 
-fn link(text: Placed<'_>) -> Result<Call, Problem> {
+fn link(text: LocatedScalar<'_>) -> Result<CallExpr, YamlProblem> {
     let wrong = |message: &str| {
-        Problem::new(text.whole, message).help("a chain is `-> script(name=value) -> $directive`")
+        YamlProblem::new(text.whole, message)
+            .help("a chain is `-> script(name=value) -> $directive`")
     };
     if text.text.is_empty() {
         return Err(wrong("a link of the chain has no name"));
     }
     if text.text.starts_with('$') {
         let call = call(text).ok_or_else(|| wrong("this link of the chain is not a call"))?;
-        return Ok(Call {
+        return Ok(CallExpr {
             piped: true,
             ..call
         });
@@ -145,11 +146,11 @@ fn link(text: Placed<'_>) -> Result<Call, Problem> {
     if name.text.is_empty() || name.text.contains(char::is_whitespace) {
         return Err(wrong("the name of a script holds no blanks"));
     }
-    Ok(Call {
+    Ok(CallExpr {
         span: text.whole,
         piped: true,
         arguments: arguments.map(|(start, end)| text.cut(start, end).to_text()),
-        ..bare(Target::Script, name)
+        ..bare(CallTarget::Script, name)
     })
 }
 

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use quillet_core::Span;
-use quillet_yaml::{Node, Problem};
+use quillet_yaml::{Node, YamlProblem};
 
-use super::placed::Placed;
-use crate::syntax::Function;
+use super::located_scalar::LocatedScalar;
+use crate::syntax::FunctionDeclaration;
 
 /// Whether a node is a function.
 pub(crate) fn is_function(node: &Node) -> bool {
@@ -14,21 +14,23 @@ pub(crate) fn is_function(node: &Node) -> bool {
 }
 
 /// Reads a function. Its name is empty if it has none.
-pub(crate) fn function(node: &Node, file: &str) -> Result<Function, Problem> {
+pub(crate) fn function(node: &Node, file: &str) -> Result<FunctionDeclaration, YamlProblem> {
     let Some(text) = node.text() else {
         let message = format!("a function is a text of code, not {}", node.kind());
-        return Err(Problem::new(node.span, message).help("write `!fn |-` and the code below it"));
+        return Err(
+            YamlProblem::new(node.span, message).help("write `!fn |-` and the code below it")
+        );
     };
-    let placed = Placed::of(node, text, file);
+    let placed = LocatedScalar::of(node, text, file);
     let (language, begin) = mark(text);
     let code = placed.cut(begin, text.len());
     if code.text.is_empty() {
-        return Err(Problem::new(node.span, "the function has no code")
+        return Err(YamlProblem::new(node.span, "the function has no code")
             .help("write `!fn |-` and the code below it, indented"));
     }
     let name = name(code.text, &language);
     let before = file.get(..node.span.start).unwrap_or_default();
-    Ok(Function {
+    Ok(FunctionDeclaration {
         span: Span {
             start: before.rfind("!fn").unwrap_or(node.span.start),
             end: node.span.end,
@@ -82,20 +84,23 @@ fn name(code: &str, language: &str) -> String {
 }
 
 /// The functions of a script: each needs a name, and no two the same.
-pub(super) fn distinct(functions: Vec<Function>, problems: &mut Vec<Problem>) -> Vec<Function> {
+pub(super) fn distinct(
+    functions: Vec<FunctionDeclaration>,
+    problems: &mut Vec<YamlProblem>,
+) -> Vec<FunctionDeclaration> {
     let mut seen: HashMap<String, Span> = HashMap::new();
     let mut kept = Vec::new();
     for function in functions {
         if function.name.is_empty() {
             problems.push(
-                Problem::new(function.span, "the function has no name to call it by")
+                YamlProblem::new(function.span, "the function has no name to call it by")
                     .help("write `name(arguments) { … }`"),
             );
             continue;
         }
         if let Some(first) = seen.get(&function.name) {
             let message = format!("the function `{}` is declared twice", function.name);
-            problems.push(Problem::new(function.span, message).first(*first));
+            problems.push(YamlProblem::new(function.span, message).first(*first));
             continue;
         }
         seen.insert(function.name.clone(), function.span);

@@ -3,18 +3,21 @@
 use std::sync::Arc;
 
 use quillet_core::{Diagnostic, Span, Value};
-use quillet_yaml::{Data, Entry, Node, Problem, Scalar, Style};
+use quillet_yaml::{MapEntry, Node, NodeData, Scalar, ScalarFormat, YamlProblem};
 
-use super::placed::Placed;
+use super::located_scalar::LocatedScalar;
 use super::{blocks, call, function, lines};
 use crate::directive::Directive;
-use crate::syntax::{Block, Call, Function, Item, ItemKind, Message, Source, Target, Text};
+use crate::syntax::{
+    CallExpr, CallTarget, FunctionDeclaration, Instruction, InstructionBlock, ItemKind,
+    MessageTemplate, ScriptSource, ScriptText,
+};
 
 /// Sorts nodes into items, and collects functions and everything wrong.
 pub(super) struct Classifier<'a> {
     file: &'a str,
-    pub(super) functions: Vec<Function>,
-    pub(super) problems: Vec<Problem>,
+    pub(super) functions: Vec<FunctionDeclaration>,
+    pub(super) problems: Vec<YamlProblem>,
 }
 
 impl<'a> Classifier<'a> {
@@ -27,16 +30,16 @@ impl<'a> Classifier<'a> {
     }
 
     /// A node as instructions: the items of a list, or the one that it is.
-    pub(super) fn block(&mut self, node: &Node) -> Block {
+    pub(super) fn block(&mut self, node: &Node) -> InstructionBlock {
         let items = match &node.data {
-            Data::List(items) => items.iter().filter_map(|item| self.item(item)).collect(),
-            Data::Scalar(_) | Data::Map(_) => self.item(node).into_iter().collect(),
+            NodeData::List(items) => items.iter().filter_map(|item| self.item(item)).collect(),
+            NodeData::Scalar(_) | NodeData::Map(_) => self.item(node).into_iter().collect(),
         };
-        Block { items }
+        InstructionBlock { items }
     }
 
     /// A node as an instruction; `None` for nothing, a function, and what is wrong.
-    pub(super) fn item(&mut self, node: &Node) -> Option<Item> {
+    pub(super) fn item(&mut self, node: &Node) -> Option<Instruction> {
         if function::is_function(node) {
             match function::function(node, self.file) {
                 Ok(function) => self.functions.push(function),
@@ -46,16 +49,16 @@ impl<'a> Classifier<'a> {
         }
         if let Some(tag) = &node.tag {
             let message = format!("the tag `!{tag}` is not known here");
-            self.wrong(Problem::new(node.span, message).help("functions have `!fn` or `!fn#`"));
+            self.wrong(YamlProblem::new(node.span, message).help("functions have `!fn` or `!fn#`"));
             return None;
         }
         let kind = match &node.data {
-            Data::Scalar(scalar) => self.scalar(node, scalar)?,
-            Data::List(_) if self.opens_hole(node) => return None,
-            Data::List(_) => ItemKind::Block(self.block(node)),
-            Data::Map(entries) => self.mapping(node, entries)?,
+            NodeData::Scalar(scalar) => self.scalar(node, scalar)?,
+            NodeData::List(_) if self.opens_hole(node) => return None,
+            NodeData::List(_) => ItemKind::Block(self.block(node)),
+            NodeData::Map(entries) => self.mapping(node, entries)?,
         };
-        Some(Item {
+        Some(Instruction {
             span: node.span,
             kind,
         })
@@ -64,20 +67,20 @@ impl<'a> Classifier<'a> {
     /// An instruction that is a call or a chain on one line: read as it stands,
     /// so that `: ` and ` #` in its arguments need no quotes around all of it.
     /// `None` if it is something else, `Some(None)` if it is wrong.
-    pub(super) fn line(&mut self, part: Span) -> Option<Option<Item>> {
+    pub(super) fn line(&mut self, part: Span) -> Option<Option<Instruction>> {
         let mut rows = lines::rows(self.file, part);
         let (span, first) = rows.next()?;
         let alone = rows.all(|(_, row)| row.is_empty() || row.trim_start().starts_with('#'));
         let row = first.strip_prefix("- ").unwrap_or(first);
         let start = span.start + first.len() - row.len();
         let end = start + call::uncommented(row).len();
-        let placed = Placed::raw(self.file, Span { start, end }).trim();
+        let placed = LocatedScalar::raw(self.file, Span { start, end }).trim();
         let chain = placed.text.starts_with("->");
         if !alone || !chain && !placed.text.ends_with([')', '）']) {
             return None;
         }
         let span = placed.whole;
-        let item = |kind| Item { span, kind };
+        let item = |kind| Instruction { span, kind };
         if chain {
             Some(self.chain(placed).map(item))
         } else {
@@ -91,12 +94,12 @@ impl<'a> Classifier<'a> {
     }
 
     /// Everything wrong.
-    pub(super) fn finish(self, source: &Source) -> Result<(), Vec<Diagnostic>> {
+    pub(super) fn finish(self, source: &ScriptSource) -> Result<(), Vec<Diagnostic>> {
         let mut problems = self.problems;
         for function in self.functions {
             let message = "a function cannot be declared here";
             problems.push(
-                Problem::new(function.span, message)
+                YamlProblem::new(function.span, message)
                     .help("declare it in the script's own list of instructions"),
             );
         }
@@ -107,7 +110,7 @@ impl<'a> Classifier<'a> {
         }
     }
 
-    fn chain(&mut self, placed: Placed<'_>) -> Option<ItemKind> {
+    fn chain(&mut self, placed: LocatedScalar<'_>) -> Option<ItemKind> {
         match call::chain(placed) {
             Ok(links) => Some(ItemKind::Chain(links)),
             Err(problem) => {
@@ -117,7 +120,7 @@ impl<'a> Classifier<'a> {
         }
     }
 
-    pub(super) fn wrong(&mut self, problem: Problem) {
+    pub(super) fn wrong(&mut self, problem: YamlProblem) {
         self.problems.push(problem);
     }
 
@@ -128,7 +131,7 @@ impl<'a> Classifier<'a> {
         let hole = written.starts_with("[[") && node.items().is_some_and(nested);
         if hole {
             let message = "a text that begins with `[[` needs quotes";
-            self.wrong(Problem::new(node.span, message).help("write \"[[…]]\""));
+            self.wrong(YamlProblem::new(node.span, message).help("write \"[[…]]\""));
         }
         hole
     }
@@ -138,14 +141,14 @@ impl<'a> Classifier<'a> {
             return None;
         }
         // `- |` with nothing below it.
-        if scalar.style == Style::Literal && scalar.text.is_empty() {
+        if scalar.style == ScalarFormat::Literal && scalar.text.is_empty() {
             return Some(ItemKind::Call(pipe(node)));
         }
-        self.text(node, Placed::of(node, &scalar.text, self.file))
+        self.text(node, LocatedScalar::of(node, &scalar.text, self.file))
     }
 
     /// A text as an instruction. `node` is the content if it is a message.
-    pub(super) fn text(&mut self, node: &Node, placed: Placed<'_>) -> Option<ItemKind> {
+    pub(super) fn text(&mut self, node: &Node, placed: LocatedScalar<'_>) -> Option<ItemKind> {
         let text = placed.text.trim_end();
         let placed = placed.trim();
         if let Some(pin) = lines::separator(text) {
@@ -164,12 +167,12 @@ impl<'a> Classifier<'a> {
         if broken_call(placed.text) {
             let message = "this call is not closed";
             self.wrong(
-                Problem::new(placed.whole, message)
+                YamlProblem::new(placed.whole, message)
                     .help("put the whole call in quotes: YAML ends a text at ` #`"),
             );
             return None;
         }
-        Some(ItemKind::Message(Message {
+        Some(ItemKind::Message(MessageTemplate {
             role: None,
             to: None,
             content: node.clone(),
@@ -177,63 +180,66 @@ impl<'a> Classifier<'a> {
         }))
     }
 
-    fn mapping(&mut self, node: &Node, entries: &[Entry]) -> Option<ItemKind> {
-        let directive = |entry: &&Entry| entry.name().starts_with('$');
-        let tool = |entry: &&Entry| entry.value.as_str() == Some("$tool");
+    fn mapping(&mut self, node: &Node, entries: &[MapEntry]) -> Option<ItemKind> {
+        let directive = |entry: &&MapEntry| entry.name().starts_with('$');
+        let tool = |entry: &&MapEntry| entry.value.as_str() == Some("$tool");
         if let Some(kind) = self.torn(node, entries) {
             return kind;
         }
         if let Some(found) = entries.iter().find(|entry| directive(entry) || tool(entry)) {
             let fields = entries.iter().filter(|entry| !std::ptr::eq(*entry, found));
-            let fields: Vec<Entry> = fields.cloned().collect();
+            let fields: Vec<MapEntry> = fields.cloned().collect();
             return self.call(node, found, fields);
         }
         self.message(node, entries)
     }
 
     /// `$print("a: b")` without quotes, which YAML tears at the colon.
-    fn torn(&mut self, node: &Node, entries: &[Entry]) -> Option<Option<ItemKind>> {
+    fn torn(&mut self, node: &Node, entries: &[MapEntry]) -> Option<Option<ItemKind>> {
         let [entry] = entries else { return None };
         let key = entry.name();
         if !(broken_call(key) || key.starts_with("->")) {
             return None;
         }
-        let raw = Placed::raw(self.file, node.span);
+        let raw = LocatedScalar::raw(self.file, node.span);
         let whole = raw.text.starts_with(key)
             && !raw.text.contains('\n')
             && raw.text.ends_with([')', '）']);
         if !whole {
             let message = "YAML takes a part of this call for a key";
-            self.wrong(Problem::new(entry.key.span, message).help("put the whole call in quotes"));
+            self.wrong(
+                YamlProblem::new(entry.key.span, message).help("put the whole call in quotes"),
+            );
             return Some(None);
         }
-        let text = Node::new(node.span, Data::Scalar(words(raw.text)));
+        let text = Node::new(node.span, NodeData::Scalar(words(raw.text)));
         Some(self.text(&text, raw))
     }
 
-    fn call(&mut self, node: &Node, found: &Entry, fields: Vec<Entry>) -> Option<ItemKind> {
+    fn call(&mut self, node: &Node, found: &MapEntry, fields: Vec<MapEntry>) -> Option<ItemKind> {
         let key = found.key.text()?;
-        let name = Placed::of(&found.key, key, self.file);
+        let name = LocatedScalar::of(&found.key, key, self.file);
         let made = if !key.starts_with('$') {
-            Some(call::bare(Target::Tool, name))
+            Some(call::bare(CallTarget::Tool, name))
         } else {
             call::call(name)
         };
         let Some(mut made) = made else {
             let message = format!("`{key}` is not the name of a directive");
             self.wrong(
-                Problem::new(found.key.span, message).help("write `$name` or `$name(arguments)`"),
+                YamlProblem::new(found.key.span, message)
+                    .help("write `$name` or `$name(arguments)`"),
             );
             return None;
         };
         made.span = node.span;
-        if made.target != Target::Tool && !absent(&found.value) {
+        if made.target != CallTarget::Tool && !absent(&found.value) {
             made.value = Some(found.value.clone());
         }
         if let Some(second) = fields.iter().find(|entry| entry.name().starts_with('$')) {
             let message = format!("`{}` stands beside `{key}` in one item", second.name());
             self.wrong(
-                Problem::new(second.key.span, message).help("begin each instruction with `- `"),
+                YamlProblem::new(second.key.span, message).help("begin each instruction with `- `"),
             );
         }
         made.fields = fields;
@@ -248,7 +254,7 @@ pub(super) fn words(text: &str) -> Scalar {
     Scalar {
         value: Value::Str(Arc::clone(&text)),
         text,
-        style: Style::DoubleQuoted,
+        style: ScalarFormat::DoubleQuoted,
     }
 }
 
@@ -269,16 +275,16 @@ fn absent(value: &Node) -> bool {
 }
 
 /// `|` as an item of a list is `$pipe`.
-fn pipe(node: &Node) -> Call {
-    let name = Text {
+fn pipe(node: &Node) -> CallExpr {
+    let name = ScriptText {
         span: node.span,
         value: Arc::from(Directive::Pipe.name()),
     };
-    Call {
+    CallExpr {
         name,
         ..call::bare(
-            Target::Directive(Directive::Pipe),
-            Placed::raw("", node.span),
+            CallTarget::Directive(Directive::Pipe),
+            LocatedScalar::raw("", node.span),
         )
     }
 }

@@ -1,12 +1,12 @@
 //! Small changes to a part before YAML reads it: what people write and YAML does not take.
 
 use quillet_core::Span;
-use quillet_yaml::Piece;
+use quillet_yaml::MappedText;
 
 use super::lines::{block_head, rows};
 
 /// A line of a part.
-pub(crate) struct Row<'a> {
+pub(crate) struct LayoutLine<'a> {
     /// Its bytes in the file, with its line break.
     pub(crate) span: Span,
     /// Blanks before the text.
@@ -19,7 +19,7 @@ pub(crate) struct Row<'a> {
     verbatim: bool,
 }
 
-impl Row<'_> {
+impl LayoutLine<'_> {
     /// The column where the text after list dashes begins.
     pub(crate) fn column(&self) -> usize {
         self.indent + self.text.len() - after_dashes(self.text).len()
@@ -36,18 +36,18 @@ pub(crate) fn after_dashes(mut text: &str) -> &str {
 
 /// A part as it was written, but for colons in full width after roles and directives, and a block
 /// text's head (`|-`) on a line of its own.
-pub(super) fn written<'a>(file: &'a str, part: Span, roles: &[String]) -> Piece<'a> {
+pub(super) fn written<'a>(file: &'a str, part: Span, roles: &[String]) -> MappedText<'a> {
     let text = file.get(part.start..part.end).unwrap_or_default();
     let plain = !text.contains('：') && !text.contains("\n|") && !text.contains("\n>");
     if plain {
-        return Piece::of(file, part);
+        return MappedText::of(file, part);
     }
     edited(file, part, roles, &[])
 }
 
 /// The part with the keys that stand indented below `$for: 3` moved beside it, which YAML needs and
 /// authors do not write; `None` if there is no such layout in it.
-pub(super) fn beside<'a>(file: &'a str, part: Span, roles: &[String]) -> Option<Piece<'a>> {
+pub(super) fn beside<'a>(file: &'a str, part: Span, roles: &[String]) -> Option<MappedText<'a>> {
     let rows = classified(file, part);
     let mut shifts = vec![0; rows.len()];
     let mut open: Vec<(usize, usize)> = Vec::new();
@@ -70,7 +70,7 @@ pub(super) fn beside<'a>(file: &'a str, part: Span, roles: &[String]) -> Option<
 }
 
 /// The column of keys that stand below `$name: value` and deeper than it.
-fn deeper(rows: &[Row<'_>], at: usize) -> Option<usize> {
+fn deeper(rows: &[LayoutLine<'_>], at: usize) -> Option<usize> {
     let row = rows.get(at).filter(|row| !row.verbatim)?;
     let text = after_dashes(row.text);
     let (key, value) = text.split_once(": ")?;
@@ -80,7 +80,7 @@ fn deeper(rows: &[Row<'_>], at: usize) -> Option<usize> {
     if !(key.starts_with('$') && scalar || tool) {
         return None;
     }
-    let significant = |row: &&Row<'_>| !row.text.is_empty() && !row.text.starts_with('#');
+    let significant = |row: &&LayoutLine<'_>| !row.text.is_empty() && !row.text.starts_with('#');
     let next = rows.get(at + 1..)?.iter().find(significant)?;
     let key =
         !next.text.starts_with("- ") && (next.text.contains(": ") || next.text.ends_with(':'));
@@ -88,9 +88,9 @@ fn deeper(rows: &[Row<'_>], at: usize) -> Option<usize> {
 }
 
 /// The rows of a part, with those that belong to block texts marked.
-pub(crate) fn classified(file: &str, part: Span) -> Vec<Row<'_>> {
+pub(crate) fn classified(file: &str, part: Span) -> Vec<LayoutLine<'_>> {
     let mut block: Option<usize> = None;
-    let mut made: Vec<Row<'_>> = Vec::new();
+    let mut made: Vec<LayoutLine<'_>> = Vec::new();
     for (span, line) in rows(file, part) {
         let text = line.trim_start_matches(' ');
         let indent = line.len() - text.len();
@@ -100,7 +100,7 @@ pub(crate) fn classified(file: &str, part: Span) -> Vec<Row<'_>> {
             let blanks = made.iter_mut().rev().take_while(|row| row.text.is_empty());
             blanks.for_each(|row| row.inside = true);
         }
-        let row = Row {
+        let row = LayoutLine {
             span,
             indent,
             text,
@@ -134,7 +134,7 @@ fn opens_block(text: &str) -> bool {
 }
 
 /// The column that a block text must be deeper than: of its key, or of its dash.
-fn parent(row: &Row<'_>) -> usize {
+fn parent(row: &LayoutLine<'_>) -> usize {
     let text = after_dashes(row.text);
     let bare = text.starts_with(['|', '>', '!']);
     if bare && row.text.starts_with('-') {
@@ -144,8 +144,8 @@ fn parent(row: &Row<'_>) -> usize {
     }
 }
 
-fn edited<'a>(file: &'a str, part: Span, roles: &[String], shifts: &[usize]) -> Piece<'a> {
-    let mut piece = Piece::empty();
+fn edited<'a>(file: &'a str, part: Span, roles: &[String], shifts: &[usize]) -> MappedText<'a> {
+    let mut piece = MappedText::empty();
     let mut from = part.start;
     for (at, row) in classified(file, part).iter().enumerate() {
         let start = row.span.start;
@@ -196,7 +196,7 @@ fn edited<'a>(file: &'a str, part: Span, roles: &[String], shifts: &[usize]) -> 
 
 /// The byte of a full-width colon that stands after a role or a directive.
 /// Other names keep theirs: `注意：…` is a text.
-pub(crate) fn wide_colon(row: &Row<'_>, roles: &[String]) -> Option<usize> {
+pub(crate) fn wide_colon(row: &LayoutLine<'_>, roles: &[String]) -> Option<usize> {
     let text = after_dashes(row.text);
     let (before, _) = text.split_once('：')?;
     let name = before.trim_end();

@@ -3,16 +3,16 @@
 use quillet_core::Span;
 
 /// What a file consists of.
-pub(crate) struct Split {
+pub(crate) struct FileParts {
     /// The bytes between the lines of the front matter, if there is any.
     pub(crate) front: Option<Span>,
     /// The body.
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<LineGroup>,
 }
 
 /// Lines that belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct LineGroup {
     /// Its lines, the last line break included.
     pub(crate) span: Span,
     /// What they are.
@@ -30,14 +30,14 @@ pub(crate) enum PartKind {
 }
 
 /// Splits a file. Every byte of the body is in exactly one part.
-pub(crate) fn split(text: &str) -> Split {
+pub(crate) fn split(text: &str) -> FileParts {
     let begin = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let (front, body) = match front_matter(text, begin) {
         Some((front, body)) => (Some(front), body),
         None => (None, begin),
     };
     let parts = parts(text, body);
-    Split { front, parts }
+    FileParts { front, parts }
 }
 
 /// Lines of a text from a byte on: where each begins and ends with its line
@@ -98,8 +98,8 @@ pub(super) fn open_front_matter(text: &str) -> Option<Span> {
 
 /// The parts of a body. A line at the left edge begins a part,
 /// whatever is indented belongs to the part before it.
-pub(super) fn parts(text: &str, body: usize) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
+pub(super) fn parts(text: &str, body: usize) -> Vec<LineGroup> {
+    let mut parts: Vec<LineGroup> = Vec::new();
     let whole = Span {
         start: body,
         end: text.len(),
@@ -120,7 +120,7 @@ pub(super) fn parts(text: &str, body: usize) -> Vec<Part> {
         };
         match parts.last_mut().filter(|_| goes_on) {
             Some(part) if takes(part.kind, kind) => part.span.end = span.end,
-            _ => parts.push(Part { span, kind }),
+            _ => parts.push(LineGroup { span, kind }),
         }
         if kind != PartKind::Blank {
             last = row;

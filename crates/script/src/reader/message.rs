@@ -1,11 +1,11 @@
 //! Messages: `role: content`, and objects with a role and more.
 
 use quillet_core::nearest;
-use quillet_yaml::{Data, Entry, Node, Problem};
+use quillet_yaml::{MapEntry, Node, NodeData, YamlProblem};
 
 use super::item::Classifier;
-use super::placed::Placed;
-use crate::syntax::{ItemKind, Message, Text};
+use super::located_scalar::LocatedScalar;
+use crate::syntax::{ItemKind, MessageTemplate, ScriptText};
 
 /// Roles that need no declaration.
 const ROLES: [&str; 5] = ["system", "user", "assistant", "tool", "developer"];
@@ -25,10 +25,10 @@ pub(crate) fn roles(config: &Node) -> Vec<String> {
     let mut roles: Vec<String> = ROLES.map(str::to_owned).into();
     roles.extend(config.get("name").and_then(Node::as_str).map(str::to_owned));
     match config.get("roles").map(|node| &node.data) {
-        Some(Data::Map(entries)) => {
+        Some(NodeData::Map(entries)) => {
             roles.extend(entries.iter().map(|entry| entry.name().to_owned()))
         }
-        Some(Data::List(items)) => {
+        Some(NodeData::List(items)) => {
             roles.extend(items.iter().filter_map(Node::as_str).map(str::to_owned))
         }
         _ => {}
@@ -37,10 +37,13 @@ pub(crate) fn roles(config: &Node) -> Vec<String> {
 }
 
 impl Classifier<'_> {
-    pub(super) fn message(&mut self, node: &Node, entries: &[Entry]) -> Option<ItemKind> {
+    pub(super) fn message(&mut self, node: &Node, entries: &[MapEntry]) -> Option<ItemKind> {
         let message = match entries {
             [] => {
-                self.wrong(Problem::new(node.span, "an empty object is no instruction"));
+                self.wrong(YamlProblem::new(
+                    node.span,
+                    "an empty object is no instruction",
+                ));
                 return None;
             }
             [entry] if !FIELDS.contains(&entry.name()) => {
@@ -48,19 +51,19 @@ impl Classifier<'_> {
             }
             entries => self.long(node, entries)?,
         };
-        if matches!(message.content.data, Data::List(_)) && self.opens_hole(&message.content) {
+        if matches!(message.content.data, NodeData::List(_)) && self.opens_hole(&message.content) {
             return None;
         }
         Some(ItemKind::Message(message))
     }
 
     /// `role: content`.
-    fn short(&mut self, key: &Node, content: &Node, fields: Vec<Entry>) -> Message {
+    fn short(&mut self, key: &Node, content: &Node, fields: Vec<MapEntry>) -> MessageTemplate {
         let (role, to) = match key.text() {
-            Some(text) => addressed(Placed::of(key, text, self.file())),
+            Some(text) => addressed(LocatedScalar::of(key, text, self.file())),
             None => (None, None),
         };
-        Message {
+        MessageTemplate {
             role,
             to,
             content: content.clone(),
@@ -69,11 +72,11 @@ impl Classifier<'_> {
     }
 
     /// `{role, content, …}`, `{content, …}`, or `role: content` with fields beside it.
-    fn long(&mut self, node: &Node, entries: &[Entry]) -> Option<Message> {
+    fn long(&mut self, node: &Node, entries: &[MapEntry]) -> Option<MessageTemplate> {
         if node.get("role").is_some() || node.get("content").is_some() {
             return self.object(node, entries);
         }
-        let field = |entry: &&Entry| FIELDS.contains(&entry.name());
+        let field = |entry: &&MapEntry| FIELDS.contains(&entry.name());
         let mut others = entries.iter().filter(|entry| !field(entry));
         match (others.next(), others.next()) {
             (Some(entry), None) => {
@@ -86,30 +89,30 @@ impl Classifier<'_> {
             }
             _ => {
                 let message = "this message has no role and no content";
-                self.wrong(Problem::new(node.span, message));
+                self.wrong(YamlProblem::new(node.span, message));
                 None
             }
         }
     }
 
     /// `{role, content, …}`; without a role it is the user's.
-    fn object(&mut self, node: &Node, entries: &[Entry]) -> Option<Message> {
+    fn object(&mut self, node: &Node, entries: &[MapEntry]) -> Option<MessageTemplate> {
         let (role, to) = match node.get("role").map(|role| (role, role.as_str())) {
             None => (None, None),
-            Some((role, Some(text))) => addressed(Placed::of(role, text, self.file())),
+            Some((role, Some(text))) => addressed(LocatedScalar::of(role, text, self.file())),
             Some((role, None)) => {
                 let message = format!("a role is a name, not {}", role.kind());
-                self.wrong(Problem::new(role.span, message));
+                self.wrong(YamlProblem::new(role.span, message));
                 return None;
             }
         };
         let content = node.get("content").cloned();
-        let field = |entry: &&Entry| !matches!(entry.name(), "role" | "content");
-        let fields: Vec<Entry> = entries.iter().filter(field).cloned().collect();
+        let field = |entry: &&MapEntry| !matches!(entry.name(), "role" | "content");
+        let fields: Vec<MapEntry> = entries.iter().filter(field).cloned().collect();
         for problem in fields.iter().filter_map(misspelt) {
             self.wrong(problem);
         }
-        Some(Message {
+        Some(MessageTemplate {
             role,
             to,
             content: content.unwrap_or_else(|| Node::nothing(node.span)),
@@ -119,23 +122,23 @@ impl Classifier<'_> {
 }
 
 /// A field that is nobody's, and nearly one that a message has.
-fn misspelt(field: &Entry) -> Option<Problem> {
+fn misspelt(field: &MapEntry) -> Option<YamlProblem> {
     let name = field.name();
     if FIELDS.contains(&name) {
         return None;
     }
     let near = nearest(name, FIELDS)?;
-    let problem = Problem::new(field.key.span, format!("a message has no field `{name}`"));
+    let problem = YamlProblem::new(field.key.span, format!("a message has no field `{name}`"));
     Some(problem.help(format!("did you mean `{near}`?")))
 }
 
-fn several(first: &Entry, second: &Entry) -> Problem {
+fn several(first: &MapEntry, second: &MapEntry) -> YamlProblem {
     let message = format!(
         "`{}` and `{}` are in one item, which has neither a directive nor a `role`",
         first.name(),
         second.name()
     );
-    let problem = Problem::new(second.key.span, message);
+    let problem = YamlProblem::new(second.key.span, message);
     match nearest(second.name(), FIELDS) {
         Some(field) => problem.help(format!("did you mean `{field}`?")),
         None => problem.help("begin each message with its role at the left edge, or with `- `"),
@@ -143,7 +146,7 @@ fn several(first: &Entry, second: &Entry) -> Problem {
 }
 
 /// The role of `user[@dobby(PM), @other]`, and who is addressed.
-fn addressed(key: Placed<'_>) -> (Option<Text>, Option<Text>) {
+fn addressed(key: LocatedScalar<'_>) -> (Option<ScriptText>, Option<ScriptText>) {
     let open = key.text.find(['[', '［', '【']);
     let Some(open) = open.filter(|_| key.text.ends_with([']', '］', '】'])) else {
         return (Some(key.trim().to_text()), None);

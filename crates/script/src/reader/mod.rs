@@ -9,26 +9,28 @@ mod function;
 mod item;
 mod layout;
 mod lines;
+mod located_scalar;
 mod message;
-mod misspelt;
-mod placed;
+mod misspelled_role;
 
 use std::sync::Arc;
 
 use quillet_core::{Diagnostic, Span};
-use quillet_yaml::{Data, Duplicates, Node, Options, Piece, Problem, Reader, Tags};
+use quillet_yaml::{Duplicates, MappedText, Node, NodeData, Options, Reader, Tags, YamlProblem};
 
-use crate::syntax::{Block, Call, Function, Item, ItemKind, Script, Source};
+use crate::syntax::{
+    CallExpr, FunctionDeclaration, Instruction, InstructionBlock, ItemKind, Script, ScriptSource,
+};
 pub(crate) use function::is_function;
 use item::Classifier;
-pub(crate) use layout::{Row, after_dashes, classified, wide_colon};
-pub(crate) use lines::{Part, PartKind, split};
+pub(crate) use layout::{LayoutLine, after_dashes, classified, wide_colon};
+pub(crate) use lines::{LineGroup, PartKind, split};
+use located_scalar::LocatedScalar;
 pub(crate) use message::roles;
-use placed::Placed;
 
 /// A script that was read, and what is wrong with it.
 #[derive(Clone, Debug)]
-pub struct Read {
+pub struct ParsedScript {
     /// What was understood; all of it if nothing is wrong.
     pub script: Script,
     /// How many items the file has at its top level: instructions, separators and functions.
@@ -37,7 +39,7 @@ pub struct Read {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-impl Read {
+impl ParsedScript {
     /// The script, if it can be run.
     ///
     /// # Errors
@@ -66,7 +68,7 @@ const OPTIONS: Options = Options {
 
 /// Reads a script.
 #[must_use]
-pub fn read(source: Arc<Source>) -> Read {
+pub fn read(source: Arc<ScriptSource>) -> ParsedScript {
     let (name, text) = (source.name.clone(), Arc::clone(&source.text));
     let mut yaml = Reader::new(&name, &text, OPTIONS);
     let split = split(&text);
@@ -75,7 +77,7 @@ pub fn read(source: Arc<Source>) -> Read {
     let config = (config, split.front.is_some());
     let mut read = read_parts(yaml, source, config, &split.parts, &roles);
     let room = MOST_FINDINGS.saturating_sub(read.diagnostics.len());
-    let misspelt = misspelt::roles(&read.script, &roles);
+    let misspelt = misspelled_role::roles(&read.script, &roles);
     read.diagnostics.extend(misspelt.into_iter().take(room));
     read.diagnostics
         .sort_by_key(|found| found.span.map(|span| span.start));
@@ -93,13 +95,13 @@ pub fn read(source: Arc<Source>) -> Read {
 
 /// Reads instructions without front matter, for a script of these roles.
 pub(crate) fn read_alone(text: &str, roles: &[String]) -> Result<Script, Vec<Diagnostic>> {
-    let source = Arc::new(Source {
+    let source = Arc::new(ScriptSource {
         name: String::new(),
         path: None,
         text: text.into(),
     });
     let yaml = Reader::new("", text, OPTIONS);
-    let config = Node::new(Span::default(), Data::Map(Vec::new()));
+    let config = Node::new(Span::default(), NodeData::Map(Vec::new()));
     let parts = lines::parts(text, 0);
     read_parts(yaml, source, (config, false), &parts, roles).finish()
 }
@@ -117,11 +119,11 @@ pub(crate) fn config_alone(text: &str) -> Option<Node> {
 
 fn read_parts(
     mut yaml: Reader<'_>,
-    source: Arc<Source>,
+    source: Arc<ScriptSource>,
     (config, has_front_matter): (Node, bool),
-    parts: &[Part],
+    parts: &[LineGroup],
     roles: &[String],
-) -> Read {
+) -> ParsedScript {
     let text = Arc::clone(&source.text);
     let mut classifier = Classifier::new(&text);
     let mut body = Vec::new();
@@ -138,11 +140,11 @@ fn read_parts(
     }
     let mut diagnostics = yaml.finish();
     diagnostics.sort_by_key(|found| found.span.map(|span| span.start));
-    Read {
+    ParsedScript {
         script: Script {
             config,
             has_front_matter,
-            body: Block { items: body },
+            body: InstructionBlock { items: body },
             functions,
             source,
         },
@@ -167,8 +169,8 @@ pub(crate) fn chain_line(file: &str, part: Span) -> Option<(String, usize)> {
         start: 0,
         end: text.len(),
     };
-    let links = call::chain(Placed::raw(text, whole)).ok()?;
-    let written = |link: &Call| {
+    let links = call::chain(LocatedScalar::raw(text, whole)).ok()?;
+    let written = |link: &CallExpr| {
         text.get(link.span.start..link.span.end)
             .unwrap_or_default()
             .to_owned()
@@ -181,8 +183,8 @@ pub(crate) fn chain_line(file: &str, part: Span) -> Option<(String, usize)> {
 /// The front matter as a mapping.
 fn config(yaml: &mut Reader<'_>, file: &str, front: Option<Span>) -> Node {
     let span = front.unwrap_or_default();
-    let empty = Node::new(span, Data::Map(Vec::new()));
-    let node = match yaml.read(&Piece::of(file, span)) {
+    let empty = Node::new(span, NodeData::Map(Vec::new()));
+    let node = match yaml.read(&MappedText::of(file, span)) {
         Ok(node) => node,
         Err(problem) => {
             yaml.report(problem);
@@ -190,10 +192,10 @@ fn config(yaml: &mut Reader<'_>, file: &str, front: Option<Span>) -> Node {
         }
     };
     match node {
-        Some(node) if matches!(node.data, Data::Map(_)) => node,
+        Some(node) if matches!(node.data, NodeData::Map(_)) => node,
         Some(node) if !node.is_null() => {
             let message = format!("front matter is `key: value` lines, not {}", node.kind());
-            yaml.report(Problem::new(node.span, message));
+            yaml.report(YamlProblem::new(node.span, message));
             empty
         }
         _ => empty,
@@ -205,16 +207,16 @@ fn read_part(
     yaml: &mut Reader<'_>,
     classifier: &mut Classifier<'_>,
     roles: &[String],
-    part: &Part,
-    body: &mut Vec<Item>,
+    part: &LineGroup,
+    body: &mut Vec<Instruction>,
 ) -> usize {
     let file = classifier.file();
-    let span = Placed::raw(file, part.span).trim().whole;
+    let span = LocatedScalar::raw(file, part.span).trim().whole;
     match part.kind {
         PartKind::Blank => return 0,
         PartKind::Separator { pin } => {
             let kind = ItemKind::Separator { pin };
-            body.push(Item { span, kind });
+            body.push(Instruction { span, kind });
             return 1;
         }
         PartKind::Instruction => {}
@@ -227,7 +229,7 @@ fn read_part(
         Ok(Some(node)) => read_node(classifier, &node, body),
         Ok(None) => {
             yaml.report(
-                Problem::new(span, "YAML takes this for the end of the text")
+                YamlProblem::new(span, "YAML takes this for the end of the text")
                     .help("put it in quotes"),
             );
             0
@@ -240,9 +242,9 @@ fn read_part(
 }
 
 /// The items of a list, or the one that a node is; `[…]` is one.
-fn read_node(classifier: &mut Classifier<'_>, node: &Node, body: &mut Vec<Item>) -> usize {
+fn read_node(classifier: &mut Classifier<'_>, node: &Node, body: &mut Vec<Instruction>) -> usize {
     match &node.data {
-        Data::List(nodes) if !written_in_brackets(node, classifier.file()) => {
+        NodeData::List(nodes) if !written_in_brackets(node, classifier.file()) => {
             body.extend(classifier.block(node).items);
             nodes.iter().filter(|node| !node.is_null()).count()
         }
@@ -265,7 +267,7 @@ fn read_yaml(
     file: &str,
     part: Span,
     roles: &[String],
-) -> Result<Option<Node>, Problem> {
+) -> Result<Option<Node>, YamlProblem> {
     let first = match yaml.read(&layout::written(file, part, roles)) {
         Ok(node) => return Ok(node),
         Err(problem) => problem,
@@ -281,12 +283,12 @@ fn read_yaml(
 ///
 /// # Errors
 /// What is wrong with it, or that it declares a function.
-pub fn item(node: &Node, source: &Arc<Source>) -> Result<Item, Vec<Diagnostic>> {
+pub fn item(node: &Node, source: &Arc<ScriptSource>) -> Result<Instruction, Vec<Diagnostic>> {
     let mut items = block(node, source)?.items;
-    let single = items.len() == 1 && !matches!(node.data, Data::List(_));
+    let single = items.len() == 1 && !matches!(node.data, NodeData::List(_));
     match items.pop().filter(|_| single) {
         Some(item) => Ok(item),
-        None => Ok(Item {
+        None => Ok(Instruction {
             span: node.span,
             kind: ItemKind::Block(block(node, source)?),
         }),
@@ -297,7 +299,7 @@ pub fn item(node: &Node, source: &Arc<Source>) -> Result<Item, Vec<Diagnostic>> 
 ///
 /// # Errors
 /// As [`item`].
-pub fn block(node: &Node, source: &Arc<Source>) -> Result<Block, Vec<Diagnostic>> {
+pub fn block(node: &Node, source: &Arc<ScriptSource>) -> Result<InstructionBlock, Vec<Diagnostic>> {
     let mut classifier = Classifier::new(&source.text);
     let block = classifier.block(node);
     classifier.finish(source)?;
@@ -308,15 +310,25 @@ pub fn block(node: &Node, source: &Arc<Source>) -> Result<Block, Vec<Diagnostic>
 ///
 /// # Errors
 /// As [`item`].
-pub fn text_item(text: &str, span: Span, source: &Arc<Source>) -> Result<Item, Vec<Diagnostic>> {
-    item(&Node::new(span, Data::Scalar(item::words(text))), source)
+pub fn text_item(
+    text: &str,
+    span: Span,
+    source: &Arc<ScriptSource>,
+) -> Result<Instruction, Vec<Diagnostic>> {
+    item(
+        &Node::new(span, NodeData::Scalar(item::words(text))),
+        source,
+    )
 }
 
 /// The function that a value such as `callback: !fn |- …` is; `None` if it is none.
 ///
 /// # Errors
 /// A `!fn` without code.
-pub fn function(node: &Node, source: &Arc<Source>) -> Result<Option<Function>, Vec<Diagnostic>> {
+pub fn function(
+    node: &Node,
+    source: &Arc<ScriptSource>,
+) -> Result<Option<FunctionDeclaration>, Vec<Diagnostic>> {
     if !function::is_function(node) {
         return Ok(None);
     }
@@ -325,7 +337,7 @@ pub fn function(node: &Node, source: &Arc<Source>) -> Result<Option<Function>, V
         .map_err(|problem| report(source, vec![problem]))
 }
 
-fn report(source: &Source, problems: Vec<Problem>) -> Vec<Diagnostic> {
+fn report(source: &ScriptSource, problems: Vec<YamlProblem>) -> Vec<Diagnostic> {
     let mut reader = Reader::new(&source.name, &source.text, OPTIONS);
     for problem in problems {
         reader.report(problem);

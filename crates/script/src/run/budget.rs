@@ -9,41 +9,41 @@ use quillet_core::chat::Usage;
 
 use super::failure::limit;
 use super::lock::lock;
-use super::scope::Scope;
+use super::scope::NameScope;
 use crate::error::{ErrorKind, ScriptError};
-use crate::host::Limits;
+use crate::host::ScriptLimits;
 
 /// Steps after which a run lets others have the thread.
 const POLITE: u64 = 256;
 
 #[derive(Debug)]
-pub(crate) struct Budget {
-    limits: Limits,
+pub(crate) struct ScriptBudget {
+    limits: ScriptLimits,
     steps: AtomicU64,
     calls: AtomicU64,
-    spent: Mutex<Spent>,
+    spent: Mutex<ModelSpend>,
     started: Instant,
-    waits: Mutex<Waits>,
+    waits: Mutex<WaitClock>,
 }
 
 /// What models have cost.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Spent {
+pub(crate) struct ModelSpend {
     pub(crate) tokens: Usage,
     pub(crate) cost: f64,
 }
 
 /// Time that went to models, tools and people. Waits overlap where branches run side by side.
 #[derive(Debug, Default)]
-struct Waits {
+struct WaitClock {
     open: usize,
     since: Option<Instant>,
     total: Duration,
 }
 
-impl Budget {
-    pub(crate) fn new(limits: Limits) -> Self {
-        Budget {
+impl ScriptBudget {
+    pub(crate) fn new(limits: ScriptLimits) -> Self {
+        ScriptBudget {
             limits,
             steps: AtomicU64::new(0),
             calls: AtomicU64::new(0),
@@ -53,12 +53,12 @@ impl Budget {
         }
     }
 
-    pub(crate) fn limits(&self) -> &Limits {
+    pub(crate) fn limits(&self) -> &ScriptLimits {
         &self.limits
     }
 
     /// Counts an instruction or a turn of a loop, and gives way now and then.
-    pub(crate) async fn step(&self, scope: &Scope, at: Span) -> Result<(), ScriptError> {
+    pub(crate) async fn step(&self, scope: &NameScope, at: Span) -> Result<(), ScriptError> {
         let step = self.steps.fetch_add(1, Ordering::Relaxed) + 1;
         if step > self.limits.steps {
             let most = self.limits.steps;
@@ -76,7 +76,7 @@ impl Budget {
         self.check_time(scope, at)
     }
 
-    fn check_time(&self, scope: &Scope, at: Span) -> Result<(), ScriptError> {
+    fn check_time(&self, scope: &NameScope, at: Span) -> Result<(), ScriptError> {
         if self.own_time() <= self.limits.own_time {
             return Ok(());
         }
@@ -86,7 +86,7 @@ impl Budget {
     }
 
     /// Counts a call of a model.
-    pub(crate) fn model_call(&self, scope: &Scope, at: Span) -> Result<(), ScriptError> {
+    pub(crate) fn model_call(&self, scope: &NameScope, at: Span) -> Result<(), ScriptError> {
         let most = self.limits.model_calls;
         if self.calls.fetch_add(1, Ordering::Relaxed) < most {
             return Ok(());
@@ -99,7 +99,7 @@ impl Budget {
     pub(crate) fn check_spent(
         &self,
         (model, has_price): (&str, bool),
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<(), ScriptError> {
         let spent = self.spent();
@@ -134,7 +134,7 @@ impl Budget {
     }
 
     /// What models have cost so far.
-    pub(crate) fn spent(&self) -> Spent {
+    pub(crate) fn spent(&self) -> ModelSpend {
         *lock(&self.spent)
     }
 
@@ -146,14 +146,14 @@ impl Budget {
     }
 
     /// Until the guard is dropped, time does not count as the script's own.
-    pub(crate) fn waiting(&self) -> Waiting<'_> {
+    pub(crate) fn waiting(&self) -> WaitGuard<'_> {
         if let Ok(mut waits) = self.waits.lock() {
             waits.open += 1;
             if waits.open == 1 {
                 waits.since = Some(Instant::now());
             }
         }
-        Waiting(self)
+        WaitGuard(self)
     }
 
     fn own_time(&self) -> Duration {
@@ -172,9 +172,9 @@ pub(crate) fn rounded(cost: f64) -> f64 {
 
 /// Time that is not the script's own.
 #[derive(Debug)]
-pub(crate) struct Waiting<'a>(&'a Budget);
+pub(crate) struct WaitGuard<'a>(&'a ScriptBudget);
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitGuard<'_> {
     fn drop(&mut self) {
         let Ok(mut waits) = self.0.waits.lock() else {
             return;

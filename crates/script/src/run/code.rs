@@ -5,19 +5,19 @@ use std::sync::Arc;
 use quillet_core::Span;
 
 use crate::js::{self, JsError, PythonFunction};
-use crate::syntax::{Source, Text};
+use crate::syntax::{ScriptSource, ScriptText};
 
 /// A function in Python, and where it stands.
 #[derive(Debug)]
 pub(crate) struct InPython {
     pub(crate) function: PythonFunction,
-    pub(super) source: Arc<Source>,
-    pub(super) code: Text,
+    pub(super) source: Arc<ScriptSource>,
+    pub(super) code: ScriptText,
 }
 
 impl InPython {
     /// The place in the script that an exception comes from.
-    pub(super) fn place(&self, error: &JsError) -> Option<(Arc<Source>, Span)> {
+    pub(super) fn place(&self, error: &JsError) -> Option<(Arc<ScriptSource>, Span)> {
         let frame = error.place()?;
         let place = place_in(&self.source, &self.code, frame.place)?;
         Some((self.source.clone(), place))
@@ -26,18 +26,22 @@ impl InPython {
 
 /// What is known of a function that the script declares.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct FunctionInfo {
     /// Where it stands.
-    pub(crate) source: Arc<Source>,
+    pub(crate) source: Arc<ScriptSource>,
     /// Its code.
-    pub(crate) code: Text,
+    pub(crate) code: ScriptText,
     /// What it takes.
     pub(crate) parameters: Vec<js::Parameter>,
 }
 
 /// The place of a line and column of a function's code in the script's file: the code may be
 /// indented there. Nothing where the code does not stand in the file as it is.
-pub(super) fn place_in(source: &Source, code: &Text, place: js::Place) -> Option<Span> {
+pub(super) fn place_in(
+    source: &ScriptSource,
+    code: &ScriptText,
+    place: js::CodePosition,
+) -> Option<Span> {
     let wanted = usize::try_from(place.line).ok()?.checked_sub(1)?;
     let line = code.value.lines().nth(wanted)?;
     let first = code.value.lines().next()?.trim();

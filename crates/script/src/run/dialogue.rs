@@ -6,16 +6,16 @@
 
 use std::ops::Range;
 
-use quillet_core::{Map, Span, Table, Value};
+use quillet_core::{Map, MapTable, Span, Value};
 
+use super::content_parts::said;
 use super::failure::{limit, refuse};
-use super::parts::said;
 use super::print::print;
-use super::scope::Scope;
+use super::scope::NameScope;
 use crate::error::ScriptError;
 use crate::host::RunEvent;
 use crate::text::bias::Bias;
-use crate::text::prefix::Place;
+use crate::text::prefix::MessagePlacement;
 
 /// The name that stands for all roles.
 pub(crate) const EVERYBODY: &str = "all";
@@ -23,7 +23,7 @@ pub(crate) const EVERYBODY: &str = "all";
 /// The messages of a script.
 #[derive(Debug)]
 pub(crate) struct Dialogue {
-    messages: Vec<Entry>,
+    messages: Vec<DialogueEntry>,
     /// How many there may be.
     most: usize,
     /// Whether a message waits for its holes to be filled.
@@ -33,7 +33,7 @@ pub(crate) struct Dialogue {
     /// How many messages every dialogue begins with, once the first separator was met.
     prefix: Option<usize>,
     /// An earlier conversation, for when the hidden beginning is there.
-    recalled: Vec<Entry>,
+    recalled: Vec<DialogueEntry>,
     /// Where that conversation stands, from the message on that the script may say once more.
     greeted: Option<Range<usize>>,
 }
@@ -55,7 +55,7 @@ impl Dialogue {
     pub(crate) fn check_room(
         &self,
         length: usize,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<(), ScriptError> {
         let most = self.most;
@@ -67,12 +67,12 @@ impl Dialogue {
     }
 
     /// All messages, in order.
-    pub(crate) fn messages(&self) -> &[Entry] {
+    pub(crate) fn messages(&self) -> &[DialogueEntry] {
         &self.messages
     }
 
     /// The messages before an index.
-    pub(crate) fn until(&self, until: usize) -> &[Entry] {
+    pub(crate) fn until(&self, until: usize) -> &[DialogueEntry] {
         self.messages.get(..until).unwrap_or(&self.messages)
     }
 
@@ -82,29 +82,30 @@ impl Dialogue {
     }
 
     /// The messages after the hidden beginning.
-    pub(crate) fn conversation(&self) -> &[Entry] {
+    pub(crate) fn conversation(&self) -> &[DialogueEntry] {
         let from = self.prefix.unwrap_or(0);
         self.messages.get(from..).unwrap_or_default()
     }
 
     /// The last complete message that is said: the one that is being filled is not.
     pub(crate) fn last_said(&self) -> Option<String> {
-        let said = |entry: &&Entry| entry.role != "system" && entry.stage == Stage::Done;
+        let said =
+            |entry: &&DialogueEntry| entry.role != "system" && entry.stage == MessageStage::Done;
         let last = self.messages.iter().rev().find(said);
         last.map(|entry| print(Some(&entry.content)))
     }
 
     /// The dialogue as a role sees it: public lines and its own private ones, after the hidden
     /// beginning. `human` is what it calls the user.
-    pub(crate) fn seen_by(&self, role: &str, human: &str, until: usize) -> Vec<Entry> {
+    pub(crate) fn seen_by(&self, role: &str, human: &str, until: usize) -> Vec<DialogueEntry> {
         let from = self.prefix.unwrap_or(0);
-        let heard = |entry: &&Entry| {
+        let heard = |entry: &&DialogueEntry| {
             let names = |name: &String| name == role || name == EVERYBODY;
             let mine = entry.role == role || entry.to.iter().any(names);
-            entry.role != "system" && entry.stage == Stage::Done && (!entry.private || mine)
+            entry.role != "system" && entry.stage == MessageStage::Done && (!entry.private || mine)
         };
         let lines = self.messages.iter().take(until).skip(from).filter(heard);
-        let mut view: Vec<Entry> = Vec::new();
+        let mut view: Vec<DialogueEntry> = Vec::new();
         for entry in lines {
             let mut line = entry.clone();
             let text = print(Some(&entry.content));
@@ -126,28 +127,35 @@ impl Dialogue {
     }
 
     /// Adds a message at the end; gives its index.
-    pub(crate) fn push(&mut self, entry: Entry) -> usize {
+    pub(crate) fn push(&mut self, entry: DialogueEntry) -> usize {
         self.messages.push(entry);
         self.messages.len() - 1
     }
 
     /// Adds a complete message to a dialogue that is complete; gives its index.
-    pub(crate) fn say(&mut self, entry: Entry) -> usize {
+    pub(crate) fn push_message(&mut self, entry: DialogueEntry) -> usize {
         let at = self.push(entry);
         self.pending_from = self.messages.len();
         at
     }
 
     /// Puts an answer behind the message that it is an answer to; gives its index.
-    pub(crate) fn reply(&mut self, at: usize, entry: Entry) -> usize {
+    pub(crate) fn reply(&mut self, at: usize, entry: DialogueEntry) -> usize {
         let at = at.min(self.messages.len());
         self.messages.insert(at, entry);
         at
     }
 
     /// Puts a message where its mark says; gives its index.
-    pub(crate) fn place(&mut self, entry: Entry, place: Place<'_>) -> Result<usize, ScriptError> {
-        let (waits, holes) = (entry.stage != Stage::Done, entry.stage == Stage::Holes);
+    pub(crate) fn place(
+        &mut self,
+        entry: DialogueEntry,
+        place: MessagePlacement<'_>,
+    ) -> Result<usize, ScriptError> {
+        let (waits, holes) = (
+            entry.stage != MessageStage::Done,
+            entry.stage == MessageStage::Holes,
+        );
         let at = self.insert(entry, place)?;
         if waits {
             self.pending_from = self.pending_from.min(at);
@@ -156,11 +164,15 @@ impl Dialogue {
         Ok(at)
     }
 
-    fn insert(&mut self, mut entry: Entry, place: Place<'_>) -> Result<usize, ScriptError> {
+    fn insert(
+        &mut self,
+        mut entry: DialogueEntry,
+        place: MessagePlacement<'_>,
+    ) -> Result<usize, ScriptError> {
         let length = self.messages.len();
         let at = match place {
-            Place::Push => length,
-            Place::Insert { index, role } => {
+            MessagePlacement::Push => length,
+            MessagePlacement::Insert { index, role } => {
                 if let Some(role) = role {
                     role.clone_into(&mut entry.role);
                 }
@@ -170,7 +182,7 @@ impl Dialogue {
                     Some(index) => self.index(index, &entry.scope, entry.span)?,
                 }
             }
-            Place::Replace { index, role } => {
+            MessagePlacement::Replace { index, role } => {
                 let at = self.index(index.unwrap_or(-1), &entry.scope, entry.span)?;
                 if let Some(old) = self.messages.get_mut(at) {
                     entry.role = role.map_or_else(|| old.role.clone(), str::to_owned);
@@ -187,7 +199,12 @@ impl Dialogue {
     }
 
     /// Where a message index points: from the end if negative.
-    pub(crate) fn index(&self, index: i64, scope: &Scope, at: Span) -> Result<usize, ScriptError> {
+    pub(crate) fn index(
+        &self,
+        index: i64,
+        scope: &NameScope,
+        at: Span,
+    ) -> Result<usize, ScriptError> {
         let length = self.messages.len();
         let found = match usize::try_from(index) {
             Ok(found) => Some(found),
@@ -202,7 +219,7 @@ impl Dialogue {
     }
 
     /// Changes a message, if it is there.
-    pub(crate) fn change(&mut self, at: usize, how: impl FnOnce(&mut Entry)) {
+    pub(crate) fn change(&mut self, at: usize, how: impl FnOnce(&mut DialogueEntry)) {
         if let Some(entry) = self.messages.get_mut(at) {
             how(entry);
         }
@@ -215,14 +232,14 @@ impl Dialogue {
     }
 
     /// Goes on from the first messages with others, which are complete.
-    pub(crate) fn go_on_from(&mut self, length: usize, with: Vec<Entry>) {
+    pub(crate) fn go_on_from(&mut self, length: usize, with: Vec<DialogueEntry>) {
         self.messages.truncate(length);
         self.messages.extend(with);
         self.pending_from = self.messages.len();
     }
 
     /// Has other messages, complete as they are.
-    pub(crate) fn replace(&mut self, messages: Vec<Entry>) {
+    pub(crate) fn replace(&mut self, messages: Vec<DialogueEntry>) {
         let length = messages.len();
         self.messages = messages;
         self.pending_from = length;
@@ -241,18 +258,18 @@ impl Dialogue {
     }
 
     /// Keeps an earlier conversation until the hidden beginning is there.
-    pub(crate) fn remember(&mut self, conversation: Vec<Entry>) {
+    pub(crate) fn remember(&mut self, conversation: Vec<DialogueEntry>) {
         self.recalled = conversation;
     }
 
     /// The earlier conversation, which is then no longer kept.
-    pub(crate) fn remembered(&mut self) -> Vec<Entry> {
+    pub(crate) fn remembered(&mut self) -> Vec<DialogueEntry> {
         std::mem::take(&mut self.recalled)
     }
 
     /// Puts an earlier conversation behind the hidden beginning.
-    pub(crate) fn recall(&mut self, conversation: Vec<Entry>) {
-        let system = |entry: &&Entry| entry.role == "system";
+    pub(crate) fn recall(&mut self, conversation: Vec<DialogueEntry>) {
+        let system = |entry: &&DialogueEntry| entry.role == "system";
         let begin = self.messages.iter().take_while(system).count();
         let place = self.prefix.unwrap_or(begin);
         self.greeted = (!conversation.is_empty()).then_some(place..place + conversation.len());
@@ -298,14 +315,19 @@ impl Dialogue {
 
     /// Whether the last message waits for an answer of the model in it.
     pub(crate) fn ends_with_hole(&self) -> bool {
-        let waits = |entry: &Entry| entry.stage == Stage::Holes && entry.role != "user";
+        let waits =
+            |entry: &DialogueEntry| entry.stage == MessageStage::Holes && entry.role != "user";
         self.messages.last().is_some_and(waits)
     }
 
     /// The first message that waits for something.
     pub(crate) fn next_waiting(&mut self) -> Option<usize> {
         let from = self.pending_from.min(self.messages.len());
-        let waiting = self.messages.iter().skip(from).position(Entry::waits);
+        let waiting = self
+            .messages
+            .iter()
+            .skip(from)
+            .position(DialogueEntry::waits);
         let next = waiting.map(|offset| from + offset);
         self.pending_from = next.unwrap_or(self.messages.len());
         self.holes &= next.is_some();
@@ -327,19 +349,24 @@ impl Dialogue {
 
     /// Its bytes in memory, about.
     pub(crate) fn weight(&self) -> usize {
-        let weights = self.messages.iter().map(Entry::weight);
+        let weights = self.messages.iter().map(DialogueEntry::weight);
         weights.fold(0, usize::saturating_add)
     }
 }
 
 /// Messages as scripts see them.
-pub(crate) fn values<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Value {
-    Value::from(entries.into_iter().map(Entry::value).collect::<Vec<_>>())
+pub(crate) fn values<'e>(entries: impl IntoIterator<Item = &'e DialogueEntry>) -> Value {
+    Value::from(
+        entries
+            .into_iter()
+            .map(DialogueEntry::value)
+            .collect::<Vec<_>>(),
+    )
 }
 
 /// A message of the dialogue.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct DialogueEntry {
     /// Whose it is.
     pub(crate) role: String,
     /// The speaker, where it is not the role.
@@ -351,9 +378,9 @@ pub(crate) struct Entry {
     /// What it says.
     pub(crate) content: Value,
     /// What is still to be done with it.
-    pub(crate) stage: Stage,
+    pub(crate) stage: MessageStage,
     /// The names that were bound where it was written.
-    pub(crate) scope: Scope,
+    pub(crate) scope: NameScope,
     /// Its place there.
     pub(crate) span: Span,
     /// The format of its template, where it is not the script's.
@@ -368,7 +395,7 @@ pub(crate) struct Entry {
 
 /// How far a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum MessageStage {
     /// It is a template: rendered when a model is asked or a directive reads it.
     Template,
     /// It has `[[…]]`: filled at the next instruction.
@@ -379,16 +406,21 @@ pub(crate) enum Stage {
     Done,
 }
 
-impl Entry {
+impl DialogueEntry {
     /// A message that is complete.
-    pub(crate) fn done(role: impl Into<String>, content: Value, scope: Scope, span: Span) -> Self {
-        Entry {
+    pub(crate) fn done(
+        role: impl Into<String>,
+        content: Value,
+        scope: NameScope,
+        span: Span,
+    ) -> Self {
+        DialogueEntry {
             role: role.into(),
             name: None,
             to: Vec::new(),
             private: false,
             content,
-            stage: Stage::Done,
+            stage: MessageStage::Done,
             scope,
             span,
             format: None,
@@ -400,7 +432,7 @@ impl Entry {
 
     /// Whether there is something to do before anybody can read it.
     pub(crate) fn waits(&self) -> bool {
-        matches!(self.stage, Stage::Template | Stage::Holes)
+        matches!(self.stage, MessageStage::Template | MessageStage::Holes)
     }
 
     /// Its text, if it is one.
@@ -410,7 +442,7 @@ impl Entry {
 
     /// As scripts see it: `{role, content, …}`.
     pub(crate) fn value(&self) -> Value {
-        let mut table = Table::default();
+        let mut table = MapTable::default();
         table.insert("role".into(), Value::from(self.role.as_str()));
         table.insert("content".into(), self.content.clone());
         if let Some(name) = &self.name {
@@ -434,12 +466,12 @@ impl Entry {
     }
 
     /// A message as a script wrote it, complete as it is.
-    pub(crate) fn read(value: &Value, scope: &Scope, at: Span) -> Self {
+    pub(crate) fn read(value: &Value, scope: &NameScope, at: Span) -> Self {
         let field = |key: &str| value.as_map().and_then(|map| map.get(key));
         let text = |key: &str| field(key).and_then(Value::as_str).map(str::to_owned);
         let role = text("role").unwrap_or_else(|| "user".to_owned());
         let content = field("content").unwrap_or(value).clone();
-        let mut entry = Entry::done(role, content, scope.clone(), at);
+        let mut entry = DialogueEntry::done(role, content, scope.clone(), at);
         entry.name = text("name");
         entry.thinking = text("thinking");
         entry

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use quillet_core::{Map, Span, Value};
-use quillet_yaml::{Data, Node};
+use quillet_yaml::{Node, NodeData};
 
-use super::asking::Asker;
-use super::dialogue::{self, Entry, Stage};
+use super::dialogue::{self, DialogueEntry, MessageStage};
 use super::failure::{refuse, refuse_with};
 use super::instance::Instance;
-use super::kept;
 use super::lock::lock;
-use super::params::{Outcome, Params};
+use super::memory_meter;
+use super::model_call::ModelClient;
+use super::params::{CallParams, DirectiveResult};
 use super::print::print;
-use super::scope::Scope;
+use super::scope::NameScope;
 use super::stack::boxed;
 use crate::directive::Directive;
 use crate::error::{ErrorKind, ScriptError};
@@ -24,10 +24,10 @@ impl Instance {
     pub(super) async fn directive(
         self: &Arc<Self>,
         directive: Directive,
-        params: Params,
-        scope: &Scope,
+        params: CallParams,
+        scope: &NameScope,
         at: Span,
-    ) -> Outcome {
+    ) -> DirectiveResult {
         if let Some(done) = self.at_once(directive, &params, scope, at) {
             return done;
         }
@@ -86,10 +86,10 @@ impl Instance {
     pub(super) fn at_once(
         &self,
         directive: Directive,
-        params: &Params,
-        scope: &Scope,
+        params: &CallParams,
+        scope: &NameScope,
         at: Span,
-    ) -> Option<Outcome> {
+    ) -> Option<DirectiveResult> {
         let mut names = params.named.iter().map(|(name, _)| name);
         let known = directive.spec();
         if let Some((why, help)) = names.find_map(|name| known.refusal(name)) {
@@ -123,7 +123,12 @@ impl Instance {
 
     /// `$AI`, and `$tool: llm`: completes all messages, and asks for the next one unless a hole of
     /// the last one was that.
-    pub(super) async fn ai(self: &Arc<Self>, params: &Params, scope: &Scope, at: Span) -> Outcome {
+    pub(super) async fn ai(
+        self: &Arc<Self>,
+        params: &CallParams,
+        scope: &NameScope,
+        at: Span,
+    ) -> DirectiveResult {
         let given = params.named.clone();
         self.refuse_misspelt(given.iter().map(|(name, _)| &**name), scope, at)?;
         let asked_by_hole = self.dialogue().ends_with_hole();
@@ -131,7 +136,7 @@ impl Instance {
         if asked_by_hole {
             return Ok(self.state().last.clone());
         }
-        let asker = Asker::new(self, scope, at);
+        let asker = ModelClient::new(self, scope, at);
         asker.next_message(given).await.map(Some)
     }
 
@@ -146,7 +151,7 @@ impl Instance {
     }
 
     /// `$cleanResult`: a text without the fence of code that models put around it.
-    fn cleaned(&self, params: &Params) -> Option<Value> {
+    fn cleaned(&self, params: &CallParams) -> Option<Value> {
         let given = params
             .get("content", 0)
             .cloned()
@@ -156,7 +161,7 @@ impl Instance {
         Some(Value::from(crate::answer::unfenced(text)))
     }
 
-    fn log(&self, params: &Params, scope: &Scope, at: Span) -> Option<Value> {
+    fn log(&self, params: &CallParams, scope: &NameScope, at: Span) -> Option<Value> {
         let value = params.get("content", 0).cloned().or_else(|| params.whole());
         let level = params.text("level", 1).unwrap_or("info");
         let line = print(value.as_ref());
@@ -170,7 +175,11 @@ impl Instance {
     }
 
     /// `$prompt`: what templates prefer. Its texts are the author's and may be templates.
-    async fn set_prompt(self: &Arc<Self>, params: &Params, scope: &Scope) -> Outcome {
+    async fn set_prompt(
+        self: &Arc<Self>,
+        params: &CallParams,
+        scope: &NameScope,
+    ) -> DirectiveResult {
         let call = params.call.clone();
         let entries = call.as_ref().map(|call| {
             let value = call
@@ -186,7 +195,7 @@ impl Instance {
         });
         for entry in entries.unwrap_or_default() {
             let name = entry.name();
-            let plain = |node: &Node| matches!(&node.data, Data::Scalar(scalar) if scalar.value.as_str().is_some_and(|text| !text.starts_with("?=")));
+            let plain = |node: &Node| matches!(&node.data, NodeData::Scalar(scalar) if scalar.value.as_str().is_some_and(|text| !text.starts_with("?=")));
             let authored = plain(&entry.value);
             let value = if authored {
                 Some(entry.value.value())
@@ -214,7 +223,7 @@ impl Instance {
         Ok(None)
     }
 
-    fn set_parameters(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
+    fn set_parameters(&self, params: &CallParams, scope: &NameScope, at: Span) -> DirectiveResult {
         let names = params.named.iter().map(|(name, _)| &**name);
         self.refuse_misspelt(names, scope, at)?;
         let mut state = self.state();
@@ -222,7 +231,12 @@ impl Instance {
         Ok(None)
     }
 
-    async fn format(self: &Arc<Self>, params: &Params, scope: &Scope, at: Span) -> Outcome {
+    async fn format(
+        self: &Arc<Self>,
+        params: &CallParams,
+        scope: &NameScope,
+        at: Span,
+    ) -> DirectiveResult {
         let mut data = None;
         if let Some(call) = params.call.as_deref() {
             let node = call
@@ -247,10 +261,10 @@ impl Instance {
     /// `$tool: name` and `$tool: {name, …}`.
     async fn tool_directive(
         self: &Arc<Self>,
-        mut params: Params,
-        scope: &Scope,
+        mut params: CallParams,
+        scope: &NameScope,
         at: Span,
-    ) -> Outcome {
+    ) -> DirectiveResult {
         let Some(name) = params
             .text("name", 0)
             .or_else(|| params.text("toolId", 0))
@@ -275,7 +289,12 @@ impl Instance {
     }
 
     /// `$exec`: another script, remembered by what it is given unless `memoized` is false.
-    async fn exec(self: &Arc<Self>, params: Params, scope: &Scope, at: Span) -> Outcome {
+    async fn exec(
+        self: &Arc<Self>,
+        params: CallParams,
+        scope: &NameScope,
+        at: Span,
+    ) -> DirectiveResult {
         let name = ["id", "filename", "script", "tag"]
             .iter()
             .find_map(|key| params.named.get(key)?.as_str());
@@ -287,12 +306,12 @@ impl Instance {
             ));
         };
         let input = match params.named.get("args") {
-            Some(Value::Map(map)) => super::Input::Named(map.clone()),
-            Some(other) => super::Input::Single(other.clone()),
+            Some(Value::Map(map)) => super::ScriptInput::Named(map.clone()),
+            Some(other) => super::ScriptInput::Single(other.clone()),
             None => match params.piped.clone() {
-                Some(Value::Map(map)) => super::Input::Named(map),
-                Some(other) if other != Value::Null => super::Input::Single(other),
-                _ => super::Input::None,
+                Some(Value::Map(map)) => super::ScriptInput::Named(map),
+                Some(other) if other != Value::Null => super::ScriptInput::Single(other),
+                _ => super::ScriptInput::None,
             },
         };
         let remembers = params.named.get("memoized") != Some(&Value::Bool(false));
@@ -308,13 +327,13 @@ impl Instance {
         let Some(script) = self.find(&name, scope, at).await? else {
             return Err(self.unknown_call(&name, scope, at));
         };
-        if let (super::Input::Named(named), None) = (&input, &params.piped) {
+        if let (super::ScriptInput::Named(named), None) = (&input, &params.piped) {
             self.check_names(&script, named, scope, at).await?;
         }
         let value = self.run_script(script, input, scope, at).await?;
         if let Some(key) = key {
             let hidden = self.state().coming.clone();
-            let weight = key.len() + kept::of(value.as_ref());
+            let weight = key.len() + memory_meter::of(value.as_ref());
             self.world.kept.add(weight);
             let mut memory = lock(&self.world.memory);
             if memory.len() < REMEMBERED {
@@ -324,14 +343,14 @@ impl Instance {
         Ok(value)
     }
 
-    fn push_message(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
+    fn push_message(&self, params: &CallParams, scope: &NameScope, at: Span) -> DirectiveResult {
         let role = params.text("role", 1).unwrap_or("user");
         let content = params
             .get("content", 0)
             .cloned()
             .or_else(|| params.piped.clone());
         let content = content.unwrap_or_default();
-        let mut entry = Entry::done(role, content.clone(), scope.clone(), at);
+        let mut entry = DialogueEntry::done(role, content.clone(), scope.clone(), at);
         entry.name = params
             .named
             .get("name")
@@ -346,7 +365,7 @@ impl Instance {
         Ok(Some(content))
     }
 
-    fn replace_message(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
+    fn replace_message(&self, params: &CallParams, scope: &NameScope, at: Span) -> DirectiveResult {
         let index = match params.get("index", 1) {
             Some(Value::Int(index)) => *index,
             _ => -1,
@@ -356,7 +375,7 @@ impl Instance {
         let found = dialogue.index(index, scope, at)?;
         dialogue.change(found, |entry| {
             entry.content = content.clone();
-            entry.stage = Stage::Done;
+            entry.stage = MessageStage::Done;
             if let Some(role) = params.text("role", 2) {
                 role.clone_into(&mut entry.role);
             }
@@ -364,7 +383,12 @@ impl Instance {
         Ok(Some(content))
     }
 
-    async fn make_ready(self: &Arc<Self>, params: &Params, scope: &Scope, at: Span) -> Outcome {
+    async fn make_ready(
+        self: &Arc<Self>,
+        params: &CallParams,
+        scope: &NameScope,
+        at: Span,
+    ) -> DirectiveResult {
         let ready = params.get("isReady", 0) != Some(&Value::Bool(false));
         self.state().ready = ready;
         self.emit("ready", vec![Some(Value::Bool(ready))], scope, at)
@@ -372,7 +396,13 @@ impl Instance {
         Ok(Some(Value::Bool(ready)))
     }
 
-    fn tokens(&self, directive: Directive, params: &Params, scope: &Scope, at: Span) -> Outcome {
+    fn tokens(
+        &self,
+        directive: Directive,
+        params: &CallParams,
+        scope: &NameScope,
+        at: Span,
+    ) -> DirectiveResult {
         let model = self.world.engine.models.model(None);
         let model = model.map_err(|message| refuse(scope, at, message))?;
         let text = params
@@ -409,11 +439,11 @@ impl Instance {
 /// Results of `$exec` that a run remembers (the reference keeps as many).
 const REMEMBERED: usize = 4_096;
 
-fn memory_key(caller: &str, callee: &str, input: &super::Input) -> String {
+fn memory_key(caller: &str, callee: &str, input: &super::ScriptInput) -> String {
     let given = match input {
-        super::Input::None => String::new(),
-        super::Input::Named(map) => quillet_core::json::to_string(&Value::Map(map.clone())),
-        super::Input::Single(value) => quillet_core::json::to_string(value),
+        super::ScriptInput::None => String::new(),
+        super::ScriptInput::Named(map) => quillet_core::json::to_string(&Value::Map(map.clone())),
+        super::ScriptInput::Single(value) => quillet_core::json::to_string(value),
     };
     format!("{caller}\u{0}{callee}\u{0}{given}")
 }
@@ -434,7 +464,7 @@ fn within(text: &str, limit: u64, count: impl Fn(&str) -> u64) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-fn thrown(value: Option<Value>, scope: &Scope, at: Span) -> ScriptError {
+fn thrown(value: Option<Value>, scope: &NameScope, at: Span) -> ScriptError {
     let message = match value
         .as_ref()
         .and_then(Value::as_map)
@@ -451,7 +481,7 @@ fn thrown(value: Option<Value>, scope: &Scope, at: Span) -> ScriptError {
     error
 }
 
-fn aborted(reason: Option<&str>, scope: &Scope, at: Span) -> ScriptError {
+fn aborted(reason: Option<&str>, scope: &NameScope, at: Span) -> ScriptError {
     let message = match reason {
         Some(reason) => format!("the script was aborted by `$abort`: {reason}"),
         None => "the script was aborted by `$abort`".to_owned(),

@@ -7,26 +7,26 @@ use quillet_core::tool::{Tool, ToolContext, ToolError, ToolSpec};
 use quillet_core::{BoxFuture, Diagnostic, Map, Span, Value};
 
 use super::lock::lock;
-use super::scope::Scope;
+use super::scope::NameScope;
 use crate::directive::Directive;
 use crate::error::{ErrorKind, ScriptError};
 use crate::host::{Observer, RunEvent, Tools};
-use crate::syntax::Source;
+use crate::syntax::ScriptSource;
 
 /// The code of warnings that tell what a dry run left out.
 pub const DRY_RUN: &str = "script.dry_run";
 
 /// Tells what a dry run left out, each thing once.
 #[derive(Debug)]
-pub struct Withheld {
+pub struct DryRunReport {
     source: String,
     observer: Arc<dyn Observer>,
     told: Mutex<HashSet<String>>,
 }
 
-impl Withheld {
-    pub(super) fn new(source: &Source, observer: Arc<dyn Observer>) -> Self {
-        Withheld {
+impl DryRunReport {
+    pub(super) fn new(source: &ScriptSource, observer: Arc<dyn Observer>) -> Self {
+        DryRunReport {
             source: source.name.clone(),
             observer,
             told: Mutex::default(),
@@ -45,7 +45,7 @@ impl Withheld {
     }
 
     /// A file that a directive would have read: the run cannot go on without its text.
-    pub(super) fn unread(&self, name: &str, scope: &Scope, at: Span) -> ScriptError {
+    pub(super) fn unread(&self, name: &str, scope: &NameScope, at: Span) -> ScriptError {
         let message = format!("a dry run reads no files that need a grant: `{name}`");
         let found = scope.source.error(ErrorKind::Denied.code(), message, at);
         let help = "a real run needs --allow-read FOLDER (scripts.allow_read) for it";
@@ -57,11 +57,11 @@ impl Withheld {
 #[derive(Debug)]
 pub(super) struct DryTools {
     real: Arc<dyn Tools>,
-    withheld: Arc<Withheld>,
+    withheld: Arc<DryRunReport>,
 }
 
 impl DryTools {
-    pub(super) fn new(real: Arc<dyn Tools>, withheld: Arc<Withheld>) -> Self {
+    pub(super) fn new(real: Arc<dyn Tools>, withheld: Arc<DryRunReport>) -> Self {
         DryTools { real, withheld }
     }
 
@@ -112,7 +112,7 @@ fn may_be_a_tool(name: &str) -> bool {
 #[derive(Debug)]
 struct NotCalled {
     spec: ToolSpec,
-    withheld: Arc<Withheld>,
+    withheld: Arc<DryRunReport>,
 }
 
 impl Tool for NotCalled {

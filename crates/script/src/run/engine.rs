@@ -6,33 +6,33 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use quillet_core::Value;
 
-use super::dialogue::Entry;
-use super::instance::{Instance, World};
+use super::content_parts::said;
+use super::dialogue::DialogueEntry;
+use super::instance::{Instance, RunShared};
 use super::lock::lock;
-use super::parts::said;
-use super::state::State;
-use super::{Engine, Job, Outcome, Turn, Withheld};
+use super::state::ScriptState;
+use super::{DialogueTurn, DryRunReport, ScriptEngine, ScriptOutcome, ScriptRun};
 use crate::error::ScriptError;
 use crate::host::Grants;
-use crate::js::{Bounds, Fixed, JsOptions};
-use crate::syntax::Source;
+use crate::js::{FixedEnvironment, JsOptions, WorkerLimits};
+use crate::syntax::ScriptSource;
 
-impl Engine {
+impl ScriptEngine {
     /// Runs a script to its end. Dropping the future ends everything below it.
     ///
     /// # Errors
     /// The first failure, with its place in a script, and what a model had written until then.
-    pub async fn run(&self, job: Job) -> Result<Outcome, ScriptError> {
+    pub async fn run(&self, job: ScriptRun) -> Result<ScriptOutcome, ScriptError> {
         let (_, outcome) = self.begin(job, false).await?;
         Ok(outcome)
     }
 
-    pub(super) fn world(&self, job: &Job) -> World {
+    pub(super) fn world(&self, job: &ScriptRun) -> RunShared {
         let clock = SystemTime::now().duration_since(UNIX_EPOCH);
         let clock = clock.map_or(0, |now| {
             u64::try_from(now.as_nanos() & u128::from(u64::MAX)).unwrap_or(0)
         });
-        let mut world = World::new(
+        let mut world = RunShared::new(
             self.clone(),
             &job.script.source,
             job.observer.clone(),
@@ -48,10 +48,10 @@ impl Engine {
     /// that the host names.
     pub(super) fn js_options(
         &self,
-        source: &Source,
+        source: &ScriptSource,
         grants: Grants,
-        withheld: Option<Arc<Withheld>>,
-        fixed: Option<Fixed>,
+        withheld: Option<Arc<DryRunReport>>,
+        fixed: Option<FixedEnvironment>,
     ) -> JsOptions {
         let own = source.path.as_deref().and_then(Path::parent);
         let own = own.map(|folder| {
@@ -68,7 +68,7 @@ impl Engine {
             roots: roots.collect(),
             grants,
             withheld,
-            bounds: Bounds {
+            bounds: WorkerLimits {
                 time: self.limits.js_time,
                 memory: self.limits.js_memory,
                 stack: self.limits.js_stack,
@@ -81,10 +81,10 @@ impl Engine {
 
 impl Instance {
     /// Keeps an earlier conversation until the hidden beginning is there.
-    pub(super) fn remember(&self, history: Vec<Turn>) {
+    pub(super) fn remember(&self, history: Vec<DialogueTurn>) {
         let root = self.root();
         let entries = history.into_iter().map(|turn| {
-            let mut entry = Entry::done(
+            let mut entry = DialogueEntry::done(
                 turn.role,
                 Value::from(turn.content),
                 root.clone(),
@@ -100,14 +100,14 @@ impl Instance {
         self.dialogue().remember(entries.collect());
     }
 
-    pub(super) fn outcome(&self, value: Option<Value>) -> Outcome {
+    pub(super) fn outcome(&self, value: Option<Value>) -> ScriptOutcome {
         let mut tally = lock(&self.world.tally);
         let mut state = self.state();
         let dialogue = self.dialogue();
-        let State {
+        let ScriptState {
             hidden, printed, ..
         } = &mut *state;
-        Outcome {
+        ScriptOutcome {
             value,
             printed: *printed,
             hidden: std::mem::take(hidden),
@@ -121,8 +121,8 @@ impl Instance {
     }
 }
 
-fn turn(entry: &Entry) -> Turn {
-    Turn {
+fn turn(entry: &DialogueEntry) -> DialogueTurn {
+    DialogueTurn {
         role: entry.role.clone(),
         content: said(&entry.content),
         name: entry.name.clone(),

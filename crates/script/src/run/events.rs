@@ -7,21 +7,21 @@ use quillet_yaml::Node;
 
 use super::failure::{limit, refuse};
 use super::instance::Instance;
-use super::params::Params;
-use super::scope::Scope;
+use super::params::CallParams;
+use super::scope::NameScope;
 use super::stack::boxed;
 use super::state::{Callable, Callback, Listener};
 use super::values::is_function;
 use crate::error::{ErrorKind, ScriptError};
-use crate::syntax::Call;
+use crate::syntax::CallExpr;
 
 /// Events inside of each other, in one script.
 const MOST_NESTED: usize = 16;
 
 /// An event on its way to its listeners.
-struct Nested(Arc<Instance>);
+struct ActiveEvent(Arc<Instance>);
 
-impl Drop for Nested {
+impl Drop for ActiveEvent {
     fn drop(&mut self) {
         self.0.state().events -= 1;
     }
@@ -29,7 +29,7 @@ impl Drop for Nested {
 
 /// What the listeners of an event said.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct ListenerResult {
     /// What the last one that returned something returned.
     pub(crate) result: Option<Value>,
     /// The arguments as they are now: listeners may change them in place.
@@ -52,9 +52,9 @@ impl Instance {
         self: &'a Arc<Self>,
         event: &'a str,
         arguments: Vec<Option<Value>>,
-        scope: &'a Scope,
+        scope: &'a NameScope,
         at: Span,
-    ) -> BoxFuture<'a, Result<Told, ScriptError>> {
+    ) -> BoxFuture<'a, Result<ListenerResult, ScriptError>> {
         Box::pin(async move {
             let listeners = self
                 .state()
@@ -62,7 +62,7 @@ impl Instance {
                 .get(event)
                 .cloned()
                 .unwrap_or_default();
-            let mut told = Told {
+            let mut told = ListenerResult {
                 result: None,
                 arguments,
             };
@@ -108,9 +108,9 @@ impl Instance {
     fn deeper(
         self: &Arc<Self>,
         event: &str,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
-    ) -> Result<Nested, ScriptError> {
+    ) -> Result<ActiveEvent, ScriptError> {
         let mut state = self.state();
         if state.events >= MOST_NESTED {
             drop(state);
@@ -121,7 +121,7 @@ impl Instance {
         }
         state.events += 1;
         drop(state);
-        Ok(Nested(self.clone()))
+        Ok(ActiveEvent(self.clone()))
     }
 
     /// Tells one listener; whether it stopped the event.
@@ -129,8 +129,8 @@ impl Instance {
         self: &Arc<Self>,
         listener: &Listener,
         event: &str,
-        told: &mut Told,
-        scope: &Scope,
+        told: &mut ListenerResult,
+        scope: &NameScope,
         at: Span,
     ) -> Result<bool, ScriptError> {
         let object = Value::Map(event_object(event, told.result.as_ref(), &self.id));
@@ -178,8 +178,8 @@ impl Instance {
         self: &Arc<Self>,
         callable: &Callable,
         object: Value,
-        told: &mut Told,
-        scope: &Scope,
+        told: &mut ListenerResult,
+        scope: &NameScope,
         at: Span,
     ) -> Result<(Option<Value>, Value), ScriptError> {
         let mut arguments = vec![Some(object.clone())];
@@ -198,9 +198,9 @@ impl Instance {
     /// `$on` and `$once`.
     pub(super) async fn on(
         self: &Arc<Self>,
-        params: &Params,
+        params: &CallParams,
         once: bool,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
         let event = self.event_name(params, scope, at)?;
@@ -226,7 +226,11 @@ impl Instance {
     }
 
     /// The `on:` list of the front matter.
-    pub(super) fn on_list(self: &Arc<Self>, node: &Node, scope: &Scope) -> Result<(), ScriptError> {
+    pub(super) fn on_list(
+        self: &Arc<Self>,
+        node: &Node,
+        scope: &NameScope,
+    ) -> Result<(), ScriptError> {
         let items = node.items().unwrap_or(std::slice::from_ref(node));
         for item in items {
             let Some(event) = item.get("event").and_then(Node::text) else {
@@ -251,7 +255,12 @@ impl Instance {
         Ok(())
     }
 
-    fn event_name(&self, params: &Params, scope: &Scope, at: Span) -> Result<String, ScriptError> {
+    fn event_name(
+        &self,
+        params: &CallParams,
+        scope: &NameScope,
+        at: Span,
+    ) -> Result<String, ScriptError> {
         match params.text("event", 0) {
             Some(event) => Ok(event.to_owned()),
             None => Err(refuse(
@@ -264,8 +273,8 @@ impl Instance {
 
     async fn callback(
         self: &Arc<Self>,
-        params: &Params,
-        scope: &Scope,
+        params: &CallParams,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Callback, ScriptError> {
         if let Some(node) = params.call.as_deref().and_then(callback_node) {
@@ -284,7 +293,7 @@ impl Instance {
     fn callback_node(
         self: &Arc<Self>,
         node: &Node,
-        scope: &Scope,
+        scope: &NameScope,
     ) -> Result<Callback, ScriptError> {
         if is_function(node) {
             let callable = self.function_node(node, scope)?;
@@ -301,7 +310,7 @@ impl Instance {
     }
 
     /// A function's name with or without its `$`, or an expression.
-    fn named(&self, text: &str, scope: &Scope, at: Span) -> Result<Callback, ScriptError> {
+    fn named(&self, text: &str, scope: &NameScope, at: Span) -> Result<Callback, ScriptError> {
         if let Some(code) = text.trim().strip_prefix("?=") {
             return Ok(Callback::Expression(Arc::from(code), scope.clone(), at));
         }
@@ -326,8 +335,8 @@ impl Instance {
     /// `$off`: takes away a named listener, or all of an event.
     pub(super) fn off(
         &self,
-        params: &Params,
-        scope: &Scope,
+        params: &CallParams,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
         let event = self.event_name(params, scope, at)?;
@@ -351,8 +360,8 @@ impl Instance {
     /// `$emit`: a list of arguments is several, anything else is one.
     pub(super) async fn emit_directive(
         self: &Arc<Self>,
-        params: &Params,
-        scope: &Scope,
+        params: &CallParams,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
         let event = self.event_name(params, scope, at)?;
@@ -366,7 +375,7 @@ impl Instance {
 }
 
 /// The callback as it was written.
-fn callback_node(call: &Call) -> Option<&Node> {
+fn callback_node(call: &CallExpr) -> Option<&Node> {
     call.field("callback")
         .or_else(|| call.value.as_ref()?.get("callback"))
 }

@@ -9,16 +9,16 @@ use super::budget::rounded;
 use super::dialogue;
 use super::failure::fail;
 use super::instance::Instance;
-use super::scope::Scope;
+use super::scope::NameScope;
 use super::stack::boxed;
 use crate::directive::Directive;
 use crate::error::{ErrorKind, ScriptError};
-use crate::expression::{EvalError, Found, Names, Parsed};
-use crate::text::prefix::{self, Form};
+use crate::expression::{EvalError, NameResolver, NameValue, ParsedExpression};
+use crate::text::prefix::{self, FormatTime};
 use crate::text::template::UNKNOWN_NAME;
 
 /// What an expression of a message gave.
-pub(crate) enum Computed {
+pub(crate) enum ComputedValue {
     /// A text that asks to be rendered at once.
     Template(String),
     /// A value.
@@ -30,7 +30,7 @@ impl Instance {
     pub(crate) async fn expression(
         self: &Arc<Self>,
         text: &str,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
         let parsed = self.world.expressions.parsed(text);
@@ -40,15 +40,17 @@ impl Instance {
     /// The value of an expression that was parsed before.
     pub(crate) async fn parsed_expression(
         self: &Arc<Self>,
-        parsed: &Parsed,
+        parsed: &ParsedExpression,
         text: &str,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
         let native = match parsed {
-            Parsed::Native(native) => native,
-            Parsed::JavaScript => return boxed(|| self.javascript(text, scope, at)).await,
-            Parsed::Invalid(problem) => {
+            ParsedExpression::Native(native) => native,
+            ParsedExpression::JavaScript => {
+                return boxed(|| self.javascript(text, scope, at)).await;
+            }
+            ParsedExpression::Invalid(problem) => {
                 let message = format!("`{text}` is not an expression: {}", problem.message);
                 let finding = scope.source.error("script.expression", message, at);
                 return Err(ScriptError::new(ErrorKind::Script, finding));
@@ -56,7 +58,7 @@ impl Instance {
         };
         let latest = self.with_hidden(text, scope);
         let scope = latest.as_ref().unwrap_or(scope);
-        let view = View::new(self, scope);
+        let view = NameView::new(self, scope);
         match native.evaluate(&view) {
             Ok(value) => Ok(value),
             Err(EvalError::JavaScript) => boxed(|| self.javascript(text, scope, at)).await,
@@ -65,7 +67,7 @@ impl Instance {
     }
 
     /// A scope in which `LatestResult` has the hidden fields that an expression names.
-    fn with_hidden(&self, text: &str, scope: &Scope) -> Option<Scope> {
+    fn with_hidden(&self, text: &str, scope: &NameScope) -> Option<NameScope> {
         let state = self.state();
         if state.hidden.is_empty() || !text.contains("LatestResult") {
             return None;
@@ -78,7 +80,7 @@ impl Instance {
         &self,
         error: EvalError,
         text: &str,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> ScriptError {
         let (kind, message) = match error {
@@ -94,12 +96,14 @@ impl Instance {
     pub(crate) async fn expression_text(
         self: &Arc<Self>,
         text: &str,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
         match self.expression_value(text, scope, at).await? {
-            Computed::Value(value) => Ok(value),
-            Computed::Template(text) => Ok(Some(Value::from(self.render(&text, scope, at).await?))),
+            ComputedValue::Value(value) => Ok(value),
+            ComputedValue::Template(text) => {
+                Ok(Some(Value::from(self.render(&text, scope, at).await?)))
+            }
         }
     }
 
@@ -108,26 +112,26 @@ impl Instance {
     pub(crate) async fn expression_value(
         self: &Arc<Self>,
         text: &str,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
-    ) -> Result<Computed, ScriptError> {
+    ) -> Result<ComputedValue, ScriptError> {
         let code = text.trim_start();
         let code = code.strip_prefix("?=").unwrap_or(code).trim();
         let value = self.expression(code, scope, at).await?;
         let Some(text) = value.as_ref().and_then(Value::as_str) else {
-            return Ok(Computed::Value(value));
+            return Ok(ComputedValue::Value(value));
         };
         let (form, template) = prefix::expression_result(text);
         let written = code.contains(text) || template.contains("{{") && code.contains(template);
-        if form == Form::Immediate && written {
-            Ok(Computed::Template(template.to_owned()))
+        if form == FormatTime::Immediate && written {
+            Ok(ComputedValue::Template(template.to_owned()))
         } else {
-            Ok(Computed::Value(value))
+            Ok(ComputedValue::Value(value))
         }
     }
 
     /// A name that nothing has.
-    pub(crate) fn unknown_name(&self, name: &str, scope: &Scope, at: Span) -> ScriptError {
+    pub(crate) fn unknown_name(&self, name: &str, scope: &NameScope, at: Span) -> ScriptError {
         let known = self.names(scope);
         let message = format!("there is no variable `{name}`");
         let finding = scope.source.error(UNKNOWN_NAME, message, at);
@@ -139,7 +143,7 @@ impl Instance {
     }
 
     /// All names that an expression can use.
-    pub(crate) fn names(&self, scope: &Scope) -> Vec<String> {
+    pub(crate) fn names(&self, scope: &NameScope) -> Vec<String> {
         let state = self.state();
         let mut names: Vec<String> = scope
             .bound()
@@ -154,13 +158,15 @@ impl Instance {
     }
 
     /// The value of a name: what is bound around, `prompt`, variables, what every script has.
-    pub(crate) fn lookup(&self, name: &str, scope: &Scope) -> Found {
+    pub(crate) fn lookup(&self, name: &str, scope: &NameScope) -> NameValue {
         if let Some(bound) = scope.get(name) {
-            return bound.cloned().map_or(Found::Undefined, Found::Value);
+            return bound
+                .cloned()
+                .map_or(NameValue::Undefined, NameValue::Value);
         }
         let state = self.state();
         if let Some(value) = state.prompt.get(name).or_else(|| state.variables.get(name)) {
-            return Found::Value(value.clone());
+            return NameValue::Value(value.clone());
         }
         let own = match name {
             "LatestResult" => state.last.clone(),
@@ -178,17 +184,17 @@ impl Instance {
                 .map(path_text),
             _ if state.undefined.contains(name) => None,
             _ if state.functions.contains_key(name.trim_start_matches('$')) => {
-                return Found::Function;
+                return NameValue::Function;
             }
             _ if name.starts_with('$') && Directive::named(name).is_some() => {
-                return Found::Function;
+                return NameValue::Function;
             }
             _ => match self.world.environment.get(name) {
                 Some(value) => Some(value.clone()),
-                None => return Found::Missing,
+                None => return NameValue::Missing,
             },
         };
-        own.map_or(Found::Undefined, Found::Value)
+        own.map_or(NameValue::Undefined, NameValue::Value)
     }
 
     /// Variables of the environment that the script may see.
@@ -222,23 +228,23 @@ fn path_text(path: &Path) -> Value {
 }
 
 /// The names of a script from one place in it.
-pub(super) struct View<'a> {
+pub(super) struct NameView<'a> {
     instance: &'a Instance,
-    scope: &'a Scope,
+    scope: &'a NameScope,
 }
 
-impl<'a> View<'a> {
-    pub(super) fn new(instance: &'a Instance, scope: &'a Scope) -> Self {
-        View { instance, scope }
+impl<'a> NameView<'a> {
+    pub(super) fn new(instance: &'a Instance, scope: &'a NameScope) -> Self {
+        NameView { instance, scope }
     }
 }
 
-impl Names for View<'_> {
-    fn get(&self, name: &str) -> Found {
+impl NameResolver for NameView<'_> {
+    fn get(&self, name: &str) -> NameValue {
         self.instance.lookup(name, self.scope)
     }
 
-    fn this(&self, name: &str) -> Found {
+    fn this(&self, name: &str) -> NameValue {
         self.instance.lookup(name, self.scope)
     }
 }

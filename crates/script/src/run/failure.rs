@@ -2,29 +2,33 @@
 
 use quillet_core::{Diagnostic, Span};
 
-use super::scope::Scope;
+use super::scope::NameScope;
 use crate::answer::InputProblem;
 use crate::error::{ErrorKind, ScriptError};
-use crate::syntax::Source;
+use crate::syntax::ScriptSource;
 
 /// That something cannot be done.
-pub(crate) fn fail(scope: &Scope, at: Span, kind: ErrorKind, message: String) -> ScriptError {
+pub(crate) fn fail(scope: &NameScope, at: Span, kind: ErrorKind, message: String) -> ScriptError {
     ScriptError::new(kind, scope.source.error(kind.code(), message, at))
 }
 
 /// That a node is not what a directive takes.
-pub(crate) fn refuse(scope: &Scope, at: Span, message: impl Into<String>) -> ScriptError {
+pub(crate) fn refuse(scope: &NameScope, at: Span, message: impl Into<String>) -> ScriptError {
     fail(scope, at, ErrorKind::Script, message.into())
 }
 
 /// The same, with the fix.
-pub(crate) fn refuse_with(scope: &Scope, at: Span, why: String, help: String) -> ScriptError {
+pub(crate) fn refuse_with(scope: &NameScope, at: Span, why: String, help: String) -> ScriptError {
     let finding = scope.source.error("script.invalid", why, at).help(help);
     ScriptError::new(ErrorKind::Script, finding)
 }
 
 /// Arguments that do not fit a script.
-pub(crate) fn input_error(source: &Source, at: Span, problems: Vec<InputProblem>) -> ScriptError {
+pub(crate) fn input_error(
+    source: &ScriptSource,
+    at: Span,
+    problems: Vec<InputProblem>,
+) -> ScriptError {
     let findings = problems.into_iter().map(|problem| {
         let message = format!("`{}`: {}", problem.field, problem.message);
         let finding = source.error(ErrorKind::Input.code(), message, at);
@@ -39,7 +43,7 @@ pub(crate) fn input_error(source: &Source, at: Span, problems: Vec<InputProblem>
 }
 
 /// Findings as a failure of the script.
-pub(crate) fn found(findings: Vec<Diagnostic>, scope: &Scope) -> ScriptError {
+pub(crate) fn found(findings: Vec<Diagnostic>, scope: &NameScope) -> ScriptError {
     let mut error = ScriptError::plain(
         ErrorKind::Script,
         &scope.source.name,
@@ -52,7 +56,7 @@ pub(crate) fn found(findings: Vec<Diagnostic>, scope: &Scope) -> ScriptError {
 }
 
 /// A failure that names a limit and how to raise it.
-pub(crate) fn limit(scope: &Scope, at: Span, message: String, setting: &str) -> ScriptError {
+pub(crate) fn limit(scope: &NameScope, at: Span, message: String, setting: &str) -> ScriptError {
     let finding = scope.source.error(ErrorKind::Limit.code(), message, at);
     let names = names_of(setting);
     let help = format!("if it is meant to take that much, raise {setting}{names}");
@@ -73,7 +77,7 @@ fn names_of(limit: &str) -> &'static str {
 }
 
 /// A task of the run that ended without a result: its thread broke off.
-pub(crate) fn broke(scope: &Scope, at: Span) -> ScriptError {
+pub(crate) fn broke(scope: &NameScope, at: Span) -> ScriptError {
     let message = "the script's task broke off";
     let finding = scope.source.error(ErrorKind::Aborted.code(), message, at);
     ScriptError::new(ErrorKind::Aborted, finding)

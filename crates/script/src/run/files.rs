@@ -8,18 +8,18 @@ use quillet_core::{Span, Value};
 
 use super::failure::refuse;
 use super::instance::Instance;
-use super::params::{Outcome, Params};
-use super::scope::Scope;
+use super::params::{CallParams, DirectiveResult};
+use super::scope::NameScope;
 use crate::error::{ErrorKind, ScriptError};
-use crate::syntax::Source;
+use crate::syntax::ScriptSource;
 
 impl Instance {
     pub(super) async fn read_file(
         self: &Arc<Self>,
-        params: &Params,
-        scope: &Scope,
+        params: &CallParams,
+        scope: &NameScope,
         at: Span,
-    ) -> Outcome {
+    ) -> DirectiveResult {
         let Some(name) = params.text("path", 0) else {
             return Err(refuse(scope, at, "`$readFile` lacks `path`"));
         };
@@ -34,7 +34,7 @@ impl Instance {
     pub(super) async fn bytes_of(
         self: &Arc<Self>,
         name: &str,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Arc<[u8]>, ScriptError> {
         let source = scope.source.clone();
@@ -44,8 +44,8 @@ impl Instance {
     async fn read_beside(
         self: &Arc<Self>,
         name: &str,
-        source: &Source,
-        scope: &Scope,
+        source: &ScriptSource,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Arc<[u8]>, ScriptError> {
         let found = self.world.engine.library.file(name, Some(source)).await;
@@ -64,7 +64,12 @@ impl Instance {
         Ok(bytes.into())
     }
 
-    pub(super) fn is_folder(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
+    pub(super) fn is_folder(
+        &self,
+        params: &CallParams,
+        scope: &NameScope,
+        at: Span,
+    ) -> DirectiveResult {
         let name = ["path", "dir", "content"]
             .iter()
             .find_map(|key| params.text(key, 0))
@@ -75,7 +80,12 @@ impl Instance {
         Ok(Some(Value::Bool(path.is_ok_and(|path| path.is_dir()))))
     }
 
-    pub(super) fn list_files(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
+    pub(super) fn list_files(
+        &self,
+        params: &CallParams,
+        scope: &NameScope,
+        at: Span,
+    ) -> DirectiveResult {
         let name = params.text("path", 0).or_else(|| params.text("dir", 0));
         let name = name.unwrap_or(".");
         let path = self.granted_path(name, scope, at)?;
@@ -101,7 +111,7 @@ impl Instance {
 
     /// Refuses files of a run that is made once more when its process ends: nobody keeps what stands
     /// in them.
-    fn not_kept(&self, name: &str, scope: &Scope, at: Span) -> Result<(), ScriptError> {
+    fn not_kept(&self, name: &str, scope: &NameScope, at: Span) -> Result<(), ScriptError> {
         if self.world.keeps.is_none() {
             return Ok(());
         }
@@ -117,7 +127,7 @@ impl Instance {
     fn granted_path(
         &self,
         name: &str,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<std::path::PathBuf, ScriptError> {
         self.not_kept(name, scope, at)?;
@@ -172,14 +182,14 @@ fn listed(root: &Path, deep: bool, names: &mut Vec<String>) -> std::io::Result<(
     Ok(())
 }
 
-fn text_of(bytes: &[u8], name: &str, scope: &Scope, at: Span) -> Outcome {
+fn text_of(bytes: &[u8], name: &str, scope: &NameScope, at: Span) -> DirectiveResult {
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(Some(Value::from(text))),
         Err(_) => Err(refuse(scope, at, format!("`{name}` is not a text file"))),
     }
 }
 
-fn not_read(name: &str, problem: &std::io::Error, scope: &Scope, at: Span) -> ScriptError {
+fn not_read(name: &str, problem: &std::io::Error, scope: &NameScope, at: Span) -> ScriptError {
     let finding = scope.source.error(
         ErrorKind::NotFound.code(),
         format!("`{name}` cannot be read: {problem}"),

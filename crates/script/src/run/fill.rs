@@ -6,26 +6,26 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use quillet_core::{Map, Span, Table, Value};
+use quillet_core::{Map, MapTable, Span, Value};
 
-use super::asking::{Asker, HoleRequest};
-use super::dialogue::Entry;
+use super::dialogue::DialogueEntry;
 use super::failure::refuse;
 use super::instance::Instance;
+use super::model_call::{HoleRequest, ModelClient};
 use super::print::print;
-use super::scope::Scope;
+use super::scope::NameScope;
 use super::stack::boxed;
-use crate::answer::Choice;
-use crate::argument::{ArgumentValue, Words};
+use crate::answer::ChoiceConstraint;
+use crate::argument::{ArgumentValue, BareWordPolicy};
 use crate::error::{ErrorKind, ScriptError};
-use crate::expression::Found;
+use crate::expression::NameValue;
 use crate::pattern::Regex;
-use crate::syntax::{ItemKind, Target, Text};
-use crate::text::hole::{self, Broken, HoleKind, Piece};
+use crate::syntax::{CallTarget, ItemKind, ScriptText};
+use crate::text::hole::{self, BrokenHole, HoleKind, HolePart};
 use crate::text::spacing::splice;
 
 /// A text after its templates were rendered.
-enum Part {
+enum TextPart {
     Text(String),
     /// A hole, by its number.
     Hole(usize),
@@ -44,7 +44,7 @@ impl Instance {
     pub(super) async fn fill(
         self: &Arc<Self>,
         at: usize,
-        entry: &Entry,
+        entry: &DialogueEntry,
         data: Option<&Map>,
     ) -> Result<(), ScriptError> {
         let text = entry.text().to_owned();
@@ -54,8 +54,8 @@ impl Instance {
         let mut filling = Filling::default();
         for (place, part) in parts.iter().enumerate() {
             match part {
-                Part::Text(text) => filling.text(text),
-                Part::Hole(number) => {
+                TextPart::Text(text) => filling.text(text),
+                TextPart::Hole(number) => {
                     let Some(kind) = holes.kinds.get(*number) else {
                         continue;
                     };
@@ -83,7 +83,7 @@ impl Instance {
     async fn fill_hole(
         self: &Arc<Self>,
         at: usize,
-        entry: &Entry,
+        entry: &DialogueEntry,
         holes: &Holes<'_>,
         kind: &HoleKind,
         filling: &mut Filling,
@@ -107,7 +107,7 @@ impl Instance {
                 data: data.cloned().unwrap_or_default(),
                 closes: self.ends_with(entry),
             };
-            let asker = Asker::new(self, &entry.scope, entry.span);
+            let asker = ModelClient::new(self, &entry.scope, entry.span);
             let answer = boxed(|| asker.fill(request)).await?;
             filling.out.push_str(&answer.text);
             filling.answer = Some(answer.value);
@@ -123,20 +123,22 @@ impl Instance {
     /// `[[X:temperature=0.1, |a|b]]`: parameters of the model, and a choice.
     async fn hole_parameters(
         self: &Arc<Self>,
-        text: Option<&Text>,
-        entry: &Entry,
-    ) -> Result<(Table, Option<Choice>), ScriptError> {
+        text: Option<&ScriptText>,
+        entry: &DialogueEntry,
+    ) -> Result<(MapTable, Option<ChoiceConstraint>), ScriptError> {
         let Some(text) = text else {
-            return Ok((Table::default(), None));
+            return Ok((MapTable::default(), None));
         };
-        let read = self.read_arguments(text, &entry.scope, Words::Text)?;
+        let read = self.read_arguments(text, &entry.scope, BareWordPolicy::Text)?;
         let mut chosen = None;
         for item in &read.items {
             if let ArgumentValue::Choice(choice) = &item.value {
                 chosen = Some(self.choice(choice, &entry.scope, entry.span).await?);
             }
         }
-        let params = self.bound(&read, Words::Text, &entry.scope).await?;
+        let params = self
+            .bound(&read, BareWordPolicy::Text, &entry.scope)
+            .await?;
         let mut table = params.named.to_table();
         let random = |name: &str| table.get(name).and_then(Value::as_str) == Some("random");
         let bare = params
@@ -153,7 +155,7 @@ impl Instance {
     }
 
     /// Whether a message is the last thing that the outermost script says, and its result.
-    fn ends_with(&self, entry: &Entry) -> bool {
+    fn ends_with(&self, entry: &DialogueEntry) -> bool {
         let last = self
             .resolved
             .script
@@ -172,7 +174,7 @@ impl Instance {
         self: &Arc<Self>,
         text: &str,
         at: Span,
-        scope: &Scope,
+        scope: &NameScope,
     ) -> Result<Value, ScriptError> {
         let holes = self.holes(text, scope, at)?;
         if let [kind] = holes.kinds.as_slice()
@@ -185,8 +187,8 @@ impl Instance {
         let mut filling = Filling::default();
         for part in self.split(&rendered) {
             match part {
-                Part::Text(text) => filling.text(&text),
-                Part::Hole(number) => {
+                TextPart::Text(text) => filling.text(&text),
+                TextPart::Hole(number) => {
                     let Some(kind) = holes.kinds.get(number) else {
                         continue;
                     };
@@ -204,7 +206,7 @@ impl Instance {
         holes: &Holes<'_>,
         kind: &HoleKind,
         at: Span,
-        scope: &Scope,
+        scope: &NameScope,
     ) -> Result<Option<Value>, ScriptError> {
         match kind {
             HoleKind::Ai { name, .. } => self.variable(name, scope, at),
@@ -216,15 +218,15 @@ impl Instance {
                 let arguments = arguments.as_ref().map(|range| holes.part(range, at));
                 let params = match &arguments {
                     Some(arguments) => {
-                        let read = self.read_arguments(arguments, scope, Words::Text)?;
-                        self.bound(&read, Words::Text, scope).await?
+                        let read = self.read_arguments(arguments, scope, BareWordPolicy::Text)?;
+                        self.bound(&read, BareWordPolicy::Text, scope).await?
                     }
                     None => Default::default(),
                 };
                 let target = if *script {
-                    Target::Script
+                    CallTarget::Script
                 } else {
-                    Target::of(name)
+                    CallTarget::of(name)
                 };
                 self.invoke(target, name, params, scope, at).await
             }
@@ -248,7 +250,7 @@ impl Instance {
         flags: &str,
         value: Option<&Value>,
         group: Option<&str>,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
         let text = print(value);
@@ -286,11 +288,16 @@ impl Instance {
     }
 
     /// The value of a variable or of a path that begins with one.
-    fn variable(&self, name: &str, scope: &Scope, at: Span) -> Result<Option<Value>, ScriptError> {
+    fn variable(
+        &self,
+        name: &str,
+        scope: &NameScope,
+        at: Span,
+    ) -> Result<Option<Value>, ScriptError> {
         let first = name.split(['.', '[']).next().unwrap_or(name);
         match (self.lookup(name, scope), self.lookup(first, scope)) {
-            (Found::Value(value), _) => Ok(Some(value)),
-            (Found::Missing, Found::Missing | Found::Function) => {
+            (NameValue::Value(value), _) => Ok(Some(value)),
+            (NameValue::Missing, NameValue::Missing | NameValue::Function) => {
                 Err(self.unknown_name(name, scope, at))
             }
             _ => self.get_path(name, scope, at),
@@ -298,7 +305,12 @@ impl Instance {
     }
 
     /// Finds the holes of an author's text.
-    fn holes<'t>(&self, text: &'t str, scope: &Scope, at: Span) -> Result<Holes<'t>, ScriptError> {
+    fn holes<'t>(
+        &self,
+        text: &'t str,
+        scope: &NameScope,
+        at: Span,
+    ) -> Result<Holes<'t>, ScriptError> {
         let mut holes = Holes {
             text,
             kinds: Vec::new(),
@@ -306,12 +318,12 @@ impl Instance {
         };
         for piece in hole::holes(text) {
             match piece {
-                Piece::Text(range) => holes.marked.push_str(text.get(range).unwrap_or_default()),
-                Piece::Hole(found) => {
+                HolePart::Text(range) => holes.marked.push_str(text.get(range).unwrap_or_default()),
+                HolePart::Hole(found) => {
                     holes.marked.push_str(&self.mark(holes.kinds.len()));
                     holes.kinds.push(found.kind);
                 }
-                Piece::Broken(Broken { message, help, .. }) => {
+                HolePart::Broken(BrokenHole { message, help, .. }) => {
                     let finding = scope.source.error("script.hole", message, at).help(help);
                     return Err(ScriptError::new(ErrorKind::Script, finding));
                 }
@@ -325,21 +337,21 @@ impl Instance {
     }
 
     /// A rendered text, cut at its marks.
-    fn split(&self, rendered: &str) -> Vec<Part> {
+    fn split(&self, rendered: &str) -> Vec<TextPart> {
         let mark = &self.world.mark;
         let mut parts = Vec::new();
         let mut pieces = rendered.split(mark.as_str());
         if let Some(first) = pieces.next() {
-            parts.push(Part::Text(first.to_owned()));
+            parts.push(TextPart::Text(first.to_owned()));
         }
         for piece in pieces {
             let Some((number, text)) = piece.split_once('\u{f8ff}') else {
                 continue;
             };
             if let Ok(number) = number.parse() {
-                parts.push(Part::Hole(number));
+                parts.push(TextPart::Hole(number));
             }
-            parts.push(Part::Text(text.to_owned()));
+            parts.push(TextPart::Text(text.to_owned()));
         }
         parts
     }
@@ -348,18 +360,18 @@ impl Instance {
 impl Holes<'_> {
     /// A raw part of the text as an argument string. Its place is the text's: what stands in a
     /// block scalar has no single offset.
-    fn part(&self, range: &Range<usize>, at: Span) -> Text {
-        Text {
+    fn part(&self, range: &Range<usize>, at: Span) -> ScriptText {
+        ScriptText {
             span: at,
             value: self.text.get(range.clone()).unwrap_or_default().into(),
         }
     }
 }
 
-fn rest(parts: &[Part], from: usize) -> String {
+fn rest(parts: &[TextPart], from: usize) -> String {
     let texts = parts.iter().skip(from).map(|part| match part {
-        Part::Text(text) => text.as_str(),
-        Part::Hole(_) => "",
+        TextPart::Text(text) => text.as_str(),
+        TextPart::Hole(_) => "",
     });
     texts.collect()
 }
@@ -396,8 +408,8 @@ impl Filling {
     }
 
     /// The answer of a message that is one `[[X]]` and nothing else: as a value, not as its text.
-    fn alone(&self, parts: &[Part]) -> Option<Value> {
-        let blank = |part: &Part| matches!(part, Part::Text(text) if text.is_empty());
+    fn alone(&self, parts: &[TextPart]) -> Option<Value> {
+        let blank = |part: &TextPart| matches!(part, TextPart::Text(text) if text.is_empty());
         let holes = parts.iter().filter(|part| !blank(part)).count();
         if holes == 1 {
             self.answer.clone()

@@ -5,22 +5,25 @@ use std::sync::Arc;
 use quillet_core::{Span, Value};
 use quillet_yaml::Node;
 
-use super::code::{Known, place_in};
+use super::code::{FunctionInfo, place_in};
 use super::failure::{found, refuse};
 use super::instance::Instance;
 use super::lock::lock;
-use super::params::Params;
-use super::scope::Scope;
+use super::params::CallParams;
+use super::scope::NameScope;
 use super::stack::boxed;
 use super::state::Callable;
 use crate::directive::Directive;
 use crate::error::{ErrorKind, ScriptError};
-use crate::expression::Found;
+use crate::expression::NameValue;
 use crate::host::RunEvent;
-use crate::js::{self, Called, Code, Definition, JsError, JsErrorKind, Level, Passed, Runtime};
+use crate::js::{
+    self, Code, ConsoleLevel, FunctionSource, HostCallResult, JsError, JsErrorKind, JsValueRef,
+    Runtime,
+};
 use crate::library::called_on_this;
 use crate::reader;
-use crate::syntax::{Function, Source, Target, Text};
+use crate::syntax::{CallTarget, FunctionDeclaration, ScriptSource, ScriptText};
 
 /// Calls of functions inside of each other that go through the engine. What JavaScript calls of its
 /// own accord has the stack of JavaScript.
@@ -36,7 +39,7 @@ impl Instance {
             let Some(function) = script.functions.get(*index) else {
                 continue;
             };
-            let inner = Scope::of(&script.source);
+            let inner = NameScope::of(&script.source);
             let callable = self.define(function, &inner)?;
             let name: Arc<str> = match function.name.strip_prefix("template$") {
                 Some(name) => name.into(),
@@ -67,8 +70,8 @@ impl Instance {
     /// Makes a declared function one that can be called.
     pub(super) fn define(
         &self,
-        function: &Function,
-        scope: &Scope,
+        function: &FunctionDeclaration,
+        scope: &NameScope,
     ) -> Result<Callable, ScriptError> {
         match &*function.language {
             "js" | "javascript" => self.define_javascript(&function.code, scope),
@@ -85,13 +88,17 @@ impl Instance {
         }
     }
 
-    fn define_javascript(&self, code: &Text, scope: &Scope) -> Result<Callable, ScriptError> {
+    fn define_javascript(
+        &self,
+        code: &ScriptText,
+        scope: &NameScope,
+    ) -> Result<Callable, ScriptError> {
         let path = scope.source.path.as_deref();
         let text = |path: Option<&std::path::Path>| {
             path.map(|path| path.display().to_string())
                 .unwrap_or_default()
         };
-        let definition = Definition {
+        let definition = FunctionSource {
             code: code.value.to_string(),
             filename: text(path),
             dirname: text(path.and_then(std::path::Path::parent)),
@@ -106,7 +113,7 @@ impl Instance {
                     .error("script.syntax", error.message, at.unwrap_or(code.span));
             ScriptError::new(ErrorKind::Script, finding)
         })?;
-        let known = Known {
+        let known = FunctionInfo {
             source: scope.source.clone(),
             code: code.clone(),
             parameters: defined.signature.parameters,
@@ -119,7 +126,7 @@ impl Instance {
     pub(super) fn function_node(
         &self,
         node: &Node,
-        scope: &Scope,
+        scope: &NameScope,
     ) -> Result<Callable, ScriptError> {
         let function =
             reader::function(node, &scope.source).map_err(|findings| found(findings, scope))?;
@@ -130,7 +137,7 @@ impl Instance {
     }
 
     /// A function where only data can stand.
-    pub(super) fn anonymous(&self, node: &Node, scope: &Scope) -> Result<Value, ScriptError> {
+    pub(super) fn anonymous(&self, node: &Node, scope: &NameScope) -> Result<Value, ScriptError> {
         Err(refuse(
             scope,
             node.span,
@@ -147,10 +154,10 @@ impl Instance {
         }
         let (first, rest) = name.split_once('.')?;
         match state.functions.get(first)? {
-            Callable::JavaScript(js::Target::Export(module, path)) => {
+            Callable::JavaScript(js::JsTarget::Export(module, path)) => {
                 let mut path = path.clone();
                 path.extend(rest.split('.').map(str::to_owned));
-                Some(Callable::JavaScript(js::Target::Export(*module, path)))
+                Some(Callable::JavaScript(js::JsTarget::Export(*module, path)))
             }
             Callable::WasmModule(module) => Some(Callable::Wasm(module.clone(), rest.to_owned())),
             Callable::Script(script) if rest == "interact" => {
@@ -163,7 +170,7 @@ impl Instance {
     /// The parameters of a function of the script, where they are known.
     pub(super) fn parameters(&self, callable: &Callable) -> Option<Vec<js::Parameter>> {
         match callable {
-            Callable::JavaScript(js::Target::Function(id)) => {
+            Callable::JavaScript(js::JsTarget::Function(id)) => {
                 let code = lock(&self.world.code);
                 Some(code.get(id)?.parameters.clone())
             }
@@ -178,17 +185,21 @@ impl Instance {
         self: &Arc<Self>,
         callable: &Callable,
         arguments: Vec<Option<Value>>,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<(Option<Value>, Vec<Option<Value>>), ScriptError> {
         let scope = &deeper(scope, at)?;
         match callable {
             Callable::JavaScript(target) => {
                 let runtime = self.runtime(scope, at);
-                let passed = arguments.into_iter().map(Passed::from).collect();
+                let passed = arguments.into_iter().map(JsValueRef::from).collect();
                 let result = boxed(|| self.world.js.call(target, passed, &runtime)).await;
                 let result = result.map_err(|error| self.js_error(error, scope, at))?;
-                let after = result.arguments.into_iter().map(Passed::value).collect();
+                let after = result
+                    .arguments
+                    .into_iter()
+                    .map(JsValueRef::value)
+                    .collect();
                 Ok((result.value.value(), after))
             }
             Callable::Python(python) => {
@@ -206,7 +217,7 @@ impl Instance {
                 boxed(|| instance.call_function(inner, arguments, &root, at)).await
             }
             Callable::Script(script) => {
-                let params = Params::list(arguments.clone());
+                let params = CallParams::list(arguments.clone());
                 let value = self
                     .run_script(script.clone(), params.for_script(), scope, at)
                     .await?;
@@ -214,7 +225,7 @@ impl Instance {
             }
             Callable::Interact(script) => {
                 let name = crate::library::id(script).to_owned();
-                let mut params = Params::default();
+                let mut params = CallParams::default();
                 arguments.iter().cloned().for_each(|it| params.add(it));
                 let talk = boxed(|| self.talk(&name, script.clone(), params, scope, at));
                 Ok((talk.await?, arguments))
@@ -226,18 +237,18 @@ impl Instance {
     pub(super) async fn javascript(
         self: &Arc<Self>,
         text: &str,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
         let runtime = self.runtime(scope, at);
         let value = boxed(|| self.world.js.evaluate(text, &runtime)).await;
         value
-            .map(Passed::value)
+            .map(JsValueRef::value)
             .map_err(|error| self.js_error(error, scope, at))
     }
 
-    pub(super) fn runtime(self: &Arc<Self>, scope: &Scope, at: Span) -> Bound {
-        Bound {
+    pub(super) fn runtime(self: &Arc<Self>, scope: &NameScope, at: Span) -> JsBinding {
+        JsBinding {
             instance: self.clone(),
             scope: scope.clone(),
             at,
@@ -246,7 +257,7 @@ impl Instance {
 
     /// A failure of JavaScript as one of the script: the one that the script raised itself, or with
     /// the place in the code.
-    pub(super) fn js_error(&self, error: JsError, scope: &Scope, at: Span) -> ScriptError {
+    pub(super) fn js_error(&self, error: JsError, scope: &NameScope, at: Span) -> ScriptError {
         if let Some(own) = error
             .mark
             .and_then(|mark| lock(&self.world.raised).remove(&mark))
@@ -261,8 +272,8 @@ impl Instance {
     pub(super) fn js_failure(
         &self,
         error: JsError,
-        place: Option<(Arc<Source>, Span)>,
-        scope: &Scope,
+        place: Option<(Arc<ScriptSource>, Span)>,
+        scope: &NameScope,
         at: Span,
     ) -> ScriptError {
         let kind = match &error.kind {
@@ -296,8 +307,8 @@ impl Instance {
     /// which there is none.
     fn called_in_vain(
         &self,
-        place: Option<&(Arc<Source>, Span)>,
-        scope: &Scope,
+        place: Option<&(Arc<ScriptSource>, Span)>,
+        scope: &NameScope,
         at: Span,
     ) -> Option<ScriptError> {
         let (source, code) = match place {
@@ -323,12 +334,12 @@ impl Instance {
             start: code.start + range.start,
             end: code.start + range.end,
         };
-        Some(self.unknown_call(&format!("${name}"), &Scope::of(source), span))
+        Some(self.unknown_call(&format!("${name}"), &NameScope::of(source), span))
     }
 
     /// The place in a script that a failure of JavaScript comes from, if it is in one of its
     /// functions.
-    fn thrown_at(&self, error: &JsError) -> Option<(Arc<Source>, Span)> {
+    fn thrown_at(&self, error: &JsError) -> Option<(Arc<ScriptSource>, Span)> {
         let frame = error.place()?;
         let Code::Function(id) = &frame.code else {
             return None;
@@ -342,7 +353,7 @@ impl Instance {
 
 /// The scope of a function's call: functions that call each other without an end are stopped while
 /// there is stack left.
-fn deeper(scope: &Scope, at: Span) -> Result<Scope, ScriptError> {
+fn deeper(scope: &NameScope, at: Span) -> Result<NameScope, ScriptError> {
     if scope.calls < MOST_CALLS {
         return Ok(scope.clone().after(scope.calls + 1));
     }
@@ -354,13 +365,13 @@ fn deeper(scope: &Scope, at: Span) -> Result<Scope, ScriptError> {
 
 /// The runtime that a piece of JavaScript sees: one script, from one place in it.
 #[derive(Debug)]
-pub(crate) struct Bound {
+pub(crate) struct JsBinding {
     instance: Arc<Instance>,
-    scope: Scope,
+    scope: NameScope,
     at: Span,
 }
 
-impl Bound {
+impl JsBinding {
     /// Keeps a failure of the script, so that it comes back whole if JavaScript does not catch it.
     fn raise(&self, error: ScriptError) -> JsError {
         let mark = self.instance.world.next_number();
@@ -375,33 +386,33 @@ impl Bound {
     }
 }
 
-impl Runtime for Bound {
-    fn get(&self, name: &str) -> js::Found {
+impl Runtime for JsBinding {
+    fn get(&self, name: &str) -> js::LookupResult {
         if let Some(plain) = name.strip_prefix('$') {
             if let Some(callable) = self.instance.callable(plain) {
                 return match callable {
-                    Callable::JavaScript(target) => js::Found::Js(target),
-                    _ => js::Found::Host,
+                    Callable::JavaScript(target) => js::LookupResult::Js(target),
+                    _ => js::LookupResult::Host,
                 };
             }
             if Directive::named(plain).is_some() {
-                return js::Found::Host;
+                return js::LookupResult::Host;
             }
         }
         match self.instance.lookup(name, &self.scope) {
-            Found::Value(value) => js::Found::Value(value),
-            Found::Undefined => js::Found::Undefined,
-            Found::Missing => match self.instance.callable(name) {
-                Some(Callable::JavaScript(target)) => js::Found::Js(target),
-                _ => js::Found::Missing,
+            NameValue::Value(value) => js::LookupResult::Value(value),
+            NameValue::Undefined => js::LookupResult::Undefined,
+            NameValue::Missing => match self.instance.callable(name) {
+                Some(Callable::JavaScript(target)) => js::LookupResult::Js(target),
+                _ => js::LookupResult::Missing,
             },
-            Found::Function => js::Found::Host,
+            NameValue::Function => js::LookupResult::Host,
         }
     }
 
-    fn set(&self, name: &str, value: Passed) -> Result<(), JsError> {
+    fn set(&self, name: &str, value: JsValueRef) -> Result<(), JsError> {
         match value {
-            Passed::Function(id) => {
+            JsValueRef::Function(id) => {
                 let name = name.trim_start_matches('$');
                 let callable = Callable::JavaScript(id.into());
                 self.instance
@@ -424,33 +435,35 @@ impl Runtime for Bound {
         self.instance.names(&self.scope)
     }
 
-    fn call<'a>(&'a self, name: &str, arguments: Vec<Passed>) -> Called<'a> {
+    fn call<'a>(&'a self, name: &str, arguments: Vec<JsValueRef>) -> HostCallResult<'a> {
         let plain = name.trim_start_matches('$').to_owned();
         let params = from_javascript(arguments);
-        let target = Target::of(&plain);
-        if let Target::Directive(directive) = target
+        let target = CallTarget::of(&plain);
+        if let CallTarget::Directive(directive) = target
             && let Some(done) = self
                 .instance
                 .at_once(directive, &params, &self.scope, self.at)
         {
             let room = self.instance.world.room(&self.scope, self.at);
-            let done = done.and_then(|value| room.map(|()| Passed::from(value)));
-            return Called::Now(done.map_err(|error| self.raise(error)));
+            let done = done.and_then(|value| room.map(|()| JsValueRef::from(value)));
+            return HostCallResult::Now(done.map_err(|error| self.raise(error)));
         }
-        Called::Later(Box::pin(async move {
+        HostCallResult::Later(Box::pin(async move {
             let value = self
                 .instance
                 .invoke(target, &plain, params, &self.scope, self.at)
                 .await;
-            value.map(Passed::from).map_err(|error| self.raise(error))
+            value
+                .map(JsValueRef::from)
+                .map_err(|error| self.raise(error))
         }))
     }
 
-    fn log(&self, level: Level, line: &str) {
+    fn log(&self, level: ConsoleLevel, line: &str) {
         let world = &self.instance.world;
         match level {
-            Level::Info => world.observer.event(RunEvent::Printed(line.to_owned())),
-            Level::Warning | Level::Error => {
+            ConsoleLevel::Info => world.observer.event(RunEvent::Printed(line.to_owned())),
+            ConsoleLevel::Warning | ConsoleLevel::Error => {
                 world.warn(self.scope.source.warning("script.console", line, self.at));
             }
         }
@@ -458,10 +471,10 @@ impl Runtime for Bound {
 }
 
 /// `this.$f({a: 1})` has names, `this.$f(1, 2)` places.
-fn from_javascript(arguments: Vec<Passed>) -> Params {
-    let mut values: Vec<Option<Value>> = arguments.into_iter().map(Passed::value).collect();
+fn from_javascript(arguments: Vec<JsValueRef>) -> CallParams {
+    let mut values: Vec<Option<Value>> = arguments.into_iter().map(JsValueRef::value).collect();
     match values.as_slice() {
-        [Some(Value::Map(_))] => Params::one(values.remove(0)),
-        _ => Params::list(values),
+        [Some(Value::Map(_))] => CallParams::one(values.remove(0)),
+        _ => CallParams::list(values),
     }
 }

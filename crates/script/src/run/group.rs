@@ -5,24 +5,24 @@
 
 use std::sync::Arc;
 
-use quillet_core::{Map, Span, Table, Value, nearest};
+use quillet_core::{Map, MapTable, Span, Value, nearest};
 use quillet_yaml::Node;
 
-use super::Input;
-use super::asking::Asker;
-use super::dialogue::{EVERYBODY, Entry};
+use super::ScriptInput;
+use super::dialogue::{DialogueEntry, EVERYBODY};
 use super::failure::refuse_with;
 use super::instance::Instance;
-use super::params::Params;
+use super::model_call::ModelClient;
+use super::params::CallParams;
 use super::print::print;
-use super::scope::Scope;
+use super::scope::NameScope;
 use super::state::Partner;
 use crate::error::ScriptError;
 use crate::syntax::Script;
 
 impl Instance {
     /// The roles of the front matter: a name and the id of its script.
-    pub(super) fn roles(&self) -> Table {
+    pub(super) fn roles(&self) -> MapTable {
         role_table(self.setting("roles").as_ref())
     }
 
@@ -30,7 +30,7 @@ impl Instance {
     pub(super) fn check_role(
         &self,
         name: &str,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<(), ScriptError> {
         let roles = self.roles();
@@ -93,7 +93,7 @@ impl Instance {
                 .role_reply(&role, &script, place + 1, &entry.scope, entry.span)
                 .await?;
             place += 1;
-            let mut reply = Entry::done(
+            let mut reply = DialogueEntry::done(
                 role,
                 Value::from(text.as_str()),
                 entry.scope.clone(),
@@ -113,7 +113,7 @@ impl Instance {
     }
 
     /// The roles that a message is for; `@all` is every one but the speaker and the script itself.
-    fn recipients(&self, entry: &Entry) -> Vec<String> {
+    fn recipients(&self, entry: &DialogueEntry) -> Vec<String> {
         let own = self.own_name();
         let mut names = Vec::new();
         for name in &entry.to {
@@ -133,7 +133,7 @@ impl Instance {
         self: &Arc<Self>,
         role: &str,
         until: usize,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Option<String>, ScriptError> {
         match self.role_script(role) {
@@ -151,7 +151,7 @@ impl Instance {
         role: &str,
         script: &str,
         until: usize,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<String, ScriptError> {
         self.state().asked = true;
@@ -180,14 +180,14 @@ impl Instance {
         self: &Arc<Self>,
         key: &str,
         script: &Arc<Script>,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Partner, ScriptError> {
         if let Some(known) = self.state().partners.get(key) {
             return Ok(known.clone());
         }
         let instance = self.inner(script.clone(), scope, at).await?;
-        instance.start(Input::None).await?;
+        instance.start(ScriptInput::None).await?;
         instance.bodies().await?;
         instance.render_messages().await?;
         let own = instance.dialogue().messages().len();
@@ -200,7 +200,7 @@ impl Instance {
 
     /// Asks for the next line of a conversation.
     async fn say(self: &Arc<Self>) -> Result<String, ScriptError> {
-        let asker = Asker::new(self, &self.root(), Span::default());
+        let asker = ModelClient::new(self, &self.root(), Span::default());
         let value = Box::pin(asker.next_message(Map::default())).await?;
         Ok(print(Some(&value)))
     }
@@ -212,8 +212,8 @@ impl Instance {
         self: &Arc<Self>,
         name: &str,
         script: Arc<Script>,
-        params: Params,
-        scope: &Scope,
+        params: CallParams,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
         let key = format!("talk {name}");
@@ -228,13 +228,13 @@ impl Instance {
             Some(other) => Some(print(Some(other))),
         };
         if let Some(text) = said {
-            let entry = Entry::done(
+            let entry = DialogueEntry::done(
                 "user",
                 Value::from(text),
                 partner.instance.root(),
                 Span { start: 0, end: 0 },
             );
-            partner.instance.dialogue().say(entry);
+            partner.instance.dialogue().push_message(entry);
         }
         self.state().asked = true;
         let text = partner.instance.say().await?;
@@ -246,16 +246,16 @@ impl Instance {
     /// changed before and after it is chosen.
     async fn generated(
         self: &Arc<Self>,
-        entries: Vec<Entry>,
-        scope: &Scope,
+        entries: Vec<DialogueEntry>,
+        scope: &NameScope,
         at: Span,
-    ) -> Result<Vec<Entry>, ScriptError> {
+    ) -> Result<Vec<DialogueEntry>, ScriptError> {
         let mut entries = entries;
         for event in ["beforeGenerateChats", "afterGenerateChats"] {
             if !self.listens(event) {
                 continue;
             }
-            let values: Vec<Value> = entries.iter().map(Entry::value).collect();
+            let values: Vec<Value> = entries.iter().map(DialogueEntry::value).collect();
             let count = Value::Int(i64::try_from(values.len()).unwrap_or(i64::MAX));
             let mut data = vec![
                 ("messages", Value::from(values.clone())),
@@ -276,11 +276,11 @@ impl Instance {
 }
 
 /// The roles that a front matter gives: a name and the id of its script.
-pub(crate) fn role_table(roles: Option<&Value>) -> Table {
+pub(crate) fn role_table(roles: Option<&Value>) -> MapTable {
     match roles {
         Some(Value::Map(roles)) => roles.to_table(),
         Some(Value::List(roles)) => roles.as_slice().iter().filter_map(listed_role).collect(),
-        _ => Table::default(),
+        _ => MapTable::default(),
     }
 }
 
@@ -300,7 +300,7 @@ fn listed_role(role: &Value) -> Option<(Arc<str>, Value)> {
 }
 
 /// The messages that a listener gave: a list, or `{messages, fromIndex, toIndex}`.
-fn chosen(value: &Value, scope: &Scope, at: Span) -> Option<Vec<Entry>> {
+fn chosen(value: &Value, scope: &NameScope, at: Span) -> Option<Vec<DialogueEntry>> {
     let index = |key: &str| match value.as_map()?.get(key)? {
         Value::Int(index) => usize::try_from(*index).ok(),
         _ => None,
@@ -322,7 +322,7 @@ fn chosen(value: &Value, scope: &Scope, at: Span) -> Option<Vec<Entry>> {
     Some(
         messages
             .iter()
-            .map(|message| Entry::read(message, scope, at))
+            .map(|message| DialogueEntry::read(message, scope, at))
             .collect(),
     )
 }

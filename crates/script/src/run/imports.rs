@@ -4,23 +4,23 @@ use std::sync::Arc;
 
 use quillet_core::{BoxFuture, Map, Span, Value};
 
-use super::Input;
+use super::ScriptInput;
 use super::failure::found;
 use super::instance::Instance;
-use super::scope::Scope;
+use super::scope::NameScope;
 use super::state::Callable;
 use crate::directive::Directive;
 use crate::error::{ErrorKind, ScriptError};
-use crate::js::{ExportKind, Target};
-use crate::library::import::{Import, ImportKind, Imported, Names, imports};
-use crate::library::{Gives, Initialize, Offered, gives, js_initializer};
+use crate::js::{ExportKind, JsTarget};
+use crate::library::import::{ImportItem, ImportKind, ImportNames, ImportedFunction, imports};
+use crate::library::{ExportedItem, Initialize, ScriptExports, exported_items, js_initializer};
 use crate::syntax::Script;
 
 impl Instance {
     /// Imports everything that the script and its parents ask for, each relative to its own folder.
     pub(super) async fn import_all(self: &Arc<Self>) -> Result<(), ScriptError> {
         for script in self.resolved.bodies.clone() {
-            let scope = Scope::of(&script.source);
+            let scope = NameScope::of(&script.source);
             let wanted = imports(&script.config, &script.source)
                 .map_err(|findings| found(findings, &scope))?;
             for import in &wanted {
@@ -32,8 +32,8 @@ impl Instance {
 
     fn import<'a>(
         self: &'a Arc<Self>,
-        import: &'a Import,
-        scope: &'a Scope,
+        import: &'a ImportItem,
+        scope: &'a NameScope,
     ) -> BoxFuture<'a, Result<(), ScriptError>> {
         Box::pin(async move {
             match &import.kind {
@@ -61,24 +61,24 @@ impl Instance {
         self: &Arc<Self>,
         package: &str,
         file: &ImportKind,
-        import: &Import,
-        scope: &Scope,
+        import: &ImportItem,
+        scope: &NameScope,
     ) -> Result<(), ScriptError> {
         let entry = self.wanted_script(package, scope, import.span).await?;
-        let inner = Import {
+        let inner = ImportItem {
             kind: file.clone(),
             initialize: Some(false),
             ..import.clone()
         };
-        let beside = Scope::of(&entry.source);
+        let beside = NameScope::of(&entry.source);
         self.import(&inner, &beside).await
     }
 
     async fn import_javascript(
         self: &Arc<Self>,
         specifier: String,
-        import: &Import,
-        scope: &Scope,
+        import: &ImportItem,
+        scope: &NameScope,
     ) -> Result<(), ScriptError> {
         let from = scope
             .source
@@ -96,11 +96,11 @@ impl Instance {
             .map(|export| export.name.clone())
             .collect();
         let target = |name: &str| {
-            Callable::JavaScript(Target::Export(imported.module, vec![name.to_owned()]))
+            Callable::JavaScript(JsTarget::Export(imported.module, vec![name.to_owned()]))
         };
         let known = imported.exports.iter().map(|export| export.name.clone());
         let known: Vec<String> = known.collect();
-        let whole = Callable::JavaScript(Target::Export(imported.module, Vec::new()));
+        let whole = Callable::JavaScript(JsTarget::Export(imported.module, Vec::new()));
         self.bind_exports(import, (&known, &functions), whole, target, scope)?;
         let names = functions.iter().map(String::as_str);
         if let Some(name) = js_initializer(import, names) {
@@ -114,21 +114,21 @@ impl Instance {
     /// functions.
     pub(super) fn bind_exports(
         &self,
-        import: &Import,
+        import: &ImportItem,
         (known, functions): (&[String], &[String]),
         whole: Callable,
         target: impl Fn(&str) -> Callable,
-        scope: &Scope,
+        scope: &NameScope,
     ) -> Result<(), ScriptError> {
         match &import.names {
-            Names::Namespace(alias) => self.bind_function(alias, whole, false),
-            Names::All => {
+            ImportNames::Namespace(alias) => self.bind_function(alias, whole, false),
+            ImportNames::All => {
                 for name in functions.iter().filter(|it| !import.except.contains(it)) {
-                    let plain = Imported::new(name, None);
+                    let plain = ImportedFunction::new(name, None);
                     self.bind_function(&plain.alias, target(name), plain.template);
                 }
             }
-            Names::Listed(listed) => {
+            ImportNames::Listed(listed) => {
                 for wanted in listed {
                     let known = known.iter().map(String::as_str);
                     let Some(name) = exported(&wanted.name, known.clone()) else {
@@ -144,7 +144,7 @@ impl Instance {
     async fn wanted_script(
         self: &Arc<Self>,
         name: &str,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Arc<Script>, ScriptError> {
         match self.find(name, scope, at).await? {
@@ -156,8 +156,8 @@ impl Instance {
     async fn import_script(
         self: &Arc<Self>,
         name: &str,
-        import: &Import,
-        scope: &Scope,
+        import: &ImportItem,
+        scope: &NameScope,
     ) -> Result<(), ScriptError> {
         let script = self.wanted_script(name, scope, import.span).await?;
         let again = self
@@ -165,17 +165,17 @@ impl Instance {
             .iter()
             .any(|known| Arc::ptr_eq(known, &script));
         let inner = self.inner(script.clone(), scope, import.span).await?;
-        let given = gives(&inner.resolved, import, &scope.source)
+        let given = exported_items(&inner.resolved, import, &scope.source)
             .map_err(|findings| found(findings, scope))?;
         let plain = given
             .bindings
             .iter()
-            .all(|binding| binding.what == Offered::Itself);
+            .all(|binding| binding.what == ExportedItem::Itself);
         // Scripts may import each other: what a script already loads is not loaded again inside of
         // it.
         let loads = !(again || plain && given.initialize.is_empty());
         if loads {
-            inner.start(Input::None).await?;
+            inner.start(ScriptInput::None).await?;
         }
         self.bind_script(&given, &script, loads.then_some(&inner))
             .await?;
@@ -198,7 +198,7 @@ impl Instance {
 
     async fn bind_script(
         self: &Arc<Self>,
-        given: &Gives,
+        given: &ScriptExports,
         script: &Arc<Script>,
         inner: Option<&Arc<Instance>>,
     ) -> Result<(), ScriptError> {
@@ -208,13 +208,13 @@ impl Instance {
         }
         for binding in &given.bindings {
             let name = match &given.namespace {
-                Some(_) if binding.what == Offered::Itself => continue,
+                Some(_) if binding.what == ExportedItem::Itself => continue,
                 Some(namespace) => format!("{namespace}.{}", binding.name),
                 None => binding.name.clone(),
             };
             match &binding.what {
-                Offered::Itself => self.bind_function(&name, runs.clone(), false),
-                Offered::Function(function) => {
+                ExportedItem::Itself => self.bind_function(&name, runs.clone(), false),
+                ExportedItem::Function(function) => {
                     let Some(inner) = inner else { continue };
                     let found = {
                         let state = inner.state();
@@ -231,8 +231,8 @@ impl Instance {
                         binding.template,
                     );
                 }
-                Offered::Module(module) => {
-                    let beside = Scope::of(&script.source);
+                ExportedItem::Module(module) => {
+                    let beside = NameScope::of(&script.source);
                     self.import(module, &beside).await?;
                 }
             }
@@ -242,7 +242,7 @@ impl Instance {
 
     async fn initialize(
         self: &Arc<Self>,
-        given: &Gives,
+        given: &ScriptExports,
         inner: &Arc<Instance>,
         at: Span,
     ) -> Result<(), ScriptError> {
@@ -267,7 +267,7 @@ impl Instance {
     async fn initialize_javascript(
         self: &Arc<Self>,
         initializer: Callable,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<(), ScriptError> {
         const NAME: &str = "initialize__";
@@ -322,8 +322,8 @@ fn exported<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<&'
 fn no_export<'a>(
     name: &str,
     known: impl Iterator<Item = &'a str> + Clone,
-    import: &Import,
-    scope: &Scope,
+    import: &ImportItem,
+    scope: &NameScope,
 ) -> ScriptError {
     let message = format!("`{}` exports no `{name}`", import.source);
     let finding = scope

@@ -8,32 +8,32 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use quillet_core::chat::Usage;
 use quillet_core::{Diagnostic, Map, Span, Value};
 
-use super::budget::Budget;
-use super::code::Known;
+use super::budget::ScriptBudget;
+use super::call_sequence;
+use super::code::FunctionInfo;
 use super::dialogue::Dialogue;
-use super::dry::{DryTools, Withheld};
+use super::dry::{DryRunReport, DryTools};
 use super::failure::limit;
-use super::kept::{self, Holder, Kept};
-use super::lane;
 use super::lock::lock;
+use super::memory_meter::{self, MemoryHolder, MemoryMeter};
 use super::parsed::Expressions;
-use super::scope::Scope;
-use super::state::State;
-use super::{Enforced, Engine};
+use super::scope::NameScope;
+use super::state::ScriptState;
+use super::{EnforcedConstraint, ScriptEngine};
 use crate::error::ScriptError;
-use crate::host::{Grants, Kept as HostKept, Observer, Reach, RunEvent};
-use crate::js::{Fixed, FunctionId, Js, Python};
-use crate::library::Resolved;
-use crate::syntax::Source;
+use crate::host::{Grants, Observer, ReplayAccess as HostKept, RunAccess, RunEvent};
+use crate::js::{FixedEnvironment, FunctionId, Js, Python};
+use crate::library::ResolvedScript;
+use crate::syntax::ScriptSource;
 use crate::text::template::Templates;
 
 /// What all scripts of a run share.
 #[derive(Debug)]
-pub(crate) struct World {
-    pub(crate) engine: Engine,
+pub(crate) struct RunShared {
+    pub(crate) engine: ScriptEngine,
     pub(crate) observer: Arc<dyn Observer>,
-    pub(crate) budget: Budget,
-    pub(crate) kept: Kept<Instance>,
+    pub(crate) budget: ScriptBudget,
+    pub(crate) kept: MemoryMeter<Instance>,
     pub(crate) expressions: Expressions,
     pub(crate) tally: Mutex<Tally>,
     /// Results of `$exec`, and what is hidden beside them, by caller, callee and arguments.
@@ -45,7 +45,7 @@ pub(crate) struct World {
     /// Of a run whose calls are kept: what is fixed in it.
     pub(crate) keeps: Option<HostKept>,
     /// What a dry run left out; nothing where the run is not dry.
-    pub(crate) withheld: Option<Arc<Withheld>>,
+    pub(crate) withheld: Option<Arc<DryRunReport>>,
     /// Whether somebody goes on with the dialogue after the script.
     pub(crate) talks: bool,
     pub(crate) templates: Templates,
@@ -53,7 +53,7 @@ pub(crate) struct World {
     pub(crate) python: Python,
     /// The functions that scripts declare: their code for the places of failures, and what they
     /// take.
-    pub(crate) code: Mutex<HashMap<FunctionId, Known>>,
+    pub(crate) code: Mutex<HashMap<FunctionId, FunctionInfo>>,
     /// Failures of the script on their way through JavaScript.
     pub(crate) raised: Mutex<HashMap<u64, ScriptError>>,
     /// Variables of the environment that scripts may see.
@@ -72,35 +72,35 @@ pub(crate) struct World {
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) usage: Usage,
-    pub(crate) enforced: Vec<Enforced>,
+    pub(crate) enforced: Vec<EnforcedConstraint>,
     pub(crate) warnings: Vec<Diagnostic>,
 }
 
-impl World {
+impl RunShared {
     pub(crate) fn new(
-        mut engine: Engine,
-        source: &Source,
+        mut engine: ScriptEngine,
+        source: &ScriptSource,
         observer: Arc<dyn Observer>,
         seed: u64,
-        reach: &Reach,
+        reach: &RunAccess,
     ) -> Self {
         let grants = reach.grants();
         let withheld = reach
             .is_dry()
-            .then(|| Arc::new(Withheld::new(source, observer.clone())));
+            .then(|| Arc::new(DryRunReport::new(source, observer.clone())));
         if let Some(withheld) = &withheld {
             engine.tools = Arc::new(DryTools::new(engine.tools, withheld.clone()));
         }
         let keeps = reach.kept();
-        let fixed = keeps.map(|kept| Fixed {
+        let fixed = keeps.map(|kept| FixedEnvironment {
             seed,
             began_ms: kept.began_ms,
         });
-        let budget = Budget::new(engine.limits.clone());
+        let budget = ScriptBudget::new(engine.limits.clone());
         let granted = grants.env.iter();
         let environment = granted
             .filter_map(|name| Some((name.as_str(), Value::from(std::env::var(name).ok()?))));
-        World {
+        RunShared {
             templates: Templates::new(engine.templates.clone()),
             js: Js::new(engine.js_options(source, grants.clone(), withheld.clone(), fixed)),
             // A dry run only reads the heads of its functions.
@@ -111,7 +111,7 @@ impl World {
             engine,
             observer,
             budget,
-            kept: Kept::new(),
+            kept: MemoryMeter::new(),
             expressions: Expressions::default(),
             tally: Mutex::default(),
             memory: Mutex::default(),
@@ -133,10 +133,10 @@ impl World {
     pub(crate) fn random(&self) -> u64 {
         // Which of two branches draws first is no part of a run that is made once more.
         if self.keeps.is_some()
-            && let Some(place) = lane::next_place()
+            && let Some(place) = call_sequence::next_place()
         {
             let seed = self.random.load(Ordering::Relaxed);
-            return mix(seed ^ lane::digest(&place));
+            return mix(seed ^ call_sequence::digest(&place));
         }
         // SplitMix64: the step is odd, so every number comes once before any comes again.
         mix(self
@@ -179,9 +179,9 @@ impl World {
     }
 }
 
-impl World {
+impl RunShared {
     /// Refuses to go on where the run keeps too much.
-    pub(crate) fn room(&self, scope: &Scope, at: Span) -> Result<(), ScriptError> {
+    pub(crate) fn room(&self, scope: &NameScope, at: Span) -> Result<(), ScriptError> {
         let most = self.budget.limits().bytes;
         if !self.kept.exceeds(most, || self.remembered()) {
             return Ok(());
@@ -191,7 +191,7 @@ impl World {
     }
 
     /// Counts an instruction or a turn of a loop.
-    pub(crate) async fn step(&self, scope: &Scope, at: Span) -> Result<(), ScriptError> {
+    pub(crate) async fn step(&self, scope: &NameScope, at: Span) -> Result<(), ScriptError> {
         self.room(scope, at)?;
         self.budget.step(scope, at).await
     }
@@ -200,7 +200,7 @@ impl World {
         let memory = lock(&self.memory);
         let weights = memory
             .iter()
-            .map(|(key, (value, _))| key.len().saturating_add(kept::of(value.as_ref())));
+            .map(|(key, (value, _))| key.len().saturating_add(memory_meter::of(value.as_ref())));
         weights.fold(0, usize::saturating_add)
     }
 }
@@ -222,9 +222,9 @@ fn mix(number: u64) -> u64 {
 /// One running script.
 #[derive(Debug)]
 pub(crate) struct Instance {
-    pub(crate) world: Arc<World>,
+    pub(crate) world: Arc<RunShared>,
     /// The script with all that it inherits.
-    pub(crate) resolved: Arc<Resolved>,
+    pub(crate) resolved: Arc<ResolvedScript>,
     /// Its id: `_id`, or the name of its file.
     pub(crate) id: String,
     /// The instance that called it.
@@ -236,10 +236,10 @@ pub(crate) struct Instance {
     /// Tools that are not called before somebody has agreed, here and in all scripts around.
     pub(crate) asks: Vec<quillet_agent::Permissions>,
     dialogue: Mutex<Dialogue>,
-    state: Mutex<State>,
+    state: Mutex<ScriptState>,
 }
 
-impl Holder for Instance {
+impl MemoryHolder for Instance {
     fn weight(&self) -> usize {
         let messages = self.dialogue().weight();
         self.state().weight().saturating_add(messages)
@@ -248,8 +248,8 @@ impl Holder for Instance {
 
 impl Instance {
     pub(crate) fn new(
-        world: Arc<World>,
-        resolved: Arc<Resolved>,
+        world: Arc<RunShared>,
+        resolved: Arc<ResolvedScript>,
         caller: Option<Arc<Instance>>,
     ) -> Self {
         let mut chain = caller
@@ -274,7 +274,7 @@ impl Instance {
     }
 
     /// The script's state. Never held over an await.
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, ScriptState> {
         lock(&self.state)
     }
 
@@ -285,13 +285,13 @@ impl Instance {
 
     /// Remembers the result of an instruction.
     pub(crate) fn finish(&self, value: Option<Value>) {
-        self.world.kept.add(kept::of(value.as_ref()));
+        self.world.kept.add(memory_meter::of(value.as_ref()));
         self.state().finish(value, None);
     }
 
     /// The scope of the script's own body.
-    pub(crate) fn root(&self) -> Scope {
-        Scope::of(&self.resolved.script.source)
+    pub(crate) fn root(&self) -> NameScope {
+        NameScope::of(&self.resolved.script.source)
     }
 
     /// A setting of the front matter, of `$set` or of the prompt.

@@ -6,14 +6,14 @@ use quillet_core::tool::ToolContext;
 use quillet_core::{BoxFuture, Span, Value, nearest};
 
 use super::instance::Instance;
-use super::params::Params;
-use super::scope::Scope;
+use super::params::CallParams;
+use super::scope::NameScope;
 use super::stack::boxed;
 use super::state::Callable;
 use crate::directive::Directive;
 use crate::error::{ErrorKind, ScriptError};
 use crate::host::RunEvent;
-use crate::syntax::Target;
+use crate::syntax::CallTarget;
 
 /// The tool of every script that is the model.
 pub(super) const MODEL: &str = "llm";
@@ -23,10 +23,10 @@ impl Instance {
     /// gives.
     pub(crate) fn invoke<'a>(
         self: &'a Arc<Self>,
-        target: Target,
+        target: CallTarget,
         name: &'a str,
-        params: Params,
-        scope: &'a Scope,
+        params: CallParams,
+        scope: &'a NameScope,
         at: Span,
     ) -> BoxFuture<'a, Result<Option<Value>, ScriptError>> {
         Box::pin(async move {
@@ -37,16 +37,16 @@ impl Instance {
             };
             let told = self.listens("afterCall").then(|| params.whole());
             let value = match target {
-                Target::Directive(directive) => {
+                CallTarget::Directive(directive) => {
                     boxed(|| self.directive(directive, params, scope, at)).await?
                 }
-                Target::Function => {
+                CallTarget::Function => {
                     boxed(|| self.function_or_tool(name, params, scope, at)).await?
                 }
-                Target::Script => {
+                CallTarget::Script => {
                     boxed(|| self.script_or_function(name, params, scope, at)).await?
                 }
-                Target::Tool => boxed(|| self.tool(name, params, scope, at)).await?,
+                CallTarget::Tool => boxed(|| self.tool(name, params, scope, at)).await?,
             };
             match told {
                 Some(given) => boxed(|| self.after_call(name, given, value, scope, at)).await,
@@ -58,10 +58,10 @@ impl Instance {
     async fn before_call(
         self: &Arc<Self>,
         name: &str,
-        mut params: Params,
-        scope: &Scope,
+        mut params: CallParams,
+        scope: &NameScope,
         at: Span,
-    ) -> Result<Params, ScriptError> {
+    ) -> Result<CallParams, ScriptError> {
         let given = params.whole();
         let told = self
             .emit(
@@ -77,7 +77,7 @@ impl Instance {
             .or_else(|| in_place.filter(|after| Some(after) != given.as_ref()));
         if let Some(changed) = changed {
             let piped = params.piped.take();
-            params = Params::one(Some(changed));
+            params = CallParams::one(Some(changed));
             params.piped = piped;
         }
         Ok(params)
@@ -88,7 +88,7 @@ impl Instance {
         name: &str,
         given: Option<Value>,
         value: Option<Value>,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
         let arguments = vec![Some(Value::from(name)), given, value.clone()];
@@ -100,8 +100,8 @@ impl Instance {
     async fn function_or_tool(
         self: &Arc<Self>,
         name: &str,
-        params: Params,
-        scope: &Scope,
+        params: CallParams,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
         if let Some(callable) = self.callable(name) {
@@ -118,8 +118,8 @@ impl Instance {
     async fn script_or_function(
         self: &Arc<Self>,
         name: &str,
-        params: Params,
-        scope: &Scope,
+        params: CallParams,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
         if let Some(id) = self.role_script(name)
@@ -149,8 +149,8 @@ impl Instance {
     async fn call_callable(
         self: &Arc<Self>,
         callable: &Callable,
-        params: Params,
-        scope: &Scope,
+        params: CallParams,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
         match callable {
@@ -171,8 +171,8 @@ impl Instance {
     pub(super) async fn tool(
         self: &Arc<Self>,
         name: &str,
-        params: Params,
-        scope: &Scope,
+        params: CallParams,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
         if name == MODEL {
@@ -232,7 +232,7 @@ impl Instance {
     }
 
     /// That there is nothing of a name, with the nearest that something has.
-    pub(super) fn unknown_call(&self, name: &str, scope: &Scope, at: Span) -> ScriptError {
+    pub(super) fn unknown_call(&self, name: &str, scope: &NameScope, at: Span) -> ScriptError {
         let mut known: Vec<String> = Directive::ALL
             .iter()
             .map(|known| format!("${}", known.name()))

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use quillet_core::{ContentPart, Span, Table, Value, nearest};
+use quillet_core::{ContentPart, MapTable, Span, Value, nearest};
 
+use super::content_parts::{MEDIA, TYPES, are_parts, is_media, parts};
 use super::failure::refuse_with;
 use super::instance::Instance;
-use super::parts::{MEDIA, TYPES, are_parts, is_media, parts};
 use super::print::print;
-use super::scope::Scope;
+use super::scope::NameScope;
 use crate::error::ScriptError;
 
 /// Endings of files, and what they hold.
@@ -38,7 +38,7 @@ impl Instance {
     pub(super) async fn with_parts(
         self: &Arc<Self>,
         content: Value,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Value, ScriptError> {
         check_types(&content, scope, at)?;
@@ -72,7 +72,7 @@ impl Instance {
     async fn medium(
         self: &Arc<Self>,
         map: &quillet_core::Map,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Value, ScriptError> {
         let named = |name: &&&str| map.get(name).is_some();
@@ -107,7 +107,7 @@ impl Instance {
 }
 
 fn text_part(text: &str) -> Value {
-    let mut table = Table::default();
+    let mut table = MapTable::default();
     table.insert("type".into(), Value::from("text"));
     table.insert("text".into(), Value::from(text));
     Value::Map(quillet_core::Map::new(table))
@@ -126,7 +126,7 @@ fn media_type(path: &str, class: &str) -> &'static str {
 
 /// A list in which one item has a type of parts, and another one that is nearly such a type, or
 /// where there is only that.
-fn check_types(content: &Value, scope: &Scope, at: Span) -> Result<(), ScriptError> {
+fn check_types(content: &Value, scope: &NameScope, at: Span) -> Result<(), ScriptError> {
     let Value::List(items) = content else {
         return Ok(());
     };

@@ -2,42 +2,42 @@
 
 use std::sync::Arc;
 
-use quillet_core::{BoxFuture, Map, Span, Table, Value, nearest};
-use quillet_yaml::{Data, Node};
+use quillet_core::{BoxFuture, Map, MapTable, Span, Value, nearest};
+use quillet_yaml::{Node, NodeData};
 
-use super::dialogue::{self, EVERYBODY, Entry, Stage};
-use super::expressions::Computed;
+use super::dialogue::{self, DialogueEntry, EVERYBODY, MessageStage};
+use super::expressions::ComputedValue;
 use super::failure::refuse;
 use super::instance::Instance;
 use super::print::print;
-use super::scope::Scope;
+use super::scope::NameScope;
 use super::stack::boxed;
 use crate::error::ScriptError;
-use crate::syntax::Message;
+use crate::syntax::MessageTemplate;
 use crate::text::hole::may_have_holes;
-use crate::text::prefix::{self, Form, Place, Position};
+use crate::text::prefix::{self, FormatTime, MessagePlacement, TextPosition};
 use crate::text::{bias, recipients};
 
 impl Instance {
     /// Takes a message into the dialogue.
     pub(crate) async fn push(
         self: &Arc<Self>,
-        message: &Message,
+        message: &MessageTemplate,
         at: Span,
-        scope: &Scope,
+        scope: &NameScope,
     ) -> Result<(), ScriptError> {
         let role = message.role.as_ref().map_or("user", |role| &role.value);
-        let mut entry = Entry::done(role, Value::Null, scope.clone(), at);
+        let mut entry = DialogueEntry::done(role, Value::Null, scope.clone(), at);
         self.read_fields(message, &mut entry, scope).await?;
         let Some(text) = message.content.as_str() else {
             entry.content = self.plain_content(&message.content, role, scope).await?;
-            entry.stage = Stage::Template;
-            return self.place(entry, Place::Push).await;
+            entry.stage = MessageStage::Template;
+            return self.place(entry, MessagePlacement::Push).await;
         };
         entry.span = message.content.span;
         let position = match message.role {
-            None => Position::Message,
-            Some(_) => Position::Argument,
+            None => TextPosition::Message,
+            Some(_) => TextPosition::Argument,
         };
         self.take_text(entry, text, position).await
     }
@@ -45,9 +45,9 @@ impl Instance {
     /// Takes a message with an author's text into the dialogue, as the marks of the text say.
     pub(super) async fn take_text(
         self: &Arc<Self>,
-        entry: Entry,
+        entry: DialogueEntry,
         text: &str,
-        position: Position,
+        position: TextPosition,
     ) -> Result<(), ScriptError> {
         let read = prefix::read(text, position);
         if let Some(instead) = read.deprecated {
@@ -55,13 +55,13 @@ impl Instance {
         }
         let mut form = read.form;
         let mut text = read.text.to_owned();
-        if form == Form::Expression {
+        if form == FormatTime::Expression {
             let value = self
                 .expression_value(&text, &entry.scope, entry.span)
                 .await?;
             (form, text) = match value {
-                Computed::Template(text) => (Form::Immediate, text),
-                Computed::Value(value) => (Form::Raw, print(value.as_ref())),
+                ComputedValue::Template(text) => (FormatTime::Immediate, text),
+                ComputedValue::Value(value) => (FormatTime::Raw, print(value.as_ref())),
             };
         }
         self.write(entry, text, form, read.place).await
@@ -70,13 +70,13 @@ impl Instance {
     /// Gives a message its text, as its marks say.
     async fn write(
         self: &Arc<Self>,
-        mut entry: Entry,
+        mut entry: DialogueEntry,
         text: String,
-        form: Form,
-        place: Place<'_>,
+        form: FormatTime,
+        place: MessagePlacement<'_>,
     ) -> Result<(), ScriptError> {
         let form = self.form(form);
-        if form == Form::Raw {
+        if form == FormatTime::Raw {
             entry.content = Value::from(text);
             return self.place(entry, place).await;
         }
@@ -84,12 +84,12 @@ impl Instance {
         let (text, biases) = bias::strip(&text);
         entry.biases = biases;
         entry.stage = if may_have_holes(&text) {
-            Stage::Holes
+            MessageStage::Holes
         } else {
-            Stage::Template
+            MessageStage::Template
         };
         entry.content = Value::from(text);
-        let immediate = form == Form::Immediate;
+        let immediate = form == FormatTime::Immediate;
         self.place(entry, place).await?;
         if immediate {
             self.render_messages().await?;
@@ -98,8 +98,8 @@ impl Instance {
     }
 
     /// A text's own mark, or else `formatStringStrategy`.
-    fn form(&self, own: Form) -> Form {
-        if own != Form::Default {
+    fn form(&self, own: FormatTime) -> FormatTime {
+        if own != FormatTime::Default {
             return own;
         }
         match self
@@ -107,14 +107,14 @@ impl Instance {
             .as_ref()
             .and_then(Value::as_str)
         {
-            Some(name) if name.eq_ignore_ascii_case("raw") => Form::Raw,
-            Some(name) if name.eq_ignore_ascii_case("immediate") => Form::Immediate,
-            _ => Form::Default,
+            Some(name) if name.eq_ignore_ascii_case("raw") => FormatTime::Raw,
+            Some(name) if name.eq_ignore_ascii_case("immediate") => FormatTime::Immediate,
+            _ => FormatTime::Default,
         }
     }
 
     /// Takes `@dobby(PM), …` from the beginning of a text, where the script has such roles.
-    fn addressed(&self, text: String, entry: &mut Entry) -> String {
+    fn addressed(&self, text: String, entry: &mut DialogueEntry) -> String {
         if entry.role == "system" || !entry.to.is_empty() || !text.trim_start().starts_with('@') {
             return text;
         }
@@ -134,7 +134,7 @@ impl Instance {
     }
 
     /// `@name` that is nearly a role. Other names in a text are handles and addresses.
-    fn said_to_nobody(&self, name: &str, near: Option<&str>, entry: &Entry) {
+    fn said_to_nobody(&self, name: &str, near: Option<&str>, entry: &DialogueEntry) {
         let Some(near) = near else {
             return;
         };
@@ -148,9 +148,9 @@ impl Instance {
     /// What stands beside a message's text.
     async fn read_fields(
         self: &Arc<Self>,
-        message: &Message,
-        entry: &mut Entry,
-        scope: &Scope,
+        message: &MessageTemplate,
+        entry: &mut DialogueEntry,
+        scope: &NameScope,
     ) -> Result<(), ScriptError> {
         if let Some(to) = &message.to {
             let named = recipients::bracketed(&to.value)
@@ -189,12 +189,12 @@ impl Instance {
         self: &Arc<Self>,
         node: &Node,
         role: &str,
-        scope: &Scope,
+        scope: &NameScope,
     ) -> Result<Value, ScriptError> {
         match &node.data {
             // Its templates are rendered later, like those of any message.
-            Data::Map(_) if role == "system" => Ok(node.value()),
-            Data::Scalar(scalar) => Ok(Value::from(print(Some(&scalar.value)))),
+            NodeData::Map(_) if role == "system" => Ok(node.value()),
+            NodeData::Scalar(scalar) => Ok(Value::from(print(Some(&scalar.value)))),
             _ => {
                 let value = self.node(node, scope).await?.unwrap_or_default();
                 self.with_parts(value, scope, node.span).await
@@ -203,8 +203,12 @@ impl Instance {
     }
 
     /// Puts a message where its mark says.
-    async fn place(self: &Arc<Self>, entry: Entry, place: Place<'_>) -> Result<(), ScriptError> {
-        let done = (entry.stage == Stage::Done).then(|| entry.content.clone());
+    async fn place(
+        self: &Arc<Self>,
+        entry: DialogueEntry,
+        place: MessagePlacement<'_>,
+    ) -> Result<(), ScriptError> {
+        let done = (entry.stage == MessageStage::Done).then(|| entry.content.clone());
         let at = {
             let mut dialogue = self.dialogue();
             let length = dialogue.messages().len() + 1;
@@ -225,7 +229,7 @@ impl Instance {
     pub(crate) async fn separate(
         self: &Arc<Self>,
         pin: bool,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<(), ScriptError> {
         let first = self.dialogue().separate(pin);
@@ -240,7 +244,7 @@ impl Instance {
     /// may give another one.
     pub(super) async fn recall(
         self: &Arc<Self>,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<(), ScriptError> {
         let mut recalled = self.dialogue().remembered();
@@ -256,7 +260,7 @@ impl Instance {
             if let Some(Value::List(list)) = told.result {
                 self.dialogue().check_room(list.len(), scope, at)?;
                 let entries = list.as_slice().iter();
-                let entries = entries.map(|message| Entry::read(message, scope, at));
+                let entries = entries.map(|message| DialogueEntry::read(message, scope, at));
                 recalled = entries.collect();
             }
         }
@@ -267,7 +271,7 @@ impl Instance {
     /// Tells a listener of `save-chats` of the conversation, without the hidden beginning.
     pub(super) async fn saved(
         self: &Arc<Self>,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<(), ScriptError> {
         if !self.listens("save-chats") {
@@ -325,8 +329,8 @@ impl Instance {
         };
         // What a hole calls may read the dialogue, and must not find this message waiting.
         self.dialogue()
-            .change(at, |entry| entry.stage = Stage::Filling);
-        if entry.stage == Stage::Holes {
+            .change(at, |entry| entry.stage = MessageStage::Filling);
+        if entry.stage == MessageStage::Holes {
             boxed(|| self.fill(at, &entry, data)).await?;
             // What a model says anew is no repetition.
             self.dialogue().said_anew();
@@ -337,20 +341,20 @@ impl Instance {
             self.finish(Some(content));
         }
         self.dialogue()
-            .change(at, |entry| entry.stage = Stage::Done);
+            .change(at, |entry| entry.stage = MessageStage::Done);
         self.completed(at).await
     }
 
     /// Renders the templates of a message without holes.
     async fn render_content(
         self: &Arc<Self>,
-        entry: &Entry,
+        entry: &DialogueEntry,
         data: Option<&Map>,
     ) -> Result<Value, ScriptError> {
         match &entry.content {
             Value::Str(text) => Ok(Value::from(self.render_entry(entry, text, data).await?)),
             Value::Map(map) if entry.role == "system" => {
-                let mut table = Table::default();
+                let mut table = MapTable::default();
                 for (key, value) in map.iter() {
                     table.insert(key.clone(), self.render_deep(entry, value, data).await?);
                 }
@@ -363,7 +367,7 @@ impl Instance {
     /// Renders every text of an author's structure.
     fn render_deep<'a>(
         self: &'a Arc<Self>,
-        entry: &'a Entry,
+        entry: &'a DialogueEntry,
         value: &'a Value,
         data: Option<&'a Map>,
     ) -> BoxFuture<'a, Result<Value, ScriptError>> {
@@ -378,7 +382,7 @@ impl Instance {
                     Ok(Value::from(items))
                 }
                 Value::Map(map) => {
-                    let mut table = Table::default();
+                    let mut table = MapTable::default();
                     for (key, item) in map.iter() {
                         table.insert(key.clone(), self.render_deep(entry, item, data).await?);
                     }

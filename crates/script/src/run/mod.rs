@@ -1,6 +1,6 @@
 //! The interpreter.
 //!
-//! [`Engine::run`] makes an [`instance::Instance`] of a script: its front matter becomes variables,
+//! [`ScriptEngine::run`] makes an [`instance::Instance`] of a script: its front matter becomes variables,
 //! its functions are declared, its imports bound, then its instructions are done in order
 //! ([`control`]). Messages stand in a [`dialogue`] and wait as templates until somebody reads them
 //! ([`messages`], [`fill`]); models are asked in [`asking`]; calls by name go through [`invoke`].
@@ -11,9 +11,10 @@
 //! `$set`, `$get` and the like in [`variables`], files in [`files`], the web in [`web`].
 //! [`directives`] has an arm for each, and does those that are short.
 
-mod asking;
 mod budget;
+pub mod call_sequence;
 mod code;
+mod content_parts;
 mod control;
 mod dialogue;
 mod directives;
@@ -24,20 +25,19 @@ mod expressions;
 mod failure;
 mod files;
 mod fill;
+mod foreign_functions;
 mod functions;
 mod group;
 mod imports;
 mod instance;
 mod invoke;
-mod kept;
-pub mod lane;
-mod languages;
 mod lock;
 mod media;
+mod memory_meter;
 mod messages;
+mod model_call;
 mod params;
 mod parsed;
-mod parts;
 mod print;
 mod scope;
 mod scripts;
@@ -52,25 +52,26 @@ mod web;
 
 use std::sync::Arc;
 
-pub use dry::{DRY_RUN, Withheld};
+pub use dry::{DRY_RUN, DryRunReport};
 pub(crate) use group::{role_table, speaks_here};
-pub use session::Session;
+pub use session::ScriptSession;
 pub use tools::script_spec;
 
 use quillet_core::chat::Usage;
+pub use quillet_core::constraint::{EnforcedBy, EnforcedConstraint};
 use quillet_core::{Diagnostic, Map, Value};
 use quillet_template::TemplateFactory;
 
-use crate::host::{Limits, Models, Observer, Reach, Tools};
+use crate::host::{ModelSource, Observer, RunAccess, ScriptLimits, Tools};
 use crate::js::JsOptions;
 use crate::library::Library;
 use crate::syntax::Script;
 
 /// The parts that all runs of a program share.
 #[derive(Clone, Debug)]
-pub struct Engine {
+pub struct ScriptEngine {
     /// Where models come from.
-    pub models: Arc<dyn Models>,
+    pub models: Arc<dyn ModelSource>,
     /// Tools from outside of scripts.
     pub tools: Arc<dyn Tools>,
     /// Where scripts are found.
@@ -78,7 +79,7 @@ pub struct Engine {
     /// Formats of templates.
     pub templates: Arc<TemplateFactory>,
     /// Bounds of a run.
-    pub limits: Limits,
+    pub limits: ScriptLimits,
     /// Where JavaScript runs. Its bounds are those of `limits`, its grants those of the job;
     /// its roots are folders for modules besides the script's own: those of the search path.
     pub javascript: JsOptions,
@@ -86,29 +87,29 @@ pub struct Engine {
 
 /// One run of one script.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct ScriptRun {
     /// What is run.
     pub script: Arc<Script>,
     /// What it is given.
-    pub arguments: Input,
+    pub arguments: ScriptInput,
     /// Whether answers stream; a script can say otherwise (`parameters.stream`, `llmStream`).
     pub stream: bool,
     /// Parameters of models that win over those of the script (`model`, `temperature`…).
     pub parameters: Map,
     /// Turns of an earlier conversation: put behind the hidden beginning.
-    pub history: Vec<Turn>,
+    pub history: Vec<DialogueTurn>,
     /// Where random choices start from; taken from the clock where `None`.
     pub seed: Option<u64>,
     /// What it may reach. A dry run reaches nothing: it records its requests, and answers are
     /// empty.
-    pub reach: Reach,
+    pub reach: RunAccess,
     /// The observer.
     pub observer: Arc<dyn Observer>,
 }
 
 /// The input of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Input {
+pub enum ScriptInput {
     /// Nothing.
     #[default]
     None,
@@ -120,7 +121,7 @@ pub enum Input {
 
 /// A message of a dialogue, as people see it and as chat files keep it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Turn {
+pub struct DialogueTurn {
     /// Whose it is: `system`, `user`, `assistant`, or the name of a role of the script.
     pub role: String,
     /// Its text.
@@ -135,7 +136,7 @@ pub struct Turn {
 
 /// The result of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct ScriptOutcome {
     /// The script's result: `None` is JavaScript's `undefined`.
     pub value: Option<Value>,
     /// Whether the result is the line that `$print` wrote last: whoever shows results need not
@@ -145,7 +146,7 @@ pub struct Outcome {
     /// own.
     pub hidden: Map,
     /// The dialogue as it stands at the end, the hidden beginning too.
-    pub messages: Vec<Turn>,
+    pub messages: Vec<DialogueTurn>,
     /// How many of the messages are the hidden beginning.
     pub prefix: usize,
     /// Tokens of all calls of models together.
@@ -153,31 +154,7 @@ pub struct Outcome {
     /// Calls of models that were made.
     pub model_calls: u64,
     /// How each constraint on an answer was enforced, in order.
-    pub enforced: Vec<Enforced>,
+    pub enforced: Vec<EnforcedConstraint>,
     /// What the author should know.
     pub warnings: Vec<Diagnostic>,
-}
-
-/// How the form of an answer was enforced.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Enforced {
-    /// The variable that the answer went to.
-    pub variable: String,
-    /// What was asked: `choice`, `schema`, `json`, `yaml`, `nobj`.
-    pub constraint: &'static str,
-    /// What enforced it.
-    pub by: EnforcedBy,
-    /// Turns in which the model was asked again.
-    pub repairs: u32,
-    /// Whether the answer has the form.
-    pub kept: bool,
-}
-
-/// What enforced the form of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum EnforcedBy {
-    /// The provider, by a constraint of its own.
-    Provider,
-    /// The engine, by words and a check.
-    Check,
 }

@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use quillet_core::{Map, Table, Value};
+use quillet_core::{Map, MapTable, Value};
 use quillet_yaml::Node;
 
-use super::Input;
+use super::ScriptInput;
 use crate::error::ScriptError;
 use crate::js::Parameter;
-use crate::syntax::Call;
+use crate::syntax::CallExpr;
 
 /// What a call gives.
-pub(super) type Outcome = Result<Option<Value>, ScriptError>;
+pub(super) type DirectiveResult = Result<Option<Value>, ScriptError>;
 
 /// The evaluated arguments of one call.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Params {
+pub(crate) struct CallParams {
     /// Values by place: `f(1, 2)`, or the one value of `$f: 1`.
     pub(crate) positional: Vec<Option<Value>>,
     /// Values by name: `f(a=1)`, `$f: {a: 1}`, keys beside it.
@@ -25,23 +25,23 @@ pub(crate) struct Params {
     /// What a chain or a pipe passes on.
     pub(crate) piped: Option<Value>,
     /// The call as it was written, for directives that read it themselves.
-    pub(crate) call: Option<Arc<Call>>,
+    pub(crate) call: Option<Arc<CallExpr>>,
 }
 
-impl Params {
+impl CallParams {
     /// One value by place.
     pub(crate) fn one(value: Option<Value>) -> Self {
-        let mut params = Params::default();
+        let mut params = CallParams::default();
         params.add(value);
         params
     }
 
     /// Values by place.
     pub(crate) fn list(values: Vec<Option<Value>>) -> Self {
-        Params {
+        CallParams {
             given: !values.is_empty(),
             positional: values,
-            ..Params::default()
+            ..CallParams::default()
         }
     }
 
@@ -149,22 +149,22 @@ impl Params {
 
     /// As a script is given them: a scalar that is piped is its `content`, the
     /// fields of an object are its own; what is written wins.
-    pub(crate) fn for_script(&self) -> Input {
+    pub(crate) fn for_script(&self) -> ScriptInput {
         let named = match &self.piped {
             Some(piped) => with_piped(piped, &self.named),
             None => self.named.clone(),
         };
         match (self.positional.as_slice(), named.is_empty()) {
-            ([], true) => Input::None,
-            ([], false) => Input::Named(named),
-            ([one], true) => Input::Single(one.clone().unwrap_or_default()),
-            (many, true) => Input::Single(
+            ([], true) => ScriptInput::None,
+            ([], false) => ScriptInput::Named(named),
+            ([one], true) => ScriptInput::Single(one.clone().unwrap_or_default()),
+            (many, true) => ScriptInput::Single(
                 many.iter()
                     .map(|value| value.clone().unwrap_or_default())
                     .collect::<Vec<_>>()
                     .into(),
             ),
-            (many, false) => Input::Named(mixed(many, &named)),
+            (many, false) => ScriptInput::Named(mixed(many, &named)),
         }
     }
 }
@@ -177,14 +177,14 @@ fn mixed(positional: &[Option<Value>], named: &Map) -> Map {
     let names = named
         .iter()
         .map(|(key, value)| (key.clone(), value.clone()));
-    Map::new(places.chain(names).collect::<Table>())
+    Map::new(places.chain(names).collect::<MapTable>())
 }
 
 fn with_piped(piped: &Value, named: &Map) -> Map {
     let mut table = match piped {
         Value::Map(map) => map.to_table(),
-        Value::Null => Table::default(),
-        other => Table::from_iter([(Arc::from("content"), other.clone())]),
+        Value::Null => MapTable::default(),
+        other => MapTable::from_iter([(Arc::from("content"), other.clone())]),
     };
     table.extend(
         named

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use super::lock::lock;
-use crate::expression::{Expression, Parsed};
+use crate::expression::{Expression, ParsedExpression};
 
 /// Most parsed expressions that are cached; a script has fewer, a program that builds them is no
 /// reason to keep more.
@@ -12,10 +12,10 @@ const KEPT: usize = 10_000;
 
 /// Parsed expressions of a run, by their text.
 #[derive(Debug, Default)]
-pub(crate) struct Expressions(Mutex<HashMap<Box<str>, Parsed>>);
+pub(crate) struct Expressions(Mutex<HashMap<Box<str>, ParsedExpression>>);
 
 impl Expressions {
-    pub(super) fn parsed(&self, text: &str) -> Parsed {
+    pub(super) fn parsed(&self, text: &str) -> ParsedExpression {
         let mut kept = lock(&self.0);
         if let Some(parsed) = kept.get(text) {
             return parsed.clone();

@@ -5,28 +5,28 @@ use std::sync::Arc;
 
 use quillet_core::Value;
 
-use crate::syntax::Source;
+use crate::syntax::ScriptSource;
 
 /// Names that are bound here, and those around.
 #[derive(Clone, Debug)]
-pub(crate) struct Scope {
+pub(crate) struct NameScope {
     /// The text that is being run: where its findings point to.
-    pub(crate) source: Arc<Source>,
+    pub(crate) source: Arc<ScriptSource>,
     /// Functions that were called inside of each other to get here.
     pub(crate) calls: u8,
-    names: Option<Arc<Names>>,
+    names: Option<Arc<ScopeNames>>,
 }
 
 #[derive(Debug)]
-struct Names {
+struct ScopeNames {
     bound: Vec<(Arc<str>, Option<Value>)>,
-    around: Option<Arc<Names>>,
+    around: Option<Arc<ScopeNames>>,
 }
 
-impl Scope {
+impl NameScope {
     /// The outermost scope of a script's body.
-    pub(crate) fn of(source: &Arc<Source>) -> Self {
-        Scope {
+    pub(crate) fn of(source: &Arc<ScriptSource>) -> Self {
+        NameScope {
             source: source.clone(),
             calls: 0,
             names: None,
@@ -39,10 +39,10 @@ impl Scope {
             return self.clone();
         }
         let around = self.names.clone();
-        Scope {
+        NameScope {
             source: self.source.clone(),
             calls: self.calls,
-            names: Some(Arc::new(Names { bound, around })),
+            names: Some(Arc::new(ScopeNames { bound, around })),
         }
     }
 

@@ -2,24 +2,24 @@
 
 use std::sync::Arc;
 
-use quillet_core::{BoxFuture, Map, Span, Table, Value, budget};
-use quillet_yaml::{Data, Node};
+use quillet_core::{BoxFuture, Map, MapTable, Span, Value, budget};
+use quillet_yaml::{Node, NodeData};
 use tokio::task::JoinSet;
 
-use super::Input;
-use super::asking::Asker;
-use super::control::{Flow, Frame};
-use super::dialogue::{Entry, Stage};
+use super::ScriptInput;
+use super::call_sequence;
+use super::control::{Flow, ScriptFrame};
+use super::dialogue::{DialogueEntry, MessageStage};
 use super::failure::{broke, input_error, limit, refuse};
 use super::instance::Instance;
-use super::lane;
-use super::params::Params;
-use super::scope::Scope;
+use super::model_call::ModelClient;
+use super::params::CallParams;
+use super::scope::NameScope;
 use crate::answer::{InputProblem, Inputs};
 use crate::error::{ErrorKind, ScriptError};
-use crate::library::{Resolved, resolve};
+use crate::library::{ResolvedScript, resolve};
 use crate::syntax::Script;
-use crate::text::prefix::Position;
+use crate::text::prefix::TextPosition;
 
 /// What a caller may not set, unless `ProtectedStartup` names fewer.
 const PROTECTED: [&str; 12] = [
@@ -39,7 +39,10 @@ const PROTECTED: [&str; 12] = [
 
 impl Instance {
     /// Runs the script: everything before its body, the body, and what comes of itself at its end.
-    pub(crate) async fn run(self: &Arc<Self>, input: Input) -> Result<Option<Value>, ScriptError> {
+    pub(crate) async fn run(
+        self: &Arc<Self>,
+        input: ScriptInput,
+    ) -> Result<Option<Value>, ScriptError> {
         self.start(input).await?;
         self.body().await?;
         match self.world.exited() {
@@ -49,7 +52,7 @@ impl Instance {
     }
 
     /// Variables, functions, imports, messages of the front matter.
-    pub(crate) async fn start(self: &Arc<Self>, input: Input) -> Result<(), ScriptError> {
+    pub(crate) async fn start(self: &Arc<Self>, input: ScriptInput) -> Result<(), ScriptError> {
         let scope = self.root();
         let messages = self.configure();
         self.check_parameters(&scope)?;
@@ -60,7 +63,7 @@ impl Instance {
         self.check_tools(&scope).await?;
         for script in &self.resolved.bodies {
             if let Some(node) = script.config.get("on") {
-                self.on_list(node, &Scope::of(&script.source))?;
+                self.on_list(node, &NameScope::of(&script.source))?;
             }
         }
         self.state().given = rest;
@@ -91,7 +94,7 @@ impl Instance {
     }
 
     /// `parameters` of the front matter: a name that is nearly a setting would do nothing.
-    fn check_parameters(&self, scope: &Scope) -> Result<(), ScriptError> {
+    fn check_parameters(&self, scope: &NameScope) -> Result<(), ScriptError> {
         let written = self.resolved.script.config.get("parameters");
         for entry in written.and_then(Node::entries).unwrap_or_default() {
             self.refuse_misspelt(std::iter::once(entry.name()), scope, entry.key.span)?;
@@ -103,7 +106,7 @@ impl Instance {
     async fn put_configured(
         self: &Arc<Self>,
         messages: &[Value],
-        scope: &Scope,
+        scope: &NameScope,
     ) -> Result<(), ScriptError> {
         let at = config_place(&self.resolved.script.config, "prompt");
         for message in messages {
@@ -111,12 +114,12 @@ impl Instance {
             match std::mem::take(&mut entry.content) {
                 Value::Str(text) => {
                     // Boxed: a role that the message is for has such messages of its own.
-                    let taken = self.take_text(entry, &text, Position::Argument);
+                    let taken = self.take_text(entry, &text, TextPosition::Argument);
                     Box::pin(taken).await?;
                 }
                 content => {
                     entry.content = content;
-                    entry.stage = Stage::Template;
+                    entry.stage = MessageStage::Template;
                     self.dialogue().push(entry);
                 }
             }
@@ -125,7 +128,11 @@ impl Instance {
     }
 
     /// Gives the inputs their values; what is no input of the script is left over.
-    fn bind_input(&self, input: Input, scope: &Scope) -> Result<Option<Value>, ScriptError> {
+    fn bind_input(
+        &self,
+        input: ScriptInput,
+        scope: &NameScope,
+    ) -> Result<Option<Value>, ScriptError> {
         let declared = self.resolved.script.config.get("input");
         let at = declared.map_or(Span { start: 0, end: 0 }, |node| node.span);
         let declared = self
@@ -137,7 +144,7 @@ impl Instance {
         let wrong = |problems| self.input_error(problems, scope, at);
         let inputs = Inputs::read(&declared).map_err(wrong)?;
         let (input, left) = placed(input, &inputs);
-        if let (None, Input::Named(given)) = (&self.caller, &input)
+        if let (None, ScriptInput::Named(given)) = (&self.caller, &input)
             && let Some(problem) = inputs.misspelt(given, &self.resolved.config)
         {
             return Err(wrong(vec![problem]));
@@ -176,17 +183,17 @@ impl Instance {
 
     /// Arguments that do not fit, reported where the input is declared: in this script or in a
     /// parent.
-    fn input_error(&self, problems: Vec<InputProblem>, scope: &Scope, at: Span) -> ScriptError {
+    fn input_error(&self, problems: Vec<InputProblem>, scope: &NameScope, at: Span) -> ScriptError {
         let first = problems.first().map(|problem| problem.field.clone());
         let name = first.unwrap_or_default();
         let declares = |node: &Node| match &node.data {
-            Data::Map(entries) => entries.iter().any(|entry| entry.name() == name),
-            Data::List(items) => items.iter().any(|item| {
+            NodeData::Map(entries) => entries.iter().any(|entry| entry.name() == name),
+            NodeData::List(items) => items.iter().any(|item| {
                 item.as_str() == Some(&name)
                     || item.get(&name).is_some()
                     || item.get("name").and_then(Node::as_str) == Some(&name)
             }),
-            Data::Scalar(_) => false,
+            NodeData::Scalar(_) => false,
         };
         for script in self.resolved.bodies.iter().rev() {
             if let Some(node) = script.config.get("input").filter(|node| declares(node)) {
@@ -223,7 +230,7 @@ impl Instance {
             let items = self.resolved.script.body.items.iter();
             let end = items.map(|item| item.span).next_back().unwrap_or_default();
             self.state().closing = true;
-            let asker = Asker::new(self, &scope, end);
+            let asker = ModelClient::new(self, &scope, end);
             let value = asker.next_message(Map::default()).await?;
             self.finish(Some(value));
         }
@@ -234,9 +241,9 @@ impl Instance {
     /// Does the bodies; whether one of them returned.
     pub(crate) async fn bodies(self: &Arc<Self>) -> Result<bool, ScriptError> {
         for (index, script) in self.resolved.bodies.iter().enumerate() {
-            let scope = Scope::of(&script.source);
+            let scope = NameScope::of(&script.source);
             let last = index + 1 == self.resolved.bodies.len();
-            match Frame::new(self, &scope).block(&script.body).await? {
+            match ScriptFrame::new(self, &scope).block(&script.body).await? {
                 Flow::Return if last || self.world.exits() => return Ok(true),
                 Flow::Next | Flow::Return => {}
                 Flow::Break(at) | Flow::Continue(at) => return Err(no_loop(&scope, at)),
@@ -256,8 +263,8 @@ impl Instance {
             return Ok(());
         };
         self.render_messages().await?;
-        let entry = Entry::done("user", given, self.root(), Span { start: 0, end: 0 });
-        let index = self.dialogue().say(entry);
+        let entry = DialogueEntry::done("user", given, self.root(), Span { start: 0, end: 0 });
+        let index = self.dialogue().push_message(entry);
         self.show(index);
         Ok(())
     }
@@ -281,7 +288,7 @@ impl Instance {
     pub(crate) async fn find(
         self: &Arc<Self>,
         name: &str,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Option<Arc<Script>>, ScriptError> {
         let found = self
@@ -300,8 +307,8 @@ impl Instance {
     pub(crate) fn run_script<'a>(
         self: &'a Arc<Self>,
         script: Arc<Script>,
-        input: Input,
-        scope: &'a Scope,
+        input: ScriptInput,
+        scope: &'a NameScope,
         at: Span,
     ) -> BoxFuture<'a, Result<Option<Value>, ScriptError>> {
         Box::pin(async move {
@@ -309,7 +316,11 @@ impl Instance {
             // A task of its own has a stack of its own: scripts may call each other deeply.
             let task = inner.clone();
             let mut tasks = JoinSet::new();
-            let run = lane::within(lane::current(), async move { task.run(input).await });
+            let run =
+                call_sequence::within(
+                    call_sequence::current(),
+                    async move { task.run(input).await },
+                );
             tasks.spawn(budget::paid_here(run));
             let ended = tasks.join_next().await;
             let value = match ended {
@@ -330,8 +341,8 @@ impl Instance {
     pub(crate) async fn call_script(
         self: &Arc<Self>,
         script: Arc<Script>,
-        params: &Params,
-        scope: &Scope,
+        params: &CallParams,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
         self.check_names(&script, &params.named, scope, at).await?;
@@ -344,7 +355,7 @@ impl Instance {
         &self,
         script: &Arc<Script>,
         named: &Map,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<(), ScriptError> {
         if named.is_empty() {
@@ -370,7 +381,7 @@ impl Instance {
 
     /// A failure inside of a built-in script is reported where that was called: nobody has its
     /// file.
-    fn of_caller(&self, error: &mut ScriptError, scope: &Scope, at: Span) {
+    fn of_caller(&self, error: &mut ScriptError, scope: &NameScope, at: Span) {
         if let Some(first) = error.diagnostics.first_mut()
             && first.source.starts_with("builtin/")
             && !scope.source.name.starts_with("builtin/")
@@ -384,7 +395,7 @@ impl Instance {
     pub(crate) async fn inner(
         self: &Arc<Self>,
         script: Arc<Script>,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Arc<Instance>, ScriptError> {
         let most = self.world.budget.limits().depth;
@@ -401,8 +412,8 @@ impl Instance {
 
     /// An instance of a script, with what it allows models to call.
     pub(crate) fn of(
-        world: Arc<super::instance::World>,
-        resolved: Resolved,
+        world: Arc<super::instance::RunShared>,
+        resolved: ResolvedScript,
         caller: Option<Arc<Instance>>,
     ) -> Result<Arc<Instance>, ScriptError> {
         let mut instance = Instance::new(world, Arc::new(resolved), caller);
@@ -426,7 +437,7 @@ impl Instance {
     }
 
     /// Gives a failure its place, if it has none in a script yet.
-    pub(crate) fn locate(&self, error: &mut ScriptError, scope: &Scope, at: Span) {
+    pub(crate) fn locate(&self, error: &mut ScriptError, scope: &NameScope, at: Span) {
         if let Some(first) = error.diagnostics.first_mut()
             && first.span.is_none()
         {
@@ -438,13 +449,13 @@ impl Instance {
 }
 
 /// `$break` or `$continue` that no loop is around.
-fn no_loop(scope: &Scope, at: Span) -> ScriptError {
+fn no_loop(scope: &NameScope, at: Span) -> ScriptError {
     let message = "`$break` and `$continue` belong into the `do` of a loop";
     refuse(scope, at, message)
 }
 
 /// A message of `prompt.messages`: `{role, content}`, or in short `{role: text}` or a text.
-fn configured_message(message: &Value, scope: &Scope, at: Span) -> Entry {
+fn configured_message(message: &Value, scope: &NameScope, at: Span) -> DialogueEntry {
     let map = message.as_map();
     let text = |key: &str| map.and_then(|map| map.get(key)).and_then(Value::as_str);
     let short = map.and_then(|map| map.iter().next().filter(|_| map.iter().len() == 1));
@@ -453,7 +464,7 @@ fn configured_message(message: &Value, scope: &Scope, at: Span) -> Entry {
         (None, Some((role, content))) => (&**role, content),
         (None, None) => ("user", message),
     };
-    let mut entry = Entry::done(role, content.clone(), scope.clone(), at);
+    let mut entry = DialogueEntry::done(role, content.clone(), scope.clone(), at);
     entry.name = text("name").map(str::to_owned);
     entry.format = text("templateFormat").map(str::to_owned);
     entry
@@ -461,14 +472,14 @@ fn configured_message(message: &Value, scope: &Scope, at: Span) -> Entry {
 
 /// Arguments by place beside others by name: `0` is the input of index 0, and wins over what a
 /// chain passes on under its name. What has no input is left over, as a text alone is.
-fn placed(input: Input, inputs: &Inputs) -> (Input, Option<Value>) {
-    let Input::Named(map) = input else {
+fn placed(input: ScriptInput, inputs: &Inputs) -> (ScriptInput, Option<Value>) {
+    let ScriptInput::Named(map) = input else {
         return (input, None);
     };
     let (places, names): (Vec<_>, Vec<_>) = map
         .iter()
         .partition(|(key, _)| key.parse::<usize>().is_ok());
-    let mut table: Table = names
+    let mut table: MapTable = names
         .into_iter()
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
@@ -482,7 +493,7 @@ fn placed(input: Input, inputs: &Inputs) -> (Input, Option<Value>) {
             None => rest = rest.or_else(|| Some(value.clone())),
         }
     }
-    (Input::Named(Map::new(table)), rest)
+    (ScriptInput::Named(Map::new(table)), rest)
 }
 
 /// A chain of scripts, without the middle where it is long.

@@ -4,52 +4,55 @@ use std::sync::Arc;
 
 use quillet_core::{Map, Span, Value};
 
-use super::asking::Asker;
-use super::control::Frame;
-use super::dialogue::Entry;
+use super::call_sequence;
+use super::control::ScriptFrame;
+use super::dialogue::DialogueEntry;
 use super::instance::Instance;
-use super::lane;
-use super::scope::Scope;
-use super::{Engine, Job, Outcome};
+use super::model_call::ModelClient;
+use super::scope::NameScope;
+use super::{ScriptEngine, ScriptOutcome, ScriptRun};
 use crate::error::{ErrorKind, ScriptError};
 use crate::library::resolve;
 use crate::reader;
-use crate::syntax::Source;
+use crate::syntax::ScriptSource;
 
 /// The name of what somebody types, in messages.
 const TYPED: &str = "what was typed";
 
 /// A script that has run, with its variables and its dialogue.
 #[derive(Debug)]
-pub struct Session {
+pub struct ScriptSession {
     instance: Arc<Instance>,
 }
 
-impl Engine {
+impl ScriptEngine {
     /// Runs a script to its end, and keeps what it holds. No model is asked of itself after a
     /// message that is not the user's: that one is answered by whoever talks. Dropping the future
     /// ends everything below it.
     ///
     /// # Errors
-    /// As [`Engine::run`].
-    pub async fn open(&self, job: Job) -> Result<(Session, Outcome), ScriptError> {
+    /// As [`ScriptEngine::run`].
+    pub async fn open(
+        &self,
+        job: ScriptRun,
+    ) -> Result<(ScriptSession, ScriptOutcome), ScriptError> {
         self.begin(job, true).await
     }
 
     pub(super) async fn begin(
         &self,
-        job: Job,
+        job: ScriptRun,
         talks: bool,
-    ) -> Result<(Session, Outcome), ScriptError> {
-        let lane = job.reach.kept().map(|_| lane::root());
-        lane::within(lane, self.begin_in_lane(job, talks)).await
+    ) -> Result<(ScriptSession, ScriptOutcome), ScriptError> {
+        let lane = job.reach.kept().map(|_| call_sequence::root());
+        call_sequence::within(lane, self.begin_in_lane(job, talks)).await
     }
 
     async fn begin_in_lane(
         &self,
-        job: Job,
+        job: ScriptRun,
         talks: bool,
-    ) -> Result<(Session, Outcome), ScriptError> {
+    ) -> Result<(ScriptSession, ScriptOutcome), ScriptError> {
         let mut world = self.world(&job);
         world.talks = talks;
         let world = Arc::new(world);
@@ -63,25 +66,25 @@ impl Engine {
             error
         })?;
         let outcome = instance.outcome(value);
-        Ok((Session { instance }, outcome))
+        Ok((ScriptSession { instance }, outcome))
     }
 }
 
-impl Session {
+impl ScriptSession {
     /// Says something as the user, and has it answered. What is said is never read as a template. A
     /// message that was not answered is taken back, even where the future is dropped.
     ///
     /// # Errors
-    /// As [`Engine::run`].
-    pub async fn say(&self, text: &str) -> Result<Outcome, ScriptError> {
-        let draft = Draft::new(&self.instance);
-        let entry = Entry::done(
+    /// As [`ScriptEngine::run`].
+    pub async fn say(&self, text: &str) -> Result<ScriptOutcome, ScriptError> {
+        let draft = MessageDraft::new(&self.instance);
+        let entry = DialogueEntry::done(
             "user",
             Value::from(text),
             self.instance.root(),
             Span::default(),
         );
-        let index = self.instance.dialogue().say(entry);
+        let index = self.instance.dialogue().push_message(entry);
         self.instance.show(index);
         self.answer(draft).await
     }
@@ -89,15 +92,15 @@ impl Session {
     /// Lets the model go on with the dialogue as it stands.
     ///
     /// # Errors
-    /// As [`Engine::run`].
-    pub async fn go_on(&self) -> Result<Outcome, ScriptError> {
-        self.answer(Draft::new(&self.instance)).await
+    /// As [`ScriptEngine::run`].
+    pub async fn go_on(&self) -> Result<ScriptOutcome, ScriptError> {
+        self.answer(MessageDraft::new(&self.instance)).await
     }
 
-    async fn answer(&self, draft: Draft<'_>) -> Result<Outcome, ScriptError> {
+    async fn answer(&self, draft: MessageDraft<'_>) -> Result<ScriptOutcome, ScriptError> {
         let scope = self.instance.root();
         let end = Span::default();
-        let asker = Asker::new(&self.instance, &scope, end);
+        let asker = ModelClient::new(&self.instance, &scope, end);
         let value = asker.next_message(Map::default()).await?;
         draft.keep();
         self.instance.finish(Some(value));
@@ -109,7 +112,7 @@ impl Session {
     ///
     /// # Errors
     /// It is not an instruction, or it failed.
-    pub async fn call(&self, text: &str) -> Result<Outcome, ScriptError> {
+    pub async fn call(&self, text: &str) -> Result<ScriptOutcome, ScriptError> {
         self.instance.finish(None);
         self.instruction(text).await?;
         self.instance.render_messages().await?;
@@ -123,7 +126,7 @@ impl Session {
     pub async fn variable(&self, path: &str) -> Result<Option<Value>, ScriptError> {
         let source = typed(path);
         let span = whole(path);
-        let scope = Scope::of(&source);
+        let scope = NameScope::of(&source);
         self.instance.expression_text(path, &scope, span).await
     }
 
@@ -134,21 +137,21 @@ impl Session {
             diagnostics,
             ..ScriptError::plain(ErrorKind::Script, TYPED, "")
         })?;
-        let scope = Scope::of(&source);
-        Frame::new(&self.instance, &scope).item(&item).await?;
+        let scope = NameScope::of(&source);
+        ScriptFrame::new(&self.instance, &scope).item(&item).await?;
         Ok(())
     }
 
     /// The dialogue as it stands, and the last result.
     #[must_use]
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> ScriptOutcome {
         let value = self.instance.state().last.clone();
         self.instance.outcome(value)
     }
 }
 
-fn typed(text: &str) -> Arc<Source> {
-    Arc::new(Source {
+fn typed(text: &str) -> Arc<ScriptSource> {
+    Arc::new(ScriptSource {
         name: TYPED.to_owned(),
         path: None,
         text: text.into(),
@@ -163,16 +166,16 @@ fn whole(text: &str) -> Span {
 }
 
 /// Messages that go again unless they are kept.
-struct Draft<'a> {
+struct MessageDraft<'a> {
     instance: &'a Instance,
     before: usize,
     kept: bool,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> MessageDraft<'a> {
     fn new(instance: &'a Instance) -> Self {
         let before = instance.dialogue().messages().len();
-        Draft {
+        MessageDraft {
             instance,
             before,
             kept: false,
@@ -184,7 +187,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-impl Drop for Draft<'_> {
+impl Drop for MessageDraft<'_> {
     fn drop(&mut self) {
         if !self.kept {
             self.instance.dialogue().truncate(self.before);

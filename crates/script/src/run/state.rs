@@ -3,24 +3,24 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use quillet_core::{Map, Span, Table, Value};
+use quillet_core::{Map, MapTable, Span, Value};
 
 use super::code::InPython;
 use super::instance::Instance;
-use super::scope::Scope;
+use super::scope::NameScope;
 use crate::call::OUTSIDE_PARAMETERS;
-use crate::js::{Target, Wasm};
+use crate::js::{JsTarget, Wasm};
 use crate::syntax::Script;
 
 /// The variables and functions of one running script. Its messages stand in its dialogue.
 #[derive(Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct ScriptState {
     /// Front matter, arguments and what `$set` wrote.
-    pub(crate) variables: Table,
+    pub(crate) variables: MapTable,
     /// The `prompt` object without its messages: answers of `[[X]]` and what templates prefer.
-    pub(crate) prompt: Table,
+    pub(crate) prompt: MapTable,
     /// The `parameters` object.
-    pub(crate) parameters: Table,
+    pub(crate) parameters: MapTable,
     /// Variables that were set to `undefined`: they are there, and have no value.
     pub(crate) undefined: HashSet<Arc<str>>,
     /// Variables whose text is the author's and may be a template itself.
@@ -38,7 +38,7 @@ pub(crate) struct State {
     /// Listeners by event, in the order in which they came.
     pub(crate) listeners: HashMap<String, Vec<Listener>>,
     /// What scripts that this one calls keep here (`$ctx`), by their ids.
-    pub(crate) contexts: HashMap<String, Table>,
+    pub(crate) contexts: HashMap<String, MapTable>,
     /// Scripts that this one talks to, by what they are to it.
     pub(crate) partners: HashMap<String, Partner>,
     /// What the script was given, by name.
@@ -67,7 +67,7 @@ pub(crate) struct State {
 #[derive(Clone, Debug)]
 pub(crate) enum Callable {
     /// A function of the run's JavaScript.
-    JavaScript(Target),
+    JavaScript(JsTarget),
     /// Another script.
     Script(Arc<Script>),
     /// `.interact` of another script.
@@ -101,7 +101,7 @@ pub(crate) enum Callback {
     /// A function without a name.
     Function(Callable),
     /// An expression over `event`, `arg1` and `args`.
-    Expression(Arc<str>, Scope, Span),
+    Expression(Arc<str>, NameScope, Span),
 }
 
 /// A script that others talk to: started, and as long as its own messages.
@@ -112,7 +112,7 @@ pub(crate) struct Partner {
     pub(super) own: usize,
 }
 
-impl State {
+impl ScriptState {
     /// Remembers a result, and what a chain passes on where that is not the same.
     pub(crate) fn finish(&mut self, value: Option<Value>, answer: Option<Value>) {
         self.last = value;
@@ -191,7 +191,7 @@ impl State {
     }
 
     /// Gives `prompt` other fields. A text that a script computed is data, not a template.
-    pub(crate) fn replace_prompt(&mut self, prompt: Table) {
+    pub(crate) fn replace_prompt(&mut self, prompt: MapTable) {
         let changed = |name: &&Arc<str>| self.prompt.get(*name) != prompt.get(*name);
         let changed: Vec<Arc<str>> = prompt.keys().filter(changed).cloned().collect();
         for name in changed {
@@ -208,7 +208,7 @@ impl State {
     /// The parameters of a call of a model by their rank: its own, `prompt`, `parameters`; those of
     /// whoever runs the script win over all.
     pub(crate) fn call_parameters(&self, own: &Map, outside: &Map, stream: bool) -> Map {
-        let mut table = Table::default();
+        let mut table = MapTable::default();
         for name in OUTSIDE_PARAMETERS {
             if let Some(value) = self.variables.get(name) {
                 table.insert(name.into(), value.clone());

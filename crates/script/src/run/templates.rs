@@ -3,33 +3,33 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use quillet_core::{BoxFuture, Map, Span, Table, Value};
-use quillet_template::{Arguments, CallError, Fixed, Functions};
+use quillet_core::{BoxFuture, Map, MapTable, Span, Value};
+use quillet_template::{CallArguments, CallError, FunctionHost, RenderSeed};
 
-use super::dialogue::{self, Entry};
+use super::call_sequence::{self, CallSequence};
+use super::dialogue::{self, DialogueEntry};
 use super::instance::Instance;
-use super::lane::{self, Lane};
-use super::scope::Scope;
+use super::scope::NameScope;
 use super::state::Callable;
 use crate::error::{ErrorKind, ScriptError};
-use crate::expression::Found;
-use crate::library::Spot;
-use crate::syntax::Text;
-use crate::text::template::{Job as TemplateJob, TemplateError};
+use crate::expression::NameValue;
+use crate::library::FileSpot;
+use crate::syntax::ScriptText;
+use crate::text::template::{TemplateError, TemplateJob};
 
 /// What a template can call: functions declared with `!fn#`, and those imported for templates.
 #[derive(Debug)]
 pub(crate) struct TemplateFunctions {
     instance: Arc<Instance>,
-    scope: Scope,
+    scope: NameScope,
     at: Span,
     names: Vec<Arc<str>>,
     /// The lane of the render, where calls are kept.
-    lane: Option<Arc<Lane>>,
+    lane: Option<Arc<CallSequence>>,
 }
 
 impl TemplateFunctions {
-    pub(crate) fn new(instance: Arc<Instance>, scope: Scope, at: Span) -> Self {
+    pub(crate) fn new(instance: Arc<Instance>, scope: NameScope, at: Span) -> Self {
         let names = instance
             .state()
             .template_functions
@@ -41,7 +41,7 @@ impl TemplateFunctions {
             scope,
             at,
             names,
-            lane: lane::current(),
+            lane: call_sequence::current(),
         }
     }
 
@@ -50,7 +50,7 @@ impl TemplateFunctions {
     }
 }
 
-impl Functions for TemplateFunctions {
+impl FunctionHost for TemplateFunctions {
     fn contains(&self, name: &str) -> bool {
         self.names.iter().any(|known| &**known == name)
     }
@@ -59,10 +59,10 @@ impl Functions for TemplateFunctions {
         self.names.iter().map(|name| &**name).collect()
     }
 
-    fn fixed(&self) -> Option<Fixed> {
+    fn fixed(&self) -> Option<RenderSeed> {
         let world = &self.instance.world;
         let began = Duration::from_millis(world.keeps?.began_ms);
-        Some(Fixed {
+        Some(RenderSeed {
             now: SystemTime::UNIX_EPOCH + began,
             seed: world.random(),
         })
@@ -71,7 +71,7 @@ impl Functions for TemplateFunctions {
     fn call<'a>(
         &'a self,
         name: &'a str,
-        arguments: Arguments,
+        arguments: CallArguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         Box::pin(async move {
             let Some(callable) = self.function(name) else {
@@ -87,12 +87,12 @@ impl Functions for TemplateFunctions {
             // Calls of one template go on side by side.
             let lane = self.lane.as_ref().and_then(|_| {
                 let name = format!("{name}{given:?}");
-                lane::named(&self.lane, &name)
+                call_sequence::named(&self.lane, &name)
             });
             let called = self
                 .instance
                 .call_function(&callable, given, &self.scope, self.at);
-            match lane::within(lane, called).await {
+            match call_sequence::within(lane, called).await {
                 Ok((value, _)) => Ok(value.unwrap_or_default()),
                 Err(error) => Err(CallError::new(error.message())),
             }
@@ -105,7 +105,7 @@ impl Instance {
     pub(crate) async fn render(
         self: &Arc<Self>,
         text: &str,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<String, ScriptError> {
         self.render_template(text, None, None, scope, at).await
@@ -114,7 +114,7 @@ impl Instance {
     /// Renders a message's text.
     pub(super) async fn render_entry(
         self: &Arc<Self>,
-        entry: &Entry,
+        entry: &DialogueEntry,
         text: &str,
         data: Option<&Map>,
     ) -> Result<String, ScriptError> {
@@ -134,7 +134,7 @@ impl Instance {
         text: &str,
         format: Option<&str>,
         data: Option<&Map>,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<String, ScriptError> {
         let own = self.setting("templateFormat");
@@ -152,7 +152,7 @@ impl Instance {
             data.is_some_and(|data| data.get(name).is_some()) || scope.get(name).is_some()
         };
         let authored = |name: &str| !covered(name) && self.state().authored.contains(name);
-        let declared = |name: &str| !matches!(self.lookup(name, scope), Found::Missing);
+        let declared = |name: &str| !matches!(self.lookup(name, scope), NameValue::Missing);
         let job = TemplateJob {
             format,
             text,
@@ -167,7 +167,7 @@ impl Instance {
     }
 
     /// Everything that a template can name.
-    fn template_variables(&self, text: &str, data: Option<&Map>, scope: &Scope) -> Map {
+    fn template_variables(&self, text: &str, data: Option<&Map>, scope: &NameScope) -> Map {
         let state = self.state();
         // What a script may see of the environment stands behind all of its own.
         let environment = &self.world.environment;
@@ -207,7 +207,7 @@ impl Instance {
         }
         for name in ["__dirname", "__filename", "stats"] {
             if !table.contains_key(name)
-                && let Found::Value(value) = self.lookup(name, scope)
+                && let NameValue::Value(value) = self.lookup(name, scope)
             {
                 table.insert(name.into(), value);
             }
@@ -220,7 +220,7 @@ impl Instance {
     }
 
     /// `{{output}}` is the schema in words, unless `naturalOutput` is false.
-    fn describe_output(&self, table: &mut Table) {
+    fn describe_output(&self, table: &mut MapTable) {
         let natural = self.state().parameters.get("naturalOutput").cloned();
         if natural == Some(Value::Bool(false)) {
             return;
@@ -240,7 +240,7 @@ impl Instance {
         &self,
         problem: TemplateError,
         text: &str,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> ScriptError {
         let message = match &problem.variable {
@@ -264,19 +264,19 @@ impl Instance {
 
 /// The place of a part of a text that stands in the file in another way, such as indented. A text
 /// in which holes were marked is none of the file's.
-fn within(scope: &Scope, text: &str, at: Span, part: Span) -> Option<Span> {
+fn within(scope: &NameScope, text: &str, at: Span, part: Span) -> Option<Span> {
     if text.contains('\u{f8ff}') {
         return None;
     }
-    let text = Text {
+    let text = ScriptText {
         span: at,
         value: text.into(),
     };
-    Some(Spot::new(&text, part.start..part.end).span(&scope.source))
+    Some(FileSpot::new(&text, part.start..part.end).span(&scope.source))
 }
 
 /// The place of a part of a text, where the text stands in the file as it is.
-fn part_of(scope: &Scope, text: &str, at: Span, part: Span) -> Option<Span> {
+fn part_of(scope: &NameScope, text: &str, at: Span, part: Span) -> Option<Span> {
     let written = scope.source.text.get(at.start..at.end)?;
     let start = at.start + written.find(text)?;
     Some(Span {

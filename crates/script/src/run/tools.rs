@@ -9,8 +9,8 @@ use quillet_core::{BoxFuture, Map, Span, Value};
 
 use super::failure::refuse;
 use super::instance::Instance;
-use super::params::Params;
-use super::scope::Scope;
+use super::params::CallParams;
+use super::scope::NameScope;
 use super::scripts::config_place;
 use super::state::Callable;
 use crate::answer::Inputs;
@@ -20,7 +20,7 @@ use crate::library::permissions::{asks, permissions};
 use crate::syntax::Script;
 
 /// A tool as the front matter names it.
-struct Wanted {
+struct ToolReference {
     id: String,
     title: Option<String>,
 }
@@ -82,14 +82,17 @@ impl Instance {
 
     /// Checks before anything of the script is done that its tools may be called
     /// (`MethodNotAllowed`).
-    pub(super) fn check_permissions(&self, scope: &Scope) -> Result<(), ScriptError> {
+    pub(super) fn check_permissions(&self, scope: &NameScope) -> Result<(), ScriptError> {
         let at = config_place(&self.resolved.script.config, "tools");
         let mut wanted = self.wanted_tools().into_iter();
         wanted.try_for_each(|wanted| self.allow(&wanted.id, scope, at))
     }
 
     /// Checks before the body that its tools are there; imports may have brought them.
-    pub(super) async fn check_tools(self: &Arc<Self>, scope: &Scope) -> Result<(), ScriptError> {
+    pub(super) async fn check_tools(
+        self: &Arc<Self>,
+        scope: &NameScope,
+    ) -> Result<(), ScriptError> {
         let at = config_place(&self.resolved.script.config, "tools");
         for wanted in self.wanted_tools() {
             if self.callable(&wanted.id).is_none()
@@ -102,7 +105,7 @@ impl Instance {
         Ok(())
     }
 
-    fn allow(&self, name: &str, scope: &Scope, at: Span) -> Result<(), ScriptError> {
+    fn allow(&self, name: &str, scope: &NameScope, at: Span) -> Result<(), ScriptError> {
         if self.permissions.is_empty() {
             return Ok(());
         }
@@ -132,7 +135,7 @@ impl Instance {
         Err(ScriptError::new(ErrorKind::MethodNotAllowed, finding))
     }
 
-    fn wanted_tools(&self) -> Vec<Wanted> {
+    fn wanted_tools(&self) -> Vec<ToolReference> {
         let title = |value: &Value| value.as_map()?.get("title")?.as_str().map(str::to_owned);
         match self.resolved.config.get("tools") {
             Some(Value::List(list)) => {
@@ -140,7 +143,7 @@ impl Instance {
                     let id = item
                         .as_str()
                         .or_else(|| item.as_map()?.get("id")?.as_str())?;
-                    Some(Wanted {
+                    Some(ToolReference {
                         id: id.to_owned(),
                         title: title(item),
                     })
@@ -148,13 +151,13 @@ impl Instance {
                 wanted.collect()
             }
             Some(Value::Map(map)) => {
-                let wanted = map.iter().map(|(id, item)| Wanted {
+                let wanted = map.iter().map(|(id, item)| ToolReference {
                     id: id.to_string(),
                     title: title(item).or_else(|| item.as_str().map(str::to_owned)),
                 });
                 wanted.collect()
             }
-            Some(Value::Str(one)) => vec![Wanted {
+            Some(Value::Str(one)) => vec![ToolReference {
                 id: one.to_string(),
                 title: None,
             }],
@@ -165,7 +168,7 @@ impl Instance {
     /// The tools that a model is offered.
     pub(super) async fn tools(
         self: &Arc<Self>,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Vec<Arc<dyn Tool>>, ScriptError> {
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
@@ -192,8 +195,8 @@ impl Instance {
     fn offered_script(
         self: &Arc<Self>,
         script: Arc<Script>,
-        wanted: Wanted,
-        scope: &Scope,
+        wanted: ToolReference,
+        scope: &NameScope,
         at: Span,
     ) -> Result<Arc<dyn Tool>, ScriptError> {
         let mut spec =
@@ -206,7 +209,7 @@ impl Instance {
 
     fn offered(self: &Arc<Self>, spec: ToolSpec, callable: Callable, at: Span) -> Arc<dyn Tool> {
         let instance = self.clone();
-        Arc::new(Offered {
+        Arc::new(CallableTool {
             spec,
             instance,
             callable,
@@ -215,7 +218,7 @@ impl Instance {
     }
 
     /// A function as a tool: its parameters by name, where they are known.
-    fn function_spec(&self, function: &Callable, wanted: Wanted) -> ToolSpec {
+    fn function_spec(&self, function: &Callable, wanted: ToolReference) -> ToolSpec {
         let mut properties = serde_json::Map::new();
         let mut required = Vec::new();
         for parameter in self.parameters(function).unwrap_or_default() {
@@ -290,14 +293,14 @@ fn tool_name(id: &str) -> String {
 }
 
 /// A script or a function that a model may call.
-struct Offered {
+struct CallableTool {
     spec: ToolSpec,
     instance: Arc<Instance>,
     callable: Callable,
     at: Span,
 }
 
-impl fmt::Debug for Offered {
+impl fmt::Debug for CallableTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Offered")
             .field("name", &self.spec.name)
@@ -305,7 +308,7 @@ impl fmt::Debug for Offered {
     }
 }
 
-impl Tool for Offered {
+impl Tool for CallableTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -319,7 +322,7 @@ impl Tool for Offered {
             let scope = self.instance.root();
             let parameters = self.instance.parameters(&self.callable);
             let given =
-                Params::one(Some(Value::Map(arguments))).for_function(parameters.as_deref());
+                CallParams::one(Some(Value::Map(arguments))).for_function(parameters.as_deref());
             let called = self
                 .instance
                 .call_function(&self.callable, given, &scope, self.at)

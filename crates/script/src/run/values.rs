@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use quillet_core::{BoxFuture, Map, Span, Table, Value};
-use quillet_yaml::{Data, Node, Style};
+use quillet_core::{BoxFuture, Map, MapTable, Span, Value};
+use quillet_yaml::{Node, NodeData, ScalarFormat};
 
 use super::instance::Instance;
-use super::params::Params;
+use super::params::CallParams;
 use super::print::print;
-use super::scope::Scope;
-use crate::answer::Choice;
-use crate::argument::{self, Argument, ArgumentValue, Arguments, Slot, Words};
+use super::scope::NameScope;
+use crate::answer::ChoiceConstraint;
+use crate::argument::{self, Argument, ArgumentSlot, ArgumentValue, Arguments, BareWordPolicy};
 use crate::error::{ErrorKind, ScriptError};
-use crate::syntax::Text;
-use crate::text::prefix::{self, Form, Position};
+use crate::syntax::ScriptText;
+use crate::text::prefix::{self, FormatTime, TextPosition};
 use crate::text::template::UNKNOWN_NAME;
 
 impl Instance {
@@ -21,26 +21,26 @@ impl Instance {
     pub(crate) fn node<'a>(
         self: &'a Arc<Self>,
         node: &'a Node,
-        scope: &'a Scope,
+        scope: &'a NameScope,
     ) -> BoxFuture<'a, Result<Option<Value>, ScriptError>> {
         Box::pin(async move {
             match &node.data {
-                Data::Scalar(_) if is_function(node) => self.anonymous(node, scope).map(Some),
-                Data::Scalar(scalar) => match scalar.value.as_str() {
-                    Some(text) if scalar.style == Style::Plain || !text.is_empty() => {
+                NodeData::Scalar(_) if is_function(node) => self.anonymous(node, scope).map(Some),
+                NodeData::Scalar(scalar) => match scalar.value.as_str() {
+                    Some(text) if scalar.style == ScalarFormat::Plain || !text.is_empty() => {
                         self.text_value(text, node.span, scope).await
                     }
                     _ => Ok(Some(scalar.value.clone())),
                 },
-                Data::List(items) => {
+                NodeData::List(items) => {
                     let mut list = Vec::with_capacity(items.len());
                     for item in items {
                         list.push(self.node(item, scope).await?.unwrap_or_default());
                     }
                     Ok(Some(Value::from(list)))
                 }
-                Data::Map(entries) => {
-                    let mut table = Table::default();
+                NodeData::Map(entries) => {
+                    let mut table = MapTable::default();
                     for entry in entries {
                         if let Some(value) = self.node(&entry.value, scope).await? {
                             table.insert(entry.name().into(), value);
@@ -57,21 +57,23 @@ impl Instance {
         self: &'a Arc<Self>,
         text: &'a str,
         at: Span,
-        scope: &'a Scope,
+        scope: &'a NameScope,
     ) -> BoxFuture<'a, Result<Option<Value>, ScriptError>> {
         Box::pin(async move {
-            let read = prefix::read(text, Position::Argument);
+            let read = prefix::read(text, TextPosition::Argument);
             if let Some(instead) = read.deprecated {
                 self.deprecated(text, instead, at, scope);
             }
-            if read.form == Form::Default {
+            if read.form == FormatTime::Default {
                 self.check_call_in_text(read.text, at, scope)?;
             }
             match read.form {
-                Form::Raw => Ok(Some(Value::from(read.text))),
-                Form::Expression => self.expression_text(read.text, scope, at).await,
-                Form::Default if self.formats_nothing() => Ok(Some(Value::from(read.text))),
-                Form::Immediate | Form::Default => self.filled(read.text, at, scope).await,
+                FormatTime::Raw => Ok(Some(Value::from(read.text))),
+                FormatTime::Expression => self.expression_text(read.text, scope, at).await,
+                FormatTime::Default if self.formats_nothing() => Ok(Some(Value::from(read.text))),
+                FormatTime::Immediate | FormatTime::Default => {
+                    self.filled(read.text, at, scope).await
+                }
             }
         })
     }
@@ -79,10 +81,10 @@ impl Instance {
     /// The value of an argument string: `f(…)`. `piped` is `content` and `result` inside of it.
     pub(crate) async fn arguments(
         self: &Arc<Self>,
-        text: &Text,
-        scope: &Scope,
+        text: &ScriptText,
+        scope: &NameScope,
         piped: Option<&Value>,
-    ) -> Result<Params, ScriptError> {
+    ) -> Result<CallParams, ScriptError> {
         let inner = match piped {
             Some(value) => scope.with(vec![
                 (Arc::from("content"), Some(content_of(value))),
@@ -90,16 +92,16 @@ impl Instance {
             ]),
             None => scope.clone(),
         };
-        let read = self.read_arguments(text, scope, Words::Refused)?;
-        self.bound(&read, Words::Refused, &inner).await
+        let read = self.read_arguments(text, scope, BareWordPolicy::Refused)?;
+        self.bound(&read, BareWordPolicy::Refused, &inner).await
     }
 
     /// Reads an argument string.
     pub(super) fn read_arguments(
         &self,
-        text: &Text,
-        scope: &Scope,
-        words: Words,
+        text: &ScriptText,
+        scope: &NameScope,
+        words: BareWordPolicy,
     ) -> Result<Arguments, ScriptError> {
         argument::parse_with(&text.value, text.span, words).map_err(|problem| {
             let finding = scope
@@ -117,24 +119,26 @@ impl Instance {
     pub(super) async fn bound(
         self: &Arc<Self>,
         read: &Arguments,
-        words: Words,
-        scope: &Scope,
-    ) -> Result<Params, ScriptError> {
-        let mut params = Params {
+        words: BareWordPolicy,
+        scope: &NameScope,
+    ) -> Result<CallParams, ScriptError> {
+        let mut params = CallParams {
             given: !read.items.is_empty(),
-            ..Params::default()
+            ..CallParams::default()
         };
         for item in &read.items {
             let value = match self.argument(item, scope).await {
                 // `[[@file(notes.txt)]]`: a name that nothing has is what it says.
-                Err(error) if words == Words::Text && is_word(item, &error) => {
+                Err(error) if words == BareWordPolicy::Text && is_word(item, &error) => {
                     Some(Value::from(&*item.text))
                 }
                 value => value?,
             };
             match item.slot() {
-                Slot::Name(name) => params.set(&name, value),
-                Slot::Place | Slot::PlaceAndName(_) => params.positional.push(value),
+                ArgumentSlot::Name(name) => params.set(&name, value),
+                ArgumentSlot::Place | ArgumentSlot::PlaceAndName(_) => {
+                    params.positional.push(value)
+                }
             }
         }
         Ok(params)
@@ -143,7 +147,7 @@ impl Instance {
     async fn argument(
         self: &Arc<Self>,
         item: &Argument,
-        scope: &Scope,
+        scope: &NameScope,
     ) -> Result<Option<Value>, ScriptError> {
         let at = item.value_span;
         match &item.value {
@@ -167,8 +171,8 @@ impl Instance {
     /// What can be chosen, evaluated.
     fn options<'a>(
         self: &'a Arc<Self>,
-        choice: &'a argument::Choice,
-        scope: &'a Scope,
+        choice: &'a argument::ArgumentChoice,
+        scope: &'a NameScope,
         at: Span,
     ) -> BoxFuture<'a, Result<Vec<Value>, ScriptError>> {
         Box::pin(async move {
@@ -190,12 +194,13 @@ impl Instance {
     /// A choice for a model.
     pub(super) async fn choice(
         self: &Arc<Self>,
-        choice: &argument::Choice,
-        scope: &Scope,
+        choice: &argument::ArgumentChoice,
+        scope: &NameScope,
         at: Span,
-    ) -> Result<Choice, ScriptError> {
+    ) -> Result<ChoiceConstraint, ScriptError> {
         let options = self.options(choice, scope, at).await?;
-        let mut made = Choice::one_of(options.iter().map(|option| print(Some(option))).collect());
+        let mut made =
+            ChoiceConstraint::one_of(options.iter().map(|option| print(Some(option))).collect());
         let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
         made.max_pick = choice.max_pick.map_or(made.max_pick, count);
         made.min_pick = choice.min_pick.map_or(made.min_pick, count);
@@ -218,7 +223,7 @@ impl Instance {
         self: &Arc<Self>,
         text: &str,
         at: Span,
-        scope: &Scope,
+        scope: &NameScope,
     ) -> Result<Option<Value>, ScriptError> {
         if !text.contains("[[") {
             return Ok(Some(Value::from(self.render(text, scope, at).await?)));
@@ -227,7 +232,12 @@ impl Instance {
     }
 
     /// A value that looks like a call is a text, and was hardly meant as one.
-    fn check_call_in_text(&self, text: &str, at: Span, scope: &Scope) -> Result<(), ScriptError> {
+    fn check_call_in_text(
+        &self,
+        text: &str,
+        at: Span,
+        scope: &NameScope,
+    ) -> Result<(), ScriptError> {
         let Some(name) = prefix::looks_like_call(text) else {
             return Ok(());
         };
@@ -247,7 +257,7 @@ impl Instance {
         matches!(&strategy, Some(Value::Str(name)) if name.eq_ignore_ascii_case("raw"))
     }
 
-    pub(crate) fn deprecated(&self, text: &str, instead: &str, at: Span, scope: &Scope) {
+    pub(crate) fn deprecated(&self, text: &str, instead: &str, at: Span, scope: &NameScope) {
         let first: String = text.chars().take(1).collect();
         let message = format!("`{first}` here is an old mark of the language");
         let finding = scope.source.warning("script.deprecated", message, at);
@@ -262,7 +272,7 @@ fn is_word(item: &Argument, error: &ScriptError) -> bool {
         .diagnostics
         .first()
         .is_some_and(|first| first.code == UNKNOWN_NAME);
-    unknown && matches!(item.slot(), Slot::PlaceAndName(_))
+    unknown && matches!(item.slot(), ArgumentSlot::PlaceAndName(_))
 }
 
 /// Whether a node declares a function.

@@ -2,25 +2,30 @@
 
 use std::sync::Arc;
 
-use quillet_core::{Map, Span, Table, Value};
+use quillet_core::{Map, MapTable, Span, Value};
 use quillet_yaml::Node;
 
-use super::dialogue::{self, Entry};
+use super::dialogue::{self, DialogueEntry};
 use super::failure::{refuse, refuse_with};
 use super::instance::Instance;
-use super::kept;
-use super::params::{Outcome, Params};
+use super::memory_meter;
+use super::params::{CallParams, DirectiveResult};
 use super::print::print;
-use super::scope::Scope;
+use super::scope::NameScope;
 use super::values::is_function;
-use crate::call::Settings;
+use crate::call::CallSettings;
 use crate::error::ScriptError;
-use crate::expression::Found;
-use crate::expression::path::{self, Step};
+use crate::expression::NameValue;
+use crate::expression::path::{self, PathSegment};
 
 impl Instance {
     /// `$set` as it was written: functions are functions, everything else is evaluated.
-    pub(super) async fn set(self: &Arc<Self>, params: &Params, scope: &Scope, at: Span) -> Outcome {
+    pub(super) async fn set(
+        self: &Arc<Self>,
+        params: &CallParams,
+        scope: &NameScope,
+        at: Span,
+    ) -> DirectiveResult {
         let Some(call) = params.call.clone() else {
             return self.set_values(params, scope, at);
         };
@@ -47,7 +52,12 @@ impl Instance {
     }
 
     /// `$set('name')` in a chain, `$set('name', value)`, `$set(name=value)`, and from JavaScript.
-    pub(super) fn set_values(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
+    pub(super) fn set_values(
+        &self,
+        params: &CallParams,
+        scope: &NameScope,
+        at: Span,
+    ) -> DirectiveResult {
         let mut last = params.piped.clone();
         if let Some(name) = params
             .text("key", 0)
@@ -72,11 +82,11 @@ impl Instance {
         &self,
         name: &str,
         value: Option<Value>,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<(), ScriptError> {
         let steps = path::parse(name).map_err(|problem| refuse(scope, at, problem.to_string()))?;
-        let Some((Step::Key(first), more)) = steps.split_first() else {
+        let Some((PathSegment::Key(first), more)) = steps.split_first() else {
             return Err(refuse(
                 scope,
                 at,
@@ -106,10 +116,10 @@ impl Instance {
         &self,
         name: &str,
         value: Option<Value>,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<(), ScriptError> {
-        self.world.kept.add(kept::of(value.as_ref()));
+        self.world.kept.add(memory_meter::of(value.as_ref()));
         match (name, value) {
             ("prompt", Some(Value::Map(map))) => {
                 if let Some(messages) = map.get("messages") {
@@ -130,7 +140,12 @@ impl Instance {
     }
 
     /// The messages that a script wrote: complete as they are.
-    fn set_messages(&self, messages: &Value, scope: &Scope, at: Span) -> Result<(), ScriptError> {
+    fn set_messages(
+        &self,
+        messages: &Value,
+        scope: &NameScope,
+        at: Span,
+    ) -> Result<(), ScriptError> {
         let Value::List(list) = messages else {
             return Ok(());
         };
@@ -141,17 +156,22 @@ impl Instance {
             return Ok(());
         }
         let entries = list.as_slice().iter();
-        let entries = entries.map(|value| Entry::read(value, scope, at));
+        let entries = entries.map(|value| DialogueEntry::read(value, scope, at));
         dialogue.replace(entries.collect());
         Ok(())
     }
 
     /// `$get`: one path gives its value, several an object of them. A function gives what it
     /// returns for its name.
-    pub(super) async fn get(self: &Arc<Self>, params: &Params, scope: &Scope, at: Span) -> Outcome {
+    pub(super) async fn get(
+        self: &Arc<Self>,
+        params: &CallParams,
+        scope: &NameScope,
+        at: Span,
+    ) -> DirectiveResult {
         let paths = get_paths(params);
         let one = paths.len() == 1 && !matches!(params.get("key", 0), Some(Value::List(_)));
-        let mut found = Table::default();
+        let mut found = MapTable::default();
         for name in &paths {
             let value = match self.callable(name) {
                 Some(function) => {
@@ -168,13 +188,18 @@ impl Instance {
         Ok(Some(Value::Map(Map::new(found))))
     }
 
-    pub(super) fn gets_function(&self, params: &Params) -> bool {
+    pub(super) fn gets_function(&self, params: &CallParams) -> bool {
         get_paths(params)
             .iter()
             .any(|name| self.callable(name).is_some())
     }
 
-    pub(super) fn get_values(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
+    pub(super) fn get_values(
+        &self,
+        params: &CallParams,
+        scope: &NameScope,
+        at: Span,
+    ) -> DirectiveResult {
         let paths = get_paths(params);
         if let ([name], false) = (
             paths.as_slice(),
@@ -182,7 +207,7 @@ impl Instance {
         ) {
             return self.get_path(name, scope, at);
         }
-        let mut found = Table::default();
+        let mut found = MapTable::default();
         for name in &paths {
             found.insert(
                 name.as_str().into(),
@@ -193,9 +218,9 @@ impl Instance {
     }
 
     /// What a key path leads to; nothing where it leads nowhere.
-    pub(super) fn get_path(&self, name: &str, scope: &Scope, at: Span) -> Outcome {
+    pub(super) fn get_path(&self, name: &str, scope: &NameScope, at: Span) -> DirectiveResult {
         let steps = path::parse(name).map_err(|problem| refuse(scope, at, problem.to_string()))?;
-        let Some((Step::Key(first), more)) = steps.split_first() else {
+        let Some((PathSegment::Key(first), more)) = steps.split_first() else {
             return Err(refuse(
                 scope,
                 at,
@@ -203,12 +228,17 @@ impl Instance {
             ));
         };
         match self.lookup(first, scope) {
-            Found::Value(value) => Ok(path::get(&value, more).cloned()),
+            NameValue::Value(value) => Ok(path::get(&value, more).cloned()),
             _ => Ok(None),
         }
     }
 
-    pub(super) fn unset(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
+    pub(super) fn unset(
+        &self,
+        params: &CallParams,
+        scope: &NameScope,
+        at: Span,
+    ) -> DirectiveResult {
         for name in get_paths(params) {
             self.set_path(&name, None, scope, at)?;
         }
@@ -216,7 +246,12 @@ impl Instance {
     }
 
     /// `$push`: adds to a list, and makes it where there is none.
-    pub(super) fn push_value(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
+    pub(super) fn push_value(
+        &self,
+        params: &CallParams,
+        scope: &NameScope,
+        at: Span,
+    ) -> DirectiveResult {
         let Some(name) = params.text("key", 0).map(str::to_owned) else {
             return Err(refuse(scope, at, "`$push` lacks `key`, the path of a list"));
         };
@@ -245,12 +280,12 @@ impl Instance {
     pub(super) fn refuse_misspelt<'n>(
         &self,
         names: impl Iterator<Item = &'n str>,
-        scope: &Scope,
+        scope: &NameScope,
         at: Span,
     ) -> Result<(), ScriptError> {
         for name in names {
-            let variable = || matches!(self.lookup(name, scope), Found::Value(_));
-            if let Some(near) = Settings::meant(name).filter(|_| !variable()) {
+            let variable = || matches!(self.lookup(name, scope), NameValue::Value(_));
+            if let Some(near) = CallSettings::meant(name).filter(|_| !variable()) {
                 let why = format!("a model has no setting `{name}`");
                 let help = format!("did you mean `{near}`?");
                 return Err(refuse_with(scope, at, why, help));
@@ -260,7 +295,7 @@ impl Instance {
     }
 
     /// `$ctx`: what this script keeps with whoever called it.
-    pub(super) fn context(&self, params: &Params) -> Outcome {
+    pub(super) fn context(&self, params: &CallParams) -> DirectiveResult {
         let root = params.named.get("rootScope") == Some(&Value::Bool(true));
         let mut holder = self.caller.as_deref().unwrap_or(self);
         while root && let Some(caller) = holder.caller.as_deref() {
@@ -289,7 +324,7 @@ impl Instance {
 }
 
 /// The paths that `$get` and `$unset` are given.
-fn get_paths(params: &Params) -> Vec<String> {
+fn get_paths(params: &CallParams) -> Vec<String> {
     let mut paths = Vec::new();
     let given = params
         .positional

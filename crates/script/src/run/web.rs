@@ -9,18 +9,18 @@ use quillet_core::{Map, Span, Value};
 
 use super::failure::refuse;
 use super::instance::Instance;
-use super::params::{Outcome, Params};
-use super::scope::Scope;
+use super::params::{CallParams, DirectiveResult};
+use super::scope::NameScope;
 use crate::error::{ErrorKind, ScriptError};
 
 impl Instance {
     /// `$fetch`: an object of the status and the text that came.
     pub(super) async fn fetch(
         self: &Arc<Self>,
-        params: &Params,
-        scope: &Scope,
+        params: &CallParams,
+        scope: &NameScope,
         at: Span,
-    ) -> Outcome {
+    ) -> DirectiveResult {
         let piped = params.piped.as_ref().and_then(Value::as_str);
         let Some(url) = params.text("url", 0).or(piped) else {
             return Err(refuse(

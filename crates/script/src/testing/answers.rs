@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use quillet_core::chat::FinishReason;
 use quillet_core::{Diagnostic, ToolCall, Value, json, nearest};
-use quillet_yaml::{Data, Node};
+use quillet_yaml::{Node, NodeData};
 
+use super::expected_value::text_of;
 use super::fixture::Reply;
-use super::pattern::Pattern;
-use super::wanted::text_of;
-use crate::syntax::Source;
+use super::pattern::TextPattern;
+use crate::syntax::ScriptSource;
 
 pub(super) const KEYS: [&str; 6] = [
     "match",
@@ -27,21 +27,25 @@ const FINISHES: [(&str, FinishReason); 4] = [
 ];
 
 /// Reads answers: a list, or one.
-pub(super) fn read(source: &Source, node: &Node, found: &mut Vec<Diagnostic>) -> Arc<[Reply]> {
+pub(super) fn read(
+    source: &ScriptSource,
+    node: &Node,
+    found: &mut Vec<Diagnostic>,
+) -> Arc<[Reply]> {
     let items = match &node.data {
-        Data::List(items) => items.as_slice(),
+        NodeData::List(items) => items.as_slice(),
         _ => std::slice::from_ref(node),
     };
-    let mut reader = Reader { source, found };
+    let mut reader = ReplyReader { source, found };
     items.iter().map(|item| reader.reply(item)).collect()
 }
 
-struct Reader<'a> {
-    source: &'a Source,
+struct ReplyReader<'a> {
+    source: &'a ScriptSource,
     found: &'a mut Vec<Diagnostic>,
 }
 
-impl Reader<'_> {
+impl ReplyReader<'_> {
     fn error(&mut self, message: impl Into<String>, node: &Node) {
         let found = self.source.error("test.replies", message, node.span);
         self.found.push(found);
@@ -78,9 +82,9 @@ impl Reader<'_> {
         reply
     }
 
-    fn pattern(&mut self, node: &Node) -> Option<Pattern> {
+    fn pattern(&mut self, node: &Node) -> Option<TextPattern> {
         let text = node.text().unwrap_or_default();
-        match Pattern::dotted(text) {
+        match TextPattern::dotted(text) {
             Ok(pattern) => Some(pattern),
             Err(why) => {
                 self.error(why, node);

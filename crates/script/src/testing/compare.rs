@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use quillet_core::{Map, Span, Value};
 
-use super::pattern::Pattern;
+use super::describe::{self, json, shown};
+use super::expected_value::{
+    ExpectedValue, FieldExpectation, FieldKey, Rule, ScalarComparison, SchemaExpectation, text_of,
+};
+use super::pattern::TextPattern;
 use super::report::Mismatch;
-use super::wanted::{Comparison, Field, FieldKey, Rule, Schema, Wanted, text_of};
-use super::words::{self, json, shown};
 
 /// Most differences that are reported for one value; the others are counted.
 const MOST_TOLD: usize = 20;
@@ -29,11 +31,11 @@ impl Compare<'_> {
     /// Everything in which a value is not as wanted; `None` is a value that is not there.
     pub(super) fn check(
         self,
-        wanted: &Wanted,
+        wanted: &ExpectedValue,
         actual: Option<&Value>,
         path: &str,
     ) -> Vec<Mismatch> {
-        let at = Place {
+        let at = ComparedValue {
             actual,
             path,
             span: wanted.span,
@@ -48,7 +50,7 @@ impl Compare<'_> {
             }
             Rule::Any(rules) => {
                 let fits = rules.iter().any(|rule| self.fits(rule, actual));
-                at.unless(fits, || words::joined(rules, " or "))
+                at.unless(fits, || describe::joined(rules, " or "))
             }
             Rule::Not(rule) => at.unless(!self.fits(rule, actual), || {
                 format!("anything but {}", shown(rule))
@@ -67,11 +69,11 @@ impl Compare<'_> {
             }
             Rule::In(values) => {
                 let is_there = actual.is_some_and(|value| is_among(values, value));
-                at.unless(is_there, || format!("one of {}", words::list(values)))
+                at.unless(is_there, || format!("one of {}", describe::list(values)))
             }
             Rule::NotIn(values) => {
                 let is_there = actual.is_some_and(|value| is_among(values, value));
-                at.unless(!is_there, || format!("none of {}", words::list(values)))
+                at.unless(!is_there, || format!("none of {}", describe::list(values)))
             }
             Rule::List(_)
             | Rule::Members(_)
@@ -85,7 +87,7 @@ impl Compare<'_> {
     }
 
     /// Rules that only lists keep.
-    fn items(self, rule: &Rule, items: &[Value], at: Place<'_>) -> Vec<Mismatch> {
+    fn items(self, rule: &Rule, items: &[Value], at: ComparedValue<'_>) -> Vec<Mismatch> {
         match rule {
             Rule::List(rules) => self.list(rules, items, at),
             Rule::Members(rules) => self.members(rules, items, at),
@@ -101,7 +103,7 @@ impl Compare<'_> {
         }
     }
 
-    fn fits(self, wanted: &Wanted, actual: Option<&Value>) -> bool {
+    fn fits(self, wanted: &ExpectedValue, actual: Option<&Value>) -> bool {
         self.check(wanted, actual, "").is_empty()
     }
 
@@ -116,14 +118,14 @@ impl Compare<'_> {
         }
     }
 
-    fn expression(self, text: &str, at: Place<'_>) -> Vec<Mismatch> {
+    fn expression(self, text: &str, at: ComparedValue<'_>) -> Vec<Mismatch> {
         match (self.evaluate)(text, at.actual) {
             Ok(holds) => at.unless(holds, || format!("that {text} is true")),
             Err(why) => at.differs(format!("that {text} is true, but {why}")),
         }
     }
 
-    fn contained(self, rules: &[Wanted], at: Place<'_>) -> Vec<Mismatch> {
+    fn contained(self, rules: &[ExpectedValue], at: ComparedValue<'_>) -> Vec<Mismatch> {
         let missing = rules.iter().filter(|rule| !self.contains(rule, at.actual));
         let told = missing.map(|rule| {
             let expected = format!("something that contains {}", shown(rule));
@@ -132,7 +134,12 @@ impl Compare<'_> {
         told.collect()
     }
 
-    fn list(self, wanted: &[Wanted], items: &[Value], at: Place<'_>) -> Vec<Mismatch> {
+    fn list(
+        self,
+        wanted: &[ExpectedValue],
+        items: &[Value],
+        at: ComparedValue<'_>,
+    ) -> Vec<Mismatch> {
         let path = at.path;
         let mut found = at.unless(items.len() == wanted.len(), || {
             format!("a list of length {}, not {}", wanted.len(), items.len())
@@ -144,7 +151,7 @@ impl Compare<'_> {
         found
     }
 
-    fn fields(self, fields: &[Field], at: Place<'_>) -> Vec<Mismatch> {
+    fn fields(self, fields: &[FieldExpectation], at: ComparedValue<'_>) -> Vec<Mismatch> {
         let Some(map) = at.actual.and_then(Value::as_map) else {
             return at.differs("an object");
         };
@@ -172,11 +179,11 @@ impl Compare<'_> {
     /// Of the fields with such a name, one has to be as wanted.
     fn some_field(
         self,
-        pattern: &Pattern,
-        wanted: &Wanted,
+        pattern: &TextPattern,
+        wanted: &ExpectedValue,
         map: &Map,
         meant: &mut Vec<String>,
-        at: Place<'_>,
+        at: ComparedValue<'_>,
     ) -> Vec<Mismatch> {
         let is_meant = |(key, _): &(&Arc<str>, &Value)| pattern.is_found(key) == Ok(true);
         let mut fits = self.fits(wanted, None);
@@ -188,14 +195,14 @@ impl Compare<'_> {
             let wanted = shown(wanted);
             format!("a field named like {} that is {wanted}", pattern.written)
         };
-        let at = Place {
+        let at = ComparedValue {
             span: wanted.span,
             ..at
         };
         at.unless(fits, expected)
     }
 
-    fn contains(self, wanted: &Wanted, actual: Option<&Value>) -> bool {
+    fn contains(self, wanted: &ExpectedValue, actual: Option<&Value>) -> bool {
         match actual {
             Some(Value::List(items)) => items.iter().any(|item| self.fits(wanted, Some(item))),
             Some(Value::Str(text)) => match &wanted.rule {
@@ -210,8 +217,13 @@ impl Compare<'_> {
         }
     }
 
-    fn members(self, rules: &[Wanted], items: &[Value], at: Place<'_>) -> Vec<Mismatch> {
-        let is_there = |rule: &&Wanted| items.iter().any(|item| self.fits(rule, Some(item)));
+    fn members(
+        self,
+        rules: &[ExpectedValue],
+        items: &[Value],
+        at: ComparedValue<'_>,
+    ) -> Vec<Mismatch> {
+        let is_there = |rule: &&ExpectedValue| items.iter().any(|item| self.fits(rule, Some(item)));
         let missing = rules.iter().filter(|rule| !is_there(rule));
         let told = missing.take(MOST_TOLD).map(|rule| {
             let expected = format!("an item that is {}", shown(rule));
@@ -220,7 +232,7 @@ impl Compare<'_> {
         told.collect()
     }
 
-    fn each(self, rule: &Wanted, items: &[Value], path: &str) -> Vec<Mismatch> {
+    fn each(self, rule: &ExpectedValue, items: &[Value], path: &str) -> Vec<Mismatch> {
         let items = items.iter().enumerate();
         items
             .flat_map(|(index, item)| self.check(rule, Some(item), &format!("{path}[{index}]")))
@@ -228,9 +240,14 @@ impl Compare<'_> {
             .collect()
     }
 
-    fn sequence(self, rules: &[Wanted], items: &[Value], at: Place<'_>) -> Vec<Mismatch> {
+    fn sequence(
+        self,
+        rules: &[ExpectedValue],
+        items: &[Value],
+        at: ComparedValue<'_>,
+    ) -> Vec<Mismatch> {
         let mut rest = items.iter();
-        let is_missing = |rule: &&Wanted| !rest.any(|item| self.fits(rule, Some(item)));
+        let is_missing = |rule: &&ExpectedValue| !rest.any(|item| self.fits(rule, Some(item)));
         let Some(rule) = rules.iter().find(is_missing) else {
             return Vec::new();
         };
@@ -247,13 +264,13 @@ impl Compare<'_> {
 
 /// A value, where it stands in the run, and where the fixture speaks of it.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct ComparedValue<'a> {
     actual: Option<&'a Value>,
     path: &'a str,
     span: Span,
 }
 
-impl Place<'_> {
+impl ComparedValue<'_> {
     fn differs(self, expected: impl Into<String>) -> Vec<Mismatch> {
         vec![Mismatch::new(self.path, expected, self.actual, self.span)]
     }
@@ -267,7 +284,7 @@ impl Place<'_> {
     }
 }
 
-fn matched(pattern: &Pattern, at: Place<'_>) -> Vec<Mismatch> {
+fn matched(pattern: &TextPattern, at: ComparedValue<'_>) -> Vec<Mismatch> {
     let text = at.actual.filter(|value| value.depth() == 0).map(text_of);
     match text.map(|text| pattern.is_found(&text)) {
         Some(Ok(true)) => Vec::new(),
@@ -276,7 +293,7 @@ fn matched(pattern: &Pattern, at: Place<'_>) -> Vec<Mismatch> {
     }
 }
 
-fn exists(there: bool, strict: bool, at: Place<'_>) -> Vec<Mismatch> {
+fn exists(there: bool, strict: bool, at: ComparedValue<'_>) -> Vec<Mismatch> {
     let is_there = if strict {
         at.actual.is_some()
     } else {
@@ -286,7 +303,7 @@ fn exists(there: bool, strict: bool, at: Place<'_>) -> Vec<Mismatch> {
     at.unless(is_there == there, || expected.to_owned())
 }
 
-fn schema_problems(schema: &Schema, at: Place<'_>) -> Vec<Mismatch> {
+fn schema_problems(schema: &SchemaExpectation, at: ComparedValue<'_>) -> Vec<Mismatch> {
     let instance = serde_json::to_value(at.actual).unwrap_or_default();
     let findings = schema.0.findings(&instance, MOST_PROBLEMS).into_iter();
     let told = findings.map(|finding| Mismatch {
@@ -299,7 +316,7 @@ fn schema_problems(schema: &Schema, at: Place<'_>) -> Vec<Mismatch> {
 }
 
 /// Fields that nobody meant.
-fn others(map: &Map, meant: &[String], at: Place<'_>) -> Vec<Mismatch> {
+fn others(map: &Map, meant: &[String], at: ComparedValue<'_>) -> Vec<Mismatch> {
     let is_other = |(key, _): &(&Arc<str>, &Value)| !meant.iter().any(|name| **name == ***key);
     let told = map.iter().filter(is_other).map(|(key, value)| {
         let path = joined(at.path, key);
@@ -385,7 +402,7 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-fn compared(comparison: Comparison, wanted: &Value, actual: Option<&Value>) -> bool {
+fn compared(comparison: ScalarComparison, wanted: &Value, actual: Option<&Value>) -> bool {
     let same = || actual.is_some_and(|actual| is_same(wanted, actual));
     let order = match (wanted, actual) {
         (Value::Str(wanted), Some(Value::Str(actual))) => Some(actual.cmp(wanted)),
@@ -395,12 +412,12 @@ fn compared(comparison: Comparison, wanted: &Value, actual: Option<&Value>) -> b
         (_, None) => None,
     };
     match comparison {
-        Comparison::Equal => same(),
-        Comparison::NotEqual => !same(),
-        Comparison::Less => order.is_some_and(std::cmp::Ordering::is_lt),
-        Comparison::LessOrEqual => order.is_some_and(std::cmp::Ordering::is_le),
-        Comparison::Greater => order.is_some_and(std::cmp::Ordering::is_gt),
-        Comparison::GreaterOrEqual => order.is_some_and(std::cmp::Ordering::is_ge),
+        ScalarComparison::Equal => same(),
+        ScalarComparison::NotEqual => !same(),
+        ScalarComparison::Less => order.is_some_and(std::cmp::Ordering::is_lt),
+        ScalarComparison::LessOrEqual => order.is_some_and(std::cmp::Ordering::is_le),
+        ScalarComparison::Greater => order.is_some_and(std::cmp::Ordering::is_gt),
+        ScalarComparison::GreaterOrEqual => order.is_some_and(std::cmp::Ordering::is_ge),
     }
 }
 

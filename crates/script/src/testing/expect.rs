@@ -1,12 +1,14 @@
 //! `output:` and `expect:` of a test: what has to be so.
 
 use quillet_core::{Diagnostic, Span, Value, nearest};
-use quillet_yaml::{Data, Entry, Node};
+use quillet_yaml::{MapEntry, Node, NodeData};
 
+use super::expected_value::{
+    ExpectationReader, ExpectedValue, FieldExpectation, FieldKey, Rule, ScalarComparison, node_of,
+};
 use super::fixture::{Aspect, Expectation};
-use super::pattern::Pattern;
-use super::wanted::{Comparison, Field, FieldKey, Reader, Rule, Wanted, node_of};
-use crate::syntax::Source;
+use super::pattern::TextPattern;
+use crate::syntax::ScriptSource;
 
 /// What `expect:` knows; `-` may stand for `_`.
 pub(super) const KEYS: [&str; 17] = [
@@ -32,7 +34,7 @@ pub(super) const KEYS: [&str; 17] = [
 /// Collects the expectations of one test.
 #[derive(Debug)]
 pub(super) struct Expectations<'a> {
-    source: &'a Source,
+    source: &'a ScriptSource,
     /// The test's number, which names its snapshot.
     number: usize,
     pub(super) expectations: Vec<Expectation>,
@@ -40,7 +42,7 @@ pub(super) struct Expectations<'a> {
 }
 
 impl<'a> Expectations<'a> {
-    pub(super) fn new(source: &'a Source, number: usize) -> Self {
+    pub(super) fn new(source: &'a ScriptSource, number: usize) -> Self {
         Expectations {
             source,
             number,
@@ -53,7 +55,7 @@ impl<'a> Expectations<'a> {
     pub(super) fn output(&mut self, node: &Node, is_negated: bool) {
         let wanted = self.wanted(node);
         let wanted = if is_negated {
-            Wanted {
+            ExpectedValue {
                 span: wanted.span,
                 rule: Rule::Not(Box::new(wanted)),
             }
@@ -65,7 +67,7 @@ impl<'a> Expectations<'a> {
 
     /// `outputSchema:`.
     pub(super) fn schema(&mut self, node: &Node) {
-        let mut reader = Reader::new(self.source);
+        let mut reader = ExpectationReader::new(self.source);
         let schema = reader.schema(node);
         self.found.append(&mut reader.found);
         let expectation = schema.map(|schema| Expectation::Schema(schema, node.span));
@@ -82,7 +84,7 @@ impl<'a> Expectations<'a> {
         entries.iter().for_each(|entry| self.one(entry));
     }
 
-    fn one(&mut self, entry: &Entry) {
+    fn one(&mut self, entry: &MapEntry) {
         let node = &entry.value;
         match entry.name().replace('-', "_").as_str() {
             "output" => self.plain(Aspect::Output, node),
@@ -94,7 +96,7 @@ impl<'a> Expectations<'a> {
             "tokens" | "tokens_below" => self.tokens(node),
             "error" => self.failure(node),
             "equals" => {
-                let rule = Rule::Compared(Comparison::Equal, node.value());
+                let rule = Rule::Compared(ScalarComparison::Equal, node.value());
                 self.output_rule(node, rule);
             }
             "contains" => {
@@ -106,7 +108,7 @@ impl<'a> Expectations<'a> {
                 let none = rules.into_iter().map(not_contained).collect();
                 self.output_rule(node, Rule::All(none));
             }
-            "regex" => match Pattern::tagged(node.text().unwrap_or_default()) {
+            "regex" => match TextPattern::tagged(node.text().unwrap_or_default()) {
                 Ok(pattern) => self.output_rule(node, Rule::Pattern(pattern)),
                 Err(why) => self.error(why, node.span),
             },
@@ -122,7 +124,7 @@ impl<'a> Expectations<'a> {
         self.found.push(found);
     }
 
-    fn unknown(&mut self, entry: &Entry) {
+    fn unknown(&mut self, entry: &MapEntry) {
         let name = entry.name();
         let message = format!("expect has no {name}");
         let found = self.source.error("test.expected", message, entry.key.span);
@@ -133,21 +135,21 @@ impl<'a> Expectations<'a> {
         self.found.push(found.help(help));
     }
 
-    fn wanted(&mut self, node: &Node) -> Wanted {
-        let mut reader = Reader::new(self.source);
+    fn wanted(&mut self, node: &Node) -> ExpectedValue {
+        let mut reader = ExpectationReader::new(self.source);
         let wanted = reader.read(node);
         self.found.append(&mut reader.found);
         wanted
     }
 
-    fn one_or_more(&mut self, node: &Node) -> Vec<Wanted> {
+    fn one_or_more(&mut self, node: &Node) -> Vec<ExpectedValue> {
         match node.items() {
             Some(items) => items.iter().map(|item| self.wanted(item)).collect(),
             None => vec![self.wanted(node)],
         }
     }
 
-    fn aspect(&mut self, aspect: Aspect, wanted: Wanted) {
+    fn aspect(&mut self, aspect: Aspect, wanted: ExpectedValue) {
         self.expectations.push(Expectation::Aspect(aspect, wanted));
     }
 
@@ -158,7 +160,7 @@ impl<'a> Expectations<'a> {
 
     fn output_rule(&mut self, node: &Node, rule: Rule) {
         let span = node.span;
-        self.aspect(Aspect::Output, Wanted { span, rule });
+        self.aspect(Aspect::Output, ExpectedValue { span, rule });
     }
 
     /// A name, a call, or a list of both: each was called, in any order. With an operator, what
@@ -168,13 +170,13 @@ impl<'a> Expectations<'a> {
         let entries = calls.entries().unwrap_or_default();
         let is_operator = entries.iter().any(|entry| entry.name().starts_with('$'));
         let rule = match &calls.data {
-            Data::List(items) if items.is_empty() => self.wanted(&calls).rule,
-            Data::List(_) => Rule::Members(self.one_or_more(&calls)),
+            NodeData::List(items) if items.is_empty() => self.wanted(&calls).rule,
+            NodeData::List(_) => Rule::Members(self.one_or_more(&calls)),
             _ if is_operator => self.wanted(&calls).rule,
             _ => Rule::Members(vec![self.wanted(&calls)]),
         };
         let span = node.span;
-        self.aspect(Aspect::Tools, Wanted { span, rule });
+        self.aspect(Aspect::Tools, ExpectedValue { span, rule });
     }
 
     /// `name`, `[name, …]`, or `{name: arguments}`.
@@ -187,9 +189,9 @@ impl<'a> Expectations<'a> {
             if !entry.value.is_null() {
                 fields.push(named("args", &entry.value));
             }
-            Node::new(entry.key.span, Data::Map(fields))
+            Node::new(entry.key.span, NodeData::Map(fields))
         });
-        let calls = Node::new(node.span, Data::List(calls.collect()));
+        let calls = Node::new(node.span, NodeData::List(calls.collect()));
         self.tools(&calls);
     }
 
@@ -198,13 +200,13 @@ impl<'a> Expectations<'a> {
         let wanted = match node.value() {
             most @ (Value::Int(_) | Value::Float(_)) => {
                 let span = node.span;
-                let below = Rule::Compared(Comparison::Less, most);
-                let field = Field {
+                let below = Rule::Compared(ScalarComparison::Less, most);
+                let field = FieldExpectation {
                     key: FieldKey::Name("total".into()),
-                    wanted: Wanted { span, rule: below },
+                    wanted: ExpectedValue { span, rule: below },
                 };
                 let rule = Rule::Fields(vec![field]);
-                Wanted { span, rule }
+                ExpectedValue { span, rule }
             }
             _ => self.wanted(node),
         };
@@ -215,11 +217,11 @@ impl<'a> Expectations<'a> {
     fn failure(&mut self, node: &Node) {
         let span = node.span;
         let field = |name: &str, rule: Rule| {
-            let wanted = Wanted { span, rule };
+            let wanted = ExpectedValue { span, rule };
             let key = FieldKey::Name(name.into());
-            Wanted {
+            ExpectedValue {
                 span,
-                rule: Rule::Fields(vec![Field { key, wanted }]),
+                rule: Rule::Fields(vec![FieldExpectation { key, wanted }]),
             }
         };
         let wanted = self.wanted(node);
@@ -230,14 +232,14 @@ impl<'a> Expectations<'a> {
             },
             Rule::Equal(text @ Value::Str(_)) => {
                 let part = Rule::Equal(text.clone());
-                let part = Rule::Contains(vec![Wanted { span, rule: part }]);
-                let code = Rule::Compared(Comparison::Equal, text);
+                let part = Rule::Contains(vec![ExpectedValue { span, rule: part }]);
+                let code = Rule::Compared(ScalarComparison::Equal, text);
                 Rule::Any(vec![field("code", code), field("message", part)])
             }
             pattern @ Rule::Pattern(_) => field("message", pattern).rule,
             other => other,
         };
-        self.aspect(Aspect::Error, Wanted { span, rule });
+        self.aspect(Aspect::Error, ExpectedValue { span, rule });
     }
 
     /// `true`, or a name.
@@ -278,20 +280,20 @@ impl<'a> Expectations<'a> {
     }
 }
 
-fn not_contained(rule: Wanted) -> Wanted {
+fn not_contained(rule: ExpectedValue) -> ExpectedValue {
     let span = rule.span;
-    let contains = Wanted {
+    let contains = ExpectedValue {
         span,
         rule: Rule::Contains(vec![rule]),
     };
-    Wanted {
+    ExpectedValue {
         span,
         rule: Rule::Not(Box::new(contains)),
     }
 }
 
-fn named(name: &str, value: &Node) -> Entry {
-    Entry {
+fn named(name: &str, value: &Node) -> MapEntry {
+    MapEntry {
         key: node_of(&Value::from(name), value.span),
         value: value.clone(),
     }
@@ -301,18 +303,18 @@ fn named(name: &str, value: &Node) -> Entry {
 /// operators too.
 fn calls(node: &Node) -> Node {
     let data = match &node.data {
-        Data::Scalar(_) => Data::Map(vec![named("name", node)]),
-        Data::List(items) => Data::List(items.iter().map(calls).collect()),
-        Data::Map(entries) => {
-            let entry = |entry: &Entry| match entry.name() {
+        NodeData::Scalar(_) => NodeData::Map(vec![named("name", node)]),
+        NodeData::List(items) => NodeData::List(items.iter().map(calls).collect()),
+        NodeData::Map(entries) => {
+            let entry = |entry: &MapEntry| match entry.name() {
                 "$all" | "$and" | "$contains" | "$each" | "$first" | "$last" | "$not" | "$or"
-                | "$sequence" => Entry {
+                | "$sequence" => MapEntry {
                     key: entry.key.clone(),
                     value: calls(&entry.value),
                 },
                 _ => entry.clone(),
             };
-            Data::Map(entries.iter().map(entry).collect())
+            NodeData::Map(entries.iter().map(entry).collect())
         }
     };
     Node::new(node.span, data)

@@ -1,31 +1,31 @@
 //! `$expr`: an expression about a value, in the subset of JavaScript that needs no engine.
 
-use quillet_core::value::Table;
+use quillet_core::value::MapTable;
 use quillet_core::{Map, Value};
 
-use crate::expression::{Expression, Parsed, truthy};
+use crate::expression::{Expression, ParsedExpression, truthy};
 
 /// What an expression may name besides `actual`.
 #[derive(Clone, Debug)]
-pub(super) struct Names {
-    table: Table,
+pub(super) struct TestNames {
+    table: MapTable,
 }
 
-impl Names {
+impl TestNames {
     /// The variables of a test under their names and in `data`, over the parts of its run.
     pub(super) fn new(
         variables: &Map,
         parts: impl IntoIterator<Item = (&'static str, Value)>,
     ) -> Self {
         let parts = parts.into_iter().map(|(name, value)| (name.into(), value));
-        let mut table: Table = parts.collect();
+        let mut table: MapTable = parts.collect();
         table.extend(
             variables
                 .iter()
                 .map(|(name, value)| (name.clone(), value.clone())),
         );
         table.insert("data".into(), Value::Map(variables.clone()));
-        Names { table }
+        TestNames { table }
     }
 
     /// Whether the expression is true of the value.
@@ -34,9 +34,11 @@ impl Names {
     /// It is not an expression, uses an unknown name, or needs more than this subset.
     pub(super) fn is_true(&self, text: &str, actual: Option<&Value>) -> Result<bool, String> {
         let expression = match Expression::parse(text) {
-            Parsed::Native(expression) => expression,
-            Parsed::Invalid(error) => return Err(format!("it is no expression: {error}")),
-            Parsed::JavaScript => {
+            ParsedExpression::Native(expression) => expression,
+            ParsedExpression::Invalid(error) => {
+                return Err(format!("it is no expression: {error}"));
+            }
+            ParsedExpression::JavaScript => {
                 return Err("it needs functions, which $expr does not have".to_owned());
             }
         };

@@ -5,27 +5,27 @@ use std::sync::Arc;
 use quillet_core::chat::FinishReason;
 use quillet_core::{Diagnostic, Map, Span, ToolCall, Value};
 
-use super::pattern::Pattern;
-use super::wanted::{Schema, Wanted};
-use crate::run::Input;
-use crate::syntax::{Script, Source};
+use super::expected_value::{ExpectedValue, SchemaExpectation};
+use super::pattern::TextPattern;
+use crate::run::ScriptInput;
+use crate::syntax::{Script, ScriptSource};
 
 /// A fixture file.
 #[derive(Clone, Debug)]
 pub struct Fixture {
     /// Where it came from.
-    pub source: Arc<Source>,
+    pub source: Arc<ScriptSource>,
     /// Scripts that it names; empty for those beside it that have its name.
     pub scripts: Vec<String>,
     /// Its tests in order.
-    pub cases: Vec<Case>,
+    pub cases: Vec<TestCase>,
     /// What its author should know.
     pub warnings: Vec<Diagnostic>,
 }
 
 /// One test.
 #[derive(Clone, Debug)]
-pub struct Case {
+pub struct TestCase {
     /// Its number in the fixture, from 1.
     pub number: usize,
     /// Its title, or its input in short.
@@ -39,7 +39,7 @@ pub struct Case {
     /// Others are not to be run.
     pub only: bool,
     /// What the script is given.
-    pub input: Input,
+    pub input: ScriptInput,
     /// Parameters of models that win over those of the script.
     pub parameters: Map,
     /// Where random choices start from.
@@ -76,7 +76,7 @@ pub enum Answers {
 pub struct Reply {
     /// Answers only requests in which this is found, and is never used up. Without it, answers
     /// follow each other.
-    pub(super) when: Option<Pattern>,
+    pub(super) when: Option<TextPattern>,
     pub(super) text: String,
     pub(super) thinking: String,
     pub(super) tool_calls: Vec<ToolCall>,
@@ -89,9 +89,9 @@ pub struct Reply {
 #[derive(Clone, Debug)]
 pub(super) enum Expectation {
     /// A part of the run is as wanted.
-    Aspect(Aspect, Wanted),
+    Aspect(Aspect, ExpectedValue),
     /// The output follows a JSON Schema.
-    Schema(Schema, Span),
+    Schema(SchemaExpectation, Span),
     /// The requests are those of the snapshot.
     Snapshot(String, Span),
     /// A model says that the output is as this text says.
@@ -127,14 +127,14 @@ impl Aspect {
 
 /// What a script says about tests of itself: `test: {skip, only}` in its front matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct TestFilter {
     /// Not to be tested.
     pub skip: bool,
     /// Other scripts of the fixture are not to be tested.
     pub only: bool,
 }
 
-impl Wish {
+impl TestFilter {
     /// Of a script.
     #[must_use]
     pub fn of(script: &Script) -> Self {
@@ -143,14 +143,14 @@ impl Wish {
             let value = test.and_then(|test| test.get(name));
             value.is_some_and(|value| value.value() == Value::Bool(true))
         };
-        Wish {
+        TestFilter {
             skip: flag("skip"),
             only: flag("only"),
         }
     }
 }
 
-impl Case {
+impl TestCase {
     /// Whether the fixture expects the script to fail.
     pub(super) fn wants_failure(&self) -> bool {
         let is_error = |expectation: &Expectation| {
@@ -160,11 +160,11 @@ impl Case {
     }
 
     /// What it is called where it has no title.
-    pub(super) fn title_of(input: &Input) -> String {
+    pub(super) fn title_of(input: &ScriptInput) -> String {
         let text = match input {
-            Input::None => return "without input".to_owned(),
-            Input::Single(value) => super::wanted::text_of(value),
-            Input::Named(map) => quillet_core::json::to_string(&Value::Map(map.clone())),
+            ScriptInput::None => return "without input".to_owned(),
+            ScriptInput::Single(value) => super::expected_value::text_of(value),
+            ScriptInput::Named(map) => quillet_core::json::to_string(&Value::Map(map.clone())),
         };
         let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
         match line.char_indices().nth(60) {

@@ -1,7 +1,7 @@
 //! Tests of scripts: `name.fixture.yaml` beside `name.ai.yaml`.
 //!
 //! A fixture is read once, with everything that is wrong in it reported at once ([`read`]). A
-//! [`Bench`] runs its tests of a [`Subject`] (a script, or what else asks models) and says in which
+//! [`TestHarness`] runs its tests of a [`TestTarget`] (a script, or what else asks models) and says in which
 //! places a run was not as wanted. Files, recordings, the judge's model, and what people see of a
 //! report are the caller's.
 //!
@@ -10,10 +10,13 @@
 
 mod answers;
 mod compare;
+mod describe;
 mod expect;
+mod expected_value;
 mod expression;
 mod fixture;
 mod judge;
+mod observer;
 mod pattern;
 mod read;
 mod replies;
@@ -23,13 +26,10 @@ mod run;
 mod schema;
 mod snapshot;
 mod split;
-mod subject;
+mod target;
 #[cfg(test)]
 mod tests;
 mod variables;
-mod wanted;
-mod witness;
-mod words;
 
 use std::sync::Arc;
 
@@ -37,21 +37,21 @@ use quillet_core::Diagnostic;
 use quillet_template::TemplateFactory;
 use quillet_yaml::{Options, Tags};
 
-use crate::syntax::Source;
+use crate::syntax::ScriptSource;
 
-pub use fixture::{Answers, Case, Fixture, Reply, Wish};
-pub use report::{CaseReport, Counts, Mismatch, Verdict};
-pub use run::Bench;
+pub use fixture::{Answers, Fixture, Reply, TestCase, TestFilter};
+pub use report::{CaseReport, Mismatch, TestCounts, TestVerdict};
+pub use run::TestHarness;
 pub use snapshot::Snapshots;
 pub use split::{appended, script_names};
-pub use subject::{ScriptSubject, Subject, Trial};
+pub use target::{ScriptSubject, TestRequest, TestTarget};
 
 /// Reads a fixture file.
 ///
 /// # Errors
 /// Everything that is wrong with it, with places.
 pub async fn read(
-    source: Arc<Source>,
+    source: Arc<ScriptSource>,
     templates: &TemplateFactory,
 ) -> Result<Fixture, Vec<Diagnostic>> {
     let options = Options {

@@ -7,38 +7,38 @@ const FLAGS: &str = "dgimsuvy";
 
 /// A regular expression that is searched for in a text.
 #[derive(Clone, Debug)]
-pub(super) struct Pattern {
+pub(super) struct TextPattern {
     /// As it was written, with its slashes and flags.
     pub(super) written: String,
     regex: Regex,
 }
 
-impl Pattern {
+impl TextPattern {
     /// Takes a text for a regular expression if it is written as `/…/flags`.
     pub(super) fn literal(text: &str) -> Option<Result<Self, String>> {
         let (body, flags) = parts(text)?;
-        Some(Pattern::new(text, body, flags))
+        Some(TextPattern::new(text, body, flags))
     }
 
     /// The expression of a `!re` tag: with slashes and flags, or bare.
     pub(super) fn tagged(text: &str) -> Result<Self, String> {
         match parts(text) {
-            Some((body, flags)) => Pattern::new(text, body, flags),
-            None => Pattern::new(&format!("/{text}/"), text, ""),
+            Some((body, flags)) => TextPattern::new(text, body, flags),
+            None => TextPattern::new(&format!("/{text}/"), text, ""),
         }
     }
 
     /// The expression of a rule over requests, in which a dot is a new line too.
     pub(super) fn dotted(text: &str) -> Result<Self, String> {
         match parts(text) {
-            Some((body, flags)) => Pattern::new(text, body, &format!("{flags}s")),
-            None => Pattern::new(&format!("/{text}/s"), text, "s"),
+            Some((body, flags)) => TextPattern::new(text, body, &format!("{flags}s")),
+            None => TextPattern::new(&format!("/{text}/s"), text, "s"),
         }
     }
 
     fn new(written: &str, body: &str, flags: &str) -> Result<Self, String> {
         let regex = Regex::compile(body, flags).map_err(|error| error.to_string())?;
-        Ok(Pattern {
+        Ok(TextPattern {
             written: written.to_owned(),
             regex,
         })
@@ -78,7 +78,7 @@ mod tests {
             ("text", None),
         ];
         for (text, expected) in cases {
-            let pattern = Pattern::literal(text);
+            let pattern = TextPattern::literal(text);
             match expected {
                 None => assert!(pattern.is_none(), "{text}"),
                 Some((subject, found)) => {
@@ -87,7 +87,10 @@ mod tests {
                 }
             }
         }
-        assert!(Pattern::literal("/a(/").unwrap().is_err());
-        assert_eq!(Pattern::tagged("a+").unwrap().is_found("caat"), Ok(true));
+        assert!(TextPattern::literal("/a(/").unwrap().is_err());
+        assert_eq!(
+            TextPattern::tagged("a+").unwrap().is_found("caat"),
+            Ok(true)
+        );
     }
 }

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use quillet_core::value::Table;
+use quillet_core::value::MapTable;
 use quillet_core::{Diagnostic, Map, Span, Value, nearest};
 use quillet_template::TemplateFactory;
-use quillet_yaml::{Data, Entry, Node};
+use quillet_yaml::{MapEntry, Node, NodeData};
 
 use super::answers;
 use super::expect;
-use super::fixture::{Answers, Case, Expectation, Fixture};
+use super::fixture::{Answers, Expectation, Fixture, TestCase};
 use super::variables::Variables;
-use crate::run::Input;
-use crate::syntax::Source;
+use crate::run::ScriptInput;
+use crate::syntax::ScriptSource;
 
 /// Keys of a test and of the front matter. All others are variables.
 pub(super) const KEYS: [&str; 16] = [
@@ -56,12 +56,12 @@ const UNSUPPORTED: [&str; 13] = [
 /// # Errors
 /// Everything that is wrong with it, with places.
 pub(super) async fn fixture(
-    source: Arc<Source>,
+    source: Arc<ScriptSource>,
     front: Option<Node>,
     body: Option<&Node>,
     templates: &TemplateFactory,
 ) -> Result<Fixture, Vec<Diagnostic>> {
-    let mut reader = Reader {
+    let mut reader = FixtureReader {
         source: &source,
         templates,
         front: front.as_ref().and_then(Node::entries).unwrap_or_default(),
@@ -88,14 +88,14 @@ pub(super) async fn fixture(
     })
 }
 
-struct Reader<'a> {
-    source: &'a Source,
+struct FixtureReader<'a> {
+    source: &'a ScriptSource,
     templates: &'a TemplateFactory,
-    front: &'a [Entry],
+    front: &'a [MapEntry],
     found: Vec<Diagnostic>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> FixtureReader<'a> {
     fn error(&mut self, message: impl Into<String>, at: Span) {
         let found = self.source.error("test.fixture", message, at);
         self.found.push(found);
@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Says of keys that are nobody's that they are not what they look like.
-    fn look_at_keys(&mut self, entries: &[Entry]) {
+    fn look_at_keys(&mut self, entries: &[MapEntry]) {
         for entry in entries {
             let name = entry.name();
             let at = entry.key.span;
@@ -151,7 +151,7 @@ impl<'a> Reader<'a> {
     fn items<'b>(&mut self, body: Option<&'b Node>) -> &'b [Node] {
         let Some(body) = body else { return &[] };
         match &body.data {
-            Data::List(items) => items,
+            NodeData::List(items) => items,
             _ if body.is_null() => &[],
             _ => {
                 let message = format!("a fixture is a list of tests, not {}", body.kind());
@@ -161,11 +161,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    async fn case(&mut self, number: usize, item: &Node) -> Case {
+    async fn case(&mut self, number: usize, item: &Node) -> TestCase {
         // A test that is nothing but its input needs no key for it.
         let entries = item.entries().unwrap_or_default();
         self.look_at_keys(entries);
-        let fields = Fields {
+        let fields = TestFields {
             front: self.front,
             entries,
         };
@@ -175,12 +175,12 @@ impl<'a> Reader<'a> {
             (_, Some(node)) => Some(self.fill(&node.clone(), &own).await),
             (_, None) => None,
         };
-        let input = input.map_or(Input::None, |node| input_of(&node));
+        let input = input.map_or(ScriptInput::None, |node| input_of(&node));
         let variables = with_input(&own, &input);
         let strict = self.flag(fields, "strict");
-        let mut case = Case {
+        let mut case = TestCase {
             number,
-            title: Case::title_of(&input),
+            title: TestCase::title_of(&input),
             span: item.span,
             script: None,
             skip: self.flag_of(entries, "skip"),
@@ -206,7 +206,7 @@ impl<'a> Reader<'a> {
         case
     }
 
-    async fn settings(&mut self, case: &mut Case, fields: Fields<'_>) {
+    async fn settings(&mut self, case: &mut TestCase, fields: TestFields<'_>) {
         if let Some(title) = fields.own("title") {
             let title = self.fill(title, &case.variables).await;
             case.title = title.text().unwrap_or_default().to_owned();
@@ -238,8 +238,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Keys that mean nothing else, of the front matter and over it of the test.
-    async fn variables(&mut self, fields: Fields<'_>) -> Map {
-        let mut table = Table::default();
+    async fn variables(&mut self, fields: TestFields<'_>) -> Map {
+        let mut table = MapTable::default();
         for entry in fields.front.iter().chain(fields.entries) {
             let name = entry.name();
             if KEYS.contains(&name) || UNSUPPORTED.contains(&name) {
@@ -252,7 +252,7 @@ impl<'a> Reader<'a> {
         Map::new(table)
     }
 
-    async fn answers(&mut self, case: &Case, fields: Fields<'_>) -> Answers {
+    async fn answers(&mut self, case: &TestCase, fields: TestFields<'_>) -> Answers {
         let replies = fields.own("replies");
         if let Some(node) = replies.or_else(|| fields.unless_own("cassette", "replies")) {
             let filled = self.fill(node, &case.variables).await;
@@ -264,7 +264,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    async fn expectations(&mut self, case: &Case, fields: Fields<'_>) -> Vec<Expectation> {
+    async fn expectations(&mut self, case: &TestCase, fields: TestFields<'_>) -> Vec<Expectation> {
         let mut found = Vec::new();
         let mut reader = expect::Expectations::new(self.source, case.number);
         let is_negated = self.flag(fields, "not");
@@ -288,7 +288,7 @@ impl<'a> Reader<'a> {
         reader.expectations
     }
 
-    fn flag(&mut self, fields: Fields<'_>, name: &str) -> bool {
+    fn flag(&mut self, fields: TestFields<'_>, name: &str) -> bool {
         let own = fields.entries.iter().any(|entry| entry.name() == name);
         if own {
             self.flag_of(fields.entries, name)
@@ -297,7 +297,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn flag_of(&mut self, entries: &[Entry], name: &str) -> bool {
+    fn flag_of(&mut self, entries: &[MapEntry], name: &str) -> bool {
         let Some(entry) = entries.iter().find(|entry| entry.name() == name) else {
             return false;
         };
@@ -315,12 +315,12 @@ impl<'a> Reader<'a> {
 
 /// The keys of a test over those of the front matter.
 #[derive(Clone, Copy)]
-struct Fields<'a> {
-    front: &'a [Entry],
-    entries: &'a [Entry],
+struct TestFields<'a> {
+    front: &'a [MapEntry],
+    entries: &'a [MapEntry],
 }
 
-impl<'a> Fields<'a> {
+impl<'a> TestFields<'a> {
     fn own(self, name: &str) -> Option<&'a Node> {
         let found = self.entries.iter().find(|entry| entry.name() == name);
         found.map(|entry| &entry.value)
@@ -344,30 +344,30 @@ impl<'a> Fields<'a> {
     }
 
     /// Both the default and the test's own.
-    fn all(self, name: &str) -> impl Iterator<Item = &'a Entry> {
+    fn all(self, name: &str) -> impl Iterator<Item = &'a MapEntry> {
         let entries = self.front.iter().chain(self.entries);
         entries.filter(move |entry| entry.name() == name)
     }
 }
 
-fn input_of(node: &Node) -> Input {
+fn input_of(node: &Node) -> ScriptInput {
     match node.value() {
-        Value::Null => Input::None,
-        Value::Map(map) => Input::Named(map),
-        value => Input::Single(value),
+        Value::Null => ScriptInput::None,
+        Value::Map(map) => ScriptInput::Named(map),
+        value => ScriptInput::Single(value),
     }
 }
 
 /// The variables, the input under its name, and its fields where no variable has their name.
-fn with_input(own: &Map, input: &Input) -> Map {
-    let mut table = Table::default();
+fn with_input(own: &Map, input: &ScriptInput) -> Map {
+    let mut table = MapTable::default();
     match input {
-        Input::None => {}
-        Input::Named(map) => {
+        ScriptInput::None => {}
+        ScriptInput::Named(map) => {
             table.extend(map.iter().map(|(key, value)| (key.clone(), value.clone())));
             table.insert("input".into(), Value::Map(map.clone()));
         }
-        Input::Single(value) => {
+        ScriptInput::Single(value) => {
             table.insert("input".into(), value.clone());
         }
     }

@@ -12,14 +12,14 @@ use quillet_core::chat::{
 use quillet_core::{BoxFuture, Message};
 
 use super::fixture::Reply;
-use crate::host::{Abilities, Answering, Models};
+use crate::host::{ModelCapabilities, ModelHandle, ModelSource};
 
 /// Characters of the last message that a missing answer is explained with.
 const MOST_SHOWN: usize = 120;
 
 /// Models of every name that all answer from one list.
 #[derive(Debug)]
-pub(super) struct Scripted {
+pub(super) struct ScriptedModels {
     replies: Arc<[Reply]>,
     /// How many answers were used up.
     used: AtomicUsize,
@@ -27,9 +27,9 @@ pub(super) struct Scripted {
     missed: Mutex<Option<String>>,
 }
 
-impl Scripted {
+impl ScriptedModels {
     pub(super) fn new(replies: Arc<[Reply]>) -> Arc<Self> {
-        Arc::new(Scripted {
+        Arc::new(ScriptedModels {
             replies,
             used: AtomicUsize::new(0),
             missed: Mutex::new(None),
@@ -91,16 +91,16 @@ impl Scripted {
     }
 }
 
-impl Models for Arc<Scripted> {
-    fn model(&self, name: Option<&str>) -> Result<Answering, String> {
-        Ok(Answering {
+impl ModelSource for Arc<ScriptedModels> {
+    fn model(&self, name: Option<&str>) -> Result<ModelHandle, String> {
+        Ok(ModelHandle {
             model: Arc::new(ScriptedModel(self.clone())),
             name: name.map(str::to_owned),
-            abilities: Abilities {
+            abilities: ModelCapabilities {
                 tools: true,
                 json_schema: true,
                 json_object: true,
-                ..Abilities::default()
+                ..ModelCapabilities::default()
             },
             counter: Arc::new(Bytes4),
             window: None,
@@ -109,7 +109,7 @@ impl Models for Arc<Scripted> {
 }
 
 /// One of them.
-struct ScriptedModel(Arc<Scripted>);
+struct ScriptedModel(Arc<ScriptedModels>);
 
 impl fmt::Debug for ScriptedModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use quillet_core::chat::Usage;
 use quillet_core::{Span, Value};
 
-use super::fixture::Case;
+use super::fixture::TestCase;
 use crate::error::ScriptError;
 
 /// One place in which a run was not as its fixture wants it.
@@ -39,7 +39,7 @@ impl Mismatch {
 
 /// The verdict of one test.
 #[derive(Clone, Debug)]
-pub enum Verdict {
+pub enum TestVerdict {
     /// Everything was as wanted.
     Passed,
     /// It was not run: `skip`, another's `only`, or the choice of whoever runs tests.
@@ -51,14 +51,14 @@ pub enum Verdict {
     Broken(Box<ScriptError>),
 }
 
-impl Verdict {
+impl TestVerdict {
     /// The same, with one thing more that is not as wanted.
     pub(super) fn and(self, mismatch: Mismatch) -> Self {
         match self {
-            Verdict::Passed => Verdict::Failed(vec![mismatch]),
-            Verdict::Failed(mut others) => {
+            TestVerdict::Passed => TestVerdict::Failed(vec![mismatch]),
+            TestVerdict::Failed(mut others) => {
                 others.push(mismatch);
-                Verdict::Failed(others)
+                TestVerdict::Failed(others)
             }
             other => other,
         }
@@ -77,7 +77,7 @@ pub struct CaseReport {
     /// Its title, or its input in short.
     pub title: String,
     /// How it ended; of several runs, how the first that did not pass ended.
-    pub verdict: Verdict,
+    pub verdict: TestVerdict,
     /// How often it ran.
     pub runs: u32,
     /// How many of the runs passed. Neither none nor all: it is flaky.
@@ -93,21 +93,21 @@ pub struct CaseReport {
 impl CaseReport {
     /// Of a test that is not run.
     #[must_use]
-    pub fn skipped(case: &Case, subject: &str) -> Self {
+    pub fn skipped(case: &TestCase, subject: &str) -> Self {
         CaseReport {
-            verdict: Verdict::Skipped,
+            verdict: TestVerdict::Skipped,
             ..CaseReport::new(case, subject)
         }
     }
 
     /// Of a test that did not run yet.
-    pub(super) fn new(case: &Case, subject: &str) -> Self {
+    pub(super) fn new(case: &TestCase, subject: &str) -> Self {
         CaseReport {
             script: subject.to_owned(),
             model: None,
             number: case.number,
             title: case.title.clone(),
-            verdict: Verdict::Passed,
+            verdict: TestVerdict::Passed,
             runs: 0,
             passed: 0,
             took: Duration::ZERO,
@@ -125,7 +125,7 @@ impl CaseReport {
 
 /// The number of tests by verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct TestCounts {
     /// As wanted.
     pub passed: usize,
     /// Not as wanted.
@@ -138,17 +138,17 @@ pub struct Counts {
     pub flaky: usize,
 }
 
-impl Counts {
+impl TestCounts {
     /// Counts reports.
     #[must_use]
     pub fn of<'a>(reports: impl IntoIterator<Item = &'a CaseReport>) -> Self {
-        let mut counts = Counts::default();
+        let mut counts = TestCounts::default();
         for report in reports {
             match &report.verdict {
-                Verdict::Passed => counts.passed += 1,
-                Verdict::Skipped => counts.skipped += 1,
-                Verdict::Failed(_) => counts.failed += 1,
-                Verdict::Broken(_) => counts.broken += 1,
+                TestVerdict::Passed => counts.passed += 1,
+                TestVerdict::Skipped => counts.skipped += 1,
+                TestVerdict::Failed(_) => counts.failed += 1,
+                TestVerdict::Broken(_) => counts.broken += 1,
             }
             counts.flaky += usize::from(report.is_flaky());
         }

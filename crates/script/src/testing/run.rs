@@ -4,31 +4,31 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use quillet_core::chat::Usage;
-use quillet_core::{Map, Span, Table, Value};
+use quillet_core::{Map, MapTable, Span, Value};
 
 use super::compare::Compare;
-use super::expression::Names;
-use super::fixture::{Answers, Aspect, Case, Expectation, Fixture};
+use super::expected_value::text_of;
+use super::expression::TestNames;
+use super::fixture::{Answers, Aspect, Expectation, Fixture, TestCase};
 use super::judge;
-use super::replies::Scripted;
-use super::report::{CaseReport, Mismatch, Verdict};
+use super::observer::{ObservedRun, RunObserver};
+use super::replies::ScriptedModels;
+use super::report::{CaseReport, Mismatch, TestVerdict};
 use super::snapshot::{self, Snapshots};
-use super::subject::{Subject, Trial};
-use super::wanted::text_of;
-use super::witness::{Seen, Witness};
+use super::target::{TestRequest, TestTarget};
 use crate::error::{ErrorKind, ScriptError};
-use crate::host::{Answering, Models};
-use crate::run::Outcome;
+use crate::host::{ModelHandle, ModelSource};
+use crate::run::ScriptOutcome;
 
 /// The parts that all tests of a program share.
 #[derive(Clone, Debug)]
-pub struct Bench {
+pub struct TestHarness {
     /// The models, where a fixture says nothing else.
-    pub models: Arc<dyn Models>,
+    pub models: Arc<dyn ModelSource>,
     /// The model that is asked in place of a subject's own.
     pub model: Option<String>,
     /// The model that decides about `judge:`.
-    pub judge: Option<Answering>,
+    pub judge: Option<ModelHandle>,
     /// Where snapshots are stored.
     pub snapshots: Arc<dyn Snapshots>,
     /// How often each test runs; all runs have to pass.
@@ -38,21 +38,21 @@ pub struct Bench {
 }
 
 /// What one run gave.
-struct Ran {
-    verdict: Verdict,
+struct TestRun {
+    verdict: TestVerdict,
     usage: Usage,
     output: Option<Value>,
 }
 
-impl Bench {
+impl TestHarness {
     /// Runs a test of a subject. `models` stand in for those of the bench, where the test has
     /// recordings.
     pub async fn run(
         &self,
         fixture: &Fixture,
-        case: &Case,
-        subject: &dyn Subject,
-        models: Option<Arc<dyn Models>>,
+        case: &TestCase,
+        subject: &dyn TestTarget,
+        models: Option<Arc<dyn ModelSource>>,
     ) -> CaseReport {
         let begun = Instant::now();
         let mut report = CaseReport::new(case, subject.name());
@@ -63,8 +63,8 @@ impl Bench {
             report.usage += ran.usage;
             report.output = ran.output;
             match ran.verdict {
-                Verdict::Passed => report.passed += 1,
-                other if matches!(report.verdict, Verdict::Passed) => report.verdict = other,
+                TestVerdict::Passed => report.passed += 1,
+                other if matches!(report.verdict, TestVerdict::Passed) => report.verdict = other,
                 _ => {}
             }
         }
@@ -75,21 +75,21 @@ impl Bench {
     async fn once(
         &self,
         fixture: &Fixture,
-        case: &Case,
-        subject: &dyn Subject,
-        models: Option<Arc<dyn Models>>,
-    ) -> Ran {
-        let witness = Arc::new(Witness::default());
+        case: &TestCase,
+        subject: &dyn TestTarget,
+        models: Option<Arc<dyn ModelSource>>,
+    ) -> TestRun {
+        let witness = Arc::new(RunObserver::default());
         let scripted = match &case.answers {
-            Answers::Replies(replies) => Some(Scripted::new(replies.clone())),
+            Answers::Replies(replies) => Some(ScriptedModels::new(replies.clone())),
             Answers::Model | Answers::Cassette(_) => None,
         };
-        let models: Arc<dyn Models> = match (&scripted, models) {
+        let models: Arc<dyn ModelSource> = match (&scripted, models) {
             (Some(model), _) => Arc::new(model.clone()),
             (None, Some(models)) => models,
             (None, None) => self.models.clone(),
         };
-        let trial = Trial {
+        let trial = TestRequest {
             input: case.input.clone(),
             parameters: self.parameters(case),
             models,
@@ -109,14 +109,14 @@ impl Bench {
         }
         let found = match ran {
             Err(error) if !case.wants_failure() => return broken(error),
-            ran => Found::new(ran, witness.told()),
+            ran => FinishedRun::new(ran, witness.told()),
         };
         let mut verdict = self.decide(fixture, case, subject, &found).await;
         // A failure that was wanted ends the script before its last question.
         if let (Some(span), 1.., None) = (case.own_replies, unused, &found.error) {
             verdict = verdict.and(left_over(unused, span));
         }
-        Ran {
+        TestRun {
             verdict,
             usage: found.usage,
             output: found.output,
@@ -124,11 +124,11 @@ impl Bench {
     }
 
     /// What the test says of models, under the name of the model that everything is to be asked of.
-    fn parameters(&self, case: &Case) -> Map {
+    fn parameters(&self, case: &TestCase) -> Map {
         let Some(model) = &self.model else {
             return case.parameters.clone();
         };
-        let mut table: Table = case.parameters.to_table();
+        let mut table: MapTable = case.parameters.to_table();
         table.insert("model".into(), model.as_str().into());
         Map::new(table)
     }
@@ -136,10 +136,10 @@ impl Bench {
     async fn decide(
         &self,
         fixture: &Fixture,
-        case: &Case,
-        subject: &dyn Subject,
-        found: &Found,
-    ) -> Verdict {
+        case: &TestCase,
+        subject: &dyn TestTarget,
+        found: &FinishedRun,
+    ) -> TestVerdict {
         let mut mismatches = Vec::new();
         if let (Some(error), false) = (&found.error, case.wants_failure()) {
             let code = error.as_map().and_then(|map| map.get("code"));
@@ -148,22 +148,22 @@ impl Bench {
         for expectation in &case.expectations {
             match self.check(fixture, case, subject, found, expectation).await {
                 Ok(more) => mismatches.extend(more),
-                Err(error) => return Verdict::Broken(Box::new(error)),
+                Err(error) => return TestVerdict::Broken(Box::new(error)),
             }
         }
         if mismatches.is_empty() {
-            Verdict::Passed
+            TestVerdict::Passed
         } else {
-            Verdict::Failed(mismatches)
+            TestVerdict::Failed(mismatches)
         }
     }
 
     async fn check(
         &self,
         fixture: &Fixture,
-        case: &Case,
-        subject: &dyn Subject,
-        found: &Found,
+        case: &TestCase,
+        subject: &dyn TestTarget,
+        found: &FinishedRun,
         expectation: &Expectation,
     ) -> Result<Vec<Mismatch>, ScriptError> {
         let names = found.names(case);
@@ -178,9 +178,9 @@ impl Bench {
                 Ok(compare.check(wanted, actual.as_ref(), aspect.name()))
             }
             Expectation::Schema(schema, span) => {
-                let wanted = super::wanted::Wanted {
+                let wanted = super::expected_value::ExpectedValue {
                     span: *span,
-                    rule: super::wanted::Rule::Schema(schema.clone()),
+                    rule: super::expected_value::Rule::Schema(schema.clone()),
                 };
                 Ok(compare.check(&wanted, found.output.as_ref(), "output"))
             }
@@ -229,34 +229,34 @@ fn left_over(unused: usize, span: Span) -> Mismatch {
     Mismatch::new("requests", wanted, None, span)
 }
 
-fn broken(error: ScriptError) -> Ran {
-    Ran {
-        verdict: Verdict::Broken(Box::new(error)),
+fn broken(error: ScriptError) -> TestRun {
+    TestRun {
+        verdict: TestVerdict::Broken(Box::new(error)),
         usage: Usage::default(),
         output: None,
     }
 }
 
 /// A run that ended, as expectations look at it.
-struct Found {
+struct FinishedRun {
     output: Option<Value>,
     error: Option<Value>,
     messages: Value,
     usage: Usage,
-    seen: Seen,
+    seen: ObservedRun,
 }
 
-impl Found {
-    fn new(ran: Result<Outcome, ScriptError>, seen: Seen) -> Self {
+impl FinishedRun {
+    fn new(ran: Result<ScriptOutcome, ScriptError>, seen: ObservedRun) -> Self {
         match ran {
-            Ok(outcome) => Found {
+            Ok(outcome) => FinishedRun {
                 output: outcome.value,
                 error: None,
                 messages: outcome.messages.iter().map(turn).collect::<Vec<_>>().into(),
                 usage: outcome.usage,
                 seen,
             },
-            Err(error) => Found {
+            Err(error) => FinishedRun {
                 output: None,
                 error: Some(failure(&error)),
                 messages: Value::from(Vec::<Value>::new()),
@@ -267,7 +267,7 @@ impl Found {
     }
 
     /// What `$expr` may name.
-    fn names(&self, case: &Case) -> Names {
+    fn names(&self, case: &TestCase) -> TestNames {
         const PARTS: [Aspect; 6] = [
             Aspect::Output,
             Aspect::Messages,
@@ -277,7 +277,7 @@ impl Found {
             Aspect::Printed,
         ];
         let part = |part: Aspect| Some((part.name(), self.aspect(part)?));
-        Names::new(&case.variables, PARTS.into_iter().filter_map(part))
+        TestNames::new(&case.variables, PARTS.into_iter().filter_map(part))
     }
 
     fn aspect(&self, aspect: Aspect) -> Option<Value> {
@@ -290,7 +290,11 @@ impl Found {
                 Some(requests.collect::<Vec<_>>().into())
             }
             Aspect::Tools => {
-                let calls = self.seen.calls.iter().map(super::witness::Call::value);
+                let calls = self
+                    .seen
+                    .calls
+                    .iter()
+                    .map(super::observer::ObservedCall::value);
                 Some(calls.collect::<Vec<_>>().into())
             }
             Aspect::Printed => Some(self.seen.printed.join("\n").into()),
@@ -299,7 +303,7 @@ impl Found {
     }
 }
 
-fn turn(turn: &crate::run::Turn) -> Value {
+fn turn(turn: &crate::run::DialogueTurn) -> Value {
     let mut entries = vec![
         ("role", Value::from(turn.role.as_str())),
         ("content", Value::from(turn.content.as_str())),

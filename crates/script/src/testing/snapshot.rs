@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use quillet_core::{Map, Span, Value};
 
+use super::expected_value::text_of;
 use super::report::Mismatch;
-use super::wanted::text_of;
 
 /// The storage of snapshots.
 pub trait Snapshots: Send + Sync + fmt::Debug {

@@ -3,7 +3,7 @@
 
 use quillet_core::{Span, Value};
 
-use super::fixture::{Case, Fixture};
+use super::fixture::{Fixture, TestCase};
 use crate::reader;
 
 const ENDINGS: [&str; 2] = [".fixture.yaml", ".fixture.yml"];
@@ -61,7 +61,7 @@ pub fn appended(fixture: &Fixture, outputs: &[(usize, Value)]) -> String {
     text
 }
 
-fn insert(text: &mut String, case: &Case, output: &Value) {
+fn insert(text: &mut String, case: &TestCase, output: &Value) {
     let start = case.span.start.min(text.len());
     let line = text.get(..start).unwrap_or_default();
     let line = line.rfind('\n').map_or(0, |newline| newline + 1);

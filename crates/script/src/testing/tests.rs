@@ -7,21 +7,21 @@ use quillet_template::TemplateFactory;
 use quillet_yaml::{Options, Tags};
 
 use super::compare::Compare;
-use super::expression::Names;
+use super::expected_value::{ExpectationReader, ExpectedValue};
+use super::expression::TestNames;
 use super::fixture::{Answers, Fixture};
-use super::wanted::{Reader, Wanted};
-use crate::run::Input;
-use crate::syntax::Source;
+use crate::run::ScriptInput;
+use crate::syntax::ScriptSource;
 
-fn source(text: &str) -> Source {
-    Source {
+fn source(text: &str) -> ScriptSource {
+    ScriptSource {
         name: "a.fixture.yaml".into(),
         path: None,
         text: text.into(),
     }
 }
 
-fn wanted(text: &str) -> Result<Wanted, Vec<String>> {
+fn wanted(text: &str) -> Result<ExpectedValue, Vec<String>> {
     let source = source(text);
     let options = Options {
         tags: Tags::Keep,
@@ -33,7 +33,7 @@ fn wanted(text: &str) -> Result<Wanted, Vec<String>> {
     };
     let (node, found) = quillet_yaml::parse("a", text, whole, &options);
     assert!(found.is_empty(), "{text}: {found:?}");
-    let mut reader = Reader::new(&source);
+    let mut reader = ExpectationReader::new(&source);
     let wanted = reader.read(&node.unwrap());
     if reader.found.is_empty() {
         Ok(wanted)
@@ -44,7 +44,7 @@ fn wanted(text: &str) -> Result<Wanted, Vec<String>> {
 
 /// The places where a value in JSON (`-` for none) is not as wanted.
 fn places(expected: &str, actual: &str, strict: bool) -> Vec<String> {
-    let names = Names::new(&Map::default(), []);
+    let names = TestNames::new(&Map::default(), []);
     let evaluate = |text: &str, actual: Option<&Value>| names.is_true(text, actual);
     let compare = Compare {
         strict,
@@ -214,9 +214,9 @@ level: 3
 ";
     let fixture = read(text).await.unwrap();
     let inputs = fixture.cases.iter().map(|case| match &case.input {
-        Input::Named(map) => json::to_string(&map.clone().into()),
-        Input::Single(value) => json::to_string(value),
-        Input::None => "none".into(),
+        ScriptInput::Named(map) => json::to_string(&map.clone().into()),
+        ScriptInput::Single(value) => json::to_string(value),
+        ScriptInput::None => "none".into(),
     });
     let inputs = inputs.collect::<Vec<_>>();
     assert_eq!(

@@ -3,13 +3,14 @@
 
 use quillet_core::{BoxFuture, Diagnostic, Map, Span, Value, nearest};
 use quillet_template::{
-    CompileOptions, Limits, NoFunctions, Render, Source as Text, TemplateFactory, render,
+    CompileOptions, NoFunctions, Render, RenderLimits, TemplateFactory, TemplateSource as Text,
+    render,
 };
-use quillet_yaml::{Data, Entry, Node, Scalar, Style};
+use quillet_yaml::{MapEntry, Node, NodeData, Scalar, ScalarFormat};
 
 use super::compare::at;
-use super::wanted::node_of;
-use crate::syntax::Source;
+use super::expected_value::node_of;
+use crate::syntax::ScriptSource;
 
 /// The format of templates in fixtures: that of scripts.
 const FORMAT: &str = "hf";
@@ -18,7 +19,7 @@ const HELP: &str = "variables are the keys of the test and of the front matter, 
 /// The variables of one test.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Variables<'a> {
-    pub(super) source: &'a Source,
+    pub(super) source: &'a ScriptSource,
     pub(super) templates: &'a TemplateFactory,
     pub(super) values: &'a Map,
 }
@@ -35,26 +36,26 @@ impl Variables<'_> {
     {
         Box::pin(async move {
             let data = match &node.data {
-                Data::Scalar(scalar) if is_template(&scalar.text) => {
+                NodeData::Scalar(scalar) if is_template(&scalar.text) => {
                     return self.text(node, &scalar.text, found).await;
                 }
-                Data::Scalar(_) => return node.clone(),
-                Data::List(items) => {
+                NodeData::Scalar(_) => return node.clone(),
+                NodeData::List(items) => {
                     let mut filled = Vec::with_capacity(items.len());
                     for item in items {
                         filled.push(self.fill(item, found).await);
                     }
-                    Data::List(filled)
+                    NodeData::List(filled)
                 }
-                Data::Map(entries) => {
+                NodeData::Map(entries) => {
                     let mut filled = Vec::with_capacity(entries.len());
                     for entry in entries {
-                        filled.push(Entry {
+                        filled.push(MapEntry {
                             key: self.fill(&entry.key, found).await,
                             value: self.fill(&entry.value, found).await,
                         });
                     }
-                    Data::Map(filled)
+                    NodeData::Map(filled)
                 }
             };
             Node {
@@ -109,7 +110,7 @@ impl Variables<'_> {
             entries: &[name],
             variables: self.values,
             functions: &NoFunctions,
-            limits: &Limits::default(),
+            limits: &RenderLimits::default(),
         })
         .await
         .map_err(|error| wrong(error.to_string()))?;
@@ -117,10 +118,10 @@ impl Variables<'_> {
         let scalar = Scalar {
             value: Value::Str(text.clone()),
             text,
-            style: Style::DoubleQuoted,
+            style: ScalarFormat::DoubleQuoted,
         };
         Ok(Node {
-            data: Data::Scalar(scalar),
+            data: NodeData::Scalar(scalar),
             ..node.clone()
         })
     }

@@ -7,13 +7,13 @@ use std::ops::Range;
 
 /// A part of a message's text; together the parts are all of it, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum HolePart {
     /// Text as it is.
     Text(Range<usize>),
     /// Something to put in.
     Hole(Hole),
     /// Begins as a call and is none: nothing that a model should read.
-    Broken(Broken),
+    Broken(BrokenHole),
 }
 
 /// `[[…]]`.
@@ -59,7 +59,7 @@ pub enum HoleKind {
 
 /// A call that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct BrokenHole {
     /// Its bytes in the text, as far as it goes.
     pub range: Range<usize>,
     /// What is wrong with it.
@@ -76,8 +76,8 @@ pub fn may_have_holes(text: &str) -> bool {
 
 /// The parts of a text. Linear in its length, whatever is in it.
 #[must_use]
-pub fn holes(text: &str) -> Vec<Piece> {
-    let mut reader = Reader::new(text);
+pub fn holes(text: &str) -> Vec<HolePart> {
+    let mut reader = HoleReader::new(text);
     let mut pieces = Vec::new();
     let mut done = 0;
     let mut from = 0;
@@ -88,28 +88,28 @@ pub fn holes(text: &str) -> Vec<Piece> {
             continue;
         };
         if done < open {
-            pieces.push(Piece::Text(done..open));
+            pieces.push(HolePart::Text(done..open));
         }
         done = end_of(&piece);
         from = done;
         pieces.push(piece);
     }
     if done < text.len() {
-        pieces.push(Piece::Text(done..text.len()));
+        pieces.push(HolePart::Text(done..text.len()));
     }
     pieces
 }
 
-fn end_of(piece: &Piece) -> usize {
+fn end_of(piece: &HolePart) -> usize {
     match piece {
-        Piece::Text(range) => range.end,
-        Piece::Hole(hole) => hole.range.end,
-        Piece::Broken(broken) => broken.range.end,
+        HolePart::Text(range) => range.end,
+        HolePart::Hole(hole) => hole.range.end,
+        HolePart::Broken(broken) => broken.range.end,
     }
 }
 
 /// Reads one hole at a time, and remembers what it looked for in vain.
-struct Reader<'t> {
+struct HoleReader<'t> {
     text: &'t str,
     /// Bytes that may still be looked through in vain before quotes and brackets count no more.
     patience: usize,
@@ -119,9 +119,9 @@ struct Reader<'t> {
     last_close: usize,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> HoleReader<'t> {
     fn new(text: &'t str) -> Self {
-        Reader {
+        HoleReader {
             text,
             patience: 4 * text.len(),
             no_regex_before: 0,
@@ -134,7 +134,7 @@ impl<'t> Reader<'t> {
     }
 
     /// What begins with the brackets at `open`, if anything does.
-    fn piece(&mut self, open: usize) -> Option<Piece> {
+    fn piece(&mut self, open: usize) -> Option<HolePart> {
         let at = skip_blanks(self.text, open + 2);
         match self.rest(at).chars().next()? {
             '@' => self.call(open, at + 1),
@@ -143,7 +143,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn ai(&mut self, open: usize, at: usize) -> Option<Piece> {
+    fn ai(&mut self, open: usize, at: usize) -> Option<HolePart> {
         let name = variable(self.rest(at))?;
         let after = skip_blanks(self.text, at + name.len());
         let (parameters, end) = match colon(self.rest(after)) {
@@ -159,7 +159,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    fn call(&mut self, open: usize, at: usize) -> Option<Piece> {
+    fn call(&mut self, open: usize, at: usize) -> Option<HolePart> {
         let script = !self.rest(at).starts_with('$');
         let at = at + usize::from(!script);
         let name: &str = callee(self.rest(at));
@@ -200,9 +200,9 @@ impl<'t> Reader<'t> {
     }
 
     /// A call that is closed and wrong; text where it is not even closed.
-    fn broken(&self, open: usize, message: String) -> Option<Piece> {
+    fn broken(&self, open: usize, message: String) -> Option<HolePart> {
         let end = self.first_close(open)? + 2;
-        Some(Piece::Broken(Broken {
+        Some(HolePart::Broken(BrokenHole {
             range: open..end,
             message,
             help: "write [[@name]] or [[@name(arguments)]]",
@@ -211,7 +211,7 @@ impl<'t> Reader<'t> {
 
     /// The pattern's own `]]` and `/` do not end it: it ends at the first `]]` that has
     /// `/flags:VARIABLE` before it, on the same line.
-    fn regex(&mut self, open: usize, at: usize) -> Option<Piece> {
+    fn regex(&mut self, open: usize, at: usize) -> Option<HolePart> {
         if open < self.no_regex_before {
             return None;
         }
@@ -250,9 +250,9 @@ impl<'t> Reader<'t> {
     }
 }
 
-fn hole(open: usize, close: usize, kind: HoleKind) -> Piece {
+fn hole(open: usize, close: usize, kind: HoleKind) -> HolePart {
     let range = open..close + 2;
-    Piece::Hole(Hole { range, kind })
+    HolePart::Hole(Hole { range, kind })
 }
 
 fn skip_blanks(text: &str, from: usize) -> usize {

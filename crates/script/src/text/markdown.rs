@@ -10,7 +10,7 @@ const DEPTH: usize = 32;
 #[must_use]
 pub fn to_markdown(value: &Value, title: Option<&str>) -> String {
     let mut out = String::new();
-    Writer {
+    MarkdownWriter {
         title,
         out: &mut out,
     }
@@ -18,17 +18,17 @@ pub fn to_markdown(value: &Value, title: Option<&str>) -> String {
     out
 }
 
-struct Writer<'a> {
+struct MarkdownWriter<'a> {
     title: Option<&'a str>,
     out: &'a mut String,
 }
 
-impl Writer<'_> {
+impl MarkdownWriter<'_> {
     fn value(&mut self, value: &Value, level: usize) {
         match nested(value, level) {
-            Nested::Map(map) => self.map(map, level),
-            Nested::List(items) => self.list(items, level),
-            Nested::Plain(value) => self.out.push_str(&json::to_string(value)),
+            MarkdownValue::Map(map) => self.map(map, level),
+            MarkdownValue::List(items) => self.list(items, level),
+            MarkdownValue::Plain(value) => self.out.push_str(&json::to_string(value)),
         }
     }
 
@@ -43,7 +43,7 @@ impl Writer<'_> {
         self.out.push_str(key);
         self.out.push_str("`:");
         match nested(value, level + 1) {
-            Nested::Plain(value) => {
+            MarkdownValue::Plain(value) => {
                 self.out.push(' ');
                 self.out.push_str(&json::to_string(value));
             }
@@ -55,12 +55,12 @@ impl Writer<'_> {
         for item in items {
             self.line(level, "-");
             match nested(item, level + 1) {
-                Nested::Plain(value) => {
+                MarkdownValue::Plain(value) => {
                     self.out.push(' ');
                     self.out.push_str(&json::to_string(value));
                 }
-                Nested::Map(map) => self.titled(map, level + 1),
-                Nested::List(items) => self.list(items, level + 1),
+                MarkdownValue::Map(map) => self.titled(map, level + 1),
+                MarkdownValue::List(items) => self.list(items, level + 1),
             }
         }
     }
@@ -91,22 +91,22 @@ impl Writer<'_> {
     }
 }
 
-enum Nested<'v> {
+enum MarkdownValue<'v> {
     Map(&'v Map),
     List(&'v [Value]),
     Plain(&'v Value),
 }
 
 /// What is printed over several lines. A list of one item is its item.
-fn nested(value: &Value, level: usize) -> Nested<'_> {
+fn nested(value: &Value, level: usize) -> MarkdownValue<'_> {
     match value {
-        _ if level > DEPTH => Nested::Plain(value),
-        Value::Map(map) if !map.is_empty() => Nested::Map(map),
+        _ if level > DEPTH => MarkdownValue::Plain(value),
+        Value::Map(map) if !map.is_empty() => MarkdownValue::Map(map),
         Value::List(items) => match items.as_slice() {
-            [] => Nested::Plain(value),
-            [only] if only.depth() == 0 => Nested::Plain(only),
-            items => Nested::List(items),
+            [] => MarkdownValue::Plain(value),
+            [only] if only.depth() == 0 => MarkdownValue::Plain(only),
+            items => MarkdownValue::List(items),
         },
-        _ => Nested::Plain(value),
+        _ => MarkdownValue::Plain(value),
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use quillet_core::{List, Map, Value};
+use quillet_core::{Map, Value, ValueList};
 
 /// The key, or the beginning of the text, that says how a list is merged.
 const MARKER: &str = "@inheritMerge";
@@ -47,16 +47,16 @@ fn maps(child: &Map, parents: &[&Value], level: usize) -> Value {
 
 /// Where a parent's items go.
 #[derive(Clone, Copy, PartialEq)]
-enum Mode {
+enum MergePosition {
     Before,
     Behind,
     Nowhere,
 }
 
-fn lists(child: &List, parents: &[&Value]) -> Value {
+fn lists(child: &ValueList, parents: &[&Value]) -> Value {
     let (marker, own) = marked(child);
-    let mode = marker.unwrap_or(Mode::Before);
-    if mode == Mode::Nowhere {
+    let mode = marker.unwrap_or(MergePosition::Before);
+    if mode == MergePosition::Nowhere {
         return own.to_vec().into();
     }
     let (mut before, mut behind): (Vec<&[Value]>, Vec<&[Value]>) = (Vec::new(), Vec::new());
@@ -64,10 +64,10 @@ fn lists(child: &List, parents: &[&Value]) -> Value {
         let Value::List(items) = parent else { continue };
         let (marker, items) = marked(items);
         match mode {
-            Mode::Behind => behind.push(items),
+            MergePosition::Behind => behind.push(items),
             _ => before.push(items),
         }
-        if marker == Some(Mode::Nowhere) {
+        if marker == Some(MergePosition::Nowhere) {
             break;
         }
     }
@@ -76,7 +76,7 @@ fn lists(child: &List, parents: &[&Value]) -> Value {
 }
 
 /// A list's marker, and its items without it.
-fn marked(list: &[Value]) -> (Option<Mode>, &[Value]) {
+fn marked(list: &[Value]) -> (Option<MergePosition>, &[Value]) {
     let found = list
         .split_first()
         .and_then(|(first, rest)| Some((mode(first)?, rest)));
@@ -86,7 +86,7 @@ fn marked(list: &[Value]) -> (Option<Mode>, &[Value]) {
     }
 }
 
-fn mode(item: &Value) -> Option<Mode> {
+fn mode(item: &Value) -> Option<MergePosition> {
     match item {
         Value::Str(text) => {
             let rest = text.trim().strip_prefix(MARKER)?;
@@ -94,13 +94,13 @@ fn mode(item: &Value) -> Option<Mode> {
                 .strip_prefix('(')
                 .and_then(|rest| rest.strip_suffix(')'));
             match (rest.is_empty(), inside) {
-                (true, _) => Some(Mode::Before),
+                (true, _) => Some(MergePosition::Before),
                 (false, inside) => mode_of(inside?.trim()),
             }
         }
         Value::Map(map) if map.len() == 1 => match map.get(MARKER)? {
-            Value::Bool(false) => Some(Mode::Nowhere),
-            Value::Bool(true) | Value::Null => Some(Mode::Before),
+            Value::Bool(false) => Some(MergePosition::Nowhere),
+            Value::Bool(true) | Value::Null => Some(MergePosition::Before),
             Value::Str(text) => mode_of(text.trim()),
             _ => None,
         },
@@ -108,11 +108,11 @@ fn mode(item: &Value) -> Option<Mode> {
     }
 }
 
-fn mode_of(text: &str) -> Option<Mode> {
+fn mode_of(text: &str) -> Option<MergePosition> {
     match text {
-        "" | ".start" | "start" | "true" => Some(Mode::Before),
-        ".end" | "end" => Some(Mode::Behind),
-        "false" => Some(Mode::Nowhere),
+        "" | ".start" | "start" | "true" => Some(MergePosition::Before),
+        ".end" | "end" => Some(MergePosition::Behind),
+        "false" => Some(MergePosition::Nowhere),
         _ => None,
     }
 }

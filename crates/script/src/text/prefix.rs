@@ -15,7 +15,7 @@ pub fn looks_like_call(text: &str) -> Option<&str> {
 
 /// Where a string stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Position {
+pub enum TextPosition {
     /// It is a message by itself: `:` and `+` need no `#`.
     Message,
     /// It is an argument, or what a directive gave.
@@ -24,7 +24,7 @@ pub enum Position {
 
 /// When a text is formatted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Form {
+pub enum FormatTime {
     /// As `formatStringStrategy` says.
     #[default]
     Default,
@@ -38,7 +38,7 @@ pub enum Form {
 
 /// Where a message goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Place<'t> {
+pub enum MessagePlacement<'t> {
     /// Behind the others.
     #[default]
     Push,
@@ -60,11 +60,11 @@ pub enum Place<'t> {
 
 /// A string without its marks, and what they say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Prefixed<'t> {
+pub struct PrefixedText<'t> {
     /// Where it goes.
-    pub place: Place<'t>,
+    pub place: MessagePlacement<'t>,
     /// When it is formatted.
-    pub form: Form,
+    pub form: FormatTime,
     /// The rest.
     pub text: &'t str,
     /// Bytes of the marks before it.
@@ -75,24 +75,24 @@ pub struct Prefixed<'t> {
 
 /// Reads the marks of a string.
 #[must_use]
-pub fn read(text: &str, position: Position) -> Prefixed<'_> {
+pub fn read(text: &str, position: TextPosition) -> PrefixedText<'_> {
     let read = placed(text, position).or_else(|| formatted(text));
     read.unwrap_or_else(|| plain(text))
 }
 
 /// What an expression gave: `#` (and `!`) at its beginning says to format it at once.
 #[must_use]
-pub fn expression_result(text: &str) -> (Form, &str) {
+pub fn expression_result(text: &str) -> (FormatTime, &str) {
     match text.strip_prefix(['#', '!']) {
-        Some(rest) => (Form::Immediate, rest),
-        None => (Form::Default, text),
+        Some(rest) => (FormatTime::Immediate, rest),
+        None => (FormatTime::Default, text),
     }
 }
 
-fn plain(text: &str) -> Prefixed<'_> {
-    Prefixed {
-        place: Place::Push,
-        form: Form::Default,
+fn plain(text: &str) -> PrefixedText<'_> {
+    PrefixedText {
+        place: MessagePlacement::Push,
+        form: FormatTime::Default,
         text,
         start: 0,
         deprecated: None,
@@ -100,11 +100,11 @@ fn plain(text: &str) -> Prefixed<'_> {
 }
 
 /// `~`, `!`, `?=`, and the old `#`.
-fn formatted(text: &str) -> Option<Prefixed<'_>> {
+fn formatted(text: &str) -> Option<PrefixedText<'_>> {
     let marks = [
-        ("~", Form::Raw),
-        ("!", Form::Immediate),
-        ("?=", Form::Expression),
+        ("~", FormatTime::Raw),
+        ("!", FormatTime::Immediate),
+        ("?=", FormatTime::Expression),
     ];
     for (mark, form) in marks {
         // A mark with nothing behind it is a text: `mark='!'`.
@@ -117,14 +117,14 @@ fn formatted(text: &str) -> Option<Prefixed<'_>> {
     if !rest.contains("{{") && !rest.contains("[[") {
         return None;
     }
-    Some(Prefixed {
+    Some(PrefixedText {
         deprecated: Some("`!` in place of `#`"),
-        ..without(text, rest, Form::Immediate)
+        ..without(text, rest, FormatTime::Immediate)
     })
 }
 
-fn without<'t>(text: &'t str, rest: &'t str, form: Form) -> Prefixed<'t> {
-    Prefixed {
+fn without<'t>(text: &'t str, rest: &'t str, form: FormatTime) -> PrefixedText<'t> {
+    PrefixedText {
         form,
         start: text.len() - rest.len(),
         ..plain(rest)
@@ -132,10 +132,10 @@ fn without<'t>(text: &'t str, rest: &'t str, form: Form) -> Prefixed<'t> {
 }
 
 /// `#:`, `#+`; as a message `:`, `+`, and the old `!:`, `!+`.
-fn placed(text: &str, position: Position) -> Option<Prefixed<'_>> {
+fn placed(text: &str, position: TextPosition) -> Option<PrefixedText<'_>> {
     let (mark, rest) = match text.strip_prefix('#') {
         Some(rest) => ("#", rest),
-        None if position == Position::Argument => return None,
+        None if position == TextPosition::Argument => return None,
         None => match text.strip_prefix('!') {
             Some(rest) => ("!", rest),
             None => ("", text),
@@ -145,17 +145,17 @@ fn placed(text: &str, position: Position) -> Option<Prefixed<'_>> {
     let rest = rest.strip_prefix([':', '+'])?;
     let (index, role, rest) = brackets(rest)?;
     let (form, rest) = match rest.strip_prefix('!') {
-        Some(rest) => (Form::Immediate, rest),
+        Some(rest) => (FormatTime::Immediate, rest),
         None => match rest.strip_prefix('~') {
-            Some(rest) => (Form::Raw, rest),
-            None => (Form::Default, rest),
+            Some(rest) => (FormatTime::Raw, rest),
+            None => (FormatTime::Default, rest),
         },
     };
-    Some(Prefixed {
+    Some(PrefixedText {
         place: if replaces {
-            Place::Replace { index, role }
+            MessagePlacement::Replace { index, role }
         } else {
-            Place::Insert { index, role }
+            MessagePlacement::Insert { index, role }
         },
         deprecated: (mark == "!").then_some("`#:` and `#+` in place of `!:` and `!+`"),
         ..without(text, rest, form)

@@ -26,15 +26,15 @@ pub struct Titles<'a> {
 /// The system messages of a dialogue, gathered.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct System {
-    background: Vec<Part>,
-    content: Vec<Part>,
-    output: Vec<Part>,
-    notes: Vec<Part>,
+    background: Vec<FieldText>,
+    content: Vec<FieldText>,
+    output: Vec<FieldText>,
+    notes: Vec<FieldText>,
 }
 
 /// One text of a field.
 #[derive(Clone, Debug, PartialEq)]
-struct Part {
+struct FieldText {
     text: String,
     /// Whether it was an item of a list.
     item: bool,
@@ -115,7 +115,12 @@ fn unknown(field: &str) -> String {
     }
 }
 
-fn add_value(parts: &mut Vec<Part>, field: &str, value: &Value, order: f64) -> Result<(), String> {
+fn add_value(
+    parts: &mut Vec<FieldText>,
+    field: &str,
+    value: &Value,
+    order: f64,
+) -> Result<(), String> {
     match value {
         Value::Map(fields) if fields.get("value").is_some() => {
             let order = order_of(field, fields.get("order"))?;
@@ -141,7 +146,7 @@ fn add_value(parts: &mut Vec<Part>, field: &str, value: &Value, order: f64) -> R
 }
 
 /// `{value, order}` in a list.
-fn add_item(parts: &mut Vec<Part>, field: &str, item: &Value) -> Result<(), String> {
+fn add_item(parts: &mut Vec<FieldText>, field: &str, item: &Value) -> Result<(), String> {
     let before = parts.len();
     add_value(parts, field, item, 0.0)?;
     parts
@@ -164,22 +169,22 @@ fn order_of(field: &str, order: Option<&Value>) -> Result<f64, String> {
     }
 }
 
-fn part(value: &Value, item: bool, order: f64) -> Option<Part> {
+fn part(value: &Value, item: bool, order: f64) -> Option<FieldText> {
     let text = match value {
         Value::Null => return None,
         Value::Str(text) => text.to_string(),
         other => quillet_core::json::to_string(other),
     };
-    (!text.is_empty()).then_some(Part { text, item, order })
+    (!text.is_empty()).then_some(FieldText { text, item, order })
 }
 
-fn in_order(parts: &[Part]) -> Vec<&Part> {
-    let mut parts: Vec<&Part> = parts.iter().collect();
+fn in_order(parts: &[FieldText]) -> Vec<&FieldText> {
+    let mut parts: Vec<&FieldText> = parts.iter().collect();
     parts.sort_by(|a, b| a.order.total_cmp(&b.order));
     parts
 }
 
-fn joined(parts: &[Part]) -> String {
+fn joined(parts: &[FieldText]) -> String {
     let texts: Vec<&str> = in_order(parts)
         .into_iter()
         .map(|part| part.text.trim_end_matches('\n'))
@@ -188,7 +193,7 @@ fn joined(parts: &[Part]) -> String {
 }
 
 /// A title and what stands under it; `all` for marks before single texts too.
-fn listed(title: &str, parts: &[Part], all: bool) -> String {
+fn listed(title: &str, parts: &[FieldText], all: bool) -> String {
     if parts.is_empty() {
         return String::new();
     }

@@ -6,11 +6,12 @@
 use std::sync::Arc;
 
 use quick_cache::{Weighter, sync::Cache};
-use quillet_core::{BoxFuture, Diagnostic, Map, Span, Token, Value, nearest};
+use quillet_core::{BoxFuture, Diagnostic, Map, SemanticToken, Span, Value, nearest};
 use quillet_template::format::jinja::JinjaFormat;
 use quillet_template::{
-    Arguments, CallError, CompileError, CompileLimits, CompileOptions, Fixed, Functions, Limits,
-    Missing, References, Render, RenderError, Source, Template, TemplateFactory, render,
+    CallArguments, CallError, CompileError, CompileLimits, CompileOptions, CompiledTemplate,
+    FunctionHost, Missing, References, Render, RenderError, RenderLimits, RenderSeed,
+    TemplateFactory, TemplateSource, render,
 };
 
 use crate::text::markdown::to_markdown;
@@ -66,7 +67,7 @@ pub struct TemplateError {
     reason = "a bundle of borrowed trait objects"
 )]
 #[derive(Clone, Copy)]
-pub struct Job<'a> {
+pub struct TemplateJob<'a> {
     /// The format's name or alias; [`DEFAULT_FORMAT`] where it is empty.
     pub format: &'a str,
     /// The author's text.
@@ -74,9 +75,9 @@ pub struct Job<'a> {
     /// What it may name.
     pub variables: &'a Map,
     /// What it may call, besides `toMarkdown`.
-    pub functions: &'a dyn Functions,
+    pub functions: &'a dyn FunctionHost,
     /// Bounds; `time` counts what functions take too.
-    pub limits: &'a Limits,
+    pub limits: &'a RenderLimits,
     /// Whether the variable of that name is the author's text, and so a template too.
     pub authored: &'a (dyn Fn(&str) -> bool + Sync),
     /// Whether a name that has no value may be missing: a declared input that was not given, say.
@@ -87,17 +88,17 @@ pub struct Job<'a> {
 #[derive(Debug)]
 pub struct Templates {
     factory: TemplateFactory,
-    compiled: Cache<Key, Arc<dyn Template>, ByText>,
+    compiled: Cache<TemplateKey, Arc<dyn CompiledTemplate>, ByText>,
 }
 
 /// A format and a text.
-type Key = (&'static str, Arc<str>);
+type TemplateKey = (&'static str, Arc<str>);
 
 #[derive(Clone, Debug)]
 struct ByText;
 
-impl Weighter<Key, Arc<dyn Template>> for ByText {
-    fn weight(&self, (_, text): &Key, _: &Arc<dyn Template>) -> u64 {
+impl Weighter<TemplateKey, Arc<dyn CompiledTemplate>> for ByText {
+    fn weight(&self, (_, text): &TemplateKey, _: &Arc<dyn CompiledTemplate>) -> u64 {
         text.len() as u64 + 64
     }
 }
@@ -121,7 +122,7 @@ impl Templates {
     }
 
     /// The places of a text that an editor colours; none where there is no such format.
-    pub(crate) fn tokens(&self, text: &str, format: &str) -> Vec<Token> {
+    pub(crate) fn tokens(&self, text: &str, format: &str) -> Vec<SemanticToken> {
         let format = self.format(format).ok();
         let format = format.and_then(|name| self.factory.format(name));
         let limits = CompileLimits::default();
@@ -148,7 +149,11 @@ impl Templates {
     ///
     /// # Errors
     /// There is no such format, or the text is no template of it.
-    pub fn compile(&self, format: &str, text: &str) -> Result<Arc<dyn Template>, TemplateError> {
+    pub fn compile(
+        &self,
+        format: &str,
+        text: &str,
+    ) -> Result<Arc<dyn CompiledTemplate>, TemplateError> {
         let format = self.format(format)?;
         let key = (format, Arc::from(text));
         if let Some(found) = self.compiled.get(&key) {
@@ -160,7 +165,7 @@ impl Templates {
         };
         let compiled = self
             .factory
-            .compile(format, &[Source::new(ENTRY, text)], &options)
+            .compile(format, &[TemplateSource::new(ENTRY, text)], &options)
             .map_err(|error| TemplateError::from(error).with_braces(text))?;
         self.compiled.insert(key, Arc::clone(&compiled));
         Ok(compiled)
@@ -172,7 +177,7 @@ impl Templates {
     /// # Errors
     /// The text is no template, a function failed, a limit was reached, a template of the
     /// author's names itself, or it reads a name that nothing has.
-    pub async fn render(&self, job: &Job<'_>) -> Result<String, TemplateError> {
+    pub async fn render(&self, job: &TemplateJob<'_>) -> Result<String, TemplateError> {
         if !self.needs_rendering(job.text, job.format) {
             return Ok(job.text.to_owned());
         }
@@ -182,7 +187,7 @@ impl Templates {
     /// Boxed, because a template may need others rendered first.
     fn render_within<'a>(
         &'a self,
-        job: Job<'a>,
+        job: TemplateJob<'a>,
         path: Vec<&'a str>,
     ) -> BoxFuture<'a, Result<String, TemplateError>> {
         Box::pin(async move {
@@ -215,10 +220,10 @@ impl Templates {
     /// read all that they name.
     fn requiring(
         &self,
-        job: &Job<'_>,
-        unknown: &[Unknown],
-        first: &Unknown,
-    ) -> Result<Arc<dyn Template>, TemplateError> {
+        job: &TemplateJob<'_>,
+        unknown: &[UnknownName],
+        first: &UnknownName,
+    ) -> Result<Arc<dyn CompiledTemplate>, TemplateError> {
         let format = self.format(job.format)?;
         if !matches!(format, "jinja" | "jinja-plain" | "jinja-script") {
             return Err(first.error(job, Some(first.span)));
@@ -228,15 +233,15 @@ impl Templates {
             required: unknown.iter().map(|name| name.name.clone()).collect(),
             ..CompileOptions::default()
         };
-        let sources = [Source::new(ENTRY, job.text)];
+        let sources = [TemplateSource::new(ENTRY, job.text)];
         Ok(self.factory.compile(format, &sources, &options)?)
     }
 
     /// The variables, where some of those that the template names are the author's templates.
     async fn expanded<'a>(
         &'a self,
-        job: Job<'a>,
-        template: &dyn Template,
+        job: TemplateJob<'a>,
+        template: &dyn CompiledTemplate,
         path: &[&'a str],
     ) -> Result<Option<Map>, TemplateError> {
         let mut expanded = None;
@@ -250,7 +255,7 @@ impl Templates {
             };
             let mut deeper = path.to_vec();
             deeper.push(name);
-            let inner = Job { text: value, ..job };
+            let inner = TemplateJob { text: value, ..job };
             let text = self
                 .render_within(inner, deeper)
                 .await
@@ -264,7 +269,7 @@ impl Templates {
     /// The name and the text of a variable that is a template of the author's.
     fn template_of<'j>(
         &self,
-        job: &Job<'j>,
+        job: &TemplateJob<'j>,
         reference: &[String],
         path: &[&str],
     ) -> Result<Option<(&'j str, &'j str)>, TemplateError> {
@@ -315,14 +320,14 @@ impl Templates {
 }
 
 /// A name in a template that nothing has.
-struct Unknown {
+struct UnknownName {
     name: String,
     span: Span,
 }
 
 /// Names that a template reads without asking whether they are there, and that nothing has.
-fn unknown(job: &Job<'_>, references: &References) -> Vec<Unknown> {
-    let mut found: Vec<Unknown> = Vec::new();
+fn unknown(job: &TemplateJob<'_>, references: &References) -> Vec<UnknownName> {
+    let mut found: Vec<UnknownName> = Vec::new();
     for reference in references.variables.iter().filter(|known| !known.optional) {
         let Some(name) = reference.path.first() else {
             continue;
@@ -331,7 +336,7 @@ fn unknown(job: &Job<'_>, references: &References) -> Vec<Unknown> {
         if has(name) || has(name.trim()) || found.iter().any(|known| known.name == *name) {
             continue;
         }
-        found.push(Unknown {
+        found.push(UnknownName {
             name: name.clone(),
             span: reference.span,
         });
@@ -339,14 +344,14 @@ fn unknown(job: &Job<'_>, references: &References) -> Vec<Unknown> {
     found
 }
 
-impl Unknown {
+impl UnknownName {
     /// Whether a render ended because it read this name.
     fn is_reason_of(&self, error: &RenderError) -> bool {
         error.kind == quillet_template::ErrorKind::MissingVariable
             && error.reason == format!("'{}' is undefined", self.name)
     }
 
-    fn error(&self, job: &Job<'_>, span: Option<Span>) -> TemplateError {
+    fn error(&self, job: &TemplateJob<'_>, span: Option<Span>) -> TemplateError {
         let name = self.name.trim();
         let known = job.variables.iter().map(|(known, _)| &**known);
         TemplateError {
@@ -369,7 +374,7 @@ impl Unknown {
 pub(crate) const UNKNOWN_NAME: &str = "script.unknown_name";
 
 /// `{ name }` of the format `fstring`: to Python the blanks are a part of the name.
-fn trimmed<'v>(job: &Job<'v>, reference: &'v [String]) -> Option<(&'v str, &'v Value)> {
+fn trimmed<'v>(job: &TemplateJob<'v>, reference: &'v [String]) -> Option<(&'v str, &'v Value)> {
     let name = reference.first()?;
     let trimmed = name.trim();
     if trimmed.len() == name.len() || job.variables.get(name).is_some() {
@@ -461,9 +466,9 @@ impl From<Box<RenderError>> for TemplateError {
 }
 
 /// A script's functions, and those that every template has. The script's own win.
-struct WithOwn<'a>(&'a dyn Functions);
+struct WithOwn<'a>(&'a dyn FunctionHost);
 
-impl Functions for WithOwn<'_> {
+impl FunctionHost for WithOwn<'_> {
     fn contains(&self, name: &str) -> bool {
         name == TO_MARKDOWN || self.0.contains(name)
     }
@@ -482,14 +487,14 @@ impl Functions for WithOwn<'_> {
         self.0.parameters(name)
     }
 
-    fn fixed(&self) -> Option<Fixed> {
+    fn fixed(&self) -> Option<RenderSeed> {
         self.0.fixed()
     }
 
     fn call<'a>(
         &'a self,
         name: &'a str,
-        arguments: Arguments,
+        arguments: CallArguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         if name == TO_MARKDOWN && !self.0.contains(name) {
             return Box::pin(async move { Ok(markdown(&arguments)) });
@@ -499,7 +504,7 @@ impl Functions for WithOwn<'_> {
 }
 
 /// `toMarkdown(value, title)`.
-fn markdown(arguments: &Arguments) -> Value {
+fn markdown(arguments: &CallArguments) -> Value {
     let title = arguments
         .positional
         .get(1)

@@ -3,15 +3,16 @@
 use proptest::prelude::*;
 use quillet_core::{Map, Value, json};
 use quillet_script::answer::{
-    self, Choice, Format, Inputs, Provided, Random, Schema, Splitter, Thinking,
+    self, AnswerFormat, AnswerSchema, ChoiceConstraint, Inputs, ProviderSchema, Random, Splitter,
+    Thinking,
 };
-use quillet_script::run::Input;
+use quillet_script::run::ScriptInput;
 use serde_json::json;
 
-fn read(format: Format, text: &str, schema: &str) -> String {
+fn read(format: AnswerFormat, text: &str, schema: &str) -> String {
     let schema = (!schema.is_empty()).then(|| {
         let schema = serde_json::from_str(schema).unwrap();
-        Schema::new(&schema).unwrap().tree().clone()
+        AnswerSchema::new(&schema).unwrap().tree().clone()
     });
     match answer::read(format, text, schema.as_ref()) {
         Ok(value) => json::to_string(&value),
@@ -22,31 +23,43 @@ fn read(format: Format, text: &str, schema: &str) -> String {
 #[test]
 fn json_and_yaml_are_read_with_their_fences_and_scalars() {
     for (format, text, expected) in [
-        (Format::Json, "8", "8"),
-        (Format::Json, " {\"aa\":1}\n", r#"{"aa":1}"#),
-        (Format::Json, "```json\n{\"aa\":1}\n```", r#"{"aa":1}"#),
-        (Format::Json, "Sure:\n```\n[1]\n```\nDone.", "[1]"),
+        (AnswerFormat::Json, "8", "8"),
+        (AnswerFormat::Json, " {\"aa\":1}\n", r#"{"aa":1}"#),
         (
-            Format::Json,
+            AnswerFormat::Json,
+            "```json\n{\"aa\":1}\n```",
+            r#"{"aa":1}"#,
+        ),
+        (AnswerFormat::Json, "Sure:\n```\n[1]\n```\nDone.", "[1]"),
+        (
+            AnswerFormat::Json,
             "The answer is {\"a\": [1]}. Bye",
             r#"{"a":[1]}"#,
         ),
         (
-            Format::Json,
+            AnswerFormat::Json,
             "not json",
             "! it is not JSON: expected ident at line 1 column 2 of the answer",
         ),
         (
-            Format::Json,
+            AnswerFormat::Json,
             "Here:\n```json\n{\n \"a\": x}\n```",
             "! it is not JSON: expected value at line 4 column 7 of the answer",
         ),
-        (Format::Yaml, "aa: 1\nbb: two", r#"{"aa":1,"bb":"two"}"#),
-        (Format::Yaml, "```yaml\naa: 1\n```", r#"{"aa":1}"#),
-        (Format::Yaml, "Well:\n~~~yml\n- 1\n- x\n~~~\n", r#"[1,"x"]"#),
-        (Format::Yaml, "8", "8"),
         (
-            Format::Yaml,
+            AnswerFormat::Yaml,
+            "aa: 1\nbb: two",
+            r#"{"aa":1,"bb":"two"}"#,
+        ),
+        (AnswerFormat::Yaml, "```yaml\naa: 1\n```", r#"{"aa":1}"#),
+        (
+            AnswerFormat::Yaml,
+            "Well:\n~~~yml\n- 1\n- x\n~~~\n",
+            r#"[1,"x"]"#,
+        ),
+        (AnswerFormat::Yaml, "8", "8"),
+        (
+            AnswerFormat::Yaml,
             " ",
             "! it is empty at line 1 column 1 of the answer",
         ),
@@ -57,7 +70,7 @@ fn json_and_yaml_are_read_with_their_fences_and_scalars() {
 
 #[test]
 fn broken_yaml_says_where() {
-    let said = read(Format::Yaml, "Well:\n```\na: [1\nb: 2\n```", "");
+    let said = read(AnswerFormat::Yaml, "Well:\n```\na: [1\nb: 2\n```", "");
     assert!(said.starts_with("! it is not YAML"), "{said}");
     assert!(said.contains("at line"), "{said}");
 }
@@ -164,7 +177,7 @@ fn nobj_is_read_however_a_model_dresses_it() {
             "! a text that `\"\"\"` begins has no `\"\"\"` at its end at line 2 column 1 of the answer",
         ),
     ] {
-        assert_eq!(read(Format::NObj, text, schema), expected, "{text}");
+        assert_eq!(read(AnswerFormat::NObj, text, schema), expected, "{text}");
     }
 }
 
@@ -175,7 +188,12 @@ fn hostile_nobj_is_an_answer_or_an_error() {
         .collect();
     let stairs: String = (0..60).map(|n| format!("{}k:\n", " ".repeat(n))).collect();
     assert!(
-        read(Format::NObj, &format!("{stairs}{}x: 1", " ".repeat(61)), "").starts_with("! objects")
+        read(
+            AnswerFormat::NObj,
+            &format!("{stairs}{}x: 1", " ".repeat(61)),
+            ""
+        )
+        .starts_with("! objects")
     );
     for text in [
         deep,
@@ -183,7 +201,7 @@ fn hostile_nobj_is_an_answer_or_an_error() {
         "\"".repeat(100_000),
         "\n: \n=".repeat(50_000),
     ] {
-        for format in [Format::NObj, Format::Json, Format::Yaml] {
+        for format in [AnswerFormat::NObj, AnswerFormat::Json, AnswerFormat::Yaml] {
             read(format, &text, "");
             read(format, &text, PERSON);
         }
@@ -194,7 +212,7 @@ fn hostile_nobj_is_an_answer_or_an_error() {
 fn schemas_are_made_valid_and_say_what_breaks_them() {
     let schema = json!({"properties": {
         "n": {"type": "int", "required": true}, "s": "string", "a": {"type": "list", "items": "text"}}});
-    let schema = Schema::new(&schema).unwrap();
+    let schema = AnswerSchema::new(&schema).unwrap();
     let value = json::parse(r#"{"s": 1, "a": ["x", 2]}"#).unwrap();
     let findings = schema.check(&value).unwrap_err();
     assert_eq!(findings.len(), 3, "{findings:?}");
@@ -208,7 +226,7 @@ fn schemas_are_made_valid_and_say_what_breaks_them() {
             "{part} in {findings:?}"
         );
     }
-    let error = Schema::new(&json!({"properties": {"a": {"type": "strng"}}})).unwrap_err();
+    let error = AnswerSchema::new(&json!({"properties": {"a": {"type": "strng"}}})).unwrap_err();
     assert!(
         error.starts_with("a: type \"strng\" is unknown (is it \"string\"?)"),
         "{error}"
@@ -217,8 +235,9 @@ fn schemas_are_made_valid_and_say_what_breaks_them() {
 
 #[test]
 fn providers_get_an_object_and_its_value_is_taken_out_again() {
-    let number = Schema::new(&json!({"type": "int", "$defs": {"x": {"type": "int"}}})).unwrap();
-    let provided = Provided::new(number.tree());
+    let number =
+        AnswerSchema::new(&json!({"type": "int", "$defs": {"x": {"type": "int"}}})).unwrap();
+    let provided = ProviderSchema::new(number.tree());
     let expected = json!({"type": "object", "$defs": {"x": {"type": "integer"}},
         "properties": {"answer": {"type": "integer"}}, "required": ["answer"],
         "additionalProperties": false});
@@ -227,7 +246,7 @@ fn providers_get_an_object_and_its_value_is_taken_out_again() {
     let wrapped = json::parse(r#"{"answer": 8}"#).unwrap();
     assert_eq!(provided.unwrap(wrapped), Value::Int(8));
     assert_eq!(provided.unwrap(Value::Int(8)), Value::Int(8));
-    let object = Provided::new(&json!({"type": "object", "properties": {"a": {}}}));
+    let object = ProviderSchema::new(&json!({"type": "object", "properties": {"a": {}}}));
     assert!(!object.wrapped && !object.strict);
 }
 
@@ -244,10 +263,10 @@ fn an_output_is_told_in_words() {
           Each item is object.\n  \
           - \"d\" (boolean, optional)";
     assert_eq!(answer::describe(&schema), expected);
-    assert!(answer::section(&schema, Format::Json, "no name here").is_none());
-    let section = answer::section(&schema, Format::Yaml, "").unwrap();
+    assert!(answer::section(&schema, AnswerFormat::Json, "no name here").is_none());
+    let section = answer::section(&schema, AnswerFormat::Yaml, "").unwrap();
     assert!(section.contains("YAML") && section.ends_with(expected));
-    assert!(answer::section(&json!({"type": "number"}), Format::Json, "").is_none());
+    assert!(answer::section(&json!({"type": "number"}), AnswerFormat::Json, "").is_none());
     assert_eq!(
         answer::describe(&json!({"type": "number"})),
         "A value of type number."
@@ -259,7 +278,7 @@ fn inputs(text: &str) -> Result<Inputs, String> {
     read.map_err(|problems| problems[0].to_string())
 }
 
-fn bind(declared: &str, given: Input, configured: &str) -> String {
+fn bind(declared: &str, given: ScriptInput, configured: &str) -> String {
     let configured = json::parse(configured).unwrap();
     let bound = inputs(declared)
         .unwrap()
@@ -273,8 +292,8 @@ fn bind(declared: &str, given: Input, configured: &str) -> String {
     }
 }
 
-fn named(text: &str) -> Input {
-    Input::Named(json::parse(text).unwrap().as_map().unwrap().clone())
+fn named(text: &str) -> ScriptInput {
+    ScriptInput::Named(json::parse(text).unwrap().as_map().unwrap().clone())
 }
 
 #[test]
@@ -290,14 +309,14 @@ fn inputs_are_bound_by_name_place_and_default() {
         ),
         (
             list,
-            Input::Single("x".into()),
+            ScriptInput::Single("x".into()),
             "{}",
             r#"{"content":"x","n":7}"#,
         ),
-        (list, Input::None, r#"{"content": "c"}"#, r#"{"n":7}"#),
+        (list, ScriptInput::None, r#"{"content": "c"}"#, r#"{"n":7}"#),
         (
             list,
-            Input::None,
+            ScriptInput::None,
             "{}",
             "! input content: it is required, and was not given",
         ),
@@ -315,13 +334,13 @@ fn inputs_are_bound_by_name_place_and_default() {
         ),
         (
             map,
-            Input::Single(Value::Int(5)),
+            ScriptInput::Single(Value::Int(5)),
             "{}",
             r#"{"content":"5","b":8}"#,
         ),
         (
             map,
-            Input::Single(vec![Value::from("p")].into()),
+            ScriptInput::Single(vec![Value::from("p")].into()),
             "{}",
             r#"{"content":"p","b":8}"#,
         ),
@@ -333,7 +352,7 @@ fn inputs_are_bound_by_name_place_and_default() {
         ),
         (
             r#"["a"]"#,
-            Input::Single("hello".into()),
+            ScriptInput::Single("hello".into()),
             "{}",
             r#"rest "hello""#,
         ),
@@ -346,7 +365,7 @@ fn inputs_are_bound_by_name_place_and_default() {
         ),
         (
             r#"{"l": {"type": "array", "items": {"type": "int"}, "index": 0}}"#,
-            Input::Single(vec![Value::from("1"), Value::Int(2)].into()),
+            ScriptInput::Single(vec![Value::from("1"), Value::Int(2)].into()),
             "{}",
             r#"{"l":[1,2]}"#,
         ),
@@ -402,10 +421,10 @@ fn inputs_are_a_tools_parameters() {
 #[test]
 fn choices_are_found_in_what_models_write() {
     let fruits = || ["苹果", "香蕉", "Red Orange"].map(str::to_owned).to_vec();
-    let one = Choice::one_of(fruits());
-    let two = Choice {
+    let one = ChoiceConstraint::one_of(fruits());
+    let two = ChoiceConstraint {
         max_pick: 2,
-        ..Choice::one_of(fruits())
+        ..ChoiceConstraint::one_of(fruits())
     };
     for (choice, text, expected) in [
         (&one, "香蕉", Ok("香蕉")),
@@ -439,10 +458,10 @@ fn choices_are_found_in_what_models_write() {
 
 #[test]
 fn a_draw_is_the_same_for_the_same_seed_and_takes_each_option_once() {
-    let choice = Choice {
+    let choice = ChoiceConstraint {
         max_pick: 3,
         min_pick: 2,
-        ..Choice::one_of((0..9).map(|n| n.to_string()).collect())
+        ..ChoiceConstraint::one_of((0..9).map(|n| n.to_string()).collect())
     };
     let mut seen = Map::default().to_table();
     for seed in 0..200 {
@@ -583,7 +602,7 @@ proptest! {
         ][..]), 0..40),
     ) {
         let text = pieces.concat();
-        for format in [Format::Json, Format::Yaml, Format::NObj] {
+        for format in [AnswerFormat::Json, AnswerFormat::Yaml, AnswerFormat::NObj] {
             read(format, &text, "");
             read(format, &text, PERSON);
         }

@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use quillet_core::{Map, Span, Table, Value, json};
+use quillet_core::{Map, MapTable, Span, Value, json};
 use quillet_script::argument::{
-    Argument, ArgumentValue, Arguments, Bound, Slot, Words, parse, parse_command, parse_with,
+    Argument, ArgumentSlot, ArgumentValue, Arguments, BareWordPolicy, EvaluatedArguments, parse,
+    parse_command, parse_with,
 };
-use quillet_script::expression::{EvalError, Parsed};
+use quillet_script::expression::{EvalError, ParsedExpression};
 
 use crate::quickjs;
 
@@ -51,7 +52,7 @@ impl Vector {
     fn outcome(&self) -> Option<Value> {
         let input = self.text("input");
         if self.text("fn") == "parseCommand" {
-            let command = parse_command(input, span_of(input), Words::Refused).unwrap();
+            let command = parse_command(input, span_of(input), BareWordPolicy::Refused).unwrap();
             let args = self.bound(&command.arguments);
             let entries = [("command", Some(command.name.into())), ("args", args)];
             let present = entries.into_iter().filter_map(|(k, v)| Some((k, v?)));
@@ -66,7 +67,7 @@ impl Vector {
     }
 
     fn bound(&self, arguments: &Arguments) -> Option<Value> {
-        let bound = Bound::new(arguments.items.iter().map(|argument| {
+        let bound = EvaluatedArguments::new(arguments.items.iter().map(|argument| {
             let (slot, value) = self.evaluated(argument);
             (self.slot(slot), value)
         }));
@@ -74,24 +75,26 @@ impl Vector {
     }
 
     /// That library can leave names or places out; we always give both.
-    fn slot(&self, slot: Slot) -> Slot {
+    fn slot(&self, slot: ArgumentSlot) -> ArgumentSlot {
         match slot {
-            Slot::PlaceAndName(name) if self.is_on("excludeAutoNamedFromPositional") => {
-                Slot::Name(name)
+            ArgumentSlot::PlaceAndName(name) if self.is_on("excludeAutoNamedFromPositional") => {
+                ArgumentSlot::Name(name)
             }
-            Slot::PlaceAndName(_) if self.option("idAsName") == Some(&Value::Bool(false)) => {
-                Slot::Place
+            ArgumentSlot::PlaceAndName(_)
+                if self.option("idAsName") == Some(&Value::Bool(false)) =>
+            {
+                ArgumentSlot::Place
             }
-            Slot::Name(name)
+            ArgumentSlot::Name(name)
                 if self.option("namedExcludePositional") == Some(&Value::Bool(false)) =>
             {
-                Slot::PlaceAndName(name)
+                ArgumentSlot::PlaceAndName(name)
             }
             slot => slot,
         }
     }
 
-    fn shaped(&self, bound: &Bound) -> Option<Value> {
+    fn shaped(&self, bound: &EvaluatedArguments) -> Option<Value> {
         let positional = || {
             let items = bound
                 .positional
@@ -117,7 +120,7 @@ impl Vector {
         }
     }
 
-    fn evaluated(&self, argument: &Argument) -> (Slot, Option<Value>) {
+    fn evaluated(&self, argument: &Argument) -> (ArgumentSlot, Option<Value>) {
         let as_text = |slot| (slot, Some(Value::Str(Arc::clone(&argument.text))));
         match &argument.value {
             ArgumentValue::Choice(choice) if !self.processor().is_empty() => {
@@ -127,7 +130,7 @@ impl Vector {
                 });
                 (argument.slot(), Some(choice.to_value(items.collect())))
             }
-            ArgumentValue::Choice(_) => as_text(Slot::Place),
+            ArgumentValue::Choice(_) => as_text(ArgumentSlot::Place),
             _ if self.is_on("skipExpression") => as_text(argument.slot()),
             ArgumentValue::Expression(_) => self.expression(argument),
             value => (argument.slot(), self.plain(value)),
@@ -157,19 +160,20 @@ impl Vector {
             .unwrap()
     }
 
-    fn expression(&self, argument: &Argument) -> (Slot, Option<Value>) {
+    fn expression(&self, argument: &Argument) -> (ArgumentSlot, Option<Value>) {
         let ArgumentValue::Expression(parsed) = &argument.value else {
             panic!()
         };
-        let Parsed::Native(expression) = parsed else {
+        let ParsedExpression::Native(expression) = parsed else {
             let value = quickjs::evaluate(&argument.text, &self.scope()).unwrap();
             return (argument.slot(), value);
         };
         match expression.evaluate(&self.scope()) {
             Ok(value) => (argument.slot(), value),
-            Err(EvalError::Unknown { .. }) if self.is_on("preserveUnresolvedName") => {
-                (Slot::Place, Some(Value::Str(Arc::clone(&argument.text))))
-            }
+            Err(EvalError::Unknown { .. }) if self.is_on("preserveUnresolvedName") => (
+                ArgumentSlot::Place,
+                Some(Value::Str(Arc::clone(&argument.text))),
+            ),
             // That library takes an unknown name for `undefined`; in a run it is an error.
             Err(EvalError::Unknown { .. }) => (argument.slot(), None),
             Err(error) => panic!("{}: {error:?}", argument.text),
@@ -186,7 +190,7 @@ fn plain_value(value: &Value) -> Option<Value> {
             let entries = map
                 .iter()
                 .filter_map(|(k, v)| Some((Arc::clone(k), plain_value(v)?)));
-            Some(Value::Map(Map::new(entries.collect::<Table>())))
+            Some(Value::Map(Map::new(entries.collect::<MapTable>())))
         }
         Value::List(list) => {
             let items = list
@@ -287,18 +291,15 @@ fn a_choice_keeps_options_of_the_model() {
 fn full_width_marks_stand_for_their_narrow_forms() {
     let text = "“值”，名字＝‘甲，乙’，3";
     let arguments = parse(text, span_of(text)).unwrap();
-    let bound = Bound::new(
-        arguments
-            .items
-            .iter()
-            .map(|argument| match &argument.value {
-                ArgumentValue::Literal(value) => (argument.slot(), Some(value.clone())),
-                other => panic!("{other:?}"),
-            }),
-    );
+    let bound = EvaluatedArguments::new(arguments.items.iter().map(
+        |argument| match &argument.value {
+            ArgumentValue::Literal(value) => (argument.slot(), Some(value.clone())),
+            other => panic!("{other:?}"),
+        },
+    ));
     let expected = json::parse(r#"{"0":"值","1":3,"名字":"甲，乙"}"#).unwrap();
     assert_eq!(bound.value(), Some(expected));
-    let command = parse_command("$问（“你好”）", Span::default(), Words::Refused).unwrap();
+    let command = parse_command("$问（“你好”）", Span::default(), BareWordPolicy::Refused).unwrap();
     assert_eq!((&*command.name, command.arguments.items.len()), ("$问", 1));
 }
 
@@ -361,13 +362,13 @@ fn what_is_no_argument_says_so() {
             "{text}"
         );
     }
-    let words = parse_with("my notes.txt", Span::default(), Words::Text).unwrap();
+    let words = parse_with("my notes.txt", Span::default(), BareWordPolicy::Text).unwrap();
     assert!(
         matches!(&words.items[0].value, ArgumentValue::Text(text) if &**text == "my notes.txt")
     );
     for text in ["", "(1)", "f(1", "f(1) g", "f g(1)"] {
         assert!(
-            parse_command(text, span_of(text), Words::Refused).is_err(),
+            parse_command(text, span_of(text), BareWordPolicy::Refused).is_err(),
             "{text}"
         );
     }
@@ -378,6 +379,6 @@ fn hostile_text_costs_no_more_than_its_length() {
     for unit in ["“", "'", "(", "|", "：", ",", "{{", "\\", "@(", "=", "|a:"] {
         let text = unit.repeat(50_000);
         let _ = parse(&text, span_of(&text));
-        let _ = parse_command(&text, span_of(&text), Words::Text);
+        let _ = parse_command(&text, span_of(&text), BareWordPolicy::Text);
     }
 }

@@ -8,8 +8,8 @@ use quillet_core::chat::{
     ChatEvent, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError, TokenCounter,
 };
 use quillet_core::{BoxFuture, Map, Message, Role, json};
-use quillet_script::call::{Ask, CallEvent, Progress, Settings, Unwatched, ask};
-use quillet_script::host::Abilities;
+use quillet_script::call::{CallEvent, CallObserver, CallSettings, ModelCall, NoCallObserver, ask};
+use quillet_script::host::ModelCapabilities;
 use quillet_script::text::bias::{Amount, Bias};
 use quillet_script::{ErrorKind, ScriptError};
 
@@ -19,7 +19,7 @@ use crate::call_models::{Rule, Scripted};
 #[derive(Default)]
 pub(crate) struct Watcher(pub(crate) Mutex<Vec<String>>);
 
-impl Progress for Watcher {
+impl CallObserver for Watcher {
     fn event<'a>(&'a self, event: CallEvent<'a>) -> BoxFuture<'a, Result<(), ScriptError>> {
         let line = match event {
             CallEvent::Chunk { text, retry, .. } => format!("{retry}:{text}"),
@@ -36,10 +36,10 @@ pub(crate) fn parameters(text: &str) -> Map {
     json::parse(text).unwrap().as_map().unwrap().clone()
 }
 
-pub(crate) fn asking(model: &Arc<Scripted>, text: &str, settings: &str) -> Ask {
+pub(crate) fn asking(model: &Arc<Scripted>, text: &str, settings: &str) -> ModelCall {
     let messages = vec![Message::new(Role::User, text)];
-    let mut ask = Ask::new(model.answering(Abilities::default()), messages);
-    ask.settings = Settings::read(&parameters(settings)).0;
+    let mut ask = ModelCall::new(model.answering(ModelCapabilities::default()), messages);
+    ask.settings = CallSettings::read(&parameters(settings)).0;
     ask
 }
 
@@ -88,7 +88,7 @@ async fn an_answer_that_the_limit_cut_is_continued_as_often_as_allowed() {
         ),
     ] {
         let model = Scripted::new(rules.clone());
-        let answer = ask(asking(&model, text, settings), &Unwatched)
+        let answer = ask(asking(&model, text, settings), &NoCallObserver)
             .await
             .unwrap();
         assert_eq!(answer.content, expected);
@@ -101,7 +101,7 @@ async fn an_answer_that_the_limit_cut_is_continued_as_often_as_allowed() {
 async fn stop_words_end_an_answer_wherever_they_are_cut() {
     let model = Scripted::new([Rule::say(".", "one two<END>three")]);
     let settings = r#"{"stop_words": ["<END>", "a", "b", "c", "zz"], "completion_delimiter": "q"}"#;
-    let answer = ask(asking(&model, "x", settings), &Unwatched)
+    let answer = ask(asking(&model, "x", settings), &NoCallObserver)
         .await
         .unwrap();
     assert_eq!(answer.content, "one two");
@@ -116,7 +116,7 @@ async fn a_cut_stream_is_an_error_with_what_was_there() {
         text: "half an ans".to_owned(),
     };
     let model = Scripted::new([Rule::events(".", vec![Ok(piece)])]);
-    let error = ask(asking(&model, "x", "{}"), &Unwatched)
+    let error = ask(asking(&model, "x", "{}"), &NoCallObserver)
         .await
         .unwrap_err();
     assert_eq!(error.kind, ErrorKind::Model);
@@ -128,11 +128,11 @@ async fn variables_of_a_script_never_reach_a_provider() {
     let model = Scripted::new([]);
     let settings = r#"{"JOKE": "ha", "args": [1], "temperature": "0.5", "top_k": 3, "seed": 7,
         "extra_body": {"safe": true}, "max_tokens": "many"}"#;
-    let (read, warnings) = Settings::read(&parameters(settings));
+    let (read, warnings) = CallSettings::read(&parameters(settings));
     assert_eq!(warnings.len(), 2, "{warnings:?}");
     let mut asking = asking(&model, "x", "{}");
     asking.settings = read;
-    ask(asking, &Unwatched).await.unwrap();
+    ask(asking, &NoCallObserver).await.unwrap();
     let sent = serde_json::to_value(&model.asked()[0].options).unwrap();
     let expected =
         serde_json::json!({"temperature": 0.5, "max_tokens": 2048, "seed": 7, "safe": true});
@@ -183,7 +183,7 @@ async fn biases_go_to_who_takes_them_and_are_warned_of_else() {
         if counts {
             asked.model.counter = Arc::new(Characters);
         }
-        let answer = ask(asked, &Unwatched).await.unwrap();
+        let answer = ask(asked, &NoCallObserver).await.unwrap();
         let sent = model.asked()[0].options.extra["logit_bias"].clone();
         if effect.is_empty() {
             // a, b, and what the author gave; never the blank.
@@ -244,7 +244,7 @@ async fn a_model_that_says_nothing_is_waited_for_as_long_as_told() {
         let model = Scripted::new([]);
         let mut asked = asking(&model, "x", settings);
         asked.model.model = Arc::new(Silent(begins));
-        let error = ask(asked, &Unwatched).await.unwrap_err();
+        let error = ask(asked, &NoCallObserver).await.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Limit);
         assert!(error.message.ends_with(name), "{error}");
         assert_eq!(error.partial.as_deref(), begins.then_some("well"));
@@ -254,7 +254,7 @@ async fn a_model_that_says_nothing_is_waited_for_as_long_as_told() {
 /// Ends a call at its first piece.
 struct Stopping;
 
-impl Progress for Stopping {
+impl CallObserver for Stopping {
     fn event<'a>(&'a self, event: CallEvent<'a>) -> BoxFuture<'a, Result<(), ScriptError>> {
         let stops = matches!(event, CallEvent::Chunk { .. });
         Box::pin(async move {
@@ -287,7 +287,7 @@ async fn an_echo_of_the_beginning_is_no_part_of_the_answer() {
     asked
         .messages
         .push(Message::new(Role::Assistant, "讲个笑话："));
-    let answer = ask(asked, &Unwatched).await.unwrap();
+    let answer = ask(asked, &NoCallObserver).await.unwrap();
     assert_eq!(answer.content, "从前有座山");
     assert_eq!(model.text_of(0), "user: go\nassistant: 讲个笑话：");
 }

@@ -1,16 +1,16 @@
 //! Answers held to their form: choices, schemas, formats, thinking.
 
 use quillet_core::{Message, Role, json};
-use quillet_script::answer::Choice;
-use quillet_script::call::{Answer, Ask, CallError, Constraint, Unwatched, ask};
-use quillet_script::host::Abilities;
+use quillet_script::answer::ChoiceConstraint;
+use quillet_script::call::{CallError, Constraint, ModelAnswer, ModelCall, NoCallObserver, ask};
+use quillet_script::host::ModelCapabilities;
 use quillet_script::run::EnforcedBy;
 use quillet_script::{ErrorKind, call};
 
 use crate::call::{Watcher, asking, parameters};
 use crate::call_models::{Rule, Scripted};
 
-const SCHEMA: Abilities = Abilities {
+const SCHEMA: ModelCapabilities = ModelCapabilities {
     tools: false,
     json_schema: true,
     json_object: true,
@@ -18,26 +18,26 @@ const SCHEMA: Abilities = Abilities {
     continues: false,
 };
 
-fn fruits() -> Choice {
-    Choice::one_of(["苹果", "香蕉", "橙子"].map(str::to_owned).to_vec())
+fn fruits() -> ChoiceConstraint {
+    ChoiceConstraint::one_of(["苹果", "香蕉", "橙子"].map(str::to_owned).to_vec())
 }
 
 async fn choose(
     reply: &[(&str, &str)],
-    abilities: Abilities,
-) -> (Result<Answer, CallError>, usize) {
+    abilities: ModelCapabilities,
+) -> (Result<ModelAnswer, CallError>, usize) {
     let model = Scripted::new(reply.iter().map(|(pattern, text)| Rule::say(pattern, text)));
     let mut asked = asking(&model, "选一个水果", "{}");
     asked.model.abilities = abilities;
     asked.constraint = Some(Constraint::Choice(fruits()));
-    let answer = ask(asked, &Unwatched).await;
+    let answer = ask(asked, &NoCallObserver).await;
     (answer, model.asked().len())
 }
 
 #[tokio::test]
 async fn a_choice_is_kept_by_whoever_can() {
     let provider = (SCHEMA, EnforcedBy::Provider, r#"{"answer": "香蕉"}"#);
-    let words = (Abilities::default(), EnforcedBy::Check, " 香蕉。");
+    let words = (ModelCapabilities::default(), EnforcedBy::Check, " 香蕉。");
     for (abilities, by, reply) in [provider, words] {
         let (answer, requests) = choose(&[("水果", reply)], abilities).await;
         let answer = answer.unwrap();
@@ -54,11 +54,11 @@ async fn a_choice_is_kept_by_whoever_can() {
 #[tokio::test]
 async fn a_wrong_choice_is_asked_for_twice_more() {
     let late = [("西瓜.*桃", "橙子"), ("梨.*user", "西瓜 桃"), (".", "梨")];
-    let (answer, requests) = choose(&late, Abilities::default()).await;
+    let (answer, requests) = choose(&late, ModelCapabilities::default()).await;
     let answer = answer.unwrap();
     assert_eq!((answer.content.as_str(), requests), ("橙子", 3));
     assert_eq!(answer.enforced.unwrap().repairs, 2);
-    let (answer, requests) = choose(&[(".", "梨")], Abilities::default()).await;
+    let (answer, requests) = choose(&[(".", "梨")], ModelCapabilities::default()).await;
     let error = answer.unwrap_err();
     assert_eq!((error.kind, requests), (ErrorKind::Output, 3));
     assert_eq!(error.partial.as_deref(), Some("梨"));
@@ -68,11 +68,11 @@ async fn a_wrong_choice_is_asked_for_twice_more() {
 async fn a_random_choice_asks_nobody() {
     let model = Scripted::new([]);
     let mut asked = asking(&model, "x", "{}");
-    asked.constraint = Some(Constraint::Choice(Choice {
+    asked.constraint = Some(Constraint::Choice(ChoiceConstraint {
         random: true,
         ..fruits()
     }));
-    let answer = ask(asked, &Unwatched).await.unwrap();
+    let answer = ask(asked, &NoCallObserver).await.unwrap();
     assert!(fruits().options.contains(&answer.content));
     assert!(model.asked().is_empty());
 }
@@ -83,14 +83,14 @@ async fn form(
     settings: &str,
     output: &str,
     rules: &[(&str, &str)],
-    abilities: Abilities,
+    abilities: ModelCapabilities,
 ) -> (String, std::sync::Arc<Scripted>) {
     let model = Scripted::new(rules.iter().map(|(pattern, text)| Rule::say(pattern, text)));
     let mut asked = asking(&model, "give", settings);
     asked.model.abilities = abilities;
     let output = (!output.is_empty()).then(|| json::parse(output).unwrap());
     asked.constraint = asked.settings.constraint(output.as_ref());
-    let said = match ask(asked, &Unwatched).await {
+    let said = match ask(asked, &NoCallObserver).await {
         Ok(answer) => match answer.value {
             Some(value) => json::to_string(&value),
             None => format!("text {}", answer.content),
@@ -106,7 +106,7 @@ const BOTH: &str = r#"{"type": "object", "properties": {"aa": {"type": "int"}, "
 
 #[tokio::test]
 async fn answers_are_read_in_the_form_that_is_asked_for() {
-    let none = Abilities::default();
+    let none = ModelCapabilities::default();
     let format = |name: &str| format!(r#"{{"response_format": {{"type": "{name}"}}}}"#);
     let strict = r#"{"response_format": {"type": "json"}, "strictOutput": true}"#;
     for (settings, output, rules, expected, requests) in [
@@ -225,7 +225,7 @@ async fn a_provider_that_keeps_to_schemas_is_given_one() {
     assert_eq!(schema.schema["properties"]["answer"]["type"], "integer");
     assert_eq!(schema.strict, Some(true));
 
-    let object_only = Abilities {
+    let object_only = ModelCapabilities {
         json_schema: false,
         ..SCHEMA
     };
@@ -246,7 +246,7 @@ async fn what_stands_around_an_answer_is_read_with_it_unless_told_otherwise() {
         asked.suffix = "}".to_owned();
         let output = json::parse(AA).unwrap();
         asked.constraint = asked.settings.constraint(Some(&output));
-        let said = match ask(asked, &Unwatched).await {
+        let said = match ask(asked, &NoCallObserver).await {
             Ok(answer) => json::to_string(&answer.value.unwrap()),
             Err(error) => format!("! {error}"),
         };
@@ -263,7 +263,7 @@ async fn a_value_that_the_limit_cut_says_what_to_raise() {
     )]);
     let mut asked = asking(&model, "give", r#"{"response_format": {"type": "json"}}"#);
     asked.constraint = asked.settings.constraint(Some(&json::parse(AA).unwrap()));
-    let error = ask(asked, &Unwatched).await.unwrap_err();
+    let error = ask(asked, &NoCallObserver).await.unwrap_err();
     assert!(error.to_string().contains("max_tokens"), "{error}");
     assert_eq!(model.asked().len(), 1);
 }
@@ -274,7 +274,7 @@ async fn a_schema_that_is_none_is_the_scripts_error() {
         r#"{"response_format": "json"}"#,
         r#"{"type": "strng"}"#,
         &[],
-        Abilities::default(),
+        ModelCapabilities::default(),
     )
     .await;
     assert!(
@@ -284,7 +284,10 @@ async fn a_schema_that_is_none_is_the_scripts_error() {
     assert!(model.asked().is_empty());
 }
 
-async fn thought(settings: &str, reply: &str) -> (Answer, Vec<String>, std::sync::Arc<Scripted>) {
+async fn thought(
+    settings: &str,
+    reply: &str,
+) -> (ModelAnswer, Vec<String>, std::sync::Arc<Scripted>) {
     let model = Scripted::new([Rule::say(".", reply)]);
     let watcher = Watcher::default();
     let answer = ask(asking(&model, "q1", settings), &watcher).await.unwrap();
@@ -354,12 +357,12 @@ async fn an_answer_that_goes_round_in_circles_is_ended_where_it_streams() {
 async fn a_dry_call_tells_its_request_and_asks_nobody() {
     let model = Scripted::new([]);
     let watcher = Watcher::default();
-    let asked = Ask {
+    let asked = ModelCall {
         dry: true,
         ..asking(&model, "x", "{}")
     };
     let answer = ask(asked, &watcher).await.unwrap();
-    assert_eq!(answer, Answer::default());
+    assert_eq!(answer, ModelAnswer::default());
     assert_eq!(watcher.0.into_inner().unwrap(), ["request"]);
     assert!(model.asked().is_empty());
 }
@@ -368,8 +371,8 @@ async fn a_dry_call_tells_its_request_and_asks_nobody() {
 fn settings_that_stand_outside_of_parameters_are_read_like_the_others() {
     for name in call::OUTSIDE_PARAMETERS {
         let text = format!(r#"{{"{name}": 7}}"#);
-        let (read, warnings) = call::Settings::read(&parameters(&text));
-        let changed = read != call::Settings::default();
+        let (read, warnings) = call::CallSettings::read(&parameters(&text));
+        let changed = read != call::CallSettings::default();
         assert!(changed || !warnings.is_empty(), "{name} is not read");
     }
 }
@@ -410,7 +413,7 @@ async fn what_did_not_end_by_itself_is_read_as_no_value() {
             let model = Scripted::new([Rule::end(".", text, reason)]);
             let mut asked = asking(&model, "give", settings);
             asked.constraint = asked.settings.constraint(output);
-            let value = ask(asked, &Unwatched)
+            let value = ask(asked, &NoCallObserver)
                 .await
                 .ok()
                 .and_then(|answer| answer.value);
@@ -425,8 +428,10 @@ async fn what_did_not_end_by_itself_is_read_as_no_value() {
     for reason in [Stop, Length] {
         let model = Scripted::new([Rule::end(".", "North", reason)]);
         let mut asked = asking(&model, "where", "{}");
-        asked.constraint = Some(Constraint::Choice(Choice::one_of(options.clone())));
-        let answer = ask(asked, &Unwatched).await;
+        asked.constraint = Some(Constraint::Choice(ChoiceConstraint::one_of(
+            options.clone(),
+        )));
+        let answer = ask(asked, &NoCallObserver).await;
         assert_eq!(answer.is_ok(), reason == Stop, "{answer:?}");
     }
 }
@@ -438,7 +443,9 @@ async fn a_text_that_was_cut_is_kept_and_said_to_be() {
         "Once upon a",
         quillet_core::chat::FinishReason::Length,
     )]);
-    let answer = ask(asking(&model, "tell", "{}"), &Unwatched).await.unwrap();
+    let answer = ask(asking(&model, "tell", "{}"), &NoCallObserver)
+        .await
+        .unwrap();
     assert_eq!(answer.content, "Once upon a");
     assert!(
         answer

@@ -7,8 +7,8 @@ use futures_util::stream;
 use quillet_core::chat::{
     Bytes4, ChatEvent, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError, Usage,
 };
-use quillet_core::{BoxFuture, Content, Message};
-use quillet_script::host::{Abilities, Answering};
+use quillet_core::{BoxFuture, Message, MessageContent};
+use quillet_script::host::{ModelCapabilities, ModelHandle};
 
 /// What a model answers to a request whose messages match.
 #[derive(Clone, Debug)]
@@ -66,8 +66,8 @@ impl Scripted {
     }
 
     /// It, with these abilities.
-    pub(crate) fn answering(self: &Arc<Self>, abilities: Abilities) -> Answering {
-        Answering {
+    pub(crate) fn answering(self: &Arc<Self>, abilities: ModelCapabilities) -> ModelHandle {
+        ModelHandle {
             model: self.clone(),
             name: None,
             abilities,
@@ -90,8 +90,8 @@ impl Scripted {
 
 fn text(message: &Message) -> &str {
     match &message.content {
-        Content::Text(text) => text,
-        Content::Parts(_) => "",
+        MessageContent::Text(text) => text,
+        MessageContent::Parts(_) => "",
     }
 }
 

@@ -6,8 +6,8 @@ use quillet_core::chat::{ChatEvent, FinishReason};
 use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
 use quillet_core::{BoxFuture, Map, Value, json};
 use quillet_script::ErrorKind;
-use quillet_script::call::{Ask, Unwatched, ask};
-use quillet_script::host::Abilities;
+use quillet_script::call::{ModelCall, NoCallObserver, ask};
+use quillet_script::host::ModelCapabilities;
 
 use crate::call::{Watcher, asking};
 use crate::call_models::{Rule, Scripted};
@@ -56,7 +56,7 @@ impl Tool for Weather {
     }
 }
 
-fn with_tools(model: &Arc<Scripted>, native: bool) -> Ask {
+fn with_tools(model: &Arc<Scripted>, native: bool) -> ModelCall {
     let mut asked = asking(model, "what is the weather?", "{}");
     asked.model.abilities.tools = native;
     asked.tools = Weather::tools();
@@ -143,7 +143,7 @@ async fn text_that_only_looks_like_a_call_is_the_answer() {
 #[tokio::test]
 async fn a_model_that_only_calls_is_ended() {
     let model = Scripted::new([Rule::say(".", "@weather(Oslo)")]);
-    let error = ask(with_tools(&model, false), &Unwatched)
+    let error = ask(with_tools(&model, false), &NoCallObserver)
         .await
         .unwrap_err();
     assert_eq!(error.kind, ErrorKind::Limit);
@@ -169,7 +169,7 @@ async fn a_model_that_only_calls_is_ended() {
         let mut asked = asking(&model, "what is the weather?", r#"{"maxToolRounds": 2}"#);
         asked.model.abilities.tools = native;
         asked.tools = Weather::tools();
-        let error = ask(asked, &Unwatched).await.unwrap_err();
+        let error = ask(asked, &NoCallObserver).await.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Limit, "{native}");
         let message = error.to_string();
         assert!(
@@ -237,14 +237,14 @@ async fn tools_and_forms_go_together() {
         Rule::say(".", "@weather(Oslo)"),
     ]);
     let mut asked = with_tools(&model, false);
-    asked.model.abilities = Abilities {
+    asked.model.abilities = ModelCapabilities {
         json_schema: true,
         ..asked.model.abilities
     };
     let output = json::parse(r#"{"properties": {"degrees": "int"}}"#).unwrap();
     asked.settings.force_json = Some(true);
     asked.constraint = asked.settings.constraint(Some(&output));
-    let answer = ask(asked, &Unwatched).await.unwrap();
+    let answer = ask(asked, &NoCallObserver).await.unwrap();
     assert_eq!(json::to_string(&answer.value.unwrap()), r#"{"degrees":20}"#);
     // A provider that keeps to a schema could not write a call.
     assert!(model.asked()[0].options.response_format.is_none());

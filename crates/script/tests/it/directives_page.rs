@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use quillet_script::answer::Inputs;
-use quillet_script::directive::{Directive, DirectiveSpec, Form};
-use quillet_script::library::{Builtin, Library};
+use quillet_script::directive::{Directive, DirectiveForm, DirectiveSpec};
+use quillet_script::library::{BuiltinLibrary, Library};
 
 const HEAD: &str = "# Directives and built-in scripts
 
@@ -49,8 +49,8 @@ pub(crate) fn page() -> String {
         );
     }
     page.push_str(SCRIPTS);
-    for id in Builtin.ids() {
-        let script = Builtin::get(&id)
+    for id in BuiltinLibrary.ids() {
+        let script = BuiltinLibrary::get(&id)
             .expect("it can be read")
             .expect("it is there");
         let config = |key: &str| script.config.get(key);
@@ -77,11 +77,11 @@ fn parameters(directive: &DirectiveSpec) -> String {
     let own = own.map(|parameter| named(parameter.name, parameter.required, parameter.doc));
     let mut all: Vec<String> = own.collect();
     match directive.form {
-        Form::Blocks(blocks) => {
+        DirectiveForm::Blocks(blocks) => {
             all.extend(blocks.iter().map(|name| format!("`{name}`: instructions")));
         }
-        Form::Patterns => all.push("patterns, each with instructions".to_owned()),
-        Form::Plain | Form::InLoop => {}
+        DirectiveForm::Patterns => all.push("patterns, each with instructions".to_owned()),
+        DirectiveForm::Plain | DirectiveForm::InLoop => {}
     }
     if directive.open {
         all.push("…".to_owned());

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use quillet_core::Severity;
 use quillet_script::editor::{
-    self, Around, CompletionKind, Document, Symbol, complete, definition, diagnostics, folds,
-    formatted, hover, references, rename, symbols,
+    self, CompletionKind, EditorContext, ScriptDocument, Symbol, complete, definition, diagnostics,
+    folds, formatted, hover, references, rename, symbols,
 };
 use quillet_script::host::NoTools;
 use quillet_script::library::Memory;
-use quillet_script::syntax::Source;
+use quillet_script::syntax::ScriptSource;
 
 const SCRIPT: &str = r#"---
 name: Dobby
@@ -51,11 +51,11 @@ fn library() -> Memory {
     Memory::new([("weather.ai.yaml", WEATHER)])
 }
 
-fn document(text: &str) -> Document {
+fn document(text: &str) -> ScriptDocument {
     let name = "dobby.ai.yaml".to_owned();
     let path = Some(PathBuf::from(&name));
     let text = text.into();
-    Document::new(Arc::new(Source { name, path, text }))
+    ScriptDocument::new(Arc::new(ScriptSource { name, path, text }))
 }
 
 /// A byte inside of the first place of these words.
@@ -63,8 +63,8 @@ fn at(text: &str, words: &str, inside: &str) -> usize {
     text.find(words).unwrap() + words.find(inside).unwrap() + 1
 }
 
-fn around(library: &Memory) -> Around<'_> {
-    Around {
+fn around(library: &Memory) -> EditorContext<'_> {
+    EditorContext {
         library,
         tools: &NoTools,
     }

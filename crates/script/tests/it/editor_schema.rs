@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use quillet_schema::{Rules, Validator};
-use quillet_script::answer::{Format, Mode};
-use quillet_script::editor::keys::{KEYS, Key};
+use quillet_script::answer::{AnswerFormat, ThinkingMode};
+use quillet_script::editor::keys::{ConfigKey, KEYS};
 use quillet_script::reader;
-use quillet_script::syntax::Source;
+use quillet_script::syntax::ScriptSource;
 use serde_json::Value;
 
 fn root() -> PathBuf {
@@ -72,7 +72,7 @@ fn choices(schema: &Value) -> Vec<&str> {
         .collect()
 }
 
-fn expected(key: &Key) -> Vec<&'static str> {
+fn expected(key: &ConfigKey) -> Vec<&'static str> {
     let words = key.values.iter().copied();
     words
         .filter(|value| !matches!(*value, "true" | "false"))
@@ -84,9 +84,9 @@ fn choices_are_those_that_the_engine_knows() {
     for key in KEYS {
         for value in expected(key) {
             let known = match key.path.rsplit('.').next().unwrap() {
-                "shouldThink" | "mode" => Mode::parse(value).is_some(),
+                "shouldThink" | "mode" => ThinkingMode::parse(value).is_some(),
                 "type" if key.path.contains("response_format") => {
-                    value == "text" || Format::parse(value).is_some()
+                    value == "text" || AnswerFormat::parse(value).is_some()
                 }
                 _ => true,
             };
@@ -166,7 +166,7 @@ fn every_front_matter_that_runs_is_valid() {
     let schema = validator(&schema());
     let mut wrong = Vec::new();
     for (name, text) in scripts() {
-        let source = Source {
+        let source = ScriptSource {
             name: name.clone(),
             path: None,
             text: text.into(),

@@ -6,18 +6,18 @@ use std::sync::Arc;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use quillet_core::{Token, TokenKind};
-use quillet_script::editor::{Document, tokens};
-use quillet_script::syntax::Source;
+use quillet_core::{SemanticToken, TokenKind};
+use quillet_script::editor::{ScriptDocument, tokens};
+use quillet_script::syntax::ScriptSource;
 
-fn read(text: &str) -> Vec<Token> {
+fn read(text: &str) -> Vec<SemanticToken> {
     let name = "a.ai.yaml".to_owned();
-    let source = Source {
+    let source = ScriptSource {
         name,
         path: None,
         text: text.into(),
     };
-    let found = tokens(&Document::new(Arc::new(source)));
+    let found = tokens(&ScriptDocument::new(Arc::new(source)));
     let mut end = 0;
     for token in &found {
         let span = token.span;
@@ -36,7 +36,7 @@ fn read(text: &str) -> Vec<Token> {
 
 /// Tokens without the texts of YAML: `variable:name`.
 fn shown(text: &str) -> String {
-    let show = |token: Token| {
+    let show = |token: SemanticToken| {
         let written = &text[token.span.start..token.span.end];
         let is_text = token.kind == TokenKind::String;
         (!is_text).then(|| format!("{}:{written}", token.kind.name()))

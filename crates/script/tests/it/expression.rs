@@ -1,7 +1,7 @@
 //! Expressions without an engine.
 
 use quillet_core::{Map, Value, json};
-use quillet_script::expression::{EvalError, Expression, MAX_NESTING, Parsed};
+use quillet_script::expression::{EvalError, Expression, MAX_NESTING, ParsedExpression};
 
 fn names() -> Map {
     let text = r#"{"a":1,"b":"two","list":[3,4,"x"],"o":{"k":{"n":null}},"f":0.5,"空":true}"#;
@@ -13,7 +13,7 @@ fn names() -> Map {
 
 fn evaluate(text: &str) -> Result<Option<Value>, EvalError> {
     match Expression::parse(text) {
-        Parsed::Native(expression) => expression.evaluate(&names()),
+        ParsedExpression::Native(expression) => expression.evaluate(&names()),
         other => panic!("{text}: {other:?}"),
     }
 }
@@ -81,7 +81,7 @@ fn what_only_an_engine_can_do_is_left_to_it() {
         "`a` `b`",
     ] {
         assert!(
-            matches!(Expression::parse(text), Parsed::JavaScript),
+            matches!(Expression::parse(text), ParsedExpression::JavaScript),
             "{text}"
         );
     }
@@ -112,7 +112,7 @@ fn what_is_no_javascript_either_says_where_and_why() {
         ("`a${1", "`}` is missing", 0),
     ] {
         match Expression::parse(text) {
-            Parsed::Invalid(error) => {
+            ParsedExpression::Invalid(error) => {
                 assert_eq!(
                     (&*error.message, error.span.start),
                     (message, start),
@@ -139,7 +139,9 @@ fn unknown_names_and_throws_say_what_they_are() {
 
 #[test]
 fn names_are_listed_for_checks() {
-    let Parsed::Native(expression) = Expression::parse("a + this.b.c[`${d}`] + {e, f: g}.h") else {
+    let ParsedExpression::Native(expression) =
+        Expression::parse("a + this.b.c[`${d}`] + {e, f: g}.h")
+    else {
         panic!()
     };
     let names: Vec<(String, bool)> = expression
@@ -160,14 +162,19 @@ fn names_are_listed_for_checks() {
 #[test]
 fn depth_is_bounded_and_length_is_not() {
     let deep = "(".repeat(100_000) + "1";
-    assert!(matches!(Expression::parse(&deep), Parsed::Invalid(error)
-        if error.message.contains(&MAX_NESTING.to_string())));
+    assert!(
+        matches!(Expression::parse(&deep), ParsedExpression::Invalid(error)
+        if error.message.contains(&MAX_NESTING.to_string()))
+    );
     for text in [
         "!".repeat(100_000) + "1",
         "a?".repeat(100_000) + "1",
         "[".repeat(100_000),
     ] {
-        assert!(matches!(Expression::parse(&text), Parsed::Invalid(_)));
+        assert!(matches!(
+            Expression::parse(&text),
+            ParsedExpression::Invalid(_)
+        ));
     }
     let long = "1+".repeat(100_000) + "1";
     assert_eq!(evaluate(&long), Ok(Some(Value::Int(100_001))));

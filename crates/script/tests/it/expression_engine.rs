@@ -7,7 +7,7 @@ use proptest::sample::select;
 use proptest::strategy::BoxedStrategy;
 use proptest::test_runner::{Config, TestRunner};
 use quillet_core::{Map, Value, json};
-use quillet_script::expression::{EvalError, Expression, Parsed};
+use quillet_script::expression::{EvalError, Expression, ParsedExpression};
 use rquickjs::Runtime;
 
 use crate::quickjs::Engine;
@@ -180,9 +180,9 @@ fn native_values_are_those_of_the_engine() {
         engine.set(&scope);
         let expected = engine.evaluate(&text);
         let expression = match Expression::parse(&text) {
-            Parsed::Native(expression) => expression,
-            Parsed::JavaScript => return Ok(()),
-            Parsed::Invalid(error) => {
+            ParsedExpression::Native(expression) => expression,
+            ParsedExpression::JavaScript => return Ok(()),
+            ParsedExpression::Invalid(error) => {
                 prop_assert!(expected.is_err(), "{text} is said to be invalid: {error}");
                 return Ok(());
             }
@@ -214,14 +214,14 @@ proptest! {
 
     #[test]
     fn no_text_makes_the_reader_panic(text in "\\PC{0,60}") {
-        if let Parsed::Native(expression) = Expression::parse(&text) {
+        if let ParsedExpression::Native(expression) = Expression::parse(&text) {
             let _ = expression.evaluate(&Map::default());
         }
     }
 
     #[test]
     fn no_row_of_marks_makes_the_reader_panic(text in "[-+!~a1.'\"`${}()\\[\\]?:,<>=&|\\\\/ \n中]{0,40}") {
-        if let Parsed::Native(expression) = Expression::parse(&text) {
+        if let ParsedExpression::Native(expression) = Expression::parse(&text) {
             let _ = expression.names();
             let _ = expression.evaluate(&Map::default());
         }
@@ -234,7 +234,7 @@ proptest! {
         let scaled = (whole % 100_000) as f64 * 10_f64.powi(exponent);
         for number in [f64::from_bits(bits), whole as f64, scaled] {
             let scope: Map = [("n", Value::Float(number))].into_iter().collect();
-            let Parsed::Native(printed) = Expression::parse("n + ''") else { panic!() };
+            let ParsedExpression::Native(printed) = Expression::parse("n + ''") else { panic!() };
             // Seventeen digits say exactly which double it is.
             let literal = if number.is_finite() { format!("String({number:.17e})") } else { format!("String({})", quillet_script::expression::format_number(number)) };
             prop_assert_eq!(Ok(printed.evaluate(&scope).unwrap()), engine.evaluate(&literal));

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use quillet_script::format::format;
-use quillet_script::syntax::Source;
+use quillet_script::syntax::ScriptSource;
 
 use crate::reader::{read_text, show};
 use crate::reader_properties::texts;
 
 fn lay_out(text: &str) -> Option<String> {
-    let source = Source {
+    let source = ScriptSource {
         name: "s".to_owned(),
         path: None,
         text: text.into(),
@@ -75,7 +75,7 @@ fn blanks_are_what_changes() {
 
 #[test]
 fn a_text_with_errors_is_not_laid_out() {
-    let source = Source {
+    let source = ScriptSource {
         name: "s".to_owned(),
         path: None,
         text: "user:   b: c".into(),

@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 use case::{Case, Expect, FILES};
 use quillet_core::{Value, json};
 use quillet_script::ScriptError;
-use quillet_script::host::{Grants, NoTools, Reach, Unobserved};
-use quillet_script::js::{JsOptions, Program, Transport};
+use quillet_script::host::{Grants, NoObserver, NoTools, RunAccess};
+use quillet_script::js::{JsOptions, Transport, WorkerProgram};
 use quillet_script::library;
-use quillet_script::run::{Engine, Input, Job, Outcome};
+use quillet_script::run::{ScriptEngine, ScriptInput, ScriptOutcome, ScriptRun};
 use quillet_template::TemplateFactory;
 
 /// Tells a child process which vector to run: `FILE:LINE`, lines from 0.
@@ -71,11 +71,11 @@ pub(crate) fn vectors() -> (Vec<Vector>, Vec<&'static str>) {
 }
 
 /// Runs a case's script in a folder of its own.
-async fn run(case: &Case, worker: &Program) -> Result<Outcome, ScriptError> {
+async fn run(case: &Case, worker: &WorkerProgram) -> Result<ScriptOutcome, ScriptError> {
     let folder = Folder::with(&case.files);
     let main = folder.0.join("main.ai.yaml");
     let opened = library::open(&main.to_string_lossy(), &[]).await?;
-    let engine = Engine {
+    let engine = ScriptEngine {
         models: Arc::new(model::Hostile::new(&case.model)),
         tools: Arc::new(NoTools),
         library: opened.library,
@@ -86,15 +86,15 @@ async fn run(case: &Case, worker: &Program) -> Result<Outcome, ScriptError> {
             ..JsOptions::default()
         },
     };
-    let job = Job {
+    let job = ScriptRun {
         script: opened.script,
-        arguments: Input::None,
+        arguments: ScriptInput::None,
         stream: true,
         parameters: Default::default(),
         history: Vec::new(),
         seed: Some(1),
-        reach: Reach::Granted(Grants::default()),
-        observer: Arc::new(Unobserved),
+        reach: RunAccess::Granted(Grants::default()),
+        observer: Arc::new(NoObserver),
     };
     // On a worker's stack, not on that of the main thread.
     let task = tokio::spawn(async move { engine.run(job).await });
@@ -126,7 +126,7 @@ impl Drop for Folder {
 }
 
 /// What is wrong with an outcome, if anything.
-fn complaint(case: &Case, outcome: &Result<Outcome, ScriptError>) -> Option<String> {
+fn complaint(case: &Case, outcome: &Result<ScriptOutcome, ScriptError>) -> Option<String> {
     let shown: String = match outcome {
         Ok(outcome) => format!("{:?}", outcome.value),
         Err(error) => error.to_string(),
@@ -159,7 +159,7 @@ fn memory(field: &str) -> u64 {
 
 /// In a child process: runs the vector that the environment names, if it names one, and says how it
 /// went.
-pub(crate) fn as_child(worker: &Program) -> bool {
+pub(crate) fn as_child(worker: &WorkerProgram) -> bool {
     let Ok(place) = std::env::var(LINE) else {
         return false;
     };

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use quillet_core::{Map, Value, json};
-use quillet_script::host::Limits;
+use quillet_script::host::ScriptLimits;
 
 /// Ours, then those of third parties.
 pub(super) const FILES: &[&str] = &[
@@ -34,7 +34,7 @@ pub(super) struct Case {
     pub(super) never: Vec<String>,
     pub(super) milliseconds: u64,
     pub(super) megabytes: u64,
-    pub(super) limits: Limits,
+    pub(super) limits: ScriptLimits,
     /// What the model does.
     pub(super) model: Map,
 }
@@ -102,12 +102,12 @@ impl Case {
 }
 
 /// The limits that a host would set that wants to be done in this time.
-fn limits(line: &Value, milliseconds: u64) -> Limits {
+fn limits(line: &Value, milliseconds: u64) -> ScriptLimits {
     let own = number(line, &["engine", "own_time"]).unwrap_or(milliseconds * 3 / 4);
     let count = |name: &str| number(line, &["engine", name]);
     let size = |name: &str| count(name).and_then(|count| usize::try_from(count).ok());
-    let defaults = Limits::default();
-    Limits {
+    let defaults = ScriptLimits::default();
+    ScriptLimits {
         steps: count("steps").unwrap_or(defaults.steps),
         model_calls: count("model_calls").unwrap_or(defaults.model_calls),
         messages: size("messages").unwrap_or(defaults.messages),

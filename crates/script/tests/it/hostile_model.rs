@@ -8,7 +8,7 @@ use quillet_core::chat::{
     Bytes4, ChatEvent, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError,
 };
 use quillet_core::{Map, Value};
-use quillet_script::host::{Abilities, Answering, Models};
+use quillet_script::host::{ModelCapabilities, ModelHandle, ModelSource};
 
 use super::case::items;
 
@@ -100,14 +100,14 @@ impl ChatModel for Hostile {
     }
 }
 
-impl Models for Hostile {
-    fn model(&self, _: Option<&str>) -> Result<Answering, String> {
-        Ok(Answering {
+impl ModelSource for Hostile {
+    fn model(&self, _: Option<&str>) -> Result<ModelHandle, String> {
+        Ok(ModelHandle {
             model: Arc::new(self.clone()),
             name: None,
-            abilities: Abilities {
+            abilities: ModelCapabilities {
                 tools: self.native,
-                ..Abilities::default()
+                ..ModelCapabilities::default()
             },
             counter: Arc::new(Bytes4),
             window: None,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use quillet_script::reader;
-use quillet_script::syntax::Source;
+use quillet_script::syntax::ScriptSource;
 use serde::Deserialize;
 
 use crate::cases::case::{self, Case};
@@ -144,7 +144,7 @@ fn the_scripts_of_the_documentation_can_be_read() {
         let blocks = blocks.filter_map(|rest| rest.split("```").next());
         // Tests of scripts are no scripts.
         for block in blocks.filter(|block| !block.starts_with("- title:")) {
-            let source = Source {
+            let source = ScriptSource {
                 name: page.to_owned(),
                 path: None,
                 text: block.into(),

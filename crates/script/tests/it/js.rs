@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use quillet_core::{Value, json};
 use quillet_script::js::{
-    Bounds, Called, Code, Definition, Found, FunctionId, Js, JsError, JsErrorKind, JsOptions,
-    Level, Passed, Runtime, Target,
+    Code, ConsoleLevel, FunctionId, FunctionSource, HostCallResult, Js, JsError, JsErrorKind,
+    JsOptions, JsTarget, JsValueRef, LookupResult, Runtime, WorkerLimits,
 };
 
 /// A runtime over a table of variables, with a few directives.
 #[derive(Default)]
 pub(crate) struct Names {
-    pub(crate) variables: Mutex<BTreeMap<String, Passed>>,
-    pub(crate) functions: Mutex<BTreeMap<String, Target>>,
+    pub(crate) variables: Mutex<BTreeMap<String, JsValueRef>>,
+    pub(crate) functions: Mutex<BTreeMap<String, JsTarget>>,
     pub(crate) lines: Mutex<Vec<String>>,
 }
 
@@ -27,7 +27,7 @@ impl Names {
                 .variables
                 .lock()
                 .unwrap()
-                .insert(name.to_string(), Passed::Value(value.clone()));
+                .insert(name.to_string(), JsValueRef::Value(value.clone()));
         }
         names
     }
@@ -38,28 +38,28 @@ impl Names {
                 .lock()
                 .unwrap()
                 .get(name)
-                .unwrap_or(&Passed::Undefined),
+                .unwrap_or(&JsValueRef::Undefined),
         )
     }
 }
 
 impl Runtime for Names {
-    fn get(&self, name: &str) -> Found {
+    fn get(&self, name: &str) -> LookupResult {
         if let Some(target) = self.functions.lock().unwrap().get(name) {
-            return Found::Js(target.clone());
+            return LookupResult::Js(target.clone());
         }
         if ["$get", "$wait", "$fail"].contains(&name) {
-            return Found::Host;
+            return LookupResult::Host;
         }
         match self.variables.lock().unwrap().get(name) {
-            None => Found::Missing,
-            Some(Passed::Undefined) => Found::Undefined,
-            Some(Passed::Value(value)) => Found::Value(value.clone()),
-            Some(Passed::Function(id)) => Found::Js(Target::Function(*id)),
+            None => LookupResult::Missing,
+            Some(JsValueRef::Undefined) => LookupResult::Undefined,
+            Some(JsValueRef::Value(value)) => LookupResult::Value(value.clone()),
+            Some(JsValueRef::Function(id)) => LookupResult::Js(JsTarget::Function(*id)),
         }
     }
 
-    fn set(&self, name: &str, value: Passed) -> Result<(), JsError> {
+    fn set(&self, name: &str, value: JsValueRef) -> Result<(), JsError> {
         if name == "protected" {
             return Err(JsError::thrown("`protected` cannot be set").marked(7));
         }
@@ -74,46 +74,46 @@ impl Runtime for Names {
         self.variables.lock().unwrap().keys().cloned().collect()
     }
 
-    fn call<'a>(&'a self, name: &str, arguments: Vec<Passed>) -> Called<'a> {
+    fn call<'a>(&'a self, name: &str, arguments: Vec<JsValueRef>) -> HostCallResult<'a> {
         let first = arguments.into_iter().next().unwrap_or_default();
         match name {
-            "$get" => Called::Now(Ok(match &first {
-                Passed::Value(Value::Str(name)) => self
+            "$get" => HostCallResult::Now(Ok(match &first {
+                JsValueRef::Value(Value::Str(name)) => self
                     .variables
                     .lock()
                     .unwrap()
                     .get(&**name)
                     .cloned()
                     .unwrap_or_default(),
-                _ => Passed::Undefined,
+                _ => JsValueRef::Undefined,
             })),
-            "$wait" => Called::Later(Box::pin(async move {
+            "$wait" => HostCallResult::Later(Box::pin(async move {
                 tokio::task::yield_now().await;
                 Ok(first)
             })),
-            _ => Called::Later(Box::pin(async {
+            _ => HostCallResult::Later(Box::pin(async {
                 Err(JsError::thrown("it failed").marked(3))
             })),
         }
     }
 
-    fn log(&self, level: Level, line: &str) {
+    fn log(&self, level: ConsoleLevel, line: &str) {
         self.lines.lock().unwrap().push(format!("{level:?} {line}"));
     }
 }
 
-pub(crate) fn shown(passed: &Passed) -> String {
+pub(crate) fn shown(passed: &JsValueRef) -> String {
     match passed {
-        Passed::Undefined => "undefined".to_owned(),
-        Passed::Value(value) => json::to_string(value),
-        Passed::Function(_) => "function".to_owned(),
+        JsValueRef::Undefined => "undefined".to_owned(),
+        JsValueRef::Value(value) => json::to_string(value),
+        JsValueRef::Function(_) => "function".to_owned(),
     }
 }
 
 pub(crate) fn define(js: &Js, code: &str) -> FunctionId {
-    let definition = Definition {
+    let definition = FunctionSource {
         code: code.to_owned(),
-        ..Definition::default()
+        ..FunctionSource::default()
     };
     js.define(definition).unwrap().id
 }
@@ -197,7 +197,7 @@ async fn functions_take_arguments_and_give_them_back() {
         let id = define(&js, code);
         let given: Value = json::parse(arguments).unwrap();
         let Value::List(given) = given else { panic!() };
-        let given = given.iter().cloned().map(Passed::Value).collect();
+        let given = given.iter().cloned().map(JsValueRef::Value).collect();
         let result = js
             .call(&id.into(), given, &names)
             .await
@@ -239,9 +239,9 @@ async fn this_reads_and_writes_and_calls() {
 #[tokio::test]
 async fn failures_say_what_and_where() {
     let js = Js::new(JsOptions {
-        bounds: Bounds {
+        bounds: WorkerLimits {
             time: Duration::from_millis(200),
-            ..Bounds::default()
+            ..WorkerLimits::default()
         },
         ..JsOptions::default()
     });
@@ -318,7 +318,11 @@ async fn failures_of_functions_are_placed_in_their_own_text() {
     for (code, place) in cases {
         let id = define(&js, code);
         let error = js
-            .call(&id.into(), vec![Passed::Value(1.into())], &Names::default())
+            .call(
+                &id.into(),
+                vec![JsValueRef::Value(1.into())],
+                &Names::default(),
+            )
             .await
             .unwrap_err();
         let frame = error.place().unwrap_or_else(|| panic!("{code}: {error:?}"));
@@ -335,9 +339,9 @@ async fn failures_of_functions_are_placed_in_their_own_text() {
 async fn too_little_memory_is_said_even_where_no_exception_fits() {
     for memory in [1 << 10, 200 << 10, 320 << 10, 500 << 10] {
         let js = Js::new(JsOptions {
-            bounds: Bounds {
+            bounds: WorkerLimits {
                 memory,
-                ..Bounds::default()
+                ..WorkerLimits::default()
             },
             ..JsOptions::default()
         });

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use quillet_script::host::Grants;
-use quillet_script::js::{Definition, ExportKind, Js, JsErrorKind, JsOptions, Passed, Target};
+use quillet_script::js::{
+    ExportKind, FunctionSource, Js, JsErrorKind, JsOptions, JsTarget, JsValueRef,
+};
 
 use crate::js::{Names, shown};
 
@@ -58,7 +60,7 @@ async fn run(js: &Js, script: &str, body: &str) -> Result<String, (JsErrorKind, 
         .to_string_lossy()
         .into_owned();
     let code = format!("async f() {{ {body} }}");
-    let definition = Definition {
+    let definition = FunctionSource {
         code,
         filename: script.to_owned(),
         dirname,
@@ -324,16 +326,16 @@ async fn imports_list_what_there_is_and_stay_callable() {
         .functions
         .lock()
         .unwrap()
-        .insert("$lib".to_owned(), Target::Export(lib, Vec::new()));
+        .insert("$lib".to_owned(), JsTarget::Export(lib, Vec::new()));
     names.functions.lock().unwrap().insert(
         "$hello".to_owned(),
-        Target::Export(lib, vec!["hello".to_owned()]),
+        JsTarget::Export(lib, vec!["hello".to_owned()]),
     );
     let call = |module, path: &[&str]| {
-        Target::Export(module, path.iter().map(ToString::to_string).collect())
+        JsTarget::Export(module, path.iter().map(ToString::to_string).collect())
     };
     for _ in 0..2 {
-        let bob = vec![Passed::Value("bob".into())];
+        let bob = vec![JsValueRef::Value("bob".into())];
         let result = js.call(&call(lib, &["hello"]), bob, &names).await.unwrap();
         assert_eq!(shown(&result.value), "\"hello bob\"");
         let result = js
@@ -343,7 +345,7 @@ async fn imports_list_what_there_is_and_stay_callable() {
         let result = js
             .call(
                 &call(path, &["posix", "basename"]),
-                vec![Passed::Value("/a/b".into())],
+                vec![JsValueRef::Value("/a/b".into())],
                 &names,
             )
             .await
@@ -381,7 +383,7 @@ async fn imports_list_what_there_is_and_stay_callable() {
 fn kind(kind: &ExportKind) -> String {
     match kind {
         ExportKind::Class => "class".to_owned(),
-        ExportKind::Value(Passed::Value(value))
+        ExportKind::Value(JsValueRef::Value(value))
             if value.as_str().is_some_and(|text| text.starts_with('/')) =>
         {
             "…".to_owned()

@@ -1,7 +1,7 @@
 //! Our shims of Node's modules, against what Node itself answers.
 
 use quillet_core::json;
-use quillet_script::js::{Definition, Js, JsOptions, Passed};
+use quillet_script::js::{FunctionSource, Js, JsOptions, JsValueRef};
 
 use crate::js::{Names, shown};
 
@@ -30,15 +30,15 @@ async fn shims_answer_as_node_does() {
                catch (error) {{ return 'throws ' + (error.code ?? error.name) }} }}"
         );
         let id = js
-            .define(Definition {
+            .define(FunctionSource {
                 code: body,
-                ..Definition::default()
+                ..FunctionSource::default()
             })
             .unwrap()
             .id;
         let found = match js.call(&id.into(), Vec::new(), &Names::default()).await {
             // JSON has no `undefined`.
-            Ok(result) if result.value == Passed::Undefined => "null".to_owned(),
+            Ok(result) if result.value == JsValueRef::Undefined => "null".to_owned(),
             Ok(result) => shown(&result.value),
             Err(error) => format!("{error:?}"),
         };

@@ -6,14 +6,15 @@ use std::time::{Duration, Instant};
 
 use quillet_core::{Value, json};
 use quillet_script::js::{
-    Bounds, Js, JsErrorKind, JsOptions, JsPool, Passed, Program, Transport, serve_process,
+    Js, JsErrorKind, JsOptions, JsPool, JsValueRef, Transport, WorkerLimits, WorkerProgram,
+    serve_process,
 };
 
 use crate::js::{Names, define, shown};
 
 /// This very program as a worker: `worker` below, and nothing else.
-pub(crate) fn program() -> Program {
-    Program {
+pub(crate) fn program() -> WorkerProgram {
+    WorkerProgram {
         path: std::env::current_exe().unwrap(),
         arguments: [
             "--exact",
@@ -26,7 +27,7 @@ pub(crate) fn program() -> Program {
     }
 }
 
-pub(crate) fn in_process(bounds: Bounds) -> Js {
+pub(crate) fn in_process(bounds: WorkerLimits) -> Js {
     Js::new(JsOptions {
         bounds,
         transport: Transport::Process(program()),
@@ -50,7 +51,10 @@ fn worker() {
 #[tokio::test]
 async fn a_process_answers_as_a_thread_does() {
     let names = Names::of(r#"{"a":{"b":[1,2]},"n":1.5}"#);
-    let (process, thread) = (in_process(Bounds::default()), Js::new(JsOptions::default()));
+    let (process, thread) = (
+        in_process(WorkerLimits::default()),
+        Js::new(JsOptions::default()),
+    );
     let codes = [
         "a.b.concat(n, 0/0, [1/0])",
         "[0/0, '\\u0001x', 'é日']",
@@ -72,7 +76,7 @@ async fn a_process_answers_as_a_thread_does() {
         let one = process.evaluate(code, &names).await;
         let other = thread.evaluate(code, &names_too).await;
         match (one, other) {
-            (Ok(Passed::Value(one)), Ok(Passed::Value(other))) => {
+            (Ok(JsValueRef::Value(one)), Ok(JsValueRef::Value(other))) => {
                 assert_eq!(format!("{one:?}"), format!("{other:?}"), "{code}");
             }
             (one, other) => assert_eq!(one, other, "{code}"),
@@ -83,7 +87,7 @@ async fn a_process_answers_as_a_thread_does() {
         "f(e, {x}) { e.stopped = x; return [x, typeof this.$get] }",
     );
     let arguments = ["{}", "{\"x\":2}"]
-        .map(|text| Passed::Value(json::parse(text).unwrap()))
+        .map(|text| JsValueRef::Value(json::parse(text).unwrap()))
         .to_vec();
     let result = process.call(&id.into(), arguments, &names).await.unwrap();
     assert_eq!(shown(&result.value), r#"[2,"function"]"#);
@@ -93,7 +97,7 @@ async fn a_process_answers_as_a_thread_does() {
 #[tokio::test]
 async fn a_program_that_is_no_worker_is_an_error() {
     for path in ["/nothere/at/all", "/bin/echo"] {
-        let transport = Transport::Process(Program {
+        let transport = Transport::Process(WorkerProgram {
             path: path.into(),
             arguments: Vec::new(),
         });
@@ -159,7 +163,7 @@ async fn one_run_sees_nothing_of_another() {
 }
 
 /// A vector's code as an expression, or else as a function's body with or without its last value.
-async fn hostile(js: &Js, code: &str) -> Result<Passed, (JsErrorKind, String)> {
+async fn hostile(js: &Js, code: &str) -> Result<JsValueRef, (JsErrorKind, String)> {
     let names = Names::default();
     let mut result = js.evaluate(code, &names).await;
     let (before, value) = code.split_at(code.rfind(';').map_or(0, |at| at + 1));
@@ -179,7 +183,7 @@ async fn hostile(js: &Js, code: &str) -> Result<Passed, (JsErrorKind, String)> {
 }
 
 /// What a vector asks for, checked: wrong or late answers in words.
-fn verdict(vector: &Value, result: &Result<Passed, (JsErrorKind, String)>) -> Option<String> {
+fn verdict(vector: &Value, result: &Result<JsValueRef, (JsErrorKind, String)>) -> Option<String> {
     let text = |key: &str| {
         vector
             .at(&[key])
@@ -191,7 +195,7 @@ fn verdict(vector: &Value, result: &Result<Passed, (JsErrorKind, String)>) -> Op
     let wrong = match &*text("expect") {
         "refuse" => result.is_ok() || matches!(result, Err((JsErrorKind::Syntax, _))),
         "ok" => {
-            !matches!(result, Ok(Passed::Value(value)) if Some(value) == vector.at(&["result"]))
+            !matches!(result, Ok(JsValueRef::Value(value)) if Some(value) == vector.at(&["result"]))
         }
         "isolated" => match result {
             Ok(value) => !["\"undefined\"", "undefined", "1"].contains(&&*shown(value)),
@@ -219,10 +223,10 @@ async fn hostile_code_ends_within_its_bounds() {
         println!("left out: the hostile vectors are not here");
         return;
     };
-    let bounds = Bounds {
+    let bounds = WorkerLimits {
         time: Duration::from_millis(300),
         memory: 48 << 20,
-        ..Bounds::default()
+        ..WorkerLimits::default()
     };
     for transport in [Transport::Process(program()), Transport::Thread] {
         let js = Js::new(JsOptions {

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use quillet_core::{BoxFuture, Value};
 use quillet_script::js::{
-    Bounds, Called, Found, Js, JsError, JsErrorKind, JsOptions, Level, Passed, Runtime, Transport,
+    ConsoleLevel, HostCallResult, Js, JsError, JsErrorKind, JsOptions, JsValueRef, LookupResult,
+    Runtime, Transport, WorkerLimits,
 };
 
 use crate::js::{Names, define, shown};
@@ -18,16 +19,16 @@ use crate::js_process::program;
 /// until two pieces have called it.
 struct Nest {
     js: Js,
-    variables: Mutex<Vec<(String, Passed)>>,
+    variables: Mutex<Vec<(String, JsValueRef)>>,
     met: AtomicUsize,
     lines: Mutex<Vec<String>>,
 }
 
 impl Nest {
     fn new(transport: Transport) -> Self {
-        let bounds = Bounds {
+        let bounds = WorkerLimits {
             time: Duration::from_secs(2),
-            ..Bounds::default()
+            ..WorkerLimits::default()
         };
         Nest {
             js: Js::new(JsOptions {
@@ -50,21 +51,21 @@ impl Nest {
 }
 
 impl Runtime for Nest {
-    fn get(&self, name: &str) -> Found {
+    fn get(&self, name: &str) -> LookupResult {
         if name.starts_with('$') {
-            return Found::Host;
+            return LookupResult::Host;
         }
         let variables = self.variables.lock().unwrap();
         let found = variables.iter().rfind(|(known, _)| known == name);
         match found.map(|(_, value)| value.clone()) {
-            None => Found::Missing,
-            Some(Passed::Undefined) => Found::Undefined,
-            Some(Passed::Value(value)) => Found::Value(value),
-            Some(Passed::Function(id)) => Found::Js(id.into()),
+            None => LookupResult::Missing,
+            Some(JsValueRef::Undefined) => LookupResult::Undefined,
+            Some(JsValueRef::Value(value)) => LookupResult::Value(value),
+            Some(JsValueRef::Function(id)) => LookupResult::Js(id.into()),
         }
     }
 
-    fn set(&self, name: &str, value: Passed) -> Result<(), JsError> {
+    fn set(&self, name: &str, value: JsValueRef) -> Result<(), JsError> {
         self.variables
             .lock()
             .unwrap()
@@ -76,13 +77,13 @@ impl Runtime for Nest {
         Vec::new()
     }
 
-    fn call<'a>(&'a self, name: &str, arguments: Vec<Passed>) -> Called<'a> {
+    fn call<'a>(&'a self, name: &str, arguments: Vec<JsValueRef>) -> HostCallResult<'a> {
         let first = arguments.into_iter().next().unwrap_or_default();
-        let future: BoxFuture<'a, Result<Passed, JsError>> = match (name, first) {
-            ("$run", Passed::Value(Value::Str(code))) => {
+        let future: BoxFuture<'a, Result<JsValueRef, JsError>> = match (name, first) {
+            ("$run", JsValueRef::Value(Value::Str(code))) => {
                 Box::pin(async move { self.js.evaluate(&code, self).await })
             }
-            ("$run", Passed::Function(id)) => Box::pin(async move {
+            ("$run", JsValueRef::Function(id)) => Box::pin(async move {
                 let result = self.js.call(&id.into(), Vec::new(), self).await?;
                 Ok(result.value)
             }),
@@ -91,15 +92,15 @@ impl Runtime for Nest {
                 while self.met.load(Ordering::Relaxed) < 2 {
                     tokio::task::yield_now().await;
                 }
-                Ok(Passed::Undefined)
+                Ok(JsValueRef::Undefined)
             }),
             ("$fail", _) => Box::pin(async { Err(JsError::thrown("it failed").marked(5)) }),
-            _ => Box::pin(async { Ok(Passed::Undefined) }),
+            _ => Box::pin(async { Ok(JsValueRef::Undefined) }),
         };
-        Called::Later(future)
+        HostCallResult::Later(future)
     }
 
-    fn log(&self, level: Level, line: &str) {
+    fn log(&self, level: ConsoleLevel, line: &str) {
         self.lines
             .lock()
             .unwrap()
@@ -251,7 +252,7 @@ async fn values_that_nest_deeply_or_are_large_are_refused() {
             "f(n) { let a = []; for (let i = 1; i < n; i++) a = [a]; return a }",
         );
         let call = |n: i64| {
-            let arguments = vec![Passed::Value(n.into())];
+            let arguments = vec![JsValueRef::Value(n.into())];
             let js = &js;
             async move {
                 js.call(&deep.into(), arguments, &Names::default())

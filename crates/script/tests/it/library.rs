@@ -6,16 +6,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use quillet_core::{Map, Span, Value};
-use quillet_script::host::{self, Answering, Grants, Models, NoTools, Reach, Unobserved};
+use quillet_script::host::{
+    self, Grants, ModelHandle, ModelSource, NoObserver, NoTools, RunAccess,
+};
 use quillet_script::js::JsOptions;
 use quillet_script::library::{
-    Builtin, Folders, Layered, Library, Memory, check, demand, id, open, resolve,
+    BuiltinLibrary, Folders, LayeredLibrary, Library, Memory, check, demand, id, open, resolve,
 };
-use quillet_script::run::{self, Engine, Input};
-use quillet_script::syntax::{ItemKind, Source};
-use quillet_script::text::template::{Job, Templates};
+use quillet_script::run::{self, ScriptEngine, ScriptInput};
+use quillet_script::syntax::{ItemKind, ScriptSource};
+use quillet_script::text::template::{TemplateJob, Templates};
 use quillet_script::{ErrorKind, ScriptError};
-use quillet_template::{Limits, NoFunctions, TemplateFactory};
+use quillet_template::{NoFunctions, RenderLimits, TemplateFactory};
 
 /// A folder that is gone when the test ends.
 struct Folder(PathBuf);
@@ -47,8 +49,8 @@ impl Drop for Folder {
 }
 
 /// A source in a folder, as if it had been read from there.
-fn source(path: &Path) -> Source {
-    Source {
+fn source(path: &Path) -> ScriptSource {
+    ScriptSource {
         name: path.display().to_string(),
         path: Some(path.to_owned()),
         text: "".into(),
@@ -59,7 +61,7 @@ fn echo(text: &str) -> String {
     format!("$echo: {text}\n")
 }
 
-async fn found(library: &dyn Library, name: &str, from: Option<&Source>) -> Option<String> {
+async fn found(library: &dyn Library, name: &str, from: Option<&ScriptSource>) -> Option<String> {
     let script = library.find(name, from).await.unwrap()?;
     Some(
         script
@@ -334,8 +336,8 @@ async fn nothing_leads_out_of_the_roots() {
 #[derive(Debug)]
 struct NoModels;
 
-impl Models for NoModels {
-    fn model(&self, _: Option<&str>) -> Result<Answering, String> {
+impl ModelSource for NoModels {
+    fn model(&self, _: Option<&str>) -> Result<ModelHandle, String> {
         Err("there is no model".to_owned())
     }
 }
@@ -348,23 +350,23 @@ pub(crate) async fn ran(text: &str) -> Result<Option<Value>, ScriptError> {
 pub(crate) async fn ran_beside(files: &[(&str, &str)]) -> Result<Option<Value>, ScriptError> {
     let folder = Folder::new(files);
     let opened = open(&folder.path("main.ai.yaml").display().to_string(), &[]).await?;
-    let engine = Engine {
+    let engine = ScriptEngine {
         models: Arc::new(NoModels),
         tools: Arc::new(NoTools),
         library: opened.library,
         templates: Arc::new(TemplateFactory::standard()),
-        limits: host::Limits::default(),
+        limits: host::ScriptLimits::default(),
         javascript: JsOptions::default(),
     };
-    let job = run::Job {
+    let job = run::ScriptRun {
         script: opened.script,
-        arguments: Input::None,
+        arguments: ScriptInput::None,
         stream: false,
         parameters: Map::default(),
         history: Vec::new(),
         seed: Some(1),
-        reach: Reach::Granted(Grants::default()),
-        observer: Arc::new(Unobserved),
+        reach: RunAccess::Granted(Grants::default()),
+        observer: Arc::new(NoObserver),
     };
     Ok(engine.run(job).await?.value)
 }
@@ -432,9 +434,9 @@ async fn hostile_scripts_are_read_resolved_and_checked_within_limits() {
 /// Every text of a built-in script is a template, and the character's says who it is.
 #[tokio::test]
 async fn built_in_scripts_have_no_findings_and_a_character_says_who_it_is() {
-    for id in Builtin.ids() {
-        let script = Builtin.find(&id, None).await.unwrap().unwrap();
-        assert_eq!(check(&script, &Builtin, &NoTools).await, [], "{id}");
+    for id in BuiltinLibrary.ids() {
+        let script = BuiltinLibrary.find(&id, None).await.unwrap().unwrap();
+        assert_eq!(check(&script, &BuiltinLibrary, &NoTools).await, [], "{id}");
     }
     let table = [
         (
@@ -453,19 +455,19 @@ async fn built_in_scripts_have_no_findings_and_a_character_says_who_it_is() {
             "manner of speech.\nmood: happy",
         ),
     ];
-    let script = Builtin.find("char", None).await.unwrap().unwrap();
+    let script = BuiltinLibrary.find("char", None).await.unwrap().unwrap();
     let ItemKind::Message(message) = &script.body.items[0].kind else {
         panic!("{:?}", script.body.items[0]);
     };
     let templates = Templates::new(Arc::new(TemplateFactory::standard()));
     for (variables, begin, end) in table {
         let variables = quillet_core::json::parse(variables).unwrap();
-        let job = Job {
+        let job = TemplateJob {
             format: "hf",
             text: message.content.text().unwrap(),
             variables: variables.as_map().unwrap(),
             functions: &NoFunctions,
-            limits: &Limits::default(),
+            limits: &RenderLimits::default(),
             authored: &|_| false,
             declared: &|_| true,
         };
@@ -543,14 +545,14 @@ async fn memory_finds_as_folders_do() {
 #[tokio::test]
 async fn layers_are_asked_in_order_and_built_in_scripts_come_last() {
     let own = Memory::new([("translator.ai.yaml", "$echo: mine")]);
-    let layers: Vec<Arc<dyn Library>> = vec![Arc::new(own), Arc::new(Builtin)];
-    let library = Layered::new(layers);
+    let layers: Vec<Arc<dyn Library>> = vec![Arc::new(own), Arc::new(BuiltinLibrary)];
+    let library = LayeredLibrary::new(layers);
     assert_eq!(
         found(&library, "translator", None).await.as_deref(),
         Some("mine")
     );
-    for id in Builtin.ids() {
-        let script = Builtin.find(&id, None).await.unwrap().unwrap();
+    for id in BuiltinLibrary.ids() {
+        let script = BuiltinLibrary.find(&id, None).await.unwrap().unwrap();
         assert_eq!(quillet_script::library::id(&script), id);
         assert!(library.find(&id, None).await.unwrap().is_some(), "{id}");
     }

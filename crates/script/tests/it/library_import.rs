@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
-use quillet_script::library::import::{Import, ImportKind, Imported, Names, imports};
+use quillet_script::library::import::{
+    ImportItem, ImportKind, ImportNames, ImportedFunction, imports,
+};
 use quillet_script::library::{
-    Binding, Export, Gives, Initialize, Library, Memory, Offered, exports, gives, js_initializer,
-    resolve,
+    Binding, ExportItem, ExportedItem, Initialize, Library, Memory, ScriptExports, exported_items,
+    exports, js_initializer, resolve,
 };
 use quillet_script::reader::read;
-use quillet_script::syntax::{Script, Source};
+use quillet_script::syntax::{Script, ScriptSource};
 
 fn script(name: &str, text: &str) -> Arc<Script> {
     let (name, path) = (name.to_owned(), Some(name.into()));
     let text = text.into();
-    let read = read(Arc::new(Source { name, path, text }));
+    let read = read(Arc::new(ScriptSource { name, path, text }));
     assert_eq!(
         read.diagnostics,
         [],
@@ -23,7 +25,7 @@ fn script(name: &str, text: &str) -> Arc<Script> {
     Arc::new(read.script)
 }
 
-fn planned(import: &str) -> Result<Vec<Import>, Vec<String>> {
+fn planned(import: &str) -> Result<Vec<ImportItem>, Vec<String>> {
     let script = script(
         "main.ai.yaml",
         &format!("---\nimport: {import}\n---\nuser: x\n"),
@@ -33,12 +35,12 @@ fn planned(import: &str) -> Result<Vec<Import>, Vec<String>> {
 }
 
 /// An import in one line: kind and name, names, what is left out, initializer.
-fn shown(import: &Import) -> String {
+fn shown(import: &ImportItem) -> String {
     let mut shown = kind_shown(&import.kind);
     match &import.names {
-        Names::All => {}
-        Names::Namespace(name) => shown += &format!(" as {name}"),
-        Names::Listed(names) => {
+        ImportNames::All => {}
+        ImportNames::Namespace(name) => shown += &format!(" as {name}"),
+        ImportNames::Listed(names) => {
             let names: Vec<String> = names.iter().map(name_shown).collect();
             shown += &format!(" [{}]", names.join(" "));
         }
@@ -67,7 +69,7 @@ fn kind_shown(kind: &ImportKind) -> String {
     }
 }
 
-fn name_shown(name: &Imported) -> String {
+fn name_shown(name: &ImportedFunction) -> String {
     let mark = if name.template { "#" } else { "" };
     if name.name == name.alias {
         format!("{}{mark}", name.name)
@@ -200,17 +202,17 @@ fn exports_are_read_in_every_form() {
     assert_eq!(exports(&wrong).unwrap_err().len(), 4);
 }
 
-fn export_shown(export: &Export) -> String {
+fn export_shown(export: &ExportItem) -> String {
     match export {
-        Export::Function { name, alias, .. } => format!("${name} as {alias}"),
-        Export::Module(import) => format!("module {}", shown(import)),
-        Export::Itself => "itself".to_owned(),
-        Export::Script(import) => shown(import),
+        ExportItem::Function { name, alias, .. } => format!("${name} as {alias}"),
+        ExportItem::Module(import) => format!("module {}", shown(import)),
+        ExportItem::Itself => "itself".to_owned(),
+        ExportItem::Script(import) => shown(import),
     }
 }
 
 /// What the first import of `main` gives.
-async fn given(import: &str, imported: (&str, &str)) -> Result<Gives, Vec<String>> {
+async fn given(import: &str, imported: (&str, &str)) -> Result<ScriptExports, Vec<String>> {
     let main = format!("---\nimport: {import}\n---\nuser: x\n");
     let library = Memory::new([("main.ai.yaml", main.as_str()), imported]);
     let main = library.find("main", None).await.unwrap().unwrap();
@@ -232,11 +234,11 @@ async fn given(import: &str, imported: (&str, &str)) -> Result<Gives, Vec<String
         .unwrap()
         .unwrap();
     let resolved = resolve(found, &library).await.unwrap();
-    let found = gives(&resolved, &import, &main.source);
+    let found = exported_items(&resolved, &import, &main.source);
     found.map_err(|findings| findings.iter().map(ToString::to_string).collect())
 }
 
-fn gives_shown(gives: &Gives) -> String {
+fn gives_shown(gives: &ScriptExports) -> String {
     let mut parts: Vec<String> = gives.bindings.iter().map(binding_shown).collect();
     if let Some(namespace) = &gives.namespace {
         parts.insert(0, format!("{namespace}:"));
@@ -251,9 +253,9 @@ fn gives_shown(gives: &Gives) -> String {
 fn binding_shown(binding: &Binding) -> String {
     let mark = if binding.template { "#" } else { "" };
     match &binding.what {
-        Offered::Itself => format!("{}=itself{mark}", binding.name),
-        Offered::Function(name) => format!("{}=${name}{mark}", binding.name),
-        Offered::Module(import) => format!("({})", shown(import)),
+        ExportedItem::Itself => format!("{}=itself{mark}", binding.name),
+        ExportedItem::Function(name) => format!("{}=${name}{mark}", binding.name),
+        ExportedItem::Module(import) => format!("({})", shown(import)),
     }
 }
 

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use quillet_core::Value;
 use quillet_script::ScriptError;
-use quillet_script::library::{Builtin, Layered, Library, Memory, Resolved, resolve};
+use quillet_script::library::{
+    BuiltinLibrary, LayeredLibrary, Library, Memory, ResolvedScript, resolve,
+};
 
-async fn resolved(files: &[(&str, &str)]) -> Result<Resolved, ScriptError> {
+async fn resolved(files: &[(&str, &str)]) -> Result<ResolvedScript, ScriptError> {
     let own = Memory::new(files.iter().copied());
-    let layers: Vec<Arc<dyn Library>> = vec![Arc::new(own), Arc::new(Builtin)];
-    let library = Layered::new(layers);
+    let layers: Vec<Arc<dyn Library>> = vec![Arc::new(own), Arc::new(BuiltinLibrary)];
+    let library = LayeredLibrary::new(layers);
     let main = library.find("main", None).await?.unwrap();
     resolve(main, &library).await
 }

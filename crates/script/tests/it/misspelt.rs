@@ -6,7 +6,7 @@ use std::sync::Arc;
 use quillet_script::host::NoTools;
 use quillet_script::library::{Library, Memory, check};
 use quillet_script::reader;
-use quillet_script::syntax::Source;
+use quillet_script::syntax::ScriptSource;
 use serde_json::json;
 
 use crate::cases::case::Case;
@@ -205,7 +205,7 @@ const DOBBY: &str = "---\ntype: char\n---\nsystem: You are Dobby.\n";
 const SPEAKER: &str = "---\ninput: [topic]\n---\n$echo: '?=topic'\n";
 
 async fn checked(text: &str) -> Vec<String> {
-    let source = Source {
+    let source = ScriptSource {
         name: "main.ai.yaml".to_owned(),
         path: None,
         text: text.into(),

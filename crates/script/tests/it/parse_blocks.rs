@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use quillet_script::reader::{Read, read};
-use quillet_script::syntax::Source;
+use quillet_script::reader::{ParsedScript, read};
+use quillet_script::syntax::ScriptSource;
 use serde_json::Value;
 
 fn vectors(name: &str) -> Option<Value> {
@@ -18,8 +18,8 @@ fn vectors(name: &str) -> Option<Value> {
     Some(serde_json::from_str(&text).expect("JSON"))
 }
 
-fn read_text(name: &str, text: &str) -> Read {
-    read(Arc::new(Source {
+fn read_text(name: &str, text: &str) -> ParsedScript {
+    read(Arc::new(ScriptSource {
         name: name.to_owned(),
         path: None,
         text: text.into(),

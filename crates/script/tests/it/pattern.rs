@@ -1,14 +1,14 @@
 //! Patterns of `$match`.
 
-use quillet_core::{Map, Span, Table, Value, json};
-use quillet_script::pattern::{Bindings, MAX_NESTING, MatchError, Pattern, PatternError};
+use quillet_core::{Map, MapTable, Span, Value, json};
+use quillet_script::pattern::{Bindings, BranchPattern, MAX_NESTING, MatchError, PatternError};
 
-fn read(key: &str) -> Result<Pattern, PatternError> {
+fn read(key: &str) -> Result<BranchPattern, PatternError> {
     let base = Span {
         start: 0,
         end: key.len(),
     };
-    Pattern::parse(key, base)
+    BranchPattern::parse(key, base)
 }
 
 fn names() -> Map {
@@ -171,6 +171,6 @@ fn an_expression_for_an_engine_is_handed_out() {
     assert_eq!((&*code.text, code.test), ("COND__.match(/x/)", true));
     let nested = read(":[COND__.map(f)]").unwrap();
     let value = json::parse("[1]").ok();
-    let outcome = nested.matches(&value, &mut Table::default(), &names());
+    let outcome = nested.matches(&value, &mut MapTable::default(), &names());
     assert!(matches!(outcome, Err(MatchError::Expression { .. })));
 }

@@ -9,7 +9,7 @@ use quillet_script::host::NoTools;
 use quillet_script::library::permissions::permissions;
 use quillet_script::library::{Library, Memory, check};
 use quillet_script::reader::read;
-use quillet_script::syntax::Source;
+use quillet_script::syntax::ScriptSource;
 
 use crate::library::ran;
 
@@ -42,7 +42,7 @@ fn misspellings(word: &str) -> Vec<String> {
 }
 
 fn of(text: &str) -> Result<Option<Permissions>, Vec<String>> {
-    let source = Source {
+    let source = ScriptSource {
         name: "main.ai.yaml".to_owned(),
         path: None,
         text: text.into(),

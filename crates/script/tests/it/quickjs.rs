@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quillet_core::{Map, Table, Value};
+use quillet_core::{Map, MapTable, Value};
 use quillet_script::expression::from_number;
 use rquickjs::{Context, Ctx, Runtime};
 
@@ -96,7 +96,7 @@ fn from_js<'js>(ctx: &Ctx<'js>, value: &rquickjs::Value<'js>) -> Option<Value> {
         ));
     }
     if let Some(object) = value.as_object() {
-        let mut table = Table::default();
+        let mut table = MapTable::default();
         for entry in object.props::<String, rquickjs::Value<'_>>() {
             let (key, item) = entry.unwrap();
             if let Some(item) = from_js(ctx, &item) {

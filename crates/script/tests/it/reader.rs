@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use quillet_core::json;
-use quillet_script::reader::{self, Read, read};
-use quillet_script::syntax::{Block, Call, Function, Item, ItemKind, Source, Target};
+use quillet_script::reader::{self, ParsedScript, read};
+use quillet_script::syntax::{
+    CallExpr, CallTarget, FunctionDeclaration, Instruction, InstructionBlock, ItemKind,
+    ScriptSource,
+};
 
-pub(crate) fn read_text(text: &str) -> Read {
-    read(Arc::new(Source {
+pub(crate) fn read_text(text: &str) -> ParsedScript {
+    read(Arc::new(ScriptSource {
         name: "s".to_owned(),
         path: None,
         text: text.into(),
@@ -15,12 +18,12 @@ pub(crate) fn read_text(text: &str) -> Read {
 }
 
 /// A block in one line: `user "hi"; ---; $print(x); -> a -> $b`.
-pub(crate) fn show(block: &Block) -> String {
+pub(crate) fn show(block: &InstructionBlock) -> String {
     let items: Vec<String> = block.items.iter().map(show_item).collect();
     items.join("; ")
 }
 
-fn show_item(item: &Item) -> String {
+fn show_item(item: &Instruction) -> String {
     match &item.kind {
         ItemKind::Message(message) => {
             let role = message.role.as_ref().map_or("", |role| &role.value);
@@ -46,11 +49,11 @@ fn show_item(item: &Item) -> String {
     }
 }
 
-fn show_call(call: &Call) -> String {
+fn show_call(call: &CallExpr) -> String {
     let sign = match call.target {
-        Target::Directive(_) | Target::Function => "$",
-        Target::Script => "@",
-        Target::Tool => "tool:",
+        CallTarget::Directive(_) | CallTarget::Function => "$",
+        CallTarget::Script => "@",
+        CallTarget::Tool => "tool:",
     };
     let pipe = if call.piped { "|" } else { "" };
     let arguments = call
@@ -72,7 +75,7 @@ fn show_call(call: &Call) -> String {
     )
 }
 
-fn show_fields(fields: &[quillet_yaml::Entry]) -> String {
+fn show_fields(fields: &[quillet_yaml::MapEntry]) -> String {
     fields
         .iter()
         .map(|field| {
@@ -85,7 +88,7 @@ fn show_fields(fields: &[quillet_yaml::Entry]) -> String {
         .collect()
 }
 
-fn show_function(function: &Function) -> String {
+fn show_function(function: &FunctionDeclaration) -> String {
     let template = if function.template { "#" } else { "" };
     format!(
         "fn{template} {}:{} {}",
@@ -400,7 +403,7 @@ fn anchors_of_the_front_matter_reach_the_body() {
 
 #[test]
 fn nodes_are_classified_at_run_time() {
-    let source = Arc::new(Source {
+    let source = Arc::new(ScriptSource {
         name: "s".to_owned(),
         path: None,
         text: "$if: x\n  then: {$isOK: true}\n".into(),
@@ -434,7 +437,7 @@ fn nodes_are_classified_at_run_time() {
 
 #[test]
 fn functions_are_values_too() {
-    let source = Arc::new(Source {
+    let source = Arc::new(ScriptSource {
         name: "s".to_owned(),
         path: None,
         text: "$set:\n  f: !fn (key) { return key + ' hi' }\n  g: [js]\n".into(),

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use quillet_core::Span;
-use quillet_script::reader::Read;
-use quillet_script::syntax::{Block, Call, ItemKind, Text};
+use quillet_script::reader::ParsedScript;
+use quillet_script::syntax::{CallExpr, InstructionBlock, ItemKind, ScriptText};
 
 use crate::reader::read_text;
 
@@ -77,7 +77,7 @@ pub(crate) fn texts() -> impl Strategy<Value = String> {
         .prop_map(|parts| parts.concat())
 }
 
-fn spans(read: &Read) -> Vec<Span> {
+fn spans(read: &ParsedScript) -> Vec<Span> {
     let mut spans = vec![read.script.config.span];
     spans.extend(read.diagnostics.iter().filter_map(|found| found.span));
     for function in &read.script.functions {
@@ -87,13 +87,13 @@ fn spans(read: &Read) -> Vec<Span> {
     spans
 }
 
-fn block(block: &Block, out: &mut Vec<Span>) {
+fn block(block: &InstructionBlock, out: &mut Vec<Span>) {
     for item in &block.items {
         out.push(item.span);
         match &item.kind {
             ItemKind::Message(message) => {
                 out.push(message.content.span);
-                let texts: [&Option<Text>; 2] = [&message.role, &message.to];
+                let texts: [&Option<ScriptText>; 2] = [&message.role, &message.to];
                 out.extend(texts.into_iter().flatten().map(|text| text.span));
             }
             ItemKind::Separator { .. } => {}
@@ -105,7 +105,7 @@ fn block(block: &Block, out: &mut Vec<Span>) {
     }
 }
 
-fn call(call: &Call, out: &mut Vec<Span>) {
+fn call(call: &CallExpr, out: &mut Vec<Span>) {
     out.extend([call.span, call.name.span]);
     out.extend(call.arguments.as_ref().map(|text| text.span));
     for branch in &call.branches {

@@ -2,8 +2,10 @@
 
 use proptest::prelude::*;
 use quillet_script::text::bias::{Amount, strip};
-use quillet_script::text::hole::{HoleKind, Piece, holes};
-use quillet_script::text::prefix::{Form, Place, Position, expression_result, read};
+use quillet_script::text::hole::{HoleKind, HolePart, holes};
+use quillet_script::text::prefix::{
+    FormatTime, MessagePlacement, TextPosition, expression_result, read,
+};
 use quillet_script::text::recipients::{bracketed, leading};
 use quillet_script::text::spacing::splice;
 
@@ -16,11 +18,11 @@ fn shown(text: &str) -> String {
     pieces.iter().map(|piece| one(text, piece)).collect()
 }
 
-fn one(text: &str, piece: &Piece) -> String {
+fn one(text: &str, piece: &HolePart) -> String {
     let hole = match piece {
-        Piece::Text(range) => return text[range.clone()].to_owned(),
-        Piece::Broken(broken) => return format!("<broken {}>", &text[broken.range.clone()]),
-        Piece::Hole(hole) => hole,
+        HolePart::Text(range) => return text[range.clone()].to_owned(),
+        HolePart::Broken(broken) => return format!("<broken {}>", &text[broken.range.clone()]),
+        HolePart::Hole(hole) => hole,
     };
     match &hole.kind {
         HoleKind::Ai { name, parameters } => match parameters {
@@ -122,7 +124,7 @@ fn holes_of_the_seed_and_what_is_none() {
 
 #[test]
 fn a_broken_call_says_what_is_wrong() {
-    let Some(Piece::Broken(broken)) = holes("[[@calc(5+2]]").into_iter().next() else {
+    let Some(HolePart::Broken(broken)) = holes("[[@calc(5+2]]").into_iter().next() else {
         panic!("it is broken");
     };
     assert_eq!(broken.message, "the parenthesis of \"calc\" is not closed");
@@ -188,26 +190,32 @@ fn biases_of_the_seed() {
 
 #[test]
 fn prefixes_of_the_seed() {
-    use Form::{Default, Expression, Immediate, Raw};
-    let replace = |index, role| Place::Replace { index, role };
-    let insert = |index, role| Place::Insert { index, role };
-    let (message, argument) = (Position::Message, Position::Argument);
+    use FormatTime::{Default, Expression, Immediate, Raw};
+    let replace = |index, role| MessagePlacement::Replace { index, role };
+    let insert = |index, role| MessagePlacement::Insert { index, role };
+    let (message, argument) = (TextPosition::Message, TextPosition::Argument);
     let cases = [
         (
             "~{{description}}",
             message,
-            Place::Push,
+            MessagePlacement::Push,
             Raw,
             "{{description}}",
         ),
         (
             "!{{description}}",
             argument,
-            Place::Push,
+            MessagePlacement::Push,
             Immediate,
             "{{description}}",
         ),
-        ("?=23+5", argument, Place::Push, Expression, "23+5"),
+        (
+            "?=23+5",
+            argument,
+            MessagePlacement::Push,
+            Expression,
+            "23+5",
+        ),
         (
             "#:Message",
             message,
@@ -268,22 +276,52 @@ fn prefixes_of_the_seed() {
             "m",
         ),
         // Plain text.
-        (":m", argument, Place::Push, Default, ":m"),
-        ("+1", argument, Place::Push, Default, "+1"),
-        ("#1 of 2", message, Place::Push, Default, "#1 of 2"),
-        ("# Title", argument, Place::Push, Default, "# Title"),
-        ("#:[0:system", message, Place::Push, Default, "#:[0:system"),
-        ("#:[]m", message, Place::Push, Default, "#:[]m"),
-        ("#:[a b]m", message, Place::Push, Default, "#:[a b]m"),
-        ("#:[1.5]m", message, Place::Push, Default, "#:[1.5]m"),
+        (":m", argument, MessagePlacement::Push, Default, ":m"),
+        ("+1", argument, MessagePlacement::Push, Default, "+1"),
+        (
+            "#1 of 2",
+            message,
+            MessagePlacement::Push,
+            Default,
+            "#1 of 2",
+        ),
+        (
+            "# Title",
+            argument,
+            MessagePlacement::Push,
+            Default,
+            "# Title",
+        ),
+        (
+            "#:[0:system",
+            message,
+            MessagePlacement::Push,
+            Default,
+            "#:[0:system",
+        ),
+        ("#:[]m", message, MessagePlacement::Push, Default, "#:[]m"),
+        (
+            "#:[a b]m",
+            message,
+            MessagePlacement::Push,
+            Default,
+            "#:[a b]m",
+        ),
+        (
+            "#:[1.5]m",
+            message,
+            MessagePlacement::Push,
+            Default,
+            "#:[1.5]m",
+        ),
         (
             "#:[99999999999999999999]m",
             message,
-            Place::Push,
+            MessagePlacement::Push,
             Default,
             "#:[99999999999999999999]m",
         ),
-        ("?", message, Place::Push, Default, "?"),
+        ("?", message, MessagePlacement::Push, Default, "?"),
     ];
     for (text, position, place, form, rest) in cases {
         let found = read(text, position);
@@ -302,24 +340,27 @@ fn old_prefixes_work_and_are_told() {
     let cases = [
         (
             "#一共是{{LatestResult}}块糖",
-            Form::Immediate,
+            FormatTime::Immediate,
             "一共是{{LatestResult}}块糖",
         ),
         (
             "#五加二等于 [[@calculator(5+2)]]",
-            Form::Immediate,
+            FormatTime::Immediate,
             "五加二等于 [[@calculator(5+2)]]",
         ),
-        ("!:[0]m", Form::Default, "m"),
-        ("!+!m", Form::Immediate, "m"),
+        ("!:[0]m", FormatTime::Default, "m"),
+        ("!+!m", FormatTime::Immediate, "m"),
     ];
     for (text, form, rest) in cases {
-        let found = read(text, Position::Message);
+        let found = read(text, TextPosition::Message);
         assert_eq!((found.form, found.text), (form, rest));
         assert!(found.deprecated.is_some(), "{text}");
     }
-    assert_eq!(expression_result("#{{a}}"), (Form::Immediate, "{{a}}"));
-    assert_eq!(expression_result("{{a}}"), (Form::Default, "{{a}}"));
+    assert_eq!(
+        expression_result("#{{a}}"),
+        (FormatTime::Immediate, "{{a}}")
+    );
+    assert_eq!(expression_result("{{a}}"), (FormatTime::Default, "{{a}}"));
 }
 
 #[test]
@@ -383,13 +424,13 @@ proptest! {
         let mut at = 0;
         for piece in holes(&text) {
             let range = match piece {
-                Piece::Text(range) => range,
-                Piece::Hole(hole) => {
+                HolePart::Text(range) => range,
+                HolePart::Hole(hole) => {
                     prop_assert!(text[hole.range.clone()].starts_with("[["));
                     prop_assert!(text[hole.range.clone()].ends_with("]]"));
                     hole.range
                 }
-                Piece::Broken(broken) => broken.range,
+                HolePart::Broken(broken) => broken.range,
             };
             prop_assert_eq!(range.start, at);
             prop_assert!(text.get(range.clone()).is_some_and(|part| !part.is_empty()));
@@ -406,7 +447,7 @@ proptest! {
         let (_, rest) = leading(&text);
         prop_assert!(text.ends_with(rest));
         let _ = bracketed(&text);
-        for position in [Position::Message, Position::Argument] {
+        for position in [TextPosition::Message, TextPosition::Argument] {
             let read = read(&text, position);
             prop_assert_eq!(&text[read.start..], read.text);
         }

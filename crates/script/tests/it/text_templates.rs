@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use quillet_core::{BoxFuture, Map, Value, json};
-use quillet_script::text::template::{Job, TemplateError, Templates};
-use quillet_template::{Arguments, CallError, Functions, Limits, NoFunctions, TemplateFactory};
+use quillet_script::text::template::{TemplateError, TemplateJob, Templates};
+use quillet_template::{
+    CallArguments, CallError, FunctionHost, NoFunctions, RenderLimits, TemplateFactory,
+};
 
 use crate::text_data::{field, vectors};
 
@@ -25,14 +27,14 @@ fn rendered(
     format: &str,
     text: &str,
     variables: &Map,
-    functions: &dyn Functions,
+    functions: &dyn FunctionHost,
 ) -> Result<String, TemplateError> {
-    let limits = Limits {
+    let limits = RenderLimits {
         time: Duration::from_secs(5),
-        ..Limits::default()
+        ..RenderLimits::default()
     };
     let authored = |name: &str| !name.starts_with("user");
-    let job = Job {
+    let job = TemplateJob {
         format,
         text,
         variables,
@@ -54,7 +56,7 @@ fn plain(format: &str, text: &str, variables: &str) -> Result<String, TemplateEr
 /// `toString` writes JSON; `wrap(text, left, right)`.
 struct Own;
 
-impl Functions for Own {
+impl FunctionHost for Own {
     fn contains(&self, name: &str) -> bool {
         self.names().contains(&name)
     }
@@ -66,7 +68,7 @@ impl Functions for Own {
     fn call<'a>(
         &'a self,
         name: &'a str,
-        given: Arguments,
+        given: CallArguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         let text = |at: usize| {
             given

@@ -3,9 +3,9 @@
 use axum::response::Response;
 use quillet_agent::AgentDefinition;
 use quillet_core::Diagnostic;
-use quillet_core::history::{Content, Mark};
-use quillet_core::store::{Entry, Key, Kind};
-use quillet_host::definitions::Right;
+use quillet_core::history::{DefinitionContent, VersionSelector};
+use quillet_core::store::{EntryKey, EntryKind, StoreEntry};
+use quillet_host::definitions::Permission;
 use quillet_prompt::{Revision, ServiceError};
 use serde::Serialize;
 use serde_json::Value as Tree;
@@ -14,10 +14,10 @@ use utoipa::ToSchema;
 use super::Id;
 use super::definitions::tree;
 use super::listing::{Listing, has_all};
-use crate::error::{ApiError, Problem};
-use crate::exchange::Call;
-use crate::given::Params;
-use crate::revision::{Least, Wanted};
+use crate::error::{ApiError, ProblemDetails};
+use crate::extract::QueryParams;
+use crate::request_context::RequestContext;
+use crate::revision::{MinRevision, RevisionPreconditions};
 
 /// An agent as it was registered, and what is wrong with it.
 #[derive(Debug, Serialize, ToSchema)]
@@ -58,7 +58,7 @@ pub(crate) struct AgentItem {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ListedAgents)]
 #[serde(untagged)]
-enum Listed {
+enum AgentList {
     /// Ids, sorted.
     Ids(Vec<String>),
     /// The same with status and findings.
@@ -66,47 +66,50 @@ enum Listed {
 }
 
 /// Ids of all agents, sorted.
-#[utoipa::path(get, path = "/agents", tag = "catalogue", params(Listing, Least), responses(
-    (status = 200, body = Listed),
-    (status = 503, body = Problem, content_type = "application/problem+json", description = "The store does not answer"),
+#[utoipa::path(get, path = "/agents", tag = "catalogue", params(Listing, MinRevision), responses(
+    (status = 200, body = AgentList),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store does not answer"),
 ))]
 pub(crate) async fn list_agents(
-    call: Call,
-    wanted: Wanted,
-    Params(listing): Params<Listing>,
+    call: RequestContext,
+    wanted: RevisionPreconditions,
+    QueryParams(listing): QueryParams<Listing>,
 ) -> Result<Response, ApiError> {
     wanted.latest(&call.app).await?;
     let store = call.app.service.catalogue().store();
     let (rights, words) = (call.rights(), listing.words());
     if !listing.is_detailed() && words.is_empty() {
-        let keys = store.keys(Kind::Agent).await.map_err(ServiceError::Store)?;
-        let mut ids: Vec<String> = keys.iter().map(Key::id).collect();
-        ids.retain(|id| rights.has(Right::Read, id));
+        let keys = store
+            .keys(EntryKind::Agent)
+            .await
+            .map_err(ServiceError::Store)?;
+        let mut ids: Vec<String> = keys.iter().map(EntryKey::id).collect();
+        ids.retain(|id| rights.has(Permission::Read, id));
         ids.sort();
-        return wanted.answer(&Listed::Ids(ids), None);
+        return wanted.answer(&AgentList::Ids(ids), None);
     }
-    let entries = store.load(Kind::Agent).await;
+    let entries = store.load(EntryKind::Agent).await;
     let mut entries = entries.map_err(ServiceError::Store)?;
     entries.retain(|entry| {
         let id = entry.key.id();
-        rights.has(Right::Read, &id) && has_all(&words, &id, &entry.text)
+        rights.has(Permission::Read, &id) && has_all(&words, &id, &entry.text)
     });
     entries.sort_by_key(|entry| entry.key.id());
     let listed = if listing.is_detailed() {
-        Listed::Items(entries.iter().map(|entry| item(&call, entry)).collect())
+        AgentList::Items(entries.iter().map(|entry| item(&call, entry)).collect())
     } else {
-        Listed::Ids(entries.iter().map(|entry| entry.key.id()).collect())
+        AgentList::Ids(entries.iter().map(|entry| entry.key.id()).collect())
     };
     wanted.answer(&listed, None)
 }
 
-fn item(call: &Call, entry: &Entry) -> AgentItem {
+fn item(call: &RequestContext, entry: &StoreEntry) -> AgentItem {
     let known = AgentDefinition::parse(&entry.origin, &entry.text).ok();
     let AgentDetail {
         status,
         diagnostics,
         ..
-    } = detail(call, &entry.key, &Content::of(entry));
+    } = detail(call, &entry.key, &DefinitionContent::of(entry));
     let known = known.map(|agent| (agent.description, agent.model, !agent.ask.is_empty()));
     let (description, model, asks) = known.unwrap_or_default();
     AgentItem {
@@ -121,29 +124,37 @@ fn item(call: &Call, entry: &Entry) -> AgentItem {
 }
 
 /// An agent as it was registered, or the version of it that the id ends in: `support@7`.
-#[utoipa::path(get, path = "/agents/{id}", tag = "catalogue", params(("id" = String, Path), Least), responses(
+#[utoipa::path(get, path = "/agents/{id}", tag = "catalogue", params(("id" = String, Path), MinRevision), responses(
     (status = 200, body = AgentDetail),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json", description = "The store does not answer"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store does not answer"),
 ))]
 pub(crate) async fn get_agent(
-    call: Call,
-    wanted: Wanted,
+    call: RequestContext,
+    wanted: RevisionPreconditions,
     Id(id): Id,
 ) -> Result<Response, ApiError> {
     wanted.latest(&call.app).await?;
     let definitions = &call.app.definitions;
-    let (id, mark) = definitions.divide(Kind::Agent, &id).await?;
+    let (id, mark) = definitions.divide(EntryKind::Agent, &id).await?;
     let found = definitions
-        .find(Kind::Agent, id, Some(&mark.unwrap_or_else(Mark::latest)))
+        .find(
+            EntryKind::Agent,
+            id,
+            Some(&mark.unwrap_or_else(VersionSelector::latest)),
+        )
         .await?;
     let revision = Revision::of(found.content.text.as_bytes());
     wanted.answer(&detail(&call, &found.key, &found.content), Some(revision))
 }
 
 /// What is told of an agent.
-pub(super) fn detail(call: &Call, key: &Key, content: &Content) -> AgentDetail {
-    let diagnostics = call.app.definitions.check(Kind::Agent, key, content);
+pub(super) fn detail(
+    call: &RequestContext,
+    key: &EntryKey,
+    content: &DefinitionContent,
+) -> AgentDetail {
+    let diagnostics = call.app.definitions.check(EntryKind::Agent, key, content);
     AgentDetail {
         agent: tree(&content.text),
         status: super::definitions::status(&diagnostics),

@@ -11,11 +11,11 @@ use http_body_util::BodyExt;
 use quillet_core::ErrorCode;
 use serde::de::DeserializeOwned;
 
-use super::members::{self, Unknown};
-use super::words;
+use super::json_error;
+use super::members::{self, UnknownField};
 use crate::config::ServerConfig;
 use crate::error::{ApiError, problem};
-use crate::exchange::At;
+use crate::request_context::RouteState;
 
 /// A JSON body. An empty one counts as the type's default: no variables. The
 /// content type is not looked at, since `curl -d` sends another.
@@ -24,21 +24,21 @@ pub(crate) struct JsonBody<T>(pub(crate) T);
 
 /// The same, with the members that the type does not have.
 #[derive(Debug)]
-pub(crate) struct NotedBody<T>(pub(crate) T, pub(crate) Vec<Unknown>);
+pub(crate) struct NotedBody<T>(pub(crate) T, pub(crate) Vec<UnknownField>);
 
-impl<T: DeserializeOwned + Default> FromRequest<At> for JsonBody<T> {
+impl<T: DeserializeOwned + Default> FromRequest<RouteState> for JsonBody<T> {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, at: &At) -> Result<Self, ApiError> {
+    async fn from_request(request: Request, at: &RouteState) -> Result<Self, ApiError> {
         let NotedBody(value, _) = NotedBody::from_request(request, at).await?;
         Ok(JsonBody(value))
     }
 }
 
-impl<T: DeserializeOwned + Default> FromRequest<At> for NotedBody<T> {
+impl<T: DeserializeOwned + Default> FromRequest<RouteState> for NotedBody<T> {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, at: &At) -> Result<Self, ApiError> {
+    async fn from_request(request: Request, at: &RouteState) -> Result<Self, ApiError> {
         NotedBody::read(&at.app.config, request.into_body()).await
     }
 }
@@ -68,7 +68,7 @@ fn malformed(error: &serde_json::Error) -> ApiError {
     };
     problem(
         ErrorCode::RequestBody,
-        format!("{what}: {}", words::why(error)),
+        format!("{what}: {}", json_error::json_error_message(error)),
     )
     .at(error.line(), error.column())
 }

@@ -4,15 +4,15 @@ use axum::response::Response;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use quillet_core::ErrorCode;
-use quillet_core::budget::{Account, Amount, Used, day_of};
+use quillet_core::budget::{Account, AccountUsage, Amount, day_of};
 use quillet_core::clock;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::json;
 use crate::auth::Caller;
-use crate::error::{ApiError, Problem, problem};
-use crate::exchange::Call;
+use crate::error::{ApiError, ProblemDetails, problem};
+use crate::request_context::RequestContext;
 
 /// Budgets of days.
 #[derive(Debug, Serialize, ToSchema)]
@@ -24,27 +24,29 @@ pub(crate) struct BudgetList {
     /// Seconds until the next one begins.
     resets_in_s: u64,
     /// That of everybody, then those of keys.
-    data: Vec<Budget>,
+    data: Vec<BudgetResponse>,
 }
 
 /// The budget of a day.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Budget {
+#[schema(as = Budget)]
+pub(crate) struct BudgetResponse {
     /// `all`, or `key:NAME`.
     name: String,
     /// What a day brings; a unit that is not limited is not there.
-    limit: Sum,
+    limit: BudgetAmount,
     /// What calls cost that are over.
-    spent: Sum,
+    spent: BudgetAmount,
     /// What calls may cost that are under way.
-    held: Sum,
+    held: BudgetAmount,
     /// What is left; a unit that is not limited is not there.
-    left: Sum,
+    left: BudgetAmount,
 }
 
 /// An amount.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Sum {
+#[schema(as = Sum)]
+pub(crate) struct BudgetAmount {
     /// US dollars.
     #[serde(skip_serializing_if = "Option::is_none")]
     usd: Option<f64>,
@@ -53,9 +55,9 @@ pub(crate) struct Sum {
     tokens: Option<u64>,
 }
 
-impl Sum {
+impl BudgetAmount {
     fn of(amount: Amount) -> Self {
-        Sum {
+        BudgetAmount {
             usd: Some(amount.usd()),
             tokens: Some(amount.tokens),
         }
@@ -63,25 +65,25 @@ impl Sum {
 
     /// The units that an account limits.
     fn limited(account: &Account, amount: Amount) -> Self {
-        Sum {
+        BudgetAmount {
             usd: account.limit.nano_usd.map(|_| amount.usd()),
             tokens: account.limit.tokens.map(|_| amount.tokens),
         }
     }
 }
 
-impl Budget {
-    fn new(account: &Account, used: Used) -> Self {
+impl BudgetResponse {
+    fn new(account: &Account, used: AccountUsage) -> Self {
         let limit = Amount {
             tokens: account.limit.tokens.unwrap_or_default(),
             nano_usd: account.limit.nano_usd.unwrap_or_default(),
         };
-        Budget {
+        BudgetResponse {
             name: account.name.to_string(),
-            limit: Sum::limited(account, limit),
-            spent: Sum::of(used.spent),
-            held: Sum::of(used.held),
-            left: Sum::limited(account, limit.less(used.spent).less(used.held)),
+            limit: BudgetAmount::limited(account, limit),
+            spent: BudgetAmount::of(used.spent),
+            held: BudgetAmount::of(used.held),
+            left: BudgetAmount::limited(account, limit.less(used.spent).less(used.held)),
         }
     }
 }
@@ -89,9 +91,9 @@ impl Budget {
 /// The budgets of the day that whoever asks draws from; with the right `admin`, those of all keys.
 #[utoipa::path(get, path = "/budgets", tag = "operation", responses(
     (status = 200, body = BudgetList),
-    (status = 503, body = Problem, description = "the books cannot be had"),
+    (status = 503, body = ProblemDetails, description = "the books cannot be had"),
 ))]
-pub(crate) async fn list_budgets(call: Call) -> Result<Response, ApiError> {
+pub(crate) async fn list_budgets(call: RequestContext) -> Result<Response, ApiError> {
     let mut accounts = Vec::new();
     let spending = call.app.spending.as_ref();
     if let Some(spending) = spending {
@@ -124,7 +126,7 @@ pub(crate) async fn list_budgets(call: Call) -> Result<Response, ApiError> {
         day: date(day_of(now.saturating_sub(1) * 1000)),
         resets_in_s: left.as_secs(),
         data: data
-            .map(|(account, used)| Budget::new(account, used))
+            .map(|(account, used)| BudgetResponse::new(account, used))
             .collect(),
     })
 }

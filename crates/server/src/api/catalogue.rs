@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use quillet_core::Diagnostic;
-use quillet_core::history::Content;
-use quillet_core::store::{Entry, Key, Kind};
-use quillet_host::definitions::Right;
+use quillet_core::history::DefinitionContent;
+use quillet_core::store::{EntryKey, EntryKind, StoreEntry};
+use quillet_host::definitions::Permission;
 use quillet_prompt::{
-    Definition, Extension, Origin, PromptEntry, ServiceError, Snapshot, State, Table, script_source,
+    CatalogueSnapshot, ChunkedTable, Definition, DefinitionState, Extension, PromptEntry,
+    PromptOrigin, ServiceError, script_source,
 };
 use serde::Serialize;
 use serde_json::Value as Tree;
@@ -17,15 +18,15 @@ use utoipa::ToSchema;
 use super::definitions::{marked, status, tree};
 use super::listing::{Listing, has_all};
 use super::{Id, agents, written};
-use crate::error::{ApiError, Problem};
-use crate::exchange::Call;
-use crate::given::Params;
-use crate::revision::{Least, Wanted, of_prompt};
+use crate::error::{ApiError, ProblemDetails};
+use crate::extract::QueryParams;
+use crate::request_context::RequestContext;
+use crate::revision::{MinRevision, RevisionPreconditions, of_prompt};
 
 /// One line of a detailed list.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ListedItem)]
-pub(crate) struct Item<'a> {
+pub(crate) struct CatalogueItem<'a> {
     /// The id that other routes take.
     id: &'a str,
     /// `valid` or `invalid`.
@@ -59,13 +60,14 @@ pub(crate) struct EnvironItem {
 
 /// A list: ids, or with `detail` what is known of each.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Listed)]
 #[serde(untagged)]
 #[allow(dead_code, reason = "describes what is written from elsewhere")]
-pub(crate) enum Listed<'a> {
+pub(crate) enum CatalogueList<'a> {
     /// Ids, sorted.
     Ids(Vec<String>),
     /// The same with status and findings.
-    Items(Vec<Item<'a>>),
+    Items(Vec<CatalogueItem<'a>>),
 }
 
 /// A prompt as it was registered.
@@ -73,7 +75,7 @@ pub(crate) enum Listed<'a> {
 pub(crate) struct PromptDetail<'a> {
     /// `direct`, or `extension` where an extension provides it.
     #[schema(value_type = String)]
-    origin: Origin,
+    origin: PromptOrigin,
     /// The definition; a text if it is no JSON.
     prompt: Tree,
     /// `script` if it is run, `template` if it is rendered.
@@ -98,64 +100,67 @@ pub(crate) struct PromptDetail<'a> {
 }
 
 /// Ids of all extensions, sorted.
-#[utoipa::path(get, path = "/extensions", tag = "catalogue", params(Listing, Least),
-    responses((status = 200, body = Listed),
-    (status = 503, body = Problem, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
+#[utoipa::path(get, path = "/extensions", tag = "catalogue", params(Listing, MinRevision),
+    responses((status = 200, body = CatalogueList),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
 ))]
 pub(crate) async fn list_extensions(
-    call: Call,
-    wanted: Wanted,
-    Params(listing): Params<Listing>,
+    call: RequestContext,
+    wanted: RevisionPreconditions,
+    QueryParams(listing): QueryParams<Listing>,
 ) -> Result<Response, ApiError> {
     let snapshot = listed(&call, &wanted).await?;
     list(&call, &snapshot.extensions, &wanted, &listing)
 }
 
 /// Ids of all prompts, those of extensions included, sorted.
-#[utoipa::path(get, path = "/prompts", tag = "catalogue", params(Listing, Least),
-    responses((status = 200, body = Listed),
-    (status = 503, body = Problem, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
+#[utoipa::path(get, path = "/prompts", tag = "catalogue", params(Listing, MinRevision),
+    responses((status = 200, body = CatalogueList),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
 ))]
 pub(crate) async fn list_prompts(
-    call: Call,
-    wanted: Wanted,
-    Params(listing): Params<Listing>,
+    call: RequestContext,
+    wanted: RevisionPreconditions,
+    QueryParams(listing): QueryParams<Listing>,
 ) -> Result<Response, ApiError> {
     let snapshot = listed(&call, &wanted).await?;
     if !listing.is_detailed() {
         return ids(&call, &snapshot.prompts, &wanted, &listing);
     }
-    let items = found(&call, &snapshot.prompts, &listing).map(|known| Item {
+    let items = found(&call, &snapshot.prompts, &listing).map(|known| CatalogueItem {
         kind: Some(kind(known)),
-        title: known.usable(Kind::Prompt).ok().and_then(PromptEntry::title),
+        title: known
+            .usable(EntryKind::Prompt)
+            .ok()
+            .and_then(PromptEntry::title),
         ..item(known)
     });
     wanted.answer(&items.collect::<Vec<_>>(), None)
 }
 
 /// Ids of all tools, sorted.
-#[utoipa::path(get, path = "/tools", tag = "catalogue", params(Listing, Least),
-    responses((status = 200, body = Listed),
-    (status = 503, body = Problem, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
+#[utoipa::path(get, path = "/tools", tag = "catalogue", params(Listing, MinRevision),
+    responses((status = 200, body = CatalogueList),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
 ))]
 pub(crate) async fn list_tools(
-    call: Call,
-    wanted: Wanted,
-    Params(listing): Params<Listing>,
+    call: RequestContext,
+    wanted: RevisionPreconditions,
+    QueryParams(listing): QueryParams<Listing>,
 ) -> Result<Response, ApiError> {
     let snapshot = listed(&call, &wanted).await?;
     list(&call, &snapshot.tools, &wanted, &listing)
 }
 
 /// Ids of all shared variables, sorted.
-#[utoipa::path(get, path = "/environs", tag = "catalogue", params(Listing, Least), responses(
-    (status = 200, body = Listed),
-    (status = 503, body = Problem, content_type = "application/problem+json", description = "The store is away and nothing is cached"),
+#[utoipa::path(get, path = "/environs", tag = "catalogue", params(Listing, MinRevision), responses(
+    (status = 200, body = CatalogueList),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store is away and nothing is cached"),
 ))]
 pub(crate) async fn list_environs(
-    call: Call,
-    wanted: Wanted,
-    Params(listing): Params<Listing>,
+    call: RequestContext,
+    wanted: RevisionPreconditions,
+    QueryParams(listing): QueryParams<Listing>,
 ) -> Result<Response, ApiError> {
     wanted.latest(&call.app).await?;
     let variables = call.app.service.variables();
@@ -167,7 +172,7 @@ pub(crate) async fn list_environs(
         return wanted.answer(&ids, None);
     }
     let entries = variables.entries().await.map_err(ServiceError::Store)?;
-    let item = |entry: Entry| EnvironItem {
+    let item = |entry: StoreEntry| EnvironItem {
         id: entry.key.id(),
         status: if entry.problem.is_some() {
             "invalid"
@@ -184,20 +189,20 @@ pub(crate) async fn list_environs(
 }
 
 /// An extension as it was registered.
-#[utoipa::path(get, path = "/extensions/{id}", tag = "catalogue", params(("id" = String, Path), Least), responses(
+#[utoipa::path(get, path = "/extensions/{id}", tag = "catalogue", params(("id" = String, Path), MinRevision), responses(
     (status = 200, body = Tree, description = "The definition; a text if it is no JSON"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
 ))]
 pub(crate) async fn get_extension(
-    call: Call,
-    wanted: Wanted,
+    call: RequestContext,
+    wanted: RevisionPreconditions,
     Id(id): Id,
 ) -> Result<Response, ApiError> {
-    if let Some(answer) = version(&call, &wanted, Kind::Extension, &id).await? {
+    if let Some(answer) = version(&call, &wanted, EntryKind::Extension, &id).await? {
         return Ok(answer);
     }
-    let revision = |snapshot: &Snapshot| Some(snapshot.extensions.get(&id)?.revision);
+    let revision = |snapshot: &CatalogueSnapshot| Some(snapshot.extensions.get(&id)?.revision);
     let snapshot = wanted.of(&call.app, &id, revision).await?;
     let definition = known(&call, snapshot.extension(&id))?;
     wanted.answer(&tree(&definition.text), Some(definition.revision))
@@ -205,17 +210,17 @@ pub(crate) async fn get_extension(
 
 /// A prompt as it was registered, and what is wrong with it; or the version of it that the id ends
 /// in: `greet.hello@7`, `@production`, `@sha256:…`.
-#[utoipa::path(get, path = "/prompts/{id}", tag = "catalogue", params(("id" = String, Path), Least), responses(
+#[utoipa::path(get, path = "/prompts/{id}", tag = "catalogue", params(("id" = String, Path), MinRevision), responses(
     (status = 200, body = PromptDetail),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
 ))]
 pub(crate) async fn get_prompt(
-    call: Call,
-    wanted: Wanted,
+    call: RequestContext,
+    wanted: RevisionPreconditions,
     Id(id): Id,
 ) -> Result<Response, ApiError> {
-    if let Some(answer) = version(&call, &wanted, Kind::Prompt, &id).await? {
+    if let Some(answer) = version(&call, &wanted, EntryKind::Prompt, &id).await? {
         return Ok(answer);
     }
     let snapshot = wanted.of(&call.app, &id, of_prompt(&id)).await?;
@@ -225,14 +230,14 @@ pub(crate) async fn get_prompt(
 }
 
 fn detail<'a>(
-    call: &Call,
-    snapshot: &'a Snapshot,
+    call: &RequestContext,
+    snapshot: &'a CatalogueSnapshot,
     definition: &'a Definition<PromptEntry>,
 ) -> PromptDetail<'a> {
-    let entry = definition.usable(Kind::Prompt).ok();
+    let entry = definition.usable(EntryKind::Prompt).ok();
     let (origin, prompt) = match &definition.state {
-        State::Valid(entry) => (entry.origin, definition.raw().unwrap_or_default()),
-        State::Invalid => broken(snapshot, definition),
+        DefinitionState::Valid(entry) => (entry.origin, definition.raw().unwrap_or_default()),
+        DefinitionState::Invalid => broken(snapshot, definition),
     };
     PromptDetail {
         origin,
@@ -250,9 +255,9 @@ fn detail<'a>(
 /// The version that an id ends in (`greet.hello@7`, `@production`), in the form of the definition
 /// itself; `None` for an id that ends in none.
 async fn version(
-    call: &Call,
-    wanted: &Wanted,
-    kind: Kind,
+    call: &RequestContext,
+    wanted: &RevisionPreconditions,
+    kind: EntryKind,
     id: &str,
 ) -> Result<Option<Response>, ApiError> {
     let definitions = &call.app.definitions;
@@ -260,14 +265,14 @@ async fn version(
         return Ok(None);
     };
     wanted.latest(&call.app).await?;
-    let (found, version) = definitions.noted(kind, plain, &mark).await?;
+    let (found, version) = definitions.ensure_version(kind, plain, &mark).await?;
     let definition = tree(&found.content.text);
-    let answer = if kind == Kind::Prompt {
+    let answer = if kind == EntryKind::Prompt {
         let diagnostics = definitions.check(kind, &found.key, &found.content);
         let is_script = script_source(&found.content.text).is_some();
         let text = |name: &str| definition.get(name).and_then(Tree::as_str);
         let detail = PromptDetail {
-            origin: Origin::Direct,
+            origin: PromptOrigin::Direct,
             kind: if is_script { "script" } else { "template" },
             title: text("title"),
             description: text("description"),
@@ -286,16 +291,21 @@ async fn version(
 }
 
 /// What `GET` answers of a definition, if what is known here has this content.
-pub(super) fn shown(call: &Call, kind: Kind, id: &str, content: &Content) -> Option<Vec<u8>> {
+pub(super) fn shown(
+    call: &RequestContext,
+    kind: EntryKind,
+    id: &str,
+    content: &DefinitionContent,
+) -> Option<Vec<u8>> {
     let snapshot = call.app.service.catalogue().snapshot();
     let is_of = |text: &str| text == &*content.text;
     match kind {
-        Kind::Prompt => {
+        EntryKind::Prompt => {
             let definition = snapshot.prompts.get(id).filter(|one| is_of(&one.text))?;
             written(&detail(call, &snapshot, definition)).ok()
         }
-        Kind::Agent => {
-            let key = Key::new(id.replace('.', ":"));
+        EntryKind::Agent => {
+            let key = EntryKey::new(id.replace('.', ":"));
             written(&agents::detail(call, &key, content)).ok()
         }
         _ => written(&tree(&content.text)).ok(),
@@ -303,14 +313,14 @@ pub(super) fn shown(call: &Call, kind: Kind, id: &str, content: &Content) -> Opt
 }
 
 /// The value of a shared variable, or the tree of values under the id.
-#[utoipa::path(get, path = "/environs/{id}", tag = "catalogue", params(("id" = String, Path), Least), responses(
+#[utoipa::path(get, path = "/environs/{id}", tag = "catalogue", params(("id" = String, Path), MinRevision), responses(
     (status = 200, body = Tree, description = "Any JSON value"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json", description = "The store is away and nothing is cached"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store is away and nothing is cached"),
 ))]
 pub(crate) async fn get_environ(
-    call: Call,
-    wanted: Wanted,
+    call: RequestContext,
+    wanted: RevisionPreconditions,
     Id(id): Id,
 ) -> Result<Response, ApiError> {
     wanted.latest(&call.app).await?;
@@ -323,30 +333,38 @@ pub(crate) async fn get_environ(
             rest.is_some_and(|rest| rest.starts_with('.'))
         };
         for hidden in ids.iter().filter(below) {
-            call.may(Right::Read, Kind::Environ, hidden).await?;
+            call.may(Permission::Read, EntryKind::Environ, hidden)
+                .await?;
         }
     }
     wanted.answer(&variables.get(&id).await?, None)
 }
 
 /// A tool as it was registered.
-#[utoipa::path(get, path = "/tools/{id}", tag = "catalogue", params(("id" = String, Path), Least), responses(
+#[utoipa::path(get, path = "/tools/{id}", tag = "catalogue", params(("id" = String, Path), MinRevision), responses(
     (status = 200, body = Tree, description = "The definition; a text if it is no JSON"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
 ))]
-pub(crate) async fn get_tool(call: Call, wanted: Wanted, Id(id): Id) -> Result<Response, ApiError> {
-    if let Some(answer) = version(&call, &wanted, Kind::Tool, &id).await? {
+pub(crate) async fn get_tool(
+    call: RequestContext,
+    wanted: RevisionPreconditions,
+    Id(id): Id,
+) -> Result<Response, ApiError> {
+    if let Some(answer) = version(&call, &wanted, EntryKind::Tool, &id).await? {
         return Ok(answer);
     }
-    let revision = |snapshot: &Snapshot| Some(snapshot.tools.get(&id)?.revision);
+    let revision = |snapshot: &CatalogueSnapshot| Some(snapshot.tools.get(&id)?.revision);
     let snapshot = wanted.of(&call.app, &id, revision).await?;
     let definition = known(&call, snapshot.tool(&id))?;
     wanted.answer(&tree(&definition.text), Some(definition.revision))
 }
 
 /// The definitions for a list. A store that was never read has no list.
-async fn listed(call: &Call, wanted: &Wanted) -> Result<Arc<Snapshot>, ApiError> {
+async fn listed(
+    call: &RequestContext,
+    wanted: &RevisionPreconditions,
+) -> Result<Arc<CatalogueSnapshot>, ApiError> {
     let catalogue = call.app.service.catalogue();
     catalogue.ready().map_err(ServiceError::Store)?;
     wanted.latest(&call.app).await?;
@@ -354,7 +372,7 @@ async fn listed(call: &Call, wanted: &Wanted) -> Result<Arc<Snapshot>, ApiError>
 }
 
 /// What is not there may be there in a store that was never read.
-fn known<T>(call: &Call, found: Result<T, ServiceError>) -> Result<T, ApiError> {
+fn known<T>(call: &RequestContext, found: Result<T, ServiceError>) -> Result<T, ApiError> {
     let catalogue = call.app.service.catalogue();
     found.map_err(|error| {
         catalogue
@@ -365,12 +383,12 @@ fn known<T>(call: &Call, found: Result<T, ServiceError>) -> Result<T, ApiError> 
     })
 }
 
-type Definitions<T> = Table<Arc<Definition<T>>>;
+type DefinitionTable<T> = ChunkedTable<Arc<Definition<T>>>;
 
 fn list<T>(
-    call: &Call,
-    known: &Definitions<T>,
-    wanted: &Wanted,
+    call: &RequestContext,
+    known: &DefinitionTable<T>,
+    wanted: &RevisionPreconditions,
     listing: &Listing,
 ) -> Result<Response, ApiError> {
     if !listing.is_detailed() {
@@ -381,9 +399,9 @@ fn list<T>(
 }
 
 fn ids<T>(
-    call: &Call,
-    known: &Definitions<T>,
-    wanted: &Wanted,
+    call: &RequestContext,
+    known: &DefinitionTable<T>,
+    wanted: &RevisionPreconditions,
     listing: &Listing,
 ) -> Result<Response, ApiError> {
     let ids = found(call, known, listing).map(|known| &known.id);
@@ -392,8 +410,8 @@ fn ids<T>(
 
 /// Those that whoever asks may read, and that have what is searched for.
 fn found<'a, T>(
-    call: &'a Call,
-    known: &'a Definitions<T>,
+    call: &'a RequestContext,
+    known: &'a DefinitionTable<T>,
     listing: &Listing,
 ) -> impl Iterator<Item = &'a Arc<Definition<T>>> {
     let words = listing.words();
@@ -403,12 +421,12 @@ fn found<'a, T>(
     known.values().filter(is_found)
 }
 
-fn may_read(call: &Call, id: &str) -> bool {
-    call.rights().has(Right::Read, id)
+fn may_read(call: &RequestContext, id: &str) -> bool {
+    call.rights().has(Permission::Read, id)
 }
 
-fn item<T>(definition: &Definition<T>) -> Item<'_> {
-    Item {
+fn item<T>(definition: &Definition<T>) -> CatalogueItem<'_> {
+    CatalogueItem {
         id: &definition.id,
         status: definition.status(),
         source: &definition.origin,
@@ -421,23 +439,26 @@ fn item<T>(definition: &Definition<T>) -> Item<'_> {
 /// What a prompt is, broken or not.
 fn kind(definition: &Definition<PromptEntry>) -> &'static str {
     let is_script = match &definition.state {
-        State::Valid(entry) => entry.script().is_some(),
-        State::Invalid => script_source(&definition.text).is_some(),
+        DefinitionState::Valid(entry) => entry.script().is_some(),
+        DefinitionState::Invalid => script_source(&definition.text).is_some(),
     };
     if is_script { "script" } else { "template" }
 }
 
 /// Where a broken prompt comes from, and its definition as far as it can be read.
-fn broken(snapshot: &Snapshot, definition: &Definition<PromptEntry>) -> (Origin, Tree) {
+fn broken(
+    snapshot: &CatalogueSnapshot,
+    definition: &Definition<PromptEntry>,
+) -> (PromptOrigin, Tree) {
     let here = |extension: &&Arc<Definition<Arc<Extension>>>| extension.origin == definition.origin;
     match snapshot.extensions.values().find(here) {
-        Some(extension) => (Origin::Extension, contributed(extension, definition)),
-        None => (Origin::Direct, tree(&definition.text)),
+        Some(extension) => (PromptOrigin::Extension, contributed(extension, definition)),
+        None => (PromptOrigin::Direct, tree(&definition.text)),
     }
 }
 
 fn contributed(extension: &Definition<Arc<Extension>>, prompt: &Definition<PromptEntry>) -> Tree {
-    let State::Valid(extension) = &extension.state else {
+    let DefinitionState::Valid(extension) = &extension.state else {
         return Tree::Null;
     };
     let own = |item: &&Tree| {

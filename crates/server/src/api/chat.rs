@@ -6,25 +6,27 @@ use std::sync::{Arc, OnceLock};
 use axum::response::Response;
 use futures_util::StreamExt;
 use quillet_core::chat::{ChatEvent, ChatOptions, ChatRequest, Reply};
-use quillet_core::store::Kind;
+use quillet_core::store::EntryKind;
 use quillet_core::{BoxFuture, ErrorCode, Map, Message};
-use quillet_host::definitions::Right;
-use quillet_prompt::{Explanation, Input, ScriptJob, ServiceError, Snapshot, Unstored};
+use quillet_host::definitions::Permission;
+use quillet_prompt::{
+    CatalogueSnapshot, Explanation, InlinePrompt, RenderInput, ScriptJob, ServiceError,
+};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
 use super::body::JsonBody;
 use super::chunk::{Chunks, DONE};
-use super::completion::Completion;
-use super::feed::{self, Answer, Asking, Tell};
-use super::render::{Asked, switched_off};
+use super::completion::ChatCompletion;
+use super::event_stream::{self, EventEncoder, PendingReply, StreamingReply};
+use super::render::{RenderParams, switched_off};
 use super::{Id, Warning, json as answer_json, merged, traced, warnings};
 use crate::app::App;
-use crate::error::{ApiError, Problem, problem};
-use crate::exchange::{Call, Exchange};
-use crate::given::Params;
-use crate::revision::{Least, Wanted, mark, of_prompt};
+use crate::error::{ApiError, ProblemDetails, problem};
+use crate::extract::QueryParams;
+use crate::request_context::{Exchange, RequestContext};
+use crate::revision::{MinRevision, RevisionPreconditions, mark, of_prompt};
 
 /// What a prompt is rendered with, and how the model is to answer. Besides the
 /// members listed here, all of OpenAI's parameters of generation are passed on:
@@ -68,20 +70,20 @@ pub(crate) struct ChatBody {
 /// Renders a prompt, sends it to the model and answers in OpenAI's chat shape:
 /// whole, or with `stream` as events whose data are chunks, ended by `[DONE]`.
 /// A stream that fails ends with an `error` chunk and without `[DONE]`.
-#[utoipa::path(post, path = "/chat/prompts/{id}", tag = "prompts", params(("id" = String, Path), Asked, Least),
+#[utoipa::path(post, path = "/chat/prompts/{id}", tag = "prompts", params(("id" = String, Path), RenderParams, MinRevision),
     request_body = ChatBody, responses(
-    (status = 200, body = Completion),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
-    (status = 404, body = Problem, content_type = "application/problem+json", description = "No such prompt"),
-    (status = 500, body = Problem, content_type = "application/problem+json"),
-    (status = 502, body = Problem, content_type = "application/problem+json", description = "The model did not answer, after the retries"),
-    (status = 503, body = Problem, content_type = "application/problem+json", description = "A limit on time was reached, or no model is configured"),
+    (status = 200, body = ChatCompletion),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json", description = "No such prompt"),
+    (status = 500, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 502, body = ProblemDetails, content_type = "application/problem+json", description = "The model did not answer, after the retries"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "A limit on time was reached, or no model is configured"),
 ))]
 pub(crate) async fn chat_prompt(
-    call: Call,
-    wanted: Wanted,
+    call: RequestContext,
+    wanted: RevisionPreconditions,
     Id(id): Id,
-    Params(asked): Params<Asked>,
+    QueryParams(asked): QueryParams<RenderParams>,
     JsonBody(mut body): JsonBody<ChatBody>,
 ) -> Result<Response, ApiError> {
     body.explain = Some(asked.explains(body.explain));
@@ -122,26 +124,26 @@ impl ChatBody {
         Ok(())
     }
 
-    fn input<'a>(&'a self, variables: &'a Map, request_id: &'a str) -> Input<'a> {
+    fn input<'a>(&'a self, variables: &'a Map, request_id: &'a str) -> RenderInput<'a> {
         let user = self.options.extra.get("user");
-        Input {
+        RenderInput {
             history: &self.history,
             explain: self.explain == Some(true),
             user: user.and_then(serde_json::Value::as_str),
             session: self.session.as_deref(),
-            ..Input::new(variables, request_id)
+            ..RenderInput::new(variables, request_id)
         }
     }
 }
 
 async fn answer(
-    call: &Call,
-    snapshot: Arc<Snapshot>,
+    call: &RequestContext,
+    snapshot: Arc<CatalogueSnapshot>,
     id: String,
     body: ChatBody,
 ) -> Result<Response, ApiError> {
     let is_streamed = body.stream == Some(true);
-    let made_of = MadeOf::default();
+    let made_of = RenderExplanation::default();
     let asking = match script(call, &snapshot, &id, &body).await? {
         Some(job) => match super::script::durably(call, &job, body.features.durable, &body.ask)? {
             Some(asking) => asking,
@@ -160,21 +162,21 @@ async fn answer(
 
 /// Tells what is asked for, piece by piece or whole.
 async fn told(
-    call: &Call,
-    asking: Asking,
+    call: &RequestContext,
+    asking: PendingReply,
     is_streamed: bool,
-    made_of: MadeOf,
+    made_of: RenderExplanation,
 ) -> Result<Response, ApiError> {
     if is_streamed {
-        let told = Told {
+        let told = RestChatEncoder {
             chunks: Chunks::default(),
             exchange: call.exchange.clone(),
             made_of,
         };
-        return feed::answer(call, asking, told).await;
+        return event_stream::answer(call, asking, told).await;
     }
     let (reply, warnings) = whole(&call.app, asking).await?;
-    let completion = Completion::new(reply, warnings);
+    let completion = ChatCompletion::new(reply, warnings);
     answer_json(&completion.explained(made_of.get().cloned()))
 }
 
@@ -196,23 +198,23 @@ pub(crate) struct AnyChatBody {
 /// one that is. Whoever asks may write the id that it is read as, or everything without one: a
 /// script may do what the operator lets stored ones do.
 #[utoipa::path(post, path = "/chat", tag = "prompts", request_body = AnyChatBody, responses(
-    (status = 200, body = Completion),
-    (status = 400, body = Problem, content_type = "application/problem+json", description = "The definition is broken, or its variables are"),
-    (status = 403, body = Problem, content_type = "application/problem+json", description = "Templates in requests are switched off, or a right is missing"),
-    (status = 502, body = Problem, content_type = "application/problem+json", description = "The model did not answer, after the retries"),
-    (status = 503, body = Problem, content_type = "application/problem+json", description = "A limit on time was reached, or no model is configured"),
+    (status = 200, body = ChatCompletion),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "The definition is broken, or its variables are"),
+    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "Templates in requests are switched off, or a right is missing"),
+    (status = 502, body = ProblemDetails, content_type = "application/problem+json", description = "The model did not answer, after the retries"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "A limit on time was reached, or no model is configured"),
 ))]
 pub(crate) async fn chat_unstored(
-    call: Call,
+    call: RequestContext,
     JsonBody(body): JsonBody<AnyChatBody>,
 ) -> Result<Response, ApiError> {
     if !call.app.takes_inline_templates() {
         return Err(switched_off());
     }
-    call.may_everywhere(Right::Render).await?;
+    call.may_everywhere(Permission::Render).await?;
     match &body.read_as {
-        Some(id) => call.may(Right::Write, Kind::Prompt, id).await?,
-        None => call.may_everywhere(Right::Write).await?,
+        Some(id) => call.may(Permission::Write, EntryKind::Prompt, id).await?,
+        None => call.may_everywhere(Permission::Write).await?,
     }
     let AnyChatBody {
         definition,
@@ -220,7 +222,7 @@ pub(crate) async fn chat_unstored(
         chat: body,
     } = body;
     body.refuse_messages()?;
-    let unstored = Unstored::Definition(definition);
+    let unstored = InlinePrompt::Definition(definition);
     let variables = merged(body.variables.as_ref(), body.args.as_ref());
     let input = body.input(&variables, call.exchange.id());
     let (service, read_as) = (&call.app.service, read_as.as_deref());
@@ -241,35 +243,41 @@ pub(crate) async fn chat_unstored(
     };
     let said = warnings(&[], (&rendered.unused, &rendered.absent), rendered.failures);
     let (app, exchange) = (Arc::clone(&call.app), Arc::clone(&call.exchange));
-    let asking: Asking = Box::pin(async move {
+    let asking: PendingReply = Box::pin(async move {
         let sent = traced::send(&app, &exchange, None, request).await;
         let stream = sent.map_err(|error| ServiceError::Model {
             error,
             failures: Vec::new(),
         })?;
-        Ok(Answer {
+        Ok(StreamingReply {
             stream,
             warnings: said,
         })
     });
-    told(&call, asking, body.stream == Some(true), MadeOf::default()).await
+    told(
+        &call,
+        asking,
+        body.stream == Some(true),
+        RenderExplanation::default(),
+    )
+    .await
 }
 
 /// The same at ai-prompt-shell's address.
-#[utoipa::path(post, path = "/prompts/{id}/chat", tag = "prompts", params(("id" = String, Path), Asked, Least),
+#[utoipa::path(post, path = "/prompts/{id}/chat", tag = "prompts", params(("id" = String, Path), RenderParams, MinRevision),
     request_body = ChatBody, responses(
-    (status = 200, body = Completion),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 500, body = Problem, content_type = "application/problem+json"),
-    (status = 502, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 200, body = ChatCompletion),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 500, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 502, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn chat_prompt_alias(
-    call: Call,
-    wanted: Wanted,
+    call: RequestContext,
+    wanted: RevisionPreconditions,
     id: Id,
-    asked: Params<Asked>,
+    asked: QueryParams<RenderParams>,
     body: JsonBody<ChatBody>,
 ) -> Result<Response, ApiError> {
     chat_prompt(call, wanted, id, asked, body).await
@@ -277,8 +285,8 @@ pub(crate) async fn chat_prompt_alias(
 
 /// The run that the body asks for, if the prompt is a script.
 async fn script(
-    call: &Call,
-    snapshot: &Arc<Snapshot>,
+    call: &RequestContext,
+    snapshot: &Arc<CatalogueSnapshot>,
     id: &str,
     body: &ChatBody,
 ) -> Result<Option<ScriptJob>, ApiError> {
@@ -295,19 +303,19 @@ async fn script(
 }
 
 /// What a prompt was made of, once it is rendered and if the request asks.
-type MadeOf = Arc<OnceLock<Box<Explanation>>>;
+type RenderExplanation = Arc<OnceLock<Box<Explanation>>>;
 
 fn ask(
-    call: &Call,
-    snapshot: Arc<Snapshot>,
+    call: &RequestContext,
+    snapshot: Arc<CatalogueSnapshot>,
     id: String,
     body: ChatBody,
-    made_of: MadeOf,
-) -> Asking {
+    made_of: RenderExplanation,
+) -> PendingReply {
     let (app, exchange) = (Arc::clone(&call.app), Arc::clone(&call.exchange));
     Box::pin(async move {
         let variables = merged(body.variables.as_ref(), body.args.as_ref());
-        let input = Input {
+        let input = RenderInput {
             numbered: traced::is_on(&app),
             ..body.input(&variables, exchange.id())
         };
@@ -329,7 +337,7 @@ fn ask(
                 return Err(ServiceError::Model { error, failures }.into());
             }
         };
-        Ok(Answer {
+        Ok(StreamingReply {
             stream,
             warnings: warnings(&[], (&ready.unused, &ready.absent), ready.failures),
         })
@@ -337,7 +345,10 @@ fn ask(
 }
 
 /// Folds a whole answer.
-pub(crate) async fn whole(app: &App, asking: Asking) -> Result<(Reply, Vec<Warning>), ApiError> {
+pub(crate) async fn whole(
+    app: &App,
+    asking: PendingReply,
+) -> Result<(Reply, Vec<Warning>), ApiError> {
     in_time(app, async {
         let mut answer = asking.await?;
         let mut reply = Reply::default();
@@ -367,13 +378,13 @@ pub(crate) async fn in_time<T>(
 }
 
 /// The words of this route: chunks as OpenAI's, failures in words of our own.
-struct Told {
+struct RestChatEncoder {
     chunks: Chunks,
     exchange: Arc<Exchange>,
-    made_of: MadeOf,
+    made_of: RenderExplanation,
 }
 
-impl Tell for Told {
+impl EventEncoder for RestChatEncoder {
     fn begin(&mut self, warnings: Vec<Warning>, _: &mut Vec<u8>) {
         self.chunks.warn(warnings);
         self.chunks.explain(self.made_of.get().cloned());

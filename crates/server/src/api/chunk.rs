@@ -1,7 +1,7 @@
 //! The chunks of a streamed chat, written straight into the bytes that are sent: one
 //! comes for every piece of text, so none of them becomes a tree first.
 
-use quillet_core::chat::{ChatEvent, Usage, WireTold};
+use quillet_core::chat::{ChatEvent, PassthroughState, Usage};
 use quillet_prompt::Explanation;
 use serde::Serialize;
 
@@ -54,7 +54,7 @@ impl Chunks {
     }
 
     /// Goes on after chunks that were passed to the client as the provider wrote them.
-    pub(crate) fn go_on(&mut self, told: WireTold) {
+    pub(crate) fn go_on(&mut self, told: PassthroughState) {
         self.begin(&told.id, &told.model, told.created);
         self.begun = told.begun;
     }
@@ -78,11 +78,11 @@ impl Chunks {
                 name,
                 arguments,
             } => {
-                let call = Call {
+                let call = ToolCallDelta {
                     index,
                     r#type: id.as_ref().map(|_| "function"),
                     id,
-                    function: Function { name, arguments },
+                    function: FunctionDelta { name, arguments },
                 };
                 self.open(choice, out);
                 out.extend_from_slice(b"\"tool_calls\":[");
@@ -191,17 +191,17 @@ impl Chunks {
 }
 
 #[derive(Serialize)]
-struct Call {
+struct ToolCallDelta {
     index: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     r#type: Option<&'static str>,
-    function: Function,
+    function: FunctionDelta,
 }
 
 #[derive(Serialize)]
-struct Function {
+struct FunctionDelta {
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     arguments: String,
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn after_the_providers_own_words_nobody_is_introduced_again() {
         let mut chunks = Chunks::default();
-        chunks.go_on(WireTold {
+        chunks.go_on(PassthroughState {
             id: "c".into(),
             model: "m".into(),
             created: 7,

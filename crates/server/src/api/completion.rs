@@ -1,6 +1,6 @@
 //! OpenAI's shape of a whole chat.
 
-use quillet_core::chat::{Choice, FinishReason, Reply, Usage};
+use quillet_core::chat::{ChatChoice, FinishReason, Reply, Usage};
 use quillet_core::{ToolCall, clock};
 use quillet_prompt::Explanation;
 use serde::Serialize;
@@ -11,7 +11,8 @@ use super::script::ScriptReport;
 
 /// A whole answer.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Completion {
+#[schema(as = Completion)]
+pub(crate) struct ChatCompletion {
     /// The provider's id of the answer.
     id: String,
     /// Always `chat.completion`.
@@ -152,7 +153,7 @@ pub(super) fn finish_word(reason: FinishReason, raw: &str) -> &'static str {
     }
 }
 
-impl Completion {
+impl ChatCompletion {
     /// The same, and what the prompt was made of.
     pub(crate) fn explained(mut self, explanation: Option<Box<Explanation>>) -> Self {
         self.explanation = explanation;
@@ -160,14 +161,14 @@ impl Completion {
     }
 
     pub(crate) fn new(reply: Reply, warnings: Vec<Warning>) -> Self {
-        let choice = |(index, choice): (usize, Choice)| CompletionChoice {
+        let choice = |(index, choice): (usize, ChatChoice)| CompletionChoice {
             index,
             finish_reason: choice
                 .finish_reason
                 .map(|reason| finish_word(reason, &choice.finish_raw)),
             message: message(choice),
         };
-        Completion {
+        ChatCompletion {
             id: reply.id,
             object: "chat.completion",
             created: or_now(reply.created),
@@ -182,14 +183,14 @@ impl Completion {
 
     /// The same with what a script gave besides its text.
     pub(crate) fn of_script(self, script: ScriptReport) -> Self {
-        Completion {
+        ChatCompletion {
             script: Some(script),
             ..self
         }
     }
 }
 
-fn message(choice: Choice) -> CompletionMessage {
+fn message(choice: ChatChoice) -> CompletionMessage {
     let only_calls = choice.text.is_empty() && !choice.tool_calls.is_empty();
     CompletionMessage {
         role: "assistant",

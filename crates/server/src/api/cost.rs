@@ -8,8 +8,8 @@ use utoipa::ToSchema;
 
 use super::body::JsonBody;
 use super::json;
-use crate::error::{ApiError, Problem};
-use crate::exchange::Call;
+use crate::error::{ApiError, ProblemDetails};
+use crate::request_context::RequestContext;
 
 /// An answer of a model.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -17,13 +17,13 @@ pub(crate) struct CostBody {
     /// The model, by any of its names.
     model: String,
     /// What its provider counted, as OpenAI writes it.
-    usage: Counted,
+    usage: TokenUsage,
 }
 
 /// Tokens of an answer.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[schema(as = AnswerTokens)]
-pub(crate) struct Counted {
+pub(crate) struct TokenUsage {
     /// Of the request, cached ones included.
     #[serde(default)]
     prompt_tokens: u64,
@@ -31,13 +31,13 @@ pub(crate) struct Counted {
     #[serde(default)]
     completion_tokens: u64,
     #[serde(default)]
-    prompt_tokens_details: Option<Cached>,
+    prompt_tokens_details: Option<PromptTokensDetails>,
 }
 
 /// Parts of the tokens of a request.
 #[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
 #[schema(as = AnswerTokensCached)]
-pub(crate) struct Cached {
+pub(crate) struct PromptTokensDetails {
     /// Read from the provider's cache.
     #[serde(default)]
     cached_tokens: u64,
@@ -59,10 +59,10 @@ pub(crate) struct Cost {
 /// The price of an answer, by the facts about models that this server has.
 #[utoipa::path(post, path = "/cost", tag = "prompts", request_body = CostBody, responses(
     (status = 200, body = Cost),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn cost(
-    call: Call,
+    call: RequestContext,
     JsonBody(body): JsonBody<CostBody>,
 ) -> Result<Response, ApiError> {
     let CostBody { model, usage } = body;

@@ -16,7 +16,7 @@ const LONGEST: usize = 64;
 
 /// A member that nobody reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Unknown {
+pub(crate) struct UnknownField {
     /// Its name, or the beginning of it.
     pub(crate) name: String,
     /// A member that there is and that is like it.
@@ -29,10 +29,10 @@ pub(crate) struct Unknown {
 /// The text is not JSON, is no object, or a member does not fit.
 pub(crate) fn read<'de, T: Deserialize<'de>>(
     text: &'de [u8],
-    unknown: &mut Vec<Unknown>,
+    unknown: &mut Vec<UnknownField>,
 ) -> Result<T, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_slice(text);
-    let value = T::deserialize(Whole {
+    let value = T::deserialize(BodyFields {
         reader: &mut reader,
         unknown,
     })?;
@@ -41,12 +41,12 @@ pub(crate) fn read<'de, T: Deserialize<'de>>(
 }
 
 /// The whole body. Only here members are noted: what is further in has its own readers.
-struct Whole<'u, D> {
+struct BodyFields<'u, D> {
     reader: D,
-    unknown: &'u mut Vec<Unknown>,
+    unknown: &'u mut Vec<UnknownField>,
 }
 
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Whole<'_, D> {
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for BodyFields<'_, D> {
     type Error = D::Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
@@ -80,7 +80,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Whole<'_, D> {
 struct Members<'u, T> {
     inner: T,
     known: &'static [&'static str],
-    unknown: &'u mut Vec<Unknown>,
+    unknown: &'u mut Vec<UnknownField>,
 }
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for Members<'_, V> {
@@ -126,27 +126,27 @@ impl<'de, K: DeserializeSeed<'de>> DeserializeSeed<'de> for Members<'_, K> {
     type Value = K::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<K::Value, D::Error> {
-        reader.deserialize_str(Name(self))
+        reader.deserialize_str(FieldNameSeed(self))
     }
 }
 
 /// The name of a member, on its way to whom it is for.
-struct Name<'u, K>(Members<'u, K>);
+struct FieldNameSeed<'u, K>(Members<'u, K>);
 
-impl<K> Name<'_, K> {
+impl<K> FieldNameSeed<'_, K> {
     fn note(&mut self, name: &str) {
         let Members { known, unknown, .. } = &mut self.0;
         if known.contains(&name) || unknown.len() >= MOST {
             return;
         }
-        unknown.push(Unknown {
+        unknown.push(UnknownField {
             name: name.chars().take(LONGEST).collect(),
             nearest: nearest(name, known.iter().copied()),
         });
     }
 }
 
-impl<'de, K: DeserializeSeed<'de>> Visitor<'de> for Name<'_, K> {
+impl<'de, K: DeserializeSeed<'de>> Visitor<'de> for FieldNameSeed<'_, K> {
     type Value = K::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -10,7 +10,8 @@ pub(crate) mod client_fill;
 mod completion;
 pub(crate) mod cost;
 pub(crate) mod definitions;
-mod feed;
+mod event_stream;
+pub(crate) mod json_error;
 pub(crate) mod langfuse;
 mod listing;
 pub(crate) mod litellm;
@@ -25,7 +26,6 @@ pub(crate) mod source;
 pub(crate) mod system;
 pub(crate) mod traced;
 pub(crate) mod traces;
-pub(crate) mod words;
 
 use std::borrow::Cow;
 
@@ -35,12 +35,12 @@ use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::response::Response;
-use quillet_core::{ErrorCode, Map, Table};
-use quillet_prompt::{Absent, ToolFailure, Unused};
+use quillet_core::{ErrorCode, Map, MapTable};
+use quillet_prompt::{ToolFailure, UnresolvedVariable, UnusedVariable};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use self::members::Unknown;
+use self::members::UnknownField;
 use crate::error::{ApiError, problem};
 
 /// The id in a path, percent-decoded. Ids hold dots and may hold anything else.
@@ -88,7 +88,7 @@ impl Warning {
     }
 
     /// A member of the body that nobody reads.
-    fn unknown(member: &Unknown) -> Self {
+    fn unknown(member: &UnknownField) -> Self {
         let hint = member
             .nearest
             .map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
@@ -100,7 +100,7 @@ impl Warning {
     }
 
     /// A variable that the prompt neither declares nor uses.
-    fn unused(variable: &Unused) -> Self {
+    fn unused(variable: &UnusedVariable) -> Self {
         let near = variable.nearest.as_deref();
         let hint = near.map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
         let message = format!(
@@ -111,7 +111,7 @@ impl Warning {
     }
 
     /// A variable that the prompt uses, and neither declares nor is given.
-    fn absent(variable: &Absent) -> Self {
+    fn absent(variable: &UnresolvedVariable) -> Self {
         let near = variable.nearest.as_deref();
         let hint = near.map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
         let message = format!(
@@ -123,8 +123,8 @@ impl Warning {
 }
 
 pub(crate) fn warnings(
-    unknown: &[Unknown],
-    (unused, absent): (&[Unused], &[Absent]),
+    unknown: &[UnknownField],
+    (unused, absent): (&[UnusedVariable], &[UnresolvedVariable]),
     failures: Vec<ToolFailure>,
 ) -> Vec<Warning> {
     let of_tool = |failure: ToolFailure| Warning {
@@ -147,7 +147,7 @@ fn merged<'a>(variables: Option<&'a Map>, args: Option<&'a Map>) -> Cow<'a, Map>
         (Some(one), None) | (None, Some(one)) => Cow::Borrowed(one),
         (None, None) => Cow::Owned(Map::default()),
         (Some(variables), Some(args)) => {
-            let mut table: Table = args.to_table();
+            let mut table: MapTable = args.to_table();
             table.extend(
                 variables
                     .iter()

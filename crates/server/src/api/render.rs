@@ -4,38 +4,39 @@ use std::sync::atomic::Ordering;
 
 use axum::response::Response;
 use quillet_core::chat::Usage;
-use quillet_core::store::Kind;
+use quillet_core::store::EntryKind;
 use quillet_core::{Diagnostic, ErrorCode, Map, Message};
-use quillet_host::definitions::Right;
+use quillet_host::definitions::Permission;
 use quillet_llm::models::ModelFacts;
 use quillet_llm::tokens::counter_for;
 use quillet_prompt::{
-    DryRun, Explanation, Input, RenderOutcome, RenderedPrompt, ServiceError, Unstored, file,
+    DryRun, Explanation, InlinePrompt, RenderInput, RenderOutcome, RenderedPrompt, ServiceError,
+    file,
 };
-use quillet_template::Segment;
+use quillet_template::TextSegment;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Tree;
 use utoipa::{IntoParams, ToSchema};
 
 use super::body::NotedBody;
-use super::members::Unknown;
+use super::members::UnknownField;
 use super::{Id, Warning, json, merged, warnings};
 use crate::app::App;
-use crate::error::{ApiError, Problem, problem};
-use crate::exchange::Call;
-use crate::given::{Params, is_on};
-use crate::revision::{Least, Wanted, mark, of_prompt};
+use crate::error::{ApiError, ProblemDetails, problem};
+use crate::extract::{QueryParams, is_on};
+use crate::request_context::RequestContext;
+use crate::revision::{MinRevision, RevisionPreconditions, mark, of_prompt};
 
 /// What is asked for besides the text.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Asked {
+pub(crate) struct RenderParams {
     /// `true` tells what the answer was made of: where each variable came from, which tools
     /// were called, which version of which template it was.
     explain: Option<String>,
 }
 
-impl Asked {
+impl RenderParams {
     /// Whether either the address or the body asks for it.
     pub(super) fn explains(&self, member: Option<bool>) -> bool {
         member.unwrap_or(is_on(self.explain.as_deref()))
@@ -137,13 +138,13 @@ pub(crate) struct FileText {
 
 impl FileText {
     /// What the service is given.
-    pub(super) fn unstored(&self) -> Result<Unstored, ApiError> {
+    pub(super) fn unstored(&self) -> Result<InlinePrompt, ApiError> {
         if file::kind(&self.name, &self.text).is_none() {
             let message = format!("file.name: {:?} is no prompt file's", self.name);
             return Err(problem(ErrorCode::RequestBody, message)
                 .hint("its ending says how the text is read: greet.prompt, greet.prompty"));
         }
-        Ok(Unstored::File {
+        Ok(InlinePrompt::File {
             name: self.name.as_str().into(),
             text: self.text.as_str().into(),
         })
@@ -152,8 +153,9 @@ impl FileText {
 
 /// A text, or messages.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Rendered)]
 #[serde(untagged)]
-pub(crate) enum Rendered {
+pub(crate) enum RenderOutput {
     /// A text.
     Text(String),
     /// Messages with `role` and `content`: a text, or a list of parts such as
@@ -162,11 +164,11 @@ pub(crate) enum Rendered {
     Messages(Vec<Message>),
 }
 
-impl Rendered {
+impl RenderOutput {
     fn kind(&self) -> &'static str {
         match self {
-            Rendered::Text(_) => "prompt",
-            Rendered::Messages(_) => "messages",
+            RenderOutput::Text(_) => "prompt",
+            RenderOutput::Messages(_) => "messages",
         }
     }
 }
@@ -175,7 +177,7 @@ impl Rendered {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RenderReply {
     /// The text or the messages.
-    rendered_prompt: Rendered,
+    rendered_prompt: RenderOutput,
     /// Always `success`.
     status: &'static str,
     /// `prompt` for a text, `messages` for messages.
@@ -198,7 +200,7 @@ pub(crate) struct RenderReply {
     /// the template's own words and `interp` for a value, with its `source`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<Vec<Object>>>)]
-    segments: Option<Vec<Vec<Piece>>>,
+    segments: Option<Vec<Vec<RenderedSegment>>>,
     /// Tokens and their price, if the request asks.
     #[serde(skip_serializing_if = "Option::is_none")]
     count: Option<TokenCount>,
@@ -206,7 +208,7 @@ pub(crate) struct RenderReply {
 
 /// A piece of a rendered text.
 #[derive(Debug, Serialize)]
-struct Piece {
+struct RenderedSegment {
     kind: &'static str,
     text: String,
     /// The variable as the template writes it, or the function that was called.
@@ -282,20 +284,20 @@ pub(crate) struct KindReply {
 
 /// Renders a prompt with the variables of the request. A script is not run: the messages are
 /// those of the first request that it would make.
-#[utoipa::path(post, path = "/render/prompts/{id}", tag = "prompts", params(("id" = String, Path), Asked, Least),
+#[utoipa::path(post, path = "/render/prompts/{id}", tag = "prompts", params(("id" = String, Path), RenderParams, MinRevision),
     request_body = RenderRequest, responses(
     (status = 200, body = RenderReply),
-    (status = 400, body = Problem, content_type = "application/problem+json", description = "Missing or wrong variables, a broken template, an unknown function, a malformed body"),
-    (status = 404, body = Problem, content_type = "application/problem+json", description = "No such prompt"),
-    (status = 413, body = Problem, content_type = "application/problem+json"),
-    (status = 500, body = Problem, content_type = "application/problem+json", description = "The template cannot be evaluated with these values"),
-    (status = 503, body = Problem, content_type = "application/problem+json", description = "The render took longer than it may, or the store is away and nothing is cached"),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "Missing or wrong variables, a broken template, an unknown function, a malformed body"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json", description = "No such prompt"),
+    (status = 413, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 500, body = ProblemDetails, content_type = "application/problem+json", description = "The template cannot be evaluated with these values"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The render took longer than it may, or the store is away and nothing is cached"),
 ))]
 pub(crate) async fn render_prompt(
-    call: Call,
-    wanted: Wanted,
+    call: RequestContext,
+    wanted: RevisionPreconditions,
     Id(id): Id,
-    Params(asked): Params<Asked>,
+    QueryParams(asked): QueryParams<RenderParams>,
     NotedBody(request, unknown): NotedBody<RenderRequest>,
 ) -> Result<Response, ApiError> {
     let outcome = stored(&call, &wanted, &id, &request, &asked).await?;
@@ -305,19 +307,19 @@ pub(crate) async fn render_prompt(
 }
 
 /// Renders a prompt, at ai-prompt-shell's address and in its shape.
-#[utoipa::path(post, path = "/prompts/{id}/render", tag = "prompts", params(("id" = String, Path), Asked, Least),
+#[utoipa::path(post, path = "/prompts/{id}/render", tag = "prompts", params(("id" = String, Path), RenderParams, MinRevision),
     request_body = RenderRequest, responses(
     (status = 200, body = KindReply),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 500, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 500, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn render_prompt_kind(
-    call: Call,
-    wanted: Wanted,
+    call: RequestContext,
+    wanted: RevisionPreconditions,
     Id(id): Id,
-    Params(asked): Params<Asked>,
+    QueryParams(asked): QueryParams<RenderParams>,
     NotedBody(request, unknown): NotedBody<RenderRequest>,
 ) -> Result<Response, ApiError> {
     let outcome = stored(&call, &wanted, &id, &request, &asked).await?;
@@ -330,8 +332,8 @@ pub(crate) async fn render_prompt_kind(
     let rendered = taken(outcome.prompt);
     let kind = rendered.kind();
     let (prompt, messages) = match rendered {
-        Rendered::Text(text) => (Some(text), None),
-        Rendered::Messages(messages) => (None, Some(messages)),
+        RenderOutput::Text(text) => (Some(text), None),
+        RenderOutput::Messages(messages) => (None, Some(messages)),
     };
     let reply = json(&KindReply {
         kind,
@@ -346,29 +348,29 @@ pub(crate) async fn render_prompt_kind(
 }
 
 /// Renders the prompt that the body names, or the template that it holds.
-#[utoipa::path(post, path = "/render", tag = "prompts", params(Asked, Least), request_body = AnyRenderRequest, responses(
+#[utoipa::path(post, path = "/render", tag = "prompts", params(RenderParams, MinRevision), request_body = AnyRenderRequest, responses(
     (status = 200, body = RenderReply),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
-    (status = 403, body = Problem, content_type = "application/problem+json", description = "Templates in requests are switched off"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 500, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "Templates in requests are switched off"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 500, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn render(
-    call: Call,
-    wanted: Wanted,
-    Params(asked): Params<Asked>,
+    call: RequestContext,
+    wanted: RevisionPreconditions,
+    QueryParams(asked): QueryParams<RenderParams>,
     NotedBody(request, unknown): NotedBody<AnyRenderRequest>,
 ) -> Result<Response, ApiError> {
     let variables = merged(request.variables.as_ref(), request.args.as_ref());
-    let input = Input {
+    let input = RenderInput {
         history: &request.history,
         explain: asked.explains(request.explain),
         numbered: true,
         segments: request.segments == Some(true),
         user: request.user.as_deref(),
         session: request.session.as_deref(),
-        ..Input::new(&variables, call.exchange.id())
+        ..RenderInput::new(&variables, call.exchange.id())
     };
     let inline = request.template.is_some()
         || request.messages.is_some()
@@ -378,14 +380,14 @@ pub(crate) async fn render(
         (Some(_), true) => return Err(either_or("both")),
         (None, false) => return Err(either_or("neither")),
         (Some(id), false) => {
-            call.may(Right::Render, Kind::Prompt, id).await?;
+            call.may(Permission::Render, EntryKind::Prompt, id).await?;
             let snapshot = wanted.of(&call.app, id, of_prompt(id)).await?;
             call.app.service.render_in(&snapshot, id, &input).await
         }
         (None, true) if !call.app.takes_inline_templates() => return Err(switched_off()),
         (None, true) => {
             // A template of one's own calls any prompt, and any tool.
-            call.may_everywhere(Right::Render).await?;
+            call.may_everywhere(Permission::Render).await?;
             wanted.latest(&call.app).await?;
             let unstored = match &request.file {
                 Some(file) => file.unstored()?,
@@ -444,21 +446,21 @@ fn definition(request: &AnyRenderRequest) -> serde_json::Map<String, Tree> {
 }
 
 async fn stored(
-    call: &Call,
-    wanted: &Wanted,
+    call: &RequestContext,
+    wanted: &RevisionPreconditions,
     id: &str,
     request: &RenderRequest,
-    asked: &Asked,
+    asked: &RenderParams,
 ) -> Result<RenderOutcome, ApiError> {
     let variables = merged(request.variables.as_ref(), request.args.as_ref());
-    let input = Input {
+    let input = RenderInput {
         history: &request.history,
         explain: asked.explains(request.explain),
         numbered: true,
         segments: request.segments == Some(true),
         user: request.user.as_deref(),
         session: request.session.as_deref(),
-        ..Input::new(&variables, call.exchange.id())
+        ..RenderInput::new(&variables, call.exchange.id())
     };
     let snapshot = wanted.of(&call.app, id, of_prompt(id)).await?;
     let outcome = call.app.service.render_in(&snapshot, id, &input).await;
@@ -494,14 +496,18 @@ fn counted(
     Ok(outcome)
 }
 
-fn taken(prompt: RenderedPrompt) -> Rendered {
+fn taken(prompt: RenderedPrompt) -> RenderOutput {
     match prompt {
-        RenderedPrompt::Text(text) => Rendered::Text(text),
-        RenderedPrompt::Messages(messages) => Rendered::Messages(messages),
+        RenderedPrompt::Text(text) => RenderOutput::Text(text),
+        RenderedPrompt::Messages(messages) => RenderOutput::Messages(messages),
     }
 }
 
-fn reply(outcome: RenderOutcome, unknown: &[Unknown], counted: bool) -> Result<Response, ApiError> {
+fn reply(
+    outcome: RenderOutcome,
+    unknown: &[UnknownField],
+    counted: bool,
+) -> Result<Response, ApiError> {
     let count = counted.then(|| count(outcome.model.clone(), &outcome.prompt));
     let segments = outcome.segments.into_iter().map(pieces).collect();
     let warnings = warnings(
@@ -523,8 +529,8 @@ fn reply(outcome: RenderOutcome, unknown: &[Unknown], counted: bool) -> Result<R
     })
 }
 
-fn pieces(segments: Vec<Segment>) -> Vec<Piece> {
-    let piece = |segment: Segment| Piece {
+fn pieces(segments: Vec<TextSegment>) -> Vec<RenderedSegment> {
+    let piece = |segment: TextSegment| RenderedSegment {
         kind: segment.kind.name(),
         text: segment.text,
         source: segment.source,

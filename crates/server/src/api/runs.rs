@@ -2,8 +2,10 @@
 
 use axum::response::Response;
 use quillet_core::ErrorCode;
-use quillet_core::journal::{Decision, Entry, RunFilter, RunHead, Standing, State, Words};
-use quillet_host::agent::{DecideError, Deciding, Fork, ForkError, Who};
+use quillet_core::journal::{
+    Decision, DecisionInput, JournalEntry, RunFilter, RunHead, RunSnapshot, RunState,
+};
+use quillet_host::agent::{DecideError, Deciding, Fork, ForkError, Principal};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
@@ -11,9 +13,9 @@ use utoipa::{IntoParams, ToSchema};
 use super::body::JsonBody;
 use super::response::agents;
 use super::{Id, json as answer_json};
-use crate::error::{ApiError, Problem, problem};
-use crate::exchange::Call;
-use crate::given::Params;
+use crate::error::{ApiError, ProblemDetails, problem};
+use crate::extract::QueryParams;
+use crate::request_context::RequestContext;
 
 /// Runs of one page, where nobody says how many.
 const PAGE: usize = 50;
@@ -43,7 +45,8 @@ pub(crate) struct DecideBody {
 
 /// What was decided.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Decided {
+#[schema(as = Decided)]
+pub(crate) struct DecisionResponse {
     /// The id of the answer.
     id: String,
     /// The call.
@@ -56,14 +59,14 @@ pub(crate) struct Decided {
 #[utoipa::path(post, path = "/response/{id}/decide", tag = "agent", params(
     ("id" = String, Path, description = "Id of the answer, or of its request"),
 ), request_body = DecideBody, responses(
-    (status = 200, body = Decided),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
-    (status = 404, body = Problem, content_type = "application/problem+json", description = "No such run is kept"),
-    (status = 409, body = Problem, content_type = "application/problem+json", description = "The call does not wait, or somebody else was first"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 200, body = DecisionResponse),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json", description = "No such run is kept"),
+    (status = 409, body = ProblemDetails, content_type = "application/problem+json", description = "The call does not wait, or somebody else was first"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn decide(
-    call: Call,
+    call: RequestContext,
     Id(id): Id,
     JsonBody(body): JsonBody<DecideBody>,
 ) -> Result<Response, ApiError> {
@@ -71,12 +74,12 @@ pub(crate) async fn decide(
     let deciding = Deciding {
         call: body.call.clone(),
         decision: decision(body)?,
-        by: call.who().scope().to_owned(),
+        by: call.principal().scope().to_owned(),
     };
-    let who = call.who();
+    let who = call.principal();
     let decided = agents.decide(&who, &id, deciding).await?;
     let id = who.response_id(&id);
-    answer_json(&Decided {
+    answer_json(&DecisionResponse {
         events: format!("/v1/response/{id}/events"),
         call: decided.to_string(),
         id,
@@ -84,7 +87,7 @@ pub(crate) async fn decide(
 }
 
 fn decision(body: DecideBody) -> Result<Decision, ApiError> {
-    let words = Words {
+    let words = DecisionInput {
         decision: body.decision,
         arguments: body.arguments,
         text: body.text,
@@ -97,7 +100,7 @@ fn decision(body: DecideBody) -> Result<Decision, ApiError> {
 /// Which runs are listed.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Listed {
+pub(crate) struct RunsQuery {
     /// `running`, `waiting`, `ready` or `ended`; all where it is missing.
     state: Option<String>,
     /// Those accepted before this time, in milliseconds since 1970.
@@ -128,7 +131,7 @@ pub(crate) struct RunInfo {
     /// `state`, and the calls that wait.
     #[serde(flatten)]
     #[schema(value_type = Object)]
-    standing: Standing,
+    standing: RunSnapshot,
 }
 
 impl RunInfo {
@@ -152,25 +155,25 @@ fn public(run: &str) -> String {
 }
 
 /// Durable runs of whoever asks, the latest first.
-#[utoipa::path(get, path = "/runs", tag = "agent", params(Listed), responses(
+#[utoipa::path(get, path = "/runs", tag = "agent", params(RunsQuery), responses(
     (status = 200, body = Vec<RunInfo>),
-    (status = 422, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 422, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn list_runs(
-    call: Call,
-    Params(listed): Params<Listed>,
+    call: RequestContext,
+    QueryParams(listed): QueryParams<RunsQuery>,
 ) -> Result<Response, ApiError> {
     let agents = agents(&call)?;
     let state = match listed.state.as_deref() {
         None => None,
-        Some(name) => Some(State::named(name).ok_or_else(|| {
+        Some(name) => Some(RunState::named(name).ok_or_else(|| {
             let what = format!("state: {name:?} is none of running, waiting, ready and ended");
             problem(ErrorCode::RequestQuery, what)
         })?),
     };
     let filter = RunFilter {
-        scope: Some(call.who().scope().into()),
+        scope: Some(call.principal().scope().into()),
         state,
         before_ms: listed.before,
         most: listed.limit.unwrap_or(PAGE).min(MOST),
@@ -186,7 +189,7 @@ pub(crate) struct RunDetail {
     run: RunInfo,
     /// Its steps, in order.
     #[schema(value_type = Vec<Object>)]
-    journal: Vec<Entry>,
+    journal: Vec<JournalEntry>,
 }
 
 /// A durable run, with every step that it made.
@@ -194,12 +197,12 @@ pub(crate) struct RunDetail {
     ("id" = String, Path, description = "Id of the answer, or of its request"),
 ), responses(
     (status = 200, body = RunDetail),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
-pub(crate) async fn get_run(call: Call, Id(id): Id) -> Result<Response, ApiError> {
+pub(crate) async fn get_run(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
     let agents = agents(&call)?;
-    let (head, journal) = agents.run(&call.who(), &id, MOST_STEPS).await?;
+    let (head, journal) = agents.run(&call.principal(), &id, MOST_STEPS).await?;
     answer_json(&RunDetail {
         run: RunInfo::of(head),
         journal,
@@ -225,7 +228,8 @@ pub(crate) struct ForkBody {
 
 /// A run that was forked.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Forked {
+#[schema(as = Forked)]
+pub(crate) struct ForkResponse {
     /// The id of the new answer.
     id: String,
     /// Where its events are.
@@ -237,18 +241,18 @@ pub(crate) struct Forked {
 #[utoipa::path(post, path = "/runs/{id}/fork", tag = "agent", params(
     ("id" = String, Path, description = "Id of the answer, or of its request"),
 ), request_body = ForkBody, responses(
-    (status = 200, body = Forked),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 200, body = ForkResponse),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn fork_run(
-    call: Call,
+    call: RequestContext,
     Id(id): Id,
     JsonBody(body): JsonBody<ForkBody>,
 ) -> Result<Response, ApiError> {
     let agents = agents(&call)?;
-    let who: Who = call.who();
+    let who: Principal = call.principal();
     let fork = Fork {
         at: body.at,
         model: body.model,
@@ -257,7 +261,7 @@ pub(crate) async fn fork_run(
         request_id: None,
     };
     let id = agents.fork(&who, &id, fork).await?;
-    answer_json(&Forked {
+    answer_json(&ForkResponse {
         events: format!("/v1/response/{id}/events"),
         id,
     })
@@ -268,13 +272,13 @@ pub(crate) async fn fork_run(
     ("id" = String, Path, description = "Id of the answer, or of its request"),
 ), responses(
     (status = 204),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 409, body = Problem, content_type = "application/problem+json", description = "The run has not ended"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 409, body = ProblemDetails, content_type = "application/problem+json", description = "The run has not ended"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
-pub(crate) async fn remove_run(call: Call, Id(id): Id) -> Result<Response, ApiError> {
+pub(crate) async fn remove_run(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
     let agents = agents(&call)?;
-    agents.forget(&call.who(), &id).await?;
+    agents.forget(&call.principal(), &id).await?;
     let mut answer = Response::default();
     *answer.status_mut() = axum::http::StatusCode::NO_CONTENT;
     Ok(answer)

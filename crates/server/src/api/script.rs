@@ -5,19 +5,20 @@ use std::sync::Arc;
 use axum::response::Response;
 use futures_util::StreamExt;
 use quillet_core::chat::{ChatEvent, FinishReason, Reply};
+use quillet_core::constraint::EnforcedConstraint;
 use quillet_core::{BoxFuture, Diagnostic, ErrorCode, Value};
 use quillet_host::agent::{AgentRequest, ScriptRequest};
-use quillet_prompt::{Enforced, ScriptEvent, ScriptJob, ScriptOutcome, ScriptStream};
+use quillet_prompt::{ScriptEvent, ScriptJob, ScriptStream, StoredScriptOutcome};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::chat::in_time;
 use super::chunk::{Chunks, DONE};
-use super::completion::Completion;
-use super::feed::{self, Answer, Asking, Tell};
+use super::completion::ChatCompletion;
+use super::event_stream::{self, EventEncoder, PendingReply, StreamingReply};
 use super::{Warning, chat, json};
 use crate::error::{ApiError, problem};
-use crate::exchange::{Call, Exchange};
+use crate::request_context::{Exchange, RequestContext};
 
 /// What a script gave besides its text.
 #[derive(Debug, Default, Serialize, ToSchema)]
@@ -32,7 +33,7 @@ pub(crate) struct ScriptReport {
     model_calls: u64,
     /// How the forms of answers were enforced, in order.
     #[schema(value_type = Vec<Object>)]
-    enforced: Vec<Enforced>,
+    enforced: Vec<EnforcedConstraint>,
     /// What the author of the script should know.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<Object>)]
@@ -40,7 +41,7 @@ pub(crate) struct ScriptReport {
 }
 
 impl ScriptReport {
-    fn new(outcome: ScriptOutcome, printed: Vec<String>) -> Self {
+    fn new(outcome: StoredScriptOutcome, printed: Vec<String>) -> Self {
         ScriptReport {
             result: (&outcome.value).into(),
             printed,
@@ -54,7 +55,7 @@ impl ScriptReport {
 /// What a script does, as a chunk tells it.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-enum Told<'a> {
+enum ScriptChunk<'a> {
     Delta { role: &'a str, text: &'a str },
     Printed { text: &'a str },
     ToolCall { name: &'a str, arguments: &'a Value },
@@ -83,11 +84,11 @@ pub(crate) fn check(job: &ScriptJob) -> Result<(), ApiError> {
 /// The run of a script that outlives its process, where that is asked for: in the words of a model,
 /// with the calls that wait for somebody.
 pub(crate) fn durably(
-    call: &Call,
+    call: &RequestContext,
     job: &ScriptJob,
     wanted: Option<bool>,
     ask: &[String],
-) -> Result<Option<Asking>, ApiError> {
+) -> Result<Option<PendingReply>, ApiError> {
     let configured = call.app.agents.as_ref();
     let configured = configured.is_some_and(|agents| agents.options().durable);
     if !wanted.unwrap_or(configured) && ask.is_empty() && !job.script.asks {
@@ -97,7 +98,7 @@ pub(crate) fn durably(
     let agents = super::response::agents(call)?;
     let mut request = ScriptRequest::of_job(job);
     request.ask = ask.to_vec();
-    let named = (call.who(), call.exchange.name(None));
+    let named = (call.principal(), call.exchange.name(None));
     let is_row = call.exchange.is_row();
     let request = AgentRequest::of_script(request);
     let begun = super::openai::agent::begin(agents, request, named, is_row);
@@ -105,7 +106,7 @@ pub(crate) fn durably(
 }
 
 /// Runs a script for a request.
-pub(crate) async fn answer(call: &Call, job: ScriptJob) -> Result<Response, ApiError> {
+pub(crate) async fn answer(call: &RequestContext, job: ScriptJob) -> Result<Response, ApiError> {
     check(&job)?;
     let id = format!("chatcmpl-{}", call.exchange.id());
     let name = format!("prompt/{}", job.id);
@@ -115,13 +116,13 @@ pub(crate) async fn answer(call: &Call, job: ScriptJob) -> Result<Response, ApiE
         created: 0,
     };
     if job.stream {
-        let told = Teller {
+        let told = ScriptEncoder {
             chunks: Chunks::default(),
             start: Some(start),
             said: 0,
             exchange: call.exchange.clone(),
         };
-        return feed::answer(call, begin(call, job), told).await;
+        return event_stream::answer(call, begin(call, job), told).await;
     }
     let run = call.app.service.run_script(job)?;
     let (outcome, printed) = in_time(&call.app, whole(run)).await?;
@@ -136,7 +137,7 @@ pub(crate) async fn answer(call: &Call, job: ScriptJob) -> Result<Response, ApiE
         reply.fold(ChatEvent::Usage(outcome.usage));
     }
     let report = ScriptReport::new(outcome, printed);
-    json(&Completion::new(reply, Vec::new()).of_script(report))
+    json(&ChatCompletion::new(reply, Vec::new()).of_script(report))
 }
 
 fn finish() -> ChatEvent {
@@ -148,7 +149,7 @@ fn finish() -> ChatEvent {
     }
 }
 
-async fn whole(mut run: ScriptStream) -> Result<(ScriptOutcome, Vec<String>), ApiError> {
+async fn whole(mut run: ScriptStream) -> Result<(StoredScriptOutcome, Vec<String>), ApiError> {
     let mut printed = Vec::new();
     while let Some(event) = run.next().await {
         match event? {
@@ -157,12 +158,12 @@ async fn whole(mut run: ScriptStream) -> Result<(ScriptOutcome, Vec<String>), Ap
             _ => {}
         }
     }
-    Ok((ScriptOutcome::default(), printed))
+    Ok((StoredScriptOutcome::default(), printed))
 }
 
 /// Waits for the first thing that the script does, so that what fails before it still has a
 /// status of its own.
-fn begin(call: &Call, job: ScriptJob) -> Asking<ScriptStream> {
+fn begin(call: &RequestContext, job: ScriptJob) -> PendingReply<ScriptStream> {
     let app = Arc::clone(&call.app);
     Box::pin(async move {
         let mut run = app.service.run_script(job)?;
@@ -174,7 +175,7 @@ fn begin(call: &Call, job: ScriptJob) -> Asking<ScriptStream> {
         };
         let first = futures_util::stream::iter(first.map(Ok));
         let stream: ScriptStream = Box::pin(first.chain(run));
-        Ok(Answer {
+        Ok(StreamingReply {
             stream,
             warnings: Vec::new(),
         })
@@ -182,7 +183,7 @@ fn begin(call: &Call, job: ScriptJob) -> Asking<ScriptStream> {
 }
 
 /// The words of a streamed run: chunks as OpenAI's, and between them those of the script.
-struct Teller {
+struct ScriptEncoder {
     chunks: Chunks,
     start: Option<ChatEvent>,
     /// Bytes of the result's text that were sent.
@@ -190,13 +191,13 @@ struct Teller {
     exchange: Arc<Exchange>,
 }
 
-impl Teller {
+impl ScriptEncoder {
     fn say(&mut self, text: String, out: &mut Vec<u8>) {
         self.said += text.len();
         self.chunks.write(ChatEvent::Text { choice: 0, text }, out);
     }
 
-    fn end_with(&mut self, outcome: ScriptOutcome, out: &mut Vec<u8>) {
+    fn end_with(&mut self, outcome: StoredScriptOutcome, out: &mut Vec<u8>) {
         let text = outcome.text();
         if let Some(rest) = text.get(self.said..).filter(|rest| !rest.is_empty()) {
             self.say(rest.to_owned(), out);
@@ -206,11 +207,11 @@ impl Teller {
             self.chunks.write(ChatEvent::Usage(outcome.usage), out);
         }
         let report = ScriptReport::new(outcome, Vec::new());
-        self.chunks.write_script(&Told::Result(report), out);
+        self.chunks.write_script(&ScriptChunk::Result(report), out);
     }
 }
 
-impl Tell<ScriptEvent> for Teller {
+impl EventEncoder<ScriptEvent> for ScriptEncoder {
     fn begin(&mut self, _: Vec<Warning>, out: &mut Vec<u8>) {
         if let Some(start) = self.start.take() {
             self.chunks.write(start, out);
@@ -229,14 +230,14 @@ impl Tell<ScriptEvent> for Teller {
             ScriptEvent::Ended(outcome) => return self.end_with((**outcome).clone(), out),
             // What goes to a model is not the client's to read.
             ScriptEvent::Request(_) => return,
-            ScriptEvent::Said { role, text } => Told::Delta { role, text },
-            ScriptEvent::Printed(text) => Told::Printed { text },
-            ScriptEvent::ToolCall { name, arguments } => Told::ToolCall { name, arguments },
+            ScriptEvent::Said { role, text } => ScriptChunk::Delta { role, text },
+            ScriptEvent::Printed(text) => ScriptChunk::Printed { text },
+            ScriptEvent::ToolCall { name, arguments } => ScriptChunk::ToolCall { name, arguments },
             ScriptEvent::ToolResult { name, result } => match result {
-                Ok(result) => Told::ToolResult { name, result },
-                Err(message) => Told::ToolFailed { name, message },
+                Ok(result) => ScriptChunk::ToolResult { name, result },
+                Err(message) => ScriptChunk::ToolFailed { name, message },
             },
-            ScriptEvent::Warning(warning) => Told::Warning { warning },
+            ScriptEvent::Warning(warning) => ScriptChunk::Warning { warning },
         };
         self.chunks.write_script(&told, out);
     }

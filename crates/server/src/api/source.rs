@@ -3,21 +3,21 @@
 
 use axum::response::Response;
 use quillet_core::ErrorCode;
-use quillet_core::{Diagnostic, Severity, Token};
+use quillet_core::{Diagnostic, SemanticToken, Severity};
 use quillet_prompt::file;
 use quillet_script::editor as scripts;
 use quillet_script::host::NoTools;
-use quillet_script::library::Builtin;
+use quillet_script::library::BuiltinLibrary;
 use quillet_script::syntax;
-use quillet_template::editor::{self, Names};
-use quillet_template::{CompileLimits, CompileOptions, MessageSyntax, Source};
+use quillet_template::editor::{self, ExternalNames};
+use quillet_template::{CompileLimits, CompileOptions, MessageSyntax, TemplateSource};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::body::JsonBody;
 use super::json;
-use crate::error::{ApiError, Problem, problem};
-use crate::exchange::Call;
+use crate::error::{ApiError, ProblemDetails, problem};
+use crate::request_context::RequestContext;
 
 /// The format that stands for scripts.
 const SCRIPT: &str = "script";
@@ -44,17 +44,18 @@ pub(crate) struct SourceBody {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SourceReply {
     /// Pieces with a colour, in order, none over another.
-    tokens: Vec<Piece>,
+    tokens: Vec<TextSpan>,
     /// What is wrong.
-    findings: Vec<Finding>,
+    findings: Vec<SourceDiagnostic>,
     /// What could stand at `at`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    completions: Vec<Offer>,
+    completions: Vec<CompletionItem>,
 }
 
 /// A piece of the text.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Piece {
+#[schema(as = Piece)]
+pub(crate) struct TextSpan {
     start: usize,
     end: usize,
     /// `comment`, `delimiter`, `keyword`, `function`, `number`, `operator`, `property`, `role`,
@@ -64,7 +65,8 @@ pub(crate) struct Piece {
 
 /// Something that is wrong.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Finding {
+#[schema(as = Finding)]
+pub(crate) struct SourceDiagnostic {
     start: usize,
     end: usize,
     /// `error` or `warning`.
@@ -77,7 +79,8 @@ pub(crate) struct Finding {
 
 /// Something that could stand at a place.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Offer {
+#[schema(as = Offer)]
+pub(crate) struct CompletionItem {
     /// What is written.
     label: String,
     detail: String,
@@ -89,20 +92,20 @@ pub(crate) struct Offer {
 /// What an editor shows of a text: colours, findings, completions. Nothing is stored or run.
 #[utoipa::path(post, path = "/source", tag = "prompts", request_body = SourceBody, responses(
     (status = 200, body = SourceReply),
-    (status = 400, body = Problem, content_type = "application/problem+json", description = "There is no such format"),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "There is no such format"),
 ))]
 pub(crate) async fn source(
-    call: Call,
+    call: RequestContext,
     JsonBody(body): JsonBody<SourceBody>,
 ) -> Result<Response, ApiError> {
-    let places = Places::new(&body.text);
+    let places = Utf16Index::new(&body.text);
     let at = body.at.map(|at| places.byte(at));
     let read = if body.format == SCRIPT {
         script(&body.text, at).await
     } else {
         template(&call, &body, at)?
     };
-    let piece = |token: &Token| Piece {
+    let piece = |token: &SemanticToken| TextSpan {
         start: places.unit(token.span.start),
         end: places.unit(token.span.end),
         kind: token.kind.name(),
@@ -111,7 +114,7 @@ pub(crate) async fn source(
     let findings = read.findings.into_iter();
     let findings = findings.map(|found| finding(found, &places)).collect();
     let offers = read.offers.into_iter();
-    let offer = |(label, detail, span): (String, String, quillet_core::Span)| Offer {
+    let offer = |(label, detail, span): (String, String, quillet_core::Span)| CompletionItem {
         label,
         detail,
         start: places.unit(span.start),
@@ -125,22 +128,22 @@ pub(crate) async fn source(
 }
 
 /// What a reader of the text says, in bytes.
-struct Read {
-    tokens: Vec<Token>,
+struct SourceAnalysis {
+    tokens: Vec<SemanticToken>,
     findings: Vec<Diagnostic>,
     /// Label, a few words, what it is written over.
     offers: Vec<(String, String, quillet_core::Span)>,
 }
 
-async fn script(text: &str, at: Option<usize>) -> Read {
-    let source = syntax::Source {
+async fn script(text: &str, at: Option<usize>) -> SourceAnalysis {
+    let source = syntax::ScriptSource {
         name: "script".to_owned(),
         path: None,
         text: text.into(),
     };
-    let document = scripts::Document::new(source.into());
-    let around = scripts::Around {
-        library: &Builtin,
+    let document = scripts::ScriptDocument::new(source.into());
+    let around = scripts::EditorContext {
+        library: &BuiltinLibrary,
         tools: &NoTools,
     };
     let offers = match at {
@@ -148,14 +151,18 @@ async fn script(text: &str, at: Option<usize>) -> Read {
         None => Vec::new(),
     };
     let offers = offers.into_iter();
-    Read {
+    SourceAnalysis {
         tokens: scripts::tokens(&document),
         findings: document.findings,
         offers: offers.map(|it| (it.insert, it.detail, it.span)).collect(),
     }
 }
 
-fn template(call: &Call, body: &SourceBody, at: Option<usize>) -> Result<Read, ApiError> {
+fn template(
+    call: &RequestContext,
+    body: &SourceBody,
+    at: Option<usize>,
+) -> Result<SourceAnalysis, ApiError> {
     let catalogue = call.app.service.catalogue();
     let factory = catalogue.factory();
     let limits = CompileLimits::default();
@@ -165,19 +172,19 @@ fn template(call: &Call, body: &SourceBody, at: Option<usize>) -> Result<Read, A
         .keys()
         .map(|id| id.replace('.', "_"))
         .collect();
-    let names = Names {
+    let names = ExternalNames {
         variables: &body.variables,
         functions: &functions,
     };
     let text = body.text.as_str();
-    let told = |offers: Vec<editor::Completion>| {
+    let told = |offers: Vec<editor::CompletionItem>| {
         let offers = offers.into_iter();
         offers.map(|it| (it.label, it.detail, it.span)).collect()
     };
     if let Some(tokens) = file::tokens(&body.format, text, factory, &limits) {
         let offers =
             at.map(|at| file::completions(&body.format, text, at, factory, &names, &limits));
-        return Ok(Read {
+        return Ok(SourceAnalysis {
             tokens,
             findings: Vec::new(),
             offers: told(offers.unwrap_or_default()),
@@ -200,9 +207,9 @@ fn template(call: &Call, body: &SourceBody, at: Option<usize>) -> Result<Read, A
         messages,
         ..CompileOptions::default()
     };
-    let compiled = format.compile(&[Source::new("template", text)], &options);
+    let compiled = format.compile(&[TemplateSource::new("template", text)], &options);
     let offers = at.map(|at| editor::completions(&**format, text, at, &names, &limits));
-    Ok(Read {
+    Ok(SourceAnalysis {
         tokens,
         findings: compiled
             .err()
@@ -211,9 +218,9 @@ fn template(call: &Call, body: &SourceBody, at: Option<usize>) -> Result<Read, A
     })
 }
 
-fn finding(found: Diagnostic, places: &Places<'_>) -> Finding {
+fn finding(found: Diagnostic, places: &Utf16Index<'_>) -> SourceDiagnostic {
     let span = found.span.unwrap_or_default();
-    Finding {
+    SourceDiagnostic {
         start: places.unit(span.start),
         end: places.unit(span.end),
         severity: match found.severity {
@@ -228,7 +235,7 @@ fn finding(found: Diagnostic, places: &Places<'_>) -> Finding {
 
 /// Bytes of a text as units of UTF-16, and back. Every 64th byte is known, so that a place costs a
 /// look at few characters however long the text is.
-struct Places<'t> {
+struct Utf16Index<'t> {
     text: &'t str,
     /// The first boundary at or behind each multiple of [`STEP`], with its unit.
     known: Vec<(usize, usize)>,
@@ -236,7 +243,7 @@ struct Places<'t> {
 
 const STEP: usize = 64;
 
-impl<'t> Places<'t> {
+impl<'t> Utf16Index<'t> {
     fn new(text: &'t str) -> Self {
         let (mut known, mut unit) = (Vec::with_capacity(text.len() / STEP + 1), 0);
         for (byte, sign) in text.char_indices() {
@@ -245,7 +252,7 @@ impl<'t> Places<'t> {
             }
             unit += sign.len_utf16();
         }
-        Places { text, known }
+        Utf16Index { text, known }
     }
 
     fn unit(&self, byte: usize) -> usize {
@@ -278,12 +285,12 @@ impl<'t> Places<'t> {
 
 #[cfg(test)]
 mod tests {
-    use super::Places;
+    use super::Utf16Index;
 
     #[test]
     fn bytes_and_units_are_each_others_inverse() {
         for text in ["", "abc", "aä€😀b", &"x😀é漢".repeat(100)] {
-            let places = Places::new(text);
+            let places = Utf16Index::new(text);
             let mut unit = 0;
             for (byte, sign) in text.char_indices() {
                 assert_eq!(

@@ -1,7 +1,7 @@
 //! What this server is made of, for operators.
 
 use axum::response::Response;
-use quillet_core::store::{Health, Kind};
+use quillet_core::store::{EntryKind, Health};
 use quillet_llm::models::{ModelFacts, today};
 use quillet_prompt::{Definition, PromptEntry};
 use serde::Serialize;
@@ -9,8 +9,8 @@ use utoipa::ToSchema;
 
 use super::json;
 use crate::app::App;
-use crate::error::{ApiError, Problem};
-use crate::exchange::Call;
+use crate::error::{ApiError, ProblemDetails};
+use crate::request_context::RequestContext;
 
 /// What this server is made of.
 #[derive(Debug, Serialize, ToSchema)]
@@ -23,16 +23,16 @@ pub(crate) struct System {
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
     /// How many there are.
-    prompts: Counted,
+    prompts: CatalogueCounts,
     /// How many there are.
-    tools: Counted,
+    tools: CatalogueCounts,
     /// Whether agents, databases and batches are set up, and traces kept.
     agents: bool,
     databases: bool,
     batches: bool,
     traces: bool,
     /// Bounds on requests.
-    limits: Limits,
+    limits: ServerLimits,
     /// Tokens by their names, with what they may do; never the tokens themselves.
     tokens: Vec<TokenInfo>,
     /// Definitions that name a model that ends soon, or has ended.
@@ -51,13 +51,15 @@ pub(crate) struct StoreState {
 }
 
 #[derive(Debug, Default, Serialize, ToSchema)]
-pub(crate) struct Counted {
+#[schema(as = Counted)]
+pub(crate) struct CatalogueCounts {
     valid: usize,
     invalid: usize,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Limits {
+#[schema(as = Limits)]
+pub(crate) struct ServerLimits {
     body_bytes: usize,
     connections: usize,
     /// Requests of one client in a second, in the long run.
@@ -92,9 +94,9 @@ pub(crate) struct ModelEnding {
 /// What this server is made of: its store, its bounds, its tokens by name, models that end.
 #[utoipa::path(get, path = "/system", tag = "operation", responses(
     (status = 200, body = System),
-    (status = 403, body = Problem, content_type = "application/problem+json"),
+    (status = 403, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
-pub(crate) async fn system(call: Call) -> Result<Response, ApiError> {
+pub(crate) async fn system(call: RequestContext) -> Result<Response, ApiError> {
     let app = &call.app;
     let snapshot = app.service.catalogue().snapshot();
     let (health, _) = app.service.health();
@@ -109,7 +111,7 @@ pub(crate) async fn system(call: Call) -> Result<Response, ApiError> {
         databases: app.databases.is_some(),
         batches: app.batching.is_some(),
         traces: app.traces.is_some(),
-        limits: Limits {
+        limits: ServerLimits {
             body_bytes: config.body_bytes,
             connections: config.connections,
             rate: config.rate.map(|rate| rate.per_second),
@@ -135,8 +137,8 @@ fn state(app: &App, health: Health) -> StoreState {
     }
 }
 
-fn counted<'a>(all: impl Iterator<Item = &'a str>) -> Counted {
-    all.fold(Counted::default(), |mut counted, status| {
+fn counted<'a>(all: impl Iterator<Item = &'a str>) -> CatalogueCounts {
+    all.fold(CatalogueCounts::default(), |mut counted, status| {
         match status {
             "invalid" => counted.invalid += 1,
             _ => counted.valid += 1,
@@ -156,7 +158,7 @@ fn ending(app: &App) -> Vec<ModelEnding> {
     let today = today();
     let snapshot = app.service.catalogue().snapshot();
     let of = |definition: &Definition<PromptEntry>| {
-        let entry = definition.usable(Kind::Prompt).ok()?;
+        let entry = definition.usable(EntryKind::Prompt).ok()?;
         let model = entry.prompt.model.as_deref()?;
         let ending = ModelFacts::built_in().find(model).ending(model, today)?;
         Some(ModelEnding {

@@ -9,7 +9,7 @@ use quillet_core::chat::{ChatRequest, ChatStream, ModelError};
 use quillet_core::trace::Tracer;
 
 use crate::app::App;
-use crate::exchange::Exchange;
+use crate::request_context::Exchange;
 
 /// Whether anybody keeps traces.
 pub(crate) fn is_on(app: &App) -> bool {

@@ -3,15 +3,15 @@
 use axum::response::Response;
 use quillet_core::ErrorCode;
 use quillet_core::trace::{Trace, TraceFilter, TraceInfo, TraceReader};
-use quillet_host::definitions::{DefinitionError, Right};
+use quillet_host::definitions::{DefinitionError, Permission};
 use quillet_llm::models::cost_of_trace;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{Id, json};
-use crate::error::{ApiError, Problem, problem};
-use crate::exchange::Call;
-use crate::given::{Params, is_on};
+use crate::error::{ApiError, ProblemDetails, problem};
+use crate::extract::{QueryParams, is_on};
+use crate::request_context::RequestContext;
 
 /// Traces of one page, where nobody says how many.
 const PAGE: usize = 100;
@@ -21,7 +21,7 @@ const MOST: usize = 1_000;
 /// Which traces are listed.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Listed {
+pub(crate) struct TracesQuery {
     /// Only those whose name or model has this text in it.
     text: Option<String>,
     /// `true`: only those in which something failed.
@@ -60,13 +60,13 @@ pub(crate) struct TraceDetail {
 
 /// What runs and chats did, the latest first. Texts of prompts and answers are there only where
 /// `agent.trace_texts` says so.
-#[utoipa::path(get, path = "/traces", tag = "traces", params(Listed), responses(
+#[utoipa::path(get, path = "/traces", tag = "traces", params(TracesQuery), responses(
     (status = 200, body = Traces),
-    (status = 404, body = Problem, content_type = "application/problem+json", description = "This server keeps no traces"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json", description = "This server keeps no traces"),
 ))]
 pub(crate) async fn list_traces(
-    call: Call,
-    Params(listed): Params<Listed>,
+    call: RequestContext,
+    QueryParams(listed): QueryParams<TracesQuery>,
 ) -> Result<Response, ApiError> {
     let kept = kept(&call).await?;
     let filter = TraceFilter {
@@ -89,9 +89,9 @@ pub(crate) async fn list_traces(
 /// One trace, with everything that was done in it.
 #[utoipa::path(get, path = "/traces/{id}", tag = "traces", params(("id" = String, Path)), responses(
     (status = 200, body = TraceDetail),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
-pub(crate) async fn get_trace(call: Call, Id(id): Id) -> Result<Response, ApiError> {
+pub(crate) async fn get_trace(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
     let found = kept(&call).await?.trace(&id).await;
     let found = found.map_err(DefinitionError::Store)?;
     let trace = found.ok_or_else(|| {
@@ -104,8 +104,8 @@ pub(crate) async fn get_trace(call: Call, Id(id): Id) -> Result<Response, ApiErr
     })
 }
 
-async fn kept(call: &Call) -> Result<&dyn TraceReader, ApiError> {
-    call.may_everywhere(Right::Read).await?;
+async fn kept(call: &RequestContext) -> Result<&dyn TraceReader, ApiError> {
+    call.may_everywhere(Permission::Read).await?;
     call.app.traces.as_deref().ok_or_else(|| {
         let message = "this server keeps no traces";
         problem(ErrorCode::NotFound, message)

@@ -7,16 +7,16 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
 use quillet_core::ErrorCode;
-use quillet_core::batch::{BatchOptions, LineError, Piece, lines};
+use quillet_core::batch::{BatchOptions, FileChunk, LineError, lines};
 
-use super::line::{Body, Line};
+use super::line::{BatchBody, BatchRequest};
 
 /// After so many findings the rest of the input is not looked at.
 const MOST: usize = 100;
 
 /// What was found in an input.
 #[derive(Debug)]
-pub(super) struct Check {
+pub(super) struct InputCheck {
     endpoint: String,
     rows: u64,
     limit: u64,
@@ -27,9 +27,9 @@ pub(super) struct Check {
     wrong: Vec<LineError>,
 }
 
-impl Check {
+impl InputCheck {
     pub(super) fn new(endpoint: &str, options: &BatchOptions) -> Self {
-        Check {
+        InputCheck {
             endpoint: endpoint.to_owned(),
             rows: 0,
             limit: options.rows,
@@ -41,7 +41,7 @@ impl Check {
     }
 
     /// Looks at a piece; `false` if it need not go on.
-    pub(super) fn piece(&mut self, piece: &Piece) -> bool {
+    pub(super) fn piece(&mut self, piece: &FileChunk) -> bool {
         let before = self.rows;
         for (number, line) in lines(piece) {
             self.rows += 1;
@@ -86,7 +86,7 @@ impl Check {
     /// Looks at a piece for the ids whose hashes are alike; `first` has where each was first.
     pub(super) fn again(
         &mut self,
-        piece: &Piece,
+        piece: &FileChunk,
         alike: &HashSet<u64>,
         first: &mut HashMap<String, u64>,
     ) {
@@ -136,11 +136,11 @@ pub(super) fn error(
     }
 }
 
-type Wrong = (ErrorCode, String, Option<&'static str>);
+type RowError = (ErrorCode, String, Option<&'static str>);
 
 /// The id of a request that can be asked.
-fn read(line: &[u8], endpoint: &str) -> Result<String, Wrong> {
-    let read: Line<'_> = serde_json::from_slice(line).map_err(|error| {
+fn read(line: &[u8], endpoint: &str) -> Result<String, RowError> {
+    let read: BatchRequest<'_> = serde_json::from_slice(line).map_err(|error| {
         let (code, what) = match error.classify() {
             serde_json::error::Category::Data => (ErrorCode::BatchMember, "does not fit"),
             _ => (ErrorCode::BatchLine, "is no JSON object"),
@@ -167,7 +167,7 @@ fn read(line: &[u8], endpoint: &str) -> Result<String, Wrong> {
     let body = read.body.map(|body| body.get());
     let body = body.filter(|body| body.starts_with('{'));
     let body = body.ok_or_else(|| member("body", "body has to be the object of a request"))?;
-    let body: Body = serde_json::from_str(body)
+    let body: BatchBody = serde_json::from_str(body)
         .map_err(|error| member("body", &format!("body cannot be read: {error}")))?;
     if body.stream == true {
         let message = "stream has no place in a batch: leave it out";
@@ -190,8 +190,8 @@ mod tests {
             rows,
             ..BatchOptions::default()
         };
-        let mut check = Check::new(CHAT, &options);
-        let piece = Piece {
+        let mut check = InputCheck::new(CHAT, &options);
+        let piece = FileChunk {
             number: 1,
             bytes: text.as_bytes().to_vec(),
         };

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use quillet_core::batch::{BatchOrder, Batches, Piece};
-use quillet_core::budget::Hold;
+use quillet_core::batch::{BatchOrder, Batches, FileChunk};
+use quillet_core::budget::Reservation;
 use quillet_core::store::StoreError;
 use serde::{Deserialize, Serialize};
 
@@ -15,9 +15,9 @@ const READ: usize = 1 << 20;
 /// A line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
-enum Noted {
+enum JobRecord {
     /// Rows are about to be handed over.
-    Intended(Job),
+    Intended(ProviderJob),
     /// The provider has them, under this id.
     Taken { mark: String, id: String },
     /// They were not handed over after all.
@@ -30,7 +30,7 @@ enum Noted {
 
 /// Rows that are handed over together.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Job {
+pub(super) struct ProviderJob {
     /// A text that no other job has.
     pub(super) mark: String,
     /// The wire and the model.
@@ -39,13 +39,13 @@ pub(super) struct Job {
     pub(super) rows: Vec<u64>,
     /// What is held for them in the budgets of a day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) hold: Option<Hold>,
+    pub(super) hold: Option<Reservation>,
     /// The provider's id, once it is known.
     #[serde(skip)]
     pub(super) id: Option<String>,
 }
 
-impl Job {
+impl ProviderJob {
     /// The id of a row, which tells that it is of this job.
     pub(super) fn row_id(&self, row: u64) -> String {
         row_id(&self.mark, row)
@@ -70,7 +70,7 @@ pub(super) struct Jobs<'a> {
     expires: u64,
     next: u64,
     /// Those that are not done.
-    pub(super) open: Vec<Job>,
+    pub(super) open: Vec<ProviderJob>,
     /// Rows of jobs that are not void.
     handed: BTreeSet<u64>,
     /// Whether every row was looked at.
@@ -106,18 +106,18 @@ impl<'a> Jobs<'a> {
         Ok(jobs)
     }
 
-    fn learn(&mut self, noted: Noted) {
+    fn learn(&mut self, noted: JobRecord) {
         match noted {
-            Noted::Intended(job) => {
+            JobRecord::Intended(job) => {
                 self.handed.extend(&job.rows);
                 self.open.push(job);
             }
-            Noted::Taken { mark, id } => {
+            JobRecord::Taken { mark, id } => {
                 if let Some(job) = self.open.iter_mut().find(|job| job.mark == mark) {
                     job.id = Some(id);
                 }
             }
-            Noted::Void { mark } => {
+            JobRecord::Void { mark } => {
                 for job in self.open.extract_if(.., |job| job.mark == mark) {
                     for row in &job.rows {
                         self.handed.remove(row);
@@ -125,15 +125,15 @@ impl<'a> Jobs<'a> {
                 }
                 self.collected = false;
             }
-            Noted::Done { mark } => self.open.retain(|job| job.mark != mark),
-            Noted::Collected => self.collected = true,
+            JobRecord::Done { mark } => self.open.retain(|job| job.mark != mark),
+            JobRecord::Collected => self.collected = true,
         }
     }
 
-    async fn note(&mut self, noted: Noted) -> Result<(), StoreError> {
+    async fn note(&mut self, noted: JobRecord) -> Result<(), StoreError> {
         let mut bytes = serde_json::to_vec(&noted).unwrap_or_default();
         bytes.push(b'\n');
-        let piece = Piece {
+        let piece = FileChunk {
             number: self.next,
             bytes,
         };
@@ -150,26 +150,26 @@ impl<'a> Jobs<'a> {
         self.handed.contains(&row)
     }
 
-    pub(super) async fn intended(&mut self, job: Job) -> Result<(), StoreError> {
-        self.note(Noted::Intended(job)).await
+    pub(super) async fn intended(&mut self, job: ProviderJob) -> Result<(), StoreError> {
+        self.note(JobRecord::Intended(job)).await
     }
 
     pub(super) async fn taken(&mut self, mark: &str, id: &str) -> Result<(), StoreError> {
         let (mark, id) = (mark.to_owned(), id.to_owned());
-        self.note(Noted::Taken { mark, id }).await
+        self.note(JobRecord::Taken { mark, id }).await
     }
 
     pub(super) async fn void(&mut self, mark: &str) -> Result<(), StoreError> {
         let mark = mark.to_owned();
-        self.note(Noted::Void { mark }).await
+        self.note(JobRecord::Void { mark }).await
     }
 
     pub(super) async fn done(&mut self, mark: &str) -> Result<(), StoreError> {
         let mark = mark.to_owned();
-        self.note(Noted::Done { mark }).await
+        self.note(JobRecord::Done { mark }).await
     }
 
     pub(super) async fn all_collected(&mut self) -> Result<(), StoreError> {
-        self.note(Noted::Collected).await
+        self.note(JobRecord::Collected).await
     }
 }

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 /// A request of a batch.
 #[derive(Debug, Deserialize)]
-pub(super) struct Line<'a> {
+pub(super) struct BatchRequest<'a> {
     #[serde(borrow)]
     pub(super) custom_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -22,18 +22,18 @@ pub(super) struct Line<'a> {
 
 /// Those members of a body that a batch looks at.
 #[derive(Debug, Deserialize)]
-pub(super) struct Body {
+pub(super) struct BatchBody {
     #[serde(default)]
     pub(super) stream: Value,
 }
 
 /// What is written of a request.
 #[derive(Debug, Serialize)]
-struct Written<'a> {
+struct BatchOutput<'a> {
     id: String,
     custom_id: &'a str,
     response: Option<Response<'a>>,
-    error: Option<Failure<'a>>,
+    error: Option<RowFailure<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -44,7 +44,7 @@ struct Response<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct Failure<'a> {
+struct RowFailure<'a> {
     code: &'static str,
     message: &'a str,
 }
@@ -61,7 +61,7 @@ pub(super) fn answered(
         request_id,
         body: &body,
     };
-    line(&Written {
+    line(&BatchOutput {
         id: id(batch, row),
         custom_id,
         response: Some(response),
@@ -75,11 +75,11 @@ pub(super) fn unasked(
     code: ErrorCode,
     message: &str,
 ) -> Vec<u8> {
-    line(&Written {
+    line(&BatchOutput {
         id: id(batch, row),
         custom_id,
         response: None,
-        error: Some(Failure {
+        error: Some(RowFailure {
             code: code.as_str(),
             message,
         }),
@@ -104,7 +104,7 @@ fn raw(mut body: Vec<u8>) -> Box<RawValue> {
     raw.unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
-fn line(written: &Written<'_>) -> Vec<u8> {
+fn line(written: &BatchOutput<'_>) -> Vec<u8> {
     let mut line = serde_json::to_vec(written).unwrap_or_default();
     line.push(b'\n');
     line

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quillet_core::batch::{BatchOrder, Batching};
+use quillet_core::batch::{BatchOrder, BatchService};
 use tokio_util::sync::CancellationToken;
 
 use super::order::{new_tag, order};
@@ -20,13 +20,13 @@ const OWNER: &str = "any";
 #[derive(Debug)]
 pub struct LocalWork {
     app: Arc<App>,
-    batching: Batching,
+    batching: BatchService,
 }
 
 impl LocalWork {
     /// Over the services of a server, and where its batches are kept.
     #[must_use]
-    pub fn new(services: Services, batching: Batching) -> Self {
+    pub fn new(services: Services, batching: BatchService) -> Self {
         let config = ServerConfig::default();
         let (app, _) = routes::build(config, Hosts::default(), services);
         LocalWork { app, batching }

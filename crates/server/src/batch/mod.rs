@@ -2,15 +2,15 @@
 //! are answered by the code of the routes, and what they come to is written down.
 
 mod check;
-mod door;
-mod hand;
+mod dispatch;
+mod fixed_reply;
 mod jobs;
+mod leases;
 mod line;
 mod local;
 mod order;
 mod provider;
 mod rows;
-mod stand_in;
 mod worker;
 
 pub use local::LocalWork;

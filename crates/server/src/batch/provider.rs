@@ -6,21 +6,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_core::ErrorCode;
-use quillet_core::batch::{BatchOptions, Batches, Report, RowResult, Unit, lines};
+use quillet_core::batch::{BatchChunk, BatchOptions, Batches, Report, RowResult, lines};
 use quillet_core::budget::Amount;
 use quillet_core::chat::{ModelError, ModelErrorKind};
 use quillet_core::store::{StoreError, StoreErrorKind};
 use quillet_llm::batches::{JobState, ProviderBatches, RowOutcome, pauses};
-use quillet_llm::models::Models;
+use quillet_llm::models::ModelRouter;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::hand::Hand;
-use super::jobs::{Job, Jobs, row_id};
+use super::fixed_reply::{Collector, FixedReply};
+use super::jobs::{Jobs, ProviderJob, row_id};
+use super::leases::BatchLease;
 use super::line;
 use super::order::{new_tag, seconds};
-use super::rows::{Row, Worked, row};
-use super::stand_in::{Collector, Known};
+use super::rows::{BatchRow, ChunkResult, row};
 use crate::app::App;
 
 /// Bytes of the input that are read at once.
@@ -35,18 +35,18 @@ const LAST: Duration = Duration::from_secs(60);
 const CANCEL: Duration = Duration::from_secs(10);
 
 /// Works on a batch as a whole: it has one unit.
-pub(super) struct Handing<'a> {
+pub(super) struct ProviderHandoff<'a> {
     pub(super) app: &'a App,
     pub(super) store: &'a dyn Batches,
     pub(super) options: &'a BatchOptions,
-    pub(super) hand: &'a Hand,
+    pub(super) hand: &'a BatchLease,
     /// Closed when nothing more is to be begun.
     pub(super) places: &'a Arc<Semaphore>,
-    pub(super) unit: Unit,
+    pub(super) unit: BatchChunk,
 }
 
 /// Rows that are to be handed over together.
-struct Portion {
+struct JobChunk {
     api: ProviderBatches,
     mark: String,
     numbers: Vec<u64>,
@@ -56,7 +56,7 @@ struct Portion {
 }
 
 /// What there is to go on with.
-enum Next {
+enum JobStatus {
     Go,
     /// Somebody else is to go on.
     Partly,
@@ -64,8 +64,8 @@ enum Next {
     Ended,
 }
 
-impl Handing<'_> {
-    pub(super) async fn work(&self) -> Result<Worked, StoreError> {
+impl ProviderHandoff<'_> {
+    pub(super) async fn work(&self) -> Result<ChunkResult, StoreError> {
         let Some(models) = self.app.models.clone() else {
             let message = "this server has no models that could be asked by their batch APIs";
             return Err(StoreError::new(StoreErrorKind::Configuration, message));
@@ -75,16 +75,16 @@ impl Handing<'_> {
             self.find_lost(&models, &mut jobs).await?;
             if !jobs.collected {
                 match self.collect(&models, &mut jobs).await? {
-                    Next::Go => jobs.all_collected().await?,
-                    Next::Partly => return Ok(Worked::Partly),
-                    Next::Ended => return Ok(Worked::Ended),
+                    JobStatus::Go => jobs.all_collected().await?,
+                    JobStatus::Partly => return Ok(ChunkResult::Partly),
+                    JobStatus::Ended => return Ok(ChunkResult::Ended),
                 }
             }
             match self.fetch(&models, &mut jobs).await? {
-                Next::Go if jobs.collected && jobs.open.is_empty() => break,
-                Next::Go => {}
-                Next::Partly => return Ok(Worked::Partly),
-                Next::Ended => return Ok(Worked::Ended),
+                JobStatus::Go if jobs.collected && jobs.open.is_empty() => break,
+                JobStatus::Go => {}
+                JobStatus::Partly => return Ok(ChunkResult::Partly),
+                JobStatus::Ended => return Ok(ChunkResult::Ended),
             }
         }
         let report = Report {
@@ -95,13 +95,13 @@ impl Handing<'_> {
         self.store
             .report(&self.hand.order.id, &report, seconds())
             .await?;
-        Ok(Worked::Whole)
+        Ok(ChunkResult::Whole)
     }
 
     /// Rows of which nobody knows whether the provider has them are looked for there; those that it
     /// has not are handed over anew.
-    async fn find_lost(&self, models: &Models, jobs: &mut Jobs<'_>) -> Result<(), StoreError> {
-        let lost: Vec<Job> = jobs
+    async fn find_lost(&self, models: &ModelRouter, jobs: &mut Jobs<'_>) -> Result<(), StoreError> {
+        let lost: Vec<ProviderJob> = jobs
             .open
             .iter()
             .filter(|job| job.id.is_none())
@@ -125,7 +125,7 @@ impl Handing<'_> {
 
     /// The provider's id of rows that were handed over, perhaps. A provider that does not answer is
     /// waited for.
-    async fn found(&self, api: &ProviderBatches, job: &Job) -> Option<String> {
+    async fn found(&self, api: &ProviderBatches, job: &ProviderJob) -> Option<String> {
         for pause in pauses() {
             match api.find(&job.mark, job.rows.len()).await {
                 Ok(found) => return found,
@@ -140,16 +140,20 @@ impl Handing<'_> {
     }
 
     /// Hands over every row that has no result and was not handed over.
-    async fn collect(&self, models: &Models, jobs: &mut Jobs<'_>) -> Result<Next, StoreError> {
+    async fn collect(
+        &self,
+        models: &ModelRouter,
+        jobs: &mut Jobs<'_>,
+    ) -> Result<JobStatus, StoreError> {
         let order = &self.hand.order;
-        let mut portions: BTreeMap<String, Portion> = BTreeMap::new();
+        let mut portions: BTreeMap<String, JobChunk> = BTreeMap::new();
         let mut refused: BTreeMap<u64, RowOutcome> = BTreeMap::new();
         let mut results = Vec::new();
         let mut from = Some(1);
         while let Some(number) = from {
             let page = self.store.pieces(&order.input, number, READ).await?;
             from = page.next;
-            let rows: Vec<Row> = page.pieces.iter().flat_map(lines).filter_map(row).collect();
+            let rows: Vec<BatchRow> = page.pieces.iter().flat_map(lines).filter_map(row).collect();
             let mut answered = BTreeSet::new();
             if let (Some(first), Some(last)) = (rows.first(), rows.last()) {
                 let between = (first.number, last.number);
@@ -160,7 +164,7 @@ impl Handing<'_> {
                     continue;
                 }
                 if self.places.is_closed() {
-                    return Ok(Next::Partly);
+                    return Ok(JobStatus::Partly);
                 }
                 let collector = Arc::new(Collector::default());
                 let answer = self.hand.door.ask_of(row.body.get(), collector.clone());
@@ -168,7 +172,7 @@ impl Handing<'_> {
                 let Some(request) = collector.take() else {
                     results.push(self.answered(&row, answer));
                     if results.len() >= WRITTEN && !self.write(&mut results).await? {
-                        return Ok(Next::Ended);
+                        return Ok(JobStatus::Ended);
                     }
                     continue;
                 };
@@ -186,7 +190,7 @@ impl Handing<'_> {
                 let name = api.name();
                 let portion = portions
                     .entry(name.clone())
-                    .or_insert_with(|| Portion::new(api));
+                    .or_insert_with(|| JobChunk::new(api));
                 let bytes = portion.api.row(&row_id(&portion.mark, row.number), &body);
                 if !portion.takes(&bytes)
                     && let Some(full) = portions.remove(&name)
@@ -194,7 +198,7 @@ impl Handing<'_> {
                     let again = ProviderBatches::by_name(models, &name);
                     self.submit(models, jobs, full).await?;
                     match again {
-                        Ok(api) => portions.insert(name.clone(), Portion::new(api)),
+                        Ok(api) => portions.insert(name.clone(), JobChunk::new(api)),
                         Err(_) => continue,
                     };
                 }
@@ -207,17 +211,17 @@ impl Handing<'_> {
             self.submit(models, jobs, portion).await?;
         }
         if !self.write(&mut results).await? || !self.answer(refused).await? {
-            return Ok(Next::Ended);
+            return Ok(JobStatus::Ended);
         }
-        Ok(Next::Go)
+        Ok(JobStatus::Go)
     }
 
     /// Hands a portion over. If the provider refuses it, its rows get the refusal.
     async fn submit(
         &self,
-        models: &Models,
+        models: &ModelRouter,
         jobs: &mut Jobs<'_>,
-        portion: Portion,
+        portion: JobChunk,
     ) -> Result<(), StoreError> {
         if portion.rows.is_empty() {
             return Ok(());
@@ -231,7 +235,7 @@ impl Handing<'_> {
             }
             None => Ok(None),
         };
-        let job = Job {
+        let job = ProviderJob {
             mark: portion.mark.clone(),
             group: portion.api.name(),
             rows: portion.numbers.clone(),
@@ -268,7 +272,7 @@ impl Handing<'_> {
     async fn fail(
         &self,
         jobs: &mut Jobs<'_>,
-        job: &Job,
+        job: &ProviderJob,
         error: ModelError,
     ) -> Result<(), StoreError> {
         let rows = job.rows.iter();
@@ -279,12 +283,16 @@ impl Handing<'_> {
     }
 
     /// Waits for the providers, and writes down what rows came to.
-    async fn fetch(&self, models: &Models, jobs: &mut Jobs<'_>) -> Result<Next, StoreError> {
+    async fn fetch(
+        &self,
+        models: &ModelRouter,
+        jobs: &mut Jobs<'_>,
+    ) -> Result<JobStatus, StoreError> {
         let mut cancelled: Option<Instant> = None;
         for pause in pauses() {
             for job in jobs.open.clone() {
                 let Some(id) = job.id.clone() else {
-                    return Ok(Next::Go);
+                    return Ok(JobStatus::Go);
                 };
                 let api = match ProviderBatches::by_name(models, &job.group) {
                     Ok(api) => api,
@@ -302,7 +310,7 @@ impl Handing<'_> {
                     Ok(JobState::Ended) => match api.results(&id).await {
                         Ok(results) => {
                             if !self.take(models, jobs, &job, &api, results).await? {
-                                return Ok(Next::Ended);
+                                return Ok(JobStatus::Ended);
                             }
                         }
                         Err(error) if error.kind.retryable() => {}
@@ -327,22 +335,22 @@ impl Handing<'_> {
                 cancelled.get_or_insert_with(Instant::now);
             }
             if jobs.open.is_empty() || !jobs.collected {
-                return Ok(Next::Go);
+                return Ok(JobStatus::Go);
             }
             if self.wait(pause).await.is_none() {
-                return Ok(Next::Partly);
+                return Ok(JobStatus::Partly);
             }
         }
-        Ok(Next::Partly)
+        Ok(JobStatus::Partly)
     }
 
     /// Writes down what the rows of a job came to; `false` if the batch takes nothing more. Rows
     /// that the provider says nothing of were not asked.
     async fn take(
         &self,
-        models: &Models,
+        models: &ModelRouter,
         jobs: &mut Jobs<'_>,
-        job: &Job,
+        job: &ProviderJob,
         api: &ProviderBatches,
         results: Vec<(String, RowOutcome)>,
     ) -> Result<bool, StoreError> {
@@ -374,7 +382,7 @@ impl Handing<'_> {
         Ok(true)
     }
 
-    async fn settle(&self, job: &Job, spent: Amount) {
+    async fn settle(&self, job: &ProviderJob, spent: Amount) {
         if let (Some(spending), Some(hold)) = (&self.app.spending, &job.hold) {
             let payer = self.hand.door.payer();
             spending.settle_batch(&payer, hold, spent).await;
@@ -402,7 +410,7 @@ impl Handing<'_> {
                         continue;
                     }
                 };
-                let known = Arc::new(Known::new(known));
+                let known = Arc::new(FixedReply::new(known));
                 let answer = self.hand.door.ask_of(row.body.get(), known).await;
                 results.push(self.answered(&row, answer));
                 if results.len() >= WRITTEN && !self.write(&mut results).await? {
@@ -413,7 +421,7 @@ impl Handing<'_> {
         self.write(&mut results).await
     }
 
-    fn answered(&self, row: &Row, answer: super::door::Answer) -> RowResult {
+    fn answered(&self, row: &BatchRow, answer: super::dispatch::RowReply) -> RowResult {
         let of = (self.hand.order.id.as_str(), row.number, row.id.as_str());
         RowResult {
             row: row.number,
@@ -422,7 +430,7 @@ impl Handing<'_> {
         }
     }
 
-    fn unasked(&self, row: &Row) -> RowResult {
+    fn unasked(&self, row: &BatchRow) -> RowResult {
         let of = (self.hand.order.id.as_str(), row.number, row.id.as_str());
         let message = "the time of the batch was over before the provider answered this request";
         RowResult {
@@ -465,9 +473,9 @@ impl Handing<'_> {
     }
 }
 
-impl Portion {
+impl JobChunk {
     fn new(api: ProviderBatches) -> Self {
-        Portion {
+        JobChunk {
             api,
             mark: new_tag(),
             numbers: Vec::new(),

@@ -7,14 +7,14 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use quillet_core::ErrorCode;
-use quillet_core::batch::{BatchOptions, Batches, Report, RowResult, Unit, lines};
+use quillet_core::batch::{BatchChunk, BatchOptions, Batches, Report, RowResult, lines};
 use quillet_core::store::{StoreError, StoreErrorKind};
 use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
-use super::hand::Hand;
-use super::line::{self, Line};
+use super::leases::BatchLease;
+use super::line::{self, BatchRequest};
 use super::order::seconds;
 
 /// Results wait so long for others of their unit, with which they are written down.
@@ -27,7 +27,7 @@ const STORE_PAUSE: Duration = Duration::from_millis(300);
 
 /// Whether a unit was worked through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Worked {
+pub(super) enum ChunkResult {
     /// All of its rows have results.
     Whole,
     /// Somebody else is to go on with it.
@@ -38,31 +38,31 @@ pub(super) enum Worked {
 
 /// Works on rows.
 #[derive(Debug)]
-pub(super) struct Rows<'a> {
+pub(super) struct RowWorker<'a> {
     pub(super) store: &'a dyn Batches,
     pub(super) options: &'a BatchOptions,
-    pub(super) hand: &'a Hand,
+    pub(super) hand: &'a BatchLease,
     /// Closed when no more rows are to be begun.
     pub(super) places: &'a Arc<Semaphore>,
 }
 
 /// A row that is asked.
-pub(super) struct Row {
+pub(super) struct BatchRow {
     pub(super) number: u64,
     pub(super) id: String,
     pub(super) body: Box<RawValue>,
 }
 
-impl Rows<'_> {
+impl RowWorker<'_> {
     /// Works through a unit.
-    pub(super) async fn work(&self, unit: Unit) -> Result<Worked, StoreError> {
+    pub(super) async fn work(&self, unit: BatchChunk) -> Result<ChunkResult, StoreError> {
         let order = &self.hand.order;
         let page = self.store.pieces(&order.input, unit.number, 1).await?;
         let piece = page
             .pieces
             .into_iter()
             .find(|piece| piece.number == unit.number);
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows: Vec<BatchRow> = Vec::new();
         if let Some(piece) = &piece {
             rows.extend(lines(piece).filter_map(row));
         }
@@ -90,7 +90,7 @@ impl Rows<'_> {
                         if self.write(&mut report).await? {
                             continue;
                         }
-                        return Ok(Worked::Ended);
+                        return Ok(ChunkResult::Ended);
                     }
                 }
             };
@@ -102,12 +102,12 @@ impl Rows<'_> {
         }
         report.done = is_whole;
         if !self.write(&mut report).await? {
-            return Ok(Worked::Ended);
+            return Ok(ChunkResult::Ended);
         }
         Ok(if is_whole {
-            Worked::Whole
+            ChunkResult::Whole
         } else {
-            Worked::Partly
+            ChunkResult::Partly
         })
     }
 
@@ -137,7 +137,7 @@ impl Rows<'_> {
     }
 
     /// What a row comes to; nothing if no more rows are to be begun.
-    async fn result(&self, row: &Row) -> Option<RowResult> {
+    async fn result(&self, row: &BatchRow) -> Option<RowResult> {
         let _place = self.places.acquire().await.ok()?;
         let of = (self.hand.order.id.as_str(), row.number, row.id.as_str());
         let (mut asked, mut failed) = (0, 0_u32);
@@ -193,9 +193,9 @@ impl Rows<'_> {
 }
 
 /// A line that was found to be a request.
-pub(super) fn row((number, line): (u64, &[u8])) -> Option<Row> {
-    let read: Line<'_> = serde_json::from_slice(line).ok()?;
-    Some(Row {
+pub(super) fn row((number, line): (u64, &[u8])) -> Option<BatchRow> {
+    let read: BatchRequest<'_> = serde_json::from_slice(line).ok()?;
+    Some(BatchRow {
         number,
         id: read.custom_id?.into_owned(),
         body: read.body?.to_owned(),

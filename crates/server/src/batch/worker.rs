@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use quillet_core::ErrorCode;
 use quillet_core::batch::{
-    Batch, BatchOptions, Batches, Batching, FileInfo, LineError, Status, Step, Unit,
+    Batch, BatchChunk, BatchOptions, BatchService, BatchTransition, Batches, FileInfo, LineError,
+    Status,
 };
 use quillet_core::store::StoreError;
 use tokio::sync::{Notify, Semaphore};
@@ -16,13 +17,13 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::check::{Check, error};
-use super::door::Door;
-use super::hand::{Hand, Hands};
+use super::check::{InputCheck, error};
+use super::dispatch::RowDispatcher;
 use super::jobs::Jobs;
+use super::leases::{BatchLease, LeasedBatches};
 use super::order::{new_tag, seconds};
-use super::provider::{self, Handing};
-use super::rows::{Rows, Worked};
+use super::provider::{self, ProviderHandoff};
+use super::rows::{ChunkResult, RowWorker};
 use crate::app::App;
 
 /// How often it is looked at how batches stand: a batch that is to end stops within this time.
@@ -36,13 +37,13 @@ const LOOKED_AT: usize = 1 << 20;
 
 /// A unit that is renewed until this is dropped, even if what works on it panics: then others take
 /// it when its lease is over.
-struct Held<'a> {
-    hands: &'a Hands,
+struct ChunkLease<'a> {
+    hands: &'a LeasedBatches,
     batch: &'a str,
     unit: u64,
 }
 
-impl Drop for Held<'_> {
+impl Drop for ChunkLease<'_> {
     fn drop(&mut self) {
         self.hands.release(self.batch, self.unit);
     }
@@ -52,9 +53,9 @@ impl Drop for Held<'_> {
 #[derive(Debug)]
 pub(crate) struct Worker {
     app: Arc<App>,
-    batching: Batching,
+    batching: BatchService,
     name: String,
-    hands: Hands,
+    hands: LeasedBatches,
     places: Arc<Semaphore>,
     changed: Notify,
     units: TaskTracker,
@@ -63,11 +64,11 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub(crate) fn new(app: Arc<App>, batching: Batching, cut: CancellationToken) -> Arc<Self> {
+    pub(crate) fn new(app: Arc<App>, batching: BatchService, cut: CancellationToken) -> Arc<Self> {
         Arc::new(Worker {
             app,
             name: new_tag(),
-            hands: Hands::default(),
+            hands: LeasedBatches::default(),
             places: Arc::new(Semaphore::new(batching.options.concurrency.max(1))),
             batching,
             changed: Notify::new(),
@@ -135,7 +136,7 @@ impl Worker {
                 continue;
             };
             queued += u64::from(batch.status == Status::Validating);
-            if let Some(hand) = self.stand(batch).await? {
+            if let Some(hand) = self.advance_batch(batch).await? {
                 turns.push(hand);
             }
         }
@@ -149,12 +150,12 @@ impl Worker {
     }
 
     /// Does what is to be done with a batch as a whole; the batch, if it may have units.
-    async fn stand(&self, batch: Batch) -> Result<Option<Arc<Hand>>, StoreError> {
+    async fn advance_batch(&self, batch: Batch) -> Result<Option<Arc<BatchLease>>, StoreError> {
         let id = batch.order.id.clone();
         let is_over = seconds() >= batch.order.expires;
         match batch.status {
             Status::Validating if is_over => {
-                let step = Step::new(&[Status::Validating], Status::Expired, seconds());
+                let step = BatchTransition::new(&[Status::Validating], Status::Expired, seconds());
                 if self.store().step(&id, &step).await? {
                     self.app.metrics.batches.end(Status::Expired);
                 }
@@ -162,7 +163,7 @@ impl Worker {
                 return Ok(None);
             }
             Status::InProgress if is_over => {
-                let step = Step::new(&[Status::InProgress], Status::Expiring, seconds());
+                let step = BatchTransition::new(&[Status::InProgress], Status::Expiring, seconds());
                 self.store().step(&id, &step).await?;
             }
             Status::Cancelling => {
@@ -188,8 +189,8 @@ impl Worker {
             Some(hand) => hand,
             None => {
                 let order = batch.order;
-                let door = Door::new(&self.app, &order.endpoint, &order.owner);
-                let hand = Arc::new(Hand::new(order, door));
+                let door = RowDispatcher::new(&self.app, &order.endpoint, &order.owner);
+                let hand = Arc::new(BatchLease::new(order, door));
                 self.hands.put(hand.clone());
                 hand
             }
@@ -226,7 +227,7 @@ impl Worker {
             Status::Expired => &[Status::Expiring],
             _ => &[Status::Cancelling],
         };
-        let step = Step::new(from, to, now);
+        let step = BatchTransition::new(from, to, now);
         if self.store().step(&order.id, &step).await? {
             self.app.metrics.batches.end(to);
         }
@@ -258,7 +259,7 @@ impl Worker {
         }
     }
 
-    async fn take(&self) -> Result<Option<(Arc<Hand>, Unit)>, StoreError> {
+    async fn take(&self) -> Result<Option<(Arc<BatchLease>, BatchChunk)>, StoreError> {
         for hand in self.hands.turns() {
             if hand.end.is_cancelled() {
                 continue;
@@ -274,44 +275,44 @@ impl Worker {
         Ok(None)
     }
 
-    fn spawn(self: &Arc<Self>, hand: Arc<Hand>, unit: Unit) {
+    fn spawn(self: &Arc<Self>, hand: Arc<BatchLease>, unit: BatchChunk) {
         let worker = self.clone();
         self.units.spawn(async move {
             let (id, number) = (hand.order.id.as_str(), unit.number);
-            let held = Held {
+            let held = ChunkLease {
                 hands: &worker.hands,
                 batch: id,
                 unit: number,
             };
             let worked = tokio::select! {
                 worked = worker.work(&hand, unit) => worked,
-                () = hand.end.cancelled() => Ok(Worked::Ended),
-                () = worker.cut.cancelled() => Ok(Worked::Partly),
+                () = hand.end.cancelled() => Ok(ChunkResult::Ended),
+                () = worker.cut.cancelled() => Ok(ChunkResult::Partly),
             };
             drop(held);
             match worked {
-                Ok(Worked::Whole | Worked::Ended) => return,
-                Ok(Worked::Partly) => {}
+                Ok(ChunkResult::Whole | ChunkResult::Ended) => return,
+                Ok(ChunkResult::Partly) => {}
                 Err(error) => {
                     tracing::warn!(batch = id, unit = number, %error, "given back");
                     // Whatever it is, it will not be gone at once.
                     sleep(LOOK).await;
                 }
             }
-            if let Err(error) = worker.store().give_back(id, &worker.name, number).await {
+            if let Err(error) = worker.store().release_chunk(id, &worker.name, number).await {
                 tracing::debug!(batch = id, unit = number, %error, "others wait for its lease");
             }
         });
     }
 
-    async fn work(&self, hand: &Hand, unit: Unit) -> Result<Worked, StoreError> {
+    async fn work(&self, hand: &BatchLease, unit: BatchChunk) -> Result<ChunkResult, StoreError> {
         if unit.number == 0 {
             self.check(hand).await?;
             self.changed.notify_one();
-            return Ok(Worked::Whole);
+            return Ok(ChunkResult::Whole);
         }
         if hand.order.provider {
-            let handing = Handing {
+            let handing = ProviderHandoff {
                 app: &self.app,
                 store: self.store(),
                 options: self.options(),
@@ -321,7 +322,7 @@ impl Worker {
             };
             return handing.work().await;
         }
-        let rows = Rows {
+        let rows = RowWorker {
             store: self.store(),
             options: self.options(),
             hand,
@@ -331,7 +332,7 @@ impl Worker {
     }
 
     /// Looks at the input of a batch, which begins then, or has failed.
-    async fn check(&self, hand: &Hand) -> Result<(), StoreError> {
+    async fn check(&self, hand: &BatchLease) -> Result<(), StoreError> {
         let order = &hand.order;
         let found = match self.store().file(&order.input).await? {
             Some(_) => self.found(hand).await?,
@@ -353,14 +354,14 @@ impl Worker {
                     units.truncate(1);
                 }
                 self.store().add_units(&order.id, &units).await?;
-                Step {
+                BatchTransition {
                     counted: Some((rows, units.len() as u64)),
-                    ..Step::new(&[Status::Validating], Status::InProgress, seconds())
+                    ..BatchTransition::new(&[Status::Validating], Status::InProgress, seconds())
                 }
             }
-            Err(wrong) => Step {
+            Err(wrong) => BatchTransition {
                 wrong,
-                ..Step::new(&[Status::Validating], Status::Failed, seconds())
+                ..BatchTransition::new(&[Status::Validating], Status::Failed, seconds())
             },
         };
         if self.store().step(&order.id, &step).await? && step.to == Status::Failed {
@@ -371,10 +372,10 @@ impl Worker {
 
     async fn found(
         &self,
-        hand: &Hand,
+        hand: &BatchLease,
     ) -> Result<Result<(u64, Vec<u64>), Vec<LineError>>, StoreError> {
         let order = &hand.order;
-        let mut check = Check::new(&order.endpoint, self.options());
+        let mut check = InputCheck::new(&order.endpoint, self.options());
         let mut from = Some(1);
         while let Some(number) = from {
             let page = self.store().pieces(&order.input, number, LOOKED_AT).await?;

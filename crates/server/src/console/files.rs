@@ -1,7 +1,7 @@
 //! The files of the console, as they stand in `crates/server/console`.
 
 /// A file.
-pub(super) struct File {
+pub(super) struct ConsoleFile {
     /// Below `/console/`.
     pub(super) path: &'static str,
     pub(super) text: &'static str,
@@ -9,7 +9,7 @@ pub(super) struct File {
     pub(super) gzip: &'static [u8],
 }
 
-impl File {
+impl ConsoleFile {
     /// Its media type.
     pub(super) fn kind(&self) -> &'static str {
         match self.path.rsplit('.').next() {
@@ -23,7 +23,7 @@ impl File {
 
 macro_rules! files {
     ($($path:literal),+ $(,)?) => {
-        &[$(File {
+        &[$(ConsoleFile {
             path: $path,
             text: include_str!(concat!("../../console/", $path)),
             gzip: include_bytes!(concat!(env!("OUT_DIR"), "/console/", $path)),
@@ -32,7 +32,7 @@ macro_rules! files {
 }
 
 /// All of them; a test looks for those that are left out.
-pub(super) const FILES: &[File] = files![
+pub(super) const FILES: &[ConsoleFile] = files![
     "answer.js",
     "answers.js",
     "api.js",

@@ -17,9 +17,9 @@ use quillet_core::ErrorCode;
 use quillet_core::history::Digest;
 
 use crate::error::{ApiError, problem};
-use crate::exchange::Call;
+use crate::request_context::RequestContext;
 
-use files::{FILES, File};
+use files::{ConsoleFile, FILES};
 
 /// Scripts, styles and requests of this server alone. Texts become nodes and never markup: a script
 /// that tried to make markup out of one would be stopped by the browser.
@@ -34,7 +34,7 @@ static TAGS: [OnceLock<HeaderValue>; FILES.len()] = [const { OnceLock::new() }; 
 #[utoipa::path(get, path = "/", tag = "operation", responses(
     (status = 200, content_type = "text/html", description = "The page"),
 ))]
-pub(crate) async fn page(_call: Call, headers: HeaderMap) -> Result<Response, ApiError> {
+pub(crate) async fn page(_call: RequestContext, headers: HeaderMap) -> Result<Response, ApiError> {
     file("index.html", &headers)
 }
 
@@ -44,10 +44,10 @@ pub(crate) async fn page(_call: Call, headers: HeaderMap) -> Result<Response, Ap
 ), responses(
     (status = 200, content_type = "text/javascript", description = "The file"),
     (status = 304, description = "It is the one that the client has (`If-None-Match`)"),
-    (status = 404, body = crate::error::Problem, content_type = "application/problem+json"),
+    (status = 404, body = crate::error::ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn asset(
-    _call: Call,
+    _call: RequestContext,
     Path(path): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -58,7 +58,7 @@ pub(crate) async fn asset(
 #[utoipa::path(get, path = "/docs", tag = "operation", responses(
     (status = 200, content_type = "text/html", description = "The page"),
 ))]
-pub(crate) async fn docs(_call: Call, headers: HeaderMap) -> Result<Response, ApiError> {
+pub(crate) async fn docs(_call: RequestContext, headers: HeaderMap) -> Result<Response, ApiError> {
     file("index.html", &headers)
 }
 
@@ -66,7 +66,7 @@ pub(crate) async fn docs(_call: Call, headers: HeaderMap) -> Result<Response, Ap
 #[utoipa::path(get, path = "/swagger/index.html", tag = "operation", responses(
     (status = 308, description = "To `/docs`"),
 ))]
-pub(crate) async fn old_docs(call: Call) -> Redirect {
+pub(crate) async fn old_docs(call: RequestContext) -> Redirect {
     Redirect::permanent(&format!("{}/docs", call.app.config.prefix))
 }
 
@@ -103,7 +103,7 @@ fn file(path: &str, asked: &HeaderMap) -> Result<Response, ApiError> {
     Ok(answer)
 }
 
-fn tag_of(file: &File) -> HeaderValue {
+fn tag_of(file: &ConsoleFile) -> HeaderValue {
     // What is packed says all of the text, and is less to read.
     let digest = Digest::of(file.gzip).to_string();
     let digits = digest.trim_start_matches("sha256:").get(..16);

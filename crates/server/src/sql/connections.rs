@@ -6,18 +6,18 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use quillet_core::ErrorCode;
 use quillet_core::history::Action;
-use quillet_core::store::Kind;
-use quillet_host::definitions::{Actor, Right};
-use quillet_sql::{Connection, Definition, Put, SqlError};
+use quillet_core::store::EntryKind;
+use quillet_host::definitions::{Actor, Permission};
+use quillet_sql::{Connection, ConnectionDefinition, PutResult, SqlError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::served::databases;
 use crate::api::{Id, json};
-use crate::error::{ApiError, Problem, problem};
-use crate::exchange::Call;
-use crate::given::{Body, MaybeBody};
-use crate::needs::{Needs, WRITE};
+use crate::error::{ApiError, ProblemDetails, problem};
+use crate::extract::{MaybeBody, RequiredJson};
+use crate::request_context::RequestContext;
+use crate::requirements::{RouteRequirements, WRITE};
 
 /// All connections.
 #[derive(Debug, Serialize, ToSchema)]
@@ -40,8 +40,8 @@ pub(crate) struct PutConnection {
     warnings: Vec<String>,
 }
 
-impl From<Put> for PutConnection {
-    fn from(put: Put) -> Self {
+impl From<PutResult> for PutConnection {
+    fn from(put: PutResult) -> Self {
         PutConnection {
             connection: put.connection,
             created: put.created,
@@ -52,8 +52,9 @@ impl From<Put> for PutConnection {
 
 /// What a first look at a database found.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Tried)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Tried {
+pub(crate) struct ConnectionTest {
     /// Always `true`: what cannot be reached is answered as an error.
     ok: bool,
     /// The server's version as it says it.
@@ -67,11 +68,11 @@ pub(crate) struct Tried {
 /// All connections by name, passwords masked.
 #[utoipa::path(get, path = "/dbs", operation_id = "list_databases", tag = "databases", responses(
     (status = 200, body = Connections),
-    (status = 503, body = Problem, content_type = "application/problem+json", description = "The store is away"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The store is away"),
 ))]
-pub(crate) async fn list(call: Call) -> Result<Response, ApiError> {
+pub(crate) async fn list(call: RequestContext) -> Result<Response, ApiError> {
     let mut databases = databases(&call)?.list().await?;
-    databases.retain(|database| call.rights().has(Right::Read, &database.name));
+    databases.retain(|database| call.rights().has(Permission::Read, &database.name));
     json(&Connections { databases })
 }
 
@@ -81,15 +82,15 @@ pub(crate) async fn list(call: Call) -> Result<Response, ApiError> {
 #[utoipa::path(put, path = "/dbs/{name}", operation_id = "put_database", tag = "databases",
     params(("name" = String, Path)), request_body = Object, responses(
     (status = 200, body = PutConnection),
-    (status = 400, body = Problem, content_type = "application/problem+json", description = "The name or the address cannot be used"),
-    (status = 403, body = Problem, content_type = "application/problem+json", description = "Clients may not change connections here"),
-    (status = 422, body = Problem, content_type = "application/problem+json", description = "The body does not fit"),
-    (status = 503, body = Problem, content_type = "application/problem+json", description = "The database cannot be reached"),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "The name or the address cannot be used"),
+    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "Clients may not change connections here"),
+    (status = 422, body = ProblemDetails, content_type = "application/problem+json", description = "The body does not fit"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The database cannot be reached"),
 ))]
 pub(crate) async fn put(
-    call: Call,
+    call: RequestContext,
     Id(name): Id,
-    Body(definition): Body<Definition>,
+    RequiredJson(definition): RequiredJson<ConnectionDefinition>,
 ) -> Result<Response, ApiError> {
     may_change(&call)?;
     let actor = call.actor();
@@ -105,9 +106,9 @@ pub(crate) async fn put(
 #[utoipa::path(get, path = "/dbs/{name}", operation_id = "get_database", tag = "databases",
     params(("name" = String, Path)), responses(
     (status = 200, body = Object),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
-pub(crate) async fn get(call: Call, Id(name): Id) -> Result<Response, ApiError> {
+pub(crate) async fn get(call: RequestContext, Id(name): Id) -> Result<Response, ApiError> {
     json(&databases(&call)?.get(&name).await?)
 }
 
@@ -115,10 +116,10 @@ pub(crate) async fn get(call: Call, Id(name): Id) -> Result<Response, ApiError> 
 #[utoipa::path(delete, path = "/dbs/{name}", operation_id = "delete_database", tag = "databases",
     params(("name" = String, Path)), responses(
     (status = 204, description = "It is gone"),
-    (status = 403, body = Problem, content_type = "application/problem+json", description = "Clients may not change connections here"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "Clients may not change connections here"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
-pub(crate) async fn delete(call: Call, Id(name): Id) -> Result<StatusCode, ApiError> {
+pub(crate) async fn delete(call: RequestContext, Id(name): Id) -> Result<StatusCode, ApiError> {
     may_change(&call)?;
     let databases = databases(&call)?;
     let actor = call.actor();
@@ -139,28 +140,29 @@ pub(crate) async fn delete(call: Call, Id(name): Id) -> Result<StatusCode, ApiEr
 /// for `PUT`, to what the body describes.
 #[utoipa::path(post, path = "/dbs/{name}/test", operation_id = "test_database", tag = "databases",
     params(("name" = String, Path)), request_body = Option<Object>, responses(
-    (status = 200, body = Tried),
-    (status = 400, body = Problem, content_type = "application/problem+json", description = "The address cannot be used"),
-    (status = 403, body = Problem, content_type = "application/problem+json", description = "Clients may not name addresses here"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json", description = "The database cannot be reached"),
+    (status = 200, body = ConnectionTest),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "The address cannot be used"),
+    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "Clients may not name addresses here"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The database cannot be reached"),
 ))]
 pub(crate) async fn test(
-    call: Call,
+    call: RequestContext,
     Id(name): Id,
-    MaybeBody(definition): MaybeBody<Definition>,
+    MaybeBody(definition): MaybeBody<ConnectionDefinition>,
 ) -> Result<Response, ApiError> {
     let started = Instant::now();
     let checked = match definition {
         Some(definition) => {
             may_change(&call)?;
-            call.admit(Needs::Of(WRITE, Kind::Database), &name).await?;
+            call.admit(RouteRequirements::Of(WRITE, EntryKind::Database), &name)
+                .await?;
             databases(&call)?.test(&definition).await?
         }
         None => databases(&call)?.test_known(&name).await?,
     };
     let taken = started.elapsed().as_millis();
-    json(&Tried {
+    json(&ConnectionTest {
         ok: true,
         version: checked.version,
         warnings: checked.warnings,
@@ -171,7 +173,7 @@ pub(crate) async fn test(
 /// Notes what was done, where the store keeps a history. Definitions hold passwords, so nothing of
 /// them is said.
 pub(super) async fn note(
-    call: &Call,
+    call: &RequestContext,
     actor: &Actor,
     (action, name, version): (Action, &str, Option<u64>),
     message: &str,
@@ -180,12 +182,12 @@ pub(super) async fn note(
         return Ok(());
     }
     let definitions = &call.app.definitions;
-    let noted = definitions.record(actor, action, (Kind::Database, name), version, message);
+    let noted = definitions.record(actor, action, (EntryKind::Database, name), version, message);
     Ok(noted.await?)
 }
 
 /// Passes who may change what others have of a database.
-pub(super) fn may_change(call: &Call) -> Result<(), ApiError> {
+pub(super) fn may_change(call: &RequestContext) -> Result<(), ApiError> {
     if call.app.may_change_databases() {
         return Ok(());
     }
@@ -197,7 +199,7 @@ pub(super) fn may_change(call: &Call) -> Result<(), ApiError> {
 }
 
 /// The connection is saved; its tools follow the store, if not now.
-pub(super) async fn renew_tools(call: &Call) {
+pub(super) async fn renew_tools(call: &RequestContext) {
     let Some(tools) = &call.app.databases else {
         return;
     };

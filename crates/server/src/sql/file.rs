@@ -11,17 +11,17 @@ use futures_util::stream;
 use http_body_util::StreamBody;
 use hyper::body::Frame;
 use quillet_core::{BoxFuture, ErrorCode};
-use quillet_sql::export::{ByteSink, CsvOptions, Export, Format};
-use quillet_sql::rows::Truncated;
-use quillet_sql::stream::Stop;
-use quillet_sql::{Databases, RunOptions, SqlError, Streamed};
+use quillet_sql::export::{ByteSink, CsvOptions, ExportFormat, RowExport};
+use quillet_sql::rows::TruncationReason;
+use quillet_sql::stream::SinkClosed;
+use quillet_sql::{Databases, RunOptions, SqlError, StreamResult};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio_util::task::AbortOnDropHandle;
 use tracing::warn;
 
 use super::served::count;
 use crate::error::{ApiError, problem};
-use crate::exchange::Call;
+use crate::request_context::RequestContext;
 
 /// Bytes that are kept back in case that was all: then the head of the answer says everything, and
 /// a query that fails early has a status of its own.
@@ -36,12 +36,12 @@ static EXECUTION_MS: HeaderName = HeaderName::from_static("quillet-execution-ms"
 const TRAILERS: &str = "quillet-truncated, quillet-row-count, quillet-execution-ms";
 
 /// A file that is wanted.
-pub(super) struct Asked<'a> {
-    pub(super) call: &'a Call,
+pub(super) struct ExportRequest<'a> {
+    pub(super) call: &'a RequestContext,
     pub(super) name: String,
     pub(super) sql: String,
     pub(super) options: RunOptions,
-    pub(super) format: Format,
+    pub(super) format: ExportFormat,
     /// Whether the client reads what stands behind a body.
     pub(super) takes_trailers: bool,
 }
@@ -56,39 +56,44 @@ pub(super) fn takes_trailers(headers: &HeaderMap) -> bool {
 }
 
 /// What the task of a query says to the answer.
-enum Said {
+enum ExportMessage {
     Bytes(Vec<u8>),
-    Ended(Result<Streamed, SqlError>),
+    Ended(Result<StreamResult, SqlError>),
 }
 
 /// The way of bytes from the task to the answer. One piece waits at most.
-struct Out(Sender<Said>);
+struct Out(Sender<ExportMessage>);
 
 impl ByteSink for Out {
-    fn bytes<'a>(&'a mut self, bytes: Vec<u8>) -> BoxFuture<'a, Result<(), Stop>> {
-        Box::pin(async move { self.0.send(Said::Bytes(bytes)).await.map_err(|_| Stop) })
+    fn bytes<'a>(&'a mut self, bytes: Vec<u8>) -> BoxFuture<'a, Result<(), SinkClosed>> {
+        Box::pin(async move {
+            self.0
+                .send(ExportMessage::Bytes(bytes))
+                .await
+                .map_err(|_| SinkClosed)
+        })
     }
 }
 
 /// A query in a task of its own. Dropping this ends it, in the database as well.
-struct Running {
-    said: Receiver<Said>,
+struct QueryTask {
+    said: Receiver<ExportMessage>,
     _task: AbortOnDropHandle<()>,
 }
 
-impl Running {
-    fn start(databases: &Databases, asked: &Asked<'_>) -> Self {
+impl QueryTask {
+    fn start(databases: &Databases, asked: &ExportRequest<'_>) -> Self {
         let (sender, said) = channel(1);
         let (databases, format) = (databases.clone(), asked.format);
         let (name, sql, options) = (asked.name.clone(), asked.sql.clone(), asked.options.clone());
         let task = tokio::spawn(async move {
             let mut out = Out(sender.clone());
-            let into = Export::new(format, CsvOptions::default(), &mut out);
+            let into = RowExport::new(format, CsvOptions::default(), &mut out);
             let ran = databases.export(&name, &sql, &options, into).await;
             // Whoever is gone has dropped this task, too.
-            let _ = sender.send(Said::Ended(ran)).await;
+            let _ = sender.send(ExportMessage::Ended(ran)).await;
         });
-        Running {
+        QueryTask {
             said,
             _task: AbortOnDropHandle::new(task),
         }
@@ -96,13 +101,16 @@ impl Running {
 }
 
 /// Runs the query and answers with a file.
-pub(super) async fn file(asked: Asked<'_>, databases: &Databases) -> Result<Response, ApiError> {
-    let mut running = Running::start(databases, &asked);
+pub(super) async fn file(
+    asked: ExportRequest<'_>,
+    databases: &Databases,
+) -> Result<Response, ApiError> {
+    let mut running = QueryTask::start(databases, &asked);
     let mut head = Vec::new();
     while head.len() <= HEAD {
         match running.said.recv().await {
-            Some(Said::Bytes(mut bytes)) => head.append(&mut bytes),
-            Some(Said::Ended(ran)) => {
+            Some(ExportMessage::Bytes(mut bytes)) => head.append(&mut bytes),
+            Some(ExportMessage::Ended(ran)) => {
                 let ran = ran?;
                 count(asked.call, ran.execution_ms);
                 let mut response = head.into_response();
@@ -124,7 +132,7 @@ pub(super) async fn file(asked: Asked<'_>, databases: &Databases) -> Result<Resp
 }
 
 /// The body of a file that was begun, up to its end or to where it broke.
-fn rest(head: Vec<u8>, running: Running, asked: &Asked<'_>) -> Body {
+fn rest(head: Vec<u8>, running: QueryTask, asked: &ExportRequest<'_>) -> Body {
     let (app, name) = (asked.call.app.clone(), asked.name.clone());
     let id = asked.call.exchange.id().to_owned();
     let takes_trailers = asked.takes_trailers;
@@ -137,13 +145,15 @@ fn rest(head: Vec<u8>, running: Running, asked: &Asked<'_>) -> Body {
                 return Some((data(head), (None, Some(running))));
             }
             let broken = match running.said.recv().await {
-                Some(Said::Bytes(bytes)) => return Some((data(bytes), (None, Some(running)))),
-                Some(Said::Ended(Ok(ran))) => {
+                Some(ExportMessage::Bytes(bytes)) => {
+                    return Some((data(bytes), (None, Some(running))));
+                }
+                Some(ExportMessage::Ended(Ok(ran))) => {
                     let time = std::time::Duration::from_millis(ran.execution_ms);
                     app.metrics.queries.record(time);
                     return takes_trailers.then(|| (Ok(Frame::trailers(end(&ran))), (None, None)));
                 }
-                Some(Said::Ended(Err(error))) => error.to_string(),
+                Some(ExportMessage::Ended(Err(error))) => error.to_string(),
                 None => "the query ended without an answer".to_owned(),
             };
             warn!(database = %name, id, error = %broken, "a file is cut off, for its query failed");
@@ -158,8 +168,8 @@ fn data(bytes: Vec<u8>) -> std::io::Result<Frame<Bytes>> {
 }
 
 /// What the end of a query says.
-fn end(ran: &Streamed) -> HeaderMap {
-    let truncated = ran.truncated().map_or("none", Truncated::name);
+fn end(ran: &StreamResult) -> HeaderMap {
+    let truncated = ran.truncated().map_or("none", TruncationReason::name);
     let mut fields = HeaderMap::new();
     fields.insert(&TRUNCATED, HeaderValue::from_static(truncated));
     fields.insert(&ROW_COUNT, HeaderValue::from(ran.row_count));
@@ -168,7 +178,7 @@ fn end(ran: &Streamed) -> HeaderMap {
 }
 
 /// The answer with what is known before a query ends.
-fn with_head(mut response: Response, asked: &Asked<'_>) -> Response {
+fn with_head(mut response: Response, asked: &ExportRequest<'_>) -> Response {
     let format = asked.format;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
@@ -181,7 +191,7 @@ fn with_head(mut response: Response, asked: &Asked<'_>) -> Response {
     response
 }
 
-fn disposition(name: &str, format: Format) -> String {
+fn disposition(name: &str, format: ExportFormat) -> String {
     let safe = |c: char| match c {
         c if c.is_ascii_alphanumeric() || c == '-' => c,
         _ => '_',

@@ -13,9 +13,9 @@ use utoipa::{IntoParams, ToSchema};
 use super::connections::may_change;
 use super::served::databases;
 use crate::api::{Id, json};
-use crate::error::{ApiError, Problem, problem};
-use crate::exchange::Call;
-use crate::given::Params;
+use crate::error::{ApiError, ProblemDetails, problem};
+use crate::extract::QueryParams;
+use crate::request_context::RequestContext;
 
 /// Most records on a page, as in table-chat.
 const MOST: usize = 100;
@@ -25,7 +25,7 @@ const USUAL: usize = 20;
 /// Which page is wanted.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Page {
+pub(crate) struct HistoryQuery {
     /// How many records, from 1 to 100; 20 where absent.
     limit: Option<usize>,
     /// Only what is older: the `nextCursor` of the page before, or a time
@@ -36,7 +36,7 @@ pub(crate) struct Page {
 /// What is looked for.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Search {
+pub(crate) struct SearchQuery {
     /// Words that the query or its question has, all of them.
     query: Option<String>,
     /// How many records, from 1 to 100; 20 where absent.
@@ -45,8 +45,9 @@ pub(crate) struct Search {
 
 /// A query that ran.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Item)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Item {
+pub(crate) struct HistoryItem {
     /// Its number; grows with time.
     id: u64,
     /// The database.
@@ -68,9 +69,10 @@ pub(crate) struct Item {
 
 /// Records, newest first.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = History)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct History {
-    items: Vec<Item>,
+pub(crate) struct HistoryPage {
+    items: Vec<HistoryItem>,
     /// How many there are in all.
     total: u64,
     /// Whether older ones follow.
@@ -81,14 +83,14 @@ pub(crate) struct History {
 
 /// Queries that ran, newest first.
 #[utoipa::path(get, path = "/dbs/{name}/history", operation_id = "list_history", tag = "databases",
-    params(("name" = String, Path), Page), responses(
-    (status = 200, body = History),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
+    params(("name" = String, Path), HistoryQuery), responses(
+    (status = 200, body = HistoryPage),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn list(
-    call: Call,
+    call: RequestContext,
     Id(name): Id,
-    Params(page): Params<Page>,
+    QueryParams(page): QueryParams<HistoryQuery>,
 ) -> Result<Response, ApiError> {
     let limit = limit(page.limit)?;
     let databases = databases(&call)?;
@@ -102,14 +104,14 @@ pub(crate) async fn list(
 
 /// Queries that ran whose text or question has all of these words, newest first.
 #[utoipa::path(get, path = "/dbs/{name}/history/search", operation_id = "search_history", tag = "databases",
-    params(("name" = String, Path), Search), responses(
-    (status = 200, body = History),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
+    params(("name" = String, Path), SearchQuery), responses(
+    (status = 200, body = HistoryPage),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn search(
-    call: Call,
+    call: RequestContext,
     Id(name): Id,
-    Params(search): Params<Search>,
+    QueryParams(search): QueryParams<SearchQuery>,
 ) -> Result<Response, ApiError> {
     let limit = limit(search.limit)?;
     let words = search.query.unwrap_or_default();
@@ -121,7 +123,7 @@ pub(crate) async fn search(
         .search_history(&name, &words, limit)
         .await?;
     // A search has no further pages: more words find what is wanted.
-    json(&History {
+    json(&HistoryPage {
         next_cursor: None,
         ..shown(page)
     })
@@ -131,12 +133,12 @@ pub(crate) async fn search(
 /// an example.
 #[utoipa::path(post, path = "/dbs/{name}/history/{id}/accept", operation_id = "accept_query", tag = "databases",
     params(("name" = String, Path), ("id" = u64, Path)), responses(
-    (status = 200, body = Item),
-    (status = 400, body = Problem, content_type = "application/problem+json", description = "It was run without a question, or the path has no number of a query"),
-    (status = 403, body = Problem, content_type = "application/problem+json", description = "Clients may not change connections here, nor what is told of them"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 200, body = HistoryItem),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "It was run without a question, or the path has no number of a query"),
+    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "Clients may not change connections here, nor what is told of them"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
-pub(crate) async fn accept(call: Call, asked: InPath) -> Result<Response, ApiError> {
+pub(crate) async fn accept(call: RequestContext, asked: InPath) -> Result<Response, ApiError> {
     may_change(&call)?;
     let accepted = databases(&call)?.accept(&asked.name, asked.id).await?;
     json(&item(accepted))
@@ -146,11 +148,11 @@ pub(crate) async fn accept(call: Call, asked: InPath) -> Result<Response, ApiErr
 #[utoipa::path(delete, path = "/dbs/{name}/history/{id}/accept", operation_id = "unaccept_query", tag = "databases",
     params(("name" = String, Path), ("id" = u64, Path)), responses(
     (status = 204, description = "It is no example, whether it was one before or not"),
-    (status = 400, body = Problem, content_type = "application/problem+json", description = "The path has no number of a query"),
-    (status = 403, body = Problem, content_type = "application/problem+json", description = "Clients may not change connections here, nor what is told of them"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "The path has no number of a query"),
+    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "Clients may not change connections here, nor what is told of them"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
-pub(crate) async fn unaccept(call: Call, asked: InPath) -> Result<StatusCode, ApiError> {
+pub(crate) async fn unaccept(call: RequestContext, asked: InPath) -> Result<StatusCode, ApiError> {
     may_change(&call)?;
     databases(&call)?.unaccept(&asked.name, asked.id).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -239,9 +241,9 @@ async fn number_at(
     Ok(low)
 }
 
-fn shown(page: QueryPage) -> History {
+fn shown(page: QueryPage) -> HistoryPage {
     let next_cursor = page.items.last().map(|last| last.id.to_string());
-    History {
+    HistoryPage {
         next_cursor: next_cursor.filter(|_| page.more),
         items: page.items.into_iter().map(item).collect(),
         total: page.total,
@@ -249,9 +251,9 @@ fn shown(page: QueryPage) -> History {
     }
 }
 
-fn item(record: QueryRecord) -> Item {
+fn item(record: QueryRecord) -> HistoryItem {
     let millisecond = i64::try_from(record.executed_at).unwrap_or(i64::MAX);
-    Item {
+    HistoryItem {
         id: record.id,
         db_name: record.database,
         sql_content: record.sql,

@@ -2,14 +2,14 @@
 
 use axum::response::Response;
 use quillet_core::ErrorCode;
-use quillet_sql::{Dialect, SqlError, layout};
+use quillet_sql::{SqlDialect, SqlError, layout};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::api::json;
-use crate::error::{ApiError, Problem, problem};
-use crate::exchange::Call;
-use crate::given::Body;
+use crate::error::{ApiError, ProblemDetails, problem};
+use crate::extract::RequiredJson;
+use crate::request_context::RequestContext;
 
 /// A query to be laid out.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -22,7 +22,8 @@ pub(crate) struct FormatBody {
 
 /// A query that was laid out.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Formatted {
+#[schema(as = Formatted)]
+pub(crate) struct FormatResponse {
     /// The same words on lines of their own.
     formatted: String,
 }
@@ -31,24 +32,24 @@ pub(crate) struct Formatted {
 /// database is asked.
 #[utoipa::path(post, path = "/dbs/format", operation_id = "format_query", tag = "databases",
     request_body = FormatBody, responses(
-    (status = 200, body = Formatted),
-    (status = 400, body = Problem, content_type = "application/problem+json", description = "A text or a comment in it has no end"),
-    (status = 422, body = Problem, content_type = "application/problem+json", description = "The body does not fit"),
+    (status = 200, body = FormatResponse),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "A text or a comment in it has no end"),
+    (status = 422, body = ProblemDetails, content_type = "application/problem+json", description = "The body does not fit"),
 ))]
 pub(crate) async fn format(
-    _call: Call,
-    Body(body): Body<FormatBody>,
+    _call: RequestContext,
+    RequiredJson(body): RequiredJson<FormatBody>,
 ) -> Result<Response, ApiError> {
     let dialect = dialect(body.dialect.as_deref())?;
     let formatted = layout::format(&body.sql, dialect);
     let formatted = formatted.map_err(|error| SqlError::refused(error, &body.sql))?;
-    json(&Formatted { formatted })
+    json(&FormatResponse { formatted })
 }
 
-fn dialect(name: Option<&str>) -> Result<Dialect, ApiError> {
-    let name = name.unwrap_or(Dialect::PostgreSql.name());
-    Dialect::named(name).ok_or_else(|| {
-        let known = Dialect::ALL.map(Dialect::name).join(", ");
+fn dialect(name: Option<&str>) -> Result<SqlDialect, ApiError> {
+    let name = name.unwrap_or(SqlDialect::PostgreSql.name());
+    SqlDialect::named(name).ok_or_else(|| {
+        let known = SqlDialect::ALL.map(SqlDialect::name).join(", ");
         let message = format!("there is no dialect {name:?}; there are {known}");
         problem(ErrorCode::SqlInvalidDialect, message).about("dialect")
     })

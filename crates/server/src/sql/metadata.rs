@@ -17,9 +17,9 @@ use utoipa::IntoParams;
 use super::pieces::{self, Detail};
 use super::served::databases;
 use crate::api::{Id, json};
-use crate::error::{ApiError, Problem, problem};
-use crate::exchange::Call;
-use crate::given::{Params, is_on};
+use crate::error::{ApiError, ProblemDetails, problem};
+use crate::extract::{QueryParams, is_on};
+use crate::request_context::RequestContext;
 
 /// Whether to read the database again.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -36,13 +36,13 @@ pub(crate) struct Refresh {
     params(("name" = String, Path), Refresh), responses(
     (status = 200, body = Object, description = "name, dbType, version, schemas, lastRefreshed, tables"),
     (status = 304, description = "Nothing has changed"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json", description = "The database cannot be reached"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The database cannot be reached"),
 ))]
 pub(crate) async fn all(
-    call: Call,
+    call: RequestContext,
     Id(name): Id,
-    Params(asked): Params<Refresh>,
+    QueryParams(asked): QueryParams<Refresh>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let catalogue = read(&call, &name, is_on(asked.refresh.as_deref())).await?;
@@ -53,11 +53,11 @@ pub(crate) async fn all(
 #[utoipa::path(post, path = "/dbs/{name}/metadata/refresh", operation_id = "refresh_metadata", tag = "databases",
     params(("name" = String, Path)), responses(
     (status = 200, body = Object),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json", description = "The database cannot be reached"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The database cannot be reached"),
 ))]
 pub(crate) async fn refresh(
-    call: Call,
+    call: RequestContext,
     Id(name): Id,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -70,13 +70,13 @@ pub(crate) async fn refresh(
     params(("name" = String, Path), Refresh), responses(
     (status = 200, body = Object),
     (status = 304, description = "Nothing has changed"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json", description = "The database cannot be reached"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The database cannot be reached"),
 ))]
 pub(crate) async fn tables(
-    call: Call,
+    call: RequestContext,
     Id(name): Id,
-    Params(asked): Params<Refresh>,
+    QueryParams(asked): QueryParams<Refresh>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let catalogue = read(&call, &name, is_on(asked.refresh.as_deref())).await?;
@@ -113,10 +113,10 @@ impl<S: Send + Sync> FromRequestParts<S> for InPath {
 #[utoipa::path(get, path = "/dbs/{name}/metadata/tables/{schema}/{table}", operation_id = "get_table", tag = "databases",
     params(("name" = String, Path), ("schema" = String, Path), ("table" = String, Path)), responses(
     (status = 200, body = Object),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json", description = "The database cannot be reached"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The database cannot be reached"),
 ))]
-pub(crate) async fn table(call: Call, asked: InPath) -> Result<Response, ApiError> {
+pub(crate) async fn table(call: RequestContext, asked: InPath) -> Result<Response, ApiError> {
     let catalogue = read(&call, &asked.name, false).await?;
     match catalogue.resolve(Some(&asked.schema), &asked.table) {
         Some(table) => json(table),
@@ -128,7 +128,11 @@ pub(crate) async fn table(call: Call, asked: InPath) -> Result<Response, ApiErro
     }
 }
 
-async fn read(call: &Call, name: &str, refresh: bool) -> Result<Arc<Catalogue>, ApiError> {
+async fn read(
+    call: &RequestContext,
+    name: &str,
+    refresh: bool,
+) -> Result<Arc<Catalogue>, ApiError> {
     let read = databases(call)?.catalogue(name, refresh, &|_, _, _| {});
     Ok(read.await?)
 }

@@ -15,13 +15,13 @@ mod question;
 mod served;
 mod versions;
 
-use quillet_core::build::Missing;
-use quillet_core::store::Kind;
-use quillet_host::definitions::Right;
+use quillet_core::build::FeatureDisabled;
+use quillet_core::store::EntryKind;
+use quillet_host::definitions::Permission;
 use utoipa_axum::routes;
 
-use crate::needs::{Needs, READ, RENDER, WRITE};
-use crate::row::Row;
+use crate::requirements::{READ, RENDER, RouteRequirements, WRITE};
+use crate::route::RouteEntry;
 
 /// Where the routes are mounted: where clients of table-chat look for them.
 pub(crate) const BASE: &str = "/api/v1";
@@ -35,43 +35,65 @@ pub(crate) fn has_path(path: &str) -> bool {
 }
 
 /// The routes of databases, relative to `/api/v1`.
-pub(crate) const ROUTES: &[Row] = &[
-    (Needs::Any(Right::Read), || routes!(connections::list)),
-    (Needs::Of(WRITE, Kind::Database), || {
+pub(crate) const ROUTES: &[RouteEntry] = &[
+    (RouteRequirements::Any(Permission::Read), || {
+        routes!(connections::list)
+    }),
+    (RouteRequirements::Of(WRITE, EntryKind::Database), || {
         routes!(connections::put)
     }),
-    (Needs::Of(READ, Kind::Database), || {
+    (RouteRequirements::Of(READ, EntryKind::Database), || {
         routes!(connections::get)
     }),
-    (Needs::Of(WRITE, Kind::Database), || {
+    (RouteRequirements::Of(WRITE, EntryKind::Database), || {
         routes!(connections::delete)
     }),
-    (Needs::Of(RENDER, Kind::Database), || {
+    (RouteRequirements::Of(RENDER, EntryKind::Database), || {
         routes!(connections::test)
     }),
-    (Needs::Of(READ, Kind::Database), || routes!(metadata::all)),
-    (Needs::Of(RENDER, Kind::Database), || {
+    (RouteRequirements::Of(READ, EntryKind::Database), || {
+        routes!(metadata::all)
+    }),
+    (RouteRequirements::Of(RENDER, EntryKind::Database), || {
         routes!(metadata::refresh)
     }),
-    (Needs::Of(READ, Kind::Database), || {
+    (RouteRequirements::Of(READ, EntryKind::Database), || {
         routes!(metadata::tables)
     }),
-    (Needs::Of(READ, Kind::Database), || routes!(metadata::table)),
-    (Needs::Of(RENDER, Kind::Database), || routes!(query::run)),
-    (Needs::Of(RENDER, Kind::Database), || routes!(question::ask)),
-    (Needs::Any(Right::Render), || routes!(layout::format)),
-    (Needs::Of(READ, Kind::Database), || routes!(history::list)),
-    (Needs::Of(READ, Kind::Database), || routes!(history::search)),
-    (Needs::Of(WRITE, Kind::Database), || {
+    (RouteRequirements::Of(READ, EntryKind::Database), || {
+        routes!(metadata::table)
+    }),
+    (RouteRequirements::Of(RENDER, EntryKind::Database), || {
+        routes!(query::run)
+    }),
+    (RouteRequirements::Of(RENDER, EntryKind::Database), || {
+        routes!(question::ask)
+    }),
+    (RouteRequirements::Any(Permission::Render), || {
+        routes!(layout::format)
+    }),
+    (RouteRequirements::Of(READ, EntryKind::Database), || {
+        routes!(history::list)
+    }),
+    (RouteRequirements::Of(READ, EntryKind::Database), || {
+        routes!(history::search)
+    }),
+    (RouteRequirements::Of(WRITE, EntryKind::Database), || {
         routes!(history::accept)
     }),
-    (Needs::Of(WRITE, Kind::Database), || {
+    (RouteRequirements::Of(WRITE, EntryKind::Database), || {
         routes!(history::unaccept)
     }),
-    (Needs::Of(READ, Kind::Database), || routes!(versions::list)),
-    (Needs::Of(READ, Kind::Database), || routes!(versions::get)),
-    (Needs::Of(READ, Kind::Database), || routes!(versions::diff)),
-    (Needs::Of(WRITE, Kind::Database), || {
+    (RouteRequirements::Of(READ, EntryKind::Database), || {
+        routes!(versions::list)
+    }),
+    (RouteRequirements::Of(READ, EntryKind::Database), || {
+        routes!(versions::get)
+    }),
+    (RouteRequirements::Of(READ, EntryKind::Database), || {
+        routes!(versions::diff)
+    }),
+    (RouteRequirements::Of(WRITE, EntryKind::Database), || {
         routes!(versions::rollback)
     }),
 ];
@@ -79,6 +101,6 @@ pub(crate) const ROUTES: &[Row] = &[
 pub(crate) use question::answer;
 
 /// What a build without databases says of a path; this one has them.
-pub(crate) fn missing_at(_: &str) -> Option<Missing> {
+pub(crate) fn missing_at(_: &str) -> Option<FeatureDisabled> {
     None
 }

@@ -8,7 +8,7 @@ use axum::body::{Body, Bytes};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use quillet_sql::Catalogue;
-use quillet_sql::catalogue::{Table, TableType};
+use quillet_sql::catalogue::{DatabaseTable, TableType};
 use serde::Serialize;
 
 /// Bytes of JSON after which a piece is handed out.
@@ -35,7 +35,7 @@ struct Summary<'a> {
 
 /// The body; compressed if `gzip`.
 pub(super) fn body(name: &str, catalogue: Arc<Catalogue>, detail: Detail, gzip: bool) -> Body {
-    let pieces = Pieces {
+    let pieces = CatalogueStream {
         head: Some(head(name, &catalogue)),
         catalogue,
         detail,
@@ -50,14 +50,14 @@ pub(super) fn body(name: &str, catalogue: Arc<Catalogue>, detail: Detail, gzip: 
 fn head(name: &str, catalogue: &Catalogue) -> Vec<u8> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
-    struct Head<'a> {
+    struct CatalogueHeader<'a> {
         name: &'a str,
-        db_type: quillet_sql::Dialect,
+        db_type: quillet_sql::SqlDialect,
         version: &'a str,
         schemas: &'a [String],
         last_refreshed: jiff::Timestamp,
     }
-    let head = Head {
+    let head = CatalogueHeader {
         name,
         db_type: catalogue.dialect,
         version: &catalogue.version,
@@ -70,7 +70,7 @@ fn head(name: &str, catalogue: &Catalogue) -> Vec<u8> {
     out
 }
 
-struct Pieces {
+struct CatalogueStream {
     head: Option<Vec<u8>>,
     catalogue: Arc<Catalogue>,
     detail: Detail,
@@ -79,7 +79,7 @@ struct Pieces {
     done: bool,
 }
 
-impl Iterator for Pieces {
+impl Iterator for CatalogueStream {
     type Item = std::io::Result<Bytes>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -98,7 +98,7 @@ impl Iterator for Pieces {
     }
 }
 
-impl Pieces {
+impl CatalogueStream {
     fn piece(&mut self) -> std::io::Result<Vec<u8>> {
         let mut out = self.head.take().unwrap_or_default();
         while out.len() < PIECE
@@ -130,7 +130,7 @@ impl Pieces {
     }
 }
 
-fn write(out: &mut Vec<u8>, table: &Table, detail: Detail) -> std::io::Result<()> {
+fn write(out: &mut Vec<u8>, table: &DatabaseTable, detail: Detail) -> std::io::Result<()> {
     let summary = Summary {
         schema_name: &table.schema_name,
         table_name: &table.table_name,

@@ -6,17 +6,17 @@ use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
 use axum::response::Response;
 use quillet_core::ErrorCode;
-use quillet_sql::export::{AsNamed, Format};
-use quillet_sql::{QueryLimits, Ran, RunOptions, SqlConfig};
+use quillet_sql::export::{ExportFormat, NamedRows};
+use quillet_sql::{QueryLimits, QueryRun, RunOptions, SqlConfig};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::file::{Asked, file, takes_trailers};
+use super::file::{ExportRequest, file, takes_trailers};
 use super::served::{count, databases};
 use crate::api::{Id, json};
-use crate::error::{ApiError, Problem, problem};
-use crate::exchange::Call;
-use crate::given::{Body, Params};
+use crate::error::{ApiError, ProblemDetails, problem};
+use crate::extract::{QueryParams, RequiredJson};
+use crate::request_context::RequestContext;
 
 /// Times that a request may ask for, in seconds.
 const SECONDS: std::ops::RangeInclusive<u64> = 10..=300;
@@ -36,30 +36,31 @@ pub(crate) struct QueryBody {
 /// In which form rows are wanted.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Wanted {
+pub(crate) struct RowFormatQuery {
     /// `json`, `ndjson`, `csv`, `arrow`, `parquet`, …; wins over the header `Accept`.
     format: Option<String>,
 }
 
 /// A query that ran.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Answer)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Answer<'a> {
+pub(crate) struct QueryResponse<'a> {
     /// The query as it ran.
     pub(super) sql: &'a str,
     /// `columns` (the keys of the rows), `columnInfo` (name and type of each), `rows` as objects,
     /// `rowCount`, `truncated`.
     #[schema(value_type = Object)]
-    pub(super) result: AsNamed<'a>,
+    pub(super) result: NamedRows<'a>,
     /// How long the database took, in milliseconds.
     pub(super) execution_time_ms: u64,
 }
 
-impl<'a> Answer<'a> {
-    pub(super) fn new(ran: &'a Ran) -> Self {
-        Answer {
+impl<'a> QueryResponse<'a> {
+    pub(super) fn new(ran: &'a QueryRun) -> Self {
+        QueryResponse {
             sql: &ran.sql,
-            result: AsNamed(&ran.rows),
+            result: NamedRows(&ran.rows),
             execution_time_ms: ran.execution_ms,
         }
     }
@@ -70,20 +71,20 @@ impl<'a> Answer<'a> {
 /// `Quillet-Truncated` says whether rows are missing: a header of a short file, a trailer of a
 /// long one, which is sent while the database is read and is cut off if that fails.
 #[utoipa::path(post, path = "/dbs/{name}/query", operation_id = "run_query", tag = "databases",
-    params(("name" = String, Path), Wanted), request_body = QueryBody, responses(
-    (status = 200, body = Answer),
-    (status = 400, body = Problem, content_type = "application/problem+json", description = "The guard or the database refuses the text; `position` and `help` say where and how to mend it"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 408, body = Problem, content_type = "application/problem+json", description = "It took longer than it may"),
-    (status = 422, body = Problem, content_type = "application/problem+json", description = "The body does not fit"),
-    (status = 503, body = Problem, content_type = "application/problem+json", description = "It failed while it ran, or the database cannot be reached"),
+    params(("name" = String, Path), RowFormatQuery), request_body = QueryBody, responses(
+    (status = 200, body = QueryResponse),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "The guard or the database refuses the text; `position` and `help` say where and how to mend it"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 408, body = ProblemDetails, content_type = "application/problem+json", description = "It took longer than it may"),
+    (status = 422, body = ProblemDetails, content_type = "application/problem+json", description = "The body does not fit"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "It failed while it ran, or the database cannot be reached"),
 ))]
 pub(crate) async fn run(
-    call: Call,
+    call: RequestContext,
     Id(name): Id,
-    Params(wanted): Params<Wanted>,
+    QueryParams(wanted): QueryParams<RowFormatQuery>,
     headers: HeaderMap,
-    Body(body): Body<QueryBody>,
+    RequiredJson(body): RequiredJson<QueryBody>,
 ) -> Result<Response, ApiError> {
     let format = format(&wanted, &headers)?;
     let databases = databases(&call)?;
@@ -94,7 +95,7 @@ pub(crate) async fn run(
         ..RunOptions::default()
     };
     if let Some(format) = format {
-        let asked = Asked {
+        let asked = ExportRequest {
             call: &call,
             name,
             sql: body.sql,
@@ -106,23 +107,23 @@ pub(crate) async fn run(
     }
     let ran = databases.run(&name, &body.sql, &options).await?;
     count(&call, ran.execution_ms);
-    json(&Answer::new(&ran))
+    json(&QueryResponse::new(&ran))
 }
 
 /// The form that is asked for; `None` for the JSON of the API.
-fn format(wanted: &Wanted, headers: &HeaderMap) -> Result<Option<Format>, ApiError> {
+fn format(wanted: &RowFormatQuery, headers: &HeaderMap) -> Result<Option<ExportFormat>, ApiError> {
     let named = match &wanted.format {
         Some(name) => Some(
-            name.parse::<Format>()
+            name.parse::<ExportFormat>()
                 .map_err(|error| problem(error.code(), error.to_string()))?,
         ),
         None => accepted(headers),
     };
-    Ok(named.filter(|format| *format != Format::Json))
+    Ok(named.filter(|format| *format != ExportFormat::Json))
 }
 
 /// The first form that `Accept` names; whoever takes anything gets JSON.
-fn accepted(headers: &HeaderMap) -> Option<Format> {
+fn accepted(headers: &HeaderMap) -> Option<ExportFormat> {
     let accept = headers.get(ACCEPT)?.to_str().ok()?;
     let bare = |media: &str| {
         media
@@ -134,15 +135,15 @@ fn accepted(headers: &HeaderMap) -> Option<Format> {
     };
     accept.split(',').find_map(|wished| {
         let wished = bare(wished);
-        let is_it = |format: &Format| bare(format.media_type()) == wished;
-        Format::ALL.into_iter().find(is_it)
+        let is_it = |format: &ExportFormat| bare(format.media_type()) == wished;
+        ExportFormat::ALL.into_iter().find(is_it)
     })
 }
 
 /// The bounds of a query: files may have more rows.
 pub(super) fn limits(
     config: &SqlConfig,
-    format: Option<Format>,
+    format: Option<ExportFormat>,
     seconds: Option<u64>,
 ) -> Result<QueryLimits, ApiError> {
     let bounds = match format {

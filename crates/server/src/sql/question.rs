@@ -2,18 +2,18 @@
 
 use axum::response::Response;
 use quillet_core::ErrorCode;
-use quillet_sql::chain::{Generated, Previous};
+use quillet_sql::chain::{GeneratedQuery, Previous};
 use quillet_sql::{RunOptions, SqlError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::query::{self, Answer};
+use super::query::{self, QueryResponse};
 use super::served::{count, databases};
 use crate::api::chat::in_time;
 use crate::api::{Id, json};
-use crate::error::{ApiError, Problem, problem};
-use crate::exchange::Call;
-use crate::given::Body;
+use crate::error::{ApiError, ProblemDetails, problem};
+use crate::extract::RequiredJson;
+use crate::request_context::RequestContext;
 
 /// A question.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -27,44 +27,50 @@ pub(crate) struct QuestionBody {
     /// Questions of the same talk and the queries that were given for them, the latest last: the
     /// question may go on from there.
     #[serde(default)]
-    previous: Vec<Earlier>,
+    previous: Vec<PreviousQuestion>,
     /// How long the database may take if it is run, from 10 to 300.
     timeout_seconds: Option<u64>,
 }
 
 /// A question of the same talk.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = Earlier)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Earlier {
+pub(crate) struct PreviousQuestion {
     /// What was asked.
     question: String,
     /// The query that was given for it.
     sql: String,
 }
 
-impl From<Earlier> for Previous {
-    fn from(Earlier { question, sql }: Earlier) -> Self {
+impl From<PreviousQuestion> for Previous {
+    fn from(PreviousQuestion { question, sql }: PreviousQuestion) -> Self {
         Previous { question, sql }
     }
 }
 
 /// The query, how it came about, and its rows if they were wanted.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Answered<'a> {
+#[schema(as = Answered)]
+pub(crate) struct QuestionResponse<'a> {
     /// `generatedSql`, `explanation`, `exportFormat`, `selectedTables`, `fallbackUsed`,
     /// `fallbackReason`, `omittedTables`, `phases`, `tokens`, `repairs`.
     #[serde(flatten)]
     #[schema(value_type = Object)]
-    generated: &'a Generated,
+    generated: &'a GeneratedQuery,
     /// `sql`, `result` and `executionTimeMs`, as `POST …/query` answers.
     #[serde(flatten)]
     #[schema(value_type = Object)]
-    ran: Option<Answer<'a>>,
+    ran: Option<QueryResponse<'a>>,
 }
 
 /// The query that answers a question with its rows, as JSON, for those who ask a database as they
 /// ask a model.
-pub(crate) async fn answer(call: &Call, name: &str, question: &str) -> Result<String, ApiError> {
+pub(crate) async fn answer(
+    call: &RequestContext,
+    name: &str,
+    question: &str,
+) -> Result<String, ApiError> {
     let databases = databases(call)?;
     let options = RunOptions::default();
     let answering = async {
@@ -73,9 +79,9 @@ pub(crate) async fn answer(call: &Call, name: &str, question: &str) -> Result<St
     };
     let (generated, ran) = in_time(&call.app, answering).await?;
     count(call, ran.execution_ms);
-    let answered = Answered {
+    let answered = QuestionResponse {
         generated: &generated,
-        ran: Some(Answer::new(&ran)),
+        ran: Some(QueryResponse::new(&ran)),
     };
     serde_json::to_string(&answered).map_err(|error| {
         let message = format!("the answer of the database cannot be written: {error}");
@@ -86,17 +92,17 @@ pub(crate) async fn answer(call: &Call, name: &str, question: &str) -> Result<St
 /// Writes the query that answers a question; runs it only with `run`.
 #[utoipa::path(post, path = "/dbs/{name}/query/natural", operation_id = "ask_database", tag = "databases",
     params(("name" = String, Path)), request_body = QuestionBody, responses(
-    (status = 200, body = Answered),
-    (status = 400, body = Problem, content_type = "application/problem+json", description = "The question is empty, or the model gave no query that may run"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 408, body = Problem, content_type = "application/problem+json", description = "The query took longer than it may"),
-    (status = 422, body = Problem, content_type = "application/problem+json", description = "The body does not fit"),
-    (status = 503, body = Problem, content_type = "application/problem+json", description = "No model is configured, it does not answer, or the database cannot be reached"),
+    (status = 200, body = QuestionResponse),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json", description = "The question is empty, or the model gave no query that may run"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 408, body = ProblemDetails, content_type = "application/problem+json", description = "The query took longer than it may"),
+    (status = 422, body = ProblemDetails, content_type = "application/problem+json", description = "The body does not fit"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "No model is configured, it does not answer, or the database cannot be reached"),
 ))]
 pub(crate) async fn ask(
-    call: Call,
+    call: RequestContext,
     Id(name): Id,
-    Body(body): Body<QuestionBody>,
+    RequiredJson(body): RequiredJson<QuestionBody>,
 ) -> Result<Response, ApiError> {
     let databases = databases(&call)?;
     let limits = query::limits(databases.config(), None, body.timeout_seconds)?;
@@ -119,8 +125,8 @@ pub(crate) async fn ask(
     if let Some(ran) = &ran {
         count(&call, ran.execution_ms);
     }
-    json(&Answered {
+    json(&QuestionResponse {
         generated: &generated,
-        ran: ran.as_ref().map(Answer::new),
+        ran: ran.as_ref().map(QueryResponse::new),
     })
 }

@@ -6,10 +6,10 @@ use quillet_core::ErrorCode;
 use quillet_host::sql::Databases;
 
 use crate::error::{ApiError, problem};
-use crate::exchange::Call;
+use crate::request_context::RequestContext;
 
 /// The databases of this server.
-pub(super) fn databases(call: &Call) -> Result<&Databases, ApiError> {
+pub(super) fn databases(call: &RequestContext) -> Result<&Databases, ApiError> {
     match &call.app.databases {
         Some(tools) => Ok(tools.databases()),
         None => Err(problem(
@@ -20,7 +20,7 @@ pub(super) fn databases(call: &Call) -> Result<&Databases, ApiError> {
 }
 
 /// Counts a query that ran.
-pub(super) fn count(call: &Call, execution_ms: u64) {
+pub(super) fn count(call: &RequestContext, execution_ms: u64) {
     let time = Duration::from_millis(execution_ms);
     call.app.metrics.queries.record(time);
 }

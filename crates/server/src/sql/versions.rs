@@ -7,50 +7,50 @@ use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use axum::response::Response;
 use quillet_core::ErrorCode;
-use quillet_core::history::{Action, Content, Mark};
-use quillet_core::store::Kind;
-use quillet_host::definitions::{Found, readable, unified};
-use quillet_sql::Definition;
+use quillet_core::history::{Action, DefinitionContent, VersionSelector};
+use quillet_core::store::EntryKind;
+use quillet_host::definitions::{ResolvedVersion, readable, unified};
+use quillet_sql::ConnectionDefinition;
 use serde::Deserialize;
 use serde_json::Value as Tree;
 use utoipa::IntoParams;
 
 use super::connections::{PutConnection, may_change, note, renew_tools};
 use super::served::databases;
-use crate::api::definitions::versions::{self, Page, Sides, VersionDetail, Versions};
+use crate::api::definitions::versions::{self, Sides, VersionDetail, Versions, VersionsQuery};
 use crate::api::{Id, json};
-use crate::error::{ApiError, Problem, problem};
-use crate::exchange::{At, Call};
-use crate::given::Params;
+use crate::error::{ApiError, ProblemDetails, problem};
+use crate::extract::QueryParams;
+use crate::request_context::{RequestContext, RouteState};
 
 /// What stands in place of a definition that cannot be read, which may be a secret anywhere.
 const UNREADABLE: &str = "what is stored is no connection, and is not shown";
 
 /// A connection and one of its versions, as a path names them.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct ConnectionVersionPath {
     name: String,
-    mark: Mark,
+    mark: VersionSelector,
 }
 
-impl FromRequestParts<At> for Part {
+impl FromRequestParts<RouteState> for ConnectionVersionPath {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, at: &At) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, at: &RouteState) -> Result<Self, ApiError> {
         let path = Path::<(String, String)>::from_request_parts(parts, at).await;
         let Ok(Path((name, mark))) = path else {
             let message = "the name or the version in the path is not UTF-8";
             return Err(problem(ErrorCode::RequestPath, message).hint("percent-encode it"));
         };
         let mark = by_name(&mark)?;
-        Ok(Part { name, mark })
+        Ok(ConnectionVersionPath { name, mark })
     }
 }
 
 /// Which version is put back.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Back {
+pub(crate) struct RollbackParams {
     /// Its number, or a label; the one before the newest.
     to: Option<String>,
     /// Why.
@@ -61,30 +61,33 @@ pub(crate) struct Back {
 /// Versions of a connection, the newest first; of a removed one too. They have no digests, of which
 /// a password could be guessed.
 #[utoipa::path(get, path = "/dbs/{name}/versions", operation_id = "list_database_versions", tag = "databases",
-    params(("name" = String, Path), Page), responses(
+    params(("name" = String, Path), VersionsQuery), responses(
     (status = 200, body = Versions),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn list(
-    call: Call,
+    call: RequestContext,
     Id(name): Id,
-    Params(page): Params<Page>,
+    QueryParams(page): QueryParams<VersionsQuery>,
 ) -> Result<Response, ApiError> {
-    versions::listed(&call, Kind::Database, &name, &page).await
+    versions::listed(&call, EntryKind::Database, &name, &page).await
 }
 
 /// One version by its number or a label, its secrets masked.
 #[utoipa::path(get, path = "/dbs/{name}/versions/{mark}", operation_id = "get_database_version", tag = "databases",
     params(("name" = String, Path), ("mark" = String, Path)), responses(
     (status = 200, body = VersionDetail),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
-pub(crate) async fn get(call: Call, part: Part) -> Result<Response, ApiError> {
-    let shown = |content: &Content| match read(content) {
+pub(crate) async fn get(
+    call: RequestContext,
+    part: ConnectionVersionPath,
+) -> Result<Response, ApiError> {
+    let shown = |content: &DefinitionContent| match read(content) {
         Some(definition) => serde_json::to_value(definition.masked()).unwrap_or_default(),
         None => UNREADABLE.into(),
     };
-    versions::shown(&call, Kind::Database, &part.name, &part.mark, shown).await
+    versions::shown(&call, EntryKind::Database, &part.name, &part.mark, shown).await
 }
 
 /// What is different between two versions, as `diff -u` shows it, secrets masked. Where a secret is
@@ -92,17 +95,17 @@ pub(crate) async fn get(call: Call, part: Part) -> Result<Response, ApiError> {
 #[utoipa::path(get, path = "/dbs/{name}/diff", operation_id = "diff_database", tag = "databases",
     params(("name" = String, Path), Sides), responses(
     (status = 200, body = String, content_type = "text/plain; charset=utf-8"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn diff(
-    call: Call,
+    call: RequestContext,
     Id(name): Id,
-    Params(sides): Params<Sides>,
+    QueryParams(sides): QueryParams<Sides>,
 ) -> Result<Response, ApiError> {
     for side in [&sides.from, &sides.to].into_iter().flatten() {
         by_name(side)?;
     }
-    let sides = versions::sides(&call, Kind::Database, &name, &sides).await?;
+    let sides = versions::sides(&call, EntryKind::Database, &name, &sides).await?;
     let [from, to] = &sides;
     let others = has_other_secrets(&from.1.content, &to.1.content);
     let texts = [
@@ -116,16 +119,16 @@ pub(crate) async fn diff(
 
 /// Puts a version back as the newest one. Its database has to answer, as for `PUT`.
 #[utoipa::path(post, path = "/dbs/{name}/rollback", operation_id = "rollback_database", tag = "databases",
-    params(("name" = String, Path), Back), responses(
+    params(("name" = String, Path), RollbackParams), responses(
     (status = 200, body = PutConnection),
-    (status = 403, body = Problem, content_type = "application/problem+json", description = "Clients may not change connections here"),
-    (status = 404, body = Problem, content_type = "application/problem+json", description = "No such connection or version, or nothing before"),
-    (status = 503, body = Problem, content_type = "application/problem+json", description = "The database cannot be reached"),
+    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "Clients may not change connections here"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json", description = "No such connection or version, or nothing before"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "The database cannot be reached"),
 ))]
 pub(crate) async fn rollback(
-    call: Call,
+    call: RequestContext,
     Id(name): Id,
-    Params(back): Params<Back>,
+    QueryParams(back): QueryParams<RollbackParams>,
 ) -> Result<Response, ApiError> {
     may_change(&call)?;
     let mark = match &back.to {
@@ -133,7 +136,9 @@ pub(crate) async fn rollback(
         None => before(&call, &name).await?,
     };
     let definitions = &call.app.definitions;
-    let (found, version) = definitions.noted(Kind::Database, &name, &mark).await?;
+    let (found, version) = definitions
+        .ensure_version(EntryKind::Database, &name, &mark)
+        .await?;
     let definition = read(&found.content).ok_or_else(|| unreadable(&found))?;
     let message = match back.message.as_str() {
         "" => format!("rolled back to {}", version.number),
@@ -151,17 +156,19 @@ pub(crate) async fn rollback(
 }
 
 /// The version before the newest; of a connection that was removed, the newest that there was.
-async fn before(call: &Call, name: &str) -> Result<Mark, ApiError> {
+async fn before(call: &RequestContext, name: &str) -> Result<VersionSelector, ApiError> {
     let definitions = &call.app.definitions;
-    let newest = definitions.versions(Kind::Database, name, None, 1).await?;
+    let newest = definitions
+        .versions(EntryKind::Database, name, None, 1)
+        .await?;
     let newest = newest.first().map(|newest| newest.number);
-    versions::before(call, Kind::Database, name, newest).await
+    versions::before(call, EntryKind::Database, name, newest).await
 }
 
 /// A number or a label. A digest would be an answer to who guesses a password.
-fn by_name(text: &str) -> Result<Mark, ApiError> {
+fn by_name(text: &str) -> Result<VersionSelector, ApiError> {
     match versions::mark(text)? {
-        Mark::Digest(_) => {
+        VersionSelector::Digest(_) => {
             let message = "versions of connections are not found by their digests";
             Err(problem(ErrorCode::HistoryMark, message).hint("name a number or a label"))
         }
@@ -169,17 +176,17 @@ fn by_name(text: &str) -> Result<Mark, ApiError> {
     }
 }
 
-fn read(content: &Content) -> Option<Definition> {
+fn read(content: &DefinitionContent) -> Option<ConnectionDefinition> {
     serde_json::from_str(&content.text).ok()
 }
 
-fn unreadable(found: &Found) -> ApiError {
+fn unreadable(found: &ResolvedVersion) -> ApiError {
     let message = format!("{}: {UNREADABLE}", found.key);
     problem(ErrorCode::SqlInvalidDefinition, message)
 }
 
 /// A definition as people read it.
-fn masked(content: &Content, has_other_secrets: bool) -> String {
+fn masked(content: &DefinitionContent, has_other_secrets: bool) -> String {
     let Some(definition) = read(content) else {
         return format!("{UNREADABLE}\n");
     };
@@ -189,10 +196,10 @@ fn masked(content: &Content, has_other_secrets: bool) -> String {
     {
         members.insert("secrets".to_owned(), "others than before".into());
     }
-    readable(&Content::new(shown.to_string()))
+    readable(&DefinitionContent::new(shown.to_string()))
 }
 
-fn has_other_secrets(from: &Content, to: &Content) -> bool {
+fn has_other_secrets(from: &DefinitionContent, to: &DefinitionContent) -> bool {
     let (Some(from), Some(to)) = (read(from), read(to)) else {
         return false;
     };

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use quillet_server::{Rate, Server, ServerConfig};
+use quillet_server::{HttpServer, Rate, ServerConfig};
 
 use crate::client::{Answer, request};
 use crate::test_server::{Setup, TestServer, start_with};
@@ -78,7 +78,7 @@ async fn an_address_that_others_reach_needs_a_token_or_a_word() {
         };
         change(&mut config);
         let service = crate::test_server::start().await.service.clone();
-        Server::bind(config, service)
+        HttpServer::bind(config, service)
             .await
             .map(|_| ())
             .map_err(|error| error.code().as_str())
@@ -100,7 +100,7 @@ async fn an_address_that_others_reach_needs_a_token_or_a_word() {
         };
         config.listen.set_port(0);
         let service = crate::test_server::start().await.service.clone();
-        let error = Server::bind(config, service).await.unwrap_err();
+        let error = HttpServer::bind(config, service).await.unwrap_err();
         assert_eq!(error.code(), "server.prefix", "{prefix}");
     }
 }
@@ -112,7 +112,7 @@ async fn a_taken_port_is_named() {
         listen: server.address,
         ..ServerConfig::default()
     };
-    let error = Server::bind(config, server.service.clone())
+    let error = HttpServer::bind(config, server.service.clone())
         .await
         .unwrap_err();
     assert_eq!(error.code(), "server.bind");

@@ -1,7 +1,7 @@
 //! What ai-prompt-shell gets wrong (its behaviour was measured), done right here: clients and
 //! definitions move over, its defects do not.
 
-use quillet_core::store::{Key, Kind, Store};
+use quillet_core::store::{EntryKey, EntryKind, Store};
 use serde_json::json;
 
 use crate::test_server::{Setup, TestServer, eventually, start, start_with};
@@ -18,17 +18,17 @@ async fn rendered(server: &TestServer, id: &str, body: &str) -> serde_json::Valu
 async fn each_tool_function_calls_its_own_tool() {
     let more = vec![
         (
-            Kind::Tool,
+            EntryKind::Tool,
             "one:a",
             r#"{"parameters":{"properties":{"x":{}}}}"#,
         ),
         (
-            Kind::Tool,
+            EntryKind::Tool,
             "one:b",
             r#"{"parameters":{"properties":{"y":{},"z":{}}}}"#,
         ),
         (
-            Kind::Prompt,
+            EntryKind::Prompt,
             "two",
             r#"{"userPrompt":"{{one_a \"x\"}} {{one_b \"y\" 2}}"}"#,
         ),
@@ -54,7 +54,7 @@ async fn positional_arguments_fit_an_object_schema() {
 
 #[tokio::test]
 async fn a_tool_whose_key_is_no_identifier_does_not_stop_the_service() {
-    let more = vec![(Kind::Prompt, "mod", r#"{"userPrompt":"{{my_mod_x}}"}"#)];
+    let more = vec![(EntryKind::Prompt, "mod", r#"{"userPrompt":"{{my_mod_x}}"}"#)];
     let server = start_with(Setup {
         more,
         ..Setup::default()
@@ -73,13 +73,13 @@ async fn one_broken_entry_hides_no_other_and_removed_ones_vanish() {
     assert!(has("torn").await && has("hello").await);
     server
         .store
-        .put(Kind::Prompt, &Key::new("late"), "{broken")
+        .put(EntryKind::Prompt, &EntryKey::new("late"), "{broken")
         .await
         .unwrap();
     eventually("the broken prompt is listed", async || has("late").await).await;
     server
         .store
-        .remove(Kind::Prompt, &Key::new("hello"))
+        .remove(EntryKind::Prompt, &EntryKey::new("hello"))
         .await
         .unwrap();
     eventually("the removed prompt is gone", async || !has("hello").await).await;
@@ -89,7 +89,7 @@ async fn one_broken_entry_hides_no_other_and_removed_ones_vanish() {
     );
     server
         .store
-        .remove(Kind::Extension, &Key::new("zgsm:evaluator"))
+        .remove(EntryKind::Extension, &EntryKey::new("zgsm:evaluator"))
         .await
         .unwrap();
     eventually("prompts of a removed extension are gone", async || {
@@ -121,7 +121,7 @@ async fn a_tool_that_comes_late_is_bound_at_once() {
     let tool = r#"{"parameters":{"properties":{"n":{}}}}"#;
     server
         .store
-        .put(Kind::Tool, &Key::new("codebase:lokup"), tool)
+        .put(EntryKind::Tool, &EntryKey::new("codebase:lokup"), tool)
         .await
         .unwrap();
     eventually("the tool is bound", async || render().await.status == 200).await;

@@ -1,6 +1,6 @@
 //! Pages that reach this server by a name of their own, and pages of other origins.
 
-use quillet_server::{Server, ServerConfig};
+use quillet_server::{HttpServer, ServerConfig};
 
 use crate::client::{Answer, Connection, parse};
 use crate::test_server::{Setup, TestServer, start_with};
@@ -176,7 +176,7 @@ async fn an_entry_that_is_no_name_is_told_at_start() {
         hosts: vec!["http://prompts.example".into()],
         ..ServerConfig::default()
     };
-    let error = Server::bind(config, server.service.clone())
+    let error = HttpServer::bind(config, server.service.clone())
         .await
         .unwrap_err();
     assert_eq!(error.code(), "server.host");

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
-use quillet_server::{Server, ServerConfig};
+use quillet_server::{HttpServer, ServerConfig};
 use quillet_store::StoreOptions;
 use quillet_template::TemplateFactory;
 use quillet_test_support::EchoTools;
@@ -41,7 +41,7 @@ pub(crate) async fn serve(url: &str) -> std::net::SocketAddr {
         listen: ([127, 0, 0, 1], 0).into(),
         ..ServerConfig::default()
     };
-    let server = Server::bind(config, service.clone()).await.unwrap();
+    let server = HttpServer::bind(config, service.clone()).await.unwrap();
     let address = server.local_addr();
     tokio::spawn(async move { service.watch().await });
     tokio::spawn(server.run(std::future::pending()));

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use quillet_core::store::Kind;
-use quillet_template::Limits;
+use quillet_core::store::EntryKind;
+use quillet_template::RenderLimits;
 use serde_json::json;
 
 use crate::test_server::{Setup, eventually, start, start_with};
@@ -175,12 +175,12 @@ async fn a_failed_tool_leaves_its_default_and_a_warning() {
 async fn a_failed_tool_that_is_looked_into_is_told_of_in_every_answer() {
     let more = vec![
         (
-            Kind::Prompt,
+            EntryKind::Prompt,
             "looks",
             r#"{"userPrompt":"[{{(ill).a.b}}{{range ill}}x{{end}}{{index ill \"a\"}}]"}"#,
         ),
         (
-            Kind::Prompt,
+            EntryKind::Prompt,
             "gives-up",
             r#"{"userPrompt":"{{(ill).a}}{{if not (ill).ok}}{{fail \"no data\"}}{{end}}"}"#,
         ),
@@ -210,9 +210,9 @@ async fn a_failed_tool_that_is_looked_into_is_told_of_in_every_answer() {
 
 #[tokio::test]
 async fn a_tool_that_hangs_costs_no_more_than_the_render_may_take() {
-    let limits = Limits {
+    let limits = RenderLimits {
         time: Duration::from_millis(300),
-        ..Limits::default()
+        ..RenderLimits::default()
     };
     let server = start_with(Setup {
         limits,
@@ -229,9 +229,9 @@ async fn a_tool_that_hangs_costs_no_more_than_the_render_may_take() {
 
 #[tokio::test]
 async fn a_render_without_time_is_503() {
-    let limits = Limits {
+    let limits = RenderLimits {
         time: Duration::ZERO,
-        ..Limits::default()
+        ..RenderLimits::default()
     };
     let server = start_with(Setup {
         limits,

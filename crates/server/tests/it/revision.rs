@@ -4,8 +4,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use quillet_core::store::Kind::Prompt;
-use quillet_core::store::{Key, Store};
+use quillet_core::store::EntryKind::Prompt;
+use quillet_core::store::{EntryKey, Store};
 use quillet_prompt::Revision;
 use quillet_server::ServerConfig;
 use quillet_test_support::RedisServer;
@@ -111,7 +111,7 @@ async fn a_get_tells_its_entity_and_sends_it_once() {
     let before = server.get("/api/prompts/hello").await;
     server
         .store
-        .put(Prompt, &Key::new("hello"), r#"{"prompt":"x"}"#)
+        .put(Prompt, &EntryKey::new("hello"), r#"{"prompt":"x"}"#)
         .await
         .unwrap();
     let after = server.get("/api/prompts/hello?min_revision=latest").await;

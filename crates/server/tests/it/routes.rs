@@ -1,6 +1,6 @@
 //! Every route, at each of its addresses.
 
-use quillet_core::store::{Key, Store};
+use quillet_core::store::{EntryKey, Store};
 use serde_json::json;
 
 use crate::test_server::{ENTRIES, Setup, start, start_with};
@@ -70,7 +70,11 @@ async fn what_is_known_is_listed_and_shown_at_both_addresses() {
 async fn an_empty_store_lists_nothing_and_not_null() {
     let server = start().await;
     for (kind, key, _) in ENTRIES {
-        server.store.remove(*kind, &Key::new(*key)).await.unwrap();
+        server
+            .store
+            .remove(*kind, &EntryKey::new(*key))
+            .await
+            .unwrap();
     }
     for kind in ["extensions", "prompts", "tools"] {
         let path = format!("/api/{kind}?min_revision=latest");

@@ -7,12 +7,12 @@ use quillet_agent::Window;
 use quillet_core::chat::{Bytes4, ChatModel, ModelError, ModelErrorKind};
 use quillet_core::runs::Runs;
 use quillet_core::session::Sessions;
-use quillet_core::store::Kind;
+use quillet_core::store::EntryKind;
 use quillet_host::agent::{
-    AgentOptions, AgentParts, AgentService, Connected, ModelSettings, Models,
+    AgentOptions, AgentParts, AgentService, ConnectedModel, ModelRegistry, ModelSettings,
 };
 use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
-use quillet_server::{Server, ServerConfig, Services};
+use quillet_server::{HttpServer, ServerConfig, Services};
 use quillet_store::{MemoryRuns, MemorySessions, RunOptions, SessionOptions};
 use quillet_template::TemplateFactory;
 use quillet_test_support::EchoTools;
@@ -29,14 +29,14 @@ use crate::test_server::ENTRIES;
 #[derive(Debug)]
 pub(crate) struct OneModel(pub(crate) Arc<dyn ChatModel>);
 
-impl Models for OneModel {
-    fn connect(&self, settings: Option<&ModelSettings>) -> Result<Connected, ModelError> {
+impl ModelRegistry for OneModel {
+    fn connect(&self, settings: Option<&ModelSettings>) -> Result<ConnectedModel, ModelError> {
         let settings = settings.cloned().unwrap_or_default();
         if settings.model_id == "none" {
             let why = "there is no key for openai";
             return Err(ModelError::new(ModelErrorKind::Auth, why));
         }
-        Ok(Connected {
+        Ok(ConnectedModel {
             model: self.0.clone(),
             name: settings.model_id,
             provider: "test".into(),
@@ -62,16 +62,16 @@ impl Models for OneModel {
 pub(crate) struct AgentSetup {
     pub(crate) config: ServerConfig,
     pub(crate) options: AgentOptions,
-    pub(crate) models: Arc<dyn Models>,
+    pub(crate) models: Arc<dyn ModelRegistry>,
     pub(crate) sessions: Arc<dyn Sessions>,
     pub(crate) runs: Arc<dyn Runs>,
-    pub(crate) skills: Vec<quillet_agent::skills::Definition>,
+    pub(crate) skills: Vec<quillet_agent::skills::SkillDefinition>,
     pub(crate) tools: ToolsConfig,
     pub(crate) knowledge: Option<Arc<dyn quillet_core::knowledge::Knowledge>>,
 }
 
 impl AgentSetup {
-    pub(crate) fn new(models: Arc<dyn Models>) -> Self {
+    pub(crate) fn new(models: Arc<dyn ModelRegistry>) -> Self {
         AgentSetup {
             config: ServerConfig {
                 listen: SocketAddr::from(([127, 0, 0, 1], 0)),
@@ -98,8 +98,8 @@ impl AgentSetup {
             .iter()
             .copied()
             .chain([
-                (Kind::Agent, "support", agent),
-                (Kind::Agent, "misspelt", misspelt),
+                (EntryKind::Agent, "support", agent),
+                (EntryKind::Agent, "misspelt", misspelt),
             ])
             .collect();
         let store = TestStore::new(&entries);
@@ -131,7 +131,7 @@ impl AgentSetup {
             agents: Some(agents.clone()),
             ..Services::from(service)
         };
-        let server = Server::bind(self.config, services).await;
+        let server = HttpServer::bind(self.config, services).await;
         let server = server.unwrap();
         let (shutdown, told) = oneshot::channel::<()>();
         AgentServer {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_core::chat::ChatModel;
-use quillet_core::store::{Kind, Store};
+use quillet_core::store::{EntryKind, Store};
 use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
-use quillet_server::{Server, ServerConfig};
-use quillet_template::{Limits, TemplateFactory};
+use quillet_server::{HttpServer, ServerConfig};
+use quillet_template::{RenderLimits, TemplateFactory};
 use quillet_test_support::EchoTools;
 use quillet_test_support::TestStore;
 use tokio::sync::oneshot;
@@ -18,22 +18,26 @@ use crate::client::{self, Answer};
 use crate::test_model::{Script, TestModel, hello};
 
 /// What the tests' prompts are.
-pub(crate) const ENTRIES: &[(Kind, &str, &str)] = &[
-    (Kind::Environ, "vscode:lang", r#""go""#),
-    (Kind::Environ, "vscode:frameworks", r#"["gin","gorm"]"#),
-    (Kind::Environ, "codebase:lines", "1234567"),
-    (Kind::Environ, "model:gpt-4.1", "true"),
+pub(crate) const ENTRIES: &[(EntryKind, &str, &str)] = &[
+    (EntryKind::Environ, "vscode:lang", r#""go""#),
+    (EntryKind::Environ, "vscode:frameworks", r#"["gin","gorm"]"#),
+    (EntryKind::Environ, "codebase:lines", "1234567"),
+    (EntryKind::Environ, "model:gpt-4.1", "true"),
     (
-        Kind::Tool,
+        EntryKind::Tool,
         "codebase:lookup",
         r#"{"parameters":{"type":"object","properties":{"symbol":{"type":"string"}}}}"#,
     ),
-    (Kind::Tool, "ill", r#"{"fail":true,"default":"none"}"#),
-    (Kind::Tool, "hung", r#"{"hang":true,"default":"gave up"}"#),
-    (Kind::Tool, "my-mod:x", "{}"),
-    (Kind::Tool, "torn", "{"),
+    (EntryKind::Tool, "ill", r#"{"fail":true,"default":"none"}"#),
     (
-        Kind::Extension,
+        EntryKind::Tool,
+        "hung",
+        r#"{"hang":true,"default":"gave up"}"#,
+    ),
+    (EntryKind::Tool, "my-mod:x", "{}"),
+    (EntryKind::Tool, "torn", "{"),
+    (
+        EntryKind::Extension,
         "zgsm:evaluator",
         r#"{"name":"evaluator","extensionType":"prompt","contributes":{"prompts":[
             {"name":"quality","messages":[
@@ -43,46 +47,58 @@ pub(crate) const ENTRIES: &[(Kind, &str, &str)] = &[
             {"name":"torn","userPrompt":"{{if"}]}}"#,
     ),
     (
-        Kind::Prompt,
+        EntryKind::Prompt,
         "hello",
         r#"{"userPrompt":"Hello {{.variables.name}} in {{.vscode.lang}}"}"#,
     ),
-    (Kind::Prompt, "a:b:c", r#"{"prompt":"dotted"}"#),
+    (EntryKind::Prompt, "a:b:c", r#"{"prompt":"dotted"}"#),
     (
-        Kind::Prompt,
+        EntryKind::Prompt,
         "torn",
         "{\"userPrompt\":\"line one\\n{{if .variables.x}}\"}",
     ),
-    (Kind::Prompt, "both", r#"{"userPrompt":"x","messages":[]}"#),
-    (Kind::Prompt, "uses:ill", r#"{"userPrompt":"[{{ill}}]"}"#),
-    (Kind::Prompt, "uses:hung", r#"{"userPrompt":"[{{hung}}]"}"#),
     (
-        Kind::Prompt,
+        EntryKind::Prompt,
+        "both",
+        r#"{"userPrompt":"x","messages":[]}"#,
+    ),
+    (
+        EntryKind::Prompt,
+        "uses:ill",
+        r#"{"userPrompt":"[{{ill}}]"}"#,
+    ),
+    (
+        EntryKind::Prompt,
+        "uses:hung",
+        r#"{"userPrompt":"[{{hung}}]"}"#,
+    ),
+    (
+        EntryKind::Prompt,
         "uses:lookup",
         r#"{"userPrompt":"{{codebase_lookup .variables.symbol}}"}"#,
     ),
     (
-        Kind::Prompt,
+        EntryKind::Prompt,
         "uses:unknown",
         r#"{"userPrompt":"{{codebase_lokup 1}}"}"#,
     ),
     (
-        Kind::Prompt,
+        EntryKind::Prompt,
         "typed",
         r#"{"userPrompt":"{{.variables.n}}","parameters":[{"name":"n","type":"integer","required":true}]}"#,
     ),
     (
-        Kind::Prompt,
+        EntryKind::Prompt,
         "executes",
         r#"{"userPrompt":"{{index .variables.list 9}}"}"#,
     ),
     (
-        Kind::Prompt,
+        EntryKind::Prompt,
         "busy",
         r#"{"userPrompt":"{{range 300000}}x{{end}}"}"#,
     ),
     (
-        Kind::Prompt,
+        EntryKind::Prompt,
         "endless",
         r#"{"userPrompt":"{{define \"a\"}}{{template \"a\"}}{{end}}{{template \"a\"}}"}"#,
     ),
@@ -92,9 +108,9 @@ pub(crate) const ENTRIES: &[(Kind, &str, &str)] = &[
 pub(crate) struct Setup {
     pub(crate) config: ServerConfig,
     pub(crate) model: Option<Arc<TestModel>>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: RenderLimits,
     pub(crate) load: bool,
-    pub(crate) more: Vec<(Kind, &'static str, &'static str)>,
+    pub(crate) more: Vec<(EntryKind, &'static str, &'static str)>,
 }
 
 impl Default for Setup {
@@ -105,7 +121,7 @@ impl Default for Setup {
                 ..ServerConfig::default()
             },
             model: Some(TestModel::new(Script::Says(hello()))),
-            limits: Limits::default(),
+            limits: RenderLimits::default(),
             load: true,
             more: Vec::new(),
         }
@@ -160,7 +176,9 @@ pub(crate) async fn start_with(setup: Setup) -> TestServer {
     } else {
         store.set_away(true);
     }
-    let server = Server::bind(setup.config, service.clone()).await.unwrap();
+    let server = HttpServer::bind(setup.config, service.clone())
+        .await
+        .unwrap();
     let (shutdown, told) = oneshot::channel::<()>();
     TestServer {
         address: server.local_addr(),

@@ -1,12 +1,12 @@
 //! What answers tell besides the text: what nobody reads, what is broken, what it was made of.
 
-use quillet_core::store::Kind;
+use quillet_core::store::EntryKind;
 use serde_json::{Value, json};
 
 use crate::client::{Connection, parse, request};
 use crate::test_server::{Setup, TestServer, start, start_with};
 
-async fn with(more: &[(Kind, &'static str, &'static str)]) -> TestServer {
+async fn with(more: &[(EntryKind, &'static str, &'static str)]) -> TestServer {
     let more = more.to_vec();
     start_with(Setup {
         more,
@@ -19,31 +19,31 @@ async fn with(more: &[(Kind, &'static str, &'static str)]) -> TestServer {
 async fn a_broken_tool_or_extension_is_named_where_it_is_used() {
     let server = with(&[
         (
-            Kind::Prompt,
+            EntryKind::Prompt,
             "uses:torn",
             r#"{"userPrompt":"one\n{{torn 1}} {{nosuch 2}}"}"#,
         ),
         (
-            Kind::Prompt,
+            EntryKind::Prompt,
             "uses:only:torn",
             r#"{"userPrompt":"{{torn 1}}"}"#,
         ),
         (
-            Kind::Prompt,
+            EntryKind::Prompt,
             "by:name",
             r#"{"userPrompt":"{{tool \"torn\" 1}}"}"#,
         ),
         (
-            Kind::Prompt,
+            EntryKind::Prompt,
             "in:mustache",
             r#"{"prompt":"{{torn}}","format":"mustache","missing":"strict"}"#,
         ),
         (
-            Kind::Extension,
+            EntryKind::Extension,
             "acme:themes",
             r#"{"name":"themes","extensionType":"theme"}"#,
         ),
-        (Kind::Extension, "acme:ill", "{"),
+        (EntryKind::Extension, "acme:ill", "{"),
     ])
     .await;
     let broken = "tool torn is registered and broken: ";
@@ -118,7 +118,7 @@ async fn a_broken_tool_or_extension_is_named_where_it_is_used() {
 #[tokio::test]
 async fn missing_variables_have_places_and_names_that_are_near() {
     let server = with(&[(
-        Kind::Prompt,
+        EntryKind::Prompt,
         "places",
         r#"{"messages":[{"role":"system","content":"fine"},{"role":"user","content":"a\n  {{.variables.name}} {{.vscode.lnag}}"}]}"#,
     )])
@@ -162,9 +162,9 @@ async fn missing_variables_have_places_and_names_that_are_near() {
 #[tokio::test]
 async fn what_nobody_reads_is_told() {
     let server = with(&[
-        (Kind::Prompt, "declares", r#"{"userPrompt":"{{.args.a}}","parameters":{"type":"object","properties":{"a":{},"b":{}}}}"#),
-        (Kind::Prompt, "takes:all", r#"{"userPrompt":"{{range $k, $v := .variables}}{{$k}}{{end}}"}"#),
-        (Kind::Prompt, "in:jinja", r#"{"prompt":"{{ name }}","format":"jinja"}"#),
+        (EntryKind::Prompt, "declares", r#"{"userPrompt":"{{.args.a}}","parameters":{"type":"object","properties":{"a":{},"b":{}}}}"#),
+        (EntryKind::Prompt, "takes:all", r#"{"userPrompt":"{{range $k, $v := .variables}}{{$k}}{{end}}"}"#),
+        (EntryKind::Prompt, "in:jinja", r#"{"prompt":"{{ name }}","format":"jinja"}"#),
     ])
     .await;
     // Prompt, body, and the names in the warnings.
@@ -225,7 +225,7 @@ async fn what_nobody_reads_is_told() {
 #[tokio::test]
 async fn a_render_says_what_it_was_made_of() {
     let server = with(&[(
-        Kind::Prompt,
+        EntryKind::Prompt,
         "made",
         r#"{"userPrompt":"{{.variables.name}} {{.variables.tone}} {{.vscode.lang}} {{ill}} {{codebase_lookup .variables.name}}","parameters":{"type":"object","properties":{"name":{},"tone":{"default":"calm"}}}}"#,
     )])

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 /// A query as a model wrote it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenQuery {
     /// The SQL.
     pub sql: String,
     /// What it does.
@@ -13,7 +13,7 @@ pub struct Written {
 }
 
 #[derive(Deserialize)]
-struct Object {
+struct AnswerFields {
     #[serde(alias = "query", alias = "SQL")]
     sql: Option<String>,
     #[serde(alias = "reason", alias = "description")]
@@ -25,7 +25,7 @@ struct Object {
 /// In this order: a JSON object with `sql`, alone, fenced or inside other words; the first
 /// fenced code that is SQL; the whole text if it begins like SQL. Words around are the explanation.
 #[must_use]
-pub fn read_query(answer: &str) -> Option<Written> {
+pub fn read_query(answer: &str) -> Option<WrittenQuery> {
     let text = without_thinking(answer)?;
     let fenced = unfenced(text);
     let candidates = [Some(text.trim()), fenced.map(str::trim)];
@@ -38,31 +38,32 @@ pub fn read_query(answer: &str) -> Option<Written> {
     if let Some(sql) = fenced.map(str::trim).filter(|sql| begins_like_sql(sql)) {
         let around = text.split("```").step_by(2).map(str::trim);
         let around: Vec<&str> = around.filter(|words| !words.is_empty()).collect();
-        return Some(Written {
+        return Some(WrittenQuery {
             sql: sql.to_owned(),
             explanation: Some(around.join("\n")).filter(|words| !words.is_empty()),
         });
     }
     let text = text.trim();
-    begins_like_sql(text).then(|| Written {
+    begins_like_sql(text).then(|| WrittenQuery {
         sql: text.to_owned(),
         explanation: None,
     })
 }
 
-fn object(text: &str) -> Option<Written> {
+fn object(text: &str) -> Option<WrittenQuery> {
     if !text.starts_with('{') {
         return None;
     }
-    let object: Object = serde_json::from_str(text).ok()?;
+    let object: AnswerFields = serde_json::from_str(text).ok()?;
     written(object)
 }
 
 /// A JSON object inside other words.
-fn object_inside(text: &str) -> Option<Written> {
+fn object_inside(text: &str) -> Option<WrittenQuery> {
     let starts = text.match_indices('{').map(|(i, _)| i).take(32);
     starts.into_iter().find_map(|start| {
-        let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Object>();
+        let mut values =
+            serde_json::Deserializer::from_str(&text[start..]).into_iter::<AnswerFields>();
         written(values.next()?.ok()?)
     })
 }
@@ -71,7 +72,7 @@ fn object_inside(text: &str) -> Option<Written> {
 pub(super) fn read_refusal(answer: &str) -> Option<String> {
     let text = without_thinking(answer)?;
     let text = unfenced(text).unwrap_or(text).trim();
-    let object: Object = serde_json::from_str(text).ok()?;
+    let object: AnswerFields = serde_json::from_str(text).ok()?;
     let is_empty = object.sql.is_none_or(|sql| sql.trim().is_empty());
     match object.explanation {
         Some(serde_json::Value::String(reason)) if is_empty && !reason.trim().is_empty() => {
@@ -81,7 +82,7 @@ pub(super) fn read_refusal(answer: &str) -> Option<String> {
     }
 }
 
-fn written(object: Object) -> Option<Written> {
+fn written(object: AnswerFields) -> Option<WrittenQuery> {
     let sql = object.sql.map(|sql| sql.trim().to_owned())?;
     // Some models fence the SQL inside the JSON.
     let sql = unfenced(&sql).map_or(sql.clone(), |inside| inside.trim().to_owned());
@@ -89,7 +90,7 @@ fn written(object: Object) -> Option<Written> {
         Some(serde_json::Value::String(text)) => Some(text),
         _ => None,
     };
-    (!sql.is_empty()).then_some(Written { sql, explanation })
+    (!sql.is_empty()).then_some(WrittenQuery { sql, explanation })
 }
 
 /// Words that a query, or something that is refused as one, begins with.

@@ -1,15 +1,15 @@
 //! Which tables the model is shown: what is known before it is asked, and what is made of
 //! its answer.
 
-use super::prepared::Prepared;
+use super::prepared::PreparedCatalogue;
 use super::select::{fallback, read_selection};
 use super::{Fallback, SelectedTable};
-use crate::rank::Ranked;
+use crate::rank::RankedTable;
 use crate::{ChainMode, SqlConfig};
 
 /// The plan for a question before phase 2: whether a model chooses tables, and among which.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Plan {
+pub enum SelectionPlan {
     /// No call of a model: all tables are shown.
     All,
     /// There are no tables: nothing to choose from, which counts as a fallback.
@@ -20,7 +20,7 @@ pub enum Plan {
 
 /// Tables and how they came to be chosen.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Choice {
+pub struct TableSelection {
     /// Places in the catalogue, in the order in which the model sees them.
     pub tables: Vec<usize>,
     /// What chose each.
@@ -37,19 +37,23 @@ pub struct Choice {
 /// tables are listed. [`ChainMode::Budget`]: it is also skipped where the whole schema is small,
 /// and a list that is too long is cut to the best by rank.
 #[must_use]
-pub fn plan(prepared: &Prepared, ranked: &[Ranked], config: &SqlConfig) -> Plan {
+pub fn plan(
+    prepared: &PreparedCatalogue,
+    ranked: &[RankedTable],
+    config: &SqlConfig,
+) -> SelectionPlan {
     let count = prepared.catalogue.tables.len();
     if count == 0 {
-        return Plan::Nothing;
+        return SelectionPlan::Nothing;
     }
     let small =
         config.chain == ChainMode::Budget && prepared.full_tokens() <= config.full_schema_tokens;
     if count <= config.table_selection_threshold || small {
-        return Plan::All;
+        return SelectionPlan::All;
     }
     let all: Vec<usize> = (0..count).collect();
     if config.chain == ChainMode::Seed || prepared.list_tokens() <= config.list_tokens {
-        return Plan::Choose(all);
+        return SelectionPlan::Choose(all);
     }
     let best: Vec<usize> = ranked
         .iter()
@@ -62,11 +66,11 @@ pub fn plan(prepared: &Prepared, ranked: &[Ranked], config: &SqlConfig) -> Plan 
     } else {
         best
     };
-    Plan::Choose(prepared.listing(&candidates, config.list_tokens))
+    SelectionPlan::Choose(prepared.listing(&candidates, config.list_tokens))
 }
 
 /// All tables, those with most rows first; of equal ones those that were first.
-fn by_size(prepared: &Prepared) -> Vec<usize> {
+fn by_size(prepared: &PreparedCatalogue) -> Vec<usize> {
     let tables = &prepared.catalogue.tables;
     let mut all: Vec<usize> = (0..tables.len()).collect();
     all.sort_by_key(|i| std::cmp::Reverse(tables.get(*i).and_then(|table| table.row_count)));
@@ -75,14 +79,18 @@ fn by_size(prepared: &Prepared) -> Vec<usize> {
 
 /// The choice that a plan without phase 1 makes.
 #[must_use]
-pub fn unasked(plan: &Plan, prepared: &Prepared, config: &SqlConfig) -> Choice {
+pub fn unasked(
+    plan: &SelectionPlan,
+    prepared: &PreparedCatalogue,
+    config: &SqlConfig,
+) -> TableSelection {
     let all: Vec<usize> = (0..prepared.catalogue.tables.len()).collect();
     let empty = || fallback("no_tables", "the database has no tables");
     bounded(
-        Choice {
+        TableSelection {
             chosen_by: vec!["all"; all.len()],
             tables: all,
-            fallback: matches!(plan, Plan::Nothing).then(empty),
+            fallback: matches!(plan, SelectionPlan::Nothing).then(empty),
             omitted: 0,
         },
         prepared,
@@ -94,10 +102,10 @@ pub fn unasked(plan: &Plan, prepared: &Prepared, config: &SqlConfig) -> Choice {
 #[must_use]
 pub fn chosen(
     answer: Result<&str, Fallback>,
-    prepared: &Prepared,
-    ranked: &[Ranked],
+    prepared: &PreparedCatalogue,
+    ranked: &[RankedTable],
     config: &SqlConfig,
-) -> Choice {
+) -> TableSelection {
     let read = answer
         .and_then(|text| read_selection(text, &prepared.catalogue, config.max_selected_tables));
     let choice = match read {
@@ -109,11 +117,11 @@ pub fn chosen(
 
 /// Adds the best tables by rank that the model left out: one or two more tables halve the questions
 /// that silently lose one. [`ChainMode::Seed`] adds none.
-fn repaired(tables: Vec<usize>, ranked: &[Ranked], config: &SqlConfig) -> Choice {
-    let mut choice = Choice {
+fn repaired(tables: Vec<usize>, ranked: &[RankedTable], config: &SqlConfig) -> TableSelection {
+    let mut choice = TableSelection {
         chosen_by: vec!["model"; tables.len()],
         tables,
-        ..Choice::default()
+        ..TableSelection::default()
     };
     if config.chain == ChainMode::Budget {
         for ranked in ranked.iter().take(config.repair_tables) {
@@ -129,10 +137,10 @@ fn repaired(tables: Vec<usize>, ranked: &[Ranked], config: &SqlConfig) -> Choice
 /// [`ChainMode::Seed`]: all tables. [`ChainMode::Budget`]: the best that fit, best first.
 fn fallen(
     fallback: Fallback,
-    prepared: &Prepared,
-    ranked: &[Ranked],
+    prepared: &PreparedCatalogue,
+    ranked: &[RankedTable],
     config: &SqlConfig,
-) -> Choice {
+) -> TableSelection {
     let count = prepared.catalogue.tables.len();
     let mut tables: Vec<usize> = match config.chain {
         ChainMode::Seed => (0..count).collect(),
@@ -155,7 +163,7 @@ fn fallen(
         ChainMode::Budget if i < by_rank => "rank",
         _ => "all",
     });
-    Choice {
+    TableSelection {
         chosen_by: chosen_by.collect(),
         tables,
         fallback: Some(fallback),
@@ -164,7 +172,11 @@ fn fallen(
 }
 
 /// Leaves out what does not fit into the budget; [`ChainMode::Seed`] has none.
-fn bounded(choice: Choice, prepared: &Prepared, config: &SqlConfig) -> Choice {
+fn bounded(
+    choice: TableSelection,
+    prepared: &PreparedCatalogue,
+    config: &SqlConfig,
+) -> TableSelection {
     if config.chain == ChainMode::Seed {
         return choice;
     }
@@ -174,7 +186,7 @@ fn bounded(choice: Choice, prepared: &Prepared, config: &SqlConfig) -> Choice {
         at.and_then(|at| choice.chosen_by.get(at).copied())
             .unwrap_or("all")
     };
-    Choice {
+    TableSelection {
         chosen_by: kept.iter().map(by).collect(),
         omitted: choice.tables.len() - kept.len(),
         tables: kept,
@@ -182,10 +194,14 @@ fn bounded(choice: Choice, prepared: &Prepared, config: &SqlConfig) -> Choice {
     }
 }
 
-impl Choice {
+impl TableSelection {
     /// The tables as the reply lists them, with the words that each was found by.
     #[must_use]
-    pub fn report(&self, prepared: &Prepared, ranked: &[Ranked]) -> Vec<SelectedTable> {
+    pub fn report(
+        &self,
+        prepared: &PreparedCatalogue,
+        ranked: &[RankedTable],
+    ) -> Vec<SelectedTable> {
         let chosen = self.tables.iter().zip(&self.chosen_by);
         let shown = chosen.filter_map(|(i, chosen_by)| {
             let table = prepared.catalogue.tables.get(*i)?;

@@ -3,8 +3,8 @@
 //! What a database says about itself is untrusted data. Here it stays on its line and within
 //! bounds, so that no comment can look like another table, a request or a rule.
 
-use crate::Dialect;
-use crate::catalogue::{Catalogue, Column, ForeignKey, Table};
+use crate::SqlDialect;
+use crate::catalogue::{Catalogue, DatabaseTable, ForeignKey, TableColumn};
 
 /// Most characters of a comment of a table or column in a prompt.
 const COMMENT: usize = 300;
@@ -15,7 +15,7 @@ const LABELS: usize = 24;
 const NO_COMMENT: &str = "No description";
 
 /// The list of all tables and their number, byte for byte as table-chat's contract has it:
-/// `Table: {schema}.{table} ({type}) - {comment or "No description"}`.
+/// `DatabaseTable: {schema}.{table} ({type}) - {comment or "No description"}`.
 #[must_use]
 pub fn build_table_summary_context(catalogue: &Catalogue) -> (String, usize) {
     let lines: Vec<String> = catalogue.tables.iter().map(seed_line).collect();
@@ -26,7 +26,7 @@ pub fn build_table_summary_context(catalogue: &Catalogue) -> (String, usize) {
 /// that have it), in their order; of all tables where there is no list.
 #[must_use]
 pub fn build_schema_context(catalogue: &Catalogue, table_names: Option<&[String]>) -> String {
-    let text = |table: &Table| table_text(table, catalogue.dialect, &|_| None);
+    let text = |table: &DatabaseTable| table_text(table, catalogue.dialect, &|_| None);
     let texts: Vec<String> = match table_names {
         None => catalogue.tables.iter().map(text).collect(),
         Some(names) => {
@@ -43,12 +43,12 @@ pub fn build_schema_context(catalogue: &Catalogue, table_names: Option<&[String]
 }
 
 /// A table's line in that list.
-pub(super) fn seed_line(table: &Table) -> String {
+pub(super) fn seed_line(table: &DatabaseTable) -> String {
     line(table, table.comment.as_deref().unwrap_or(NO_COMMENT))
 }
 
 /// The same without words for a comment that is not there, which cost 2 to 55 % of a list.
-pub(super) fn short_line(table: &Table) -> String {
+pub(super) fn short_line(table: &DatabaseTable) -> String {
     match table
         .comment
         .as_deref()
@@ -60,7 +60,7 @@ pub(super) fn short_line(table: &Table) -> String {
     }
 }
 
-fn line(table: &Table, comment: &str) -> String {
+fn line(table: &DatabaseTable, comment: &str) -> String {
     format!(
         "{} - {}",
         head(table, &tame(&table.qualified())),
@@ -68,7 +68,7 @@ fn line(table: &Table, comment: &str) -> String {
     )
 }
 
-fn head(table: &Table, name: &str) -> String {
+fn head(table: &DatabaseTable, name: &str) -> String {
     format!("Table: {name} ({})", table.table_type)
 }
 
@@ -76,8 +76,8 @@ fn head(table: &Table, name: &str) -> String {
 /// `known` gives the words about values of the column at a place, in place of the labels of its
 /// enum.
 pub(super) fn table_text(
-    table: &Table,
-    dialect: Dialect,
+    table: &DatabaseTable,
+    dialect: SqlDialect,
     known: &dyn Fn(usize) -> Option<String>,
 ) -> String {
     let name = format!(
@@ -113,7 +113,12 @@ pub(super) fn table_text(
     text
 }
 
-fn column_text(column: &Column, table: &Table, dialect: Dialect, known: Option<String>) -> String {
+fn column_text(
+    column: &TableColumn,
+    table: &DatabaseTable,
+    dialect: SqlDialect,
+    known: Option<String>,
+) -> String {
     let mut text = format!(
         "{} {}",
         quoted(&column.name, dialect),
@@ -148,7 +153,7 @@ fn column_text(column: &Column, table: &Table, dialect: Dialect, known: Option<S
     text
 }
 
-fn labels(values: &[String], dialect: Dialect) -> String {
+fn labels(values: &[String], dialect: SqlDialect) -> String {
     let shown = values.iter().filter_map(|label| literal(label, dialect));
     let mut shown: Vec<String> = shown.take(LABELS).collect();
     if values.len() > shown.len() {
@@ -159,19 +164,19 @@ fn labels(values: &[String], dialect: Dialect) -> String {
 
 /// A value as a query of the dialect writes it; `None` for one that does not stand on one line
 /// as it is, since any other spelling would be another value.
-pub(super) fn literal(value: &str, dialect: Dialect) -> Option<String> {
+pub(super) fn literal(value: &str, dialect: SqlDialect) -> Option<String> {
     if value.chars().any(is_unseen) || value.chars().nth(COMMENT).is_some() {
         return None;
     }
     let value = match dialect {
         // A backslash stands before what it escapes: sessions have no other mode here.
-        Dialect::MySql => value.replace('\\', "\\\\"),
+        SqlDialect::MySql => value.replace('\\', "\\\\"),
         _ => value.to_owned(),
     };
     Some(format!("'{}'", value.replace('\'', "''")))
 }
 
-fn target(key: &ForeignKey, dialect: Dialect) -> String {
+fn target(key: &ForeignKey, dialect: SqlDialect) -> String {
     format!(
         "{}.{}",
         quoted(&key.ref_schema, dialect),
@@ -215,10 +220,10 @@ fn is_invisible(c: char) -> bool {
 
 /// A name as a query of this dialect writes it: quoted where it has to be.
 #[must_use]
-pub fn quoted(name: &str, dialect: Dialect) -> String {
+pub fn quoted(name: &str, dialect: SqlDialect) -> String {
     let plain = match dialect {
         // PostgreSQL folds bare names to lower case; the others keep or ignore case.
-        Dialect::PostgreSql => !name.chars().any(char::is_uppercase),
+        SqlDialect::PostgreSql => !name.chars().any(char::is_uppercase),
         _ => true,
     };
     let first = name.chars().next().unwrap_or(' ');
@@ -232,7 +237,7 @@ pub fn quoted(name: &str, dialect: Dialect) -> String {
     }
     let name: String = name.chars().filter(|c| !c.is_control()).collect();
     match dialect {
-        Dialect::MySql => format!("`{}`", name.replace('`', "``")),
+        SqlDialect::MySql => format!("`{}`", name.replace('`', "``")),
         _ => format!("\"{}\"", name.replace('"', "\"\"")),
     }
 }
@@ -479,8 +484,8 @@ mod tests {
             (&long, None, None),
         ] {
             let written = |dialect| literal(value, dialect);
-            assert_eq!(written(Dialect::MySql).as_deref(), mysql, "{value:?}");
-            for dialect in [Dialect::PostgreSql, Dialect::Sqlite] {
+            assert_eq!(written(SqlDialect::MySql).as_deref(), mysql, "{value:?}");
+            for dialect in [SqlDialect::PostgreSql, SqlDialect::Sqlite] {
                 assert_eq!(written(dialect).as_deref(), others, "{value:?}");
             }
         }

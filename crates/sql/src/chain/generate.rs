@@ -8,23 +8,23 @@ use quillet_core::chat::{
     ChatModel, ChatOptions, ChatRequest, FinishReason, ModelError, Reply, TokenCounter,
 };
 use quillet_core::knowledge::Embedder;
-use quillet_core::{BoxFuture, ErrorCode, Map, Message, Table as Variables, Value};
+use quillet_core::{BoxFuture, ErrorCode, Map, MapTable as Variables, Message, Value};
 
 use tracing::warn;
 
-use super::answer::{Written, read_query, read_refusal};
-use super::choice::{Choice, Plan, chosen, plan, unasked};
+use super::answer::{WrittenQuery, read_query, read_refusal};
+use super::choice::{SelectionPlan, TableSelection, chosen, plan, unasked};
 use super::context::{seed_line, short_line, table_text, tame};
 use super::examples::{self, Example};
-use super::generated::{Generated, PhaseTime, Repair, TokenReport};
-use super::prepared::Prepared;
+use super::export_intent::export_format;
+use super::generated::{GeneratedQuery, PhaseTime, Repair, TokenReport};
+use super::prepared::PreparedCatalogue;
 use super::previous::{self, Previous};
-use super::prompts::{Prompts, Which};
+use super::prompts::{PromptKind, Prompts};
 use super::select::fallback;
-use super::shown::{Shown, shown};
-use super::wish::export_format;
-use crate::rank::Ranked;
-use crate::{ChainMode, Dialect, SqlConfig, SqlError};
+use super::value_hints::{ValueHints, shown};
+use crate::rank::RankedTable;
+use crate::{ChainMode, SqlConfig, SqlDialect, SqlError};
 
 /// Tables that ranking gives at most: as many as any fallback can show.
 const RANKED: usize = 200;
@@ -40,12 +40,12 @@ pub trait Judge: Send + Sync {
     fn judge<'a>(
         &'a self,
         sql: &'a str,
-    ) -> BoxFuture<'a, Result<Accepted<Self::Outcome>, SqlError>>;
+    ) -> BoxFuture<'a, Result<AcceptedQuery<Self::Outcome>, SqlError>>;
 }
 
 /// A query that was accepted.
 #[derive(Clone, Debug)]
-pub struct Accepted<T> {
+pub struct AcceptedQuery<T> {
     /// The query as it is given out.
     pub sql: String,
     /// What came of it.
@@ -54,7 +54,7 @@ pub struct Accepted<T> {
 
 /// The chain over one database.
 #[derive(Clone, Copy, Debug)]
-pub struct Chain<'a> {
+pub struct QueryChain<'a> {
     /// The model.
     pub model: &'a dyn ChatModel,
     /// Renders the prompts.
@@ -66,7 +66,7 @@ pub struct Chain<'a> {
     /// Settings.
     pub config: &'a SqlConfig,
     /// The database and its tables.
-    pub prepared: &'a Prepared,
+    pub prepared: &'a PreparedCatalogue,
     /// What its connection is called.
     pub name: &'a str,
     /// What its owner wrote about it.
@@ -79,7 +79,7 @@ pub struct Chain<'a> {
 
 /// One call of a model.
 #[derive(Clone, Debug, Default)]
-struct Asked {
+struct ModelCall {
     /// The model that answered.
     model: String,
     text: String,
@@ -104,14 +104,14 @@ impl Account {
         self.phases.push(PhaseTime { name, ms });
     }
 
-    fn paid(&mut self, asked: &Asked) {
+    fn paid(&mut self, asked: &ModelCall) {
         self.tokens.prompt += asked.prompt;
         self.tokens.completion += asked.completion;
         self.model.clone_from(&asked.model);
     }
 }
 
-impl Chain<'_> {
+impl QueryChain<'_> {
     /// Phase 1: names of the tables for a question, `schema.table`, and whether they are a
     /// fallback.
     ///
@@ -133,7 +133,7 @@ impl Chain<'_> {
     /// Both phases: the query and its explanation.
     ///
     /// # Errors
-    /// As [`Chain::run`].
+    /// As [`QueryChain::run`].
     pub async fn generate_sql<J: Judge>(
         &self,
         prompt: &str,
@@ -152,7 +152,7 @@ impl Chain<'_> {
         &self,
         prompt: &str,
         judge: &J,
-    ) -> Result<(Generated, J::Outcome), SqlError> {
+    ) -> Result<(GeneratedQuery, J::Outcome), SqlError> {
         let prompt = prompt.trim();
         if prompt.is_empty() {
             return Err(SqlError::Invalid {
@@ -169,7 +169,7 @@ impl Chain<'_> {
         let (written, accepted) = self
             .write(prompt, &choice, judge, &mut account, &mut repairs)
             .await?;
-        let generated = Generated {
+        let generated = GeneratedQuery {
             generated_sql: accepted.sql,
             model: account.model,
             explanation: written.explanation,
@@ -190,20 +190,20 @@ impl Chain<'_> {
     /// and its error. It is the one repair that there is; tokens and times are of this call alone.
     ///
     /// # Errors
-    /// As [`Chain::run`].
-    pub async fn mend<J: Judge>(
+    /// As [`QueryChain::run`].
+    pub async fn repair_query<J: Judge>(
         &self,
         prompt: &str,
-        before: &Generated,
+        before: &GeneratedQuery,
         error: &SqlError,
         judge: &J,
-    ) -> Result<(Generated, J::Outcome), SqlError> {
+    ) -> Result<(GeneratedQuery, J::Outcome), SqlError> {
         let tables = &self.prepared.catalogue.tables;
         let seen = |name: &str| tables.iter().position(|table| table.qualified() == name);
         let shown = before.selected_tables.iter();
-        let choice = Choice {
+        let choice = TableSelection {
             tables: shown.filter_map(|table| seen(&table.name)).collect(),
-            ..Choice::default()
+            ..TableSelection::default()
         };
         let mut repairs = before.repairs.clone();
         repairs.push(Repair {
@@ -215,7 +215,7 @@ impl Chain<'_> {
         let (written, accepted) = self
             .write(prompt.trim(), &choice, judge, &mut account, &mut repairs)
             .await?;
-        let generated = Generated {
+        let generated = GeneratedQuery {
             generated_sql: accepted.sql,
             model: account.model,
             explanation: written.explanation,
@@ -228,7 +228,7 @@ impl Chain<'_> {
     }
 
     /// The tables that fit a question best. An embedder that fails is no reason not to answer.
-    async fn rank(&self, prompt: &str) -> Vec<Ranked> {
+    async fn rank(&self, prompt: &str) -> Vec<RankedTable> {
         let embedder = self.embedder.filter(|_| self.prepared.is_embedded());
         let vector = match embedder {
             None => None,
@@ -246,14 +246,16 @@ impl Chain<'_> {
     async fn select(
         &self,
         prompt: &str,
-        ranked: &[Ranked],
+        ranked: &[RankedTable],
         account: &mut Account,
-    ) -> Result<Choice, SqlError> {
+    ) -> Result<TableSelection, SqlError> {
         let plan = plan(self.prepared, ranked, self.config);
         let before = account.tokens;
         let choice = match &plan {
-            Plan::All | Plan::Nothing => unasked(&plan, self.prepared, self.config),
-            Plan::Choose(tables) => {
+            SelectionPlan::All | SelectionPlan::Nothing => {
+                unasked(&plan, self.prepared, self.config)
+            }
+            SelectionPlan::Choose(tables) => {
                 let begun = Instant::now();
                 let answer = self.choose(prompt, tables).await;
                 account.phase("select", begun);
@@ -296,7 +298,7 @@ impl Chain<'_> {
     }
 
     /// Adds the tables of the examples, as far as they fit: they answered a question like this one.
-    fn with_examples(&self, mut choice: Choice) -> Choice {
+    fn with_examples(&self, mut choice: TableSelection) -> TableSelection {
         let taken = choice.tables.iter();
         let taken: u64 = taken.map(|table| self.prepared.table_tokens(*table)).sum();
         let mut left = self.config.schema_tokens.saturating_sub(taken);
@@ -316,7 +318,7 @@ impl Chain<'_> {
     }
 
     /// Asks which tables.
-    async fn choose(&self, prompt: &str, tables: &[usize]) -> Result<Asked, SqlError> {
+    async fn choose(&self, prompt: &str, tables: &[usize]) -> Result<ModelCall, SqlError> {
         let seed = self.config.chain == ChainMode::Seed;
         let line = if seed { seed_line } else { short_line };
         let tables = tables
@@ -342,18 +344,18 @@ impl Chain<'_> {
             temperature: Some(self.config.phase1_temperature),
             ..ChatOptions::default()
         };
-        self.ask(Which::Tables, variables, options).await
+        self.ask(PromptKind::Tables, variables, options).await
     }
 
     /// Phase 2, and repair.
     async fn write<J: Judge>(
         &self,
         prompt: &str,
-        choice: &Choice,
+        choice: &TableSelection,
         judge: &J,
         account: &mut Account,
         repairs: &mut Vec<Repair>,
-    ) -> Result<(Written, Accepted<J::Outcome>), SqlError> {
+    ) -> Result<(WrittenQuery, AcceptedQuery<J::Outcome>), SqlError> {
         let dialect = self.prepared.catalogue.dialect;
         let values = self.values(prompt, choice);
         let text = |i: &usize| {
@@ -385,7 +387,11 @@ impl Chain<'_> {
         loop {
             let begun = Instant::now();
             let first = repairs.is_empty();
-            let which = if first { Which::Query } else { Which::Repair };
+            let which = if first {
+                PromptKind::Query
+            } else {
+                PromptKind::Repair
+            };
             let asked = self.ask(which, variables.clone(), options.clone()).await?;
             account.phase(if first { "generate" } else { "repair" }, begun);
             account.paid(&asked);
@@ -414,9 +420,9 @@ impl Chain<'_> {
     }
 
     /// What the model is shown of values of the chosen tables; nothing by `ChainMode::Seed`.
-    fn values(&self, prompt: &str, choice: &Choice) -> Shown {
+    fn values(&self, prompt: &str, choice: &TableSelection) -> ValueHints {
         if self.config.chain == ChainMode::Seed {
-            return Shown::default();
+            return ValueHints::default();
         }
         let (tables, config) = (&choice.tables, self.config);
         let taken = tables
@@ -457,10 +463,10 @@ impl Chain<'_> {
 
     async fn ask(
         &self,
-        which: Which,
+        which: PromptKind,
         variables: Variables,
         options: ChatOptions,
-    ) -> Result<Asked, SqlError> {
+    ) -> Result<ModelCall, SqlError> {
         let rendered = self.prompts.render(which, Map::new(variables)).await;
         let messages = rendered.map_err(|error| SqlError::Prompt {
             prompt: which.id().to_owned(),
@@ -474,7 +480,7 @@ impl Chain<'_> {
         let choice = reply.choices.into_iter().next().unwrap_or_default();
         let (text, cut) = (choice.text, choice.finish_reason.filter(|it| is_cut(*it)));
         let usage = reply.usage;
-        Ok(Asked {
+        Ok(ModelCall {
             model: reply.model,
             prompt: usage.map_or(estimated, |usage| usage.input_tokens),
             completion: usage.map_or_else(|| self.tokens.text(&text), |usage| usage.output_tokens),
@@ -534,11 +540,11 @@ fn set(variables: &mut Variables, name: &str, value: impl Into<String>) {
 }
 
 /// What a model most often gets wrong in a dialect.
-fn rules(dialect: Dialect) -> &'static str {
+fn rules(dialect: SqlDialect) -> &'static str {
     match dialect {
-        Dialect::PostgreSql => "; names with capitals or other characters need double quotes",
-        Dialect::MySql => "; quote names with backticks; there is no FULL JOIN, ILIKE or ::cast",
-        Dialect::Sqlite => {
+        SqlDialect::PostgreSql => "; names with capitals or other characters need double quotes",
+        SqlDialect::MySql => "; quote names with backticks; there is no FULL JOIN, ILIKE or ::cast",
+        SqlDialect::Sqlite => {
             "; dates are text, so use date() and strftime(); a whole number divided by a whole number is whole; there is no ILIKE or ::cast"
         }
     }

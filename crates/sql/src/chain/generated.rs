@@ -5,7 +5,7 @@ use serde::Serialize;
 /// A query that a model wrote for a question.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Generated {
+pub struct GeneratedQuery {
     /// The query, approved by the guard.
     pub generated_sql: String,
     /// The model that wrote it, as it calls itself.

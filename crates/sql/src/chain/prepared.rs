@@ -8,16 +8,16 @@ use quillet_core::knowledge::Embedder;
 
 use super::context::{short_line, table_text};
 use crate::Catalogue;
-use crate::rank::{DEPTH, Glossary, Index, Ranked};
-use crate::values::{Known, Sampled};
+use crate::rank::{DEPTH, Glossary, RankIndex, RankedTable};
+use crate::values::{ValueIndex, ValueSamples};
 
 /// A catalogue with everything that is computed once for it and used by every question.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedCatalogue {
     /// The catalogue.
     pub catalogue: Arc<Catalogue>,
     /// Its tables, ready to be ranked.
-    pub index: Index,
+    pub index: RankIndex,
     /// Tokens of each table's line in the list.
     line_tokens: Vec<u32>,
     /// Tokens of each table's schema text.
@@ -27,10 +27,10 @@ pub struct Prepared {
     /// Whether somebody has begun to have them made.
     embedding: AtomicBool,
     /// Values of columns; other ones each time they were sampled.
-    known: RwLock<Arc<Known>>,
+    known: RwLock<Arc<ValueIndex>>,
 }
 
-impl Prepared {
+impl PreparedCatalogue {
     /// Works everything out; takes about a second for 10,000 tables, so off the threads that
     /// answer.
     #[must_use]
@@ -43,26 +43,29 @@ impl Prepared {
             .collect();
         let schema = |table| count(table_text(table, catalogue.dialect, &|_| None));
         let schema_tokens = tables.map(schema).collect();
-        Prepared {
-            index: Index::build(catalogue.clone(), glossary),
+        PreparedCatalogue {
+            index: RankIndex::build(catalogue.clone(), glossary),
             line_tokens,
             schema_tokens,
             vectors: OnceLock::new(),
             embedding: AtomicBool::new(false),
-            known: RwLock::new(Arc::new(Known::of(&catalogue, &Sampled::default()))),
+            known: RwLock::new(Arc::new(ValueIndex::of(
+                &catalogue,
+                &ValueSamples::default(),
+            ))),
             catalogue,
         }
     }
 
     /// Takes over values that were sampled, in place of those before.
-    pub fn know(&self, sampled: &Sampled) {
-        let known = Arc::new(Known::of(&self.catalogue, sampled));
+    pub fn know(&self, sampled: &ValueSamples) {
+        let known = Arc::new(ValueIndex::of(&self.catalogue, sampled));
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
     }
 
     /// Values that columns are known to have.
     #[must_use]
-    pub fn known(&self) -> Arc<Known> {
+    pub fn known(&self) -> Arc<ValueIndex> {
         let known = self.known.read();
         known.unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -72,7 +75,7 @@ impl Prepared {
         !self.embedding.swap(true, Ordering::Relaxed)
     }
 
-    /// Has the vectors of all tables made, from then on used by [`Prepared::rank`].
+    /// Has the vectors of all tables made, from then on used by [`PreparedCatalogue::rank`].
     ///
     /// # Errors
     /// The embedder's.
@@ -92,7 +95,7 @@ impl Prepared {
     /// The best `most` tables for a question: by words, and by nearness to its vector where there
     /// is one.
     #[must_use]
-    pub fn rank(&self, question: &str, vector: Option<&[f32]>, most: usize) -> Vec<Ranked> {
+    pub fn rank(&self, question: &str, vector: Option<&[f32]>, most: usize) -> Vec<RankedTable> {
         match (vector, self.vectors.get()) {
             (Some(vector), Some(tables)) => {
                 let by_words = self.rank_among(question, DEPTH, &|_| true);
@@ -110,7 +113,7 @@ impl Prepared {
         question: &str,
         most: usize,
         fits: &dyn Fn(usize) -> bool,
-    ) -> Vec<Ranked> {
+    ) -> Vec<RankedTable> {
         let named = self.known().mentioned(question).named;
         self.index.rank_knowing(question, &named, most, fits)
     }

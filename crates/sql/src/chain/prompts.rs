@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use quillet_core::{BoxFuture, Map, Message, Role};
 use quillet_template::{
-    CompileError, CompileOptions, Limits, NoFunctions, Render, Source, Template, TemplateFactory,
-    render,
+    CompileError, CompileOptions, CompiledTemplate, NoFunctions, Render, RenderLimits,
+    TemplateFactory, TemplateSource, render,
 };
 
 /// The prompts of the chain.
@@ -14,7 +14,7 @@ use quillet_template::{
 /// All of them have the variables `prompt` (the question), `db_name`, `db_type` (`postgresql`,
 /// `mysql`, `sqlite`) and `description` (what its owner wrote about the database).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Which {
+pub enum PromptKind {
     /// Phase 1: which tables. Variables `table_summary_list` (a line for each table),
     /// `max_tables`, `more_rules`.
     Tables,
@@ -27,17 +27,17 @@ pub enum Which {
     Repair,
 }
 
-impl Which {
+impl PromptKind {
     /// All of them.
-    pub const ALL: [Which; 3] = [Which::Tables, Which::Query, Which::Repair];
+    pub const ALL: [PromptKind; 3] = [PromptKind::Tables, PromptKind::Query, PromptKind::Repair];
 
     /// The id of a stored prompt that takes its place.
     #[must_use]
     pub fn id(self) -> &'static str {
         match self {
-            Which::Tables => "sql.tables",
-            Which::Query => "sql.query",
-            Which::Repair => "sql.repair",
+            PromptKind::Tables => "sql.tables",
+            PromptKind::Query => "sql.query",
+            PromptKind::Repair => "sql.repair",
         }
     }
 
@@ -46,12 +46,12 @@ impl Which {
     pub fn texts(self) -> [(Role, &'static str); 2] {
         let query = include_str!("texts/query.system.txt");
         let (system, user) = match self {
-            Which::Tables => (
+            PromptKind::Tables => (
                 include_str!("texts/tables.system.txt"),
                 include_str!("texts/tables.user.txt"),
             ),
-            Which::Query => (query, include_str!("texts/query.user.txt")),
-            Which::Repair => (query, include_str!("texts/repair.user.txt")),
+            PromptKind::Query => (query, include_str!("texts/query.user.txt")),
+            PromptKind::Repair => (query, include_str!("texts/repair.user.txt")),
         };
         [(Role::System, system), (Role::User, user)]
     }
@@ -65,12 +65,12 @@ pub struct PromptError {
     pub message: String,
 }
 
-/// Renders the chain's prompts. A server looks for stored prompts of the ids of [`Which`] first.
+/// Renders the chain's prompts. A server looks for stored prompts of the ids of [`PromptKind`] first.
 pub trait Prompts: Send + Sync + fmt::Debug {
     /// The messages of a prompt.
     fn render<'a>(
         &'a self,
-        which: Which,
+        which: PromptKind,
         variables: Map,
     ) -> BoxFuture<'a, Result<Vec<Message>, PromptError>>;
 }
@@ -79,7 +79,7 @@ pub trait Prompts: Send + Sync + fmt::Debug {
 /// word.
 #[derive(Clone, Debug)]
 pub struct BuiltIn {
-    templates: [Arc<dyn Template>; 3],
+    templates: [Arc<dyn CompiledTemplate>; 3],
 }
 
 /// Names of the two sources of each prompt.
@@ -92,29 +92,29 @@ impl BuiltIn {
     /// None of the texts that come with the crate gives one.
     pub fn new() -> Result<Self, CompileError> {
         let factory = TemplateFactory::standard();
-        let compile = |which: Which| {
+        let compile = |which: PromptKind| {
             let [(_, system), (_, user)] = which.texts();
             let sources = [
-                Source::new(ENTRIES[0], system),
-                Source::new(ENTRIES[1], user),
+                TemplateSource::new(ENTRIES[0], system),
+                TemplateSource::new(ENTRIES[1], user),
             ];
             factory.compile("f-string", &sources, &CompileOptions::default())
         };
         Ok(BuiltIn {
             templates: [
-                compile(Which::Tables)?,
-                compile(Which::Query)?,
-                compile(Which::Repair)?,
+                compile(PromptKind::Tables)?,
+                compile(PromptKind::Query)?,
+                compile(PromptKind::Repair)?,
             ],
         })
     }
 
-    fn template(&self, which: Which) -> &dyn Template {
+    fn template(&self, which: PromptKind) -> &dyn CompiledTemplate {
         let [tables, query, repair] = &self.templates;
         match which {
-            Which::Tables => tables.as_ref(),
-            Which::Query => query.as_ref(),
-            Which::Repair => repair.as_ref(),
+            PromptKind::Tables => tables.as_ref(),
+            PromptKind::Query => query.as_ref(),
+            PromptKind::Repair => repair.as_ref(),
         }
     }
 }
@@ -122,11 +122,11 @@ impl BuiltIn {
 impl Prompts for BuiltIn {
     fn render<'a>(
         &'a self,
-        which: Which,
+        which: PromptKind,
         variables: Map,
     ) -> BoxFuture<'a, Result<Vec<Message>, PromptError>> {
         Box::pin(async move {
-            let limits = Limits::default();
+            let limits = RenderLimits::default();
             let job = Render {
                 template: self.template(which),
                 entries: &ENTRIES,

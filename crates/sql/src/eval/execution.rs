@@ -3,14 +3,14 @@
 use serde::Serialize;
 
 use crate::database::{Database, DatabaseError, QueryLimits};
-use crate::rows::{Cell, Rows};
+use crate::rows::{Cell, RowSet};
 
 /// Digits of a number that have to be alike.
 const DIGITS: usize = 9;
 
 /// The outcome of one query.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ExecutionOutcome {
     /// The rows are the same.
     Same,
     /// The rows differ.
@@ -32,11 +32,11 @@ pub struct Accuracy {
 
 impl Accuracy {
     /// Counts one more.
-    pub fn add(&mut self, outcome: &Outcome) {
+    pub fn add(&mut self, outcome: &ExecutionOutcome) {
         let count = match outcome {
-            Outcome::Same => &mut self.same,
-            Outcome::Different => &mut self.different,
-            Outcome::Failed(_) => &mut self.failed,
+            ExecutionOutcome::Same => &mut self.same,
+            ExecutionOutcome::Different => &mut self.different,
+            ExecutionOutcome::Failed(_) => &mut self.failed,
         };
         *count += 1;
     }
@@ -58,23 +58,23 @@ pub async fn execution(
     gold: &str,
     query: &str,
     limits: &QueryLimits,
-) -> Result<Outcome, DatabaseError> {
+) -> Result<ExecutionOutcome, DatabaseError> {
     let right = database.query(gold, limits).await?;
     Ok(match database.query(query, limits).await {
-        Err(error) => Outcome::Failed(error),
-        Ok(rows) if same_rows(&right, &rows, is_ordered(gold)) => Outcome::Same,
-        Ok(_) => Outcome::Different,
+        Err(error) => ExecutionOutcome::Failed(error),
+        Ok(rows) if same_rows(&right, &rows, is_ordered(gold)) => ExecutionOutcome::Same,
+        Ok(_) => ExecutionOutcome::Different,
     })
 }
 
 /// Whether two results are the same: column by column, names apart; in any order of rows unless
 /// `ordered`. Numbers are compared as numbers, whatever types the database gave them.
 #[must_use]
-pub fn same_rows(right: &Rows, rows: &Rows, ordered: bool) -> bool {
+pub fn same_rows(right: &RowSet, rows: &RowSet, ordered: bool) -> bool {
     if right.columns.len() != rows.columns.len() || right.truncated != rows.truncated {
         return false;
     }
-    let texts = |rows: &Rows| {
+    let texts = |rows: &RowSet| {
         let texts = rows.rows.iter().map(|row| row.iter().map(plain).collect());
         let mut texts: Vec<Vec<String>> = texts.collect();
         if !ordered {

@@ -8,18 +8,18 @@ use serde::Serialize;
 
 use super::order::{DEPTHS, Order};
 use super::plain::Plain;
-use super::suite::{Asked, Suite};
+use super::suite::{Suite, SuiteQuestion};
 use crate::SqlConfig;
-use crate::chain::{Plan, Prepared, chosen, plan};
-use crate::database::Progress;
-use crate::rank::Ranked;
+use crate::chain::{PreparedCatalogue, SelectionPlan, chosen, plan};
+use crate::database::ProgressFn;
+use crate::rank::RankedTable;
 
 const DEEPEST: usize = DEPTHS[DEPTHS.len() - 1];
 
 /// Tokens of prompts, as means over the questions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Tokens {
+pub struct MeanTokens {
     /// The schema of all tables.
     pub full: f64,
     /// The list of phase 1 and the schema of phase 2 where the model chooses the right tables
@@ -42,7 +42,7 @@ pub struct Timings {
 /// The result of measuring a file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Measured {
+pub struct RankingReport {
     /// The file's name.
     pub name: String,
     /// Questions that were asked.
@@ -55,7 +55,7 @@ pub struct Measured {
     /// What the order of BM25F alone holds.
     pub plain: Order,
     /// Tokens.
-    pub tokens: Tokens,
+    pub tokens: MeanTokens,
     /// Times.
     pub timings: Timings,
 }
@@ -66,18 +66,18 @@ pub fn measure(
     suite: &Suite,
     config: &SqlConfig,
     tokens: &dyn TokenCounter,
-    progress: Progress,
-) -> Measured {
+    progress: ProgressFn,
+) -> RankingReport {
     let mut sums = Sums::default();
     for (catalogue, asked) in suite.scopes(suite.scope) {
         sums.tables += catalogue.tables.len();
         let start = Instant::now();
-        drop(crate::rank::Index::build(
+        drop(crate::rank::RankIndex::build(
             catalogue.clone(),
             &config.glossary,
         ));
         sums.build += start.elapsed();
-        let prepared = Prepared::new(catalogue, &config.glossary, tokens);
+        let prepared = PreparedCatalogue::new(catalogue, &config.glossary, tokens);
         let plain = Plain::new(&prepared.catalogue.tables);
         for i in asked {
             progress(
@@ -98,11 +98,17 @@ struct Sums {
     times: Vec<Duration>,
     order: Order,
     plain: Order,
-    tokens: Tokens,
+    tokens: MeanTokens,
 }
 
 impl Sums {
-    fn add(&mut self, prepared: &Prepared, plain: &Plain, asked: &Asked, config: &SqlConfig) {
+    fn add(
+        &mut self,
+        prepared: &PreparedCatalogue,
+        plain: &Plain,
+        asked: &SuiteQuestion,
+        config: &SqlConfig,
+    ) {
         let start = Instant::now();
         let ranked = prepared.index.rank(&asked.question, DEEPEST);
         self.times.push(start.elapsed());
@@ -116,7 +122,7 @@ impl Sums {
         self.tokens.chain += shown_tokens(prepared, &ranked, asked, config) as f64;
     }
 
-    fn means(mut self, name: &str) -> Measured {
+    fn means(mut self, name: &str) -> RankingReport {
         let count = self.times.len().max(1) as f64;
         self.times.sort_unstable();
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
@@ -124,13 +130,13 @@ impl Sums {
             let time = self.times.get(self.times.len() * share / 100);
             time.copied().map_or(0.0, ms)
         };
-        Measured {
+        RankingReport {
             name: name.to_owned(),
             questions: self.times.len(),
             tables: self.tables,
             order: self.order.mean(self.times.len()),
             plain: self.plain.mean(self.times.len()),
-            tokens: Tokens {
+            tokens: MeanTokens {
                 full: self.tokens.full / count,
                 chain: self.tokens.chain / count,
             },
@@ -144,8 +150,13 @@ impl Sums {
 }
 
 /// Tokens of tables that the chain shows where the model's choice is right.
-fn shown_tokens(prepared: &Prepared, ranked: &[Ranked], asked: &Asked, config: &SqlConfig) -> u64 {
-    let Plan::Choose(listed) = plan(prepared, ranked, config) else {
+fn shown_tokens(
+    prepared: &PreparedCatalogue,
+    ranked: &[RankedTable],
+    asked: &SuiteQuestion,
+    config: &SqlConfig,
+) -> u64 {
+    let SelectionPlan::Choose(listed) = plan(prepared, ranked, config) else {
         return prepared.full_tokens();
     };
     let list: u64 = listed

@@ -11,9 +11,9 @@ mod plain;
 mod replay;
 mod suite;
 
-pub use execution::{Accuracy, Outcome, execution, same_rows};
-pub use measure::{Measured, Timings, Tokens, measure};
-pub use order::{At, DEPTHS, Order};
+pub use execution::{Accuracy, ExecutionOutcome, execution, same_rows};
+pub use measure::{MeanTokens, RankingReport, Timings, measure};
+pub use order::{DEPTHS, Order, RecallAtK};
 pub use plain::Plain;
-pub use replay::{Recording, Replayed, Selection, replay};
-pub use suite::{Asked, Scope, Set, Suite};
+pub use replay::{Recording, ReplayReport, Selection, replay};
+pub use suite::{SearchScope, Suite, SuiteDatabase, SuiteQuestion};

@@ -8,7 +8,7 @@ pub const DEPTHS: [usize; 5] = [5, 10, 15, 20, 50];
 
 /// What the best `k` tables hold, in shares from 0 to 1, as means over the questions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct At {
+pub struct RecallAtK {
     /// How many of the best tables.
     pub k: usize,
     /// Share of the right tables that are among them.
@@ -24,7 +24,7 @@ pub struct At {
 #[serde(rename_all = "camelCase")]
 pub struct Order {
     /// One for each of [`DEPTHS`].
-    pub at: Vec<At>,
+    pub at: Vec<RecallAtK>,
     /// One divided by the place of the first right table (MRR): 0 where the deepest of
     /// [`DEPTHS`] does not reach it.
     pub first: f64,
@@ -34,7 +34,12 @@ impl Order {
     /// Adds what one order holds; sums until [`Order::mean`].
     pub(super) fn add(&mut self, order: &[usize], right: &HashSet<usize>) {
         if self.at.is_empty() {
-            self.at = DEPTHS.map(|k| At { k, ..At::default() }).to_vec();
+            self.at = DEPTHS
+                .map(|k| RecallAtK {
+                    k,
+                    ..RecallAtK::default()
+                })
+                .to_vec();
         }
         for sum in &mut self.at {
             let shown = order.iter().take(sum.k);

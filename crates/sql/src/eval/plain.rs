@@ -5,7 +5,7 @@
 
 use foldhash::HashMap;
 
-use crate::catalogue::Table;
+use crate::catalogue::DatabaseTable;
 use crate::rank::Terms;
 
 /// The usual constants (Robertson and Zaragoza, 2009).
@@ -16,24 +16,24 @@ const BY_LENGTH: f32 = 0.75;
 const WEIGHTS: [f32; 4] = [3.0, 3.0, 1.0, 1.0];
 
 /// How often a word stands in each field of a table.
-type Counts = [u16; WEIGHTS.len()];
+type TermCounts = [u16; WEIGHTS.len()];
 
 /// Tables ready to be ranked by BM25F alone.
 #[derive(Debug, Default)]
 pub struct Plain {
     terms: Terms,
-    holders: HashMap<String, Vec<(usize, Counts)>>,
-    lengths: Vec<Counts>,
+    holders: HashMap<String, Vec<(usize, TermCounts)>>,
+    lengths: Vec<TermCounts>,
     means: [f32; WEIGHTS.len()],
 }
 
 impl Plain {
     /// Reads names and comments.
     #[must_use]
-    pub fn new(tables: &[Table]) -> Self {
+    pub fn new(tables: &[DatabaseTable]) -> Self {
         let mut plain = Plain {
             terms: Terms::of_tables(tables),
-            lengths: vec![Counts::default(); tables.len()],
+            lengths: vec![TermCounts::default(); tables.len()],
             ..Plain::default()
         };
         for (i, table) in tables.iter().enumerate() {
@@ -57,7 +57,7 @@ impl Plain {
         self.terms.of(text, |term| {
             let tables = holders.entry(term).or_default();
             if tables.last().is_none_or(|(last, _)| *last != table) {
-                tables.push((table, Counts::default()));
+                tables.push((table, TermCounts::default()));
             }
             if let Some((_, counts)) = tables.last_mut() {
                 counts[field] = counts[field].saturating_add(1);
@@ -88,7 +88,7 @@ impl Plain {
         order
     }
 
-    fn amount(&self, table: usize, counts: &Counts) -> f32 {
+    fn amount(&self, table: usize, counts: &TermCounts) -> f32 {
         let of_field = |field: usize| {
             let relative = f32::from(self.lengths[table][field]) / self.means[field].max(0.01);
             let length = 1.0 - BY_LENGTH + BY_LENGTH * relative;

@@ -6,8 +6,8 @@ use foldhash::HashMap;
 use quillet_core::chat::TokenCounter;
 use serde::{Deserialize, Serialize};
 
-use super::suite::{Asked, Scope, Suite, read_json};
-use crate::chain::{Choice, Prepared, chosen};
+use super::suite::{SearchScope, Suite, SuiteQuestion, read_json};
+use crate::chain::{PreparedCatalogue, TableSelection, chosen};
 use crate::{ChainMode, SqlConfig, SqlError};
 
 /// A recorded choice of tables for one question.
@@ -36,7 +36,7 @@ pub struct Recording {
 /// What the chain makes of recorded choices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Replayed {
+pub struct ReplayReport {
     /// Questions with a recorded choice.
     pub questions: usize,
     /// Share of the choices, from 0 to 1, that had all tables as the model made them.
@@ -70,7 +70,7 @@ pub fn replay(
     recording: &Recording,
     config: &SqlConfig,
     tokens: &dyn TokenCounter,
-) -> Replayed {
+) -> ReplayReport {
     let by_id: HashMap<&str, &Selection> = recording
         .selections
         .iter()
@@ -85,9 +85,9 @@ pub fn replay(
         chain: ChainMode::Budget,
         ..config.clone()
     };
-    let mut sums = Replayed::default();
-    for (catalogue, asked) in suite.scopes(Scope::Db) {
-        let prepared = Prepared::new(catalogue, &config.glossary, tokens);
+    let mut sums = ReplayReport::default();
+    for (catalogue, asked) in suite.scopes(SearchScope::Db) {
+        let prepared = PreparedCatalogue::new(catalogue, &config.glossary, tokens);
         for question in asked.iter().map(|i| &suite.questions[*i]) {
             let Some(selection) = by_id.get(question.id.as_str()) else {
                 continue;
@@ -105,9 +105,15 @@ pub fn replay(
     sums.means()
 }
 
-impl Replayed {
-    fn add(&mut self, prepared: &Prepared, question: &Asked, before: &Choice, after: &Choice) {
-        let complete = |choice: &Choice| {
+impl ReplayReport {
+    fn add(
+        &mut self,
+        prepared: &PreparedCatalogue,
+        question: &SuiteQuestion,
+        before: &TableSelection,
+        after: &TableSelection,
+    ) {
+        let complete = |choice: &TableSelection| {
             let named = |name: &String| {
                 let mut tables = choice
                     .tables
@@ -127,7 +133,7 @@ impl Replayed {
 
     fn means(self) -> Self {
         let count = self.questions.max(1) as f64;
-        Replayed {
+        ReplayReport {
             complete: self.complete / count,
             complete_repaired: self.complete_repaired / count,
             tables: self.tables / count,

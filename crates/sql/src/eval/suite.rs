@@ -7,8 +7,8 @@ use std::sync::Arc;
 use quillet_core::ErrorCode;
 use serde::Deserialize;
 
-use crate::catalogue::{Column, ForeignKey, Table};
-use crate::{Catalogue, Dialect, SqlError};
+use crate::catalogue::{DatabaseTable, ForeignKey, TableColumn};
+use crate::{Catalogue, SqlDialect, SqlError};
 
 /// Largest file that is read, in bytes.
 const LARGEST_FILE: u64 = 256 << 20;
@@ -16,7 +16,7 @@ const LARGEST_FILE: u64 = 256 << 20;
 /// Where the tables of a question are looked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Scope {
+pub enum SearchScope {
     /// In the question's own database.
     #[default]
     Db,
@@ -26,7 +26,7 @@ pub enum Scope {
 
 /// A database of a file.
 #[derive(Clone, Debug)]
-pub struct Set {
+pub struct SuiteDatabase {
     /// Its name, which questions refer to.
     pub name: String,
     /// Its tables.
@@ -35,7 +35,7 @@ pub struct Set {
 
 /// A question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct SuiteQuestion {
     /// Its name in the file.
     pub id: String,
     /// The database that it is about.
@@ -54,19 +54,19 @@ pub struct Suite {
     /// What it is called.
     pub name: String,
     /// Where tables are looked for.
-    pub scope: Scope,
+    pub scope: SearchScope,
     /// Its databases.
-    pub databases: Vec<Set>,
+    pub databases: Vec<SuiteDatabase>,
     /// Its questions.
-    pub questions: Vec<Asked>,
+    pub questions: Vec<SuiteQuestion>,
 }
 
 #[derive(Deserialize)]
-struct File {
+struct SuiteFile {
     #[serde(default)]
     name: String,
     #[serde(default)]
-    scope: Scope,
+    scope: SearchScope,
     #[serde(default)]
     databases: Vec<FileDatabase>,
     questions: Vec<FileQuestion>,
@@ -108,9 +108,9 @@ impl Suite {
     /// # Errors
     /// The file is not there, is too large, or is not of this form.
     pub fn open(path: &Path) -> Result<Self, SqlError> {
-        let mut file: File = read_json(path)?;
+        let mut file: SuiteFile = read_json(path)?;
         if file.databases.is_empty() {
-            let beside = read_json::<File>(&beside(path)).map_err(|error| {
+            let beside = read_json::<SuiteFile>(&beside(path)).map_err(|error| {
                 invalid(format!(
                     "{} has no databases of its own, and beside it {error}",
                     path.display()
@@ -129,13 +129,13 @@ impl Suite {
     /// # Errors
     /// As [`Suite::open`].
     pub fn over(path: &Path, catalogue: &Arc<Catalogue>) -> Result<Self, SqlError> {
-        let file: File = read_json(path)?;
-        let mut databases: Vec<Set> = file.databases.into_iter().map(set).collect();
+        let file: SuiteFile = read_json(path)?;
+        let mut databases: Vec<SuiteDatabase> = file.databases.into_iter().map(set).collect();
         if databases.is_empty() {
             let mut names: Vec<&str> = file.questions.iter().map(|q| q.db_id.as_str()).collect();
             names.sort_unstable();
             names.dedup();
-            let named = names.into_iter().map(|name| Set {
+            let named = names.into_iter().map(|name| SuiteDatabase {
                 name: name.to_owned(),
                 catalogue: catalogue.clone(),
             });
@@ -157,8 +157,8 @@ impl Suite {
 
     fn new(
         name: String,
-        scope: Scope,
-        databases: Vec<Set>,
+        scope: SearchScope,
+        databases: Vec<SuiteDatabase>,
         questions: Vec<FileQuestion>,
     ) -> Result<Self, String> {
         let question = |q: FileQuestion| {
@@ -173,7 +173,7 @@ impl Suite {
                 .gold
                 .iter()
                 .map(|name| qualified(&set.catalogue, name, &q.id));
-            Ok(Asked {
+            Ok(SuiteQuestion {
                 gold: gold.collect::<Result<_, String>>()?,
                 id: q.id,
                 database: q.db_id,
@@ -192,19 +192,19 @@ impl Suite {
     }
 
     /// The catalogues that questions are ranked in, each with the places of its questions.
-    pub(super) fn scopes(&self, scope: Scope) -> Vec<(Arc<Catalogue>, Vec<usize>)> {
+    pub(super) fn scopes(&self, scope: SearchScope) -> Vec<(Arc<Catalogue>, Vec<usize>)> {
         let of = |wanted: &dyn Fn(&str) -> bool| {
             let all = (0..self.questions.len()).filter(|i| wanted(&self.questions[*i].database));
             all.collect::<Vec<usize>>()
         };
         match scope {
-            Scope::Db => self
+            SearchScope::Db => self
                 .databases
                 .iter()
                 .map(|set| (set.catalogue.clone(), of(&|name| name == set.name)))
                 .filter(|(_, asked)| !asked.is_empty())
                 .collect(),
-            Scope::Union => {
+            SearchScope::Union => {
                 let tables = self
                     .databases
                     .iter()
@@ -215,7 +215,7 @@ impl Suite {
     }
 }
 
-fn set(database: FileDatabase) -> Set {
+fn set(database: FileDatabase) -> SuiteDatabase {
     let schema = |table: &str| {
         let found = database.tables.iter().find(|t| t.name == table);
         found.map(|t| t.schema.clone()).unwrap_or_default()
@@ -230,7 +230,7 @@ fn set(database: FileDatabase) -> Set {
         })
         .collect()
     };
-    let tables = database.tables.iter().map(|table| Table {
+    let tables = database.tables.iter().map(|table| DatabaseTable {
         schema_name: table.schema.clone(),
         table_name: table.name.clone(),
         comment: table.comment.clone(),
@@ -240,30 +240,30 @@ fn set(database: FileDatabase) -> Set {
             .map(|column| self::column(column, &table.pk))
             .collect(),
         foreign_keys: keys(&table.name),
-        ..Table::default()
+        ..DatabaseTable::default()
     });
-    Set {
+    SuiteDatabase {
         catalogue: Arc::new(catalogue(tables.collect())),
         name: database.db_id,
     }
 }
 
 /// `[name, type?, comment?]`.
-fn column(parts: &[Option<String>], keys: &[String]) -> Column {
+fn column(parts: &[Option<String>], keys: &[String]) -> TableColumn {
     let part = |i: usize| parts.get(i).cloned().flatten();
     let name = part(0).unwrap_or_default();
-    Column {
+    TableColumn {
         is_primary_key: keys.contains(&name),
         data_type: part(1).unwrap_or_default(),
         comment: part(2),
         name,
-        ..Column::default()
+        ..TableColumn::default()
     }
 }
 
-fn catalogue(tables: Vec<Table>) -> Catalogue {
+fn catalogue(tables: Vec<DatabaseTable>) -> Catalogue {
     Catalogue::new(
-        Dialect::PostgreSql,
+        SqlDialect::PostgreSql,
         String::new(),
         Vec::new(),
         tables,
@@ -278,7 +278,7 @@ fn qualified(catalogue: &Catalogue, name: &str, question: &str) -> Result<String
     let found = found.unwrap_or_else(|| catalogue.find(None, name));
     let table = found.first().and_then(|i| catalogue.tables.get(*i));
     let missing = || format!("question {question:?} needs the table {name:?}, which is not there");
-    table.map(Table::qualified).ok_or_else(missing)
+    table.map(DatabaseTable::qualified).ok_or_else(missing)
 }
 
 fn beside(path: &Path) -> std::path::PathBuf {

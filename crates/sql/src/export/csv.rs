@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::ExportError;
 use super::text::text;
-use super::writer::Form;
-use crate::rows::Truncated;
+use super::writer::RowFormat;
+use crate::rows::TruncationReason;
 use crate::{Cell, ColumnInfo};
 
 /// Options of CSV. Always UTF-8 with CRLF, quoted where needed.
@@ -60,7 +60,7 @@ impl Csv {
     }
 }
 
-impl Form for Csv {
+impl RowFormat for Csv {
     fn rows(&mut self, rows: Vec<Vec<Cell>>, out: &mut Vec<u8>) -> Result<(), ExportError> {
         if !self.has_columns {
             return Ok(());
@@ -75,7 +75,11 @@ impl Form for Csv {
     }
 
     /// The last line is the last row: nothing that readers would take for one may follow.
-    fn end(self: Box<Self>, _: Option<Truncated>, _: &mut Vec<u8>) -> Result<(), ExportError> {
+    fn end(
+        self: Box<Self>,
+        _: Option<TruncationReason>,
+        _: &mut Vec<u8>,
+    ) -> Result<(), ExportError> {
         Ok(())
     }
 }

@@ -8,10 +8,10 @@ use serde_json::value::RawValue;
 
 use super::keys::keys;
 use super::text::float;
-use super::writer::Form;
-use super::{ExportError, Format};
-use crate::rows::Truncated;
-use crate::{Cell, ColumnInfo, Rows};
+use super::writer::RowFormat;
+use super::{ExportError, ExportFormat};
+use crate::rows::TruncationReason;
+use crate::{Cell, ColumnInfo, RowSet};
 
 /// The largest whole number that every reader of JSON takes as it is: they read numbers as
 /// 64-bit floats (RFC 8259, section 6), JavaScript's `JSON.parse` among them.
@@ -28,45 +28,45 @@ const MAX_EXACT: u64 = (1 << 53) - 1;
 /// numbers. Bytes are base64, arrays are arrays. JSON is embedded as it stands; a text that is not
 /// JSON, or nested deeper than 128 levels, is a text.
 #[derive(Clone, Copy, Debug)]
-pub struct AsJson<'a>(pub &'a Rows);
+pub struct AsJson<'a>(pub &'a RowSet);
 
 /// The same where columns are known by their keys alone: `columns` lists those, as the rows have
 /// them, and `columnInfo` has what `columns` of [`AsJson`] says.
 #[derive(Clone, Copy, Debug)]
-pub struct AsNamed<'a>(pub &'a Rows);
+pub struct NamedRows<'a>(pub &'a RowSet);
 
 /// The same as a tree. Numbers inside embedded JSON are 64-bit ones here, as in every such
 /// tree; [`AsJson`] keeps their digits.
 #[must_use]
-pub fn rows_json(rows: &Rows) -> Value {
+pub fn rows_json(rows: &RowSet) -> Value {
     // Only a key that is not a text, or embedded JSON that is not JSON, could fail.
     serde_json::to_value(AsJson(rows)).unwrap_or_default()
 }
 
 /// The document of [`AsJson`] as it grows: what only the end knows stands at its end.
-pub(super) struct Document {
+pub(super) struct JsonDocument {
     keys: Vec<String>,
     count: usize,
 }
 
-impl Document {
+impl JsonDocument {
     pub(super) fn begin(columns: &[ColumnInfo], out: &mut Vec<u8>) -> Result<Self, ExportError> {
         let keys = keys(columns);
         out.extend_from_slice(b"{\"columns\":");
-        put(Format::Json, out, &columns_json(columns, &keys))?;
+        put(ExportFormat::Json, out, &columns_json(columns, &keys))?;
         out.extend_from_slice(b",\"rows\":[");
-        Ok(Document { keys, count: 0 })
+        Ok(JsonDocument { keys, count: 0 })
     }
 }
 
-impl Form for Document {
+impl RowFormat for JsonDocument {
     fn rows(&mut self, rows: Vec<Vec<Cell>>, out: &mut Vec<u8>) -> Result<(), ExportError> {
         let keys = &self.keys;
         for cells in &rows {
             if self.count > 0 {
                 out.push(b',');
             }
-            put(Format::Json, out, &RowJson { keys, cells })?;
+            put(ExportFormat::Json, out, &RowJson { keys, cells })?;
             self.count += 1;
         }
         Ok(())
@@ -74,14 +74,14 @@ impl Form for Document {
 
     fn end(
         self: Box<Self>,
-        truncated: Option<Truncated>,
+        truncated: Option<TruncationReason>,
         out: &mut Vec<u8>,
     ) -> Result<(), ExportError> {
         let (count, cut) = (self.count, truncated.is_some());
         out.extend(format!("],\"rowCount\":{count},\"truncated\":{cut}").into_bytes());
         if let Some(limit) = truncated {
             out.extend_from_slice(b",\"truncatedBy\":");
-            put(Format::Json, out, &limit)?;
+            put(ExportFormat::Json, out, &limit)?;
         }
         out.push(b'}');
         Ok(())
@@ -89,35 +89,39 @@ impl Form for Document {
 }
 
 /// A row a line, each with a line feed.
-pub(super) struct Lines {
+pub(super) struct JsonLines {
     keys: Vec<String>,
 }
 
-impl Lines {
+impl JsonLines {
     pub(super) fn begin(columns: &[ColumnInfo]) -> Self {
-        Lines {
+        JsonLines {
             keys: keys(columns),
         }
     }
 }
 
-impl Form for Lines {
+impl RowFormat for JsonLines {
     fn rows(&mut self, rows: Vec<Vec<Cell>>, out: &mut Vec<u8>) -> Result<(), ExportError> {
         let keys = &self.keys;
         for cells in &rows {
-            put(Format::Ndjson, out, &RowJson { keys, cells })?;
+            put(ExportFormat::Ndjson, out, &RowJson { keys, cells })?;
             out.push(b'\n');
         }
         Ok(())
     }
 
     /// The last line is the last row.
-    fn end(self: Box<Self>, _: Option<Truncated>, _: &mut Vec<u8>) -> Result<(), ExportError> {
+    fn end(
+        self: Box<Self>,
+        _: Option<TruncationReason>,
+        _: &mut Vec<u8>,
+    ) -> Result<(), ExportError> {
         Ok(())
     }
 }
 
-fn put(format: Format, out: &mut Vec<u8>, value: &impl Serialize) -> Result<(), ExportError> {
+fn put(format: ExportFormat, out: &mut Vec<u8>, value: &impl Serialize) -> Result<(), ExportError> {
     serde_json::to_writer(out, value).map_err(|error| ExportError::new(format, error.to_string()))
 }
 
@@ -127,13 +131,13 @@ impl Serialize for AsJson<'_> {
     }
 }
 
-impl Serialize for AsNamed<'_> {
+impl Serialize for NamedRows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         whole(self.0, true, serializer)
     }
 }
 
-fn whole<S: Serializer>(rows: &Rows, is_named: bool, serializer: S) -> Result<S::Ok, S::Error> {
+fn whole<S: Serializer>(rows: &RowSet, is_named: bool, serializer: S) -> Result<S::Ok, S::Error> {
     let keys = keys(&rows.columns);
     let mut out = serializer.serialize_struct("Rows", 6)?;
     let columns = columns_json(&rows.columns, &keys);
@@ -143,7 +147,7 @@ fn whole<S: Serializer>(rows: &Rows, is_named: bool, serializer: S) -> Result<S:
     } else {
         out.serialize_field("columns", &columns)?;
     }
-    out.serialize_field("rows", &List(&keys, &rows.rows))?;
+    out.serialize_field("rows", &JsonRows(&keys, &rows.rows))?;
     out.serialize_field("rowCount", &rows.rows.len())?;
     out.serialize_field("truncated", &rows.truncated.is_some())?;
     if let Some(limit) = rows.truncated {
@@ -167,11 +171,11 @@ fn columns_json<'a>(columns: &'a [ColumnInfo], keys: &'a [String]) -> Vec<Column
 }
 
 /// Rows under keys.
-struct List<'a>(&'a [String], &'a [Vec<Cell>]);
+struct JsonRows<'a>(&'a [String], &'a [Vec<Cell>]);
 
-impl Serialize for List<'_> {
+impl Serialize for JsonRows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let List(keys, rows) = *self;
+        let JsonRows(keys, rows) = *self;
         serializer.collect_seq(rows.iter().map(|cells| RowJson { keys, cells }))
     }
 }

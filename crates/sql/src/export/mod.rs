@@ -3,13 +3,13 @@
 //! All forms say the same values exactly, as far as they can; where one cannot hold a value
 //! there is an error that names the cell, never another value.
 //!
-//! A form grows with the rows of a running query ([`Writer`], [`Export`]) and holds a bounded
+//! A form grows with the rows of a running query ([`RowWriter`], [`RowExport`]) and holds a bounded
 //! number of them; [`write()`] does the same with rows that are all there.
 
 #[cfg(feature = "columnar")]
 mod arrow;
 #[cfg(not(feature = "columnar"))]
-#[path = "arrow_missing.rs"]
+#[path = "arrow_disabled.rs"]
 mod arrow;
 mod csv;
 mod json;
@@ -24,17 +24,17 @@ use std::str::FromStr;
 
 use quillet_core::ErrorCode;
 
-use crate::Rows;
+use crate::RowSet;
 use crate::stream::BATCH_ROWS;
 
 pub use csv::CsvOptions;
-pub use json::{AsJson, AsNamed, rows_json};
-pub use stream::{ByteSink, Export};
-pub use writer::Writer;
+pub use json::{AsJson, NamedRows, rows_json};
+pub use stream::{ByteSink, RowExport};
+pub use writer::RowWriter;
 
 /// A form that rows are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum ExportFormat {
     /// One JSON object, as the API gives it out; see [`rows_json`].
     Json,
     /// A JSON object a line and row.
@@ -51,29 +51,29 @@ pub enum Format {
     Xlsx,
 }
 
-impl Format {
+impl ExportFormat {
     /// All of them.
-    pub const ALL: [Format; 7] = [
-        Format::Json,
-        Format::Ndjson,
-        Format::Csv,
-        Format::Arrow,
-        Format::ArrowStream,
-        Format::Parquet,
-        Format::Xlsx,
+    pub const ALL: [ExportFormat; 7] = [
+        ExportFormat::Json,
+        ExportFormat::Ndjson,
+        ExportFormat::Csv,
+        ExportFormat::Arrow,
+        ExportFormat::ArrowStream,
+        ExportFormat::Parquet,
+        ExportFormat::Xlsx,
     ];
 
     /// What people call it, and how it is asked for.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Format::Json => "json",
-            Format::Ndjson => "ndjson",
-            Format::Csv => "csv",
-            Format::Arrow => "arrow",
-            Format::ArrowStream => "arrow-stream",
-            Format::Parquet => "parquet",
-            Format::Xlsx => "xlsx",
+            ExportFormat::Json => "json",
+            ExportFormat::Ndjson => "ndjson",
+            ExportFormat::Csv => "csv",
+            ExportFormat::Arrow => "arrow",
+            ExportFormat::ArrowStream => "arrow-stream",
+            ExportFormat::Parquet => "parquet",
+            ExportFormat::Xlsx => "xlsx",
         }
     }
 
@@ -81,13 +81,15 @@ impl Format {
     #[must_use]
     pub fn media_type(self) -> &'static str {
         match self {
-            Format::Json => "application/json",
-            Format::Ndjson => "application/x-ndjson",
-            Format::Csv => "text/csv; charset=utf-8",
-            Format::Arrow => "application/vnd.apache.arrow.file",
-            Format::ArrowStream => "application/vnd.apache.arrow.stream",
-            Format::Parquet => "application/vnd.apache.parquet",
-            Format::Xlsx => "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+            ExportFormat::Json => "application/json",
+            ExportFormat::Ndjson => "application/x-ndjson",
+            ExportFormat::Csv => "text/csv; charset=utf-8",
+            ExportFormat::Arrow => "application/vnd.apache.arrow.file",
+            ExportFormat::ArrowStream => "application/vnd.apache.arrow.stream",
+            ExportFormat::Parquet => "application/vnd.apache.parquet",
+            ExportFormat::Xlsx => {
+                "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+            }
         }
     }
 
@@ -95,7 +97,7 @@ impl Format {
     #[must_use]
     pub fn ending(self) -> &'static str {
         match self {
-            Format::ArrowStream => "arrows",
+            ExportFormat::ArrowStream => "arrows",
             _ => self.name(),
         }
     }
@@ -118,23 +120,23 @@ impl UnknownFormat {
 }
 
 fn names() -> String {
-    Format::ALL.map(Format::name).join(", ")
+    ExportFormat::ALL.map(ExportFormat::name).join(", ")
 }
 
 fn suggestion(name: &str) -> String {
-    let near = quillet_core::nearest(name, Format::ALL.map(Format::name));
+    let near = quillet_core::nearest(name, ExportFormat::ALL.map(ExportFormat::name));
     near.map_or_else(String::new, |near| format!(", did you mean {near:?}?"))
 }
 
-impl FromStr for Format {
+impl FromStr for ExportFormat {
     type Err = UnknownFormat;
 
     /// A name or the ending of a file, in any case of letters.
     fn from_str(text: &str) -> Result<Self, UnknownFormat> {
-        let is = |format: &Format| {
+        let is = |format: &ExportFormat| {
             text.eq_ignore_ascii_case(format.name()) || text.eq_ignore_ascii_case(format.ending())
         };
-        Format::ALL
+        ExportFormat::ALL
             .into_iter()
             .find(is)
             .ok_or_else(|| UnknownFormat {
@@ -148,7 +150,7 @@ impl FromStr for Format {
 #[error("these rows cannot be written as {}: {message}", .format.name())]
 pub struct ExportError {
     /// The form.
-    pub format: Format,
+    pub format: ExportFormat,
     code: ErrorCode,
     /// What stands in the way, with its place, and what helps.
     pub message: String,
@@ -162,7 +164,7 @@ impl ExportError {
     }
 
     /// The form cannot hold these rows.
-    pub(crate) fn new(format: Format, message: impl Into<String>) -> Self {
+    pub(crate) fn new(format: ExportFormat, message: impl Into<String>) -> Self {
         ExportError {
             format,
             code: ErrorCode::SqlExport,
@@ -175,8 +177,12 @@ impl ExportError {
 ///
 /// # Errors
 /// The form cannot hold a value.
-pub fn write(rows: &Rows, format: Format, options: &CsvOptions) -> Result<Vec<u8>, ExportError> {
-    let mut writer = Writer::new(rows.columns.clone(), format, options)?;
+pub fn write(
+    rows: &RowSet,
+    format: ExportFormat,
+    options: &CsvOptions,
+) -> Result<Vec<u8>, ExportError> {
+    let mut writer = RowWriter::new(rows.columns.clone(), format, options)?;
     let mut all = Vec::new();
     for batch in rows.rows.chunks(BATCH_ROWS) {
         all.append(&mut writer.rows(batch.to_vec())?);

@@ -5,8 +5,8 @@ use std::fmt;
 use quillet_core::BoxFuture;
 use tokio::task::spawn_blocking;
 
-use super::{CsvOptions, ExportError, Format, Writer};
-use crate::stream::{Ended, RowSink, Stop};
+use super::{CsvOptions, ExportError, ExportFormat, RowWriter};
+use crate::stream::{RowSink, SinkClosed, StreamEnd};
 use crate::{Cell, ColumnInfo};
 
 /// Takes the bytes of a form as they come: a file, a pipe, the body of an answer.
@@ -15,23 +15,23 @@ pub trait ByteSink: Send {
     ///
     /// # Errors
     /// Nothing more is wanted; why is the sink's to know.
-    fn bytes<'a>(&'a mut self, bytes: Vec<u8>) -> BoxFuture<'a, Result<(), Stop>>;
+    fn bytes<'a>(&'a mut self, bytes: Vec<u8>) -> BoxFuture<'a, Result<(), SinkClosed>>;
 }
 
 /// Where the rows of a query go to become a form: the sink between a database and bytes.
-pub struct Export<'a> {
-    format: Format,
+pub struct RowExport<'a> {
+    format: ExportFormat,
     options: CsvOptions,
     out: &'a mut dyn ByteSink,
     /// Begun with the first rows.
-    writer: Option<Writer>,
+    writer: Option<RowWriter>,
     failed: Option<ExportError>,
 }
 
-impl<'a> Export<'a> {
+impl<'a> RowExport<'a> {
     /// Rows in a form. `options` are those of CSV; the other forms have none.
-    pub fn new(format: Format, options: CsvOptions, out: &'a mut dyn ByteSink) -> Self {
-        Export {
+    pub fn new(format: ExportFormat, options: CsvOptions, out: &'a mut dyn ByteSink) -> Self {
+        RowExport {
             format,
             options,
             out,
@@ -49,17 +49,17 @@ impl<'a> Export<'a> {
     ///
     /// # Errors
     /// The form could not hold a value.
-    pub async fn finish(mut self, ended: Ended) -> Result<Ended, ExportError> {
+    pub async fn finish(mut self, ended: StreamEnd) -> Result<StreamEnd, ExportError> {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        let (Some(writer), true) = (self.writer.take(), ended != Ended::Stopped) else {
-            return Ok(Ended::Stopped);
+        let (Some(writer), true) = (self.writer.take(), ended != StreamEnd::Stopped) else {
+            return Ok(StreamEnd::Stopped);
         };
         let end = beside(self.format, move || writer.end(ended.truncated())).await?;
         Ok(match self.out.bytes(end).await {
             Ok(()) => ended,
-            Err(Stop) => Ended::Stopped,
+            Err(SinkClosed) => StreamEnd::Stopped,
         })
     }
 
@@ -74,29 +74,32 @@ impl<'a> Export<'a> {
     }
 }
 
-impl RowSink for Export<'_> {
-    fn columns<'a>(&'a mut self, columns: Vec<ColumnInfo>) -> BoxFuture<'a, Result<(), Stop>> {
-        let begun = Writer::new(columns, self.format, &self.options);
+impl RowSink for RowExport<'_> {
+    fn columns<'a>(
+        &'a mut self,
+        columns: Vec<ColumnInfo>,
+    ) -> BoxFuture<'a, Result<(), SinkClosed>> {
+        let begun = RowWriter::new(columns, self.format, &self.options);
         let begun = begun.map(|writer| self.writer = Some(writer));
         let told = begun.map_err(|error| self.failed = Some(error));
-        Box::pin(std::future::ready(told.map_err(|()| Stop)))
+        Box::pin(std::future::ready(told.map_err(|()| SinkClosed)))
     }
 
-    fn rows<'a>(&'a mut self, rows: Vec<Vec<Cell>>) -> BoxFuture<'a, Result<(), Stop>> {
+    fn rows<'a>(&'a mut self, rows: Vec<Vec<Cell>>) -> BoxFuture<'a, Result<(), SinkClosed>> {
         Box::pin(async move {
             match self.take(rows).await {
                 Ok(bytes) if bytes.is_empty() => Ok(()),
                 Ok(bytes) => self.out.bytes(bytes).await,
                 Err(error) => {
                     self.failed = Some(error);
-                    Err(Stop)
+                    Err(SinkClosed)
                 }
             }
         })
     }
 }
 
-impl fmt::Debug for Export<'_> {
+impl fmt::Debug for RowExport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Export({})", self.format.name())
     }
@@ -105,7 +108,7 @@ impl fmt::Debug for Export<'_> {
 /// Packing rows takes a while, so it is done on a thread for blocking work, not on those of the
 /// tasks.
 async fn beside<T: Send + 'static>(
-    format: Format,
+    format: ExportFormat,
     work: impl FnOnce() -> Result<T, ExportError> + Send + 'static,
 ) -> Result<T, ExportError> {
     let done = spawn_blocking(work).await;

@@ -13,10 +13,10 @@ use quillet_core::ErrorCode;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
-use super::job::Job;
-use super::kind::{self, BLANKS, Kind, Seen, Type};
-use super::table::Table;
-use super::text::{Place, Text, broken};
+use super::job::LoadJob;
+use super::kind::{self, BLANKS, ColumnStats, Type, ValueKind};
+use super::table::TableLoader;
+use super::text::{ReadPosition, TextReader, broken};
 use super::{FileError, Header, names};
 
 /// Bytes of the beginning that say which separator it is.
@@ -38,20 +38,20 @@ pub(super) fn load(
     path: &Path,
     table: &str,
     separator: Option<u8>,
-    job: &mut Job,
+    job: &mut LoadJob,
     connection: &Connection,
 ) -> Result<(), FileError> {
-    let form = Form::of(path, separator, job)?;
-    let mut seen: Vec<Seen> = Vec::new();
+    let form = CsvFormat::of(path, separator, job)?;
+    let mut seen: Vec<ColumnStats> = Vec::new();
     let mut first = StringRecord::new();
     let size = each(path, form, 0, job, &mut |_, row| {
         if row.number == 0 {
             first = row.cells.clone();
-            seen.resize(first.len(), Seen::default());
+            seen.resize(first.len(), ColumnStats::default());
             return Ok(());
         }
         for (seen, cell) in seen.iter_mut().zip(row.cells) {
-            seen.look(Kind::of(cell), cell, row.line);
+            seen.look(ValueKind::of(cell), cell, row.line);
         }
         Ok(())
     })?;
@@ -68,7 +68,7 @@ pub(super) fn load(
     };
     if !has_header {
         for (seen, cell) in seen.iter_mut().zip(&first) {
-            seen.look(Kind::of(cell), cell, 1);
+            seen.look(ValueKind::of(cell), cell, 1);
         }
         if job.options.header == Header::Auto {
             job.note(
@@ -87,7 +87,7 @@ pub(super) fn load(
         }
     }
     let columns: Vec<(String, Type)> = names.into_iter().zip(types.iter().copied()).collect();
-    let mut table = Table::make(connection, path, table, &columns)?;
+    let mut table = TableLoader::make(connection, path, table, &columns)?;
     each(path, form, size, job, &mut |job, row| {
         if row.number == 0 && has_header {
             return Ok(());
@@ -125,21 +125,21 @@ fn changed(path: &Path, line: u64) -> FileError {
 
 /// Whether the first line is a row like the others: it has a number over numbers, or a time over
 /// times. A year over numbers names them.
-fn is_row(first: &StringRecord, seen: &[Seen], commas: bool) -> bool {
-    let is_like = |(cell, seen): (&str, &Seen)| {
+fn is_row(first: &StringRecord, seen: &[ColumnStats], commas: bool) -> bool {
+    let is_like = |(cell, seen): (&str, &ColumnStats)| {
         let kind = seen.settle(commas);
         let are_numbers = matches!(kind, Type::Integer | Type::Real | Type::CommaReal);
-        match Kind::of(cell) {
-            Kind::Small => {
+        match ValueKind::of(cell) {
+            ValueKind::Small => {
                 let number: Option<i64> = cell.trim_matches(BLANKS).parse().ok();
                 are_numbers && !number.is_some_and(|number| YEARS.contains(&number))
             }
-            Kind::Large | Kind::Decimal => are_numbers,
-            Kind::Comma => kind == Type::CommaReal,
-            Kind::Date => kind == Type::Date,
-            Kind::Time => kind == Type::Time,
-            Kind::Timestamp => kind == Type::Timestamp,
-            Kind::Instant => kind == Type::Instant,
+            ValueKind::Large | ValueKind::Decimal => are_numbers,
+            ValueKind::Comma => kind == Type::CommaReal,
+            ValueKind::Date => kind == Type::Date,
+            ValueKind::Time => kind == Type::Time,
+            ValueKind::Timestamp => kind == Type::Timestamp,
+            ValueKind::Instant => kind == Type::Instant,
             _ => false,
         }
     };
@@ -148,27 +148,27 @@ fn is_row(first: &StringRecord, seen: &[Seen], commas: bool) -> bool {
 
 /// How a file is written.
 #[derive(Clone, Copy, Debug)]
-struct Form {
+struct CsvFormat {
     separator: u8,
     /// Whether the first line is Excel's `sep=;`, which is no row.
     says_separator: bool,
 }
 
-impl Form {
+impl CsvFormat {
     /// What the file's ending, the settings, or its first lines say.
-    fn of(path: &Path, separator: Option<u8>, job: &Job) -> Result<Form, FileError> {
-        let (text, place) = Text::open(path, job)?;
+    fn of(path: &Path, separator: Option<u8>, job: &LoadJob) -> Result<CsvFormat, FileError> {
+        let (text, place) = TextReader::open(path, job)?;
         let mut start = Vec::new();
         let read = text.take(SAMPLE).read_to_end(&mut start);
         read.map_err(|error| broken(path, job, &place, &error, 1))?;
         if let [b's', b'e', b'p', b'=', separator, b'\r' | b'\n', ..] = start.as_slice() {
-            return Ok(Form {
+            return Ok(CsvFormat {
                 separator: *separator,
                 says_separator: true,
             });
         }
         let known = separator.or(job.options.separator);
-        Ok(Form {
+        Ok(CsvFormat {
             separator: known.unwrap_or_else(|| likeliest(&start)),
             says_separator: false,
         })
@@ -188,7 +188,7 @@ impl Form {
 /// one that the first line has most of.
 fn likeliest(start: &[u8]) -> u8 {
     let widths = |separator: u8| -> Vec<usize> {
-        let form = Form {
+        let form = CsvFormat {
             separator,
             says_separator: false,
         };
@@ -215,7 +215,7 @@ fn likeliest(start: &[u8]) -> u8 {
 }
 
 /// A row of a file.
-struct Row<'a> {
+struct CsvRow<'a> {
     /// From 0; the first may be names.
     number: u64,
     /// The line in which it begins, from 1.
@@ -226,12 +226,12 @@ struct Row<'a> {
 /// Gives all rows, and how many bytes they were; `before` is what was read before of the file.
 fn each(
     path: &Path,
-    form: Form,
+    form: CsvFormat,
     before: u64,
-    job: &mut Job,
-    give: &mut dyn FnMut(&mut Job, &Row<'_>) -> Result<(), FileError>,
+    job: &mut LoadJob,
+    give: &mut dyn FnMut(&mut LoadJob, &CsvRow<'_>) -> Result<(), FileError>,
 ) -> Result<u64, FileError> {
-    let (text, place) = Text::open(path, job)?;
+    let (text, place) = TextReader::open(path, job)?;
     let mut reader = form.reader(text.chain(LAST));
     let mut cells = StringRecord::new();
     let mut width = None;
@@ -249,7 +249,7 @@ fn each(
             return Err(job.too_many_rows(path));
         }
         job.row(path, number, before + place.given())?;
-        let row = Row {
+        let row = CsvRow {
             number,
             line,
             cells: &cells,
@@ -262,11 +262,11 @@ fn each(
 
 /// Reads the next row; `false` at the end.
 fn next(
-    reader: &mut Reader<Chain<Text, &'static [u8]>>,
+    reader: &mut Reader<Chain<TextReader, &'static [u8]>>,
     cells: &mut StringRecord,
     path: &Path,
-    job: &Job,
-    place: &Rc<Place>,
+    job: &LoadJob,
+    place: &Rc<ReadPosition>,
 ) -> Result<bool, FileError> {
     let begun = reader.position().line();
     let read = reader.read_record(cells).map_err(|error| {

@@ -23,18 +23,18 @@ const DATABASE: &str = "rows.db";
 
 /// A folder that only this user can read. Dropping it removes it and all that is in it.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(super) struct PrivateFolder {
     path: PathBuf,
     /// Locked while the folder is wanted.
     _held: File,
 }
 
-impl Folder {
+impl PrivateFolder {
     /// Makes one among the temporary files.
     ///
     /// # Errors
     /// Nothing can be written there.
-    pub(super) fn make() -> Result<Folder, FileError> {
+    pub(super) fn make() -> Result<PrivateFolder, FileError> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let parent = std::env::temp_dir();
         sweep(&parent);
@@ -63,7 +63,7 @@ impl Folder {
             fs::rename(&new, &named).map(|()| file)
         });
         match held {
-            Ok(held) => Ok(Folder { path, _held: held }),
+            Ok(held) => Ok(PrivateFolder { path, _held: held }),
             Err(error) => {
                 let _ = fs::remove_dir_all(&path);
                 Err(wrong(error))
@@ -77,7 +77,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for PrivateFolder {
     fn drop(&mut self) {
         // If somebody removed it before, no harm is done.
         let _ = fs::remove_dir_all(&self.path);
@@ -114,13 +114,13 @@ mod tests {
 
     #[test]
     fn folders_go_with_their_owner_and_those_of_the_dead_with_the_next() {
-        let folder = Folder::make().unwrap();
+        let folder = PrivateFolder::make().unwrap();
         let path = folder.path.clone();
         fs::write(folder.database(), "x").unwrap();
         let left = std::env::temp_dir().join(format!("{PREFIX}0-left-{}", std::process::id()));
         fs::create_dir_all(&left).unwrap();
         fs::write(left.join(HELD), "").unwrap();
-        let other = Folder::make().unwrap();
+        let other = PrivateFolder::make().unwrap();
         assert!(path.exists(), "a folder that is wanted stays");
         assert!(!left.exists(), "one that nobody holds goes");
         drop((folder, other));

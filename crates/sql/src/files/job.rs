@@ -8,7 +8,7 @@ use quillet_core::ErrorCode;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::names::{self, Taken};
+use super::names::{self, UsedNames};
 use super::{FileError, FileForm, FileOptions, csv, json, parquet};
 
 /// Rows between two looks at whether anybody waits.
@@ -16,7 +16,7 @@ const STEP: u64 = 1_024;
 
 /// One loading. Files are its argument; what they have in common is here.
 #[derive(Debug)]
-pub(super) struct Job {
+pub(super) struct LoadJob {
     pub(super) options: FileOptions,
     /// What a reader may want to know of how files were understood.
     pub(super) notes: Vec<String>,
@@ -29,13 +29,13 @@ pub(super) struct Job {
     before: u64,
 }
 
-impl Job {
+impl LoadJob {
     pub(super) fn new(
         options: FileOptions,
         stop: Arc<AtomicBool>,
         told: UnboundedSender<(u64, u64)>,
     ) -> Self {
-        Job {
+        LoadJob {
             options,
             notes: Vec::new(),
             stop,
@@ -65,7 +65,7 @@ impl Job {
         let transaction = connection
             .transaction()
             .map_err(|error| full(database, &error))?;
-        let mut taken = Taken::default();
+        let mut taken = UsedNames::default();
         for (path, size) in files.iter().zip(sizes) {
             let table = names::table(path, &mut taken);
             match FileForm::of(path) {

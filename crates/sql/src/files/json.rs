@@ -15,11 +15,11 @@ use rusqlite::types::ValueRef;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::job::Job;
-use super::kind::{self, Kind, Seen, Type};
-use super::names::{self, Taken};
-use super::table::Table;
-use super::text::{Text, broken};
+use super::job::LoadJob;
+use super::kind::{self, ColumnStats, Type, ValueKind};
+use super::names::{self, UsedNames};
+use super::table::TableLoader;
+use super::text::{TextReader, broken};
 use super::{FileError, names::MOST_COLUMNS};
 
 /// Makes a table of a file.
@@ -29,12 +29,12 @@ use super::{FileError, names::MOST_COLUMNS};
 pub(super) fn load(
     path: &Path,
     table: &str,
-    job: &mut Job,
+    job: &mut LoadJob,
     connection: &Connection,
 ) -> Result<(), FileError> {
     let mut places: HashMap<String, usize> = HashMap::new();
-    let mut columns: Vec<Column> = Vec::new();
-    let mut taken = Taken::default();
+    let mut columns: Vec<InferredColumn> = Vec::new();
+    let mut taken = UsedNames::default();
     let size = each(path, 0, job, &mut |_, line, fields| {
         for (key, value) in fields {
             let place = match places.get(key.as_ref()) {
@@ -42,7 +42,7 @@ pub(super) fn load(
                 None => {
                     let place = columns.len();
                     names::bounded(path, place + 1)?;
-                    columns.push(Column::new(taken.free(&names::column(place, &key))));
+                    columns.push(InferredColumn::new(taken.free(&names::column(place, &key))));
                     places.insert(key.to_string(), place);
                     place
                 }
@@ -55,10 +55,10 @@ pub(super) fn load(
         let error = FileError::new(ErrorCode::FileForm, path, "has no rows with keys");
         return Err(error.help("write one JSON object a line"));
     }
-    let types: Vec<Type> = columns.iter().map(Column::settle).collect();
+    let types: Vec<Type> = columns.iter().map(InferredColumn::settle).collect();
     let made = columns.into_iter().zip(&types);
     let made: Vec<(String, Type)> = made.map(|(column, kind)| (column.name, *kind)).collect();
-    let mut table = Table::make(connection, path, table, &made)?;
+    let mut table = TableLoader::make(connection, path, table, &made)?;
     each(path, size, job, &mut |job, line, fields| {
         for (key, value) in fields {
             let changed =
@@ -73,7 +73,7 @@ pub(super) fn load(
 
 /// Sets a value; `None` for one that is of another type than its column.
 fn put(
-    table: &mut Table<'_>,
+    table: &mut TableLoader<'_>,
     place: usize,
     raw: &str,
     kind: Type,
@@ -103,22 +103,22 @@ fn put(
 }
 
 /// A column as far as lines were seen.
-struct Column {
+struct InferredColumn {
     name: String,
-    numbers: Seen,
-    texts: Seen,
+    numbers: ColumnStats,
+    texts: ColumnStats,
     has_numbers: bool,
     has_texts: bool,
     has_truths: bool,
     has_parts: bool,
 }
 
-impl Column {
+impl InferredColumn {
     fn new(name: String) -> Self {
-        Column {
+        InferredColumn {
             name,
-            numbers: Seen::default(),
-            texts: Seen::default(),
+            numbers: ColumnStats::default(),
+            texts: ColumnStats::default(),
             has_numbers: false,
             has_texts: false,
             has_truths: false,
@@ -135,22 +135,25 @@ impl Column {
                 self.has_texts = true;
                 // Without escapes what stands between the quotes is the text: times have none.
                 let inner = raw.get(1..raw.len() - 1).unwrap_or_default();
-                let kind = match Kind::of(inner) {
-                    kind @ (Kind::Date | Kind::Time | Kind::Timestamp | Kind::Instant) => kind,
-                    _ => Kind::Text,
+                let kind = match ValueKind::of(inner) {
+                    kind @ (ValueKind::Date
+                    | ValueKind::Time
+                    | ValueKind::Timestamp
+                    | ValueKind::Instant) => kind,
+                    _ => ValueKind::Text,
                 };
                 self.texts.look(kind, "", line);
             }
             _ => {
                 self.has_numbers = true;
-                let kind = match Kind::of_number(raw) {
+                let kind = match ValueKind::of_number(raw) {
                     // A number of JSON is one, however it is written.
-                    Some(Kind::Exponent) => Kind::Decimal,
+                    Some(ValueKind::Exponent) => ValueKind::Decimal,
                     Some(kind) => kind,
                     None if kind::real(raw).is_some() && raw.contains(['.', 'e', 'E']) => {
-                        Kind::Decimal
+                        ValueKind::Decimal
                     }
-                    None => Kind::Text,
+                    None => ValueKind::Text,
                 };
                 self.numbers.look(kind, "", line);
             }
@@ -174,12 +177,17 @@ impl Column {
     }
 }
 
-type Fields<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
-type Give<'g> = dyn FnMut(&mut Job, u64, Fields<'_>) -> Result<(), FileError> + 'g;
+type JsonFields<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
+type RowCallback<'g> = dyn FnMut(&mut LoadJob, u64, JsonFields<'_>) -> Result<(), FileError> + 'g;
 
 /// Gives the keys and values of all lines, and says how many bytes they were.
-fn each(path: &Path, before: u64, job: &mut Job, give: &mut Give<'_>) -> Result<u64, FileError> {
-    let (text, place) = Text::open(path, job)?;
+fn each(
+    path: &Path,
+    before: u64,
+    job: &mut LoadJob,
+    give: &mut RowCallback<'_>,
+) -> Result<u64, FileError> {
+    let (text, place) = TextReader::open(path, job)?;
     let mut reader = BufReader::new(text);
     let mut bytes = Vec::new();
     let (mut line, mut rows, mut at) = (0, 0, 0);
@@ -229,25 +237,25 @@ fn wrong(path: &Path, line: u64, text: &str, error: &serde_json::Error) -> FileE
 }
 
 /// The keys of one line and their values as they stand.
-fn fields(text: &str) -> Result<Fields<'_>, serde_json::Error> {
+fn fields(text: &str) -> Result<JsonFields<'_>, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(text);
-    let fields = reader.deserialize_map(Line)?;
+    let fields = reader.deserialize_map(LineVisitor)?;
     reader.end()?;
     Ok(fields)
 }
 
-struct Line;
+struct LineVisitor;
 
-impl<'de> Visitor<'de> for Line {
-    type Value = Fields<'de>;
+impl<'de> Visitor<'de> for LineVisitor {
+    type Value = JsonFields<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON object")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut fields: Fields<'de> = Vec::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
+        let mut fields: JsonFields<'de> = Vec::new();
+        while let Some(key) = map.next_key::<FieldKey<'de>>()? {
             let key = key.0;
             // Lines have few keys: looking through them is cheaper than a set of each line.
             if fields.len() < MOST_COLUMNS && fields.iter().any(|(known, _)| *known == key) {
@@ -261,4 +269,4 @@ impl<'de> Visitor<'de> for Line {
 
 /// A key, borrowed where nothing in it is escaped.
 #[derive(serde::Deserialize)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+struct FieldKey<'a>(#[serde(borrow)] Cow<'a, str>);

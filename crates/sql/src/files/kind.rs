@@ -51,7 +51,7 @@ impl Type {
 
 /// What one text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     /// Nothing.
     Empty,
     /// Blanks only: nothing among numbers, a text among texts.
@@ -76,28 +76,28 @@ pub(super) enum Kind {
     Text,
 }
 
-impl Kind {
+impl ValueKind {
     /// What a text is.
-    pub(super) fn of(text: &str) -> Kind {
+    pub(super) fn of(text: &str) -> ValueKind {
         let bytes = text.as_bytes();
         let Some(first) = bytes.first() else {
-            return Kind::Empty;
+            return ValueKind::Empty;
         };
         match first {
-            b'0'..=b'9' | b'-' | b'.' => Kind::of_number(text.trim_end_matches(BLANKS))
-                .or_else(|| Kind::of_time(text))
-                .unwrap_or(Kind::Text),
+            b'0'..=b'9' | b'-' | b'.' => ValueKind::of_number(text.trim_end_matches(BLANKS))
+                .or_else(|| ValueKind::of_time(text))
+                .unwrap_or(ValueKind::Text),
             b' ' | b'\t' => match text.trim_matches(BLANKS) {
-                "" => Kind::Blank,
-                inner => Kind::of_number(inner).unwrap_or(Kind::Text),
+                "" => ValueKind::Blank,
+                inner => ValueKind::of_number(inner).unwrap_or(ValueKind::Text),
             },
-            b't' | b'T' | b'f' | b'F' if truth(text).is_some() => Kind::Boolean,
-            _ => Kind::Text,
+            b't' | b'T' | b'f' | b'F' if truth(text).is_some() => ValueKind::Boolean,
+            _ => ValueKind::Text,
         }
     }
 
     /// A number in the one form that a number of SQLite has, so that nothing of its text is lost.
-    pub(super) fn of_number(text: &str) -> Option<Kind> {
+    pub(super) fn of_number(text: &str) -> Option<ValueKind> {
         let digits = text.strip_prefix('-').unwrap_or(text);
         let is_whole = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.is_empty();
         if is_whole {
@@ -107,28 +107,28 @@ impl Kind {
             }
             let number: i64 = text.parse().ok()?;
             return Some(if number.unsigned_abs() <= MAX_EXACT {
-                Kind::Small
+                ValueKind::Small
             } else {
-                Kind::Large
+                ValueKind::Large
             });
         }
-        let parts = Parts::of(digits)?;
+        let parts = NumberParts::of(digits)?;
         if parts.separator == Some(',') {
             return Some(match parts.fraction.len() {
-                3 if !parts.whole.is_empty() && parts.whole != "0" => Kind::Thousands,
-                _ => Kind::Comma,
+                3 if !parts.whole.is_empty() && parts.whole != "0" => ValueKind::Thousands,
+                _ => ValueKind::Comma,
             })
             .filter(|_| real(&text.replacen(',', ".", 1)).is_some());
         }
         real(text)?;
         Some(match (parts.separator, parts.exponent) {
-            (None, Some(exponent)) if !exponent.starts_with(['+', '-']) => Kind::Exponent,
-            _ => Kind::Decimal,
+            (None, Some(exponent)) if !exponent.starts_with(['+', '-']) => ValueKind::Exponent,
+            _ => ValueKind::Decimal,
         })
     }
 
     /// A day, a time or both in the forms of ISO 8601 that SQLite's functions take.
-    fn of_time(text: &str) -> Option<Kind> {
+    fn of_time(text: &str) -> Option<ValueKind> {
         let has = |part: &str, others: &str| {
             part.bytes()
                 .all(|byte| byte.is_ascii_digit() || others.as_bytes().contains(&byte))
@@ -138,10 +138,10 @@ impl Kind {
         let is_day =
             |part: &str| part.len() == 10 && has(part, "-") && part.parse::<Date>().is_ok();
         if text.len() <= 10 && is_day(text) {
-            return Some(Kind::Date);
+            return Some(ValueKind::Date);
         }
         if is_time(text) {
-            return Some(Kind::Time);
+            return Some(ValueKind::Time);
         }
         let (day, time) = text.split_at_checked(10)?;
         let time = time.strip_prefix(['T', ' '])?;
@@ -149,7 +149,7 @@ impl Kind {
             return None;
         }
         if is_time(time) {
-            return Some(Kind::Timestamp);
+            return Some(ValueKind::Timestamp);
         }
         let clock = match time.strip_suffix('Z') {
             Some(clock) => clock,
@@ -160,7 +160,7 @@ impl Kind {
                 is_time(offset).then_some(clock)?
             }
         };
-        is_time(clock).then_some(Kind::Instant)
+        is_time(clock).then_some(ValueKind::Instant)
     }
 }
 
@@ -178,7 +178,7 @@ pub(super) fn truth(text: &str) -> Option<bool> {
 
 /// The double that a decimal is, if the double says all of its digits.
 pub(super) fn real(text: &str) -> Option<f64> {
-    let parts = Parts::of(text.strip_prefix('-').unwrap_or(text))?;
+    let parts = NumberParts::of(text.strip_prefix('-').unwrap_or(text))?;
     let number: f64 = text
         .parse()
         .ok()
@@ -203,14 +203,14 @@ pub(super) fn real(text: &str) -> Option<f64> {
 }
 
 /// A number without its sign, taken apart.
-struct Parts<'a> {
+struct NumberParts<'a> {
     whole: &'a str,
     separator: Option<char>,
     fraction: &'a str,
     exponent: Option<&'a str>,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> NumberParts<'a> {
     /// `None` for zeros in front, for no digits behind a point, for a comma with an exponent.
     fn of(text: &'a str) -> Option<Self> {
         let (mantissa, exponent) = match text.find(['e', 'E']) {
@@ -237,7 +237,7 @@ impl<'a> Parts<'a> {
             && (separator != Some(',') || (exponent.is_none() && !whole.is_empty()))
             && !(whole.is_empty() && fraction.is_empty())
             && !(whole.len() > 1 && whole.starts_with('0'));
-        good.then_some(Parts {
+        good.then_some(NumberParts {
             whole,
             separator,
             fraction,
@@ -248,7 +248,7 @@ impl<'a> Parts<'a> {
 
 /// What all texts of a column are.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct ColumnStats {
     kinds: u16,
     numbers: u64,
     others: u64,
@@ -256,13 +256,13 @@ pub(super) struct Seen {
     odd: Option<(u64, String)>,
 }
 
-impl Seen {
+impl ColumnStats {
     /// Looks at one text.
-    pub(super) fn look(&mut self, kind: Kind, text: &str, line: u64) {
+    pub(super) fn look(&mut self, kind: ValueKind, text: &str, line: u64) {
         self.kinds |= bit(kind);
         match kind {
-            Kind::Empty | Kind::Blank => {}
-            Kind::Small | Kind::Large | Kind::Decimal => self.numbers += 1,
+            ValueKind::Empty | ValueKind::Blank => {}
+            ValueKind::Small | ValueKind::Large | ValueKind::Decimal => self.numbers += 1,
             _ => {
                 self.others += 1;
                 if self.odd.is_none() {
@@ -273,18 +273,18 @@ impl Seen {
         }
     }
 
-    fn only(&self, kinds: &[Kind]) -> bool {
+    fn only(&self, kinds: &[ValueKind]) -> bool {
         let allowed = kinds.iter().fold(0, |all, kind| all | bit(*kind));
-        self.kinds & !allowed & !bit(Kind::Empty) == 0
+        self.kinds & !allowed & !bit(ValueKind::Empty) == 0
     }
 
-    fn has(&self, kind: Kind) -> bool {
+    fn has(&self, kind: ValueKind) -> bool {
         self.kinds & bit(kind) != 0
     }
 
     /// The type that holds all of them as they are. `commas` says whether `1,5` may be a number.
     pub(super) fn settle(&self, commas: bool) -> Type {
-        use Kind::{Blank, Comma, Decimal, Exponent, Large, Small, Thousands};
+        use ValueKind::{Blank, Comma, Decimal, Exponent, Large, Small, Thousands};
         if self.only(&[Blank]) {
             return Type::Text;
         }
@@ -299,12 +299,12 @@ impl Seen {
             return Type::CommaReal;
         }
         let alone = [
-            (Kind::Date, Type::Date),
-            (Kind::Time, Type::Time),
-            (Kind::Timestamp, Type::Timestamp),
-            (Kind::Instant, Type::Instant),
+            (ValueKind::Date, Type::Date),
+            (ValueKind::Time, Type::Time),
+            (ValueKind::Timestamp, Type::Timestamp),
+            (ValueKind::Instant, Type::Instant),
         ];
-        if self.only(&[Kind::Boolean, Blank]) {
+        if self.only(&[ValueKind::Boolean, Blank]) {
             return Type::Boolean;
         }
         let alone = alone.iter().find(|(kind, _)| self.only(&[*kind]));
@@ -319,7 +319,7 @@ impl Seen {
     }
 }
 
-fn bit(kind: Kind) -> u16 {
+fn bit(kind: ValueKind) -> u16 {
     1 << kind as u16
 }
 
@@ -330,67 +330,67 @@ mod tests {
     #[test]
     fn texts_are_what_they_are_exactly() {
         for (text, kind) in [
-            ("", Kind::Empty),
-            ("  ", Kind::Blank),
-            ("0", Kind::Small),
-            ("-17", Kind::Small),
-            (" 17 ", Kind::Small),
-            ("9007199254740992", Kind::Small),
-            ("9007199254740993", Kind::Large),
-            ("-9223372036854775808", Kind::Large),
-            ("9223372036854775808", Kind::Text),
-            ("007", Kind::Text),
-            ("00", Kind::Text),
-            ("-0", Kind::Text),
-            ("+5", Kind::Text),
-            ("+49 170 1234", Kind::Text),
-            ("0170-1234", Kind::Text),
-            ("12 345", Kind::Text),
-            ("0.5", Kind::Decimal),
-            ("-.5", Kind::Decimal),
-            ("5.", Kind::Text),
-            ("00.5", Kind::Text),
-            ("1.2.3", Kind::Text),
-            ("1_000", Kind::Text),
-            ("1e5", Kind::Exponent),
-            ("12E05", Kind::Exponent),
-            ("1e+5", Kind::Decimal),
-            ("1.5e5", Kind::Decimal),
-            ("1e", Kind::Text),
-            ("e5", Kind::Text),
-            ("1e400", Kind::Text),
-            ("1,5", Kind::Comma),
-            ("0,125", Kind::Comma),
-            ("1,234", Kind::Thousands),
-            ("1,234,567", Kind::Text),
-            ("1,234.5", Kind::Text),
-            ("0.1234567890123456789", Kind::Text),
-            ("0.1000000000000000055511151231257827", Kind::Decimal),
-            ("0.30000000000000004", Kind::Decimal),
-            ("9007199254740993.0", Kind::Text),
-            ("NaN", Kind::Text),
-            ("inf", Kind::Text),
-            ("0x1F", Kind::Text),
-            ("١٢", Kind::Text),
-            ("true", Kind::Boolean),
-            ("FALSE", Kind::Boolean),
-            ("tRue", Kind::Text),
-            ("t", Kind::Text),
-            ("2026-11-22", Kind::Date),
-            ("2026-02-30", Kind::Text),
-            ("22.11.2026", Kind::Text),
-            ("11/22/2026", Kind::Text),
-            ("20261122", Kind::Small),
-            ("13:45", Kind::Time),
-            ("13:45:00.5", Kind::Time),
-            ("25:00", Kind::Text),
-            ("2026-11-22 13:45", Kind::Timestamp),
-            ("2026-11-22T13:45:00", Kind::Timestamp),
-            ("2026-11-22T13:45:00Z", Kind::Instant),
-            ("2026-11-22 13:45:00+02:00", Kind::Instant),
-            ("2026-11-22T13:45:00 Europe/Berlin", Kind::Text),
+            ("", ValueKind::Empty),
+            ("  ", ValueKind::Blank),
+            ("0", ValueKind::Small),
+            ("-17", ValueKind::Small),
+            (" 17 ", ValueKind::Small),
+            ("9007199254740992", ValueKind::Small),
+            ("9007199254740993", ValueKind::Large),
+            ("-9223372036854775808", ValueKind::Large),
+            ("9223372036854775808", ValueKind::Text),
+            ("007", ValueKind::Text),
+            ("00", ValueKind::Text),
+            ("-0", ValueKind::Text),
+            ("+5", ValueKind::Text),
+            ("+49 170 1234", ValueKind::Text),
+            ("0170-1234", ValueKind::Text),
+            ("12 345", ValueKind::Text),
+            ("0.5", ValueKind::Decimal),
+            ("-.5", ValueKind::Decimal),
+            ("5.", ValueKind::Text),
+            ("00.5", ValueKind::Text),
+            ("1.2.3", ValueKind::Text),
+            ("1_000", ValueKind::Text),
+            ("1e5", ValueKind::Exponent),
+            ("12E05", ValueKind::Exponent),
+            ("1e+5", ValueKind::Decimal),
+            ("1.5e5", ValueKind::Decimal),
+            ("1e", ValueKind::Text),
+            ("e5", ValueKind::Text),
+            ("1e400", ValueKind::Text),
+            ("1,5", ValueKind::Comma),
+            ("0,125", ValueKind::Comma),
+            ("1,234", ValueKind::Thousands),
+            ("1,234,567", ValueKind::Text),
+            ("1,234.5", ValueKind::Text),
+            ("0.1234567890123456789", ValueKind::Text),
+            ("0.1000000000000000055511151231257827", ValueKind::Decimal),
+            ("0.30000000000000004", ValueKind::Decimal),
+            ("9007199254740993.0", ValueKind::Text),
+            ("NaN", ValueKind::Text),
+            ("inf", ValueKind::Text),
+            ("0x1F", ValueKind::Text),
+            ("١٢", ValueKind::Text),
+            ("true", ValueKind::Boolean),
+            ("FALSE", ValueKind::Boolean),
+            ("tRue", ValueKind::Text),
+            ("t", ValueKind::Text),
+            ("2026-11-22", ValueKind::Date),
+            ("2026-02-30", ValueKind::Text),
+            ("22.11.2026", ValueKind::Text),
+            ("11/22/2026", ValueKind::Text),
+            ("20261122", ValueKind::Small),
+            ("13:45", ValueKind::Time),
+            ("13:45:00.5", ValueKind::Time),
+            ("25:00", ValueKind::Text),
+            ("2026-11-22 13:45", ValueKind::Timestamp),
+            ("2026-11-22T13:45:00", ValueKind::Timestamp),
+            ("2026-11-22T13:45:00Z", ValueKind::Instant),
+            ("2026-11-22 13:45:00+02:00", ValueKind::Instant),
+            ("2026-11-22T13:45:00 Europe/Berlin", ValueKind::Text),
         ] {
-            assert_eq!(Kind::of(text), kind, "{text:?}");
+            assert_eq!(ValueKind::of(text), kind, "{text:?}");
         }
     }
 
@@ -421,9 +421,9 @@ mod tests {
             (&[], Type::Text),
             (&["1", "NA"], Type::Text),
         ] {
-            let mut seen = Seen::default();
+            let mut seen = ColumnStats::default();
             for text in texts {
-                seen.look(Kind::of(text), text, 1);
+                seen.look(ValueKind::of(text), text, 1);
             }
             assert_eq!(seen.settle(true), kind, "{texts:?}");
         }
@@ -431,8 +431,8 @@ mod tests {
 
     #[test]
     fn a_comma_is_a_point_only_where_it_may_be() {
-        let mut seen = Seen::default();
-        seen.look(Kind::of("1,5"), "1,5", 1);
+        let mut seen = ColumnStats::default();
+        seen.look(ValueKind::of("1,5"), "1,5", 1);
         assert_eq!(seen.settle(false), Type::Text);
     }
 }

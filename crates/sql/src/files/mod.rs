@@ -20,7 +20,7 @@ mod names;
 #[cfg(feature = "columnar")]
 mod parquet;
 #[cfg(not(feature = "columnar"))]
-#[path = "parquet_missing.rs"]
+#[path = "parquet_disabled.rs"]
 mod parquet;
 mod table;
 mod text;
@@ -33,11 +33,11 @@ use quillet_core::ErrorCode;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
-use crate::database::Progress;
+use crate::database::ProgressFn;
 
 pub use error::FileError;
-use folder::Folder;
-use job::Job;
+use folder::PrivateFolder;
+use job::LoadJob;
 
 /// A form of files that can be loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,13 +136,13 @@ impl Default for FileOptions {
 
 /// Files that are a database now. Dropping it removes what was made of them.
 #[derive(Debug)]
-pub struct Loaded {
-    folder: Folder,
+pub struct LoadedFiles {
+    folder: PrivateFolder,
     /// What was understood in a way that a reader may want to know: a sentence each.
     pub notes: Vec<String>,
 }
 
-impl Loaded {
+impl LoadedFiles {
     /// The address of the database.
     #[must_use]
     pub fn url(&self) -> String {
@@ -159,12 +159,12 @@ impl Loaded {
 pub async fn load(
     paths: &[PathBuf],
     options: &FileOptions,
-    progress: Progress<'_>,
-) -> Result<Loaded, FileError> {
-    let folder = Folder::make()?;
+    progress: ProgressFn<'_>,
+) -> Result<LoadedFiles, FileError> {
+    let folder = PrivateFolder::make()?;
     let stop = StopOnDrop::default();
     let (told, mut steps) = mpsc::unbounded_channel();
-    let mut job = Job::new(options.clone(), Arc::clone(&stop.0), told);
+    let mut job = LoadJob::new(options.clone(), Arc::clone(&stop.0), told);
     let (database, files) = (folder.database(), paths.to_vec());
     let thread = spawn_blocking(move || {
         job.load(&database, &files)?;
@@ -184,7 +184,7 @@ pub async fn load(
             return Err(FileError::new(ErrorCode::FileForm, path, "it is damaged"));
         }
     };
-    Ok(Loaded { folder, notes })
+    Ok(LoadedFiles { folder, notes })
 }
 
 /// Ends the thread when nobody waits for it any more.

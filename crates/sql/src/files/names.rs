@@ -12,9 +12,9 @@ pub(super) const MOST_COLUMNS: usize = 2_000;
 
 /// Names that are in use, in lower case, as SQLite compares them.
 #[derive(Debug, Default)]
-pub(super) struct Taken(HashMap<String, u32>);
+pub(super) struct UsedNames(HashMap<String, u32>);
 
-impl Taken {
+impl UsedNames {
     /// The name, or the first of `name_2`, `name_3`, … that is free.
     pub(super) fn free(&mut self, name: &str) -> String {
         let mut count = self.0.get(&folded(name)).copied().unwrap_or(1);
@@ -36,7 +36,7 @@ fn folded(name: &str) -> String {
 
 /// The name of the table of a file: that of the file without its ending, letters and digits with
 /// `_` for all else, so that a query need not quote it.
-pub(super) fn table(path: &Path, taken: &mut Taken) -> String {
+pub(super) fn table(path: &Path, taken: &mut UsedNames) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let words = stem.split(|c: char| !c.is_alphanumeric());
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
@@ -59,7 +59,7 @@ pub(super) fn columns<'a>(
     path: &Path,
     names: impl Iterator<Item = &'a str>,
 ) -> Result<Vec<String>, FileError> {
-    let mut taken = Taken::default();
+    let mut taken = UsedNames::default();
     let mut columns = Vec::new();
     for (place, name) in names.enumerate() {
         columns.push(taken.free(&column(place, name)));
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn tables_are_named_after_their_files() {
-        let mut taken = Taken::default();
+        let mut taken = UsedNames::default();
         for (file, name) in [
             ("sales.csv", "sales"),
             ("dir/my-data.2024.csv", "my_data_2024"),

@@ -6,12 +6,12 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Statement};
 
 use super::FileError;
-use super::job::{Job, full};
+use super::job::{LoadJob, full};
 use super::kind::Type;
 
 /// A table that rows go into.
 #[derive(Debug)]
-pub(super) struct Table<'c> {
+pub(super) struct TableLoader<'c> {
     connection: &'c Connection,
     insert: Statement<'c>,
     name: String,
@@ -21,7 +21,7 @@ pub(super) struct Table<'c> {
     bytes: usize,
 }
 
-impl<'c> Table<'c> {
+impl<'c> TableLoader<'c> {
     /// Makes it. What models are shown of it names the file.
     ///
     /// # Errors
@@ -51,7 +51,7 @@ impl<'c> Table<'c> {
         let made = connection
             .execute_batch(&create)
             .and_then(|()| connection.prepare(&insert));
-        Ok(Table {
+        Ok(TableLoader {
             insert: made.map_err(|error| full(path, &error))?,
             connection,
             name: name.to_owned(),
@@ -81,7 +81,7 @@ impl<'c> Table<'c> {
     ///
     /// # Errors
     /// There are more rows or bytes than the settings allow, or no room is left.
-    pub(super) fn write(&mut self, job: &mut Job) -> Result<(), FileError> {
+    pub(super) fn write(&mut self, job: &mut LoadJob) -> Result<(), FileError> {
         job.count(&self.path, std::mem::take(&mut self.bytes))?;
         self.rows += 1;
         let written = self.insert.raw_execute();

@@ -10,7 +10,7 @@ use encoding_rs::{DecoderResult, Encoding, GB18030, UTF_8};
 use quillet_core::ErrorCode;
 
 use super::FileError;
-use super::job::{Job, unread};
+use super::job::{LoadJob, unread};
 
 /// Bytes that are read at a time.
 const CHUNK: usize = 64 << 10;
@@ -21,16 +21,16 @@ const CHARACTER: usize = 16;
 
 /// Where a reader is. Shared with whoever takes rows out of its bytes.
 #[derive(Debug, Default)]
-pub(super) struct Place {
+pub(super) struct ReadPosition {
     /// Bytes of text that were given out.
     given: Cell<u64>,
     /// Of these, up to where rows were taken.
     taken: Cell<u64>,
     /// What broke off the reading, beyond what the system says.
-    wrong: Cell<Option<Wrong>>,
+    wrong: Cell<Option<TextError>>,
 }
 
-impl Place {
+impl ReadPosition {
     /// Bytes of text that were given out.
     pub(super) fn given(&self) -> u64 {
         self.given.get()
@@ -44,7 +44,7 @@ impl Place {
 
 /// Why a text breaks off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wrong {
+enum TextError {
     /// A row is longer than may be.
     TooLong,
     /// A byte of the file that the encoding does not have there.
@@ -52,7 +52,7 @@ enum Wrong {
 }
 
 /// A file of text that is being read.
-pub(super) struct Text {
+pub(super) struct TextReader {
     file: File,
     decoder: encoding_rs::Decoder,
     raw: Vec<u8>,
@@ -68,15 +68,18 @@ pub(super) struct Text {
     /// Whether the decoder has given out its last, after which it must not be asked.
     finished: bool,
     most: u64,
-    place: Rc<Place>,
+    place: Rc<ReadPosition>,
 }
 
-impl Text {
+impl TextReader {
     /// Opens a file. A byte order mark says more than the settings, and is no part of the text.
     ///
     /// # Errors
     /// It cannot be read, or the settings name no encoding that is known.
-    pub(super) fn open(path: &Path, job: &Job) -> Result<(Text, Rc<Place>), FileError> {
+    pub(super) fn open(
+        path: &Path,
+        job: &LoadJob,
+    ) -> Result<(TextReader, Rc<ReadPosition>), FileError> {
         let mut file = File::open(path).map_err(|error| unread(path, &error))?;
         let mut start = Vec::new();
         let read = (&mut file).take(SAMPLE).read_to_end(&mut start);
@@ -87,8 +90,8 @@ impl Text {
         };
         let sought = file.seek(SeekFrom::Start(skipped));
         sought.map_err(|error| unread(path, &error))?;
-        let place = Rc::new(Place::default());
-        let text = Text {
+        let place = Rc::new(ReadPosition::default());
+        let text = TextReader {
             file,
             decoder: encoding.new_decoder_without_bom_handling(),
             raw: vec![0; CHUNK],
@@ -108,7 +111,7 @@ impl Text {
     /// Text into a place that has room for more than a character.
     fn decode(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.place.given.get() - self.place.taken.get() > self.most + CHUNK as u64 {
-            self.place.wrong.set(Some(Wrong::TooLong));
+            self.place.wrong.set(Some(TextError::TooLong));
             return Err(io::Error::other("row"));
         }
         while !self.finished {
@@ -125,7 +128,7 @@ impl Text {
                 // The sequence may have begun in the bytes before these.
                 let back = u64::from(length) + u64::from(after);
                 let at = (self.offset + self.from as u64).saturating_sub(back);
-                self.place.wrong.set(Some(Wrong::Byte(at)));
+                self.place.wrong.set(Some(TextError::Byte(at)));
                 return Err(io::Error::other("byte"));
             }
             if written > 0 {
@@ -147,7 +150,7 @@ impl Text {
     }
 }
 
-impl Read for Text {
+impl Read for TextReader {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.spent == self.spare.len() {
             if out.len() >= CHARACTER {
@@ -165,7 +168,7 @@ impl Read for Text {
 }
 
 /// The encoding of a file without a byte order mark.
-fn named(path: &Path, job: &Job, start: &[u8]) -> Result<&'static Encoding, FileError> {
+fn named(path: &Path, job: &LoadJob, start: &[u8]) -> Result<&'static Encoding, FileError> {
     if let Some(name) = &job.options.encoding {
         return Encoding::for_label(name.as_bytes()).ok_or_else(|| {
             let message = format!("sql.file_encoding is {name:?}, which is no encoding");
@@ -194,17 +197,17 @@ fn named(path: &Path, job: &Job, start: &[u8]) -> Result<&'static Encoding, File
 /// An error of reading text, at a line.
 pub(super) fn broken(
     path: &Path,
-    job: &Job,
-    place: &Place,
+    job: &LoadJob,
+    place: &ReadPosition,
     error: &io::Error,
     line: u64,
 ) -> FileError {
     match place.wrong.take() {
         None => unread(path, error),
-        Some(Wrong::TooLong) => job
+        Some(TextError::TooLong) => job
             .too_long_row(path, line)
             .help("is a quote left open? Else raise sql.file_row_bytes"),
-        Some(Wrong::Byte(at)) => {
+        Some(TextError::Byte(at)) => {
             let (line, value) = found(path, at);
             let (name, known) = match &job.options.encoding {
                 Some(name) => (name.as_str(), true),

@@ -5,22 +5,22 @@
 use quillet_core::ErrorCode;
 
 use super::lexer::{Kind, Token};
-use super::text::Text;
-use super::{Approved, GuardError, Mode, Policy, relations, select};
-use crate::{Catalogue, Dialect};
+use super::text::TokenizedQuery;
+use super::{ApprovedQuery, GuardError, GuardMode, Policy, relations, select};
+use crate::{Catalogue, SqlDialect};
 
 /// Whether a statement is of these.
-pub(super) fn concerns(text: &Text<'_>) -> bool {
+pub(super) fn concerns(text: &TokenizedQuery<'_>) -> bool {
     let words = ["SHOW", "DESCRIBE", "DESC", "EXPLAIN", "PRAGMA"];
     words.iter().any(|word| is_word(text, 0, word))
 }
 
 /// Lets the forms that only read pass.
 pub(super) fn check(
-    text: &Text<'_>,
+    text: &TokenizedQuery<'_>,
     catalogue: Option<&Catalogue>,
     policy: &Policy,
-) -> Result<Approved, GuardError> {
+) -> Result<ApprovedQuery, GuardError> {
     if is_word(text, 0, "SHOW") {
         return show(text);
     }
@@ -33,13 +33,13 @@ pub(super) fn check(
     }
 }
 
-fn is_word(text: &Text<'_>, i: usize, word: &str) -> bool {
+fn is_word(text: &TokenizedQuery<'_>, i: usize, word: &str) -> bool {
     let token = text.tokens.get(i);
     token.is_some_and(|token| token.is_word(text.source, word))
 }
 
-fn approve(text: &Text<'_>, tables: Vec<String>) -> Approved {
-    Approved {
+fn approve(text: &TokenizedQuery<'_>, tables: Vec<String>) -> ApprovedQuery {
+    ApprovedQuery {
         sql: text.plain.trim().to_owned(),
         shown: text.source.trim().to_owned(),
         tables,
@@ -47,7 +47,7 @@ fn approve(text: &Text<'_>, tables: Vec<String>) -> Approved {
     }
 }
 
-fn refuse(text: &Text<'_>, i: usize, help: &str) -> GuardError {
+fn refuse(text: &TokenizedQuery<'_>, i: usize, help: &str) -> GuardError {
     let token = text.tokens.get(i).or(text.tokens.last());
     let word = token.map_or("", |token| token.text(text.source));
     let message = match i {
@@ -106,10 +106,10 @@ const SHOWN: [&[&str]; 17] = [
     &["COLLATION"],
 ];
 
-fn show(text: &Text<'_>) -> Result<Approved, GuardError> {
+fn show(text: &TokenizedQuery<'_>) -> Result<ApprovedQuery, GuardError> {
     match text.dialect {
-        Dialect::PostgreSql => show_setting(text),
-        Dialect::MySql => {
+        SqlDialect::PostgreSql => show_setting(text),
+        SqlDialect::MySql => {
             let help = "SHOW TABLES, COLUMNS, INDEX and CREATE TABLE may run";
             let begins = |words: &&&[&str]| {
                 words
@@ -124,11 +124,11 @@ fn show(text: &Text<'_>) -> Result<Approved, GuardError> {
             check_rest(text, form.len() + 1, help)?;
             Ok(approve(text, Vec::new()))
         }
-        Dialect::Sqlite => Err(refuse(text, 0, "SQLite has no SHOW; ask sqlite_schema")),
+        SqlDialect::Sqlite => Err(refuse(text, 0, "SQLite has no SHOW; ask sqlite_schema")),
     }
 }
 
-fn show_setting(text: &Text<'_>) -> Result<Approved, GuardError> {
+fn show_setting(text: &TokenizedQuery<'_>) -> Result<ApprovedQuery, GuardError> {
     let help = "SHOW server_version, search_path and the like may run";
     let words: Vec<String> = text
         .tokens
@@ -145,7 +145,7 @@ fn show_setting(text: &Text<'_>) -> Result<Approved, GuardError> {
 }
 
 /// Names, `FROM`, `IN`, `LIKE` and a text: nothing that is computed.
-fn check_rest(text: &Text<'_>, from: usize, help: &str) -> Result<(), GuardError> {
+fn check_rest(text: &TokenizedQuery<'_>, from: usize, help: &str) -> Result<(), GuardError> {
     for (i, token) in text.tokens.iter().enumerate().skip(from) {
         let fits = match token.kind {
             Kind::Quoted | Kind::Text => true,
@@ -164,10 +164,10 @@ fn check_rest(text: &Text<'_>, from: usize, help: &str) -> Result<(), GuardError
 }
 
 /// No schema of the system, wherever it is named.
-fn check_schema(text: &Text<'_>, token: &Token) -> Result<(), GuardError> {
+fn check_schema(text: &TokenizedQuery<'_>, token: &Token) -> Result<(), GuardError> {
     let name = unquoted(token.text(text.source));
     let parts = [name.clone(), "t".to_owned()];
-    if relations::class(text.dialect, &parts) != relations::Relation::System {
+    if relations::class(text.dialect, &parts) != relations::RelationName::System {
         return Ok(());
     }
     let message = format!("{name} belongs to the system and may not be read");
@@ -180,9 +180,9 @@ fn unquoted(name: &str) -> String {
 }
 
 /// `PRAGMA table_info(t)`: a name on the list, and at most one name or number in brackets.
-fn pragma(text: &Text<'_>) -> Result<Approved, GuardError> {
+fn pragma(text: &TokenizedQuery<'_>) -> Result<ApprovedQuery, GuardError> {
     let help = "PRAGMA table_info(t), index_list(t) and foreign_key_list(t) may run";
-    if text.dialect != Dialect::Sqlite {
+    if text.dialect != SqlDialect::Sqlite {
         return Err(refuse(text, 0, "only SQLite has PRAGMA"));
     }
     let mut at = 1;
@@ -215,9 +215,9 @@ fn pragma(text: &Text<'_>) -> Result<Approved, GuardError> {
 }
 
 /// `DESCRIBE t [column]`.
-fn describe(text: &Text<'_>) -> Result<Approved, GuardError> {
+fn describe(text: &TokenizedQuery<'_>) -> Result<ApprovedQuery, GuardError> {
     let help = "DESCRIBE and a table may run";
-    if text.dialect != Dialect::MySql {
+    if text.dialect != SqlDialect::MySql {
         return Err(refuse(text, 0, help));
     }
     check_rest(text, 1, help)?;
@@ -236,7 +236,7 @@ fn describe(text: &Text<'_>) -> Result<Approved, GuardError> {
 }
 
 /// The byte at which the query behind EXPLAIN begins.
-pub(super) fn explained_query(text: &Text<'_>) -> Option<usize> {
+pub(super) fn explained_query(text: &TokenizedQuery<'_>) -> Option<usize> {
     if !is_word(text, 0, "EXPLAIN") {
         return None;
     }
@@ -245,14 +245,14 @@ pub(super) fn explained_query(text: &Text<'_>) -> Option<usize> {
 }
 
 /// The token with which an explained query begins; `None` where a table is described.
-fn explained(text: &Text<'_>) -> Result<Option<usize>, GuardError> {
+fn explained(text: &TokenizedQuery<'_>) -> Result<Option<usize>, GuardError> {
     let help = "EXPLAIN without ANALYZE of a query that reads may run";
     let mut at = 1;
     if text
         .tokens
         .get(at)
         .is_some_and(|t| t.is_mark(text.source, "("))
-        && text.dialect == Dialect::PostgreSql
+        && text.dialect == SqlDialect::PostgreSql
         && !begins_query(text, at + 1)
     {
         at = options(text, at + 1, help)?;
@@ -271,17 +271,17 @@ fn explained(text: &Text<'_>) -> Result<Option<usize>, GuardError> {
         };
         let word = token.text(text.source).to_ascii_uppercase();
         at += match (text.dialect, word.as_str()) {
-            (Dialect::PostgreSql, "VERBOSE") => 1,
-            (Dialect::MySql, "EXTENDED" | "PARTITIONS") => 1,
-            (Dialect::MySql, "FORMAT") if is_equals(text, at + 1) => 3,
-            (Dialect::Sqlite, "QUERY") if is_word(text, at + 1, "PLAN") => 2,
-            (Dialect::MySql, word) if at == 1 && !NO_TABLES.contains(&word) => return Ok(None),
+            (SqlDialect::PostgreSql, "VERBOSE") => 1,
+            (SqlDialect::MySql, "EXTENDED" | "PARTITIONS") => 1,
+            (SqlDialect::MySql, "FORMAT") if is_equals(text, at + 1) => 3,
+            (SqlDialect::Sqlite, "QUERY") if is_word(text, at + 1, "PLAN") => 2,
+            (SqlDialect::MySql, word) if at == 1 && !NO_TABLES.contains(&word) => return Ok(None),
             _ => return Err(refuse(text, at, help)),
         };
     }
 }
 
-fn is_equals(text: &Text<'_>, i: usize) -> bool {
+fn is_equals(text: &TokenizedQuery<'_>, i: usize) -> bool {
     let token = text.tokens.get(i);
     token.is_some_and(|token| token.is_mark(text.source, "="))
 }
@@ -291,13 +291,13 @@ const NO_TABLES: [&str; 9] = [
     "ANALYZE", "ANALYSE", "FOR", "INSERT", "UPDATE", "DELETE", "REPLACE", "FORMAT", "INTO",
 ];
 
-fn begins_query(text: &Text<'_>, i: usize) -> bool {
+fn begins_query(text: &TokenizedQuery<'_>, i: usize) -> bool {
     let words = ["SELECT", "WITH", "VALUES", "TABLE"];
     words.iter().any(|word| is_word(text, i, word))
 }
 
 /// PostgreSQL's options in brackets: those that do not run the query.
-fn options(text: &Text<'_>, from: usize, help: &str) -> Result<usize, GuardError> {
+fn options(text: &TokenizedQuery<'_>, from: usize, help: &str) -> Result<usize, GuardError> {
     const OPTIONS: [&str; 18] = [
         "FORMAT",
         "JSON",
@@ -332,26 +332,27 @@ fn options(text: &Text<'_>, from: usize, help: &str) -> Result<usize, GuardError
 
 /// The query behind EXPLAIN has to pass by itself.
 fn explain(
-    text: &Text<'_>,
+    text: &TokenizedQuery<'_>,
     start: usize,
     catalogue: Option<&Catalogue>,
     policy: &Policy,
-) -> Result<Approved, GuardError> {
+) -> Result<ApprovedQuery, GuardError> {
     let at = text.tokens.get(start).map_or(0, |token| token.span.start);
     // Blanks in front keep the bytes in their places.
     let query = " ".repeat(at) + text.source.get(at..).unwrap_or_default();
     let policy = Policy {
-        mode: Mode::Select,
+        mode: GuardMode::Select,
         rows: None,
         ..policy.clone()
     };
-    let inner = Text::read(&query, text.dialect, &policy).map_err(|error| on(text, error))?;
+    let inner =
+        TokenizedQuery::read(&query, text.dialect, &policy).map_err(|error| on(text, error))?;
     let approved = select(&inner, catalogue, &policy).map_err(|error| on(text, error))?;
     Ok(approve(text, approved.tables))
 }
 
 /// An error's place counted in the whole text.
-fn on(text: &Text<'_>, error: GuardError) -> GuardError {
+fn on(text: &TokenizedQuery<'_>, error: GuardError) -> GuardError {
     match error.span {
         Some(span) => error.at(text.source, &(span.start..span.end)),
         None => error,

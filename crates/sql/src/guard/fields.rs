@@ -20,7 +20,7 @@ use sqlparser::ast::{
 
 use super::names::constraint;
 use super::{Policy, functions};
-use crate::Dialect;
+use crate::SqlDialect;
 
 /// Fields of rows that the system's functions give.
 const KNOWN: [&str; 8] = ["f1", "f2", "f3", "f4", "f5", "key", "ordinality", "value"];
@@ -57,7 +57,7 @@ const VALUE: &str = "value";
 
 /// Something in FROM.
 #[derive(Clone, Debug)]
-enum Source {
+enum FromItem {
     /// A row.
     Row,
     /// One value, with the names of its column.
@@ -66,38 +66,38 @@ enum Source {
 
 /// What the FROM of one SELECT names.
 #[derive(Clone, Debug, Default)]
-struct Scope {
-    sources: HashMap<String, Source>,
+struct FromScope {
+    sources: HashMap<String, FromItem>,
     /// Some names are visible in a part of it only: within a join that has a name.
     partly: bool,
 }
 
 /// Names behind dots that may be calls: found by walking a query once.
-pub(super) struct Fields<'a> {
+pub(super) struct FieldCalls<'a> {
     policy: &'a Policy,
     /// All functions in FROM that give one value.
     values: HashMap<String, Vec<HashSet<String>>>,
     /// Where the walk is.
-    open: Vec<Open>,
+    open: Vec<OpenScope>,
     /// Conditions of joins, by their address.
     conditions: HashSet<*const Expr>,
 }
 
 /// The scope at hand, and how deep in its FROM the walk is.
 #[derive(Default)]
-struct Open {
-    scope: Scope,
+struct OpenScope {
+    scope: FromScope,
     in_from: usize,
 }
 
 /// The first name in a query that may be a call of what is not on the list.
-pub(super) fn call(query: &Query, dialect: Dialect, policy: &Policy) -> Option<Ident> {
-    if dialect != Dialect::PostgreSql {
+pub(super) fn call(query: &Query, dialect: SqlDialect, policy: &Policy) -> Option<Ident> {
+    if dialect != SqlDialect::PostgreSql {
         return None;
     }
     let mut all = All(HashMap::new());
     let _ = query.visit(&mut all);
-    let mut fields = Fields {
+    let mut fields = FieldCalls {
         policy,
         values: all.0,
         open: Vec::new(),
@@ -116,14 +116,14 @@ impl Visitor for All {
     type Break = ();
 
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
-        if let Some((name, Source::Value(columns))) = source(factor) {
+        if let Some((name, FromItem::Value(columns))) = source(factor) {
             self.0.entry(name).or_default().push(columns);
         }
         ControlFlow::Continue(())
     }
 }
 
-impl Fields<'_> {
+impl FieldCalls<'_> {
     fn may_call(&self, expr: &Expr) -> Option<Ident> {
         let may_be = |name: &&Ident| !is_harmless(&key(name), self.policy);
         let name = match expr {
@@ -154,23 +154,23 @@ impl Fields<'_> {
             .filter(|open| !qualified && open.in_from == 0);
         let here = here.filter(|open| !open.scope.partly);
         match here.and_then(|open| open.scope.sources.get(qualifier)) {
-            Some(Source::Row) => true,
-            Some(Source::Value(columns)) => columns.contains(name),
+            Some(FromItem::Row) => true,
+            Some(FromItem::Value(columns)) => columns.contains(name),
             None => values.iter().all(|columns| columns.contains(name)),
         }
     }
 }
 
-impl Visitor for Fields<'_> {
+impl Visitor for FieldCalls<'_> {
     type Break = Ident;
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Ident> {
         // ORDER BY sees what the SELECT sees.
         let scope = match query.body.as_ref() {
             SetExpr::Select(select) => scope_of(select),
-            _ => Scope::default(),
+            _ => FromScope::default(),
         };
-        self.open.push(Open { scope, in_from: 0 });
+        self.open.push(OpenScope { scope, in_from: 0 });
         ControlFlow::Continue(())
     }
 
@@ -183,7 +183,7 @@ impl Visitor for Fields<'_> {
         let joins = select.from.iter().flat_map(conditions);
         self.conditions.extend(joins);
         let scope = scope_of(select);
-        self.open.push(Open { scope, in_from: 0 });
+        self.open.push(OpenScope { scope, in_from: 0 });
         ControlFlow::Continue(())
     }
 
@@ -226,7 +226,7 @@ impl Visitor for Fields<'_> {
     }
 }
 
-impl Fields<'_> {
+impl FieldCalls<'_> {
     fn enter(&mut self, by: isize) {
         if let Some(open) = self.open.last_mut() {
             open.in_from = open.in_from.saturating_add_signed(by);
@@ -234,15 +234,15 @@ impl Fields<'_> {
     }
 }
 
-fn scope_of(select: &Select) -> Scope {
-    let mut scope = Scope::default();
+fn scope_of(select: &Select) -> FromScope {
+    let mut scope = FromScope::default();
     for table in &select.from {
         add(&mut scope, table);
     }
     scope
 }
 
-fn add(scope: &mut Scope, table: &TableWithJoins) {
+fn add(scope: &mut FromScope, table: &TableWithJoins) {
     let joined = table.joins.iter().map(|join| &join.relation);
     for factor in std::iter::once(&table.relation).chain(joined) {
         match factor {
@@ -276,7 +276,7 @@ fn conditions(table: &TableWithJoins) -> Vec<*const Expr> {
 }
 
 /// What something in FROM is called, and what it is.
-fn source(factor: &TableFactor) -> Option<(String, Source)> {
+fn source(factor: &TableFactor) -> Option<(String, FromItem)> {
     match factor {
         TableFactor::Table {
             name,
@@ -288,14 +288,14 @@ fn source(factor: &TableFactor) -> Option<(String, Source)> {
         TableFactor::UNNEST { alias, .. } => function(&Ident::new("unnest"), alias.as_ref()),
         TableFactor::Table { name, alias, .. } => {
             let called = alias.as_ref().map(|alias| &alias.name);
-            Some((key(called.or(last(name))?), Source::Row))
+            Some((key(called.or(last(name))?), FromItem::Row))
         }
         TableFactor::Derived { alias, .. }
         | TableFactor::NestedJoin { alias, .. }
         | TableFactor::JsonTable { alias, .. }
         | TableFactor::XmlTable { alias, .. } => {
             let alias = alias.as_ref()?;
-            Some((key(&alias.name), Source::Row))
+            Some((key(&alias.name), FromItem::Row))
         }
         _ => None,
     }
@@ -303,11 +303,11 @@ fn source(factor: &TableFactor) -> Option<(String, Source)> {
 
 /// A function in FROM. Its one column is called as its alias says; else, where the function itself
 /// does not say, as the alias is.
-fn function(function: &Ident, alias: Option<&TableAlias>) -> Option<(String, Source)> {
+fn function(function: &Ident, alias: Option<&TableAlias>) -> Option<(String, FromItem)> {
     let name = key(function);
     let called = alias.map_or_else(|| name.clone(), |alias| key(&alias.name));
     if COMPOSITE.contains(&name.as_str()) {
-        return Some((called, Source::Row));
+        return Some((called, FromItem::Row));
     }
     let own = alias.into_iter().flat_map(|alias| &alias.columns);
     let mut columns: HashSet<String> = own.map(|column| key(&column.name)).collect();
@@ -318,7 +318,7 @@ fn function(function: &Ident, alias: Option<&TableAlias>) -> Option<(String, Sou
             called.clone()
         });
     }
-    Some((called, Source::Value(columns)))
+    Some((called, FromItem::Value(columns)))
 }
 
 fn last(name: &ObjectName) -> Option<&Ident> {
@@ -335,7 +335,7 @@ fn field(access: &AccessExpr) -> Option<&Ident> {
 
 fn is_harmless(name: &str, policy: &Policy) -> bool {
     KNOWN.contains(&name)
-        || functions::is_listed(Dialect::PostgreSql, name)
+        || functions::is_listed(SqlDialect::PostgreSql, name)
         || policy.functions.iter().any(|allowed| allowed == name)
 }
 
@@ -447,7 +447,7 @@ mod tests {
             ),
             (&far, false),
         ] {
-            let verdict = check(sql, Dialect::PostgreSql, None, &Policy::default());
+            let verdict = check(sql, SqlDialect::PostgreSql, None, &Policy::default());
             assert_eq!(verdict.is_ok(), may, "{sql}: {verdict:?}");
         }
     }

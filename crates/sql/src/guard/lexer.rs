@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::Dialect;
+use crate::SqlDialect;
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,7 +71,7 @@ impl Token {
 }
 
 /// All tokens of a text, without gaps.
-pub(crate) fn tokens(source: &str, dialect: Dialect) -> Vec<Token> {
+pub(crate) fn tokens(source: &str, dialect: SqlDialect) -> Vec<Token> {
     let mut lexer = Lexer {
         source,
         bytes: source.as_bytes(),
@@ -100,7 +100,7 @@ struct Lexer<'a> {
     source: &'a str,
     bytes: &'a [u8],
     at: usize,
-    dialect: Dialect,
+    dialect: SqlDialect,
 }
 
 /// Operators of more than one character, longer ones before those that they begin with.
@@ -121,20 +121,22 @@ impl Lexer<'_> {
                 (Kind::Space, true)
             }
             b'-' if self.starts("--") && self.is_dash_comment() => self.line_comment(),
-            b'#' if self.dialect == Dialect::MySql => self.line_comment(),
+            b'#' if self.dialect == SqlDialect::MySql => self.line_comment(),
             b'/' if self.starts("/*") => self.block_comment(),
             b'\'' => (Kind::Text, self.quoted(b'\'', self.escapes())),
-            b'"' if self.dialect == Dialect::MySql => (Kind::Text, self.quoted(b'"', true)),
+            b'"' if self.dialect == SqlDialect::MySql => (Kind::Text, self.quoted(b'"', true)),
             b'"' => (Kind::Quoted, self.quoted(b'"', false)),
-            b'`' if self.dialect != Dialect::PostgreSql => (Kind::Quoted, self.quoted(b'`', false)),
-            b'[' if self.dialect == Dialect::Sqlite => self.bracketed(),
-            b'$' if self.dialect == Dialect::PostgreSql => self.dollar(),
+            b'`' if self.dialect != SqlDialect::PostgreSql => {
+                (Kind::Quoted, self.quoted(b'`', false))
+            }
+            b'[' if self.dialect == SqlDialect::Sqlite => self.bracketed(),
+            b'$' if self.dialect == SqlDialect::PostgreSql => self.dollar(),
             b'0'..=b'9' => self.number(),
             b'.' if self.peek(1).is_some_and(|b| b.is_ascii_digit()) && !self.follows_name() => {
                 self.number()
             }
-            b'?' if self.dialect != Dialect::PostgreSql => self.parameter(),
-            b':' | b'@' | b'$' if self.dialect == Dialect::Sqlite && self.names_follow(1) => {
+            b'?' if self.dialect != SqlDialect::PostgreSql => self.parameter(),
+            b':' | b'@' | b'$' if self.dialect == SqlDialect::Sqlite && self.names_follow(1) => {
                 self.parameter()
             }
             _ if self.is_name(byte) => self.word(),
@@ -161,18 +163,18 @@ impl Lexer<'_> {
     /// MySQL takes `--` for a comment only before a blank or the end of the text
     /// (manual, "Comments").
     fn is_dash_comment(&self) -> bool {
-        self.dialect != Dialect::MySql || self.peek(2).is_none_or(|b| b <= b' ' || b == 0x7f)
+        self.dialect != SqlDialect::MySql || self.peek(2).is_none_or(|b| b <= b' ' || b == 0x7f)
     }
 
     fn line_comment(&mut self) -> (Kind, bool) {
         // PostgreSQL ends it at a carriage return, too; the others read on.
-        let ends_at_return = self.dialect == Dialect::PostgreSql;
+        let ends_at_return = self.dialect == SqlDialect::PostgreSql;
         self.take_while(|b| b != b'\n' && !(ends_at_return && b == b'\r'));
         (Kind::LineComment, true)
     }
 
     fn block_comment(&mut self) -> (Kind, bool) {
-        let nests = self.dialect == Dialect::PostgreSql;
+        let nests = self.dialect == SqlDialect::PostgreSql;
         let mut open = 1usize;
         self.at += 2;
         while open > 0 && self.at < self.bytes.len() {
@@ -191,7 +193,7 @@ impl Lexer<'_> {
 
     /// Whether a backslash escapes in plain strings: in MySQL, unless its mode says otherwise.
     fn escapes(&self) -> bool {
-        self.dialect == Dialect::MySql
+        self.dialect == SqlDialect::MySql
     }
 
     /// From one quote to the next that is not doubled; says whether there was one.
@@ -302,9 +304,9 @@ impl Lexer<'_> {
     fn prefix_escapes(&self, word: &str) -> Option<bool> {
         let lower = word.to_ascii_lowercase();
         match (self.dialect, lower.as_str()) {
-            (Dialect::PostgreSql, "e") => Some(true),
-            (Dialect::PostgreSql, "b" | "n") | (_, "x") => Some(false),
-            (Dialect::MySql, "b" | "n") => Some(true),
+            (SqlDialect::PostgreSql, "e") => Some(true),
+            (SqlDialect::PostgreSql, "b" | "n") | (_, "x") => Some(false),
+            (SqlDialect::MySql, "b" | "n") => Some(true),
             _ => None,
         }
     }
@@ -337,7 +339,7 @@ impl Lexer<'_> {
 mod tests {
     use super::*;
 
-    fn pieces(source: &str, dialect: Dialect) -> Vec<(Kind, &str)> {
+    fn pieces(source: &str, dialect: SqlDialect) -> Vec<(Kind, &str)> {
         let all = tokens(source, dialect);
         assert_eq!(
             all.iter().map(|t| t.text(source)).collect::<String>(),
@@ -349,8 +351,8 @@ mod tests {
 
     #[test]
     fn literals_and_comments_are_those_of_the_server() {
-        use Dialect::{MySql, PostgreSql, Sqlite};
         use Kind::{BlockComment, LineComment, Mark, Number, Quoted, Text, Word};
+        use SqlDialect::{MySql, PostgreSql, Sqlite};
         for (dialect, source, expected) in [
             (
                 MySql,
@@ -418,10 +420,10 @@ mod tests {
     #[test]
     fn what_is_not_closed_says_so() {
         for (dialect, source) in [
-            (Dialect::MySql, r"'a\'"),
-            (Dialect::PostgreSql, "$a$ $b$"),
-            (Dialect::PostgreSql, "/* /* */"),
-            (Dialect::Sqlite, "[a"),
+            (SqlDialect::MySql, r"'a\'"),
+            (SqlDialect::PostgreSql, "$a$ $b$"),
+            (SqlDialect::PostgreSql, "/* /* */"),
+            (SqlDialect::Sqlite, "[a"),
         ] {
             let last = tokens(source, dialect).pop();
             assert!(last.is_some_and(|token| !token.closed), "{source}");

@@ -11,9 +11,9 @@ use quillet_core::ErrorCode;
 use sqlparser::ast::{LimitClause, Query, SetExpr, SetOperator};
 
 use super::lexer::Kind;
-use super::text::Text;
+use super::text::TokenizedQuery;
 use super::{GuardError, parse};
-use crate::Dialect;
+use crate::SqlDialect;
 
 /// The largest LIMIT that every server takes.
 const MOST: u64 = i64::MAX as u64;
@@ -23,7 +23,7 @@ const MOST: u64 = i64::MAX as u64;
 /// # Errors
 /// The bound cannot be put in so that the rest keeps its meaning.
 pub(super) fn set(
-    text: &Text<'_>,
+    text: &TokenizedQuery<'_>,
     query: &Query,
     rows: Option<u64>,
 ) -> Result<(String, String, bool), GuardError> {
@@ -58,7 +58,7 @@ impl Edit {
 
 /// What has to be changed so that at most `rows` come; `None` where the query sees to it itself,
 /// or where the dialect has no place for a LIMIT (the driver's bound on rows holds all the same).
-fn edit(text: &Text<'_>, query: &Query, rows: u64) -> Option<Edit> {
+fn edit(text: &TokenizedQuery<'_>, query: &Query, rows: u64) -> Option<Edit> {
     let (query, levels) = innermost(query);
     let region = levels..text.tokens.len().checked_sub(levels)?;
     let mut clause = Clauses::of(text, region.clone());
@@ -72,13 +72,13 @@ fn edit(text: &Text<'_>, query: &Query, rows: u64) -> Option<Edit> {
 }
 
 /// A LIMIT behind everything.
-fn append(text: &Text<'_>, query: &Query, region: Range<usize>) -> Option<Edit> {
+fn append(text: &TokenizedQuery<'_>, query: &Query, region: Range<usize>) -> Option<Edit> {
     let possible = match text.dialect {
         // "multiple LIMIT clauses not allowed": one in brackets is the same clause there.
-        Dialect::PostgreSql => !has_inner_limit(query),
-        Dialect::MySql => true,
+        SqlDialect::PostgreSql => !has_inner_limit(query),
+        SqlDialect::MySql => true,
         // SQLite's VALUES has no LIMIT, and a compound's LIMIT belongs to its last part.
-        Dialect::Sqlite => !ends_in_values(&query.body),
+        SqlDialect::Sqlite => !ends_in_values(&query.body),
     };
     let last = text.tokens.get(region.end.checked_sub(1)?)?;
     possible.then(|| Edit {
@@ -89,7 +89,12 @@ fn append(text: &Text<'_>, query: &Query, region: Range<usize>) -> Option<Edit> 
 }
 
 /// A number, or anything else, made no larger than our bound.
-fn lower(text: &Text<'_>, expression: &Range<usize>, rows: u64, is_fetch: bool) -> Option<Edit> {
+fn lower(
+    text: &TokenizedQuery<'_>,
+    expression: &Range<usize>,
+    rows: u64,
+    is_fetch: bool,
+) -> Option<Edit> {
     let tokens = text.tokens.get(expression.clone())?;
     let place = tokens.first()?.span.start..tokens.last()?.span.end;
     let written = text.source.get(place.clone())?;
@@ -102,10 +107,10 @@ fn lower(text: &Text<'_>, expression: &Range<usize>, rows: u64, is_fetch: bool) 
         .iter()
         .any(|word| written.eq_ignore_ascii_case(word));
     if is_none {
-        return (text.dialect == Dialect::PostgreSql).then_some(replace);
+        return (text.dialect == SqlDialect::PostgreSql).then_some(replace);
     }
     match constant(text, expression.clone()) {
-        Some(own) if own < 0 => (text.dialect == Dialect::Sqlite).then_some(replace),
+        Some(own) if own < 0 => (text.dialect == SqlDialect::Sqlite).then_some(replace),
         Some(own) if own <= i128::from(rows) => None,
         Some(_) => Some(replace),
         // Comments are not copied along: what was blanked stays blank.
@@ -123,14 +128,18 @@ fn lower(text: &Text<'_>, expression: &Range<usize>, rows: u64, is_fetch: bool) 
 }
 
 /// The smaller of an expression and our bound, as the dialect says it.
-fn wrap(text: &Text<'_>, written: &str, is_fetch: bool) -> Option<(String, &'static str)> {
+fn wrap(
+    text: &TokenizedQuery<'_>,
+    written: &str,
+    is_fetch: bool,
+) -> Option<(String, &'static str)> {
     match text.dialect {
-        Dialect::PostgreSql if is_fetch => Some((format!("(LEAST({written}, "), "))")),
-        Dialect::PostgreSql => Some((format!("LEAST({written}, "), ")")),
+        SqlDialect::PostgreSql if is_fetch => Some((format!("(LEAST({written}, "), "))")),
+        SqlDialect::PostgreSql => Some((format!("LEAST({written}, "), ")")),
         // Without its sign, so that a negative number, which means no limit, is a very large one.
-        Dialect::Sqlite => Some((format!("min(({written}) & {MOST}, "), ")")),
+        SqlDialect::Sqlite => Some((format!("min(({written}) & {MOST}, "), ")")),
         // MySQL takes numbers only and refuses everything else itself.
-        Dialect::MySql => None,
+        SqlDialect::MySql => None,
     }
 }
 
@@ -180,7 +189,7 @@ struct Clauses {
 }
 
 impl Clauses {
-    fn of(text: &Text<'_>, region: Range<usize>) -> Self {
+    fn of(text: &TokenizedQuery<'_>, region: Range<usize>) -> Self {
         let mut found = Clauses::default();
         let mut depth = 0usize;
         let end = region.end;
@@ -206,13 +215,13 @@ impl Clauses {
 }
 
 /// Whether a word is the name of a column or an alias (`AS limit`, `t.limit`).
-fn is_name(text: &Text<'_>, i: usize) -> bool {
+fn is_name(text: &TokenizedQuery<'_>, i: usize) -> bool {
     let before = i.checked_sub(1).and_then(|i| text.tokens.get(i));
     before.is_some_and(|t| t.is_word(text.source, "AS") || t.is_mark(text.source, "."))
 }
 
 /// The expression that counts rows: up to OFFSET or FETCH, and behind the comma of `LIMIT a, b`.
-fn counted(text: &Text<'_>, region: Range<usize>) -> Range<usize> {
+fn counted(text: &TokenizedQuery<'_>, region: Range<usize>) -> Range<usize> {
     let mut start = region.start;
     let mut depth = 0usize;
     for i in region.clone() {
@@ -236,7 +245,7 @@ fn counted(text: &Text<'_>, region: Range<usize>) -> Range<usize> {
 }
 
 /// Between FIRST or NEXT and ROW or ROWS; empty where FETCH counts one row by itself.
-fn fetched(text: &Text<'_>, region: Range<usize>) -> Option<Range<usize>> {
+fn fetched(text: &TokenizedQuery<'_>, region: Range<usize>) -> Option<Range<usize>> {
     let start = region.start + 1;
     let is_end = |i: &usize| {
         let token = text.tokens.get(*i);
@@ -247,7 +256,7 @@ fn fetched(text: &Text<'_>, region: Range<usize>) -> Option<Range<usize>> {
 }
 
 /// The value of a number, a sign, and sums and products of such.
-fn constant(text: &Text<'_>, expression: Range<usize>) -> Option<i128> {
+fn constant(text: &TokenizedQuery<'_>, expression: Range<usize>) -> Option<i128> {
     let mut sum = 0i128;
     let mut sign = 1i128;
     let mut product: Option<i128> = None;
@@ -281,7 +290,7 @@ fn constant(text: &Text<'_>, expression: Range<usize>) -> Option<i128> {
 }
 
 /// The text that runs: comments are blanks.
-fn running(text: &Text<'_>, limit: Option<&(Range<usize>, String)>) -> String {
+fn running(text: &TokenizedQuery<'_>, limit: Option<&(Range<usize>, String)>) -> String {
     let blank = |comment: &Range<usize>| {
         let lines = text
             .source
@@ -296,7 +305,7 @@ fn running(text: &Text<'_>, limit: Option<&(Range<usize>, String)>) -> String {
 }
 
 /// The text that people see: as they wrote it, but for the number of rows.
-fn shown(text: &Text<'_>, limit: Option<&(Range<usize>, String)>) -> String {
+fn shown(text: &TokenizedQuery<'_>, limit: Option<&(Range<usize>, String)>) -> String {
     let all = 0..text.source.len();
     let edits: Vec<(Range<usize>, String)> = limit.cloned().into_iter().collect();
     edited(text.source, all, &edits).trim().to_owned()

@@ -23,16 +23,16 @@ mod text;
 
 use std::ops::Range;
 
-use quillet_core::{ErrorCode, Position, Span};
+use quillet_core::{ErrorCode, LineColumn, Span};
 
 pub(crate) use self::relations::PRAGMAS;
 pub(crate) use self::text::STATEMENTS;
-use self::text::Text;
-use crate::{Catalogue, Dialect};
+use self::text::TokenizedQuery;
+use crate::{Catalogue, SqlDialect};
 
 /// Which statements may pass the guard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
+pub enum GuardMode {
     /// One statement that reads: SELECT, WITH … SELECT, set operations, VALUES, TABLE.
     #[default]
     Select,
@@ -45,7 +45,7 @@ pub enum Mode {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// What may pass.
-    pub mode: Mode,
+    pub mode: GuardMode,
     /// Most bytes of a query.
     pub bytes: usize,
     /// Deepest nesting of a query, at most 128.
@@ -63,7 +63,7 @@ pub struct Policy {
 impl Default for Policy {
     fn default() -> Self {
         Policy {
-            mode: Mode::Select,
+            mode: GuardMode::Select,
             bytes: 100_000,
             depth: 64,
             rows: Some(1_000),
@@ -75,7 +75,7 @@ impl Default for Policy {
 
 /// A query that may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Approved {
+pub struct ApprovedQuery {
     /// The text to run, without comments. Where rows are bounded, it asks for one row more than
     /// the bound, so that whoever reads it can tell whether rows were cut off.
     pub sql: String,
@@ -98,7 +98,7 @@ pub struct GuardError {
     /// Where in the query, in bytes.
     pub span: Option<Span>,
     /// Line and column of the span's start.
-    pub position: Option<Position>,
+    pub position: Option<LineColumn>,
     /// How to fix it: a nearest name, or what is allowed.
     pub help: Option<String>,
 }
@@ -115,7 +115,7 @@ impl GuardError {
     }
 
     pub(crate) fn at(mut self, source: &str, bytes: &Range<usize>) -> Self {
-        self.position = Some(Position::of(source, bytes.start));
+        self.position = Some(LineColumn::of(source, bytes.start));
         self.span = Some(Span {
             start: bytes.start,
             end: bytes.end,
@@ -135,40 +135,40 @@ impl GuardError {
 /// The first thing that is wrong with it, with its place and fix.
 pub fn check(
     sql: &str,
-    dialect: Dialect,
+    dialect: SqlDialect,
     catalogue: Option<&Catalogue>,
     policy: &Policy,
-) -> Result<Approved, GuardError> {
-    let text = Text::read(sql, dialect, policy)?;
+) -> Result<ApprovedQuery, GuardError> {
+    let text = TokenizedQuery::read(sql, dialect, policy)?;
     let catalogue = catalogue.filter(|_| policy.check_names);
     // Whoever walks, compares or frees a tree calls itself for each of its levels, and the
     // parser's own walkers take kilobytes for each: their number is bounded by now.
     stacker::grow(STACK, || match policy.mode {
-        Mode::Explore if explore::concerns(&text) => explore::check(&text, catalogue, policy),
+        GuardMode::Explore if explore::concerns(&text) => explore::check(&text, catalogue, policy),
         _ => select(&text, catalogue, policy),
     })
 }
 
 /// Whether a function of PostgreSQL is on the list of those that only compute.
 pub(crate) fn is_function_listed(name: &str) -> bool {
-    functions::is_listed(Dialect::PostgreSql, name)
+    functions::is_listed(SqlDialect::PostgreSql, name)
 }
 
 /// Whether a view of PostgreSQL's `information_schema` describes tables and nothing else.
 pub(crate) fn describes_schema(name: &str) -> bool {
     let parts = ["information_schema".to_owned(), name.to_owned()];
-    relations::class(Dialect::PostgreSql, &parts) == relations::Relation::Schema
+    relations::class(SqlDialect::PostgreSql, &parts) == relations::RelationName::Schema
 }
 
 /// The byte at which the query behind PostgreSQL's EXPLAIN begins; `None` where it is no EXPLAIN,
 /// or one that runs what it explains.
 pub(crate) fn explained(sql: &str) -> Option<usize> {
     let policy = Policy {
-        mode: Mode::Explore,
+        mode: GuardMode::Explore,
         bytes: usize::MAX,
         ..Policy::default()
     };
-    let text = Text::read(sql, Dialect::PostgreSql, &policy).ok()?;
+    let text = TokenizedQuery::read(sql, SqlDialect::PostgreSql, &policy).ok()?;
     explore::explained_query(&text)
 }
 
@@ -177,16 +177,16 @@ const STACK: usize = 32 << 20;
 
 /// A statement that reads, with its rows bounded.
 fn select(
-    text: &Text<'_>,
+    text: &TokenizedQuery<'_>,
     catalogue: Option<&Catalogue>,
     policy: &Policy,
-) -> Result<Approved, GuardError> {
+) -> Result<ApprovedQuery, GuardError> {
     let query =
         parse::query(&text.plain, text.dialect).map_err(|error| reading::better(text, error))?;
     reading::check(text, &query, policy)?;
     let tables = names::check(text, &query, catalogue)?;
     let (sql, shown, limited) = limit::set(text, &query, policy.rows)?;
-    Ok(Approved {
+    Ok(ApprovedQuery {
         sql,
         shown,
         tables,

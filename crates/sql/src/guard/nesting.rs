@@ -7,7 +7,7 @@ use quillet_core::ErrorCode;
 
 use super::GuardError;
 use super::lexer::{Kind, Token};
-use super::text::Text;
+use super::text::TokenizedQuery;
 
 /// Most operators in a row, over all levels that are open: each of them is a level of the tree,
 /// too, though no one would call `a + b + c` nested.
@@ -56,7 +56,7 @@ const RESETS: [&str; 14] = [
 ];
 
 #[derive(Default)]
-struct Level {
+struct NestingLevel {
     /// Operators of the expression at hand.
     links: usize,
     /// Set operations: they chain over the whole level.
@@ -64,9 +64,9 @@ struct Level {
 }
 
 /// Refuses what nests deeper than `depth`.
-pub(super) fn check(text: &Text<'_>, depth: usize) -> Result<(), GuardError> {
+pub(super) fn check(text: &TokenizedQuery<'_>, depth: usize) -> Result<(), GuardError> {
     let depth = depth.min(DEEPEST);
-    let mut levels = vec![Level::default()];
+    let mut levels = vec![NestingLevel::default()];
     // Links over all open levels, so that every token costs the same.
     let mut links = 0usize;
     let mut prefixes = 0usize;
@@ -78,7 +78,7 @@ pub(super) fn check(text: &Text<'_>, depth: usize) -> Result<(), GuardError> {
             0
         };
         match word.as_str() {
-            "(" | "[" | "CASE" => levels.push(Level::default()),
+            "(" | "[" | "CASE" => levels.push(NestingLevel::default()),
             ")" | "]" | "END" if levels.len() > 1 => {
                 let closed = levels.pop().unwrap_or_default();
                 links = links.saturating_sub(closed.links + closed.sets);
@@ -110,14 +110,14 @@ pub(super) fn check(text: &Text<'_>, depth: usize) -> Result<(), GuardError> {
     Ok(())
 }
 
-fn restart(levels: &mut [Level], links: &mut usize) {
+fn restart(levels: &mut [NestingLevel], links: &mut usize) {
     if let Some(level) = levels.last_mut() {
         *links = links.saturating_sub(level.links);
         level.links = 0;
     }
 }
 
-fn word_of(text: &Text<'_>, token: &Token) -> String {
+fn word_of(text: &TokenizedQuery<'_>, token: &Token) -> String {
     match token.kind {
         Kind::Word | Kind::Mark => token.text(text.source).to_ascii_uppercase(),
         _ => String::new(),
@@ -132,7 +132,7 @@ fn is_link(token: &Token, word: &str) -> bool {
     }
 }
 
-fn refusal(text: &Text<'_>, token: &Token, message: String) -> GuardError {
+fn refusal(text: &TokenizedQuery<'_>, token: &Token, message: String) -> GuardError {
     GuardError::new(ErrorCode::GuardDepth, message)
         .at(text.source, &token.span)
         .help("use a list (IN), a WITH clause, or several questions")

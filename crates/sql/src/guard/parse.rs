@@ -8,7 +8,7 @@ use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Whit
 
 use super::lexer::{self, Kind};
 use super::{GuardError, spelling};
-use crate::Dialect;
+use crate::SqlDialect;
 
 /// Calls of the parser within each other. Our own bound on nesting is lower; each of its levels
 /// takes a few of these.
@@ -18,7 +18,7 @@ const RECURSION: usize = 2_000;
 ///
 /// # Errors
 /// It is no SQL of the dialect, or no query.
-pub(super) fn query(plain: &str, dialect: Dialect) -> Result<Query, GuardError> {
+pub(super) fn query(plain: &str, dialect: SqlDialect) -> Result<Query, GuardError> {
     let mut statements = statements(plain, dialect)?;
     let (Some(statement), true) = (statements.pop(), statements.is_empty()) else {
         let message = "there is more than one statement";
@@ -33,11 +33,11 @@ pub(super) fn query(plain: &str, dialect: Dialect) -> Result<Query, GuardError> 
     }
 }
 
-fn statements(plain: &str, dialect: Dialect) -> Result<Vec<Statement>, GuardError> {
+fn statements(plain: &str, dialect: SqlDialect) -> Result<Vec<Statement>, GuardError> {
     let rules: Box<dyn sqlparser::dialect::Dialect> = match dialect {
-        Dialect::PostgreSql => Box::new(PostgreSqlDialect {}),
-        Dialect::MySql => Box::new(MySqlDialect {}),
-        Dialect::Sqlite => Box::new(SQLiteDialect {}),
+        SqlDialect::PostgreSql => Box::new(PostgreSqlDialect {}),
+        SqlDialect::MySql => Box::new(MySqlDialect {}),
+        SqlDialect::Sqlite => Box::new(SQLiteDialect {}),
     };
     let tokens = Tokenizer::new(&*rules, plain)
         .tokenize_with_location()
@@ -75,13 +75,13 @@ fn is_comment(token: &Token) -> bool {
 /// takes for a text and the other for SQL is refused.
 fn check_agreement(
     plain: &str,
-    dialect: Dialect,
+    dialect: SqlDialect,
     tokens: &[TokenWithSpan],
 ) -> Result<(), GuardError> {
     let ours = lexer::tokens(plain, dialect);
     let quoted = |token: &&lexer::Token| matches!(token.kind, Kind::Text | Kind::Quoted);
     let mut ours = ours.iter().filter(quoted).map(|token| token.span.end);
-    let mut places = Places::new(plain);
+    let mut places = PositionCursor::new(plain);
     for token in tokens.iter().filter(|token| is_quoted(&token.token)) {
         let start = places.byte_of(token.span.start);
         let end = places.byte_of(token.span.end);
@@ -122,16 +122,16 @@ fn is_quoted(token: &Token) -> bool {
 }
 
 /// Bytes of places that are asked for in their order.
-struct Places<'a> {
+struct PositionCursor<'a> {
     rest: std::iter::Peekable<std::str::CharIndices<'a>>,
     line: u64,
     column: u64,
     length: usize,
 }
 
-impl<'a> Places<'a> {
+impl<'a> PositionCursor<'a> {
     fn new(source: &'a str) -> Self {
-        Places {
+        PositionCursor {
             rest: source.char_indices().peekable(),
             line: 1,
             column: 1,

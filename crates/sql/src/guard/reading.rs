@@ -10,13 +10,17 @@ use sqlparser::ast::{
 };
 
 use super::fields;
-use super::text::Text;
+use super::text::TokenizedQuery;
 use super::{GuardError, Policy, functions, parse, relations};
-use crate::Dialect;
+use crate::SqlDialect;
 
 /// Refuses everything that is more than reading.
-pub(super) fn check(text: &Text<'_>, query: &Query, policy: &Policy) -> Result<(), GuardError> {
-    let mut reader = Reader { text, policy };
+pub(super) fn check(
+    text: &TokenizedQuery<'_>,
+    query: &Query,
+    policy: &Policy,
+) -> Result<(), GuardError> {
+    let mut reader = QueryReader { text, policy };
     if let Some(name) = fields::call(query, text.dialect, policy) {
         return Err(reader.field(&name));
     }
@@ -28,7 +32,7 @@ pub(super) fn check(text: &Text<'_>, query: &Query, policy: &Policy) -> Result<(
 
 /// What a text that cannot be read would do, where its words say it: the parser does not know
 /// every way of locking and writing.
-pub(super) fn better(text: &Text<'_>, error: GuardError) -> GuardError {
+pub(super) fn better(text: &TokenizedQuery<'_>, error: GuardError) -> GuardError {
     if error.code != ErrorCode::GuardSyntax {
         return error;
     }
@@ -50,11 +54,11 @@ const LOCKS: [&[&str]; 5] = [
     &["LOCK", "IN", "SHARE"],
 ];
 
-fn find(text: &Text<'_>, phrases: &[&[&str]]) -> Option<Range<usize>> {
+fn find(text: &TokenizedQuery<'_>, phrases: &[&[&str]]) -> Option<Range<usize>> {
     phrases.iter().find_map(|words| text.find_words(words))
 }
 
-fn locks(text: &Text<'_>, place: Option<Range<usize>>) -> GuardError {
+fn locks(text: &TokenizedQuery<'_>, place: Option<Range<usize>>) -> GuardError {
     placed(
         text,
         ErrorCode::GuardLock,
@@ -64,7 +68,7 @@ fn locks(text: &Text<'_>, place: Option<Range<usize>>) -> GuardError {
     .help("leave out FOR UPDATE, FOR SHARE or LOCK IN SHARE MODE")
 }
 
-fn into(text: &Text<'_>, place: Option<Range<usize>>) -> GuardError {
+fn into(text: &TokenizedQuery<'_>, place: Option<Range<usize>>) -> GuardError {
     placed(
         text,
         ErrorCode::GuardInto,
@@ -75,7 +79,7 @@ fn into(text: &Text<'_>, place: Option<Range<usize>>) -> GuardError {
 }
 
 fn placed(
-    text: &Text<'_>,
+    text: &TokenizedQuery<'_>,
     code: ErrorCode,
     message: &str,
     place: Option<Range<usize>>,
@@ -87,17 +91,17 @@ fn placed(
     }
 }
 
-struct Reader<'a> {
-    text: &'a Text<'a>,
+struct QueryReader<'a> {
+    text: &'a TokenizedQuery<'a>,
     policy: &'a Policy,
 }
 
-type Verdict = ControlFlow<Box<GuardError>>;
+type GuardFlow = ControlFlow<Box<GuardError>>;
 
 /// Words that say what a statement changes.
 const CHANGES: [&str; 4] = ["INSERT", "UPDATE", "DELETE", "MERGE"];
 
-impl Reader<'_> {
+impl QueryReader<'_> {
     fn refuse(&self, code: ErrorCode, message: &str, place: Option<Range<usize>>) -> GuardError {
         placed(self.text, code, message, place)
     }
@@ -254,7 +258,7 @@ impl Reader<'_> {
         let SelectItem::ExprWithAlias { alias, .. } = item else {
             return Ok(());
         };
-        if self.text.dialect != Dialect::PostgreSql || alias.quote_style != Some('\'') {
+        if self.text.dialect != SqlDialect::PostgreSql || alias.quote_style != Some('\'') {
             return Ok(());
         }
         let message = "a text may not stand here";
@@ -266,15 +270,15 @@ impl Reader<'_> {
     /// Some functions are called without brackets: `CURRENT_USER`.
     fn check_bare(&self, name: &Ident) -> Result<(), GuardError> {
         let calls: &[&str] = match self.text.dialect {
-            Dialect::PostgreSql => &[
+            SqlDialect::PostgreSql => &[
                 "current_user",
                 "session_user",
                 "system_user",
                 "user",
                 "current_role",
             ],
-            Dialect::MySql => &["current_user", "current_role"],
-            Dialect::Sqlite => &[],
+            SqlDialect::MySql => &["current_user", "current_role"],
+            SqlDialect::Sqlite => &[],
         };
         let word = name.value.to_ascii_lowercase();
         let is_call = name.quote_style.is_none() && calls.contains(&word.as_str());
@@ -374,7 +378,7 @@ impl Reader<'_> {
         let of_system = schema.trim_matches('"') == "information_schema"
             || (bare.starts_with("pg_") && !PLAIN_TYPES.contains(&bare));
         let looks_up = of_system || REG_TYPES.contains(&bare);
-        if self.text.dialect != Dialect::PostgreSql || !looks_up {
+        if self.text.dialect != SqlDialect::PostgreSql || !looks_up {
             return Ok(());
         }
         let message = format!("the type {bare} looks into the system catalogue");
@@ -405,33 +409,33 @@ const REG_TYPES: [&str; 14] = [
     "regtype",
 ];
 
-fn verdict(result: Result<(), GuardError>) -> Verdict {
+fn verdict(result: Result<(), GuardError>) -> GuardFlow {
     match result {
         Ok(()) => ControlFlow::Continue(()),
         Err(error) => ControlFlow::Break(Box::new(error)),
     }
 }
 
-impl Visitor for Reader<'_> {
+impl Visitor for QueryReader<'_> {
     type Break = Box<GuardError>;
 
-    fn pre_visit_statement(&mut self, _: &Statement) -> Verdict {
+    fn pre_visit_statement(&mut self, _: &Statement) -> GuardFlow {
         verdict(Err(self.writes()))
     }
 
-    fn pre_visit_query(&mut self, query: &Query) -> Verdict {
+    fn pre_visit_query(&mut self, query: &Query) -> GuardFlow {
         verdict(self.check_query(query))
     }
 
-    fn pre_visit_select(&mut self, select: &Select) -> Verdict {
+    fn pre_visit_select(&mut self, select: &Select) -> GuardFlow {
         verdict(self.check_select(select))
     }
 
-    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> Verdict {
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> GuardFlow {
         verdict(self.check_factor(factor))
     }
 
-    fn pre_visit_expr(&mut self, expr: &Expr) -> Verdict {
+    fn pre_visit_expr(&mut self, expr: &Expr) -> GuardFlow {
         verdict(self.check_expr(expr))
     }
 }

@@ -3,9 +3,9 @@
 use quillet_core::ErrorCode;
 use sqlparser::ast::{ObjectName, ObjectNamePart, Spanned};
 
-use super::text::Text;
+use super::text::TokenizedQuery;
 use super::{GuardError, functions, parse};
-use crate::Dialect;
+use crate::SqlDialect;
 
 /// Views of `information_schema` that describe tables: the others reveal users, servers, mappings
 /// with passwords, and other sessions.
@@ -69,7 +69,7 @@ pub(crate) const PRAGMAS: [&str; 7] = [
 
 /// What a relation's name is to the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Relation {
+pub(super) enum RelationName {
     /// One of the users' own.
     Own,
     /// Describes the schema and may be read.
@@ -79,9 +79,9 @@ pub(super) enum Relation {
 }
 
 /// Refuses relations of the system.
-pub(super) fn check(text: &Text<'_>, name: &ObjectName) -> Result<(), GuardError> {
+pub(super) fn check(text: &TokenizedQuery<'_>, name: &ObjectName) -> Result<(), GuardError> {
     let parts = parts(text, name)?;
-    if class(text.dialect, &parts) != Relation::System {
+    if class(text.dialect, &parts) != RelationName::System {
         return Ok(());
     }
     let message = format!(
@@ -89,7 +89,7 @@ pub(super) fn check(text: &Text<'_>, name: &ObjectName) -> Result<(), GuardError
         parts.join(".")
     );
     let error = GuardError::new(ErrorCode::GuardSystem, message).help(match text.dialect {
-        Dialect::Sqlite => "sqlite_schema and table_info describe tables",
+        SqlDialect::Sqlite => "sqlite_schema and table_info describe tables",
         _ => "information_schema.tables and .columns describe tables",
     });
     Err(match parse::range_of(&text.plain, name.span()) {
@@ -99,50 +99,50 @@ pub(super) fn check(text: &Text<'_>, name: &ObjectName) -> Result<(), GuardError
 }
 
 /// What a name of one or more parts is.
-pub(super) fn class(dialect: Dialect, parts: &[String]) -> Relation {
+pub(super) fn class(dialect: SqlDialect, parts: &[String]) -> RelationName {
     let folded: Vec<String> = parts.iter().map(|part| part.to_lowercase()).collect();
     let (schema, name) = match folded.as_slice() {
         [.., schema, name] => (schema.as_str(), name.as_str()),
         [name] => ("", name.as_str()),
-        [] => return Relation::System,
+        [] => return RelationName::System,
     };
-    if dialect != Dialect::Sqlite && schema == "information_schema" {
+    if dialect != SqlDialect::Sqlite && schema == "information_schema" {
         return if INFORMATION.contains(&name) {
-            Relation::Schema
+            RelationName::Schema
         } else {
-            Relation::System
+            RelationName::System
         };
     }
     match dialect {
-        Dialect::PostgreSql => {
+        SqlDialect::PostgreSql => {
             let of_system = POSTGRES.contains(&schema) || schema.starts_with("pg_");
             // A bare name of the system is found before any other.
             or_own(of_system || (schema.is_empty() && name.starts_with("pg_")))
         }
-        Dialect::MySql => or_own(MYSQL.contains(&schema)),
-        Dialect::Sqlite => sqlite(name),
+        SqlDialect::MySql => or_own(MYSQL.contains(&schema)),
+        SqlDialect::Sqlite => sqlite(name),
     }
 }
 
-fn sqlite(name: &str) -> Relation {
+fn sqlite(name: &str) -> RelationName {
     if SQLITE_SCHEMA.contains(&name) {
-        return Relation::Schema;
+        return RelationName::Schema;
     }
     if let Some(pragma) = name.strip_prefix("pragma_") {
         return if PRAGMAS.contains(&pragma) {
-            Relation::Schema
+            RelationName::Schema
         } else {
-            Relation::System
+            RelationName::System
         };
     }
     or_own(name.starts_with("sqlite_") || SQLITE.contains(&name))
 }
 
-fn or_own(of_system: bool) -> Relation {
+fn or_own(of_system: bool) -> RelationName {
     if of_system {
-        Relation::System
+        RelationName::System
     } else {
-        Relation::Own
+        RelationName::Own
     }
 }
 
@@ -150,7 +150,10 @@ fn or_own(of_system: bool) -> Relation {
 ///
 /// # Errors
 /// A part is a call, which no dialect here knows.
-pub(super) fn parts(text: &Text<'_>, name: &ObjectName) -> Result<Vec<String>, GuardError> {
+pub(super) fn parts(
+    text: &TokenizedQuery<'_>,
+    name: &ObjectName,
+) -> Result<Vec<String>, GuardError> {
     let part = |part: &ObjectNamePart| match part {
         ObjectNamePart::Identifier(ident) => Ok(ident.value.clone()),
         ObjectNamePart::Function(call) => Err(functions::refusal(text, &call.name.value, name)),

@@ -6,10 +6,10 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
-use crate::Dialect;
+use crate::SqlDialect;
 
 /// The tokens as the parser knows them; each keeps the place of what it stands for.
-pub(super) fn known(tokens: Vec<TokenWithSpan>, dialect: Dialect) -> Vec<TokenWithSpan> {
+pub(super) fn known(tokens: Vec<TokenWithSpan>, dialect: SqlDialect) -> Vec<TokenWithSpan> {
     let speaks = |token: &TokenWithSpan| !matches!(token.token, Token::Whitespace(_));
     let tokens: Vec<TokenWithSpan> = tokens.into_iter().filter(speaks).collect();
     let mut spelt = Vec::with_capacity(tokens.len() + 2);
@@ -31,7 +31,7 @@ pub(super) fn known(tokens: Vec<TokenWithSpan>, dialect: Dialect) -> Vec<TokenWi
 }
 
 /// How many tokens from here on are spelt otherwise, and how.
-fn respelt(tokens: &[TokenWithSpan], at: usize, dialect: Dialect) -> (usize, Vec<Token>) {
+fn respelt(tokens: &[TokenWithSpan], at: usize, dialect: SqlDialect) -> (usize, Vec<Token>) {
     let is = |i: usize, word: &str| is_word(tokens.get(i), word);
     let before = |back: usize| at.checked_sub(back).and_then(|i| tokens.get(i));
     if is(at, "TABLE") && begins_query(before(1)) {
@@ -50,18 +50,18 @@ fn respelt(tokens: &[TokenWithSpan], at: usize, dialect: Dialect) -> (usize, Vec
     match dialect {
         // The parser takes it for the name of a table, and the table for its alias. `ROWS ONLY`
         // ends FETCH.
-        Dialect::PostgreSql if is(at, "ONLY") && begins_table(before(1)) => (1, Vec::new()),
-        Dialect::MySql if is(at, "MOD") && ends_operand(before(1)) => (1, vec![Token::Mod]),
+        SqlDialect::PostgreSql if is(at, "ONLY") && begins_table(before(1)) => (1, Vec::new()),
+        SqlDialect::MySql if is(at, "MOD") && ends_operand(before(1)) => (1, vec![Token::Mod]),
         // The parser copies all that stands before DIV, for each of them.
-        Dialect::MySql if is(at, "DIV") && ends_operand(before(1)) => (1, vec![Token::Div]),
-        Dialect::MySql
+        SqlDialect::MySql if is(at, "DIV") && ends_operand(before(1)) => (1, vec![Token::Div]),
+        SqlDialect::MySql
             if tokens
                 .get(at)
                 .is_some_and(|t| t.token == Token::ExclamationMark) =>
         {
             (1, vec![word("NOT", Keyword::NOT)])
         }
-        Dialect::MySql if is_unit(tokens.get(at)) => {
+        SqlDialect::MySql if is_unit(tokens.get(at)) => {
             let extracts = is_word(before(2), "EXTRACT");
             let spans = is_word(before(2), "INTERVAL");
             (
@@ -69,7 +69,7 @@ fn respelt(tokens: &[TokenWithSpan], at: usize, dialect: Dialect) -> (usize, Vec
                 vec![word("DAY", Keyword::DAY)],
             )
         }
-        Dialect::Sqlite => respelt_sqlite(tokens, at),
+        SqlDialect::Sqlite => respelt_sqlite(tokens, at),
         _ => (0, Vec::new()),
     }
 }

@@ -5,15 +5,15 @@ use std::ops::Range;
 use quillet_core::ErrorCode;
 
 use super::lexer::{self, Kind, Token};
-use super::{GuardError, Mode, Policy, nesting};
-use crate::Dialect;
+use super::{GuardError, GuardMode, Policy, nesting};
+use crate::SqlDialect;
 
 /// A text that passed, cut into tokens.
-pub(crate) struct Text<'a> {
+pub(crate) struct TokenizedQuery<'a> {
     /// As it was given.
     pub(crate) source: &'a str,
     /// Its SQL.
-    pub(crate) dialect: Dialect,
+    pub(crate) dialect: SqlDialect,
     /// What speaks: no blanks, no comments, no semicolons at the end.
     pub(crate) tokens: Vec<Token>,
     /// Its comments, in order.
@@ -23,14 +23,14 @@ pub(crate) struct Text<'a> {
     pub(crate) plain: String,
 }
 
-impl<'a> Text<'a> {
+impl<'a> TokenizedQuery<'a> {
     /// Checks a text as it came.
     ///
     /// # Errors
     /// The first thing in it that may not be there.
     pub(crate) fn read(
         source: &'a str,
-        dialect: Dialect,
+        dialect: SqlDialect,
         policy: &Policy,
     ) -> Result<Self, GuardError> {
         check_length(source, policy)?;
@@ -48,7 +48,7 @@ impl<'a> Text<'a> {
             tokens.pop();
         }
         let end = tokens.last().map_or(0, |last| last.span.end);
-        let text = Text {
+        let text = TokenizedQuery {
             source,
             dialect,
             plain: plain(source, &comments, end),
@@ -79,7 +79,7 @@ impl<'a> Text<'a> {
         Some(found.first()?.span.start..found.last()?.span.end)
     }
 
-    fn check_first(&self, mode: Mode) -> Result<(), GuardError> {
+    fn check_first(&self, mode: GuardMode) -> Result<(), GuardError> {
         let Some(first) = self.tokens.first() else {
             return Err(GuardError::new(ErrorCode::GuardEmpty, "there is no query"));
         };
@@ -93,8 +93,8 @@ impl<'a> Text<'a> {
             |code, message: String| GuardError::new(code, message).at(self.source, &first.span);
         if first.kind == Kind::Word && STATEMENTS.contains(&word.as_str()) {
             let allowed = match mode {
-                Mode::Select => "only SELECT, WITH, VALUES and TABLE may run",
-                Mode::Explore => "only reading, SHOW, DESCRIBE, EXPLAIN and PRAGMA may run",
+                GuardMode::Select => "only SELECT, WITH, VALUES and TABLE may run",
+                GuardMode::Explore => "only reading, SHOW, DESCRIBE, EXPLAIN and PRAGMA may run",
             };
             let message = format!("{word} does not read");
             return Err(fail(ErrorCode::GuardStatement, message).help(allowed));
@@ -138,10 +138,10 @@ fn plain(source: &str, comments: &[Range<usize>], end: usize) -> String {
 }
 
 /// Words that a statement which reads begins with.
-fn reads(word: &str, mode: Mode) -> bool {
+fn reads(word: &str, mode: GuardMode) -> bool {
     match word {
         "SELECT" | "WITH" | "VALUES" | "TABLE" => true,
-        "SHOW" | "DESCRIBE" | "DESC" | "EXPLAIN" | "PRAGMA" => mode == Mode::Explore,
+        "SHOW" | "DESCRIBE" | "DESC" | "EXPLAIN" | "PRAGMA" => mode == GuardMode::Explore,
         _ => false,
     }
 }
@@ -265,7 +265,7 @@ fn character(source: &str, at: usize, c: char) -> GuardError {
 }
 
 /// Code fences of models and commands of SQLite's shell.
-fn check_beginning(source: &str, dialect: Dialect) -> Result<(), GuardError> {
+fn check_beginning(source: &str, dialect: SqlDialect) -> Result<(), GuardError> {
     let start = source.len() - source.trim_start().len();
     let rest = &source[start..];
     if rest.starts_with("```") {
@@ -275,7 +275,7 @@ fn check_beginning(source: &str, dialect: Dialect) -> Result<(), GuardError> {
                 .help("give the SQL alone, without the lines of three backquotes"),
         );
     }
-    if dialect == Dialect::Sqlite && rest.starts_with('.') {
+    if dialect == SqlDialect::Sqlite && rest.starts_with('.') {
         return Err(client(source, &(start..start + 1)));
     }
     Ok(())
@@ -290,7 +290,7 @@ fn client(source: &str, span: &Range<usize>) -> GuardError {
     .help("give the SQL alone")
 }
 
-fn check_token(source: &str, dialect: Dialect, token: &Token) -> Result<(), GuardError> {
+fn check_token(source: &str, dialect: SqlDialect, token: &Token) -> Result<(), GuardError> {
     let text = token.text(source);
     if !token.closed {
         let (what, mend) = match token.kind {
@@ -309,12 +309,12 @@ fn check_token(source: &str, dialect: Dialect, token: &Token) -> Result<(), Guar
         return Err(error.help(mend));
     }
     match token.kind {
-        Kind::BlockComment if dialect == Dialect::MySql && is_executable(text) => {
+        Kind::BlockComment if dialect == SqlDialect::MySql && is_executable(text) => {
             Err(executable(source, token))
         }
         // Where a text ends depends on the server's mode as soon as it holds a backslash or
         // stands in double quotes; one that would then open such a comment is not trusted.
-        Kind::Text if dialect == Dialect::MySql && text.contains(['\\', '"']) => {
+        Kind::Text if dialect == SqlDialect::MySql && text.contains(['\\', '"']) => {
             if ["/*!", "/*M!", "/*m!"].iter().any(|c| text.contains(c)) {
                 Err(executable(source, token))
             } else {
@@ -322,7 +322,7 @@ fn check_token(source: &str, dialect: Dialect, token: &Token) -> Result<(), Guar
             }
         }
         Kind::Mark if text == "\\" => Err(client(source, &token.span)),
-        Kind::Mark if text.starts_with('@') && dialect == Dialect::MySql => {
+        Kind::Mark if text.starts_with('@') && dialect == SqlDialect::MySql => {
             Err(variable(source, token))
         }
         Kind::Parameter => Err(parameter(source, token)),
@@ -386,8 +386,8 @@ fn continued(source: &str, tokens: &[Token]) -> Option<Range<usize>> {
 }
 
 /// What two tokens beside each other make: `U&"…"`, and a text that goes on.
-fn check_neighbours(source: &str, dialect: Dialect, tokens: &[Token]) -> Result<(), GuardError> {
-    if dialect != Dialect::PostgreSql {
+fn check_neighbours(source: &str, dialect: SqlDialect, tokens: &[Token]) -> Result<(), GuardError> {
+    if dialect != SqlDialect::PostgreSql {
         return Ok(());
     }
     if let Some(span) = continued(source, tokens) {

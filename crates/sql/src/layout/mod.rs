@@ -4,11 +4,11 @@
 //! guard would refuse. Texts, names and comments stay as they are; only blanks between tokens and
 //! the case of keywords change, and blanks only where no two tokens could become one.
 
-mod words;
+mod keywords;
 
 use quillet_core::ErrorCode;
 
-use crate::Dialect;
+use crate::SqlDialect;
 use crate::guard::GuardError;
 use crate::guard::lexer::{self, Kind, Token};
 
@@ -21,14 +21,14 @@ const LEVELS: usize = 40;
 ///
 /// # Errors
 /// A text, a quoted name or a comment has no end; or no statement begins like this.
-pub fn format(sql: &str, dialect: Dialect) -> Result<String, GuardError> {
+pub fn format(sql: &str, dialect: SqlDialect) -> Result<String, GuardError> {
     let tokens = lexer::tokens(sql, dialect);
     if let Some(open) = tokens.iter().find(|token| !token.closed) {
         let message = "this text, name or comment has no end";
         return Err(GuardError::new(ErrorCode::GuardSyntax, message).at(sql, &open.span));
     }
     begins(sql, &tokens)?;
-    let mut layout = Layout::new(pieces(sql, &tokens));
+    let mut layout = QueryFormatter::new(pieces(sql, &tokens));
     for i in 0..layout.pieces.len() {
         layout.put(i);
     }
@@ -44,7 +44,7 @@ fn begins(sql: &str, tokens: &[Token]) -> Result<(), GuardError> {
         ));
     };
     let text = first.text(sql);
-    if text == "(" || words::begins_a_statement(text) {
+    if text == "(" || keywords::begins_a_statement(text) {
         return Ok(());
     }
     let message = format!("no statement of SQL begins with {text:?}");
@@ -52,7 +52,7 @@ fn begins(sql: &str, tokens: &[Token]) -> Result<(), GuardError> {
 }
 
 /// A token that is not blank, and what stood before it.
-struct Piece<'a> {
+struct LayoutToken<'a> {
     kind: Kind,
     text: &'a str,
     /// Whether blanks or comments stand between it and the one before.
@@ -63,8 +63,8 @@ struct Piece<'a> {
     word: String,
 }
 
-fn pieces<'a>(sql: &'a str, tokens: &[Token]) -> Vec<Piece<'a>> {
-    let mut pieces: Vec<Piece<'a>> = Vec::new();
+fn pieces<'a>(sql: &'a str, tokens: &[Token]) -> Vec<LayoutToken<'a>> {
+    let mut pieces: Vec<LayoutToken<'a>> = Vec::new();
     let (mut apart, mut below) = (false, false);
     let mut before = String::new();
     for token in tokens {
@@ -75,7 +75,7 @@ fn pieces<'a>(sql: &'a str, tokens: &[Token]) -> Vec<Piece<'a>> {
             continue;
         }
         let word = match token.kind {
-            Kind::Word => words::keyword(text, &before).unwrap_or_default(),
+            Kind::Word => keywords::keyword(text, &before).unwrap_or_default(),
             Kind::Mark => text.to_owned(),
             _ => String::new(),
         };
@@ -85,7 +85,7 @@ fn pieces<'a>(sql: &'a str, tokens: &[Token]) -> Vec<Piece<'a>> {
                 _ => word.clone(),
             };
         }
-        pieces.push(Piece {
+        pieces.push(LayoutToken {
             kind: token.kind,
             text,
             apart,
@@ -98,7 +98,7 @@ fn pieces<'a>(sql: &'a str, tokens: &[Token]) -> Vec<Piece<'a>> {
 }
 
 /// What is open: the statement, or a bracket.
-struct Level {
+struct IndentLevel {
     /// Whether clauses stand on lines of their own: the statement and subqueries.
     is_block: bool,
     /// Indentation of its clauses.
@@ -115,9 +115,9 @@ struct Level {
     betweens: usize,
 }
 
-impl Level {
+impl IndentLevel {
     fn block(indent: usize, outer: usize) -> Self {
-        Level {
+        IndentLevel {
             is_block: true,
             indent,
             outer,
@@ -129,17 +129,17 @@ impl Level {
     }
 
     fn inline(outer: usize) -> Self {
-        Level {
+        IndentLevel {
             is_block: false,
-            ..Level::block(outer, outer)
+            ..IndentLevel::block(outer, outer)
         }
     }
 }
 
-struct Layout<'a> {
-    pieces: Vec<Piece<'a>>,
+struct QueryFormatter<'a> {
+    pieces: Vec<LayoutToken<'a>>,
     text: String,
-    levels: Vec<Level>,
+    levels: Vec<IndentLevel>,
     /// Indentation of the line at hand.
     line: usize,
     /// Indentation of the line that the next token has to begin.
@@ -148,12 +148,12 @@ struct Layout<'a> {
     before: Option<usize>,
 }
 
-impl<'a> Layout<'a> {
-    fn new(pieces: Vec<Piece<'a>>) -> Self {
-        Layout {
+impl<'a> QueryFormatter<'a> {
+    fn new(pieces: Vec<LayoutToken<'a>>) -> Self {
+        QueryFormatter {
             pieces,
             text: String::new(),
-            levels: vec![Level::block(0, 0)],
+            levels: vec![IndentLevel::block(0, 0)],
             line: 0,
             next_line: None,
             before: None,
@@ -213,7 +213,7 @@ impl<'a> Layout<'a> {
         before.map_or("", |piece| piece.word.as_str())
     }
 
-    fn level(&mut self) -> Option<&mut Level> {
+    fn level(&mut self) -> Option<&mut IndentLevel> {
         self.levels.last_mut()
     }
 
@@ -222,7 +222,7 @@ impl<'a> Layout<'a> {
         let before = self.word_before().to_owned();
         // `LEFT(` is a function, `LEFT JOIN` is none. A bracket that is going to stand apart from its
         // word (`JOIN (`) says nothing of that, or a second layout would decide otherwise.
-        let opens = !words::stands_apart(word)
+        let opens = !keywords::has_space_before_paren(word)
             && self
                 .pieces
                 .get(i + 1)
@@ -248,14 +248,14 @@ impl<'a> Layout<'a> {
         if word == ")" {
             return Some(level.outer).filter(|_| self.levels.len() > 1);
         }
-        if words::begins_clause(word, &before) || (word == "WITH" && level.clause.is_empty()) {
+        if keywords::begins_clause(word, &before) || (word == "WITH" && level.clause.is_empty()) {
             level.clause = clause(word);
             level.broken = broken;
             let is_first = before.is_empty() && self.text.is_empty();
             let goes_on = word == "SELECT" && matches!(before.as_str(), "EXPLAIN");
             return Some(level.indent).filter(|_| !is_first && !goes_on);
         }
-        if level.clause == "FROM" && words::joins(word) && !words::joins(&before) && !opens {
+        if level.clause == "FROM" && keywords::joins(word) && !keywords::joins(&before) && !opens {
             return Some(level.indent);
         }
         if word == "BETWEEN" {
@@ -282,7 +282,7 @@ impl<'a> Layout<'a> {
                 ")" => depth -= 1,
                 ";" => break,
                 "SELECT" if before == "(" => return true,
-                _ if depth == 0 && width > 0 && words::begins_clause(word, before) => break,
+                _ if depth == 0 && width > 0 && keywords::begins_clause(word, before) => break,
                 _ => {}
             }
             width += piece.text.chars().take(WIDTH).count() + 1;
@@ -311,10 +311,10 @@ impl<'a> Layout<'a> {
                 let first = next.next().map_or("", |piece| piece.word.as_str());
                 if matches!(first, "SELECT" | "WITH") {
                     let indent = (line + 2).min(2 * LEVELS);
-                    self.levels.push(Level::block(indent, line));
+                    self.levels.push(IndentLevel::block(indent, line));
                     self.next_line = Some(indent);
                 } else {
-                    self.levels.push(Level::inline(line));
+                    self.levels.push(IndentLevel::inline(line));
                 }
             }
             "," => {
@@ -328,11 +328,12 @@ impl<'a> Layout<'a> {
                 }
             }
             ";" => {
-                self.levels = vec![Level::block(0, 0)];
+                self.levels = vec![IndentLevel::block(0, 0)];
                 self.next_line = Some(0);
             }
             "SELECT" => {
-                let goes_on = |piece: &Piece<'_>| matches!(piece.word.as_str(), "DISTINCT" | "ALL");
+                let goes_on =
+                    |piece: &LayoutToken<'_>| matches!(piece.word.as_str(), "DISTINCT" | "ALL");
                 let alone = !self.pieces.get(i + 1).is_some_and(goes_on);
                 if let Some(level) = self.level().filter(|l| l.is_block && l.broken && alone) {
                     self.next_line = Some(level.indent + 2);
@@ -394,12 +395,12 @@ fn clause(word: &str) -> &'static str {
 }
 
 /// Whether a blank stands between two tokens of a line.
-fn is_apart(before: &Piece<'_>, piece: &Piece<'_>) -> bool {
+fn is_apart(before: &LayoutToken<'_>, piece: &LayoutToken<'_>) -> bool {
     let is_bracket = |word: &str| matches!(word, "(" | ")" | "[" | "]" | ",");
     match (before.word.as_str(), piece.word.as_str()) {
         ("(", _) | (_, ")" | "," | ";") => false,
         (",", _) => true,
-        (word, "(") if words::stands_apart(word) => true,
+        (word, "(") if keywords::has_space_before_paren(word) => true,
         (a, b) => {
             // Marks may be one operator that only its server knows.
             let marks = before.kind == Kind::Mark && piece.kind == Kind::Mark;

@@ -11,15 +11,15 @@ use foldhash::{HashMap, HashMapExt};
 use mysql_async::prelude::{FromRow, Queryable};
 use mysql_async::{Conn, Error, Params, Row, Value};
 
-use crate::catalogue::{Catalogue, Column, ForeignKey, Table, TableType};
-use crate::database::Progress;
+use crate::catalogue::{Catalogue, DatabaseTable, ForeignKey, TableColumn, TableType};
+use crate::database::ProgressFn;
 use crate::values::checks::choice;
-use crate::{DatabaseError, DatabaseErrorKind, Dialect};
+use crate::{DatabaseError, DatabaseErrorKind, SqlDialect};
 
 use super::error;
 
 /// What is asked of one of the server's views.
-struct View {
+struct ViewQuery {
     name: &'static str,
     /// What belongs to the fingerprint.
     fields: &'static [&'static str],
@@ -28,7 +28,7 @@ struct View {
     condition: &'static str,
 }
 
-const TABLES: View = View {
+const TABLES: ViewQuery = ViewQuery {
     name: "TABLES",
     // The comment of a view is the word VIEW, or why the view is broken.
     fields: &[
@@ -40,7 +40,7 @@ const TABLES: View = View {
     volatile: &["TABLE_ROWS"],
     condition: "TRUE",
 };
-const COLUMNS: View = View {
+const COLUMNS: ViewQuery = ViewQuery {
     name: "COLUMNS",
     fields: &[
         "TABLE_SCHEMA",
@@ -57,7 +57,7 @@ const COLUMNS: View = View {
     volatile: &[],
     condition: "TRUE",
 };
-const UNIQUE_KEYS: View = View {
+const UNIQUE_KEYS: ViewQuery = ViewQuery {
     name: "STATISTICS",
     fields: &[
         "TABLE_SCHEMA",
@@ -69,7 +69,7 @@ const UNIQUE_KEYS: View = View {
     volatile: &[],
     condition: "NON_UNIQUE = 0",
 };
-const FOREIGN_KEYS: View = View {
+const FOREIGN_KEYS: ViewQuery = ViewQuery {
     name: "KEY_COLUMN_USAGE",
     fields: &[
         "TABLE_SCHEMA",
@@ -85,7 +85,7 @@ const FOREIGN_KEYS: View = View {
     condition: "REFERENCED_TABLE_NAME IS NOT NULL",
 };
 
-impl View {
+impl ViewQuery {
     fn from(&self, schemas: &[String]) -> String {
         let list = vec!["?"; schemas.len()].join(", ");
         let (name, condition) = (self.name, self.condition);
@@ -98,7 +98,7 @@ impl View {
         format!("SELECT {fields} {}", self.from(schemas))
     }
 
-    /// The query for the [`Sum`] of its rows, taken in the server.
+    /// The query for the [`RowChecksum`] of its rows, taken in the server.
     fn select_sum(&self, schemas: &[String]) -> String {
         let fields = self
             .fields
@@ -115,12 +115,12 @@ impl View {
 
 /// How many rows there were, and a sum over them in any order: 64 bits of SHA-1 of each.
 #[derive(Clone, Copy, Default)]
-struct Sum {
+struct RowChecksum {
     count: u64,
     bits: u64,
 }
 
-impl Sum {
+impl RowChecksum {
     fn add(&mut self, row: &Row, fields: usize) {
         let texts = (0..fields).map(|i| match row.as_ref(i) {
             Some(Value::Bytes(bytes)) => bytes.clone(),
@@ -136,7 +136,7 @@ impl Sum {
     }
 }
 
-impl fmt::Display for Sum {
+impl fmt::Display for RowChecksum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{:x}", self.count, self.bits)
     }
@@ -146,7 +146,7 @@ impl fmt::Display for Sum {
 pub(super) async fn read(
     conn: &mut Conn,
     schemas: &[String],
-    progress: Progress<'_>,
+    progress: ProgressFn<'_>,
 ) -> Result<Catalogue, DatabaseError> {
     let steps = ["tables", "columns", "keys", "foreign keys"];
     let step = |done: usize| {
@@ -157,7 +157,7 @@ pub(super) async fn read(
     let failed = |error| error::of_query(&error, "");
     let version: Option<String> = conn.query_first("SELECT VERSION()").await.map_err(failed)?;
     let (tables, tables_sum) = tables(conn, schemas).await?;
-    let mut found = Found::new(tables);
+    let mut found = TableList::new(tables);
     step(1);
     let columns_sum = columns(conn, schemas, &mut found).await?;
     step(2);
@@ -174,7 +174,7 @@ pub(super) async fn read(
     step(4);
     let sums = [tables_sum, columns_sum, unique_sum, foreign_sum];
     Ok(Catalogue::new(
-        Dialect::MySql,
+        SqlDialect::MySql,
         version.unwrap_or_default(),
         schemas.iter().take(1).cloned().collect(),
         found.tables,
@@ -201,15 +201,15 @@ pub(super) async fn fingerprint(
 /// All rows of a view, and their sum.
 async fn rows<R: FromRow + Send + 'static>(
     conn: &mut Conn,
-    view: &View,
+    view: &ViewQuery,
     schemas: &[String],
     mut each: impl FnMut(R) + Send,
-) -> Result<Sum, DatabaseError> {
+) -> Result<RowChecksum, DatabaseError> {
     let sql = view.select(schemas);
     let names = Params::Positional(schemas.iter().map(Value::from).collect());
     let failed = |error: Error| error::of_query(&error, &sql);
     let mut result = conn.exec_iter(&sql, names).await.map_err(failed)?;
-    let (mut sum, mut bad) = (Sum::default(), None);
+    let (mut sum, mut bad) = (RowChecksum::default(), None);
     let reading = result.for_each(|row| {
         sum.add(&row, view.fields.len());
         match mysql_async::from_row_opt::<R>(row) {
@@ -228,20 +228,20 @@ async fn rows<R: FromRow + Send + 'static>(
 }
 
 /// Tables, and where each is in the list.
-struct Found {
-    tables: Vec<Table>,
+struct TableList {
+    tables: Vec<DatabaseTable>,
     places: HashMap<(String, String), usize>,
 }
 
-impl Found {
-    fn new(mut tables: Vec<Table>) -> Self {
-        let name = |table: &Table| (table.schema_name.clone(), table.table_name.clone());
+impl TableList {
+    fn new(mut tables: Vec<DatabaseTable>) -> Self {
+        let name = |table: &DatabaseTable| (table.schema_name.clone(), table.table_name.clone());
         tables.sort_by_cached_key(name);
         let mut places = HashMap::with_capacity(tables.len());
         for (i, table) in tables.iter().enumerate() {
             places.insert(name(table), i);
         }
-        Found { tables, places }
+        TableList { tables, places }
     }
 
     fn place(&self, schema: String, name: String) -> Option<usize> {
@@ -250,7 +250,10 @@ impl Found {
 }
 
 /// Relations that can be read. A sequence is none of them.
-async fn tables(conn: &mut Conn, schemas: &[String]) -> Result<(Vec<Table>, Sum), DatabaseError> {
+async fn tables(
+    conn: &mut Conn,
+    schemas: &[String],
+) -> Result<(Vec<DatabaseTable>, RowChecksum), DatabaseError> {
     type Fields = (String, String, String, Option<String>, Option<u64>);
     let mut tables = Vec::new();
     let each = |(schema_name, table_name, kind, comment, row_count): Fields| {
@@ -258,7 +261,7 @@ async fn tables(conn: &mut Conn, schemas: &[String]) -> Result<(Vec<Table>, Sum)
         if kind == "SEQUENCE" {
             return;
         }
-        tables.push(Table {
+        tables.push(DatabaseTable {
             schema_name,
             table_name,
             table_type: if is_view {
@@ -268,7 +271,7 @@ async fn tables(conn: &mut Conn, schemas: &[String]) -> Result<(Vec<Table>, Sum)
             },
             comment: comment.filter(|text| !text.is_empty()),
             row_count: row_count.filter(|_| !is_view),
-            ..Table::default()
+            ..DatabaseTable::default()
         });
     };
     let sum = rows(conn, &TABLES, schemas, each).await?;
@@ -278,8 +281,8 @@ async fn tables(conn: &mut Conn, schemas: &[String]) -> Result<(Vec<Table>, Sum)
 async fn columns(
     conn: &mut Conn,
     schemas: &[String],
-    found: &mut Found,
-) -> Result<Sum, DatabaseError> {
+    found: &mut TableList,
+) -> Result<RowChecksum, DatabaseError> {
     type Fields = (
         String,
         String,
@@ -292,14 +295,14 @@ async fn columns(
         Option<String>,
         Option<String>,
     );
-    let mut columns: Vec<(usize, u64, Column)> = Vec::new();
+    let mut columns: Vec<(usize, u64, TableColumn)> = Vec::new();
     let each =
         |(schema, table, position, name, full, kind, nullable, default, extra, comment): Fields| {
             let Some(place) = found.place(schema, table) else {
                 return;
             };
             let has_values = ["enum", "set"].contains(&kind.as_str());
-            let column = Column {
+            let column = TableColumn {
                 name,
                 values: if has_values {
                     labels(&full)
@@ -324,7 +327,7 @@ async fn columns(
     Ok(sum)
 }
 
-/// What EXTRA says, in the words of [`Column::extra`].
+/// What EXTRA says, in the words of [`TableColumn::extra`].
 fn special(extra: &str) -> Option<String> {
     let is_generated = [
         "VIRTUAL GENERATED",
@@ -375,8 +378,8 @@ fn escaped(c: char) -> char {
 async fn unique_keys(
     conn: &mut Conn,
     schemas: &[String],
-    found: &mut Found,
-) -> Result<Sum, DatabaseError> {
+    found: &mut TableList,
+) -> Result<RowChecksum, DatabaseError> {
     type Fields = (String, String, String, u64, Option<String>);
     let mut parts: Vec<(usize, String, u64, Option<String>)> = Vec::new();
     let each = |(schema, table, index, position, column): Fields| {
@@ -407,8 +410,8 @@ async fn unique_keys(
 async fn foreign_keys(
     conn: &mut Conn,
     schemas: &[String],
-    found: &mut Found,
-) -> Result<Sum, DatabaseError> {
+    found: &mut TableList,
+) -> Result<RowChecksum, DatabaseError> {
     type Fields = (String, String, String, u64, String, String, String, String);
     let mut parts: Vec<(usize, String, u64, [String; 4])> = Vec::new();
     let each =
@@ -445,7 +448,7 @@ async fn foreign_keys(
 /// Values that CHECK constraints let pass: MariaDB says the table of each, MySQL from 8.0.16 on has
 /// names that are its own in a schema. A server that has neither, or does not tell, has no values:
 /// the rest of the catalogue is as good without. They are no part of the fingerprint.
-async fn checks(conn: &mut Conn, schemas: &[String], found: &mut Found, version: &str) {
+async fn checks(conn: &mut Conn, schemas: &[String], found: &mut TableList, version: &str) {
     let list = vec!["?"; schemas.len()].join(", ");
     let sql = if version.contains("MariaDB") {
         format!(
@@ -471,7 +474,7 @@ async fn checks(conn: &mut Conn, schemas: &[String], found: &mut Found, version:
         }
     };
     for (schema, table, clause) in rows {
-        let read = choice(&clause, Dialect::MySql);
+        let read = choice(&clause, SqlDialect::MySql);
         if let (Some(place), Some((name, values))) = (found.place(schema, table), read) {
             let mut columns = found.tables[place].columns.iter_mut();
             let same = columns.find(|column| column.name.eq_ignore_ascii_case(&name));

@@ -3,7 +3,7 @@
 
 use mysql_async::{DriverError, Error, ServerError};
 
-use crate::reach::unreached;
+use crate::connect_help::unreached;
 use crate::{ConnectionUrl, DatabaseError, DatabaseErrorKind};
 
 /// Bytes of a query that the server repeats behind `near`.

@@ -14,8 +14,8 @@ use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use super::{error, roles};
+use crate::connect_help::databases;
 use crate::database::ConnectOptions;
-use crate::reach::databases;
 use crate::tls;
 use crate::{ConnectionUrl, DatabaseError, DatabaseErrorKind};
 
@@ -56,7 +56,7 @@ impl TlsMode {
 }
 
 /// A server and a database in it, nothing opened.
-pub(super) struct Server {
+pub(super) struct MySqlServer {
     url: ConnectionUrl,
     tls: TlsMode,
     connect_timeout: Duration,
@@ -70,7 +70,7 @@ pub(super) struct Server {
     presented: Mutex<Option<String>>,
 }
 
-impl Server {
+impl MySqlServer {
     pub(super) fn new(
         url: &ConnectionUrl,
         options: &ConnectOptions,
@@ -90,7 +90,7 @@ impl Server {
         if tls != TlsMode::Disabled {
             check_files(url).map_err(wrong)?;
         }
-        Ok(Arc::new(Server {
+        Ok(Arc::new(MySqlServer {
             url: url.clone(),
             tls,
             connect_timeout: options.connect_timeout,
@@ -380,23 +380,23 @@ fn known_parameter(name: &str) -> Result<(), DatabaseError> {
     )))
 }
 
-/// A connection for one piece of work. Unless [`Session::finished`] was said, dropping it closes
+/// A connection for one piece of work. Unless [`MySqlSession::finished`] was said, dropping it closes
 /// the connection at once and ends in the server what it was doing.
-pub(super) struct Session {
+pub(super) struct MySqlSession {
     conn: Conn,
-    server: Arc<Server>,
+    server: Arc<MySqlServer>,
     is_running: bool,
 }
 
-impl Session {
+impl MySqlSession {
     /// A new connection that only reads, takes packets of at most `packet` bytes, and whose
     /// statements the server ends after `time`.
     pub(super) async fn open(
-        server: &Arc<Server>,
+        server: &Arc<MySqlServer>,
         packet: usize,
         time: Duration,
     ) -> Result<Self, DatabaseError> {
-        let mut session = Session {
+        let mut session = MySqlSession {
             conn: server.connect(packet).await?,
             server: Arc::clone(server),
             is_running: true,
@@ -437,7 +437,7 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for MySqlSession {
     fn drop(&mut self) {
         if !self.is_running {
             return;

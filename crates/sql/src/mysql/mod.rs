@@ -22,10 +22,10 @@ use mysql_async::prelude::Queryable;
 use quillet_core::BoxFuture;
 use tokio::time::timeout;
 
-use self::link::{Server, Session};
-use crate::database::{Checked, ConnectOptions, Database, Progress, QueryLimits};
-use crate::stream::{Ended, RowSink};
-use crate::{Catalogue, ConnectionUrl, DatabaseError, DatabaseErrorKind, Dialect};
+use self::link::{MySqlServer, MySqlSession};
+use crate::database::{ConnectOptions, ConnectionReport, Database, ProgressFn, QueryLimits};
+use crate::stream::{RowSink, StreamEnd};
+use crate::{Catalogue, ConnectionUrl, DatabaseError, DatabaseErrorKind, SqlDialect};
 
 /// Bytes of one row of a catalogue: comments and defaults are short.
 const PACKET: usize = 16 << 20;
@@ -43,7 +43,7 @@ pub(crate) fn open(
 
 /// A database at a MySQL or MariaDB server.
 struct MySql {
-    server: Arc<Server>,
+    server: Arc<MySqlServer>,
     catalogue_timeout: Duration,
     schemas: Vec<String>,
 }
@@ -51,7 +51,7 @@ struct MySql {
 impl MySql {
     /// The database at an address. Nothing is opened yet.
     fn new(url: &ConnectionUrl, options: &ConnectOptions) -> Result<Self, DatabaseError> {
-        let server = Server::new(url, options)?;
+        let server = MySqlServer::new(url, options)?;
         Ok(MySql {
             schemas: server.schemas(),
             server,
@@ -65,7 +65,7 @@ impl MySql {
         work: impl AsyncFnOnce(&mut Conn) -> Result<T, DatabaseError>,
     ) -> Result<T, DatabaseError> {
         let time = self.catalogue_timeout;
-        let mut session = Session::open(&self.server, PACKET, time).await?;
+        let mut session = MySqlSession::open(&self.server, PACKET, time).await?;
         match timeout(time, work(session.conn())).await {
             Ok(Ok(done)) => {
                 session.finished();
@@ -90,20 +90,20 @@ impl fmt::Debug for MySql {
 }
 
 impl Database for MySql {
-    fn dialect(&self) -> Dialect {
-        Dialect::MySql
+    fn dialect(&self) -> SqlDialect {
+        SqlDialect::MySql
     }
 
     fn describe(&self) -> String {
         self.server.url().to_string()
     }
 
-    fn check(&self) -> BoxFuture<'_, Result<Checked, DatabaseError>> {
+    fn check(&self) -> BoxFuture<'_, Result<ConnectionReport, DatabaseError>> {
         Box::pin(self.with_session(async |conn| {
             let failed = |error| error::of_query(&error, "");
             let version = conn.query_first("SELECT VERSION()").await.map_err(failed)?;
             let grants: Vec<String> = conn.query("SHOW GRANTS").await.map_err(failed)?;
-            Ok(Checked {
+            Ok(ConnectionReport {
                 version: version.unwrap_or_default(),
                 warnings: roles::warnings(&grants),
                 reader: roles::reader(&self.schemas),
@@ -113,7 +113,7 @@ impl Database for MySql {
 
     fn catalogue<'a>(
         &'a self,
-        progress: Progress<'a>,
+        progress: ProgressFn<'a>,
     ) -> BoxFuture<'a, Result<Catalogue, DatabaseError>> {
         Box::pin(
             self.with_session(async |conn| catalogue::read(conn, &self.schemas, progress).await),
@@ -129,7 +129,7 @@ impl Database for MySql {
         sql: &'a str,
         limits: &'a QueryLimits,
         sink: &'a mut dyn RowSink,
-    ) -> BoxFuture<'a, Result<Ended, DatabaseError>> {
+    ) -> BoxFuture<'a, Result<StreamEnd, DatabaseError>> {
         Box::pin(query::run(&self.server, sql, limits, sink))
     }
 }

@@ -21,11 +21,11 @@ use mysql_async::prelude::Queryable;
 use mysql_async::{BinaryProtocol, Conn, Error, Params, QueryResult, Row, Statement};
 use tokio::time::timeout;
 
-use super::link::{Server, Session};
-use super::values::{Reader, size};
+use super::link::{MySqlServer, MySqlSession};
+use super::values::{ColumnReader, size};
 use super::{error, text};
-use crate::rows::Truncated;
-use crate::stream::{Ended, Feed, RowSink, Stop};
+use crate::rows::TruncationReason;
+use crate::stream::{Feed, RowSink, SinkClosed, StreamEnd};
 use crate::{DatabaseError, DatabaseErrorKind, QueryLimits};
 
 /// How much later than the server we end a query: it does so more gently.
@@ -35,35 +35,35 @@ const FRAME: usize = 64 << 10;
 
 /// Runs a query and reads what the limits allow.
 pub(super) async fn run(
-    server: &Arc<Server>,
+    server: &Arc<MySqlServer>,
     sql: &str,
     limits: &QueryLimits,
     sink: &mut dyn RowSink,
-) -> Result<Ended, DatabaseError> {
+) -> Result<StreamEnd, DatabaseError> {
     text::check(sql)?;
     execute(server, sql, limits, sink).await
 }
 
 /// The same for any text.
 async fn execute(
-    server: &Arc<Server>,
+    server: &Arc<MySqlServer>,
     sql: &str,
     limits: &QueryLimits,
     sink: &mut dyn RowSink,
-) -> Result<Ended, DatabaseError> {
+) -> Result<StreamEnd, DatabaseError> {
     let mut session =
-        Session::open(server, limits.bytes.saturating_add(FRAME), limits.timeout).await?;
+        MySqlSession::open(server, limits.bytes.saturating_add(FRAME), limits.timeout).await?;
     let started = Instant::now();
     let reading = read(server, session.conn(), sql, limits, sink);
     let read = timeout(limits.timeout + GRACE, reading).await;
     // A call of SLEEP or BENCHMARK that the server's time limit ended counts as a success.
     let is_late = started.elapsed() >= limits.timeout;
     match read {
-        Ok(Ok((ended, Sent::All))) if !is_late => {
+        Ok(Ok((ended, SendStatus::All))) if !is_late => {
             session.finished();
             Ok(ended)
         }
-        Ok(Ok((ended, Sent::Part))) if !is_late => {
+        Ok(Ok((ended, SendStatus::Part))) if !is_late => {
             session.end().await;
             Ok(ended)
         }
@@ -89,18 +89,18 @@ fn late(limits: &QueryLimits) -> DatabaseError {
 }
 
 /// Whether the server has nothing more to send.
-enum Sent {
+enum SendStatus {
     All,
     Part,
 }
 
 async fn read(
-    server: &Server,
+    server: &MySqlServer,
     conn: &mut Conn,
     sql: &str,
     limits: &QueryLimits,
     sink: &mut dyn RowSink,
-) -> Result<(Ended, Sent), DatabaseError> {
+) -> Result<(StreamEnd, SendStatus), DatabaseError> {
     server.check_role(conn).await?;
     let failed = |error: Error| error::of_query(&error, sql);
     // Where the query sets no limit itself, the server stops by itself.
@@ -113,9 +113,9 @@ async fn read(
     refuse_without_columns(&statement)?;
     let result = conn.exec_iter(&statement, Params::Empty).await;
     let mut result = result.map_err(failed)?;
-    let passed_on = pass_on(&mut result, limits, sink).await;
+    let passed_on = stream_rows(&mut result, limits, sink).await;
     let (ended, sent) = passed_on.map_err(failed)?;
-    if matches!(sent, Sent::All) {
+    if matches!(sent, SendStatus::All) {
         drop(result);
         conn.query_drop("ROLLBACK").await.map_err(failed)?;
     }
@@ -140,41 +140,47 @@ fn refuse_without_columns(statement: &Statement) -> Result<(), DatabaseError> {
 
 /// Passes rows on up to the limits, and reads so far beyond as it takes to know that more are
 /// there.
-async fn pass_on(
+async fn stream_rows(
     result: &mut QueryResult<'_, '_, BinaryProtocol>,
     limits: &QueryLimits,
     sink: &mut dyn RowSink,
-) -> Result<(Ended, Sent), Error> {
-    let readers: Vec<Reader> = result.columns_ref().iter().map(Reader::of).collect();
+) -> Result<(StreamEnd, SendStatus), Error> {
+    let readers: Vec<ColumnReader> = result.columns_ref().iter().map(ColumnReader::of).collect();
     let columns = readers.iter().map(|reader| reader.info.clone()).collect();
     let mut feed = Feed::new(sink, columns, limits);
     let Some(mut stream) = result.stream::<Row>().await? else {
-        return Ok((feed.finish(Ended::Whole).await, Sent::Part));
+        return Ok((feed.finish(StreamEnd::Whole).await, SendStatus::Part));
     };
     let (ended, sent) = loop {
         let row = match stream.try_next().await {
             Ok(Some(row)) => row,
-            Ok(None) => break (Ended::Whole, Sent::All),
+            Ok(None) => break (StreamEnd::Whole, SendStatus::All),
             Err(error) if is_too_large(&error) => {
-                break (Ended::Cut(Truncated::Bytes), Sent::Part);
+                break (StreamEnd::Cut(TruncationReason::Bytes), SendStatus::Part);
             }
             Err(error) => return Err(error),
         };
         // It panics where a value was taken out before, and none was.
         let values = row.unwrap();
         match feed.admit(values.iter().map(size).sum()) {
-            Some(Truncated::Rows) => {
+            Some(TruncationReason::Rows) => {
                 let is_last = stream.try_next().await?.is_none();
-                let sent = if is_last { Sent::All } else { Sent::Part };
-                break (Ended::Cut(Truncated::Rows), sent);
+                let sent = if is_last {
+                    SendStatus::All
+                } else {
+                    SendStatus::Part
+                };
+                break (StreamEnd::Cut(TruncationReason::Rows), sent);
             }
-            Some(Truncated::Bytes) => break (Ended::Cut(Truncated::Bytes), Sent::Part),
+            Some(TruncationReason::Bytes) => {
+                break (StreamEnd::Cut(TruncationReason::Bytes), SendStatus::Part);
+            }
             None => {}
         }
         let cells = readers.iter().zip(values);
         let row = cells.map(|(reader, value)| reader.cell(value)).collect();
-        if let Err(Stop) = feed.push(row).await {
-            return Ok((Ended::Stopped, Sent::Part));
+        if let Err(SinkClosed) = feed.push(row).await {
+            return Ok((StreamEnd::Stopped, SendStatus::Part));
         }
     };
     Ok((feed.finish(ended).await, sent))
@@ -190,7 +196,7 @@ mod tests {
     use quillet_test_support::MariaDb;
 
     use super::*;
-    use crate::Rows;
+    use crate::RowSet;
     use crate::database::ConnectOptions;
 
     /// The servers' owners ask.
@@ -264,7 +270,7 @@ mod tests {
              DELIMITER ;",
         );
         let url = database.url().parse().unwrap();
-        let server = Server::new(&url, &powerful()).unwrap();
+        let server = MySqlServer::new(&url, &powerful()).unwrap();
         let look = || {
             let state = "CHECKSUM TABLE t, s; SHOW TABLES; SHOW GLOBAL VARIABLES LIKE 'general_log'; \
                          SELECT * FROM mysql.global_priv";
@@ -276,7 +282,7 @@ mod tests {
         for (sql, part) in STOPPED {
             let sql = sql.replace("{file}", file.to_str().unwrap());
             let limits = QueryLimits::default();
-            let result = execute(&server, &sql, &limits, &mut Rows::default()).await;
+            let result = execute(&server, &sql, &limits, &mut RowSet::default()).await;
             if !result
                 .as_ref()
                 .is_err_and(|error| error.message.contains(part))
@@ -294,10 +300,10 @@ mod tests {
     async fn analyze_writes_a_file_although_it_has_columns() {
         let database = MariaDb::start();
         let url = database.url().parse().unwrap();
-        let server = Server::new(&url, &powerful()).unwrap();
+        let server = MySqlServer::new(&url, &powerful()).unwrap();
         let file = database.folder().join("data/stolen");
         let sql = format!("ANALYZE SELECT 1 INTO OUTFILE '{}'", file.display());
-        let (limits, mut rows) = (QueryLimits::default(), Rows::default());
+        let (limits, mut rows) = (QueryLimits::default(), RowSet::default());
         let refused = run(&server, &sql, &limits, &mut rows).await;
         assert_eq!(refused.unwrap_err().kind, DatabaseErrorKind::ReadOnly);
         assert!(!file.exists());

@@ -49,7 +49,7 @@ pub(super) fn powers(grants: &[String]) -> Vec<&'static str> {
 pub(super) fn reader(schemas: &[String]) -> String {
     let mut text = "CREATE USER quillet_reader@'%' IDENTIFIED BY 'choose a password';".to_owned();
     for schema in schemas {
-        let name = crate::chain::quoted(schema, crate::Dialect::MySql);
+        let name = crate::chain::quoted(schema, crate::SqlDialect::MySql);
         text.push_str(&format!(
             "\nGRANT SELECT, SHOW VIEW ON {name}.* TO quillet_reader@'%';"
         ));

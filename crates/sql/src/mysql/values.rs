@@ -15,7 +15,7 @@ const BINARY: u16 = 63;
 
 /// What a cell of a column is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shape {
+enum ValueShape {
     Text,
     Binary,
     Json,
@@ -30,15 +30,15 @@ enum Shape {
 
 /// A column and how its values are read.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct ColumnReader {
     pub(super) info: ColumnInfo,
-    shape: Shape,
+    shape: ValueShape,
 }
 
-impl Reader {
+impl ColumnReader {
     pub(super) fn of(column: &Column) -> Self {
         let (data_type, value_type, shape) = kind(column);
-        Reader {
+        ColumnReader {
             info: ColumnInfo {
                 name: column.name_str().into_owned(),
                 data_type: data_type.to_owned(),
@@ -60,7 +60,7 @@ impl Reader {
             Value::Date(year, month, day, hour, minute, second, micros) => {
                 let day = format!("{year:04}-{month:02}-{day:02}");
                 Cell::Text(match self.shape {
-                    Shape::Date => day,
+                    ValueShape::Date => day,
                     _ => format!(
                         "{day}T{hour:02}:{minute:02}:{second:02}{}",
                         fraction(micros)
@@ -80,15 +80,15 @@ impl Reader {
 
     fn bytes(&self, bytes: Vec<u8>) -> Cell {
         match self.shape {
-            Shape::Binary => Cell::Bytes(bytes),
-            Shape::Bits if bytes.len() <= 8 => {
+            ValueShape::Binary => Cell::Bytes(bytes),
+            ValueShape::Bits if bytes.len() <= 8 => {
                 let number = bytes
                     .iter()
                     .fold(0, |sum, byte| sum << 8 | u64::from(*byte));
                 i64::try_from(number).map_or(Cell::UInt(number), Cell::Int)
             }
             shape => match String::from_utf8(bytes) {
-                Ok(text) if shape == Shape::Json => Cell::Json(text),
+                Ok(text) if shape == ValueShape::Json => Cell::Json(text),
                 Ok(text) => Cell::Text(text),
                 // Text that is none is given as it is.
                 Err(error) => Cell::Bytes(error.into_bytes()),
@@ -119,12 +119,12 @@ fn fraction(micros: u32) -> String {
     format!(".{micros:06}").trim_end_matches('0').to_owned()
 }
 
-fn kind(column: &Column) -> (&'static str, ValueType, Shape) {
+fn kind(column: &Column) -> (&'static str, ValueType, ValueShape) {
     use ColumnType as T;
     let is_unsigned = column.flags().contains(ColumnFlags::UNSIGNED_FLAG);
     let integer = |signed, unsigned| {
         let name = if is_unsigned { unsigned } else { signed };
-        (name, ValueType::Integer, Shape::Plain)
+        (name, ValueType::Integer, ValueShape::Plain)
     };
     match column.column_type() {
         T::MYSQL_TYPE_TINY => integer("tinyint", "tinyint unsigned"),
@@ -133,30 +133,32 @@ fn kind(column: &Column) -> (&'static str, ValueType, Shape) {
         T::MYSQL_TYPE_LONG => integer("int", "int unsigned"),
         T::MYSQL_TYPE_LONGLONG => integer("bigint", "bigint unsigned"),
         T::MYSQL_TYPE_YEAR => integer("year", "year"),
-        T::MYSQL_TYPE_BIT => ("bit", ValueType::Integer, Shape::Bits),
-        T::MYSQL_TYPE_FLOAT => ("float", ValueType::Float, Shape::Plain),
-        T::MYSQL_TYPE_DOUBLE => ("double", ValueType::Float, Shape::Plain),
+        T::MYSQL_TYPE_BIT => ("bit", ValueType::Integer, ValueShape::Bits),
+        T::MYSQL_TYPE_FLOAT => ("float", ValueType::Float, ValueShape::Plain),
+        T::MYSQL_TYPE_DOUBLE => ("double", ValueType::Float, ValueShape::Plain),
         T::MYSQL_TYPE_DECIMAL | T::MYSQL_TYPE_NEWDECIMAL => {
-            ("decimal", ValueType::Decimal, Shape::Text)
+            ("decimal", ValueType::Decimal, ValueShape::Text)
         }
-        T::MYSQL_TYPE_DATE | T::MYSQL_TYPE_NEWDATE => ("date", ValueType::Date, Shape::Date),
-        T::MYSQL_TYPE_TIME | T::MYSQL_TYPE_TIME2 => ("time", ValueType::Interval, Shape::Plain),
+        T::MYSQL_TYPE_DATE | T::MYSQL_TYPE_NEWDATE => ("date", ValueType::Date, ValueShape::Date),
+        T::MYSQL_TYPE_TIME | T::MYSQL_TYPE_TIME2 => {
+            ("time", ValueType::Interval, ValueShape::Plain)
+        }
         T::MYSQL_TYPE_DATETIME | T::MYSQL_TYPE_DATETIME2 => {
-            ("datetime", ValueType::Timestamp, Shape::DateTime)
+            ("datetime", ValueType::Timestamp, ValueShape::DateTime)
         }
         T::MYSQL_TYPE_TIMESTAMP | T::MYSQL_TYPE_TIMESTAMP2 => {
-            ("timestamp", ValueType::Timestamp, Shape::DateTime)
+            ("timestamp", ValueType::Timestamp, ValueShape::DateTime)
         }
-        T::MYSQL_TYPE_JSON => ("json", ValueType::Json, Shape::Json),
-        T::MYSQL_TYPE_GEOMETRY => ("geometry", ValueType::Binary, Shape::Binary),
-        T::MYSQL_TYPE_VECTOR => ("vector", ValueType::Binary, Shape::Binary),
-        T::MYSQL_TYPE_NULL => ("null", ValueType::Other, Shape::Text),
+        T::MYSQL_TYPE_JSON => ("json", ValueType::Json, ValueShape::Json),
+        T::MYSQL_TYPE_GEOMETRY => ("geometry", ValueType::Binary, ValueShape::Binary),
+        T::MYSQL_TYPE_VECTOR => ("vector", ValueType::Binary, ValueShape::Binary),
+        T::MYSQL_TYPE_NULL => ("null", ValueType::Other, ValueShape::Text),
         _ => string(column),
     }
 }
 
 /// Columns of characters or bytes: which of the two, and under which name.
-fn string(column: &Column) -> (&'static str, ValueType, Shape) {
+fn string(column: &Column) -> (&'static str, ValueType, ValueShape) {
     use ColumnType as T;
     let flags = column.flags();
     let is_enum =
@@ -164,7 +166,7 @@ fn string(column: &Column) -> (&'static str, ValueType, Shape) {
     let is_set = flags.contains(ColumnFlags::SET_FLAG) || column.column_type() == T::MYSQL_TYPE_SET;
     if is_enum || is_set {
         let name = if is_enum { "enum" } else { "set" };
-        return (name, ValueType::Text, Shape::Text);
+        return (name, ValueType::Text, ValueShape::Text);
     }
     let (text, binary) = match column.column_type() {
         T::MYSQL_TYPE_STRING => ("char", "binary"),
@@ -172,7 +174,7 @@ fn string(column: &Column) -> (&'static str, ValueType, Shape) {
         _ => ("text", "blob"),
     };
     match column.character_set() {
-        BINARY => (binary, ValueType::Binary, Shape::Binary),
-        _ => (text, ValueType::Text, Shape::Text),
+        BINARY => (binary, ValueType::Binary, ValueShape::Binary),
+        _ => (text, ValueType::Text, ValueShape::Text),
     }
 }

@@ -2,7 +2,7 @@
 
 use tokio_postgres::error::{DbError, ErrorPosition, SqlState};
 
-use super::server::Server;
+use super::server::PostgresServer;
 use crate::{DatabaseError, DatabaseErrorKind as Kind};
 
 /// The error of a statement that ran as `sent`, of which the caller's text begins at byte `start`.
@@ -35,7 +35,7 @@ pub(super) fn of(error: &tokio_postgres::Error) -> DatabaseError {
 pub(super) const NO_DATABASE: &str = "3D000";
 
 /// The error of a connection that could not be made: where it would have led, why, and what helps.
-pub(super) fn at_connect(error: &tokio_postgres::Error, server: &Server) -> DatabaseError {
+pub(super) fn at_connect(error: &tokio_postgres::Error, server: &PostgresServer) -> DatabaseError {
     let shown = &server.shown;
     let user = server.config.get_user().unwrap_or_default();
     if error.as_db_error().is_none() {

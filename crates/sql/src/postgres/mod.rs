@@ -17,8 +17,8 @@
 mod catalogue;
 mod error;
 mod judge;
+mod privileges;
 mod query;
-mod rights;
 mod server;
 mod session;
 mod socket;
@@ -31,10 +31,10 @@ use std::time::Duration;
 
 use quillet_core::BoxFuture;
 
-use crate::database::{Checked, ConnectOptions, Database, Progress};
-use crate::stream::{Ended, RowSink};
-use crate::{Catalogue, ConnectionUrl, DatabaseError, Dialect, QueryLimits};
-use server::Server;
+use crate::database::{ConnectOptions, ConnectionReport, Database, ProgressFn};
+use crate::stream::{RowSink, StreamEnd};
+use crate::{Catalogue, ConnectionUrl, DatabaseError, QueryLimits, SqlDialect};
+use server::PostgresServer;
 
 /// The database at an address. Nothing is opened yet.
 ///
@@ -49,7 +49,7 @@ pub(crate) fn open(
 
 /// A database of a PostgreSQL server.
 struct Postgres {
-    server: Arc<Server>,
+    server: Arc<PostgresServer>,
     catalogue_timeout: Duration,
 }
 
@@ -60,7 +60,7 @@ impl Postgres {
     /// The address has a parameter that is not known.
     fn new(url: &ConnectionUrl, options: &ConnectOptions) -> Result<Self, DatabaseError> {
         Ok(Postgres {
-            server: Arc::new(Server::of(url, options)?),
+            server: Arc::new(PostgresServer::of(url, options)?),
             catalogue_timeout: options.catalogue_timeout,
         })
     }
@@ -73,21 +73,21 @@ impl fmt::Debug for Postgres {
 }
 
 impl Database for Postgres {
-    fn dialect(&self) -> Dialect {
-        Dialect::PostgreSql
+    fn dialect(&self) -> SqlDialect {
+        SqlDialect::PostgreSql
     }
 
     fn describe(&self) -> String {
         self.server.shown.clone()
     }
 
-    fn check(&self) -> BoxFuture<'_, Result<Checked, DatabaseError>> {
-        Box::pin(rights::check(&self.server, self.catalogue_timeout))
+    fn check(&self) -> BoxFuture<'_, Result<ConnectionReport, DatabaseError>> {
+        Box::pin(privileges::check(&self.server, self.catalogue_timeout))
     }
 
     fn catalogue<'a>(
         &'a self,
-        progress: Progress<'a>,
+        progress: ProgressFn<'a>,
     ) -> BoxFuture<'a, Result<Catalogue, DatabaseError>> {
         Box::pin(catalogue::read(
             &self.server,
@@ -105,7 +105,7 @@ impl Database for Postgres {
         sql: &'a str,
         limits: &'a QueryLimits,
         sink: &'a mut dyn RowSink,
-    ) -> BoxFuture<'a, Result<Ended, DatabaseError>> {
+    ) -> BoxFuture<'a, Result<StreamEnd, DatabaseError>> {
         Box::pin(query::run(&self.server, sql, limits, sink))
     }
 }

@@ -10,13 +10,13 @@ use tokio_postgres::{Column, Statement};
 
 use super::error;
 use super::judge::{Asker, judge};
-use super::server::Server;
-use super::session::Session;
-use super::value::{self, Reading};
+use super::server::PostgresServer;
+use super::session::PostgresSession;
+use super::value::{self, ValueDecoder};
 use crate::guard::lexer;
-use crate::rows::{ColumnInfo, Truncated};
-use crate::stream::{Ended, Feed, RowSink, Stop};
-use crate::{DatabaseError, DatabaseErrorKind as Kind, Dialect, QueryLimits};
+use crate::rows::{ColumnInfo, TruncationReason};
+use crate::stream::{Feed, RowSink, SinkClosed, StreamEnd};
+use crate::{DatabaseError, DatabaseErrorKind as Kind, QueryLimits, SqlDialect};
 
 /// Bytes above a query's own limit that may be on the wire: descriptions, notices, and what is
 /// read ahead. A row that does not fit is cut off below the library.
@@ -27,12 +27,12 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Runs a query of unknown origin.
 pub(super) async fn run(
-    server: &Arc<Server>,
+    server: &Arc<PostgresServer>,
     sql: &str,
     limits: &QueryLimits,
     sink: &mut dyn RowSink,
-) -> Result<Ended, DatabaseError> {
-    let mut session = Session::open(server).await?;
+) -> Result<StreamEnd, DatabaseError> {
+    let mut session = PostgresSession::open(server).await?;
     let work = work(&mut session, sql, limits, sink);
     let Ok(result) = tokio::time::timeout(limits.timeout, work).await else {
         session.cancel().await;
@@ -43,16 +43,16 @@ pub(super) async fn run(
 }
 
 async fn work(
-    session: &mut Session,
+    session: &mut PostgresSession,
     sql: &str,
     limits: &QueryLimits,
     sink: &mut dyn RowSink,
-) -> Result<Ended, DatabaseError> {
+) -> Result<StreamEnd, DatabaseError> {
     let read = judged(session, sql, limits, sink).await;
     match &read {
         // Rows are still coming: the session is cancelled as it is dropped, which undoes everything
         // too.
-        Ok(Ended::Cut(_) | Ended::Stopped) => {}
+        Ok(StreamEnd::Cut(_) | StreamEnd::Stopped) => {}
         Err(error) if error.kind == Kind::Unreachable => {}
         _ => session.roll_back().await?,
     }
@@ -61,11 +61,11 @@ async fn work(
 
 /// Has the query judged, and runs it in a transaction of its own.
 async fn judged(
-    session: &mut Session,
+    session: &mut PostgresSession,
     sql: &str,
     limits: &QueryLimits,
     sink: &mut dyn RowSink,
-) -> Result<Ended, DatabaseError> {
+) -> Result<StreamEnd, DatabaseError> {
     let begin = begin(limits.timeout);
     let reading = format!("BEGIN READ ONLY; {begin}");
     let prepared = approve(session, sql, &begin).await?;
@@ -78,10 +78,10 @@ async fn judged(
 /// Has the server read a query and say what it would do; nothing of it runs. The session is in a
 /// transaction afterwards.
 pub(super) async fn approve(
-    session: &mut Session,
+    session: &mut PostgresSession,
     sql: &str,
     begin: &str,
-) -> Result<Prepared, DatabaseError> {
+) -> Result<PreparedQuery, DatabaseError> {
     session.run(&format!("BEGIN READ ONLY; {begin}")).await?;
     let client = &*session;
     // The connection pipelines both, so that they cost one round trip.
@@ -93,7 +93,10 @@ pub(super) async fn approve(
     let writing = format!("BEGIN READ WRITE; {begin}");
     // What runs is judged: a cast of ours can be one that users made.
     let columns = prepared.statement.columns();
-    let readings: Vec<Reading> = columns.iter().map(|c| Reading::of(c.type_())).collect();
+    let readings: Vec<ValueDecoder> = columns
+        .iter()
+        .map(|c| ValueDecoder::of(c.type_()))
+        .collect();
     let (runs, start) = if readings.iter().any(|reading| reading.cast().is_some()) {
         through_text(sql, &readings)
     } else {
@@ -123,23 +126,26 @@ pub(super) fn begin(timeout: Duration) -> String {
 }
 
 /// A text that the server has read, and where in it the caller's own begins.
-pub(super) struct Prepared {
+pub(super) struct PreparedQuery {
     statement: Statement,
     text: String,
     start: usize,
 }
 
 async fn read(
-    session: &Session,
+    session: &PostgresSession,
     sql: &str,
-    mut prepared: Prepared,
+    mut prepared: PreparedQuery,
     limits: &QueryLimits,
     sink: &mut dyn RowSink,
-) -> Result<Ended, DatabaseError> {
+) -> Result<StreamEnd, DatabaseError> {
     let described = prepared.statement.columns();
-    let readings: Vec<Reading> = described.iter().map(|c| Reading::of(c.type_())).collect();
+    let readings: Vec<ValueDecoder> = described
+        .iter()
+        .map(|c| ValueDecoder::of(c.type_()))
+        .collect();
     let names = type_names(session, &prepared.statement).await?;
-    let column = |((column, reading), data_type): ((&Column, &Reading), String)| ColumnInfo {
+    let column = |((column, reading), data_type): ((&Column, &ValueDecoder), String)| ColumnInfo {
         name: column.name().to_owned(),
         data_type,
         value_type: reading.value_type(),
@@ -151,14 +157,18 @@ async fn read(
         prepared = prepare(session, text, start).await?;
     }
     let mut feed = Feed::new(sink, columns, limits);
-    pass_on(session, &prepared, &readings, limits, &mut feed).await
+    stream_rows(session, &prepared, &readings, limits, &mut feed).await
 }
 
 /// Has the server read a text, which runs nothing of it.
-async fn prepare(session: &Session, text: String, start: usize) -> Result<Prepared, DatabaseError> {
+async fn prepare(
+    session: &PostgresSession,
+    text: String,
+    start: usize,
+) -> Result<PreparedQuery, DatabaseError> {
     let statement = session.client.prepare(&text).await;
     let statement = statement.map_err(|error| error::of_query(&error, &text, start))?;
-    Ok(Prepared {
+    Ok(PreparedQuery {
         statement,
         text,
         start,
@@ -169,7 +179,7 @@ fn refuse_what_gives_nothing(sql: &str, statement: &Statement) -> Result<(), Dat
     if !statement.params().is_empty() {
         let message = "the query has a parameter ($1), and there is nothing to put in its place";
         let mut error = DatabaseError::new(Kind::Syntax, message);
-        let tokens = lexer::tokens(sql, Dialect::PostgreSql);
+        let tokens = lexer::tokens(sql, SqlDialect::PostgreSql);
         let parameter = tokens.iter().find(|t| t.kind == lexer::Kind::Parameter);
         error.position = parameter.map(|token| token.span.start);
         return Err(error);
@@ -183,7 +193,7 @@ fn refuse_what_gives_nothing(sql: &str, statement: &Statement) -> Result<(), Dat
 
 /// Types of the columns as the database writes them.
 async fn type_names(
-    session: &Session,
+    session: &PostgresSession,
     statement: &Statement,
 ) -> Result<Vec<String>, DatabaseError> {
     const NAMES: &str = "SELECT pg_catalog.format_type(t.id, t.modifier) \
@@ -206,13 +216,13 @@ async fn type_names(
 /// Runs a statement and passes its rows on up to the limits. Without a count of rows in the
 /// request, which would keep the server from working in parallel: it is held up
 /// when we stop reading, and cancelled.
-async fn pass_on(
-    session: &Session,
-    prepared: &Prepared,
-    readings: &[Reading],
+async fn stream_rows(
+    session: &PostgresSession,
+    prepared: &PreparedQuery,
+    readings: &[ValueDecoder],
     limits: &QueryLimits,
     feed: &mut Feed<'_>,
-) -> Result<Ended, DatabaseError> {
+) -> Result<StreamEnd, DatabaseError> {
     let wire = u64::try_from(limits.bytes).unwrap_or(u64::MAX);
     session.meter.allow(wire.saturating_add(SLACK));
     let failed = |error| error::of_query(&error, &prepared.text, prepared.start);
@@ -222,15 +232,15 @@ async fn pass_on(
     let ended = loop {
         let row = match stream.as_mut().try_next().await {
             Ok(Some(row)) => row,
-            Ok(None) => break Ended::Whole,
-            Err(_) if session.meter.is_used_up() => break Ended::Cut(Truncated::Bytes),
+            Ok(None) => break StreamEnd::Whole,
+            Err(_) if session.meter.is_used_up() => break StreamEnd::Cut(TruncationReason::Bytes),
             Err(error) => return Err(failed(error)),
         };
         if let Some(limit) = feed.admit(row.raw_size_bytes()) {
-            break Ended::Cut(limit);
+            break StreamEnd::Cut(limit);
         }
-        if let Err(Stop) = feed.push(value::row(&row, readings)?).await {
-            return Ok(Ended::Stopped);
+        if let Err(SinkClosed) = feed.push(value::row(&row, readings)?).await {
+            return Ok(StreamEnd::Stopped);
         }
     };
     Ok(feed.finish(ended).await)
@@ -238,7 +248,7 @@ async fn pass_on(
 
 /// The query with a cast on the columns that only the server can write, and the byte at which the
 /// query begins in it. The query parsed by itself, so that its brackets and quotes are closed.
-fn through_text(sql: &str, readings: &[Reading]) -> (String, usize) {
+fn through_text(sql: &str, readings: &[ValueDecoder]) -> (String, usize) {
     let mut sent = String::from("SELECT ");
     for (i, reading) in readings.iter().enumerate() {
         let comma = if i == 0 { "" } else { ", " };
@@ -260,7 +270,7 @@ fn through_text(sql: &str, readings: &[Reading]) -> (String, usize) {
 
 /// A statement without the semicolon that ends it and what follows: comments.
 pub(super) fn without_end(sql: &str) -> &str {
-    let tokens = lexer::tokens(sql, Dialect::PostgreSql);
+    let tokens = lexer::tokens(sql, SqlDialect::PostgreSql);
     let end = tokens.iter().find(|token| token.is_mark(sql, ";"));
     end.and_then(|end| sql.get(..end.span.start)).unwrap_or(sql)
 }
@@ -286,10 +296,10 @@ mod tests {
 
     #[test]
     fn unknown_types_are_asked_for_as_text() {
-        let array = Reading::Array(Box::new(Reading::Other));
+        let array = ValueDecoder::Array(Box::new(ValueDecoder::Other));
         let (sent, start) = through_text(
             "SELECT 1, 2, 3; -- c",
-            &[Reading::Int, Reading::Other, array],
+            &[ValueDecoder::Int, ValueDecoder::Other, array],
         );
         assert_eq!(
             sent,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{ChannelBinding, SslMode};
 
-use super::judge::Allowed;
+use super::judge::JudgePolicy;
 use super::tls::{Checks, Tls};
 use crate::database::ConnectOptions;
 use crate::{ConnectionUrl, DatabaseError, DatabaseErrorKind as Kind};
@@ -31,7 +31,7 @@ const PARAMETERS: &[&str] = &[
 
 /// A server and who asks it for what.
 #[derive(Clone)]
-pub(super) struct Server {
+pub(super) struct PostgresServer {
     /// The address without secrets.
     pub(super) shown: String,
     /// A name, an address, or the folder of a Unix socket.
@@ -41,10 +41,10 @@ pub(super) struct Server {
     pub(super) tls: Tls,
     pub(super) connect_timeout: Duration,
     /// What queries and roles may do.
-    pub(super) allowed: Allowed,
+    pub(super) allowed: JudgePolicy,
 }
 
-impl Server {
+impl PostgresServer {
     /// Reads an address. Nothing is opened but the files of TLS that it names.
     ///
     /// # Errors
@@ -87,13 +87,13 @@ impl Server {
             Some(text) => Some(number("connect_timeout", text)?).filter(|seconds| *seconds > 0),
             None => None,
         };
-        Ok(Server {
+        Ok(PostgresServer {
             shown: url.to_string(),
             host: host.to_owned(),
             port,
             config,
             tls,
-            allowed: Allowed::new(
+            allowed: JudgePolicy::new(
                 options.functions.clone(),
                 options.powerful_roles,
                 options.second_judge,
@@ -188,9 +188,9 @@ fn wrong(message: impl Into<String>) -> DatabaseError {
 mod tests {
     use super::*;
 
-    fn server(text: &str) -> Result<Server, DatabaseError> {
+    fn server(text: &str) -> Result<PostgresServer, DatabaseError> {
         let url: ConnectionUrl = text.parse().unwrap();
-        Server::of(&url, &ConnectOptions::default())
+        PostgresServer::of(&url, &ConnectOptions::default())
     }
 
     #[test]

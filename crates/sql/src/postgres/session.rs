@@ -11,17 +11,17 @@ use tokio_postgres::error::DbError;
 use tokio_postgres::{AsyncMessage, CancelToken, Client, SimpleQueryMessage};
 
 use super::error;
-use super::server::Server;
+use super::server::PostgresServer;
 use super::socket::{Meter, Socket};
-use crate::reach::{databases, unreached};
+use crate::connect_help::{databases, unreached};
 use crate::{DatabaseError, DatabaseErrorKind as Kind};
 
 /// The first tree that the server prints after it was asked to.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Trees(Arc<Mutex<Hearing>>);
+pub(super) struct Trees(Arc<Mutex<TreeCapture>>);
 
 #[derive(Debug, Default)]
-enum Hearing {
+enum TreeCapture {
     #[default]
     Deaf,
     Waiting,
@@ -31,14 +31,14 @@ enum Hearing {
 impl Trees {
     /// Listens from now on.
     pub(super) fn begin(&self) {
-        *self.lock() = Hearing::Waiting;
+        *self.lock() = TreeCapture::Waiting;
     }
 
     /// Listens no more; what was heard.
     pub(super) fn end(&self) -> Option<String> {
         match std::mem::take(&mut *self.lock()) {
-            Hearing::Heard(tree) => Some(tree),
-            Hearing::Deaf | Hearing::Waiting => None,
+            TreeCapture::Heard(tree) => Some(tree),
+            TreeCapture::Deaf | TreeCapture::Waiting => None,
         }
     }
 
@@ -49,14 +49,14 @@ impl Trees {
             "PostgreSQL says"
         );
         let mut hearing = self.lock();
-        if matches!(*hearing, Hearing::Waiting)
+        if matches!(*hearing, TreeCapture::Waiting)
             && let Some(tree) = notice.detail().filter(|detail| detail.starts_with('{'))
         {
-            *hearing = Hearing::Heard(tree.to_owned());
+            *hearing = TreeCapture::Heard(tree.to_owned());
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Hearing> {
+    fn lock(&self) -> MutexGuard<'_, TreeCapture> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -71,23 +71,23 @@ const CANCEL: Duration = Duration::from_secs(5);
 const PAUSES: &[u64] = &[100, 200, 400, 800, 1_600, 3_200, 6_400];
 
 /// A connection. Dropping it ends in the server what it was doing.
-pub(super) struct Session {
+pub(super) struct PostgresSession {
     /// The library's half that takes statements.
     pub(super) client: Client,
     /// How much may still be read.
     pub(super) meter: Meter,
     /// Trees that the server prints.
     pub(super) trees: Trees,
-    server: Arc<Server>,
+    server: Arc<PostgresServer>,
     token: CancelToken,
     wire: Option<JoinHandle<()>>,
     runtime: Handle,
     is_working: bool,
 }
 
-impl Session {
+impl PostgresSession {
     /// Connects and identifies itself, within the server's time.
-    pub(super) async fn open(server: &Arc<Server>) -> Result<Self, DatabaseError> {
+    pub(super) async fn open(server: &Arc<PostgresServer>) -> Result<Self, DatabaseError> {
         let time = server.connect_timeout;
         match tokio::time::timeout(time, Self::connect(server)).await {
             Ok(Err(error)) if error.native_code.as_deref() == Some(error::NO_DATABASE) => {
@@ -101,7 +101,7 @@ impl Session {
         }
     }
 
-    async fn connect(server: &Arc<Server>) -> Result<Self, DatabaseError> {
+    async fn connect(server: &Arc<PostgresServer>) -> Result<Self, DatabaseError> {
         let unreachable = |error: std::io::Error| {
             let message = format!("{} cannot be reached: {error}", server.shown);
             DatabaseError {
@@ -132,7 +132,7 @@ impl Session {
                 }
             }
         });
-        Ok(Session {
+        Ok(PostgresSession {
             token: client.cancel_token(),
             client,
             meter,
@@ -145,8 +145,8 @@ impl Session {
     }
 
     /// The error of a database that the server does not have, with the name of one that it has.
-    async fn with_nearest(server: &Arc<Server>, error: DatabaseError) -> DatabaseError {
-        let mut other = Server::clone(server);
+    async fn with_nearest(server: &Arc<PostgresServer>, error: DatabaseError) -> DatabaseError {
+        let mut other = PostgresServer::clone(server);
         // Every server has this one, unless somebody took it away.
         other.config.dbname("postgres");
         let look = async {
@@ -172,7 +172,7 @@ impl Session {
     }
 
     /// Where it leads.
-    pub(super) fn server(&self) -> &Server {
+    pub(super) fn server(&self) -> &PostgresServer {
         &self.server
     }
 
@@ -197,7 +197,7 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for PostgresSession {
     fn drop(&mut self) {
         let Some(wire) = self.wire.take().filter(|_| self.is_working) else {
             // An idle connection says goodbye when its client is dropped.
@@ -210,7 +210,7 @@ impl Drop for Session {
 
 /// Cancels until the connection ends, which it does once nothing runs on it any more. Asking once
 /// is not enough: the server forgets a request that arrives just before the statement does.
-async fn end(server: Arc<Server>, token: CancelToken, mut wire: JoinHandle<()>) {
+async fn end(server: Arc<PostgresServer>, token: CancelToken, mut wire: JoinHandle<()>) {
     for pause in PAUSES {
         cancel(&server, &token).await;
         let pause = Duration::from_millis(*pause);
@@ -223,7 +223,7 @@ async fn end(server: Arc<Server>, token: CancelToken, mut wire: JoinHandle<()>) 
 }
 
 /// Asks over a connection of its own, as the protocol wants it.
-async fn cancel(server: &Server, token: &CancelToken) {
+async fn cancel(server: &PostgresServer, token: &CancelToken) {
     let ask = async {
         let meter = Meter::new(GREETING);
         let socket = Socket::connect(&server.host, server.port, meter)

@@ -36,19 +36,19 @@ impl Meter {
     }
 }
 
-trait Wire: AsyncRead + AsyncWrite + Unpin + Send {}
-impl<T: AsyncRead + AsyncWrite + Unpin + Send> Wire for T {}
+trait AsyncSocket: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> AsyncSocket for T {}
 
 /// A connected socket.
 pub(super) struct Socket {
-    wire: Box<dyn Wire>,
+    wire: Box<dyn AsyncSocket>,
     meter: Meter,
 }
 
 impl Socket {
     /// Connects to a server; a host that begins with `/` is the folder of its Unix socket.
     pub(super) async fn connect(host: &str, port: u16, meter: Meter) -> io::Result<Self> {
-        let wire: Box<dyn Wire> = if host.starts_with('/') {
+        let wire: Box<dyn AsyncSocket> = if host.starts_with('/') {
             unix(&format!("{host}/.s.PGSQL.{port}")).await?
         } else {
             let stream = tokio::net::TcpStream::connect((host, port)).await?;
@@ -60,12 +60,12 @@ impl Socket {
 }
 
 #[cfg(unix)]
-async fn unix(path: &str) -> io::Result<Box<dyn Wire>> {
+async fn unix(path: &str) -> io::Result<Box<dyn AsyncSocket>> {
     Ok(Box::new(tokio::net::UnixStream::connect(path).await?))
 }
 
 #[cfg(not(unix))]
-async fn unix(path: &str) -> io::Result<Box<dyn Wire>> {
+async fn unix(path: &str) -> io::Result<Box<dyn AsyncSocket>> {
     Err(io::Error::other(format!(
         "{path}: there are no Unix sockets here"
     )))

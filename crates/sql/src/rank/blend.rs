@@ -2,9 +2,9 @@
 
 use foldhash::{HashMap, HashMapExt};
 
-use super::split::{Piece, pieces};
-use super::{Index, Ranked};
-use crate::catalogue::Table;
+use super::split::{TextRun, pieces};
+use super::{RankIndex, RankedTable};
+use crate::catalogue::DatabaseTable;
 
 /// Lowers the weight of the first places: the usual value for fusing ranks.
 const FLATTEN: f32 = 60.0;
@@ -13,7 +13,7 @@ pub(crate) const DEPTH: usize = 200;
 /// Most characters of a table's text.
 const LONGEST_TEXT: usize = 2_000;
 
-impl Index {
+impl RankIndex {
     /// One text per table, in the catalogue's order, for an embedder: its name as words, its
     /// comment, its columns.
     #[must_use]
@@ -22,7 +22,7 @@ impl Index {
     }
 
     /// The best `most` tables by words and by nearness to the question's vector. `tables` are the
-    /// vectors of [`Index::texts`]; those of another length than the question's say nothing.
+    /// vectors of [`RankIndex::texts`]; those of another length than the question's say nothing.
     #[must_use]
     pub fn blend(
         &self,
@@ -30,37 +30,37 @@ impl Index {
         vector: &[f32],
         tables: &[Vec<f32>],
         most: usize,
-    ) -> Vec<Ranked> {
+    ) -> Vec<RankedTable> {
         self.blend_with(self.rank(question, DEPTH), vector, tables, most)
     }
 
     /// The same for tables that were ranked by words before, at least [`DEPTH`] of them.
     pub(crate) fn blend_with(
         &self,
-        by_words: Vec<Ranked>,
+        by_words: Vec<RankedTable>,
         vector: &[f32],
         tables: &[Vec<f32>],
         most: usize,
-    ) -> Vec<Ranked> {
-        let mut found: HashMap<usize, Ranked> = HashMap::new();
+    ) -> Vec<RankedTable> {
+        let mut found: HashMap<usize, RankedTable> = HashMap::new();
         for (place, ranked) in (0u16..).zip(by_words.into_iter().take(DEPTH)) {
             found.insert(
                 ranked.table,
-                Ranked {
+                RankedTable {
                     score: share(place),
                     ..ranked
                 },
             );
         }
         for (place, table) in (0u16..).zip(self.nearest(vector, tables)) {
-            let new = || Ranked {
+            let new = || RankedTable {
                 table,
                 score: 0.0,
                 why: vec!["meaning".to_owned()],
             };
             found.entry(table).or_insert_with(new).score += share(place);
         }
-        let mut all: Vec<Ranked> = found.into_values().collect();
+        let mut all: Vec<RankedTable> = found.into_values().collect();
         all.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.table.cmp(&b.table)));
         all.truncate(most);
         all
@@ -88,7 +88,7 @@ fn cosine(a: &[f32], b: &[f32]) -> Option<f32> {
     (a.len() == b.len() && cosine.is_finite()).then_some(cosine)
 }
 
-fn text(table: &Table) -> String {
+fn text(table: &DatabaseTable) -> String {
     let mut text = words(&table.table_name);
     if let Some(comment) = &table.comment {
         text.push_str(": ");
@@ -108,8 +108,8 @@ fn text(table: &Table) -> String {
 
 fn words(name: &str) -> String {
     let word = |piece| match piece {
-        Piece::Word(text) | Piece::Number(text) => text,
-        Piece::Characters(run) => run.into_iter().collect(),
+        TextRun::Word(text) | TextRun::Number(text) => text,
+        TextRun::Characters(run) => run.into_iter().collect(),
     };
     let words: Vec<String> = pieces(name).into_iter().map(word).collect();
     words.join(" ")

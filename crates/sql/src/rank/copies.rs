@@ -2,7 +2,7 @@
 
 use foldhash::{HashSet, HashSetExt};
 
-use super::split::{Piece, pieces};
+use super::split::{TextRun, pieces};
 
 /// Words of copies, those of one meaning together.
 const COPIES: [&[&str]; 6] = [
@@ -36,8 +36,8 @@ const DATES: [std::ops::RangeInclusive<u64>; 3] =
 /// What tells a copy or a piece from others of its kind. Copies are less than pieces, older pieces
 /// less than newer ones, and the table that has no mark is the greatest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Mark {
-    kind: Kind,
+pub(super) struct CopyMark {
+    kind: CopyKind,
     numbers: Vec<u64>,
     /// Places in [`COPIES`].
     copies: Vec<usize>,
@@ -46,16 +46,16 @@ pub(super) struct Mark {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum CopyKind {
     Copy,
     Piece,
     #[default]
     Whole,
 }
 
-impl Mark {
+impl CopyMark {
     pub(super) fn is_empty(&self) -> bool {
-        self.kind == Kind::Whole
+        self.kind == CopyKind::Whole
     }
 
     pub(super) fn is_sure(&self) -> bool {
@@ -66,36 +66,36 @@ impl Mark {
         let Ok(number) = digits.parse() else { return };
         self.is_sure |= is_piece || DATES.iter().any(|dates| dates.contains(&number));
         self.numbers.push(number);
-        self.kind = self.kind.min(Kind::Piece);
+        self.kind = self.kind.min(CopyKind::Piece);
     }
 
     fn copy(&mut self, place: usize) {
         self.copies.push(place);
         self.is_sure = true;
-        self.kind = Kind::Copy;
+        self.kind = CopyKind::Copy;
     }
 }
 
 /// A name without its marks, and the marks. A name that is nothing but marks has none.
-pub(super) fn marks(name: &str) -> (String, Mark) {
-    let mut mark = Mark::default();
+pub(super) fn marks(name: &str) -> (String, CopyMark) {
+    let mut mark = CopyMark::default();
     let mut stem = String::new();
     let pieces = pieces(name);
     for (i, piece) in pieces.iter().enumerate() {
-        let is_numbered = matches!(pieces.get(i + 1), Some(Piece::Number(_)));
+        let is_numbered = matches!(pieces.get(i + 1), Some(TextRun::Number(_)));
         let is_piece = |word: &str| i > 0 && PIECES.contains(&word);
         match piece {
-            Piece::Number(digits) => {
+            TextRun::Number(digits) => {
                 let before = i.checked_sub(1).and_then(|before| pieces.get(before));
-                let follows = matches!(before, Some(Piece::Word(word)) if PIECES.contains(&word.as_str()) && i > 1);
+                let follows = matches!(before, Some(TextRun::Word(word)) if PIECES.contains(&word.as_str()) && i > 1);
                 mark.number(digits, follows);
             }
-            Piece::Word(word) if is_numbered && is_piece(word) => {}
-            Piece::Word(word) => match copy(word) {
+            TextRun::Word(word) if is_numbered && is_piece(word) => {}
+            TextRun::Word(word) => match copy(word) {
                 Some(place) => mark.copy(place),
                 None => add(&mut stem, word),
             },
-            Piece::Characters(run) => {
+            TextRun::Characters(run) => {
                 let text: String = run.iter().collect();
                 let end = COPIES.iter().enumerate().find_map(|(place, words)| {
                     let rest = words.iter().find_map(|word| text.strip_suffix(word))?;
@@ -109,7 +109,7 @@ pub(super) fn marks(name: &str) -> (String, Mark) {
         }
     }
     if stem.is_empty() {
-        return (name.to_owned(), Mark::default());
+        return (name.to_owned(), CopyMark::default());
     }
     (stem, mark)
 }
@@ -127,34 +127,34 @@ fn copy(word: &str) -> Option<usize> {
 
 /// The marks that a question names.
 #[derive(Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct NamedMarks {
     numbers: HashSet<u64>,
     copies: HashSet<usize>,
 }
 
-impl Asked {
+impl NamedMarks {
     pub(super) fn read(question: &str) -> Self {
-        let mut asked = Asked {
+        let mut asked = NamedMarks {
             numbers: numbers(question),
             copies: HashSet::new(),
         };
         for piece in pieces(question) {
             match piece {
-                Piece::Word(word) => asked.copies.extend(copy(&word)),
-                Piece::Characters(run) => {
+                TextRun::Word(word) => asked.copies.extend(copy(&word)),
+                TextRun::Characters(run) => {
                     let text: String = run.iter().collect();
                     let named = |words: &[&str]| words.iter().any(|word| text.contains(word));
                     let places = (0..COPIES.len()).filter(|place| named(COPIES[*place]));
                     asked.copies.extend(places);
                 }
-                Piece::Number(_) => {}
+                TextRun::Number(_) => {}
             }
         }
         asked
     }
 
     /// How much of a mark is named.
-    pub(super) fn named(&self, mark: &Mark) -> usize {
+    pub(super) fn named(&self, mark: &CopyMark) -> usize {
         let numbers = mark.numbers.iter().filter(|n| self.numbers.contains(n));
         let copies = mark
             .copies
@@ -169,7 +169,7 @@ fn numbers(question: &str) -> HashSet<u64> {
     let single = pieces(question)
         .into_iter()
         .filter_map(|piece| match piece {
-            Piece::Number(digits) => digits.parse().ok(),
+            TextRun::Number(digits) => digits.parse().ok(),
             _ => None,
         });
     let single: Vec<u64> = single.collect();

@@ -4,33 +4,33 @@
 //! `order_return_reasons`, for all of them hold it. A question for orders has all words of the
 //! first name and some of the last one.
 
-use super::postings::{Holder, Postings};
+use super::postings::{Posting, Postings};
 
 /// What a table gains that is called by nothing but words of the question; half of them give a
 /// quarter, for half a name is mostly what many tables are called.
 const WHOLE: f32 = 0.4;
 
 /// What is said of a table's name and of its comment.
-pub(super) type Said = [f32; 2];
+pub(super) type NameCoverage = [f32; 2];
 
 /// What the words of each table's name weigh together, and those of its comment.
 #[derive(Debug, Default)]
-pub(super) struct Wholes(Vec<Said>);
+pub(super) struct NameCoverageIndex(Vec<NameCoverage>);
 
-impl Wholes {
+impl NameCoverageIndex {
     /// Reads tables that were read before.
     pub(super) fn read(postings: &Postings, tables: usize) -> Self {
-        let mut wholes = vec![Said::default(); tables];
+        let mut wholes = vec![NameCoverage::default(); tables];
         for (_, term) in postings.terms().filter(|(text, _)| !is_ending(text)) {
             for holder in postings.of(term) {
                 holder.say(&mut wholes, postings.rarity(term));
             }
         }
-        Wholes(wholes)
+        NameCoverageIndex(wholes)
     }
 
     /// What a table's score is multiplied by where this much of it is said.
-    pub(super) fn gain(&self, table: usize, said: Said) -> f32 {
+    pub(super) fn gain(&self, table: usize, said: NameCoverage) -> f32 {
         let whole = self.0[table];
         let part = |i: usize| (said[i] / whole[i].max(f32::MIN_POSITIVE)).min(1.0);
         let most = part(0).max(part(1));
@@ -38,9 +38,9 @@ impl Wholes {
     }
 }
 
-impl Holder {
+impl Posting {
     /// Adds the weight of a word where the table's name or comment has it.
-    pub(super) fn say(&self, said: &mut [Said], weight: f32) {
+    pub(super) fn say(&self, said: &mut [NameCoverage], weight: f32) {
         if let [false, false] = self.is_called {
             return;
         }

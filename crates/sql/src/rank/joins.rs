@@ -2,9 +2,9 @@
 
 use foldhash::{HashMap, HashMapExt};
 
-use super::split::{Piece, pieces};
+use super::split::{TextRun, pieces};
 use super::terms::base;
-use crate::catalogue::Table;
+use crate::catalogue::DatabaseTable;
 
 /// More tables than this that share a column say nothing by it.
 const MOST_SHARING: usize = 8;
@@ -32,7 +32,7 @@ type Edge = (u32, u32, f32);
 
 impl Joins {
     /// Reads foreign keys, and for tables that declare none the names of columns.
-    pub(super) fn read(tables: &[Table]) -> Self {
+    pub(super) fn read(tables: &[DatabaseTable]) -> Self {
         let mut edges = declared(tables);
         let keyless = |from: u32| tables[from as usize].foreign_keys.is_empty();
         let implied = implied(tables)
@@ -78,8 +78,8 @@ fn hears(children: usize) -> f32 {
 
 /// Declared foreign keys. A column that leads to several tables leads to none in particular:
 /// real schemas have keys over `version` or `category` from everywhere to everywhere.
-fn declared(tables: &[Table]) -> Vec<Edge> {
-    let name = |table: &Table| {
+fn declared(tables: &[DatabaseTable]) -> Vec<Edge> {
+    let name = |table: &DatabaseTable| {
         (
             table.schema_name.to_lowercase(),
             table.table_name.to_lowercase(),
@@ -111,7 +111,7 @@ fn declared(tables: &[Table]) -> Vec<Edge> {
         .collect()
 }
 
-fn implied(tables: &[Table]) -> Vec<(u32, u32)> {
+fn implied(tables: &[DatabaseTable]) -> Vec<(u32, u32)> {
     let mut named: HashMap<(&str, String), Vec<u32>> = HashMap::new();
     let mut forms = HashMap::new();
     for (i, table) in (0u32..).zip(tables) {
@@ -170,9 +170,9 @@ fn words_of(name: &str, forms: &mut HashMap<String, String>) -> Vec<String> {
         })
     };
     let read = pieces(name).into_iter().map(|piece| match piece {
-        Piece::Word(word) => form(word),
-        Piece::Number(digits) => digits,
-        Piece::Characters(run) => run.into_iter().collect(),
+        TextRun::Word(word) => form(word),
+        TextRun::Number(digits) => digits,
+        TextRun::Characters(run) => run.into_iter().collect(),
     });
     read.collect()
 }

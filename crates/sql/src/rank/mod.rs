@@ -8,8 +8,9 @@
 mod blend;
 mod copies;
 mod coverage;
-mod families;
+mod dictionary;
 mod joins;
+mod partitions;
 mod postings;
 mod question;
 mod score;
@@ -17,15 +18,14 @@ mod split;
 mod stem;
 mod terms;
 mod thesaurus;
-mod words;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 pub(crate) use self::blend::DEPTH;
-use self::coverage::Wholes;
-use self::families::Families;
+use self::coverage::NameCoverageIndex;
 use self::joins::Joins;
+use self::partitions::Families;
 use self::postings::Postings;
 pub(crate) use self::question::{content_words, is_empty};
 pub(crate) use self::split::words;
@@ -43,7 +43,7 @@ pub struct Glossary {
 
 /// A table that fits.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ranked {
+pub struct RankedTable {
     /// Its place in [`Catalogue::tables`].
     pub table: usize,
     /// How well it fits; comparable within one answer, never negative.
@@ -54,7 +54,7 @@ pub struct Ranked {
 
 /// A value of columns that a question names, with the tables that have it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Named {
+pub(crate) struct NamedValue {
     /// The words of the value.
     pub(crate) words: Vec<String>,
     /// Places of the tables.
@@ -63,29 +63,29 @@ pub(crate) struct Named {
 
 /// Tables of one catalogue, ready to be ranked. Built once, shared between questions.
 #[derive(Debug)]
-pub struct Index {
+pub struct RankIndex {
     catalogue: Arc<Catalogue>,
     terms: Terms,
     thesaurus: Thesaurus,
     postings: Postings,
-    wholes: Wholes,
+    wholes: NameCoverageIndex,
     joins: Joins,
     families: Families,
     small_schemas: Vec<Range<usize>>,
 }
 
-impl Index {
+impl RankIndex {
     /// Reads the names and comments of a catalogue.
     #[must_use]
     pub fn build(catalogue: Arc<Catalogue>, glossary: &Glossary) -> Self {
         let terms = Terms::of_tables(&catalogue.tables);
         let families = Families::read(&catalogue.tables);
         let postings = Postings::read(&catalogue.tables, &terms, |i| families.is_older(i));
-        let wholes = Wholes::read(&postings, catalogue.tables.len());
+        let wholes = NameCoverageIndex::read(&postings, catalogue.tables.len());
         let thesaurus = Thesaurus::new(glossary, &terms);
         let joins = Joins::read(&catalogue.tables);
         let small_schemas = score::small_schemas(&catalogue.tables);
-        Index {
+        RankIndex {
             catalogue,
             terms,
             thesaurus,
@@ -100,7 +100,7 @@ impl Index {
     /// The best `most` tables for a question, best first; all others that fit not at all are left
     /// out.
     #[must_use]
-    pub fn rank(&self, question: &str, most: usize) -> Vec<Ranked> {
+    pub fn rank(&self, question: &str, most: usize) -> Vec<RankedTable> {
         self.rank_knowing(question, &[], most, &|_| true)
     }
 
@@ -112,7 +112,7 @@ impl Index {
         question: &str,
         most: usize,
         fits: &dyn Fn(usize) -> bool,
-    ) -> Vec<Ranked> {
+    ) -> Vec<RankedTable> {
         self.rank_knowing(question, &[], most, fits)
     }
 
@@ -120,13 +120,13 @@ impl Index {
     pub(crate) fn rank_knowing(
         &self,
         question: &str,
-        named: &[Named],
+        named: &[NamedValue],
         most: usize,
         fits: &dyn Fn(usize) -> bool,
-    ) -> Vec<Ranked> {
+    ) -> Vec<RankedTable> {
         let asked = question::read(question, &self.terms, &self.thesaurus, &self.postings);
         let best = score::best(self, &asked, named, most, fits);
-        let marks = copies::Asked::read(question);
+        let marks = copies::NamedMarks::read(question);
         let members = best
             .into_iter()
             .flat_map(|ranked| self.members(ranked, &marks))
@@ -135,7 +135,7 @@ impl Index {
     }
 
     /// The tables that a table of a family stands for.
-    fn members(&self, ranked: Ranked, marks: &copies::Asked) -> Vec<Ranked> {
+    fn members(&self, ranked: RankedTable, marks: &copies::NamedMarks) -> Vec<RankedTable> {
         let size = self.families.size(ranked.table);
         if size == 1 {
             return vec![ranked];
@@ -144,7 +144,7 @@ impl Index {
         let meant = self.families.meant(ranked.table, tables, marks);
         let mut why = ranked.why;
         why.push(format!("one of {size} alike"));
-        let member = |table| Ranked {
+        let member = |table| RankedTable {
             table,
             score: ranked.score,
             why: why.clone(),

@@ -4,7 +4,7 @@ use foldhash::{HashMap, HashMapExt};
 
 use super::stem::root;
 use super::terms::{Terms, is_known};
-use crate::catalogue::Table;
+use crate::catalogue::DatabaseTable;
 
 /// How much a term's further appearances add: less than usual (1.2), for names repeat words without
 /// being more about them.
@@ -13,7 +13,7 @@ const SATURATION: f32 = 0.6;
 /// The parts of a table that words are read from, with the weight of a word there and how much
 /// the length of the part counts against it.
 #[derive(Clone, Copy)]
-struct Field {
+struct IndexField {
     weight: f32,
     by_length: f32,
 }
@@ -23,12 +23,12 @@ const NAME: usize = 1;
 const COMMENT: usize = 2;
 const COLUMN: usize = 3;
 const COLUMN_COMMENT: usize = 4;
-const FIELDS: [Field; 5] = [
-    Field::new(OF_SCHEMA, 0.3),
-    Field::new(OF_NAME, OF_NAME_LENGTH),
-    Field::new(OF_COMMENT, 0.75),
-    Field::new(OF_COLUMN, OF_COLUMN_LENGTH),
-    Field::new(OF_COLUMN_COMMENT, 0.6),
+const FIELDS: [IndexField; 5] = [
+    IndexField::new(OF_SCHEMA, 0.3),
+    IndexField::new(OF_NAME, OF_NAME_LENGTH),
+    IndexField::new(OF_COMMENT, 0.75),
+    IndexField::new(OF_COLUMN, OF_COLUMN_LENGTH),
+    IndexField::new(OF_COLUMN_COMMENT, 0.6),
 ];
 const OF_SCHEMA: f32 = 1.0;
 const OF_NAME: f32 = 4.0;
@@ -46,7 +46,7 @@ pub(super) type Term = u32;
 
 /// A table that holds a term.
 #[derive(Clone, Copy)]
-pub(super) struct Holder {
+pub(super) struct Posting {
     pub(super) table: u32,
     /// How much the table is about the term: below 2.2.
     pub(super) amount: f32,
@@ -72,7 +72,7 @@ pub(super) struct Postings {
     holders: HashMap<char, Vec<Term>>,
 }
 
-struct Reading<'a> {
+struct TermReader<'a> {
     terms: &'a Terms,
     numbers: HashMap<String, Term>,
     cache: HashMap<&'a str, Vec<Term>>,
@@ -80,7 +80,7 @@ struct Reading<'a> {
     lengths: Vec<[u16; FIELDS.len()]>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> TermReader<'a> {
     fn field(&mut self, table: u32, field: usize, text: &'a str) {
         if !self.cache.contains_key(text) {
             let mut read = Vec::new();
@@ -104,7 +104,7 @@ impl<'a> Reading<'a> {
             .extend(read.iter().map(|term| (*term, table, tag)));
     }
 
-    fn table(&mut self, number: u32, table: &'a Table) {
+    fn table(&mut self, number: u32, table: &'a DatabaseTable) {
         self.field(number, SCHEMA, &table.schema_name);
         self.field(number, NAME, &table.table_name);
         if let Some(comment) = &table.comment {
@@ -125,11 +125,11 @@ impl<'a> Reading<'a> {
 impl Postings {
     /// Reads tables; those that `is_left_out` names give no terms.
     pub(super) fn read(
-        tables: &[Table],
+        tables: &[DatabaseTable],
         terms: &Terms,
         is_left_out: impl Fn(usize) -> bool,
     ) -> Self {
-        let mut reading = Reading {
+        let mut reading = TermReader {
             terms,
             numbers: HashMap::new(),
             cache: HashMap::new(),
@@ -141,7 +141,7 @@ impl Postings {
                 reading.table(u32::try_from(i).unwrap_or(u32::MAX), table);
             }
         }
-        let Reading {
+        let TermReader {
             numbers,
             mut found,
             lengths,
@@ -188,10 +188,10 @@ impl Postings {
     }
 
     /// The tables that hold a term.
-    pub(super) fn of(&self, term: Term) -> impl Iterator<Item = Holder> {
+    pub(super) fn of(&self, term: Term) -> impl Iterator<Item = Posting> {
         self.range(term).map(|at| {
             let has = |field: usize| self.fields[at] & (1 << field) != 0;
-            Holder {
+            Posting {
                 table: self.tables[at],
                 amount: self.weights[at],
                 is_called: [has(NAME), has(COMMENT)],
@@ -246,9 +246,9 @@ impl Postings {
     }
 }
 
-impl Field {
+impl IndexField {
     const fn new(weight: f32, by_length: f32) -> Self {
-        Field { weight, by_length }
+        IndexField { weight, by_length }
     }
 
     fn amount(self, length: u16, mean: f32) -> f32 {

@@ -2,11 +2,11 @@
 
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
+use super::dictionary::ENGLISH;
 use super::postings::{Postings, Term};
-use super::split::{Piece, bigrams, pieces};
+use super::split::{TextRun, bigrams, pieces};
 use super::terms::{Terms, base, is_known};
 use super::thesaurus::{Other, Thesaurus};
-use super::words::ENGLISH;
 
 /// Most words of a question that count: the first ones.
 const MOST_WORDS: usize = 48;
@@ -76,14 +76,14 @@ const ASKING: &[&str] = &[
 
 /// A word of the question with the terms that it may stand for.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct QueryTerm {
     /// The word as people see it.
     pub(super) word: String,
     /// Terms of the schema, with how surely each is meant: up to 1.
     pub(super) meant: Vec<(Term, f32)>,
 }
 
-impl Asked {
+impl QueryTerm {
     fn add(&mut self, term: Term, sure: f32) {
         match self.meant.iter_mut().find(|(known, _)| *known == term) {
             Some((_, known)) => *known = known.max(sure),
@@ -98,8 +98,8 @@ pub(super) fn read(
     terms: &Terms,
     thesaurus: &Thesaurus,
     postings: &Postings,
-) -> Vec<Asked> {
-    let mut reader = Reader {
+) -> Vec<QueryTerm> {
+    let mut reader = QuestionReader {
         terms,
         thesaurus,
         postings,
@@ -110,8 +110,8 @@ pub(super) fn read(
     let pieces = pieces(question);
     for run in pieces.chunk_by(|a, b| is_word(a) && is_word(b)) {
         match run {
-            [Piece::Number(digits)] => reader.number(digits),
-            [Piece::Characters(run)] => reader.characters(run),
+            [TextRun::Number(digits)] => reader.number(digits),
+            [TextRun::Characters(run)] => reader.characters(run),
             words => reader.words(words),
         }
         if reader.asked.len() >= MOST_WORDS {
@@ -132,10 +132,10 @@ pub(crate) fn content_words(question: &str) -> Vec<String> {
     let mut words = Vec::new();
     for piece in pieces(question) {
         match piece {
-            Piece::Word(word) if is_empty(&word) => {}
-            Piece::Word(word) => words.push(base(&word)),
-            Piece::Number(digits) => words.push(digits),
-            Piece::Characters(run) => {
+            TextRun::Word(word) if is_empty(&word) => {}
+            TextRun::Word(word) => words.push(base(&word)),
+            TextRun::Number(digits) => words.push(digits),
+            TextRun::Characters(run) => {
                 for part in without_asking(&run.iter().collect::<String>()) {
                     words.extend(bigrams(&part.chars().collect::<Vec<char>>()));
                 }
@@ -148,11 +148,11 @@ pub(crate) fn content_words(question: &str) -> Vec<String> {
     words
 }
 
-fn is_word(piece: &Piece) -> bool {
-    matches!(piece, Piece::Word(_))
+fn is_word(piece: &TextRun) -> bool {
+    matches!(piece, TextRun::Word(_))
 }
 
-struct Reader<'a> {
+struct QuestionReader<'a> {
     terms: &'a Terms,
     thesaurus: &'a Thesaurus,
     postings: &'a Postings,
@@ -160,10 +160,10 @@ struct Reader<'a> {
     read: HashSet<String>,
     /// Words with their place in `asked`; `None` for those that mean nothing here.
     seen: HashMap<String, Option<usize>>,
-    asked: Vec<Asked>,
+    asked: Vec<QueryTerm>,
 }
 
-impl Reader<'_> {
+impl QuestionReader<'_> {
     /// Notes what a word means, in addition to what is known of it.
     fn put(&mut self, word: &str, meant: Vec<(Term, f32)>) {
         if let Some(Some(place)) = self.seen.get(word) {
@@ -175,7 +175,7 @@ impl Reader<'_> {
         let place = (!meant.is_empty()).then_some(self.asked.len());
         self.seen.insert(word.to_owned(), place);
         if place.is_some() {
-            self.asked.push(Asked {
+            self.asked.push(QueryTerm {
                 word: word.to_owned(),
                 meant,
             });
@@ -187,11 +187,11 @@ impl Reader<'_> {
         self.put(digits, meant.into_iter().collect());
     }
 
-    fn words(&mut self, run: &[Piece]) {
+    fn words(&mut self, run: &[TextRun]) {
         let words: Vec<&str> = run
             .iter()
             .filter_map(|piece| match piece {
-                Piece::Word(word) => Some(word.as_str()),
+                TextRun::Word(word) => Some(word.as_str()),
                 _ => None,
             })
             .collect();

@@ -1,9 +1,9 @@
 //! From terms to tables: what a table says itself, and what those around it say.
 
-use super::coverage::Said;
+use super::coverage::NameCoverage;
 use super::postings;
-use super::question::Asked;
-use super::{Index, Named, Ranked};
+use super::question::QueryTerm;
+use super::{NamedValue, RankIndex, RankedTable};
 
 /// What a table gets of a word that a table says whose rows point to it.
 const FROM_CHILD: f32 = 0.72;
@@ -23,18 +23,18 @@ const OF_VALUE: f32 = 0.7;
 const OF_VALUE_BESIDE: f32 = 0.25;
 
 /// Scores of all tables for one word.
-type Row = Vec<f32>;
+type ScoreRow = Vec<f32>;
 
 /// The best `most` tables that fit, best first; of equal ones the first in the catalogue.
 pub(super) fn best(
-    index: &Index,
-    asked: &[Asked],
-    named: &[Named],
+    index: &RankIndex,
+    asked: &[QueryTerm],
+    named: &[NamedValue],
     most: usize,
     fits: &dyn Fn(usize) -> bool,
-) -> Vec<Ranked> {
-    let mut said = vec![Said::default(); index.catalogue.tables.len()];
-    let mut own: Vec<Row> = asked
+) -> Vec<RankedTable> {
+    let mut said = vec![NameCoverage::default(); index.catalogue.tables.len()];
+    let mut own: Vec<ScoreRow> = asked
         .iter()
         .map(|word| own(index, word, &mut said))
         .collect();
@@ -46,7 +46,7 @@ pub(super) fn best(
         add(&mut total, &with_context(index, row));
     }
     for (table, score) in total.iter_mut().enumerate() {
-        if said[table] != Said::default() {
+        if said[table] != NameCoverage::default() {
             *score *= index.wholes.gain(table, said[table]);
         }
     }
@@ -61,7 +61,7 @@ pub(super) fn best(
         if why.is_empty() {
             why.extend(led_by(index, table, strength));
         }
-        Ranked {
+        RankedTable {
             table,
             score: total[table],
             why,
@@ -72,7 +72,7 @@ pub(super) fn best(
 
 /// How much each table is itself about a word: the best of what the word may mean.
 /// Notes in `said` which of their names' words that are.
-fn own(index: &Index, word: &Asked, said: &mut [Said]) -> Row {
+fn own(index: &RankIndex, word: &QueryTerm, said: &mut [NameCoverage]) -> ScoreRow {
     let mut row = vec![0.0f32; index.catalogue.tables.len()];
     for (term, sure) in &word.meant {
         let rarity = index.postings.rarity(*term);
@@ -86,7 +86,7 @@ fn own(index: &Index, word: &Asked, said: &mut [Said]) -> Row {
 }
 
 /// How much each table is about a value: the more, the fewer tables have it.
-fn has(index: &Index, value: &Named) -> Row {
+fn has(index: &RankIndex, value: &NamedValue) -> ScoreRow {
     let all = index.catalogue.tables.len();
     let mut row = vec![0.0f32; all];
     let is_direct = |word: &String| index.postings.find(word).is_some();
@@ -105,7 +105,7 @@ fn has(index: &Index, value: &Named) -> Row {
 }
 
 /// The same with what the tables around each table say.
-fn with_context(index: &Index, own: &Row) -> Row {
+fn with_context(index: &RankIndex, own: &ScoreRow) -> ScoreRow {
     let mut row = own.clone();
     for _ in 0..STEPS {
         let before = row.clone();
@@ -123,7 +123,7 @@ fn with_context(index: &Index, own: &Row) -> Row {
     row
 }
 
-fn from_joins(index: &Index, row: &Row, table: usize) -> f32 {
+fn from_joins(index: &RankIndex, row: &ScoreRow, table: usize) -> f32 {
     let joins = &index.joins;
     let children = joins.children[table].iter();
     let from_child = FROM_CHILD * joins.hears[table];
@@ -133,14 +133,14 @@ fn from_joins(index: &Index, row: &Row, table: usize) -> f32 {
     below.chain(above).fold(0.0, f32::max)
 }
 
-fn add(total: &mut Row, row: &Row) {
+fn add(total: &mut ScoreRow, row: &ScoreRow) {
     for (sum, part) in total.iter_mut().zip(row) {
         *sum += part;
     }
 }
 
 /// The words that a table was found by, without those that hardly count.
-fn words(names: &[String], own: &[Row], table: usize) -> Vec<String> {
+fn words(names: &[String], own: &[ScoreRow], table: usize) -> Vec<String> {
     let most = own.iter().map(|row| row[table]).fold(0.0, f32::max);
     let found = names
         .iter()
@@ -153,7 +153,7 @@ fn words(names: &[String], own: &[Row], table: usize) -> Vec<String> {
 
 /// What led to a table that no word was found in: the best of the tables that it is joined
 /// with, or its schema.
-fn led_by(index: &Index, table: usize, strength: impl Fn(usize) -> f32) -> Option<String> {
+fn led_by(index: &RankIndex, table: usize, strength: impl Fn(usize) -> f32) -> Option<String> {
     let joins = &index.joins;
     let around = joins.parents[table].iter().chain(&joins.children[table]);
     let around = around.map(|(other, _)| *other as usize);
@@ -166,7 +166,9 @@ fn led_by(index: &Index, table: usize, strength: impl Fn(usize) -> f32) -> Optio
 }
 
 /// Runs of tables that stand in one small schema, where the catalogue has several schemas.
-pub(super) fn small_schemas(tables: &[crate::catalogue::Table]) -> Vec<std::ops::Range<usize>> {
+pub(super) fn small_schemas(
+    tables: &[crate::catalogue::DatabaseTable],
+) -> Vec<std::ops::Range<usize>> {
     let mut start = 0;
     let mut found = Vec::new();
     for same in tables.chunk_by(|a, b| a.schema_name == b.schema_name) {

@@ -10,7 +10,7 @@ use super::terms::base;
 
 /// A run of one kind, in lower case.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum TextRun {
     /// Letters of an alphabet.
     Word(String),
     /// Digits.
@@ -25,7 +25,7 @@ const LONGEST_TEXT: usize = 10_000;
 const LONGEST_WORD: usize = 128;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CharKind {
     Upper,
     Lower,
     Digit,
@@ -33,13 +33,13 @@ enum Kind {
     Seam,
 }
 
-fn kind(c: char) -> Kind {
+fn kind(c: char) -> CharKind {
     match c {
-        _ if is_cjk(c) => Kind::Character,
-        _ if c.is_uppercase() => Kind::Upper,
-        _ if c.is_alphabetic() => Kind::Lower,
-        _ if c.is_numeric() => Kind::Digit,
-        _ => Kind::Seam,
+        _ if is_cjk(c) => CharKind::Character,
+        _ if c.is_uppercase() => CharKind::Upper,
+        _ if c.is_alphabetic() => CharKind::Lower,
+        _ if c.is_numeric() => CharKind::Digit,
+        _ => CharKind::Seam,
     }
 }
 
@@ -50,7 +50,7 @@ fn is_cjk(c: char) -> bool {
 }
 
 /// The pieces of a text, in order: `HTTPServer_v2 订单` is `http`, `server`, `v`, `2`, `订单`.
-pub(super) fn pieces(text: &str) -> Vec<Piece> {
+pub(super) fn pieces(text: &str) -> Vec<TextRun> {
     let chars: Vec<char> = text.chars().take(LONGEST_TEXT).collect();
     let mut found = Vec::new();
     let mut start = 0;
@@ -58,10 +58,10 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
         let end = end_of_piece(&chars, start);
         let run = &chars[start..end];
         match kind(chars[start]) {
-            Kind::Seam => {}
-            Kind::Digit => found.push(Piece::Number(run.iter().take(LONGEST_WORD).collect())),
-            Kind::Character => found.push(Piece::Characters(run.to_vec())),
-            Kind::Upper | Kind::Lower => found.push(Piece::Word(lower(run))),
+            CharKind::Seam => {}
+            CharKind::Digit => found.push(TextRun::Number(run.iter().take(LONGEST_WORD).collect())),
+            CharKind::Character => found.push(TextRun::Characters(run.to_vec())),
+            CharKind::Upper | CharKind::Lower => found.push(TextRun::Word(lower(run))),
         }
         start = end;
     }
@@ -77,15 +77,15 @@ fn lower(run: &[char]) -> String {
 /// (the last capital belongs to the word that follows), `HTTPs` has none worth a word.
 fn end_of_piece(chars: &[char], start: usize) -> usize {
     let first = kind(chars[start]);
-    let run_of = |wanted: Kind, from: usize| {
+    let run_of = |wanted: CharKind, from: usize| {
         let rest = &chars[from..];
         from + rest.iter().take_while(|c| kind(**c) == wanted).count()
     };
-    if first != Kind::Upper {
+    if first != CharKind::Upper {
         return run_of(first, start);
     }
-    let capitals = run_of(Kind::Upper, start);
-    let word = run_of(Kind::Lower, capitals);
+    let capitals = run_of(CharKind::Upper, start);
+    let word = run_of(CharKind::Lower, capitals);
     let is_plural = word == capitals + 1 && chars[capitals] == 's' && capitals - start > 1;
     if word == capitals || capitals - start == 1 || is_plural {
         return word;
@@ -105,9 +105,9 @@ pub(crate) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     for piece in pieces(&text.collect::<String>()) {
         match piece {
-            Piece::Word(word) => words.push(base(&word)),
-            Piece::Number(digits) => words.push(digits),
-            Piece::Characters(run) => words.extend(run.iter().map(char::to_string)),
+            TextRun::Word(word) => words.push(base(&word)),
+            TextRun::Number(digits) => words.push(digits),
+            TextRun::Characters(run) => words.extend(run.iter().map(char::to_string)),
         }
     }
     words

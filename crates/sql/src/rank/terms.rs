@@ -2,10 +2,10 @@
 
 use foldhash::HashMap;
 
-use super::split::{Piece, bigrams, pieces};
+use super::dictionary::ENGLISH;
+use super::split::{TextRun, bigrams, pieces};
 use super::stem::stem;
-use super::words::ENGLISH;
-use crate::catalogue::Table;
+use crate::catalogue::DatabaseTable;
 
 /// Shorter words are not looked into for words without a seam.
 const SHORTEST_TO_CUT: usize = 6;
@@ -38,7 +38,7 @@ pub(crate) struct Terms {
 
 impl Terms {
     /// The words of names of tables and columns.
-    pub(crate) fn of_tables(tables: &[Table]) -> Self {
+    pub(crate) fn of_tables(tables: &[DatabaseTable]) -> Self {
         let mut terms = Terms::default();
         for table in tables {
             terms.learn(&table.table_name);
@@ -52,7 +52,7 @@ impl Terms {
     /// Notes a name's words, so that they are found inside longer ones: `tbl` in `tblorder`.
     fn learn(&mut self, text: &str) {
         for piece in pieces(text) {
-            if let Piece::Word(word) = piece
+            if let TextRun::Word(word) = piece
                 && (3..=12).contains(&word.len())
             {
                 *self.own.entry(word).or_insert(0) += 1;
@@ -64,9 +64,9 @@ impl Terms {
     pub(crate) fn of(&self, text: &str, mut each: impl FnMut(String)) {
         for piece in pieces(text) {
             match piece {
-                Piece::Number(digits) => each(digits),
-                Piece::Characters(run) => bigrams(&run).into_iter().for_each(&mut each),
-                Piece::Word(word) => {
+                TextRun::Number(digits) => each(digits),
+                TextRun::Characters(run) => bigrams(&run).into_iter().for_each(&mut each),
+                TextRun::Word(word) => {
                     let parts = self.cut(&word);
                     if parts.len() > 1 {
                         parts.iter().for_each(|part| each(base(part)));

@@ -4,11 +4,11 @@
 use foldhash::{HashMap, HashMapExt};
 
 use super::Glossary;
-use super::split::{Piece, pieces};
+use super::split::{TextRun, pieces};
 use super::terms::{Terms, base};
 
 /// Groups of words that stand for each other, one a line.
-const BUSINESS: &str = include_str!("words/business.txt");
+const BUSINESS: &str = include_str!("dictionary/business.txt");
 /// Most words or characters of an entry that are compared with a question.
 const LONGEST: usize = 8;
 
@@ -88,9 +88,9 @@ impl Thesaurus {
 /// How an entry is looked up: bases of its words with spaces between them.
 fn key(text: &str) -> String {
     let part = |piece| match piece {
-        Piece::Word(word) => base(&word),
-        Piece::Number(digits) => digits,
-        Piece::Characters(run) => run.into_iter().collect(),
+        TextRun::Word(word) => base(&word),
+        TextRun::Number(digits) => digits,
+        TextRun::Characters(run) => run.into_iter().collect(),
     };
     let parts: Vec<String> = pieces(text).into_iter().map(part).collect();
     parts.join(" ")

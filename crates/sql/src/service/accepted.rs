@@ -5,7 +5,7 @@ use quillet_core::archive::{QueryPage, QueryRecord};
 use tracing::warn;
 
 use super::judges::Gate;
-use super::{Asking, Databases, RunOptions};
+use super::{Databases, QuestionContext, RunOptions};
 use crate::SqlError;
 use crate::chain::{Example, alike};
 
@@ -75,7 +75,7 @@ impl Databases {
 
     /// Accepted pairs like a question, whose queries would pass now. An archive that does not
     /// answer is no reason not to.
-    pub(super) async fn examples(&self, question: &str, asking: &Asking) -> Vec<Example> {
+    pub(super) async fn examples(&self, question: &str, asking: &QuestionContext) -> Vec<Example> {
         let parts = self.inner.parts.as_ref();
         if parts.config.examples == 0 || parts.config.chain == crate::ChainMode::Seed {
             return Vec::new();

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use quillet_core::ErrorCode;
-use quillet_core::history::{Commit, Content, STORE};
-use quillet_core::store::{Entry, Key, Kind};
+use quillet_core::history::{Commit, DefinitionContent, STORE};
+use quillet_core::store::{EntryKey, EntryKind, StoreEntry};
 
-use super::{Connection, Databases, Definition, locked, names, slot};
-use crate::database::Checked;
+use super::{Connection, ConnectionDefinition, Databases, locked, names, slot};
+use crate::database::ConnectionReport;
 use crate::{ConnectionUrl, DatabaseError, DatabaseErrorKind, SqlError};
 
 /// The result of putting a connection.
 #[derive(Clone, Debug)]
-pub struct Put {
+pub struct PutResult {
     /// The connection as it is now.
     pub connection: Connection,
     /// Whether there was none before.
@@ -26,7 +26,7 @@ pub struct Put {
 
 /// A connection that was forgotten.
 #[derive(Clone, Debug)]
-pub struct Removed {
+pub struct RemoveResult {
     /// The version that says so, where the store keeps a history.
     pub version: Option<u64>,
 }
@@ -37,7 +37,11 @@ impl Databases {
     ///
     /// # Errors
     /// The name or the address cannot be used.
-    pub fn lend(&self, name: &str, definition: &Definition) -> Result<(), SqlError> {
+    pub fn add_temporary(
+        &self,
+        name: &str,
+        definition: &ConnectionDefinition,
+    ) -> Result<(), SqlError> {
         names::check(name)?;
         let url = definition.url.parse::<ConnectionUrl>()?;
         let mut definition = definition.clone();
@@ -55,7 +59,7 @@ impl Databases {
     /// # Errors
     /// The store does not answer.
     pub async fn list(&self) -> Result<Vec<Connection>, SqlError> {
-        let stored = self.inner.parts.store.load(Kind::Database).await?;
+        let stored = self.inner.parts.store.load(EntryKind::Database).await?;
         let stored = stored
             .iter()
             .map(|entry| (entry.key.as_str().to_owned(), shown(entry)));
@@ -81,7 +85,11 @@ impl Databases {
     /// # Errors
     /// The name or the address cannot be used, the database cannot be reached, or the store
     /// refuses.
-    pub async fn put(&self, name: &str, definition: Definition) -> Result<Put, SqlError> {
+    pub async fn put(
+        &self,
+        name: &str,
+        definition: ConnectionDefinition,
+    ) -> Result<PutResult, SqlError> {
         self.put_by(name, definition, STORE, "").await
     }
 
@@ -92,16 +100,16 @@ impl Databases {
     pub async fn put_by(
         &self,
         name: &str,
-        mut definition: Definition,
+        mut definition: ConnectionDefinition,
         author: &str,
         message: &str,
-    ) -> Result<Put, SqlError> {
+    ) -> Result<PutResult, SqlError> {
         names::check(name)?;
         let checked = self.test(&definition).await?;
         let before = self.stored(name).await?;
         let known = before
             .as_deref()
-            .and_then(|text| Definition::read(name, text).ok());
+            .and_then(|text| ConnectionDefinition::read(name, text).ok());
         let now = jiff::Timestamp::now();
         definition.created_at = known.and_then(|known| known.created_at).or(Some(now));
         definition.updated_at = Some(now);
@@ -113,7 +121,7 @@ impl Databases {
             self.inner.parts.archive.keep_values(name, None).await?;
         }
         self.read_in_background(&slot);
-        Ok(Put {
+        Ok(PutResult {
             connection: Connection::of(name, &definition),
             created: before.is_none(),
             warnings: checked.warnings,
@@ -125,7 +133,10 @@ impl Databases {
     ///
     /// # Errors
     /// The address cannot be used or the database cannot be reached.
-    pub async fn test(&self, definition: &Definition) -> Result<Checked, SqlError> {
+    pub async fn test(
+        &self,
+        definition: &ConnectionDefinition,
+    ) -> Result<ConnectionReport, SqlError> {
         let parts = &self.inner.parts;
         let url: ConnectionUrl = definition.url.parse()?;
         let database = slot::open(&url, definition, parts)?;
@@ -149,9 +160,9 @@ impl Databases {
     ///
     /// # Errors
     /// There is no such connection, or it cannot be reached.
-    pub async fn test_known(&self, name: &str) -> Result<Checked, SqlError> {
+    pub async fn test_known(&self, name: &str) -> Result<ConnectionReport, SqlError> {
         let text = self.text(name).await?;
-        self.test(&Definition::read(name, &text)?).await
+        self.test(&ConnectionDefinition::read(name, &text)?).await
     }
 
     /// Forgets a connection, its catalogue and its history; `false` if there was none.
@@ -166,7 +177,11 @@ impl Databases {
     ///
     /// # Errors
     /// As [`Databases::remove`].
-    pub async fn remove_by(&self, name: &str, author: &str) -> Result<Option<Removed>, SqlError> {
+    pub async fn remove_by(
+        &self,
+        name: &str,
+        author: &str,
+    ) -> Result<Option<RemoveResult>, SqlError> {
         let lent = locked(&self.inner.lent).remove(name).is_some();
         let is_stored = self.stored(name).await?.is_some();
         let version = if is_stored {
@@ -179,7 +194,7 @@ impl Databases {
             return Ok(None);
         }
         self.inner.parts.archive.forget(name).await?;
-        Ok(Some(Removed { version }))
+        Ok(Some(RemoveResult { version }))
     }
 
     /// Writes a definition, or removes it; gives the version that is made of that.
@@ -191,17 +206,22 @@ impl Databases {
         message: &str,
     ) -> Result<Option<u64>, SqlError> {
         let store = &self.inner.parts.store;
-        let key = Key::new(name);
+        let key = EntryKey::new(name);
         let Some(history) = store.history() else {
             match text {
-                Some(text) => store.put(Kind::Database, &key, text).await?,
-                None => drop(store.remove(Kind::Database, &key).await?),
+                Some(text) => store.put(EntryKind::Database, &key, text).await?,
+                None => drop(store.remove(EntryKind::Database, &key).await?),
             }
             return Ok(None);
         };
         let commit = Commit {
             message: message.into(),
-            ..Commit::new(Kind::Database, key, text.map(Content::new), author)
+            ..Commit::new(
+                EntryKind::Database,
+                key,
+                text.map(DefinitionContent::new),
+                author,
+            )
         };
         let committed = history.commit(&commit).await?;
         Ok(Some(committed.version.number))
@@ -209,8 +229,13 @@ impl Databases {
 
     /// The definition of a connection in the store.
     async fn stored(&self, name: &str) -> Result<Option<Arc<str>>, SqlError> {
-        let keys = [Key::new(name)];
-        let found = self.inner.parts.store.get(Kind::Database, &keys).await?;
+        let keys = [EntryKey::new(name)];
+        let found = self
+            .inner
+            .parts
+            .store
+            .get(EntryKind::Database, &keys)
+            .await?;
         Ok(found.into_iter().next().flatten())
     }
 
@@ -223,11 +248,11 @@ impl Databases {
         if let Some(text) = self.stored(name).await? {
             return Ok(text);
         }
-        let keys = self.inner.parts.store.keys(Kind::Database).await?;
+        let keys = self.inner.parts.store.keys(EntryKind::Database).await?;
         let lent: Vec<String> = locked(&self.inner.lent).keys().cloned().collect();
         let known = keys
             .iter()
-            .map(Key::as_str)
+            .map(EntryKey::as_str)
             .chain(lent.iter().map(String::as_str));
         Err(SqlError::NotFound {
             what: "database",
@@ -237,14 +262,14 @@ impl Databases {
     }
 }
 
-fn written(definition: &Definition) -> Result<String, SqlError> {
+fn written(definition: &ConnectionDefinition) -> Result<String, SqlError> {
     serde_json::to_string(definition).map_err(|error| SqlError::Invalid {
         code: ErrorCode::SqlInvalidDefinition,
         message: format!("the connection cannot be written: {error}"),
     })
 }
 
-fn shown(entry: &Entry) -> Connection {
+fn shown(entry: &StoreEntry) -> Connection {
     match &entry.problem {
         Some(problem) => Connection::broken(entry.key.as_str(), problem.to_string()),
         None => listed(entry.key.as_str(), &entry.text),
@@ -252,7 +277,7 @@ fn shown(entry: &Entry) -> Connection {
 }
 
 fn listed(name: &str, text: &str) -> Connection {
-    match Definition::read(name, text) {
+    match ConnectionDefinition::read(name, text) {
         Ok(definition) => Connection::of(name, &definition),
         Err(error) => Connection::broken(name, error.to_string()),
     }

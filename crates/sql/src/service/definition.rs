@@ -5,12 +5,12 @@ use std::fmt;
 use quillet_core::ErrorCode;
 use serde::{Deserialize, Serialize};
 
-use crate::{ConnectionUrl, Dialect, SqlError};
+use crate::{ConnectionUrl, SqlDialect, SqlError};
 
 /// A connection as it is put in and as it is stored (JSON, camelCase).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Definition {
+pub struct ConnectionDefinition {
     /// Address, with its password.
     pub url: String,
     /// Whether to do without TLS.
@@ -108,13 +108,13 @@ impl fmt::Debug for SshConfig {
     }
 }
 
-impl Definition {
+impl ConnectionDefinition {
     /// A connection to an address, with nothing else set.
     #[must_use]
     pub fn of(url: impl Into<String>) -> Self {
-        Definition {
+        ConnectionDefinition {
             url: url.into(),
-            ..Definition::default()
+            ..ConnectionDefinition::default()
         }
     }
 
@@ -123,7 +123,7 @@ impl Definition {
     #[must_use]
     pub fn masked(&self) -> Self {
         let url = self.url.parse::<ConnectionUrl>();
-        Definition {
+        ConnectionDefinition {
             url: url.map(|url| url.to_string()).unwrap_or_default(),
             ssh_config: self.ssh_config.as_ref().map(SshConfig::shown),
             ..self.clone()
@@ -154,7 +154,7 @@ pub struct Connection {
     /// Address, the password masked; empty where it cannot be read.
     pub url: String,
     /// Whose SQL it speaks; `None` where its address cannot be read.
-    pub db_type: Option<Dialect>,
+    pub db_type: Option<SqlDialect>,
     /// Whether it does without TLS.
     pub ssl_disabled: bool,
     /// Its tunnel.
@@ -176,7 +176,7 @@ pub struct Connection {
 
 impl Connection {
     /// What a definition looks like without its secrets.
-    pub(super) fn of(name: &str, definition: &Definition) -> Self {
+    pub(super) fn of(name: &str, definition: &ConnectionDefinition) -> Self {
         let parsed = definition.url.parse::<ConnectionUrl>();
         let url = parsed.as_ref().ok();
         Connection {

@@ -6,30 +6,30 @@ use std::time::{Duration, Instant};
 
 use quillet_core::{BoxFuture, ErrorCode};
 
-use super::slot::Slot;
-use super::streamed::{Counted, Streamed};
-use super::{Parts, Ran, RunOptions};
-use crate::chain::{Accepted, Judge, Prepared};
+use super::slot::ConnectionSlot;
+use super::streamed::{CountingSink, StreamResult};
+use super::{QueryRun, RunOptions, ServiceParts};
+use crate::chain::{AcceptedQuery, Judge, PreparedCatalogue};
 use crate::database::QueryLimits;
-use crate::error::Refusal;
-use crate::guard::{self, Approved, GuardError, Policy};
+use crate::error::RejectedQuery;
+use crate::guard::{self, ApprovedQuery, GuardError, Policy};
 use crate::stream::RowSink;
-use crate::{Rows, SqlError};
+use crate::{RowSet, SqlError};
 
 /// A query on its way into one database.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gate<'a> {
-    pub(super) parts: &'a Parts,
-    pub(super) slot: &'a Slot,
+    pub(super) parts: &'a ServiceParts,
+    pub(super) slot: &'a ConnectionSlot,
     /// The catalogue that names are checked against, where it is at hand.
-    pub(super) prepared: Option<&'a Arc<Prepared>>,
+    pub(super) prepared: Option<&'a Arc<PreparedCatalogue>>,
     pub(super) options: &'a RunOptions,
 }
 
 impl Gate<'_> {
     /// Checks a query; where it names something that is not there, the catalogue is looked
     /// at again first, since the thing may have been made a moment ago.
-    pub(super) async fn approve(&self, sql: &str) -> Result<Approved, SqlError> {
+    pub(super) async fn approve(&self, sql: &str) -> Result<ApprovedQuery, SqlError> {
         let refused = match self.check(sql, self.prepared) {
             Ok(approved) => return Ok(approved),
             Err(error) => error,
@@ -55,7 +55,11 @@ impl Gate<'_> {
         Some(approved.tables)
     }
 
-    fn check(&self, sql: &str, prepared: Option<&Arc<Prepared>>) -> Result<Approved, GuardError> {
+    fn check(
+        &self,
+        sql: &str,
+        prepared: Option<&Arc<PreparedCatalogue>>,
+    ) -> Result<ApprovedQuery, GuardError> {
         let policy = Policy {
             mode: self.options.mode,
             rows: Some(self.limits().rows as u64),
@@ -67,8 +71,8 @@ impl Gate<'_> {
     }
 
     /// Runs a query that was approved.
-    pub(super) async fn run(&self, approved: Approved) -> Result<Ran, SqlError> {
-        let mut rows = Rows::default();
+    pub(super) async fn run(&self, approved: ApprovedQuery) -> Result<QueryRun, SqlError> {
+        let mut rows = RowSet::default();
         let streamed = self.run_into(approved, &mut rows).await?;
         Ok(streamed.with(rows))
     }
@@ -76,16 +80,16 @@ impl Gate<'_> {
     /// The same, its rows into a sink.
     pub(super) async fn run_into(
         &self,
-        approved: Approved,
+        approved: ApprovedQuery,
         sink: &mut dyn RowSink,
-    ) -> Result<Streamed, SqlError> {
+    ) -> Result<StreamResult, SqlError> {
         let begun = Instant::now();
-        let mut counted = Counted { sink, rows: 0 };
+        let mut counted = CountingSink { sink, rows: 0 };
         let database = &self.slot.database;
         let ended = database
             .query_into(&approved.sql, self.limits(), &mut counted)
             .await?;
-        Ok(Streamed {
+        Ok(StreamResult {
             sql: approved.shown,
             row_count: counted.rows,
             ended,
@@ -103,7 +107,7 @@ impl Gate<'_> {
 }
 
 fn refusal(error: GuardError, sql: &str) -> SqlError {
-    SqlError::Guard(Box::new(Refusal {
+    SqlError::Guard(Box::new(RejectedQuery {
         error,
         sql: sql.to_owned(),
     }))
@@ -111,15 +115,15 @@ fn refusal(error: GuardError, sql: &str) -> SqlError {
 
 /// The guard alone.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Text<'a>(pub(super) Gate<'a>);
+pub(super) struct GuardJudge<'a>(pub(super) Gate<'a>);
 
-impl Judge for Text<'_> {
+impl Judge for GuardJudge<'_> {
     type Outcome = ();
 
-    fn judge<'a>(&'a self, sql: &'a str) -> BoxFuture<'a, Result<Accepted<()>, SqlError>> {
+    fn judge<'a>(&'a self, sql: &'a str) -> BoxFuture<'a, Result<AcceptedQuery<()>, SqlError>> {
         Box::pin(async move {
             let approved = self.0.approve(sql).await?;
-            Ok(Accepted {
+            Ok(AcceptedQuery {
                 sql: approved.shown,
                 outcome: (),
             })
@@ -129,15 +133,18 @@ impl Judge for Text<'_> {
 
 /// The guard and the database.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Run<'a>(pub(super) Gate<'a>);
+pub(super) struct ExecutionJudge<'a>(pub(super) Gate<'a>);
 
-impl Judge for Run<'_> {
-    type Outcome = Ran;
+impl Judge for ExecutionJudge<'_> {
+    type Outcome = QueryRun;
 
-    fn judge<'a>(&'a self, sql: &'a str) -> BoxFuture<'a, Result<Accepted<Ran>, SqlError>> {
+    fn judge<'a>(
+        &'a self,
+        sql: &'a str,
+    ) -> BoxFuture<'a, Result<AcceptedQuery<QueryRun>, SqlError>> {
         Box::pin(async move {
             let ran = self.0.run(self.0.approve(sql).await?).await?;
-            Ok(Accepted {
+            Ok(AcceptedQuery {
                 sql: ran.sql.clone(),
                 outcome: ran,
             })

@@ -10,7 +10,7 @@ mod sampling;
 mod slot;
 mod streamed;
 #[cfg(test)]
-mod waiting;
+mod timing_tests;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,23 +25,23 @@ use quillet_core::store::{Changes, Store};
 use tokio::task::JoinSet;
 use tracing::warn;
 
-use crate::chain::{Chain, Example, Generated, Prepared, Previous, Prompts};
-use crate::database::{Progress, QueryLimits};
-use crate::eval::{Outcome, execution};
-use crate::guard::Mode;
+use crate::chain::{Example, GeneratedQuery, PreparedCatalogue, Previous, Prompts, QueryChain};
+use crate::database::{ProgressFn, QueryLimits};
+use crate::eval::{ExecutionOutcome, execution};
+use crate::guard::GuardMode;
 use crate::stream::RowSink;
-use crate::{Catalogue, DatabaseError, DatabaseErrorKind, Rows, SqlConfig, SqlError};
+use crate::{Catalogue, DatabaseError, DatabaseErrorKind, RowSet, SqlConfig, SqlError};
 
 use judges::Gate;
-use slot::Slot;
+use slot::ConnectionSlot;
 
-pub use connections::{Put, Removed};
-pub use definition::{Connection, Definition, SshAuth, SshConfig};
-pub use streamed::Streamed;
+pub use connections::{PutResult, RemoveResult};
+pub use definition::{Connection, ConnectionDefinition, SshAuth, SshConfig};
+pub use streamed::StreamResult;
 
 /// The parts that the service is made of.
 #[derive(Clone, Debug)]
-pub struct Parts {
+pub struct ServiceParts {
     /// Where connections are stored.
     pub store: Arc<dyn Store>,
     /// Where catalogues and history are stored.
@@ -66,10 +66,10 @@ pub struct Databases {
 
 #[derive(Debug)]
 struct Inner {
-    parts: Arc<Parts>,
+    parts: Arc<ServiceParts>,
     /// Connections of this process only: name and definition.
     lent: Mutex<BTreeMap<String, Arc<str>>>,
-    slots: Mutex<HashMap<String, Arc<Slot>>>,
+    slots: Mutex<HashMap<String, Arc<ConnectionSlot>>>,
     /// Catalogues that are read in the background; dropping the service ends them.
     reading: Mutex<JoinSet<()>>,
 }
@@ -93,7 +93,7 @@ pub struct RunOptions {
     /// to the question.
     pub accepted: bool,
     /// What may pass the guard.
-    pub mode: Mode,
+    pub mode: GuardMode,
     /// Bounds; those of the settings where `None`.
     pub limits: Option<QueryLimits>,
     /// What was asked before in the same talk, the latest last.
@@ -102,11 +102,11 @@ pub struct RunOptions {
 
 /// A query that ran.
 #[derive(Clone, Debug)]
-pub struct Ran {
+pub struct QueryRun {
     /// The query as it ran, with our LIMIT where it has one.
     pub sql: String,
     /// What it gave.
-    pub rows: Rows,
+    pub rows: RowSet,
     /// How long the database took, in milliseconds.
     pub execution_ms: u64,
     /// Tables that it read, `schema.table`.
@@ -116,7 +116,7 @@ pub struct Ran {
 impl Databases {
     /// A service of these parts.
     #[must_use]
-    pub fn new(parts: Parts) -> Self {
+    pub fn new(parts: ServiceParts) -> Self {
         Databases {
             inner: Arc::new(Inner {
                 parts: Arc::new(parts),
@@ -154,7 +154,7 @@ impl Databases {
         &self,
         name: &str,
         refresh: bool,
-        progress: Progress<'_>,
+        progress: ProgressFn<'_>,
     ) -> Result<Arc<Catalogue>, SqlError> {
         let slot = self.slot(name).await?;
         let prepared = self.read(&slot, refresh, progress).await?;
@@ -169,8 +169,8 @@ impl Databases {
         &self,
         name: &str,
         refresh: bool,
-        progress: Progress<'_>,
-    ) -> Result<Arc<Prepared>, SqlError> {
+        progress: ProgressFn<'_>,
+    ) -> Result<Arc<PreparedCatalogue>, SqlError> {
         let slot = self.slot(name).await?;
         let prepared = self.read(&slot, refresh, progress).await?;
         self.sample_first(&slot, &prepared).await;
@@ -179,10 +179,10 @@ impl Databases {
 
     async fn read(
         &self,
-        slot: &Slot,
+        slot: &ConnectionSlot,
         refresh: bool,
-        progress: Progress<'_>,
-    ) -> Result<Arc<Prepared>, SqlError> {
+        progress: ProgressFn<'_>,
+    ) -> Result<Arc<PreparedCatalogue>, SqlError> {
         let parts = &self.inner.parts;
         if refresh {
             slot.refreshed(parts, progress).await
@@ -197,7 +197,7 @@ impl Databases {
     /// # Errors
     /// The question is empty, the model does not answer with a query that may run, or
     /// what [`Databases::catalogue`] says.
-    pub async fn generate(&self, name: &str, question: &str) -> Result<Generated, SqlError> {
+    pub async fn generate(&self, name: &str, question: &str) -> Result<GeneratedQuery, SqlError> {
         self.generate_with(name, question, &RunOptions::default())
             .await
     }
@@ -211,9 +211,9 @@ impl Databases {
         name: &str,
         question: &str,
         options: &RunOptions,
-    ) -> Result<Generated, SqlError> {
+    ) -> Result<GeneratedQuery, SqlError> {
         let asking = self.asking(name, question).await?;
-        let judge = judges::Text(asking.gate(self, options));
+        let judge = judges::GuardJudge(asking.gate(self, options));
         let chain = asking.chain(&self.inner.parts, options)?;
         let (generated, ()) = chain.run(question, &judge).await?;
         Ok(generated)
@@ -223,19 +223,19 @@ impl Databases {
     ///
     /// # Errors
     /// As [`Databases::generate`].
-    pub async fn mend(
+    pub async fn repair_query(
         &self,
         name: &str,
         question: &str,
-        before: &Generated,
+        before: &GeneratedQuery,
         error: &SqlError,
         options: &RunOptions,
-    ) -> Result<Generated, SqlError> {
+    ) -> Result<GeneratedQuery, SqlError> {
         let asking = self.asking(name, question).await?;
-        let judge = judges::Text(asking.gate(self, options));
+        let judge = judges::GuardJudge(asking.gate(self, options));
         let parts = self.inner.parts.as_ref();
         let chain = asking.chain(parts, options)?;
-        let (generated, ()) = chain.mend(question, before, error, &judge).await?;
+        let (generated, ()) = chain.repair_query(question, before, error, &judge).await?;
         Ok(generated)
     }
 
@@ -249,16 +249,16 @@ impl Databases {
         name: &str,
         question: &str,
         options: &RunOptions,
-    ) -> Result<(Generated, Ran), SqlError> {
+    ) -> Result<(GeneratedQuery, QueryRun), SqlError> {
         let asking = self.asking(name, question).await?;
-        let judge = judges::Run(asking.gate(self, options));
+        let judge = judges::ExecutionJudge(asking.gate(self, options));
         let chain = asking.chain(&self.inner.parts, options)?;
         let (generated, ran) = chain.run(question, &judge).await?;
         let options = RunOptions {
             question: Some(question.to_owned()),
             ..options.clone()
         };
-        self.record(name, &Streamed::of(&ran), &options).await;
+        self.record(name, &StreamResult::of(&ran), &options).await;
         Ok((generated, ran))
     }
 
@@ -266,8 +266,13 @@ impl Databases {
     ///
     /// # Errors
     /// The guard refuses it, or the database does.
-    pub async fn run(&self, name: &str, sql: &str, options: &RunOptions) -> Result<Ran, SqlError> {
-        let mut rows = Rows::default();
+    pub async fn run(
+        &self,
+        name: &str,
+        sql: &str,
+        options: &RunOptions,
+    ) -> Result<QueryRun, SqlError> {
+        let mut rows = RowSet::default();
         let streamed = self.run_into(name, sql, options, &mut rows).await?;
         Ok(streamed.with(rows))
     }
@@ -283,7 +288,7 @@ impl Databases {
         sql: &str,
         options: &RunOptions,
         sink: &mut dyn RowSink,
-    ) -> Result<Streamed, SqlError> {
+    ) -> Result<StreamResult, SqlError> {
         let slot = self.slot(name).await?;
         let parts = self.inner.parts.as_ref();
         let prepared = self.at_hand(&slot).await?;
@@ -303,7 +308,12 @@ impl Databases {
     ///
     /// # Errors
     /// The right query does not run, or what [`Databases::run`] says of the connection.
-    pub async fn compare(&self, name: &str, gold: &str, query: &str) -> Result<Outcome, SqlError> {
+    pub async fn compare(
+        &self,
+        name: &str,
+        gold: &str,
+        query: &str,
+    ) -> Result<ExecutionOutcome, SqlError> {
         let (slot, options) = (self.slot(name).await?, RunOptions::default());
         let prepared = self.prepared(name, false, &nobody).await?;
         let gate = Gate {
@@ -316,7 +326,7 @@ impl Databases {
         let query = match gate.approve(query).await {
             Ok(approved) => approved.sql,
             Err(refused) => {
-                return Ok(Outcome::Failed(DatabaseError::new(
+                return Ok(ExecutionOutcome::Failed(DatabaseError::new(
                     DatabaseErrorKind::ReadOnly,
                     refused.to_string(),
                 )));
@@ -359,25 +369,28 @@ impl Databases {
         self.marked(name, page).await
     }
 
-    async fn slot(&self, name: &str) -> Result<Arc<Slot>, SqlError> {
+    async fn slot(&self, name: &str) -> Result<Arc<ConnectionSlot>, SqlError> {
         let text = self.text(name).await?;
         self.slot_of(name, text)
     }
 
     /// The open connection of a definition: another one as soon as the definition is another.
-    fn slot_of(&self, name: &str, text: Arc<str>) -> Result<Arc<Slot>, SqlError> {
+    fn slot_of(&self, name: &str, text: Arc<str>) -> Result<Arc<ConnectionSlot>, SqlError> {
         let mut slots = locked(&self.inner.slots);
         if let Some(slot) = slots.get(name).filter(|slot| slot.text == text) {
             return Ok(slot.clone());
         }
-        let slot = Arc::new(Slot::open(name, text, &self.inner.parts)?);
+        let slot = Arc::new(ConnectionSlot::open(name, text, &self.inner.parts)?);
         slots.insert(name.to_owned(), slot.clone());
         Ok(slot)
     }
 
     /// What a query is checked against. It waits for a catalogue only where there is none yet, and
     /// then not for long.
-    async fn at_hand(&self, slot: &Arc<Slot>) -> Result<Option<Arc<Prepared>>, SqlError> {
+    async fn at_hand(
+        &self,
+        slot: &Arc<ConnectionSlot>,
+    ) -> Result<Option<Arc<PreparedCatalogue>>, SqlError> {
         let parts = self.inner.parts.as_ref();
         if let Some(prepared) = slot.at_hand(parts).await {
             if slot.is_older(parts.config.catalogue_age) {
@@ -394,7 +407,7 @@ impl Databases {
     }
 
     /// Compares the catalogue, and reads it again where it has changed, in the background.
-    fn read_in_background(&self, slot: &Arc<Slot>) {
+    fn read_in_background(&self, slot: &Arc<ConnectionSlot>) {
         if !slot.begins_comparing() {
             return;
         }
@@ -418,7 +431,7 @@ impl Databases {
     }
 
     /// Has the tables' vectors made, once for a catalogue; questions do not wait for them.
-    fn embed_in_background(&self, name: &str, prepared: &Arc<Prepared>) {
+    fn embed_in_background(&self, name: &str, prepared: &Arc<PreparedCatalogue>) {
         let parts = &self.inner.parts;
         let few = prepared.catalogue.tables.len() <= parts.config.embedded_tables;
         let Some(embedder) = parts.embedder.clone().filter(|_| few) else {
@@ -435,7 +448,7 @@ impl Databases {
         });
     }
 
-    async fn asking(&self, name: &str, question: &str) -> Result<Asking, SqlError> {
+    async fn asking(&self, name: &str, question: &str) -> Result<QuestionContext, SqlError> {
         let slot = self.slot(name).await?;
         let parts = &self.inner.parts;
         if parts.model.is_none() {
@@ -450,7 +463,7 @@ impl Databases {
         }
         self.embed_in_background(&slot.name, &prepared);
         self.sample_first(&slot, &prepared).await;
-        let mut asking = Asking {
+        let mut asking = QuestionContext {
             slot,
             prepared,
             examples: Vec::new(),
@@ -460,7 +473,7 @@ impl Databases {
     }
 
     /// A record that cannot be stored is no reason to withhold the rows.
-    async fn record(&self, name: &str, ran: &Streamed, options: &RunOptions) {
+    async fn record(&self, name: &str, ran: &StreamResult, options: &RunOptions) {
         let record = QueryRecord {
             id: 0,
             database: name.to_owned(),
@@ -485,13 +498,13 @@ impl Databases {
 }
 
 /// A question on its way: what it is asked of.
-struct Asking {
-    slot: Arc<Slot>,
-    prepared: Arc<Prepared>,
+struct QuestionContext {
+    slot: Arc<ConnectionSlot>,
+    prepared: Arc<PreparedCatalogue>,
     examples: Vec<Example>,
 }
 
-impl Asking {
+impl QuestionContext {
     fn gate<'a>(&'a self, databases: &'a Databases, options: &'a RunOptions) -> Gate<'a> {
         Gate {
             parts: &databases.inner.parts,
@@ -504,13 +517,13 @@ impl Asking {
     /// The chain that writes queries for it.
     fn chain<'a>(
         &'a self,
-        parts: &'a Parts,
+        parts: &'a ServiceParts,
         options: &'a RunOptions,
-    ) -> Result<Chain<'a>, SqlError> {
+    ) -> Result<QueryChain<'a>, SqlError> {
         let Some(model) = &parts.model else {
             return Err(SqlError::NoModel);
         };
-        Ok(Chain {
+        Ok(QueryChain {
             model: model.as_ref(),
             prompts: parts.prompts.as_ref(),
             tokens: parts.tokens.as_ref(),

@@ -13,14 +13,14 @@ use tokio::sync::OwnedMutexGuard;
 use tracing::{debug, info, warn};
 
 use super::judges::Gate;
-use super::slot::Slot;
-use super::{Databases, Parts, RunOptions, locked};
-use crate::chain::Prepared;
+use super::slot::ConnectionSlot;
+use super::{Databases, RunOptions, ServiceParts, locked};
+use crate::chain::PreparedCatalogue;
 use crate::database::QueryLimits;
-use crate::guard::Mode;
-use crate::values::rule::{self, Wanted};
+use crate::guard::GuardMode;
+use crate::values::rule::{self, SampleRequest};
 use crate::values::sample::{self, Tally};
-use crate::values::{Known, Sampled, SampledColumn};
+use crate::values::{SampledColumn, ValueIndex, ValueSamples};
 use crate::{DatabaseErrorKind, SqlError};
 
 /// How long the first question of all waits for values of a small database; a process that lives
@@ -46,7 +46,11 @@ impl Databases {
 
     /// Samples in the background, where what is known is too old or of another catalogue; whether
     /// this has begun now.
-    pub(super) fn sample_in_background(&self, slot: &Arc<Slot>, prepared: &Arc<Prepared>) -> bool {
+    pub(super) fn sample_in_background(
+        &self,
+        slot: &Arc<ConnectionSlot>,
+        prepared: &Arc<PreparedCatalogue>,
+    ) -> bool {
         if !slot.has_values || is_fresh(&prepared.known(), prepared, &self.inner.parts) {
             return false;
         }
@@ -71,7 +75,11 @@ impl Databases {
     }
 
     /// The same, and waits a moment where nothing was known before.
-    pub(super) async fn sample_first(&self, slot: &Arc<Slot>, prepared: &Arc<Prepared>) {
+    pub(super) async fn sample_first(
+        &self,
+        slot: &Arc<ConnectionSlot>,
+        prepared: &Arc<PreparedCatalogue>,
+    ) {
         let is_first = prepared.known().read_at == 0;
         if self.sample_in_background(slot, prepared) && is_first {
             // Whoever samples holds the lock.
@@ -80,7 +88,7 @@ impl Databases {
     }
 }
 
-fn is_fresh(known: &Known, prepared: &Prepared, parts: &Parts) -> bool {
+fn is_fresh(known: &ValueIndex, prepared: &PreparedCatalogue, parts: &ServiceParts) -> bool {
     let age = u64::try_from(parts.config.values.age.as_millis()).unwrap_or(u64::MAX);
     let is_young = clock::millis().saturating_sub(known.read_at) < age;
     is_young && known.fingerprint == prepared.catalogue.fingerprint
@@ -91,9 +99,9 @@ fn is_fresh(known: &Known, prepared: &Prepared, parts: &Parts) -> bool {
 /// # Errors
 /// The database cannot be reached: what was known stays.
 async fn sample(
-    slot: &Arc<Slot>,
-    prepared: &Arc<Prepared>,
-    parts: &Parts,
+    slot: &Arc<ConnectionSlot>,
+    prepared: &Arc<PreparedCatalogue>,
+    parts: &ServiceParts,
     _guard: OwnedMutexGuard<()>,
 ) -> Result<(), SqlError> {
     let config = &parts.config.values;
@@ -108,7 +116,7 @@ async fn sample(
             break;
         }
         tables += 1;
-        let table = Table {
+        let table = TableSample {
             slot,
             prepared,
             parts,
@@ -122,7 +130,7 @@ async fn sample(
             "not all columns were sampled (sql.values_columns, sql.values_ms)"
         );
     }
-    let sampled = Sampled {
+    let sampled = ValueSamples {
         fingerprint: catalogue.fingerprint.clone(),
         read_at: clock::millis(),
         columns,
@@ -133,19 +141,19 @@ async fn sample(
 }
 
 /// One table to sample.
-struct Table<'a> {
-    slot: &'a Arc<Slot>,
-    prepared: &'a Arc<Prepared>,
-    parts: &'a Parts,
+struct TableSample<'a> {
+    slot: &'a Arc<ConnectionSlot>,
+    prepared: &'a Arc<PreparedCatalogue>,
+    parts: &'a ServiceParts,
     time: Duration,
 }
 
-impl Table<'_> {
+impl TableSample<'_> {
     /// Values of its columns; where all of them cannot be read together, of those that can alone.
     ///
     /// # Errors
     /// The database cannot be reached.
-    async fn read(&self, wanted: &Wanted) -> Result<Vec<SampledColumn>, SqlError> {
+    async fn read(&self, wanted: &SampleRequest) -> Result<Vec<SampledColumn>, SqlError> {
         match self.columns(wanted).await {
             Ok(columns) => return Ok(columns),
             Err(error) if is_away(&error) => return Err(error),
@@ -154,7 +162,7 @@ impl Table<'_> {
         let mut columns = Vec::new();
         if wanted.columns.len() > 1 {
             for column in &wanted.columns {
-                let alone = Wanted {
+                let alone = SampleRequest {
                     table: wanted.table,
                     columns: vec![*column],
                 };
@@ -168,13 +176,13 @@ impl Table<'_> {
         Ok(columns)
     }
 
-    fn left_out(&self, wanted: &Wanted, error: &SqlError) {
+    fn left_out(&self, wanted: &SampleRequest, error: &SqlError) {
         let table = self.prepared.catalogue.tables.get(wanted.table);
-        let table = table.map(crate::catalogue::Table::qualified);
+        let table = table.map(crate::catalogue::DatabaseTable::qualified);
         debug!(database = %self.slot.name, table, %error, "values cannot be sampled");
     }
 
-    async fn columns(&self, wanted: &Wanted) -> Result<Vec<SampledColumn>, SqlError> {
+    async fn columns(&self, wanted: &SampleRequest) -> Result<Vec<SampledColumn>, SqlError> {
         let config = &self.parts.config.values;
         let Some(table) = self.prepared.catalogue.tables.get(wanted.table) else {
             return Ok(Vec::new());
@@ -190,8 +198,8 @@ impl Table<'_> {
 
     async fn tally(
         &self,
-        table: &crate::catalogue::Table,
-        wanted: &Wanted,
+        table: &crate::catalogue::DatabaseTable,
+        wanted: &SampleRequest,
         newest: bool,
     ) -> Result<Tally, SqlError> {
         let config = &self.parts.config.values;
@@ -201,7 +209,7 @@ impl Table<'_> {
             return Ok(tally);
         };
         let options = RunOptions {
-            mode: Mode::Select,
+            mode: GuardMode::Select,
             limits: Some(QueryLimits {
                 rows: sample::half(config),
                 bytes: config.bytes,

@@ -9,30 +9,30 @@ use serde::{Deserialize, Serialize};
 use tokio::task::{JoinError, spawn_blocking};
 use tracing::warn;
 
-use super::{Definition, Parts, locked};
-use crate::bounded::Bounded;
-use crate::chain::Prepared;
-use crate::database::Progress;
+use super::{ConnectionDefinition, ServiceParts, locked};
+use crate::bounded::BoundedDatabase;
+use crate::chain::PreparedCatalogue;
+use crate::database::ProgressFn;
 use crate::rank::Glossary;
-use crate::values::Sampled;
+use crate::values::ValueSamples;
 use crate::{
     Catalogue, ConnectionUrl, Database, DatabaseError, DatabaseErrorKind, SqlError, connect, tunnel,
 };
 
 /// What a connection's name means at the moment.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(super) struct ConnectionSlot {
     /// What the connection is called.
     pub(super) name: String,
     /// The definition as it is stored; a slot lives as long as this does not change.
     pub(super) text: Arc<str>,
     /// The definition.
-    pub(super) definition: Definition,
+    pub(super) definition: ConnectionDefinition,
     /// Where it leads.
     pub(super) database: Arc<dyn Database>,
     /// Address without secrets, which says whether a stored catalogue is of this database.
     shown: String,
-    kept: Mutex<Option<Kept>>,
+    kept: Mutex<Option<CachedCatalogue>>,
     /// Held while the catalogue is compared or read, so that one task does it for all.
     reader: tokio::sync::Mutex<()>,
     /// Whether somebody compares it in the background.
@@ -40,21 +40,21 @@ pub(super) struct Slot {
     /// Whether values of its columns are sampled.
     pub(super) has_values: bool,
     /// Values as they were last sampled or stored.
-    sampled: Mutex<Option<Arc<Sampled>>>,
+    sampled: Mutex<Option<Arc<ValueSamples>>>,
     /// Held while values are sampled, so that one task does it for all.
     pub(super) sampler: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Clone, Debug)]
-struct Kept {
-    prepared: Arc<Prepared>,
+struct CachedCatalogue {
+    prepared: Arc<PreparedCatalogue>,
     /// When its fingerprint was last compared; `None` for one that was read from the archive.
     compared: Option<Instant>,
 }
 
 /// A catalogue as it is stored in the archive.
 #[derive(Serialize, Deserialize)]
-struct Resting<C> {
+struct ArchivedCatalogue<C> {
     address: String,
     catalogue: C,
 }
@@ -66,16 +66,20 @@ struct RestingValues<S> {
     sampled: S,
 }
 
-impl Slot {
+impl ConnectionSlot {
     /// Opens what a definition describes.
     ///
     /// # Errors
     /// The definition or its address cannot be used.
-    pub(super) fn open(name: &str, text: Arc<str>, parts: &Parts) -> Result<Slot, SqlError> {
-        let definition = Definition::read(name, &text)?;
+    pub(super) fn open(
+        name: &str,
+        text: Arc<str>,
+        parts: &ServiceParts,
+    ) -> Result<ConnectionSlot, SqlError> {
+        let definition = ConnectionDefinition::read(name, &text)?;
         let url: ConnectionUrl = definition.url.parse()?;
         let has_values = parts.config.values.sampling.takes(definition.values);
-        Ok(Slot {
+        Ok(ConnectionSlot {
             name: name.to_owned(),
             database: open(&url, &definition, parts)?,
             shown: url.to_string(),
@@ -92,7 +96,7 @@ impl Slot {
 
     /// The catalogue as it is stored, however old, for queries: their database says for itself what
     /// is there and who may see it. `None` where nothing is stored.
-    pub(super) async fn at_hand(&self, parts: &Parts) -> Option<Arc<Prepared>> {
+    pub(super) async fn at_hand(&self, parts: &ServiceParts) -> Option<Arc<PreparedCatalogue>> {
         if let Some(known) = self.known() {
             return Some(known.prepared);
         }
@@ -119,11 +123,11 @@ impl Slot {
         self.is_compared.store(false, Ordering::Release);
     }
 
-    fn known(&self) -> Option<Kept> {
+    fn known(&self) -> Option<CachedCatalogue> {
         locked(&self.kept).clone()
     }
 
-    fn keep(&self, kept: &Kept) -> Arc<Prepared> {
+    fn keep(&self, kept: &CachedCatalogue) -> Arc<PreparedCatalogue> {
         *locked(&self.kept) = Some(kept.clone());
         kept.prepared.clone()
     }
@@ -135,11 +139,11 @@ impl Slot {
     /// The database does not answer and nothing is stored, or it refuses the user or the password.
     pub(super) async fn prepared(
         &self,
-        parts: &Parts,
+        parts: &ServiceParts,
         age: Duration,
-        progress: Progress<'_>,
-    ) -> Result<Arc<Prepared>, SqlError> {
-        let young = |known: &Kept| known.compared.is_some_and(|at| at.elapsed() < age);
+        progress: ProgressFn<'_>,
+    ) -> Result<Arc<PreparedCatalogue>, SqlError> {
+        let young = |known: &CachedCatalogue| known.compared.is_some_and(|at| at.elapsed() < age);
         if let Some(known) = self.known().filter(young) {
             return Ok(known.prepared);
         }
@@ -181,14 +185,18 @@ impl Slot {
     /// The database does not answer.
     pub(super) async fn refreshed(
         &self,
-        parts: &Parts,
-        progress: Progress<'_>,
-    ) -> Result<Arc<Prepared>, SqlError> {
+        parts: &ServiceParts,
+        progress: ProgressFn<'_>,
+    ) -> Result<Arc<PreparedCatalogue>, SqlError> {
         let _reader = self.reader.lock().await;
         Ok(self.keep(&self.read(parts, progress).await?))
     }
 
-    async fn read(&self, parts: &Parts, progress: Progress<'_>) -> Result<Kept, SqlError> {
+    async fn read(
+        &self,
+        parts: &ServiceParts,
+        progress: ProgressFn<'_>,
+    ) -> Result<CachedCatalogue, SqlError> {
         let limit = parts.config.connect.catalogue_timeout;
         let catalogue = tokio::time::timeout(limit, self.database.catalogue(progress))
             .await
@@ -203,7 +211,7 @@ impl Slot {
                 )
             })??;
         self.rest(parts.archive.as_ref(), &catalogue).await;
-        Ok(Kept {
+        Ok(CachedCatalogue {
             prepared: self.prepare(Arc::new(catalogue), parts).await?,
             compared: Some(Instant::now()),
         })
@@ -213,14 +221,15 @@ impl Slot {
     async fn prepare(
         &self,
         catalogue: Arc<Catalogue>,
-        parts: &Parts,
-    ) -> Result<Arc<Prepared>, SqlError> {
+        parts: &ServiceParts,
+    ) -> Result<Arc<PreparedCatalogue>, SqlError> {
         let mut entries = parts.config.glossary.entries.clone();
         entries.extend(self.definition.glossary.iter().cloned());
         let tokens = parts.tokens.clone();
         let sampled = self.sampled(parts).await;
         let work = move || {
-            let prepared = Prepared::new(catalogue, &Glossary { entries }, tokens.as_ref());
+            let prepared =
+                PreparedCatalogue::new(catalogue, &Glossary { entries }, tokens.as_ref());
             if let Some(sampled) = sampled {
                 prepared.know(&sampled);
             }
@@ -231,7 +240,7 @@ impl Slot {
         ))
     }
 
-    async fn resting(&self, parts: &Parts) -> Option<Kept> {
+    async fn resting(&self, parts: &ServiceParts) -> Option<CachedCatalogue> {
         let found = parts.archive.catalogue(&self.name).await;
         let bytes = match found {
             Ok(bytes) => bytes?,
@@ -240,7 +249,8 @@ impl Slot {
                 return None;
             }
         };
-        let read = spawn_blocking(move || serde_json::from_slice::<Resting<Catalogue>>(&bytes));
+        let read =
+            spawn_blocking(move || serde_json::from_slice::<ArchivedCatalogue<Catalogue>>(&bytes));
         let resting = read.await.ok()?.ok()?;
         if resting.address != self.shown || resting.catalogue.dialect != self.database.dialect() {
             return None;
@@ -249,14 +259,14 @@ impl Slot {
             .prepare(Arc::new(resting.catalogue), parts)
             .await
             .ok()?;
-        Some(Kept {
+        Some(CachedCatalogue {
             prepared,
             compared: None,
         })
     }
 
     /// Values as they are known, else as they are stored; none where they are not wanted.
-    pub(super) async fn sampled(&self, parts: &Parts) -> Option<Arc<Sampled>> {
+    pub(super) async fn sampled(&self, parts: &ServiceParts) -> Option<Arc<ValueSamples>> {
         if !self.has_values {
             return None;
         }
@@ -268,7 +278,7 @@ impl Slot {
     }
 
     /// Values as they are stored in the archive, where another replica may have put them.
-    pub(super) async fn kept_values(&self, parts: &Parts) -> Option<Arc<Sampled>> {
+    pub(super) async fn kept_values(&self, parts: &ServiceParts) -> Option<Arc<ValueSamples>> {
         let bytes = match parts.archive.values(&self.name).await {
             Ok(bytes) => bytes?,
             Err(error) => {
@@ -276,7 +286,7 @@ impl Slot {
                 return None;
             }
         };
-        let resting: RestingValues<Sampled> = serde_json::from_slice(&bytes).ok()?;
+        let resting: RestingValues<ValueSamples> = serde_json::from_slice(&bytes).ok()?;
         let sampled = (resting.address == self.shown).then(|| Arc::new(resting.sampled))?;
         *locked(&self.sampled) = Some(sampled.clone());
         Some(sampled)
@@ -284,7 +294,7 @@ impl Slot {
 
     /// Takes over values that were just sampled; ones that cannot be stored are sampled again after
     /// a restart, which is no error.
-    pub(super) async fn keep_values(&self, sampled: Sampled, parts: &Parts) {
+    pub(super) async fn keep_values(&self, sampled: ValueSamples, parts: &ServiceParts) {
         let sampled = Arc::new(sampled);
         *locked(&self.sampled) = Some(sampled.clone());
         if let Some(known) = self.known() {
@@ -305,7 +315,7 @@ impl Slot {
     /// Keeps a catalogue; one that cannot be stored is read again after a restart, which is no
     /// error.
     async fn rest(&self, archive: &dyn Archive, catalogue: &Catalogue) {
-        let resting = Resting {
+        let resting = ArchivedCatalogue {
             address: self.shown.clone(),
             catalogue,
         };
@@ -321,8 +331,8 @@ impl Slot {
 /// Opens the database of a definition.
 pub(super) fn open(
     url: &ConnectionUrl,
-    definition: &Definition,
-    parts: &Parts,
+    definition: &ConnectionDefinition,
+    parts: &ServiceParts,
 ) -> Result<Arc<dyn Database>, SqlError> {
     let mut options = parts.config.connect.clone();
     options.ssl_disabled |= definition.ssl_disabled;
@@ -334,7 +344,11 @@ pub(super) fn open(
     };
     let connections = parts.config.connections;
     let patience = options.catalogue_timeout;
-    Ok(Arc::new(Bounded::new(database, connections, patience)))
+    Ok(Arc::new(BoundedDatabase::new(
+        database,
+        connections,
+        patience,
+    )))
 }
 
 fn is_away(error: &DatabaseError) -> bool {

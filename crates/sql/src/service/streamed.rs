@@ -4,39 +4,39 @@ use quillet_core::BoxFuture;
 use tokio::sync::Mutex;
 
 use super::judges::Gate;
-use super::{Databases, Ran, RunOptions};
-use crate::chain::{Accepted, Generated, Judge};
-use crate::export::Export;
-use crate::rows::Truncated;
-use crate::stream::{Ended, RowSink, Stop};
-use crate::{Cell, ColumnInfo, Rows, SqlError};
+use super::{Databases, QueryRun, RunOptions};
+use crate::chain::{AcceptedQuery, GeneratedQuery, Judge};
+use crate::export::RowExport;
+use crate::rows::TruncationReason;
+use crate::stream::{RowSink, SinkClosed, StreamEnd};
+use crate::{Cell, ColumnInfo, RowSet, SqlError};
 
 /// A query that ran, and whose rows went into a sink.
 #[derive(Clone, Debug)]
-pub struct Streamed {
+pub struct StreamResult {
     /// The query as it ran, with our LIMIT where it has one.
     pub sql: String,
     /// How many rows the sink was given.
     pub row_count: u64,
     /// Whether these were all.
-    pub ended: Ended,
+    pub ended: StreamEnd,
     /// How long the database took, in milliseconds, and whoever took the rows.
     pub execution_ms: u64,
     /// Tables that it read, `schema.table`.
     pub tables: Vec<String>,
 }
 
-impl Streamed {
+impl StreamResult {
     /// The limit that cut rows off.
     #[must_use]
-    pub fn truncated(&self) -> Option<Truncated> {
+    pub fn truncated(&self) -> Option<TruncationReason> {
         self.ended.truncated()
     }
 
     /// With the rows that it gave.
-    pub(super) fn with(self, mut rows: Rows) -> Ran {
+    pub(super) fn with(self, mut rows: RowSet) -> QueryRun {
         rows.truncated = self.truncated();
-        Ran {
+        QueryRun {
             sql: self.sql,
             rows,
             execution_ms: self.execution_ms,
@@ -45,11 +45,11 @@ impl Streamed {
     }
 
     /// What is known of a query that ran besides its rows.
-    pub(super) fn of(ran: &Ran) -> Self {
-        Streamed {
+    pub(super) fn of(ran: &QueryRun) -> Self {
+        StreamResult {
             sql: ran.sql.clone(),
             row_count: ran.rows.rows.len() as u64,
-            ended: ran.rows.truncated.map_or(Ended::Whole, Ended::Cut),
+            ended: ran.rows.truncated.map_or(StreamEnd::Whole, StreamEnd::Cut),
             execution_ms: ran.execution_ms,
             tables: ran.tables.clone(),
         }
@@ -57,17 +57,20 @@ impl Streamed {
 }
 
 /// A sink, and how many rows it was given.
-pub(super) struct Counted<'a> {
+pub(super) struct CountingSink<'a> {
     pub(super) sink: &'a mut dyn RowSink,
     pub(super) rows: u64,
 }
 
-impl RowSink for Counted<'_> {
-    fn columns<'a>(&'a mut self, columns: Vec<ColumnInfo>) -> BoxFuture<'a, Result<(), Stop>> {
+impl RowSink for CountingSink<'_> {
+    fn columns<'a>(
+        &'a mut self,
+        columns: Vec<ColumnInfo>,
+    ) -> BoxFuture<'a, Result<(), SinkClosed>> {
         self.sink.columns(columns)
     }
 
-    fn rows<'a>(&'a mut self, rows: Vec<Vec<Cell>>) -> BoxFuture<'a, Result<(), Stop>> {
+    fn rows<'a>(&'a mut self, rows: Vec<Vec<Cell>>) -> BoxFuture<'a, Result<(), SinkClosed>> {
         self.rows += rows.len() as u64;
         self.sink.rows(rows)
     }
@@ -75,8 +78,8 @@ impl RowSink for Counted<'_> {
 
 impl Databases {
     /// Runs a query that passes the guard, writes its rows in a form while they come, and keeps a
-    /// record of it. What was written is a whole file only if this says [`Ended::Whole`] or
-    /// [`Ended::Cut`].
+    /// record of it. What was written is a whole file only if this says [`StreamEnd::Whole`] or
+    /// [`StreamEnd::Cut`].
     ///
     /// # Errors
     /// As [`Databases::run`], or the form cannot hold a value.
@@ -85,8 +88,8 @@ impl Databases {
         name: &str,
         sql: &str,
         options: &RunOptions,
-        mut into: Export<'_>,
-    ) -> Result<Streamed, SqlError> {
+        mut into: RowExport<'_>,
+    ) -> Result<StreamResult, SqlError> {
         let ran = self.run_into(name, sql, options, &mut into).await?;
         finished(ran, into).await
     }
@@ -101,8 +104,8 @@ impl Databases {
         name: &str,
         question: &str,
         options: &RunOptions,
-        into: Export<'_>,
-    ) -> Result<(Generated, Streamed), SqlError> {
+        into: RowExport<'_>,
+    ) -> Result<(GeneratedQuery, StreamResult), SqlError> {
         let asking = self.asking(name, question).await?;
         let judge = RunInto {
             gate: asking.gate(self, options),
@@ -121,25 +124,25 @@ impl Databases {
     }
 }
 
-async fn finished(ran: Streamed, into: Export<'_>) -> Result<Streamed, SqlError> {
+async fn finished(ran: StreamResult, into: RowExport<'_>) -> Result<StreamResult, SqlError> {
     let ended = into.finish(ran.ended).await?;
-    Ok(Streamed { ended, ..ran })
+    Ok(StreamResult { ended, ..ran })
 }
 
 /// The guard and the database, the rows into a form. A query whose rows have begun to come is
 /// accepted whatever happens then: another one cannot take its place.
 struct RunInto<'a, 'b> {
     gate: Gate<'a>,
-    into: Mutex<Export<'b>>,
+    into: Mutex<RowExport<'b>>,
 }
 
 impl Judge for RunInto<'_, '_> {
-    type Outcome = Result<Streamed, SqlError>;
+    type Outcome = Result<StreamResult, SqlError>;
 
     fn judge<'a>(
         &'a self,
         sql: &'a str,
-    ) -> BoxFuture<'a, Result<Accepted<Self::Outcome>, SqlError>> {
+    ) -> BoxFuture<'a, Result<AcceptedQuery<Self::Outcome>, SqlError>> {
         Box::pin(async move {
             let approved = self.gate.approve(sql).await?;
             let shown = approved.shown.clone();
@@ -147,7 +150,7 @@ impl Judge for RunInto<'_, '_> {
             let ran = self.gate.run_into(approved, &mut *into).await;
             match ran {
                 Err(error) if !into.has_begun() => Err(error),
-                ran => Ok(Accepted {
+                ran => Ok(AcceptedQuery {
                     sql: shown,
                     outcome: ran,
                 }),

@@ -26,7 +26,7 @@ const SCHEMA: [&str; 4] = [
 
 /// What the authorizer saw while a statement was prepared.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct AuthorizerLog {
     /// The first thing that it refused, and why.
     pub(super) refused: Option<(Kind, String)>,
     /// A function whose time is the product of the sizes of its arguments.
@@ -36,7 +36,7 @@ pub(super) struct Seen {
 /// Makes SQLite ask before it prepares anything.
 pub(super) fn install(
     connection: &mut Connection,
-    seen: &Arc<Mutex<Seen>>,
+    seen: &Arc<Mutex<AuthorizerLog>>,
 ) -> rusqlite::Result<()> {
     let seen = Arc::clone(seen);
     let ask = move |context: AuthContext<'_>| {

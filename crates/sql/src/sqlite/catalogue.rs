@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use foldhash::{HashMap, HashMapExt};
 use rusqlite::{Connection, Row, Statement};
 
-use super::comments::{self, Told};
-use crate::catalogue::{Column, ForeignKey, Table, TableType};
-use crate::{Catalogue, Dialect};
+use super::comments::{self, TableComments};
+use crate::catalogue::{DatabaseTable, ForeignKey, TableColumn, TableType};
+use crate::{Catalogue, SqlDialect};
 
 /// The schema of the file itself; others are attached, which is not done here.
 const MAIN: &str = "main";
@@ -95,7 +95,7 @@ pub(super) fn read(
     let fingerprint = fingerprint(&moment)?;
     let counts = counts(&moment);
     let all = listed(&moment)?;
-    let mut reader = Reader::new(&moment)?;
+    let mut reader = TableReader::new(&moment)?;
     let mut tables = Vec::with_capacity(all.len());
     for (i, listed) in all.iter().enumerate() {
         if i % STEP == 0 {
@@ -123,9 +123,9 @@ pub(super) fn read(
             None => None,
         };
     }
-    settle_keys(&mut tables);
+    resolve_foreign_keys(&mut tables);
     Ok(Catalogue::new(
-        Dialect::Sqlite,
+        SqlDialect::Sqlite,
         version(),
         vec![MAIN.to_owned()],
         tables,
@@ -134,7 +134,7 @@ pub(super) fn read(
 }
 
 /// A table as the schema lists it.
-struct Listed {
+struct ListedTable {
     name: String,
     kind: String,
     without_rowid: bool,
@@ -142,7 +142,7 @@ struct Listed {
     has_unique_index: bool,
 }
 
-impl Listed {
+impl ListedTable {
     /// Whether its text has a word. Where it has not, SQLite need not be asked about what the word
     /// makes: a question for each of 10,000 tables is what takes the time.
     fn says(&self, word: &str) -> bool {
@@ -150,10 +150,10 @@ impl Listed {
     }
 }
 
-fn listed(connection: &Connection) -> rusqlite::Result<Vec<Listed>> {
+fn listed(connection: &Connection) -> rusqlite::Result<Vec<ListedTable>> {
     let mut statement = connection.prepare(TABLES)?;
     let rows = statement.query_map([], |row| {
-        Ok(Listed {
+        Ok(ListedTable {
             name: row.get(0)?,
             kind: row.get(1)?,
             without_rowid: row.get(2)?,
@@ -190,25 +190,25 @@ fn counted(connection: &Connection, name: &str) -> rusqlite::Result<Option<u64>>
 }
 
 /// Statements that read one table each, prepared once.
-struct Reader<'c> {
+struct TableReader<'c> {
     columns: Statement<'c>,
     keys: Statement<'c>,
     unique: Statement<'c>,
 }
 
-impl<'c> Reader<'c> {
+impl<'c> TableReader<'c> {
     fn new(connection: &'c Connection) -> rusqlite::Result<Self> {
-        Ok(Reader {
+        Ok(TableReader {
             columns: connection.prepare(COLUMNS)?,
             keys: connection.prepare(KEYS)?,
             unique: connection.prepare(UNIQUE)?,
         })
     }
 
-    fn table(&mut self, listed: &Listed) -> rusqlite::Result<Table> {
+    fn table(&mut self, listed: &ListedTable) -> rusqlite::Result<DatabaseTable> {
         // What a virtual table's module makes of its text is its own business.
         let told = match listed.kind.as_str() {
-            "virtual" => Told::default(),
+            "virtual" => TableComments::default(),
             _ => comments::read(&listed.sql),
         };
         let mut columns = self.columns(listed)?;
@@ -218,7 +218,7 @@ impl<'c> Reader<'c> {
                 column.values = told.values;
             }
         }
-        Ok(Table {
+        Ok(DatabaseTable {
             schema_name: MAIN.to_owned(),
             table_name: listed.name.clone(),
             table_type: match listed.kind.as_str() {
@@ -241,12 +241,12 @@ impl<'c> Reader<'c> {
         })
     }
 
-    fn columns(&mut self, listed: &Listed) -> rusqlite::Result<Vec<Column>> {
+    fn columns(&mut self, listed: &ListedTable) -> rusqlite::Result<Vec<TableColumn>> {
         let rows = self.columns.query_map([&listed.name], described)?;
-        let described: Vec<Described> = rows.collect::<rusqlite::Result<_>>()?;
+        let described: Vec<PragmaColumn> = rows.collect::<rusqlite::Result<_>>()?;
         let keys = described.iter().filter(|d| d.column.is_primary_key).count();
         let columns = described.into_iter().filter(|d| d.hidden != 1);
-        let columns = columns.map(|Described { mut column, .. }| {
+        let columns = columns.map(|PragmaColumn { mut column, .. }| {
             // `INTEGER PRIMARY KEY` is the number of the row, and is given by SQLite.
             let is_row_number = column.is_primary_key
                 && keys == 1
@@ -306,29 +306,29 @@ impl<'c> Reader<'c> {
 }
 
 /// A column, and whether a virtual table hides it.
-struct Described {
-    column: Column,
+struct PragmaColumn {
+    column: TableColumn,
     hidden: i64,
 }
 
-fn described(row: &Row<'_>) -> rusqlite::Result<Described> {
+fn described(row: &Row<'_>) -> rusqlite::Result<PragmaColumn> {
     let hidden: i64 = row.get(5)?;
     let is_generated = hidden == 2 || hidden == 3;
-    let column = Column {
+    let column = TableColumn {
         name: row.get(0)?,
         data_type: row.get(1)?,
         is_nullable: !row.get::<_, bool>(2)?,
         default_value: row.get(3)?,
         is_primary_key: row.get::<_, i64>(4)? > 0,
         extra: is_generated.then(|| "generated".to_owned()),
-        ..Column::default()
+        ..TableColumn::default()
     };
-    Ok(Described { column, hidden })
+    Ok(PragmaColumn { column, hidden })
 }
 
 /// Gives each key the names of its target as that has them, and leaves out keys that lead nowhere,
 /// which SQLite allows.
-fn settle_keys(tables: &mut [Table]) {
+fn resolve_foreign_keys(tables: &mut [DatabaseTable]) {
     let mut targets: HashMap<String, (String, Vec<String>)> = HashMap::new();
     for table in tables.iter() {
         let keys = table.columns.iter().filter(|column| column.is_primary_key);

@@ -15,16 +15,16 @@ use super::scan::{Token, tokens, unquoted};
 
 /// What the text of a CREATE statement says beyond what SQLite itself knows.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct TableComments {
     /// About the table.
     pub(super) comment: Option<String>,
     /// About its columns.
-    pub(super) columns: Vec<ToldColumn>,
+    pub(super) columns: Vec<ColumnComment>,
 }
 
 /// What it says about a column.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct ToldColumn {
+pub(super) struct ColumnComment {
     /// Its name, without quotes.
     pub(super) name: String,
     /// What its author wrote.
@@ -35,16 +35,16 @@ pub(super) struct ToldColumn {
 
 /// A definition of a column or a constraint: what stands between two commas.
 #[derive(Default)]
-struct Piece<'a> {
+struct ColumnClause<'a> {
     tokens: Vec<Token<'a>>,
     comments: Vec<&'a str>,
 }
 
 /// The parts of a CREATE statement.
 #[derive(Default)]
-struct Parts<'a> {
+struct CreateParts<'a> {
     about: Vec<&'a str>,
-    pieces: Vec<Piece<'a>>,
+    pieces: Vec<ColumnClause<'a>>,
     /// Comments that wait for the column that follows.
     waiting: Vec<&'a str>,
     depth: usize,
@@ -53,8 +53,8 @@ struct Parts<'a> {
 }
 
 /// Reads a CREATE TABLE or CREATE VIEW as SQLite keeps it.
-pub(super) fn read(sql: &str) -> Told {
-    let mut parts = Parts::default();
+pub(super) fn read(sql: &str) -> TableComments {
+    let mut parts = CreateParts::default();
     let mut tokens = tokens(sql);
     let mut is_view = false;
     for token in tokens.by_ref() {
@@ -79,7 +79,7 @@ fn is(word: &str, keyword: &str) -> bool {
     word.eq_ignore_ascii_case(keyword)
 }
 
-impl<'a> Parts<'a> {
+impl<'a> CreateParts<'a> {
     fn add(&mut self, token: Token<'a>) {
         match token {
             Token::Comment { text, first } => return self.comment(text, first),
@@ -108,7 +108,7 @@ impl<'a> Parts<'a> {
         if self.at_start {
             self.at_start = false;
             let comments = std::mem::take(&mut self.waiting);
-            self.pieces.push(Piece {
+            self.pieces.push(ColumnClause {
                 tokens: Vec::new(),
                 comments,
             });
@@ -118,23 +118,24 @@ impl<'a> Parts<'a> {
         }
     }
 
-    fn told(self) -> Told {
+    fn told(self) -> TableComments {
         let (columns, constraints): (Vec<_>, Vec<_>) =
             self.pieces.iter().partition(|piece| piece.is_column());
-        let mut columns: Vec<ToldColumn> = columns.into_iter().map(Piece::column).collect();
-        for (name, values) in constraints.into_iter().filter_map(Piece::choice) {
+        let mut columns: Vec<ColumnComment> =
+            columns.into_iter().map(ColumnClause::column).collect();
+        for (name, values) in constraints.into_iter().filter_map(ColumnClause::choice) {
             if let Some(column) = columns.iter_mut().find(|column| is(&column.name, &name)) {
                 column.values = values;
             }
         }
-        Told {
+        TableComments {
             comment: joined(&self.about),
             columns,
         }
     }
 }
 
-impl Piece<'_> {
+impl ColumnClause<'_> {
     fn is_column(&self) -> bool {
         const CONSTRAINTS: [&str; 5] = ["CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN"];
         match self.tokens.first() {
@@ -144,10 +145,10 @@ impl Piece<'_> {
         }
     }
 
-    fn column(&self) -> ToldColumn {
+    fn column(&self) -> ColumnComment {
         let name = self.tokens.first().and_then(name).unwrap_or_default();
         let values = self.choice().filter(|(checked, _)| is(checked, &name));
-        ToldColumn {
+        ColumnComment {
             comment: joined(&self.comments),
             values: values.map(|(_, values)| values).unwrap_or_default(),
             name,

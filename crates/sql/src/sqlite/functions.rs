@@ -4,7 +4,7 @@
 //! are looked at before they may be called. Left out are those that load code or touch files, and
 //! those that reveal the connection or how SQLite was built.
 
-use super::maths;
+use super::math_functions;
 
 /// Plain functions, in order.
 const PLAIN: [&str; 106] = [
@@ -130,14 +130,14 @@ const SIZED: [&str; 2] = ["randomblob", "zeroblob"];
 /// Functions that the text of a query may call.
 pub(crate) fn of_texts() -> impl Iterator<Item = &'static str> {
     let all = PLAIN.into_iter().chain(SLOW).chain(TABLES);
-    let all = all.chain(maths::names());
+    let all = all.chain(math_functions::names());
     all.filter(|name| !SIZED.contains(name))
 }
 
 /// Whether a query may call it.
 pub(super) fn is_allowed(name: &str) -> bool {
     let listed = |list: &[&str]| list.iter().any(|listed| listed.eq_ignore_ascii_case(name));
-    let is_maths = maths::names().any(|maths| maths.eq_ignore_ascii_case(name));
+    let is_maths = math_functions::names().any(|maths| maths.eq_ignore_ascii_case(name));
     listed(&PLAIN) || listed(&SLOW) || is_maths
 }
 
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn every_function_of_this_sqlite_was_looked_at() {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
-        maths::add(&connection).unwrap();
+        math_functions::add(&connection).unwrap();
         let sql = "SELECT DISTINCT name FROM pragma_function_list";
         let mut statement = connection.prepare(sql).unwrap();
         let names = statement

@@ -12,9 +12,9 @@
 mod authorizer;
 mod catalogue;
 mod comments;
-mod fault;
+mod error;
 pub(crate) mod functions;
-mod maths;
+mod math_functions;
 mod open;
 mod query;
 mod scan;
@@ -30,11 +30,13 @@ use quillet_core::BoxFuture;
 use rusqlite::Connection;
 use tokio::sync::mpsc;
 
-use crate::database::{Checked, ConnectOptions, Database, DatabaseError, Progress, QueryLimits};
-use crate::stream::{Ended, RowSink, Stop};
-use crate::{Catalogue, ConnectionUrl, Dialect};
+use crate::database::{
+    ConnectOptions, ConnectionReport, Database, DatabaseError, ProgressFn, QueryLimits,
+};
+use crate::stream::{RowSink, SinkClosed, StreamEnd};
+use crate::{Catalogue, ConnectionUrl, SqlDialect};
 
-use query::Piece;
+use query::QueryChunk;
 
 /// An SQLite file. It is not opened before it is asked for something.
 #[derive(Clone, Debug)]
@@ -52,7 +54,7 @@ impl Sqlite {
         url: &ConnectionUrl,
         options: &ConnectOptions,
     ) -> Result<Self, DatabaseError> {
-        let path = url.path.clone().ok_or_else(|| fault::no_file(url))?;
+        let path = url.path.clone().ok_or_else(|| error::no_file(url))?;
         Ok(Sqlite {
             path,
             options: options.clone(),
@@ -64,42 +66,42 @@ impl Sqlite {
     async fn with<T: Send + 'static>(
         &self,
         time: Duration,
-        work: impl FnOnce(&mut Connection, &Work) -> Result<T, DatabaseError> + Send + 'static,
+        work: impl FnOnce(&mut Connection, &WorkContext) -> Result<T, DatabaseError> + Send + 'static,
     ) -> Result<T, DatabaseError> {
-        let stop = Arc::new(open::Stop::default());
+        let stop = Arc::new(open::CancelRequest::default());
         let _guard = StopOnDrop(Arc::clone(&stop));
         let deadline = Instant::now().checked_add(time);
         let path = self.path.clone();
         let busy = self.options.connect_timeout.min(time);
         let thread = move || {
-            let work_on = Work { path, time };
+            let work_on = WorkContext { path, time };
             let mut connection = open::open(&work_on.path, busy, deadline, &stop)?;
             work(&mut connection, &work_on)
         };
         let done = tokio::time::timeout(time, tokio::task::spawn_blocking(thread)).await;
         match done {
-            Err(_) => Err(fault::too_long(time)),
+            Err(_) => Err(error::too_long(time)),
             Ok(Ok(done)) => done,
-            Ok(Err(error)) => Err(fault::thread(&self.path, &error)),
+            Ok(Err(error)) => Err(error::thread(&self.path, &error)),
         }
     }
 }
 
 /// What errors of some work name.
-struct Work {
+struct WorkContext {
     path: PathBuf,
     time: Duration,
 }
 
-impl Work {
+impl WorkContext {
     /// An error that SQLite gave.
     fn fault(&self, error: &rusqlite::Error) -> DatabaseError {
-        fault::of(&self.path, self.time, error)
+        error::of(&self.path, self.time, error)
     }
 }
 
 /// Ends the work when the future that waits for it is dropped.
-struct StopOnDrop(Arc<open::Stop>);
+struct StopOnDrop(Arc<open::CancelRequest>);
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
@@ -108,11 +110,14 @@ impl Drop for StopOnDrop {
 }
 
 /// Passes on what the thread gives out. A thread whose pieces nobody takes ends.
-async fn pass_on(mut taken: mpsc::Receiver<Piece>, sink: &mut dyn RowSink) -> Result<(), Stop> {
+async fn stream_rows(
+    mut taken: mpsc::Receiver<QueryChunk>,
+    sink: &mut dyn RowSink,
+) -> Result<(), SinkClosed> {
     while let Some(piece) = taken.recv().await {
         match piece {
-            Piece::Columns(columns) => sink.columns(columns).await?,
-            Piece::Rows(rows) => sink.rows(rows).await?,
+            QueryChunk::Columns(columns) => sink.columns(columns).await?,
+            QueryChunk::Rows(rows) => sink.rows(rows).await?,
         }
     }
     Ok(())
@@ -120,25 +125,25 @@ async fn pass_on(mut taken: mpsc::Receiver<Piece>, sink: &mut dyn RowSink) -> Re
 
 /// Reads and passes on side by side. A failure does not wait for a slow sink.
 async fn both(
-    reading: impl Future<Output = Result<Ended, DatabaseError>>,
-    passing: impl Future<Output = Result<(), Stop>>,
-) -> Result<Ended, DatabaseError> {
+    reading: impl Future<Output = Result<StreamEnd, DatabaseError>>,
+    passing: impl Future<Output = Result<(), SinkClosed>>,
+) -> Result<StreamEnd, DatabaseError> {
     let (mut reading, mut passing) = (pin!(reading), pin!(passing));
     tokio::select! {
         read = &mut reading => {
             let ended = read?;
-            Ok(passing.await.map_or(Ended::Stopped, |()| ended))
+            Ok(passing.await.map_or(StreamEnd::Stopped, |()| ended))
         }
         passed = &mut passing => match passed {
             Ok(()) => reading.await,
-            Err(Stop) => Ok(Ended::Stopped),
+            Err(SinkClosed) => Ok(StreamEnd::Stopped),
         },
     }
 }
 
 impl Database for Sqlite {
-    fn dialect(&self) -> Dialect {
-        Dialect::Sqlite
+    fn dialect(&self) -> SqlDialect {
+        SqlDialect::Sqlite
     }
 
     fn describe(&self) -> String {
@@ -146,11 +151,11 @@ impl Database for Sqlite {
     }
 
     /// Never warns: the file is opened for reading whatever its permissions are.
-    fn check(&self) -> BoxFuture<'_, Result<Checked, DatabaseError>> {
+    fn check(&self) -> BoxFuture<'_, Result<ConnectionReport, DatabaseError>> {
         let time = self.options.connect_timeout;
         Box::pin(self.with(time, |connection, work| {
             catalogue::probe(connection).map_err(|error| work.fault(&error))?;
-            Ok(Checked {
+            Ok(ConnectionReport {
                 version: catalogue::version(),
                 warnings: Vec::new(),
                 reader: "-- SQLite has no roles. Quillet opens the file for reading only; to be certain:\n\
@@ -162,7 +167,7 @@ impl Database for Sqlite {
 
     fn catalogue<'a>(
         &'a self,
-        progress: Progress<'a>,
+        progress: ProgressFn<'a>,
     ) -> BoxFuture<'a, Result<Catalogue, DatabaseError>> {
         Box::pin(async move {
             let (told, mut steps) = tokio::sync::mpsc::unbounded_channel();
@@ -194,7 +199,7 @@ impl Database for Sqlite {
         sql: &'a str,
         limits: &'a QueryLimits,
         sink: &'a mut dyn RowSink,
-    ) -> BoxFuture<'a, Result<Ended, DatabaseError>> {
+    ) -> BoxFuture<'a, Result<StreamEnd, DatabaseError>> {
         // One batch is on its way while the thread makes the next.
         let (given, taken) = mpsc::channel(1);
         let (text, bounds) = (sql.to_owned(), limits.clone());
@@ -202,9 +207,9 @@ impl Database for Sqlite {
             query::run(connection, &text, &bounds, work, &given)
         });
         Box::pin(async move {
-            let both = both(reading, pass_on(taken, sink));
+            let both = both(reading, stream_rows(taken, sink));
             let done = tokio::time::timeout(limits.timeout, both).await;
-            done.unwrap_or_else(|_| Err(fault::too_long(limits.timeout)))
+            done.unwrap_or_else(|_| Err(error::too_long(limits.timeout)))
         })
     }
 }

@@ -9,7 +9,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, InterruptHandle, OpenFlags};
 
-use super::{fault, maths};
+use super::{error, math_functions};
 use crate::database::DatabaseError;
 
 /// Instructions of SQLite's machine between two looks at the clock: a few tens of microseconds.
@@ -47,12 +47,12 @@ const LIMITS: [(Limit, i32); 11] = [
 
 /// A request from another thread that some work ends.
 #[derive(Default)]
-pub(super) struct Stop {
+pub(super) struct CancelRequest {
     asked: AtomicBool,
     handle: Mutex<Option<InterruptHandle>>,
 }
 
-impl Stop {
+impl CancelRequest {
     /// Ends what runs now and whatever would run later.
     pub(super) fn ask(&self) {
         self.asked.store(true, Ordering::Relaxed);
@@ -73,12 +73,12 @@ pub(super) fn open(
     path: &Path,
     busy: Duration,
     deadline: Option<Instant>,
-    stop: &Arc<Stop>,
+    stop: &Arc<CancelRequest>,
 ) -> Result<Connection, DatabaseError> {
     let place = place(path)?;
     // Without SQLite's own lock: Rust's types let no two threads use a connection at once.
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let failed = |error: rusqlite::Error| fault::of(path, busy, &error);
+    let failed = |error: rusqlite::Error| error::of(path, busy, &error);
     let connection = Connection::open_with_flags(&place, flags).map_err(failed)?;
     stop.reach(&connection);
     settle(connection, busy, deadline, stop).map_err(failed)
@@ -90,17 +90,17 @@ pub(super) fn open(
 fn place(path: &Path) -> Result<PathBuf, DatabaseError> {
     match std::fs::metadata(path) {
         Ok(found) if found.is_file() => {}
-        Ok(_) => return Err(fault::no_regular_file(path)),
-        Err(error) => return Err(fault::missing(path, &error)),
+        Ok(_) => return Err(error::no_regular_file(path)),
+        Err(error) => return Err(error::missing(path, &error)),
     }
-    std::path::absolute(path).map_err(|error| fault::missing(path, &error))
+    std::path::absolute(path).map_err(|error| error::missing(path, &error))
 }
 
 fn settle(
     mut connection: Connection,
     busy: Duration,
     deadline: Option<Instant>,
-    stop: &Arc<Stop>,
+    stop: &Arc<CancelRequest>,
 ) -> rusqlite::Result<Connection> {
     connection.busy_timeout(busy)?;
     for (setting, value) in SETTINGS {
@@ -112,7 +112,7 @@ fn settle(
         let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
         late || stop.asked.load(Ordering::Relaxed)
     };
-    maths::add(&connection)?;
+    math_functions::add(&connection)?;
     connection.progress_handler(INSTRUCTIONS, Some(over))?;
     Ok(connection)
 }

@@ -6,11 +6,11 @@ use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::{Connection, Statement};
 use tokio::sync::mpsc::Sender;
 
-use super::authorizer::{self, Seen};
-use super::{Work, catalogue, open, values, virtual_tables};
+use super::authorizer::{self, AuthorizerLog};
+use super::{WorkContext, catalogue, open, values, virtual_tables};
 use crate::database::{DatabaseError, DatabaseErrorKind as Kind, QueryLimits};
 use crate::rows::{Cell, ColumnInfo};
-use crate::stream::{Batch, Ended, Stop};
+use crate::stream::{RowBatch, SinkClosed, StreamEnd};
 
 /// Bytes that a value may always have, whatever the bound on all of them is.
 const VALUE_LEAST: usize = 1 << 20;
@@ -22,7 +22,7 @@ const VALUE_MOST: usize = 64 << 20;
 const VALUE_SLOW: usize = 200_000;
 
 /// What the thread of a query gives out: the columns before the first rows.
-pub(super) enum Piece {
+pub(super) enum QueryChunk {
     Columns(Vec<ColumnInfo>),
     Rows(Vec<Vec<Cell>>),
 }
@@ -32,9 +32,9 @@ pub(super) fn run(
     connection: &mut Connection,
     sql: &str,
     limits: &QueryLimits,
-    work: &Work,
-    out: &Sender<Piece>,
-) -> Result<Ended, DatabaseError> {
+    work: &WorkContext,
+    out: &Sender<QueryChunk>,
+) -> Result<StreamEnd, DatabaseError> {
     if sql.contains('\0') {
         let message = "the query contains a NUL character, behind which SQLite reads nothing";
         return Err(DatabaseError::new(Kind::Syntax, message));
@@ -46,7 +46,7 @@ pub(super) fn run(
     virtual_tables::connect(connection, sql).map_err(failed)?;
     let value = limits.bytes.clamp(VALUE_LEAST, VALUE_MOST);
     open::confine(connection, value).map_err(failed)?;
-    let seen = Arc::new(Mutex::new(Seen::default()));
+    let seen = Arc::new(Mutex::new(AuthorizerLog::default()));
     authorizer::install(connection, &seen).map_err(failed)?;
     let ran = prepare(connection, sql, &seen, work)
         .and_then(|mut statement| read(&mut statement, limits, out).map_err(failed));
@@ -59,8 +59,8 @@ pub(super) fn run(
 fn prepare<'c>(
     connection: &'c Connection,
     sql: &str,
-    seen: &Mutex<Seen>,
-    work: &Work,
+    seen: &Mutex<AuthorizerLog>,
+    work: &WorkContext,
 ) -> Result<Statement<'c>, DatabaseError> {
     let failed = |error: rusqlite::Error| work.fault(&error);
     let mut statements = rusqlite::Batch::new(connection, sql);
@@ -96,7 +96,7 @@ fn wrong(kind: Kind, message: &str) -> DatabaseError {
 }
 
 /// What the authorizer refused, in words; SQLite says "not authorized" only.
-fn explain(mut fault: DatabaseError, seen: &Seen, value: usize) -> DatabaseError {
+fn explain(mut fault: DatabaseError, seen: &AuthorizerLog, value: usize) -> DatabaseError {
     if let (Some(_), Some((kind, message))) = (&fault.native_code, &seen.refused) {
         fault.kind = *kind;
         fault.message.clone_from(message);
@@ -116,55 +116,55 @@ fn explain(mut fault: DatabaseError, seen: &Seen, value: usize) -> DatabaseError
 fn read(
     statement: &mut Statement<'_>,
     limits: &QueryLimits,
-    out: &Sender<Piece>,
-) -> rusqlite::Result<Ended> {
+    out: &Sender<QueryChunk>,
+) -> rusqlite::Result<StreamEnd> {
     let columns = values::columns(statement);
     let width = columns.len();
     let mut out = Out {
         columns: Some(columns),
         out,
     };
-    let mut batch = Batch::new(limits);
-    let mut ended = Ended::Whole;
+    let mut batch = RowBatch::new(limits);
+    let mut ended = StreamEnd::Whole;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         if let Some(limit) = batch.admit(values::row_size(row, width)?) {
-            ended = Ended::Cut(limit);
+            ended = StreamEnd::Cut(limit);
             break;
         }
         if let Some(full) = batch.push(values::row(row, width)?)
             && out.give(full).is_err()
         {
-            return Ok(Ended::Stopped);
+            return Ok(StreamEnd::Stopped);
         }
     }
     Ok(match out.give(batch.take()) {
         Ok(()) => ended,
-        Err(Stop) => Ended::Stopped,
+        Err(SinkClosed) => StreamEnd::Stopped,
     })
 }
 
 /// Where rows go, and the columns until the first of them go there.
 struct Out<'a> {
     columns: Option<Vec<ColumnInfo>>,
-    out: &'a Sender<Piece>,
+    out: &'a Sender<QueryChunk>,
 }
 
 impl Out<'_> {
     /// Gives rows out; computed columns have the types of the first batch.
-    fn give(&mut self, rows: Vec<Vec<Cell>>) -> Result<(), Stop> {
+    fn give(&mut self, rows: Vec<Vec<Cell>>) -> Result<(), SinkClosed> {
         if let Some(mut columns) = self.columns.take() {
             values::name_types(&mut columns, &rows);
-            self.send(Piece::Columns(columns))?;
+            self.send(QueryChunk::Columns(columns))?;
         }
         if rows.is_empty() {
             Ok(())
         } else {
-            self.send(Piece::Rows(rows))
+            self.send(QueryChunk::Rows(rows))
         }
     }
 
-    fn send(&self, piece: Piece) -> Result<(), Stop> {
-        self.out.blocking_send(piece).map_err(|_| Stop)
+    fn send(&self, piece: QueryChunk) -> Result<(), SinkClosed> {
+        self.out.blocking_send(piece).map_err(|_| SinkClosed)
     }
 }

@@ -73,11 +73,11 @@ pub(super) fn name_types(columns: &mut [ColumnInfo], rows: &[Vec<Cell>]) {
     }
 }
 
-type Kind = (&'static str, ValueType);
+type TypeEntry = (&'static str, ValueType);
 
-const REAL: Kind = ("REAL", ValueType::Float);
+const REAL: TypeEntry = ("REAL", ValueType::Float);
 
-fn kind(cell: &Cell) -> Option<Kind> {
+fn kind(cell: &Cell) -> Option<TypeEntry> {
     match cell {
         Cell::Int(_) => Some(("INTEGER", ValueType::Integer)),
         Cell::Float(_) => Some(REAL),
@@ -87,7 +87,7 @@ fn kind(cell: &Cell) -> Option<Kind> {
     }
 }
 
-fn both(one: Kind, other: Kind) -> Kind {
+fn both(one: TypeEntry, other: TypeEntry) -> TypeEntry {
     let numbers = [ValueType::Integer, ValueType::Float];
     match one == other {
         true => one,

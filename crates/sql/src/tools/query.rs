@@ -7,26 +7,26 @@ use serde_json::{Value as Tree, json};
 use super::cut;
 use super::tables::with_note;
 use crate::export::rows_json;
-use crate::guard::Mode;
-use crate::{Databases, QueryLimits, Ran, RunOptions, SqlConfig};
+use crate::guard::GuardMode;
+use crate::{Databases, QueryLimits, QueryRun, RunOptions, SqlConfig};
 
 /// Bytes that are read for one result, of which far fewer are shown.
 const BYTES: usize = 1 << 20;
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Query {
+pub(super) struct QueryArgs {
     sql: String,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Question {
+pub(super) struct QuestionArgs {
     question: String,
 }
 
 pub(super) async fn run(
     databases: &Databases,
     name: &str,
-    query: Query,
+    query: QueryArgs,
     context: &ToolContext,
 ) -> Result<Tree, ToolError> {
     let config = databases.config();
@@ -38,12 +38,12 @@ pub(super) async fn run(
 pub(super) async fn ask(
     databases: &Databases,
     name: &str,
-    asked: Question,
+    asked: QuestionArgs,
     context: &ToolContext,
 ) -> Result<Tree, ToolError> {
     let config = databases.config();
     let options = RunOptions {
-        mode: Mode::Select,
+        mode: GuardMode::Select,
         ..options(config, context)
     };
     let (generated, ran) = databases.ask(name, &asked.question, &options).await?;
@@ -61,14 +61,14 @@ fn options(config: &SqlConfig, context: &ToolContext) -> RunOptions {
         timeout: context.remaining(config.limits.timeout),
     };
     RunOptions {
-        mode: Mode::Explore,
+        mode: GuardMode::Explore,
         limits: Some(limits),
         ..RunOptions::default()
     }
 }
 
 /// `sql`, `columns`, `rows`, `rowCount`, `truncated`, and a note about what is missing.
-fn shown(ran: &Ran, config: &SqlConfig) -> Tree {
+fn shown(ran: &QueryRun, config: &SqlConfig) -> Tree {
     let mut result = rows_json(&ran.rows);
     let rows = match result["rows"].take() {
         Tree::Array(rows) => rows,

@@ -6,21 +6,21 @@ use serde_json::{Value as Tree, json};
 
 use super::cut;
 use super::tables::with_note;
-use crate::catalogue::Table;
+use crate::catalogue::DatabaseTable;
 use crate::{Catalogue, Databases};
 
 /// Columns of a table that are shown at most.
 const MOST_COLUMNS: usize = 300;
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Wanted {
-    tables: Names,
+pub(super) struct SchemaArgs {
+    tables: OneOrMany,
 }
 
 /// Templates and scripts give one name without a list.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Names {
+enum OneOrMany {
     One(String),
     More(Vec<String>),
 }
@@ -28,12 +28,12 @@ enum Names {
 pub(super) async fn show(
     databases: &Databases,
     name: &str,
-    wanted: Wanted,
+    wanted: SchemaArgs,
 ) -> Result<Tree, ToolError> {
     let catalogue = databases.catalogue(name, false, &|_, _, _| {}).await?;
     let names = match wanted.tables {
-        Names::One(name) => vec![name],
-        Names::More(names) => names,
+        OneOrMany::One(name) => vec![name],
+        OneOrMany::More(names) => names,
     };
     let mut found: Vec<Tree> = Vec::new();
     let mut unknown = Vec::new();
@@ -65,7 +65,7 @@ pub(super) async fn show(
 }
 
 /// The table that a name means, or a sentence about it.
-fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Table, String> {
+fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a DatabaseTable, String> {
     let qualified = name
         .split_once('.')
         .and_then(|(schema, bare)| catalogue.resolve(Some(schema), bare));
@@ -76,7 +76,7 @@ fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Table, String> {
     let several: Vec<String> = several
         .into_iter()
         .filter_map(|index| catalogue.tables.get(index))
-        .map(Table::qualified)
+        .map(DatabaseTable::qualified)
         .collect();
     if !several.is_empty() {
         return Err(format!("{name:?} could be {}", several.join(" or ")));
@@ -88,7 +88,7 @@ fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Table, String> {
     })
 }
 
-fn shown(table: &Table) -> Tree {
+fn shown(table: &DatabaseTable) -> Tree {
     let columns = table.columns.len();
     let mut short = table.clone();
     short.columns.truncate(MOST_COLUMNS);

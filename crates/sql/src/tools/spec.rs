@@ -1,6 +1,6 @@
 //! What the tools say of themselves.
 
-use quillet_core::tool::{Repeat, ToolSpec};
+use quillet_core::tool::{Idempotency, ToolSpec};
 use serde_json::{Value as Tree, json};
 
 use super::Task;
@@ -23,7 +23,7 @@ pub(super) fn of(
         description: described(task, &what, dialect, config),
         parameters: parameters(task),
         idempotent: true,
-        repeat: Repeat::Freely,
+        repeat: Idempotency::Freely,
         ..ToolSpec::default()
     }
 }

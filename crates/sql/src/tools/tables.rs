@@ -6,7 +6,7 @@ use serde_json::{Value as Tree, json};
 
 use super::cut;
 use crate::Databases;
-use crate::catalogue::Table;
+use crate::catalogue::DatabaseTable;
 
 /// Most tables of one result.
 pub(super) const MOST: usize = 200;
@@ -15,7 +15,7 @@ const USUAL: usize = 50;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Wanted {
+pub(super) struct TablesArgs {
     question: Option<String>,
     schema: Option<String>,
     limit: Option<usize>,
@@ -24,12 +24,12 @@ pub(super) struct Wanted {
 pub(super) async fn list(
     databases: &Databases,
     name: &str,
-    wanted: Wanted,
+    wanted: TablesArgs,
 ) -> Result<Tree, ToolError> {
     let prepared = databases.prepared(name, false, &|_, _, _| {}).await?;
     let catalogue = &prepared.catalogue;
     let most = wanted.limit.unwrap_or(USUAL).clamp(1, MOST);
-    let in_schema = |table: &&Table| {
+    let in_schema = |table: &&DatabaseTable| {
         let schema = wanted.schema.as_deref();
         schema.is_none_or(|schema| table.schema_name.eq_ignore_ascii_case(schema))
     };
@@ -39,7 +39,7 @@ pub(super) async fn list(
         .as_deref()
         .map(str::trim)
         .unwrap_or_default();
-    let found: Vec<&Table> = if question.is_empty() {
+    let found: Vec<&DatabaseTable> = if question.is_empty() {
         catalogue
             .tables
             .iter()
@@ -60,7 +60,7 @@ pub(super) async fn list(
     Ok(with_note(json!({"tables": tables, "total": total}), note))
 }
 
-fn line(table: &Table) -> Tree {
+fn line(table: &DatabaseTable) -> Tree {
     let mut line = json!({"name": table.qualified(), "type": table.table_type});
     if let Some(comment) = &table.comment {
         line["comment"] = cut::shortened(comment.as_str().into());

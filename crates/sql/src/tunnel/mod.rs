@@ -22,10 +22,10 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use crate::database::{Checked, ConnectOptions, Database, Progress, QueryLimits};
-use crate::stream::{Ended, RowSink};
+use crate::database::{ConnectOptions, ConnectionReport, Database, ProgressFn, QueryLimits};
+use crate::stream::{RowSink, StreamEnd};
 use crate::{
-    Catalogue, ConnectionUrl, DatabaseError, DatabaseErrorKind, Dialect, SshAuth, SshConfig,
+    Catalogue, ConnectionUrl, DatabaseError, DatabaseErrorKind, SqlDialect, SshAuth, SshConfig,
     connect,
 };
 
@@ -53,7 +53,7 @@ pub(crate) fn through(
     ssh: &SshConfig,
     options: &ConnectOptions,
 ) -> Result<Arc<dyn Database>, DatabaseError> {
-    if url.dialect == Dialect::Sqlite {
+    if url.dialect == SqlDialect::Sqlite {
         return Err(unreachable("a file has no tunnel; leave sshConfig out"));
     }
     for (what, text) in [("host", &ssh.host), ("username", &ssh.username)] {
@@ -68,7 +68,7 @@ pub(crate) fn through(
     }
     // What is wrong with the address is said now.
     connect(url, options)?;
-    Ok(Arc::new(Tunneled {
+    Ok(Arc::new(TunneledDatabase {
         url: url.clone(),
         ssh: ssh.clone(),
         options: options.clone(),
@@ -81,14 +81,14 @@ fn unreachable(message: impl Into<String>) -> DatabaseError {
 }
 
 /// A database and its tunnel, which opens when it is needed and again when it broke.
-struct Tunneled {
+struct TunneledDatabase {
     url: ConnectionUrl,
     ssh: SshConfig,
     options: ConnectOptions,
     open: Mutex<Option<(Tunnel, Arc<dyn Database>)>>,
 }
 
-impl Tunneled {
+impl TunneledDatabase {
     async fn database(&self) -> Result<Arc<dyn Database>, DatabaseError> {
         let mut open = self.open.lock().await;
         if let Some((tunnel, database)) = &mut *open
@@ -117,7 +117,7 @@ impl Tunneled {
     }
 }
 
-impl fmt::Debug for Tunneled {
+impl fmt::Debug for TunneledDatabase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Tunneled({} over {})", self.url, self.ssh.host)
     }
@@ -147,7 +147,7 @@ impl Tunnel {
         let arguments = arguments(ssh, url, port, time, secrets.as_ref());
         command.args(arguments).arg(&ssh.host);
         if let Some(secrets) = secrets.as_ref().filter(|_| secrets::answer(ssh).is_some()) {
-            secrets.hand_over(&mut command);
+            secrets.set_askpass(&mut command);
         }
         command
             .stdin(Stdio::piped())
@@ -273,8 +273,8 @@ fn free_port() -> std::io::Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-impl Database for Tunneled {
-    fn dialect(&self) -> Dialect {
+impl Database for TunneledDatabase {
+    fn dialect(&self) -> SqlDialect {
         self.url.dialect
     }
 
@@ -282,13 +282,13 @@ impl Database for Tunneled {
         format!("{} over {}", self.url, self.ssh.host)
     }
 
-    fn check(&self) -> BoxFuture<'_, Result<Checked, DatabaseError>> {
+    fn check(&self) -> BoxFuture<'_, Result<ConnectionReport, DatabaseError>> {
         Box::pin(async { self.database().await?.check().await })
     }
 
     fn catalogue<'a>(
         &'a self,
-        progress: Progress<'a>,
+        progress: ProgressFn<'a>,
     ) -> BoxFuture<'a, Result<Catalogue, DatabaseError>> {
         Box::pin(async move { self.database().await?.catalogue(progress).await })
     }
@@ -302,7 +302,7 @@ impl Database for Tunneled {
         sql: &'a str,
         limits: &'a QueryLimits,
         sink: &'a mut dyn RowSink,
-    ) -> BoxFuture<'a, Result<Ended, DatabaseError>> {
+    ) -> BoxFuture<'a, Result<StreamEnd, DatabaseError>> {
         Box::pin(async move { self.database().await?.query_into(sql, limits, sink).await })
     }
 }

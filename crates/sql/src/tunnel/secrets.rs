@@ -53,7 +53,7 @@ impl Secrets {
     }
 
     /// Has `ssh` ask our program, even where there is a terminal.
-    pub(super) fn hand_over(&self, command: &mut Command) {
+    pub(super) fn set_askpass(&self, command: &mut Command) {
         command
             .env("SSH_ASKPASS", self.folder.join("askpass"))
             .env("SSH_ASKPASS_REQUIRE", "force")

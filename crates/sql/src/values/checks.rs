@@ -6,7 +6,7 @@ use sqlparser::ast::{BinaryOperator, Expr, Value};
 use sqlparser::dialect::{MySqlDialect, PostgreSqlDialect};
 use sqlparser::parser::Parser;
 
-use crate::Dialect;
+use crate::SqlDialect;
 
 /// Longer expressions are not read: a list of values is short.
 const LONGEST: usize = 20_000;
@@ -14,16 +14,16 @@ const LONGEST: usize = 20_000;
 const RECURSION: usize = 100;
 
 /// The column of an expression and its values, in their order.
-pub(crate) fn choice(expression: &str, dialect: Dialect) -> Option<(String, Vec<String>)> {
+pub(crate) fn choice(expression: &str, dialect: SqlDialect) -> Option<(String, Vec<String>)> {
     if expression.len() > LONGEST {
         return None;
     }
     let expression = match dialect {
-        Dialect::MySql => plain(expression),
+        SqlDialect::MySql => plain(expression),
         _ => expression.to_owned(),
     };
     let rules: Box<dyn sqlparser::dialect::Dialect> = match dialect {
-        Dialect::MySql => Box::new(MySqlDialect {}),
+        SqlDialect::MySql => Box::new(MySqlDialect {}),
         _ => Box::new(PostgreSqlDialect {}),
     };
     let parser = Parser::new(&*rules).with_recursion_limit(RECURSION);
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn lists_are_read_as_servers_print_them() {
-        let (postgres, mysql) = (Dialect::PostgreSql, Dialect::MySql);
+        let (postgres, mysql) = (SqlDialect::PostgreSql, SqlDialect::MySql);
         for (dialect, text, expected) in [
             (
                 postgres,

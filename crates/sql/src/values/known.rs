@@ -6,9 +6,9 @@
 
 use foldhash::HashMap;
 
-use super::{Sampled, SampledColumn};
+use super::{SampledColumn, ValueSamples};
 use crate::Catalogue;
-use crate::rank::{Named, is_empty, words};
+use crate::rank::{NamedValue, is_empty, words};
 
 /// Most words of a question that are looked through.
 const MOST_WORDS: usize = 400;
@@ -17,7 +17,7 @@ const MOST_NAMED: usize = 1_000;
 
 /// Values of the columns of one catalogue.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct ValueIndex {
     columns: Vec<KnownColumn>,
     values: Vec<KnownValue>,
     /// Values by their first word.
@@ -59,17 +59,17 @@ pub(crate) struct Mentions {
     /// Places of a table and a column with the places of the values, in the question's order.
     pub(crate) columns: Vec<((usize, usize), Vec<usize>)>,
     /// The same for ranking, without what the schema says itself and without bare numbers.
-    pub(crate) named: Vec<Named>,
+    pub(crate) named: Vec<NamedValue>,
 }
 
-impl Known {
+impl ValueIndex {
     /// What the schema says, and what was sampled of columns that are there.
     #[must_use]
-    pub fn of(catalogue: &Catalogue, sampled: &Sampled) -> Self {
-        let mut known = Known {
+    pub fn of(catalogue: &Catalogue, sampled: &ValueSamples) -> Self {
+        let mut known = ValueIndex {
             fingerprint: sampled.fingerprint.clone(),
             read_at: sampled.read_at,
-            ..Known::default()
+            ..ValueIndex::default()
         };
         for (table, described) in catalogue.tables.iter().enumerate() {
             for (column, described) in described.columns.iter().enumerate() {
@@ -193,7 +193,7 @@ impl Mentions {
         match self.named.iter_mut().find(|it| it.words == value.words) {
             Some(named) if named.tables.contains(&column.table) => {}
             Some(named) => named.tables.push(column.table),
-            None => self.named.push(Named {
+            None => self.named.push(NamedValue {
                 words: value.words.clone(),
                 tables: vec![column.table],
             }),
@@ -217,36 +217,36 @@ fn place(catalogue: &Catalogue, sampled: &SampledColumn) -> Option<(usize, usize
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Dialect;
-    use crate::catalogue::{Column, Table};
+    use crate::SqlDialect;
+    use crate::catalogue::{DatabaseTable, TableColumn};
 
     /// Values of the one column that a question names.
     fn named(values: &[&str], question: &str) -> Vec<String> {
-        let table = Table {
+        let table = DatabaseTable {
             table_name: "t".to_owned(),
-            columns: vec![Column {
+            columns: vec![TableColumn {
                 name: "c".to_owned(),
-                ..Column::default()
+                ..TableColumn::default()
             }],
-            ..Table::default()
+            ..DatabaseTable::default()
         };
         let catalogue = Catalogue::new(
-            Dialect::Sqlite,
+            SqlDialect::Sqlite,
             String::new(),
             Vec::new(),
             vec![table],
             String::new(),
         );
-        let sampled = Sampled {
+        let sampled = ValueSamples {
             columns: vec![SampledColumn {
                 table: "t".to_owned(),
                 name: "c".to_owned(),
                 values: values.iter().map(|value| (*value).to_owned()).collect(),
                 ..SampledColumn::default()
             }],
-            ..Sampled::default()
+            ..ValueSamples::default()
         };
-        let mentions = Known::of(&catalogue, &sampled).mentioned(question);
+        let mentions = ValueIndex::of(&catalogue, &sampled).mentioned(question);
         let found = mentions.columns.into_iter().flat_map(|(_, found)| found);
         found.map(|i| values[i].to_owned()).collect()
     }

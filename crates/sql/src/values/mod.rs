@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use known::Known;
+pub use known::ValueIndex;
 
 /// Of which databases values are sampled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,7 +104,7 @@ impl Default for ValuesConfig {
 /// Values of one database as they were sampled: what is stored in the archive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Sampled {
+pub struct ValueSamples {
     /// Of the catalogue that said which columns there are.
     pub fingerprint: String,
     /// When they were read, in milliseconds since 1970-01-01 UTC.

@@ -7,8 +7,8 @@
 use foldhash::{HashMap, HashMapExt};
 
 use super::ValuesConfig;
-use crate::Dialect;
-use crate::catalogue::{Catalogue, Column, Table, TableType};
+use crate::SqlDialect;
+use crate::catalogue::{Catalogue, DatabaseTable, TableColumn, TableType};
 use crate::rank::Terms;
 
 /// Words in the name of a column that is never read: secrets, and what points to a person.
@@ -154,7 +154,7 @@ const PRIVATE_CHINESE: &[&str] = &[
 
 /// Columns of one table that are to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct SampleRequest {
     /// Place of the table in the catalogue.
     pub(crate) table: usize,
     /// Places of its columns.
@@ -163,7 +163,7 @@ pub(crate) struct Wanted {
 
 /// The columns to sample, those of the most connected tables first, then of the largest ones; and
 /// how many were left out since there are more than the bound.
-pub(crate) fn wanted(catalogue: &Catalogue, config: &ValuesConfig) -> (Vec<Wanted>, usize) {
+pub(crate) fn wanted(catalogue: &Catalogue, config: &ValuesConfig) -> (Vec<SampleRequest>, usize) {
     let degrees = degrees(catalogue);
     let mut order: Vec<usize> = (0..catalogue.tables.len()).collect();
     order.sort_by_key(|i| {
@@ -177,7 +177,7 @@ pub(crate) fn wanted(catalogue: &Catalogue, config: &ValuesConfig) -> (Vec<Wante
         columns.truncate(left);
         left -= columns.len();
         if !columns.is_empty() {
-            found.push(Wanted { table, columns });
+            found.push(SampleRequest { table, columns });
         }
     }
     (found, omitted)
@@ -202,7 +202,7 @@ fn degrees(catalogue: &Catalogue) -> Vec<usize> {
 }
 
 /// A view can be any amount of work, and a foreign table is somebody else's.
-fn columns(table: &Table, dialect: Dialect) -> Vec<usize> {
+fn columns(table: &DatabaseTable, dialect: SqlDialect) -> Vec<usize> {
     if !matches!(
         table.table_type,
         TableType::Table | TableType::MaterializedView
@@ -211,7 +211,7 @@ fn columns(table: &Table, dialect: Dialect) -> Vec<usize> {
     }
     let keys = table.columns.iter().filter(|column| column.is_primary_key);
     let has_long_key = keys.count() > 1;
-    let is_wanted = |column: &Column| {
+    let is_wanted = |column: &TableColumn| {
         let in_key = |name: &String| *name == column.name;
         let is_foreign = || {
             table
@@ -232,7 +232,7 @@ fn columns(table: &Table, dialect: Dialect) -> Vec<usize> {
 }
 
 /// Texts of any declared length: what is long shows when it is read. Types of bytes are none.
-fn is_short_text(column: &Column, dialect: Dialect) -> bool {
+fn is_short_text(column: &TableColumn, dialect: SqlDialect) -> bool {
     let domain = column
         .extra
         .as_deref()
@@ -243,22 +243,22 @@ fn is_short_text(column: &Column, dialect: Dialect) -> bool {
     }
     let name = kind.split('(').next().unwrap_or_default().trim();
     match dialect {
-        Dialect::PostgreSql => matches!(
+        SqlDialect::PostgreSql => matches!(
             name,
             "character varying" | "character" | "text" | "citext" | "varchar" | "bpchar"
         ),
-        Dialect::MySql => matches!(
+        SqlDialect::MySql => matches!(
             name,
             "varchar" | "char" | "tinytext" | "text" | "mediumtext" | "longtext"
         ),
         // SQLite's own rule for what a declared type means.
-        Dialect::Sqlite => ["char", "clob", "text"]
+        SqlDialect::Sqlite => ["char", "clob", "text"]
             .iter()
             .any(|part| kind.contains(part)),
     }
 }
 
-fn is_private(column: &Column) -> bool {
+fn is_private(column: &TableColumn) -> bool {
     let named = parts(&column.name);
     let has = |list: &[&str]| named.iter().any(|word| list.contains(&word.as_str()));
     let together = named.windows(2).any(|pair| {
@@ -291,20 +291,20 @@ fn parts(text: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn column(name: &str, data_type: &str) -> Column {
-        Column {
+    fn column(name: &str, data_type: &str) -> TableColumn {
+        TableColumn {
             name: name.to_owned(),
             data_type: data_type.to_owned(),
-            ..Column::default()
+            ..TableColumn::default()
         }
     }
 
-    fn taken(columns_of: Vec<Column>) -> Vec<String> {
-        let table = Table {
+    fn taken(columns_of: Vec<TableColumn>) -> Vec<String> {
+        let table = DatabaseTable {
             columns: columns_of,
-            ..Table::default()
+            ..DatabaseTable::default()
         };
-        let places = columns(&table, Dialect::PostgreSql);
+        let places = columns(&table, SqlDialect::PostgreSql);
         places
             .into_iter()
             .map(|i| table.columns[i].name.clone())
@@ -371,7 +371,7 @@ mod tests {
         ] {
             assert_eq!(taken(vec![column(name, "text")]), [name], "{name}");
         }
-        let told = Column {
+        let told = TableColumn {
             comment: Some("登录密码".to_owned()),
             ..column("mm", "text")
         };
@@ -381,20 +381,20 @@ mod tests {
     #[test]
     fn only_texts_are_taken() {
         for (kind, dialect, is_text) in [
-            ("character varying(20)", Dialect::PostgreSql, true),
-            ("text", Dialect::PostgreSql, true),
-            ("text[]", Dialect::PostgreSql, false),
-            ("bytea", Dialect::PostgreSql, false),
-            ("uuid", Dialect::PostgreSql, false),
-            ("jsonb", Dialect::PostgreSql, false),
-            ("varchar(20)", Dialect::MySql, true),
-            ("varbinary(20)", Dialect::MySql, false),
-            ("blob", Dialect::MySql, false),
-            ("VARCHAR(20)", Dialect::Sqlite, true),
-            ("NVARCHAR", Dialect::Sqlite, true),
-            ("INTEGER", Dialect::Sqlite, false),
-            ("BLOB", Dialect::Sqlite, false),
-            ("", Dialect::Sqlite, false),
+            ("character varying(20)", SqlDialect::PostgreSql, true),
+            ("text", SqlDialect::PostgreSql, true),
+            ("text[]", SqlDialect::PostgreSql, false),
+            ("bytea", SqlDialect::PostgreSql, false),
+            ("uuid", SqlDialect::PostgreSql, false),
+            ("jsonb", SqlDialect::PostgreSql, false),
+            ("varchar(20)", SqlDialect::MySql, true),
+            ("varbinary(20)", SqlDialect::MySql, false),
+            ("blob", SqlDialect::MySql, false),
+            ("VARCHAR(20)", SqlDialect::Sqlite, true),
+            ("NVARCHAR", SqlDialect::Sqlite, true),
+            ("INTEGER", SqlDialect::Sqlite, false),
+            ("BLOB", SqlDialect::Sqlite, false),
+            ("", SqlDialect::Sqlite, false),
         ] {
             let found = is_short_text(&column("status", kind), dialect);
             assert_eq!(found, is_text, "{dialect} {kind}");

@@ -8,10 +8,10 @@ use foldhash::HashMap;
 use quillet_core::BoxFuture;
 
 use super::{SampledColumn, ValuesConfig};
-use crate::catalogue::Table;
+use crate::catalogue::DatabaseTable;
 use crate::chain::quoted;
-use crate::stream::{RowSink, Stop};
-use crate::{Cell, ColumnInfo, Dialect};
+use crate::stream::{RowSink, SinkClosed};
+use crate::{Cell, ColumnInfo, SqlDialect};
 
 /// Most values of a column that are all shown, where they come again and again.
 const CHOICE: usize = 10;
@@ -19,9 +19,9 @@ const CHOICE: usize = 10;
 /// The query for these columns of a table; the server cuts values to one character more than may be
 /// kept, so that no long text is sent.
 pub(crate) fn query(
-    table: &Table,
+    table: &DatabaseTable,
     columns: &[usize],
-    dialect: Dialect,
+    dialect: SqlDialect,
     config: &ValuesConfig,
     newest: bool,
 ) -> Option<String> {
@@ -60,14 +60,14 @@ pub(crate) fn half(config: &ValuesConfig) -> usize {
 /// Counts values of columns as rows come.
 #[derive(Debug)]
 pub(crate) struct Tally {
-    columns: Vec<Counted>,
+    columns: Vec<ValueCounts>,
     characters: usize,
     /// Rows so far.
     pub(crate) rows: usize,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Counted {
+struct ValueCounts {
     /// Values that may be kept, with how many rows have them.
     values: HashMap<String, u32>,
     /// Rows whose value is too long or cannot be written on one line.
@@ -77,7 +77,7 @@ struct Counted {
 impl Tally {
     pub(crate) fn new(columns: usize, config: &ValuesConfig) -> Self {
         Tally {
-            columns: vec![Counted::default(); columns],
+            columns: vec![ValueCounts::default(); columns],
             characters: config.characters,
             rows: 0,
         }
@@ -98,7 +98,12 @@ impl Tally {
 
     /// Values of the columns, in their order; `None` for one that holds prose, or whose values
     /// hardly ever come again: they name rows, and say nothing about many.
-    pub(crate) fn read(self, table: &Table, columns: &[usize], most: usize) -> Vec<SampledColumn> {
+    pub(crate) fn read(
+        self,
+        table: &DatabaseTable,
+        columns: &[usize],
+        most: usize,
+    ) -> Vec<SampledColumn> {
         let found = self.columns.into_iter().zip(columns);
         let found = found.filter_map(|(counted, i)| {
             let (values, is_choice) = counted.kept(most)?;
@@ -114,7 +119,7 @@ impl Tally {
     }
 }
 
-impl Counted {
+impl ValueCounts {
     fn count(&mut self, cell: &Cell, characters: usize) {
         let Cell::Text(text) = cell else {
             return;
@@ -151,11 +156,11 @@ impl Counted {
 }
 
 impl RowSink for Tally {
-    fn columns<'a>(&'a mut self, _: Vec<ColumnInfo>) -> BoxFuture<'a, Result<(), Stop>> {
+    fn columns<'a>(&'a mut self, _: Vec<ColumnInfo>) -> BoxFuture<'a, Result<(), SinkClosed>> {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn rows<'a>(&'a mut self, rows: Vec<Vec<Cell>>) -> BoxFuture<'a, Result<(), Stop>> {
+    fn rows<'a>(&'a mut self, rows: Vec<Vec<Cell>>) -> BoxFuture<'a, Result<(), SinkClosed>> {
         self.rows += rows.len();
         for row in rows {
             for (counted, cell) in self.columns.iter_mut().zip(&row) {
@@ -171,7 +176,7 @@ mod tests {
     use super::*;
 
     fn counted(values: &[&str]) -> Option<(Vec<String>, bool)> {
-        let mut counted = Counted::default();
+        let mut counted = ValueCounts::default();
         for value in values {
             counted.count(&Cell::Text((*value).to_owned()), 10);
         }

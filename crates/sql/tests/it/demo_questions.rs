@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use quillet_core::BoxFuture;
 use quillet_core::chat::Bytes4;
-use quillet_sql::chain::{Accepted, BuiltIn, Chain, Judge, Prepared};
+use quillet_sql::chain::{AcceptedQuery, BuiltIn, Judge, PreparedCatalogue, QueryChain};
 use quillet_sql::guard::{self, Policy};
 use quillet_sql::rank::Glossary;
 use quillet_sql::rows::Cell;
 use quillet_sql::{
-    Catalogue, ChainMode, Database, Dialect, QueryLimits, Rows, SqlConfig, SqlError, demo,
+    Catalogue, ChainMode, Database, QueryLimits, RowSet, SqlConfig, SqlDialect, SqlError, demo,
 };
 
 /// The shop, as it is asked.
@@ -40,13 +40,14 @@ impl Shop {
     }
 
     /// The query for a question, and its rows.
-    async fn ask(&self, chain: ChainMode, question: &str) -> (String, Rows) {
+    async fn ask(&self, chain: ChainMode, question: &str) -> (String, RowSet) {
         let config = SqlConfig {
             chain,
             ..SqlConfig::default()
         };
-        let prepared = Prepared::new(self.catalogue.clone(), &Glossary::default(), &Bytes4);
-        let chain = Chain {
+        let prepared =
+            PreparedCatalogue::new(self.catalogue.clone(), &Glossary::default(), &Bytes4);
+        let chain = QueryChain {
             examples: &[],
             model: &demo::WordMatcher,
             prompts: &BuiltIn::new().unwrap(),
@@ -75,18 +76,18 @@ impl Shop {
 }
 
 impl Judge for Shop {
-    type Outcome = Rows;
+    type Outcome = RowSet;
 
-    fn judge<'a>(&'a self, sql: &'a str) -> BoxFuture<'a, Result<Accepted<Rows>, SqlError>> {
+    fn judge<'a>(&'a self, sql: &'a str) -> BoxFuture<'a, Result<AcceptedQuery<RowSet>, SqlError>> {
         Box::pin(async move {
             let policy = Policy::default();
-            let approved = guard::check(sql, Dialect::Sqlite, Some(&self.catalogue), &policy)
+            let approved = guard::check(sql, SqlDialect::Sqlite, Some(&self.catalogue), &policy)
                 .unwrap_or_else(|error| panic!("{sql}: {error}"));
             let outcome = self
                 .database
                 .query(&approved.sql, &QueryLimits::default())
                 .await?;
-            Ok(Accepted {
+            Ok(AcceptedQuery {
                 sql: sql.to_owned(),
                 outcome,
             })
@@ -95,7 +96,7 @@ impl Judge for Shop {
 }
 
 /// The first row, as text.
-fn first(rows: &Rows) -> String {
+fn first(rows: &RowSet) -> String {
     let cell = |cell: &Cell| match cell {
         Cell::Null => "-".to_owned(),
         Cell::Int(number) => number.to_string(),

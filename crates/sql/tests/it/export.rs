@@ -2,9 +2,9 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use quillet_sql::export::{CsvOptions, Format, rows_json, write};
-use quillet_sql::rows::{Truncated, ValueType};
-use quillet_sql::{Cell, ColumnInfo, Rows};
+use quillet_sql::export::{CsvOptions, ExportFormat, rows_json, write};
+use quillet_sql::rows::{TruncationReason, ValueType};
+use quillet_sql::{Cell, ColumnInfo, RowSet};
 use serde_json::json;
 
 pub(crate) fn column(name: &str, value_type: ValueType) -> ColumnInfo {
@@ -15,8 +15,8 @@ pub(crate) fn column(name: &str, value_type: ValueType) -> ColumnInfo {
     }
 }
 
-pub(crate) fn rows(columns: Vec<ColumnInfo>, rows: Vec<Vec<Cell>>) -> Rows {
-    Rows {
+pub(crate) fn rows(columns: Vec<ColumnInfo>, rows: Vec<Vec<Cell>>) -> RowSet {
+    RowSet {
         columns,
         rows,
         truncated: None,
@@ -27,19 +27,19 @@ pub(crate) fn text(text: &str) -> Cell {
     Cell::Text(text.to_owned())
 }
 
-fn as_json(rows: &Rows) -> serde_json::Value {
-    let bytes = write(rows, Format::Json, &CsvOptions::default()).unwrap();
+fn as_json(rows: &RowSet) -> serde_json::Value {
+    let bytes = write(rows, ExportFormat::Json, &CsvOptions::default()).unwrap();
     let read: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(read, rows_json(rows), "the text and the tree are one");
     read
 }
 
-fn as_text(rows: &Rows, format: Format, options: &CsvOptions) -> String {
+fn as_text(rows: &RowSet, format: ExportFormat, options: &CsvOptions) -> String {
     String::from_utf8(write(rows, format, options).unwrap()).unwrap()
 }
 
-fn as_csv(rows: &Rows, options: &CsvOptions) -> String {
-    as_text(rows, Format::Csv, options)
+fn as_csv(rows: &RowSet, options: &CsvOptions) -> String {
+    as_text(rows, ExportFormat::Csv, options)
 }
 
 /// A value of every type, and what it is in JSON and in CSV.
@@ -159,7 +159,7 @@ fn every_value_is_written_exactly() {
         );
         let csv = as_csv(&rows, &CsvOptions::default());
         assert_eq!(csv, format!("v,n\r\n{in_csv},1\r\n"), "{cell:?}");
-        let line = as_text(&rows, Format::Ndjson, &CsvOptions::default());
+        let line = as_text(&rows, ExportFormat::Ndjson, &CsvOptions::default());
         assert_eq!(line.matches('\n').count(), 1, "{line}");
         let line: serde_json::Value = serde_json::from_str(&line).unwrap();
         assert_eq!(line, json!({"v": in_json, "n": 1}));
@@ -173,7 +173,7 @@ fn embedded_json_keeps_its_digits() {
         vec![column("j", ValueType::Json)],
         vec![vec![Cell::Json(digits.to_owned())]],
     );
-    for format in [Format::Json, Format::Ndjson] {
+    for format in [ExportFormat::Json, ExportFormat::Ndjson] {
         let text = as_text(&rows, format, &CsvOptions::default());
         assert!(text.contains(digits), "{text}");
     }
@@ -189,7 +189,7 @@ fn the_document_says_what_there_is() {
         ],
         vec![vec![Cell::Int(1), text("x"), text("1.50")]],
     );
-    some.truncated = Some(Truncated::Bytes);
+    some.truncated = Some(TruncationReason::Bytes);
     let expected = json!({
         "columns": [
             {"key": "id", "name": "id", "dataType": "integer", "type": "integer"},
@@ -238,7 +238,7 @@ fn nothing_is_written_too() {
         assert_eq!(as_json(&rows), document);
         assert_eq!(as_csv(&rows, &CsvOptions::default()), csv);
         assert_eq!(
-            as_text(&rows, Format::Ndjson, &CsvOptions::default()),
+            as_text(&rows, ExportFormat::Ndjson, &CsvOptions::default()),
             lines
         );
     }
@@ -352,19 +352,19 @@ fn huge_cells_are_written_whole() {
 
 #[test]
 fn formats_are_found_by_name() {
-    for format in Format::ALL {
-        let found = [format.name(), format.ending()].map(|name| name.parse::<Format>());
+    for format in ExportFormat::ALL {
+        let found = [format.name(), format.ending()].map(|name| name.parse::<ExportFormat>());
         assert_eq!(found, [Ok(format), Ok(format)]);
         assert_eq!(format.name().to_uppercase().parse(), Ok(format));
     }
-    let error = "jsn".parse::<Format>().unwrap_err();
+    let error = "jsn".parse::<ExportFormat>().unwrap_err();
     assert_eq!(error.code(), "sql.invalid.format");
     let said = error.to_string();
     assert!(
         said.contains("did you mean \"json\"") && said.contains("csv"),
         "{said}"
     );
-    let error = "x".repeat(10_000).parse::<Format>().unwrap_err();
+    let error = "x".repeat(10_000).parse::<ExportFormat>().unwrap_err();
     assert!(error.to_string().len() < 200, "{error}");
 }
 
@@ -423,7 +423,7 @@ proptest! {
         let rows = rows(columns, cells);
         let parsed = parse_csv(&as_csv(&rows, &CsvOptions::default()));
         prop_assert_eq!(&parsed[1..], &table[..]);
-        let lines = as_text(&rows, Format::Ndjson, &CsvOptions::default());
+        let lines = as_text(&rows, ExportFormat::Ndjson, &CsvOptions::default());
         prop_assert_eq!(lines.lines().count(), table.len());
         let key = |n: usize| n.to_string();
         for (line, row) in lines.lines().zip(&table) {

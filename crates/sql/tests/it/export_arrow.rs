@@ -14,21 +14,25 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use quillet_sql::export::{CsvOptions, Format, write};
+use quillet_sql::export::{CsvOptions, ExportFormat, write};
 use quillet_sql::rows::ValueType;
-use quillet_sql::{Cell, Rows};
+use quillet_sql::{Cell, RowSet};
 
 use crate::export::{column, rows, text};
 
-const FORMATS: [Format; 3] = [Format::Arrow, Format::ArrowStream, Format::Parquet];
+const FORMATS: [ExportFormat; 3] = [
+    ExportFormat::Arrow,
+    ExportFormat::ArrowStream,
+    ExportFormat::Parquet,
+];
 
-fn read(rows: &Rows, format: Format) -> Vec<RecordBatch> {
+fn read(rows: &RowSet, format: ExportFormat) -> Vec<RecordBatch> {
     let bytes = write(rows, format, &CsvOptions::default()).unwrap();
     let batches: Result<Vec<RecordBatch>, _> = match format {
-        Format::Arrow => FileReader::try_new(Cursor::new(bytes), None)
+        ExportFormat::Arrow => FileReader::try_new(Cursor::new(bytes), None)
             .unwrap()
             .collect(),
-        Format::ArrowStream => StreamReader::try_new(Cursor::new(bytes), None)
+        ExportFormat::ArrowStream => StreamReader::try_new(Cursor::new(bytes), None)
             .unwrap()
             .collect(),
         _ => {
@@ -317,7 +321,7 @@ fn a_declared_decimal_keeps_its_digits_whatever_comes() {
     "numeric(10,2)".clone_into(&mut declared.data_type);
     for (value, expected) in [("1.5", "Decimal128(10, 2)"), ("1.555", "Decimal128(11, 3)")] {
         let rows = rows(vec![declared.clone()], vec![vec![text(value)]]);
-        let batches = read(&rows, Format::Parquet);
+        let batches = read(&rows, ExportFormat::Parquet);
         assert_eq!(
             batches[0].schema().field(0).data_type().to_string(),
             expected
@@ -346,11 +350,11 @@ fn nothing_is_written_too() {
         assert_eq!(names, ["id", "id_2"]);
     }
     let bare = rows(vec![], vec![vec![], vec![]]);
-    for format in [Format::Arrow, Format::ArrowStream] {
+    for format in [ExportFormat::Arrow, ExportFormat::ArrowStream] {
         assert_eq!(read(&bare, format)[0].num_rows(), 2);
     }
     assert_eq!(
-        write(&bare, Format::Parquet, &CsvOptions::default()).map(|bytes| bytes.is_empty()),
+        write(&bare, ExportFormat::Parquet, &CsvOptions::default()).map(|bytes| bytes.is_empty()),
         Ok(false)
     );
 }
@@ -423,9 +427,9 @@ proptest! {
         let cells: Vec<Cell> = if alike { cells.iter().map(|_| cells[0].clone()).collect() } else { cells };
         let nulls = cells.iter().filter(|cell| **cell == Cell::Null).count();
         let rows = rows(vec![column("v", kind)], cells.into_iter().map(|cell| vec![cell]).collect());
-        let first = read(&rows, Format::Arrow);
+        let first = read(&rows, ExportFormat::Arrow);
         prop_assert_eq!(first[0].column(0).null_count(), nulls);
-        for format in [Format::ArrowStream, Format::Parquet] {
+        for format in [ExportFormat::ArrowStream, ExportFormat::Parquet] {
             let others = read(&rows, format);
             let (one, other) = (first[0].column(0), others[0].column(0));
             prop_assert_eq!(format!("{:?}", one), format!("{:?}", other), "{:?}", format);

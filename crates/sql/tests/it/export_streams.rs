@@ -7,13 +7,17 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{DataType, Schema};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use quillet_sql::export::{CsvOptions, ExportError, Format, Writer, write};
-use quillet_sql::rows::{Truncated, ValueType};
-use quillet_sql::{Cell, ColumnInfo, Rows};
+use quillet_sql::export::{CsvOptions, ExportError, ExportFormat, RowWriter, write};
+use quillet_sql::rows::{TruncationReason, ValueType};
+use quillet_sql::{Cell, ColumnInfo, RowSet};
 
 use crate::export::{column, text};
 
-const ARROWS: [Format; 3] = [Format::Arrow, Format::ArrowStream, Format::Parquet];
+const ARROWS: [ExportFormat; 3] = [
+    ExportFormat::Arrow,
+    ExportFormat::ArrowStream,
+    ExportFormat::Parquet,
+];
 
 fn columns() -> Vec<ColumnInfo> {
     vec![
@@ -39,8 +43,8 @@ fn row(n: usize) -> Vec<Cell> {
 }
 
 /// The pieces of a file of so many rows, given in batches of this size; the end is the last one.
-fn pieces(format: Format, count: usize, batch: usize) -> Vec<Vec<u8>> {
-    let mut writer = Writer::new(columns(), format, &CsvOptions::default()).unwrap();
+fn pieces(format: ExportFormat, count: usize, batch: usize) -> Vec<Vec<u8>> {
+    let mut writer = RowWriter::new(columns(), format, &CsvOptions::default()).unwrap();
     let mut pieces = Vec::new();
     for start in (0..count).step_by(batch) {
         let rows = (start..count.min(start + batch)).map(row).collect();
@@ -53,12 +57,12 @@ fn pieces(format: Format, count: usize, batch: usize) -> Vec<Vec<u8>> {
 #[test]
 fn a_file_is_the_same_whatever_its_batches_are() {
     let count = 5_000;
-    let whole = Rows {
+    let whole = RowSet {
         columns: columns(),
         rows: (0..count).map(row).collect(),
         truncated: None,
     };
-    for format in Format::ALL {
+    for format in ExportFormat::ALL {
         let whole = write(&whole, format, &CsvOptions::default()).unwrap();
         for batch in [7, 1_000, count] {
             let streamed = pieces(format, count, batch).concat();
@@ -79,10 +83,10 @@ fn wide(n: u64) -> Vec<Cell> {
 /// What a form holds back does not grow with the rows.
 #[test]
 fn bytes_come_out_as_rows_go_in() {
-    for format in Format::ALL {
+    for format in ExportFormat::ALL {
         let count = if ARROWS.contains(&format) { 30 } else { 4 };
         let columns = vec![column("note", ValueType::Text)];
-        let mut writer = Writer::new(columns, format, &CsvOptions::default()).unwrap();
+        let mut writer = RowWriter::new(columns, format, &CsvOptions::default()).unwrap();
         let mut sizes = Vec::new();
         for thousand in 0..count {
             let rows = (thousand * 1_000..(thousand + 1) * 1_000).map(wide);
@@ -105,13 +109,13 @@ fn late(
     data_type: &str,
     early: &Cell,
     late: Cell,
-    format: Format,
+    format: ExportFormat,
 ) -> Result<Vec<u8>, ExportError> {
     let info = ColumnInfo {
         data_type: data_type.to_owned(),
         ..column(name, value_type)
     };
-    let mut writer = Writer::new(vec![info], format, &CsvOptions::default())?;
+    let mut writer = RowWriter::new(vec![info], format, &CsvOptions::default())?;
     let mut all = Vec::new();
     for _ in 0..70 {
         all.append(&mut writer.rows(vec![vec![early.clone()]; 1_000])?);
@@ -222,12 +226,12 @@ fn types_have_room_for_rows_that_are_still_to_come() {
     }
 }
 
-fn read(bytes: &[u8], format: Format) -> Vec<RecordBatch> {
+fn read(bytes: &[u8], format: ExportFormat) -> Vec<RecordBatch> {
     let batches: Result<Vec<RecordBatch>, _> = match format {
-        Format::Arrow => FileReader::try_new(std::io::Cursor::new(bytes), None)
+        ExportFormat::Arrow => FileReader::try_new(std::io::Cursor::new(bytes), None)
             .unwrap()
             .collect(),
-        Format::ArrowStream => StreamReader::try_new(bytes, None).unwrap().collect(),
+        ExportFormat::ArrowStream => StreamReader::try_new(bytes, None).unwrap().collect(),
         _ => ParquetRecordBatchReaderBuilder::try_new(Bytes::copy_from_slice(bytes))
             .unwrap()
             .build()
@@ -257,22 +261,22 @@ fn many_batches_are_read_back() {
 #[test]
 fn files_that_can_say_that_rows_are_missing() {
     let written = |format, truncated| {
-        let mut writer = Writer::new(columns(), format, &CsvOptions::default()).unwrap();
+        let mut writer = RowWriter::new(columns(), format, &CsvOptions::default()).unwrap();
         let mut all = writer.rows(vec![row(1)]).unwrap();
         all.append(&mut writer.end(truncated).unwrap());
         all
     };
-    for (truncated, told) in [(None, None), (Some(Truncated::Rows), Some("rows"))] {
-        let bytes = written(Format::Arrow, truncated);
+    for (truncated, told) in [(None, None), (Some(TruncationReason::Rows), Some("rows"))] {
+        let bytes = written(ExportFormat::Arrow, truncated);
         let reader = FileReader::try_new(std::io::Cursor::new(&bytes), None).unwrap();
         let said = reader.custom_metadata().get("quillet.truncated");
         assert_eq!(said.map(String::as_str), told);
-        let bytes = written(Format::Parquet, truncated);
+        let bytes = written(ExportFormat::Parquet, truncated);
         let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes)).unwrap();
         let about = reader.metadata().file_metadata().key_value_metadata();
         let said = about.and_then(|all| all.iter().find(|it| it.key == "quillet.truncated"));
         assert_eq!(said.and_then(|it| it.value.as_deref()), told);
-        let bytes = written(Format::Json, truncated);
+        let bytes = written(ExportFormat::Json, truncated);
         let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
         assert_eq!(json.get("truncatedBy").and_then(|it| it.as_str()), told);
         assert_eq!(json["truncated"], told.is_some());

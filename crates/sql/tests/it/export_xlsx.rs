@@ -5,16 +5,16 @@ use std::io::Read;
 use flate2::Crc;
 use flate2::read::DeflateDecoder;
 use proptest::prelude::*;
-use quillet_sql::export::{CsvOptions, ExportError, Format, write};
+use quillet_sql::export::{CsvOptions, ExportError, ExportFormat, write};
 use quillet_sql::rows::ValueType;
-use quillet_sql::{Cell, ColumnInfo, Rows};
+use quillet_sql::{Cell, ColumnInfo, RowSet};
 
 use crate::export::{column, rows, text};
 
 const SHEET: &str = "xl/worksheets/sheet1.xml";
 
-fn workbook(rows: &Rows) -> Result<Vec<u8>, ExportError> {
-    write(rows, Format::Xlsx, &CsvOptions::default())
+fn workbook(rows: &RowSet) -> Result<Vec<u8>, ExportError> {
+    write(rows, ExportFormat::Xlsx, &CsvOptions::default())
 }
 
 fn number(bytes: &[u8]) -> usize {
@@ -51,7 +51,7 @@ fn files(zip: &[u8]) -> Vec<(String, String)> {
     read.collect()
 }
 
-fn sheet(rows: &Rows) -> String {
+fn sheet(rows: &RowSet) -> String {
     let files = files(&workbook(rows).unwrap());
     files.into_iter().find(|(name, _)| name == SHEET).unwrap().1
 }

@@ -1,7 +1,7 @@
 //! The formatter: one form for each query, and nothing lost.
 
 use proptest::prelude::*;
-use quillet_sql::Dialect::{self, MySql, PostgreSql, Sqlite};
+use quillet_sql::SqlDialect::{self, MySql, PostgreSql, Sqlite};
 use quillet_sql::layout::format;
 
 #[test]
@@ -190,7 +190,7 @@ fn a_bracket_that_touches_a_join_is_no_call() {
             "SELECT a\nFROM t\nJOIN (\n  SELECT 1\n) x ON LEFT(a, 1) = b",
         ),
     ] {
-        for dialect in Dialect::ALL {
+        for dialect in SqlDialect::ALL {
             assert_eq!(format(sql, dialect).unwrap(), laid, "{dialect:?}");
         }
     }
@@ -199,7 +199,7 @@ fn a_bracket_that_touches_a_join_is_no_call() {
 proptest! {
     #[test]
     fn laying_out_twice_is_laying_out_once_and_nothing_is_lost(sql in pieces()) {
-        for dialect in Dialect::ALL {
+        for dialect in SqlDialect::ALL {
             let Ok(once) = format(&sql, dialect) else { continue };
             prop_assert_eq!(bare(&once), bare(&sql));
             prop_assert_eq!(&format(&once, dialect).unwrap(), &once, "{} of {:?}", dialect, sql);

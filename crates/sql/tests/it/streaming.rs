@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use quillet_core::BoxFuture;
 use quillet_sql::database::ConnectOptions;
-use quillet_sql::rows::Truncated;
-use quillet_sql::stream::{BATCH_BYTES, BATCH_ROWS, Ended, RowSink, Stop};
+use quillet_sql::rows::TruncationReason;
+use quillet_sql::stream::{BATCH_BYTES, BATCH_ROWS, RowSink, SinkClosed, StreamEnd};
 use quillet_sql::{Cell, ColumnInfo, Database, DatabaseErrorKind, QueryLimits, connect};
 use quillet_test_support::{MariaDb, Postgres};
 use tokio::sync::Semaphore;
@@ -28,13 +28,16 @@ struct Noting {
 }
 
 impl RowSink for Noting {
-    fn columns<'a>(&'a mut self, columns: Vec<ColumnInfo>) -> BoxFuture<'a, Result<(), Stop>> {
+    fn columns<'a>(
+        &'a mut self,
+        columns: Vec<ColumnInfo>,
+    ) -> BoxFuture<'a, Result<(), SinkClosed>> {
         assert!(self.batches.is_empty(), "columns come before rows");
         self.columns.push(columns);
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn rows<'a>(&'a mut self, rows: Vec<Vec<Cell>>) -> BoxFuture<'a, Result<(), Stop>> {
+    fn rows<'a>(&'a mut self, rows: Vec<Vec<Cell>>) -> BoxFuture<'a, Result<(), SinkClosed>> {
         Box::pin(async move {
             if let Some(pace) = &self.pace {
                 pace.acquire().await.unwrap().forget();
@@ -47,7 +50,7 @@ impl RowSink for Noting {
                 self.sum += number;
             }
             if self.most == Some(self.batches.len()) {
-                Err(Stop)
+                Err(SinkClosed)
             } else {
                 Ok(())
             }
@@ -106,7 +109,7 @@ async fn rows_come_in_bounded_batches_and_are_those_of_the_collected_query() {
     for (database, sql) in three.all() {
         let mut sink = Noting::default();
         let ended = database.query_into(sql, &limits(60_000), &mut sink).await;
-        assert_eq!(ended, Ok(Ended::Whole), "{database:?}");
+        assert_eq!(ended, Ok(StreamEnd::Whole), "{database:?}");
         assert_eq!(sink.columns.len(), 1, "{database:?}");
         assert!(sink.batches.len() >= 50_000 / BATCH_ROWS, "{database:?}");
         assert!(sink.batches.iter().all(|rows| *rows <= BATCH_ROWS));
@@ -126,8 +129,8 @@ async fn limits_cut_what_is_streamed() {
     let three = Three::start();
     for (database, sql) in three.all() {
         for (rows, ended) in [
-            (49_999, Ended::Cut(Truncated::Rows)),
-            (50_000, Ended::Whole),
+            (49_999, StreamEnd::Cut(TruncationReason::Rows)),
+            (50_000, StreamEnd::Whole),
         ] {
             let mut sink = Noting::default();
             let told = database.query_into(sql, &limits(rows), &mut sink).await;
@@ -140,7 +143,11 @@ async fn limits_cut_what_is_streamed() {
             ..limits(60_000)
         };
         let told = database.query_into(sql, &few, &mut sink).await;
-        assert_eq!(told, Ok(Ended::Cut(Truncated::Bytes)), "{database:?}");
+        assert_eq!(
+            told,
+            Ok(StreamEnd::Cut(TruncationReason::Bytes)),
+            "{database:?}"
+        );
         let rows = sink.batches.iter().sum::<usize>();
         assert!((5_000..50_000).contains(&rows), "{rows} of {database:?}");
     }
@@ -153,7 +160,7 @@ async fn columns_are_told_also_where_there_are_no_rows() {
         let mut sink = Noting::default();
         let none = format!("SELECT * FROM ({sql}) AS q WHERE 1 = 0");
         let ended = database.query_into(&none, &limits(10), &mut sink).await;
-        assert_eq!(ended, Ok(Ended::Whole), "{database:?}");
+        assert_eq!(ended, Ok(StreamEnd::Whole), "{database:?}");
         assert_eq!((sink.columns.len(), sink.batches.len()), (1, 0));
     }
 }
@@ -164,11 +171,11 @@ async fn a_sink_that_stops_ends_the_query() {
     let three = Three::start();
     for (database, _) in three.all() {
         let endless = match database.dialect() {
-            quillet_sql::Dialect::Sqlite => {
+            quillet_sql::SqlDialect::Sqlite => {
                 "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
             }
-            quillet_sql::Dialect::PostgreSql => "SELECT generate_series(1::int8, 1000000000000)",
-            quillet_sql::Dialect::MySql => {
+            quillet_sql::SqlDialect::PostgreSql => "SELECT generate_series(1::int8, 1000000000000)",
+            quillet_sql::SqlDialect::MySql => {
                 "SELECT a.seq FROM seq_1_to_1000000 a, seq_1_to_1000000 b"
             }
         };
@@ -179,7 +186,7 @@ async fn a_sink_that_stops_ends_the_query() {
         let ended = database
             .query_into(endless, &limits(usize::MAX), &mut sink)
             .await;
-        assert_eq!(ended, Ok(Ended::Stopped), "{database:?}");
+        assert_eq!(ended, Ok(StreamEnd::Stopped), "{database:?}");
         assert_eq!(sink.batches, [BATCH_ROWS; 3]);
     }
     nobody_is_left(&three).await;
@@ -234,7 +241,7 @@ async fn held_up(database: &dyn Database, sql: &str, is_so: impl Fn() -> bool) {
         pace.add_permits(WIDE);
     };
     let (ended, ()) = tokio::join!(query, waiting);
-    assert_eq!(ended, Ok(Ended::Whole));
+    assert_eq!(ended, Ok(StreamEnd::Whole));
     assert_eq!(sink.batches.iter().sum::<usize>(), WIDE);
 }
 
@@ -268,7 +275,7 @@ async fn a_slow_sink_holds_up_the_thread_of_sqlite() {
     };
     let (ended, wrote) = tokio::join!(query, watched);
     assert!(wrote.unwrap_err().to_string().contains("locked"));
-    assert_eq!(ended, Ok(Ended::Whole));
+    assert_eq!(ended, Ok(StreamEnd::Whole));
     assert_eq!(sink.batches.iter().sum::<usize>(), 50_000);
 }
 
@@ -316,7 +323,7 @@ async fn rows_that_are_passed_on_are_not_kept() {
     for (database, sql) in values {
         let mut sink = Noting::default();
         let ended = database.query_into(&sql, &limits(rows), &mut sink).await;
-        assert_eq!(ended, Ok(Ended::Whole), "{database:?}");
+        assert_eq!(ended, Ok(StreamEnd::Whole), "{database:?}");
         assert_eq!(sink.batches, vec![1; rows], "{database:?}");
     }
     let status = std::fs::read_to_string("/proc/self/status").unwrap();

@@ -14,12 +14,12 @@ use super::{ArchiveOptions, accepted, among, name};
 #[derive(Debug)]
 pub struct MemoryArchive {
     options: ArchiveOptions,
-    kept: Mutex<Kept>,
+    kept: Mutex<ArchiveState>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    databases: HashMap<Arc<str>, Known>,
+struct ArchiveState {
+    databases: HashMap<Arc<str>, DatabaseRecords>,
     /// The number of the last record.
     last: u64,
     uses: u64,
@@ -28,7 +28,7 @@ struct Kept {
 
 /// What is known of one database.
 #[derive(Debug, Default)]
-struct Known {
+struct DatabaseRecords {
     catalogue: Option<Arc<[u8]>>,
     values: Option<Arc<[u8]>>,
     /// Records that are accepted, by number, each with its size.
@@ -41,7 +41,7 @@ struct Known {
     used: u64,
 }
 
-impl Known {
+impl DatabaseRecords {
     fn size(&self) -> usize {
         let texts = [&self.catalogue, &self.values];
         let texts = texts.iter().filter_map(|kept| kept.as_ref());
@@ -62,10 +62,10 @@ impl Known {
     }
 }
 
-impl Kept {
+impl ArchiveState {
     /// Changes what is known of a database, which is the last one used from now on, and
     /// makes room for it.
-    fn change(&mut self, database: &str, most: usize, work: impl FnOnce(&mut Known)) {
+    fn change(&mut self, database: &str, most: usize, work: impl FnOnce(&mut DatabaseRecords)) {
         self.uses += 1;
         let known = self.databases.entry(database.into()).or_default();
         let before = known.size();
@@ -111,7 +111,7 @@ impl MemoryArchive {
     }
 
     /// No method panics while it holds the lock, so a poisoned one is sound.
-    fn with<T>(&self, work: impl FnOnce(&mut Kept) -> T) -> T {
+    fn with<T>(&self, work: impl FnOnce(&mut ArchiveState) -> T) -> T {
         work(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -120,7 +120,7 @@ impl MemoryArchive {
         what: &str,
         database: &str,
         bytes: Option<&[u8]>,
-        work: impl FnOnce(&mut Known, Option<Arc<[u8]>>),
+        work: impl FnOnce(&mut DatabaseRecords, Option<Arc<[u8]>>),
     ) -> Result<(), StoreError> {
         let database = name(database)?;
         self.options
@@ -155,7 +155,7 @@ impl MemoryArchive {
     fn drop_accepted(&self, database: &str, id: u64) -> bool {
         self.with(|kept| {
             let most = self.options.max_memory_bytes;
-            let is_there = |known: &Known| known.accepted.contains_key(&id);
+            let is_there = |known: &DatabaseRecords| known.accepted.contains_key(&id);
             if !kept.databases.get(database).is_some_and(is_there) {
                 return false;
             }
@@ -243,7 +243,7 @@ impl Archive for MemoryArchive {
         database: &'a str,
         catalogue: &'a [u8],
     ) -> BoxFuture<'a, Result<(), StoreError>> {
-        let work = |known: &mut Known, catalogue| known.catalogue = catalogue;
+        let work = |known: &mut DatabaseRecords, catalogue| known.catalogue = catalogue;
         async move { self.keep("catalogue", database, Some(catalogue), work) }.boxed()
     }
 
@@ -263,7 +263,7 @@ impl Archive for MemoryArchive {
         database: &'a str,
         values: Option<&'a [u8]>,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
-        let work = |known: &mut Known, values| known.values = values;
+        let work = |known: &mut DatabaseRecords, values| known.values = values;
         async move { self.keep("values", database, values, work) }.boxed()
     }
 

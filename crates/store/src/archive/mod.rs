@@ -9,7 +9,7 @@ use std::sync::Arc;
 use quillet_core::archive::{QueryPage, QueryRecord};
 use quillet_core::store::{StoreError, StoreErrorKind};
 
-use crate::{ids, words};
+use crate::{ids, tokenize};
 
 pub use memory::MemoryArchive;
 pub use sqlite::SqliteArchive;
@@ -104,7 +104,7 @@ pub(crate) fn accepted(id: u64, record: QueryRecord) -> QueryRecord {
 /// A record's words for an index.
 fn indexed(record: &QueryRecord) -> String {
     let question = record.question.as_deref().unwrap_or_default();
-    words::indexed(&format!("{} {question}", record.sql))
+    tokenize::indexed(&format!("{} {question}", record.sql))
 }
 
 /// The records that have every word of a search, newest first as they come. A search
@@ -114,7 +114,7 @@ pub(crate) async fn among(
     search: &str,
     limit: usize,
 ) -> Result<QueryPage, StoreError> {
-    let phrases = words::phrases(search);
+    let phrases = tokenize::phrases(search);
     if phrases.is_empty() {
         return Ok(QueryPage::default());
     }

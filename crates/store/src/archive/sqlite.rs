@@ -11,13 +11,13 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Row, params};
 
 use super::{ArchiveOptions, accepted, indexed, name};
-use crate::sqlite::{Database, Part};
-use crate::words;
+use crate::sqlite::{Database, SchemaModule};
+use crate::tokenize;
 
 /// A catalogue lies apart, so that keeping a query never writes it again. The index holds
 /// words that are cut already, and no copy of the texts; its `ascii` tokenizer splits
 /// at spaces and leaves all other characters alone.
-static PART: Part = Part {
+static PART: SchemaModule = SchemaModule {
     name: "archive",
     steps: &[
         "
@@ -174,7 +174,7 @@ impl SqliteArchive {
         limit: usize,
     ) -> Result<QueryPage, StoreError> {
         let database = name(database)?.to_owned();
-        let Some(all) = all_of(&words::phrases(search)) else {
+        let Some(all) = all_of(&tokenize::phrases(search)) else {
             return Ok(QueryPage::default());
         };
         self.file

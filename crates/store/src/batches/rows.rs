@@ -4,16 +4,17 @@
 //! in the order in which they are read.
 
 use quillet_core::batch::{
-    Batch, BatchOrder, FileInfo, Piece, PiecePage, Report, Status, Step, Unit,
+    Batch, BatchChunk, BatchOrder, BatchTransition, FileChunk, FileChunkPage, FileInfo, Report,
+    Status,
 };
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Row, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::sqlite::Part;
+use crate::sqlite::SchemaModule;
 
-pub(super) static PART: Part = Part {
+pub(super) static PART: SchemaModule = SchemaModule {
     name: "batches",
     steps: &["
         CREATE TABLE batch_files (
@@ -89,7 +90,7 @@ fn place(file: i64, number: u64) -> i64 {
 pub(super) fn add_pieces(
     file: &Connection,
     id: &str,
-    pieces: &[Piece],
+    pieces: &[FileChunk],
     expires: u64,
 ) -> rusqlite::Result<()> {
     let number = file_number(file, id, expires)?;
@@ -127,8 +128,8 @@ pub(super) fn pieces(
     id: &str,
     from: u64,
     most: usize,
-) -> rusqlite::Result<PiecePage> {
-    let mut page = PiecePage::default();
+) -> rusqlite::Result<FileChunkPage> {
+    let mut page = FileChunkPage::default();
     let Some(number) = known_number(file, id)? else {
         return Ok(page);
     };
@@ -145,7 +146,7 @@ pub(super) fn pieces(
         }
         let piece: Vec<u8> = row.get(1)?;
         bytes += piece.len();
-        page.pieces.push(Piece {
+        page.pieces.push(FileChunk {
             number,
             bytes: piece,
         });
@@ -240,7 +241,7 @@ pub(super) fn active(file: &Connection) -> rusqlite::Result<Vec<String>> {
     all.query_map([], |row| row.get(0))?.collect()
 }
 
-pub(super) fn step(file: &Connection, id: &str, step: &Step) -> rusqlite::Result<bool> {
+pub(super) fn step(file: &Connection, id: &str, step: &BatchTransition) -> rusqlite::Result<bool> {
     let stands = "SELECT number, status, times FROM batches WHERE id = ?1";
     let stands = file.query_row(stands, [id], |row| {
         let times: Vec<(Status, u64)> = read(row, 2)?;
@@ -287,7 +288,7 @@ pub(super) fn claim(
     id: &str,
     worker: &str,
     (now, until): (u64, u64),
-) -> rusqlite::Result<Option<Unit>> {
+) -> rusqlite::Result<Option<BatchChunk>> {
     // While the input is looked at, its units wait for the end of that.
     let first = "SELECT u.number, u.batch FROM batches b JOIN batch_units u ON u.batch = b.number
          WHERE b.id = ?1 AND u.until <= ?2 AND (b.status IN ('in_progress', 'expiring')
@@ -302,7 +303,7 @@ pub(super) fn claim(
     let take = "UPDATE batch_units SET worker = ?3, until = ?4, held = held + 1
                 WHERE batch = ?1 AND number = ?2 RETURNING number, held";
     file.query_row(take, params![batch, number, worker, until], |row| {
-        Ok(Unit {
+        Ok(BatchChunk {
             number: row.get(0)?,
             again: row.get::<_, i64>(1)? > 1,
         })
@@ -408,7 +409,7 @@ pub(super) fn report(
         ],
     )?;
     if done > 0 && units <= 1 && stands == Status::InProgress {
-        let last = Step::new(&[Status::InProgress], Status::Finalizing, at);
+        let last = BatchTransition::new(&[Status::InProgress], Status::Finalizing, at);
         step(file, id, &last)?;
         return Ok(Some(Status::Finalizing));
     }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use quillet_core::batch::{
-    Batch, BatchOrder, Batches, FileInfo, Piece, PiecePage, Report, Status, Step, Unit,
+    Batch, BatchChunk, BatchOrder, BatchTransition, Batches, FileChunk, FileChunkPage, FileInfo,
+    Report, Status,
 };
 use quillet_core::store::StoreError;
 use quillet_core::{BoxFuture, clock};
@@ -74,7 +75,7 @@ impl Batches for SqliteBatches {
     fn add_pieces<'a>(
         &'a self,
         file: &'a str,
-        pieces: &'a [Piece],
+        pieces: &'a [FileChunk],
         expires: u64,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         let (id, pieces) = (file.to_owned(), pieces.to_vec());
@@ -105,7 +106,7 @@ impl Batches for SqliteBatches {
         file: &'a str,
         from: u64,
         bytes: usize,
-    ) -> BoxFuture<'a, Result<PiecePage, StoreError>> {
+    ) -> BoxFuture<'a, Result<FileChunkPage, StoreError>> {
         let id = file.to_owned();
         let work = move |file: &mut Connection| rows::pieces(file, &id, from, bytes);
         self.database.run(work).boxed()
@@ -146,7 +147,11 @@ impl Batches for SqliteBatches {
         self.database.run(|file| rows::active(file)).boxed()
     }
 
-    fn step<'a>(&'a self, id: &'a str, step: &'a Step) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn step<'a>(
+        &'a self,
+        id: &'a str,
+        step: &'a BatchTransition,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
         let (id, step) = (id.to_owned(), step.clone());
         let work = move |file: &Connection| rows::step(file, &id, &step);
         self.database.change(work).boxed()
@@ -167,7 +172,7 @@ impl Batches for SqliteBatches {
         id: &'a str,
         worker: &'a str,
         lease: Duration,
-    ) -> BoxFuture<'a, Result<Option<Unit>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Option<BatchChunk>, StoreError>> {
         let (id, worker) = (id.to_owned(), worker.to_owned());
         let times = lease_from_now(lease);
         let work = move |file: &Connection| rows::claim(file, &id, &worker, times);
@@ -208,7 +213,7 @@ impl Batches for SqliteBatches {
         self.database.change(work).boxed()
     }
 
-    fn give_back<'a>(
+    fn release_chunk<'a>(
         &'a self,
         id: &'a str,
         worker: &'a str,

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use quillet_core::budget::{Account, Amount, Budgets, Hold, Ledger, Reserved, Used};
+use quillet_core::budget::{
+    Account, AccountUsage, Amount, Budgets, Ledger, Reservation, ReserveResult,
+};
 use quillet_core::store::StoreError;
 use quillet_core::{BoxFuture, clock};
 
@@ -48,7 +50,7 @@ impl MemoryBudgets {
     }
 
     /// Takes over what others say that accounts have seen.
-    pub(super) fn learn(&self, hold: &Hold, seen: &[Used]) {
+    pub(super) fn learn(&self, hold: &Reservation, seen: &[AccountUsage]) {
         self.ledger().learn(hold, seen, (self.clock)());
     }
 }
@@ -64,7 +66,7 @@ impl Budgets for MemoryBudgets {
         accounts: &'a [Account],
         amount: Amount,
         time: Duration,
-    ) -> BoxFuture<'a, Result<Reserved, StoreError>> {
+    ) -> BoxFuture<'a, Result<ReserveResult, StoreError>> {
         async move {
             let now = (self.clock)();
             Ok(self.ledger().reserve(id, accounts, amount, time, now))
@@ -74,7 +76,7 @@ impl Budgets for MemoryBudgets {
 
     fn settle<'a>(
         &'a self,
-        hold: &'a Hold,
+        hold: &'a Reservation,
         spent: Amount,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         async move {
@@ -87,7 +89,7 @@ impl Budgets for MemoryBudgets {
     fn used<'a>(
         &'a self,
         accounts: &'a [Arc<str>],
-    ) -> BoxFuture<'a, Result<(Vec<Used>, Duration), StoreError>> {
+    ) -> BoxFuture<'a, Result<(Vec<AccountUsage>, Duration), StoreError>> {
         async move { Ok(self.ledger().used(accounts, (self.clock)())) }.boxed()
     }
 }

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
-use quillet_core::budget::{Account, Amount, Budgets, Hold, Reserved, Used};
+use quillet_core::budget::{Account, AccountUsage, Amount, Budgets, Reservation, ReserveResult};
 use quillet_core::store::{Health, StoreError};
 
 use super::MemoryBudgets;
 
 /// A day, and the accounts that were drawn from together.
-type Of = (u64, Arc<[Arc<str>]>);
+type DayAccounts = (u64, Arc<[Arc<str>]>);
 
 /// Keeps the shared books; while they do not answer, its own, which begin with what the shared ones
 /// said last. What was spent until they answer again is written into them then.
@@ -23,7 +23,7 @@ pub(crate) struct SharedBudgets<B> {
     own: MemoryBudgets,
     alone: AtomicBool,
     /// What the shared books lack, by day and accounts.
-    owed: Mutex<HashMap<Of, Amount>>,
+    owed: Mutex<HashMap<DayAccounts, Amount>>,
 }
 
 impl<B: Budgets> SharedBudgets<B> {
@@ -38,7 +38,7 @@ impl<B: Budgets> SharedBudgets<B> {
 
     /// What was answered; `None` if nothing was. Says so when that changes, and then writes down
     /// what is owed.
-    async fn heard<T>(&self, answer: Result<T, StoreError>) -> Option<T> {
+    async fn log_outage<T>(&self, answer: Result<T, StoreError>) -> Option<T> {
         let was_alone = self.alone.swap(answer.is_err(), Ordering::Relaxed);
         match answer {
             Ok(answer) => {
@@ -60,7 +60,7 @@ impl<B: Budgets> SharedBudgets<B> {
         }
     }
 
-    fn owe(&self, hold: &Hold, spent: Amount) {
+    fn owe(&self, hold: &Reservation, spent: Amount) {
         let mut owed = self.owed.lock().unwrap_or_else(PoisonError::into_inner);
         // What is of a day that is over counts nowhere.
         owed.retain(|(day, _), _| *day >= hold.day);
@@ -70,7 +70,7 @@ impl<B: Budgets> SharedBudgets<B> {
     async fn pay(&self) {
         let owed = std::mem::take(&mut *self.owed.lock().unwrap_or_else(PoisonError::into_inner));
         for ((day, accounts), spent) in owed {
-            let hold = Hold {
+            let hold = Reservation {
                 id: "owed".into(),
                 day,
                 accounts,
@@ -95,12 +95,12 @@ impl<B: Budgets> Budgets for SharedBudgets<B> {
         accounts: &'a [Account],
         amount: Amount,
         time: Duration,
-    ) -> BoxFuture<'a, Result<Reserved, StoreError>> {
+    ) -> BoxFuture<'a, Result<ReserveResult, StoreError>> {
         async move {
             let reserved = self.shared.reserve(id, accounts, amount, time).await;
-            match self.heard(reserved).await {
+            match self.log_outage(reserved).await {
                 Some(reserved) => {
-                    if let Reserved::Held { hold, seen } = &reserved {
+                    if let ReserveResult::Held { hold, seen } = &reserved {
                         self.own.learn(hold, seen);
                     }
                     Ok(reserved)
@@ -113,12 +113,12 @@ impl<B: Budgets> Budgets for SharedBudgets<B> {
 
     fn settle<'a>(
         &'a self,
-        hold: &'a Hold,
+        hold: &'a Reservation,
         spent: Amount,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         async move {
             let settled = self.shared.settle(hold, spent).await;
-            match self.heard(settled).await {
+            match self.log_outage(settled).await {
                 Some(()) => {}
                 None => self.owe(hold, spent),
             }
@@ -130,10 +130,10 @@ impl<B: Budgets> Budgets for SharedBudgets<B> {
     fn used<'a>(
         &'a self,
         accounts: &'a [Arc<str>],
-    ) -> BoxFuture<'a, Result<(Vec<Used>, Duration), StoreError>> {
+    ) -> BoxFuture<'a, Result<(Vec<AccountUsage>, Duration), StoreError>> {
         async move {
             let used = self.shared.used(accounts).await;
-            match self.heard(used).await {
+            match self.log_outage(used).await {
                 Some(used) => Ok(used),
                 None => self.own.used(accounts).await,
             }

@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use quillet_core::budget::{
-    Account, Amount, Budgets, Hold, Reserved, Used, day_of, left_of_day, over,
+    Account, AccountUsage, Amount, Budgets, Reservation, ReserveResult, day_of, left_of_day, over,
 };
 use quillet_core::store::StoreError;
 use quillet_core::{BoxFuture, clock};
 use rusqlite::{Connection, OptionalExtension, params};
 use tokio::sync::OnceCell;
 
-use crate::sqlite::{Database, Part};
+use crate::sqlite::{Database, SchemaModule};
 
-static PART: Part = Part {
+static PART: SchemaModule = SchemaModule {
     name: "budgets",
     steps: &["
         CREATE TABLE budgets (
@@ -78,7 +78,7 @@ fn forget(file: &Connection, now: u64) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn used(file: &Connection, account: &str, day: u64) -> rusqlite::Result<Used> {
+fn used(file: &Connection, account: &str, day: u64) -> rusqlite::Result<AccountUsage> {
     let amount = |row: &rusqlite::Row<'_>| {
         Ok(Amount {
             tokens: row.get(0)?,
@@ -91,7 +91,7 @@ fn used(file: &Connection, account: &str, day: u64) -> rusqlite::Result<Used> {
     let held = "SELECT coalesce(sum(tokens), 0), coalesce(sum(nano_usd), 0)
         FROM budget_holds WHERE account = ?1 AND day = ?2";
     let mut held = file.prepare(held)?;
-    Ok(Used {
+    Ok(AccountUsage {
         spent: spent.unwrap_or_default(),
         held: held.query_row(params![account, day], amount)?,
     })
@@ -103,14 +103,14 @@ fn reserve(
     accounts: &[Account],
     amount: Amount,
     (now, until): (u64, u64),
-) -> rusqlite::Result<Reserved> {
+) -> rusqlite::Result<ReserveResult> {
     forget(file, now)?;
     let day = day_of(now);
     let mut seen = Vec::with_capacity(accounts.len());
     for (place, account) in accounts.iter().enumerate() {
         let used = used(file, &account.name, day)?;
         if let Some(unit) = over(account, used, amount) {
-            return Ok(Reserved::Over {
+            return Ok(ReserveResult::Over {
                 account: place,
                 unit,
                 used,
@@ -131,7 +131,7 @@ fn reserve(
             amount.nano_usd
         ])?;
     }
-    let hold = Hold {
+    let hold = Reservation {
         id: id.into(),
         day,
         accounts: accounts
@@ -140,10 +140,10 @@ fn reserve(
             .collect(),
         amount,
     };
-    Ok(Reserved::Held { hold, seen })
+    Ok(ReserveResult::Held { hold, seen })
 }
 
-fn settle(file: &Connection, hold: &Hold, spent: Amount, now: u64) -> rusqlite::Result<()> {
+fn settle(file: &Connection, hold: &Reservation, spent: Amount, now: u64) -> rusqlite::Result<()> {
     forget(file, now)?;
     if hold.day != day_of(now) {
         return Ok(());
@@ -173,7 +173,7 @@ impl Budgets for SqliteBudgets {
         accounts: &'a [Account],
         amount: Amount,
         time: Duration,
-    ) -> BoxFuture<'a, Result<Reserved, StoreError>> {
+    ) -> BoxFuture<'a, Result<ReserveResult, StoreError>> {
         let (id, accounts, clock) = (id.to_owned(), accounts.to_vec(), self.clock);
         let time = i64::try_from(time.as_millis()).unwrap_or(i64::MAX / 2);
         // The clock is read inside of the transaction: two that cross midnight come in its order.
@@ -187,7 +187,7 @@ impl Budgets for SqliteBudgets {
 
     fn settle<'a>(
         &'a self,
-        hold: &'a Hold,
+        hold: &'a Reservation,
         spent: Amount,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         let (hold, clock) = (hold.clone(), self.clock);
@@ -198,13 +198,13 @@ impl Budgets for SqliteBudgets {
     fn used<'a>(
         &'a self,
         accounts: &'a [Arc<str>],
-    ) -> BoxFuture<'a, Result<(Vec<Used>, Duration), StoreError>> {
+    ) -> BoxFuture<'a, Result<(Vec<AccountUsage>, Duration), StoreError>> {
         let (accounts, clock) = (accounts.to_vec(), self.clock);
         let work = move |file: &Connection| {
             let now = clock();
             forget(file, now)?;
             let used = accounts.iter().map(|name| used(file, name, day_of(now)));
-            let used: rusqlite::Result<Vec<Used>> = used.collect();
+            let used: rusqlite::Result<Vec<AccountUsage>> = used.collect();
             Ok((used?, left_of_day(now)))
         };
         self.change(work).boxed()

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use quillet_core::store::{Entry, Key, Kind};
+use quillet_core::store::{EntryKey, EntryKind, StoreEntry};
 use quillet_core::{Diagnostic, Span, Value, json};
 use quillet_yaml::{Options, Tags};
 
 /// How a file's content is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum FileFormat {
     Json,
     Yaml,
     /// A bare template: the text of a prompt in the named format.
@@ -35,42 +35,44 @@ const TESTS: [&str; 2] = [".fixture.yaml", ".fixture.yml"];
 const SNAPSHOTS: &str = ".snapshots";
 
 /// Whether a file or a folder among the prompts belongs to the tests of a script.
-pub(crate) fn is_of_tests(kind: Kind, name: &str) -> bool {
+pub(crate) fn is_of_tests(kind: EntryKind, name: &str) -> bool {
     let is_test = name.ends_with(SNAPSHOTS) || TESTS.iter().any(|ending| name.ends_with(ending));
-    kind == Kind::Prompt && is_test
+    kind == EntryKind::Prompt && is_test
 }
 
 /// What files of scripts that are written here end in.
 const SCRIPT_ENDING: &str = ".ai.yaml";
 
 /// File name endings; those of templates, prompt files and scripts count among prompts only.
-const ENDINGS: [(&str, Form); 21] = [
-    (SCRIPT_ENDING, Form::Script),
-    (".ai.yml", Form::Script),
-    (".json", Form::Json),
-    (".yaml", Form::Yaml),
-    (".yml", Form::Yaml),
-    (".gotmpl", Form::Template("go")),
-    (".tmpl", Form::Template("go")),
-    (".jinja", Form::Template("jinja")),
-    (".jinja2", Form::Template("jinja")),
-    (".j2", Form::Template("jinja")),
-    (".handlebars", Form::Template("handlebars")),
-    (".hbs", Form::Template("handlebars")),
-    (".mustache", Form::Template("mustache")),
-    (".liquid", Form::Template("liquid")),
-    (".skprompt", Form::Template("semantic-kernel")),
-    (".sk", Form::Template("semantic-kernel")),
-    (".fstring", Form::Template("f-string")),
-    (".fstr", Form::Template("f-string")),
-    (".tpl", Form::Template("go")),
-    (".prompty", Form::Prompt),
-    (".prompt", Form::Prompt),
+const ENDINGS: [(&str, FileFormat); 21] = [
+    (SCRIPT_ENDING, FileFormat::Script),
+    (".ai.yml", FileFormat::Script),
+    (".json", FileFormat::Json),
+    (".yaml", FileFormat::Yaml),
+    (".yml", FileFormat::Yaml),
+    (".gotmpl", FileFormat::Template("go")),
+    (".tmpl", FileFormat::Template("go")),
+    (".jinja", FileFormat::Template("jinja")),
+    (".jinja2", FileFormat::Template("jinja")),
+    (".j2", FileFormat::Template("jinja")),
+    (".handlebars", FileFormat::Template("handlebars")),
+    (".hbs", FileFormat::Template("handlebars")),
+    (".mustache", FileFormat::Template("mustache")),
+    (".liquid", FileFormat::Template("liquid")),
+    (".skprompt", FileFormat::Template("semantic-kernel")),
+    (".sk", FileFormat::Template("semantic-kernel")),
+    (".fstring", FileFormat::Template("f-string")),
+    (".fstr", FileFormat::Template("f-string")),
+    (".tpl", FileFormat::Template("go")),
+    (".prompty", FileFormat::Prompt),
+    (".prompt", FileFormat::Prompt),
 ];
 
 /// The stem and the form of a file name; `None` for a file that is no definition.
-pub(crate) fn form_of(kind: Kind, file_name: &str) -> Option<(&str, Form)> {
-    let fits = |form: &Form| kind == Kind::Prompt || matches!(form, Form::Json | Form::Yaml);
+pub(crate) fn form_of(kind: EntryKind, file_name: &str) -> Option<(&str, FileFormat)> {
+    let fits = |form: &FileFormat| {
+        kind == EntryKind::Prompt || matches!(form, FileFormat::Json | FileFormat::Yaml)
+    };
     let mut endings = ENDINGS.iter().filter(|(_, form)| fits(form));
     let (stem, form) = endings.find_map(|(ending, form)| {
         let stem = file_name.strip_suffix(ending)?;
@@ -81,8 +83,11 @@ pub(crate) fn form_of(kind: Kind, file_name: &str) -> Option<(&str, Form)> {
 
 /// What a text that is put under a key becomes: how its file ends, and what is in it. A
 /// script stays a file that people can read; everything else is written as it stands.
-pub(crate) fn written(kind: Kind, text: &str) -> (&'static str, Cow<'_, str>) {
-    match (kind == Kind::Prompt).then(|| script_of(text)).flatten() {
+pub(crate) fn written(kind: EntryKind, text: &str) -> (&'static str, Cow<'_, str>) {
+    match (kind == EntryKind::Prompt)
+        .then(|| script_of(text))
+        .flatten()
+    {
         Some(source) => (SCRIPT_ENDING, Cow::Owned(source)),
         None => (".json", Cow::Borrowed(text)),
     }
@@ -101,18 +106,18 @@ fn script_of(text: &str) -> Option<String> {
 /// The entry of a file's content. JSON is passed on as it stands, whatever is in
 /// it; the reader of the entry knows better what is wrong with it. Broken YAML becomes
 /// a broken entry that says where.
-pub(crate) fn entry(key: Key, origin: &str, form: Form, content: &str) -> Entry {
+pub(crate) fn entry(key: EntryKey, origin: &str, form: FileFormat, content: &str) -> StoreEntry {
     let content = content.strip_prefix('\u{feff}').unwrap_or(content);
     match form {
-        Form::Json => Entry::new(key, content, origin),
-        Form::Template(format) => Entry::new(key, prompt(format, content), origin),
-        Form::Prompt => Entry::new(key, content, origin),
-        Form::Script => Entry::new(key, script(content), origin),
-        Form::Yaml => match yaml(origin, content) {
+        FileFormat::Json => StoreEntry::new(key, content, origin),
+        FileFormat::Template(format) => StoreEntry::new(key, prompt(format, content), origin),
+        FileFormat::Prompt => StoreEntry::new(key, content, origin),
+        FileFormat::Script => StoreEntry::new(key, script(content), origin),
+        FileFormat::Yaml => match yaml(origin, content) {
             // As it stands, so that its reader can name places in it.
-            Ok(value) if is_function(&value) => Entry::new(key, content, origin),
-            Ok(value) => Entry::new(key, json::to_string(&value), origin),
-            Err(problem) => Entry::broken(key, content, *problem),
+            Ok(value) if is_function(&value) => StoreEntry::new(key, content, origin),
+            Ok(value) => StoreEntry::new(key, json::to_string(&value), origin),
+            Err(problem) => StoreEntry::broken(key, content, *problem),
         },
     }
 }
@@ -162,33 +167,61 @@ mod tests {
     #[test]
     fn file_names_give_stems_and_forms() {
         let cases = [
-            (Kind::Tool, "a.json", Some(("a", Form::Json))),
-            (Kind::Environ, "gpt-4.1.yml", Some(("gpt-4.1", Form::Yaml))),
-            (Kind::Prompt, "p.gotmpl", Some(("p", Form::Template("go")))),
-            (Kind::Prompt, "p.j2", Some(("p", Form::Template("jinja")))),
+            (EntryKind::Tool, "a.json", Some(("a", FileFormat::Json))),
             (
-                Kind::Prompt,
+                EntryKind::Environ,
+                "gpt-4.1.yml",
+                Some(("gpt-4.1", FileFormat::Yaml)),
+            ),
+            (
+                EntryKind::Prompt,
+                "p.gotmpl",
+                Some(("p", FileFormat::Template("go"))),
+            ),
+            (
+                EntryKind::Prompt,
+                "p.j2",
+                Some(("p", FileFormat::Template("jinja"))),
+            ),
+            (
+                EntryKind::Prompt,
                 "p.hbs",
-                Some(("p", Form::Template("handlebars"))),
+                Some(("p", FileFormat::Template("handlebars"))),
             ),
             (
-                Kind::Prompt,
+                EntryKind::Prompt,
                 "p.sk",
-                Some(("p", Form::Template("semantic-kernel"))),
+                Some(("p", FileFormat::Template("semantic-kernel"))),
             ),
             (
-                Kind::Prompt,
+                EntryKind::Prompt,
                 "p.formal.prompt",
-                Some(("p.formal", Form::Prompt)),
+                Some(("p.formal", FileFormat::Prompt)),
             ),
-            (Kind::Prompt, "p.prompty", Some(("p", Form::Prompt))),
-            (Kind::Prompt, "p.ai.yaml", Some(("p", Form::Script))),
-            (Kind::Prompt, "p.b.ai.yml", Some(("p.b", Form::Script))),
-            (Kind::Tool, "p.ai.yaml", Some(("p.ai", Form::Yaml))),
-            (Kind::Tool, "p.prompt", None),
-            (Kind::Tool, "p.j2", None),
-            (Kind::Tool, "README.md", None),
-            (Kind::Tool, ".json", None),
+            (
+                EntryKind::Prompt,
+                "p.prompty",
+                Some(("p", FileFormat::Prompt)),
+            ),
+            (
+                EntryKind::Prompt,
+                "p.ai.yaml",
+                Some(("p", FileFormat::Script)),
+            ),
+            (
+                EntryKind::Prompt,
+                "p.b.ai.yml",
+                Some(("p.b", FileFormat::Script)),
+            ),
+            (
+                EntryKind::Tool,
+                "p.ai.yaml",
+                Some(("p.ai", FileFormat::Yaml)),
+            ),
+            (EntryKind::Tool, "p.prompt", None),
+            (EntryKind::Tool, "p.j2", None),
+            (EntryKind::Tool, "README.md", None),
+            (EntryKind::Tool, ".json", None),
         ];
         for (kind, name, expected) in cases {
             assert_eq!(form_of(kind, name), expected, "{name}");
@@ -199,34 +232,34 @@ mod tests {
     fn contents_become_json() {
         let cases = [
             (
-                Form::Yaml,
+                FileFormat::Yaml,
                 "b: 1\na: [x, 2.5, true, null]\n",
                 r#"{"b":1,"a":["x",2.5,true,null]}"#,
             ),
             (
-                Form::Yaml,
+                FileFormat::Yaml,
                 "text: |\n  one\n  two\n",
                 r#"{"text":"one\ntwo\n"}"#,
             ),
             (
-                Form::Yaml,
+                FileFormat::Yaml,
                 "template: Hi {{$x}}\ninput_variables: []\n",
                 "template: Hi {{$x}}\ninput_variables: []\n",
             ),
             (
-                Form::Prompt,
+                FileFormat::Prompt,
                 "---\nmodel: m\n---\nHi",
                 "---\nmodel: m\n---\nHi",
             ),
-            (Form::Json, "\u{feff}{\"a\": 1 }", "{\"a\": 1 }"),
+            (FileFormat::Json, "\u{feff}{\"a\": 1 }", "{\"a\": 1 }"),
             (
-                Form::Template("go"),
+                FileFormat::Template("go"),
                 "hi {{.x}}",
                 r#"{"userPrompt":"hi {{.x}}","format":"go"}"#,
             ),
         ];
         for (form, content, expected) in cases {
-            let entry = entry(Key::new("k"), "f", form, content);
+            let entry = entry(EntryKey::new("k"), "f", form, content);
             assert_eq!((&*entry.text, entry.problem), (expected, None));
         }
     }
@@ -234,18 +267,23 @@ mod tests {
     #[test]
     fn scripts_are_files_that_people_can_read() {
         let source = "---\ninput: [name]\n---\nuser: \"Hi {{name}}\"\n";
-        let read = entry(Key::new("k"), "prompts/k.ai.yaml", Form::Script, source);
-        let (ending, content) = written(Kind::Prompt, &read.text);
+        let read = entry(
+            EntryKey::new("k"),
+            "prompts/k.ai.yaml",
+            FileFormat::Script,
+            source,
+        );
+        let (ending, content) = written(EntryKind::Prompt, &read.text);
         assert_eq!((ending, &*content), (".ai.yaml", source));
         let others = [
-            (Kind::Tool, &*read.text),
-            (Kind::Prompt, r#"{"userPrompt":"x"}"#),
+            (EntryKind::Tool, &*read.text),
+            (EntryKind::Prompt, r#"{"userPrompt":"x"}"#),
             (
-                Kind::Prompt,
+                EntryKind::Prompt,
                 r#"{"format":"script","source":"x","tags":[]}"#,
             ),
-            (Kind::Prompt, r#"{"format":"script","source":1}"#),
-            (Kind::Prompt, "{"),
+            (EntryKind::Prompt, r#"{"format":"script","source":1}"#),
+            (EntryKind::Prompt, "{"),
         ];
         for (kind, text) in others {
             assert_eq!(written(kind, text), (".json", Cow::Borrowed(text)));
@@ -255,9 +293,9 @@ mod tests {
     #[test]
     fn broken_yaml_keeps_its_text_and_its_place() {
         let entry = entry(
-            Key::new("k"),
+            EntryKey::new("k"),
             "tools/k.yaml",
-            Form::Yaml,
+            FileFormat::Yaml,
             "a: 1\nb: [1, 2\nc: 3\n",
         );
         assert!(entry.text.contains("b: [1"));

@@ -8,24 +8,28 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
 use quillet_core::history::{
-    Commit, Committed, Content, History, Import, Kept, LabelMove, Labels, LogEntry, LogFilter,
-    STORE, Version, label_key,
+    Commit, CommitResult, DefinitionContent, HistoryImport, HistoryStore, LabelMove, Labels,
+    LogEntry, LogFilter, STORE, Version, VersionRecord, label_key,
 };
-use quillet_core::store::{Entry, Key, Kind, StoreError, StoreErrorKind};
+use quillet_core::store::{EntryKey, EntryKind, StoreEntry, StoreError, StoreErrorKind};
 
 use super::lines::{self, Backwards};
-use super::plan::Plan;
-use super::scan::{self, Document};
-use super::settle::{is_moving, settled};
-use super::{Folder, FolderStore, in_background, place};
+use super::plan::CommitPlan;
+use super::scan::{self, FolderEntry};
+use super::stable_read::{is_moving, read_stable};
+use super::{FolderInner, FolderStore, in_background, key_path};
 use crate::history::{committed, imported, moved, stored};
 
 /// The file of the log.
 const LOG: &str = "log.jsonl";
 
-impl Folder {
+impl FolderInner {
     /// The files that claim a key, as they are now.
-    pub(super) fn claims(&self, kind: Kind, key: &Key) -> Result<Vec<Document>, StoreError> {
+    pub(super) fn claims(
+        &self,
+        kind: EntryKind,
+        key: &EntryKey,
+    ) -> Result<Vec<FolderEntry>, StoreError> {
         scan::claims(&self.roots, kind, key, self.max_file_bytes).map_err(|error| {
             let message = format!("folder {}: {error}", self.name);
             StoreError::new(StoreErrorKind::Unavailable, message)
@@ -35,39 +39,50 @@ impl Folder {
     /// The same, once nobody writes the first of them.
     pub(super) fn settled_claims(
         &self,
-        kind: Kind,
-        key: &Key,
-    ) -> Result<Vec<Document>, StoreError> {
+        kind: EntryKind,
+        key: &EntryKey,
+    ) -> Result<Vec<FolderEntry>, StoreError> {
         let place = (kind, key.clone());
         let known = self.with(|snapshot| snapshot.documents.get(&place).cloned())?;
-        let is_moving = |claims: &Vec<Document>| is_moving(known.as_ref(), claims.first());
-        settled(|| self.claims(kind, key), is_moving)
+        let is_moving = |claims: &Vec<FolderEntry>| is_moving(known.as_ref(), claims.first());
+        read_stable(|| self.claims(kind, key), is_moving)
     }
 
     /// What stands in the folder.
     ///
     /// # Errors
     /// `Corrupt` for a file that could not be read: nobody knows what it holds.
-    pub(super) fn standing(&self, kind: Kind, key: &Key) -> Result<Option<Content>, StoreError> {
+    pub(super) fn current_content(
+        &self,
+        kind: EntryKind,
+        key: &EntryKey,
+    ) -> Result<Option<DefinitionContent>, StoreError> {
         content(self.claims(kind, key)?)
     }
 
     /// The labels of a definition, as they are stored.
-    pub(super) fn label_text(&self, kind: Kind, key: &Key) -> Result<Option<Arc<str>>, StoreError> {
-        let content = self.standing(Kind::Label, &label_key(kind, key))?;
+    pub(super) fn label_text(
+        &self,
+        kind: EntryKind,
+        key: &EntryKey,
+    ) -> Result<Option<Arc<str>>, StoreError> {
+        let content = self.current_content(EntryKind::Label, &label_key(kind, key))?;
         Ok(content.map(|content| content.text))
     }
 
-    fn fits(&self, key: &Key, content: &Content) -> Result<(), StoreError> {
+    fn fits(&self, key: &EntryKey, content: &DefinitionContent) -> Result<(), StoreError> {
         self.fits_bytes(key, content.text.len())?;
         let beside = content.companion.as_ref();
         self.fits_bytes(key, beside.map_or(0, |(_, text)| text.len()))
     }
 
     /// What a commit is about to do, and what it answers then.
-    pub(super) fn planned(&self, commit: &Commit) -> Result<(Plan, Committed), StoreError> {
+    pub(super) fn planned(
+        &self,
+        commit: &Commit,
+    ) -> Result<(CommitPlan, CommitResult), StoreError> {
         let Commit { kind, key, .. } = commit;
-        let mut now = self.standing(*kind, key)?;
+        let mut now = self.current_content(*kind, key)?;
         let mut chain = self.history(*kind, key)?.chain()?;
         if !chain.is_at(now.as_ref()) {
             // Somebody else's text becomes a version, whole.
@@ -77,14 +92,14 @@ impl Folder {
         let (version, is_new) = chain.commit(now.as_ref(), commit)?;
         let before = self.label_text(*kind, key)?;
         let labels = committed(commit, before.as_deref(), version.number)?;
-        let plan = Plan {
+        let plan = CommitPlan {
             kind: kind.word().to_owned(),
             key: key.as_str().into(),
             versions: chain.since(last),
             before: now,
             labels: [before, label_text(&labels)],
         };
-        let done = Committed {
+        let done = CommitResult {
             version,
             is_new,
             labels,
@@ -92,9 +107,9 @@ impl Folder {
         Ok((plan, done))
     }
 
-    pub(super) fn commit(&self, commit: &Commit) -> Result<Committed, StoreError> {
+    pub(super) fn commit(&self, commit: &Commit) -> Result<CommitResult, StoreError> {
         let Commit { kind, key, .. } = commit;
-        place::path_of(*kind, key)?;
+        key_path::path_of(*kind, key)?;
         if let Some(content) = &commit.content {
             self.fits(key, content)?;
         }
@@ -104,7 +119,7 @@ impl Folder {
         }
         let done = self.alone(true, || {
             let (plan, done) = self.planned(commit)?;
-            self.carry_out(&plan)?;
+            self.execute(&plan)?;
             self.bound(*kind, key, &done.labels)?;
             Ok(done)
         });
@@ -112,29 +127,29 @@ impl Folder {
         done
     }
 
-    fn import(&self, import: &Import) -> Result<usize, StoreError> {
-        let Import { kind, key, .. } = import;
-        place::path_of(*kind, key)?;
+    fn import(&self, import: &HistoryImport) -> Result<usize, StoreError> {
+        let HistoryImport { kind, key, .. } = import;
+        key_path::path_of(*kind, key)?;
         let contents = import.versions.iter().filter_map(|it| it.content.as_ref());
         for content in contents {
             self.fits(key, content)?;
         }
         let added = self.alone(true, || {
-            let now = self.standing(*kind, key)?;
+            let now = self.current_content(*kind, key)?;
             let mut chain = self.history(*kind, key)?.chain()?;
             let last = chain.last();
             chain.observe(now.as_ref(), STORE);
             let added = chain.extend(key, &import.versions)?;
             let before = self.label_text(*kind, key)?;
             let labels = imported(import, before.as_deref(), |number| chain.points_at(number))?;
-            let plan = Plan {
+            let plan = CommitPlan {
                 kind: kind.word().to_owned(),
                 key: key.as_str().into(),
                 versions: chain.since(last),
                 before: now,
                 labels: [before, label_text(&labels)],
             };
-            self.carry_out(&plan)?;
+            self.execute(&plan)?;
             Ok(added)
         });
         self.look_at(*kind, key);
@@ -142,13 +157,13 @@ impl Folder {
     }
 
     /// Whether the newest version is what stands in the folder, as it was read last.
-    fn is_known(&self, kind: Kind, key: &Key) -> Result<bool, StoreError> {
+    fn is_known(&self, kind: EntryKind, key: &EntryKey) -> Result<bool, StoreError> {
         let place = (kind, key.clone());
         let entry = self.with(|snapshot| Some(snapshot.documents.get(&place)?.entry.clone()))?;
         if entry.as_ref().is_some_and(is_unreadable) {
             return Ok(true);
         }
-        let now = entry.as_ref().map(Content::of);
+        let now = entry.as_ref().map(DefinitionContent::of);
         let head = self.newest(kind, key)?.filter(|head| !head.removed);
         match (head, now) {
             (None, None) => Ok(true),
@@ -160,10 +175,10 @@ impl Folder {
 
     pub(super) fn observe(
         &self,
-        kind: Kind,
-        keys: &[Key],
+        kind: EntryKind,
+        keys: &[EntryKey],
         author: &str,
-    ) -> Result<Vec<(Key, Version)>, StoreError> {
+    ) -> Result<Vec<(EntryKey, Version)>, StoreError> {
         match keys {
             [key] => self.refresh_settled(&places(kind, key)),
             _ => self.look(),
@@ -189,7 +204,12 @@ impl Folder {
     }
 
     /// Keeps what stands in the folder as a version, unless that is known.
-    fn see(&self, kind: Kind, key: &Key, author: &str) -> Result<Option<Version>, StoreError> {
+    fn see(
+        &self,
+        kind: EntryKind,
+        key: &EntryKey,
+        author: &str,
+    ) -> Result<Option<Version>, StoreError> {
         // It is listed as broken.
         let Ok(now) = self.settled_claims(kind, key).and_then(content) else {
             return Ok(None);
@@ -210,7 +230,7 @@ impl Folder {
     }
 
     /// Drops the oldest versions over the bound.
-    fn bound(&self, kind: Kind, key: &Key, labels: &Labels) -> Result<(), StoreError> {
+    fn bound(&self, kind: EntryKind, key: &EntryKey, labels: &Labels) -> Result<(), StoreError> {
         let mut opened = self.history(kind, key)?;
         if opened.book.chain.versions().count() <= self.max_versions {
             return Ok(());
@@ -220,10 +240,15 @@ impl Folder {
         if opened.book.is_worn(dropped.len()) {
             return self.rewrite(kind, key, &mut opened, &chain);
         }
-        self.add(kind, key, &super::book::dropping(&dropped))
+        self.add(kind, key, &super::history_index::dropping(&dropped))
     }
 
-    fn collect(&self, kind: Kind, key: &Key, keep: usize) -> Result<Vec<u64>, StoreError> {
+    fn collect(
+        &self,
+        kind: EntryKind,
+        key: &EntryKey,
+        keep: usize,
+    ) -> Result<Vec<u64>, StoreError> {
         self.alone(false, || {
             let labels = stored(key, self.label_text(kind, key)?.as_deref())?;
             let mut opened = self.history(kind, key)?;
@@ -236,7 +261,12 @@ impl Folder {
         })
     }
 
-    fn relabel(&self, kind: Kind, key: &Key, moves: &[LabelMove]) -> Result<Labels, StoreError> {
+    fn relabel(
+        &self,
+        kind: EntryKind,
+        key: &EntryKey,
+        moves: &[LabelMove],
+    ) -> Result<Labels, StoreError> {
         let labels = self.alone(false, || {
             let before = self.label_text(kind, key)?;
             let known = stored(key, before.as_deref())?;
@@ -252,8 +282,12 @@ impl Folder {
         labels
     }
 
-    fn kept(&self, kind: Kind, wanted: &[(Key, u64)]) -> Result<Vec<Option<Kept>>, StoreError> {
-        let one = |(key, number): &(Key, u64)| {
+    fn kept(
+        &self,
+        kind: EntryKind,
+        wanted: &[(EntryKey, u64)],
+    ) -> Result<Vec<Option<VersionRecord>>, StoreError> {
+        let one = |(key, number): &(EntryKey, u64)| {
             let mut opened = self.history(kind, key)?;
             let book = opened.book.clone();
             let version = book.chain.version(*number);
@@ -263,14 +297,20 @@ impl Folder {
     }
 
     /// The keys of the files of histories.
-    fn known_keys(&self, kind: Kind) -> Result<Vec<Key>, StoreError> {
+    fn known_keys(&self, kind: EntryKind) -> Result<Vec<EntryKey>, StoreError> {
         let folder = self.beside(Path::new(kind.word()))?;
         let mut keys = BTreeSet::new();
         self.collect_keys(&folder, "", 0, &mut keys);
         Ok(keys.into_iter().collect())
     }
 
-    fn collect_keys(&self, folder: &Path, prefix: &str, depth: usize, keys: &mut BTreeSet<Key>) {
+    fn collect_keys(
+        &self,
+        folder: &Path,
+        prefix: &str,
+        depth: usize,
+        keys: &mut BTreeSet<EntryKey>,
+    ) {
         let Ok(entries) = fs::read_dir(folder) else {
             return;
         };
@@ -282,8 +322,8 @@ impl Folder {
             // Links are not followed: whatever they lead to is not of this store.
             let is_folder = entry.file_type().is_ok_and(|it| it.is_dir());
             if let Some(stem) = name.strip_suffix(".jsonl") {
-                keys.insert(Key::new(format!("{prefix}{stem}")));
-            } else if is_folder && depth < place::MAX_DEPTH {
+                keys.insert(EntryKey::new(format!("{prefix}{stem}")));
+            } else if is_folder && depth < key_path::MAX_DEPTH {
                 let prefix = format!("{prefix}{name}:");
                 self.collect_keys(&entry.path(), &prefix, depth + 1, keys);
             }
@@ -300,7 +340,7 @@ impl Folder {
             };
             let text = serde_json::to_string(&line).unwrap_or_default() + "\n";
             let path = self.beside(Path::new(LOG))?;
-            let wrong = |error| place::refused(format!("{}: {error}", path.display()));
+            let wrong = |error| key_path::refused(format!("{}: {error}", path.display()));
             lines::append(&path, &text, false).map(drop).map_err(wrong)
         })
     }
@@ -333,18 +373,21 @@ impl Folder {
     }
 
     /// Reads a definition and its labels again.
-    fn look_at(&self, kind: Kind, key: &Key) {
+    fn look_at(&self, kind: EntryKind, key: &EntryKey) {
         self.refresh(&places(kind, key));
     }
 }
 
 /// A definition and its labels.
-fn places(kind: Kind, key: &Key) -> [(Kind, Key); 2] {
-    [(kind, key.clone()), (Kind::Label, label_key(kind, key))]
+fn places(kind: EntryKind, key: &EntryKey) -> [(EntryKind, EntryKey); 2] {
+    [
+        (kind, key.clone()),
+        (EntryKind::Label, label_key(kind, key)),
+    ]
 }
 
 /// What the first of the files that claim a key holds.
-fn content(claims: Vec<Document>) -> Result<Option<Content>, StoreError> {
+fn content(claims: Vec<FolderEntry>) -> Result<Option<DefinitionContent>, StoreError> {
     let Some(document) = claims.into_iter().next() else {
         return Ok(None);
     };
@@ -354,12 +397,12 @@ fn content(claims: Vec<Document>) -> Result<Option<Content>, StoreError> {
             StoreErrorKind::Corrupt,
             format!("{problem}; mend or remove the file"),
         )),
-        _ => Ok(Some(Content::of(entry))),
+        _ => Ok(Some(DefinitionContent::of(entry))),
     }
 }
 
 /// Whether an entry is of a file that could not be read. It holds nothing that could be kept.
-fn is_unreadable(entry: &Entry) -> bool {
+fn is_unreadable(entry: &StoreEntry) -> bool {
     entry.problem.is_some() && entry.text.is_empty()
 }
 
@@ -372,26 +415,26 @@ fn label_text(labels: &Labels) -> Option<Arc<str>> {
     Some((text + "\n").into())
 }
 
-impl History for FolderStore {
-    fn commit<'a>(&'a self, commit: &'a Commit) -> BoxFuture<'a, Result<Committed, StoreError>> {
+impl HistoryStore for FolderStore {
+    fn commit<'a>(&'a self, commit: &'a Commit) -> BoxFuture<'a, Result<CommitResult, StoreError>> {
         let commit = commit.clone();
         self.behind(move |folder| folder.commit(&commit))
     }
 
     fn observe<'a>(
         &'a self,
-        kind: Kind,
-        keys: &'a [Key],
+        kind: EntryKind,
+        keys: &'a [EntryKey],
         author: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<(Key, Version)>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<(EntryKey, Version)>, StoreError>> {
         let (keys, author) = (keys.to_vec(), author.to_owned());
         self.behind(move |folder| folder.observe(kind, &keys, &author))
     }
 
     fn versions<'a>(
         &'a self,
-        kind: Kind,
-        key: &'a Key,
+        kind: EntryKind,
+        key: &'a EntryKey,
         before: Option<u64>,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Version>, StoreError>> {
@@ -399,19 +442,19 @@ impl History for FolderStore {
         self.behind(move |folder| Ok(folder.history(kind, &key)?.book.chain.below(before, limit)))
     }
 
-    fn kept<'a>(
+    fn load_versions<'a>(
         &'a self,
-        kind: Kind,
-        wanted: &'a [(Key, u64)],
-    ) -> BoxFuture<'a, Result<Vec<Option<Kept>>, StoreError>> {
+        kind: EntryKind,
+        wanted: &'a [(EntryKey, u64)],
+    ) -> BoxFuture<'a, Result<Vec<Option<VersionRecord>>, StoreError>> {
         let wanted = wanted.to_vec();
         self.behind(move |folder| folder.kept(kind, &wanted))
     }
 
     fn find<'a>(
         &'a self,
-        kind: Kind,
-        key: &'a Key,
+        kind: EntryKind,
+        key: &'a EntryKey,
         digits: &'a str,
     ) -> BoxFuture<'a, Result<Option<Version>, StoreError>> {
         let (key, digits) = (key.clone(), digits.to_owned());
@@ -420,30 +463,30 @@ impl History for FolderStore {
 
     fn relabel<'a>(
         &'a self,
-        kind: Kind,
-        key: &'a Key,
+        kind: EntryKind,
+        key: &'a EntryKey,
         moves: &'a [LabelMove],
     ) -> BoxFuture<'a, Result<Labels, StoreError>> {
         let (key, moves) = (key.clone(), moves.to_vec());
         self.behind(move |folder| folder.relabel(kind, &key, &moves))
     }
 
-    fn import<'a>(&'a self, import: &'a Import) -> BoxFuture<'a, Result<usize, StoreError>> {
+    fn import<'a>(&'a self, import: &'a HistoryImport) -> BoxFuture<'a, Result<usize, StoreError>> {
         let import = import.clone();
         self.behind(move |folder| folder.import(&import))
     }
 
     fn collect<'a>(
         &'a self,
-        kind: Kind,
-        key: &'a Key,
+        kind: EntryKind,
+        key: &'a EntryKey,
         keep: usize,
     ) -> BoxFuture<'a, Result<Vec<u64>, StoreError>> {
         let key = key.clone();
         self.behind(move |folder| folder.collect(kind, &key, keep))
     }
 
-    fn keys(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Key>, StoreError>> {
+    fn keys(&self, kind: EntryKind) -> BoxFuture<'_, Result<Vec<EntryKey>, StoreError>> {
         self.behind(move |folder| folder.known_keys(kind))
     }
 
@@ -467,7 +510,7 @@ impl FolderStore {
     /// Does some work on files where it may block.
     fn behind<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Folder) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnOnce(&FolderInner) -> Result<T, StoreError> + Send + 'static,
     ) -> BoxFuture<'_, Result<T, StoreError>> {
         async move { in_background(&self.folder, work).await? }.boxed()
     }

@@ -11,15 +11,15 @@
 //! `prompt/greet/hello.jsonl` for each definition, `labels/prompt/greet/hello.json`, which people
 //! may edit as well, and `log.jsonl`. It is there from the first version on.
 
-mod beside;
-mod book;
 pub(crate) mod document;
 mod history;
+mod history_file;
+mod history_index;
+mod key_path;
 mod lines;
-mod place;
 mod plan;
 mod scan;
-mod settle;
+mod stable_read;
 mod watch;
 mod write;
 
@@ -31,45 +31,46 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwap;
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
-use quillet_core::history::{Content, History};
+use quillet_core::history::{DefinitionContent, HistoryStore};
 use quillet_core::store::{
-    Change, Changes, Entry, Health, Key, Kind, Store, StoreError, StoreErrorKind,
+    Changes, EntryKey, EntryKind, Health, Store, StoreChange, StoreEntry, StoreError,
+    StoreErrorKind,
 };
 use tokio::task::spawn_blocking;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::StoreOptions;
-use crate::changes::Hub;
-use book::Shelf;
-pub use place::folders;
-pub(crate) use place::kind_of;
-use place::{Roots, refused};
+use crate::changes::ChangeBus;
+use history_index::HistoryCache;
+pub use key_path::folders;
+pub(crate) use key_path::kind_of;
+use key_path::{Roots, refused};
 pub use scan::entry_of_file;
-use scan::{Document, Snapshot};
-use settle::{is_moving, settled};
+use scan::{FolderEntry, FolderSnapshot};
+use stable_read::{is_moving, read_stable};
 use watch::Watch;
 
 /// A store in a folder.
 #[derive(Debug)]
 pub struct FolderStore {
-    folder: Arc<Folder>,
+    folder: Arc<FolderInner>,
     _watcher: AbortOnDropHandle<()>,
 }
 
 /// What the store and its watcher share.
 #[derive(Debug)]
-struct Folder {
+struct FolderInner {
     roots: Roots,
     /// As the user wrote it.
     name: String,
     max_file_bytes: usize,
     max_versions: usize,
     /// What the folder held when it was read last, or why it could not be read.
-    snapshot: ArcSwap<Result<Snapshot, String>>,
+    snapshot: ArcSwap<Result<FolderSnapshot, String>>,
     /// Held while the folder is read or written, so that one looks at a time.
     looking: Mutex<()>,
-    shelf: Shelf,
-    hub: Hub,
+    shelf: HistoryCache,
+    hub: ChangeBus,
 }
 
 impl FolderStore {
@@ -80,12 +81,12 @@ impl FolderStore {
     /// `Configuration` if there is no such folder, or it cannot be read.
     pub async fn open(path: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
         let (path, options) = (path.to_owned(), options.clone());
-        let opening = spawn_blocking(move || Folder::open(&path, &options));
+        let opening = spawn_blocking(move || FolderInner::open(&path, &options));
         let folder = opening.await.map_err(|error| failed(&error))??;
         let watcher = tokio::spawn(look_again(folder.clone(), Watch::new(&folder.roots)));
         // Catches what was written between the first look and the watch.
-        in_background(&folder, Folder::look).await?;
-        in_background(&folder, Folder::finish_at_last).await?;
+        in_background(&folder, FolderInner::look).await?;
+        in_background(&folder, FolderInner::finish_at_last).await?;
         Ok(FolderStore {
             folder,
             _watcher: AbortOnDropHandle::new(watcher),
@@ -98,12 +99,12 @@ impl FolderStore {
     /// `Refused` for a key that is no path, and where the system refuses.
     pub async fn write_file(
         &self,
-        kind: Kind,
-        key: &Key,
-        content: &Content,
+        kind: EntryKind,
+        key: &EntryKey,
+        content: &DefinitionContent,
     ) -> Result<(), StoreError> {
         let (key, content) = (key.clone(), content.clone());
-        let work = move |folder: &Folder| {
+        let work = move |folder: &FolderInner| {
             let written = folder.put(kind, &key, &content);
             folder.refresh(&[(kind, key)]);
             written
@@ -112,19 +113,19 @@ impl FolderStore {
     }
 }
 
-async fn look_again(folder: Arc<Folder>, mut watch: Watch) {
+async fn look_again(folder: Arc<FolderInner>, mut watch: Watch) {
     loop {
         if !watch.changed().await || !folder.is_there() {
             watch = Watch::new(&folder.roots);
         }
-        let _ = in_background(&folder, Folder::look).await;
+        let _ = in_background(&folder, FolderInner::look).await;
     }
 }
 
 /// Runs file work where it may block.
 async fn in_background<T: Send + 'static>(
-    folder: &Arc<Folder>,
-    work: impl FnOnce(&Folder) -> T + Send + 'static,
+    folder: &Arc<FolderInner>,
+    work: impl FnOnce(&FolderInner) -> T + Send + 'static,
 ) -> Result<T, StoreError> {
     let folder = folder.clone();
     let done = spawn_blocking(move || work(&folder)).await;
@@ -135,7 +136,7 @@ fn failed(error: &tokio::task::JoinError) -> StoreError {
     StoreError::new(StoreErrorKind::Unavailable, error.to_string())
 }
 
-impl Folder {
+impl FolderInner {
     fn open(path: &Path, options: &StoreOptions) -> Result<Arc<Self>, StoreError> {
         let name = path.display().to_string();
         let wrong = |error: io::Error| {
@@ -148,15 +149,15 @@ impl Folder {
         };
         let roots = Roots::new(path).map_err(wrong)?;
         let snapshot = scan::scan(&roots, options.max_file_bytes).map_err(wrong)?;
-        Ok(Arc::new(Folder {
+        Ok(Arc::new(FolderInner {
             roots,
             name,
             max_file_bytes: options.max_file_bytes,
             max_versions: options.max_versions,
             snapshot: ArcSwap::from_pointee(Ok(snapshot)),
             looking: Mutex::new(()),
-            shelf: Shelf::default(),
-            hub: Hub::new(),
+            shelf: HistoryCache::default(),
+            hub: ChangeBus::new(),
         }))
     }
 
@@ -168,7 +169,7 @@ impl Folder {
     fn look(&self) {
         let _one = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
         let known = self.snapshot.load_full();
-        let now = settled(
+        let now = read_stable(
             || scan::scan(&self.roots, self.max_file_bytes),
             |now| match &*known {
                 Ok(known) => changed(known, now)
@@ -181,26 +182,26 @@ impl Folder {
         let before = self.snapshot.swap(now.clone());
         match (&*before, &*now) {
             (Ok(before), Ok(now)) => self.tell(before, now),
-            (Err(_), Ok(_)) => self.hub.send(Change::All),
+            (Err(_), Ok(_)) => self.hub.send(StoreChange::All),
             (Ok(_), Err(reason)) => tracing::warn!(%reason, "store is away"),
             (Err(_), Err(_)) => {}
         }
     }
 
     /// Reads some entries again that this store wrote, and reports what is different.
-    fn refresh(&self, places: &[(Kind, Key)]) {
+    fn refresh(&self, places: &[(EntryKind, EntryKey)]) {
         self.read_again(places, |kind, key| self.claims(kind, key));
     }
 
     /// Reads some entries again that others may be writing, once they are written.
-    fn refresh_settled(&self, places: &[(Kind, Key)]) {
+    fn refresh_settled(&self, places: &[(EntryKind, EntryKey)]) {
         self.read_again(places, |kind, key| self.settled_claims(kind, key));
     }
 
     fn read_again(
         &self,
-        places: &[(Kind, Key)],
-        read: impl Fn(Kind, &Key) -> Result<Vec<Document>, StoreError>,
+        places: &[(EntryKind, EntryKey)],
+        read: impl Fn(EntryKind, &EntryKey) -> Result<Vec<FolderEntry>, StoreError>,
     ) {
         let one = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.snapshot.load_full();
@@ -224,24 +225,24 @@ impl Folder {
         self.tell(before, &now);
     }
 
-    fn tell(&self, before: &Snapshot, now: &Snapshot) {
+    fn tell(&self, before: &FolderSnapshot, now: &FolderSnapshot) {
         let mut prompts = before.others != now.others;
         for at in changed(before, now) {
             let document = now.documents.get(at).or(before.documents.get(at));
             let is_json = document.is_some_and(|it| it.path.extension() == Some("json".as_ref()));
             match at {
-                (Kind::Prompt, _) if !is_json => prompts = true,
-                (kind, key) => self.hub.send(Change::Entry(*kind, key.clone())),
+                (EntryKind::Prompt, _) if !is_json => prompts = true,
+                (kind, key) => self.hub.send(StoreChange::Entry(*kind, key.clone())),
             }
         }
         // A prompt file is more than its text: its name says how it is read, and
         // files beside it take part.
         if prompts {
-            self.hub.send(Change::Kind(Kind::Prompt));
+            self.hub.send(StoreChange::Kind(EntryKind::Prompt));
         }
     }
 
-    fn with<T>(&self, look: impl FnOnce(&Snapshot) -> T) -> Result<T, StoreError> {
+    fn with<T>(&self, look: impl FnOnce(&FolderSnapshot) -> T) -> Result<T, StoreError> {
         match &**self.snapshot.load() {
             Ok(snapshot) => Ok(look(snapshot)),
             Err(reason) => Err(StoreError::new(StoreErrorKind::Unavailable, reason)),
@@ -249,7 +250,7 @@ impl Folder {
     }
 
     /// Nothing if a text of so many bytes may be stored.
-    fn fits_bytes(&self, key: &Key, bytes: usize) -> Result<(), StoreError> {
+    fn fits_bytes(&self, key: &EntryKey, bytes: usize) -> Result<(), StoreError> {
         let limit = self.max_file_bytes;
         if bytes <= limit {
             return Ok(());
@@ -259,7 +260,12 @@ impl Folder {
         )))
     }
 
-    fn put(&self, kind: Kind, key: &Key, content: &Content) -> Result<(), StoreError> {
+    fn put(
+        &self,
+        kind: EntryKind,
+        key: &EntryKey,
+        content: &DefinitionContent,
+    ) -> Result<(), StoreError> {
         self.fits_bytes(key, content.bytes())?;
         self.alone(false, || {
             let before = self.claims(kind, key)?.into_iter().next();
@@ -269,7 +275,7 @@ impl Folder {
     }
 
     /// Removes the file that a scan finds, so no key can name another one.
-    fn remove(&self, kind: Kind, key: &Key) -> Result<bool, StoreError> {
+    fn remove(&self, kind: EntryKind, key: &EntryKey) -> Result<bool, StoreError> {
         self.alone(false, || match self.claims(kind, key)?.first() {
             Some(document) => write::remove(&document.path),
             None => Ok(false),
@@ -278,13 +284,16 @@ impl Folder {
 }
 
 /// What was, or is, and is not the same any more.
-fn changed<'a>(before: &'a Snapshot, now: &'a Snapshot) -> BTreeSet<&'a (Kind, Key)> {
+fn changed<'a>(
+    before: &'a FolderSnapshot,
+    now: &'a FolderSnapshot,
+) -> BTreeSet<&'a (EntryKind, EntryKey)> {
     let same = |at| before.documents.get(at) == now.documents.get(at);
     let (old, new) = (before.documents.keys(), now.documents.keys());
     old.chain(new).filter(|at| !same(at)).collect()
 }
 
-fn of_kind(snapshot: &Snapshot, kind: Kind) -> impl Iterator<Item = &Document> {
+fn of_kind(snapshot: &FolderSnapshot, kind: EntryKind) -> impl Iterator<Item = &FolderEntry> {
     let found = snapshot.documents.iter();
     let found = found.filter(move |(at, _)| at.0 == kind);
     found.map(|(_, document)| document)
@@ -295,8 +304,8 @@ impl Store for FolderStore {
         format!("folder {}", self.folder.name)
     }
 
-    fn load(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Entry>, StoreError>> {
-        let entries = move |snapshot: &Snapshot| {
+    fn load(&self, kind: EntryKind) -> BoxFuture<'_, Result<Vec<StoreEntry>, StoreError>> {
+        let entries = move |snapshot: &FolderSnapshot| {
             of_kind(snapshot, kind)
                 .map(|document| document.entry.clone())
                 .collect()
@@ -304,8 +313,8 @@ impl Store for FolderStore {
         async move { self.folder.with(entries) }.boxed()
     }
 
-    fn keys(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Key>, StoreError>> {
-        let keys = move |snapshot: &Snapshot| {
+    fn keys(&self, kind: EntryKind) -> BoxFuture<'_, Result<Vec<EntryKey>, StoreError>> {
+        let keys = move |snapshot: &FolderSnapshot| {
             of_kind(snapshot, kind)
                 .map(|document| document.entry.key.clone())
                 .collect()
@@ -316,14 +325,14 @@ impl Store for FolderStore {
     /// A file that is broken has no text here; loading reports what is wrong with it.
     fn get<'a>(
         &'a self,
-        kind: Kind,
-        keys: &'a [Key],
+        kind: EntryKind,
+        keys: &'a [EntryKey],
     ) -> BoxFuture<'a, Result<Vec<Option<Arc<str>>>, StoreError>> {
-        let texts = move |snapshot: &Snapshot| {
-            let entry = |key: &Key| Some(&snapshot.documents.get(&(kind, key.clone()))?.entry);
+        let texts = move |snapshot: &FolderSnapshot| {
+            let entry = |key: &EntryKey| Some(&snapshot.documents.get(&(kind, key.clone()))?.entry);
             // Whoever asks for labels that are broken must not take them for none.
-            let has_text = |entry: &Entry| entry.problem.is_none() || kind == Kind::Label;
-            let text = |entry: &Entry| has_text(entry).then(|| entry.text.clone());
+            let has_text = |entry: &StoreEntry| entry.problem.is_none() || kind == EntryKind::Label;
+            let text = |entry: &StoreEntry| has_text(entry).then(|| entry.text.clone());
             keys.iter().map(|key| entry(key).and_then(text)).collect()
         };
         async move { self.folder.with(texts) }.boxed()
@@ -331,12 +340,12 @@ impl Store for FolderStore {
 
     fn entries<'a>(
         &'a self,
-        kind: Kind,
-        keys: &'a [Key],
-    ) -> BoxFuture<'a, Result<Vec<Option<Entry>>, StoreError>> {
-        let entries = move |snapshot: &Snapshot| {
-            let document = |key: &Key| snapshot.documents.get(&(kind, key.clone()));
-            let entry = |key: &Key| document(key).map(|document| document.entry.clone());
+        kind: EntryKind,
+        keys: &'a [EntryKey],
+    ) -> BoxFuture<'a, Result<Vec<Option<StoreEntry>>, StoreError>> {
+        let entries = move |snapshot: &FolderSnapshot| {
+            let document = |key: &EntryKey| snapshot.documents.get(&(kind, key.clone()));
+            let entry = |key: &EntryKey| document(key).map(|document| document.entry.clone());
             keys.iter().map(entry).collect()
         };
         async move { self.folder.with(entries) }.boxed()
@@ -344,13 +353,13 @@ impl Store for FolderStore {
 
     fn put<'a>(
         &'a self,
-        kind: Kind,
-        key: &'a Key,
+        kind: EntryKind,
+        key: &'a EntryKey,
         text: &'a str,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
-        let (key, content) = (key.clone(), Content::new(text));
+        let (key, content) = (key.clone(), DefinitionContent::new(text));
         async move {
-            let work = move |folder: &Folder| {
+            let work = move |folder: &FolderInner| {
                 // The look comes at once, so that writers read their own write without having to
                 // wait for a notice.
                 let written = folder.put(kind, &key, &content);
@@ -362,10 +371,14 @@ impl Store for FolderStore {
         .boxed()
     }
 
-    fn remove<'a>(&'a self, kind: Kind, key: &'a Key) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn remove<'a>(
+        &'a self,
+        kind: EntryKind,
+        key: &'a EntryKey,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
         let key = key.clone();
         async move {
-            let work = move |folder: &Folder| {
+            let work = move |folder: &FolderInner| {
                 let removed = folder.remove(kind, &key);
                 folder.refresh(&[(kind, key)]);
                 removed
@@ -382,7 +395,7 @@ impl Store for FolderStore {
     /// Looks at the folder now.
     fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         async move {
-            in_background(&self.folder, Folder::look).await?;
+            in_background(&self.folder, FolderInner::look).await?;
             self.folder.with(|_| ())
         }
         .boxed()
@@ -397,7 +410,7 @@ impl Store for FolderStore {
         }
     }
 
-    fn history(&self) -> Option<&dyn History> {
+    fn history(&self) -> Option<&dyn HistoryStore> {
         Some(self)
     }
 }

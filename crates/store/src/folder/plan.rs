@@ -7,33 +7,33 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use quillet_core::history::{Content, Kept, label_key};
-use quillet_core::store::{Key, Kind, StoreError};
+use quillet_core::history::{DefinitionContent, VersionRecord, label_key};
+use quillet_core::store::{EntryKey, EntryKind, StoreError};
 use serde::{Deserialize, Serialize};
 
-use super::place::Roots;
-use super::{Folder, scan, write};
+use super::key_path::Roots;
+use super::{FolderInner, scan, write};
 
 /// Where a plan is while it is not done.
 const PENDING: &str = ".pending";
 
 /// A change of one definition.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Plan {
-    /// As [`Kind::word`] says it.
+pub(super) struct CommitPlan {
+    /// As [`EntryKind::word`] says it.
     pub(super) kind: String,
     pub(super) key: Arc<str>,
     /// New versions, oldest first; the definition becomes the last of them.
-    pub(super) versions: Vec<Kept>,
+    pub(super) versions: Vec<VersionRecord>,
     /// What the definition was.
-    pub(super) before: Option<Content>,
+    pub(super) before: Option<DefinitionContent>,
     /// The text of the labels, as it was and as it becomes.
     pub(super) labels: [Option<Arc<str>>; 2],
 }
 
 /// One change of files. Each can be done again, and does nothing then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum CommitStep {
     /// The versions come first, so that no label and no definition is without its version.
     Versions,
     Definition,
@@ -42,16 +42,22 @@ pub(super) enum Step {
     Forget,
 }
 
-impl Step {
-    pub(super) const ALL: [Step; 4] =
-        [Step::Versions, Step::Definition, Step::Labels, Step::Forget];
+impl CommitStep {
+    pub(super) const ALL: [CommitStep; 4] = [
+        CommitStep::Versions,
+        CommitStep::Definition,
+        CommitStep::Labels,
+        CommitStep::Forget,
+    ];
 }
 
-impl Plan {
-    pub(super) fn at(&self) -> Option<(Kind, Key)> {
-        let mut kinds = Kind::ALL.into_iter().filter(|kind| kind.has_versions());
+impl CommitPlan {
+    pub(super) fn at(&self) -> Option<(EntryKind, EntryKey)> {
+        let mut kinds = EntryKind::ALL
+            .into_iter()
+            .filter(|kind| kind.has_versions());
         let kind = kinds.find(|kind| kind.word() == self.kind)?;
-        Some((kind, Key::new(self.key.clone())))
+        Some((kind, EntryKey::new(self.key.clone())))
     }
 
     /// Whether it changes nothing that a line of the history would not say.
@@ -63,8 +69,12 @@ impl Plan {
 
     /// Whether what stands is what the plan found, what it makes of it, or a part of both: whatever
     /// somebody else has written since is not touched.
-    fn is_between(&self, now: Option<&Content>, after: Option<&Content>) -> bool {
-        fn parts(content: Option<&Content>) -> [Option<&str>; 2] {
+    fn is_between(
+        &self,
+        now: Option<&DefinitionContent>,
+        after: Option<&DefinitionContent>,
+    ) -> bool {
+        fn parts(content: Option<&DefinitionContent>) -> [Option<&str>; 2] {
             let beside = content.and_then(|content| content.companion.as_ref());
             [
                 content.map(|content| &*content.text),
@@ -79,20 +89,20 @@ impl Plan {
     }
 }
 
-impl Folder {
+impl FolderInner {
     /// Does all that a plan says.
-    pub(super) fn carry_out(&self, plan: &Plan) -> Result<(), StoreError> {
+    pub(super) fn execute(&self, plan: &CommitPlan) -> Result<(), StoreError> {
         if plan.is_one_line() {
-            return self.step(Step::Versions, plan);
+            return self.step(CommitStep::Versions, plan);
         }
         self.write_down(plan)?;
-        Step::ALL
+        CommitStep::ALL
             .into_iter()
             .try_for_each(|step| self.step(step, plan))
     }
 
     /// What a database's definition holds is private, so the plan is.
-    pub(super) fn write_down(&self, plan: &Plan) -> Result<(), StoreError> {
+    pub(super) fn write_down(&self, plan: &CommitPlan) -> Result<(), StoreError> {
         let text = serde_json::to_string(plan).unwrap_or_default();
         write::replace(&self.beside(Path::new(PENDING))?, &text, true)
     }
@@ -103,7 +113,7 @@ impl Folder {
         let Some(file) = self.open_beside(Path::new(PENDING))? else {
             return Ok(());
         };
-        let plan = serde_json::from_reader::<_, Plan>(std::io::BufReader::new(file));
+        let plan = serde_json::from_reader::<_, CommitPlan>(std::io::BufReader::new(file));
         let Ok(plan) = plan else {
             // The machine stopped before it was on the disk, and so before anything was done.
             tracing::warn!(path = %path.display(), "half a plan: left out");
@@ -114,35 +124,45 @@ impl Folder {
             key = &*plan.key,
             "a write that broke off is finished"
         );
-        Step::ALL
+        CommitStep::ALL
             .into_iter()
             .try_for_each(|step| self.step(step, &plan))
     }
 
-    pub(super) fn step(&self, step: Step, plan: &Plan) -> Result<(), StoreError> {
+    pub(super) fn step(&self, step: CommitStep, plan: &CommitPlan) -> Result<(), StoreError> {
         let Some((kind, key)) = plan.at() else {
             return Ok(());
         };
         match step {
-            Step::Versions => self.set_versions(kind, &key, plan),
-            Step::Definition => self.set_definition(kind, &key, plan),
-            Step::Labels => self.set_labels(kind, &key, plan),
-            Step::Forget => write::delete(&self.beside(Path::new(PENDING))?).map(drop),
+            CommitStep::Versions => self.set_versions(kind, &key, plan),
+            CommitStep::Definition => self.set_definition(kind, &key, plan),
+            CommitStep::Labels => self.set_labels(kind, &key, plan),
+            CommitStep::Forget => write::delete(&self.beside(Path::new(PENDING))?).map(drop),
         }
     }
 
-    fn set_versions(&self, kind: Kind, key: &Key, plan: &Plan) -> Result<(), StoreError> {
+    fn set_versions(
+        &self,
+        kind: EntryKind,
+        key: &EntryKey,
+        plan: &CommitPlan,
+    ) -> Result<(), StoreError> {
         let book = self.history(kind, key)?.book;
         let last = book.chain.last();
         let new = plan.versions.iter();
-        let new: Vec<Kept> = new
+        let new: Vec<VersionRecord> = new
             .filter(|kept| kept.version.number > last)
             .cloned()
             .collect();
         self.add(kind, key, &book.lines(&new))
     }
 
-    fn set_definition(&self, kind: Kind, key: &Key, plan: &Plan) -> Result<(), StoreError> {
+    fn set_definition(
+        &self,
+        kind: EntryKind,
+        key: &EntryKey,
+        plan: &CommitPlan,
+    ) -> Result<(), StoreError> {
         let Some(newest) = plan.versions.last() else {
             return Ok(());
         };
@@ -151,7 +171,10 @@ impl Folder {
         }
         let after = newest.content.as_ref();
         let claims = self.claims(kind, key)?;
-        let contents: Vec<Content> = claims.iter().map(|it| Content::of(&it.entry)).collect();
+        let contents: Vec<DefinitionContent> = claims
+            .iter()
+            .map(|it| DefinitionContent::of(&it.entry))
+            .collect();
         let now = contents.first();
         if !plan.is_between(now, after) {
             return Ok(());
@@ -168,7 +191,12 @@ impl Folder {
         Ok(())
     }
 
-    fn set_labels(&self, kind: Kind, key: &Key, plan: &Plan) -> Result<(), StoreError> {
+    fn set_labels(
+        &self,
+        kind: EntryKind,
+        key: &EntryKey,
+        plan: &CommitPlan,
+    ) -> Result<(), StoreError> {
         let [before, after] = &plan.labels;
         // Somebody may have set them by hand since.
         if before == after || self.label_text(kind, key)? != *before {
@@ -180,16 +208,16 @@ impl Folder {
     /// Sets the labels of a definition.
     pub(super) fn put_labels(
         &self,
-        kind: Kind,
-        key: &Key,
+        kind: EntryKind,
+        key: &EntryKey,
         text: Option<&str>,
     ) -> Result<(), StoreError> {
         let place = label_key(kind, key);
-        let claims = self.claims(Kind::Label, &place)?;
-        let content = text.map(Content::new);
+        let claims = self.claims(EntryKind::Label, &place)?;
+        let content = text.map(DefinitionContent::new);
         put(
             &self.roots,
-            Kind::Label,
+            EntryKind::Label,
             &place,
             content.as_ref(),
             claims.first(),
@@ -198,7 +226,7 @@ impl Folder {
 }
 
 /// Whether a version is this.
-fn holds(kept: &Kept, now: Option<&Content>) -> bool {
+fn holds(kept: &VersionRecord, now: Option<&DefinitionContent>) -> bool {
     match (&kept.content, now) {
         (None, None) => true,
         (Some(content), Some(now)) => content == now || kept.version.digest == now.digest(),
@@ -209,10 +237,10 @@ fn holds(kept: &Kept, now: Option<&Content>) -> bool {
 /// Sets an entry to what it is to hold, given the file that it is in.
 fn put(
     roots: &Roots,
-    kind: Kind,
-    key: &Key,
-    content: Option<&Content>,
-    before: Option<&scan::Document>,
+    kind: EntryKind,
+    key: &EntryKey,
+    content: Option<&DefinitionContent>,
+    before: Option<&scan::FolderEntry>,
 ) -> Result<(), StoreError> {
     let before = before.map(|document| &*document.path);
     match (content, before) {
@@ -235,12 +263,12 @@ mod tests {
     /// A definition before and after a commit.
     struct Case {
         name: &'static str,
-        before: Option<Content>,
-        after: Option<Content>,
+        before: Option<DefinitionContent>,
+        after: Option<DefinitionContent>,
     }
 
-    fn file(name: &str, text: &str, config: Option<&str>) -> Option<Content> {
-        Some(Content {
+    fn file(name: &str, text: &str, config: Option<&str>) -> Option<DefinitionContent> {
+        Some(DefinitionContent {
             text: text.into(),
             file: name.into(),
             companion: config.map(|text| ("config.json".into(), text.into())),
@@ -248,7 +276,7 @@ mod tests {
     }
 
     fn cases() -> Vec<Case> {
-        let json = |text: &str| Some(Content::new(format!("{{\"prompt\":\"{text}\"}}")));
+        let json = |text: &str| Some(DefinitionContent::new(format!("{{\"prompt\":\"{text}\"}}")));
         let case = |name, before, after| Case {
             name,
             before,
@@ -274,18 +302,18 @@ mod tests {
         ]
     }
 
-    fn folder(dir: &TempDir) -> Arc<Folder> {
-        Folder::open(&dir.path().join("store"), &StoreOptions::default()).unwrap()
+    fn folder(dir: &TempDir) -> Arc<FolderInner> {
+        FolderInner::open(&dir.path().join("store"), &StoreOptions::default()).unwrap()
     }
 
-    fn key() -> Key {
-        Key::new("a:b")
+    fn key() -> EntryKey {
+        EntryKey::new("a:b")
     }
 
-    fn commit(content: Option<Content>, label: Option<&str>) -> Commit {
+    fn commit(content: Option<DefinitionContent>, label: Option<&str>) -> Commit {
         Commit {
             labels: label.map(str::to_owned).into_iter().collect(),
-            ..Commit::new(Kind::Prompt, key(), content, "ada")
+            ..Commit::new(EntryKind::Prompt, key(), content, "ada")
         }
     }
 
@@ -303,28 +331,28 @@ mod tests {
         let (plan, _) = folder.planned(&commit(case.after.clone(), label)).unwrap();
         assert!(!plan.is_one_line(), "{}", case.name);
         folder.write_down(&plan).unwrap();
-        for step in &Step::ALL[..steps] {
+        for step in &CommitStep::ALL[..steps] {
             folder.step(*step, &plan).unwrap();
         }
         dir
     }
 
-    fn place_root(folder: &Folder) {
+    fn place_root(folder: &FolderInner) {
         folder.alone(true, || Ok(())).unwrap();
     }
 
-    fn labels_are_sound(folder: &Folder, name: &str) {
-        let text = folder.label_text(Kind::Prompt, &key()).unwrap();
+    fn labels_are_sound(folder: &FolderInner, name: &str) {
+        let text = folder.label_text(EntryKind::Prompt, &key()).unwrap();
         let text = text.as_deref().unwrap_or("{}");
         let labels = quillet_core::history::Labels::parse(text).unwrap();
-        let book = folder.history(Kind::Prompt, &key()).unwrap().book;
+        let book = folder.history(EntryKind::Prompt, &key()).unwrap().book;
         for number in labels.0.values().flat_map(|target| target.numbers()) {
             assert!(book.chain.points_at(number), "{name}: {text}");
         }
     }
 
-    fn digests(folder: &Folder) -> Vec<(String, bool)> {
-        let book = folder.history(Kind::Prompt, &key()).unwrap().book;
+    fn digests(folder: &FolderInner) -> Vec<(String, bool)> {
+        let book = folder.history(EntryKind::Prompt, &key()).unwrap().book;
         let versions = book.chain.versions();
         versions
             .map(|version| (version.digest.to_string(), version.removed))
@@ -334,7 +362,7 @@ mod tests {
     #[test]
     fn what_broke_off_is_finished_wherever_it_did() {
         for case in &cases() {
-            for steps in 0..Step::ALL.len() {
+            for steps in 0..CommitStep::ALL.len() {
                 let name = format!("{} after {steps} steps", case.name);
                 let dir = killed(case, steps);
                 labels_are_sound(&folder(&dir), &name);
@@ -345,30 +373,30 @@ mod tests {
                 if steps % 2 == 0 {
                     other.finish_at_last();
                 }
-                let new = other.observe(Kind::Prompt, &keys, STORE).unwrap();
+                let new = other.observe(EntryKind::Prompt, &keys, STORE).unwrap();
                 assert_eq!(new, [], "{name}");
                 labels_are_sound(&other, &name);
                 let pending = dir.path().join("store.history/.pending");
                 assert!(steps == 3 || !pending.exists(), "{name}");
 
-                let now = other.standing(Kind::Prompt, &key()).unwrap();
-                let digest = |content: &Content| content.digest();
+                let now = other.current_content(EntryKind::Prompt, &key()).unwrap();
+                let digest = |content: &DefinitionContent| content.digest();
                 assert_eq!(
                     now.as_ref().map(digest),
                     case.after.as_ref().map(digest),
                     "{name}"
                 );
-                let claims = other.claims(Kind::Prompt, &key()).unwrap();
+                let claims = other.claims(EntryKind::Prompt, &key()).unwrap();
                 assert!(claims.len() <= 1, "{name}: {claims:?}");
                 let versions = digests(&other);
                 let expected = 1 + usize::from(case.before.is_some());
                 assert_eq!(versions.len(), expected, "{name}");
                 assert_eq!(versions[expected - 1].1, case.after.is_none(), "{name}");
-                let labels = other.label_text(Kind::Prompt, &key()).unwrap();
+                let labels = other.label_text(EntryKind::Prompt, &key()).unwrap();
                 let is_labelled = labels.is_some_and(|text| text.contains("production"));
                 assert_eq!(is_labelled, case.after.is_some(), "{name}");
 
-                let next = commit(Some(Content::new("{}")), None);
+                let next = commit(Some(DefinitionContent::new("{}")), None);
                 let done = other.commit(&next).unwrap();
                 assert_eq!(done.version.number as usize, expected + 1, "{name}");
                 assert!(!pending.exists(), "{name}");
@@ -380,7 +408,7 @@ mod tests {
     #[test]
     fn what_others_wrote_since_is_not_touched() {
         for case in &cases() {
-            for steps in 0..Step::ALL.len() {
+            for steps in 0..CommitStep::ALL.len() {
                 let name = format!("{} after {steps} steps", case.name);
                 let dir = killed(case, steps);
                 let path = dir.path().join("store/prompts/a");
@@ -401,9 +429,13 @@ mod tests {
                 let text = fs::read_to_string(path.join("b.json")).unwrap();
                 assert_eq!(text, mine, "{name}");
                 let keys = [key()];
-                let new = folder.observe(Kind::Prompt, &keys, STORE).unwrap();
+                let new = folder.observe(EntryKind::Prompt, &keys, STORE).unwrap();
                 assert_eq!(new.len(), 1, "{name}");
-                assert_eq!(new[0].1.digest, Content::new(mine).digest(), "{name}");
+                assert_eq!(
+                    new[0].1.digest,
+                    DefinitionContent::new(mine).digest(),
+                    "{name}"
+                );
                 let expected = 2 + usize::from(case.before.is_some());
                 assert_eq!(digests(&folder).len(), expected, "{name}");
             }

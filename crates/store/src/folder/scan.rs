@@ -8,17 +8,17 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use quillet_core::history::Labels;
-use quillet_core::store::{Entry, Key, Kind};
+use quillet_core::store::{EntryKey, EntryKind, StoreEntry};
 use quillet_core::{Diagnostic, Span};
 use serde::de::IgnoredAny;
 
-use super::document::{self, Form};
-use super::place::{self, Roots};
+use super::document::{self, FileFormat};
+use super::key_path::{self, Roots};
 
 /// What the folder held at one moment.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Snapshot {
-    pub(crate) documents: BTreeMap<(Kind, Key), Document>,
+pub(crate) struct FolderSnapshot {
+    pub(crate) documents: BTreeMap<(EntryKind, EntryKey), FolderEntry>,
     /// Files among the prompts that are no definitions: prompt files may refer to
     /// them, so their changes count.
     pub(crate) others: BTreeMap<PathBuf, Stamp>,
@@ -30,8 +30,8 @@ pub(crate) struct Stamp(u64, Option<SystemTime>);
 
 /// One file as an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Document {
-    pub(crate) entry: Entry,
+pub(crate) struct FolderEntry {
+    pub(crate) entry: StoreEntry,
     pub(crate) path: PathBuf,
 }
 
@@ -39,15 +39,18 @@ pub(crate) struct Document {
 ///
 /// # Errors
 /// The folder of the definitions cannot be read. What cannot be read inside becomes a broken entry.
-pub(crate) fn scan(roots: &Roots, max_file_bytes: usize) -> io::Result<Snapshot> {
-    let mut scan = Scan::new(&roots.definitions, max_file_bytes)?;
+pub(crate) fn scan(roots: &Roots, max_file_bytes: usize) -> io::Result<FolderSnapshot> {
+    let mut scan = FolderScan::new(&roots.definitions, max_file_bytes)?;
     fs::read_dir(&scan.root)?;
-    for kind in Kind::ALL.into_iter().filter(|kind| *kind != Kind::Label) {
+    for kind in EntryKind::ALL
+        .into_iter()
+        .filter(|kind| *kind != EntryKind::Label)
+    {
         scan.kind(kind);
     }
     let mut found = scan.found;
-    if let Ok(mut scan) = Scan::of_labels(roots, max_file_bytes) {
-        scan.kind(Kind::Label);
+    if let Ok(mut scan) = FolderScan::of_labels(roots, max_file_bytes) {
+        scan.kind(EntryKind::Label);
         found.documents.append(&mut scan.found.documents);
     }
     Ok(found)
@@ -59,14 +62,18 @@ pub(crate) fn scan(roots: &Roots, max_file_bytes: usize) -> io::Result<Snapshot>
 ///
 /// # Errors
 /// There is no such file. One that cannot be read is a broken entry.
-pub fn entry_of_file(kind: Kind, path: &Path, max_bytes: usize) -> io::Result<Option<Entry>> {
+pub fn entry_of_file(
+    kind: EntryKind,
+    path: &Path,
+    max_bytes: usize,
+) -> io::Result<Option<StoreEntry>> {
     let path = fs::canonicalize(path)?;
-    let is_function = kind == Kind::Prompt && path.ends_with(document::FOLDER_TEXT);
+    let is_function = kind == EntryKind::Prompt && path.ends_with(document::FOLDER_TEXT);
     let path = match path.parent() {
         Some(folder) if is_function => folder,
         _ => &path,
     };
-    let mut scan = Scan::new(path.parent().unwrap_or(path), max_bytes)?;
+    let mut scan = FolderScan::new(path.parent().unwrap_or(path), max_bytes)?;
     scan.path(kind, path, "", 0);
     let mut found = scan.found.documents.into_values();
     Ok(found.next().map(|document| document.entry))
@@ -78,67 +85,67 @@ pub fn entry_of_file(kind: Kind, path: &Path, max_bytes: usize) -> io::Result<Op
 /// The folder of the definitions cannot be read.
 pub(crate) fn claims(
     roots: &Roots,
-    kind: Kind,
-    key: &Key,
+    kind: EntryKind,
+    key: &EntryKey,
     max_file_bytes: usize,
-) -> io::Result<Vec<Document>> {
+) -> io::Result<Vec<FolderEntry>> {
     let mut scan = match kind {
-        Kind::Label => match Scan::of_labels(roots, max_file_bytes) {
+        EntryKind::Label => match FolderScan::of_labels(roots, max_file_bytes) {
             Ok(scan) => scan,
             Err(_) => return Ok(Vec::new()),
         },
-        _ => Scan::new(&roots.definitions, max_file_bytes)?,
+        _ => FolderScan::new(&roots.definitions, max_file_bytes)?,
     };
-    for folder in place::folders(kind) {
+    for folder in key_path::folders(kind) {
         scan.key(kind, folder, key);
     }
     let first = scan.found.documents.remove(&(kind, key.clone()));
-    let is_it = |document: &Document| document.entry.key == *key;
+    let is_it = |document: &FolderEntry| document.entry.key == *key;
     let others = scan.shadowed.into_iter().filter(is_it);
     Ok(first.into_iter().chain(others).collect())
 }
 
-struct Scan {
+struct FolderScan {
     root: PathBuf,
     /// What comes before a path below the root, in messages.
     name: String,
     max_file_bytes: usize,
-    found: Snapshot,
+    found: FolderSnapshot,
     /// Files whose key another one has.
-    shadowed: Vec<Document>,
+    shadowed: Vec<FolderEntry>,
 }
 
-impl Scan {
+impl FolderScan {
     fn new(folder: &Path, max_file_bytes: usize) -> io::Result<Self> {
-        Ok(Scan {
+        Ok(FolderScan {
             // Each time again, since the folder may be a link that is set to another one.
             root: fs::canonicalize(folder)?,
             name: String::new(),
             max_file_bytes,
-            found: Snapshot::default(),
+            found: FolderSnapshot::default(),
             shadowed: Vec::new(),
         })
     }
 
     fn of_labels(roots: &Roots, max_file_bytes: usize) -> io::Result<Self> {
         let name = roots.history.file_name().unwrap_or_default();
-        Ok(Scan {
+        Ok(FolderScan {
             name: format!("{}/", name.to_string_lossy()),
-            ..Scan::new(&roots.history, max_file_bytes)?
+            ..FolderScan::new(&roots.history, max_file_bytes)?
         })
     }
 
-    fn kind(&mut self, kind: Kind) {
-        for folder in place::folders(kind) {
+    fn kind(&mut self, kind: EntryKind) {
+        for folder in key_path::folders(kind) {
             let folder = self.root.join(folder);
             self.folder(kind, &folder, "", 0);
         }
     }
 
     /// What may be the file of a key, or the folder that is one prompt, and nothing else.
-    fn key(&mut self, kind: Kind, folder: &str, key: &Key) {
+    fn key(&mut self, kind: EntryKind, folder: &str, key: &EntryKey) {
         // A key that is no path is the name of no file either.
-        let Ok(path) = place::below(folder, key) else {
+        let Ok(path) = key_path::below(folder, key) else {
             return;
         };
         let (Some(folder), Some(stem)) = (path.parent(), path.file_name()) else {
@@ -155,7 +162,7 @@ impl Scan {
         for path in sorted(&folder) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let is_file = document::form_of(kind, &name).is_some_and(|(of, _)| *of == *stem);
-            let is_function = kind == Kind::Prompt
+            let is_function = kind == EntryKind::Prompt
                 && *name == *stem
                 && path.join(document::FOLDER_TEXT).is_file();
             if is_function || (is_file && !path.is_dir()) {
@@ -166,15 +173,15 @@ impl Scan {
 
     /// Whether a folder is one that is looked into.
     fn is_entered(&self, folder: &Path) -> bool {
-        let inside = place::inside(&self.root, folder);
+        let inside = key_path::inside(&self.root, folder);
         inside.is_some_and(|real| real.is_dir() && !is_circle(folder, &real))
     }
 
     /// `prefix` holds the segments above, each followed by a colon.
-    fn folder(&mut self, kind: Kind, folder: &Path, prefix: &str, depth: usize) {
-        if depth > place::MAX_DEPTH {
+    fn folder(&mut self, kind: EntryKind, folder: &Path, prefix: &str, depth: usize) {
+        if depth > key_path::MAX_DEPTH {
             let folder = folder.display();
-            let most = place::MAX_DEPTH;
+            let most = key_path::MAX_DEPTH;
             tracing::warn!(%folder, "nested deeper than {most} folders: left out");
             return;
         }
@@ -183,7 +190,7 @@ impl Scan {
         }
     }
 
-    fn path(&mut self, kind: Kind, path: &Path, prefix: &str, depth: usize) {
+    fn path(&mut self, kind: EntryKind, path: &Path, prefix: &str, depth: usize) {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
             tracing::warn!(path = %path.display(), "file name is not UTF-8: left out");
             return;
@@ -192,13 +199,13 @@ impl Scan {
         if name.starts_with('.') || document::is_of_tests(kind, name) {
             return;
         }
-        let inside = place::inside(&self.root, path);
+        let inside = key_path::inside(&self.root, path);
         if let Some(real) = inside.as_deref().filter(|real| real.is_dir()) {
             if is_circle(path, real) {
                 tracing::warn!(path = %path.display(), "a link to a folder that it is in: left out");
                 return;
             }
-            if kind == Kind::Prompt && path.join(document::FOLDER_TEXT).is_file() {
+            if kind == EntryKind::Prompt && path.join(document::FOLDER_TEXT).is_file() {
                 self.function(kind, path, &format!("{prefix}{name}"))
             } else {
                 self.folder(kind, path, &format!("{prefix}{name}:"), depth + 1)
@@ -206,13 +213,13 @@ impl Scan {
             return;
         }
         if let Some((stem, form)) = document::form_of(kind, name) {
-            let key = Key::new(format!("{prefix}{stem}"));
+            let key = EntryKey::new(format!("{prefix}{stem}"));
             let entry = match inside {
                 Some(_) => self.file(key.clone(), path, form),
                 None => broken(key.clone(), &self.origin(path), leads_out(path)),
             };
             self.keep(kind, key, entry, path);
-        } else if let (Kind::Prompt, Some(real)) = (kind, inside)
+        } else if let (EntryKind::Prompt, Some(real)) = (kind, inside)
             && let Ok(about) = fs::metadata(&real)
         {
             let stamp = Stamp(about.len(), about.modified().ok());
@@ -221,15 +228,15 @@ impl Scan {
     }
 
     /// A folder that is one prompt: Semantic Kernel's `skprompt.txt` with its `config.json`.
-    fn function(&mut self, kind: Kind, folder: &Path, key: &str) {
+    fn function(&mut self, kind: EntryKind, folder: &Path, key: &str) {
         let (text, config) = (document::FOLDER_TEXT, document::FOLDER_CONFIG);
         let (path, config) = (folder.join(text), folder.join(config));
-        let key = Key::new(key);
-        let mut entry = match place::inside(&self.root, &path) {
-            Some(_) => self.file(key.clone(), &path, Form::Prompt),
+        let key = EntryKey::new(key);
+        let mut entry = match key_path::inside(&self.root, &path) {
+            Some(_) => self.file(key.clone(), &path, FileFormat::Prompt),
             None => broken(key.clone(), &self.origin(&path), leads_out(&path)),
         };
-        if place::inside(&self.root, &config).is_some() {
+        if key_path::inside(&self.root, &config).is_some() {
             match read(&config, self.max_file_bytes) {
                 Ok(text) => {
                     entry.companion = Some((self.origin(&config).into(), text.into()));
@@ -240,7 +247,7 @@ impl Scan {
         self.keep(kind, key, entry, &path);
     }
 
-    fn file(&self, key: Key, path: &Path, form: Form) -> Entry {
+    fn file(&self, key: EntryKey, path: &Path, form: FileFormat) -> StoreEntry {
         let origin = self.origin(path);
         match read(path, self.max_file_bytes) {
             Ok(content) => document::entry(key, &origin, form, &content),
@@ -249,13 +256,13 @@ impl Scan {
     }
 
     /// Two files may claim one key: `a.json` and `a.yaml`. The first by name has it.
-    fn keep(&mut self, kind: Kind, key: Key, mut entry: Entry, path: &Path) {
+    fn keep(&mut self, kind: EntryKind, key: EntryKey, mut entry: StoreEntry, path: &Path) {
         entry.folder = folder_of(kind, path);
-        if kind == Kind::Label && entry.problem.is_none() {
+        if kind == EntryKind::Label && entry.problem.is_none() {
             entry.problem = wrong_labels(&entry);
         }
         let path = path.to_owned();
-        let document = Document { entry, path };
+        let document = FolderEntry { entry, path };
         if let Some(first) = self.found.documents.get(&(kind, key.clone())) {
             let (first, second) = (&first.entry.origin, &document.entry.origin);
             tracing::warn!(%first, %second, "two files for one key: the second is left out");
@@ -282,7 +289,7 @@ fn sorted(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// What keeps an entry from being labels. People write them too.
-fn wrong_labels(entry: &Entry) -> Option<Diagnostic> {
+fn wrong_labels(entry: &StoreEntry) -> Option<Diagnostic> {
     let text = &*entry.text;
     let why = Labels::parse(text).err()?;
     let found = Diagnostic::error(
@@ -315,13 +322,13 @@ fn place_of(text: &str, why: &str) -> Option<usize> {
 }
 
 /// Prompts may be files that refer to others beside them.
-fn folder_of(kind: Kind, path: &Path) -> Option<Arc<Path>> {
-    let folder = (kind == Kind::Prompt).then(|| path.parent())?;
+fn folder_of(kind: EntryKind, path: &Path) -> Option<Arc<Path>> {
+    let folder = (kind == EntryKind::Prompt).then(|| path.parent())?;
     folder.map(Arc::from)
 }
 
-fn broken(key: Key, origin: &str, message: String) -> Entry {
-    Entry::broken(key, "", Diagnostic::error("store.file", origin, message))
+fn broken(key: EntryKey, origin: &str, message: String) -> StoreEntry {
+    StoreEntry::broken(key, "", Diagnostic::error("store.file", origin, message))
 }
 
 fn leads_out(path: &Path) -> String {

@@ -11,8 +11,8 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
-use super::place::{LABELS, Roots};
-use super::settle::SETTLE;
+use super::key_path::{LABELS, Roots};
+use super::stable_read::SETTLE;
 
 /// A look without notice, where notices work: the folder itself may have been replaced,
 /// or a notice lost.
@@ -23,13 +23,13 @@ const LOOK_OFTEN: Duration = Duration::from_secs(2);
 /// Notices of changes below a folder.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    signs: Arc<Signs>,
+    signs: Arc<WatchSignals>,
     /// Held for its drop, which ends the notices.
     watcher: Option<RecommendedWatcher>,
 }
 
 #[derive(Debug, Default)]
-struct Signs {
+struct WatchSignals {
     touched: Notify,
     /// The folder itself was moved or removed. A watch follows what it watches, not its name.
     moved: AtomicBool,
@@ -38,7 +38,7 @@ struct Signs {
 impl Watch {
     /// Watches the folders of a store; those that cannot be watched are looked at more often.
     pub(crate) fn new(roots: &Roots) -> Self {
-        let signs = Arc::new(Signs::default());
+        let signs = Arc::new(WatchSignals::default());
         let watcher = watcher(roots, signs.clone());
         if let Err(error) = &watcher {
             let folder = roots.definitions.display();
@@ -69,8 +69,8 @@ impl Watch {
     }
 }
 
-fn watcher(roots: &Roots, signs: Arc<Signs>) -> notify::Result<RecommendedWatcher> {
-    let places = Places::new(roots);
+fn watcher(roots: &Roots, signs: Arc<WatchSignals>) -> notify::Result<RecommendedWatcher> {
+    let places = WatchPaths::new(roots);
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
         if let Ok(event) = &event {
             // Our own reading must not wake us.
@@ -99,16 +99,16 @@ fn watcher(roots: &Roots, signs: Arc<Signs>) -> notify::Result<RecommendedWatche
 
 /// What is watched, as we call it and as the system may.
 #[derive(Debug)]
-struct Places {
+struct WatchPaths {
     definitions: Vec<PathBuf>,
     history: Vec<PathBuf>,
 }
 
-impl Places {
+impl WatchPaths {
     fn new(roots: &Roots) -> Self {
         let names = |path: &Path| [Some(path.to_owned()), fs::canonicalize(path).ok()];
         let names = |path: &Path| names(path).into_iter().flatten().collect();
-        Places {
+        WatchPaths {
             definitions: names(&roots.definitions),
             history: names(&roots.history),
         }

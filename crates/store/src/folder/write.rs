@@ -5,11 +5,11 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-use quillet_core::history::Content;
-use quillet_core::store::{Key, Kind, StoreError};
+use quillet_core::history::DefinitionContent;
+use quillet_core::store::{EntryKey, EntryKind, StoreError};
 
 use super::document::{self, FOLDER_CONFIG, FOLDER_TEXT};
-use super::place::{self, Roots, refused};
+use super::key_path::{self, Roots, refused};
 
 /// Writes an entry beside its place and renames, so that no reader sees half a file. A file of
 /// another form (YAML, a bare template) makes way for the new one.
@@ -21,19 +21,19 @@ use super::place::{self, Roots, refused};
 /// system refuses.
 pub(crate) fn write(
     roots: &Roots,
-    kind: Kind,
-    key: &Key,
-    content: &Content,
+    kind: EntryKind,
+    key: &EntryKey,
+    content: &DefinitionContent,
     before: Option<&Path>,
 ) -> Result<(), StoreError> {
-    let relative = place::path_of(kind, key)?;
+    let relative = key_path::path_of(kind, key)?;
     let root = roots.of(kind);
-    if kind == Kind::Label {
-        place::make_root(root)?;
+    if kind == EntryKind::Label {
+        key_path::make_root(root)?;
     }
-    let private = kind == Kind::Database;
+    let private = kind == EntryKind::Database;
     let path = if is_function(kind, content) {
-        let folder = place::make_folders(root, &relative)?;
+        let folder = key_path::make_folders(root, &relative)?;
         let config = folder.join(FOLDER_CONFIG);
         match &content.companion {
             Some((_, text)) => replace(&config, text, private)?,
@@ -45,7 +45,7 @@ pub(crate) fn write(
     } else {
         let (ending, text) = form(kind, key, content)?;
         let parent = relative.parent().unwrap_or(Path::new(""));
-        let parent = place::make_folders(root, parent)?;
+        let parent = key_path::make_folders(root, parent)?;
         let stem = relative.file_name().unwrap_or_default().to_string_lossy();
         let path = parent.join(format!("{stem}{ending}"));
         replace(&path, &text, private)?;
@@ -76,17 +76,17 @@ pub(crate) fn remove(path: &Path) -> Result<bool, StoreError> {
 }
 
 /// Whether this is a prompt that is a folder.
-fn is_function(kind: Kind, content: &Content) -> bool {
+fn is_function(kind: EntryKind, content: &DefinitionContent) -> bool {
     let is_one = content.companion.is_some() || &*content.file == FOLDER_TEXT;
-    kind == Kind::Prompt && is_one
+    kind == EntryKind::Prompt && is_one
 }
 
 /// How the file of an entry ends, and what is in it. Of the name that a version has, only the
 /// ending counts: the rest follows the key.
 fn form<'a>(
-    kind: Kind,
-    key: &Key,
-    content: &'a Content,
+    kind: EntryKind,
+    key: &EntryKey,
+    content: &'a DefinitionContent,
 ) -> Result<(Cow<'a, str>, Cow<'a, str>), StoreError> {
     let (file, text) = (&*content.file, &*content.text);
     if file.is_empty() {
@@ -156,31 +156,31 @@ mod tests {
 
     #[test]
     fn names_of_files_say_how_they_are_read() {
-        let content = |file: &str, text: &str| Content {
+        let content = |file: &str, text: &str| DefinitionContent {
             text: text.into(),
             file: file.into(),
             companion: None,
         };
         let script = r#"{"format":"script","source":"user: hi\n"}"#;
         for (kind, file, text, ending, written) in [
-            (Kind::Prompt, "", "{}", ".json", "{}"),
-            (Kind::Prompt, "", script, ".ai.yaml", "user: hi\n"),
-            (Kind::Prompt, "a.prompt", "Hi", ".prompt", "Hi"),
-            (Kind::Prompt, "a.b.prompty", "Hi", ".prompty", "Hi"),
-            (Kind::Prompt, "../../x.yaml", "a: 1", ".yaml", "a: 1"),
-            (Kind::Tool, "a.yml", "a: [", ".yml", "a: ["),
+            (EntryKind::Prompt, "", "{}", ".json", "{}"),
+            (EntryKind::Prompt, "", script, ".ai.yaml", "user: hi\n"),
+            (EntryKind::Prompt, "a.prompt", "Hi", ".prompt", "Hi"),
+            (EntryKind::Prompt, "a.b.prompty", "Hi", ".prompty", "Hi"),
+            (EntryKind::Prompt, "../../x.yaml", "a: 1", ".yaml", "a: 1"),
+            (EntryKind::Tool, "a.yml", "a: [", ".yml", "a: ["),
         ] {
             let content = content(file, text);
-            let (found, is) = form(kind, &Key::new("k"), &content).unwrap();
+            let (found, is) = form(kind, &EntryKey::new("k"), &content).unwrap();
             assert_eq!((&*found, &*is), (ending, written), "{file}");
         }
         for (kind, file) in [
-            (Kind::Prompt, "a.md"),
-            (Kind::Prompt, ".prompt"),
-            (Kind::Prompt, "a.prompt/../../x"),
-            (Kind::Tool, "a.prompt"),
+            (EntryKind::Prompt, "a.md"),
+            (EntryKind::Prompt, ".prompt"),
+            (EntryKind::Prompt, "a.prompt/../../x"),
+            (EntryKind::Tool, "a.prompt"),
         ] {
-            let error = form(kind, &Key::new("k"), &content(file, "Hi")).unwrap_err();
+            let error = form(kind, &EntryKey::new("k"), &content(file, "Hi")).unwrap_err();
             assert_eq!(error.kind, StoreErrorKind::Refused, "{file}");
         }
     }

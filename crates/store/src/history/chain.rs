@@ -3,35 +3,37 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use quillet_core::clock;
-use quillet_core::history::{Commit, Content, Digest, Expect, Kept, Labels, STORE, Version};
-use quillet_core::store::{Key, StoreError, StoreErrorKind};
+use quillet_core::history::{
+    Commit, DefinitionContent, Digest, Labels, STORE, Version, VersionRecord, WritePrecondition,
+};
+use quillet_core::store::{EntryKey, StoreError, StoreErrorKind};
 
 /// Largest number of a version that is imported: any program can read it, and there is room for
 /// those that follow.
 const LARGEST: u64 = 1 << 53;
 
 /// What stands in a store under a key at this moment.
-pub(crate) type Now<'a> = Option<&'a Content>;
+pub(crate) type CurrentContent<'a> = Option<&'a DefinitionContent>;
 
 /// The versions of one definition that are kept, in memory.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Chain {
+pub(crate) struct VersionChain {
     versions: BTreeMap<u64, Version>,
     /// By digest, so that a definition that comes back takes no room.
-    contents: BTreeMap<Digest, Content>,
+    contents: BTreeMap<Digest, DefinitionContent>,
 }
 
-impl Chain {
+impl VersionChain {
     /// A chain of these versions, in any order.
-    pub(crate) fn of(versions: impl IntoIterator<Item = Kept>) -> Self {
-        let mut chain = Chain::default();
+    pub(crate) fn of(versions: impl IntoIterator<Item = VersionRecord>) -> Self {
+        let mut chain = VersionChain::default();
         versions.into_iter().for_each(|kept| chain.add(kept));
         chain
     }
 
     /// Adds a version that was kept before; one of its number makes way.
-    pub(crate) fn add(&mut self, kept: Kept) {
-        let Kept { version, content } = kept;
+    pub(crate) fn add(&mut self, kept: VersionRecord) {
+        let VersionRecord { version, content } = kept;
         if let Some(content) = content {
             self.contents.entry(version.digest).or_insert(content);
         }
@@ -68,14 +70,14 @@ impl Chain {
     }
 
     /// The version of a number with what it holds.
-    pub(crate) fn kept(&self, number: u64) -> Option<Kept> {
+    pub(crate) fn kept(&self, number: u64) -> Option<VersionRecord> {
         let version = self.versions.get(&number)?.clone();
         let content = if version.removed {
             None
         } else {
             Some(self.contents.get(&version.digest)?.clone())
         };
-        Some(Kept { version, content })
+        Some(VersionRecord { version, content })
     }
 
     /// The newest version whose digest begins with these digits.
@@ -85,13 +87,13 @@ impl Chain {
     }
 
     /// What the newest version holds.
-    fn head_content(&self) -> Option<&Content> {
+    fn head_content(&self) -> Option<&DefinitionContent> {
         let head = self.head().filter(|head| !head.removed)?;
         self.contents.get(&head.digest)
     }
 
     /// Whether the newest version is what stands in the store.
-    pub(crate) fn is_at(&self, now: Now<'_>) -> bool {
+    pub(crate) fn is_at(&self, now: CurrentContent<'_>) -> bool {
         let now = now.map(|now| read_as(self.head_content(), now));
         match (self.head(), now) {
             (None, None) => true,
@@ -104,7 +106,7 @@ impl Chain {
     }
 
     /// Takes note of what stands in the store, if that is new.
-    pub(crate) fn observe(&mut self, now: Now<'_>, author: &str) -> Option<Version> {
+    pub(crate) fn observe(&mut self, now: CurrentContent<'_>, author: &str) -> Option<Version> {
         let is_new = !self.is_at(now);
         is_new.then(|| self.push(now.cloned(), author, ""))
     }
@@ -113,14 +115,14 @@ impl Chain {
     /// whether the commit made it.
     pub(crate) fn commit(
         &mut self,
-        now: Now<'_>,
+        now: CurrentContent<'_>,
         commit: &Commit,
     ) -> Result<(Version, bool), StoreError> {
         let head = self.head_content().cloned();
         let now = now.map(|now| read_as(head.as_ref(), now));
         // A digest of a long text takes a while, and most writers expect nothing.
-        if commit.expect != Expect::Anything {
-            expected(self.head(), now.map(Content::digest), commit)?;
+        if commit.expect != WritePrecondition::Anything {
+            expected(self.head(), now.map(DefinitionContent::digest), commit)?;
         }
         // The newest version is what stands there, then.
         self.observe(now, STORE);
@@ -141,9 +143,9 @@ impl Chain {
         }
     }
 
-    fn push(&mut self, content: Option<Content>, author: &str, message: &str) -> Version {
+    fn push(&mut self, content: Option<DefinitionContent>, author: &str, message: &str) -> Version {
         let version = next(self.head(), content.as_ref(), author, message);
-        let kept = Kept {
+        let kept = VersionRecord {
             version: version.clone(),
             content,
         };
@@ -157,14 +159,18 @@ impl Chain {
     }
 
     /// Versions above a number with what they hold, oldest first.
-    pub(crate) fn since(&self, number: u64) -> Vec<Kept> {
+    pub(crate) fn since(&self, number: u64) -> Vec<VersionRecord> {
         let new = self.versions.range(number.saturating_add(1)..);
         new.filter_map(|(number, _)| self.kept(*number)).collect()
     }
 
     /// Adds versions that were kept elsewhere; gives how many are new. What both have must be the
     /// same, and what is new must follow what there is.
-    pub(crate) fn extend(&mut self, key: &Key, versions: &[Kept]) -> Result<usize, StoreError> {
+    pub(crate) fn extend(
+        &mut self,
+        key: &EntryKey,
+        versions: &[VersionRecord],
+    ) -> Result<usize, StoreError> {
         let last = self.last();
         let (mut added, mut before) = (Vec::new(), 0);
         for kept in versions {
@@ -223,7 +229,7 @@ impl Chain {
 }
 
 /// Why a version of another history cannot follow the one of this number.
-fn wrong(kept: &Kept, before: u64) -> Option<&'static str> {
+fn wrong(kept: &VersionRecord, before: u64) -> Option<&'static str> {
     let number = kept.version.number;
     if number <= before {
         Some("is out of order")
@@ -239,10 +245,14 @@ fn wrong(kept: &Kept, before: u64) -> Option<&'static str> {
 /// What stands in a store, with the way in which it is read. Where the text is that of the newest
 /// version, that version says it: a store without files knows texts alone, and in a folder the name
 /// of the file follows the key.
-pub(crate) fn read_as<'a>(head: Option<&'a Content>, now: &'a Content) -> &'a Content {
-    let ending = |content: &'a Content| content.file.rsplit_once('.').map(|(_, ending)| ending);
-    let beside = |content: &'a Content| content.companion.as_ref().map(|(_, text)| text);
-    let is_read_alike = |head: &&'a Content| {
+pub(crate) fn read_as<'a>(
+    head: Option<&'a DefinitionContent>,
+    now: &'a DefinitionContent,
+) -> &'a DefinitionContent {
+    let ending =
+        |content: &'a DefinitionContent| content.file.rsplit_once('.').map(|(_, ending)| ending);
+    let beside = |content: &'a DefinitionContent| content.companion.as_ref().map(|(_, text)| text);
+    let is_read_alike = |head: &&'a DefinitionContent| {
         let one_is_text_alone = now.file.is_empty() || head.file.is_empty();
         let same_file = || ending(head) == ending(now) && beside(head) == beside(now);
         head.text == now.text && (one_is_text_alone || same_file())
@@ -253,15 +263,15 @@ pub(crate) fn read_as<'a>(head: Option<&'a Content>, now: &'a Content) -> &'a Co
 /// The version that follows a newest one.
 pub(crate) fn next(
     head: Option<&Version>,
-    content: Option<&Content>,
+    content: Option<&DefinitionContent>,
     author: &str,
     message: &str,
 ) -> Version {
     let before = head.map(|head| head.digest);
-    let empty = || Content::default().digest();
+    let empty = || DefinitionContent::default().digest();
     Version {
         number: head.map_or(1, |head| head.number + 1),
-        digest: content.map_or_else(|| before.unwrap_or_else(empty), Content::digest),
+        digest: content.map_or_else(|| before.unwrap_or_else(empty), DefinitionContent::digest),
         parent: head.map(|head| head.number),
         author: author.into(),
         message: message.into(),
@@ -279,10 +289,10 @@ pub(crate) fn expected(
     commit: &Commit,
 ) -> Result<(), StoreError> {
     let holds = match commit.expect {
-        Expect::Anything => true,
-        Expect::Absent => is.is_none(),
-        Expect::Digest(wanted) => is == Some(wanted),
-        Expect::Version(number) => {
+        WritePrecondition::Anything => true,
+        WritePrecondition::Absent => is.is_none(),
+        WritePrecondition::Digest(wanted) => is == Some(wanted),
+        WritePrecondition::Version(number) => {
             head.is_some_and(|head| head.number == number && is == Some(head.digest))
         }
     };
@@ -297,16 +307,16 @@ pub(crate) fn expected(
         (_, Some(is)) => format!("it was written since, and is sha256:{is}"),
     };
     let wanted = match commit.expect {
-        Expect::Anything | Expect::Absent => "a new definition".to_owned(),
-        Expect::Version(number) => format!("version {number}"),
-        Expect::Digest(digest) => format!("sha256:{digest}"),
+        WritePrecondition::Anything | WritePrecondition::Absent => "a new definition".to_owned(),
+        WritePrecondition::Version(number) => format!("version {number}"),
+        WritePrecondition::Digest(digest) => format!("sha256:{digest}"),
     };
     let message = format!("{}: {wanted} was expected: {newest}", commit.key.id());
     Err(StoreError::new(StoreErrorKind::Conflict, message))
 }
 
 /// What is removed and is not there.
-pub(crate) fn nothing(key: &Key) -> StoreError {
+pub(crate) fn nothing(key: &EntryKey) -> StoreError {
     let message = format!("{}: there is none", key.id());
     StoreError::new(StoreErrorKind::NoVersion, message)
 }
@@ -315,27 +325,30 @@ pub(crate) fn nothing(key: &Key) -> StoreError {
 mod tests {
     use std::sync::Arc;
 
-    use quillet_core::store::Kind;
+    use quillet_core::store::EntryKind;
 
     use super::*;
 
-    fn content(text: &str) -> Option<Content> {
-        Some(Content::new(text))
+    fn content(text: &str) -> Option<DefinitionContent> {
+        Some(DefinitionContent::new(text))
     }
 
-    fn commit(text: Option<&str>, expect: Expect) -> Commit {
-        let content = text.map(Content::new);
+    fn commit(text: Option<&str>, expect: WritePrecondition) -> Commit {
+        let content = text.map(DefinitionContent::new);
         Commit {
             expect,
-            ..Commit::new(Kind::Prompt, Key::new("a"), content, "ada")
+            ..Commit::new(EntryKind::Prompt, EntryKey::new("a"), content, "ada")
         }
     }
 
     #[test]
     fn what_others_wrote_is_a_version_before_what_is_committed() {
-        let mut chain = Chain::default();
+        let mut chain = VersionChain::default();
         let raw = content("raw");
-        let done = chain.commit(raw.as_ref(), &commit(Some("new"), Expect::Anything));
+        let done = chain.commit(
+            raw.as_ref(),
+            &commit(Some("new"), WritePrecondition::Anything),
+        );
         let (version, is_new) = done.unwrap();
         assert_eq!((version.number, version.parent, is_new), (2, Some(1), true));
         let authors: Vec<_> = chain
@@ -348,21 +361,25 @@ mod tests {
 
     #[test]
     fn expectations_are_held() {
-        let mut chain = Chain::default();
+        let mut chain = VersionChain::default();
         chain
-            .commit(None, &commit(Some("1"), Expect::Absent))
+            .commit(None, &commit(Some("1"), WritePrecondition::Absent))
             .unwrap();
         let one = content("1");
-        let digest = |text| Content::new(text).digest();
+        let digest = |text| DefinitionContent::new(text).digest();
         for (now, expect, holds) in [
-            (one.clone(), Expect::Absent, false),
-            (None, Expect::Absent, true),
-            (one.clone(), Expect::Version(1), true),
-            (one.clone(), Expect::Version(2), false),
-            (content("raw"), Expect::Version(1), false),
-            (one, Expect::Digest(digest("1")), true),
-            (content("raw"), Expect::Digest(digest("1")), false),
-            (None, Expect::Version(1), false),
+            (one.clone(), WritePrecondition::Absent, false),
+            (None, WritePrecondition::Absent, true),
+            (one.clone(), WritePrecondition::Version(1), true),
+            (one.clone(), WritePrecondition::Version(2), false),
+            (content("raw"), WritePrecondition::Version(1), false),
+            (one, WritePrecondition::Digest(digest("1")), true),
+            (
+                content("raw"),
+                WritePrecondition::Digest(digest("1")),
+                false,
+            ),
+            (None, WritePrecondition::Version(1), false),
         ] {
             let done = chain
                 .clone()
@@ -375,25 +392,34 @@ mod tests {
 
     #[test]
     fn a_definition_that_comes_back_takes_no_room() {
-        let mut chain = Chain::default();
+        let mut chain = VersionChain::default();
         let mut now = None;
         for text in ["1", "2", "1", "2"] {
-            let done = chain.commit(now.as_ref(), &commit(Some(text), Expect::Anything));
+            let done = chain.commit(
+                now.as_ref(),
+                &commit(Some(text), WritePrecondition::Anything),
+            );
             assert!(done.unwrap().1);
             now = content(text);
         }
         assert_eq!((chain.versions.len(), chain.contents.len()), (4, 2));
-        let again = chain.commit(now.as_ref(), &commit(Some("2"), Expect::Anything));
+        let again = chain.commit(
+            now.as_ref(),
+            &commit(Some("2"), WritePrecondition::Anything),
+        );
         assert!(!again.unwrap().1);
     }
 
     #[test]
     fn collecting_spares_what_labels_name() {
-        let mut chain = Chain::default();
+        let mut chain = VersionChain::default();
         let mut now = None;
         for number in 1..=6 {
             let text = number.to_string();
-            let done = chain.commit(now.as_ref(), &commit(Some(&text), Expect::Anything));
+            let done = chain.commit(
+                now.as_ref(),
+                &commit(Some(&text), WritePrecondition::Anything),
+            );
             done.unwrap();
             now = content(&text);
         }

@@ -1,14 +1,14 @@
 //! Labels as they are stored, and moving them.
 
-use quillet_core::history::{Commit, Import, LabelMove, Labels, Target, wrong_label};
-use quillet_core::store::{Key, StoreError, StoreErrorKind};
+use quillet_core::history::{Commit, HistoryImport, LabelMove, LabelTarget, Labels, wrong_label};
+use quillet_core::store::{EntryKey, StoreError, StoreErrorKind};
 
 /// Reads the labels of a definition.
 ///
 /// # Errors
 /// `Corrupt` for some that somebody wrote wrongly. Whoever took them for none would drop what they
 /// say with the next move, and the versions that they name.
-pub(crate) fn stored(key: &Key, text: Option<&str>) -> Result<Labels, StoreError> {
+pub(crate) fn stored(key: &EntryKey, text: Option<&str>) -> Result<Labels, StoreError> {
     let Some(text) = text else {
         return Ok(Labels::default());
     };
@@ -30,7 +30,7 @@ pub(crate) fn committed(
     let key = &commit.key;
     let moves = commit.labels.iter().map(|name| LabelMove {
         name: name.clone(),
-        to: Some(Target::Version(number)),
+        to: Some(LabelTarget::Version(number)),
         expect: None,
     });
     let moves: Vec<LabelMove> = moves.collect();
@@ -39,7 +39,7 @@ pub(crate) fn committed(
 
 /// Labels after an import; `text` is how they are stored before it.
 pub(crate) fn imported(
-    import: &Import,
+    import: &HistoryImport,
     text: Option<&str>,
     is_there: impl Fn(u64) -> bool,
 ) -> Result<Labels, StoreError> {
@@ -57,7 +57,7 @@ pub(crate) fn imported(
 ///
 /// `is_there` says whether a version can be pointed at.
 pub(crate) fn moved(
-    key: &Key,
+    key: &EntryKey,
     labels: &Labels,
     moves: &[LabelMove],
     is_there: impl Fn(u64) -> bool,
@@ -65,7 +65,7 @@ pub(crate) fn moved(
     let mut now = labels.clone();
     for one in moves {
         let name = &one.name;
-        let wrong = one.to.as_ref().and_then(Target::wrong);
+        let wrong = one.to.as_ref().and_then(LabelTarget::wrong);
         if let Some(why) = wrong_label(name).or(wrong) {
             return Err(StoreError::new(
                 StoreErrorKind::Refused,
@@ -99,11 +99,11 @@ pub(crate) fn moved(
     Ok(now)
 }
 
-fn shown(target: Option<&Target>) -> String {
+fn shown(target: Option<&LabelTarget>) -> String {
     match target {
         None => "nothing".to_owned(),
-        Some(Target::Version(number)) => format!("version {number}"),
-        Some(Target::Split(split)) => {
+        Some(LabelTarget::Version(number)) => format!("version {number}"),
+        Some(LabelTarget::Split(split)) => {
             let parts = split.versions.iter();
             let parts = parts.map(|(number, weight)| format!("{number}: {weight}"));
             parts.collect::<Vec<_>>().join(", ")

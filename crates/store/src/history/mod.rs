@@ -4,6 +4,6 @@ pub(crate) mod chain;
 mod labels;
 pub(crate) mod log;
 
-pub(crate) use chain::Chain;
+pub(crate) use chain::VersionChain;
 pub(crate) use labels::{committed, imported, moved, stored};
 pub(crate) use log::MemoryLog;

@@ -7,7 +7,7 @@ mod sqlite;
 
 use std::time::Duration;
 
-use quillet_core::journal::{RunHead, Standing, State, Step};
+use quillet_core::journal::{JournalEvent, RunHead, RunSnapshot, RunState};
 use quillet_core::store::{StoreError, StoreErrorKind};
 
 pub use sqlite::SqliteJournal;
@@ -40,8 +40,12 @@ impl Default for JournalOptions {
 
 impl JournalOptions {
     /// The steps as text, one for each.
-    pub(crate) fn texts(&self, run: &str, steps: &[Step]) -> Result<Vec<String>, StoreError> {
-        let text = |step: &Step| {
+    pub(crate) fn texts(
+        &self,
+        run: &str,
+        steps: &[JournalEvent],
+    ) -> Result<Vec<String>, StoreError> {
+        let text = |step: &JournalEvent| {
             let text = written(step)?;
             self.fits(run, step.name(), text.len())?;
             Ok(text)
@@ -50,7 +54,7 @@ impl JournalOptions {
     }
 
     /// What a run waits for, as text.
-    pub(crate) fn waiting(&self, run: &str, standing: &Standing) -> Result<String, StoreError> {
+    pub(crate) fn waiting(&self, run: &str, standing: &RunSnapshot) -> Result<String, StoreError> {
         let text = written(&standing.waiting)?;
         self.fits(run, "parked", text.len())?;
         Ok(text)
@@ -76,10 +80,10 @@ impl JournalOptions {
         run: &str,
         last: u64,
         more: usize,
-        state: State,
+        state: RunState,
     ) -> Result<(), StoreError> {
         let steps = last.saturating_add(u64::try_from(more).unwrap_or(u64::MAX));
-        if steps <= self.max_steps || state == State::Ended {
+        if steps <= self.max_steps || state == RunState::Ended {
             return Ok(());
         }
         Err(self.too_many(run, last, more))
@@ -130,8 +134,8 @@ pub(crate) fn not_ended(run: &str) -> StoreError {
 
 /// Refuses to say of a run that nobody owns that it goes on: its earlier owner, whose epoch is
 /// still the latest, could write again and not know what was interjected.
-pub(crate) fn may_interject(run: &str, standing: &Standing) -> Result<(), StoreError> {
-    if standing.state != State::Running {
+pub(crate) fn may_interject(run: &str, standing: &RunSnapshot) -> Result<(), StoreError> {
+    if standing.state != RunState::Running {
         return Ok(());
     }
     let message = format!("run id {run:?}: a run that nobody owns cannot stand as running");
@@ -143,7 +147,7 @@ pub(crate) fn head_text(head: &RunHead) -> Result<String, StoreError> {
     written(&RunHead {
         updated_ms: 0,
         last: 0,
-        standing: Standing::default(),
+        standing: RunSnapshot::default(),
         ..head.clone()
     })
 }

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use quillet_core::journal::{Claim, Entry, Journal, RunFilter, RunHead, Standing, State, Step};
+use quillet_core::journal::{
+    Claim, Journal, JournalEntry, JournalEvent, RunFilter, RunHead, RunSnapshot, RunState,
+};
 use quillet_core::store::StoreError;
 use quillet_core::{BoxFuture, clock};
 use rusqlite::types::{ToSql, Type};
@@ -18,13 +20,13 @@ use super::{
     JournalOptions, exists, head_text, lost, may_interject, millis, not_ended, unreadable,
 };
 use crate::ids;
-use crate::sqlite::{Database, Part};
+use crate::sqlite::{Database, SchemaModule};
 
 /// Runs and their steps. `head` is what lists show; what changes has columns of its own, so that it
 /// is not written again. `free_ms` is when the run may be claimed: the end of its owner's lease, or
 /// when it became ready; one that waits or has ended has none. Columns that are indexed change with
 /// the state alone, and not with every step.
-static PART: Part = Part {
+static PART: SchemaModule = SchemaModule {
     name: "journal",
     steps: &["
         CREATE TABLE runs (
@@ -84,7 +86,7 @@ pub struct SqliteJournal {
 
 /// Who adds a step.
 #[derive(Clone, Copy)]
-enum By {
+enum StepAuthor {
     /// The owner of this epoch.
     Owner(u64),
     /// Somebody who has seen the step of this number last.
@@ -92,11 +94,11 @@ enum By {
 }
 
 /// A run before something is added to it.
-struct Found {
+struct RunRow {
     number: i64,
     last: u64,
     epoch: u64,
-    state: State,
+    state: RunState,
 }
 
 impl SqliteJournal {
@@ -120,12 +122,13 @@ impl SqliteJournal {
     async fn first(
         &self,
         head: &RunHead,
-        steps: &[Step],
+        steps: &[JournalEvent],
         lease: Duration,
     ) -> Result<Claim, StoreError> {
         let id = ids::checked("run", &head.id)?.to_owned();
         let texts = self.options.texts(&id, steps)?;
-        self.options.has_room(&id, 0, texts.len(), State::Running)?;
+        self.options
+            .has_room(&id, 0, texts.len(), RunState::Running)?;
         let (scope, created) = (head.scope.clone(), signed(head.created_ms));
         let head = head_text(head)?;
         let keep = self.options.keep_ms();
@@ -182,9 +185,9 @@ impl SqliteJournal {
     async fn write(
         &self,
         run: &str,
-        by: By,
-        steps: &[Step],
-        standing: &Standing,
+        by: StepAuthor,
+        steps: &[JournalEvent],
+        standing: &RunSnapshot,
     ) -> Result<Option<u64>, StoreError> {
         let id = ids::checked("run", run)?.to_owned();
         let texts = self.options.texts(&id, steps)?;
@@ -201,8 +204,8 @@ impl SqliteJournal {
             let put = "UPDATE runs SET last = ?2, updated_ms = ?3, waiting = ?4 WHERE number = ?1";
             file.execute(put, params![found.number, last, now, waiting])?;
             if state != found.state {
-                let free = (state == State::Ready).then_some(now);
-                let ended = (state == State::Ended).then_some(now);
+                let free = (state == RunState::Ready).then_some(now);
+                let ended = (state == RunState::Ended).then_some(now);
                 let put = "UPDATE runs SET state = ?2, free_ms = ?3, ended_ms = ?4
                            WHERE number = ?1";
                 file.execute(put, params![found.number, state.as_str(), free, ended])?;
@@ -222,7 +225,12 @@ impl SqliteJournal {
         self.file.run(work).await
     }
 
-    async fn steps(&self, run: &str, after: u64, most: usize) -> Result<Vec<Entry>, StoreError> {
+    async fn steps(
+        &self,
+        run: &str,
+        after: u64,
+        most: usize,
+    ) -> Result<Vec<JournalEntry>, StoreError> {
         let id = ids::checked("run", run)?.to_owned();
         let (horizon, after, most) = (self.horizon(), signed(after), limit(most));
         let work = move |file: &mut Connection| {
@@ -237,7 +245,7 @@ impl SqliteJournal {
         let texts: Vec<(u64, u64, String)> = self.file.run(work).await?;
         let steps = texts.into_iter().map(|(number, at_ms, text)| {
             let step = serde_json::from_str(&text);
-            Ok(Entry {
+            Ok(JournalEntry {
                 number,
                 at_ms,
                 step: step.map_err(|error| unreadable(run, number, &error))?,
@@ -264,7 +272,7 @@ impl SqliteJournal {
                 and("created_ms <", Box::new(signed(before)));
             }
             if let Some(state) = filter.state {
-                let is_open = if state == State::Ended { "NOT" } else { "" };
+                let is_open = if state == RunState::Ended { "NOT" } else { "" };
                 let state = Box::new(state.as_str());
                 and(&format!("ended_ms IS {is_open} NULL AND state ="), state);
             }
@@ -310,21 +318,21 @@ impl SqliteJournal {
     }
 }
 
-impl By {
-    fn may(self, run: &Found) -> bool {
+impl StepAuthor {
+    fn may(self, run: &RunRow) -> bool {
         match self {
-            By::Owner(epoch) => epoch == run.epoch && run.state == State::Running,
-            By::Other(last) => {
-                last == run.last && matches!(run.state, State::Waiting | State::Ready)
+            StepAuthor::Owner(epoch) => epoch == run.epoch && run.state == RunState::Running,
+            StepAuthor::Other(last) => {
+                last == run.last && matches!(run.state, RunState::Waiting | RunState::Ready)
             }
         }
     }
 }
 
-fn found(file: &Connection, run: &str) -> rusqlite::Result<Option<Found>> {
+fn found(file: &Connection, run: &str) -> rusqlite::Result<Option<RunRow>> {
     let found = "SELECT number, last, epoch, state FROM runs WHERE id = ?1";
     let read = |row: &Row<'_>| {
-        Ok(Found {
+        Ok(RunRow {
             number: row.get(0)?,
             last: row.get(1)?,
             epoch: row.get(2)?,
@@ -363,7 +371,7 @@ fn head(row: &Row<'_>) -> rusqlite::Result<RunHead> {
     Ok(RunHead {
         updated_ms: row.get(1)?,
         last: row.get(2)?,
-        standing: Standing {
+        standing: RunSnapshot {
             state: state(row, 3)?,
             waiting: read(row, 4)?,
         },
@@ -371,13 +379,13 @@ fn head(row: &Row<'_>) -> rusqlite::Result<RunHead> {
     })
 }
 
-fn state(row: &Row<'_>, column: usize) -> rusqlite::Result<State> {
+fn state(row: &Row<'_>, column: usize) -> rusqlite::Result<RunState> {
     let name = row.get_ref(column)?.as_str()?;
     let unknown = || {
         let message = format!("{name:?} is no state of a run");
         Error::FromSqlConversionFailure(column, Type::Text, message.into())
     };
-    State::named(name).ok_or_else(unknown)
+    RunState::named(name).ok_or_else(unknown)
 }
 
 fn read<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
@@ -403,7 +411,7 @@ impl Journal for SqliteJournal {
     fn begin<'a>(
         &'a self,
         head: &'a RunHead,
-        steps: &'a [Step],
+        steps: &'a [JournalEvent],
         lease: Duration,
     ) -> BoxFuture<'a, Result<Claim, StoreError>> {
         self.first(head, steps, lease).boxed()
@@ -430,11 +438,13 @@ impl Journal for SqliteJournal {
         &'a self,
         run: &'a str,
         epoch: u64,
-        steps: &'a [Step],
-        standing: &'a Standing,
+        steps: &'a [JournalEvent],
+        standing: &'a RunSnapshot,
     ) -> BoxFuture<'a, Result<u64, StoreError>> {
         async move {
-            let written = self.write(run, By::Owner(epoch), steps, standing).await?;
+            let written = self
+                .write(run, StepAuthor::Owner(epoch), steps, standing)
+                .await?;
             written.ok_or_else(|| lost(run))
         }
         .boxed()
@@ -444,13 +454,15 @@ impl Journal for SqliteJournal {
         &'a self,
         run: &'a str,
         last: u64,
-        step: &'a Step,
-        standing: &'a Standing,
+        step: &'a JournalEvent,
+        standing: &'a RunSnapshot,
     ) -> BoxFuture<'a, Result<bool, StoreError>> {
         async move {
             may_interject(run, standing)?;
             let steps = std::slice::from_ref(step);
-            let written = self.write(run, By::Other(last), steps, standing).await?;
+            let written = self
+                .write(run, StepAuthor::Other(last), steps, standing)
+                .await?;
             Ok(written.is_some())
         }
         .boxed()
@@ -465,7 +477,7 @@ impl Journal for SqliteJournal {
         run: &'a str,
         after: u64,
         most: usize,
-    ) -> BoxFuture<'a, Result<Vec<Entry>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<JournalEntry>, StoreError>> {
         self.steps(run, after, most).boxed()
     }
 

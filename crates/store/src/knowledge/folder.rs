@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::string::FromUtf8Error;
 
-use quillet_core::knowledge::{Document, Knowledge};
+use quillet_core::knowledge::{DocumentInput, Knowledge};
 use quillet_core::store::{StoreError, StoreErrorKind};
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ const MAX_DEPTH: usize = 32;
 
 /// The result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Imported {
+pub struct ImportReport {
     /// Files that were new or had changed.
     pub put: usize,
     /// Files that were as before.
@@ -30,19 +30,19 @@ pub struct Imported {
 
 /// How a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum DocumentFormat {
     Markdown,
     Html,
     Plain,
 }
 
-fn form_of(path: &Path) -> Option<Form> {
+fn form_of(path: &Path) -> Option<DocumentFormat> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
     match ending.as_str() {
-        "md" | "markdown" => Some(Form::Markdown),
-        "html" | "htm" | "xhtml" => Some(Form::Html),
+        "md" | "markdown" => Some(DocumentFormat::Markdown),
+        "html" | "htm" | "xhtml" => Some(DocumentFormat::Html),
         "txt" | "text" | "json" | "jsonl" | "rst" | "adoc" | "yaml" | "yml" | "csv" => {
-            Some(Form::Plain)
+            Some(DocumentFormat::Plain)
         }
         _ => None,
     }
@@ -52,10 +52,10 @@ pub(crate) async fn import(
     knowledge: &SqliteKnowledge,
     folder: &Path,
     collection: &str,
-) -> Result<Imported, StoreError> {
+) -> Result<ImportReport, StoreError> {
     let (root, most) = (folder.to_owned(), knowledge.options.max_files);
     let files = blocking(move || files(&root, most)).await??;
-    let mut done = Imported::default();
+    let mut done = ImportReport::default();
     let mut names = HashSet::new();
     for (name, path) in files {
         names.insert(name.clone());
@@ -84,8 +84,8 @@ async fn blocking<T: Send + 'static>(
 
 async fn take(
     knowledge: &SqliteKnowledge,
-    document: &Document,
-    done: &mut Imported,
+    document: &DocumentInput,
+    done: &mut ImportReport,
 ) -> Result<(), StoreError> {
     let (same, model) = (document.clone(), knowledge.embedder.as_ref());
     let model = model.map(|embedder| embedder.model().to_owned());
@@ -145,15 +145,20 @@ fn name_of(root: &Path, path: &Path) -> Option<String> {
     Some(parts?.join("/"))
 }
 
-fn read(path: &Path, limit: usize, collection: String, name: String) -> Result<Document, String> {
+fn read(
+    path: &Path,
+    limit: usize,
+    collection: String,
+    name: String,
+) -> Result<DocumentInput, String> {
     let text = contents(path, limit).map_err(|problem| format!("{name}: {problem}"))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let (title, text) = match form_of(path) {
-        Some(Form::Html) => html::read(text),
-        Some(Form::Markdown) => (heading(text), text.to_owned()),
+        Some(DocumentFormat::Html) => html::read(text),
+        Some(DocumentFormat::Markdown) => (heading(text), text.to_owned()),
         _ => (None, text.to_owned()),
     };
-    Ok(Document {
+    Ok(DocumentInput {
         collection,
         title: title.unwrap_or_else(|| name.clone()),
         name,

@@ -42,7 +42,7 @@ pub(crate) fn read(page: &str) -> (Option<String>, String) {
             rest = after(comment, "-->");
             continue;
         }
-        let Some(tag) = Tag::read(rest) else {
+        let Some(tag) = HtmlTag::read(rest) else {
             text.push('<');
             rest = rest.get(1..).unwrap_or_default();
             continue;
@@ -64,13 +64,13 @@ pub(crate) fn read(page: &str) -> (Option<String>, String) {
     )
 }
 
-struct Tag<'a> {
+struct HtmlTag<'a> {
     name: String,
     closes: bool,
     rest: &'a str,
 }
 
-impl<'a> Tag<'a> {
+impl<'a> HtmlTag<'a> {
     /// The tag at the beginning of a text; `None` if it is a mere `<`.
     fn read(text: &'a str) -> Option<Self> {
         let inside = text.strip_prefix('<')?;
@@ -83,7 +83,7 @@ impl<'a> Tag<'a> {
             .find(|c: char| !c.is_ascii_alphanumeric())
             .unwrap_or(name.len());
         let attributes = name.get(end..)?;
-        Some(Tag {
+        Some(HtmlTag {
             name: name.get(..end)?.to_ascii_lowercase(),
             closes,
             rest: attributes.get(close(attributes)..).unwrap_or_default(),

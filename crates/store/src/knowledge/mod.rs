@@ -13,13 +13,13 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
 use quillet_core::chat::ModelError;
-use quillet_core::knowledge::{Document, DocumentInfo, Embedder, Knowledge, Passage};
+use quillet_core::knowledge::{DocumentInfo, DocumentInput, Embedder, Knowledge, Passage};
 use quillet_core::store::{StoreError, StoreErrorKind};
 
 use crate::sqlite::Database;
-use crate::words;
-pub use folder::Imported;
-use rows::{Prepared, Wanted};
+use crate::tokenize;
+pub use folder::ImportReport;
+use rows::{IndexedDocument, SearchQuery};
 
 /// Most passages of one answer.
 const MAX_FOUND: usize = 1000;
@@ -88,7 +88,11 @@ impl SqliteKnowledge {
     /// # Errors
     /// The folder cannot be read, or has too many files, or the file of this knowledge fails. A
     /// single file that is no text is reported in the result.
-    pub async fn import(&self, folder: &Path, collection: &str) -> Result<Imported, StoreError> {
+    pub async fn import(
+        &self,
+        folder: &Path,
+        collection: &str,
+    ) -> Result<ImportReport, StoreError> {
         folder::import(self, folder, collection).await
     }
 
@@ -99,11 +103,11 @@ impl SqliteKnowledge {
         most: usize,
     ) -> Result<Vec<Passage>, StoreError> {
         let most = most.min(MAX_FOUND);
-        let words = words::asked(question);
+        let words = tokenize::asked(question);
         if most == 0 || question.trim().is_empty() {
             return Ok(Vec::new());
         }
-        let wanted = Wanted {
+        let wanted = SearchQuery {
             query: rows::query(&words),
             collections: serde_json::json!(collections).to_string(),
             meaning: self.meaning(question).await,
@@ -131,14 +135,14 @@ impl SqliteKnowledge {
         }
     }
 
-    async fn add(&self, document: &Document) -> Result<i64, StoreError> {
+    async fn add(&self, document: &DocumentInput) -> Result<i64, StoreError> {
         self.check(document)?;
         let prepared = self.prepared(document).await?;
         let work = move |file: &rusqlite::Connection| rows::put(file, &prepared);
         self.database.change(work).await
     }
 
-    fn check(&self, document: &Document) -> Result<(), StoreError> {
+    fn check(&self, document: &DocumentInput) -> Result<(), StoreError> {
         let wrong = |reason: String| {
             let message = format!(
                 "document {:?} of collection {:?}: {reason}",
@@ -158,14 +162,15 @@ impl SqliteKnowledge {
         Ok(())
     }
 
-    async fn prepared(&self, document: &Document) -> Result<Prepared, StoreError> {
+    async fn prepared(&self, document: &DocumentInput) -> Result<IndexedDocument, StoreError> {
         let (length, overlap) = (
             self.options.passage_characters,
             self.options.overlap_characters,
         );
         let document = document.clone();
         // A long text takes a while, and other requests are waiting.
-        let cutting = tokio::task::spawn_blocking(move || Prepared::new(document, length, overlap));
+        let cutting =
+            tokio::task::spawn_blocking(move || IndexedDocument::new(document, length, overlap));
         let mut prepared = cutting.await.map_err(|error| {
             let message = format!("a document could not be cut into passages: {error}");
             StoreError::new(StoreErrorKind::Unavailable, message)
@@ -179,7 +184,7 @@ impl SqliteKnowledge {
     async fn embed(
         &self,
         embedder: &Arc<dyn Embedder>,
-        prepared: &mut Prepared,
+        prepared: &mut IndexedDocument,
     ) -> Result<(), StoreError> {
         let texts = prepared.texts();
         let mut packed = Vec::with_capacity(texts.len());
@@ -237,7 +242,7 @@ impl Knowledge for SqliteKnowledge {
             .boxed()
     }
 
-    fn put<'a>(&'a self, document: &'a Document) -> BoxFuture<'a, Result<i64, StoreError>> {
+    fn put<'a>(&'a self, document: &'a DocumentInput) -> BoxFuture<'a, Result<i64, StoreError>> {
         self.add(document).boxed()
     }
 

@@ -1,16 +1,16 @@
 //! Documents and passages as rows.
 
-use quillet_core::knowledge::{Document, DocumentInfo, Passage};
+use quillet_core::knowledge::{DocumentInfo, DocumentInput, Passage};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::passages::passages;
 use super::vectors;
-use crate::sqlite::Part;
-use crate::words;
+use crate::sqlite::SchemaModule;
+use crate::tokenize;
 
 /// The index holds words that are cut already, and no copy of the texts. Its `ascii`
 /// tokenizer splits at spaces and leaves all other characters alone.
-pub(crate) static PART: Part = Part {
+pub(crate) static PART: SchemaModule = SchemaModule {
     name: "documents",
     steps: &["
         CREATE TABLE documents (
@@ -48,8 +48,8 @@ const IN_COLLECTIONS: &str =
 
 /// A document with all that is stored of it.
 #[derive(Debug)]
-pub(crate) struct Prepared {
-    document: Document,
+pub(crate) struct IndexedDocument {
+    document: DocumentInput,
     characters: usize,
     /// The words of the title.
     title: String,
@@ -59,15 +59,15 @@ pub(crate) struct Prepared {
     pub(crate) vectors: Option<(String, Vec<Vec<u8>>)>,
 }
 
-impl Prepared {
-    pub(crate) fn new(document: Document, length: usize, overlap: usize) -> Self {
+impl IndexedDocument {
+    pub(crate) fn new(document: DocumentInput, length: usize, overlap: usize) -> Self {
         let cut = passages(&document.text, length, overlap);
-        Prepared {
+        IndexedDocument {
             characters: document.text.chars().count(),
-            title: words::indexed(&document.title),
+            title: tokenize::indexed(&document.title),
             passages: cut
                 .into_iter()
-                .map(|text| (text.to_owned(), words::indexed(text)))
+                .map(|text| (text.to_owned(), tokenize::indexed(text)))
                 .collect(),
             vectors: None,
             document,
@@ -83,8 +83,8 @@ impl Prepared {
 }
 
 /// Puts a document in place of the one of its name; its number.
-pub(crate) fn put(file: &Connection, prepared: &Prepared) -> rusqlite::Result<i64> {
-    let Document {
+pub(crate) fn put(file: &Connection, prepared: &IndexedDocument) -> rusqlite::Result<i64> {
+    let DocumentInput {
         collection,
         name,
         title,
@@ -130,7 +130,7 @@ pub(crate) fn put(file: &Connection, prepared: &Prepared) -> rusqlite::Result<i6
 /// Whether the same document is in already, with vectors of the model if one is given.
 pub(crate) fn is_same(
     file: &Connection,
-    document: &Document,
+    document: &DocumentInput,
     model: Option<&str>,
 ) -> rusqlite::Result<bool> {
     let same = file.query_row(
@@ -184,7 +184,7 @@ pub(crate) fn read(
 
 /// What is looked for.
 #[derive(Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct SearchQuery {
     /// In the index' own language; `None` where the question has no words.
     pub(crate) query: Option<String>,
     /// A JSON list; an empty one means all.
@@ -204,7 +204,7 @@ pub(crate) fn query(words: &[String]) -> Option<String> {
     (!quoted.is_empty()).then(|| quoted.join(" OR "))
 }
 
-pub(crate) fn find(file: &Connection, wanted: &Wanted) -> rusqlite::Result<Vec<Passage>> {
+pub(crate) fn find(file: &Connection, wanted: &SearchQuery) -> rusqlite::Result<Vec<Passage>> {
     let by_words = by_words(file, wanted)?;
     let best = by_words
         .first()
@@ -240,7 +240,7 @@ pub(crate) fn find(file: &Connection, wanted: &Wanted) -> rusqlite::Result<Vec<P
 }
 
 /// Passages and how well they fit, the best first. FTS5 gives better fits lower numbers.
-fn by_words(file: &Connection, wanted: &Wanted) -> rusqlite::Result<Vec<(i64, f64)>> {
+fn by_words(file: &Connection, wanted: &SearchQuery) -> rusqlite::Result<Vec<(i64, f64)>> {
     let Some(query) = &wanted.query else {
         return Ok(Vec::new());
     };
@@ -260,7 +260,7 @@ fn by_words(file: &Connection, wanted: &Wanted) -> rusqlite::Result<Vec<(i64, f6
 /// thousand take a fraction of a second, and the answer is exact.
 fn by_meaning(
     file: &Connection,
-    wanted: &Wanted,
+    wanted: &SearchQuery,
     model: &str,
     vector: &[f32],
 ) -> rusqlite::Result<Vec<i64>> {

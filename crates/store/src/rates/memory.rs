@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
-use quillet_core::rates::{Draw, Rates, Turn};
+use quillet_core::rates::{RateDecision, RateDraw, Rates};
 use quillet_core::store::StoreError;
 use tokio::time::Instant;
 
@@ -55,7 +55,7 @@ impl MemoryRates {
     }
 
     /// Moves the times of each bucket by what its draw is worth.
-    fn shift(&self, group: &str, draws: &[Draw], shift: impl Fn(&mut Bucket, f64)) {
+    fn shift(&self, group: &str, draws: &[RateDraw], shift: impl Fn(&mut Bucket, f64)) {
         self.with(group, |group, now| {
             for draw in draws {
                 let mut bucket = at(group, draw, now);
@@ -67,7 +67,7 @@ impl MemoryRates {
 }
 
 /// A bucket as it is now. A time that has passed says no more than that it is full.
-fn at(group: &Group, draw: &Draw, now: f64) -> Bucket {
+fn at(group: &Group, draw: &RateDraw, now: f64) -> Bucket {
     let kept = group.get(&draw.bucket).copied().unwrap_or_default();
     let full = kept.full.max(now);
     Bucket {
@@ -76,13 +76,13 @@ fn at(group: &Group, draw: &Draw, now: f64) -> Bucket {
     }
 }
 
-fn worth(draw: &Draw) -> f64 {
+fn worth(draw: &RateDraw) -> f64 {
     draw.amount as f64 * draw.interval()
 }
 
 /// How long before a bucket is full it has what a draw needs. One that needs more than a bucket
 /// holds is served by a full one, which owes the rest.
-fn slack(draw: &Draw) -> f64 {
+fn slack(draw: &RateDraw) -> f64 {
     let capacity = draw.capacity();
     (capacity - capacity.min(draw.amount as f64)) * draw.interval()
 }
@@ -91,7 +91,13 @@ fn milliseconds(time: f64) -> Duration {
     Duration::try_from_secs_f64(time.ceil() / 1000.0).unwrap_or(Duration::MAX)
 }
 
-fn turn(group: &mut Group, draws: &[Draw], now: f64, patience: f64, in_line: bool) -> Turn {
+fn turn(
+    group: &mut Group,
+    draws: &[RateDraw],
+    now: f64,
+    patience: f64,
+    in_line: bool,
+) -> RateDecision {
     let mut buckets: Vec<Bucket> = draws.iter().map(|draw| at(group, draw, now)).collect();
     let (mut ready, mut next, mut tightest) = (now, now, 0);
     for (index, (bucket, draw)) in buckets.iter().zip(draws).enumerate() {
@@ -102,10 +108,10 @@ fn turn(group: &mut Group, draws: &[Draw], now: f64, patience: f64, in_line: boo
     }
     let goes = if in_line { ready <= now } else { next <= now };
     if !goes && in_line && ready - now <= NEAR_MS {
-        return Turn::After(milliseconds(ready - now));
+        return RateDecision::After(milliseconds(ready - now));
     }
     if !goes && next - now > patience {
-        return Turn::Never {
+        return RateDecision::Never {
             wait: milliseconds(next - now),
             draw: tightest,
         };
@@ -121,9 +127,9 @@ fn turn(group: &mut Group, draws: &[Draw], now: f64, patience: f64, in_line: boo
         group.insert(draw.bucket.clone(), *bucket);
     }
     if goes {
-        Turn::Now
+        RateDecision::Now
     } else {
-        Turn::After(milliseconds(next - now))
+        RateDecision::After(milliseconds(next - now))
     }
 }
 
@@ -135,28 +141,28 @@ impl Rates for MemoryRates {
     fn take<'a>(
         &'a self,
         group: &'a str,
-        draws: &'a [Draw],
+        draws: &'a [RateDraw],
         patience: Duration,
         in_line: bool,
-    ) -> BoxFuture<'a, Result<Turn, StoreError>> {
+    ) -> BoxFuture<'a, Result<RateDecision, StoreError>> {
         let patience = patience.as_secs_f64() * 1000.0;
         let take = move |group: &mut Group, now: f64| turn(group, draws, now, patience, in_line);
         async move { Ok(self.with(group, take)) }.boxed()
     }
 
-    fn leave<'a>(
+    fn cancel_wait<'a>(
         &'a self,
         group: &'a str,
-        draws: &'a [Draw],
+        draws: &'a [RateDraw],
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         self.shift(group, draws, |bucket, worth| bucket.due -= worth);
         async { Ok(()) }.boxed()
     }
 
-    fn settle<'a>(
+    fn adjust_usage<'a>(
         &'a self,
         group: &'a str,
-        draws: &'a [Draw],
+        draws: &'a [RateDraw],
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         self.shift(group, draws, |bucket, worth| {
             bucket.full += worth;
@@ -165,10 +171,10 @@ impl Rates for MemoryRates {
         async { Ok(()) }.boxed()
     }
 
-    fn hold<'a>(
+    fn pause_buckets<'a>(
         &'a self,
         group: &'a str,
-        draws: &'a [Draw],
+        draws: &'a [RateDraw],
         time: Duration,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         let time = time.as_secs_f64() * 1000.0;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
-use quillet_core::rates::{Draw, Rates, Turn};
+use quillet_core::rates::{RateDecision, RateDraw, Rates};
 use quillet_core::store::{Health, StoreError};
 
 use super::MemoryRates;
@@ -29,7 +29,7 @@ impl<R: Rates> SharedRates<R> {
     }
 
     /// What was answered; `None` if nothing was. Says so when that changes.
-    fn heard<T>(&self, answer: Result<T, StoreError>) -> Option<T> {
+    fn log_outage<T>(&self, answer: Result<T, StoreError>) -> Option<T> {
         let was_alone = self.alone.swap(answer.is_err(), Ordering::Relaxed);
         match answer {
             Ok(answer) => {
@@ -59,13 +59,13 @@ impl<R: Rates> Rates for SharedRates<R> {
     fn take<'a>(
         &'a self,
         group: &'a str,
-        draws: &'a [Draw],
+        draws: &'a [RateDraw],
         patience: Duration,
         in_line: bool,
-    ) -> BoxFuture<'a, Result<Turn, StoreError>> {
+    ) -> BoxFuture<'a, Result<RateDecision, StoreError>> {
         async move {
             let taken = self.shared.take(group, draws, patience, in_line).await;
-            match self.heard(taken) {
+            match self.log_outage(taken) {
                 Some(turn) => Ok(turn),
                 None => self.own.take(group, draws, patience, in_line).await,
             }
@@ -73,47 +73,47 @@ impl<R: Rates> Rates for SharedRates<R> {
         .boxed()
     }
 
-    fn leave<'a>(
+    fn cancel_wait<'a>(
         &'a self,
         group: &'a str,
-        draws: &'a [Draw],
+        draws: &'a [RateDraw],
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         async move {
-            let left = self.shared.leave(group, draws).await;
-            match self.heard(left) {
+            let left = self.shared.cancel_wait(group, draws).await;
+            match self.log_outage(left) {
                 Some(()) => Ok(()),
-                None => self.own.leave(group, draws).await,
+                None => self.own.cancel_wait(group, draws).await,
             }
         }
         .boxed()
     }
 
-    fn settle<'a>(
+    fn adjust_usage<'a>(
         &'a self,
         group: &'a str,
-        draws: &'a [Draw],
+        draws: &'a [RateDraw],
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         async move {
-            let settled = self.shared.settle(group, draws).await;
-            match self.heard(settled) {
+            let settled = self.shared.adjust_usage(group, draws).await;
+            match self.log_outage(settled) {
                 Some(()) => Ok(()),
-                None => self.own.settle(group, draws).await,
+                None => self.own.adjust_usage(group, draws).await,
             }
         }
         .boxed()
     }
 
-    fn hold<'a>(
+    fn pause_buckets<'a>(
         &'a self,
         group: &'a str,
-        draws: &'a [Draw],
+        draws: &'a [RateDraw],
         time: Duration,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         async move {
-            let held = self.shared.hold(group, draws, time).await;
-            match self.heard(held) {
+            let held = self.shared.pause_buckets(group, draws, time).await;
+            match self.log_outage(held) {
                 Some(()) => Ok(()),
-                None => self.own.hold(group, draws, time).await,
+                None => self.own.pause_buckets(group, draws, time).await,
             }
         }
         .boxed()

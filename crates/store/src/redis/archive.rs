@@ -15,17 +15,17 @@ use quillet_core::archive::{Archive, QueryPage, QueryRecord};
 use quillet_core::store::StoreError;
 use redis::Value;
 
-use super::client::Client;
-use super::fault::corrupt;
+use super::client::RedisClient;
+use super::connections::KeyedCommand;
+use super::error::corrupt;
 use super::pack::{in_background, packed, unpacked};
 use super::read::with_name;
-use super::ring::Request;
 use super::script::{count, list, script};
-use super::settings::Settings;
+use super::settings::RedisSettings;
 use crate::StoreOptions;
 use crate::address::RedisAddress;
 use crate::archive::{ArchiveOptions, accepted, among, name};
-use crate::changes::Hub;
+use crate::changes::ChangeBus;
 
 /// Records that one search asks for at a time, so that nobody else waits long.
 const PAGE: usize = 500;
@@ -56,12 +56,12 @@ return redis.call('ZREMRANGEBYRANK', KEYS[1], 0, ARGV[3])";
 /// An archive of what was learned about databases, in Redis.
 #[derive(Debug)]
 pub struct RedisArchive {
-    client: Client,
+    client: RedisClient,
     options: ArchiveOptions,
 }
 
 /// The names of what is known of one database.
-struct Names {
+struct ArchiveKeys {
     catalogue: String,
     values: String,
     queries: String,
@@ -79,18 +79,18 @@ impl RedisArchive {
         store: &StoreOptions,
         options: ArchiveOptions,
     ) -> Result<Self, StoreError> {
-        let settings = Settings::quiet(address, store)?;
-        let client = Client::open(settings, Hub::new());
+        let settings = RedisSettings::quiet(address, store)?;
+        let client = RedisClient::open(settings, ChangeBus::new());
         Ok(RedisArchive { client, options })
     }
 
-    fn names(&self, database: &str) -> Result<Names, StoreError> {
+    fn names(&self, database: &str) -> Result<ArchiveKeys, StoreError> {
         let tagged = self
             .client
             .settings
             .layout
             .tagged("archive", name(database)?);
-        Ok(Names {
+        Ok(ArchiveKeys {
             catalogue: format!("{tagged}:catalogue"),
             values: format!("{tagged}:values"),
             accepted: format!("{tagged}:accepted"),
@@ -145,7 +145,7 @@ impl RedisArchive {
     /// Records below a number, newest first.
     async fn older(
         &self,
-        names: &Names,
+        names: &ArchiveKeys,
         before: Option<u64>,
         most: i64,
     ) -> Result<Vec<QueryRecord>, StoreError> {
@@ -237,8 +237,8 @@ impl RedisArchive {
     }
 }
 
-fn request(command: &str, name: &str) -> Request {
-    Request {
+fn request(command: &str, name: &str) -> KeyedCommand {
+    KeyedCommand {
         name: name.to_owned(),
         command: with_name(command, name),
     }

@@ -12,16 +12,18 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
-use quillet_core::budget::{Account, Amount, Budgets, Hold, Reserved, Unit, Used};
+use quillet_core::budget::{
+    Account, AccountUsage, Amount, BudgetUnit, Budgets, Reservation, ReserveResult,
+};
 use quillet_core::store::StoreError;
 use redis::Value;
 
-use super::client::Client;
+use super::client::RedisClient;
 use super::script::{count, list, script};
-use super::settings::Settings;
+use super::settings::RedisSettings;
 use crate::StoreOptions;
 use crate::address::RedisAddress;
-use crate::changes::Hub;
+use crate::changes::ChangeBus;
 
 /// What all scripts begin with: the day, what is let go, and the sums of an account.
 const BOOKS: &str = r"
@@ -97,9 +99,9 @@ return seen";
 /// Books in Redis.
 #[derive(Debug)]
 pub(crate) struct RedisBudgets {
-    settings: Settings,
+    settings: RedisSettings,
     /// Connects with the first call that a budget limits, and so inside of a runtime.
-    client: OnceLock<Client>,
+    client: OnceLock<RedisClient>,
 }
 
 impl RedisBudgets {
@@ -109,7 +111,7 @@ impl RedisBudgets {
     /// `Configuration` for a certificate file that cannot be read or is broken.
     pub(crate) fn new(address: &RedisAddress, options: &StoreOptions) -> Result<Self, StoreError> {
         Ok(RedisBudgets {
-            settings: Settings::quiet(address, options)?,
+            settings: RedisSettings::quiet(address, options)?,
             client: OnceLock::new(),
         })
     }
@@ -117,7 +119,7 @@ impl RedisBudgets {
     async fn run(&self, text: &str, arguments: &[String]) -> Result<Vec<Value>, StoreError> {
         let client = self
             .client
-            .get_or_init(|| Client::open(self.settings.clone(), Hub::new()));
+            .get_or_init(|| RedisClient::open(self.settings.clone(), ChangeBus::new()));
         let key = self.settings.layout.tagged("budgets", "day");
         let held = format!("{key}:held");
         let whole = [BOOKS, text].concat();
@@ -129,21 +131,21 @@ impl RedisBudgets {
 }
 
 /// A reservation as it is kept.
-fn member(hold: &Hold) -> String {
+fn member(hold: &Reservation) -> String {
     let Amount { tokens, nano_usd } = hold.amount;
     let accounts: Vec<&str> = hold.accounts.iter().map(|name| &**name).collect();
     format!("{}\n{tokens}\n{nano_usd}\n{}", hold.id, accounts.join("\n"))
 }
 
 /// Sums of accounts, four numbers each.
-fn seen(values: &[Value]) -> Vec<Used> {
+fn seen(values: &[Value]) -> Vec<AccountUsage> {
     let of = |sums: &[Value]| {
         let at = |place: usize| sums.get(place).map_or(0, count);
         let amount = |place: usize| Amount {
             tokens: at(place),
             nano_usd: at(place + 1),
         };
-        Used {
+        AccountUsage {
             spent: amount(0),
             held: amount(2),
         }
@@ -166,10 +168,10 @@ impl Budgets for RedisBudgets {
         accounts: &'a [Account],
         amount: Amount,
         time: Duration,
-    ) -> BoxFuture<'a, Result<Reserved, StoreError>> {
+    ) -> BoxFuture<'a, Result<ReserveResult, StoreError>> {
         async move {
             let names = accounts.iter().map(|account| account.name.clone());
-            let mut hold = Hold {
+            let mut hold = Reservation {
                 id: id.into(),
                 day: 0,
                 accounts: names.collect(),
@@ -193,12 +195,16 @@ impl Budgets for RedisBudgets {
             if at(0) == 0 {
                 hold.day = at(1);
                 let seen = seen(reply.get(2..).unwrap_or_default());
-                return Ok(Reserved::Held { hold, seen });
+                return Ok(ReserveResult::Held { hold, seen });
             }
             let used = seen(reply.get(4..).unwrap_or_default());
-            Ok(Reserved::Over {
+            Ok(ReserveResult::Over {
                 account: usize::try_from(at(2)).unwrap_or_default(),
-                unit: if at(3) == 0 { Unit::Tokens } else { Unit::Usd },
+                unit: if at(3) == 0 {
+                    BudgetUnit::Tokens
+                } else {
+                    BudgetUnit::Usd
+                },
                 used: used.first().copied().unwrap_or_default(),
                 left: Duration::from_millis(at(1)),
             })
@@ -208,7 +214,7 @@ impl Budgets for RedisBudgets {
 
     fn settle<'a>(
         &'a self,
-        hold: &'a Hold,
+        hold: &'a Reservation,
         spent: Amount,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         async move {
@@ -227,7 +233,7 @@ impl Budgets for RedisBudgets {
     fn used<'a>(
         &'a self,
         accounts: &'a [Arc<str>],
-    ) -> BoxFuture<'a, Result<(Vec<Used>, Duration), StoreError>> {
+    ) -> BoxFuture<'a, Result<(Vec<AccountUsage>, Duration), StoreError>> {
         async move {
             let names: Vec<String> = accounts.iter().map(|name| name.to_string()).collect();
             let reply = self.run(USED, &names).await?;

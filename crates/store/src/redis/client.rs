@@ -8,31 +8,31 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::fault;
-use super::keeper::{Keeper, State};
-use super::ring::{Request, Ring};
-use super::settings::Settings;
-use crate::changes::Hub;
+use super::connection_manager::{ConnectionManager, ConnectionState};
+use super::connections::{KeyedCommand, NodeConnections};
+use super::error;
+use super::settings::RedisSettings;
+use crate::changes::ChangeBus;
 
 /// Sends requests to wherever their keys are.
 #[derive(Debug)]
-pub(crate) struct Client {
-    pub(crate) settings: Arc<Settings>,
-    pub(crate) state: watch::Receiver<State>,
+pub(crate) struct RedisClient {
+    pub(crate) settings: Arc<RedisSettings>,
+    pub(crate) state: watch::Receiver<ConnectionState>,
     _keeper: AbortOnDropHandle<()>,
 }
 
-impl Client {
+impl RedisClient {
     /// Begins to connect; does not wait for Redis. Changes are sent to `hub`.
-    pub(crate) fn open(settings: Settings, hub: Hub) -> Self {
+    pub(crate) fn open(settings: RedisSettings, hub: ChangeBus) -> Self {
         let settings = Arc::new(settings);
-        let (sender, state) = watch::channel(State::Connecting);
-        let keeper = Keeper {
+        let (sender, state) = watch::channel(ConnectionState::Connecting);
+        let keeper = ConnectionManager {
             settings: settings.clone(),
             state: sender,
             hub,
         };
-        Client {
+        RedisClient {
             settings,
             state,
             _keeper: AbortOnDropHandle::new(tokio::spawn(keeper.keep())),
@@ -40,32 +40,38 @@ impl Client {
     }
 
     /// The links of this moment; waits only for the first attempt to connect.
-    pub(crate) async fn ring(&self) -> Result<Arc<Ring>, StoreError> {
-        self.ring_when(|state| !matches!(state, State::Connecting))
+    pub(crate) async fn connections(&self) -> Result<Arc<NodeConnections>, StoreError> {
+        self.ring_when(|state| !matches!(state, ConnectionState::Connecting))
             .await
     }
 
     /// Another ring than this one, which is out of date.
-    async fn ring_after(&self, old: &Arc<Ring>) -> Result<Arc<Ring>, StoreError> {
-        let other = |state: &State| match state {
-            State::Up(ring) => !Arc::ptr_eq(ring, old),
-            State::Away(_) => true,
-            State::Connecting => false,
+    async fn ring_after(
+        &self,
+        old: &Arc<NodeConnections>,
+    ) -> Result<Arc<NodeConnections>, StoreError> {
+        let other = |state: &ConnectionState| match state {
+            ConnectionState::Up(ring) => !Arc::ptr_eq(ring, old),
+            ConnectionState::Away(_) => true,
+            ConnectionState::Connecting => false,
         };
         self.ring_when(other).await
     }
 
-    async fn ring_when(&self, ready: impl Fn(&State) -> bool) -> Result<Arc<Ring>, StoreError> {
+    async fn ring_when(
+        &self,
+        ready: impl Fn(&ConnectionState) -> bool,
+    ) -> Result<Arc<NodeConnections>, StoreError> {
         let patience = self.settings.connect_timeout + self.settings.response_timeout;
         let mut state = self.state.clone();
         let state = match timeout(patience, state.wait_for(ready)).await {
             Ok(Ok(state)) => state.clone(),
-            _ => State::Connecting,
+            _ => ConnectionState::Connecting,
         };
         match state {
-            State::Up(ring) => Ok(ring),
-            State::Away(error) => Err(error),
-            State::Connecting => Err(fault::unavailable(format!(
+            ConnectionState::Up(ring) => Ok(ring),
+            ConnectionState::Away(error) => Err(error),
+            ConnectionState::Connecting => Err(error::unavailable(format!(
                 "{} did not answer within {patience:?}",
                 self.settings.address
             ))),
@@ -74,10 +80,10 @@ impl Client {
 
     /// Runs the requests; once more on other links if the ones at hand turn out to lead to a node
     /// that is no longer the master.
-    pub(crate) async fn run(&self, requests: &[Request]) -> Result<Vec<Value>, StoreError> {
-        let ring = self.ring().await?;
+    pub(crate) async fn run(&self, requests: &[KeyedCommand]) -> Result<Vec<Value>, StoreError> {
+        let ring = self.connections().await?;
         let replies = ring.run(&self.settings, requests).await?;
-        if !replies.iter().any(fault::is_elsewhere) {
+        if !replies.iter().any(error::is_elsewhere) {
             return Ok(replies);
         }
         let ring = self.ring_after(&ring).await?;
@@ -85,11 +91,11 @@ impl Client {
     }
 
     /// Runs one request; an answer that is an error is one here.
-    pub(crate) async fn ask(&self, request: Request) -> Result<Value, StoreError> {
+    pub(crate) async fn ask(&self, request: KeyedCommand) -> Result<Value, StoreError> {
         let name = request.name.clone();
         let replies = self.run(&[request]).await?;
         match replies.into_iter().next().unwrap_or(Value::Nil) {
-            Value::ServerError(error) => Err(fault::of_reply(&name, &error)),
+            Value::ServerError(error) => Err(error::of_reply(&name, &error)),
             reply => Ok(reply),
         }
     }

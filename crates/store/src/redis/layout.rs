@@ -2,7 +2,7 @@
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use quillet_core::history::{label_key, labelled};
-use quillet_core::store::{Key, Kind};
+use quillet_core::store::{EntryKey, EntryKind};
 
 use super::slot::slot;
 
@@ -17,41 +17,41 @@ pub const DEFAULT_PREFIX: &str = "shenma:";
 
 /// The key names under one prefix: `<prefix><kind>:<key>`.
 #[derive(Clone, Debug)]
-pub(crate) struct Layout {
+pub(crate) struct KeyLayout {
     prefix: String,
 }
 
-impl Layout {
+impl KeyLayout {
     pub(crate) fn new(prefix: &str) -> Self {
-        Layout {
+        KeyLayout {
             prefix: prefix.to_owned(),
         }
     }
 
     /// What every key of a kind begins with.
-    pub(crate) fn prefix(&self, kind: Kind) -> String {
+    pub(crate) fn prefix(&self, kind: EntryKind) -> String {
         format!("{}{}:", self.prefix, folder(kind))
     }
 
     /// The whole name of a key. Labels are named after the definition that they belong to.
-    pub(crate) fn name(&self, kind: Kind, key: &Key) -> String {
-        match labelled(key).filter(|_| kind == Kind::Label) {
+    pub(crate) fn name(&self, kind: EntryKind, key: &EntryKey) -> String {
+        match labelled(key).filter(|_| kind == EntryKind::Label) {
             Some((of, key)) => self.beside(folder(kind), &self.name(of, &key)),
             None => format!("{}{}:{key}", self.prefix, folder(kind)),
         }
     }
 
     /// The names of a definition and of what belongs to it.
-    pub(crate) fn names(&self, kind: Kind, key: &Key) -> Names {
-        Names {
+    pub(crate) fn names(&self, kind: EntryKind, key: &EntryKey) -> DefinitionKeys {
+        DefinitionKeys {
             definition: self.name(kind, key),
             history: self.history(kind, key),
-            labels: self.name(Kind::Label, &label_key(kind, key)),
+            labels: self.name(EntryKind::Label, &label_key(kind, key)),
         }
     }
 
     /// The name of the history of a definition.
-    pub(crate) fn history(&self, kind: Kind, key: &Key) -> String {
+    pub(crate) fn history(&self, kind: EntryKind, key: &EntryKey) -> String {
         self.beside(HISTORY, &self.name(kind, key))
     }
 
@@ -59,7 +59,7 @@ impl Layout {
     ///
     /// A slot follows from the first text in braces, else from the whole name. So a name without
     /// braces goes into a pair; one that has braces already is left as it is, for they decide here
-    /// too, unless they are odd ones: see [`Names::share_a_slot`].
+    /// too, unless they are odd ones: see [`DefinitionKeys::share_a_slot`].
     fn beside(&self, group: &str, definition: &str) -> String {
         if definition.contains(['{', '}']) {
             format!("{}{group}:{definition}", self.prefix)
@@ -69,14 +69,14 @@ impl Layout {
     }
 
     /// The definition that something belongs to, from what follows its group.
-    fn owner(&self, rest: &str) -> Option<(Kind, Key)> {
+    fn owner(&self, rest: &str) -> Option<(EntryKind, EntryKey)> {
         let inner = rest.strip_prefix('{').and_then(|it| it.strip_suffix('}'));
         let plain = inner.filter(|inner| !inner.contains(['{', '}']));
         let braced = Some(rest).filter(|rest| rest.contains(['{', '}']));
         let definition = |name: &str| {
             let (first, key) = name.strip_prefix(self.prefix.as_str())?.split_once(':')?;
             let kind = kind_of(first).filter(|kind| kind.has_versions())?;
-            (!key.is_empty()).then(|| (kind, Key::new(key)))
+            (!key.is_empty()).then(|| (kind, EntryKey::new(key)))
         };
         plain
             .and_then(definition)
@@ -84,7 +84,7 @@ impl Layout {
     }
 
     /// A glob pattern for the keys of a kind; glob characters of the prefix stand for themselves.
-    pub(crate) fn pattern(&self, kind: Kind) -> String {
+    pub(crate) fn pattern(&self, kind: EntryKind) -> String {
         escaped(&self.prefix(kind)) + "*"
     }
 
@@ -147,7 +147,7 @@ impl Layout {
 
     /// The kind and key of a whole name; `None` for a name that is not ours,
     /// not UTF-8, or ends with its prefix.
-    pub(crate) fn parse(&self, name: &[u8]) -> Option<(Kind, Key)> {
+    pub(crate) fn parse(&self, name: &[u8]) -> Option<(EntryKind, EntryKey)> {
         let name = std::str::from_utf8(name).ok()?;
         let rest = name.strip_prefix(self.prefix.as_str())?;
         let (first, rest) = rest.split_once(':')?;
@@ -155,19 +155,19 @@ impl Layout {
         if rest.is_empty() {
             return None;
         }
-        if kind != Kind::Label {
-            return Some((kind, Key::new(rest)));
+        if kind != EntryKind::Label {
+            return Some((kind, EntryKey::new(rest)));
         }
         if let Some((of, key)) = self.owner(rest) {
             return Some((kind, label_key(of, &key)));
         }
         // Nobody reads labels that are named like a definition's, and stand elsewhere.
-        let key = Key::new(rest);
+        let key = EntryKey::new(rest);
         labelled(&key).is_none().then_some((kind, key))
     }
 
     /// The definition whose history has this name; `None` for a name that is none.
-    pub(crate) fn parse_history(&self, name: &[u8]) -> Option<(Kind, Key)> {
+    pub(crate) fn parse_history(&self, name: &[u8]) -> Option<(EntryKind, EntryKey)> {
         let name = std::str::from_utf8(name).ok()?;
         let rest = name.strip_prefix(self.prefix.as_str())?;
         self.owner(rest.strip_prefix(HISTORY)?.strip_prefix(':')?)
@@ -198,13 +198,13 @@ pub(crate) struct BatchNames {
 
 /// The names of a definition and of what belongs to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Names {
+pub(crate) struct DefinitionKeys {
     pub(crate) definition: String,
     pub(crate) history: String,
     pub(crate) labels: String,
 }
 
-impl Names {
+impl DefinitionKeys {
     /// Whether a cluster keeps them together, so that one script may change them all.
     pub(crate) fn share_a_slot(&self) -> bool {
         let slot_of = |name: &String| slot(name.as_bytes());
@@ -215,19 +215,21 @@ impl Names {
     }
 }
 
-fn kind_of(word: &str) -> Option<Kind> {
-    Kind::ALL.into_iter().find(|kind| folder(*kind) == word)
+fn kind_of(word: &str) -> Option<EntryKind> {
+    EntryKind::ALL
+        .into_iter()
+        .find(|kind| folder(*kind) == word)
 }
 
-fn folder(kind: Kind) -> &'static str {
+fn folder(kind: EntryKind) -> &'static str {
     match kind {
-        Kind::Extension => "extensions",
-        Kind::Prompt => "templates",
-        Kind::Environ => "environs",
-        Kind::Tool => "tools",
-        Kind::Agent => "agents",
-        Kind::Database => "databases",
-        Kind::Label => "labels",
+        EntryKind::Extension => "extensions",
+        EntryKind::Prompt => "templates",
+        EntryKind::Environ => "environs",
+        EntryKind::Tool => "tools",
+        EntryKind::Agent => "agents",
+        EntryKind::Database => "databases",
+        EntryKind::Label => "labels",
     }
 }
 
@@ -249,29 +251,29 @@ mod tests {
 
     #[test]
     fn names_and_keys_map_to_each_other() {
-        let layout = Layout::new(DEFAULT_PREFIX);
+        let layout = KeyLayout::new(DEFAULT_PREFIX);
         let cases = [
-            ("shenma:templates:ext:p", Some((Kind::Prompt, "ext:p"))),
-            ("shenma:environs:a", Some((Kind::Environ, "a"))),
+            ("shenma:templates:ext:p", Some((EntryKind::Prompt, "ext:p"))),
+            ("shenma:environs:a", Some((EntryKind::Environ, "a"))),
             ("shenma:tools:", None),
             ("shenma:other:a", None),
             ("shenma:tools", None),
             ("tools:a", None),
             (
                 "shenma:labels:{shenma:templates:ext:p}",
-                Some((Kind::Label, "prompt:ext:p")),
+                Some((EntryKind::Label, "prompt:ext:p")),
             ),
             (
                 "shenma:labels:shenma:tools:{t}:a",
-                Some((Kind::Label, "tool:{t}:a")),
+                Some((EntryKind::Label, "tool:{t}:a")),
             ),
-            ("shenma:labels:other", Some((Kind::Label, "other"))),
+            ("shenma:labels:other", Some((EntryKind::Label, "other"))),
             ("shenma:labels:prompt:ext:p", None),
             ("shenma:history:{shenma:templates:ext:p}", None),
         ];
         for (name, expected) in cases {
             let parsed = layout.parse(name.as_bytes());
-            let expected = expected.map(|(kind, key)| (kind, Key::new(key)));
+            let expected = expected.map(|(kind, key)| (kind, EntryKey::new(key)));
             assert_eq!(parsed, expected, "{name}");
             if let Some((kind, key)) = parsed {
                 assert_eq!(layout.name(kind, &key), name);
@@ -282,7 +284,7 @@ mod tests {
 
     #[test]
     fn names_of_one_id_share_a_slot() {
-        let layout = Layout::new(DEFAULT_PREFIX);
+        let layout = KeyLayout::new(DEFAULT_PREFIX);
         assert_eq!(layout.tagged("runs", "a:b"), "shenma:runs:{a:b}");
         for id in ["a}b", "{", "}", "%7B"] {
             let name = layout.tagged("runs", id);
@@ -308,28 +310,28 @@ mod tests {
             ("shenma:", "{}a", false),
             ("s{:", "a}b", false),
         ] {
-            let (layout, key) = (Layout::new(prefix), Key::new(key));
-            let names = layout.names(Kind::Agent, &key);
+            let (layout, key) = (KeyLayout::new(prefix), EntryKey::new(key));
+            let names = layout.names(EntryKind::Agent, &key);
             assert_eq!(names.share_a_slot(), together, "{names:?}");
-            let of = Some((Kind::Agent, key.clone()));
+            let of = Some((EntryKind::Agent, key.clone()));
             assert_eq!(layout.parse_history(names.history.as_bytes()), of);
-            let labels = Some((Kind::Label, label_key(Kind::Agent, &key)));
+            let labels = Some((EntryKind::Label, label_key(EntryKind::Agent, &key)));
             assert_eq!(layout.parse(names.labels.as_bytes()), labels);
         }
     }
 
     #[test]
     fn the_pattern_of_definitions_takes_those_alone() {
-        let layout = Layout::new("");
+        let layout = KeyLayout::new("");
         let pattern = layout.pattern_of_definitions();
         let sets = pattern.trim_end_matches('*').split_inclusive(']');
         let fits = |name: &str| {
             let letters = name.chars();
             sets.clone().zip(letters).all(|(set, c)| set.contains(c))
         };
-        for kind in Kind::ALL {
-            let name = layout.name(kind, &label_key(Kind::Prompt, &Key::new("a")));
-            assert_eq!(fits(&name), kind != Kind::Environ, "{name}");
+        for kind in EntryKind::ALL {
+            let name = layout.name(kind, &label_key(EntryKind::Prompt, &EntryKey::new("a")));
+            assert_eq!(fits(&name), kind != EntryKind::Environ, "{name}");
         }
         for group in [
             "history", "log", "archive", "sessions", "journal", "runs", "keys", "cancels", "rates",
@@ -340,7 +342,10 @@ mod tests {
 
     #[test]
     fn glob_characters_of_a_prefix_are_escaped() {
-        let layout = Layout::new("a*[b]?\\:");
-        assert_eq!(layout.pattern(Kind::Tool), "a\\*\\[b\\]\\?\\\\:tools:*");
+        let layout = KeyLayout::new("a*[b]?\\:");
+        assert_eq!(
+            layout.pattern(EntryKind::Tool),
+            "a\\*\\[b\\]\\?\\\\:tools:*"
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! One connection to one node, with notices of changes where the node gives them.
 
-use quillet_core::store::{Kind, StoreError};
+use quillet_core::store::{EntryKind, StoreError};
 use redis::aio::{MultiplexedConnection, PubSub};
 use redis::{
     AsyncConnectionConfig, Client, Cmd, ConnectionAddr, IntoConnectionInfo, Pipeline,
@@ -11,14 +11,14 @@ use secrecy::ExposeSecret;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 
-use super::fault;
-use super::settings::Settings;
-use crate::address::{Login, Node};
+use super::error;
+use super::settings::RedisSettings;
+use crate::address::{Login, RedisNode};
 
 /// A connection that many callers share.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
-    pub(crate) node: Node,
+    pub(crate) node: RedisNode,
     connection: MultiplexedConnection,
     /// Whether the node sends a push for every key that changes.
     pub(crate) tracked: bool,
@@ -31,8 +31,8 @@ impl Link {
     /// A server that does not speak RESP3, a proxy that refuses something on the way,
     /// or a user who may not track, gives a link without notices.
     pub(crate) async fn open(
-        settings: &Settings,
-        node: &Node,
+        settings: &RedisSettings,
+        node: &RedisNode,
         pushes: &UnboundedSender<PushInfo>,
     ) -> Result<Self, StoreError> {
         match Link::with_pushes(settings, node, pushes).await {
@@ -40,13 +40,13 @@ impl Link {
             Err(error) if is_answer(&error) => {
                 Link::plain(settings, node, &settings.address.login, settings.address.db).await
             }
-            Err(error) => Err(fault::of_connection(node, &error)),
+            Err(error) => Err(error::of_connection(node, &error)),
         }
     }
 
     async fn with_pushes(
-        settings: &Settings,
-        node: &Node,
+        settings: &RedisSettings,
+        node: &RedisNode,
         pushes: &UnboundedSender<PushInfo>,
     ) -> RedisResult<Self> {
         let login = &settings.address.login;
@@ -69,12 +69,12 @@ impl Link {
 
     /// Connects without asking for notices: to a sentinel, or to an old server.
     pub(crate) async fn plain(
-        settings: &Settings,
-        node: &Node,
+        settings: &RedisSettings,
+        node: &RedisNode,
         login: &Login,
         db: i64,
     ) -> Result<Self, StoreError> {
-        let wrong = |error| fault::of_connection(node, &error);
+        let wrong = |error| error::of_connection(node, &error);
         let client = client(settings, node, who(login, db)).map_err(wrong)?;
         let config = timeouts(settings);
         let opening = client.get_multiplexed_async_connection_with_config(&config);
@@ -87,10 +87,10 @@ impl Link {
 
     /// Asks for a push at every change under our prefixes. The server forgets this
     /// with the connection, so every new link asks again.
-    async fn track(&self, settings: &Settings) -> RedisResult<bool> {
+    async fn track(&self, settings: &RedisSettings) -> RedisResult<bool> {
         let mut command = redis::cmd("CLIENT");
         command.arg("TRACKING").arg("ON").arg("BCAST");
-        for kind in Kind::ALL {
+        for kind in EntryKind::ALL {
             command.arg("PREFIX").arg(settings.layout.prefix(kind));
         }
         match self.run(&[command]).await?.as_slice() {
@@ -117,26 +117,33 @@ impl Link {
     /// Sends one command.
     pub(crate) async fn ask(&self, command: Cmd) -> Result<Value, StoreError> {
         let replies = self.run(&[command]).await;
-        let replies = replies.map_err(|error| fault::of_connection(&self.node, &error))?;
+        let replies = replies.map_err(|error| error::of_connection(&self.node, &error))?;
         Ok(replies.into_iter().next().unwrap_or(Value::Nil))
     }
 }
 
 /// A connection of its own, for messages of channels.
-pub(crate) async fn listen(settings: &Settings, node: &Node) -> Result<PubSub, StoreError> {
-    let wrong = |error| fault::of_connection(node, &error);
+pub(crate) async fn listen(
+    settings: &RedisSettings,
+    node: &RedisNode,
+) -> Result<PubSub, StoreError> {
+    let wrong = |error| error::of_connection(node, &error);
     let who = who(&settings.address.login, settings.address.db);
     let client = client(settings, node, who).map_err(wrong)?;
     match timeout(settings.connect_timeout, client.get_async_pubsub()).await {
         Ok(opened) => opened.map_err(wrong),
-        Err(_) => Err(fault::unavailable(format!(
+        Err(_) => Err(error::unavailable(format!(
             "redis at {node} did not answer within {:?}",
             settings.connect_timeout
         ))),
     }
 }
 
-fn client(settings: &Settings, node: &Node, who: RedisConnectionInfo) -> RedisResult<Client> {
+fn client(
+    settings: &RedisSettings,
+    node: &RedisNode,
+    who: RedisConnectionInfo,
+) -> RedisResult<Client> {
     let host = node.host.clone();
     let address = if !settings.address.tls {
         ConnectionAddr::Tcp(host, node.port)
@@ -172,7 +179,7 @@ fn who(login: &Login, db: i64) -> RedisConnectionInfo {
     info
 }
 
-fn timeouts(settings: &Settings) -> AsyncConnectionConfig {
+fn timeouts(settings: &RedisSettings) -> AsyncConnectionConfig {
     AsyncConnectionConfig::new()
         .set_connection_timeout(Some(settings.connect_timeout))
         .set_response_timeout(Some(settings.response_timeout))

@@ -12,19 +12,19 @@ mod archive;
 mod batches;
 mod budgets;
 mod client;
-mod fault;
+mod connection_manager;
+mod connections;
+mod error;
 mod history;
-mod hold;
 mod journal;
-mod keeper;
 mod layout;
+mod lease;
 mod link;
 mod pack;
 mod poll;
-mod pulse;
+mod pubsub;
 mod rates;
 mod read;
-mod ring;
 mod runs;
 mod script;
 mod sessions;
@@ -40,12 +40,14 @@ use quillet_core::BoxFuture;
 use quillet_core::archive::Archive;
 use quillet_core::batch::Batches;
 use quillet_core::budget::Budgets;
-use quillet_core::history::History;
+use quillet_core::history::HistoryStore;
 use quillet_core::journal::Journal;
 use quillet_core::rates::Rates;
 use quillet_core::runs::Runs;
 use quillet_core::session::Sessions;
-use quillet_core::store::{Change, Changes, Entry, Health, Key, Kind, Store, StoreError};
+use quillet_core::store::{
+    Changes, EntryKey, EntryKind, Health, Store, StoreChange, StoreEntry, StoreError,
+};
 use redis::Value;
 use tokio::time::timeout;
 
@@ -58,17 +60,17 @@ pub use sessions::RedisSessions;
 
 use crate::address::RedisAddress;
 use crate::budgets::SharedBudgets;
-use crate::changes::Hub;
+use crate::changes::ChangeBus;
 use crate::rates::SharedRates;
 use crate::{ArchiveOptions, JournalOptions, RunOptions, SessionOptions, StoreOptions};
 use budgets::RedisBudgets;
-use client::Client;
+use client::RedisClient;
+use connection_manager::ConnectionState;
+use connections::KeyedCommand;
 use history::RedisHistory;
-use keeper::State;
 use rates::RedisRates;
-use read::Found;
-use ring::Request;
-use settings::Settings;
+use read::StoredText;
+use settings::RedisSettings;
 
 /// As [`RedisStore::open`].
 pub(crate) fn store(
@@ -149,8 +151,8 @@ pub(crate) fn rates(
 
 /// A store in Redis.
 pub struct RedisStore {
-    client: Arc<Client>,
-    hub: Hub,
+    client: Arc<RedisClient>,
+    hub: ChangeBus,
     history: RedisHistory,
 }
 
@@ -167,9 +169,9 @@ impl RedisStore {
     /// # Errors
     /// `Configuration` for a certificate file that cannot be read or is broken.
     pub fn open(address: &RedisAddress, options: &StoreOptions) -> Result<Self, StoreError> {
-        let settings = Settings::new(address, options)?;
-        let hub = Hub::new();
-        let client = Arc::new(Client::open(settings, hub.clone()));
+        let settings = RedisSettings::new(address, options)?;
+        let hub = ChangeBus::new();
+        let client = Arc::new(RedisClient::open(settings, hub.clone()));
         let history = RedisHistory::new(client.clone(), hub.clone());
         Ok(RedisStore {
             client,
@@ -178,45 +180,62 @@ impl RedisStore {
         })
     }
 
-    async fn texts(&self, kind: Kind, keys: &[Key]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
-        let ring = self.client.ring().await?;
+    async fn texts(
+        &self,
+        kind: EntryKind,
+        keys: &[EntryKey],
+    ) -> Result<Vec<Option<Arc<str>>>, StoreError> {
+        let ring = self.client.connections().await?;
         let found = read::values(&self.client.settings, &ring, kind, keys).await?;
         Ok(found.into_iter().map(text_of).collect())
     }
 
     /// Runs a command that changes a key, and reports the change if Redis will not.
-    async fn change(&self, kind: Kind, key: &Key, request: Request) -> Result<Value, StoreError> {
+    async fn change(
+        &self,
+        kind: EntryKind,
+        key: &EntryKey,
+        request: KeyedCommand,
+    ) -> Result<Value, StoreError> {
         let reply = self.client.ask(request).await?;
-        if !self.client.ring().await.is_ok_and(|ring| ring.tracked()) {
-            self.hub.send(Change::Entry(kind, key.clone()));
+        if !self
+            .client
+            .connections()
+            .await
+            .is_ok_and(|ring| ring.tracked())
+        {
+            self.hub.send(StoreChange::Entry(kind, key.clone()));
         }
         Ok(reply)
     }
 
-    async fn write(&self, kind: Kind, key: &Key, text: &str) -> Result<(), StoreError> {
+    async fn write(&self, kind: EntryKind, key: &EntryKey, text: &str) -> Result<(), StoreError> {
         let name = self.client.settings.layout.name(kind, key);
         self.client.settings.fits(&name, text.len())?;
         let mut command = read::with_name("SET", &name);
         command.arg(text);
-        self.change(kind, key, Request { name, command }).await?;
+        self.change(kind, key, KeyedCommand { name, command })
+            .await?;
         Ok(())
     }
 
-    async fn delete(&self, kind: Kind, key: &Key) -> Result<bool, StoreError> {
+    async fn delete(&self, kind: EntryKind, key: &EntryKey) -> Result<bool, StoreError> {
         let name = self.client.settings.layout.name(kind, key);
         let command = read::with_name("DEL", &name);
-        let reply = self.change(kind, key, Request { name, command }).await?;
+        let reply = self
+            .change(kind, key, KeyedCommand { name, command })
+            .await?;
         Ok(matches!(reply, Value::Int(1)))
     }
 }
 
 /// A variable that is broken is one that is not there, and the log says why; whoever loads it as an
 /// entry gets the reason.
-fn text_of(found: Found) -> Option<Arc<str>> {
+fn text_of(found: StoredText) -> Option<Arc<str>> {
     match found {
-        Found::Text(text) => Some(text),
-        Found::Nothing => None,
-        Found::Broken(problem) => {
+        StoredText::Text(text) => Some(text),
+        StoredText::Nothing => None,
+        StoredText::Broken(problem) => {
             tracing::warn!(%problem, "value left out");
             None
         }
@@ -228,22 +247,29 @@ impl Store for RedisStore {
         self.client.settings.address.to_string()
     }
 
-    fn load(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Entry>, StoreError>> {
-        async move { read::entries(&self.client.settings, &*self.client.ring().await?, kind).await }
-            .boxed()
+    fn load(&self, kind: EntryKind) -> BoxFuture<'_, Result<Vec<StoreEntry>, StoreError>> {
+        async move {
+            read::entries(
+                &self.client.settings,
+                &*self.client.connections().await?,
+                kind,
+            )
+            .await
+        }
+        .boxed()
     }
 
     fn load_all<'a>(
         &'a self,
-        kinds: &'a [Kind],
-    ) -> BoxFuture<'a, Result<Vec<Vec<Entry>>, StoreError>> {
+        kinds: &'a [EntryKind],
+    ) -> BoxFuture<'a, Result<Vec<Vec<StoreEntry>>, StoreError>> {
         async move {
             // Of shared variables there may be very many, so each asks for those by themselves.
-            let (settings, ring) = (&self.client.settings, self.client.ring().await?);
-            let definitions: Vec<Kind> = kinds
+            let (settings, ring) = (&self.client.settings, self.client.connections().await?);
+            let definitions: Vec<EntryKind> = kinds
                 .iter()
                 .copied()
-                .filter(|kind| *kind != Kind::Environ)
+                .filter(|kind| *kind != EntryKind::Environ)
                 .collect();
             let mut found = read::definitions(settings, &ring, &definitions)
                 .await?
@@ -251,7 +277,7 @@ impl Store for RedisStore {
             let mut all = Vec::with_capacity(kinds.len());
             for kind in kinds {
                 all.push(match kind {
-                    Kind::Environ => read::entries(settings, &ring, *kind).await?,
+                    EntryKind::Environ => read::entries(settings, &ring, *kind).await?,
                     _ => found.next().unwrap_or_default(),
                 });
             }
@@ -260,26 +286,33 @@ impl Store for RedisStore {
         .boxed()
     }
 
-    fn keys(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Key>, StoreError>> {
-        async move { read::keys(&self.client.settings, &*self.client.ring().await?, kind).await }
-            .boxed()
+    fn keys(&self, kind: EntryKind) -> BoxFuture<'_, Result<Vec<EntryKey>, StoreError>> {
+        async move {
+            read::keys(
+                &self.client.settings,
+                &*self.client.connections().await?,
+                kind,
+            )
+            .await
+        }
+        .boxed()
     }
 
     fn get<'a>(
         &'a self,
-        kind: Kind,
-        keys: &'a [Key],
+        kind: EntryKind,
+        keys: &'a [EntryKey],
     ) -> BoxFuture<'a, Result<Vec<Option<Arc<str>>>, StoreError>> {
         self.texts(kind, keys).boxed()
     }
 
     fn entries<'a>(
         &'a self,
-        kind: Kind,
-        keys: &'a [Key],
-    ) -> BoxFuture<'a, Result<Vec<Option<Entry>>, StoreError>> {
+        kind: EntryKind,
+        keys: &'a [EntryKey],
+    ) -> BoxFuture<'a, Result<Vec<Option<StoreEntry>>, StoreError>> {
         async move {
-            let ring = self.client.ring().await?;
+            let ring = self.client.connections().await?;
             read::entries_at(&self.client.settings, &ring, kind, keys).await
         }
         .boxed()
@@ -290,13 +323,13 @@ impl Store for RedisStore {
     /// all may have changed.
     fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         async move {
-            let ring = self.client.ring().await?;
+            let ring = self.client.connections().await?;
             if ring.tracked() {
                 let patience = self.client.settings.response_timeout;
-                let late = |_| fault::unavailable(format!("{} does not answer", self.describe()));
+                let late = |_| error::unavailable(format!("{} does not answer", self.describe()));
                 timeout(patience, ring.sync()).await.map_err(late)?
             } else {
-                self.hub.send(Change::All);
+                self.hub.send(StoreChange::All);
                 Ok(())
             }
         }
@@ -305,14 +338,18 @@ impl Store for RedisStore {
 
     fn put<'a>(
         &'a self,
-        kind: Kind,
-        key: &'a Key,
+        kind: EntryKind,
+        key: &'a EntryKey,
         text: &'a str,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         self.write(kind, key, text).boxed()
     }
 
-    fn remove<'a>(&'a self, kind: Kind, key: &'a Key) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn remove<'a>(
+        &'a self,
+        kind: EntryKind,
+        key: &'a EntryKey,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
         self.delete(kind, key).boxed()
     }
 
@@ -322,14 +359,16 @@ impl Store for RedisStore {
 
     fn health(&self) -> Health {
         let reason = match &*self.client.state.borrow() {
-            State::Up(_) => return Health::Ready,
-            State::Connecting => format!("connecting to {}", self.client.settings.address),
-            State::Away(error) => error.message.clone(),
+            ConnectionState::Up(_) => return Health::Ready,
+            ConnectionState::Connecting => {
+                format!("connecting to {}", self.client.settings.address)
+            }
+            ConnectionState::Away(error) => error.message.clone(),
         };
         Health::Away { reason }
     }
 
-    fn history(&self) -> Option<&dyn History> {
+    fn history(&self) -> Option<&dyn HistoryStore> {
         Some(&self.history)
     }
 }

@@ -7,7 +7,7 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use quillet_core::store::{StoreError, StoreErrorKind};
 
-use super::fault::corrupt;
+use super::error::corrupt;
 
 /// Packing takes a while, and other requests are waiting.
 pub(crate) async fn in_background<T: Send + 'static>(

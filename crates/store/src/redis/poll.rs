@@ -10,13 +10,13 @@ use std::convert::Infallible;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-use quillet_core::store::{Change, Key, Kind, StoreError};
+use quillet_core::store::{EntryKey, EntryKind, StoreChange, StoreError};
 use tokio::time::{Instant, sleep};
 
+use super::connections::NodeConnections;
 use super::read;
-use super::ring::Ring;
-use super::settings::Settings;
-use crate::changes::Hub;
+use super::settings::RedisSettings;
+use crate::changes::ChangeBus;
 
 /// How much longer the pause is than the look before it, so that looking takes a
 /// tenth of the time at most.
@@ -25,20 +25,24 @@ const PAUSE_FACTOR: u32 = 9;
 const ENVIRONS_INTERVAL: Duration = Duration::from_secs(4);
 
 /// Labels among them, which are as few and are wanted as soon.
-const DEFINITIONS: [Kind; 6] = [
-    Kind::Extension,
-    Kind::Prompt,
-    Kind::Tool,
-    Kind::Agent,
-    Kind::Database,
-    Kind::Label,
+const DEFINITIONS: [EntryKind; 6] = [
+    EntryKind::Extension,
+    EntryKind::Prompt,
+    EntryKind::Tool,
+    EntryKind::Agent,
+    EntryKind::Database,
+    EntryKind::Label,
 ];
 
 /// A hash of every definition.
-type Definitions = BTreeMap<(Kind, Key), u64>;
+type DefinitionHashes = BTreeMap<(EntryKind, EntryKey), u64>;
 
 /// Looks until a look fails; gives the reason.
-pub(crate) async fn watch(settings: &Settings, ring: &Ring, hub: &Hub) -> StoreError {
+pub(crate) async fn watch(
+    settings: &RedisSettings,
+    ring: &NodeConnections,
+    hub: &ChangeBus,
+) -> StoreError {
     let looks = async {
         tokio::try_join!(
             watch_definitions(settings, ring, hub),
@@ -52,9 +56,9 @@ pub(crate) async fn watch(settings: &Settings, ring: &Ring, hub: &Hub) -> StoreE
 }
 
 async fn watch_definitions(
-    settings: &Settings,
-    ring: &Ring,
-    hub: &Hub,
+    settings: &RedisSettings,
+    ring: &NodeConnections,
+    hub: &ChangeBus,
 ) -> Result<Infallible, StoreError> {
     let mut before = None;
     loop {
@@ -64,7 +68,7 @@ async fn watch_definitions(
             Some(before) => differences(before, &now).for_each(|change| hub.send(change)),
             // What was written between a reader's first load and this look is in neither.
             None => DEFINITIONS
-                .map(Change::Kind)
+                .map(StoreChange::Kind)
                 .into_iter()
                 .for_each(|change| hub.send(change)),
         }
@@ -74,16 +78,16 @@ async fn watch_definitions(
 }
 
 async fn watch_environs(
-    settings: &Settings,
-    ring: &Ring,
-    hub: &Hub,
+    settings: &RedisSettings,
+    ring: &NodeConnections,
+    hub: &ChangeBus,
 ) -> Result<Infallible, StoreError> {
     let mut before = None;
     loop {
         let start = Instant::now();
-        let now = hash(&read::keys(settings, ring, Kind::Environ).await?);
+        let now = hash(&read::keys(settings, ring, EntryKind::Environ).await?);
         if before != Some(now) {
-            hub.send(Change::Kind(Kind::Environ));
+            hub.send(StoreChange::Kind(EntryKind::Environ));
         }
         before = Some(now);
         rest(start, settings.poll_interval.max(ENVIRONS_INTERVAL)).await;
@@ -94,9 +98,12 @@ async fn rest(start: Instant, pause: Duration) {
     sleep(pause.max(start.elapsed() * PAUSE_FACTOR)).await;
 }
 
-async fn definitions(settings: &Settings, ring: &Ring) -> Result<Definitions, StoreError> {
+async fn definitions(
+    settings: &RedisSettings,
+    ring: &NodeConnections,
+) -> Result<DefinitionHashes, StoreError> {
     let all = read::definitions(settings, ring, &DEFINITIONS).await?;
-    let mut definitions = Definitions::new();
+    let mut definitions = DefinitionHashes::new();
     for (kind, entries) in DEFINITIONS.into_iter().zip(all) {
         for entry in entries {
             let hash = hash(&(&entry.text, entry.problem.is_some()));
@@ -113,11 +120,11 @@ fn hash(value: &impl Hash) -> u64 {
 }
 
 fn differences<'a>(
-    before: &'a Definitions,
-    now: &'a Definitions,
-) -> impl Iterator<Item = Change> + 'a {
+    before: &'a DefinitionHashes,
+    now: &'a DefinitionHashes,
+) -> impl Iterator<Item = StoreChange> + 'a {
     let written = now.iter().filter(|(at, hash)| before.get(at) != Some(hash));
     let gone = before.keys().filter(|at| !now.contains_key(at));
     let changed = written.map(|(at, _)| at).chain(gone);
-    changed.map(|(kind, key)| Change::Entry(*kind, key.clone()))
+    changed.map(|(kind, key)| StoreChange::Entry(*kind, key.clone()))
 }

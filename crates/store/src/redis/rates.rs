@@ -10,15 +10,15 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
-use quillet_core::rates::{Draw, Rates, Turn};
+use quillet_core::rates::{RateDecision, RateDraw, Rates};
 use quillet_core::store::StoreError;
 
-use super::client::Client;
+use super::client::RedisClient;
 use super::script::{count, list, number, script};
-use super::settings::Settings;
+use super::settings::RedisSettings;
 use crate::StoreOptions;
 use crate::address::RedisAddress;
-use crate::changes::Hub;
+use crate::changes::ChangeBus;
 use crate::rates::NEAR_MS;
 
 /// What all scripts begin with: the time, the times of a bucket, and to keep them. Numbers are
@@ -93,9 +93,9 @@ return 0";
 /// Buckets in Redis.
 #[derive(Debug)]
 pub(crate) struct RedisRates {
-    settings: Settings,
+    settings: RedisSettings,
     /// Connects with the first request, and so inside of a runtime.
-    client: OnceLock<Client>,
+    client: OnceLock<RedisClient>,
 }
 
 impl RedisRates {
@@ -105,7 +105,7 @@ impl RedisRates {
     /// `Configuration` for a certificate file that cannot be read or is broken.
     pub(crate) fn new(address: &RedisAddress, options: &StoreOptions) -> Result<Self, StoreError> {
         Ok(RedisRates {
-            settings: Settings::quiet(address, options)?,
+            settings: RedisSettings::quiet(address, options)?,
             client: OnceLock::new(),
         })
     }
@@ -118,7 +118,7 @@ impl RedisRates {
     ) -> Result<Vec<redis::Value>, StoreError> {
         let client = self
             .client
-            .get_or_init(|| Client::open(self.settings.clone(), Hub::new()));
+            .get_or_init(|| RedisClient::open(self.settings.clone(), ChangeBus::new()));
         let key = self.settings.layout.tagged("rates", group);
         let whole = [BUCKETS, text].concat();
         let reply = client.ask(script(&whole, &[&key], arguments)).await?;
@@ -128,10 +128,10 @@ impl RedisRates {
     async fn turn(
         &self,
         group: &str,
-        draws: &[Draw],
+        draws: &[RateDraw],
         patience: Duration,
         in_line: bool,
-    ) -> Result<Turn, StoreError> {
+    ) -> Result<RateDecision, StoreError> {
         let mut arguments = vec![
             patience.as_millis().to_string(),
             u8::from(in_line).to_string(),
@@ -149,9 +149,9 @@ impl RedisRates {
         let at = |place: usize| reply.get(place).map_or(0, count);
         let wait = Duration::from_millis(at(1));
         Ok(match reply.first().map_or(0, number) {
-            0 => Turn::Now,
-            1 => Turn::After(wait),
-            _ => Turn::Never {
+            0 => RateDecision::Now,
+            1 => RateDecision::After(wait),
+            _ => RateDecision::Never {
                 wait,
                 draw: usize::try_from(at(2)).unwrap_or_default(),
             },
@@ -159,8 +159,8 @@ impl RedisRates {
     }
 
     /// Moves both times of each bucket by parts of what its draw is worth.
-    async fn shift(&self, group: &str, draws: &[Draw], by: [f64; 2]) -> Result<(), StoreError> {
-        let of = |draw: &Draw| {
+    async fn shift(&self, group: &str, draws: &[RateDraw], by: [f64; 2]) -> Result<(), StoreError> {
+        let of = |draw: &RateDraw| {
             let worth = draw.amount as f64 * draw.interval();
             let [full, due] = by.map(|part| (part * worth).to_string());
             [draw.bucket.to_string(), full, due]
@@ -178,37 +178,37 @@ impl Rates for RedisRates {
     fn take<'a>(
         &'a self,
         group: &'a str,
-        draws: &'a [Draw],
+        draws: &'a [RateDraw],
         patience: Duration,
         in_line: bool,
-    ) -> BoxFuture<'a, Result<Turn, StoreError>> {
+    ) -> BoxFuture<'a, Result<RateDecision, StoreError>> {
         self.turn(group, draws, patience, in_line).boxed()
     }
 
-    fn leave<'a>(
+    fn cancel_wait<'a>(
         &'a self,
         group: &'a str,
-        draws: &'a [Draw],
+        draws: &'a [RateDraw],
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         self.shift(group, draws, [0.0, -1.0]).boxed()
     }
 
-    fn settle<'a>(
+    fn adjust_usage<'a>(
         &'a self,
         group: &'a str,
-        draws: &'a [Draw],
+        draws: &'a [RateDraw],
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         self.shift(group, draws, [1.0, 1.0]).boxed()
     }
 
-    fn hold<'a>(
+    fn pause_buckets<'a>(
         &'a self,
         group: &'a str,
-        draws: &'a [Draw],
+        draws: &'a [RateDraw],
         time: Duration,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         async move {
-            let of = |draw: &Draw| {
+            let of = |draw: &RateDraw| {
                 // When the time is over, it has one.
                 let rest = (draw.capacity() - 1.0) * draw.interval();
                 let full = time.as_secs_f64() * 1000.0 + rest;

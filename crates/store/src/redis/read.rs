@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use futures_util::future::try_join_all;
 use quillet_core::Diagnostic;
-use quillet_core::store::{Entry, Key, Kind, StoreError};
+use quillet_core::store::{EntryKey, EntryKind, StoreEntry, StoreError};
 use redis::{Cmd, Value};
 
-use super::fault;
-use super::layout::Layout;
+use super::connections::{KeyedCommand, NodeConnections};
+use super::error;
+use super::layout::KeyLayout;
 use super::link::Link;
-use super::ring::{Request, Ring};
-use super::settings::Settings;
+use super::settings::RedisSettings;
 
 /// Keys that one SCAN looks at.
 const SCAN_COUNT: usize = 1000;
@@ -20,7 +20,7 @@ const CHUNK: usize = 512;
 
 /// What is stored under a key.
 #[derive(Clone, Debug)]
-pub(crate) enum Found {
+pub(crate) enum StoredText {
     /// A text.
     Text(Arc<str>),
     /// No such key.
@@ -31,25 +31,25 @@ pub(crate) enum Found {
 
 /// The keys of a kind, sorted.
 pub(crate) async fn keys(
-    settings: &Settings,
-    ring: &Ring,
-    kind: Kind,
-) -> Result<Vec<Key>, StoreError> {
+    settings: &RedisSettings,
+    ring: &NodeConnections,
+    kind: EntryKind,
+) -> Result<Vec<EntryKey>, StoreError> {
     let pattern = settings.layout.pattern(kind);
-    let found = names(settings, ring, &pattern, Layout::parse).await?;
+    let found = names(settings, ring, &pattern, KeyLayout::parse).await?;
     Ok(found.into_iter().map(|(_, key)| key).collect())
 }
 
 /// How a name is read.
-type Parse = fn(&Layout, &[u8]) -> Option<(Kind, Key)>;
+type Parse = fn(&KeyLayout, &[u8]) -> Option<(EntryKind, EntryKey)>;
 
 /// What fits a glob pattern, sorted.
 pub(crate) async fn names(
-    settings: &Settings,
-    ring: &Ring,
+    settings: &RedisSettings,
+    ring: &NodeConnections,
     pattern: &str,
     parse: Parse,
-) -> Result<Vec<(Kind, Key)>, StoreError> {
+) -> Result<Vec<(EntryKind, EntryKey)>, StoreError> {
     let scans = ring.links.iter();
     let scans = scans.map(|link| scan(settings, link, pattern, parse));
     let mut found = try_join_all(scans).await?.concat();
@@ -61,11 +61,11 @@ pub(crate) async fn names(
 
 /// SCAN and never KEYS, which stops the server for everybody.
 async fn scan(
-    settings: &Settings,
+    settings: &RedisSettings,
     link: &Link,
     pattern: &str,
     parse: Parse,
-) -> Result<Vec<(Kind, Key)>, StoreError> {
+) -> Result<Vec<(EntryKind, EntryKey)>, StoreError> {
     let mut found = Vec::new();
     let mut cursor = b"0".to_vec();
     loop {
@@ -90,20 +90,20 @@ fn page(link: &Link, reply: Value) -> Result<(Vec<u8>, Vec<Value>), StoreError> 
     match reply {
         Value::Array(parts) => match <[Value; 2]>::try_from(parts) {
             Ok([Value::BulkString(cursor), Value::Array(names)]) => Ok((cursor, names)),
-            other => Err(fault::unavailable(format!(
+            other => Err(error::unavailable(format!(
                 "redis at {}: SCAN gave {other:?}",
                 link.node
             ))),
         },
-        Value::ServerError(error) => Err(fault::of_reply("SCAN", &error)),
-        other => Err(fault::unavailable(format!(
+        Value::ServerError(error) => Err(error::of_reply("SCAN", &error)),
+        other => Err(error::unavailable(format!(
             "redis at {}: SCAN gave {other:?}",
             link.node
         ))),
     }
 }
 
-fn key_of(layout: &Layout, name: &Value, parse: Parse) -> Option<(Kind, Key)> {
+fn key_of(layout: &KeyLayout, name: &Value, parse: Parse) -> Option<(EntryKind, EntryKey)> {
     let Value::BulkString(name) = name else {
         return None;
     };
@@ -117,10 +117,10 @@ fn key_of(layout: &Layout, name: &Value, parse: Parse) -> Option<(Kind, Key)> {
 
 /// Every entry of a kind, sorted by key.
 pub(crate) async fn entries(
-    settings: &Settings,
-    ring: &Ring,
-    kind: Kind,
-) -> Result<Vec<Entry>, StoreError> {
+    settings: &RedisSettings,
+    ring: &NodeConnections,
+    kind: EntryKind,
+) -> Result<Vec<StoreEntry>, StoreError> {
     let keys = keys(settings, ring, kind).await?;
     entries_of(settings, ring, kind, &keys).await
 }
@@ -128,16 +128,16 @@ pub(crate) async fn entries(
 /// Every entry of these kinds of definitions, in their order. One pass over the keys for all: SCAN
 /// looks at every key of the database, whatever it is asked for.
 pub(crate) async fn definitions(
-    settings: &Settings,
-    ring: &Ring,
-    kinds: &[Kind],
-) -> Result<Vec<Vec<Entry>>, StoreError> {
+    settings: &RedisSettings,
+    ring: &NodeConnections,
+    kinds: &[EntryKind],
+) -> Result<Vec<Vec<StoreEntry>>, StoreError> {
     let pattern = settings.layout.pattern_of_definitions();
-    let names = names(settings, ring, &pattern, Layout::parse).await?;
+    let names = names(settings, ring, &pattern, KeyLayout::parse).await?;
     let mut all = Vec::with_capacity(kinds.len());
     for kind in kinds {
         let of_kind = names.iter().filter(|(of, _)| of == kind);
-        let keys: Vec<Key> = of_kind.map(|(_, key)| key.clone()).collect();
+        let keys: Vec<EntryKey> = of_kind.map(|(_, key)| key.clone()).collect();
         all.push(entries_of(settings, ring, *kind, &keys).await?);
     }
     Ok(all)
@@ -145,30 +145,30 @@ pub(crate) async fn definitions(
 
 /// The entries of these keys. A key that has vanished is left out.
 pub(crate) async fn entries_of(
-    settings: &Settings,
-    ring: &Ring,
-    kind: Kind,
-    keys: &[Key],
-) -> Result<Vec<Entry>, StoreError> {
+    settings: &RedisSettings,
+    ring: &NodeConnections,
+    kind: EntryKind,
+    keys: &[EntryKey],
+) -> Result<Vec<StoreEntry>, StoreError> {
     let entries = entries_at(settings, ring, kind, keys).await?;
     Ok(entries.into_iter().flatten().collect())
 }
 
 /// The same in the order of the keys, with a place for each.
 pub(crate) async fn entries_at(
-    settings: &Settings,
-    ring: &Ring,
-    kind: Kind,
-    keys: &[Key],
-) -> Result<Vec<Option<Entry>>, StoreError> {
+    settings: &RedisSettings,
+    ring: &NodeConnections,
+    kind: EntryKind,
+    keys: &[EntryKey],
+) -> Result<Vec<Option<StoreEntry>>, StoreError> {
     let found = values(settings, ring, kind, keys).await?;
-    let entry = |(key, found): (&Key, Found)| match found {
-        Found::Text(text) => {
+    let entry = |(key, found): (&EntryKey, StoredText)| match found {
+        StoredText::Text(text) => {
             let origin = settings.layout.name(kind, key);
-            Some(Entry::new(key.clone(), text, origin))
+            Some(StoreEntry::new(key.clone(), text, origin))
         }
-        Found::Broken(problem) => Some(Entry::broken(key.clone(), "", *problem)),
-        Found::Nothing => None,
+        StoredText::Broken(problem) => Some(StoreEntry::broken(key.clone(), "", *problem)),
+        StoredText::Nothing => None,
     };
     Ok(keys.iter().zip(found).map(entry).collect())
 }
@@ -176,14 +176,14 @@ pub(crate) async fn entries_at(
 /// What is stored under these keys, in their order. One round trip, unless there are very many
 /// keys.
 pub(crate) async fn values(
-    settings: &Settings,
-    ring: &Ring,
-    kind: Kind,
-    keys: &[Key],
-) -> Result<Vec<Found>, StoreError> {
+    settings: &RedisSettings,
+    ring: &NodeConnections,
+    kind: EntryKind,
+    keys: &[EntryKey],
+) -> Result<Vec<StoredText>, StoreError> {
     let mut found = Vec::with_capacity(keys.len());
     for chunk in keys.chunks(CHUNK) {
-        let requests: Vec<Request> = chunk
+        let requests: Vec<KeyedCommand> = chunk
             .iter()
             .flat_map(|key| requests(settings, kind, key))
             .collect();
@@ -199,11 +199,11 @@ pub(crate) async fn values(
 
 /// The commands that read a key: GETRANGE bounds what is sent, and since it gives an
 /// empty text for a key that is not there, EXISTS tells the two apart.
-fn requests(settings: &Settings, kind: Kind, key: &Key) -> [Request; 2] {
+fn requests(settings: &RedisSettings, kind: EntryKind, key: &EntryKey) -> [KeyedCommand; 2] {
     let name = settings.layout.name(kind, key);
     let mut range = with_name("GETRANGE", &name);
     range.arg(0).arg(settings.max_value_bytes);
-    [range, with_name("EXISTS", &name)].map(|command| Request {
+    [range, with_name("EXISTS", &name)].map(|command| KeyedCommand {
         name: name.clone(),
         command,
     })
@@ -216,50 +216,50 @@ pub(crate) fn with_name(command: &str, name: &str) -> Cmd {
 }
 
 fn judge(
-    settings: &Settings,
+    settings: &RedisSettings,
     name: &str,
     text: Value,
     exists: &Value,
-) -> Result<Found, StoreError> {
+) -> Result<StoredText, StoreError> {
     let bytes = match text {
         Value::BulkString(bytes) => bytes,
-        Value::ServerError(error) if fault::is_wrong_type(&error) => return Ok(wrong_type(name)),
-        Value::ServerError(error) => return Err(fault::of_reply(name, &error)),
+        Value::ServerError(error) if error::is_wrong_type(&error) => return Ok(wrong_type(name)),
+        Value::ServerError(error) => return Err(error::of_reply(name, &error)),
         other => {
-            return Err(fault::unavailable(format!(
+            return Err(error::unavailable(format!(
                 "redis gave {other:?} for {name}"
             )));
         }
     };
     if bytes.is_empty() && matches!(exists, Value::Int(0)) {
-        return Ok(Found::Nothing);
+        return Ok(StoredText::Nothing);
     }
     if bytes.len() > settings.max_value_bytes {
         return Ok(too_long(settings, name));
     }
     Ok(match String::from_utf8(bytes) {
-        Ok(text) => Found::Text(text.into()),
+        Ok(text) => StoredText::Text(text.into()),
         Err(error) => not_text(name, error.utf8_error().valid_up_to()),
     })
 }
 
-fn broken(name: &str, message: impl Into<String>, help: &str) -> Found {
+fn broken(name: &str, message: impl Into<String>, help: &str) -> StoredText {
     let problem = Diagnostic::error("store.corrupt", name, message).help(help);
-    Found::Broken(Box::new(problem))
+    StoredText::Broken(Box::new(problem))
 }
 
-fn wrong_type(name: &str) -> Found {
+fn wrong_type(name: &str) -> StoredText {
     let message = "the key holds a list, hash, set or stream, not a string";
     broken(name, message, "delete it and write the JSON with SET")
 }
 
-fn too_long(settings: &Settings, name: &str) -> Found {
+fn too_long(settings: &RedisSettings, name: &str) -> StoredText {
     let limit = settings.max_value_bytes;
     let message = format!("the value is longer than the limit of {limit} bytes (max_value_bytes)");
     broken(name, message, "make the value shorter or raise the limit")
 }
 
-fn not_text(name: &str, byte: usize) -> Found {
+fn not_text(name: &str, byte: usize) -> StoredText {
     let message = format!("the value is not UTF-8 from byte {byte} on");
     broken(name, message, "write JSON in UTF-8")
 }

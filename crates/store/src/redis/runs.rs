@@ -12,21 +12,21 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
-use quillet_core::runs::{Allowance, LogPage, LoggedEvent, NotAdmitted, Permit, Runs};
+use quillet_core::runs::{AdmissionDenied, Allowance, LogPage, LoggedEvent, Permit, Runs};
 use quillet_core::store::{Health, StoreError, StoreErrorKind};
 use redis::Value;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::client::Client;
-use super::hold::{Change, Held, Holder, Place, cancel_of, state_of};
-use super::keeper::State;
-use super::pulse::Bells;
+use super::client::RedisClient;
+use super::connection_manager::ConnectionState;
+use super::lease::{LeaseEvent, LeaseRenewer, SemaphoreSlot, SlotLease, cancel_of, state_of};
+use super::pubsub::Notifiers;
 use super::script::{count, list, number, script, text};
-use super::settings::Settings;
+use super::settings::RedisSettings;
 use crate::address::RedisAddress;
-use crate::changes::Hub;
+use crate::changes::ChangeBus;
 use crate::runs::log::missing;
 use crate::runs::{MINUTE, RunOptions, already_running, given_up};
 use crate::{StoreOptions, ids};
@@ -165,10 +165,10 @@ const LOOK_AGAIN: Duration = Duration::from_secs(2);
 /// The registry of runs that replicas share, in Redis.
 #[derive(Debug)]
 pub struct RedisRuns {
-    client: Arc<Client>,
+    client: Arc<RedisClient>,
     options: RunOptions,
-    bells: Arc<Bells>,
-    changes: mpsc::UnboundedSender<Change>,
+    bells: Arc<Notifiers>,
+    changes: mpsc::UnboundedSender<LeaseEvent>,
     _holder: AbortOnDropHandle<()>,
 }
 
@@ -182,12 +182,12 @@ impl RedisRuns {
         store: &StoreOptions,
         options: RunOptions,
     ) -> Result<Self, StoreError> {
-        let settings = Settings::quiet(address, store)?;
-        let client = Arc::new(Client::open(settings, Hub::new()));
+        let settings = RedisSettings::quiet(address, store)?;
+        let client = Arc::new(RedisClient::open(settings, ChangeBus::new()));
         let cancels = client.settings.layout.group("cancels");
-        let bells = Arc::new(Bells::hang(client.clone(), cancels));
+        let bells = Arc::new(Notifiers::hang(client.clone(), cancels));
         let (sender, changes) = mpsc::unbounded_channel();
-        let holder = Holder {
+        let holder = LeaseRenewer {
             client: client.clone(),
             bells: bells.clone(),
             lease: options.lease,
@@ -216,11 +216,16 @@ impl RedisRuns {
             .await
     }
 
-    async fn begin(&self, key: &str, run: &str, most: Allowance) -> Result<Held, NotAdmitted> {
+    async fn begin(
+        &self,
+        key: &str,
+        run: &str,
+        most: Allowance,
+    ) -> Result<SlotLease, AdmissionDenied> {
         let key = ids::checked("key", key)?;
         let log = self.log(run)?;
         let tagged = self.client.settings.layout.tagged("keys", key);
-        let place = Place {
+        let place = SemaphoreSlot {
             id: uuid::Uuid::new_v4().to_string(),
             places: format!("{tagged}:places"),
             log,
@@ -231,7 +236,7 @@ impl RedisRuns {
         arguments.extend(times.map(|time| time.as_millis().to_string()));
         let begun = self.on_run(BEGIN_RUN, &place.log, &arguments).await;
         if begun.as_ref().is_ok_and(|reply| number(reply) == 1) {
-            return Ok(Held::new(place, &self.changes));
+            return Ok(SlotLease::new(place, &self.changes));
         }
         // If this fails too, the place is free after its lease.
         let _ = self.client.ask(place.free()).await;
@@ -239,7 +244,12 @@ impl RedisRuns {
         Err(already_running(run).into())
     }
 
-    async fn take(&self, place: &Place, begun: &str, most: Allowance) -> Result<(), NotAdmitted> {
+    async fn take(
+        &self,
+        place: &SemaphoreSlot,
+        begun: &str,
+        most: Allowance,
+    ) -> Result<(), AdmissionDenied> {
         let limit = |limit: Option<u32>| limit.map_or(-1, i64::from).to_string();
         let arguments = [
             place.id.clone(),
@@ -259,7 +269,7 @@ impl RedisRuns {
                     concurrent: Some(limit),
                     ..
                 },
-            ) => Err(NotAdmitted::Concurrent {
+            ) => Err(AdmissionDenied::Concurrent {
                 running: u32::try_from(detail).unwrap_or(u32::MAX),
                 limit,
             }),
@@ -269,7 +279,7 @@ impl RedisRuns {
                     per_minute: Some(limit),
                     ..
                 },
-            ) => Err(NotAdmitted::Rate {
+            ) => Err(AdmissionDenied::Rate {
                 limit,
                 retry_after: Duration::from_millis(detail),
             }),
@@ -407,7 +417,7 @@ impl Runs for RedisRuns {
         key: &'a str,
         run: &'a str,
         allowance: Allowance,
-    ) -> BoxFuture<'a, Result<Box<dyn Permit>, NotAdmitted>> {
+    ) -> BoxFuture<'a, Result<Box<dyn Permit>, AdmissionDenied>> {
         async move {
             let held = self.begin(key, run, allowance).await?;
             Ok(Box::new(held) as Box<dyn Permit>)
@@ -444,8 +454,8 @@ impl Runs for RedisRuns {
 
     fn health(&self) -> Health {
         match &*self.client.state.borrow() {
-            State::Up(_) | State::Connecting => Health::Ready,
-            State::Away(error) => Health::Away {
+            ConnectionState::Up(_) | ConnectionState::Connecting => Health::Ready,
+            ConnectionState::Away(error) => Health::Away {
                 reason: error.message.clone(),
             },
         }

@@ -2,14 +2,14 @@
 
 use redis::{ToRedisArgs, Value};
 
-use super::ring::Request;
+use super::connections::KeyedCommand;
 
 /// A script and the keys that it changes, all in one slot. Redis keeps what it has
 /// compiled, so the text costs no more than its way.
-pub(crate) fn script<A: ToRedisArgs>(text: &str, keys: &[&str], arguments: &[A]) -> Request {
+pub(crate) fn script<A: ToRedisArgs>(text: &str, keys: &[&str], arguments: &[A]) -> KeyedCommand {
     let mut command = redis::cmd("EVAL");
     command.arg(text).arg(keys.len()).arg(keys).arg(arguments);
-    Request {
+    KeyedCommand {
         name: keys.first().copied().unwrap_or_default().to_owned(),
         command,
     }

@@ -9,17 +9,17 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::join;
-use quillet_core::session::{SessionInfo, Sessions, Turn};
+use quillet_core::session::{SessionInfo, Sessions, StoredMessage};
 use quillet_core::store::{StoreError, StoreErrorKind};
 use quillet_core::{BoxFuture, clock};
 use redis::{Cmd, Value};
 
-use super::client::Client;
-use super::ring::Request;
+use super::client::RedisClient;
+use super::connections::KeyedCommand;
 use super::script::{count, list, number, pairs, script};
-use super::settings::Settings;
+use super::settings::RedisSettings;
 use crate::address::RedisAddress;
-use crate::changes::Hub;
+use crate::changes::ChangeBus;
 use crate::sessions::SessionOptions;
 use crate::{StoreOptions, ids};
 
@@ -48,7 +48,7 @@ return count";
 /// Sessions in Redis.
 #[derive(Debug)]
 pub struct RedisSessions {
-    client: Client,
+    client: RedisClient,
     options: SessionOptions,
 }
 
@@ -62,8 +62,8 @@ impl RedisSessions {
         store: &StoreOptions,
         options: SessionOptions,
     ) -> Result<Self, StoreError> {
-        let settings = Settings::quiet(address, store)?;
-        let client = Client::open(settings, Hub::new());
+        let settings = RedisSettings::quiet(address, store)?;
+        let client = RedisClient::open(settings, ChangeBus::new());
         Ok(RedisSessions { client, options })
     }
 
@@ -74,12 +74,12 @@ impl RedisSessions {
     }
 
     /// A command on the index.
-    fn index(&self, command: &str) -> Request {
+    fn index(&self, command: &str) -> KeyedCommand {
         let name = self.client.settings.layout.group("sessions");
         request(redis::cmd(command), &name)
     }
 
-    async fn add(&self, session: &str, turns: &[Turn]) -> Result<(), StoreError> {
+    async fn add(&self, session: &str, turns: &[StoredMessage]) -> Result<(), StoreError> {
         let name = self.name(session)?;
         let texts = self.options.texts(turns)?;
         if texts.is_empty() {
@@ -115,7 +115,7 @@ impl RedisSessions {
         Ok(())
     }
 
-    async fn last(&self, session: &str, most: usize) -> Result<Vec<Turn>, StoreError> {
+    async fn last(&self, session: &str, most: usize) -> Result<Vec<StoredMessage>, StoreError> {
         let name = self.name(session)?;
         if most == 0 {
             return Ok(Vec::new());
@@ -151,7 +151,7 @@ impl RedisSessions {
             let name = self.client.settings.layout.tagged("sessions", id);
             request(redis::cmd("LLEN"), &name)
         };
-        let lengths: Vec<Request> = sessions.iter().map(length).collect();
+        let lengths: Vec<KeyedCommand> = sessions.iter().map(length).collect();
         let lengths = self.client.run(&lengths).await?;
         let info = |((id, updated_ms), length): ((String, u64), Value)| SessionInfo {
             id: Arc::from(id),
@@ -163,15 +163,15 @@ impl RedisSessions {
     }
 }
 
-fn request(mut command: Cmd, name: &str) -> Request {
+fn request(mut command: Cmd, name: &str) -> KeyedCommand {
     command.arg(name);
-    Request {
+    KeyedCommand {
         name: name.to_owned(),
         command,
     }
 }
 
-fn turn(name: &str, message: &Value) -> Result<Turn, StoreError> {
+fn turn(name: &str, message: &Value) -> Result<StoredMessage, StoreError> {
     let bytes: &[u8] = match message {
         Value::BulkString(bytes) => bytes,
         _ => b"",
@@ -191,14 +191,14 @@ impl Sessions for RedisSessions {
         &'a self,
         session: &'a str,
         most: usize,
-    ) -> BoxFuture<'a, Result<Vec<Turn>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<StoredMessage>, StoreError>> {
         self.last(session, most).boxed()
     }
 
     fn append<'a>(
         &'a self,
         session: &'a str,
-        turns: &'a [Turn],
+        turns: &'a [StoredMessage],
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         self.add(session, turns).boxed()
     }

@@ -8,15 +8,15 @@ use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
-use super::layout::{DEFAULT_PREFIX, Layout};
+use super::layout::{DEFAULT_PREFIX, KeyLayout};
 use crate::StoreOptions;
 use crate::address::RedisAddress;
 
 /// How to reach Redis and how long to wait for it.
 #[derive(Clone, Debug)]
-pub(crate) struct Settings {
+pub(crate) struct RedisSettings {
     pub(crate) address: RedisAddress,
-    pub(crate) layout: Layout,
+    pub(crate) layout: KeyLayout,
     /// Certificate authorities to trust, PEM.
     pub(crate) ca: Option<Vec<u8>>,
     pub(crate) insecure: bool,
@@ -30,15 +30,15 @@ pub(crate) struct Settings {
     pub(crate) notices: bool,
 }
 
-impl Settings {
+impl RedisSettings {
     /// What the address says wins over what the options say.
     pub(crate) fn new(address: &RedisAddress, options: &StoreOptions) -> Result<Self, StoreError> {
         let prefix = address.prefix.as_ref().or(options.prefix.as_ref());
         let ca_file = address.ca_file.as_ref().or(options.ca_file.as_ref());
         let ca = ca_file.map(|path| certificates(path)).transpose()?;
-        Ok(Settings {
+        Ok(RedisSettings {
             address: address.clone(),
-            layout: Layout::new(prefix.map_or(DEFAULT_PREFIX, String::as_str)),
+            layout: KeyLayout::new(prefix.map_or(DEFAULT_PREFIX, String::as_str)),
             ca,
             insecure: address.insecure || options.insecure,
             connect_timeout: options.connect_timeout,
@@ -66,7 +66,7 @@ impl Settings {
         address: &RedisAddress,
         options: &StoreOptions,
     ) -> Result<Self, StoreError> {
-        let mut settings = Settings::new(address, options)?;
+        let mut settings = RedisSettings::new(address, options)?;
         settings.notices = false;
         Ok(settings)
     }

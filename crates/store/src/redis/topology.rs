@@ -5,24 +5,24 @@ use std::collections::HashMap;
 use quillet_core::store::StoreError;
 use redis::Value;
 
-use super::fault::unavailable;
+use super::error::unavailable;
 use super::link::Link;
-use super::settings::Settings;
+use super::settings::RedisSettings;
 use super::slot::SLOTS;
-use crate::address::{Deployment, Login, Node};
+use crate::address::{Deployment, Login, RedisNode};
 
 /// The nodes to connect to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Plan {
+pub(crate) struct ClusterTopology {
     /// The masters.
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<RedisNode>,
     /// For each slot the number of its node; `None` outside of a cluster.
     pub(crate) slots: Option<Vec<u16>>,
 }
 
-impl Plan {
-    fn single(node: Node) -> Self {
-        Plan {
+impl ClusterTopology {
+    fn single(node: RedisNode) -> Self {
+        ClusterTopology {
             nodes: vec![node],
             slots: None,
         }
@@ -31,9 +31,12 @@ impl Plan {
 
 /// Finds the nodes. `known` are those of the last plan: in a cluster they may
 /// answer when the ones in the address do not.
-pub(crate) async fn discover(settings: &Settings, known: &[Node]) -> Result<Plan, StoreError> {
+pub(crate) async fn discover(
+    settings: &RedisSettings,
+    known: &[RedisNode],
+) -> Result<ClusterTopology, StoreError> {
     match &settings.address.deployment {
-        Deployment::Single(node) => Ok(Plan::single(node.clone())),
+        Deployment::Single(node) => Ok(ClusterTopology::single(node.clone())),
         Deployment::Sentinel { sentinels, master } => {
             let answers = |link| master_of(link, master);
             first_answer(
@@ -45,19 +48,19 @@ pub(crate) async fn discover(settings: &Settings, known: &[Node]) -> Result<Plan
             .await
         }
         Deployment::Cluster(seeds) => {
-            let nodes: Vec<Node> = seeds.iter().chain(known).cloned().collect();
+            let nodes: Vec<RedisNode> = seeds.iter().chain(known).cloned().collect();
             first_answer(settings, &nodes, &settings.address.login, slots_of).await
         }
     }
 }
 
 /// Asks one node after the other until one knows.
-async fn first_answer<F: Future<Output = Result<Plan, StoreError>>>(
-    settings: &Settings,
-    nodes: &[Node],
+async fn first_answer<F: Future<Output = Result<ClusterTopology, StoreError>>>(
+    settings: &RedisSettings,
+    nodes: &[RedisNode],
     login: &Login,
     question: impl Fn(Link) -> F,
-) -> Result<Plan, StoreError> {
+) -> Result<ClusterTopology, StoreError> {
     let mut reasons = Vec::new();
     for node in nodes {
         let answer = match Link::plain(settings, node, login, 0).await {
@@ -72,7 +75,7 @@ async fn first_answer<F: Future<Output = Result<Plan, StoreError>>>(
     Err(unavailable(reasons.join("; ")))
 }
 
-async fn master_of(sentinel: Link, master: &str) -> Result<Plan, StoreError> {
+async fn master_of(sentinel: Link, master: &str) -> Result<ClusterTopology, StoreError> {
     let mut command = redis::cmd("SENTINEL");
     command.arg("GET-MASTER-ADDR-BY-NAME").arg(master);
     let reply = sentinel.ask(command).await?;
@@ -81,7 +84,7 @@ async fn master_of(sentinel: Link, master: &str) -> Result<Plan, StoreError> {
         && let (Some(host), Some(port)) = (text(host), text(port))
         && let Ok(port) = port.parse()
     {
-        return Ok(Plan::single(Node { host, port }));
+        return Ok(ClusterTopology::single(RedisNode { host, port }));
     }
     let node = &sentinel.node;
     Err(unavailable(match reply {
@@ -90,7 +93,7 @@ async fn master_of(sentinel: Link, master: &str) -> Result<Plan, StoreError> {
     }))
 }
 
-async fn slots_of(node: Link) -> Result<Plan, StoreError> {
+async fn slots_of(node: Link) -> Result<ClusterTopology, StoreError> {
     let mut command = redis::cmd("CLUSTER");
     command.arg("SLOTS");
     match node.ask(command).await? {
@@ -104,7 +107,7 @@ async fn slots_of(node: Link) -> Result<Plan, StoreError> {
 }
 
 /// A plan from the reply to CLUSTER SLOTS: ranges of `[first, last, [host, port, …], …]`.
-fn plan_of(asked: &Node, ranges: &[Value]) -> Result<Plan, StoreError> {
+fn plan_of(asked: &RedisNode, ranges: &[Value]) -> Result<ClusterTopology, StoreError> {
     let mut numbers = HashMap::new();
     let mut nodes = Vec::new();
     let mut slots = vec![None; SLOTS];
@@ -124,7 +127,7 @@ fn plan_of(asked: &Node, ranges: &[Value]) -> Result<Plan, StoreError> {
     }
     let covered: Option<Vec<u16>> = slots.into_iter().collect();
     match covered {
-        Some(slots) => Ok(Plan {
+        Some(slots) => Ok(ClusterTopology {
             nodes,
             slots: Some(slots),
         }),
@@ -134,7 +137,7 @@ fn plan_of(asked: &Node, ranges: &[Value]) -> Result<Plan, StoreError> {
     }
 }
 
-fn range_of(asked: &Node, range: &Value) -> Option<(usize, usize, Node)> {
+fn range_of(asked: &RedisNode, range: &Value) -> Option<(usize, usize, RedisNode)> {
     let Value::Array(parts) = range else {
         return None;
     };
@@ -152,7 +155,7 @@ fn range_of(asked: &Node, range: &Value) -> Option<(usize, usize, Node)> {
     };
     // A node that does not know its own name leaves it empty: it is the one asked.
     let host = text(host).filter(|host| !host.is_empty());
-    let node = Node {
+    let node = RedisNode {
         host: host.unwrap_or_else(|| asked.host.clone()),
         port: u16::try_from(*port).ok()?,
     };

@@ -8,14 +8,14 @@ use super::RunOptions;
 
 /// Events in order, with bounds.
 #[derive(Debug, Default)]
-pub(crate) struct Log {
+pub(crate) struct EventLog {
     events: VecDeque<LoggedEvent>,
     bytes: usize,
     /// Number of the last event.
     last: u64,
 }
 
-impl Log {
+impl EventLog {
     /// Adds events, without those that are there already, so that a call may be made again.
     pub(crate) fn add(&mut self, events: &[LoggedEvent], options: &RunOptions) {
         for event in events {
@@ -88,7 +88,7 @@ mod tests {
             max_log_bytes: 30,
             ..RunOptions::default()
         };
-        let mut log = Log::default();
+        let mut log = EventLog::default();
         log.add(&events(1..=2), &options);
         assert!(!log.after(0, false).gap);
         log.add(&events(1..=10), &options);
@@ -116,7 +116,7 @@ mod tests {
             max_log_bytes: 5,
             ..RunOptions::default()
         };
-        let mut log = Log::default();
+        let mut log = EventLog::default();
         log.add(&events(1..=1), &options);
         let page = log.after(0, false);
         assert_eq!((page.events.len(), page.gap, log.bytes()), (0, true, 0));

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
-use quillet_core::runs::{Allowance, LogPage, LoggedEvent, NotAdmitted, Permit, Runs};
+use quillet_core::runs::{AdmissionDenied, Allowance, LogPage, LoggedEvent, Permit, Runs};
 use quillet_core::store::StoreError;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-use super::log::Log;
+use super::log::EventLog;
 use super::{MINUTE, RunOptions, already_running};
 use crate::ids;
 
@@ -22,13 +22,13 @@ const SWEEP: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub struct MemoryRuns {
     options: RunOptions,
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<RunRegistry>>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
-    keys: HashMap<String, Use>,
-    runs: HashMap<String, Run>,
+struct RunRegistry {
+    keys: HashMap<String, KeyUsage>,
+    runs: HashMap<String, RunEntry>,
     /// Runs in the order of their ends.
     ended: VecDeque<String>,
     bytes: usize,
@@ -37,15 +37,15 @@ struct Known {
 
 /// What a key does.
 #[derive(Debug, Default)]
-struct Use {
+struct KeyUsage {
     running: HashSet<String>,
     /// When runs were begun in the last minute.
     begun: VecDeque<Instant>,
 }
 
 #[derive(Debug)]
-struct Run {
-    log: Log,
+struct RunEntry {
+    log: EventLog,
     /// Whether somebody holds its permit.
     held: bool,
     ended: bool,
@@ -67,18 +67,23 @@ impl MemoryRuns {
         }
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut Known) -> T) -> T {
+    fn with<T>(&self, work: impl FnOnce(&mut RunRegistry) -> T) -> T {
         locked(&self.known, |known| {
             known.sweep(self.options.keep);
             work(known)
         })
     }
 
-    fn begin(&self, key: &str, run: &str, allowance: Allowance) -> Result<Held, NotAdmitted> {
+    fn begin(
+        &self,
+        key: &str,
+        run: &str,
+        allowance: Allowance,
+    ) -> Result<RunPermit, AdmissionDenied> {
         let (key, run) = (ids::checked("key", key)?, ids::checked("run", run)?);
         self.with(|known| {
             if known.runs.get(run).is_some_and(|run| !run.ended) {
-                return Err(NotAdmitted::from(already_running(run)));
+                return Err(AdmissionDenied::from(already_running(run)));
             }
             known
                 .keys
@@ -86,10 +91,10 @@ impl MemoryRuns {
                 .or_default()
                 .begin(run, allowance)?;
             known.forget(run);
-            known.runs.insert(run.to_owned(), Run::new(true));
+            known.runs.insert(run.to_owned(), RunEntry::new(true));
             Ok(())
         })?;
-        Ok(Held {
+        Ok(RunPermit {
             known: self.known.clone(),
             key: key.to_owned(),
             run: run.to_owned(),
@@ -109,7 +114,7 @@ impl MemoryRuns {
             let run = known
                 .runs
                 .entry(id.to_owned())
-                .or_insert_with(|| Run::new(false));
+                .or_insert_with(|| RunEntry::new(false));
             let before = run.log.bytes();
             run.log.add(events, &self.options);
             known.bytes = known.bytes - before + run.log.bytes();
@@ -189,14 +194,14 @@ impl MemoryRuns {
 }
 
 /// No method panics while it holds the lock, so a poisoned one is sound.
-fn locked<T>(known: &Mutex<Known>, work: impl FnOnce(&mut Known) -> T) -> T {
+fn locked<T>(known: &Mutex<RunRegistry>, work: impl FnOnce(&mut RunRegistry) -> T) -> T {
     work(&mut known.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-impl Run {
+impl RunEntry {
     fn new(held: bool) -> Self {
-        Run {
-            log: Log::default(),
+        RunEntry {
+            log: EventLog::default(),
             held,
             ended: false,
             told: false,
@@ -207,20 +212,20 @@ impl Run {
     }
 }
 
-impl Run {
+impl RunEntry {
     /// Whether it is over, and nobody reported its end.
     fn is_lost(&self) -> bool {
         self.ended && !self.told
     }
 }
 
-impl Use {
-    fn begin(&mut self, run: &str, allowance: Allowance) -> Result<(), NotAdmitted> {
+impl KeyUsage {
+    fn begin(&mut self, run: &str, allowance: Allowance) -> Result<(), AdmissionDenied> {
         let now = Instant::now();
         self.forget_before(now);
         let running = u32::try_from(self.running.len()).unwrap_or(u32::MAX);
         if let Some(limit) = allowance.concurrent.filter(|limit| running >= *limit) {
-            return Err(NotAdmitted::Concurrent { running, limit });
+            return Err(AdmissionDenied::Concurrent { running, limit });
         }
         if let Some(limit) = allowance.per_minute {
             self.check_rate(limit, now)?;
@@ -231,7 +236,7 @@ impl Use {
     }
 
     /// There is room again when the oldest of the last `limit` is a minute ago.
-    fn check_rate(&self, limit: u32, now: Instant) -> Result<(), NotAdmitted> {
+    fn check_rate(&self, limit: u32, now: Instant) -> Result<(), AdmissionDenied> {
         let Some(over) = self.begun.len().checked_sub(limit as usize) else {
             return Ok(());
         };
@@ -239,7 +244,7 @@ impl Use {
             Some(oldest) => (*oldest + MINUTE).saturating_duration_since(now),
             None => MINUTE,
         };
-        Err(NotAdmitted::Rate { limit, retry_after })
+        Err(AdmissionDenied::Rate { limit, retry_after })
     }
 
     fn forget_before(&mut self, now: Instant) {
@@ -249,7 +254,7 @@ impl Use {
     }
 }
 
-impl Known {
+impl RunRegistry {
     /// Forgets keys that do nothing and runs that are over, now and then.
     fn sweep(&mut self, keep: Duration) {
         let now = Instant::now();
@@ -261,7 +266,7 @@ impl Known {
             used.forget_before(now);
             !used.running.is_empty() || !used.begun.is_empty()
         });
-        let over = |run: &Run| !run.held && now.duration_since(run.touched) >= keep;
+        let over = |run: &RunEntry| !run.held && now.duration_since(run.touched) >= keep;
         let old = self.runs.extract_if(|_, run| over(run));
         self.bytes -= old.map(|(_, run)| run.log.bytes()).sum::<usize>();
         self.ended.retain(|id| self.runs.contains_key(id));
@@ -297,17 +302,17 @@ impl Known {
 
 /// A place of a key.
 #[derive(Debug)]
-struct Held {
-    known: Arc<Mutex<Known>>,
+struct RunPermit {
+    known: Arc<Mutex<RunRegistry>>,
     key: String,
     run: String,
 }
 
-impl Permit for Held {}
+impl Permit for RunPermit {}
 
 /// Whoever waits for a run whose permit is gone would wait for ever: it has ended, whether it wrote
 /// its last events or not.
-impl Drop for Held {
+impl Drop for RunPermit {
     fn drop(&mut self) {
         locked(&self.known, |known| {
             if let Some(used) = known.keys.get_mut(&self.key) {
@@ -331,7 +336,7 @@ impl Runs for MemoryRuns {
         key: &'a str,
         run: &'a str,
         allowance: Allowance,
-    ) -> BoxFuture<'a, Result<Box<dyn Permit>, NotAdmitted>> {
+    ) -> BoxFuture<'a, Result<Box<dyn Permit>, AdmissionDenied>> {
         async move {
             let held = self.begin(key, run, allowance)?;
             Ok(Box::new(held) as Box<dyn Permit>)

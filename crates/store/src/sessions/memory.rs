@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
-use quillet_core::session::{SessionInfo, Sessions, Turn};
+use quillet_core::session::{SessionInfo, Sessions, StoredMessage};
 use quillet_core::store::StoreError;
 use quillet_core::{BoxFuture, clock};
 
@@ -15,12 +15,12 @@ use crate::ids;
 #[derive(Debug)]
 pub struct MemorySessions {
     options: SessionOptions,
-    kept: Mutex<Kept>,
+    kept: Mutex<SessionMap>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    sessions: HashMap<Arc<str>, Session>,
+struct SessionMap {
+    sessions: HashMap<Arc<str>, SessionEntry>,
     /// The sessions in the order of their last use.
     order: BTreeMap<u64, Arc<str>>,
     uses: u64,
@@ -28,8 +28,8 @@ struct Kept {
 }
 
 #[derive(Debug, Default)]
-struct Session {
-    turns: VecDeque<(Turn, usize)>,
+struct SessionEntry {
+    turns: VecDeque<(StoredMessage, usize)>,
     bytes: usize,
     updated_ms: u64,
     /// Its place in the order.
@@ -48,14 +48,14 @@ impl MemorySessions {
 
     /// What is stored, without what has expired. No method panics while it holds the lock, so a
     /// poisoned one is sound.
-    fn with<T>(&self, work: impl FnOnce(&mut Kept) -> T) -> T {
+    fn with<T>(&self, work: impl FnOnce(&mut SessionMap) -> T) -> T {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.options.expired_before(clock::millis());
         kept.drop_while(|kept| kept.oldest().is_some_and(|at| at.updated_ms < before));
         work(&mut kept)
     }
 
-    fn add(&self, session: &str, turns: &[Turn]) -> Result<(), StoreError> {
+    fn add(&self, session: &str, turns: &[StoredMessage]) -> Result<(), StoreError> {
         let id = ids::checked("session", session)?;
         let sizes = self.options.texts(turns)?;
         if turns.is_empty() {
@@ -73,13 +73,13 @@ impl MemorySessions {
     }
 }
 
-impl Kept {
-    fn oldest(&self) -> Option<&Session> {
+impl SessionMap {
+    fn oldest(&self) -> Option<&SessionEntry> {
         let (_, id) = self.order.first_key_value()?;
         self.sessions.get(id)
     }
 
-    fn drop_while(&mut self, unwanted: impl Fn(&Kept) -> bool) {
+    fn drop_while(&mut self, unwanted: impl Fn(&SessionMap) -> bool) {
         while unwanted(self) {
             let Some((_, id)) = self.order.first_key_value() else {
                 return;
@@ -101,7 +101,7 @@ impl Kept {
     fn add(
         &mut self,
         id: &str,
-        turns: impl Iterator<Item = (Turn, usize)>,
+        turns: impl Iterator<Item = (StoredMessage, usize)>,
         options: &SessionOptions,
     ) {
         let id: Arc<str> = id.into();
@@ -117,8 +117,12 @@ impl Kept {
     }
 }
 
-impl Session {
-    fn add(&mut self, turns: impl Iterator<Item = (Turn, usize)>, options: &SessionOptions) {
+impl SessionEntry {
+    fn add(
+        &mut self,
+        turns: impl Iterator<Item = (StoredMessage, usize)>,
+        options: &SessionOptions,
+    ) {
         for (turn, size) in turns {
             self.turns.push_back((turn, size));
             self.bytes += size;
@@ -131,7 +135,7 @@ impl Session {
         }
     }
 
-    fn last(&self, most: usize) -> Vec<Turn> {
+    fn last(&self, most: usize) -> Vec<StoredMessage> {
         let first = self.turns.len().saturating_sub(most);
         let turns = self.turns.iter().skip(first);
         turns.map(|(turn, _)| turn.clone()).collect()
@@ -147,10 +151,10 @@ impl Sessions for MemorySessions {
         &'a self,
         session: &'a str,
         most: usize,
-    ) -> BoxFuture<'a, Result<Vec<Turn>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<StoredMessage>, StoreError>> {
         async move {
             let id = ids::checked("session", session)?;
-            let last = |kept: &mut Kept| kept.sessions.get(id).map(|found| found.last(most));
+            let last = |kept: &mut SessionMap| kept.sessions.get(id).map(|found| found.last(most));
             Ok(self.with(last).unwrap_or_default())
         }
         .boxed()
@@ -159,7 +163,7 @@ impl Sessions for MemorySessions {
     fn append<'a>(
         &'a self,
         session: &'a str,
-        turns: &'a [Turn],
+        turns: &'a [StoredMessage],
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         async move { self.add(session, turns) }.boxed()
     }
@@ -173,7 +177,7 @@ impl Sessions for MemorySessions {
     }
 
     fn list(&self, most: usize) -> BoxFuture<'_, Result<Vec<SessionInfo>, StoreError>> {
-        let info = |(id, session): (&Arc<str>, &Session)| SessionInfo {
+        let info = |(id, session): (&Arc<str>, &SessionEntry)| SessionInfo {
             id: id.clone(),
             messages: session.turns.len() as u64,
             updated_ms: session.updated_ms,

@@ -6,7 +6,7 @@ mod sqlite;
 
 use std::time::Duration;
 
-use quillet_core::session::Turn;
+use quillet_core::session::StoredMessage;
 use quillet_core::store::{StoreError, StoreErrorKind};
 
 pub use memory::MemorySessions;
@@ -46,11 +46,11 @@ impl SessionOptions {
     ///
     /// # Errors
     /// `Refused` for a message that is larger than a session may be.
-    pub(crate) fn texts(&self, turns: &[Turn]) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn texts(&self, turns: &[StoredMessage]) -> Result<Vec<String>, StoreError> {
         turns.iter().map(|turn| self.text(turn)).collect()
     }
 
-    fn text(&self, turn: &Turn) -> Result<String, StoreError> {
+    fn text(&self, turn: &StoredMessage) -> Result<String, StoreError> {
         let refused = |reason: String| {
             let message = format!("message {:?} cannot be kept: {reason}", turn.id);
             StoreError::new(StoreErrorKind::Refused, message)

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use quillet_core::session::{SessionInfo, Sessions, Turn};
+use quillet_core::session::{SessionInfo, Sessions, StoredMessage};
 use quillet_core::store::StoreError;
 use quillet_core::{BoxFuture, clock};
 use rusqlite::types::Type;
@@ -12,10 +12,10 @@ use rusqlite::{Connection, Error, OptionalExtension, Row, params};
 
 use super::SessionOptions;
 use crate::ids;
-use crate::sqlite::{Database, Part};
+use crate::sqlite::{Database, SchemaModule};
 
 /// Messages lie in the order of their session, so that a long one is read in one go.
-static PART: Part = Part {
+static PART: SchemaModule = SchemaModule {
     name: "sessions",
     steps: &["
         CREATE TABLE sessions (
@@ -54,7 +54,7 @@ impl SqliteSessions {
         })
     }
 
-    async fn add(&self, session: &str, turns: &[Turn]) -> Result<(), StoreError> {
+    async fn add(&self, session: &str, turns: &[StoredMessage]) -> Result<(), StoreError> {
         let id = ids::checked("session", session)?.to_owned();
         let texts = self.options.texts(turns)?;
         if texts.is_empty() {
@@ -138,7 +138,12 @@ fn count(
     Ok(())
 }
 
-fn last(file: &Connection, id: &str, since: u64, most: i64) -> rusqlite::Result<Vec<Turn>> {
+fn last(
+    file: &Connection,
+    id: &str,
+    since: u64,
+    most: i64,
+) -> rusqlite::Result<Vec<StoredMessage>> {
     let number = "SELECT number FROM sessions WHERE id = ?1 AND updated_ms >= ?2";
     let number = file.query_row(number, params![id, since], |row| row.get::<_, i64>(0));
     let Some(number) = number.optional()? else {
@@ -147,12 +152,12 @@ fn last(file: &Connection, id: &str, since: u64, most: i64) -> rusqlite::Result<
     let mut latest = file
         .prepare("SELECT message FROM messages WHERE session = ?1 ORDER BY place DESC LIMIT ?2")?;
     let turns = latest.query_map([number, most], turn)?;
-    let mut turns = turns.collect::<rusqlite::Result<Vec<Turn>>>()?;
+    let mut turns = turns.collect::<rusqlite::Result<Vec<StoredMessage>>>()?;
     turns.reverse();
     Ok(turns)
 }
 
-fn turn(row: &Row<'_>) -> rusqlite::Result<Turn> {
+fn turn(row: &Row<'_>) -> rusqlite::Result<StoredMessage> {
     let text = row.get_ref(0)?.as_str()?;
     let wrong = |error| Error::FromSqlConversionFailure(0, Type::Text, Box::new(error));
     serde_json::from_str(text).map_err(wrong)
@@ -186,7 +191,7 @@ impl Sessions for SqliteSessions {
         &'a self,
         session: &'a str,
         most: usize,
-    ) -> BoxFuture<'a, Result<Vec<Turn>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<StoredMessage>, StoreError>> {
         async move {
             let id = ids::checked("session", session)?.to_owned();
             let since = self.alive_since();
@@ -199,7 +204,7 @@ impl Sessions for SqliteSessions {
     fn append<'a>(
         &'a self,
         session: &'a str,
-        turns: &'a [Turn],
+        turns: &'a [StoredMessage],
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         self.add(session, turns).boxed()
     }

@@ -8,21 +8,22 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
-use quillet_core::history::History;
+use quillet_core::history::HistoryStore;
 use quillet_core::store::{
-    Change, Changes, Entry, Health, Key, Kind, Store, StoreError, StoreErrorKind,
+    Changes, EntryKey, EntryKind, Health, Store, StoreChange, StoreEntry, StoreError,
+    StoreErrorKind,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use tokio::sync::{Mutex, watch};
 use tokio::time::sleep;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Database, Part, versions};
+use super::{Database, SchemaModule, versions};
 use crate::StoreOptions;
-use crate::changes::Hub;
+use crate::changes::ChangeBus;
 
 /// Changes that are written down are kept until there are a thousand newer ones.
-static PART: Part = Part {
+static PART: SchemaModule = SchemaModule {
     name: "definitions",
     steps: &["
         CREATE TABLE definitions (
@@ -47,9 +48,9 @@ pub struct SqliteStore {
     pub(super) database: Arc<Database>,
     pub(super) max_value_bytes: usize,
     pub(super) max_versions: usize,
-    pub(super) hub: Hub,
+    pub(super) hub: ChangeBus,
     away: watch::Receiver<Option<String>>,
-    watcher: Arc<Watcher>,
+    watcher: Arc<DatabaseWatcher>,
     _watching: AbortOnDropHandle<()>,
 }
 
@@ -62,10 +63,10 @@ impl SqliteStore {
     pub async fn open(path: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
         let database = Arc::new(Database::open(path, &PART).await?);
         database.hold(&versions::PART).await?;
-        let last = database.run(|file| Seen::now(file)).await?;
-        let hub = Hub::new();
+        let last = database.run(|file| ChangeCursor::now(file)).await?;
+        let hub = ChangeBus::new();
         let (sender, away) = watch::channel(None);
-        let watcher = Arc::new(Watcher {
+        let watcher = Arc::new(DatabaseWatcher {
             database: database.clone(),
             hub: hub.clone(),
             away: sender,
@@ -84,7 +85,7 @@ impl SqliteStore {
     }
 
     /// Nothing if a text of so many bytes may be stored.
-    pub(super) fn fits(&self, key: &Key, bytes: usize) -> Result<(), StoreError> {
+    pub(super) fn fits(&self, key: &EntryKey, bytes: usize) -> Result<(), StoreError> {
         let limit = self.max_value_bytes;
         if bytes <= limit {
             return Ok(());
@@ -93,29 +94,34 @@ impl SqliteStore {
         Err(StoreError::new(StoreErrorKind::Refused, message))
     }
 
-    async fn write(&self, kind: Kind, key: &Key, text: &str) -> Result<(), StoreError> {
+    async fn write(&self, kind: EntryKind, key: &EntryKey, text: &str) -> Result<(), StoreError> {
         self.fits(key, text.len())?;
         let (place, text) = (key.clone(), text.to_owned());
         self.database
             .change(move |file| put(file, kind, &place, &text))
             .await?;
-        self.hub.send(Change::Entry(kind, key.clone()));
+        self.hub.send(StoreChange::Entry(kind, key.clone()));
         Ok(())
     }
 
-    async fn delete(&self, kind: Kind, key: &Key) -> Result<bool, StoreError> {
+    async fn delete(&self, kind: EntryKind, key: &EntryKey) -> Result<bool, StoreError> {
         let place = key.clone();
         let removed = self.database.change(move |file| remove(file, kind, &place));
         let removed = removed.await?;
         if removed {
-            self.hub.send(Change::Entry(kind, key.clone()));
+            self.hub.send(StoreChange::Entry(kind, key.clone()));
         }
         Ok(removed)
     }
 }
 
 /// Writes a row.
-pub(super) fn put(file: &Connection, kind: Kind, key: &Key, text: &str) -> rusqlite::Result<()> {
+pub(super) fn put(
+    file: &Connection,
+    kind: EntryKind,
+    key: &EntryKey,
+    text: &str,
+) -> rusqlite::Result<()> {
     let put = "INSERT INTO definitions VALUES (?1, ?2, ?3)
                ON CONFLICT (kind, key) DO UPDATE SET text = excluded.text";
     file.prepare(put)?
@@ -124,7 +130,7 @@ pub(super) fn put(file: &Connection, kind: Kind, key: &Key, text: &str) -> rusql
 }
 
 /// Removes a row; `false` if there was none.
-pub(super) fn remove(file: &Connection, kind: Kind, key: &Key) -> rusqlite::Result<bool> {
+pub(super) fn remove(file: &Connection, kind: EntryKind, key: &EntryKey) -> rusqlite::Result<bool> {
     let delete = "DELETE FROM definitions WHERE kind = ?1 AND key = ?2";
     let removed = file
         .prepare(delete)?
@@ -133,69 +139,77 @@ pub(super) fn remove(file: &Connection, kind: Kind, key: &Key) -> rusqlite::Resu
 }
 
 /// The text of a row.
-pub(super) fn text(file: &Connection, kind: Kind, key: &Key) -> rusqlite::Result<Option<Arc<str>>> {
+pub(super) fn text(
+    file: &Connection,
+    kind: EntryKind,
+    key: &EntryKey,
+) -> rusqlite::Result<Option<Arc<str>>> {
     let text = "SELECT text FROM definitions WHERE kind = ?1 AND key = ?2";
     let mut text = file.prepare(text)?;
     text.query_row([kind.word(), key.as_str()], |row| row.get(0))
         .optional()
 }
 
-fn entries(file: &Connection, kind: Kind, origin: &str) -> rusqlite::Result<Vec<Entry>> {
+fn entries(file: &Connection, kind: EntryKind, origin: &str) -> rusqlite::Result<Vec<StoreEntry>> {
     let mut all = file.prepare("SELECT key, text FROM definitions WHERE kind = ?1 ORDER BY key")?;
     let entry = |row: &Row<'_>| {
         let (key, text): (Arc<str>, Arc<str>) = (row.get(0)?, row.get(1)?);
-        Ok(entry(Key::new(key), text, kind, origin))
+        Ok(entry(EntryKey::new(key), text, kind, origin))
     };
     all.query_map([kind.word()], entry)?.collect()
 }
 
-fn keys(file: &Connection, kind: Kind) -> rusqlite::Result<Vec<Key>> {
+fn keys(file: &Connection, kind: EntryKind) -> rusqlite::Result<Vec<EntryKey>> {
     let mut all = file.prepare("SELECT key FROM definitions WHERE kind = ?1 ORDER BY key")?;
-    let key = |row: &Row<'_>| Ok(Key::new(row.get::<_, Arc<str>>(0)?));
+    let key = |row: &Row<'_>| Ok(EntryKey::new(row.get::<_, Arc<str>>(0)?));
     all.query_map([kind.word()], key)?.collect()
 }
 
-fn texts(file: &Connection, kind: Kind, keys: &[Key]) -> rusqlite::Result<Vec<Option<Arc<str>>>> {
+fn texts(
+    file: &Connection,
+    kind: EntryKind,
+    keys: &[EntryKey],
+) -> rusqlite::Result<Vec<Option<Arc<str>>>> {
     keys.iter().map(|key| text(file, kind, key)).collect()
 }
 
 fn entries_of(
     file: &Connection,
-    kind: Kind,
-    keys: &[Key],
+    kind: EntryKind,
+    keys: &[EntryKey],
     origin: &str,
-) -> rusqlite::Result<Vec<Option<Entry>>> {
+) -> rusqlite::Result<Vec<Option<StoreEntry>>> {
     let texts: Vec<Option<Arc<str>>> = texts(file, kind, keys)?;
     let entry =
-        |(key, text): (&Key, Option<Arc<str>>)| Some(entry(key.clone(), text?, kind, origin));
+        |(key, text): (&EntryKey, Option<Arc<str>>)| Some(entry(key.clone(), text?, kind, origin));
     Ok(keys.iter().zip(texts).map(entry).collect())
 }
 
-fn entry(key: Key, text: Arc<str>, kind: Kind, origin: &str) -> Entry {
+fn entry(key: EntryKey, text: Arc<str>, kind: EntryKind, origin: &str) -> StoreEntry {
     let origin = format!("{origin}: {} {key}", kind.word());
-    Entry::new(key, text, origin)
+    StoreEntry::new(key, text, origin)
 }
 
 /// How far the changes of the file have been read.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct ChangeCursor {
     /// The file's version, which changes with every commit of another connection.
     version: i64,
     /// The last change that was written down.
     number: i64,
 }
 
-impl Seen {
+impl ChangeCursor {
     fn now(file: &Connection) -> rusqlite::Result<Self> {
         let last = "SELECT coalesce(max(number), 0) FROM definition_changes";
-        Ok(Seen {
+        Ok(ChangeCursor {
             version: version(file)?,
             number: file.query_row(last, [], |row| row.get(0))?,
         })
     }
 
     /// What has changed since, and how far that reaches.
-    fn next(self, file: &Connection) -> rusqlite::Result<(Self, Vec<Change>)> {
+    fn next(self, file: &Connection) -> rusqlite::Result<(Self, Vec<StoreChange>)> {
         let version = version(file)?;
         if version == self.version {
             return Ok((self, Vec::new()));
@@ -210,17 +224,17 @@ impl Seen {
         while let Some(row) = rows.next()? {
             number = row.get(0)?;
             let kind: String = row.get(1)?;
-            let kind = Kind::ALL.into_iter().find(|of| of.word() == kind);
+            let kind = EntryKind::ALL.into_iter().find(|of| of.word() == kind);
             changes.push(match kind {
-                Some(kind) => Change::Entry(kind, Key::new(row.get::<_, Arc<str>>(2)?)),
-                None => Change::All,
+                Some(kind) => StoreChange::Entry(kind, EntryKey::new(row.get::<_, Arc<str>>(2)?)),
+                None => StoreChange::All,
             });
         }
         if first > self.number + 1 {
-            changes = vec![Change::All];
+            changes = vec![StoreChange::All];
         }
         changes.dedup();
-        Ok((Seen { version, number }, changes))
+        Ok((ChangeCursor { version, number }, changes))
     }
 }
 
@@ -230,15 +244,15 @@ fn version(file: &Connection) -> rusqlite::Result<i64> {
 
 /// Tells what other connections change.
 #[derive(Debug)]
-struct Watcher {
+struct DatabaseWatcher {
     database: Arc<Database>,
-    hub: Hub,
+    hub: ChangeBus,
     away: watch::Sender<Option<String>>,
     /// Held while one looks.
-    seen: Mutex<Seen>,
+    seen: Mutex<ChangeCursor>,
 }
 
-impl Watcher {
+impl DatabaseWatcher {
     async fn watch(self: Arc<Self>, pause: std::time::Duration) {
         loop {
             sleep(pause).await;
@@ -264,21 +278,21 @@ impl Store for SqliteStore {
         format!("sqlite {}", self.database.path())
     }
 
-    fn load(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Entry>, StoreError>> {
+    fn load(&self, kind: EntryKind) -> BoxFuture<'_, Result<Vec<StoreEntry>, StoreError>> {
         let origin = self.database.path().clone();
         self.database
             .run(move |file| entries(file, kind, &origin))
             .boxed()
     }
 
-    fn keys(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Key>, StoreError>> {
+    fn keys(&self, kind: EntryKind) -> BoxFuture<'_, Result<Vec<EntryKey>, StoreError>> {
         self.database.run(move |file| keys(file, kind)).boxed()
     }
 
     fn get<'a>(
         &'a self,
-        kind: Kind,
-        keys: &'a [Key],
+        kind: EntryKind,
+        keys: &'a [EntryKey],
     ) -> BoxFuture<'a, Result<Vec<Option<Arc<str>>>, StoreError>> {
         let keys = keys.to_vec();
         self.database
@@ -288,9 +302,9 @@ impl Store for SqliteStore {
 
     fn entries<'a>(
         &'a self,
-        kind: Kind,
-        keys: &'a [Key],
-    ) -> BoxFuture<'a, Result<Vec<Option<Entry>>, StoreError>> {
+        kind: EntryKind,
+        keys: &'a [EntryKey],
+    ) -> BoxFuture<'a, Result<Vec<Option<StoreEntry>>, StoreError>> {
         let (keys, origin) = (keys.to_vec(), self.database.path().clone());
         self.database
             .run(move |file| entries_of(file, kind, &keys, &origin))
@@ -304,14 +318,18 @@ impl Store for SqliteStore {
 
     fn put<'a>(
         &'a self,
-        kind: Kind,
-        key: &'a Key,
+        kind: EntryKind,
+        key: &'a EntryKey,
         text: &'a str,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         self.write(kind, key, text).boxed()
     }
 
-    fn remove<'a>(&'a self, kind: Kind, key: &'a Key) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn remove<'a>(
+        &'a self,
+        kind: EntryKind,
+        key: &'a EntryKey,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
         self.delete(kind, key).boxed()
     }
 
@@ -328,7 +346,7 @@ impl Store for SqliteStore {
         }
     }
 
-    fn history(&self) -> Option<&dyn History> {
+    fn history(&self) -> Option<&dyn HistoryStore> {
         Some(self)
     }
 }

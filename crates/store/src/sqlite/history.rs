@@ -6,44 +6,51 @@
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
 use quillet_core::history::{
-    Commit, Committed, Content, History, Import, Kept, LabelMove, Labels, LogEntry, LogFilter,
-    STORE, Version, label_key,
+    Commit, CommitResult, DefinitionContent, HistoryImport, HistoryStore, LabelMove, Labels,
+    LogEntry, LogFilter, STORE, Version, VersionRecord, label_key,
 };
-use quillet_core::store::{Change, Key, Kind, StoreError};
+use quillet_core::store::{EntryKey, EntryKind, StoreChange, StoreError};
 use rusqlite::Connection;
 
 use super::definitions::{put, remove, text};
-use super::versions::{self, At};
-use super::{SqliteStore, Undone};
+use super::versions::{self, DefinitionRef};
+use super::{JobError, SqliteStore};
 use crate::history::{committed, imported, moved, stored};
 
 /// What stands in the file.
-fn now(file: &Connection, at: At<'_>) -> rusqlite::Result<Option<Content>> {
-    Ok(text(file, at.kind, at.key)?.map(Content::new))
+fn now(file: &Connection, at: DefinitionRef<'_>) -> rusqlite::Result<Option<DefinitionContent>> {
+    Ok(text(file, at.kind, at.key)?.map(DefinitionContent::new))
 }
 
-fn label_text(file: &Connection, at: At<'_>) -> rusqlite::Result<Option<std::sync::Arc<str>>> {
-    text(file, Kind::Label, &label_key(at.kind, at.key))
+fn label_text(
+    file: &Connection,
+    at: DefinitionRef<'_>,
+) -> rusqlite::Result<Option<std::sync::Arc<str>>> {
+    text(file, EntryKind::Label, &label_key(at.kind, at.key))
 }
 
-fn put_labels(file: &Connection, at: At<'_>, labels: &Labels) -> rusqlite::Result<()> {
+fn put_labels(file: &Connection, at: DefinitionRef<'_>, labels: &Labels) -> rusqlite::Result<()> {
     let place = label_key(at.kind, at.key);
     if labels.0.is_empty() {
-        return remove(file, Kind::Label, &place).map(drop);
+        return remove(file, EntryKind::Label, &place).map(drop);
     }
-    put(file, Kind::Label, &place, &labels.to_text())
+    put(file, EntryKind::Label, &place, &labels.to_text())
 }
 
 /// Sets a definition to what a version holds.
-fn put_content(file: &Connection, at: At<'_>, content: Option<&Content>) -> rusqlite::Result<()> {
+fn put_content(
+    file: &Connection,
+    at: DefinitionRef<'_>,
+    content: Option<&DefinitionContent>,
+) -> rusqlite::Result<()> {
     match content {
         Some(content) => put(file, at.kind, at.key, &content.text),
         None => remove(file, at.kind, at.key).map(drop),
     }
 }
 
-fn keep(file: &Connection, commit: &Commit, most: usize) -> Result<Committed, Undone> {
-    let at = At {
+fn keep(file: &Connection, commit: &Commit, most: usize) -> Result<CommitResult, JobError> {
+    let at = DefinitionRef {
         kind: commit.kind,
         key: &commit.key,
     };
@@ -57,7 +64,7 @@ fn keep(file: &Connection, commit: &Commit, most: usize) -> Result<Committed, Un
     put_content(file, at, commit.content.as_ref())?;
     put_labels(file, at, &labels)?;
     versions::collect(file, at, most, &labels)?;
-    Ok(Committed {
+    Ok(CommitResult {
         version,
         is_new,
         labels,
@@ -67,7 +74,7 @@ fn keep(file: &Connection, commit: &Commit, most: usize) -> Result<Committed, Un
 /// Keeps what stands in the file as a version, unless that is known.
 fn observe(
     file: &Connection,
-    at: At<'_>,
+    at: DefinitionRef<'_>,
     author: &str,
     most: usize,
 ) -> rusqlite::Result<Option<Version>> {
@@ -85,8 +92,8 @@ fn observe(
     Ok(new)
 }
 
-fn bring(file: &Connection, import: &Import) -> Result<usize, Undone> {
-    let at = At {
+fn bring(file: &Connection, import: &HistoryImport) -> Result<usize, JobError> {
+    let at = DefinitionRef {
         kind: import.kind,
         key: &import.key,
     };
@@ -105,7 +112,11 @@ fn bring(file: &Connection, import: &Import) -> Result<usize, Undone> {
     Ok(added)
 }
 
-fn relabel(file: &Connection, at: At<'_>, moves: &[LabelMove]) -> Result<Labels, Undone> {
+fn relabel(
+    file: &Connection,
+    at: DefinitionRef<'_>,
+    moves: &[LabelMove],
+) -> Result<Labels, JobError> {
     let known = stored(at.key, label_text(file, at)?.as_deref())?;
     let mut there = Vec::new();
     let targets = moves.iter().filter_map(|one| one.to.as_ref());
@@ -120,24 +131,24 @@ fn relabel(file: &Connection, at: At<'_>, moves: &[LabelMove]) -> Result<Labels,
 }
 
 impl SqliteStore {
-    fn tell(&self, kind: Kind, key: &Key) {
-        self.hub.send(Change::Entry(kind, key.clone()));
+    fn tell(&self, kind: EntryKind, key: &EntryKey) {
+        self.hub.send(StoreChange::Entry(kind, key.clone()));
         let place = label_key(kind, key);
-        self.hub.send(Change::Entry(Kind::Label, place));
+        self.hub.send(StoreChange::Entry(EntryKind::Label, place));
     }
 
     async fn see(
         &self,
-        kind: Kind,
-        keys: &[Key],
+        kind: EntryKind,
+        keys: &[EntryKey],
         author: &str,
-    ) -> Result<Vec<(Key, Version)>, StoreError> {
+    ) -> Result<Vec<(EntryKey, Version)>, StoreError> {
         // Mostly nothing is new, and whoever only looks keeps no writer waiting.
         let looked = keys.to_vec();
         let new = self.database.run(move |file| {
             let mut new = Vec::new();
             for key in looked {
-                let at = At { kind, key: &key };
+                let at = DefinitionRef { kind, key: &key };
                 if !versions::newest(file, at)?.is_at(now(file, at)?.as_ref()) {
                     new.push(key);
                 }
@@ -152,7 +163,7 @@ impl SqliteStore {
         let kept = self.database.change(move |file| {
             let mut kept = Vec::new();
             for key in new {
-                let at = At { kind, key: &key };
+                let at = DefinitionRef { kind, key: &key };
                 let version = observe(file, at, &author, most)?;
                 kept.extend(version.map(|version| (key, version)));
             }
@@ -162,10 +173,10 @@ impl SqliteStore {
     }
 }
 
-impl History for SqliteStore {
-    fn commit<'a>(&'a self, commit: &'a Commit) -> BoxFuture<'a, Result<Committed, StoreError>> {
+impl HistoryStore for SqliteStore {
+    fn commit<'a>(&'a self, commit: &'a Commit) -> BoxFuture<'a, Result<CommitResult, StoreError>> {
         async move {
-            let bytes = commit.content.as_ref().map_or(0, Content::bytes);
+            let bytes = commit.content.as_ref().map_or(0, DefinitionContent::bytes);
             self.fits(&commit.key, bytes)?;
             let (wanted, most) = (commit.clone(), self.max_versions);
             let done = self
@@ -180,35 +191,37 @@ impl History for SqliteStore {
 
     fn observe<'a>(
         &'a self,
-        kind: Kind,
-        keys: &'a [Key],
+        kind: EntryKind,
+        keys: &'a [EntryKey],
         author: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<(Key, Version)>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<(EntryKey, Version)>, StoreError>> {
         self.see(kind, keys, author).boxed()
     }
 
     fn versions<'a>(
         &'a self,
-        kind: Kind,
-        key: &'a Key,
+        kind: EntryKind,
+        key: &'a EntryKey,
         before: Option<u64>,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Version>, StoreError>> {
         let key = key.clone();
         let page = move |file: &mut Connection| {
-            versions::below(file, At { kind, key: &key }, before, limit)
+            versions::below(file, DefinitionRef { kind, key: &key }, before, limit)
         };
         self.database.run(page).boxed()
     }
 
-    fn kept<'a>(
+    fn load_versions<'a>(
         &'a self,
-        kind: Kind,
-        wanted: &'a [(Key, u64)],
-    ) -> BoxFuture<'a, Result<Vec<Option<Kept>>, StoreError>> {
+        kind: EntryKind,
+        wanted: &'a [(EntryKey, u64)],
+    ) -> BoxFuture<'a, Result<Vec<Option<VersionRecord>>, StoreError>> {
         let wanted = wanted.to_vec();
         let kept = move |file: &mut Connection| {
-            let one = |(key, number): &(Key, u64)| versions::kept(file, At { kind, key }, *number);
+            let one = |(key, number): &(EntryKey, u64)| {
+                versions::kept(file, DefinitionRef { kind, key }, *number)
+            };
             wanted.iter().map(one).collect()
         };
         self.database.run(kept).boxed()
@@ -216,34 +229,36 @@ impl History for SqliteStore {
 
     fn find<'a>(
         &'a self,
-        kind: Kind,
-        key: &'a Key,
+        kind: EntryKind,
+        key: &'a EntryKey,
         digits: &'a str,
     ) -> BoxFuture<'a, Result<Option<Version>, StoreError>> {
         let (key, digits) = (key.clone(), digits.to_owned());
-        let found =
-            move |file: &mut Connection| versions::find(file, At { kind, key: &key }, &digits);
+        let found = move |file: &mut Connection| {
+            versions::find(file, DefinitionRef { kind, key: &key }, &digits)
+        };
         self.database.run(found).boxed()
     }
 
     fn relabel<'a>(
         &'a self,
-        kind: Kind,
-        key: &'a Key,
+        kind: EntryKind,
+        key: &'a EntryKey,
         moves: &'a [LabelMove],
     ) -> BoxFuture<'a, Result<Labels, StoreError>> {
         async move {
             let (place, moves) = (key.clone(), moves.to_vec());
-            let work = move |file: &Connection| relabel(file, At { kind, key: &place }, &moves);
+            let work =
+                move |file: &Connection| relabel(file, DefinitionRef { kind, key: &place }, &moves);
             let labels = self.database.attempt(work).await?;
             let place = label_key(kind, key);
-            self.hub.send(Change::Entry(Kind::Label, place));
+            self.hub.send(StoreChange::Entry(EntryKind::Label, place));
             Ok(labels)
         }
         .boxed()
     }
 
-    fn import<'a>(&'a self, import: &'a Import) -> BoxFuture<'a, Result<usize, StoreError>> {
+    fn import<'a>(&'a self, import: &'a HistoryImport) -> BoxFuture<'a, Result<usize, StoreError>> {
         async move {
             let contents = import.versions.iter().filter_map(|it| it.content.as_ref());
             for content in contents {
@@ -260,20 +275,20 @@ impl History for SqliteStore {
 
     fn collect<'a>(
         &'a self,
-        kind: Kind,
-        key: &'a Key,
+        kind: EntryKind,
+        key: &'a EntryKey,
         keep: usize,
     ) -> BoxFuture<'a, Result<Vec<u64>, StoreError>> {
         let key = key.clone();
         let work = move |file: &Connection| {
-            let at = At { kind, key: &key };
+            let at = DefinitionRef { kind, key: &key };
             let labels = stored(&key, label_text(file, at)?.as_deref())?;
             Ok(versions::collect(file, at, keep, &labels)?)
         };
         self.database.attempt(work).boxed()
     }
 
-    fn keys(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Key>, StoreError>> {
+    fn keys(&self, kind: EntryKind) -> BoxFuture<'_, Result<Vec<EntryKey>, StoreError>> {
         let keys = move |file: &mut Connection| versions::keys(file, kind);
         self.database.run(keys).boxed()
     }

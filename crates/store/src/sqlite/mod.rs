@@ -4,7 +4,7 @@
 //! of them opens it for itself, and several processes may too (write-ahead log).
 
 mod definitions;
-mod fault;
+mod error;
 mod history;
 mod schema;
 mod versions;
@@ -21,9 +21,9 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use tokio::sync::oneshot;
 
 pub use definitions::SqliteStore;
-pub(crate) use schema::Part;
+pub(crate) use schema::SchemaModule;
 
-type Job = Box<dyn FnOnce(&mut Connection) + Send>;
+type ConnectionJob = Box<dyn FnOnce(&mut Connection) + Send>;
 
 /// How long a write waits for another process to finish its own.
 const BUSY: Duration = Duration::from_secs(5);
@@ -39,22 +39,22 @@ const SETTINGS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
 
 /// Why some work was not done.
 #[derive(Debug)]
-pub(crate) enum Undone {
+pub(crate) enum JobError {
     /// The file could not do it.
     Failed(rusqlite::Error),
     /// The work itself would not.
     Refused(StoreError),
 }
 
-impl From<rusqlite::Error> for Undone {
+impl From<rusqlite::Error> for JobError {
     fn from(error: rusqlite::Error) -> Self {
-        Undone::Failed(error)
+        JobError::Failed(error)
     }
 }
 
-impl From<StoreError> for Undone {
+impl From<StoreError> for JobError {
     fn from(error: StoreError) -> Self {
-        Undone::Refused(error)
+        JobError::Refused(error)
     }
 }
 
@@ -62,7 +62,7 @@ impl From<StoreError> for Undone {
 /// done before the value is gone.
 pub(crate) struct Database {
     path: Arc<str>,
-    jobs: Option<mpsc::Sender<Job>>,
+    jobs: Option<mpsc::Sender<ConnectionJob>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -78,9 +78,9 @@ impl Database {
     /// # Errors
     /// `Configuration` for a place where no file can be, `Corrupt` for a file that
     /// is none of SQLite's, or that a newer version has written.
-    pub(crate) async fn open(path: &Path, part: &'static Part) -> Result<Self, StoreError> {
+    pub(crate) async fn open(path: &Path, part: &'static SchemaModule) -> Result<Self, StoreError> {
         let name: Arc<str> = path.display().to_string().into();
-        let (jobs, waiting) = mpsc::channel::<Job>();
+        let (jobs, waiting) = mpsc::channel::<ConnectionJob>();
         let (opened, answer) = oneshot::channel();
         let place = path.to_owned();
         let work = move || {
@@ -95,7 +95,7 @@ impl Database {
         let thread = thread::Builder::new()
             .name("sqlite".to_owned())
             .spawn(work)
-            .map_err(|error| fault::lost(&name, &error.to_string()))?;
+            .map_err(|error| error::lost(&name, &error.to_string()))?;
         let database = Database {
             path: name,
             jobs: Some(jobs),
@@ -103,7 +103,7 @@ impl Database {
         };
         answer
             .await
-            .map_err(|_| fault::lost(&database.path, "it could not be opened"))??;
+            .map_err(|_| error::lost(&database.path, "it could not be opened"))??;
         Ok(database)
     }
 
@@ -116,7 +116,7 @@ impl Database {
     ///
     /// # Errors
     /// `Configuration` for a part that a newer version has written.
-    pub(crate) async fn hold(&self, part: &'static Part) -> Result<(), StoreError> {
+    pub(crate) async fn hold(&self, part: &'static SchemaModule) -> Result<(), StoreError> {
         let path = self.path.clone();
         self.run(move |file| Ok(part.prepare(&path, file))).await?
     }
@@ -135,8 +135,8 @@ impl Database {
             }
         }));
         match answer.await {
-            Ok(result) => result.map_err(|error| fault::of(&self.path, &error)),
-            Err(_) => Err(fault::lost(&self.path, "its connection has ended")),
+            Ok(result) => result.map_err(|error| error::of(&self.path, &error)),
+            Err(_) => Err(error::lost(&self.path, "its connection has ended")),
         }
     }
 
@@ -161,21 +161,21 @@ impl Database {
     pub(crate) async fn attempt<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> Result<T, Undone> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, JobError> + Send + 'static,
     {
         self.run(move |connection| {
             let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             match work(&change) {
                 Ok(result) => change.commit().map(|()| Ok(result)),
-                Err(Undone::Refused(error)) => Ok(Err(error)),
-                Err(Undone::Failed(error)) => Err(error),
+                Err(JobError::Refused(error)) => Ok(Err(error)),
+                Err(JobError::Failed(error)) => Err(error),
             }
         })
         .await?
     }
 
     /// Leaves some work to be done. Never waits.
-    pub(crate) fn post(&self, job: Job) {
+    pub(crate) fn post(&self, job: ConnectionJob) {
         if let Some(jobs) = &self.jobs {
             // The thread ends before this value only if a job has panicked.
             let _ = jobs.send(job);
@@ -183,15 +183,15 @@ impl Database {
     }
 }
 
-fn serve(mut connection: Connection, jobs: &mpsc::Receiver<Job>) {
+fn serve(mut connection: Connection, jobs: &mpsc::Receiver<ConnectionJob>) {
     while let Ok(job) = jobs.recv() {
         job(&mut connection);
     }
 }
 
-fn connect(path: &Path, part: &Part) -> Result<Connection, StoreError> {
+fn connect(path: &Path, part: &SchemaModule) -> Result<Connection, StoreError> {
     let name = path.display().to_string();
-    let wrong = |error| fault::of(&name, &error);
+    let wrong = |error| error::of(&name, &error);
     make(path);
     // Without SQLITE_OPEN_URI: a path is a path, whatever it begins with. Without SQLite's own
     // lock: one thread has the connection.

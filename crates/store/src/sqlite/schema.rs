@@ -3,32 +3,32 @@
 use quillet_core::store::StoreError;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::fault;
+use super::error;
 
 /// The tables of one user of a file.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct SchemaModule {
     /// What it holds: `sessions`.
     pub(crate) name: &'static str,
     /// Statements that lead from each version to the next. Only ever added to.
     pub(crate) steps: &'static [&'static str],
 }
 
-impl Part {
+impl SchemaModule {
     /// Makes the tables, or brings them to the newest version.
     pub(crate) fn prepare(&self, path: &str, file: &mut Connection) -> Result<(), StoreError> {
         let found = self
-            .bring_up(file)
-            .map_err(|error| fault::of(path, &error))?;
+            .migrate(file)
+            .map_err(|error| error::of(path, &error))?;
         if found > self.steps.len() {
-            Err(fault::newer(path, self.name, found, self.steps.len()))
+            Err(error::newer(path, self.name, found, self.steps.len()))
         } else {
             Ok(())
         }
     }
 
     /// The version that was found.
-    fn bring_up(&self, file: &mut Connection) -> rusqlite::Result<usize> {
+    fn migrate(&self, file: &mut Connection) -> rusqlite::Result<usize> {
         let change = file.transaction_with_behavior(TransactionBehavior::Immediate)?;
         change.execute_batch(
             "CREATE TABLE IF NOT EXISTS quillet_parts (

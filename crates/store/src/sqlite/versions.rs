@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
-use quillet_core::history::{Action, Content, Digest, Kept, Labels, LogEntry, LogFilter, Version};
-use quillet_core::store::{Key, Kind};
+use quillet_core::history::{
+    Action, DefinitionContent, Digest, Labels, LogEntry, LogFilter, Version, VersionRecord,
+};
+use quillet_core::store::{EntryKey, EntryKind};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Row, params};
 
-use super::Part;
-use crate::history::Chain;
+use super::SchemaModule;
+use crate::history::VersionChain;
 
 /// A text stands once for each definition, however many versions have it. Versions never change,
 /// and nobody takes a line out of the log: a program that tries is told so.
-pub(super) static PART: Part = Part {
+pub(super) static PART: SchemaModule = SchemaModule {
     name: "history",
     steps: &["
         CREATE TABLE definition_versions (
@@ -43,9 +45,9 @@ const COLUMNS: &str = "number, digest, parent, author, message, created_ms, byte
 
 /// A definition in the file.
 #[derive(Clone, Copy)]
-pub(super) struct At<'a> {
-    pub(super) kind: Kind,
-    pub(super) key: &'a Key,
+pub(super) struct DefinitionRef<'a> {
+    pub(super) kind: EntryKind,
+    pub(super) key: &'a EntryKey,
 }
 
 /// Numbers of SQLite are signed; none of ours reaches that far.
@@ -81,7 +83,7 @@ fn unreadable(column: usize, why: &str) -> Error {
 /// Versions below a number, newest first.
 pub(super) fn below(
     file: &Connection,
-    at: At<'_>,
+    at: DefinitionRef<'_>,
     before: Option<u64>,
     limit: usize,
 ) -> rusqlite::Result<Vec<Version>> {
@@ -99,7 +101,7 @@ pub(super) fn below(
 /// The newest version whose digest begins with these digits.
 pub(super) fn find(
     file: &Connection,
-    at: At<'_>,
+    at: DefinitionRef<'_>,
     digits: &str,
 ) -> rusqlite::Result<Option<Version>> {
     // A digit of a digest comes before `g`.
@@ -113,14 +115,18 @@ pub(super) fn find(
     found.optional()
 }
 
-fn content(file: &Connection, at: At<'_>, digest: Digest) -> rusqlite::Result<Option<Content>> {
+fn content(
+    file: &Connection,
+    at: DefinitionRef<'_>,
+    digest: Digest,
+) -> rusqlite::Result<Option<DefinitionContent>> {
     let mut select = file.prepare(
         "SELECT text, file, companion_name, companion_text FROM definition_texts
          WHERE kind = ?1 AND key = ?2 AND digest = ?3",
     )?;
     let content = |row: &Row<'_>| {
         let (name, text): (Option<Arc<str>>, Option<Arc<str>>) = (row.get(2)?, row.get(3)?);
-        Ok(Content {
+        Ok(DefinitionContent {
             text: row.get(0)?,
             file: row.get(1)?,
             companion: name.zip(text),
@@ -131,41 +137,53 @@ fn content(file: &Connection, at: At<'_>, digest: Digest) -> rusqlite::Result<Op
 }
 
 /// A version with what it holds.
-fn filled(file: &Connection, at: At<'_>, version: Version) -> rusqlite::Result<Kept> {
+fn filled(
+    file: &Connection,
+    at: DefinitionRef<'_>,
+    version: Version,
+) -> rusqlite::Result<VersionRecord> {
     let content = if version.removed {
         None
     } else {
         content(file, at, version.digest)?
     };
-    Ok(Kept { version, content })
+    Ok(VersionRecord { version, content })
 }
 
 /// The version of a number with what it holds.
-pub(super) fn kept(file: &Connection, at: At<'_>, number: u64) -> rusqlite::Result<Option<Kept>> {
+pub(super) fn kept(
+    file: &Connection,
+    at: DefinitionRef<'_>,
+    number: u64,
+) -> rusqlite::Result<Option<VersionRecord>> {
     let newest = below(file, at, number.checked_add(1), 1)?;
     let found = newest.into_iter().find(|version| version.number == number);
     found.map(|found| filled(file, at, found)).transpose()
 }
 
 /// The newest version, which is all that a commit has to know.
-pub(super) fn newest(file: &Connection, at: At<'_>) -> rusqlite::Result<Chain> {
+pub(super) fn newest(file: &Connection, at: DefinitionRef<'_>) -> rusqlite::Result<VersionChain> {
     let head = below(file, at, None, 1)?.into_iter();
-    let head: rusqlite::Result<Vec<Kept>> = head.map(|it| filled(file, at, it)).collect();
-    Ok(Chain::of(head?))
+    let head: rusqlite::Result<Vec<VersionRecord>> = head.map(|it| filled(file, at, it)).collect();
+    Ok(VersionChain::of(head?))
 }
 
 /// All versions; only the newest with what it holds.
-pub(super) fn all(file: &Connection, at: At<'_>) -> rusqlite::Result<Chain> {
+pub(super) fn all(file: &Connection, at: DefinitionRef<'_>) -> rusqlite::Result<VersionChain> {
     let mut chain = newest(file, at)?;
     for version in below(file, at, None, usize::MAX)? {
         let content = None;
-        chain.add(Kept { version, content });
+        chain.add(VersionRecord { version, content });
     }
     Ok(chain)
 }
 
 /// Whether a label may point at a version.
-pub(super) fn points_at(file: &Connection, at: At<'_>, number: u64) -> rusqlite::Result<bool> {
+pub(super) fn points_at(
+    file: &Connection,
+    at: DefinitionRef<'_>,
+    number: u64,
+) -> rusqlite::Result<bool> {
     let is_there = "SELECT 1 FROM definition_versions
                     WHERE kind = ?1 AND key = ?2 AND number = ?3 AND NOT removed";
     let mut is_there = file.prepare(is_there)?;
@@ -173,8 +191,12 @@ pub(super) fn points_at(file: &Connection, at: At<'_>, number: u64) -> rusqlite:
 }
 
 /// Adds a version.
-pub(super) fn add(file: &Connection, at: At<'_>, kept: &Kept) -> rusqlite::Result<()> {
-    let Kept { version, content } = kept;
+pub(super) fn add(
+    file: &Connection,
+    at: DefinitionRef<'_>,
+    kept: &VersionRecord,
+) -> rusqlite::Result<()> {
+    let VersionRecord { version, content } = kept;
     let (kind, key, digest) = (at.kind.word(), at.key.as_str(), version.digest.to_string());
     let insert = "INSERT INTO definition_versions VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
     file.prepare(insert)?.execute(params![
@@ -210,7 +232,7 @@ pub(super) fn add(file: &Connection, at: At<'_>, kept: &Kept) -> rusqlite::Resul
 /// numbers.
 pub(super) fn collect(
     file: &Connection,
-    at: At<'_>,
+    at: DefinitionRef<'_>,
     keep: usize,
     labels: &Labels,
 ) -> rusqlite::Result<Vec<u64>> {
@@ -240,10 +262,10 @@ pub(super) fn collect(
 }
 
 /// The keys of a kind that have versions, sorted.
-pub(super) fn keys(file: &Connection, kind: Kind) -> rusqlite::Result<Vec<Key>> {
+pub(super) fn keys(file: &Connection, kind: EntryKind) -> rusqlite::Result<Vec<EntryKey>> {
     let keys = "SELECT DISTINCT key FROM definition_versions WHERE kind = ?1 ORDER BY key";
     let mut keys = file.prepare(keys)?;
-    let key = |row: &Row<'_>| Ok(Key::new(row.get::<_, Arc<str>>(0)?));
+    let key = |row: &Row<'_>| Ok(EntryKey::new(row.get::<_, Arc<str>>(0)?));
     keys.query_map([kind.word()], key)?.collect()
 }
 

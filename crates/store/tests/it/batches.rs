@@ -5,7 +5,8 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use quillet_core::batch::{
-    BatchOrder, Batches, FileInfo, LineError, Piece, Report, RowResult, Status, Step, Unit,
+    BatchChunk, BatchOrder, BatchTransition, Batches, FileChunk, FileInfo, LineError, Report,
+    RowResult, Status,
 };
 use quillet_core::clock;
 use quillet_store::open_batches;
@@ -27,8 +28,8 @@ fn now() -> u64 {
     *BEGUN
 }
 
-fn piece(number: u64, text: &str) -> Piece {
-    Piece {
+fn piece(number: u64, text: &str) -> FileChunk {
+    FileChunk {
         number,
         bytes: text.as_bytes().to_vec(),
     }
@@ -112,12 +113,12 @@ async fn claimed(
     id: &str,
     worker: &str,
     lease: Duration,
-) -> Option<Unit> {
+) -> Option<BatchChunk> {
     batches.claim(id, worker, lease).await.unwrap()
 }
 
-fn unit(number: u64, again: bool) -> Option<Unit> {
-    Some(Unit { number, again })
+fn unit(number: u64, again: bool) -> Option<BatchChunk> {
+    Some(BatchChunk { number, again })
 }
 
 /// A batch of these units, which is in progress.
@@ -125,9 +126,9 @@ async fn in_progress(one: &Arc<dyn Batches>, id: &str, units: &[u64]) {
     one.begin(&order(id)).await.unwrap();
     assert_eq!(claimed(one, id, "a", LONG).await, unit(0, false));
     one.add_units(id, units).await.unwrap();
-    let step = Step {
+    let step = BatchTransition {
         counted: Some((100, units.len() as u64)),
-        ..Step::new(&[Status::Validating], Status::InProgress, 7)
+        ..BatchTransition::new(&[Status::Validating], Status::InProgress, 7)
     };
     assert!(one.step(id, &step).await.unwrap());
 }
@@ -145,9 +146,9 @@ async fn the_input_is_looked_at_by_one(one: &Arc<dyn Batches>, two: &Arc<dyn Bat
     tokio::time::sleep(SHORT * 2).await;
     assert_eq!(claimed(two, id, "b", LONG).await, unit(0, true));
     two.add_units(id, &[1, 17, 33]).await.unwrap();
-    let step = Step {
+    let step = BatchTransition {
         counted: Some((40, 3)),
-        ..Step::new(&[Status::Validating], Status::InProgress, 9)
+        ..BatchTransition::new(&[Status::Validating], Status::InProgress, 9)
     };
     assert!(two.step(id, &step).await.unwrap());
     assert!(!one.step(id, &step).await.unwrap(), "it was taken");
@@ -160,14 +161,14 @@ async fn the_input_is_looked_at_by_one(one: &Arc<dyn Batches>, two: &Arc<dyn Bat
     assert_eq!((batch.total, batch.units), (40, 3));
     assert_eq!(batch.time_of(Status::InProgress), Some(9));
     assert_eq!(batch.order, order(id));
-    let step = Step {
+    let step = BatchTransition {
         wrong: vec![LineError {
             code: "invalid_json_line".into(),
             message: "no".into(),
             line: Some(3),
             param: None,
         }],
-        ..Step::new(&[Status::InProgress], Status::Failed, 10)
+        ..BatchTransition::new(&[Status::InProgress], Status::Failed, 10)
     };
     assert!(one.step(id, &step).await.unwrap());
     let batch = two.batch(id).await.unwrap().unwrap();
@@ -234,7 +235,7 @@ async fn a_row_has_one_result(one: &Arc<dyn Batches>, two: &Arc<dyn Batches>) {
         "row 2\nrow 3\nrow 20\n"
     );
     assert_eq!(text(one, &batch.order.errors()).await, "row 1\n");
-    let end = Step::new(&[Status::Finalizing], Status::Completed, 13);
+    let end = BatchTransition::new(&[Status::Finalizing], Status::Completed, 13);
     assert!(one.step(id, &end).await.unwrap());
     assert!(two.active().await.unwrap().is_empty());
 }
@@ -254,11 +255,11 @@ async fn units_are_renewed_and_given_back(one: &Arc<dyn Batches>, two: &Arc<dyn 
     assert_eq!(claimed(two, id, "b", LONG).await, unit(2, true));
     assert_eq!(claimed(two, id, "b", LONG).await, unit(3, false));
     assert_eq!(claimed(two, id, "b", LONG).await, None);
-    two.give_back(id, "a", 3).await.unwrap();
+    two.release_chunk(id, "a", 3).await.unwrap();
     assert_eq!(claimed(one, id, "a", LONG).await, None, "it is not its own");
-    two.give_back(id, "b", 3).await.unwrap();
+    two.release_chunk(id, "b", 3).await.unwrap();
     assert_eq!(claimed(one, id, "a", LONG).await, unit(3, true));
-    let cancel = Step::new(&[Status::InProgress], Status::Cancelling, 8);
+    let cancel = BatchTransition::new(&[Status::InProgress], Status::Cancelling, 8);
     assert!(two.step(id, &cancel).await.unwrap());
     assert_eq!(claimed(one, id, "a", LONG).await, None);
     let late = Report {
@@ -272,7 +273,7 @@ async fn units_are_renewed_and_given_back(one: &Arc<dyn Batches>, two: &Arc<dyn 
         Some(Status::Cancelling)
     );
     assert_eq!(one.batch(id).await.unwrap().unwrap().completed, 0);
-    let end = Step::new(&[Status::Cancelling], Status::Cancelled, 9);
+    let end = BatchTransition::new(&[Status::Cancelling], Status::Cancelled, 9);
     assert!(two.step(id, &end).await.unwrap());
     assert_eq!(one.report("batch_none", &late, 9).await.unwrap(), None);
     assert_eq!(one.batch("batch_none").await.unwrap(), None);
@@ -334,7 +335,7 @@ async fn in_a_cluster() {
 #[tokio::test]
 async fn what_has_expired_goes_from_a_file() {
     let one = opened("memory:").await;
-    let pieces: Vec<Piece> = (1..=12_000).map(|n| piece(n, "x\n")).collect();
+    let pieces: Vec<FileChunk> = (1..=12_000).map(|n| piece(n, "x\n")).collect();
     one.add_pieces("file-1", &pieces, now() + 60).await.unwrap();
     one.keep_file(&file("file-1")).await.unwrap();
     one.begin(&order("batch_1")).await.unwrap();

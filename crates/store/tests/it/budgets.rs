@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use proptest::prelude::*;
-use quillet_core::budget::{Account, Amount, Budgets, Hold, Limit, Reserved, Unit, Used};
+use quillet_core::budget::{
+    Account, AccountUsage, Amount, BudgetLimit, BudgetUnit, Budgets, Reservation, ReserveResult,
+};
 use quillet_core::store::Health;
 use quillet_store::{MemoryBudgets, SqliteBudgets, StoreOptions, open_budgets};
 use quillet_test_support::{Cluster, RedisServer, TempDir, free_port};
@@ -30,7 +32,7 @@ fn open(address: &str, prefix: &str) -> Arc<dyn Budgets> {
 fn account(name: &str, tokens: u64) -> Account {
     Account {
         name: name.into(),
-        limit: Limit {
+        limit: BudgetLimit {
             tokens: Some(tokens),
             nano_usd: None,
         },
@@ -44,10 +46,10 @@ fn tokens(tokens: u64) -> Amount {
     }
 }
 
-fn held(reserved: Reserved) -> Hold {
+fn held(reserved: ReserveResult) -> Reservation {
     match reserved {
-        Reserved::Held { hold, .. } => hold,
-        Reserved::Over { .. } => panic!("{reserved:?}"),
+        ReserveResult::Held { hold, .. } => hold,
+        ReserveResult::Over { .. } => panic!("{reserved:?}"),
     }
 }
 
@@ -63,17 +65,17 @@ async fn all_accounts_hold_or_none(one: &Arc<dyn Budgets>, two: &Arc<dyn Budgets
     let first = held(first);
     let over = two.reserve("2", &both, tokens(11), HOUR).await.unwrap();
     match over {
-        Reserved::Over {
+        ReserveResult::Over {
             account,
             unit,
             used,
             left,
         } => {
-            assert_eq!((account, unit), (1, Unit::Tokens));
+            assert_eq!((account, unit), (1, BudgetUnit::Tokens));
             assert_eq!((used.spent, used.held), (Amount::default(), tokens(20)));
             assert!(left <= Duration::from_millis(DAY_MS));
         }
-        Reserved::Held { .. } => panic!("{over:?}"),
+        ReserveResult::Held { .. } => panic!("{over:?}"),
     }
     assert_eq!(used(one, "all").await, (0, 20));
     // Another process settles, with more than was held.
@@ -82,14 +84,14 @@ async fn all_accounts_hold_or_none(one: &Arc<dyn Budgets>, two: &Arc<dyn Budgets
     assert_eq!(used(one, "key:ci").await, (25, 0));
     let second = one.reserve("3", &both, tokens(5), HOUR).await.unwrap();
     match &second {
-        Reserved::Held { seen, .. } => assert_eq!(seen[0].spent, tokens(25)),
-        Reserved::Over { .. } => panic!("{second:?}"),
+        ReserveResult::Held { seen, .. } => assert_eq!(seen[0].spent, tokens(25)),
+        ReserveResult::Over { .. } => panic!("{second:?}"),
     }
     two.settle(&held(second), Amount::default()).await.unwrap();
     // A limit of 0 lets nothing through, not even what costs nothing known.
     let none = [account("none", 0)];
     let refused = one.reserve("4", &none, tokens(1), HOUR).await.unwrap();
-    assert!(matches!(refused, Reserved::Over { .. }));
+    assert!(matches!(refused, ReserveResult::Over { .. }));
 }
 
 /// A process that dies lets go when the time of its reservation is over; what it turns out to have
@@ -100,10 +102,10 @@ async fn who_dies_lets_go(one: &Arc<dyn Budgets>, two: &Arc<dyn Budgets>) {
     let dead = one.reserve("1", &only, tokens(10), short).await.unwrap();
     let dead = held(dead);
     let refused = two.reserve("2", &only, tokens(1), HOUR).await.unwrap();
-    assert!(matches!(refused, Reserved::Over { .. }));
+    assert!(matches!(refused, ReserveResult::Over { .. }));
     let next = loop {
         let next = two.reserve("3", &only, tokens(10), HOUR).await.unwrap();
-        if let Reserved::Held { hold, .. } = next {
+        if let ReserveResult::Held { hold, .. } = next {
             break hold;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -124,11 +126,11 @@ async fn none_is_overdrawn(one: &Arc<dyn Budgets>, two: &Arc<dyn Budgets>) {
             let id = format!("rush-{number}");
             let reserved = books.reserve(&id, &only, tokens(7), HOUR).await.unwrap();
             match reserved {
-                Reserved::Held { hold, .. } => {
+                ReserveResult::Held { hold, .. } => {
                     books.settle(&hold, tokens(7)).await.unwrap();
                     1
                 }
-                Reserved::Over { .. } => 0,
+                ReserveResult::Over { .. } => 0,
             }
         });
     }
@@ -194,7 +196,7 @@ async fn a_day_begins(books: &Arc<dyn Budgets>, next_day: impl AsyncFn()) {
     let over_midnight = books.reserve("2", &only, tokens(4), HOUR).await.unwrap();
     let over_midnight = held(over_midnight);
     let refused = books.reserve("3", &only, tokens(1), HOUR).await.unwrap();
-    assert!(matches!(refused, Reserved::Over { .. }));
+    assert!(matches!(refused, ReserveResult::Over { .. }));
     next_day().await;
     assert_eq!(used(books, "all").await, (0, 0));
     let new = books.reserve("4", &only, tokens(10), HOUR).await.unwrap();
@@ -223,7 +225,7 @@ async fn days_are_those_of_utc() {
     let spent = held(spent);
     let (_, left) = books.used(&["all".into()]).await.unwrap();
     // What is settled belongs to the day that it names.
-    let old = Hold {
+    let old = Reservation {
         day: spent.day - 1,
         ..spent.clone()
     };
@@ -255,7 +257,7 @@ async fn while_redis_is_away_each_keeps_its_own_books() {
     assert!(matches!(alone.health(), Health::Away { .. }));
     // Of 100 it knows 40 of the others, its own 10, and the 5 that are under way.
     let over = alone.reserve("5", &only, tokens(46), HOUR).await.unwrap();
-    assert!(matches!(over, Reserved::Over { .. }), "{over:?}");
+    assert!(matches!(over, ReserveResult::Over { .. }), "{over:?}");
     alone.settle(&held(under_way), tokens(5)).await.unwrap();
     let server = RedisServer::start_at(port, &[]);
     // An empty Redis: what was owed is there as soon as it is asked.
@@ -286,11 +288,12 @@ fn done() -> impl Strategy<Value = Vec<Done>> {
 
 /// Sums by hand, and from the beginning each time: every reservation, and what was spent of it.
 #[derive(Default)]
-struct Reckoned(Vec<(Hold, Option<u64>)>);
+struct Reckoned(Vec<(Reservation, Option<u64>)>);
 
 impl Reckoned {
     fn of(&self, name: &str) -> (u64, u64) {
-        let of = |(hold, _): &&(Hold, Option<u64>)| hold.accounts.iter().any(|it| &**it == name);
+        let of =
+            |(hold, _): &&(Reservation, Option<u64>)| hold.accounts.iter().any(|it| &**it == name);
         let spent = self
             .0
             .iter()
@@ -325,11 +328,11 @@ async fn books_are_right(one: Arc<dyn Budgets>, two: Arc<dyn Budgets>, all: &[Do
                 let id = format!("{number}");
                 let reserved = books.reserve(&id, accounts, tokens(*amount), HOUR).await;
                 match reserved.unwrap() {
-                    Reserved::Held { hold, .. } => {
+                    ReserveResult::Held { hold, .. } => {
                         assert!(fits, "{done:?}");
                         reckoned.0.push((hold, None));
                     }
-                    Reserved::Over { .. } => assert!(!fits, "{done:?}"),
+                    ReserveResult::Over { .. } => assert!(!fits, "{done:?}"),
                 }
             }
             Done::Settle { which, amount } => {
@@ -345,7 +348,7 @@ async fn books_are_right(one: Arc<dyn Budgets>, two: Arc<dyn Budgets>, all: &[Do
         let (seen, _) = two.used(&asked).await.unwrap();
         for (name, seen) in names.iter().zip(seen) {
             let (spent, held) = reckoned.of(name);
-            let expected = Used {
+            let expected = AccountUsage {
                 spent: tokens(spent),
                 held: tokens(held),
             };

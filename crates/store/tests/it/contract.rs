@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::{FutureExt, StreamExt};
-use quillet_core::store::{Change, Health, Key, Kind, Store};
+use quillet_core::store::{EntryKey, EntryKind, Health, Store, StoreChange};
 use quillet_test_support::{Cluster, RedisServer, SentinelSet, TempDir};
 
 use crate::support::{arrives, becomes, names, one, open};
@@ -14,8 +14,8 @@ async fn holds(address: &str) {
     is_empty(&store).await;
     keeps_entries_sorted_and_apart(&store).await;
     gets_in_the_order_asked(&store).await;
-    tells_changes(&store, Kind::Prompt).await;
-    tells_changes(&store, Kind::Database).await;
+    tells_changes(&store, EntryKind::Prompt).await;
+    tells_changes(&store, EntryKind::Database).await;
     keeps_any_text(&store).await;
     gives_entries_in_the_order_asked(&store).await;
     if !address.contains("memory") {
@@ -25,56 +25,64 @@ async fn holds(address: &str) {
 
 async fn is_empty(store: &Arc<dyn Store>) {
     assert_eq!(store.health(), Health::Ready);
-    for kind in Kind::ALL {
+    for kind in EntryKind::ALL {
         assert_eq!(store.load(kind).await.unwrap(), []);
         assert_eq!(store.keys(kind).await.unwrap(), []);
         assert_eq!(one(store, kind, "nobody:here").await, None);
-        assert!(!store.remove(kind, &Key::new("nobody:here")).await.unwrap());
+        assert!(
+            !store
+                .remove(kind, &EntryKey::new("nobody:here"))
+                .await
+                .unwrap()
+        );
     }
-    assert_eq!(store.get(Kind::Tool, &[]).await.unwrap(), []);
+    assert_eq!(store.get(EntryKind::Tool, &[]).await.unwrap(), []);
 }
 
 /// Labels are looked into by folders, where people write them.
-fn text(kind: Kind, key: &str) -> String {
+fn text(kind: EntryKind, key: &str) -> String {
     match kind {
-        Kind::Label => format!("{{\"label-{}\":1}}", key.len()),
+        EntryKind::Label => format!("{{\"label-{}\":1}}", key.len()),
         _ => format!("\"{kind:?} {key}\""),
     }
 }
 
 async fn keeps_entries_sorted_and_apart(store: &Arc<dyn Store>) {
-    for kind in Kind::ALL {
+    for kind in EntryKind::ALL {
         for key in ["b:two", "a", "b", "b:one", "gpt-4.1"] {
             store
-                .put(kind, &Key::new(key), &text(kind, key))
+                .put(kind, &EntryKey::new(key), &text(kind, key))
                 .await
                 .unwrap();
         }
     }
-    for kind in Kind::ALL {
+    for kind in EntryKind::ALL {
         let entries = store.load(kind).await.unwrap();
         assert_eq!(names(&entries), ["a", "b", "b:one", "b:two", "gpt-4.1"]);
         assert_eq!(&*entries[2].text, text(kind, "b:one"));
         assert!(entries.iter().all(|entry| entry.problem.is_none()));
-        let keys: Vec<Key> = entries.into_iter().map(|entry| entry.key).collect();
+        let keys: Vec<EntryKey> = entries.into_iter().map(|entry| entry.key).collect();
         assert_eq!(store.keys(kind).await.unwrap(), keys);
     }
 }
 
 async fn gets_in_the_order_asked(store: &Arc<dyn Store>) {
-    let keys = ["b", "nobody", "a", "b"].map(Key::new);
-    let texts = store.get(Kind::Environ, &keys).await.unwrap();
+    let keys = ["b", "nobody", "a", "b"].map(EntryKey::new);
+    let texts = store.get(EntryKind::Environ, &keys).await.unwrap();
     let texts: Vec<Option<&str>> = texts.iter().map(Option::as_deref).collect();
     let (a, b) = (Some("\"Environ a\""), Some("\"Environ b\""));
     assert_eq!(texts, [b, None, a, b]);
 }
 
 async fn gives_entries_in_the_order_asked(store: &Arc<dyn Store>) {
-    let keys = ["b", "nobody", "a", "b"].map(Key::new);
-    let all = store.load(Kind::Environ).await.unwrap();
-    let of = |key: &Key| all.iter().find(|entry| entry.key == *key).cloned();
+    let keys = ["b", "nobody", "a", "b"].map(EntryKey::new);
+    let all = store.load(EntryKind::Environ).await.unwrap();
+    let of = |key: &EntryKey| all.iter().find(|entry| entry.key == *key).cloned();
     let expected: Vec<_> = keys.iter().map(of).collect();
-    assert_eq!(store.entries(Kind::Environ, &keys).await.unwrap(), expected);
+    assert_eq!(
+        store.entries(EntryKind::Environ, &keys).await.unwrap(),
+        expected
+    );
     assert_eq!(expected.iter().flatten().count(), 3);
 }
 
@@ -87,24 +95,25 @@ async fn tells_before_a_sync_ends(address: &str) {
     reader.sync().await.unwrap();
     for round in 0..50 {
         while changes.next().now_or_never().is_some() {}
-        let key = Key::new(format!("round:{round}"));
-        writer.put(Kind::Prompt, &key, "{}").await.unwrap();
+        let key = EntryKey::new(format!("round:{round}"));
+        writer.put(EntryKind::Prompt, &key, "{}").await.unwrap();
         reader.sync().await.unwrap();
         let mut told = false;
         while let Some(change) = changes.next().now_or_never() {
-            told |= matches!(change.unwrap(), Change::Entry(Kind::Prompt, of) if of == key);
+            told |=
+                matches!(change.unwrap(), StoreChange::Entry(EntryKind::Prompt, of) if of == key);
         }
         assert!(told, "{address} round {round}");
     }
 }
 
-async fn tells_changes(store: &Arc<dyn Store>, kind: Kind) {
-    let key = Key::new("b:one");
+async fn tells_changes(store: &Arc<dyn Store>, kind: EntryKind) {
+    let key = EntryKey::new("b:one");
     let (mut first, mut second) = (store.changes(), store.changes());
     store.put(kind, &key, "1").await.unwrap();
     assert_eq!(
         arrives(&mut first, kind, "b:one").await,
-        Change::Entry(kind, key.clone())
+        StoreChange::Entry(kind, key.clone())
     );
     arrives(&mut second, kind, "b:one").await;
     assert_eq!(one(store, kind, "b:one").await.as_deref(), Some("1"));
@@ -123,9 +132,15 @@ async fn tells_changes(store: &Arc<dyn Store>, kind: Kind) {
 async fn keeps_any_text(store: &Arc<dyn Store>) {
     let long = "x".repeat(1 << 20);
     for text in ["{not json", "", "\"ünï ☂\"\n", "{\"a\":\"{{.b}}\"}", &long] {
-        store.put(Kind::Tool, &Key::new("any"), text).await.unwrap();
-        assert_eq!(one(store, Kind::Tool, "any").await.as_deref(), Some(text));
-        let entries = store.load(Kind::Tool).await.unwrap();
+        store
+            .put(EntryKind::Tool, &EntryKey::new("any"), text)
+            .await
+            .unwrap();
+        assert_eq!(
+            one(store, EntryKind::Tool, "any").await.as_deref(),
+            Some(text)
+        );
+        let entries = store.load(EntryKind::Tool).await.unwrap();
         let entry = entries
             .iter()
             .find(|entry| entry.key.as_str() == "any")

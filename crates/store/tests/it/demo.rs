@@ -1,6 +1,6 @@
 //! The examples that are built in.
 
-use quillet_core::store::Kind;
+use quillet_core::store::EntryKind;
 use serde_json::Value;
 
 use crate::support::{names, open};
@@ -11,11 +11,14 @@ const FOLDER: &str = concat!("dir:", env!("CARGO_MANIFEST_DIR"), "/../../example
 #[tokio::test]
 async fn the_demo_in_memory_is_the_demo_folder() {
     let (memory, folder) = (open("memory:demo").await, open(FOLDER).await);
-    for kind in Kind::ALL {
+    for kind in EntryKind::ALL {
         let entries = memory.load(kind).await.unwrap();
         // An agent needs a model, and the demo needs none; a database is a file beside it, and
         // labels come with versions.
-        let may_miss = matches!(kind, Kind::Agent | Kind::Database | Kind::Label);
+        let may_miss = matches!(
+            kind,
+            EntryKind::Agent | EntryKind::Database | EntryKind::Label
+        );
         assert!(may_miss || !entries.is_empty(), "{kind:?}");
         let mut files = folder.load(kind).await.unwrap();
         files.iter_mut().for_each(|entry| entry.folder = None);
@@ -26,17 +29,17 @@ async fn the_demo_in_memory_is_the_demo_folder() {
 #[tokio::test]
 async fn the_demo_is_whole() {
     let store = open("memory:demo").await;
-    for kind in Kind::ALL {
+    for kind in EntryKind::ALL {
         for entry in store.load(kind).await.unwrap() {
             assert_eq!(entry.problem, None);
             let value: Value = serde_json::from_str(&entry.text).unwrap();
             assert_eq!(
                 value.is_object(),
-                kind != Kind::Environ || value.is_object()
+                kind != EntryKind::Environ || value.is_object()
             );
         }
     }
-    let prompts = store.load(Kind::Prompt).await.unwrap();
+    let prompts = store.load(EntryKind::Prompt).await.unwrap();
     let expected = [
         "choose_model",
         "code:explain",

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-use quillet_core::store::{Change, Key, Kind, StoreErrorKind};
+use quillet_core::store::{EntryKey, EntryKind, StoreChange, StoreErrorKind};
 use quillet_store::StoreOptions;
 use quillet_test_support::TempDir;
 use serde_json::Value;
@@ -55,21 +55,21 @@ async fn files_become_entries() {
         ("README.md", "no definition"),
     ]);
     let store = open(&files.address()).await;
-    let agents = store.load(Kind::Agent).await.unwrap();
+    let agents = store.load(EntryKind::Agent).await.unwrap();
     assert_eq!(names(&agents), ["team:helper"]);
     assert_eq!(&*agents[0].text, r#"{"model":"m","tools":["search"]}"#);
-    let environs = store.load(Kind::Environ).await.unwrap();
+    let environs = store.load(EntryKind::Environ).await.unwrap();
     assert_eq!(names(&environs), ["model:gpt-4.1", "vscode:lang"]);
     assert_eq!(&*environs[0].text, r#"{"window":1000000}"#);
     assert_eq!(&*environs[0].origin, "environs/model/gpt-4.1.yaml");
-    let prompts = store.load(Kind::Prompt).await.unwrap();
+    let prompts = store.load(EntryKind::Prompt).await.unwrap();
     assert_eq!(names(&prompts), ["ext:old", "review"]);
     assert_eq!(
         &*prompts[0].text,
         r#"{"userPrompt":"{{ x }}","format":"jinja"}"#
     );
     assert_eq!(
-        one(&store, Kind::Tool, "a:b:c").await.unwrap(),
+        one(&store, EntryKind::Tool, "a:b:c").await.unwrap(),
         r#"{"type":"restful"}"#
     );
 }
@@ -89,7 +89,7 @@ async fn what_is_broken_is_listed_with_its_place() {
         ..StoreOptions::default()
     };
     let store = open_with(&files.address(), &options).await;
-    let entries = store.load(Kind::Tool).await.unwrap();
+    let entries = store.load(EntryKind::Tool).await.unwrap();
     let problems: Vec<String> = entries
         .iter()
         .map(|entry| {
@@ -124,23 +124,29 @@ async fn changes_of_files_are_told() {
     let mut changes = store.changes();
 
     files.write("tools/a.yaml", "v: 2");
-    let change = arrives(&mut changes, Kind::Tool, "a").await;
-    assert_eq!(change, Change::Entry(Kind::Tool, Key::new("a")));
-    assert_eq!(one(&store, Kind::Tool, "a").await.unwrap(), r#"{"v":2}"#);
+    let change = arrives(&mut changes, EntryKind::Tool, "a").await;
+    assert_eq!(
+        change,
+        StoreChange::Entry(EntryKind::Tool, EntryKey::new("a"))
+    );
+    assert_eq!(
+        one(&store, EntryKind::Tool, "a").await.unwrap(),
+        r#"{"v":2}"#
+    );
 
     files.write("environs/new/deep/x.json", "1");
-    arrives(&mut changes, Kind::Environ, "new:deep:x").await;
+    arrives(&mut changes, EntryKind::Environ, "new:deep:x").await;
 
     fs::write(files.path("tools/.b.tmp"), "v: 1").unwrap();
     fs::rename(files.path("tools/.b.tmp"), files.path("tools/b.yaml")).unwrap();
-    arrives(&mut changes, Kind::Tool, "b").await;
+    arrives(&mut changes, EntryKind::Tool, "b").await;
 
     fs::remove_file(files.path("tools/a.yaml")).unwrap();
-    arrives(&mut changes, Kind::Tool, "a").await;
-    assert_eq!(one(&store, Kind::Tool, "a").await, None);
+    arrives(&mut changes, EntryKind::Tool, "a").await;
+    assert_eq!(one(&store, EntryKind::Tool, "a").await, None);
 
     fs::remove_dir_all(files.path("environs")).unwrap();
-    arrives(&mut changes, Kind::Environ, "new:deep:x").await;
+    arrives(&mut changes, EntryKind::Environ, "new:deep:x").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -150,11 +156,14 @@ async fn a_folder_that_goes_is_away_until_it_comes_back() {
     let mut changes = store.changes();
     fs::rename(files.path("store"), files.path("gone")).unwrap();
     becomes(&store, false).await;
-    let error = store.load(Kind::Tool).await.unwrap_err();
+    let error = store.load(EntryKind::Tool).await.unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::Unavailable);
     fs::rename(files.path("gone"), files.path("store")).unwrap();
-    assert_eq!(arrives(&mut changes, Kind::Tool, "a").await, Change::All);
-    assert!(one(&store, Kind::Tool, "a").await.is_some());
+    assert_eq!(
+        arrives(&mut changes, EntryKind::Tool, "a").await,
+        StoreChange::All
+    );
+    assert!(one(&store, EntryKind::Tool, "a").await.is_some());
 }
 
 /// As a deployment does it; the watch must not stay on the folder that was.
@@ -168,9 +177,9 @@ async fn a_folder_that_is_replaced_is_watched_on() {
     let mut changes = store.changes();
     fs::rename(files.path("store"), files.path("old")).unwrap();
     fs::rename(files.path("next"), files.path("store")).unwrap();
-    arrives(&mut changes, Kind::Tool, "b").await;
+    arrives(&mut changes, EntryKind::Tool, "b").await;
     files.write("store/tools/c.yaml", "v: 1");
-    arrives(&mut changes, Kind::Tool, "c").await;
+    arrives(&mut changes, EntryKind::Tool, "c").await;
 }
 
 #[cfg(unix)]
@@ -193,7 +202,7 @@ async fn links_stay_inside() {
     symlink("nowhere.json", files.path("environs/dangling.json")).unwrap();
     let store = open(&files.address()).await;
 
-    let entries = store.load(Kind::Environ).await.unwrap();
+    let entries = store.load(EntryKind::Environ).await.unwrap();
     assert!(entries.iter().all(|entry| !entry.text.contains("s3cret")));
     let find = |key: &str| entries.iter().find(|entry| entry.key.as_str() == key);
     assert_eq!(&*find("inside").unwrap().text, "2");
@@ -205,14 +214,14 @@ async fn links_stay_inside() {
     }
 
     let refused = store
-        .put(Kind::Environ, &Key::new("dir:new"), "1")
+        .put(EntryKind::Environ, &EntryKey::new("dir:new"), "1")
         .await
         .unwrap_err();
     assert_eq!(refused.kind, StoreErrorKind::Refused);
     assert!(!outside.path("dir/new.json").exists());
     // The link is replaced; what it led to stays.
     store
-        .put(Kind::Environ, &Key::new("file"), "1")
+        .put(EntryKind::Environ, &EntryKey::new("file"), "1")
         .await
         .unwrap();
     let secret = fs::read_to_string(outside.path("secret.json")).unwrap();
@@ -234,15 +243,15 @@ async fn hostile_ids_are_refused() {
         if ["p-v-05", "p-v-11", "p-v-12"].contains(&id) {
             continue;
         }
-        let key = Key::new(vector["value"].as_str().unwrap());
-        let written = store.put(Kind::Prompt, &key, "1").await;
+        let key = EntryKey::new(vector["value"].as_str().unwrap());
+        let written = store.put(EntryKind::Prompt, &key, "1").await;
         assert_eq!(
             written.is_ok(),
             vector["expect"] == "allow",
             "{id}: {written:?}"
         );
         assert_eq!(
-            store.remove(Kind::Prompt, &key).await.unwrap(),
+            store.remove(EntryKind::Prompt, &key).await.unwrap(),
             written.is_ok()
         );
     }
@@ -257,10 +266,14 @@ async fn writing_takes_the_place_of_other_forms() {
     let store = open(&files.address()).await;
     for key in ["p", "p2"] {
         store
-            .put(Kind::Prompt, &Key::new(key), "{\"userPrompt\":\"two\"}")
+            .put(
+                EntryKind::Prompt,
+                &EntryKey::new(key),
+                "{\"userPrompt\":\"two\"}",
+            )
             .await
             .unwrap();
-        let text = one(&store, Kind::Prompt, key).await.unwrap();
+        let text = one(&store, EntryKind::Prompt, key).await.unwrap();
         assert_eq!(text, "{\"userPrompt\":\"two\"}");
     }
     let mut left: Vec<_> = fs::read_dir(files.path("prompts"))
@@ -291,19 +304,25 @@ async fn connections_to_databases_are_private_files() {
     ]);
     let store = open(&files.address()).await;
     let mut changes = store.changes();
-    let shop = one(&store, Kind::Database, "team:shop").await;
+    let shop = one(&store, EntryKind::Database, "team:shop").await;
     assert_eq!(shop.as_deref(), Some(r#"{"url":"sqlite:shop.db"}"#));
     let crm = "{\"url\":\"postgresql://u:s3cret@h/d\"}";
     for key in ["crm", "team:shop"] {
         store
-            .put(Kind::Database, &Key::new(key), crm)
+            .put(EntryKind::Database, &EntryKey::new(key), crm)
             .await
             .unwrap();
-        arrives(&mut changes, Kind::Database, key).await;
-        assert_eq!(one(&store, Kind::Database, key).await.as_deref(), Some(crm));
+        arrives(&mut changes, EntryKind::Database, key).await;
+        assert_eq!(
+            one(&store, EntryKind::Database, key).await.as_deref(),
+            Some(crm)
+        );
     }
     assert!(!files.path("databases/team/shop.yaml").exists());
-    store.put(Kind::Tool, &Key::new("t"), "{}").await.unwrap();
+    store
+        .put(EntryKind::Tool, &EntryKey::new("t"), "{}")
+        .await
+        .unwrap();
     #[cfg(unix)]
     for (path, private) in [
         ("databases/crm.json", true),
@@ -315,14 +334,14 @@ async fn connections_to_databases_are_private_files() {
         assert_eq!(mode & 0o777 == 0o600, private, "{path} has {mode:o}");
     }
     files.write("databases/crm.json", "{}");
-    arrives(&mut changes, Kind::Database, "crm").await;
+    arrives(&mut changes, EntryKind::Database, "crm").await;
     assert!(
         store
-            .remove(Kind::Database, &Key::new("crm"))
+            .remove(EntryKind::Database, &EntryKey::new("crm"))
             .await
             .unwrap()
     );
-    assert_eq!(one(&store, Kind::Database, "crm").await, None);
+    assert_eq!(one(&store, EntryKind::Database, "crm").await, None);
 }
 
 /// What is wrong with a file is shown to people who may not see what is in it.
@@ -339,7 +358,7 @@ async fn problems_of_connections_say_no_passwords() {
     for text in broken {
         let files = Files::new(&[("databases/d.yaml", text)]);
         let store = open(&files.address()).await;
-        let entries = store.load(Kind::Database).await.unwrap();
+        let entries = store.load(EntryKind::Database).await.unwrap();
         let problem = entries[0].problem.as_ref().unwrap().to_string();
         assert!(problem.starts_with("databases/d.yaml"), "{problem}");
         assert!(!problem.contains("s3cret"), "{problem}");
@@ -362,7 +381,7 @@ async fn what_is_no_regular_file_is_named_and_never_opened() {
     symlink("..", files.path("prompts/sub/up")).unwrap();
     symlink("../..", files.path("prompts/sub/root")).unwrap();
     let store = open(&files.address()).await;
-    let tools = store.load(Kind::Tool).await.unwrap();
+    let tools = store.load(EntryKind::Tool).await.unwrap();
     assert_eq!(names(&tools), ["good", "pipe", "socket"]);
     let found: Vec<_> = tools
         .iter()
@@ -374,7 +393,10 @@ async fn what_is_no_regular_file_is_named_and_never_opened() {
         Some("tools/socket.json: it is a socket, not a regular file: left out".to_owned()),
     ];
     assert_eq!(found, expected);
-    assert_eq!(names(&store.load(Kind::Prompt).await.unwrap()), ["sub:p"]);
+    assert_eq!(
+        names(&store.load(EntryKind::Prompt).await.unwrap()),
+        ["sub:p"]
+    );
 }
 
 /// How a program writes a file.
@@ -410,16 +432,26 @@ async fn a_file_that_is_being_written_is_no_version() {
         let files = Files::new(&[("prompts/greet.jinja", "Hello {{ name }}!")]);
         let store = open(&files.address()).await;
         let history = store.history().unwrap();
-        let keys = [Key::new("greet")];
-        history.observe(Kind::Prompt, &keys, "a").await.unwrap();
+        let keys = [EntryKey::new("greet")];
+        history
+            .observe(EntryKind::Prompt, &keys, "a")
+            .await
+            .unwrap();
 
         let path = files.path("prompts/greet.jinja");
         let writer = spawn_blocking(move || write(&path, "Hi {{ name }}, how are you?"));
         let mut seen = BTreeSet::new();
         let wanted = r#"{"userPrompt":"Hi {{ name }}, how are you?","format":"jinja"}"#;
         while !seen.contains(wanted) {
-            history.observe(Kind::Prompt, &keys, "b").await.unwrap();
-            seen.insert(one(&store, Kind::Prompt, "greet").await.unwrap_or_default());
+            history
+                .observe(EntryKind::Prompt, &keys, "b")
+                .await
+                .unwrap();
+            seen.insert(
+                one(&store, EntryKind::Prompt, "greet")
+                    .await
+                    .unwrap_or_default(),
+            );
         }
         writer.await.unwrap();
         let before = r#"{"userPrompt":"Hello {{ name }}!","format":"jinja"}"#;
@@ -428,7 +460,9 @@ async fn a_file_that_is_being_written_is_no_version() {
             .filter(|it| *it != wanted && *it != before)
             .collect();
         assert!(odd.is_empty(), "{name}: {odd:?}");
-        let versions = history.versions(Kind::Prompt, &keys[0], None, 10).await;
+        let versions = history
+            .versions(EntryKind::Prompt, &keys[0], None, 10)
+            .await;
         let authors = versions
             .unwrap()
             .into_iter()

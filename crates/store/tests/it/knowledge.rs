@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
 use quillet_core::chat::{ModelError, ModelErrorKind};
-use quillet_core::knowledge::{Document, Embedder, Knowledge, Passage};
+use quillet_core::knowledge::{DocumentInput, Embedder, Knowledge, Passage};
 use quillet_core::store::StoreErrorKind;
 use quillet_store::{KnowledgeOptions, SqliteKnowledge, open_knowledge};
 use quillet_test_support::TempDir;
@@ -21,8 +21,8 @@ async fn at(path: &Path, embedder: Option<Arc<dyn Embedder>>) -> SqliteKnowledge
     open_knowledge(path, embedder, options).await.unwrap()
 }
 
-fn document(collection: &str, name: &str, text: &str) -> Document {
-    Document {
+fn document(collection: &str, name: &str, text: &str) -> DocumentInput {
+    DocumentInput {
         collection: collection.into(),
         name: name.into(),
         title: format!("The {name}"),

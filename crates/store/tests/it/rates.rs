@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quillet_core::rates::{Draw, Rates, Turn};
+use quillet_core::rates::{RateDecision, RateDraw, Rates};
 use quillet_core::store::Health;
 use quillet_store::open_rates;
 use quillet_test_support::{Cluster, RedisServer, free_port};
@@ -17,22 +17,27 @@ fn rates(address: &str) -> Arc<dyn Rates> {
     open_rates(address, &patient()).unwrap()
 }
 
-fn draw(bucket: &str, per_minute: u32, amount: i64) -> Draw {
-    Draw {
+fn draw(bucket: &str, per_minute: u32, amount: i64) -> RateDraw {
+    RateDraw {
         bucket: bucket.into(),
         per_minute,
         amount,
     }
 }
 
-async fn take(rates: &Arc<dyn Rates>, group: &str, draws: &[Draw], patience: Duration) -> Turn {
+async fn take(
+    rates: &Arc<dyn Rates>,
+    group: &str,
+    draws: &[RateDraw],
+    patience: Duration,
+) -> RateDecision {
     rates.take(group, draws, patience, false).await.unwrap()
 }
 
 /// A turn that is this many seconds away, less what the test has taken since, which is less than
 /// the half of it.
-fn about(turn: Turn, seconds: f64) {
-    let Turn::After(wait) = turn else {
+fn about(turn: RateDecision, seconds: f64) {
+    let RateDecision::After(wait) = turn else {
         panic!("{turn:?} is not in {seconds} s");
     };
     let wait = wait.as_secs_f64();
@@ -43,13 +48,13 @@ fn about(turn: Turn, seconds: f64) {
 /// One an hour's sixtieth: slow enough that no machine takes a minute between two calls.
 async fn a_line_is_one_for_all(one: &Arc<dyn Rates>, two: &Arc<dyn Rates>) {
     let requests = [draw("line:requests", 1, 1)];
-    assert_eq!(take(one, "line", &requests, HOUR).await, Turn::Now);
+    assert_eq!(take(one, "line", &requests, HOUR).await, RateDecision::Now);
     about(take(two, "line", &requests, HOUR).await, 60.0);
     about(take(one, "line", &requests, HOUR).await, 120.0);
     // Too far away: says when, and takes no place.
     for _ in 0..3 {
         match take(two, "line", &requests, Duration::from_secs(100)).await {
-            Turn::Never { wait, draw } => {
+            RateDecision::Never { wait, draw } => {
                 assert_eq!(draw, 0);
                 assert!(wait > Duration::from_secs(100), "{wait:?}");
                 assert!(wait <= Duration::from_secs(180), "{wait:?}");
@@ -59,13 +64,13 @@ async fn a_line_is_one_for_all(one: &Arc<dyn Rates>, two: &Arc<dyn Rates>) {
     }
     // Who is in the line and comes too early waits on, and at its old place.
     let early = one.take("line", &requests, HOUR, true).await.unwrap();
-    assert!(matches!(early, Turn::After(_)), "{early:?}");
-    two.leave("line", &requests).await.unwrap();
-    two.leave("line", &requests).await.unwrap();
-    two.leave("line", &requests).await.unwrap();
+    assert!(matches!(early, RateDecision::After(_)), "{early:?}");
+    two.cancel_wait("line", &requests).await.unwrap();
+    two.cancel_wait("line", &requests).await.unwrap();
+    two.cancel_wait("line", &requests).await.unwrap();
     about(take(one, "line", &requests, HOUR).await, 60.0);
     // Another group has buckets of its own.
-    assert_eq!(take(one, "line2", &requests, HOUR).await, Turn::Now);
+    assert_eq!(take(one, "line2", &requests, HOUR).await, RateDecision::Now);
 }
 
 async fn no_more_come_at_once_than_a_second_brings(one: &Arc<dyn Rates>, two: &Arc<dyn Rates>) {
@@ -74,12 +79,12 @@ async fn no_more_come_at_once_than_a_second_brings(one: &Arc<dyn Rates>, two: &A
     let mut now = 0;
     for index in 0..200 {
         let replica = if index % 2 == 0 { one } else { two };
-        now += usize::from(take(replica, "burst", &requests, HOUR).await == Turn::Now);
+        now += usize::from(take(replica, "burst", &requests, HOUR).await == RateDecision::Now);
     }
     // All after the first two are in the line: places there are promised, not drawn.
     assert_eq!(now, 2);
     match take(one, "burst", &requests, Duration::ZERO).await {
-        Turn::Never { wait, .. } => assert!(wait > Duration::from_secs(50), "{wait:?}"),
+        RateDecision::Never { wait, .. } => assert!(wait > Duration::from_secs(50), "{wait:?}"),
         turn => panic!("{turn:?}"),
     }
 }
@@ -88,34 +93,34 @@ async fn all_draws_are_taken_or_none(one: &Arc<dyn Rates>, two: &Arc<dyn Rates>)
     let wide = draw("p:requests", 600, 1);
     let narrow = draw("m:requests", 1, 1);
     let both = [wide.clone(), narrow];
-    assert_eq!(take(one, "both", &both, HOUR).await, Turn::Now);
+    assert_eq!(take(one, "both", &both, HOUR).await, RateDecision::Now);
     for _ in 0..50 {
         match take(two, "both", &both, Duration::from_secs(1)).await {
-            Turn::Never { draw, .. } => assert_eq!(draw, 1),
+            RateDecision::Never { draw, .. } => assert_eq!(draw, 1),
             turn => panic!("{turn:?}"),
         }
     }
     // The provider's bucket lost nothing by those.
     let turn = take(one, "both", &[wide], Duration::ZERO).await;
-    assert_eq!(turn, Turn::Now);
+    assert_eq!(turn, RateDecision::Now);
 }
 
 async fn what_an_answer_cost_is_taken_at_its_end(one: &Arc<dyn Rates>, two: &Arc<dyn Rates>) {
     // A bucket of 60 holds one; a larger request is served by a full one, which owes the rest.
     let tokens = |amount| [draw("t:tokens", 60, amount)];
-    assert_eq!(take(one, "t", &tokens(60), HOUR).await, Turn::Now);
+    assert_eq!(take(one, "t", &tokens(60), HOUR).await, RateDecision::Now);
     about(take(two, "t", &tokens(60), HOUR).await, 60.0);
-    two.settle("t", &tokens(60)).await.unwrap();
+    two.adjust_usage("t", &tokens(60)).await.unwrap();
     about(take(one, "t", &tokens(1), HOUR).await, 180.0);
-    one.settle("t", &tokens(-120)).await.unwrap();
+    one.adjust_usage("t", &tokens(-120)).await.unwrap();
     about(take(two, "t", &tokens(1), HOUR).await, 61.0);
 }
 
 async fn a_hold_holds_all(one: &Arc<dyn Rates>, two: &Arc<dyn Rates>) {
     let requests = [draw("h:requests", 60, 1)];
-    assert_eq!(take(one, "h", &requests, HOUR).await, Turn::Now);
+    assert_eq!(take(one, "h", &requests, HOUR).await, RateDecision::Now);
     about(take(two, "h", &requests, HOUR).await, 1.0);
-    two.hold("h", &requests, Duration::from_secs(600))
+    two.pause_buckets("h", &requests, Duration::from_secs(600))
         .await
         .unwrap();
     // Who was in the line goes to the end of the new one.
@@ -123,7 +128,7 @@ async fn a_hold_holds_all(one: &Arc<dyn Rates>, two: &Arc<dyn Rates>) {
     about(held, 600.0);
     about(take(one, "h", &requests, HOUR).await, 601.0);
     // A shorter one does not let anybody in.
-    one.hold("h", &requests, Duration::from_secs(10))
+    one.pause_buckets("h", &requests, Duration::from_secs(10))
         .await
         .unwrap();
     about(take(one, "h", &requests, HOUR).await, 600.0);
@@ -176,8 +181,8 @@ async fn no_replica_gets_more_than_all_may_have() {
         let mut in_line = false;
         loop {
             match rates.take("busy", &requests, HOUR, in_line).await.unwrap() {
-                Turn::Now => return tokio::time::Instant::now(),
-                Turn::After(wait) => tokio::time::sleep(wait).await,
+                RateDecision::Now => return tokio::time::Instant::now(),
+                RateDecision::After(wait) => tokio::time::sleep(wait).await,
                 turn => panic!("{turn:?}"),
             }
             in_line = true;
@@ -206,12 +211,12 @@ async fn without_redis_each_replica_keeps_a_bucket_of_its_own() {
     let (one, two) = (rates(&address), rates(&address));
     let requests = [draw("a:requests", 1, 1)];
     for replica in [&one, &two] {
-        assert_eq!(take(replica, "a", &requests, HOUR).await, Turn::Now);
+        assert_eq!(take(replica, "a", &requests, HOUR).await, RateDecision::Now);
         about(take(replica, "a", &requests, HOUR).await, 60.0);
         assert!(matches!(replica.health(), Health::Away { .. }));
-        replica.hold("a", &requests, HOUR).await.unwrap();
-        replica.settle("a", &requests).await.unwrap();
-        replica.leave("a", &requests).await.unwrap();
+        replica.pause_buckets("a", &requests, HOUR).await.unwrap();
+        replica.adjust_usage("a", &requests).await.unwrap();
+        replica.cancel_wait("a", &requests).await.unwrap();
     }
     // It comes back, and both draw from one bucket again.
     let _redis = RedisServer::start_at(port, &[]);
@@ -224,6 +229,6 @@ async fn without_redis_each_replica_keeps_a_bucket_of_its_own() {
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    assert_eq!(take(&one, "b", &shared, HOUR).await, Turn::Now);
+    assert_eq!(take(&one, "b", &shared, HOUR).await, RateDecision::Now);
     about(take(&two, "b", &shared, HOUR).await, 60.0);
 }

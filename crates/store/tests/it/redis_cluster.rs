@@ -1,7 +1,7 @@
 //! A cluster of three masters.
 
-use quillet_core::history::{Commit, Content};
-use quillet_core::store::{Change, Key, Kind, StoreErrorKind};
+use quillet_core::history::{Commit, DefinitionContent};
+use quillet_core::store::{EntryKey, EntryKind, StoreChange, StoreErrorKind};
 use quillet_test_support::{Cluster, wait_for};
 
 use crate::support::{all_arrives, arrives, becomes, one, open};
@@ -11,7 +11,7 @@ async fn keys_of_all_nodes_are_found_and_tell_changes() {
     let cluster = Cluster::start();
     let store = open(&cluster.url()).await;
     becomes(&store, true).await;
-    let keys: Vec<Key> = (0..40).map(|n| Key::new(format!("k:{n}"))).collect();
+    let keys: Vec<EntryKey> = (0..40).map(|n| EntryKey::new(format!("k:{n}"))).collect();
     let mut changes = store.changes();
     for key in &keys {
         cluster.cli(&[
@@ -20,20 +20,20 @@ async fn keys_of_all_nodes_are_found_and_tell_changes() {
             &format!("\"{key}\""),
         ]);
     }
-    arrives(&mut changes, Kind::Environ, "k:39").await;
+    arrives(&mut changes, EntryKind::Environ, "k:39").await;
     for node in &cluster.nodes {
         assert_ne!(node.cli(&["DBSIZE"]), "0", "the keys are on all nodes");
     }
-    assert_eq!(store.keys(Kind::Environ).await.unwrap().len(), 40);
-    assert_eq!(store.load(Kind::Environ).await.unwrap().len(), 40);
-    let texts = store.get(Kind::Environ, &keys).await.unwrap();
+    assert_eq!(store.keys(EntryKind::Environ).await.unwrap().len(), 40);
+    assert_eq!(store.load(EntryKind::Environ).await.unwrap().len(), 40);
+    let texts = store.get(EntryKind::Environ, &keys).await.unwrap();
     for (key, text) in keys.iter().zip(texts) {
         assert_eq!(text.as_deref(), Some(format!("\"{key}\"").as_str()));
     }
     for key in &keys {
-        assert!(store.remove(Kind::Environ, key).await.unwrap());
+        assert!(store.remove(EntryKind::Environ, key).await.unwrap());
     }
-    arrives(&mut changes, Kind::Environ, "k:39").await;
+    arrives(&mut changes, EntryKind::Environ, "k:39").await;
 }
 
 /// A slot that is being handed over (ASK), and one that has been (MOVED).
@@ -42,38 +42,44 @@ async fn a_slot_that_moves_takes_its_keys_along() {
     let cluster = Cluster::start();
     let store = open(&cluster.url()).await;
     store
-        .put(Kind::Tool, &Key::new("{t}:a"), "1")
+        .put(EntryKind::Tool, &EntryKey::new("{t}:a"), "1")
         .await
         .unwrap();
     store
-        .put(Kind::Tool, &Key::new("{t}:b"), "2")
+        .put(EntryKind::Tool, &EntryKey::new("{t}:b"), "2")
         .await
         .unwrap();
     let hand_over = HandOver::begin(&cluster, "t");
     hand_over.migrate("shenma:tools:{t}:a");
 
-    let keys = ["{t}:a", "{t}:b", "{t}:none"].map(Key::new);
-    let texts = store.get(Kind::Tool, &keys).await.unwrap();
+    let keys = ["{t}:a", "{t}:b", "{t}:none"].map(EntryKey::new);
+    let texts = store.get(EntryKind::Tool, &keys).await.unwrap();
     let texts: Vec<Option<&str>> = texts.iter().map(Option::as_deref).collect();
     assert_eq!(texts, [Some("1"), Some("2"), None]);
 
     hand_over.migrate("shenma:tools:{t}:b");
     hand_over.end();
-    assert_eq!(one(&store, Kind::Tool, "{t}:b").await.as_deref(), Some("2"));
+    assert_eq!(
+        one(&store, EntryKind::Tool, "{t}:b").await.as_deref(),
+        Some("2")
+    );
     store
-        .put(Kind::Tool, &Key::new("{t}:a"), "3")
+        .put(EntryKind::Tool, &EntryKey::new("{t}:a"), "3")
         .await
         .unwrap();
-    assert_eq!(one(&store, Kind::Tool, "{t}:a").await.as_deref(), Some("3"));
+    assert_eq!(
+        one(&store, EntryKind::Tool, "{t}:a").await.as_deref(),
+        Some("3")
+    );
 
     let mut changes = store.changes();
     cluster.cli(&["SET", "shenma:tools:{t}:c", "4"]);
-    let change = arrives(&mut changes, Kind::Tool, "{t}:c").await;
+    let change = arrives(&mut changes, EntryKind::Tool, "{t}:c").await;
     assert!(
-        matches!(change, Change::Entry(..) | Change::All),
+        matches!(change, StoreChange::Entry(..) | StoreChange::All),
         "{change:?}"
     );
-    assert_eq!(store.keys(Kind::Tool).await.unwrap().len(), 3);
+    assert_eq!(store.keys(EntryKind::Tool).await.unwrap().len(), 3);
 }
 
 /// A script whose keys are on two nodes is told to try again, and does nothing until then.
@@ -82,17 +88,25 @@ async fn a_history_moves_with_its_slot() {
     let cluster = Cluster::start();
     let store = open(&cluster.url()).await;
     let history = store.history().unwrap();
-    let key = Key::new("{t}:a");
+    let key = EntryKey::new("{t}:a");
     let commit = |text: &str| Commit {
         labels: vec!["production".to_owned()],
-        ..Commit::new(Kind::Tool, key.clone(), Some(Content::new(text)), "ada")
+        ..Commit::new(
+            EntryKind::Tool,
+            key.clone(),
+            Some(DefinitionContent::new(text)),
+            "ada",
+        )
     };
     history.commit(&commit("1")).await.unwrap();
     let hand_over = HandOver::begin(&cluster, "t");
     hand_over.migrate("shenma:tools:{t}:a");
     let error = history.commit(&commit("2")).await.unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error}");
-    assert_eq!(one(&store, Kind::Tool, "{t}:a").await.as_deref(), Some("1"));
+    assert_eq!(
+        one(&store, EntryKind::Tool, "{t}:a").await.as_deref(),
+        Some("1")
+    );
     hand_over.migrate("shenma:history:shenma:tools:{t}:a");
     hand_over.migrate("shenma:labels:shenma:tools:{t}:a");
     let done = history.commit(&commit("2")).await.unwrap();
@@ -100,7 +114,7 @@ async fn a_history_moves_with_its_slot() {
     hand_over.end();
     let done = history.commit(&commit("3")).await.unwrap();
     assert_eq!(done.version.number, 3);
-    let labels = one(&store, Kind::Label, "tool:{t}:a").await;
+    let labels = one(&store, EntryKind::Label, "tool:{t}:a").await;
     assert_eq!(labels.as_deref(), Some(r#"{"production":3}"#));
 }
 
@@ -120,7 +134,10 @@ async fn a_node_that_is_lost_comes_back() {
             .cli(&["CLUSTER", "INFO"])
             .contains("state:ok")
     });
-    store.put(Kind::Tool, &Key::new("x"), "1").await.unwrap();
+    store
+        .put(EntryKind::Tool, &EntryKey::new("x"), "1")
+        .await
+        .unwrap();
 }
 
 /// One slot on its way from one node to another, step by step.

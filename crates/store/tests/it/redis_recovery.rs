@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use quillet_core::store::{Change, Key, Kind, StoreErrorKind};
+use quillet_core::store::{EntryKey, EntryKind, StoreChange, StoreErrorKind};
 use quillet_test_support::{RedisServer, SentinelSet, free_port};
 use tokio::time::sleep;
 
@@ -15,7 +15,7 @@ async fn a_store_opens_while_redis_is_down_and_connects_later() {
     let mut changes = store.changes();
     let reason = becomes(&store, false).await;
     assert!(reason.contains(&port.to_string()), "{reason}");
-    for kind in Kind::ALL {
+    for kind in EntryKind::ALL {
         let error = store.load(kind).await.unwrap_err();
         assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error}");
     }
@@ -24,36 +24,45 @@ async fn a_store_opens_while_redis_is_down_and_connects_later() {
     all_arrives(&mut changes).await;
     becomes(&store, true).await;
     server.cli(&["SET", "shenma:tools:x", "1"]);
-    arrives(&mut changes, Kind::Tool, "x").await;
-    assert_eq!(one(&store, Kind::Tool, "x").await.as_deref(), Some("1"));
+    arrives(&mut changes, EntryKind::Tool, "x").await;
+    assert_eq!(
+        one(&store, EntryKind::Tool, "x").await.as_deref(),
+        Some("1")
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_server_is_found_again_and_tells_changes_again() {
     let mut server = RedisServer::start();
     let store = open(&server.url()).await;
-    store.put(Kind::Tool, &Key::new("x"), "1").await.unwrap();
+    store
+        .put(EntryKind::Tool, &EntryKey::new("x"), "1")
+        .await
+        .unwrap();
     for round in 0..3 {
         let mut changes = store.changes();
         server.kill();
         becomes(&store, false).await;
         let error = store
-            .put(Kind::Tool, &Key::new("x"), "1")
+            .put(EntryKind::Tool, &EntryKey::new("x"), "1")
             .await
             .unwrap_err();
         assert_eq!(error.kind, StoreErrorKind::Unavailable);
         server.restart();
         all_arrives(&mut changes).await;
         assert_eq!(
-            one(&store, Kind::Tool, "x").await,
+            one(&store, EntryKind::Tool, "x").await,
             None,
             "the server kept nothing"
         );
 
         let key = format!("round:{round}");
         server.cli(&["SET", &format!("shenma:tools:{key}"), "2"]);
-        let change = arrives(&mut changes, Kind::Tool, &key).await;
-        assert_eq!(change, Change::Entry(Kind::Tool, Key::new(key)));
+        let change = arrives(&mut changes, EntryKind::Tool, &key).await;
+        assert_eq!(
+            change,
+            StoreChange::Entry(EntryKind::Tool, EntryKey::new(key))
+        );
     }
 }
 
@@ -67,15 +76,21 @@ async fn a_closed_connection_is_made_again() {
     server.cli(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
     all_arrives(&mut changes).await;
     server.cli(&["SET", "shenma:tools:x", "1"]);
-    let change = arrives(&mut changes, Kind::Tool, "x").await;
-    assert_eq!(change, Change::Entry(Kind::Tool, Key::new("x")));
+    let change = arrives(&mut changes, EntryKind::Tool, "x").await;
+    assert_eq!(
+        change,
+        StoreChange::Entry(EntryKind::Tool, EntryKey::new("x"))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failover_moves_the_store_to_the_new_master() {
     let mut set = SentinelSet::start();
     let store = open(&set.url()).await;
-    store.put(Kind::Tool, &Key::new("x"), "1").await.unwrap();
+    store
+        .put(EntryKind::Tool, &EntryKey::new("x"), "1")
+        .await
+        .unwrap();
     let mut changes = store.changes();
     set.replica.cli(&["WAIT", "0", "0"]);
     quillet_test_support::wait_for("the replica to have the key", || {
@@ -85,7 +100,11 @@ async fn a_failover_moves_the_store_to_the_new_master() {
     set.master.kill();
     becomes(&store, false).await;
     let start = Instant::now();
-    while store.put(Kind::Tool, &Key::new("y"), "2").await.is_err() {
+    while store
+        .put(EntryKind::Tool, &EntryKey::new("y"), "2")
+        .await
+        .is_err()
+    {
         assert!(
             start.elapsed() < Duration::from_secs(30),
             "not writable again"
@@ -93,10 +112,13 @@ async fn a_failover_moves_the_store_to_the_new_master() {
         sleep(Duration::from_millis(20)).await;
     }
     eprintln!("writable {:?} after the loss was seen", start.elapsed());
-    assert_eq!(one(&store, Kind::Tool, "x").await.as_deref(), Some("1"));
+    assert_eq!(
+        one(&store, EntryKind::Tool, "x").await.as_deref(),
+        Some("1")
+    );
     all_arrives(&mut changes).await;
 
     set.replica.cli(&["SET", "shenma:tools:z", "3"]);
-    let change = arrives(&mut changes, Kind::Tool, "z").await;
-    assert!(matches!(change, Change::Entry(..)), "{change:?}");
+    let change = arrives(&mut changes, EntryKind::Tool, "z").await;
+    assert!(matches!(change, StoreChange::Entry(..)), "{change:?}");
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use quillet_core::store::{Change, Key, Kind, StoreErrorKind};
+use quillet_core::store::{EntryKey, EntryKind, StoreChange, StoreErrorKind};
 use quillet_store::StoreOptions;
 use quillet_test_support::RedisServer;
 use serde_json::Value;
@@ -48,46 +48,49 @@ async fn sees_changes_of_others(server: &RedisServer, url: &str) {
     becomes(&store, true).await;
     // Where the store has to look, the first look must be behind us.
     store
-        .put(Kind::Tool, &Key::new("first"), "1")
+        .put(EntryKind::Tool, &EntryKey::new("first"), "1")
         .await
         .unwrap();
     let mut changes = store.changes();
     tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
 
     server.cli(&["SET", "shenma:templates:ext:p", "1"]);
-    arrives(&mut changes, Kind::Prompt, "ext:p").await;
+    arrives(&mut changes, EntryKind::Prompt, "ext:p").await;
     assert_eq!(
-        one(&store, Kind::Prompt, "ext:p").await.as_deref(),
+        one(&store, EntryKind::Prompt, "ext:p").await.as_deref(),
         Some("1")
     );
 
     server.cli(&["SET", "shenma:templates:ext:p", "2", "PX", "2500"]);
-    arrives(&mut changes, Kind::Prompt, "ext:p").await;
+    arrives(&mut changes, EntryKind::Prompt, "ext:p").await;
     assert_eq!(
-        one(&store, Kind::Prompt, "ext:p").await.as_deref(),
+        one(&store, EntryKind::Prompt, "ext:p").await.as_deref(),
         Some("2")
     );
 
-    arrives(&mut changes, Kind::Prompt, "ext:p").await;
+    arrives(&mut changes, EntryKind::Prompt, "ext:p").await;
     assert_eq!(
-        one(&store, Kind::Prompt, "ext:p").await,
+        one(&store, EntryKind::Prompt, "ext:p").await,
         None,
         "it has expired"
     );
 
     server.cli(&["SET", "shenma:agents:helper", "{\"model\": \"m\"}"]);
-    arrives(&mut changes, Kind::Agent, "helper").await;
-    assert_eq!(names(&store.load(Kind::Agent).await.unwrap()), ["helper"]);
+    arrives(&mut changes, EntryKind::Agent, "helper").await;
+    assert_eq!(
+        names(&store.load(EntryKind::Agent).await.unwrap()),
+        ["helper"]
+    );
 
     server.cli(&["SET", "shenma:environs:vscode:lang", "\"go\""]);
-    arrives(&mut changes, Kind::Environ, "vscode:lang").await;
+    arrives(&mut changes, EntryKind::Environ, "vscode:lang").await;
     server.cli(&["DEL", "shenma:environs:vscode:lang"]);
-    arrives(&mut changes, Kind::Environ, "vscode:lang").await;
-    assert_eq!(store.keys(Kind::Environ).await.unwrap(), []);
+    arrives(&mut changes, EntryKind::Environ, "vscode:lang").await;
+    assert_eq!(store.keys(EntryKind::Environ).await.unwrap(), []);
 
     server.cli(&["FLUSHALL"]);
-    arrives(&mut changes, Kind::Tool, "first").await;
-    assert_eq!(store.keys(Kind::Tool).await.unwrap(), []);
+    arrives(&mut changes, EntryKind::Tool, "first").await;
+    assert_eq!(store.keys(EntryKind::Tool).await.unwrap(), []);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -97,8 +100,11 @@ async fn many_changes_at_once_are_told_in_few() {
     becomes(&store, true).await;
     let mut changes = store.changes();
     fill(&server, "shenma:environs:m:", 5000);
-    let change = arrives(&mut changes, Kind::Environ, "m:1").await;
-    assert_ne!(change, Change::Entry(Kind::Environ, Key::new("m:1")));
+    let change = arrives(&mut changes, EntryKind::Environ, "m:1").await;
+    assert_ne!(
+        change,
+        StoreChange::Entry(EntryKind::Environ, EntryKey::new("m:1"))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -116,7 +122,7 @@ async fn a_key_that_is_no_text_is_listed_and_hides_no_other() {
     server.cli(&["EVAL", "redis.call('SET', 'shenma:tools:\\255', '1')", "0"]);
     let store = open(&server.url()).await;
 
-    let entries = store.load(Kind::Tool).await.unwrap();
+    let entries = store.load(EntryKind::Tool).await.unwrap();
     assert_eq!(names(&entries), ["a", "b", "c", "d"]);
     let problems: Vec<Option<String>> = entries
         .iter()
@@ -139,8 +145,8 @@ async fn a_key_that_is_no_text_is_listed_and_hides_no_other() {
         (None, "{\"a\": ")
     );
 
-    let keys = ["a", "b", "c", "d"].map(Key::new);
-    let texts = store.get(Kind::Tool, &keys).await.unwrap();
+    let keys = ["a", "b", "c", "d"].map(EntryKey::new);
+    let texts = store.get(EntryKind::Tool, &keys).await.unwrap();
     let there: Vec<bool> = texts.iter().map(Option::is_some).collect();
     assert_eq!(there, [true, false, false, true]);
 }
@@ -156,14 +162,20 @@ async fn prefixes_stand_for_themselves() {
         ..StoreOptions::default()
     };
     let store = open_with(&server.url(), &options).await;
-    assert_eq!(store.keys(Kind::Tool).await.unwrap(), [Key::new("x")]);
+    assert_eq!(
+        store.keys(EntryKind::Tool).await.unwrap(),
+        [EntryKey::new("x")]
+    );
     let mut changes = store.changes();
     server.cli(&["SET", "a*[b]?\\:tools:w", "4"]);
-    arrives(&mut changes, Kind::Tool, "w").await;
+    arrives(&mut changes, EntryKind::Tool, "w").await;
 
     // The address goes before the options.
     let store = open_with(&format!("{}?prefix=shenma:", server.url()), &options).await;
-    assert_eq!(store.keys(Kind::Tool).await.unwrap(), [Key::new("z")]);
+    assert_eq!(
+        store.keys(EntryKind::Tool).await.unwrap(),
+        [EntryKey::new("z")]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -172,7 +184,7 @@ async fn databases_are_apart() {
     server.cli(&["-n", "3", "SET", "shenma:tools:x", "1"]);
     for (path, expected) in [("", 0), ("/3", 1), ("?db=3", 1)] {
         let store = open(&format!("{}{path}", server.url())).await;
-        let found = store.keys(Kind::Tool).await.unwrap().len();
+        let found = store.keys(EntryKind::Tool).await.unwrap().len();
         assert_eq!(found, expected, "{path}");
     }
 }
@@ -202,19 +214,25 @@ async fn passwords_are_used_and_wrong_ones_named() {
     let url = |login: &str| server.url().replace("//", &format!("//{login}@"));
 
     let store = open(&url("ann:s3%3Acret")).await;
-    store.put(Kind::Tool, &Key::new("x"), "1").await.unwrap();
+    store
+        .put(EntryKind::Tool, &EntryKey::new("x"), "1")
+        .await
+        .unwrap();
 
     let reader = open(&url("bob:s3%3Acret")).await;
-    assert_eq!(one(&reader, Kind::Tool, "x").await.as_deref(), Some("1"));
+    assert_eq!(
+        one(&reader, EntryKind::Tool, "x").await.as_deref(),
+        Some("1")
+    );
     let refused = reader
-        .put(Kind::Tool, &Key::new("x"), "2")
+        .put(EntryKind::Tool, &EntryKey::new("x"), "2")
         .await
         .unwrap_err();
     assert_eq!(refused.kind, StoreErrorKind::Refused);
     assert!(refused.message.contains("shenma:tools:x"), "{refused}");
 
     let stranger = open(&url("ann:wr0ng")).await;
-    let refused = stranger.load(Kind::Tool).await.unwrap_err();
+    let refused = stranger.load(EntryKind::Tool).await.unwrap_err();
     assert_eq!(refused.kind, StoreErrorKind::Refused, "{refused}");
     let reason = becomes(&stranger, false).await;
     assert!(
@@ -233,14 +251,17 @@ async fn few_rights_are_needed() {
     let command: Vec<&str> = user.into_iter().chain(rights).collect();
     assert_eq!(server.cli(&command), "OK");
     let store = open(&server.url().replace("//", "//low:pw@")).await;
-    let key = Key::new("x");
-    store.put(Kind::Tool, &key, "1").await.unwrap();
-    assert_eq!(store.load(Kind::Tool).await.unwrap().len(), 1);
+    let key = EntryKey::new("x");
+    store.put(EntryKind::Tool, &key, "1").await.unwrap();
+    assert_eq!(store.load(EntryKind::Tool).await.unwrap().len(), 1);
     let mut changes = store.changes();
     server.cli(&["SET", "shenma:tools:y", "2"]);
-    let change = arrives(&mut changes, Kind::Tool, "y").await;
-    assert_eq!(change, Change::Entry(Kind::Tool, Key::new("y")));
-    assert!(store.remove(Kind::Tool, &key).await.unwrap());
+    let change = arrives(&mut changes, EntryKind::Tool, "y").await;
+    assert_eq!(
+        change,
+        StoreChange::Entry(EntryKind::Tool, EntryKey::new("y"))
+    );
+    assert!(store.remove(EntryKind::Tool, &key).await.unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -252,15 +273,15 @@ async fn values_over_the_limit_are_not_written() {
     };
     let store = open_with(&server.url(), &options).await;
     store
-        .put(Kind::Tool, &Key::new("x"), "1234567890")
+        .put(EntryKind::Tool, &EntryKey::new("x"), "1234567890")
         .await
         .unwrap();
     assert_eq!(
-        one(&store, Kind::Tool, "x").await.as_deref(),
+        one(&store, EntryKind::Tool, "x").await.as_deref(),
         Some("1234567890")
     );
     let refused = store
-        .put(Kind::Tool, &Key::new("x"), "12345678901")
+        .put(EntryKind::Tool, &EntryKey::new("x"), "12345678901")
         .await
         .unwrap_err();
     assert_eq!(refused.kind, StoreErrorKind::Refused);
@@ -274,20 +295,26 @@ async fn tls_wants_a_certificate_that_it_trusts() {
     let ca = server.dir.path().join("ca.crt");
 
     let store = open(&format!("{url}?ca={}", ca.display())).await;
-    store.put(Kind::Tool, &Key::new("x"), "1").await.unwrap();
+    store
+        .put(EntryKind::Tool, &EntryKey::new("x"), "1")
+        .await
+        .unwrap();
     let mut changes = store.changes();
     server.cli(&["SET", "shenma:tools:y", "2"]);
-    arrives(&mut changes, Kind::Tool, "y").await;
+    arrives(&mut changes, EntryKind::Tool, "y").await;
 
     let store = open(&format!("{url}?insecure=true")).await;
-    assert_eq!(one(&store, Kind::Tool, "x").await.as_deref(), Some("1"));
+    assert_eq!(
+        one(&store, EntryKind::Tool, "x").await.as_deref(),
+        Some("1")
+    );
 
     let stranger = open(&url).await;
-    let error = stranger.load(Kind::Tool).await.unwrap_err();
+    let error = stranger.load(EntryKind::Tool).await.unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::Unavailable);
 
     let plain = open(&server.url()).await;
-    assert!(plain.load(Kind::Tool).await.is_err());
+    assert!(plain.load(EntryKind::Tool).await.is_err());
 }
 
 #[tokio::test]
@@ -314,10 +341,10 @@ async fn a_hundred_thousand_keys_are_all_found() {
     let server = RedisServer::start();
     fill(&server, "shenma:environs:m:", 100_000);
     let store = open_with(&server.url(), &patient()).await;
-    let keys = store.keys(Kind::Environ).await.unwrap();
+    let keys = store.keys(EntryKind::Environ).await.unwrap();
     assert_eq!(keys.len(), 100_000);
     assert!(keys.is_sorted());
-    let entries = store.load(Kind::Environ).await.unwrap();
+    let entries = store.load(EntryKind::Environ).await.unwrap();
     assert_eq!(entries.len(), 100_000);
     assert!(entries.iter().all(|entry| &*entry.text == "1"));
     assert!(
@@ -340,12 +367,12 @@ async fn hostile_keys_are_kept_apart() {
         let store = open_with(&server.url(), &patient()).await;
         let written = write_vector(&server, &vector).await;
         store
-            .put(Kind::Environ, &Key::new("control"), "1")
+            .put(EntryKind::Environ, &EntryKey::new("control"), "1")
             .await
             .unwrap();
 
         let mut found = BTreeMap::new();
-        for kind in Kind::ALL {
+        for kind in EntryKind::ALL {
             for entry in store.load(kind).await.unwrap() {
                 // A value that is not JSON is for the catalogue to judge; a long one is ours.
                 assert_eq!(entry.problem.is_some(), entry.key.as_str() == "big");
@@ -354,7 +381,7 @@ async fn hostile_keys_are_kept_apart() {
         }
         assert_eq!(found.len(), written + 1, "{}", vector["id"]);
         assert_eq!(
-            one(&store, Kind::Environ, "control").await.as_deref(),
+            one(&store, EntryKind::Environ, "control").await.as_deref(),
             Some("1")
         );
     }
@@ -401,17 +428,23 @@ fn fill(server: &RedisServer, prefix: &str, count: usize) {
 async fn nobody_waits_long_for_a_server_that_hangs() {
     let server = Arc::new(RedisServer::start());
     let store = open(&server.url()).await;
-    store.put(Kind::Environ, &Key::new("x"), "1").await.unwrap();
+    store
+        .put(EntryKind::Environ, &EntryKey::new("x"), "1")
+        .await
+        .unwrap();
     let asleep = server.clone();
     let sleeper = std::thread::spawn(move || asleep.cli(&["DEBUG", "SLEEP", "4"]));
     let reason = becomes(&store, false).await;
     assert!(reason.contains("127.0.0.1"), "{reason}");
     let error = store
-        .get(Kind::Environ, &[Key::new("x")])
+        .get(EntryKind::Environ, &[EntryKey::new("x")])
         .await
         .unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::Unavailable);
     sleeper.join().unwrap();
     becomes(&store, true).await;
-    assert_eq!(one(&store, Kind::Environ, "x").await.as_deref(), Some("1"));
+    assert_eq!(
+        one(&store, EntryKind::Environ, "x").await.as_deref(),
+        Some("1")
+    );
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use quillet_core::runs::{Allowance, LoggedEvent, NotAdmitted, Runs};
+use quillet_core::runs::{AdmissionDenied, Allowance, LoggedEvent, Runs};
 use quillet_core::store::StoreErrorKind;
 use quillet_store::{RunOptions, open_runs};
 use quillet_test_support::{Cluster, RedisServer};
@@ -45,7 +45,9 @@ async fn places_are_counted_and_freed(one: &Arc<dyn Runs>, two: &Arc<dyn Runs>) 
     let second = two.admit("gate", "gate-2", limit).await.unwrap();
     for replica in [one, two] {
         match replica.admit("gate", "gate-3", limit).await {
-            Err(NotAdmitted::Concurrent { running, limit }) => assert_eq!((running, limit), (2, 2)),
+            Err(AdmissionDenied::Concurrent { running, limit }) => {
+                assert_eq!((running, limit), (2, 2))
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -53,7 +55,7 @@ async fn places_are_counted_and_freed(one: &Arc<dyn Runs>, two: &Arc<dyn Runs>) 
     drop(first);
     let third = admitted_soon(two, "gate", "gate-3", limit).await;
     match one.admit("other", "gate-3", FREE).await {
-        Err(NotAdmitted::Store(error)) => {
+        Err(AdmissionDenied::Store(error)) => {
             assert_eq!(error.kind, StoreErrorKind::Refused);
             assert!(error.message.contains("gate-3"), "{error}");
         }
@@ -95,7 +97,7 @@ async fn beginnings_are_counted(one: &Arc<dyn Runs>, two: &Arc<dyn Runs>) {
         );
     }
     match two.admit("rate", "rate-9", limit).await {
-        Err(NotAdmitted::Rate { limit, retry_after }) => {
+        Err(AdmissionDenied::Rate { limit, retry_after }) => {
             assert_eq!(limit, 3);
             assert!(retry_after <= Duration::from_secs(60), "{retry_after:?}");
             assert!(retry_after > Duration::from_secs(20), "{retry_after:?}");
@@ -107,7 +109,10 @@ async fn beginnings_are_counted(one: &Arc<dyn Runs>, two: &Arc<dyn Runs>) {
         concurrent: None,
     };
     let refused = one.admit("rate0", "rate-x", nobody).await;
-    assert!(matches!(refused, Err(NotAdmitted::Rate { limit: 0, .. })));
+    assert!(matches!(
+        refused,
+        Err(AdmissionDenied::Rate { limit: 0, .. })
+    ));
 }
 
 async fn logs_are_shared(one: &Arc<dyn Runs>, two: &Arc<dyn Runs>) {
@@ -297,13 +302,13 @@ async fn a_rate_says_exactly_when_the_next_may_begin() {
     drop(runs.admit("k", "1", limit).await.unwrap());
     tokio::time::advance(Duration::from_secs(25)).await;
     drop(runs.admit("k", "2", limit).await.unwrap());
-    let Err(NotAdmitted::Rate { retry_after, .. }) = runs.admit("k", "3", limit).await else {
+    let Err(AdmissionDenied::Rate { retry_after, .. }) = runs.admit("k", "3", limit).await else {
         panic!("the third of two");
     };
     assert_eq!(retry_after, Duration::from_secs(35));
     tokio::time::advance(retry_after).await;
     drop(runs.admit("k", "3", limit).await.unwrap());
-    let Err(NotAdmitted::Rate { retry_after, .. }) = runs.admit("k", "4", limit).await else {
+    let Err(AdmissionDenied::Rate { retry_after, .. }) = runs.admit("k", "4", limit).await else {
         panic!("the third of two");
     };
     assert_eq!(retry_after, Duration::from_secs(25));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use quillet_core::runs::{Allowance, LoggedEvent, NotAdmitted, Runs};
+use quillet_core::runs::{AdmissionDenied, Allowance, LoggedEvent, Runs};
 use quillet_core::store::StoreErrorKind;
 use quillet_store::{RunOptions, open_runs};
 use quillet_test_support::RedisServer;
@@ -56,7 +56,7 @@ async fn in_time<T, F: Future<Output = Option<T>>>(
 
 async fn is_full(runs: &Arc<dyn Runs>) -> bool {
     let refused = runs.admit("k", "other", ONE_AT_A_TIME).await;
-    matches!(refused, Err(NotAdmitted::Concurrent { .. }))
+    matches!(refused, Err(AdmissionDenied::Concurrent { .. }))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -178,7 +178,7 @@ async fn a_run_outlives_redis() {
     assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error}");
     assert!(matches!(
         one.admit("k", "s", ONE_AT_A_TIME).await,
-        Err(NotAdmitted::Store(_))
+        Err(AdmissionDenied::Store(_))
     ));
     assert!(two.read("r", 0, LONG).await.is_err());
     assert!(!told.is_finished(), "nobody has cancelled the run");

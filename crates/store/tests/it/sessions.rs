@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use quillet_core::session::{Sessions, Turn};
+use quillet_core::session::{Sessions, StoredMessage};
 use quillet_core::store::StoreErrorKind;
 use quillet_core::{ContentPart, Message, NativeTurn, Role, ToolCall};
 use quillet_store::{SessionOptions, open_sessions};
@@ -16,8 +16,8 @@ async fn sessions(address: &str, options: &SessionOptions) -> Arc<dyn Sessions> 
     open_sessions(address, &patient(), options).await.unwrap()
 }
 
-fn turn(id: impl Into<String>, message: Message) -> Turn {
-    Turn {
+fn turn(id: impl Into<String>, message: Message) -> StoredMessage {
+    StoredMessage {
         id: id.into(),
         created_ms: 1_700_000_000_123,
         message,
@@ -26,17 +26,17 @@ fn turn(id: impl Into<String>, message: Message) -> Turn {
     }
 }
 
-fn said(id: impl Into<String>) -> Turn {
+fn said(id: impl Into<String>) -> StoredMessage {
     let id = id.into();
     turn(id.clone(), Message::new(Role::User, format!("said {id}")))
 }
 
-fn ids(turns: &[Turn]) -> Vec<&str> {
+fn ids(turns: &[StoredMessage]) -> Vec<&str> {
     turns.iter().map(|turn| turn.id.as_str()).collect()
 }
 
 /// One message of every shape.
-fn all_shapes() -> Vec<Turn> {
+fn all_shapes() -> Vec<StoredMessage> {
     let media = ContentPart::media("data:image/png;base64,AAAA", None, None);
     let call = ToolCall {
         id: "call_1".into(),
@@ -59,7 +59,7 @@ fn all_shapes() -> Vec<Turn> {
         is_error: true,
         ..Message::tool("call_1", "no \"luck\"\r\n")
     };
-    let cut = Turn {
+    let cut = StoredMessage {
         loaded_skills: vec!["pdf".into(), "日本".into()],
         partial: true,
         ..turn("d", Message::new(Role::Assistant, "ha"))
@@ -130,9 +130,10 @@ async fn keeps_hostile_ids_apart(sessions: &Arc<dyn Sessions>) {
 }
 
 async fn appends_of_many_stay_whole(sessions: &Arc<dyn Sessions>) {
-    let batch =
-        |n: usize| -> Vec<Turn> { (0..5).map(|part| said(format!("{n}.{part}"))).collect() };
-    let batches: Vec<Vec<Turn>> = (0..40).map(batch).collect();
+    let batch = |n: usize| -> Vec<StoredMessage> {
+        (0..5).map(|part| said(format!("{n}.{part}"))).collect()
+    };
+    let batches: Vec<Vec<StoredMessage>> = (0..40).map(batch).collect();
     let appends = batches.iter().map(|batch| sessions.append("many", batch));
     for done in join_all(appends).await {
         done.unwrap();
@@ -147,7 +148,7 @@ async fn appends_of_many_stay_whole(sessions: &Arc<dyn Sessions>) {
 }
 
 async fn loads_ten_thousand(sessions: &Arc<dyn Sessions>) {
-    let turns: Vec<Turn> = (0..10_000).map(|n| said(n.to_string())).collect();
+    let turns: Vec<StoredMessage> = (0..10_000).map(|n| said(n.to_string())).collect();
     for part in turns.chunks(2_500) {
         sessions.append("long", part).await.unwrap();
     }
@@ -176,7 +177,7 @@ async fn keeps_bounds(address: &str) {
         ..SessionOptions::default()
     };
     let sessions = sessions(address, &options).await;
-    let turns: Vec<Turn> = (0..5).map(|n| said(n.to_string())).collect();
+    let turns: Vec<StoredMessage> = (0..5).map(|n| said(n.to_string())).collect();
     sessions.append("s", &turns).await.unwrap();
     assert_eq!(ids(&sessions.load("s", 9).await.unwrap()), ["3", "4"]);
     sessions.append("s", &[said("5")]).await.unwrap();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use quillet_core::session::{Sessions, Turn};
+use quillet_core::session::{Sessions, StoredMessage};
 use quillet_core::{Message, Role, ToolCall};
 use quillet_store::{SessionOptions, open_sessions};
 use quillet_test_support::RedisServer;
@@ -16,7 +16,7 @@ use crate::support::patient;
 
 #[derive(Clone, Debug)]
 enum Step {
-    Append(String, Vec<Turn>),
+    Append(String, Vec<StoredMessage>),
     Load(String, usize),
     Remove(String),
     Count,
@@ -26,7 +26,7 @@ fn id() -> impl Strategy<Value = String> {
     prop_oneof!["[abc]", "[{}:%a]{1,3}", Just("☂".to_owned())]
 }
 
-fn turn() -> impl Strategy<Value = Turn> {
+fn turn() -> impl Strategy<Value = StoredMessage> {
     let call = ("[a-z]{0,3}", any::<String>()).prop_map(|(name, arguments)| ToolCall {
         id: "c".into(),
         name,
@@ -43,7 +43,7 @@ fn turn() -> impl Strategy<Value = Turn> {
         ..Message::new(Role::Assistant, text)
     });
     (message, any::<bool>(), "[a-z]{1,4}", any::<u64>()).prop_map(
-        |(message, partial, id, created_ms)| Turn {
+        |(message, partial, id, created_ms)| StoredMessage {
             id,
             created_ms,
             message,

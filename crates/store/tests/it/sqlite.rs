@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use quillet_core::knowledge::{Document, Knowledge};
-use quillet_core::session::{Sessions, Turn};
-use quillet_core::store::{Change, Key, Kind, StoreErrorKind};
+use quillet_core::knowledge::{DocumentInput, Knowledge};
+use quillet_core::session::{Sessions, StoredMessage};
+use quillet_core::store::{EntryKey, EntryKind, StoreChange, StoreErrorKind};
 use quillet_core::trace::{SpanKind, TraceFilter, Tracer};
 use quillet_core::{Message, Role};
 use quillet_store::{
@@ -18,8 +18,8 @@ use quillet_test_support::{TempDir, wait_for};
 
 use crate::support::{arrives, one, open};
 
-fn said(id: &str) -> Turn {
-    Turn {
+fn said(id: &str) -> StoredMessage {
+    StoredMessage {
         id: id.to_owned(),
         created_ms: 1,
         message: Message::new(Role::User, id),
@@ -40,29 +40,32 @@ async fn changes_by_other_processes_are_told() {
     let address = format!("sqlite:{}", path.display());
     let (store, other) = (open(&address).await, open(&address).await);
     let mut changes = store.changes();
-    let key = Key::new("a:b");
-    other.put(Kind::Agent, &key, "1").await.unwrap();
-    let change = arrives(&mut changes, Kind::Agent, "a:b").await;
-    assert_eq!(change, Change::Entry(Kind::Agent, key.clone()));
-    assert_eq!(one(&store, Kind::Agent, "a:b").await.as_deref(), Some("1"));
-    assert!(other.remove(Kind::Agent, &key).await.unwrap());
-    arrives(&mut changes, Kind::Agent, "a:b").await;
+    let key = EntryKey::new("a:b");
+    other.put(EntryKind::Agent, &key, "1").await.unwrap();
+    let change = arrives(&mut changes, EntryKind::Agent, "a:b").await;
+    assert_eq!(change, StoreChange::Entry(EntryKind::Agent, key.clone()));
+    assert_eq!(
+        one(&store, EntryKind::Agent, "a:b").await.as_deref(),
+        Some("1")
+    );
+    assert!(other.remove(EntryKind::Agent, &key).await.unwrap());
+    arrives(&mut changes, EntryKind::Agent, "a:b").await;
 
     // Any program that speaks SQL.
     let file = rusqlite::Connection::open(&path).unwrap();
     let insert = "INSERT INTO definitions VALUES ('tool', 't', '{}')";
     file.execute(insert, []).unwrap();
-    arrives(&mut changes, Kind::Tool, "t").await;
+    arrives(&mut changes, EntryKind::Tool, "t").await;
     file.execute("UPDATE definitions SET key = 'u'", [])
         .unwrap();
-    arrives(&mut changes, Kind::Tool, "u").await;
+    arrives(&mut changes, EntryKind::Tool, "u").await;
 
     let many = "WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n LIMIT 3000)
                 INSERT INTO definitions SELECT 'environ', value, '1' FROM n";
     file.execute(many, []).unwrap();
-    let change = arrives(&mut changes, Kind::Prompt, "any").await;
-    assert_eq!(change, Change::All, "more than are written down");
-    assert_eq!(store.keys(Kind::Environ).await.unwrap().len(), 3000);
+    let change = arrives(&mut changes, EntryKind::Prompt, "any").await;
+    assert_eq!(change, StoreChange::All, "more than are written down");
+    assert_eq!(store.keys(EntryKind::Environ).await.unwrap().len(), 3000);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -117,7 +120,7 @@ async fn one_file_holds_everything_and_is_private() {
         .await
         .unwrap();
     let traces = std::sync::Arc::new(open_traces(&path, TraceOptions::default()).await.unwrap());
-    let document = Document {
+    let document = DocumentInput {
         collection: "c".into(),
         name: "n".into(),
         title: "t".into(),
@@ -127,7 +130,7 @@ async fn one_file_holds_everything_and_is_private() {
     };
     for n in 0..20 {
         store
-            .put(Kind::Tool, &Key::new(format!("k{n}")), "1")
+            .put(EntryKind::Tool, &EntryKey::new(format!("k{n}")), "1")
             .await
             .unwrap();
         sessions.append("s", &[said(&n.to_string())]).await.unwrap();
@@ -136,7 +139,7 @@ async fn one_file_holds_everything_and_is_private() {
         drop(tracer.span(SpanKind::Run, "r", None));
     }
     traces.flush().await.unwrap();
-    assert_eq!(store.keys(Kind::Tool).await.unwrap().len(), 20);
+    assert_eq!(store.keys(EntryKind::Tool).await.unwrap().len(), 20);
     assert_eq!(sessions.load("s", 99).await.unwrap().len(), 20);
     assert_eq!(knowledge.search("words", &[], 9).await.unwrap().len(), 1);
     assert_eq!(
@@ -162,7 +165,7 @@ async fn two_connections_write_one_session() {
     let dir = TempDir::new();
     let path = dir.path().join("s.db");
     let (one, two) = (sessions(&path).await, sessions(&path).await);
-    let pairs: Vec<[Turn; 2]> = (0..100)
+    let pairs: Vec<[StoredMessage; 2]> = (0..100)
         .map(|n| [said(&format!("{n}a")), said(&format!("{n}b"))])
         .collect();
     let appends = pairs.iter().enumerate().map(|(n, pair)| match n % 2 {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use quillet_core::store::{Change, Changes, Entry, Health, Key, Kind, Store};
+use quillet_core::store::{Changes, EntryKey, EntryKind, Health, Store, StoreChange, StoreEntry};
 use quillet_store::StoreOptions;
 use tokio::time::{sleep, timeout};
 
@@ -26,15 +26,15 @@ pub(crate) fn patient() -> StoreOptions {
 
 /// Waits until everything may have changed; notices of single entries may come before.
 pub(crate) async fn all_arrives(changes: &mut Changes) {
-    while arrives(changes, Kind::Tool, "nobody").await != Change::All {}
+    while arrives(changes, EntryKind::Tool, "nobody").await != StoreChange::All {}
 }
 
 /// Waits until a change arrives that covers the entry.
-pub(crate) async fn arrives(changes: &mut Changes, kind: Kind, key: &str) -> Change {
-    let covers = |change: &Change| match change {
-        Change::Entry(of, at) => *of == kind && at.as_str() == key,
-        Change::Kind(of) => *of == kind,
-        Change::All => true,
+pub(crate) async fn arrives(changes: &mut Changes, kind: EntryKind, key: &str) -> StoreChange {
+    let covers = |change: &StoreChange| match change {
+        StoreChange::Entry(of, at) => *of == kind && at.as_str() == key,
+        StoreChange::Kind(of) => *of == kind,
+        StoreChange::All => true,
     };
     let wait = async {
         loop {
@@ -63,11 +63,11 @@ pub(crate) async fn becomes(store: &Arc<dyn Store>, ready: bool) -> String {
     );
 }
 
-pub(crate) async fn one(store: &Arc<dyn Store>, kind: Kind, key: &str) -> Option<String> {
-    let texts = store.get(kind, &[Key::new(key)]).await.unwrap();
+pub(crate) async fn one(store: &Arc<dyn Store>, kind: EntryKind, key: &str) -> Option<String> {
+    let texts = store.get(kind, &[EntryKey::new(key)]).await.unwrap();
     texts[0].as_deref().map(str::to_owned)
 }
 
-pub(crate) fn names(entries: &[Entry]) -> Vec<&str> {
+pub(crate) fn names(entries: &[StoreEntry]) -> Vec<&str> {
     entries.iter().map(|entry| entry.key.as_str()).collect()
 }

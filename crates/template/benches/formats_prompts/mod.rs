@@ -7,7 +7,7 @@ mod whole;
 use std::sync::Arc;
 
 use quillet_core::{Value, json};
-use quillet_template::{CompileOptions, Source, Template, TemplateFactory};
+use quillet_template::{CompileOptions, CompiledTemplate, TemplateFactory, TemplateSource};
 use whole::execute;
 
 /// Shows each piece of work to `measure`: in which format, on which prompt,
@@ -59,8 +59,8 @@ fn one(
     measure(format, name, &compile, &render);
 }
 
-fn compile(factory: &TemplateFactory, format: &str, text: &str) -> Arc<dyn Template> {
-    let sources = [Source::new("t", text)];
+fn compile(factory: &TemplateFactory, format: &str, text: &str) -> Arc<dyn CompiledTemplate> {
+    let sources = [TemplateSource::new("t", text)];
     let compiled = factory.compile(format, &sources, &CompileOptions::default());
     compiled.expect("the template compiles")
 }

@@ -10,7 +10,7 @@ use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
 use quillet_core::json;
 use quillet_template::format::jinja::JinjaFormat;
-use quillet_template::{CompileOptions, Source, Template, TemplateFormat};
+use quillet_template::{CompileOptions, CompiledTemplate, TemplateFormat, TemplateSource};
 use serde_json::json;
 use whole::execute;
 
@@ -72,8 +72,8 @@ fn environment() -> Environment<'static> {
     environment
 }
 
-fn compile(template: &str) -> Arc<dyn Template> {
-    let sources = [Source::new("t", template)];
+fn compile(template: &str) -> Arc<dyn CompiledTemplate> {
+    let sources = [TemplateSource::new("t", template)];
     let compiled = JinjaFormat::hugging_face().compile(&sources, &CompileOptions::default());
     compiled.expect("the template compiles")
 }

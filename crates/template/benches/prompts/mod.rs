@@ -7,11 +7,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use quillet_core::json::{Numbers, parse_with};
+use quillet_core::json::{NumberMode, parse_with};
 use quillet_template::format::go::{
-    Context, FunctionError, GoFormat, GoFunction, GoList, GoMap, GoType, GoValue, fmt,
+    FunctionContext, FunctionError, GoFormat, GoFunction, GoList, GoMap, GoType, GoValue, fmt,
 };
-use quillet_template::{CompileOptions, Source, Template, TemplateFormat};
+use quillet_template::{CompileOptions, CompiledTemplate, TemplateFormat, TemplateSource};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use whole::execute;
@@ -40,7 +40,7 @@ pub(crate) fn each(mut measure: impl FnMut(&str, &str, &dyn Fn())) {
             .join(&case.name)
             .with_extension("txt");
         let expected = fs::read(expected).expect("the expected text is there");
-        let data = parse_with(case.data.get(), Numbers::Float).expect("the data is JSON");
+        let data = parse_with(case.data.get(), NumberMode::Float).expect("the data is JSON");
         let variables = data.as_map().expect("the data is an object");
         let template = compile(&format, case);
         assert_eq!(execute(&*template, variables), expected);
@@ -53,8 +53,8 @@ pub(crate) fn each(mut measure: impl FnMut(&str, &str, &dyn Fn())) {
     }
 }
 
-fn compile(format: &GoFormat, case: &Case) -> Arc<dyn Template> {
-    let sources = [Source::new("t", &case.template)];
+fn compile(format: &GoFormat, case: &Case) -> Arc<dyn CompiledTemplate> {
+    let sources = [TemplateSource::new("t", &case.template)];
     let compiled = format.compile(&sources, &CompileOptions::default());
     compiled.expect("the template compiles")
 }
@@ -80,7 +80,10 @@ fn joined(prefix: &str, arguments: &[GoValue], separator: &str) -> Result<GoValu
     Ok(out.into())
 }
 
-fn tool_d(_: &mut Context<'_, '_>, arguments: &[GoValue]) -> Result<GoValue, FunctionError> {
+fn tool_d(
+    _: &mut FunctionContext<'_, '_>,
+    arguments: &[GoValue],
+) -> Result<GoValue, FunctionError> {
     let items = vec![arguments[0].clone(), "two".into(), "three".into()];
     let map = GoMap::new();
     map.insert("title".into(), joined("T ", &arguments[..1], "")?)?;

@@ -2,15 +2,15 @@
 
 use futures_util::FutureExt;
 use quillet_core::Map;
-use quillet_template::{Limits, NoFunctions, Render, Template, render};
+use quillet_template::{CompiledTemplate, NoFunctions, Render, RenderLimits, render};
 
-pub(crate) fn execute(template: &dyn Template, variables: &Map) -> Vec<u8> {
+pub(crate) fn execute(template: &dyn CompiledTemplate, variables: &Map) -> Vec<u8> {
     let rendered = render(&Render {
         template,
         entries: &["t"],
         variables,
         functions: &NoFunctions,
-        limits: &Limits::default(),
+        limits: &RenderLimits::default(),
     })
     .now_or_never();
     let rendered = rendered.expect("there is nothing to wait for");

@@ -14,17 +14,17 @@ pub(crate) const DEEPEST: usize = 200;
 
 /// Collects findings about one source.
 #[derive(Debug)]
-pub struct Findings<'s> {
+pub struct ConvertFindings<'s> {
     name: &'s str,
     text: &'s str,
     found: Vec<Diagnostic>,
 }
 
-impl<'s> Findings<'s> {
+impl<'s> ConvertFindings<'s> {
     /// For the source of that name and text.
     #[must_use]
     pub fn new(name: &'s str, text: &'s str) -> Self {
-        Findings {
+        ConvertFindings {
             name,
             text,
             found: Vec::new(),
@@ -58,7 +58,7 @@ impl<'s> Findings<'s> {
         None
     }
 
-    /// The same as [`Findings::refuse`], with how to fix it.
+    /// The same as [`ConvertFindings::refuse`], with how to fix it.
     pub fn refuse_with(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
         let found = Diagnostic::error("convert.refused", self.name, message);
         self.add(found.help(help), span);

@@ -1,32 +1,32 @@
 //! What the loops of a tree run over is a list, whether anybody declares it or not.
 
-use super::shape::Shape;
-use super::tree::{Node, NodeKind, Path, Start};
+use super::shape::VariableType;
+use super::tree::{NodeKind, PathStart, TreeNode, VariablePath};
 
 /// One step from the variables to a value.
 #[derive(Clone, Debug)]
-enum Step {
+enum PathStep {
     Key(String),
     /// From a list to its items.
     Items,
 }
 
 /// The lists that loops run over, as kinds of the variables. Nothing else is known in it.
-pub(super) fn lists(nodes: &[Node]) -> Shape {
-    let mut finder = Finder::default();
+pub(super) fn lists(nodes: &[TreeNode]) -> VariableType {
+    let mut finder = LoopFinder::default();
     finder.nodes(nodes);
     finder.found
 }
 
 #[derive(Default)]
-struct Finder {
-    found: Shape,
+struct LoopFinder {
+    found: VariableType,
     /// What the loops around run over; `None` for what is no value of a variable.
-    around: Vec<Option<Vec<Step>>>,
+    around: Vec<Option<Vec<PathStep>>>,
 }
 
-impl Finder {
-    fn nodes(&mut self, nodes: &[Node]) {
+impl LoopFinder {
+    fn nodes(&mut self, nodes: &[TreeNode]) {
         for node in nodes {
             match &node.kind {
                 NodeKind::If {
@@ -53,28 +53,28 @@ impl Finder {
         }
     }
 
-    fn steps(&self, path: &Path) -> Option<Vec<Step>> {
+    fn steps(&self, path: &VariablePath) -> Option<Vec<PathStep>> {
         let mut steps = match path.start {
-            Start::Root => Vec::new(),
-            Start::Item(depth) => {
+            PathStart::Root => Vec::new(),
+            PathStart::Item(depth) => {
                 let mut steps = self.around.get(depth)?.clone()?;
-                steps.push(Step::Items);
+                steps.push(PathStep::Items);
                 steps
             }
-            Start::Loop(..) => return None,
+            PathStart::Loop(..) => return None,
         };
-        steps.extend(path.keys.iter().cloned().map(Step::Key));
+        steps.extend(path.keys.iter().cloned().map(PathStep::Key));
         Some(steps)
     }
 
-    fn mark(&mut self, steps: &[Step]) {
+    fn mark(&mut self, steps: &[PathStep]) {
         let mut shape = &mut self.found;
         for step in steps {
             shape = match step {
                 // A list that has fields as well: nothing can be said of them.
-                Step::Key(_) if matches!(shape, Shape::List(_)) => return,
-                Step::Key(key) => shape.field_mut(key),
-                Step::Items => shape.items_mut(),
+                PathStep::Key(_) if matches!(shape, VariableType::List(_)) => return,
+                PathStep::Key(key) => shape.field_mut(key),
+                PathStep::Items => shape.items_mut(),
             };
         }
         shape.items_mut();

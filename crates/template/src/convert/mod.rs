@@ -4,7 +4,7 @@
 //! ([`Nodes`]) and refuses, with the place, what other formats do not have:
 //! filters, arithmetic, partials, assignments. Whitespace control is resolved
 //! into text on the way. What is read is compared with the kinds that are
-//! declared ([`Shape`]), since formats print values in different ways, and
+//! declared ([`VariableType`]), since formats print values in different ways, and
 //! written in the other format. This is no formatter: layout inside tags is lost.
 
 mod findings;
@@ -15,24 +15,27 @@ mod tree;
 mod values;
 mod write;
 
+pub use findings::ConvertFindings;
 pub(crate) use findings::DEEPEST;
-pub use findings::Findings;
 pub use language::Language;
-pub use shape::{Scope, Shape};
-pub use tree::{Argument, Call, Condition, Knows, Node, NodeKind, Nodes, Path, Start, merged};
+pub use shape::{TypeScope, VariableType};
+pub use tree::{
+    Argument, LoopPosition, NodeKind, Nodes, PathStart, TreeCall, TreeCondition, TreeNode,
+    VariablePath, merged,
+};
 
 use quillet_core::{Diagnostic, Severity, Span};
 
 use crate::factory::too_large;
 use crate::format::handlebars::{self, HandlebarsFormat};
 use crate::format::{fstring, go, jinja, liquid, mustache, semantic_kernel};
-use crate::{CompileLimits, CompileOptions, Source};
+use crate::{CompileLimits, CompileOptions, TemplateSource};
 
 /// Options of a conversion.
 #[derive(Clone, Debug, Default)]
 pub struct ConvertOptions {
     /// The kinds of the variables, as far as they are declared.
-    pub shapes: Shape,
+    pub shapes: VariableType,
     /// Whether what is undeclared is known to be text or whole numbers.
     pub assume_text: bool,
     /// Whether what is exact for some values only is refused.
@@ -43,7 +46,7 @@ pub struct ConvertOptions {
 
 /// A template in its new format.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Converted {
+pub struct ConvertedTemplate {
     /// Its text.
     pub text: String,
     /// What is exact for some values only: warnings.
@@ -55,12 +58,12 @@ pub struct Converted {
 /// # Errors
 /// The source does not compile; or everything in it that has no exact counterpart.
 pub fn convert(
-    source: &Source<'_>,
+    source: &TemplateSource<'_>,
     from: Language,
     to: Language,
     options: &ConvertOptions,
-) -> Result<Converted, Vec<Diagnostic>> {
-    let mut findings = Findings::new(source.name, source.text);
+) -> Result<ConvertedTemplate, Vec<Diagnostic>> {
+    let mut findings = ConvertFindings::new(source.name, source.text);
     let nodes = read(from, source, options, &mut findings)?;
     let text = rewrite(nodes, from, to, options, &mut findings);
     finish(text, options, findings)
@@ -72,9 +75,9 @@ pub fn convert(
 /// The source does not compile in this format.
 pub fn read(
     language: Language,
-    source: &Source<'_>,
+    source: &TemplateSource<'_>,
     options: &ConvertOptions,
-    findings: &mut Findings<'_>,
+    findings: &mut ConvertFindings<'_>,
 ) -> Result<Nodes, Vec<Diagnostic>> {
     let bytes = source.text.len();
     if bytes > options.limits.source_bytes {
@@ -119,7 +122,7 @@ pub fn rewrite(
     from: Language,
     to: Language,
     options: &ConvertOptions,
-    findings: &mut Findings<'_>,
+    findings: &mut ConvertFindings<'_>,
 ) -> String {
     let shapes = &options.shapes;
     let nodes = values::adapt(nodes, [from, to], shapes, options.assume_text, findings);
@@ -129,9 +132,9 @@ pub fn rewrite(
 /// Writes a tree. Refusals go to `findings`.
 pub fn write(
     language: Language,
-    nodes: &[Node],
-    shapes: &Shape,
-    findings: &mut Findings<'_>,
+    nodes: &[TreeNode],
+    shapes: &VariableType,
+    findings: &mut ConvertFindings<'_>,
 ) -> String {
     write::write(language, nodes, shapes, findings)
 }
@@ -143,8 +146,8 @@ pub fn write(
 pub fn finish(
     text: String,
     options: &ConvertOptions,
-    findings: Findings<'_>,
-) -> Result<Converted, Vec<Diagnostic>> {
+    findings: ConvertFindings<'_>,
+) -> Result<ConvertedTemplate, Vec<Diagnostic>> {
     let mut found = findings.into_sorted();
     if options.strict {
         let inexact = found.iter_mut().filter(|one| one.code == findings::VALUES);
@@ -155,11 +158,11 @@ pub fn finish(
         found.retain(|one| one.severity == Severity::Error);
         return Err(found);
     }
-    Ok(Converted { text, notes: found })
+    Ok(ConvertedTemplate { text, notes: found })
 }
 
 /// Comments that are not in these formats' trees.
-fn tell_comments(text: &str, findings: &mut Findings<'_>) {
+fn tell_comments(text: &str, findings: &mut ConvertFindings<'_>) {
     for (start, _) in text.match_indices("{{!") {
         let rest = text.get(start + 3..).unwrap_or_default();
         let is_empty = rest.trim_start().starts_with("}}");

@@ -2,11 +2,11 @@
 
 use quillet_core::Value;
 
-use super::tree::{Knows, Path, Start};
+use super::tree::{LoopPosition, PathStart, VariablePath};
 
 /// The kind of a value, as far as it is declared.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Shape {
+pub enum VariableType {
     /// Nobody says.
     #[default]
     Unknown,
@@ -19,29 +19,29 @@ pub enum Shape {
     /// `true` or `false`.
     Boolean,
     /// A list, and the kind of its items.
-    List(Box<Shape>),
+    List(Box<VariableType>),
     /// An object, and the kinds of its fields.
-    Object(Vec<(String, Shape)>),
+    Object(Vec<(String, VariableType)>),
 }
 
-impl Shape {
+impl VariableType {
     /// The kind that a JSON Schema declares: `type`, `properties`, `items`, and
     /// `enum` of texts. Anything else is unknown.
     #[must_use]
     pub fn of_schema(schema: &Value) -> Self {
         let at = |key: &str| schema.as_map().and_then(|map| map.get(key));
         match at("type").and_then(Value::as_str) {
-            Some("string") => Shape::Text,
-            Some("integer") => Shape::Integer,
-            Some("number") => Shape::Number,
-            Some("boolean") => Shape::Boolean,
+            Some("string") => VariableType::Text,
+            Some("integer") => VariableType::Integer,
+            Some("number") => VariableType::Number,
+            Some("boolean") => VariableType::Boolean,
             Some("array") => {
-                let items = at("items").map(Shape::of_schema).unwrap_or_default();
-                Shape::List(Box::new(items))
+                let items = at("items").map(VariableType::of_schema).unwrap_or_default();
+                VariableType::List(Box::new(items))
             }
-            Some("object") => Shape::Object(fields(at("properties"))),
-            Some(_) => Shape::Unknown,
-            None if at("properties").is_some() => Shape::Object(fields(at("properties"))),
+            Some("object") => VariableType::Object(fields(at("properties"))),
+            Some(_) => VariableType::Unknown,
+            None if at("properties").is_some() => VariableType::Object(fields(at("properties"))),
             None => of_choices(at("enum")),
         }
     }
@@ -50,18 +50,18 @@ impl Shape {
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         Some(match name {
-            "text" | "string" => Shape::Text,
-            "integer" => Shape::Integer,
-            "number" => Shape::Number,
-            "boolean" => Shape::Boolean,
-            "list" | "array" => Shape::List(Box::default()),
-            "object" => Shape::Object(Vec::new()),
+            "text" | "string" => VariableType::Text,
+            "integer" => VariableType::Integer,
+            "number" => VariableType::Number,
+            "boolean" => VariableType::Boolean,
+            "list" | "array" => VariableType::List(Box::default()),
+            "object" => VariableType::Object(Vec::new()),
             _ => return None,
         })
     }
 
     /// Declares what a path of fields leads to; `items[].title` is the title of each item.
-    pub fn declare(&mut self, path: &str, shape: Shape) {
+    pub fn declare(&mut self, path: &str, shape: VariableType) {
         let (first, rest) = path.split_once('.').unwrap_or((path, ""));
         let (name, items) = match first.strip_suffix("[]") {
             Some(name) => (name, true),
@@ -77,83 +77,83 @@ impl Shape {
         }
     }
 
-    pub(super) fn field_mut(&mut self, name: &str) -> &mut Shape {
-        if !matches!(self, Shape::Object(_)) {
-            *self = Shape::Object(Vec::new());
+    pub(super) fn field_mut(&mut self, name: &str) -> &mut VariableType {
+        if !matches!(self, VariableType::Object(_)) {
+            *self = VariableType::Object(Vec::new());
         }
-        let Shape::Object(fields) = self else {
+        let VariableType::Object(fields) = self else {
             return self;
         };
         let at = match fields.iter().position(|(known, _)| known == name) {
             Some(at) => at,
             None => {
-                fields.push((name.to_owned(), Shape::Unknown));
+                fields.push((name.to_owned(), VariableType::Unknown));
                 fields.len() - 1
             }
         };
         &mut fields[at].1
     }
 
-    pub(super) fn items_mut(&mut self) -> &mut Shape {
-        if !matches!(self, Shape::List(_)) {
-            *self = Shape::List(Box::default());
+    pub(super) fn items_mut(&mut self) -> &mut VariableType {
+        if !matches!(self, VariableType::List(_)) {
+            *self = VariableType::List(Box::default());
         }
         match self {
-            Shape::List(items) => items,
+            VariableType::List(items) => items,
             other => other,
         }
     }
 
     /// The field of that name.
     #[must_use]
-    pub fn field(&self, name: &str) -> &Shape {
-        let Shape::Object(fields) = self else {
-            return &Shape::Unknown;
+    pub fn field(&self, name: &str) -> &VariableType {
+        let VariableType::Object(fields) = self else {
+            return &VariableType::Unknown;
         };
         let found = fields.iter().find(|(known, _)| known == name);
-        found.map_or(&Shape::Unknown, |(_, shape)| shape)
+        found.map_or(&VariableType::Unknown, |(_, shape)| shape)
     }
 
     /// Whether an object is declared to have that field.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
-        matches!(self, Shape::Object(fields) if fields.iter().any(|(known, _)| known == name))
+        matches!(self, VariableType::Object(fields) if fields.iter().any(|(known, _)| known == name))
     }
 
     /// The items of a list.
     #[must_use]
-    pub fn items(&self) -> &Shape {
+    pub fn items(&self) -> &VariableType {
         match self {
-            Shape::List(items) => items,
-            _ => &Shape::Unknown,
+            VariableType::List(items) => items,
+            _ => &VariableType::Unknown,
         }
     }
 }
 
-fn fields(properties: Option<&Value>) -> Vec<(String, Shape)> {
+fn fields(properties: Option<&Value>) -> Vec<(String, VariableType)> {
     let Some(Value::Map(properties)) = properties else {
         return Vec::new();
     };
     let field = |(name, schema): (&std::sync::Arc<str>, &Value)| {
-        (name.to_string(), Shape::of_schema(schema))
+        (name.to_string(), VariableType::of_schema(schema))
     };
     properties.iter().map(field).collect()
 }
 
-fn of_choices(choices: Option<&Value>) -> Shape {
+fn of_choices(choices: Option<&Value>) -> VariableType {
     match choices {
         Some(Value::List(list))
             if !list.is_empty() && list.iter().all(|one| one.as_str().is_some()) =>
         {
-            Shape::Text
+            VariableType::Text
         }
-        _ => Shape::Unknown,
+        _ => VariableType::Unknown,
     }
 }
 
 /// The kinds of everything that a name can mean at one place of a tree.
 #[derive(Clone, Debug)]
-pub struct Scope<'s> {
+pub struct TypeScope<'s> {
     declared: Frames<'s>,
     /// What loops run over, for what nobody declares.
     lists: Frames<'s>,
@@ -162,44 +162,50 @@ pub struct Scope<'s> {
 /// Kinds of the variables, and of the items of the loops around.
 #[derive(Clone, Debug)]
 struct Frames<'s> {
-    root: &'s Shape,
-    items: Vec<&'s Shape>,
+    root: &'s VariableType,
+    items: Vec<&'s VariableType>,
 }
 
 impl<'s> Frames<'s> {
-    fn new(root: &'s Shape) -> Self {
+    fn new(root: &'s VariableType) -> Self {
         Frames {
             root,
             items: Vec::new(),
         }
     }
 
-    fn shape(&self, path: &Path) -> &'s Shape {
+    fn shape(&self, path: &VariablePath) -> &'s VariableType {
         let start = match path.start {
-            Start::Root => self.root,
-            Start::Item(depth) => self.items.get(depth).copied().unwrap_or(&Shape::Unknown),
-            Start::Loop(_, Knows::Index | Knows::Number) => &Shape::Integer,
-            Start::Loop(_, Knows::First | Knows::Last) => &Shape::Boolean,
+            PathStart::Root => self.root,
+            PathStart::Item(depth) => self
+                .items
+                .get(depth)
+                .copied()
+                .unwrap_or(&VariableType::Unknown),
+            PathStart::Loop(_, LoopPosition::Index | LoopPosition::Number) => {
+                &VariableType::Integer
+            }
+            PathStart::Loop(_, LoopPosition::First | LoopPosition::Last) => &VariableType::Boolean,
         };
         path.keys.iter().fold(start, |shape, key| shape.field(key))
     }
 
-    fn enter(&mut self, list: &Path) {
+    fn enter(&mut self, list: &VariablePath) {
         let items = self.shape(list).items();
         self.items.push(items);
     }
 }
 
-impl<'s> Scope<'s> {
+impl<'s> TypeScope<'s> {
     /// Outside of every loop.
     #[must_use]
-    pub fn new(root: &'s Shape) -> Self {
-        Scope::with_lists(root, &Shape::Unknown)
+    pub fn new(root: &'s VariableType) -> Self {
+        TypeScope::with_lists(root, &VariableType::Unknown)
     }
 
     /// The same where some of what nobody declares is known to be a list.
-    pub(super) fn with_lists(root: &'s Shape, lists: &'s Shape) -> Self {
-        Scope {
+    pub(super) fn with_lists(root: &'s VariableType, lists: &'s VariableType) -> Self {
+        TypeScope {
             declared: Frames::new(root),
             lists: Frames::new(lists),
         }
@@ -207,16 +213,16 @@ impl<'s> Scope<'s> {
 
     /// The kind of a path.
     #[must_use]
-    pub fn shape(&self, path: &Path) -> &'s Shape {
+    pub fn shape(&self, path: &VariablePath) -> &'s VariableType {
         let declared = self.declared.shape(path);
         match self.lists.shape(path) {
-            list @ Shape::List(_) if *declared == Shape::Unknown => list,
+            list @ VariableType::List(_) if *declared == VariableType::Unknown => list,
             _ => declared,
         }
     }
 
     /// Goes into a loop over a list.
-    pub fn enter(&mut self, list: &Path) {
+    pub fn enter(&mut self, list: &VariablePath) {
         self.declared.enter(list);
         self.lists.enter(list);
     }
@@ -245,23 +251,29 @@ mod tests {
             "l":{"type":"array","items":{"properties":{"t":{"type":"string"}}}}}}"#,
         )
         .unwrap();
-        let mut shape = Shape::of_schema(&schema);
-        shape.declare("m.flag", Shape::Boolean);
-        shape.declare("k[].n", Shape::Number);
-        let mut scope = Scope::new(&shape);
+        let mut shape = VariableType::of_schema(&schema);
+        shape.declare("m.flag", VariableType::Boolean);
+        shape.declare("k[].n", VariableType::Number);
+        let mut scope = TypeScope::new(&shape);
         let cases = [
-            (Path::root(&["n"]), Shape::Integer),
-            (Path::root(&["c"]), Shape::Text),
-            (Path::root(&["x"]), Shape::Unknown),
-            (Path::root(&["none", "at"]), Shape::Unknown),
-            (Path::root(&["m", "flag"]), Shape::Boolean),
+            (VariablePath::root(&["n"]), VariableType::Integer),
+            (VariablePath::root(&["c"]), VariableType::Text),
+            (VariablePath::root(&["x"]), VariableType::Unknown),
+            (VariablePath::root(&["none", "at"]), VariableType::Unknown),
+            (VariablePath::root(&["m", "flag"]), VariableType::Boolean),
         ];
         for (path, expected) in cases {
             assert_eq!(scope.shape(&path), &expected, "{path:?}");
         }
-        scope.enter(&Path::root(&["l"]));
-        scope.enter(&Path::root(&["k"]));
-        assert_eq!(scope.shape(&Path::item(0, &["t"])), &Shape::Text);
-        assert_eq!(scope.shape(&Path::item(1, &["n"])), &Shape::Number);
+        scope.enter(&VariablePath::root(&["l"]));
+        scope.enter(&VariablePath::root(&["k"]));
+        assert_eq!(
+            scope.shape(&VariablePath::item(0, &["t"])),
+            &VariableType::Text
+        );
+        assert_eq!(
+            scope.shape(&VariablePath::item(1, &["n"])),
+            &VariableType::Number
+        );
     }
 }

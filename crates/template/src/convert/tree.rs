@@ -8,11 +8,11 @@ use std::sync::Arc;
 use quillet_core::Span;
 
 /// A template, or a part of one.
-pub type Nodes = Vec<Node>;
+pub type Nodes = Vec<TreeNode>;
 
 /// One element, and where it stands in the source that it was read from.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct TreeNode {
     /// What it is.
     pub kind: NodeKind,
     /// Its place.
@@ -20,7 +20,7 @@ pub struct Node {
 }
 
 /// Places do not count: two trees are equal that say the same.
-impl PartialEq for Node {
+impl PartialEq for TreeNode {
     fn eq(&self, other: &Self) -> bool {
         self.kind == other.kind
     }
@@ -32,13 +32,13 @@ pub enum NodeKind {
     /// Text as it is printed.
     Text(String),
     /// Prints a variable.
-    Print(Path),
+    Print(VariablePath),
     /// Prints what a function gives.
-    Call(Call),
+    Call(TreeCall),
     /// Prints one part or the other. A negated condition has an empty first part.
     If {
         /// What is asked.
-        condition: Condition,
+        condition: TreeCondition,
         /// Printed if it is.
         then: Nodes,
         /// Printed if it is not.
@@ -47,7 +47,7 @@ pub enum NodeKind {
     /// Prints a part for each item of a list.
     For {
         /// The list.
-        list: Path,
+        list: VariablePath,
         /// What the source calls the item, if it gives it a name.
         name: Option<Arc<str>>,
         /// Printed for each item.
@@ -63,9 +63,9 @@ pub enum NodeKind {
 
 /// What a condition asks of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Condition {
+pub struct TreeCondition {
     /// The variable.
-    pub path: Path,
+    pub path: VariablePath,
     /// The text that it must be; `None` where it must be true, as the format
     /// understands that.
     pub equals: Option<String>,
@@ -73,27 +73,27 @@ pub struct Condition {
 
 /// A variable, or something in it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Path {
+pub struct VariablePath {
     /// Where it begins.
-    pub start: Start,
+    pub start: PathStart,
     /// The keys from there.
     pub keys: Vec<String>,
 }
 
 /// Where a path begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Start {
+pub enum PathStart {
     /// At the variables of the template.
     Root,
     /// At the item of a loop, by how many loops are around that loop.
     Item(usize),
     /// At what the loop of that depth knows. Nothing is in it, so there are no keys.
-    Loop(usize, Knows),
+    Loop(usize, LoopPosition),
 }
 
 /// What a loop knows of the item that it is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Knows {
+pub enum LoopPosition {
     /// How many items came before.
     Index,
     /// The same and one more.
@@ -106,7 +106,7 @@ pub enum Knows {
 
 /// A call of a function that is bound late.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
+pub struct TreeCall {
     /// Its name, with `_` between a plugin and its function.
     pub name: String,
     /// Arguments by position.
@@ -119,7 +119,7 @@ pub struct Call {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Argument {
     /// A variable.
-    Path(Path),
+    Path(VariablePath),
     /// A text.
     Text(String),
     /// A whole number.
@@ -128,12 +128,12 @@ pub enum Argument {
     Bool(bool),
 }
 
-impl Path {
+impl VariablePath {
     /// The variable of that name.
     #[must_use]
     pub fn root(keys: &[&str]) -> Self {
-        Path {
-            start: Start::Root,
+        VariablePath {
+            start: PathStart::Root,
             keys: keys.iter().map(|key| (*key).to_owned()).collect(),
         }
     }
@@ -141,17 +141,17 @@ impl Path {
     /// Something in the item of a loop.
     #[must_use]
     pub fn item(depth: usize, keys: &[&str]) -> Self {
-        Path {
-            start: Start::Item(depth),
-            ..Path::root(keys)
+        VariablePath {
+            start: PathStart::Item(depth),
+            ..VariablePath::root(keys)
         }
     }
 
     /// What a loop knows.
     #[must_use]
-    pub fn in_loop(depth: usize, knows: Knows) -> Self {
-        Path {
-            start: Start::Loop(depth, knows),
+    pub fn in_loop(depth: usize, knows: LoopPosition) -> Self {
+        VariablePath {
+            start: PathStart::Loop(depth, knows),
             keys: Vec::new(),
         }
     }
@@ -165,24 +165,24 @@ impl Path {
     }
 }
 
-impl Condition {
+impl TreeCondition {
     /// Whether a variable is true.
     #[must_use]
-    pub fn truth(path: Path) -> Self {
-        Condition { path, equals: None }
+    pub fn truth(path: VariablePath) -> Self {
+        TreeCondition { path, equals: None }
     }
 
     /// Whether a variable is that text.
     #[must_use]
-    pub fn equals(path: Path, text: impl Into<String>) -> Self {
-        Condition {
+    pub fn equals(path: VariablePath, text: impl Into<String>) -> Self {
+        TreeCondition {
             path,
             equals: Some(text.into()),
         }
     }
 }
 
-impl Call {
+impl TreeCall {
     /// All arguments, by position first.
     pub fn arguments(&self) -> impl Iterator<Item = &Argument> {
         let named = self.named.iter().map(|(_, argument)| argument);
@@ -190,11 +190,11 @@ impl Call {
     }
 }
 
-impl Node {
+impl TreeNode {
     /// An element at a place.
     #[must_use]
     pub fn new(kind: NodeKind, span: Span) -> Self {
-        Node { kind, span }
+        TreeNode { kind, span }
     }
 
     /// Whether it prints nothing by itself and divides nothing.
@@ -219,7 +219,7 @@ pub fn merged(nodes: Nodes) -> Nodes {
             Some(before) => join(&mut before.kind, kind),
             None => Some(kind),
         };
-        merged.extend(kind.map(|kind| Node::new(kind, node.span)));
+        merged.extend(kind.map(|kind| TreeNode::new(kind, node.span)));
     }
     merged
 }
@@ -253,7 +253,7 @@ fn join(before: &mut NodeKind, kind: NodeKind) -> Option<NodeKind> {
 
 impl NodeKind {
     /// Whether it has nothing to print where that is false.
-    fn lacks(&self, asked: &Condition) -> bool {
+    fn lacks(&self, asked: &TreeCondition) -> bool {
         match self {
             NodeKind::If {
                 condition,
@@ -290,13 +290,13 @@ impl NodeKind {
     }
 }
 
-impl Condition {
+impl TreeCondition {
     /// The condition with its parts, that of an index as the opposite of one on
     /// the first item.
     fn with_parts(self, then: Nodes, otherwise: Nodes) -> NodeKind {
         match (self.path.start, &self.equals) {
-            (Start::Loop(depth, Knows::Index), None) => NodeKind::If {
-                condition: Condition::truth(Path::in_loop(depth, Knows::First)),
+            (PathStart::Loop(depth, LoopPosition::Index), None) => NodeKind::If {
+                condition: TreeCondition::truth(VariablePath::in_loop(depth, LoopPosition::First)),
                 then: otherwise,
                 otherwise: then,
             },

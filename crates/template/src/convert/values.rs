@@ -6,18 +6,20 @@
 
 use quillet_core::Span;
 
-use super::findings::Findings;
+use super::findings::ConvertFindings;
 use super::language::{Language, Printing};
 use super::loops;
-use super::shape::{Scope, Shape};
-use super::tree::{Condition, Knows, Node, NodeKind, Nodes, Path, Start};
+use super::shape::{TypeScope, VariableType};
+use super::tree::{
+    LoopPosition, NodeKind, Nodes, PathStart, TreeCondition, TreeNode, VariablePath,
+};
 
 /// A note names no more than these.
 const MOST_NAMES: usize = 20;
 
 /// What is undeclared and printed: names, and where the first one stands.
 #[derive(Default)]
-struct Undeclared {
+struct UndeclaredNames {
     names: Vec<String>,
     first: Option<Span>,
 }
@@ -25,26 +27,26 @@ struct Undeclared {
 struct Comparing<'c, 's> {
     from: Language,
     to: Language,
-    scope: Scope<'c>,
-    findings: &'c mut Findings<'s>,
-    undeclared: Undeclared,
+    scope: TypeScope<'c>,
+    findings: &'c mut ConvertFindings<'s>,
+    undeclared: UndeclaredNames,
 }
 
 /// Makes a tree that was read in one format mean the same in another.
 pub(super) fn adapt(
     nodes: Nodes,
     [from, to]: [Language; 2],
-    shapes: &Shape,
+    shapes: &VariableType,
     assume_text: bool,
-    findings: &mut Findings<'_>,
+    findings: &mut ConvertFindings<'_>,
 ) -> Nodes {
     let lists = loops::lists(&nodes);
     let mut comparing = Comparing {
         from,
         to,
-        scope: Scope::with_lists(shapes, &lists),
+        scope: TypeScope::with_lists(shapes, &lists),
         findings,
-        undeclared: Undeclared::default(),
+        undeclared: UndeclaredNames::default(),
     };
     let nodes = comparing.nodes(nodes);
     if !assume_text {
@@ -58,7 +60,7 @@ impl Comparing<'_, '_> {
         nodes.into_iter().map(|node| self.node(node)).collect()
     }
 
-    fn node(&mut self, node: Node) -> Node {
+    fn node(&mut self, node: TreeNode) -> TreeNode {
         let span = node.span;
         let kind = match node.kind {
             NodeKind::Print(path) => self.print(path, span),
@@ -97,27 +99,29 @@ impl Comparing<'_, '_> {
             }
             kind => kind,
         };
-        Node::new(kind, span)
+        TreeNode::new(kind, span)
     }
 
-    fn print(&mut self, path: Path, span: Span) -> NodeKind {
+    fn print(&mut self, path: VariablePath, span: Span) -> NodeKind {
         let (from, to) = (self.from.printing(), self.to.printing());
         if from == to {
             return NodeKind::Print(path);
         }
         match self.scope.shape(&path) {
-            Shape::Boolean if from.booleans() != to.booleans() => {
-                return spelled(path, from, span);
+            VariableType::Boolean if from.booleans() != to.booleans() => {
+                return boolean_words(path, from, span);
             }
-            Shape::Text | Shape::Integer | Shape::Boolean => {}
-            Shape::Unknown => self.undeclared(shown(&path), span),
-            Shape::Number => self.number(&path, span),
-            shape @ (Shape::List(_) | Shape::Object(_)) => self.container(&path, shape, span),
+            VariableType::Text | VariableType::Integer | VariableType::Boolean => {}
+            VariableType::Unknown => self.undeclared(shown(&path), span),
+            VariableType::Number => self.number(&path, span),
+            shape @ (VariableType::List(_) | VariableType::Object(_)) => {
+                self.container(&path, shape, span)
+            }
         }
         NodeKind::Print(path)
     }
 
-    fn number(&mut self, path: &Path, span: Span) {
+    fn number(&mut self, path: &VariablePath, span: Span) {
         let message = format!(
             "{} is a number: one such as 1.0 or 1e21 prints in other ways in {} and in {}",
             shown(path),
@@ -128,9 +132,9 @@ impl Comparing<'_, '_> {
         self.findings.note(span, message, help);
     }
 
-    fn container(&mut self, path: &Path, shape: &Shape, span: Span) {
+    fn container(&mut self, path: &VariablePath, shape: &VariableType, span: Span) {
         let kind = match shape {
-            Shape::List(_) => "a list",
+            VariableType::List(_) => "a list",
             _ => "an object",
         };
         let message = format!(
@@ -143,7 +147,7 @@ impl Comparing<'_, '_> {
         self.findings.refuse_with(span, message, help);
     }
 
-    fn condition(&mut self, condition: &Condition, span: Span) {
+    fn condition(&mut self, condition: &TreeCondition, span: Span) {
         match &condition.equals {
             Some(_) => self.equality(&condition.path, span),
             None => self.truth(&condition.path, span),
@@ -152,13 +156,13 @@ impl Comparing<'_, '_> {
 
     /// Formats agree on what equals a text for texts only: go, for example,
     /// compares nothing else with one.
-    fn equality(&mut self, path: &Path, span: Span) {
+    fn equality(&mut self, path: &VariablePath, span: Span) {
         let shape = self.scope.shape(path);
         let same = self.from.printing() == self.to.printing();
-        if same || *shape == Shape::Text {
+        if same || *shape == VariableType::Text {
             return;
         }
-        if *shape != Shape::Unknown {
+        if *shape != VariableType::Unknown {
             let message = format!("{} is compared with a text, and is none", shown(path));
             let help = "formats agree on texts only";
             return self.findings.refuse_with(span, message, help);
@@ -167,9 +171,9 @@ impl Comparing<'_, '_> {
         self.undeclared(name, span);
     }
 
-    fn truth(&mut self, path: &Path, span: Span) {
+    fn truth(&mut self, path: &VariablePath, span: Span) {
         let (from, to) = (self.from, self.to);
-        if let Shape::Object(_) = self.scope.shape(path)
+        if let VariableType::Object(_) = self.scope.shape(path)
             && from.empty_object_is_true() != to.empty_object_is_true()
         {
             let message = format!(
@@ -183,9 +187,9 @@ impl Comparing<'_, '_> {
         }
     }
 
-    fn list(&mut self, path: &Path, span: Span) {
+    fn list(&mut self, path: &VariablePath, span: Span) {
         let shape = self.scope.shape(path);
-        if !matches!(shape, Shape::List(_) | Shape::Unknown) && self.from != self.to {
+        if !matches!(shape, VariableType::List(_) | VariableType::Unknown) && self.from != self.to {
             let message = format!(
                 "the loop runs over {}, which is declared to be no list",
                 shown(path)
@@ -240,26 +244,26 @@ fn difference(from: Language, to: Language) -> String {
 }
 
 /// A boolean as the words that the other format prints.
-fn spelled(path: Path, printing: Printing, span: Span) -> NodeKind {
+fn boolean_words(path: VariablePath, printing: Printing, span: Span) -> NodeKind {
     let [yes, no] = printing.booleans();
-    let text = |text: &str| vec![Node::new(NodeKind::Text(text.to_owned()), span)];
+    let text = |text: &str| vec![TreeNode::new(NodeKind::Text(text.to_owned()), span)];
     NodeKind::If {
-        condition: Condition::truth(path),
+        condition: TreeCondition::truth(path),
         then: text(yes),
         otherwise: text(no),
     }
 }
 
 /// A path for people.
-pub(super) fn shown(path: &Path) -> String {
+pub(super) fn shown(path: &VariablePath) -> String {
     match (path.start, path.keys.as_slice()) {
-        (Start::Root, []) => "the variables as a whole".to_owned(),
-        (Start::Root, keys) => keys.join("."),
-        (Start::Item(_), []) => "the item".to_owned(),
-        (Start::Item(_), keys) => format!("item.{}", keys.join(".")),
-        (Start::Loop(_, Knows::Index), _) => "the index of the item".to_owned(),
-        (Start::Loop(_, Knows::Number), _) => "the number of the item".to_owned(),
-        (Start::Loop(_, Knows::First), _) => "whether the item is the first".to_owned(),
-        (Start::Loop(_, Knows::Last), _) => "whether the item is the last".to_owned(),
+        (PathStart::Root, []) => "the variables as a whole".to_owned(),
+        (PathStart::Root, keys) => keys.join("."),
+        (PathStart::Item(_), []) => "the item".to_owned(),
+        (PathStart::Item(_), keys) => format!("item.{}", keys.join(".")),
+        (PathStart::Loop(_, LoopPosition::Index), _) => "the index of the item".to_owned(),
+        (PathStart::Loop(_, LoopPosition::Number), _) => "the number of the item".to_owned(),
+        (PathStart::Loop(_, LoopPosition::First), _) => "whether the item is the first".to_owned(),
+        (PathStart::Loop(_, LoopPosition::Last), _) => "whether the item is the last".to_owned(),
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// Names from outside of a template that it could use.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Names<'a> {
+pub struct ExternalNames<'a> {
     /// Variables, by the first part of their paths.
     pub variables: &'a [String],
     /// Functions that are bound late: tools.
@@ -15,9 +15,9 @@ pub struct Names<'a> {
 }
 
 /// One thing that could stand at a place. A list of these is not narrowed to what is typed already:
-/// that is the text of [`Completion::span`], and how it is compared is the editor's affair.
+/// that is the text of [`CompletionItem::span`], and how it is compared is the editor's affair.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Completion {
+pub struct CompletionItem {
     /// What it is called in the list, and what is written.
     pub label: String,
     /// What it is.
@@ -30,15 +30,15 @@ pub struct Completion {
 
 /// Completions of one place, each label once.
 #[derive(Debug)]
-pub(crate) struct List {
+pub(crate) struct CompletionList {
     span: Span,
     known: HashSet<String>,
-    found: Vec<Completion>,
+    found: Vec<CompletionItem>,
 }
 
-impl List {
+impl CompletionList {
     pub(crate) fn new(span: Span) -> Self {
-        List {
+        CompletionList {
             span,
             known: HashSet::new(),
             found: Vec::new(),
@@ -55,7 +55,7 @@ impl List {
         for label in labels {
             let label = label.into();
             if self.known.insert(label.clone()) {
-                self.found.push(Completion {
+                self.found.push(CompletionItem {
                     label,
                     kind,
                     detail: detail.to_owned(),
@@ -69,19 +69,19 @@ impl List {
         self.add(TokenKind::Keyword, detail, words.iter().copied());
     }
 
-    pub(crate) fn variables(&mut self, names: &Names<'_>) {
+    pub(crate) fn variables(&mut self, names: &ExternalNames<'_>) {
         let variables = names.variables.iter().map(String::as_str);
         self.add(TokenKind::Variable, "variable", variables);
     }
 
     /// Functions from outside, then the format's own.
-    pub(crate) fn functions(&mut self, names: &Names<'_>, own: &[&str], detail: &str) {
+    pub(crate) fn functions(&mut self, names: &ExternalNames<'_>, own: &[&str], detail: &str) {
         let tools = names.functions.iter().map(String::as_str);
         self.add(TokenKind::Function, "function", tools);
         self.add(TokenKind::Function, detail, own.iter().copied());
     }
 
-    pub(crate) fn done(self) -> Vec<Completion> {
+    pub(crate) fn done(self) -> Vec<CompletionItem> {
         self.found
     }
 }

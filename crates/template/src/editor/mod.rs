@@ -30,11 +30,11 @@
 mod completion;
 mod scan;
 
-pub(crate) use completion::List;
-pub use completion::{Completion, Names};
-pub(crate) use scan::{MOST_FAULTS, Scan, Spot};
+pub(crate) use completion::CompletionList;
+pub use completion::{CompletionItem, ExternalNames};
+pub(crate) use scan::{MOST_FAULTS, Spot, TokenScan};
 
-use quillet_core::{Span, Token, TokenKind, token};
+use quillet_core::{SemanticToken, Span, TokenKind, token};
 
 use crate::{CompileLimits, TemplateFormat, structure};
 
@@ -53,7 +53,11 @@ use crate::{CompileLimits, TemplateFormat, structure};
 /// assert!(tokens.iter().any(|token| token.kind == TokenKind::Variable));
 /// ```
 #[must_use]
-pub fn tokens(format: &dyn TemplateFormat, text: &str, limits: &CompileLimits) -> Vec<Token> {
+pub fn tokens(
+    format: &dyn TemplateFormat,
+    text: &str,
+    limits: &CompileLimits,
+) -> Vec<SemanticToken> {
     if text.len() > limits.source_bytes {
         return Vec::new();
     }
@@ -81,13 +85,13 @@ pub fn tokens_with_roles(
     format: &dyn TemplateFormat,
     text: &str,
     limits: &CompileLimits,
-) -> Vec<Token> {
+) -> Vec<SemanticToken> {
     if text.len() > limits.source_bytes {
         return Vec::new();
     }
     let names = structure::role_names(text, format.has_loose_role_lines());
-    let role = |name: Span| Token::new(name.start, name.end, TokenKind::Role);
-    let roles: Vec<Token> = names.into_iter().map(role).collect();
+    let role = |name: Span| SemanticToken::new(name.start, name.end, TokenKind::Role);
+    let roles: Vec<SemanticToken> = names.into_iter().map(role).collect();
     token::over(&tokens(format, text, limits), &roles)
 }
 
@@ -112,9 +116,9 @@ pub fn completions(
     format: &dyn TemplateFormat,
     text: &str,
     at: usize,
-    names: &Names<'_>,
+    names: &ExternalNames<'_>,
     limits: &CompileLimits,
-) -> Vec<Completion> {
+) -> Vec<CompletionItem> {
     if text.len() > limits.source_bytes || !text.is_char_boundary(at) {
         return Vec::new();
     }

@@ -1,6 +1,6 @@
 //! What the formats' lexers have in common where they work for an editor.
 
-use quillet_core::{Span, Token, TokenKind};
+use quillet_core::{SemanticToken, Span, TokenKind};
 
 /// Faults of one text behind which reading goes on. Each may cost a look through the rest of the
 /// text, so there is a bound on them, and what stands behind the last has no tokens.
@@ -8,18 +8,18 @@ pub(crate) const MOST_FAULTS: usize = 100;
 
 /// The tokens of a text, complete or not.
 #[derive(Debug, Default)]
-pub(crate) struct Scan {
+pub(crate) struct TokenScan {
     /// In the order of the text.
-    pub(crate) tokens: Vec<Token>,
+    pub(crate) tokens: Vec<SemanticToken>,
     /// The token that opens the tag in which the text ends, as an index, if something could be
     /// written there: not in a comment, nor in a string.
     pub(crate) open: Option<usize>,
 }
 
-impl Scan {
+impl TokenScan {
     pub(crate) fn add(&mut self, start: usize, end: usize, kind: TokenKind) {
         if start < end {
-            self.tokens.push(Token::new(start, end, kind));
+            self.tokens.push(SemanticToken::new(start, end, kind));
         }
     }
 
@@ -40,7 +40,7 @@ impl Scan {
 #[derive(Debug)]
 pub(crate) struct Spot {
     text: String,
-    scan: Scan,
+    scan: TokenScan,
     tag: usize,
     /// The word at the place, or nothing there.
     pub(crate) span: Span,
@@ -49,7 +49,11 @@ pub(crate) struct Spot {
 impl Spot {
     /// The place at a byte of a text; `None` where nothing can be completed: in plain text, in a
     /// string or a comment, behind a dot.
-    pub(crate) fn find(text: &str, at: usize, scan: impl FnOnce(&str) -> Scan) -> Option<Self> {
+    pub(crate) fn find(
+        text: &str,
+        at: usize,
+        scan: impl FnOnce(&str) -> TokenScan,
+    ) -> Option<Self> {
         let mut before = text.get(..at)?.to_owned();
         // In some formats a name is one only if something follows it.
         before.push(' ');

@@ -7,7 +7,7 @@ use std::io::Write;
 
 use quillet_core::Value;
 
-use crate::{Pass, Stop};
+use crate::{Pass, StopReason};
 
 /// What to write instead of a byte, if it must not stand for itself.
 pub(super) type Escape = fn(u8) -> Option<&'static str>;
@@ -18,7 +18,7 @@ pub(super) fn write(
     pass: &mut Pass<'_>,
     value: &Value,
     escape: Option<Escape>,
-) -> Result<(), Stop> {
+) -> Result<(), StopReason> {
     match value {
         Value::Null => Ok(()),
         Value::Bool(value) => pass.write(if *value { "true" } else { "false" }),
@@ -53,7 +53,7 @@ pub(super) fn write_text(
     pass: &mut Pass<'_>,
     text: &str,
     escape: Option<Escape>,
-) -> Result<(), Stop> {
+) -> Result<(), StopReason> {
     let Some(escape) = escape else {
         return pass.write(text);
     };
@@ -70,7 +70,7 @@ pub(super) fn write_text(
 }
 
 /// The text of a value, as [`write`] writes it, without escapes.
-pub(super) fn text<'v>(pass: &mut Pass<'_>, value: &'v Value) -> Result<Cow<'v, str>, Stop> {
+pub(super) fn text<'v>(pass: &mut Pass<'_>, value: &'v Value) -> Result<Cow<'v, str>, StopReason> {
     match value {
         Value::Str(text) => Ok(Cow::Borrowed(text)),
         Value::Map(map) => match map.printed() {
@@ -187,7 +187,7 @@ pub(super) fn is_true(value: &Value) -> bool {
 
 /// What a property gives: a value of the data, or one that is made.
 #[derive(Debug, PartialEq)]
-pub(super) enum Property<'v> {
+pub(super) enum PropertyValue<'v> {
     /// It is in the data.
     Held(&'v Value),
     /// A length, or a character.
@@ -197,17 +197,19 @@ pub(super) enum Property<'v> {
 /// A value's own property: an entry of an object, an item or the `length` of a
 /// list, a character or the `length` of a text (both in UTF-16 units). What
 /// JavaScript's prototypes offer is not there.
-pub(super) fn property<'v>(value: &'v Value, name: &str) -> Option<Property<'v>> {
+pub(super) fn property<'v>(value: &'v Value, name: &str) -> Option<PropertyValue<'v>> {
     match value {
-        Value::Map(map) if map.stands_in() => Some(Property::Made(standing_in(value, map, name))),
-        Value::Map(map) => map.get(name).map(Property::Held),
+        Value::Map(map) if map.is_fallback() => {
+            Some(PropertyValue::Made(standing_in(value, map, name)))
+        }
+        Value::Map(map) => map.get(name).map(PropertyValue::Held),
         Value::List(list) if name == "length" => Some(made(list.len())),
-        Value::List(list) => list.get(index(name)?).map(Property::Held),
+        Value::List(list) => list.get(index(name)?).map(PropertyValue::Held),
         Value::Str(text) if name == "length" => Some(made(text.encode_utf16().count())),
         Value::Str(text) => {
             let unit = text.encode_utf16().nth(index(name)?)?;
             let text = String::from_utf16_lossy(&[unit]);
-            Some(Property::Made(text.into()))
+            Some(PropertyValue::Made(text.into()))
         }
         _ => None,
     }
@@ -218,14 +220,14 @@ pub(super) fn property<'v>(value: &'v Value, name: &str) -> Option<Property<'v>>
 fn standing_in(value: &Value, map: &quillet_core::Map, name: &str) -> Value {
     let meant = map.meant().filter(|_| value.as_str() != Some(""));
     match meant.and_then(|meant| property(meant, name)) {
-        Some(Property::Held(value)) => value.clone().standing_in(),
-        Some(Property::Made(value)) => value,
+        Some(PropertyValue::Held(value)) => value.clone().into_fallback(),
+        Some(PropertyValue::Made(value)) => value,
         None => map.field_standing_in(name),
     }
 }
 
-fn made<'v>(length: usize) -> Property<'v> {
-    Property::Made(Value::Int(i64::try_from(length).unwrap_or(i64::MAX)))
+fn made<'v>(length: usize) -> PropertyValue<'v> {
+    PropertyValue::Made(Value::Int(i64::try_from(length).unwrap_or(i64::MAX)))
 }
 
 /// A name that is an array index: digits, without a zero in front.
@@ -281,8 +283,8 @@ mod tests {
             let mut value = value.clone();
             for name in path {
                 value = match property(&value, name)? {
-                    Property::Held(value) => value.clone(),
-                    Property::Made(value) => value,
+                    PropertyValue::Held(value) => value.clone(),
+                    PropertyValue::Made(value) => value,
                 };
             }
             Some(value)

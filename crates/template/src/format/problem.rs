@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 
 use quillet_core::{Diagnostic, Span};
 
-use crate::Source;
+use crate::TemplateSource;
 
 /// More than these are not looked for in one source.
 pub(super) const MOST_PROBLEMS: usize = 20;
@@ -13,11 +13,11 @@ pub(super) const MOST_PROBLEMS: usize = 20;
 /// One finding. One pointer wide, since parsers recurse and every level has room for one on its
 /// stack.
 #[derive(Clone, Debug)]
-pub(super) struct Problem(Box<Finding>);
+pub(super) struct ParseProblem(Box<ProblemDetail>);
 
-/// What a [`Problem`] says.
+/// What a [`ParseProblem`] says.
 #[derive(Clone, Debug)]
-pub(super) struct Finding {
+pub(super) struct ProblemDetail {
     pub(super) message: String,
     pub(super) span: Span,
     pub(super) help: Option<String>,
@@ -26,10 +26,10 @@ pub(super) struct Finding {
     pub(super) is_late: bool,
 }
 
-impl Problem {
+impl ParseProblem {
     /// A mistake in the syntax.
     pub(super) fn new(message: impl Into<String>, span: Span) -> Self {
-        Problem(Box::new(Finding {
+        ParseProblem(Box::new(ProblemDetail {
             message: message.into(),
             span,
             help: None,
@@ -39,7 +39,7 @@ impl Problem {
     }
 
     pub(super) fn at(message: impl Into<String>, start: usize, end: usize) -> Self {
-        Problem::new(message, Span { start, end })
+        ParseProblem::new(message, Span { start, end })
     }
 
     /// The same as a bound that the source passes.
@@ -59,8 +59,8 @@ impl Problem {
         self
     }
 
-    pub(super) fn diagnostic(self, source: &Source<'_>) -> Diagnostic {
-        let Finding {
+    pub(super) fn diagnostic(self, source: &TemplateSource<'_>) -> Diagnostic {
+        let ProblemDetail {
             message,
             span,
             help,
@@ -75,16 +75,16 @@ impl Problem {
     }
 }
 
-impl Deref for Problem {
-    type Target = Finding;
+impl Deref for ParseProblem {
+    type Target = ProblemDetail;
 
-    fn deref(&self) -> &Finding {
+    fn deref(&self) -> &ProblemDetail {
         &self.0
     }
 }
 
-impl DerefMut for Problem {
-    fn deref_mut(&mut self) -> &mut Finding {
+impl DerefMut for ParseProblem {
+    fn deref_mut(&mut self) -> &mut ProblemDetail {
         &mut self.0
     }
 }

@@ -11,16 +11,16 @@
     test,
     expect(unreachable_pub, reason = "tests run where it is not used")
 )]
-mod provided;
+mod embedder;
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 mod system;
 
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
-pub use self::provided::Instant;
+pub use self::embedder::Instant;
 #[cfg(any(doc, test, all(target_family = "wasm", target_os = "unknown")))]
-pub use self::provided::{Provided, provide};
+pub use self::embedder::{HostFunctions, provide};
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
-pub(crate) use self::provided::{random, time_of_day};
+pub(crate) use self::embedder::{random, time_of_day};
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 pub(crate) use self::system::{random, time_of_day};
 /// A moment of the clock by which renders are bounded.

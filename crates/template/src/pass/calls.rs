@@ -5,21 +5,21 @@ use std::sync::Arc;
 use quillet_core::{Value, nearest};
 use smallvec::SmallVec;
 
-use super::{Pass, Stop};
-use crate::call::{Arguments, CallError, Functions};
+use super::{Pass, StopReason};
+use crate::call::{CallArguments, CallError, FunctionHost};
 use crate::error::{ErrorKind, RenderError};
-use crate::limits::Limit;
+use crate::limits::LimitKind;
 
 /// The result of a call to a late-bound function, as far as it is known.
 #[derive(Clone, Debug)]
-pub enum Called {
+pub enum CallState {
     /// The value.
     Ready(Value),
     /// The call will be made when this pass is over. An evaluator that only
     /// wanted to print the value prints nothing and goes on. One that has to
     /// look into it leaves the statement out, says so with [`Pass::skip`], and goes
     /// on with the next one, if that one is certain to be evaluated and reads
-    /// nothing that the statement would have set; else it returns [`Stop::Suspended`].
+    /// nothing that the statement would have set; else it returns [`StopReason::Suspended`].
     Pending,
 }
 
@@ -29,9 +29,9 @@ pub(super) type Site = SmallVec<[usize; 8]>;
 
 /// A call that a pass has met.
 #[derive(Debug)]
-pub(crate) struct Call {
+pub(crate) struct PassCall {
     pub(crate) name: Arc<str>,
-    pub(crate) arguments: Arguments,
+    pub(crate) arguments: CallArguments,
     /// Empty for idempotent functions, whose calls are known by value.
     site: Site,
     /// `None` until the call has ended.
@@ -48,7 +48,7 @@ pub(crate) struct Call {
     met: bool,
 }
 
-impl Call {
+impl PassCall {
     /// The error of a call that has failed.
     pub(crate) fn failure(&self) -> Option<Box<RenderError>> {
         let Some(Err(error)) = &self.result else {
@@ -61,8 +61,8 @@ impl Call {
 
 /// The calls of one entry, and where the chain of what is registered next begins.
 #[derive(Debug, Default)]
-pub(crate) struct Calls {
-    pub(crate) all: Vec<Call>,
+pub(crate) struct PassCalls {
+    pub(crate) all: Vec<PassCall>,
     /// The call whose result made this pass worth while.
     pub(crate) cause: Option<usize>,
     /// Whether the pass before ended early of its own will: what it did not reach
@@ -70,7 +70,7 @@ pub(crate) struct Calls {
     pub(crate) stopped: bool,
 }
 
-impl Calls {
+impl PassCalls {
     /// A pass begins, which has met none of them.
     pub(super) fn begin_pass(&mut self) {
         for call in &mut self.all {
@@ -91,8 +91,8 @@ impl Calls {
     }
 
     /// A call that an earlier pass has met and this one, at its end, has not.
-    pub(crate) fn unmet(&self, functions: &dyn Functions) -> Option<&Call> {
-        let unmet = |call: &&Call| !call.met && !functions.idempotent(&call.name);
+    pub(crate) fn unmet(&self, functions: &dyn FunctionHost) -> Option<&PassCall> {
+        let unmet = |call: &&PassCall| !call.met && !functions.idempotent(&call.name);
         self.all.iter().find(unmet)
     }
 }
@@ -131,10 +131,10 @@ impl Pass<'_> {
 
     /// Ends the pass here: nothing is known of what follows.
     #[cold]
-    pub(crate) fn stop(&mut self) -> Stop {
+    pub(crate) fn stop(&mut self) -> StopReason {
         self.skip_since(0);
         self.stopped = true;
-        Stop::Suspended
+        StopReason::Suspended
     }
 
     /// Whether the pass was ended by [`Pass::stop`], so that nobody goes on.
@@ -173,15 +173,19 @@ impl Pass<'_> {
     ///
     /// # Errors
     /// As [`Pass::call`].
-    pub fn call_bound(&mut self, name: &str) -> Result<Called, Stop> {
+    pub fn call_bound(&mut self, name: &str) -> Result<CallState, StopReason> {
         self.call_bound_at(&[], name)
     }
 
     /// The same, see [`Pass::call_at`].
-    pub(crate) fn call_bound_at(&mut self, place: &[usize], name: &str) -> Result<Called, Stop> {
+    pub(crate) fn call_bound_at(
+        &mut self,
+        place: &[usize],
+        name: &str,
+    ) -> Result<CallState, StopReason> {
         let wanted = self.parameters(name).unwrap_or_default();
         let known = |name: String| Some((name.clone(), self.variables.get(&name)?.clone()));
-        let arguments = Arguments {
+        let arguments = CallArguments {
             positional: Vec::new(),
             named: wanted.into_iter().filter_map(known).collect(),
         };
@@ -194,7 +198,7 @@ impl Pass<'_> {
     ///
     /// # Errors
     /// There is no such function, too many calls, or a call that failed.
-    pub fn call(&mut self, name: &str, arguments: Arguments) -> Result<Called, Stop> {
+    pub fn call(&mut self, name: &str, arguments: CallArguments) -> Result<CallState, StopReason> {
         self.call_at(&[], name, arguments)
     }
 
@@ -205,8 +209,8 @@ impl Pass<'_> {
         &mut self,
         place: &[usize],
         name: &str,
-        arguments: Arguments,
-    ) -> Result<Called, Stop> {
+        arguments: CallArguments,
+    ) -> Result<CallState, StopReason> {
         let arguments = arguments.without_marks();
         if !self.functions.contains(name) {
             return Err(self.unknown(name));
@@ -217,7 +221,7 @@ impl Pass<'_> {
             site.extend_from_slice(&self.path);
             site.extend_from_slice(place);
         }
-        let same = |call: &Call| {
+        let same = |call: &PassCall| {
             (idempotent || !call.met && call.site == site)
                 && *call.name == *name
                 && call.arguments == arguments
@@ -227,24 +231,29 @@ impl Pass<'_> {
             None => self.register(name, arguments, site)?,
         };
         let Some(call) = self.calls.all.get_mut(known) else {
-            return Ok(Called::Pending);
+            return Ok(CallState::Pending);
         };
         call.met = true;
         if let Some(failure) = call.failure() {
-            return Err(Stop::Failed(failure));
+            return Err(StopReason::Failed(failure));
         }
         if let Some(Ok(value)) = &call.result {
-            return Ok(Called::Ready(value.clone()));
+            return Ok(CallState::Ready(value.clone()));
         }
         self.holes.push(known);
         self.pending = true;
-        Ok(Called::Pending)
+        Ok(CallState::Pending)
     }
 
-    fn register(&mut self, name: &str, arguments: Arguments, site: Site) -> Result<usize, Stop> {
+    fn register(
+        &mut self,
+        name: &str,
+        arguments: CallArguments,
+        site: Site,
+    ) -> Result<usize, StopReason> {
         let calls = &mut *self.calls;
         if calls.all.len() >= self.limits.calls {
-            return Err(self.limit(Limit::Calls));
+            return Err(self.limit(LimitKind::Calls));
         }
         let before = calls.cause.and_then(|cause| calls.all.get(cause));
         let before = before.map_or((0, None), |cause| {
@@ -254,7 +263,7 @@ impl Pass<'_> {
                 (cause.depth, calls.cause)
             }
         });
-        calls.all.push(Call {
+        calls.all.push(PassCall {
             name: name.into(),
             arguments,
             site,
@@ -268,7 +277,7 @@ impl Pass<'_> {
         Ok(calls.all.len() - 1)
     }
 
-    fn unknown(&self, name: &str) -> Stop {
+    fn unknown(&self, name: &str) -> StopReason {
         let mut error = RenderError::new(
             ErrorKind::UnknownFunction,
             format!("function {name:?} not defined"),

@@ -8,31 +8,31 @@ use std::time::{Duration, SystemTime};
 
 use quillet_core::{Map, Span};
 
-pub use self::calls::Called;
+pub use self::calls::CallState;
 use self::calls::Site;
-pub(crate) use self::calls::{Call, Calls};
-use crate::call::Functions;
+pub(crate) use self::calls::{PassCall, PassCalls};
+use crate::call::FunctionHost;
 use crate::error::{ErrorKind, RenderError};
 use crate::host::{self, Instant};
-use crate::limits::{Limit, Limits};
+use crate::limits::{LimitKind, RenderLimits};
 use crate::segment::Origins;
 
 /// The reason why an evaluation ended early.
 #[derive(Debug)]
-pub enum Stop {
+pub enum StopReason {
     /// It needs the result of a pending call.
     Suspended,
     /// It cannot go on. The evaluator adds the place where it knows one.
     Failed(Box<RenderError>),
 }
 
-impl Stop {
+impl StopReason {
     /// The same; a failure gets its place, unless it has one, see [`RenderError::at`].
     #[must_use]
     pub fn at(self, source: &str, text: &str, span: Span) -> Self {
         match self {
-            Stop::Failed(error) => error.at(source, text, span).into(),
-            Stop::Suspended => self,
+            StopReason::Failed(error) => error.at(source, text, span).into(),
+            StopReason::Suspended => self,
         }
     }
 
@@ -40,16 +40,16 @@ impl Stop {
     /// stand-in is among its operands, the render goes on with nothing.
     pub(crate) fn is_of_values(&self) -> bool {
         let kind = match self {
-            Stop::Failed(error) => error.kind,
-            Stop::Suspended => return false,
+            StopReason::Failed(error) => error.kind,
+            StopReason::Suspended => return false,
         };
         matches!(kind, ErrorKind::Execution | ErrorKind::MissingVariable)
     }
 }
 
-impl From<RenderError> for Stop {
+impl From<RenderError> for StopReason {
     fn from(error: RenderError) -> Self {
-        Stop::Failed(Box::new(error))
+        StopReason::Failed(Box::new(error))
     }
 }
 
@@ -85,11 +85,11 @@ impl Clock {
 /// calls functions and counts its steps here.
 pub struct Pass<'a> {
     variables: &'a Map,
-    functions: &'a dyn Functions,
-    limits: &'a Limits,
+    functions: &'a dyn FunctionHost,
+    limits: &'a RenderLimits,
     clock: &'a Clock,
     out: &'a mut Vec<u8>,
-    calls: &'a mut Calls,
+    calls: &'a mut PassCalls,
     /// Loop turns, macro calls and includes around what is evaluated now.
     path: Site,
     /// Calls that were met and have no result, in order.
@@ -120,11 +120,11 @@ impl std::fmt::Debug for Pass<'_> {
 impl<'a> Pass<'a> {
     pub(crate) fn new(
         variables: &'a Map,
-        functions: &'a dyn Functions,
-        limits: &'a Limits,
+        functions: &'a dyn FunctionHost,
+        limits: &'a RenderLimits,
         (clock, seed): (&'a Clock, &'a OnceLock<u64>),
         out: &'a mut Vec<u8>,
-        calls: &'a mut Calls,
+        calls: &'a mut PassCalls,
         origins: Option<&'a mut Origins>,
     ) -> Self {
         calls.begin_pass();
@@ -168,7 +168,7 @@ impl<'a> Pass<'a> {
 
     /// The bounds of this render.
     #[must_use]
-    pub fn limits(&self) -> &'a Limits {
+    pub fn limits(&self) -> &'a RenderLimits {
         self.limits
     }
 
@@ -218,7 +218,7 @@ impl<'a> Pass<'a> {
     /// # Errors
     /// The limit on steps, or on time.
     #[inline]
-    pub fn step(&mut self) -> Result<(), Stop> {
+    pub fn step(&mut self) -> Result<(), StopReason> {
         self.steps(1)
     }
 
@@ -227,7 +227,7 @@ impl<'a> Pass<'a> {
     /// # Errors
     /// The limit on steps, or on time.
     #[inline]
-    pub fn steps(&mut self, count: usize) -> Result<(), Stop> {
+    pub fn steps(&mut self, count: usize) -> Result<(), StopReason> {
         self.steps = self.steps.saturating_add(count);
         if self.steps >= self.next_clock {
             return self.check_clock();
@@ -236,13 +236,13 @@ impl<'a> Pass<'a> {
     }
 
     #[cold]
-    fn check_clock(&mut self) -> Result<(), Stop> {
+    fn check_clock(&mut self) -> Result<(), StopReason> {
         self.next_clock = self.steps.saturating_add(STEPS_PER_CLOCK);
         if self.steps > self.limits.steps {
-            return Err(self.limit(Limit::Steps));
+            return Err(self.limit(LimitKind::Steps));
         }
         if Instant::now() >= self.clock.deadline {
-            return Err(self.limit(Limit::Time));
+            return Err(self.limit(LimitKind::Time));
         }
         if self.functions.interrupted() {
             let reason = "the render was interrupted";
@@ -257,12 +257,12 @@ impl<'a> Pass<'a> {
     ///
     /// # Errors
     /// The limit on memory.
-    pub fn charge(&mut self, bytes: usize) -> Result<(), Stop> {
+    pub fn charge(&mut self, bytes: usize) -> Result<(), StopReason> {
         let copied = if bytes > COPIED_BYTES { bytes } else { 0 };
         let bytes = bytes.saturating_add(copied);
         self.memory = self.memory.saturating_add(bytes);
         if self.memory > self.limits.memory_bytes {
-            return Err(self.limit(Limit::MemoryBytes));
+            return Err(self.limit(LimitKind::MemoryBytes));
         }
         Ok(())
     }
@@ -270,18 +270,18 @@ impl<'a> Pass<'a> {
     /// The error of a bound of this render.
     #[cold]
     #[must_use]
-    pub fn limit(&self, limit: Limit) -> Stop {
+    pub fn limit(&self, limit: LimitKind) -> StopReason {
         let limits = self.limits;
         let error = match limit {
-            Limit::OutputBytes => RenderError::limit(limit, limits.output_bytes),
-            Limit::MemoryBytes => RenderError::limit(limit, limits.memory_bytes),
-            Limit::Steps => RenderError::limit(limit, limits.steps),
-            Limit::Nesting => RenderError::limit(limit, limits.nesting),
-            Limit::Passes => RenderError::limit(limit, limits.passes),
-            Limit::Calls => RenderError::limit(limit, limits.calls),
-            Limit::Time => RenderError::limit(limit, format_args!("{:?}", limits.time)),
-            Limit::ValueDepth => RenderError::limit(limit, quillet_core::value::MAX_DEPTH),
-            Limit::SourceBytes => RenderError::limit(limit, "see the compile limits"),
+            LimitKind::OutputBytes => RenderError::limit(limit, limits.output_bytes),
+            LimitKind::MemoryBytes => RenderError::limit(limit, limits.memory_bytes),
+            LimitKind::Steps => RenderError::limit(limit, limits.steps),
+            LimitKind::Nesting => RenderError::limit(limit, limits.nesting),
+            LimitKind::Passes => RenderError::limit(limit, limits.passes),
+            LimitKind::Calls => RenderError::limit(limit, limits.calls),
+            LimitKind::Time => RenderError::limit(limit, format_args!("{:?}", limits.time)),
+            LimitKind::ValueDepth => RenderError::limit(limit, quillet_core::value::MAX_DEPTH),
+            LimitKind::SourceBytes => RenderError::limit(limit, "see the compile limits"),
         };
         error.into()
     }

@@ -2,13 +2,13 @@
 
 use std::io::Write;
 
-use super::{Pass, Stop};
-use crate::limits::Limit;
+use super::{Pass, StopReason};
+use crate::limits::LimitKind;
 use crate::segment::Origins;
 
 /// Output and what it waits for, set aside while a part of it is captured.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct CapturedOutput {
     out: Vec<u8>,
     pending: bool,
 }
@@ -19,7 +19,7 @@ impl Pass<'_> {
     /// # Errors
     /// The output limit.
     #[inline]
-    pub fn write(&mut self, text: &str) -> Result<(), Stop> {
+    pub fn write(&mut self, text: &str) -> Result<(), StopReason> {
         self.write_bytes(text.as_bytes())
     }
 
@@ -29,7 +29,7 @@ impl Pass<'_> {
     /// # Errors
     /// The output limit.
     #[inline]
-    pub fn literal(&mut self, text: &str) -> Result<(), Stop> {
+    pub fn literal(&mut self, text: &str) -> Result<(), StopReason> {
         match self.origins {
             None => self.write(text),
             Some(_) => self.noted_literal(text),
@@ -38,7 +38,7 @@ impl Pass<'_> {
 
     /// Not inlined, so that the way that most renders take is.
     #[cold]
-    fn noted_literal(&mut self, text: &str) -> Result<(), Stop> {
+    fn noted_literal(&mut self, text: &str) -> Result<(), StopReason> {
         let start = self.out.len();
         self.write(text)?;
         let end = self.out.len();
@@ -64,7 +64,7 @@ impl Pass<'_> {
         &mut self,
         start: usize,
         source: impl FnOnce() -> Option<String>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopReason> {
         let end = self.out.len();
         if self.origins().is_none() || start >= end {
             return Ok(());
@@ -92,7 +92,7 @@ impl Pass<'_> {
     ///
     /// # Errors
     /// The output limit, or the limit on memory.
-    pub(crate) fn indent(&mut self, start: usize, indent: &str) -> Result<(), Stop> {
+    pub(crate) fn indent(&mut self, start: usize, indent: &str) -> Result<(), StopReason> {
         let written = self.out.split_off(start);
         let origins = self.origins().map(|origins| origins.split_off(start));
         let lines = memchr::memchr_iter(b'\n', &written).count() + 1;
@@ -118,7 +118,7 @@ impl Pass<'_> {
     /// # Errors
     /// The output limit.
     #[inline]
-    pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+    pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), StopReason> {
         self.reserve_output(bytes.len())?;
         self.out.extend_from_slice(bytes);
         Ok(())
@@ -128,7 +128,7 @@ impl Pass<'_> {
     ///
     /// # Errors
     /// The output limit.
-    pub fn write_int(&mut self, number: i64) -> Result<(), Stop> {
+    pub fn write_int(&mut self, number: i64) -> Result<(), StopReason> {
         // Writing to a list of bytes cannot fail.
         let _ = write!(self.out, "{number}");
         self.check_output()
@@ -145,19 +145,19 @@ impl Pass<'_> {
     /// # Errors
     /// The output limit.
     #[inline]
-    pub fn reserve_output(&self, more: usize) -> Result<(), Stop> {
+    pub fn reserve_output(&self, more: usize) -> Result<(), StopReason> {
         let written = self.out.len().saturating_add(self.held);
         if written.saturating_add(more) > self.limits.output_bytes {
-            return Err(self.limit(Limit::OutputBytes));
+            return Err(self.limit(LimitKind::OutputBytes));
         }
         Ok(())
     }
 
     /// From here on, output is captured. All that is held counts to the limit.
-    pub(crate) fn capture(&mut self) -> Held {
+    pub(crate) fn capture(&mut self) -> CapturedOutput {
         self.held = self.held.saturating_add(self.out.len());
         self.captures += 1;
-        Held {
+        CapturedOutput {
             out: std::mem::take(self.out),
             pending: std::mem::take(&mut self.pending),
         }
@@ -165,7 +165,7 @@ impl Pass<'_> {
 
     /// Ends a capture: gives what was captured, and whether a call was left
     /// pending in it, so that the text does not count.
-    pub(crate) fn release(&mut self, held: Held) -> (Vec<u8>, bool) {
+    pub(crate) fn release(&mut self, held: CapturedOutput) -> (Vec<u8>, bool) {
         self.held = self.held.saturating_sub(held.out.len());
         self.captures = self.captures.saturating_sub(1);
         let captured = std::mem::replace(self.out, held.out);
@@ -191,7 +191,7 @@ impl Pass<'_> {
     ///
     /// # Errors
     /// The output limit.
-    pub fn check_output(&self) -> Result<(), Stop> {
+    pub fn check_output(&self) -> Result<(), StopReason> {
         self.reserve_output(0)
     }
 }

@@ -1,12 +1,12 @@
 //! Messages as a value inside a mark, and back.
 
-use quillet_core::{List, Map, Value};
+use quillet_core::{Map, Value, ValueList};
 
-use super::message::{ChatMessage, Part};
+use super::message::{ChatMessage, MessagePart};
 
 /// A message as a value.
 pub(super) fn write(message: &ChatMessage) -> Value {
-    let parts: List = message.parts.iter().map(write_part).collect();
+    let parts: ValueList = message.parts.iter().map(write_part).collect();
     let pairs = [
         ("role", Value::from(message.role.as_str())),
         ("parts", Value::List(parts)),
@@ -15,11 +15,11 @@ pub(super) fn write(message: &ChatMessage) -> Value {
     Value::Map(pairs.into_iter().collect())
 }
 
-fn write_part(part: &Part) -> Value {
+fn write_part(part: &MessagePart) -> Value {
     let pairs: Vec<(&str, Value)> = match part {
-        Part::Text(text) => vec![("text", text.as_str().into())],
-        Part::Pending(metadata) => vec![("pending", Value::Map(metadata.clone()))],
-        Part::Media {
+        MessagePart::Text(text) => vec![("text", text.as_str().into())],
+        MessagePart::Pending(metadata) => vec![("pending", Value::Map(metadata.clone()))],
+        MessagePart::Media {
             kind,
             url,
             content_type,
@@ -49,19 +49,19 @@ pub(super) fn read(value: &Value) -> Option<ChatMessage> {
     })
 }
 
-fn read_part(value: &Value) -> Option<Part> {
+fn read_part(value: &Value) -> Option<MessagePart> {
     let map = value.as_map()?;
     let text = |key: &str| map.get(key).and_then(Value::as_str).map(str::to_owned);
     if let Some(text) = text("text") {
-        return Some(Part::Text(text));
+        return Some(MessagePart::Text(text));
     }
     if let Some(url) = text("media") {
-        return Some(Part::Media {
+        return Some(MessagePart::Media {
             kind: text("kind"),
             url,
             content_type: text("type"),
         });
     }
     let pending: &Map = map.get("pending")?.as_map()?;
-    Some(Part::Pending(pending.clone()))
+    Some(MessagePart::Pending(pending.clone()))
 }

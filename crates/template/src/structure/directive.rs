@@ -1,9 +1,9 @@
 //! Structure that a helper writes: dotprompt's `role`, `history`, `media` and
 //! `section`. A directive is a pair of marks with a JSON object between them.
 
-use quillet_core::{List, Map, Value, json};
+use quillet_core::{Map, Value, ValueList, json};
 
-use super::message::{ChatMessage, Part};
+use super::message::{ChatMessage, MessagePart};
 use super::{conversation, secret};
 
 /// What a directive says.
@@ -14,7 +14,7 @@ pub enum Directive {
     /// The conversation so far stands here.
     History,
     /// A part that is no text.
-    Media(Part),
+    Media(MessagePart),
     /// A place that something is put into later.
     Section(String),
     /// Messages of an earlier conversation stand here.
@@ -25,10 +25,10 @@ pub enum Directive {
 
 impl Directive {
     /// The part of a message that it is, if it is one.
-    pub(super) fn into_part(self) -> Option<Part> {
+    pub(super) fn into_part(self) -> Option<MessagePart> {
         match self {
             Directive::Media(part) => Some(part),
-            Directive::Section(name) => Some(Part::Pending(pending(&name))),
+            Directive::Section(name) => Some(MessagePart::Pending(pending(&name))),
             _ => None,
         }
     }
@@ -67,7 +67,7 @@ pub fn attachment(kind: Option<&str>, url: &str, content_type: Option<&str>) -> 
 /// prints, and that becomes messages of their own.
 #[must_use]
 pub fn thread(messages: &[ChatMessage]) -> String {
-    let messages: List = messages.iter().map(conversation::write).collect();
+    let messages: ValueList = messages.iter().map(conversation::write).collect();
     let pair = [("thread", Value::List(messages))];
     enclosed(&Value::Map(pair.into_iter().collect()))
 }
@@ -100,23 +100,23 @@ pub(super) fn any(text: &str) -> bool {
 }
 
 /// A text in pieces: literal, or what a directive says.
-pub(super) enum Piece<'a> {
+pub(super) enum DirectivePart<'a> {
     Text(&'a str),
     Directive(Directive),
 }
 
-pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
+pub(super) fn pieces(text: &str) -> Vec<DirectivePart<'_>> {
     let open = format!("{}(", secret::secret());
     let close = format!("{})", secret::secret());
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(&open) {
-        pieces.push(Piece::Text(before));
+        pieces.push(DirectivePart::Text(before));
         let (object, after) = after.split_once(&close).unwrap_or((after, ""));
-        pieces.extend(read(object).map(Piece::Directive));
+        pieces.extend(read(object).map(DirectivePart::Directive));
         rest = after;
     }
-    pieces.push(Piece::Text(rest));
+    pieces.push(DirectivePart::Text(rest));
     pieces
 }
 
@@ -129,7 +129,7 @@ fn read(object: &str) -> Option<Directive> {
         return Some(Directive::Role(role));
     }
     if let Some(url) = text("media") {
-        return Some(Directive::Media(Part::Media {
+        return Some(Directive::Media(MessagePart::Media {
             kind: text("kind"),
             url,
             content_type: text("type"),
@@ -156,21 +156,21 @@ pub(super) fn messages(text: &str, history: &[ChatMessage]) -> Vec<ChatMessage> 
     let mut current = message("user");
     for piece in pieces(text) {
         match piece {
-            Piece::Text(text) if text.trim().is_empty() => {}
-            Piece::Text(text) => current.parts.push(Part::Text(text.to_owned())),
-            Piece::Directive(Directive::Role(name)) => {
+            DirectivePart::Text(text) if text.trim().is_empty() => {}
+            DirectivePart::Text(text) => current.parts.push(MessagePart::Text(text.to_owned())),
+            DirectivePart::Directive(Directive::Role(name)) => {
                 messages.push(std::mem::replace(&mut current, message(&name)));
             }
-            Piece::Directive(Directive::History) => {
+            DirectivePart::Directive(Directive::History) => {
                 messages.push(std::mem::replace(&mut current, message("model")));
                 messages.extend(history.iter().cloned().map(of_history));
             }
-            Piece::Directive(Directive::Thread(thread)) => {
+            DirectivePart::Directive(Directive::Thread(thread)) => {
                 let next = message(&current.role);
                 messages.push(std::mem::replace(&mut current, next));
                 messages.extend(thread);
             }
-            Piece::Directive(other) => current.parts.extend(other.into_part()),
+            DirectivePart::Directive(other) => current.parts.extend(other.into_part()),
         }
     }
     messages.push(current);

@@ -3,9 +3,9 @@
 //! Only marked characters are structure. What looks like structure without a
 //! mark came from data, and stands in the message as it is.
 
-use quillet_core::value::Table;
+use quillet_core::value::MapTable;
 
-use super::message::{ChatMessage, Part};
+use super::message::{ChatMessage, MessagePart};
 use super::{entity, secret};
 
 /// The messages of a text with marked tags; `None` if it has none.
@@ -14,7 +14,7 @@ use super::{entity, secret};
 /// first message it is the system's, unless all of it is data.
 pub(super) fn messages(text: &str) -> Option<Vec<ChatMessage>> {
     let mut pieces = text.split(secret::secret());
-    let mut reader = Reader::default();
+    let mut reader = ElementReader::default();
     reader.text(pieces.next().unwrap_or_default());
     for piece in pieces {
         reader.marked(piece);
@@ -23,24 +23,24 @@ pub(super) fn messages(text: &str) -> Option<Vec<ChatMessage>> {
 }
 
 #[derive(Debug, Default)]
-struct Reader {
+struct ElementReader {
     messages: Vec<ChatMessage>,
     /// Whether a tag was a message's.
     any: bool,
     /// Text outside of messages.
     outside: String,
-    open: Option<Message>,
-    tag: Option<Tag>,
+    open: Option<OpenMessage>,
+    tag: Option<OpenTag>,
     /// Whether the next tag was marked twice.
     twice: bool,
 }
 
 /// A message that has begun.
 #[derive(Debug, Default)]
-struct Message {
+struct OpenMessage {
     role: String,
-    metadata: Table,
-    parts: Vec<Part>,
+    metadata: MapTable,
+    parts: Vec<MessagePart>,
     text: String,
     part: Option<OpenPart>,
 }
@@ -48,7 +48,7 @@ struct Message {
 /// `<text>` or media that have begun.
 #[derive(Debug)]
 struct OpenPart {
-    kind: Kind,
+    kind: ElementKind,
     /// Its tag, should it never end.
     raw: String,
     content_type: Option<String>,
@@ -56,21 +56,21 @@ struct OpenPart {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+enum ElementKind {
     Message,
     Text,
-    /// What media are called in a [`Part`].
+    /// What media are called in a [`MessagePart`].
     Media(&'static str),
 }
 
 /// A tag whose end has not come.
 #[derive(Debug)]
-struct Tag {
-    kind: Kind,
+struct OpenTag {
+    kind: ElementKind,
     /// All of it, should it be none.
     raw: String,
     attributes: Vec<(String, String)>,
-    place: Place,
+    place: TagPosition,
     /// `/` came: it has no content.
     empty: bool,
     /// The author's words stand before it.
@@ -79,7 +79,7 @@ struct Tag {
 
 /// Where in a tag.
 #[derive(Debug)]
-enum Place {
+enum TagPosition {
     /// Outside of quotes.
     Between,
     /// In the name of an attribute.
@@ -90,7 +90,7 @@ enum Place {
     Quoted(char, String, String),
 }
 
-impl Reader {
+impl ElementReader {
     /// Text without a mark.
     fn text(&mut self, text: &str) {
         let Some(message) = &mut self.open else {
@@ -107,8 +107,8 @@ impl Reader {
         let twice = std::mem::replace(&mut self.twice, piece.is_empty());
         if let Some(mut tag) = self.tag.take() {
             match tag.marked(piece) {
-                Some(Next::Goes) => return self.tag = Some(tag),
-                Some(Next::Ends) => {
+                Some(TagProgress::Goes) => return self.tag = Some(tag),
+                Some(TagProgress::Ends) => {
                     self.ended(tag);
                     return self.text(&piece[1..]);
                 }
@@ -117,7 +117,7 @@ impl Reader {
         }
         match piece.as_bytes().first() {
             Some(b'<') if piece.starts_with("</") => self.closing(piece),
-            Some(b'<') => self.tag = Some(Tag::new(piece, twice)),
+            Some(b'<') => self.tag = Some(OpenTag::new(piece, twice)),
             Some(b'&') => match entity::read(piece) {
                 Some((character, length)) => {
                     self.text(character.encode_utf8(&mut [0; 4]));
@@ -138,7 +138,7 @@ impl Reader {
         };
         let of_part = message.part.as_ref().map(|part| part.kind);
         match kind {
-            Kind::Message => self.close(),
+            ElementKind::Message => self.close(),
             _ if of_part == Some(kind) => message.end_part(),
             _ => return self.text(piece),
         }
@@ -146,10 +146,12 @@ impl Reader {
     }
 
     /// The `>` of a tag came.
-    fn ended(&mut self, tag: Tag) {
+    fn ended(&mut self, tag: OpenTag) {
         match (tag.kind, &mut self.open) {
-            (Kind::Message, _) if tag.attribute("role").is_some() => self.begin(tag),
-            (Kind::Text | Kind::Media(_), Some(message)) if message.part.is_none() => {
+            (ElementKind::Message, _) if tag.attribute("role").is_some() => self.begin(tag),
+            (ElementKind::Text | ElementKind::Media(_), Some(message))
+                if message.part.is_none() =>
+            {
                 let empty = tag.empty;
                 message.part = Some(OpenPart::new(tag));
                 if empty {
@@ -163,7 +165,7 @@ impl Reader {
         }
     }
 
-    fn begin(&mut self, tag: Tag) {
+    fn begin(&mut self, tag: OpenTag) {
         self.close();
         self.flush(if tag.words && !self.any {
             "system"
@@ -171,7 +173,7 @@ impl Reader {
             "user"
         });
         self.any = true;
-        let mut message = Message::default();
+        let mut message = OpenMessage::default();
         for (name, value) in tag.attributes {
             if name == "role" {
                 message.role = value;
@@ -187,7 +189,8 @@ impl Reader {
 
     /// Ends the open message, if there is one.
     fn close(&mut self) {
-        self.messages.extend(self.open.take().map(Message::close));
+        self.messages
+            .extend(self.open.take().map(OpenMessage::close));
     }
 
     /// The text outside becomes a message, unless it is blank.
@@ -212,7 +215,7 @@ impl Reader {
     }
 }
 
-impl Message {
+impl OpenMessage {
     fn end_part(&mut self) {
         let Some(part) = self.part.take() else {
             return;
@@ -220,12 +223,12 @@ impl Message {
         self.flush();
         let text = part.text.trim().to_owned();
         self.parts.push(match part.kind {
-            Kind::Media(kind) => Part::Media {
+            ElementKind::Media(kind) => MessagePart::Media {
                 kind: Some(kind.to_owned()),
                 url: text,
                 content_type: part.content_type,
             },
-            _ => Part::Text(text),
+            _ => MessagePart::Text(text),
         });
     }
 
@@ -234,7 +237,7 @@ impl Message {
         let text = std::mem::take(&mut self.text);
         let text = text.trim();
         if !text.is_empty() {
-            self.parts.push(Part::Text(text.to_owned()));
+            self.parts.push(MessagePart::Text(text.to_owned()));
         }
     }
 
@@ -253,7 +256,7 @@ impl Message {
 }
 
 impl OpenPart {
-    fn new(tag: Tag) -> Self {
+    fn new(tag: OpenTag) -> Self {
         OpenPart {
             kind: tag.kind,
             content_type: tag.attribute("mimetype").map(str::to_owned),
@@ -264,22 +267,22 @@ impl OpenPart {
 }
 
 /// How a tag goes on.
-enum Next {
+enum TagProgress {
     Goes,
     /// This was its `>`.
     Ends,
 }
 
-impl Tag {
+impl OpenTag {
     /// A tag at the start of a text, which has its name and more.
     fn new(piece: &str, words: bool) -> Self {
         let name = piece[1..].find(|c: char| !c.is_ascii_alphabetic());
         let end = name.map_or(piece.len(), |length| 1 + length);
-        Tag {
+        OpenTag {
             kind: kind(&piece[1..end]),
             raw: piece.to_owned(),
             attributes: Vec::new(),
-            place: Place::Between,
+            place: TagPosition::Between,
             empty: false,
             words,
         }
@@ -291,47 +294,49 @@ impl Tag {
     }
 
     /// A marked character and the text after it; `None` if this is no tag after all.
-    fn marked(&mut self, piece: &str) -> Option<Next> {
+    fn marked(&mut self, piece: &str) -> Option<TagProgress> {
         let first = piece.chars().next()?;
         let rest = &piece[first.len_utf8()..];
-        let place = std::mem::replace(&mut self.place, Place::Between);
+        let place = std::mem::replace(&mut self.place, TagPosition::Between);
         self.place = match (place, first) {
-            (Place::Quoted(quote, name, value), _) if first == quote => {
+            (TagPosition::Quoted(quote, name, value), _) if first == quote => {
                 // A name that is data is none.
                 if !name.is_empty() {
                     self.attributes.push((name, value));
                 }
-                Place::Between
+                TagPosition::Between
             }
-            (Place::Quoted(quote, name, mut value), '&') => {
+            (TagPosition::Quoted(quote, name, mut value), '&') => {
                 let (character, length) = entity::read(piece)?;
                 value.push(character);
                 value.push_str(&piece[length..]);
-                Place::Quoted(quote, name, value)
+                TagPosition::Quoted(quote, name, value)
             }
-            (Place::Quoted(..), _) | (_, '<' | '&') => return None,
-            (_, '>') => return Some(Next::Ends),
+            (TagPosition::Quoted(..), _) | (_, '<' | '&') => return None,
+            (_, '>') => return Some(TagProgress::Ends),
             (_, '/') => {
                 self.empty = true;
-                Place::Between
+                TagPosition::Between
             }
-            (Place::Name(name), '=') => Place::Equals(name),
-            (_, '=') => Place::Equals(String::new()),
-            (Place::Equals(name), '"' | '\'') => Place::Quoted(first, name, rest.to_owned()),
-            (_, '"' | '\'') => Place::Quoted(first, String::new(), rest.to_owned()),
-            _ => Place::Name(piece.trim().to_owned()),
+            (TagPosition::Name(name), '=') => TagPosition::Equals(name),
+            (_, '=') => TagPosition::Equals(String::new()),
+            (TagPosition::Equals(name), '"' | '\'') => {
+                TagPosition::Quoted(first, name, rest.to_owned())
+            }
+            (_, '"' | '\'') => TagPosition::Quoted(first, String::new(), rest.to_owned()),
+            _ => TagPosition::Name(piece.trim().to_owned()),
         };
         self.raw.push_str(piece);
-        Some(Next::Goes)
+        Some(TagProgress::Goes)
     }
 }
 
-fn kind(name: &str) -> Kind {
+fn kind(name: &str) -> ElementKind {
     match name.to_ascii_lowercase().as_str() {
-        "message" => Kind::Message,
-        "image" => Kind::Media("image"),
-        "audio" => Kind::Media("audio"),
-        "binary" => Kind::Media("file"),
-        _ => Kind::Text,
+        "message" => ElementKind::Message,
+        "image" => ElementKind::Media("image"),
+        "audio" => ElementKind::Media("audio"),
+        "binary" => ElementKind::Media("file"),
+        _ => ElementKind::Text,
     }
 }

@@ -21,7 +21,7 @@ use super::{entity, secret};
 #[derive(Debug, Default)]
 pub struct Elements {
     /// The tag that has begun and not ended.
-    tag: Option<Tag>,
+    tag: Option<TagCandidate>,
     /// Where the message begins that is open.
     open: Option<usize>,
     /// How many `<message>` without a role have begun outside of messages and not ended. They
@@ -31,7 +31,7 @@ pub struct Elements {
     begun: bool,
     /// Whether the template has words of its own before its first message.
     words: bool,
-    faults: Vec<(Fault, usize)>,
+    faults: Vec<(OrderFault, usize)>,
 }
 
 /// More are not reported: each place takes a look through the source.
@@ -39,7 +39,7 @@ const MAX_FAULTS: usize = 100;
 
 /// What is wrong with the order of tags, if all texts are written one after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
+enum OrderFault {
     /// A message begins where another is open.
     Inside,
     /// A message ends where none is open.
@@ -48,16 +48,16 @@ enum Fault {
 
 /// A tag on its way.
 #[derive(Clone, Debug)]
-struct Tag {
+struct TagCandidate {
     start: usize,
     message: bool,
     role: bool,
-    place: Place,
+    place: CandidatePosition,
 }
 
 /// Where in a tag.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Place {
+enum CandidatePosition {
     /// Before an attribute or the end.
     Between,
     /// In the name of an attribute that begins at this byte of the text, or after it.
@@ -71,7 +71,7 @@ enum Place {
 }
 
 /// What became of a tag in one text.
-enum Step {
+enum TagScanStep {
     /// It ends before this byte; whether it has no content (`/>`).
     Ends(usize, bool),
     /// The text ends first.
@@ -129,13 +129,13 @@ impl Elements {
         };
         for (fault, start) in &self.faults {
             match fault {
-                Fault::Inside => add(
+                OrderFault::Inside => add(
                     "this <message> begins before the one before it ends",
                     "<message",
                     *start,
                     "end the other one with </message> first",
                 ),
-                Fault::Stray => add(
+                OrderFault::Stray => add(
                     "</message> without a <message> that it ends",
                     "</message",
                     *start,
@@ -170,17 +170,17 @@ impl Elements {
             }
             marks.push(next);
             if message && self.open.take().is_none() {
-                self.fault(Fault::Stray, at + next);
+                self.fault(OrderFault::Stray, at + next);
             }
             return next + length;
         }
         match opening(found) {
             Some((message, length)) => {
-                let tag = Tag {
+                let tag = TagCandidate {
                     start: at + next,
                     message,
                     role: false,
-                    place: Place::Between,
+                    place: CandidatePosition::Between,
                 };
                 self.begin(tag, literal, next, next + length, marks)
             }
@@ -191,7 +191,7 @@ impl Elements {
     /// A tag begins at `start`; its attributes begin at `from`.
     fn begin(
         &mut self,
-        tag: Tag,
+        tag: TagCandidate,
         literal: &str,
         start: usize,
         from: usize,
@@ -211,10 +211,10 @@ impl Elements {
     }
 
     /// A tag goes on after a hole.
-    fn resume(&mut self, mut tag: Tag, literal: &str, marks: &mut Vec<usize>) -> usize {
+    fn resume(&mut self, mut tag: TagCandidate, literal: &str, marks: &mut Vec<usize>) -> usize {
         tag.place = match tag.place {
-            Place::Quoted(_) | Place::Equals(true) => tag.place,
-            _ => Place::Hole,
+            CandidatePosition::Quoted(_) | CandidatePosition::Equals(true) => tag.place,
+            _ => CandidatePosition::Hole,
         };
         let end = self.go_on(tag, literal, 0, marks);
         if end.is_none() {
@@ -226,32 +226,32 @@ impl Elements {
     /// Where to go on; `None` if it is no tag.
     fn go_on(
         &mut self,
-        mut tag: Tag,
+        mut tag: TagCandidate,
         literal: &str,
         from: usize,
         marks: &mut Vec<usize>,
     ) -> Option<usize> {
         match tag.attributes(literal, from, marks) {
-            Step::NoTag => None,
-            Step::Open => {
+            TagScanStep::NoTag => None,
+            TagScanStep::Open => {
                 self.tag = Some(tag);
                 Some(literal.len())
             }
-            Step::Ends(end, empty) => {
+            TagScanStep::Ends(end, empty) => {
                 self.ended(&tag, empty);
                 Some(end)
             }
         }
     }
 
-    fn fault(&mut self, fault: Fault, at: usize) {
+    fn fault(&mut self, fault: OrderFault, at: usize) {
         if self.faults.len() < MAX_FAULTS {
             self.faults.push((fault, at));
         }
     }
 
     /// A message without a role is no message.
-    fn ended(&mut self, tag: &Tag, empty: bool) {
+    fn ended(&mut self, tag: &TagCandidate, empty: bool) {
         if !tag.message {
             return;
         }
@@ -261,36 +261,39 @@ impl Elements {
         }
         self.begun = true;
         if self.open.is_some() {
-            self.fault(Fault::Inside, tag.start);
+            self.fault(OrderFault::Inside, tag.start);
         }
         self.open = Some(tag.start).filter(|_| !empty);
     }
 }
 
-impl Tag {
+impl TagCandidate {
     /// Reads attributes from a byte on. A `<` ends the attempt even in quotes,
     /// as in XML; so no text is looked through twice.
-    fn attributes(&mut self, literal: &str, from: usize, marks: &mut Vec<usize>) -> Step {
+    fn attributes(&mut self, literal: &str, from: usize, marks: &mut Vec<usize>) -> TagScanStep {
         let bytes = literal.as_bytes();
         for (at, &byte) in bytes.iter().enumerate().skip(from) {
             if byte == b'<' {
-                return Step::NoTag;
+                return TagScanStep::NoTag;
             }
-            if let Place::Quoted(quote) = self.place {
+            if let CandidatePosition::Quoted(quote) = self.place {
                 self.quoted(literal, at, quote, marks);
                 continue;
             }
-            let ends = matches!(self.place, Place::Between | Place::Hole);
+            let ends = matches!(
+                self.place,
+                CandidatePosition::Between | CandidatePosition::Hole
+            );
             if ends && let Some(empty) = end(&bytes[at..]) {
                 marks.push(at);
                 marks.extend(empty.then_some(at + 1));
-                return Step::Ends(at + 1 + usize::from(empty), empty);
+                return TagScanStep::Ends(at + 1 + usize::from(empty), empty);
             }
             if !self.named(literal, at, marks) {
-                return Step::NoTag;
+                return TagScanStep::NoTag;
             }
         }
-        Step::Open
+        TagScanStep::Open
     }
 
     /// A byte in quotes.
@@ -299,7 +302,7 @@ impl Tag {
             b'&' if entity::read(&literal[at..]).is_some() => marks.push(at),
             byte if byte == quote => {
                 marks.push(at);
-                self.place = Place::Between;
+                self.place = CandidatePosition::Between;
             }
             _ => {}
         }
@@ -310,27 +313,35 @@ impl Tag {
         let bytes = literal.as_bytes();
         let blank = matches!(bytes[at], b' ' | b'\t' | b'\r' | b'\n');
         self.place = match (self.place, bytes[at]) {
-            (Place::Equals(role), quote @ (b'"' | b'\'')) => {
+            (CandidatePosition::Equals(role), quote @ (b'"' | b'\'')) => {
                 marks.push(at);
                 self.role |= role;
-                Place::Quoted(quote)
+                CandidatePosition::Quoted(quote)
             }
-            (Place::Hole, quote @ (b'"' | b'\'')) => {
+            (CandidatePosition::Hole, quote @ (b'"' | b'\'')) => {
                 marks.push(at);
-                Place::Quoted(quote)
+                CandidatePosition::Quoted(quote)
             }
-            (Place::Name(start), b'=') => {
+            (CandidatePosition::Name(start), b'=') => {
                 marks.extend([start, at]);
-                Place::Equals(literal[start..at].trim() == "role")
+                CandidatePosition::Equals(literal[start..at].trim() == "role")
             }
-            (Place::Hole, b'=') => {
+            (CandidatePosition::Hole, b'=') => {
                 marks.push(at);
-                Place::Equals(false)
+                CandidatePosition::Equals(false)
             }
-            (place @ (Place::Equals(_) | Place::Name(_)), _) if blank => place,
-            (_, _) if blank => Place::Between,
-            (Place::Between | Place::Hole, byte) if is_name(byte) => Place::Name(at),
-            (place @ Place::Name(_), byte) if is_name(byte) && is_name(bytes[at - 1]) => place,
+            (place @ (CandidatePosition::Equals(_) | CandidatePosition::Name(_)), _) if blank => {
+                place
+            }
+            (_, _) if blank => CandidatePosition::Between,
+            (CandidatePosition::Between | CandidatePosition::Hole, byte) if is_name(byte) => {
+                CandidatePosition::Name(at)
+            }
+            (place @ CandidatePosition::Name(_), byte)
+                if is_name(byte) && is_name(bytes[at - 1]) =>
+            {
+                place
+            }
             _ => return false,
         };
         true

@@ -8,15 +8,15 @@ use super::directive;
 use super::role_lines::{self, Insertions};
 use super::unmarked;
 use crate::{
-    CompileError, CompileOptions, Pass, References, RenderError, Source, Stop, Template,
-    TemplateFormat,
+    CompileError, CompileOptions, CompiledTemplate, Pass, References, RenderError, StopReason,
+    TemplateFormat, TemplateSource,
 };
 
 /// The template of a format, and what was put into its sources. Places in what
 /// it says are places in the sources as they were written.
 #[derive(Debug)]
 struct LineTemplate {
-    template: Arc<dyn Template>,
+    template: Arc<dyn CompiledTemplate>,
     references: References,
     /// Name of each source, and what was put into it.
     sources: Vec<(String, Insertions)>,
@@ -28,17 +28,17 @@ struct LineTemplate {
 /// What the format says about them.
 pub(crate) fn compile(
     format: &dyn TemplateFormat,
-    sources: &[Source<'_>],
+    sources: &[TemplateSource<'_>],
     options: &CompileOptions,
-) -> Result<Arc<dyn Template>, CompileError> {
+) -> Result<Arc<dyn CompiledTemplate>, CompileError> {
     let marked: Vec<_> = sources
         .iter()
         .map(|source| role_lines::mark(source.text, format.has_loose_role_lines()))
         .collect();
-    let texts: Vec<Source<'_>> = sources
+    let texts: Vec<TemplateSource<'_>> = sources
         .iter()
         .zip(&marked)
-        .map(|(source, (text, _))| Source { text, ..*source })
+        .map(|(source, (text, _))| TemplateSource { text, ..*source })
         .collect();
     let compiled = format.compile(&texts, options);
     let inserted: Vec<(String, Insertions)> = sources
@@ -55,7 +55,7 @@ pub(crate) fn compile(
 /// The error with places in the sources as they were written.
 fn as_written(
     error: CompileError,
-    sources: &[Source<'_>],
+    sources: &[TemplateSource<'_>],
     inserted: &[(String, Insertions)],
 ) -> CompileError {
     let place = |mut found: Diagnostic| {
@@ -93,7 +93,7 @@ fn before(insertions: &Insertions, span: Span) -> Span {
 }
 
 impl LineTemplate {
-    fn new(template: Arc<dyn Template>, sources: Vec<(String, Insertions)>) -> Self {
+    fn new(template: Arc<dyn CompiledTemplate>, sources: Vec<(String, Insertions)>) -> Self {
         let mut references = template.references().clone();
         let variables = references.variables.iter_mut();
         let variables = variables.map(|variable| (variable.source, &mut variable.span));
@@ -111,7 +111,7 @@ impl LineTemplate {
         }
     }
 
-    fn place(&self, mut error: Box<RenderError>) -> Stop {
+    fn place(&self, mut error: Box<RenderError>) -> StopReason {
         clean(&mut error.message);
         clean(&mut error.reason);
         error.help.iter_mut().for_each(clean);
@@ -122,19 +122,19 @@ impl LineTemplate {
         if let (Some(span), Some((_, insertions))) = (error.span, source) {
             error.span = Some(before(insertions, span));
         }
-        Stop::Failed(error)
+        StopReason::Failed(error)
     }
 }
 
-impl Template for LineTemplate {
+impl CompiledTemplate for LineTemplate {
     fn references(&self) -> &References {
         &self.references
     }
 
-    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop> {
+    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), StopReason> {
         pass.literal(&directive::lines())?;
         match self.template.pass(entry, pass) {
-            Err(Stop::Failed(error)) => Err(self.place(error)),
+            Err(StopReason::Failed(error)) => Err(self.place(error)),
             other => other,
         }
     }

@@ -10,14 +10,14 @@ pub struct ChatMessage {
     /// The speaker.
     pub role: String,
     /// What is said, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<MessagePart>,
     /// What the template says about the message.
     pub metadata: Map,
 }
 
 /// One part of a message.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Part {
+pub enum MessagePart {
     /// Text.
     Text(String),
     /// An image, a sound, a file: an address or a `data:` URL.
@@ -38,7 +38,7 @@ impl ChatMessage {
     pub fn text(role: impl Into<String>, text: impl Into<String>) -> Self {
         ChatMessage {
             role: role.into(),
-            parts: vec![Part::Text(text.into())],
+            parts: vec![MessagePart::Text(text.into())],
             metadata: Map::default(),
         }
     }
@@ -66,10 +66,10 @@ impl ChatMessage {
 }
 
 /// What has a form on the wire; a place that nobody filled has none.
-fn content(part: Part) -> Option<ContentPart> {
+fn content(part: MessagePart) -> Option<ContentPart> {
     match part {
-        Part::Text(text) => Some(ContentPart::text(text)),
-        Part::Media {
+        MessagePart::Text(text) => Some(ContentPart::text(text)),
+        MessagePart::Media {
             kind,
             url,
             content_type,
@@ -78,6 +78,6 @@ fn content(part: Part) -> Option<ContentPart> {
             kind.as_deref(),
             content_type.as_deref(),
         )),
-        Part::Pending(_) => None,
+        MessagePart::Pending(_) => None,
     }
 }

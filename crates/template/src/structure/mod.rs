@@ -22,7 +22,7 @@ mod strict;
 pub use directive::{Directive, attachment, history, media, role, section, thread};
 pub use elements::Elements;
 pub(crate) use line_template::compile as compile_with_role_lines;
-pub use message::{ChatMessage, Part};
+pub use message::{ChatMessage, MessagePart};
 pub use role_lines::{computed_role_line, has_role_lines, parse_role_lines, role_names};
 pub(crate) use secret::{has_marks, strip, strip_value, unmarked};
 pub use strict::check_strict;

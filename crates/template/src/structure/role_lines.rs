@@ -9,8 +9,8 @@ use std::borrow::Cow;
 
 use quillet_core::{Map, Span, Value};
 
-use super::directive::{self, Directive, Piece};
-use super::message::{ChatMessage, Part};
+use super::directive::{self, Directive, DirectivePart};
+use super::message::{ChatMessage, MessagePart};
 use super::secret;
 
 const ROLES: [&str; 6] = [
@@ -253,7 +253,8 @@ fn drop_silent_end(messages: &mut Vec<ChatMessage>) {
 }
 
 fn is_empty(message: &ChatMessage) -> bool {
-    let blank = |part: &Part| matches!(part, Part::Text(text) if text.trim().is_empty());
+    let blank =
+        |part: &MessagePart| matches!(part, MessagePart::Text(text) if text.trim().is_empty());
     message.parts.iter().all(blank)
 }
 
@@ -285,18 +286,18 @@ fn block(line: &str, content: &str, messages: &mut Vec<ChatMessage>) {
     let content = content.trim_start_matches([' ', '\t']);
     for piece in directive::pieces(content) {
         match piece {
-            Piece::Text(text) => {
+            DirectivePart::Text(text) => {
                 let text = secret::clean_text(text, secret::secret()).into_owned();
-                current.parts.push(Part::Text(text));
+                current.parts.push(MessagePart::Text(text));
             }
-            Piece::Directive(Directive::Thread(thread)) => {
+            DirectivePart::Directive(Directive::Thread(thread)) => {
                 // The conversation is what the role line has to say.
                 finish(&mut current, false, messages);
                 messages.extend(thread);
                 current = head.clone();
                 divided = true;
             }
-            Piece::Directive(found) => current.parts.extend(found.into_part()),
+            DirectivePart::Directive(found) => current.parts.extend(found.into_part()),
         }
     }
     finish(&mut current, named && !divided, messages);
@@ -306,18 +307,19 @@ fn block(line: &str, content: &str, messages: &mut Vec<ChatMessage>) {
 /// left. An empty message stays where a role line asks for one.
 fn finish(message: &mut ChatMessage, even_empty: bool, messages: &mut Vec<ChatMessage>) {
     let newlines = ['\n', '\r'];
-    if let Some(Part::Text(text)) = message.parts.first_mut() {
+    if let Some(MessagePart::Text(text)) = message.parts.first_mut() {
         *text = text.trim_start_matches(newlines).to_owned();
     }
-    if let Some(Part::Text(text)) = message.parts.last_mut() {
+    if let Some(MessagePart::Text(text)) = message.parts.last_mut() {
         *text = text.trim_end_matches(newlines).to_owned();
     }
-    let blank = |part: &Part| matches!(part, Part::Text(text) if text.trim().is_empty());
+    let blank =
+        |part: &MessagePart| matches!(part, MessagePart::Text(text) if text.trim().is_empty());
     let alone = message.parts.len() == 1;
     message.parts.retain(|part| alone || !blank(part));
     if even_empty || !is_empty(message) {
         if message.parts.is_empty() {
-            message.parts.push(Part::Text(String::new()));
+            message.parts.push(MessagePart::Text(String::new()));
         }
         messages.push(std::mem::take(message));
     }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use memchr::memmem;
-use quillet_core::{List, Map, Value};
+use quillet_core::{Map, Value, ValueList};
 
 use crate::host;
 
@@ -87,7 +87,7 @@ fn clean(value: &Value, secret: &str) -> Value {
             Cow::Borrowed(_) => value.clone(),
             Cow::Owned(text) => text.into(),
         },
-        Value::List(list) => Value::List(List::new(
+        Value::List(list) => Value::List(ValueList::new(
             list.iter().map(|item| clean(item, secret)).collect(),
         )),
         Value::Map(map) => Value::Map(Map::new(

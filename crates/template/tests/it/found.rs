@@ -5,12 +5,12 @@ use futures_util::FutureExt;
 use quillet_core::json;
 use quillet_template::format::go::GoFormat;
 use quillet_template::{
-    CompileOptions, Limits, NoFunctions, Render, Source, TemplateFormat, render,
+    CompileOptions, NoFunctions, Render, RenderLimits, TemplateFormat, TemplateSource, render,
 };
 
 fn outcome(template: &str) -> String {
     let data = json::parse(r#"{"s":"hello","n":1,"nul":null}"#).expect("the data is JSON");
-    let sources = [Source::new("t", template)];
+    let sources = [TemplateSource::new("t", template)];
     let compiled = GoFormat::new().compile(&sources, &CompileOptions::default());
     let compiled = match compiled {
         Ok(compiled) => compiled,
@@ -21,7 +21,7 @@ fn outcome(template: &str) -> String {
         entries: &["t"],
         variables: data.as_map().expect("the data is an object"),
         functions: &NoFunctions,
-        limits: &Limits::default(),
+        limits: &RenderLimits::default(),
     })
     .now_or_never();
     match rendered.expect("there is nothing to wait for") {

@@ -9,12 +9,16 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use quillet_core::{BoxFuture, Map, Value, json};
 use quillet_template::{
-    Arguments, CallError, CompileError, CompileOptions, ErrorKind, Functions, Limit, Limits,
-    Missing, Render, RenderError, Rendered, Source, Template, TemplateFactory, render,
+    CallArguments, CallError, CompileError, CompileOptions, CompiledTemplate, ErrorKind,
+    FunctionHost, LimitKind, Missing, Render, RenderError, RenderLimits, RenderedTemplate,
+    TemplateFactory, TemplateSource, render,
 };
 
-fn compiled(format: &str, text: &str) -> Result<std::sync::Arc<dyn Template>, CompileError> {
-    let sources = [Source::new("main", text)];
+fn compiled(
+    format: &str,
+    text: &str,
+) -> Result<std::sync::Arc<dyn CompiledTemplate>, CompileError> {
+    let sources = [TemplateSource::new("main", text)];
     TemplateFactory::standard().compile(format, &sources, &CompileOptions::default())
 }
 
@@ -24,11 +28,14 @@ fn data() -> Map {
     data.as_map().cloned().expect("it is an object")
 }
 
-async fn run(text: &str, functions: &dyn Functions) -> Result<Rendered, Box<RenderError>> {
+async fn run(
+    text: &str,
+    functions: &dyn FunctionHost,
+) -> Result<RenderedTemplate, Box<RenderError>> {
     let template = compiled("f-string", text).expect("it compiles");
-    let limits = Limits {
+    let limits = RenderLimits {
         time: std::time::Duration::from_secs(20),
-        ..Limits::default()
+        ..RenderLimits::default()
     };
     render(&Render {
         template: &*template,
@@ -42,9 +49,9 @@ async fn run(text: &str, functions: &dyn Functions) -> Result<Rendered, Box<Rend
 
 /// Functions without arguments in the template, that note what was called with what.
 #[derive(Default)]
-struct Noted(Mutex<Vec<(String, Arguments)>>);
+struct Noted(Mutex<Vec<(String, CallArguments)>>);
 
-impl Functions for Noted {
+impl FunctionHost for Noted {
     fn contains(&self, name: &str) -> bool {
         self.names().contains(&name)
     }
@@ -57,7 +64,7 @@ impl Functions for Noted {
     fn call<'a>(
         &'a self,
         name: &'a str,
-        arguments: Arguments,
+        arguments: CallArguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         let noted = (name.to_owned(), arguments);
         self.0.lock().expect("nobody panicked").push(noted);
@@ -184,11 +191,11 @@ async fn characters_of_a_text_have_an_index_as_in_python() {
 #[tokio::test]
 async fn widths_and_precisions_are_bounded() {
     let cases = [
-        ("{name:>1000000000}", Limit::MemoryBytes),
-        ("{n:01000000000}", Limit::MemoryBytes),
-        ("{pi:.1000000000f}", Limit::MemoryBytes),
-        ("{pi:#.1000000000g}", Limit::MemoryBytes),
-        ("{name:>9000000}", Limit::OutputBytes),
+        ("{name:>1000000000}", LimitKind::MemoryBytes),
+        ("{n:01000000000}", LimitKind::MemoryBytes),
+        ("{pi:.1000000000f}", LimitKind::MemoryBytes),
+        ("{pi:#.1000000000g}", LimitKind::MemoryBytes),
+        ("{name:>9000000}", LimitKind::OutputBytes),
     ];
     for (text, limit) in cases {
         let error = run(text, &quillet_template::NoFunctions).await;
@@ -208,18 +215,18 @@ fn a_missing_variable_prints_nothing_where_it_is_to() {
         missing: Missing::Zero,
         ..CompileOptions::default()
     };
-    let sources = [Source::new("main", "[{nothing:>5}{name}]")];
+    let sources = [TemplateSource::new("main", "[{nothing:>5}{name}]")];
     let template = TemplateFactory::standard().compile("python", &sources, &options);
     assert_eq!(rendered(&*template.expect("it compiles")).unwrap(), "[Ann]");
 }
 
-fn rendered(template: &dyn Template) -> Result<String, Box<RenderError>> {
+fn rendered(template: &dyn CompiledTemplate) -> Result<String, Box<RenderError>> {
     let request = Render {
         template,
         entries: &["main"],
         variables: &data(),
         functions: &quillet_template::NoFunctions,
-        limits: &Limits::default(),
+        limits: &RenderLimits::default(),
     };
     let rendered = render(&request).now_or_never();
     let rendered = rendered.expect("nothing to wait for");

@@ -4,19 +4,19 @@
 use std::sync::Mutex;
 
 use futures_util::FutureExt;
-use quillet_core::{BoxFuture, Map, Position, Value, json};
+use quillet_core::{BoxFuture, LineColumn, Map, Value, json};
 use quillet_template::format::go::GoFormat;
 use quillet_template::{
-    Arguments, CallError, CompileError, CompileLimits, CompileOptions, ErrorKind, Functions, Limit,
-    Limits, MessageSyntax, Missing, NoFunctions, Render, RenderError, Rendered, Source,
-    TemplateFormat, render,
+    CallArguments, CallError, CompileError, CompileLimits, CompileOptions, ErrorKind, FunctionHost,
+    LimitKind, MessageSyntax, Missing, NoFunctions, Render, RenderError, RenderLimits,
+    RenderedTemplate, TemplateFormat, TemplateSource, render,
 };
 
 /// Functions that echo; every call is written down.
 #[derive(Default)]
 struct Echo(Mutex<Vec<String>>);
 
-impl Functions for Echo {
+impl FunctionHost for Echo {
     fn contains(&self, name: &str) -> bool {
         self.names().contains(&name)
     }
@@ -26,7 +26,7 @@ impl Functions for Echo {
     fn call<'a>(
         &'a self,
         name: &'a str,
-        arguments: Arguments,
+        arguments: CallArguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         let shown = json::to_string(&Value::from(arguments.positional.clone()));
         self.0
@@ -47,7 +47,7 @@ impl Functions for Echo {
 }
 
 fn compile_error(text: &str) -> CompileError {
-    let sources = [Source::new("t", text)];
+    let sources = [TemplateSource::new("t", text)];
     let compiled = GoFormat::new().compile(&sources, &CompileOptions::default());
     compiled.err().unwrap_or_else(|| panic!("{text} compiles"))
 }
@@ -56,14 +56,14 @@ fn run(
     text: &str,
     data: &str,
     missing: Missing,
-    limits: &Limits,
+    limits: &RenderLimits,
     functions: &Echo,
-) -> Result<Rendered, Box<RenderError>> {
+) -> Result<RenderedTemplate, Box<RenderError>> {
     let options = CompileOptions {
         missing,
         ..CompileOptions::default()
     };
-    let sources = [Source::new("t", text)];
+    let sources = [TemplateSource::new("t", text)];
     let template = GoFormat::new()
         .compile(&sources, &options)
         .expect("as the test has it");
@@ -85,14 +85,14 @@ fn run(
     runtime.expect("as the test has it").block_on(render(&what))
 }
 
-fn generous() -> Limits {
-    Limits {
+fn generous() -> RenderLimits {
+    RenderLimits {
         time: std::time::Duration::from_secs(30),
-        ..Limits::default()
+        ..RenderLimits::default()
     }
 }
 
-fn error(text: &str, data: &str, limits: &Limits) -> Box<RenderError> {
+fn error(text: &str, data: &str, limits: &RenderLimits) -> Box<RenderError> {
     let result = run(text, data, Missing::Strict, limits, &Echo::default());
     result.expect_err(text)
 }
@@ -224,7 +224,7 @@ fn errors_have_their_kind_place_and_words() {
         assert_eq!((error.kind, error.message.as_str()), (kind, message));
         let span = error.span.expect("as the test has it");
         assert_eq!(&text[span.start..span.end], pointed);
-        assert_eq!(error.position, Some(Position { line, column }));
+        assert_eq!(error.position, Some(LineColumn { line, column }));
         assert_eq!(error.source_name, "t");
     }
     let error = error("{{ecko 1}}", "{}", &generous());
@@ -234,9 +234,9 @@ fn errors_have_their_kind_place_and_words() {
 #[test]
 fn every_source_that_does_not_parse_is_reported_with_its_place() {
     let sources = [
-        Source::new("a", "x\n{{.b | 3}}"),
-        Source::new("good", "{{.a}}"),
-        Source::new("b", "{{if}}"),
+        TemplateSource::new("a", "x\n{{.b | 3}}"),
+        TemplateSource::new("good", "{{.a}}"),
+        TemplateSource::new("b", "{{if}}"),
     ];
     let compiled = GoFormat::new().compile(&sources, &CompileOptions::default());
     let error = compiled.expect_err("it is refused");
@@ -257,7 +257,7 @@ fn every_source_that_does_not_parse_is_reported_with_its_place() {
 
 #[test]
 fn every_bound_of_a_render_holds_and_is_named() {
-    let small = Limits {
+    let small = RenderLimits {
         output_bytes: 1000,
         memory_bytes: 10_000,
         steps: 5000,
@@ -265,19 +265,25 @@ fn every_bound_of_a_render_holds_and_is_named() {
         ..generous()
     };
     let cases = [
-        ("{{range 1000}}xxxxxxxxxx{{end}}", Limit::OutputBytes),
-        ("{{printf \"%2000d\" 1}}", Limit::OutputBytes),
-        ("{{range 100000}}{{end}}", Limit::Steps),
-        ("{{range 1000}}{{range 1000}}{{end}}{{end}}", Limit::Steps),
+        ("{{range 1000}}xxxxxxxxxx{{end}}", LimitKind::OutputBytes),
+        ("{{printf \"%2000d\" 1}}", LimitKind::OutputBytes),
+        ("{{range 100000}}{{end}}", LimitKind::Steps),
+        (
+            "{{range 1000}}{{range 1000}}{{end}}{{end}}",
+            LimitKind::Steps,
+        ),
         (
             "{{define \"r\"}}{{template \"r\"}}{{end}}{{template \"r\"}}",
-            Limit::Nesting,
+            LimitKind::Nesting,
         ),
         (
             "{{$s := \"xxxxxxxx\"}}{{range 40}}{{$s = print $s $s}}{{end}}",
-            Limit::MemoryBytes,
+            LimitKind::MemoryBytes,
         ),
-        ("{{len (html (printf \"%9000d\" 1))}}", Limit::MemoryBytes),
+        (
+            "{{len (html (printf \"%9000d\" 1))}}",
+            LimitKind::MemoryBytes,
+        ),
     ];
     for (text, limit) in cases {
         let error = error(text, "{}", &small);
@@ -288,7 +294,11 @@ fn every_bound_of_a_render_holds_and_is_named() {
         "{{{{define \"r\"}}}}{{{{template \"r\"}}}}{declarations}{{{{end}}}}{{{{template \"r\"}}}}"
     );
     let error = error(&many, "{}", &small);
-    assert_eq!(error.kind, ErrorKind::Limit(Limit::MemoryBytes), "{error}");
+    assert_eq!(
+        error.kind,
+        ErrorKind::Limit(LimitKind::MemoryBytes),
+        "{error}"
+    );
 }
 
 #[test]
@@ -305,7 +315,7 @@ fn nesting_of_sources_is_bounded() {
         let blocks = nested("{{if .a}}", "{{end}}", depth);
         let parentheses = format!("{{{{{}}}}}", nested("(", ")", depth));
         for text in [blocks, parentheses] {
-            let sources = [Source::new("t", &text)];
+            let sources = [TemplateSource::new("t", &text)];
             let compiled = GoFormat::new().compile(&sources, &options);
             assert_eq!(compiled.is_ok(), depth == 10, "{text}");
             if let Err(error) = compiled {
@@ -330,13 +340,13 @@ fn deep_structures_need_little_stack() {
             ..CompileOptions::default()
         };
         for text in [blocks, chain, parentheses, recursion] {
-            let sources = [Source::new("t", &text)];
+            let sources = [TemplateSource::new("t", &text)];
             let template = GoFormat::new()
                 .compile(&sources, &options)
                 .expect("as the test has it");
             let variables = [("a", Value::Bool(true)), ("b", Value::Bool(false))];
             let variables: Map = variables.into_iter().collect();
-            let limits = Limits {
+            let limits = RenderLimits {
                 nesting: 50_000,
                 ..generous()
             };
@@ -363,7 +373,7 @@ fn deep_structures_need_little_stack() {
 
 #[test]
 fn what_go_refuses_is_refused_or_bound_late() {
-    let sources = [Source::new("t", "{{nope 1}}")];
+    let sources = [TemplateSource::new("t", "{{nope 1}}")];
     let options = CompileOptions::default();
     let strict = GoFormat::new().strict_functions(true);
     let error = strict
@@ -390,7 +400,7 @@ fn what_a_function_may_change_is_no_structure() {
     };
     for (text, structured) in cases {
         let text = format!("{part}{text}");
-        let sources = [Source::new("t", &text)];
+        let sources = [TemplateSource::new("t", &text)];
         let format = GoFormat::new().with_sprig();
         let template = format.compile(&sources, &options).unwrap();
         let request = Render {
@@ -398,7 +408,7 @@ fn what_a_function_may_change_is_no_structure() {
             entries: &["t"],
             variables: &Map::default(),
             functions: &NoFunctions,
-            limits: &Limits::default(),
+            limits: &RenderLimits::default(),
         };
         let rendered = render(&request).now_or_never().unwrap().unwrap();
         assert_eq!(rendered.messages(0, &[]).is_some(), structured, "{text}");

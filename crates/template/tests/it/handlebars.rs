@@ -2,38 +2,38 @@
 //! functions beside variables, messages, helpers of a program, and depth.
 
 use quillet_core::{BoxFuture, Value, json};
-use quillet_template::format::handlebars::{Answer, HandlebarsFormat};
+use quillet_template::format::handlebars::{HandlebarsFormat, HelperResult};
 use quillet_template::{
-    Arguments, CallError, ChatMessage, CompileError, CompileOptions, Functions, Limits,
-    MessageSyntax, Missing, NoFunctions, Part, Render, RenderError, Rendered, Source, Template,
-    TemplateFormat, render,
+    CallArguments, CallError, ChatMessage, CompileError, CompileOptions, CompiledTemplate,
+    FunctionHost, MessagePart, MessageSyntax, Missing, NoFunctions, Render, RenderError,
+    RenderLimits, RenderedTemplate, TemplateFormat, TemplateSource, render,
 };
 
 fn compiled(
     format: &HandlebarsFormat,
     texts: &[(&str, &str)],
     options: &CompileOptions,
-) -> Result<std::sync::Arc<dyn Template>, CompileError> {
-    let sources: Vec<Source<'_>> = texts
+) -> Result<std::sync::Arc<dyn CompiledTemplate>, CompileError> {
+    let sources: Vec<TemplateSource<'_>> = texts
         .iter()
         .enumerate()
         .map(|(index, (name, text))| match index {
-            0 => Source::new(name, text),
-            _ => Source::library(name, text),
+            0 => TemplateSource::new(name, text),
+            _ => TemplateSource::library(name, text),
         })
         .collect();
     format.compile(&sources, options)
 }
 
 fn run(
-    template: &dyn Template,
+    template: &dyn CompiledTemplate,
     variables: &str,
-    functions: &dyn Functions,
-) -> Result<Rendered, Box<RenderError>> {
+    functions: &dyn FunctionHost,
+) -> Result<RenderedTemplate, Box<RenderError>> {
     let variables = json::parse(variables).expect("it is JSON");
-    let limits = Limits {
+    let limits = RenderLimits {
         time: std::time::Duration::from_secs(20),
-        ..Limits::default()
+        ..RenderLimits::default()
     };
     let request = Render {
         template,
@@ -62,7 +62,7 @@ fn rendered(format: &HandlebarsFormat, text: &str, variables: &str) -> Result<St
 /// Functions that say how they were called.
 struct Echo(&'static [&'static str]);
 
-impl Functions for Echo {
+impl FunctionHost for Echo {
     fn contains(&self, name: &str) -> bool {
         self.0.contains(&name)
     }
@@ -72,7 +72,7 @@ impl Functions for Echo {
     fn call<'a>(
         &'a self,
         name: &'a str,
-        arguments: Arguments,
+        arguments: CallArguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         let positional = json::to_string(&Value::from(arguments.positional));
         let named = json::to_string(&Value::Map(arguments.named));
@@ -182,7 +182,7 @@ fn what_the_helper_get_reads_is_referenced() {
         ("{{get n}}", &["n"], true),
     ];
     for (text, variables, dynamic) in cases {
-        let sources = [Source::new("main", text)];
+        let sources = [TemplateSource::new("main", text)];
         let format = HandlebarsFormat::semantic_kernel();
         let template = format.compile(&sources, &CompileOptions::default());
         let template = template.expect("it compiles");
@@ -385,13 +385,13 @@ fn a_program_can_add_helpers() {
         .with_helper("link", |call| {
             let to = call.named("to").cloned().unwrap_or_default();
             let to = call.text_of(&to)?.into_owned();
-            Ok(Answer::Safe(format!("<a href={to:?}>")))
+            Ok(HelperResult::Safe(format!("<a href={to:?}>")))
         })
         .with_helper("twice", |call| {
             for turn in 0..2 {
                 call.body_with(call.this(), &[("turn", Value::Int(turn))])?;
             }
-            Ok(Answer::Written)
+            Ok(HelperResult::Written)
         })
         .with_helper("never", |call| Err(call.fail("not today")));
     let cases = [
@@ -461,12 +461,12 @@ fn dotprompt_writes_messages() {
         variables,
         &CompileOptions::default(),
     );
-    let media = Part::Media {
+    let media = MessagePart::Media {
         kind: None,
         url: "data:x".to_owned(),
         content_type: Some("image/png".to_owned()),
     };
-    let text = |text: &str| Part::Text(text.to_owned());
+    let text = |text: &str| MessagePart::Text(text.to_owned());
     let user = ChatMessage {
         role: "user".to_owned(),
         parts: vec![text("See "), media, text("{\n \"a\": [\n  1\n ]\n}one")],

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use quillet_core::{Value, json};
 use quillet_template::{
-    CompileOptions, Limits, NoFunctions, Render, Source, TemplateFactory, render,
+    CompileOptions, NoFunctions, Render, RenderLimits, TemplateFactory, TemplateSource, render,
 };
 
 /// Files, and the formats of which lines are run.
@@ -161,11 +161,11 @@ fn outcome(line: &Value) -> Result<String, String> {
     let template = decoded_text(line.at(&["template"]));
     let data = line.at(&["data"]).map(decoded).unwrap_or_default();
     let variables = data.as_map().cloned().unwrap_or_default();
-    let sources = [Source::new("main", &template)];
+    let sources = [TemplateSource::new("main", &template)];
     let options = CompileOptions::default();
     let compiled = factory.compile(format_of(line), &sources, &options);
     let compiled = compiled.map_err(|error| error.message)?;
-    let limits = Limits::default();
+    let limits = RenderLimits::default();
     let request = Render {
         template: &*compiled,
         entries: &["main"],

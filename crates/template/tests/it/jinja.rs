@@ -4,14 +4,14 @@
 use futures_util::FutureExt;
 use quillet_core::{BoxFuture, Map, Value, json};
 use quillet_template::{
-    Arguments, CallError, CompileError, CompileOptions, ErrorKind, Functions, Limits, Missing,
-    NoFunctions, Render, RenderError, Source, TemplateFactory, render,
+    CallArguments, CallError, CompileError, CompileOptions, ErrorKind, FunctionHost, Missing,
+    NoFunctions, Render, RenderError, RenderLimits, TemplateFactory, TemplateSource, render,
 };
 
 fn compiled(
-    sources: &[Source<'_>],
+    sources: &[TemplateSource<'_>],
     missing: Missing,
-) -> Result<std::sync::Arc<dyn quillet_template::Template>, CompileError> {
+) -> Result<std::sync::Arc<dyn quillet_template::CompiledTemplate>, CompileError> {
     let options = CompileOptions {
         missing,
         ..CompileOptions::default()
@@ -20,14 +20,14 @@ fn compiled(
 }
 
 fn rendered(
-    sources: &[Source<'_>],
+    sources: &[TemplateSource<'_>],
     missing: Missing,
     variables: &Map,
 ) -> Result<String, Box<RenderError>> {
     let template = compiled(sources, missing).expect("it compiles");
-    let limits = Limits {
+    let limits = RenderLimits {
         time: std::time::Duration::from_secs(20),
-        ..Limits::default()
+        ..RenderLimits::default()
     };
     let request = Render {
         template: &*template,
@@ -119,7 +119,7 @@ const REFERENCES: &[(&str, &[&str], &[&str])] = &[
 #[test]
 fn references_are_known_without_rendering() {
     for (text, wanted, functions) in REFERENCES {
-        let template = compiled(&[Source::new("main", text)], Missing::Strict).unwrap();
+        let template = compiled(&[TemplateSource::new("main", text)], Missing::Strict).unwrap();
         let found = template.references();
         let shown = |v: &quillet_template::VariableReference| {
             v.path.join(".") + if v.optional { "?" } else { "" }
@@ -138,9 +138,9 @@ fn references_are_known_without_rendering() {
 #[test]
 fn references_of_other_sources_count_only_where_they_are_used() {
     let sources = [
-        Source::new("main", "{% include 'a' %}{% include 'gone' %}"),
-        Source::library("a", "{{ x }}"),
-        Source::library("b", "{{ y }}"),
+        TemplateSource::new("main", "{% include 'a' %}{% include 'gone' %}"),
+        TemplateSource::library("a", "{{ x }}"),
+        TemplateSource::library("b", "{{ y }}"),
     ];
     let template = compiled(&sources, Missing::Strict).unwrap();
     let found = template.references();
@@ -154,15 +154,18 @@ fn references_of_other_sources_count_only_where_they_are_used() {
         (&["gone".to_owned()][..], false)
     );
     let bound_once = [
-        Source::new(
+        TemplateSource::new(
             "main",
             "{% with x = 1 %}{% include 'a' %}{% endwith %}{% include 'a' %}",
         ),
-        Source::library("a", "{{ x }}"),
+        TemplateSource::library("a", "{{ x }}"),
     ];
     let template = compiled(&bound_once, Missing::Strict).unwrap();
     assert_eq!(template.references().variables[0].path, ["x"]);
-    let dynamic = compiled(&[Source::new("main", "{% include x %}")], Missing::Strict);
+    let dynamic = compiled(
+        &[TemplateSource::new("main", "{% include x %}")],
+        Missing::Strict,
+    );
     assert!(dynamic.unwrap().references().dynamic);
 }
 
@@ -183,7 +186,7 @@ const BROKEN: &[(&str, usize, usize, &str)] = &[
 #[test]
 fn errors_of_compiling_name_the_place_and_the_mend() {
     for (text, line, column, word) in BROKEN {
-        let error = compiled(&[Source::new("main", text)], Missing::Default).unwrap_err();
+        let error = compiled(&[TemplateSource::new("main", text)], Missing::Default).unwrap_err();
         let found = &error.diagnostics[0];
         let place = found.position.map(|at| (at.line, at.column));
         assert_eq!(place, Some((*line, *column)), "{text}: {error}");
@@ -194,9 +197,9 @@ fn errors_of_compiling_name_the_place_and_the_mend() {
 #[test]
 fn every_broken_source_is_reported() {
     let sources = [
-        Source::new("a", "{{"),
-        Source::new("b", ""),
-        Source::new("c", "{%"),
+        TemplateSource::new("a", "{{"),
+        TemplateSource::new("b", ""),
+        TemplateSource::new("c", "{%"),
     ];
     let error = compiled(&sources, Missing::Default).unwrap_err();
     let names: Vec<&str> = error.diagnostics.iter().map(|d| &*d.source).collect();
@@ -206,8 +209,8 @@ fn every_broken_source_is_reported() {
 #[test]
 fn errors_of_rendering_name_the_place_in_the_source_where_they_happen() {
     let sources = [
-        Source::new("main", "{% from 'lib' import m %}\n{{ m(1) }}"),
-        Source::library("lib", "{% macro m(x) %}\n {{ x + 'a' }}{% endmacro %}"),
+        TemplateSource::new("main", "{% from 'lib' import m %}\n{{ m(1) }}"),
+        TemplateSource::library("lib", "{% macro m(x) %}\n {{ x + 'a' }}{% endmacro %}"),
     ];
     let error = rendered(&sources, Missing::Default, &variables()).unwrap_err();
     assert_eq!(error.source_name, "lib");
@@ -227,31 +230,43 @@ fn strict_templates_name_what_is_missing() {
         "{{ user.nam == 1 }}",
         "{{ user.nam|upper }}",
     ] {
-        let strict = rendered(&[Source::new("main", text)], Missing::Strict, &variables());
+        let strict = rendered(
+            &[TemplateSource::new("main", text)],
+            Missing::Strict,
+            &variables(),
+        );
         let error = strict.unwrap_err();
         assert_eq!(error.kind, ErrorKind::MissingVariable, "{text}");
         assert_eq!(error.reason, "'user.nam' is undefined", "{text}");
-        let lenient = rendered(&[Source::new("main", text)], Missing::Default, &variables());
+        let lenient = rendered(
+            &[TemplateSource::new("main", text)],
+            Missing::Default,
+            &variables(),
+        );
         assert!(lenient.is_ok(), "{text}");
     }
     let text = "{{ user.nam|default('-') }}{{ user.nam is defined }}";
-    let asked = rendered(&[Source::new("main", text)], Missing::Strict, &variables());
+    let asked = rendered(
+        &[TemplateSource::new("main", text)],
+        Missing::Strict,
+        &variables(),
+    );
     assert_eq!(asked.unwrap(), "-False");
 }
 
 #[test]
 fn sources_of_a_set_use_each_other() {
     let sources = [
-        Source::new(
+        TemplateSource::new(
             "main",
             "{% extends 'base' %}{% block b %}[{{ super() }}{% include 'part' %}]{% endblock %}dropped",
         ),
-        Source::library(
+        TemplateSource::library(
             "base",
             "<{% block b %}base{% endblock %}>{% import 'lib' as lib %}{{ lib.m(2) }}",
         ),
-        Source::library("part", "{{ user.name }}{% include 'gone' ignore missing %}"),
-        Source::library(
+        TemplateSource::library("part", "{{ user.name }}{% include 'gone' ignore missing %}"),
+        TemplateSource::library(
             "lib",
             "{% set k = 3 %}{% macro m(x) %}{{ x * k }}{{ user is defined }}{% endmacro %}",
         ),
@@ -263,7 +278,11 @@ fn sources_of_a_set_use_each_other() {
 #[test]
 fn values_from_outside_print_as_python_prints_them() {
     let text = "{{ n }} {{ f }} {{ l }} {{ user }}";
-    let text = rendered(&[Source::new("main", text)], Missing::Strict, &variables());
+    let text = rendered(
+        &[TemplateSource::new("main", text)],
+        Missing::Strict,
+        &variables(),
+    );
     assert_eq!(text.unwrap(), "1000000 1.0 [{'v': 1}] {'name': 'Ann'}");
 }
 
@@ -276,7 +295,11 @@ fn an_object_that_stands_for_one_value_prints_it() {
         .into_iter()
         .collect();
     let text = "{{ answer }}|{{ answer ~ '!' }}|{{ answer.n }}";
-    let text = rendered(&[Source::new("main", text)], Missing::Strict, &variables);
+    let text = rendered(
+        &[TemplateSource::new("main", text)],
+        Missing::Strict,
+        &variables,
+    );
     assert_eq!(text.unwrap(), "hello|hello!|1");
 }
 
@@ -285,7 +308,7 @@ fn a_variable_nested_too_deep_is_refused() {
     let deep = (0..1000).fold(Value::Null, |value, _| Value::from(vec![value]));
     let variables: Map = [("deep", deep)].into_iter().collect();
     let error = rendered(
-        &[Source::new("main", "{{ deep }}")],
+        &[TemplateSource::new("main", "{{ deep }}")],
         Missing::Strict,
         &variables,
     );
@@ -295,7 +318,7 @@ fn a_variable_nested_too_deep_is_refused() {
 #[test]
 fn a_macro_that_does_not_parse_leaves_the_parser_as_it_was() {
     let text = "{% for x in l %}{% macro m() %}{% for y %}{% endmacro %}{% break %}{% endfor %}{% break %}";
-    let sources = [Source::new("t", text)];
+    let sources = [TemplateSource::new("t", text)];
     let compiled = compiled(&sources, Missing::Default);
     let found = compiled.unwrap_err().diagnostics;
     assert!(found[0].span.is_some(), "{found:?}");
@@ -310,7 +333,7 @@ fn functions_are_filters_where_options_say_so() {
             ..CompileOptions::default()
         };
         let formats = TemplateFactory::standard();
-        formats.compile("jinja", &[Source::new("main", text)], &options)
+        formats.compile("jinja", &[TemplateSource::new("main", text)], &options)
     };
     let refused = compile(&[]).unwrap_err();
     assert!(
@@ -332,7 +355,7 @@ fn functions_are_filters_where_options_say_so() {
 /// No functions, and a host that ends every render.
 struct Impatient;
 
-impl Functions for Impatient {
+impl FunctionHost for Impatient {
     fn contains(&self, _: &str) -> bool {
         false
     }
@@ -345,7 +368,11 @@ impl Functions for Impatient {
         true
     }
 
-    fn call<'a>(&'a self, name: &'a str, _: Arguments) -> BoxFuture<'a, Result<Value, CallError>> {
+    fn call<'a>(
+        &'a self,
+        name: &'a str,
+        _: CallArguments,
+    ) -> BoxFuture<'a, Result<Value, CallError>> {
         Box::pin(async move { Err(CallError::new(name)) })
     }
 }
@@ -353,13 +380,13 @@ impl Functions for Impatient {
 #[test]
 fn a_host_ends_long_renders() {
     let run = |text: &str| {
-        let template = compiled(&[Source::new("main", text)], Missing::Default).unwrap();
+        let template = compiled(&[TemplateSource::new("main", text)], Missing::Default).unwrap();
         let request = Render {
             template: &*template,
             entries: &["main"],
             variables: &Map::default(),
             functions: &Impatient,
-            limits: &Limits::default(),
+            limits: &RenderLimits::default(),
         };
         let rendered = render(&request)
             .now_or_never()

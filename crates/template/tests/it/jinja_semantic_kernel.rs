@@ -4,14 +4,14 @@
 use quillet_core::{BoxFuture, Map, Value, json};
 use quillet_template::format::jinja::JinjaFormat;
 use quillet_template::{
-    Arguments, CallError, ChatMessage, CompileOptions, Functions, Limits, MessageSyntax, Render,
-    Rendered, Source, TemplateFormat, render,
+    CallArguments, CallError, ChatMessage, CompileOptions, FunctionHost, MessageSyntax, Render,
+    RenderLimits, RenderedTemplate, TemplateFormat, TemplateSource, render,
 };
 
 /// Answers every call with what it was called with.
 struct Echo(&'static [&'static str]);
 
-impl Functions for Echo {
+impl FunctionHost for Echo {
     fn contains(&self, name: &str) -> bool {
         self.0.contains(&name)
     }
@@ -27,7 +27,7 @@ impl Functions for Echo {
     fn call<'a>(
         &'a self,
         name: &'a str,
-        arguments: Arguments,
+        arguments: CallArguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         let named = json::to_string(&Value::Map(arguments.named));
         let positional = json::to_string(&Value::from(arguments.positional));
@@ -48,15 +48,15 @@ async fn rendered(
     text: &str,
     options: &CompileOptions,
     variables: &Map,
-) -> Result<Rendered, String> {
-    let template = format.compile(&[Source::new("t", text)], options);
+) -> Result<RenderedTemplate, String> {
+    let template = format.compile(&[TemplateSource::new("t", text)], options);
     let template = template.map_err(|error| error.message)?;
     let rendered = render(&Render {
         template: &*template,
         entries: &["t"],
         variables,
         functions: &Echo(&["time.now", "weather_today", "plain"]),
-        limits: &Limits::default(),
+        limits: &RenderLimits::default(),
     })
     .await;
     rendered.map_err(|error| error.message)
@@ -186,7 +186,8 @@ async fn text_that_is_changed_is_no_structure_and_tells_no_secret() {
             &variables(),
         )
         .await;
-        let text = |rendered: Result<Rendered, String>| rendered.map(|rendered| rendered.text(0));
+        let text =
+            |rendered: Result<RenderedTemplate, String>| rendered.map(|rendered| rendered.text(0));
         assert_eq!(text(marked), text(plain), "{change}");
     }
 }

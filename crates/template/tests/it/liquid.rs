@@ -9,15 +9,15 @@ use proptest::sample::select;
 use quillet_core::{BoxFuture, Map, Value, json};
 use quillet_template::format::liquid::LiquidFormat;
 use quillet_template::{
-    Arguments, CallError, ChatMessage, CompileOptions, ErrorKind, Functions, Limits, MessageSyntax,
-    Missing, NoFunctions, Render, RenderError, Rendered, Source, Template, TemplateFactory,
-    TemplateFormat, render,
+    CallArguments, CallError, ChatMessage, CompileOptions, CompiledTemplate, ErrorKind,
+    FunctionHost, MessageSyntax, Missing, NoFunctions, Render, RenderError, RenderLimits,
+    RenderedTemplate, TemplateFactory, TemplateFormat, TemplateSource, render,
 };
 
 /// Functions that tell what they were called with.
 struct Echo;
 
-impl Functions for Echo {
+impl FunctionHost for Echo {
     fn contains(&self, name: &str) -> bool {
         self.names().contains(&name)
     }
@@ -27,7 +27,7 @@ impl Functions for Echo {
     fn call<'a>(
         &'a self,
         name: &'a str,
-        arguments: Arguments,
+        arguments: CallArguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         let given = Value::from(arguments.positional);
         let named = Value::Map(arguments.named);
@@ -46,16 +46,16 @@ fn variables() -> Map {
     value.as_map().cloned().expect("it is an object")
 }
 
-fn compile(text: &str, options: &CompileOptions) -> Arc<dyn Template> {
-    let compiled = LiquidFormat::new().compile(&[Source::new("t", text)], options);
+fn compile(text: &str, options: &CompileOptions) -> Arc<dyn CompiledTemplate> {
+    let compiled = LiquidFormat::new().compile(&[TemplateSource::new("t", text)], options);
     compiled.unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 fn done(
-    template: &dyn Template,
-    functions: &dyn Functions,
-    limits: &Limits,
-) -> Result<Rendered, Box<RenderError>> {
+    template: &dyn CompiledTemplate,
+    functions: &dyn FunctionHost,
+    limits: &RenderLimits,
+) -> Result<RenderedTemplate, Box<RenderError>> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build();
@@ -70,7 +70,7 @@ fn done(
 
 fn printed(text: &str) -> String {
     let template = compile(text, &CompileOptions::default());
-    let rendered = done(&*template, &Echo, &Limits::default());
+    let rendered = done(&*template, &Echo, &RenderLimits::default());
     rendered
         .unwrap_or_else(|error| panic!("{text}: {error}"))
         .text(0)
@@ -111,9 +111,12 @@ fn filters_that_liquid_does_not_have_are_functions() {
 
 #[test]
 fn semantic_kernel_finds_functions_in_its_own_way() {
-    let sources = [Source::new("t", "{{ nil | time_now }}{{ nil | now }}")];
+    let sources = [TemplateSource::new(
+        "t",
+        "{{ nil | time_now }}{{ nil | now }}",
+    )];
     let compiled = LiquidFormat::semantic_kernel().compile(&sources, &CompileOptions::default());
-    let rendered = done(&*compiled.unwrap(), &Echo, &Limits::default());
+    let rendered = done(&*compiled.unwrap(), &Echo, &RenderLimits::default());
     assert_eq!(rendered.unwrap().text(0), "time.now[]{}time.now[]{}");
 }
 
@@ -124,8 +127,8 @@ fn references_are_what_can_be_touched() {
         {% if q == nil and r != empty %}{% endif %}{% if s == 't' %}{% endif %}{{ u | tool: v, w: x }}\
         {% render 'part', y: y %}{% include 'other' %}{% increment z %}{% case aa %}{% when bb %}{% endcase %}";
     let sources = [
-        Source::new("t", text),
-        Source::library("part", "{{ y }}{{ unseen }}{{ nil | deep }}"),
+        TemplateSource::new("t", text),
+        TemplateSource::library("part", "{{ y }}{{ unseen }}{{ nil | deep }}"),
     ];
     let compiled = LiquidFormat::new().compile(&sources, &CompileOptions::default());
     let compiled = compiled.unwrap();
@@ -168,7 +171,11 @@ fn strict_templates_name_what_is_not_there() {
         ("{{ l[9] }}|", "|"),
     ];
     for (text, expected) in fine {
-        let rendered = done(&*compile(text, &strict), &NoFunctions, &Limits::default());
+        let rendered = done(
+            &*compile(text, &strict),
+            &NoFunctions,
+            &RenderLimits::default(),
+        );
         assert_eq!(rendered.unwrap().text(0), expected, "{text}");
     }
     let wrong = [
@@ -188,7 +195,11 @@ fn strict_templates_name_what_is_not_there() {
         ),
     ];
     for (text, expected) in wrong {
-        let error = done(&*compile(text, &strict), &NoFunctions, &Limits::default());
+        let error = done(
+            &*compile(text, &strict),
+            &NoFunctions,
+            &RenderLimits::default(),
+        );
         let error = error.unwrap_err();
         assert_eq!(
             (error.kind, error.message.as_str()),
@@ -198,7 +209,7 @@ fn strict_templates_name_what_is_not_there() {
     let error = done(
         &*compile("{{ x | teel }}", &strict),
         &Echo,
-        &Limits::default(),
+        &RenderLimits::default(),
     );
     assert_eq!(
         error.unwrap_err().help.as_deref(),
@@ -259,8 +270,10 @@ fn mistakes_have_a_place_and_a_mend() {
         ),
     ];
     for (text, expected) in cases {
-        let error =
-            LiquidFormat::new().compile(&[Source::new("t", text)], &CompileOptions::default());
+        let error = LiquidFormat::new().compile(
+            &[TemplateSource::new("t", text)],
+            &CompileOptions::default(),
+        );
         let found = error.unwrap_err().diagnostics;
         assert_eq!(found[0].to_string(), expected, "{text}");
     }
@@ -281,7 +294,7 @@ fn mistakes_have_a_place_and_a_mend() {
     ];
     for (text, expected) in renders {
         let template = compile(text, &CompileOptions::default());
-        let error = done(&*template, &NoFunctions, &Limits::default()).unwrap_err();
+        let error = done(&*template, &NoFunctions, &RenderLimits::default()).unwrap_err();
         assert_eq!(error.message, expected);
     }
 }
@@ -294,14 +307,14 @@ fn messages(format: &str, syntax: MessageSyntax, text: &str, variables: &Map) ->
         ..CompileOptions::default()
     };
     let factory = TemplateFactory::standard();
-    let compiled = factory.compile(format, &[Source::new("t", text)], &options);
+    let compiled = factory.compile(format, &[TemplateSource::new("t", text)], &options);
     let compiled = compiled.unwrap_or_else(|error| panic!("{text}: {error}"));
     let rendered = render(&Render {
         template: &*compiled,
         entries: &["t"],
         variables,
         functions: &NoFunctions,
-        limits: &Limits::default(),
+        limits: &RenderLimits::default(),
     })
     .now_or_never()
     .expect("it waits for nothing");
@@ -443,15 +456,17 @@ const PIECES: &[&str] = &[
 /// Compiles and renders; whatever comes is right, as long as it comes.
 fn survive(text: &str) {
     for format in [LiquidFormat::new(), LiquidFormat::semantic_kernel()] {
-        let Ok(template) = format.compile(&[Source::new("t", text)], &CompileOptions::default())
-        else {
+        let Ok(template) = format.compile(
+            &[TemplateSource::new("t", text)],
+            &CompileOptions::default(),
+        ) else {
             continue;
         };
-        let limits = Limits {
+        let limits = RenderLimits {
             output_bytes: 1000,
             memory_bytes: 10_000,
             steps: 10_000,
-            ..Limits::default()
+            ..RenderLimits::default()
         };
         let rendered = done(&*template, &Echo, &limits);
         if let Ok(rendered) = rendered {
@@ -520,12 +535,12 @@ fn hostile_templates_end_at_a_limit() {
         (wide, ""),
     ];
     let factory = TemplateFactory::standard();
-    let patient = Limits {
+    let patient = RenderLimits {
         time: std::time::Duration::from_secs(60),
-        ..Limits::default()
+        ..RenderLimits::default()
     };
     for (text, expected) in cases {
-        let sources = [Source::new("t", &text)];
+        let sources = [TemplateSource::new("t", &text)];
         let shown: String = text.chars().take(60).collect();
         let message = match factory.compile("liquid", &sources, &CompileOptions::default()) {
             Err(error) => error.message,

@@ -9,11 +9,15 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use quillet_core::{BoxFuture, Map, Value, json};
 use quillet_template::{
-    Arguments, CallError, CompileError, CompileOptions, ErrorKind, Functions, Limit, Limits,
-    Missing, NoFunctions, Render, RenderError, Rendered, Source, Template, TemplateFactory, render,
+    CallArguments, CallError, CompileError, CompileOptions, CompiledTemplate, ErrorKind,
+    FunctionHost, LimitKind, Missing, NoFunctions, Render, RenderError, RenderLimits,
+    RenderedTemplate, TemplateFactory, TemplateSource, render,
 };
 
-fn compiled(sources: &[Source<'_>], missing: Missing) -> Result<Arc<dyn Template>, CompileError> {
+fn compiled(
+    sources: &[TemplateSource<'_>],
+    missing: Missing,
+) -> Result<Arc<dyn CompiledTemplate>, CompileError> {
     let options = CompileOptions {
         missing,
         ..CompileOptions::default()
@@ -29,14 +33,14 @@ fn data() -> Map {
 }
 
 async fn run(
-    sources: &[Source<'_>],
+    sources: &[TemplateSource<'_>],
     missing: Missing,
-    functions: &dyn Functions,
-) -> Result<Rendered, Box<RenderError>> {
+    functions: &dyn FunctionHost,
+) -> Result<RenderedTemplate, Box<RenderError>> {
     let template = compiled(sources, missing).expect("it compiles");
-    let limits = Limits {
+    let limits = RenderLimits {
         time: std::time::Duration::from_secs(20),
-        ..Limits::default()
+        ..RenderLimits::default()
     };
     render(&Render {
         template: &*template,
@@ -49,7 +53,7 @@ async fn run(
 }
 
 /// The text of templates without calls.
-fn rendered(sources: &[Source<'_>], missing: Missing) -> Result<String, Box<RenderError>> {
+fn rendered(sources: &[TemplateSource<'_>], missing: Missing) -> Result<String, Box<RenderError>> {
     let rendered = run(sources, missing, &NoFunctions).now_or_never();
     let rendered = rendered.expect("nothing to wait for");
     rendered.map(|rendered| rendered.text(0))
@@ -57,7 +61,7 @@ fn rendered(sources: &[Source<'_>], missing: Missing) -> Result<String, Box<Rend
 
 #[test]
 fn prompts_are_no_html() {
-    let sources = [Source::new("main", "{{html}}{{{html}}}{{&html}}")];
+    let sources = [TemplateSource::new("main", "{{html}}{{{html}}}{{&html}}")];
     let plain = rendered(&sources, Missing::Default).expect("it renders");
     assert_eq!(plain, "<b>&<b>&<b>&");
 }
@@ -87,7 +91,7 @@ const PRINTED: &[(&str, &str)] = &[
 #[test]
 fn templates_print() {
     for (text, wanted) in PRINTED {
-        let found = rendered(&[Source::new("main", text)], Missing::Default);
+        let found = rendered(&[TemplateSource::new("main", text)], Missing::Default);
         assert_eq!(found.expect(text), *wanted, "{text}");
     }
 }
@@ -123,9 +127,9 @@ const PARTIALS: &[(&str, &str, &str, &str)] = &[
 fn partials_keep_their_indentation() {
     for (main, p, q, wanted) in PARTIALS {
         let sources = [
-            Source::new("main", main),
-            Source::library("p", p),
-            Source::library("q", q),
+            TemplateSource::new("main", main),
+            TemplateSource::library("p", p),
+            TemplateSource::library("q", q),
         ];
         let found = rendered(&sources, Missing::Default);
         assert_eq!(found.expect(main), *wanted, "{main}");
@@ -135,8 +139,8 @@ fn partials_keep_their_indentation() {
 #[test]
 fn a_value_with_lines_is_not_indented() {
     let sources = [
-        Source::new("main", "  {{> p}}\n"),
-        Source::library("p", "{{#lines}}{{.}}{{/lines}}{{name}}\n{{two}}\n"),
+        TemplateSource::new("main", "  {{> p}}\n"),
+        TemplateSource::library("p", "{{#lines}}{{.}}{{/lines}}{{name}}\n{{two}}\n"),
     ];
     let template = compiled(&sources, Missing::Default).expect("it compiles");
     let variables: Map = [("two", Value::from("1\n2"))].into_iter().collect();
@@ -145,7 +149,7 @@ fn a_value_with_lines_is_not_indented() {
         entries: &["main"],
         variables: &variables,
         functions: &NoFunctions,
-        limits: &Limits::default(),
+        limits: &RenderLimits::default(),
     };
     let rendered = render(&request)
         .now_or_never()
@@ -170,9 +174,9 @@ const REFERENCES: &[(&str, &[&str], bool)] = &[
 fn references_are_known_without_rendering() {
     for (text, wanted, dynamic) in REFERENCES {
         let sources = [
-            Source::new("main", text),
-            Source::library("p", "{{x}}{{> p}}"),
-            Source::library("q", "{{y}}"),
+            TemplateSource::new("main", text),
+            TemplateSource::library("p", "{{x}}{{> p}}"),
+            TemplateSource::library("q", "{{y}}"),
         ];
         let template = compiled(&sources, Missing::Strict).expect(text);
         let references = template.references();
@@ -185,7 +189,10 @@ fn references_are_known_without_rendering() {
         assert_eq!(found, *wanted, "{text}");
         assert_eq!(references.dynamic, *dynamic, "{text}");
     }
-    let gone = compiled(&[Source::new("main", "{{> gone}}")], Missing::Default);
+    let gone = compiled(
+        &[TemplateSource::new("main", "{{> gone}}")],
+        Missing::Default,
+    );
     assert_eq!(gone.expect("it compiles").references().templates, ["gone"]);
 }
 
@@ -210,7 +217,8 @@ const BROKEN: &[(&str, &[usize], &str)] = &[
 #[test]
 fn errors_of_compiling_name_the_place_and_the_mend() {
     for (text, columns, word) in BROKEN {
-        let error = compiled(&[Source::new("main", text)], Missing::Default).expect_err(text);
+        let error =
+            compiled(&[TemplateSource::new("main", text)], Missing::Default).expect_err(text);
         let places = error.diagnostics.iter();
         let places = places.map(|found| found.position.map_or(0, |at| at.column));
         assert_eq!(places.collect::<Vec<_>>(), *columns, "{text}: {error}");
@@ -227,17 +235,21 @@ fn strict_templates_name_what_is_missing() {
         ("{{> mian}}", "did you mean main?"),
     ];
     for (text, word) in cases {
-        let error = rendered(&[Source::new("main", text)], Missing::Strict).expect_err(text);
+        let error =
+            rendered(&[TemplateSource::new("main", text)], Missing::Strict).expect_err(text);
         let said = format!("{error} {}", error.help.as_deref().unwrap_or_default());
         assert!(
             error.position.is_some() && said.contains(word),
             "{text}: {said}"
         );
-        let quiet = rendered(&[Source::new("main", text)], Missing::Default);
+        let quiet = rendered(&[TemplateSource::new("main", text)], Missing::Default);
         assert_eq!(quiet.expect(text).trim(), "", "{text}");
     }
     let tested = rendered(
-        &[Source::new("main", "{{^gone}}{{#gone}}{{/gone}}a{{/gone}}")],
+        &[TemplateSource::new(
+            "main",
+            "{{^gone}}{{#gone}}{{/gone}}a{{/gone}}",
+        )],
         Missing::Strict,
     );
     assert_eq!(tested.expect("sections deal with absence"), "a");
@@ -245,9 +257,9 @@ fn strict_templates_name_what_is_missing() {
 
 /// Functions that note what was called with what.
 #[derive(Default)]
-struct Noted(Mutex<Vec<(String, Arguments)>>);
+struct Noted(Mutex<Vec<(String, CallArguments)>>);
 
-impl Functions for Noted {
+impl FunctionHost for Noted {
     fn contains(&self, name: &str) -> bool {
         self.names().contains(&name)
     }
@@ -260,7 +272,7 @@ impl Functions for Noted {
     fn call<'a>(
         &'a self,
         name: &'a str,
-        arguments: Arguments,
+        arguments: CallArguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         let noted = (name.to_owned(), arguments);
         self.0.lock().expect("nobody panicked").push(noted);
@@ -291,7 +303,7 @@ async fn a_name_that_no_variable_has_calls_the_function_of_that_name() {
     ];
     for (text, wanted, passes, calls) in cases {
         let noted = Noted::default();
-        let sources = [Source::new("main", text)];
+        let sources = [TemplateSource::new("main", text)];
         let rendered = run(&sources, Missing::Strict, &noted).await.expect(text);
         let made = noted.0.into_inner().expect("nobody panicked");
         let seen = (rendered.text(0), rendered.passes, made.len());
@@ -302,13 +314,13 @@ async fn a_name_that_no_variable_has_calls_the_function_of_that_name() {
 
 #[test]
 fn nesting_is_bounded() {
-    let sources = [Source::new("main", "{{#t}}{{> main}}{{/t}}")];
+    let sources = [TemplateSource::new("main", "{{#t}}{{> main}}{{/t}}")];
     let error = rendered(&sources, Missing::Default).expect_err("it has no end");
-    assert_eq!(error.kind, ErrorKind::Limit(Limit::Nesting));
+    assert_eq!(error.kind, ErrorKind::Limit(LimitKind::Nesting));
     // Indentation that grows with every level is bounded too.
-    let sources = [Source::new("main", "        {{> main}}\n")];
+    let sources = [TemplateSource::new("main", "        {{> main}}\n")];
     let error = rendered(&sources, Missing::Default).expect_err("it has no end");
-    assert_eq!(error.kind, ErrorKind::Limit(Limit::Nesting));
+    assert_eq!(error.kind, ErrorKind::Limit(LimitKind::Nesting));
     // The deepest sections that compile, in partials that are as deep.
     let deep = [
         "{{#t}}".repeat(200),
@@ -316,7 +328,7 @@ fn nesting_is_bounded() {
         "{{/t}}".repeat(200),
     ]
     .concat();
-    let sources = [Source::new("main", &deep)];
+    let sources = [TemplateSource::new("main", &deep)];
     let error = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(2 << 20);
         let thread = thread.spawn_scoped(scope, || rendered(&sources, Missing::Default));
@@ -324,7 +336,7 @@ fn nesting_is_bounded() {
     });
     assert_eq!(
         error.expect_err("it has no end").kind,
-        ErrorKind::Limit(Limit::Nesting)
+        ErrorKind::Limit(LimitKind::Nesting)
     );
 }
 
@@ -368,9 +380,9 @@ proptest! {
     #[test]
     fn any_template_ends(pieces in vec(select(PIECES), 0..30), text in any::<String>()) {
         for text in [pieces.concat(), text] {
-            let sources = [Source::new("main", &text), Source::library("p", &text)];
+            let sources = [TemplateSource::new("main", &text), TemplateSource::library("p", &text)];
             if let Ok(template) = compiled(&sources, Missing::Default) {
-                let limits = Limits { output_bytes: 1000, steps: 10_000, ..Limits::default() };
+                let limits = RenderLimits { output_bytes: 1000, steps: 10_000, ..RenderLimits::default() };
                 let request = Render {
                     template: &*template,
                     entries: &["main"],
@@ -391,10 +403,10 @@ proptest! {
         for text in [pieces.concat(), text] {
             let escaped = factory.format("mustache").and_then(|format| format.escape(&text));
             let escaped = escaped.expect("there is a way");
-            let alone = rendered(&[Source::new("main", &escaped)], Missing::Strict);
+            let alone = rendered(&[TemplateSource::new("main", &escaped)], Missing::Strict);
             prop_assert_eq!(alone.unwrap(), text.clone());
             let escaped = format!("{escaped}{{{{name}}}}");
-            let before = rendered(&[Source::new("main", &escaped)], Missing::Strict);
+            let before = rendered(&[TemplateSource::new("main", &escaped)], Missing::Strict);
             prop_assert_eq!(before.unwrap(), format!("{text}Ann"));
         }
     }

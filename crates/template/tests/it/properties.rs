@@ -10,7 +10,8 @@ use proptest::sample::{Index, select};
 use quillet_core::{Map, json};
 use quillet_template::format::go::GoFormat;
 use quillet_template::{
-    CompileOptions, Limits, NoFunctions, Render, Source, Template, TemplateFormat, render,
+    CompileOptions, CompiledTemplate, NoFunctions, Render, RenderLimits, TemplateFormat,
+    TemplateSource, render,
 };
 
 /// What templates are made of.
@@ -100,18 +101,18 @@ static TEMPLATES: LazyLock<Vec<String>> = LazyLock::new(|| {
 
 /// Compiles and renders; whatever comes is right, as long as it comes.
 fn survive(text: &str) {
-    let sources = [Source::new("t", text)];
+    let sources = [TemplateSource::new("t", text)];
     let Ok(template) = GoFormat::new().compile(&sources, &CompileOptions::default()) else {
         return;
     };
-    let limits = Limits {
+    let limits = RenderLimits {
         output_bytes: 1000,
         memory_bytes: 10_000,
         steps: 10_000,
-        ..Limits::default()
+        ..RenderLimits::default()
     };
     let rendered = render(&Render {
-        template: template.as_ref() as &dyn Template,
+        template: template.as_ref() as &dyn CompiledTemplate,
         entries: &["t"],
         variables: &DATA,
         functions: &NoFunctions,

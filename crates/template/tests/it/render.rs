@@ -5,23 +5,23 @@ use std::time::Duration;
 
 use quillet_core::{BoxFuture, Map, Value};
 use quillet_template::{
-    Arguments, CallError, CompileOptions, ErrorKind, Functions, Limit, Limits, Render, Source,
-    TemplateFactory, render,
+    CallArguments, CallError, CompileOptions, ErrorKind, FunctionHost, LimitKind, Render,
+    RenderLimits, TemplateFactory, TemplateSource, render,
 };
 
 use crate::formats::tools::Noted;
 
-fn generous() -> Limits {
-    Limits {
+fn generous() -> RenderLimits {
+    RenderLimits {
         time: Duration::from_secs(20),
-        ..Limits::default()
+        ..RenderLimits::default()
     }
 }
 
 /// Idempotent `echo` among calls of others that are not.
 struct Mixed(Noted);
 
-impl Functions for Mixed {
+impl FunctionHost for Mixed {
     fn contains(&self, name: &str) -> bool {
         self.0.contains(name)
     }
@@ -34,7 +34,7 @@ impl Functions for Mixed {
     fn call<'a>(
         &'a self,
         name: &'a str,
-        arguments: Arguments,
+        arguments: CallArguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         self.0.call(name, arguments)
     }
@@ -45,7 +45,7 @@ async fn shared_calls_do_not_disturb_the_order_of_the_others() {
     let text = "{{ echo('a') }}{{ plus('1') }}{{ echo('b') }}{{ plus('2') }}{% if echo('a') %}\
                 {{ plus(plus('3')) }}{{ echo('c') }}{{ plus('1') }}{% endif %}{{ plus('4') }}{{ echo('c') }}";
     let mixed = Mixed(Noted::default());
-    let sources = [Source::new("main", text)];
+    let sources = [TemplateSource::new("main", text)];
     let template = TemplateFactory::standard()
         .compile("jinja", &sources, &CompileOptions::default())
         .unwrap();
@@ -66,8 +66,8 @@ async fn shared_calls_do_not_disturb_the_order_of_the_others() {
 #[tokio::test]
 async fn entries_share_calls_passes_and_the_limit_on_output() {
     let sources = [
-        Source::new("system", "{{ echo('a') }}"),
-        Source::new("user", "{{ echo('a') }}{{ plus(echo('b')) }}"),
+        TemplateSource::new("system", "{{ echo('a') }}"),
+        TemplateSource::new("user", "{{ echo('a') }}{{ plus(echo('b')) }}"),
     ];
     let template = TemplateFactory::standard()
         .compile("jinja", &sources, &CompileOptions::default())
@@ -88,10 +88,10 @@ async fn entries_share_calls_passes_and_the_limit_on_output() {
     let rendered = render(&request(&limits)).await.unwrap();
     assert_eq!((rendered.passes, noted.calls().len()), (3, 3));
     assert_eq!(rendered.into_texts(), ["a", "ab+"]);
-    let limits = Limits {
+    let limits = RenderLimits {
         output_bytes: 2,
         ..limits
     };
     let error = render(&request(&limits)).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Limit(Limit::OutputBytes));
+    assert_eq!(error.kind, ErrorKind::Limit(LimitKind::OutputBytes));
 }

@@ -3,10 +3,10 @@
 
 use proptest::prelude::*;
 use quillet_core::{Map, Value};
-use quillet_template::structure::{self, ChatMessage, Part};
+use quillet_template::structure::{self, ChatMessage, MessagePart};
 use quillet_template::{
-    CompileOptions, Limits, MessageSyntax, NoFunctions, Render, Rendered, Source, TemplateFactory,
-    render,
+    CompileOptions, MessageSyntax, NoFunctions, Render, RenderLimits, RenderedTemplate,
+    TemplateFactory, TemplateSource, render,
 };
 
 fn options() -> CompileOptions {
@@ -16,8 +16,8 @@ fn options() -> CompileOptions {
     }
 }
 
-fn rendered(format: &str, text: &str, variables: &Map) -> Rendered {
-    let sources = [Source::new("p", text)];
+fn rendered(format: &str, text: &str, variables: &Map) -> RenderedTemplate {
+    let sources = [TemplateSource::new("p", text)];
     let template = TemplateFactory::standard()
         .compile(format, &sources, &options())
         .expect("it compiles");
@@ -26,7 +26,7 @@ fn rendered(format: &str, text: &str, variables: &Map) -> Rendered {
         entries: &["p"],
         variables,
         functions: &NoFunctions,
-        limits: &Limits::default(),
+        limits: &RenderLimits::default(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
@@ -54,7 +54,7 @@ fn role_lines_divide_the_text_of_every_format() {
             ["system", "system", "user", "assistant"],
             "{format:?}"
         );
-        assert_eq!(got[2].parts, [Part::Text(" (hi)\nuser: no".into())]);
+        assert_eq!(got[2].parts, [MessagePart::Text(" (hi)\nuser: no".into())]);
         assert_eq!(got[2].metadata.get("name"), Some(&Value::from("A, b")));
         assert_eq!(got[2].metadata.get("n"), Some(&Value::from(7)));
         // Jinja takes the last line ending away.
@@ -108,7 +108,7 @@ fn an_output_that_names_a_role_is_a_role_line() {
         let said: Vec<(String, String)> = got
             .iter()
             .map(|message| match message.parts.as_slice() {
-                [Part::Text(text)] => (message.role.clone(), text.trim().to_owned()),
+                [MessagePart::Text(text)] => (message.role.clone(), text.trim().to_owned()),
                 other => panic!("{format}: {other:?}"),
             })
             .collect();
@@ -174,7 +174,7 @@ fn a_value_in_an_attribute_stays_in_it() {
             panic!("{value:?}: {got:?}");
         };
         assert_eq!(message.role, "user");
-        assert_eq!(message.parts, [Part::Text("hi".into())]);
+        assert_eq!(message.parts, [MessagePart::Text("hi".into())]);
         let expected: Map = [
             ("name", Value::from(value)),
             ("id", Value::from(value.trim())),
@@ -194,7 +194,7 @@ fn no_mark_leaves_in_attributes_or_errors() {
     assert_eq!(got[0].metadata.get("name"), expected.get("name"));
     let shown = format!("{got:?}");
     assert!(!shown.contains("fdd0"), "{shown}");
-    let sources = [Source::new("p", "{{#a\nuser:\n}}")];
+    let sources = [TemplateSource::new("p", "{{#a\nuser:\n}}")];
     let error = TemplateFactory::standard().compile("mustache", &sources, &options());
     let error = error.unwrap_err();
     assert!(error.message.contains("user:"), "{error}");
@@ -286,7 +286,7 @@ fn a_text_without_role_lines_is_the_systems() {
 #[test]
 fn places_are_those_of_the_text_as_it_was_written() {
     let text = "system:\nA\nuser:\nB {{ x }} {% if %}\n";
-    let sources = [Source::new("p", text)];
+    let sources = [TemplateSource::new("p", text)];
     let formats = TemplateFactory::standard();
     let error = formats
         .compile("jinja-plain", &sources, &options())
@@ -296,7 +296,7 @@ fn places_are_those_of_the_text_as_it_was_written() {
         .unwrap_err();
     assert_eq!(error.diagnostics, plain.diagnostics);
     let text = "system:\nA\nuser:\nB {{ x }}\n";
-    let sources = [Source::new("p", text)];
+    let sources = [TemplateSource::new("p", text)];
     let compile = |options| formats.compile("jinja-plain", &sources, options).unwrap();
     assert_eq!(
         compile(&options()).references(),
@@ -321,7 +321,7 @@ proptest! {
         prop_assert_eq!(roles, ["system", "user", "assistant"]);
         let newlines = ['\n', '\r'];
         let expected = value.trim_matches(newlines);
-        let Part::Text(last) = &got[2].parts[0] else {
+        let MessagePart::Text(last) = &got[2].parts[0] else {
             panic!("a text");
         };
         prop_assert_eq!(last.trim_matches(newlines), expected);

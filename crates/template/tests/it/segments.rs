@@ -4,8 +4,8 @@
 use quillet_core::{Map, json};
 use quillet_template::structure::check_strict;
 use quillet_template::{
-    CompileOptions, ErrorKind, Limit, Limits, Render, RenderError, Rendered, Source,
-    TemplateFactory, render_segments,
+    CompileOptions, ErrorKind, LimitKind, Render, RenderError, RenderLimits, RenderedTemplate,
+    TemplateFactory, TemplateSource, render_segments,
 };
 
 use crate::formats::tools::Noted;
@@ -19,11 +19,11 @@ fn rendered(
     format: &str,
     texts: &[(&str, &str)],
     variables: &Map,
-    limits: &Limits,
-) -> Result<Rendered, Box<RenderError>> {
-    let sources: Vec<Source<'_>> = texts
+    limits: &RenderLimits,
+) -> Result<RenderedTemplate, Box<RenderError>> {
+    let sources: Vec<TemplateSource<'_>> = texts
         .iter()
-        .map(|(name, text)| Source::new(name, text))
+        .map(|(name, text)| TemplateSource::new(name, text))
         .collect();
     let factory = TemplateFactory::standard();
     let template = factory.compile(format, &sources, &CompileOptions::default());
@@ -48,11 +48,11 @@ fn pieces(format: &str, texts: &[(&str, &str)]) -> String {
         r#"{"q":"Q","n":7,"no":"","user":{"name":"Ann","tags":["a","b"]},
         "lines":"1\n2\n","é":"é"}"#,
     );
-    let limits = Limits::default();
+    let limits = RenderLimits::default();
     let rendered = rendered(format, texts, &variables, &limits);
     let rendered = rendered.unwrap_or_else(|error| panic!("{format}: {texts:?}: {error}"));
     let segments = rendered.segments(0);
-    let piece = |segment: &quillet_template::Segment| match segment.kind.name() {
+    let piece = |segment: &quillet_template::TextSegment| match segment.kind.name() {
         "literal" => segment.text.clone(),
         _ => {
             let source = segment.source.as_deref().unwrap_or("?");
@@ -177,14 +177,14 @@ fn indentation_of_a_partial_is_the_template_s() {
 
 #[test]
 fn notes_count_to_the_limit_on_memory() {
-    let limits = Limits {
+    let limits = RenderLimits {
         memory_bytes: 10_000,
-        ..Limits::default()
+        ..RenderLimits::default()
     };
     let text = "{% for i in range(200) %}{{ i }},{% endfor %}";
     let found = rendered("jinja", &[("p", text)], &Map::default(), &limits);
     let error = found.expect_err("there are 200 values");
-    assert_eq!(error.kind, ErrorKind::Limit(Limit::MemoryBytes));
+    assert_eq!(error.kind, ErrorKind::Limit(LimitKind::MemoryBytes));
 }
 
 #[test]

@@ -4,17 +4,20 @@ use proptest::prelude::*;
 use quillet_core::{BoxFuture, Map, Value, json};
 use quillet_template::format::handlebars::HandlebarsFormat;
 use quillet_template::format::jinja::JinjaFormat;
-use quillet_template::format::semantic_kernel::{Dialect, Encoding, SemanticKernelFormat, chat};
+use quillet_template::format::semantic_kernel::{
+    Encoding, HostLanguage, SemanticKernelFormat, chat,
+};
 use quillet_template::{
-    Arguments, CallError, ChatMessage, CompileOptions, ErrorKind, Functions, Limits, MessageSyntax,
-    Missing, NoFunctions, Render, RenderError, Rendered, Source, TemplateFormat, render,
+    CallArguments, CallError, ChatMessage, CompileOptions, ErrorKind, FunctionHost, MessageSyntax,
+    Missing, NoFunctions, Render, RenderError, RenderLimits, RenderedTemplate, TemplateFormat,
+    TemplateSource, render,
 };
 
 /// Functions that print their name and what they were called with.
 #[derive(Debug, Default)]
 struct Echo(Vec<(&'static str, Option<&'static [&'static str]>)>);
 
-impl Functions for Echo {
+impl FunctionHost for Echo {
     fn contains(&self, name: &str) -> bool {
         self.0.iter().any(|(known, _)| *known == name)
     }
@@ -31,7 +34,7 @@ impl Functions for Echo {
     fn call<'a>(
         &'a self,
         name: &'a str,
-        arguments: Arguments,
+        arguments: CallArguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         let given = (
             Value::from(arguments.positional),
@@ -72,17 +75,17 @@ fn run(
     source: &str,
     options: &CompileOptions,
     variables: &Map,
-    functions: &dyn Functions,
-) -> Result<Rendered, Box<RenderError>> {
+    functions: &dyn FunctionHost,
+) -> Result<RenderedTemplate, Box<RenderError>> {
     let compiled = format
-        .compile(&[Source::new("t", source)], options)
+        .compile(&[TemplateSource::new("t", source)], options)
         .expect("the template compiles");
     let request = Render {
         template: &*compiled,
         entries: &["t"],
         variables,
         functions,
-        limits: &Limits::default(),
+        limits: &RenderLimits::default(),
     };
     // Calls have a deadline, which needs a clock.
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -92,7 +95,7 @@ fn run(
     runtime.block_on(render(&request))
 }
 
-fn rendered(source: &str) -> Result<Rendered, Box<RenderError>> {
+fn rendered(source: &str) -> Result<RenderedTemplate, Box<RenderError>> {
     let format = SemanticKernelFormat::new();
     run(
         &format,
@@ -220,7 +223,10 @@ fn errors_of_compiling_name_the_place_and_the_mend() {
     ];
     let format = SemanticKernelFormat::new();
     for (source, wanted) in cases {
-        let error = format.compile(&[Source::new("t", source)], &CompileOptions::default());
+        let error = format.compile(
+            &[TemplateSource::new("t", source)],
+            &CompileOptions::default(),
+        );
         let found = error.unwrap_err().diagnostics;
         let found: Vec<String> = found.iter().map(ToString::to_string).collect();
         assert_eq!(found, *wanted, "{source}");
@@ -258,7 +264,8 @@ fn messages_without_a_role_are_one_text_of_the_user() {
         ..CompileOptions::default()
     };
     for (source, wanted) in cases {
-        let compiled = SemanticKernelFormat::new().compile(&[Source::new("t", source)], &options);
+        let compiled =
+            SemanticKernelFormat::new().compile(&[TemplateSource::new("t", source)], &options);
         let compiled = compiled.unwrap_or_else(|error| panic!("{source}: {error}"));
         let variables: Map = [("x", Value::from("</message>"))].into_iter().collect();
         let rendered = futures_util::FutureExt::now_or_never(render(&Render {
@@ -266,7 +273,7 @@ fn messages_without_a_role_are_one_text_of_the_user() {
             entries: &["t"],
             variables: &variables,
             functions: &NoFunctions,
-            limits: &Limits::default(),
+            limits: &RenderLimits::default(),
         }));
         let got = rendered.unwrap().unwrap().conversation(0, &[]);
         let wanted = wanted
@@ -276,7 +283,7 @@ fn messages_without_a_role_are_one_text_of_the_user() {
         assert_eq!(got, wanted, "{source}");
     }
     // One that ends more often than it begins is still told.
-    let sources = [Source::new("t", "<message>hi</message></message>")];
+    let sources = [TemplateSource::new("t", "<message>hi</message></message>")];
     let error = SemanticKernelFormat::new().compile(&sources, &options);
     assert!(
         error
@@ -288,7 +295,10 @@ fn messages_without_a_role_are_one_text_of_the_user() {
 
 #[test]
 fn declared_variables_keep_their_capitals() {
-    let sources = [Source::new("t", "{{$x}} {{$Y}} {{$z}} {{$Z}} {{$y}}")];
+    let sources = [TemplateSource::new(
+        "t",
+        "{{$x}} {{$Y}} {{$z}} {{$Z}} {{$y}}",
+    )];
     let compiled = SemanticKernelFormat::new().compile(&sources, &CompileOptions::default());
     let compiled = compiled.unwrap();
     let names = |declared: &[&'static str]| {
@@ -350,7 +360,12 @@ fn a_missing_variable_is_an_error_only_where_one_asks_for_it() {
 #[test]
 fn references_are_complete() {
     let format = SemanticKernelFormat::new();
-    let compile = |source| format.compile(&[Source::new("t", source)], &CompileOptions::default());
+    let compile = |source| {
+        format.compile(
+            &[TemplateSource::new("t", source)],
+            &CompileOptions::default(),
+        )
+    };
     let compiled = compile("{{$b}}{{p.f $a k=$B l='v'}}{{g}}{{p.f $c}}{{$b}}").unwrap();
     let found = compiled.references();
     let names: Vec<String> = found.variables.iter().map(|v| v.path.join(".")).collect();
@@ -452,7 +467,7 @@ fn only_compatible_text_is_encoded() {
         "<message role=\"user\">&lt;&#233;&#39;s &#128512;&gt;&lt;"
     );
     let python = Encoding {
-        dialect: Dialect::Python,
+        dialect: HostLanguage::Python,
         ..Encoding::default()
     };
     assert_eq!(
@@ -490,14 +505,15 @@ fn only_well_formed_text_is_a_chat_prompt() {
         ("</root>", false),
     ];
     for (inner, wanted) in cases {
-        for dialect in [Dialect::DotNet, Dialect::Python] {
+        for dialect in [HostLanguage::DotNet, HostLanguage::Python] {
             let text = chat(inner);
             let found = chat::parse(&text, dialect).expect("nothing is refused");
             assert_eq!(found.structured, wanted, "{inner}");
         }
     }
     let deep = |depth: usize| chat(&("<a>".repeat(depth) + &"</a>".repeat(depth)));
-    let structured = |text: &str| chat::parse(text, Dialect::DotNet).is_ok_and(|p| p.structured);
+    let structured =
+        |text: &str| chat::parse(text, HostLanguage::DotNet).is_ok_and(|p| p.structured);
     assert!(structured(&deep(63)) && !structured(&deep(64)));
 }
 
@@ -522,7 +538,7 @@ fn python_refuses_some_messages() {
         ),
     ];
     for (text, wanted) in cases {
-        let error = chat::parse(text, Dialect::Python).unwrap_err();
+        let error = chat::parse(text, HostLanguage::Python).unwrap_err();
         assert_eq!(error.message, wanted, "{text}");
     }
 }
@@ -530,7 +546,10 @@ fn python_refuses_some_messages() {
 /// What a template gives: its text, or its error with the fix.
 fn outcome(source: &str) -> String {
     let format = SemanticKernelFormat::new();
-    match format.compile(&[Source::new("t", source)], &CompileOptions::default()) {
+    match format.compile(
+        &[TemplateSource::new("t", source)],
+        &CompileOptions::default(),
+    ) {
         Err(error) => error.message,
         Ok(_) => match rendered(source) {
             Ok(rendered) => rendered.text(0),
@@ -633,13 +652,13 @@ proptest! {
         // XML has no such characters at all.
         let text = text.replace(|c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}'), "");
         let variables: Map = [("x", Value::from(text.as_str()))].into_iter().collect();
-        for dialect in [Dialect::DotNet, Dialect::Python] {
+        for dialect in [HostLanguage::DotNet, HostLanguage::Python] {
             let format = SemanticKernelFormat::encoded(Encoding { dialect, ..Encoding::default() });
             let source = "<message role=\"user\">[{{$x}}]</message>";
             let rendered = run(&format, source, &CompileOptions::default(), &variables, &echo()).unwrap();
             let found = chat::parse(&rendered.text(0), dialect).unwrap();
             // Python decodes what it has decoded once more.
-            let again = dialect == Dialect::Python && text.contains('&');
+            let again = dialect == HostLanguage::Python && text.contains('&');
             let same = found.messages == [ChatMessage::text("user", format!("[{text}]"))];
             prop_assert!(again || same, "{}", text);
             prop_assert_eq!(found.messages.len(), 1);
@@ -649,7 +668,7 @@ proptest! {
     #[test]
     fn any_template_ends_with_a_text_or_an_error(source in hostile()) {
         let format = SemanticKernelFormat::new();
-        match format.compile(&[Source::new("t", &source)], &CompileOptions::default()) {
+        match format.compile(&[TemplateSource::new("t", &source)], &CompileOptions::default()) {
             Ok(_) => {
                 let error = rendered(&source).err();
                 prop_assert!(error.is_none_or(|error| error.span.is_some()));
@@ -661,7 +680,7 @@ proptest! {
 
 #[test]
 fn places_are_whole_characters() {
-    let sources = [Source::new("t", "{{f 'a'ä='b'}}")];
+    let sources = [TemplateSource::new("t", "{{f 'a'ä='b'}}")];
     let compiled = SemanticKernelFormat::new().compile(&sources, &CompileOptions::default());
     let span = compiled.unwrap_err().diagnostics[0].span.unwrap();
     assert_eq!(&sources[0].text[span.start..span.end], "ä");

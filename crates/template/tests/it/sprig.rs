@@ -6,25 +6,28 @@ use std::time::Duration;
 use quillet_core::{BoxFuture, Value, json};
 use quillet_template::format::go::{GoFormat, sprig};
 use quillet_template::{
-    Arguments, CallError, CompileOptions, ErrorKind, Functions, Limit, Limits, NoFunctions, Render,
-    RenderError, Rendered, Source, TemplateFormat, render,
+    CallArguments, CallError, CompileOptions, ErrorKind, FunctionHost, LimitKind, NoFunctions,
+    Render, RenderError, RenderLimits, RenderedTemplate, TemplateFormat, TemplateSource, render,
 };
 
 async fn run(
     text: &str,
     data: &str,
-    functions: &dyn Functions,
-) -> Result<Rendered, Box<RenderError>> {
+    functions: &dyn FunctionHost,
+) -> Result<RenderedTemplate, Box<RenderError>> {
     let template = GoFormat::new()
         .with_sprig()
-        .compile(&[Source::new("t", text)], &CompileOptions::default())
+        .compile(
+            &[TemplateSource::new("t", text)],
+            &CompileOptions::default(),
+        )
         .unwrap_or_else(|error| panic!("{text}: {error}"));
     let Ok(Value::Map(variables)) = json::parse(data) else {
         panic!("{data} is not an object");
     };
-    let limits = Limits {
+    let limits = RenderLimits {
         time: Duration::from_secs(20),
-        ..Limits::default()
+        ..RenderLimits::default()
     };
     render(&Render {
         template: &*template,
@@ -47,75 +50,78 @@ async fn text(source: &str, data: &str) -> String {
 async fn what_is_too_large_is_refused_before_it_is_made() {
     // Each would take gigabytes, minutes or the stack if it were begun.
     let cases = [
-        (r#"{{until 1000000000}}"#, Limit::Steps),
-        (r#"{{untilStep 0 9223372036854775807 1}}"#, Limit::Steps),
-        (r#"{{seq 1 9223372036854775807}}"#, Limit::Steps),
-        (r#"{{repeat 1000000000 "x"}}"#, Limit::MemoryBytes),
-        (r#"{{repeat 9223372036854775807 "xx"}}"#, Limit::MemoryBytes),
-        (r#"{{repeat 40000000 "x"}}"#, Limit::MemoryBytes),
-        (r#"{{indent 1000000000 .x}}"#, Limit::MemoryBytes),
-        (r#"{{nindent 100000000 .x}}"#, Limit::MemoryBytes),
-        (r#"{{randAlpha 1000000000}}"#, Limit::Steps),
+        (r#"{{until 1000000000}}"#, LimitKind::Steps),
+        (r#"{{untilStep 0 9223372036854775807 1}}"#, LimitKind::Steps),
+        (r#"{{seq 1 9223372036854775807}}"#, LimitKind::Steps),
+        (r#"{{repeat 1000000000 "x"}}"#, LimitKind::MemoryBytes),
+        (
+            r#"{{repeat 9223372036854775807 "xx"}}"#,
+            LimitKind::MemoryBytes,
+        ),
+        (r#"{{repeat 40000000 "x"}}"#, LimitKind::MemoryBytes),
+        (r#"{{indent 1000000000 .x}}"#, LimitKind::MemoryBytes),
+        (r#"{{nindent 100000000 .x}}"#, LimitKind::MemoryBytes),
+        (r#"{{randAlpha 1000000000}}"#, LimitKind::Steps),
         (
             r#"{{replace "" (repeat 10000 "x") (repeat 10000 "y")}}"#,
-            Limit::MemoryBytes,
+            LimitKind::MemoryBytes,
         ),
         (
             r#"{{regexReplaceAll "" (repeat 10000 "y") (repeat 10000 "x")}}"#,
-            Limit::MemoryBytes,
+            LimitKind::MemoryBytes,
         ),
         (
             r#"{{wrapWith 1 (repeat 10000 "x") (repeat 10000 "y")}}"#,
-            Limit::MemoryBytes,
+            LimitKind::MemoryBytes,
         ),
         (
             r#"{{join (repeat 10000 "x") (until 10000)}}"#,
-            Limit::MemoryBytes,
+            LimitKind::MemoryBytes,
         ),
         (
             r#"{{$x := "x"}}{{range until 60}}{{$x = cat $x $x}}{{end}}"#,
-            Limit::MemoryBytes,
+            LimitKind::MemoryBytes,
         ),
         (
             r#"{{$x := list 1}}{{range until 60}}{{$x = concat $x $x}}{{end}}"#,
-            Limit::Steps,
+            LimitKind::Steps,
         ),
         // A small value that is printed large.
         (
             r#"{{$x := list 1}}{{range until 60}}{{$x = list $x $x}}{{end}}"#,
-            Limit::Steps,
+            LimitKind::Steps,
         ),
         (
             r#"{{$x := list 1}}{{range until 15}}{{$x = list $x $x $x}}{{end}}{{toPrettyJson $x}}"#,
-            Limit::Steps,
+            LimitKind::Steps,
         ),
         (
             r#"{{$x := list}}{{range until 200}}{{$x = list $x}}{{end}}"#,
-            Limit::ValueDepth,
+            LimitKind::ValueDepth,
         ),
         (
             r#"{{$x := dict}}{{range until 200}}{{$x = dict "k" $x}}{{end}}"#,
-            Limit::ValueDepth,
+            LimitKind::ValueDepth,
         ),
         (
             r#"{{$x := dict}}{{$y := $x}}{{range until 500}}{{$z := dict}}{{$_ := set $y "k" $z}}{{$y = $z}}{{end}}{{toJson $x}}"#,
-            Limit::ValueDepth,
+            LimitKind::ValueDepth,
         ),
         (
             r#"{{regexMatch "([a-z]{1,50}x){1,20}" (repeat 1000000 "a")}}"#,
-            Limit::Steps,
+            LimitKind::Steps,
         ),
         (
             r#"{{define "a"}}{{include "a" .}}{{end}}{{include "a" .}}"#,
-            Limit::Nesting,
+            LimitKind::Nesting,
         ),
         (
             r#"{{define "a"}}{{template "b" .}}{{end}}{{define "b"}}{{include "a" . | upper}}{{end}}{{include "a" .}}"#,
-            Limit::Nesting,
+            LimitKind::Nesting,
         ),
         (
             r#"{{define "a"}}{{range until 9000}}0123456789012345678901234567890123456789{{end}}{{include "a" .}}{{end}}{{template "a" .}}"#,
-            Limit::OutputBytes,
+            LimitKind::OutputBytes,
         ),
     ];
     for (source, limit) in cases {
@@ -168,7 +174,7 @@ async fn templates_are_called_in_expressions() {
 /// A function whose result has to be waited for.
 struct Echo;
 
-impl Functions for Echo {
+impl FunctionHost for Echo {
     fn contains(&self, name: &str) -> bool {
         name == "echo"
     }
@@ -178,7 +184,7 @@ impl Functions for Echo {
     fn call<'a>(
         &'a self,
         _: &'a str,
-        arguments: Arguments,
+        arguments: CallArguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         Box::pin(async move { Ok(arguments.positional.into_iter().next().unwrap_or_default()) })
     }

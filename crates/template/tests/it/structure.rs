@@ -7,8 +7,9 @@ use proptest::prelude::*;
 use quillet_core::{Map, Value};
 use quillet_template::structure::Elements;
 use quillet_template::{
-    ChatMessage, CompileError, CompileOptions, Limits, NoFunctions, Part, Pass, References, Render,
-    Rendered, Source, Stop, Template, TemplateFormat, render,
+    ChatMessage, CompileError, CompileOptions, CompiledTemplate, MessagePart, NoFunctions, Pass,
+    References, Render, RenderLimits, RenderedTemplate, StopReason, TemplateFormat, TemplateSource,
+    render,
 };
 
 /// The smallest format there is: `[name]` is a variable, all else is text.
@@ -30,9 +31,9 @@ impl TemplateFormat for Holes {
 
     fn compile(
         &self,
-        sources: &[Source<'_>],
+        sources: &[TemplateSource<'_>],
         _: &CompileOptions,
-    ) -> Result<Arc<dyn Template>, CompileError> {
+    ) -> Result<Arc<dyn CompiledTemplate>, CompileError> {
         Ok(Arc::new(pieces(sources[0].text)))
     }
 }
@@ -55,12 +56,12 @@ fn pieces(source: &str) -> Pieces {
     }
 }
 
-impl Template for Pieces {
+impl CompiledTemplate for Pieces {
     fn references(&self) -> &References {
         &self.references
     }
 
-    fn pass(&self, _: &str, pass: &mut Pass<'_>) -> Result<(), Stop> {
+    fn pass(&self, _: &str, pass: &mut Pass<'_>) -> Result<(), StopReason> {
         for (index, piece) in self.pieces.iter().enumerate() {
             match index % 2 {
                 0 => pass.write(piece)?,
@@ -74,9 +75,12 @@ impl Template for Pieces {
     }
 }
 
-fn rendered(source: &str, data: &[(&str, &str)]) -> Rendered {
+fn rendered(source: &str, data: &[(&str, &str)]) -> RenderedTemplate {
     let template = Holes
-        .compile(&[Source::new("t", source)], &CompileOptions::default())
+        .compile(
+            &[TemplateSource::new("t", source)],
+            &CompileOptions::default(),
+        )
         .expect("everything compiles");
     let variables: Map = data.iter().map(|(k, v)| (*k, Value::from(*v))).collect();
     let request = Render {
@@ -84,7 +88,7 @@ fn rendered(source: &str, data: &[(&str, &str)]) -> Rendered {
         entries: &["t"],
         variables: &variables,
         functions: &NoFunctions,
-        limits: &Limits::default(),
+        limits: &RenderLimits::default(),
     };
     render(&request)
         .now_or_never()
@@ -98,14 +102,14 @@ fn messages(source: &str, data: &[(&str, &str)]) -> Option<Vec<ChatMessage>> {
 
 /// Messages in short: `role: text | text`.
 fn short(source: &str, data: &[(&str, &str)]) -> Vec<String> {
-    let part = |part: &Part| match part {
-        Part::Text(text) => text.clone(),
-        Part::Media {
+    let part = |part: &MessagePart| match part {
+        MessagePart::Text(text) => text.clone(),
+        MessagePart::Media {
             kind,
             url,
             content_type,
         } => format!("{kind:?} {url} {content_type:?}"),
-        Part::Pending(map) => format!("{map:?}"),
+        MessagePart::Pending(map) => format!("{map:?}"),
     };
     let one = |message: &ChatMessage| {
         let parts: Vec<String> = message.parts.iter().map(part).collect();
@@ -330,10 +334,10 @@ proptest! {
         let name = [("name", Value::from(n.as_str()))];
         prop_assert_eq!(&found[2].metadata, &name.into_iter().collect::<Map>());
         let parts = [
-            Part::Text("x".to_owned()),
-            Part::Text(a.trim().to_owned()),
-            Part::Media { kind: Some("image".to_owned()), url: format!("u{a}u"), content_type: Some(n) },
-            Part::Text(format!("{a}.").trim().to_owned()),
+            MessagePart::Text("x".to_owned()),
+            MessagePart::Text(a.trim().to_owned()),
+            MessagePart::Media { kind: Some("image".to_owned()), url: format!("u{a}u"), content_type: Some(n) },
+            MessagePart::Text(format!("{a}.").trim().to_owned()),
         ];
         prop_assert_eq!(&found[2].parts[..], &parts[..]);
         prop_assert_eq!(&found[3], &ChatMessage::text("user", format!("q{a}q")));

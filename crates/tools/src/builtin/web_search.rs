@@ -17,11 +17,11 @@ use serde_json::{Value as Json, json};
 use url::Url;
 
 use super::options::{BuiltinError, BuiltinOptions};
-use super::work::{Shape, Work, failure, tool};
+use super::work::{BuiltinHandler, BuiltinSpec, failure, tool};
 use crate::address::AddressPolicy;
-use crate::deadline::Limit;
+use crate::deadline::CallTimeout;
 use crate::headers::secret_headers;
-use crate::http::{Http, Request, checked_url, remote_error};
+use crate::http::{Http, HttpRequest, checked_url, remote_error};
 use crate::setting::ConfigError;
 
 /// No engine gives more in one page, and no model reads more.
@@ -101,7 +101,7 @@ pub struct SearchEngineConfig {
 }
 
 /// What an API implies: query, limit, most results, path of results, snippet, parameters.
-struct Preset {
+struct SearchPreset {
     base_url: Option<&'static str>,
     query: &'static str,
     limit: &'static str,
@@ -111,8 +111,8 @@ struct Preset {
     params: &'static [(&'static str, &'static str)],
 }
 
-fn preset(api: SearchApi) -> Preset {
-    let json = Preset {
+fn preset(api: SearchApi) -> SearchPreset {
+    let json = SearchPreset {
         base_url: None,
         query: "query",
         limit: "limit",
@@ -123,14 +123,14 @@ fn preset(api: SearchApi) -> Preset {
     };
     match api {
         SearchApi::Json => json,
-        SearchApi::Searxng => Preset {
+        SearchApi::Searxng => SearchPreset {
             query: "q",
             limit: "",
             snippet: "content",
             params: &[("format", "json")],
             ..json
         },
-        SearchApi::Brave => Preset {
+        SearchApi::Brave => SearchPreset {
             base_url: Some("https://api.search.brave.com/res/v1/web/search"),
             query: "q",
             limit: "count",
@@ -146,7 +146,7 @@ fn preset(api: SearchApi) -> Preset {
 #[derive(Debug)]
 pub(crate) struct WebSearch {
     http: Arc<Http>,
-    engines: IndexMap<String, Arc<Engine>>,
+    engines: IndexMap<String, Arc<SearchEngine>>,
     default_engine: Option<String>,
     max_results: u32,
     timeout: Duration,
@@ -154,7 +154,7 @@ pub(crate) struct WebSearch {
 
 /// One engine: its address with all that does not change, and where its answer has what.
 #[derive(Debug)]
-struct Engine {
+struct SearchEngine {
     url: Url,
     query: String,
     limit: Option<String>,
@@ -175,7 +175,7 @@ impl WebSearch {
     ) -> Result<Self, ConfigError> {
         let engines = config.engines.iter().map(|(name, engine)| {
             let setting = |field: &str| format!("tools.web_search.engines.{name}{field}");
-            let engine = Engine::new(engine, policy)
+            let engine = SearchEngine::new(engine, policy)
                 .map_err(|(field, why)| ConfigError::new(setting(field), &why))?;
             Ok((name.clone(), Arc::new(engine)))
         });
@@ -201,19 +201,19 @@ impl WebSearch {
             Some(name) => self.engine(name)?,
             None => self.engines.values().next().ok_or(NOT_CONFIGURED)?,
         };
-        let work = Search {
+        let work = WebSearchTool {
             http: self.http.clone(),
             engine: engine.clone(),
             most: options.max_results.unwrap_or(self.max_results),
         };
-        let limit = Limit {
+        let limit = CallTimeout {
             time: self.timeout,
             setting: "tools.web_search.timeout_ms",
         };
         Ok(tool(&SHAPE, limit, work))
     }
 
-    fn engine(&self, name: &str) -> Result<&Arc<Engine>, BuiltinError> {
+    fn engine(&self, name: &str) -> Result<&Arc<SearchEngine>, BuiltinError> {
         if self.engines.is_empty() {
             return Err(NOT_CONFIGURED);
         }
@@ -228,8 +228,8 @@ impl WebSearch {
     }
 }
 
-static SHAPE: LazyLock<Shape> = LazyLock::new(|| {
-    Shape::new(
+static SHAPE: LazyLock<BuiltinSpec> = LazyLock::new(|| {
+    BuiltinSpec::new(
         "web_search",
         "Searches the web. Gives titles, addresses and pieces of the text of the pages that were found.",
         &json!({
@@ -245,7 +245,7 @@ const NOT_CONFIGURED: BuiltinError = BuiltinError::NotConfigured {
     mend: "set tools.web_search.engines",
 };
 
-impl Engine {
+impl SearchEngine {
     /// An engine, or the field that is wrong and why.
     fn new(
         config: &SearchEngineConfig,
@@ -267,7 +267,7 @@ impl Engine {
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         let or = |set: &Option<String>, default: &str| set.as_deref().unwrap_or(default).to_owned();
         let some = |text: String| Some(text).filter(|text| !text.is_empty());
-        Ok(Engine {
+        Ok(SearchEngine {
             url,
             headers,
             query: or(&config.query_param, preset.query),
@@ -285,14 +285,14 @@ impl Engine {
         })
     }
 
-    fn request(&self, question: &str, most: u32) -> Request {
+    fn request(&self, question: &str, most: u32) -> HttpRequest {
         let mut url = self.url.clone();
         url.query_pairs_mut().append_pair(&self.query, question);
         if let Some(limit) = &self.limit {
             let most = most.min(self.most).to_string();
             url.query_pairs_mut().append_pair(limit, &most);
         }
-        Request {
+        HttpRequest {
             method: Method::GET,
             url,
             body: None,
@@ -327,13 +327,13 @@ impl Engine {
 
 /// One tool: an engine and how many results it gives.
 #[derive(Debug)]
-struct Search {
+struct WebSearchTool {
     http: Arc<Http>,
-    engine: Arc<Engine>,
+    engine: Arc<SearchEngine>,
     most: u32,
 }
 
-impl Work for Search {
+impl BuiltinHandler for WebSearchTool {
     fn run<'a>(&'a self, arguments: &'a Map) -> BoxFuture<'a, Result<Value, ToolError>> {
         Box::pin(async move {
             let question = arguments.get("query").and_then(Value::as_str);
@@ -352,7 +352,7 @@ impl Work for Search {
     }
 }
 
-impl Search {
+impl WebSearchTool {
     /// The list of results as the engine gave it.
     async fn search(&self, question: &str, most: u32) -> Result<Vec<Json>, ToolError> {
         if question.is_empty() {

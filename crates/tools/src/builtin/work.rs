@@ -2,39 +2,39 @@
 
 use std::sync::Arc;
 
-use quillet_core::tool::{Repeat, Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
+use quillet_core::tool::{Idempotency, Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
 use quillet_core::{BoxFuture, Map, Value};
 use serde_json::{Value as Json, json};
 
-use crate::deadline::Limit;
+use crate::deadline::CallTimeout;
 use crate::parameters::Parameters;
 
 /// What a built-in tool does with arguments that fit its schema.
-pub(crate) trait Work: Send + Sync + std::fmt::Debug {
+pub(crate) trait BuiltinHandler: Send + Sync + std::fmt::Debug {
     fn run<'a>(&'a self, arguments: &'a Map) -> BoxFuture<'a, Result<Value, ToolError>>;
 }
 
 /// What a built-in tool is called and takes. Made once, since compiling a schema
 /// costs more than a request for the tool should.
 #[derive(Debug)]
-pub(crate) struct Shape {
+pub(crate) struct BuiltinSpec {
     spec: ToolSpec,
     parameters: Parameters,
 }
 
-impl Shape {
+impl BuiltinSpec {
     /// The shape of a tool with these properties as its arguments, those in
     /// `required` without a default.
     pub(crate) fn new(name: &str, description: &str, properties: &Json, required: &[&str]) -> Self {
         let schema = json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
         let parameters = Parameters::compile(&schema);
-        Shape {
+        BuiltinSpec {
             spec: ToolSpec {
                 name: name.to_owned(),
                 description: description.to_owned(),
                 parameters: schema,
                 // They read, and change nothing.
-                repeat: Repeat::Freely,
+                repeat: Idempotency::Freely,
                 ..ToolSpec::default()
             },
             parameters: parameters.expect("schemas of built-in tools are constants"),
@@ -44,22 +44,22 @@ impl Shape {
 
 /// A built-in tool: checks arguments and keeps time around its work.
 #[derive(Debug)]
-struct Builtin<W> {
-    shape: &'static Shape,
-    limit: Limit,
+struct BuiltinTool<W> {
+    shape: &'static BuiltinSpec,
+    limit: CallTimeout,
     work: W,
 }
 
 /// A built-in tool that does this.
 pub(crate) fn tool(
-    shape: &'static Shape,
-    limit: Limit,
-    work: impl Work + 'static,
+    shape: &'static BuiltinSpec,
+    limit: CallTimeout,
+    work: impl BuiltinHandler + 'static,
 ) -> Arc<dyn Tool> {
-    Arc::new(Builtin { shape, limit, work })
+    Arc::new(BuiltinTool { shape, limit, work })
 }
 
-impl<W: Work> Tool for Builtin<W> {
+impl<W: BuiltinHandler> Tool for BuiltinTool<W> {
     fn spec(&self) -> &ToolSpec {
         &self.shape.spec
     }

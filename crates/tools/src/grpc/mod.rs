@@ -22,7 +22,7 @@ use prost_reflect::{
     DescriptorPool, DeserializeOptions, DynamicMessage, MessageDescriptor, MethodDescriptor,
     SerializeOptions, ServiceDescriptor,
 };
-use quillet_core::build::Missing;
+use quillet_core::build::FeatureDisabled;
 use quillet_core::tool::{ToolError, ToolErrorKind};
 use quillet_core::{Map, Value, nearest};
 use serde_json::Value as Json;
@@ -31,26 +31,26 @@ use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
 use tonic::{Code, Request, Status};
 use url::Url;
 
-use crate::address::Denied;
-use crate::flight::Flight;
+use crate::address::AddressError;
+use crate::flight::SingleFlight;
 use crate::http::{refused, too_large};
-use crate::network::{Network, denied, whole_story};
-use crate::parameters::{self, Given};
-use codec::Raw;
+use crate::network::{Network, denied, error_chain};
+use crate::parameters::{self, CallArguments};
+use codec::RawCodec;
 pub(crate) use descriptors::{Descriptors, descriptors_in_file};
-pub(crate) use wire::{Servers, Wire};
+pub(crate) use wire::{GrpcMethod, GrpcServers};
 
 /// Whether this build has gRPC.
-pub(crate) const AVAILABLE: Result<(), Missing> = Ok(());
+pub(crate) const AVAILABLE: Result<(), FeatureDisabled> = Ok(());
 
 /// A server and what is known of it; shared by all tools that call it.
 #[derive(Debug)]
-struct Server {
+struct GrpcServer {
     url: Url,
     network: Network,
     response_bytes: usize,
     channel: OnceLock<Channel>,
-    descriptors: Flight<DescriptorPool>,
+    descriptors: SingleFlight<DescriptorPool>,
 }
 
 /// One method of one server, as a definition names it.
@@ -62,14 +62,14 @@ struct Method {
     descriptors: Option<DescriptorPool>,
 }
 
-impl Server {
+impl GrpcServer {
     fn new(url: Url, network: Network, response_bytes: usize) -> Self {
-        Server {
+        GrpcServer {
             url,
             network,
             response_bytes,
             channel: OnceLock::new(),
-            descriptors: Flight::default(),
+            descriptors: SingleFlight::default(),
         }
     }
 
@@ -82,7 +82,7 @@ impl Server {
         self: &Arc<Self>,
         tool: &str,
         method: &Method,
-        given: Given<'_>,
+        given: CallArguments<'_>,
         headers: MetadataMap,
         timeout: Duration,
     ) -> Result<Value, ToolError> {
@@ -95,8 +95,8 @@ impl Server {
             return Err(ToolError::new(ToolErrorKind::Protocol, message));
         }
         let message = match given {
-            Given::Named(arguments) => to_message(tool, found.input(), arguments)?,
-            Given::InOrder(list) => {
+            CallArguments::Named(arguments) => to_message(tool, found.input(), arguments)?,
+            CallArguments::InOrder(list) => {
                 let arguments = in_order(tool, &found.input(), list)?;
                 to_message(tool, found.input(), &arguments)?
             }
@@ -120,7 +120,7 @@ impl Server {
             .ready()
             .await
             .map_err(|error| Status::from_error(error.into()))?;
-        Ok(client.unary(request, path, Raw).await?.into_inner())
+        Ok(client.unary(request, path, RawCodec).await?.into_inner())
     }
 
     fn client(&self, most_bytes: usize) -> Result<tonic::client::Grpc<Channel>, Status> {
@@ -132,7 +132,7 @@ impl Server {
         if let Some(channel) = self.channel.get() {
             return Ok(channel.clone());
         }
-        let unusable = |error: tonic::transport::Error| Status::unavailable(whole_story(&error));
+        let unusable = |error: tonic::transport::Error| Status::unavailable(error_chain(&error));
         let endpoint = self.endpoint().map_err(unusable)?;
         let network = self.network.clone();
         let connector = tower::service_fn(move |uri: tonic::codegen::http::Uri| {
@@ -219,8 +219,8 @@ impl Server {
             _ => ToolErrorKind::Remote,
         };
         let story = match (status.message(), std::error::Error::source(status)) {
-            ("", Some(source)) => whole_story(source),
-            (_, Some(source)) if kind == ToolErrorKind::Transport => whole_story(source),
+            ("", Some(source)) => error_chain(source),
+            (_, Some(source)) if kind == ToolErrorKind::Transport => error_chain(source),
             (text, _) => text.to_owned(),
         };
         let code = status.code();
@@ -232,7 +232,7 @@ impl Server {
     }
 }
 
-fn denied_in(status: &Status) -> Option<Denied> {
+fn denied_in(status: &Status) -> Option<AddressError> {
     std::error::Error::source(status).and_then(denied)
 }
 

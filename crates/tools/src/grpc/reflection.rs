@@ -14,7 +14,7 @@ use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
 use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
 use tonic_reflection::pb::v1::{ServerReflectionRequest, ServerReflectionResponse};
 
-use super::codec::Raw;
+use super::codec::RawCodec;
 
 /// Files of one server's descriptors; real servers have tens.
 const MOST_FILES: usize = 2_000;
@@ -101,7 +101,7 @@ async fn ask(
     let stream = futures_util::stream::iter(questions.collect::<Vec<_>>());
     let path = tonic::codegen::http::uri::PathAndQuery::from_static(path);
     let mut answers = client
-        .streaming(Request::new(stream), path, Raw)
+        .streaming(Request::new(stream), path, RawCodec)
         .await?
         .into_inner();
     let mut all = Vec::with_capacity(count);

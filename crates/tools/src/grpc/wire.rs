@@ -12,26 +12,26 @@ use reqwest::header::HeaderMap;
 use tonic::metadata::MetadataMap;
 
 use super::descriptors::descriptors;
-use super::{Method, Server};
+use super::{GrpcServer, Method};
 use crate::address::grpc_url;
 use crate::definition::GrpcDefinition;
 use crate::http::{checked_url, refused, request_id};
 use crate::module::Module;
 use crate::network::Network;
-use crate::parameters::Given;
+use crate::parameters::CallArguments;
 
 /// The gRPC servers that tools have in common. They are found at call time, since a module's
 /// address may change; there are as many as addresses that the operator registered.
 #[derive(Debug)]
-pub(crate) struct Servers {
+pub(crate) struct GrpcServers {
     network: Network,
     response_bytes: usize,
-    known: Mutex<HashMap<String, Arc<Server>>>,
+    known: Mutex<HashMap<String, Arc<GrpcServer>>>,
 }
 
-impl Servers {
+impl GrpcServers {
     pub(crate) fn new(network: Network, response_bytes: usize) -> Self {
-        Servers {
+        GrpcServers {
             network,
             response_bytes,
             known: Mutex::default(),
@@ -39,13 +39,13 @@ impl Servers {
     }
 
     /// The server at an address.
-    fn at(&self, url: &str) -> Result<Arc<Server>, ToolError> {
+    fn at(&self, url: &str) -> Result<Arc<GrpcServer>, ToolError> {
         let mut servers = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(server) = servers.get(url) {
             return Ok(server.clone());
         }
         let checked = checked_url(&self.network.policy, url).map_err(|denied| refused(&denied))?;
-        let server = Arc::new(Server::new(
+        let server = Arc::new(GrpcServer::new(
             checked,
             self.network.clone(),
             self.response_bytes,
@@ -57,8 +57,8 @@ impl Servers {
 
 /// A gRPC method and where its server is.
 #[derive(Debug)]
-pub(crate) struct Wire {
-    servers: Arc<Servers>,
+pub(crate) struct GrpcMethod {
+    servers: Arc<GrpcServers>,
     module: Module,
     /// The module's base where `None`.
     url: Option<String>,
@@ -67,13 +67,13 @@ pub(crate) struct Wire {
     headers: HeaderMap,
 }
 
-impl Wire {
+impl GrpcMethod {
     /// The method of a definition whose address was checked.
     ///
     /// # Errors
     /// The sentence that says what is wrong with its descriptor set.
     pub(crate) fn new(
-        servers: Arc<Servers>,
+        servers: Arc<GrpcServers>,
         definition: &GrpcDefinition,
         module: Module,
         headers: HeaderMap,
@@ -85,7 +85,7 @@ impl Wire {
             descriptors(&bytes)
         });
         let own = own.transpose()?;
-        Ok(Wire {
+        Ok(GrpcMethod {
             servers,
             url: definition.url.clone(),
             tls: definition.tls,
@@ -107,7 +107,7 @@ impl Wire {
     pub(crate) async fn call(
         &self,
         tool: &str,
-        given: Given<'_>,
+        given: CallArguments<'_>,
         context: &ToolContext,
         left: Duration,
     ) -> Result<Value, ToolError> {

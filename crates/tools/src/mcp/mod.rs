@@ -3,20 +3,20 @@
 #[cfg(feature = "mcp")]
 mod client;
 #[cfg(not(feature = "mcp"))]
-#[path = "client_missing.rs"]
+#[path = "client_disabled.rs"]
 mod client;
 mod endpoint;
 mod placeholders;
-mod wanted;
+mod server_entry;
 
 use std::sync::Arc;
 
 use quillet_core::Diagnostic;
 use quillet_core::tool::Tool;
 
-pub(crate) use client::{AVAILABLE, Patience, Server, call};
+pub(crate) use client::{AVAILABLE, McpServer, McpTimeouts, call};
 pub(crate) use endpoint::Endpoint;
-pub use wanted::{McpOrigin, McpServers};
+pub use server_entry::{McpOrigin, McpServers};
 
 /// The tools of some servers, and what was wrong with the others.
 #[derive(Debug)]

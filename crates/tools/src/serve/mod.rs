@@ -1,14 +1,14 @@
 //! The other side of MCP: prompts and tools handed out to MCP clients, over stdio
-//! and streamable HTTP. What is handed out comes through [`Offer`].
+//! and streamable HTTP. What is handed out comes through [`McpBackend`].
 //!
 //! Revisions from 2024-11-05 on are spoken, the newest too; the library negotiates.
 //! Over HTTP no request needs an earlier one: any replica can answer it.
 
-#[cfg(feature = "mcp")]
-mod door;
 #[cfg(not(feature = "mcp"))]
-#[path = "door_missing.rs"]
-mod door;
+#[path = "transport_disabled.rs"]
+mod transport;
+#[cfg(feature = "mcp")]
+mod transport;
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,18 +16,18 @@ use std::sync::Arc;
 use http_body_util::combinators::BoxBody;
 use hyper::Response;
 use hyper::body::Bytes;
-use quillet_core::journal::{Decision, Waiting};
+use quillet_core::journal::{Decision, PendingApproval};
 use quillet_core::tool::{Tool, ToolError, ToolErrorKind, ToolSpec};
 use quillet_core::{BoxFuture, Map, Message};
 
-pub use door::{AVAILABLE, HttpDoor, stdio};
+pub use transport::{AVAILABLE, HttpTransport, stdio};
 
 /// An answer to one request.
 pub type HttpAnswer = Response<BoxBody<Bytes, std::convert::Infallible>>;
 
 /// What the MCP server offers to its clients. Asked again for every request, so that changes count
 /// at once.
-pub trait Offer: Send + Sync + fmt::Debug + 'static {
+pub trait McpBackend: Send + Sync + fmt::Debug + 'static {
     /// How to use what is here, for the model at the other end.
     fn instructions(&self) -> Option<String> {
         None
@@ -49,7 +49,7 @@ pub trait Offer: Send + Sync + fmt::Debug + 'static {
         &'a self,
         name: &'a str,
         _arguments: Map,
-    ) -> BoxFuture<'a, Result<Asked, ToolError>> {
+    ) -> BoxFuture<'a, Result<AgentReply, ToolError>> {
         let message = format!("there is no agent {name}");
         let error = ToolError::new(ToolErrorKind::Unknown, message);
         Box::pin(std::future::ready(Err(error)))
@@ -63,7 +63,7 @@ pub trait Offer: Send + Sync + fmt::Debug + 'static {
         &'a self,
         run: &'a str,
         _decisions: Vec<(String, Decision)>,
-    ) -> BoxFuture<'a, Result<Asked, ToolError>> {
+    ) -> BoxFuture<'a, Result<AgentReply, ToolError>> {
         let message = format!("there is no run {run}");
         let error = ToolError::new(ToolErrorKind::Unknown, message);
         Box::pin(std::future::ready(Err(error)))
@@ -85,7 +85,7 @@ pub trait Offer: Send + Sync + fmt::Debug + 'static {
 
 /// What came of asking an agent.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Asked {
+pub enum AgentReply {
     /// Its answer.
     Done(String),
     /// Calls wait for somebody to decide.
@@ -93,7 +93,7 @@ pub enum Asked {
         /// The run's id.
         run: String,
         /// The calls.
-        calls: Vec<Waiting>,
+        calls: Vec<PendingApproval>,
     },
 }
 

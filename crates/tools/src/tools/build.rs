@@ -7,19 +7,19 @@ use quillet_core::{Diagnostic, ErrorCode};
 
 use super::Tools;
 use super::wiring::Unusable;
-use crate::deadline::Limit;
-use crate::defined::{DefinedTool, Wire};
-use crate::definition::{self, Definition};
+use crate::deadline::CallTimeout;
+use crate::defined::{DefinedTool, ToolTransport};
+use crate::definition::{self, ToolDefinition};
 use crate::parameters::{Parameters, REST};
 use crate::returns::Returns;
 
 impl Tools {
     /// What is worth saying about a definition that can be used.
-    fn remark(&self, definition: &Definition, wire: &Wire) -> Option<String> {
+    fn remark(&self, definition: &ToolDefinition, wire: &ToolTransport) -> Option<String> {
         let relative = match wire {
-            Wire::Restful(restful) => restful.template.is_relative(),
-            Wire::Grpc(grpc) => grpc.is_relative(),
-            Wire::Mcp { .. } => false,
+            ToolTransport::Restful(restful) => restful.template.is_relative(),
+            ToolTransport::Grpc(grpc) => grpc.is_relative(),
+            ToolTransport::Mcp { .. } => false,
         };
         let module = &definition.module;
         let known = self
@@ -48,7 +48,7 @@ impl ToolBuilder for Tools {
         let wrong = |path: &[&str], why: &str| {
             let message = format!("{}: {why}", path.join("."));
             let finding = Diagnostic::error("tool.definition", source, message);
-            vec![finding.at(text, crate::place::of_value(text, path))]
+            vec![finding.at(text, crate::field_location::of_value(text, path))]
         };
         let wire = self.wire(&definition).map_err(|unusable| match unusable {
             Unusable::Field(field, why) => {
@@ -58,7 +58,7 @@ impl ToolBuilder for Tools {
             Unusable::Missing(missing) => {
                 let finding =
                     Diagnostic::error(ErrorCode::FeatureMissing, source, missing.to_string());
-                vec![finding.at(text, crate::place::of_value(text, &["type"]))]
+                vec![finding.at(text, crate::field_location::of_value(text, &["type"]))]
             }
         })?;
         let parameters = Parameters::compile(&definition.parameters)
@@ -83,7 +83,7 @@ impl ToolBuilder for Tools {
             parameters,
             undeclared: definition.undeclared,
             returns,
-            limit: Limit {
+            limit: CallTimeout {
                 time: definition.timeout.unwrap_or(self.config.timeout),
                 setting: "timeout_ms of the definition, or tools.timeout_ms",
             },

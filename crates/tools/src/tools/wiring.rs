@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
-use quillet_core::build::Missing;
+use quillet_core::build::FeatureDisabled;
 use reqwest::header::HeaderMap;
 use url::Url;
 
 use super::Tools;
-use crate::address::{Denied, grpc_url};
+use crate::address::{AddressError, grpc_url};
 use crate::config::McpWire;
-use crate::defined::Wire;
+use crate::defined::ToolTransport;
 use crate::definition::{
-    Definition, GrpcDefinition, McpDefinition, RestfulDefinition, WireDefinition,
+    GrpcDefinition, McpDefinition, RestfulDefinition, ToolDefinition, WireDefinition,
 };
 use crate::headers::plain_headers;
 use crate::http::checked_url;
@@ -25,17 +25,17 @@ pub(super) enum Unusable {
     /// The field of the type's own object, and what is wrong with it.
     Field(&'static str, String),
     /// This build does not speak to such tools.
-    Missing(Missing),
+    Missing(FeatureDisabled),
 }
 
 impl Unusable {
-    fn url(denied: &Denied) -> Self {
+    fn url(denied: &AddressError) -> Self {
         Unusable::Field("url", denied.to_string())
     }
 }
 
-impl From<Missing> for Unusable {
-    fn from(missing: Missing) -> Self {
+impl From<FeatureDisabled> for Unusable {
+    fn from(missing: FeatureDisabled) -> Self {
         Unusable::Missing(missing)
     }
 }
@@ -49,7 +49,7 @@ impl Tools {
         }
     }
 
-    pub(super) fn wire(&self, definition: &Definition) -> Result<Wire, Unusable> {
+    pub(super) fn wire(&self, definition: &ToolDefinition) -> Result<ToolTransport, Unusable> {
         let headers =
             plain_headers(&definition.headers).map_err(|why| Unusable::Field("headers", why))?;
         let module = self.module(&definition.module);
@@ -62,11 +62,11 @@ impl Tools {
 
     fn restful(
         &self,
-        definition: &Definition,
+        definition: &ToolDefinition,
         restful: &RestfulDefinition,
         module: Module,
         headers: HeaderMap,
-    ) -> Result<Wire, Unusable> {
+    ) -> Result<ToolTransport, Unusable> {
         let template = UrlTemplate::parse(&restful.url).map_err(|denied| Unusable::url(&denied))?;
         if template.is_relative() {
             has_module(&module)?;
@@ -81,7 +81,7 @@ impl Tools {
             let why = format!("{{{name}}} is not a parameter of the tool");
             return Err(Unusable::Field("url", why));
         }
-        Ok(Wire::Restful(Box::new(Restful {
+        Ok(ToolTransport::Restful(Box::new(Restful {
             http: self.http.clone(),
             module,
             template,
@@ -101,18 +101,22 @@ impl Tools {
         definition: &GrpcDefinition,
         module: Module,
         headers: HeaderMap,
-    ) -> Result<Wire, Unusable> {
+    ) -> Result<ToolTransport, Unusable> {
         grpc::AVAILABLE?;
         match &definition.url {
             Some(url) => drop(self.check(&grpc_url(url, definition.tls))?),
             None => has_module(&module)?,
         }
-        let wire = grpc::Wire::new(self.servers.grpc.clone(), definition, module, headers);
+        let wire = grpc::GrpcMethod::new(self.servers.grpc.clone(), definition, module, headers);
         let wire = wire.map_err(|why| Unusable::Field("descriptor_set", why))?;
-        Ok(Wire::Grpc(wire))
+        Ok(ToolTransport::Grpc(wire))
     }
 
-    fn mcp(&self, definition: &McpDefinition, headers: HeaderMap) -> Result<Wire, Unusable> {
+    fn mcp(
+        &self,
+        definition: &McpDefinition,
+        headers: HeaderMap,
+    ) -> Result<ToolTransport, Unusable> {
         mcp::AVAILABLE?;
         if definition.url.is_none() && !headers.is_empty() {
             let why =
@@ -132,7 +136,7 @@ impl Tools {
             },
             (.., command) => self.program(definition, command.clone().unwrap_or_default())?,
         };
-        Ok(Wire::Mcp {
+        Ok(ToolTransport::Mcp {
             server: self.servers.mcp(endpoint),
             tool: definition.tool.clone(),
         })

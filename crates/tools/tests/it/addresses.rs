@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use quillet_core::BoxFuture;
 use quillet_core::tool::ToolErrorKind;
-use quillet_tools::address::{AddressPolicy, Scope};
+use quillet_tools::address::{AddressPolicy, AddressScope};
 use quillet_tools::{Lookup, Tools, ToolsConfig};
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ impl Lookup for Scripted {
     }
 }
 
-fn config(scope: Scope, allow: &[&str]) -> ToolsConfig {
+fn config(scope: AddressScope, allow: &[&str]) -> ToolsConfig {
     ToolsConfig {
         addresses: AddressPolicy {
             scope,
@@ -101,7 +101,7 @@ async fn hostile_urls() {
         ("api.example.com", &["192.31.196.1"]),
         ("tools.internal.example", &["10.255.255.1"]),
     ]);
-    let mut public = config(Scope::Public, &[]);
+    let mut public = config(AddressScope::Public, &[]);
     let denying = Tools::with_lookup(public.clone(), names.clone()).unwrap();
     public.addresses.allow = vec!["tools.internal.example".parse().unwrap()];
     let listing = Tools::with_lookup(public, names).unwrap();
@@ -141,7 +141,7 @@ async fn hostile_urls() {
         "somebody came"
     );
     // The listener works: inside, the first hop is allowed and the second is not.
-    let internal = Tools::new(config(Scope::Internal, &[])).unwrap();
+    let internal = Tools::new(config(AddressScope::Internal, &[])).unwrap();
     assert!(refused(&internal, &redirect).await);
     assert_eq!(server.seen.requests.load(Ordering::SeqCst), 1);
 }
@@ -150,8 +150,8 @@ async fn hostile_urls() {
 /// name them.
 #[tokio::test]
 async fn special_purpose_addresses_are_refused_from_outside() {
-    let tools = Tools::new(config(Scope::Public, &[])).unwrap();
-    let inside = Tools::new(config(Scope::Internal, &[])).unwrap();
+    let tools = Tools::new(config(AddressScope::Public, &[])).unwrap();
+    let inside = Tools::new(config(AddressScope::Internal, &[])).unwrap();
     for (host, is_private) in [
         ("198.18.0.1", true),
         ("198.19.255.254", true),
@@ -190,7 +190,7 @@ async fn special_purpose_addresses_are_refused_from_outside() {
 async fn every_spelling_of_this_machine_is_refused_from_outside() {
     let server = HttpServer::start().await;
     let port = server.address.port();
-    let tools = Tools::new(config(Scope::Public, &[])).unwrap();
+    let tools = Tools::new(config(AddressScope::Public, &[])).unwrap();
     let hosts = [
         "127.0.0.1",
         "localhost",
@@ -222,7 +222,7 @@ async fn every_spelling_of_this_machine_is_refused_from_outside() {
 async fn inside_only_what_no_tool_can_be_is_refused() {
     let server = HttpServer::start().await;
     let port = server.address.port();
-    let tools = Tools::new(config(Scope::Internal, &[])).unwrap();
+    let tools = Tools::new(config(AddressScope::Internal, &[])).unwrap();
     for url in [
         "http://169.254.169.254/".to_owned(),
         "http://[fd00:ec2::254]/".to_owned(),
@@ -246,7 +246,7 @@ async fn inside_only_what_no_tool_can_be_is_refused() {
 async fn rebinding_changes_nothing() {
     let server = HttpServer::start().await;
     let names = Scripted::new(&[("mock-rebind", &["192.31.196.1", "127.0.0.1"])]);
-    let mut config = config(Scope::Public, &[]);
+    let mut config = config(AddressScope::Public, &[]);
     config.timeout = std::time::Duration::from_secs(2);
     let tools = Tools::with_lookup(config, names.clone()).unwrap();
     let url = format!("http://mock-rebind:{}/", server.address.port());

@@ -21,7 +21,7 @@ use tonic::{Request, Response, Status};
 #[path = "../../src/grpc/codec.rs"]
 mod codec;
 
-use codec::Raw;
+use codec::RawCodec;
 
 const TYPES: &str = r#"
 syntax = "proto3";
@@ -165,7 +165,7 @@ impl tower::Service<tonic::codegen::http::Request<Body>> for Translator {
             pool: self.0.clone(),
             method,
         };
-        Box::pin(async move { Ok(Grpc::new(Raw).unary(one, request).await) })
+        Box::pin(async move { Ok(Grpc::new(RawCodec).unary(one, request).await) })
     }
 }
 

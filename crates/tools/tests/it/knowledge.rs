@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json as Body, Router};
 use quillet_core::BoxFuture;
-use quillet_core::knowledge::{Document, DocumentInfo, Knowledge, Passage};
+use quillet_core::knowledge::{DocumentInfo, DocumentInput, Knowledge, Passage};
 use quillet_core::store::StoreError;
 use quillet_core::tool::{Tool, ToolErrorKind};
 use quillet_tools::builtin::{BuiltinOptions, KnowledgeBase, KnowledgeScope};
@@ -21,7 +21,7 @@ use crate::support::{call, text};
 /// Documents in memory; the number of one is its place. A document fits a question
 /// that it contains.
 #[derive(Debug)]
-struct Shelf(Vec<Document>);
+struct Shelf(Vec<DocumentInput>);
 
 impl Shelf {
     fn info(&self, at: usize) -> DocumentInfo {
@@ -46,10 +46,10 @@ impl Knowledge for Shelf {
         collections: &'a [String],
         most: usize,
     ) -> Answer<'a, Vec<Passage>> {
-        let fits = |document: &&Document| {
+        let fits = |document: &&DocumentInput| {
             collections.contains(&document.collection) && document.text.contains(question)
         };
-        let passage = |(at, document): (usize, &Document)| Passage {
+        let passage = |(at, document): (usize, &DocumentInput)| Passage {
             document: i64::try_from(at).unwrap(),
             collection: document.collection.clone(),
             title: document.title.clone(),
@@ -85,7 +85,7 @@ impl Knowledge for Shelf {
         Box::pin(async move { Ok(text) })
     }
 
-    fn put<'a>(&'a self, _: &'a Document) -> Answer<'a, i64> {
+    fn put<'a>(&'a self, _: &'a DocumentInput) -> Answer<'a, i64> {
         unreachable!("tools only read")
     }
 
@@ -94,8 +94,8 @@ impl Knowledge for Shelf {
     }
 }
 
-fn document(collection: &str, title: &str, text: &str) -> Document {
-    Document {
+fn document(collection: &str, title: &str, text: &str) -> DocumentInput {
+    DocumentInput {
         collection: collection.to_owned(),
         name: format!("{title}.md"),
         title: title.to_owned(),

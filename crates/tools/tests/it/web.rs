@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use quillet_core::tool::{ToolError, ToolErrorKind};
 use quillet_core::web::{WebAnswer, WebRequest};
-use quillet_tools::address::{AddressPolicy, Scope};
+use quillet_tools::address::{AddressPolicy, AddressScope};
 use quillet_tools::{Tools, ToolsConfig};
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ fn lending(allow: &[&str]) -> Tools {
     let config = ToolsConfig {
         // What tools may reach says nothing of scripts.
         addresses: AddressPolicy {
-            scope: Scope::Internal,
+            scope: AddressScope::Internal,
             allow: allow.iter().map(|rule| rule.parse().unwrap()).collect(),
         },
         timeout: Duration::from_secs(5),

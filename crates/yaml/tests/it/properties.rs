@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use quillet_core::Span;
-use quillet_yaml::{Data, Node, Options, Tags, parse};
+use quillet_yaml::{Node, NodeData, Options, Tags, parse};
 
 /// Texts of the parts that YAML is made of, so that many of them are almost documents.
 fn texts() -> impl Strategy<Value = String> {
@@ -23,9 +23,9 @@ fn inside(node: &Node, file: &str) {
         node.span
     );
     match &node.data {
-        Data::Scalar(_) => {}
-        Data::List(items) => items.iter().for_each(|item| inside(item, file)),
-        Data::Map(entries) => {
+        NodeData::Scalar(_) => {}
+        NodeData::List(items) => items.iter().for_each(|item| inside(item, file)),
+        NodeData::Map(entries) => {
             for entry in entries {
                 inside(&entry.key, file);
                 inside(&entry.value, file);

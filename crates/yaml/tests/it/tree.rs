@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use quillet_core::Span;
-use quillet_yaml::{Data, Node, Options, Piece, Reader, Tags, parse, parse_value};
+use quillet_yaml::{MappedText, Node, NodeData, Options, Reader, Tags, parse, parse_value};
 
 fn options() -> Options {
     Options {
@@ -34,9 +34,9 @@ fn places(node: &Node, file: &str, out: &mut String) {
     let bytes = &file[node.span.start..node.span.end];
     writeln!(out, "{tag}{bytes:?}").expect("written");
     match &node.data {
-        Data::Scalar(_) => {}
-        Data::List(items) => items.iter().for_each(|item| places(item, file, out)),
-        Data::Map(entries) => {
+        NodeData::Scalar(_) => {}
+        NodeData::List(items) => items.iter().for_each(|item| places(item, file, out)),
+        NodeData::Map(entries) => {
             for entry in entries {
                 places(&entry.key, file, out);
                 places(&entry.value, file, out);
@@ -184,9 +184,9 @@ fn a_text_of_nothing_has_no_tree() {
 fn anchors_of_one_document_are_known_in_the_next() {
     let file = "a: &x [1]\nb: *x\n";
     let mut reader = Reader::new("t", file, options());
-    let first = reader.read(&Piece::of(file, Span { start: 0, end: 10 }));
+    let first = reader.read(&MappedText::of(file, Span { start: 0, end: 10 }));
     assert!(first.is_ok());
-    let second = reader.read(&Piece::of(file, Span { start: 10, end: 16 }));
+    let second = reader.read(&MappedText::of(file, Span { start: 10, end: 16 }));
     let node = second.expect("read").expect("a tree");
     assert_eq!(quillet_core::json::to_string(&node.value()), r#"{"b":[1]}"#);
     let value = node.get("b").expect("b");
@@ -197,7 +197,7 @@ fn anchors_of_one_document_are_known_in_the_next() {
 fn a_changed_piece_has_places_of_the_file() {
     let file = "user：你好\n  as:\n    x: 1\n";
     let colon = file.find('：').expect("there");
-    let mut piece = Piece::empty();
+    let mut piece = MappedText::empty();
     piece.keep(
         file,
         Span {

@@ -3,9 +3,9 @@
 //! The queue is a file beside the output, so that the same command goes on where it was killed. The
 //! output is written from it when all rows are done, in the order of the input.
 
-mod beside;
-mod intake;
+mod input;
 mod output;
+mod output_files;
 mod progress;
 
 use std::fs;
@@ -13,20 +13,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quillet::Host;
-use quillet::parts;
+use quillet::components;
 use quillet::settings::Settings;
 use quillet_core::Exit;
-use quillet_core::batch::{Batch as Kept, BatchOptions, Batching, Status};
+use quillet_core::batch::{Batch as Kept, BatchOptions, BatchService, Status};
 use quillet_core::store::Store;
 use quillet_server::{LocalWork, Services};
 use quillet_store::MemoryStore;
 use tokio::sync::Notify;
 
-use self::beside::Files;
-use self::intake::Intake;
-use self::progress::Progress;
-use crate::args::Batch;
-use crate::failure::Failure;
+use self::input::InputReader;
+use self::output_files::OutputFiles;
+use self::progress::BatchProgress;
+use crate::args::BatchArgs;
+use crate::failure::CliError;
 use crate::terminal;
 
 /// Nobody else works on the queue, so that what a killed process held need not be held for long.
@@ -34,19 +34,19 @@ const LEASE: Duration = Duration::from_secs(3);
 /// How often it is looked at how far the batch is.
 const LOOK: Duration = Duration::from_millis(100);
 
-pub(crate) async fn run(args: &Batch, config: &Settings) -> Result<(), Failure> {
-    let files = Files::of(&args.output);
+pub(crate) async fn run(args: &BatchArgs, config: &Settings) -> Result<(), CliError> {
+    let files = OutputFiles::of(&args.output);
     if args.output.exists() && !files.queue.exists() {
         let out = args.output.display();
-        return Err(Failure::Usage(format!(
+        return Err(CliError::Usage(format!(
             "{out} is there already: remove it, or name another file with -o"
         )));
     }
-    let intake = Intake::open(&args.file, args.model.as_deref(), args.provider_batch)?;
+    let intake = InputReader::open(&args.file, args.model.as_deref(), args.provider_batch)?;
     let _lock = files.lock()?;
     let address = format!("sqlite:{}", files.queue.display());
-    let batching = parts::batches::at(config, &address).await?;
-    let batching = Batching {
+    let batching = components::batches::at(config, &address).await?;
+    let batching = BatchService {
         options: BatchOptions {
             work: true,
             lease: LEASE,
@@ -67,7 +67,7 @@ pub(crate) async fn run(args: &Batch, config: &Settings) -> Result<(), Failure> 
     }
     let id = begun?;
     let done = Notify::new();
-    let progress = Progress::new(args.progress);
+    let progress = BatchProgress::new(args.progress);
     let followed = async {
         let followed = follow(&batching, &id, &progress).await;
         done.notify_one();
@@ -80,7 +80,7 @@ pub(crate) async fn run(args: &Batch, config: &Settings) -> Result<(), Failure> 
         _ = tokio::signal::ctrl_c() => {
             drop(progress);
             terminal::note("stopped; the same command goes on");
-            return Err(Failure::Interrupted);
+            return Err(CliError::Interrupted);
         }
     };
     drop(progress);
@@ -89,17 +89,21 @@ pub(crate) async fn run(args: &Batch, config: &Settings) -> Result<(), Failure> 
 }
 
 /// Whether nothing was begun in a queue, which is then of no use to anybody.
-async fn is_new(work: &LocalWork, batching: &Batching) -> bool {
+async fn is_new(work: &LocalWork, batching: &BatchService) -> bool {
     let (_, owner) = work.new_file();
     let begun = batching.store.batches(owner).await;
     begun.is_ok_and(|begun| begun.is_empty())
 }
 
 /// Tells how far a batch is until its end.
-async fn follow(batching: &Batching, id: &str, progress: &Progress) -> Result<Kept, Failure> {
+async fn follow(
+    batching: &BatchService,
+    id: &str,
+    progress: &BatchProgress,
+) -> Result<Kept, CliError> {
     loop {
         let batch = batching.store.batch(id).await?;
-        let batch = batch.ok_or_else(|| Failure::Other(format!("the batch {id} is gone")))?;
+        let batch = batch.ok_or_else(|| CliError::Other(format!("the batch {id} is gone")))?;
         progress.tell(&batch);
         if batch.status.is_final() {
             return Ok(batch);
@@ -109,11 +113,11 @@ async fn follow(batching: &Batching, id: &str, progress: &Progress) -> Result<Ke
 }
 
 async fn end(
-    args: &Batch,
-    files: &Files,
-    batching: &Batching,
+    args: &BatchArgs,
+    files: &OutputFiles,
+    batching: &BatchService,
     batch: &Kept,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     if batch.status == Status::Failed {
         let file = args.file.display();
         for wrong in &batch.wrong {
@@ -123,7 +127,7 @@ async fn end(
             terminal::error(&format!("{file}{line}: {}", wrong.message));
         }
         files.forget_queue();
-        return Err(Failure::Said(Exit::Usage));
+        return Err(CliError::Said(Exit::Usage));
     }
     if batch.failed > 0 {
         output::write(batching, &batch.order.errors(), &files.errors).await?;
@@ -148,10 +152,10 @@ async fn end(
         "{} of {done} rows failed, see {errors}{again}",
         batch.failed
     ));
-    Err(Failure::Said(Exit::Failure))
+    Err(CliError::Said(Exit::Failure))
 }
 
-async fn store(config: &Settings) -> Result<Arc<dyn Store>, Failure> {
-    let store = parts::optional_store(config).await?;
+async fn store(config: &Settings) -> Result<Arc<dyn Store>, CliError> {
+    let store = components::optional_store(config).await?;
     Ok(store.unwrap_or_else(|| Arc::new(MemoryStore::new())))
 }

@@ -4,18 +4,18 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use quillet_core::batch::Batching;
+use quillet_core::batch::BatchService;
 
-use super::beside::beside;
-use crate::failure::Failure;
+use super::output_files::beside;
+use crate::failure::CliError;
 
 /// Bytes that are read at once.
 const READ: usize = 1 << 20;
 
 /// Writes a file of the queue. It is there whole or not at all.
-pub(super) async fn write(batching: &Batching, id: &str, path: &Path) -> Result<(), Failure> {
+pub(super) async fn write(batching: &BatchService, id: &str, path: &Path) -> Result<(), CliError> {
     let part = beside(path, ".part");
-    let wrong = |error| Failure::Other(format!("cannot write {}: {error}", path.display()));
+    let wrong = |error| CliError::Other(format!("cannot write {}: {error}", path.display()));
     let mut out = BufWriter::new(File::create(&part).map_err(wrong)?);
     let mut from = Some(1);
     while let Some(number) = from {

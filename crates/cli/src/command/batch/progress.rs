@@ -5,32 +5,32 @@ use std::time::{Duration, Instant};
 
 use quillet_core::batch::{Batch, Status};
 
-use crate::bar::Bar;
+use crate::progress_bar::ProgressBar;
 use crate::terminal::{self, Stream};
 
 /// Between two lines where nobody looks at a terminal.
 const PAUSE: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
-pub(super) struct Progress {
-    bar: Bar,
+pub(super) struct BatchProgress {
+    bar: ProgressBar,
     /// Whether lines are written.
     lines: bool,
-    told: Mutex<Told>,
+    told: Mutex<ProgressReport>,
 }
 
 #[derive(Debug)]
-struct Told {
+struct ProgressReport {
     at: Instant,
     done: u64,
 }
 
-impl Progress {
+impl BatchProgress {
     pub(super) fn new(wanted: bool) -> Self {
-        Progress {
-            bar: Bar::new(),
+        BatchProgress {
+            bar: ProgressBar::new(),
             lines: wanted && !Stream::Err.is_terminal(),
-            told: Mutex::new(Told {
+            told: Mutex::new(ProgressReport {
                 at: Instant::now(),
                 done: 0,
             }),
@@ -43,7 +43,8 @@ impl Progress {
             0 => String::new(),
             failed => format!(", {failed} failed"),
         };
-        self.bar.tell(done, batch.total, &format!("rows{failed}"));
+        self.bar
+            .set_progress(done, batch.total, &format!("rows{failed}"));
         if !self.lines {
             return;
         }
@@ -58,7 +59,7 @@ impl Progress {
             let rate = done.saturating_sub(told.done) as f64 / time.as_secs_f64().max(0.001);
             terminal::note(&format!("{done}/{} rows{failed}, {rate:.0}/s", batch.total));
         }
-        *told = Told {
+        *told = ProgressReport {
             at: Instant::now(),
             done,
         };

@@ -1,12 +1,12 @@
 //! Calls that somebody at the terminal is asked about.
 
-use quillet_core::journal::{Decision, Why};
-use quillet_host::agent::{AgentService, Deciding, Who};
+use quillet_core::journal::{ApprovalReason, Decision};
+use quillet_host::agent::{AgentService, Deciding, Principal};
 use serde_json::{Map, Value};
 
-use super::input::{Input, Said};
-use crate::failure::Failure;
-use crate::talk::one_line;
+use super::input::{InputSource, UserInput};
+use crate::chat::one_line;
+use crate::failure::CliError;
 use crate::terminal;
 
 /// Asks about every call of a run that waits, until each is decided about.
@@ -16,9 +16,9 @@ use crate::terminal;
 pub(super) async fn ask(
     agents: &AgentService,
     run: &str,
-    input: &mut Input,
-) -> Result<(), Failure> {
-    let (who, id) = Who::of_run(run);
+    input: &mut InputSource,
+) -> Result<(), CliError> {
+    let (who, id) = Principal::of_run(run);
     let (head, _) = agents.run(&who, &id, 0).await?;
     for waiting in head.standing.waiting {
         let question = question(&waiting.tool, &waiting.arguments, waiting.why);
@@ -26,7 +26,7 @@ pub(super) async fn ask(
             terminal::note(&format!(
                 "it goes on waiting: `quillet runs decide {run} approve` and `quillet runs resume {run}`"
             ));
-            return Err(Failure::Interrupted);
+            return Err(CliError::Interrupted);
         };
         let deciding = Deciding {
             call: Some(waiting.call.to_string()),
@@ -44,25 +44,25 @@ pub(super) async fn ask(
 /// The terminal cannot be read.
 pub(crate) async fn decision(
     question: &str,
-    input: &mut Input,
-) -> Result<Option<Decision>, Failure> {
+    input: &mut InputSource,
+) -> Result<Option<Decision>, CliError> {
     terminal::note(question);
     loop {
         match input.next().await? {
-            Said::Line(line) => match read(line.trim()) {
+            UserInput::Line(line) => match read(line.trim()) {
                 Some(decision) => return Ok(Some(decision)),
                 None => terminal::note("y, n, or why not"),
             },
-            Said::Interrupt | Said::End => return Ok(None),
+            UserInput::Interrupt | UserInput::End => return Ok(None),
         }
     }
 }
 
 /// What somebody is asked about a call.
-pub(crate) fn question(tool: &str, arguments: &Map<String, Value>, why: Why) -> String {
+pub(crate) fn question(tool: &str, arguments: &Map<String, Value>, why: ApprovalReason) -> String {
     let why = match why {
-        Why::Permission => "may be called?",
-        Why::Unknown => "may have been called already; call it once more?",
+        ApprovalReason::Permission => "may be called?",
+        ApprovalReason::Unknown => "may have been called already; call it once more?",
     };
     let arguments = Value::Object(arguments.clone()).to_string();
     format!(

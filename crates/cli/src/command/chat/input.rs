@@ -3,7 +3,7 @@
 use std::io::{BufRead, IsTerminal, stdin};
 use std::path::PathBuf;
 
-use quillet::parts::traces::make_folder_of;
+use quillet::components::traces::make_folder_of;
 use quillet::settings;
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
@@ -14,7 +14,7 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{Config as EditorConfig, Context, Editor, Helper};
 use tokio::task::spawn_blocking;
 
-use crate::failure::Failure;
+use crate::failure::CliError;
 use crate::terminal;
 
 const PROMPT: &str = "> ";
@@ -25,7 +25,7 @@ const MOST_BYTES: u64 = 32 << 20;
 
 /// Something from the user.
 #[derive(Debug)]
-pub(crate) enum Said {
+pub(crate) enum UserInput {
     Line(String),
     /// Control-C where nothing was being answered.
     Interrupt,
@@ -33,67 +33,67 @@ pub(crate) enum Said {
 }
 
 /// Where lines come from.
-pub(crate) enum Input {
+pub(crate) enum InputSource {
     /// The editor is away while it reads.
-    Editor(Option<Box<Lines>>, Option<PathBuf>),
+    Editor(Option<Box<LineEditor>>, Option<PathBuf>),
     Piped,
 }
 
-type Lines = Editor<Completes, FileHistory>;
+type LineEditor = Editor<SlashCompleter, FileHistory>;
 
-impl Input {
+impl InputSource {
     /// The terminal's editor if there is a terminal, else standard input. `commands` are what
     /// completes, `history` is the file of the user's folder that remembers lines.
     ///
     /// # Errors
     /// The terminal cannot be read.
-    pub(crate) fn open(commands: Vec<String>, history: &str) -> Result<Self, Failure> {
-        Input::with_names(commands, Vec::new(), history)
+    pub(crate) fn open(commands: Vec<String>, history: &str) -> Result<Self, CliError> {
+        InputSource::with_names(commands, Vec::new(), history)
     }
 
     /// The same, with names that complete anywhere in a line, in any case of letters.
     ///
     /// # Errors
-    /// As [`Input::open`].
+    /// As [`InputSource::open`].
     pub(crate) fn with_names(
         commands: Vec<String>,
         names: Vec<String>,
         history: &str,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CliError> {
         if !stdin().is_terminal() {
-            return Ok(Input::Piped);
+            return Ok(InputSource::Piped);
         }
-        let failed = |error: ReadlineError| Failure::Other(format!("no line editor: {error}"));
+        let failed = |error: ReadlineError| CliError::Other(format!("no line editor: {error}"));
         let settings = EditorConfig::builder()
             .max_history_size(MOST_REMEMBERED)
             .map_err(failed)?
             .history_ignore_space(true)
             .build();
-        let mut editor = Lines::with_config(settings).map_err(failed)?;
-        editor.set_helper(Some(Completes { commands, names }));
+        let mut editor = LineEditor::with_config(settings).map_err(failed)?;
+        editor.set_helper(Some(SlashCompleter { commands, names }));
         let path = settings::user_data().map(|folder| folder.join(history));
         if let Some(path) = &path {
             // Nothing was said before.
             let _ = editor.load_history(path);
         }
-        Ok(Input::Editor(Some(Box::new(editor)), path))
+        Ok(InputSource::Editor(Some(Box::new(editor)), path))
     }
 
     /// Whether a person types.
     pub(crate) fn is_typed(&self) -> bool {
-        matches!(self, Input::Editor(..))
+        matches!(self, InputSource::Editor(..))
     }
 
     /// The next thing that the user says.
     ///
     /// # Errors
     /// It cannot be read.
-    pub(crate) async fn next(&mut self) -> Result<Said, Failure> {
+    pub(crate) async fn next(&mut self) -> Result<UserInput, CliError> {
         match self {
-            Input::Editor(editor, path) => {
+            InputSource::Editor(editor, path) => {
                 let taken = editor.take();
                 let Some(mut taken) = taken else {
-                    return Ok(Said::End);
+                    return Ok(UserInput::End);
                 };
                 let path = path.clone();
                 let read = spawn_blocking(move || {
@@ -102,36 +102,36 @@ impl Input {
                 });
                 let (given_back, said) = read
                     .await
-                    .map_err(|error| Failure::Other(format!("the line editor broke: {error}")))?;
+                    .map_err(|error| CliError::Other(format!("the line editor broke: {error}")))?;
                 *editor = Some(given_back);
                 said
             }
-            Input::Piped => {
+            InputSource::Piped => {
                 let read = spawn_blocking(piped);
                 tokio::select! {
-                    said = read => said.unwrap_or(Ok(Said::End)),
-                    _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
+                    said = read => said.unwrap_or(Ok(UserInput::End)),
+                    _ = tokio::signal::ctrl_c() => Err(CliError::Interrupted),
                 }
             }
         }
     }
 }
 
-fn edit(editor: &mut Lines, path: Option<PathBuf>) -> Result<Said, Failure> {
+fn edit(editor: &mut LineEditor, path: Option<PathBuf>) -> Result<UserInput, CliError> {
     match editor.readline(PROMPT) {
         Ok(line) => {
             let line = line.replace("\\\n", "\n");
             remember(editor, &line, path);
-            Ok(Said::Line(line))
+            Ok(UserInput::Line(line))
         }
-        Err(ReadlineError::Interrupted) => Ok(Said::Interrupt),
-        Err(ReadlineError::Eof) => Ok(Said::End),
-        Err(error) => Err(Failure::Other(format!("cannot read a line: {error}"))),
+        Err(ReadlineError::Interrupted) => Ok(UserInput::Interrupt),
+        Err(ReadlineError::Eof) => Ok(UserInput::End),
+        Err(error) => Err(CliError::Other(format!("cannot read a line: {error}"))),
     }
 }
 
 /// That lines are not remembered is no reason to stop.
-fn remember(editor: &mut Lines, line: &str, path: Option<PathBuf>) {
+fn remember(editor: &mut LineEditor, line: &str, path: Option<PathBuf>) {
     let _ = editor.add_history_entry(line);
     if let Some(path) = path
         && make_folder_of(&path).is_ok()
@@ -140,26 +140,28 @@ fn remember(editor: &mut Lines, line: &str, path: Option<PathBuf>) {
     }
 }
 
-fn piped() -> Result<Said, Failure> {
+fn piped() -> Result<UserInput, CliError> {
     let mut line = String::new();
     let mut reader = std::io::Read::take(stdin().lock(), MOST_BYTES);
     match reader.read_line(&mut line) {
-        Ok(0) => Ok(Said::End),
-        Ok(_) if reader.limit() == 0 => Err(Failure::Usage(format!(
+        Ok(0) => Ok(UserInput::End),
+        Ok(_) if reader.limit() == 0 => Err(CliError::Usage(format!(
             "a line of standard input has more than {MOST_BYTES} bytes"
         ))),
-        Ok(_) => Ok(Said::Line(line.trim_end_matches(['\n', '\r']).to_owned())),
-        Err(error) => Err(Failure::Other(format!("standard input: {error}"))),
+        Ok(_) => Ok(UserInput::Line(
+            line.trim_end_matches(['\n', '\r']).to_owned(),
+        )),
+        Err(error) => Err(CliError::Other(format!("standard input: {error}"))),
     }
 }
 
 /// Helps the editor: a backslash at the end of a line goes on, commands and names complete.
-pub(crate) struct Completes {
+pub(crate) struct SlashCompleter {
     commands: Vec<String>,
     names: Vec<String>,
 }
 
-impl Completer for Completes {
+impl Completer for SlashCompleter {
     type Candidate = String;
 
     fn complete(
@@ -186,13 +188,13 @@ impl Completer for Completes {
     }
 }
 
-impl Hinter for Completes {
+impl Hinter for SlashCompleter {
     type Hint = String;
 }
 
-impl Highlighter for Completes {}
+impl Highlighter for SlashCompleter {}
 
-impl Validator for Completes {
+impl Validator for SlashCompleter {
     fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         Ok(if context.input().ends_with('\\') {
             ValidationResult::Incomplete
@@ -202,10 +204,10 @@ impl Validator for Completes {
     }
 }
 
-impl Helper for Completes {}
+impl Helper for SlashCompleter {}
 
 /// A hint on standard error for a person who types, and none for a program.
-pub(crate) fn tell(input: &Input, text: &str) {
+pub(crate) fn print_hint(input: &InputSource, text: &str) {
     if input.is_typed() {
         terminal::note(text);
     }

@@ -1,35 +1,35 @@
 //! `quillet chat`: a conversation in the terminal, stored in a session.
 
 pub(crate) mod approval;
+mod history;
 pub(crate) mod input;
-mod past;
 mod slash;
 
-use input::{Input, Said, tell};
+use input::{InputSource, UserInput, print_hint};
 use quillet::settings::Settings;
-use quillet_agent::{Ending, Outcome};
-use quillet_core::Content;
+use quillet_agent::{AgentOutcome, EndReason};
+use quillet_core::MessageContent;
 use quillet_core::chat::Usage;
 use quillet_core::session::Sessions;
-use slash::Asked;
+use slash::ChatInput;
 
 use crate::args::Chat;
-use crate::failure::Failure;
-use crate::talk::{self, Screen, Talker, follow};
+use crate::chat::{self, ChatClient, ChatPrinter, follow};
+use crate::failure::CliError;
 use crate::terminal;
 
-pub(crate) async fn run(args: &Chat, config: &Settings) -> Result<(), Failure> {
-    let talker = Talker::new(&args.talk, config).await?;
+pub(crate) async fn run(args: &Chat, config: &Settings) -> Result<(), CliError> {
+    let talker = ChatClient::new(&args.talk, config).await?;
     let sessions = talker.service.parts().sessions.clone();
     let session = session(args, sessions.as_ref()).await?;
-    let mut input = Input::open(slash::commands(), "chat_history")?;
+    let mut input = InputSource::open(slash::commands(), "chat_history")?;
     let model = talker.model();
-    tell(
+    print_hint(
         &input,
         &format!("{model}, session {session}; /help shows the commands, control-D ends"),
     );
-    let mut conversation = Conversation {
-        screen: Screen::new(true, args.talk.reasoning, config),
+    let mut conversation = ChatLoop {
+        screen: ChatPrinter::new(true, args.talk.reasoning, config),
         talker,
         session,
         spent: Usage::default(),
@@ -41,7 +41,7 @@ pub(crate) async fn run(args: &Chat, config: &Settings) -> Result<(), Failure> {
     done
 }
 
-async fn session(args: &Chat, sessions: &dyn Sessions) -> Result<String, Failure> {
+async fn session(args: &Chat, sessions: &dyn Sessions) -> Result<String, CliError> {
     if let Some(session) = &args.session {
         return Ok(session.clone());
     }
@@ -50,65 +50,73 @@ async fn session(args: &Chat, sessions: &dyn Sessions) -> Result<String, Failure
     }
     let latest = sessions.list(1).await?.into_iter().next();
     let latest = latest.map(|info| info.id.to_string());
-    latest.ok_or_else(|| Failure::Other("there is no session to go on with".into()))
+    latest.ok_or_else(|| CliError::Other("there is no session to go on with".into()))
 }
 
 fn new_session() -> String {
-    format!("chat-{}", quillet::parts::new_id())
+    format!("chat-{}", quillet::components::new_id())
 }
 
 /// A conversation on its way.
-struct Conversation {
-    talker: Talker,
+struct ChatLoop {
+    talker: ChatClient,
     session: String,
-    screen: Screen,
+    screen: ChatPrinter,
     spent: Usage,
     /// What was spent, as long as the price of every model is known.
     cost: Option<f64>,
     /// Why an answer failed that a program waited for.
-    failed: Option<Failure>,
+    failed: Option<CliError>,
 }
 
-impl Conversation {
-    async fn go_on(&mut self, input: &mut Input) -> Result<(), Failure> {
+impl ChatLoop {
+    async fn go_on(&mut self, input: &mut InputSource) -> Result<(), CliError> {
         loop {
             let line = match input.next().await? {
-                Said::Line(line) => line,
-                Said::Interrupt => {
+                UserInput::Line(line) => line,
+                UserInput::Interrupt => {
                     terminal::note("control-D or /exit ends");
                     continue;
                 }
-                Said::End => break,
+                UserInput::End => break,
             };
             let done = match slash::read(&line) {
-                Asked::Nothing => Ok(()),
-                Asked::Unknown(why) => Err(Failure::Other(why)),
-                Asked::Question(text) => self.answer(text.into(), input).await,
-                Asked::Command("exit", _) => break,
-                Asked::Command(name, rest) => self.command(name, rest, input).await,
+                ChatInput::Nothing => Ok(()),
+                ChatInput::Unknown(why) => Err(CliError::Other(why)),
+                ChatInput::Question(text) => self.answer(text.into(), input).await,
+                ChatInput::Command("exit", _) => break,
+                ChatInput::Command(name, rest) => self.command(name, rest, input).await,
             };
-            self.hear(done, input.is_typed())?;
+            self.report_failure(done, input.is_typed())?;
         }
         self.failed.take().map_or(Ok(()), Err)
     }
 
     /// What failed is reported and does not end the conversation, unless nobody reads it.
-    fn hear(&mut self, done: Result<(), Failure>, is_typed: bool) -> Result<(), Failure> {
+    fn report_failure(
+        &mut self,
+        done: Result<(), CliError>,
+        is_typed: bool,
+    ) -> Result<(), CliError> {
         match done {
             Ok(()) => {}
-            Err(Failure::ClosedPipe) => return Err(Failure::ClosedPipe),
-            Err(Failure::Interrupted) => return Err(Failure::Interrupted),
+            Err(CliError::ClosedPipe) => return Err(CliError::ClosedPipe),
+            Err(CliError::Interrupted) => return Err(CliError::Interrupted),
             Err(failure) => {
                 let exit = failure.exit();
                 crate::tell(&failure);
-                self.failed = (!is_typed).then_some(Failure::Said(exit));
+                self.failed = (!is_typed).then_some(CliError::Said(exit));
             }
         }
         Ok(())
     }
 
-    async fn answer(&mut self, content: Content, input: &mut Input) -> Result<(), Failure> {
-        let asked = quillet_host::agent::Input::Content(content);
+    async fn answer(
+        &mut self,
+        content: MessageContent,
+        input: &mut InputSource,
+    ) -> Result<(), CliError> {
+        let asked = quillet_host::agent::RunInput::Content(content);
         let mut running = self.talker.begin(asked, Some(&self.session)).await?;
         let outcome = loop {
             let run = running.run_id().to_owned();
@@ -117,38 +125,40 @@ impl Conversation {
             self.screen.end()?;
             let outcome = outcome?;
             self.count(&outcome);
-            if !matches!(outcome.ending, Ending::ApprovalRequired) {
+            if !matches!(outcome.ending, EndReason::ApprovalRequired) {
                 break outcome;
             }
             let agents = &self.talker.service;
             approval::ask(agents, &run, input).await?;
             let Some(next) = agents.take_up(&run).await? else {
                 let message = format!("the run {run} cannot be gone on with");
-                return Err(Failure::Other(message));
+                return Err(CliError::Other(message));
             };
             running = next;
         };
         match outcome.ending {
-            Ending::Failed(error) => Err(error.into()),
-            Ending::Cancelled => {
+            EndReason::Failed(error) => Err(error.into()),
+            EndReason::Cancelled => {
                 terminal::note("stopped; what was said until then is kept");
                 Ok(())
             }
-            Ending::Silent { .. } => {
+            EndReason::Silent { .. } => {
                 terminal::note("the model chose to say nothing");
                 Ok(())
             }
-            Ending::Finished(reason) => {
+            EndReason::Finished(reason) => {
                 if let Err(cut) = reason.whole() {
                     terminal::note(&cut.to_string());
                 }
                 Ok(())
             }
-            Ending::Repeated { .. } | Ending::CallsRequired | Ending::ApprovalRequired => Ok(()),
+            EndReason::Repeated { .. } | EndReason::CallsRequired | EndReason::ApprovalRequired => {
+                Ok(())
+            }
         }
     }
 
-    fn count(&mut self, outcome: &Outcome) {
+    fn count(&mut self, outcome: &AgentOutcome) {
         let Some(usage) = outcome.usage else { return };
         let facts = self.talker.models.facts().find(&self.talker.model());
         let cost = facts.cost(&usage);
@@ -156,7 +166,12 @@ impl Conversation {
         self.spent += usage;
     }
 
-    async fn command(&mut self, name: &str, rest: &str, input: &mut Input) -> Result<(), Failure> {
+    async fn command(
+        &mut self,
+        name: &str,
+        rest: &str,
+        input: &mut InputSource,
+    ) -> Result<(), CliError> {
         let sessions = self.talker.service.parts().sessions.clone();
         match name {
             "help" => terminal::note(&slash::help()),
@@ -169,22 +184,22 @@ impl Conversation {
             "system" => self.system(rest),
             "tools" => self.tools(),
             "skills" => self.skills(),
-            "history" => terminal::line(&past::shown(sessions.as_ref(), &self.session).await?)?,
+            "history" => terminal::line(&history::shown(sessions.as_ref(), &self.session).await?)?,
             "save" if rest.is_empty() => {
-                return Err(Failure::Other("/save wants the name of a file".into()));
+                return Err(CliError::Other("/save wants the name of a file".into()));
             }
             "save" => {
-                past::save(sessions.as_ref(), &self.session, rest).await?;
+                history::save(sessions.as_ref(), &self.session, rest).await?;
                 terminal::note(&format!("written to {rest}"));
             }
-            "undo" => match past::undo(sessions.as_ref(), &self.session).await? {
+            "undo" => match history::undo(sessions.as_ref(), &self.session).await? {
                 Some(question) => terminal::note(&format!(
                     "taken back: {}",
-                    talk::one_line(&question.to_string(), 80)
+                    chat::one_line(&question.to_string(), 80)
                 )),
                 None => terminal::note("nothing was asked yet"),
             },
-            "retry" => match past::undo(sessions.as_ref(), &self.session).await? {
+            "retry" => match history::undo(sessions.as_ref(), &self.session).await? {
                 Some(question) => return self.answer(question, input).await,
                 None => terminal::note("nothing was asked yet"),
             },
@@ -196,7 +211,7 @@ impl Conversation {
 
     fn model(&mut self, name: &str) {
         if !name.is_empty() {
-            self.talker.request.model = Some(talk::model(name));
+            self.talker.request.model = Some(chat::model(name));
         }
         terminal::note(&self.talker.model());
     }

@@ -29,7 +29,7 @@ pub(super) fn commands() -> Vec<String> {
 
 /// What a line asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Asked<'a> {
+pub(super) enum ChatInput<'a> {
     /// The model is to answer this.
     Question(&'a str),
     /// A command, and what stands behind it.
@@ -41,16 +41,16 @@ pub(super) enum Asked<'a> {
 }
 
 /// Reads a line. Two slashes begin a question that begins with one.
-pub(super) fn read(line: &str) -> Asked<'_> {
+pub(super) fn read(line: &str) -> ChatInput<'_> {
     let line = line.trim();
     if line.is_empty() {
-        return Asked::Nothing;
+        return ChatInput::Nothing;
     }
     let Some(command) = line.strip_prefix('/') else {
-        return Asked::Question(line);
+        return ChatInput::Question(line);
     };
     if command.starts_with('/') {
-        return Asked::Question(command);
+        return ChatInput::Question(command);
     }
     let (name, rest) = command
         .split_once(char::is_whitespace)
@@ -58,8 +58,8 @@ pub(super) fn read(line: &str) -> Asked<'_> {
     let known = NAMES.iter().map(|(known, _)| *known);
     let name = if name == "quit" { "exit" } else { name };
     match known.clone().find(|known| *known == name) {
-        Some(known) => Asked::Command(known, rest.trim()),
-        None => Asked::Unknown(match nearest(name, known) {
+        Some(known) => ChatInput::Command(known, rest.trim()),
+        None => ChatInput::Unknown(match nearest(name, known) {
             Some(near) => format!("there is no /{name}; did you mean /{near}?"),
             None => format!("there is no /{name}; /help shows all"),
         }),
@@ -81,16 +81,16 @@ mod tests {
 
     #[test]
     fn lines_are_questions_or_commands() {
-        let unknown = |text: &str| Asked::Unknown(text.to_owned());
+        let unknown = |text: &str| ChatInput::Unknown(text.to_owned());
         let cases = [
-            ("hello", Asked::Question("hello")),
-            ("  a /b ", Asked::Question("a /b")),
-            ("", Asked::Nothing),
-            (" \t", Asked::Nothing),
-            ("/help", Asked::Command("help", "")),
-            ("/model  gpt-4o ", Asked::Command("model", "gpt-4o")),
-            ("/quit", Asked::Command("exit", "")),
-            ("//etc/passwd", Asked::Question("/etc/passwd")),
+            ("hello", ChatInput::Question("hello")),
+            ("  a /b ", ChatInput::Question("a /b")),
+            ("", ChatInput::Nothing),
+            (" \t", ChatInput::Nothing),
+            ("/help", ChatInput::Command("help", "")),
+            ("/model  gpt-4o ", ChatInput::Command("model", "gpt-4o")),
+            ("/quit", ChatInput::Command("exit", "")),
+            ("//etc/passwd", ChatInput::Question("/etc/passwd")),
             (
                 "/modle x",
                 unknown("there is no /modle; did you mean /model?"),

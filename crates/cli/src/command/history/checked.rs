@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use quillet::parts;
+use quillet::components;
 use quillet::settings::Settings;
 use quillet_core::history::label_key;
-use quillet_core::store::{Entry, Kind, Store};
+use quillet_core::store::{EntryKind, Store, StoreEntry};
 use quillet_core::{Diagnostic, Exit, Severity};
-use quillet_prompt::{Catalogue, Snapshot};
+use quillet_prompt::{Catalogue, CatalogueSnapshot};
 
 use crate::agent_file;
-use crate::explain::Texts;
-use crate::failure::Failure;
+use crate::explain::PromptTemplates;
+use crate::failure::CliError;
 use crate::overlay::Overlay;
-use crate::report::{self, Finding};
+use crate::report::{self, LocatedDiagnostic};
 use crate::terminal::{self, Stream};
 
 /// What would be wrong with these definitions if they were in the store, all of them: each may need
@@ -23,26 +23,26 @@ use crate::terminal::{self, Stream};
 /// # Errors
 /// The store does not answer, or a setting is wrong.
 pub(crate) async fn findings(
-    entries: &[(Kind, Entry)],
+    entries: &[(EntryKind, StoreEntry)],
     store: Arc<dyn Store>,
     config: &Settings,
-) -> Result<Vec<Finding>, Failure> {
+) -> Result<Vec<LocatedDiagnostic>, CliError> {
     let mut over = Overlay::new(store);
     for (kind, entry) in entries {
         over.add(*kind, entry.clone());
         // Labels name versions that are there already, and what is asked is how the new ones are.
         let place = label_key(*kind, &entry.key);
-        over.add(Kind::Label, Entry::new(place, "{}", ""));
+        over.add(EntryKind::Label, StoreEntry::new(place, "{}", ""));
     }
-    let catalogue = parts::catalogue(config, Arc::new(over))?;
+    let catalogue = components::catalogue(config, Arc::new(over))?;
     catalogue.load().await?;
     let snapshot = catalogue.snapshot();
     let others = diagnostics(&snapshot);
     let mut found = Vec::new();
     for (kind, entry) in entries {
         found.extend(match kind {
-            Kind::Prompt => of_prompt(entry, &catalogue, &snapshot),
-            Kind::Agent => with_text(entry, agent_file::wrong_with(entry)),
+            EntryKind::Prompt => of_prompt(entry, &catalogue, &snapshot),
+            EntryKind::Agent => with_text(entry, agent_file::wrong_with(entry)),
             _ => {
                 let known = others.get(&(*kind, entry.key.id()));
                 with_text(entry, known.map(|known| known.to_vec()).unwrap_or_default())
@@ -53,19 +53,24 @@ pub(crate) async fn findings(
 }
 
 /// What is known of the definitions that are no prompts.
-fn diagnostics(snapshot: &Snapshot) -> BTreeMap<(Kind, String), &[Diagnostic]> {
+fn diagnostics(snapshot: &CatalogueSnapshot) -> BTreeMap<(EntryKind, String), &[Diagnostic]> {
     let extensions = snapshot.extensions.values();
-    let extensions = extensions.map(|it| ((Kind::Extension, it.id.to_string()), &*it.diagnostics));
+    let extensions =
+        extensions.map(|it| ((EntryKind::Extension, it.id.to_string()), &*it.diagnostics));
     let tools = snapshot.tools.values();
-    let tools = tools.map(|it| ((Kind::Tool, it.id.to_string()), &*it.diagnostics));
+    let tools = tools.map(|it| ((EntryKind::Tool, it.id.to_string()), &*it.diagnostics));
     extensions.chain(tools).collect()
 }
 
-fn of_prompt(entry: &Entry, catalogue: &Catalogue, snapshot: &Arc<Snapshot>) -> Vec<Finding> {
+fn of_prompt(
+    entry: &StoreEntry,
+    catalogue: &Catalogue,
+    snapshot: &Arc<CatalogueSnapshot>,
+) -> Vec<LocatedDiagnostic> {
     let Ok(definition) = snapshot.prompt(&entry.key.id()) else {
         return Vec::new();
     };
-    let texts = Texts::of(definition, false, snapshot);
+    let texts = PromptTemplates::of(definition, false, snapshot);
     let mut found = texts.place(&definition.diagnostics);
     found.extend(unknown(texts.unknown_names(catalogue, &[])));
     found
@@ -73,15 +78,15 @@ fn of_prompt(entry: &Entry, catalogue: &Catalogue, snapshot: &Arc<Snapshot>) -> 
 
 /// Names that nobody has registered may be there when the prompt is used, so they do not keep it
 /// from being written.
-fn unknown(found: Vec<Finding>) -> impl Iterator<Item = Finding> {
+fn unknown(found: Vec<LocatedDiagnostic>) -> impl Iterator<Item = LocatedDiagnostic> {
     found.into_iter().map(|mut finding| {
         finding.diagnostic.severity = Severity::Warning;
         finding
     })
 }
 
-fn with_text(entry: &Entry, found: Vec<Diagnostic>) -> Vec<Finding> {
-    let found = found.into_iter().map(|diagnostic| Finding {
+fn with_text(entry: &StoreEntry, found: Vec<Diagnostic>) -> Vec<LocatedDiagnostic> {
+    let found = found.into_iter().map(|diagnostic| LocatedDiagnostic {
         diagnostic,
         text: Some(entry.text.to_string()),
     });
@@ -93,15 +98,19 @@ fn with_text(entry: &Entry, found: Vec<Diagnostic>) -> Vec<Finding> {
 ///
 /// # Errors
 /// Something is wrong, and was told.
-pub(crate) fn refuse(found: &[Finding], is_permitted: bool, mend: &str) -> Result<(), Failure> {
+pub(crate) fn refuse(
+    found: &[LocatedDiagnostic],
+    is_permitted: bool,
+    mend: &str,
+) -> Result<(), CliError> {
     let colour = Stream::Err.has_colour();
     let shown: Vec<String> = found.iter().map(|one| report::show(one, colour)).collect();
     if !shown.is_empty() {
         terminal::note(shown.join("\n").trim_end());
     }
-    if is_permitted || !found.iter().any(Finding::is_error) {
+    if is_permitted || !found.iter().any(LocatedDiagnostic::is_error) {
         return Ok(());
     }
     terminal::note(&format!("nothing was written; {mend}"));
-    Err(Failure::Said(Exit::Template))
+    Err(CliError::Said(Exit::Template))
 }

@@ -1,28 +1,28 @@
 //! `quillet rm` and `quillet gc`: what goes.
 
-use super::work::Work;
+use super::store_session::StoreSession;
 use crate::args::{Collect, Remove};
-use crate::bar::Bar;
-use crate::failure::Failure;
+use crate::failure::CliError;
+use crate::progress_bar::ProgressBar;
 use crate::terminal;
 
-pub(super) async fn remove(args: &Remove, work: &Work<'_>) -> Result<(), Failure> {
+pub(super) async fn remove(args: &Remove, work: &StoreSession<'_>) -> Result<(), CliError> {
     let named = work.id(args.which.kind(), &args.id).await?;
     work.remove(named.kind, &named.id, &args.why.message).await
 }
 
 /// Drops old versions.
-pub(super) async fn run(args: &Collect, work: &Work<'_>) -> Result<(), Failure> {
+pub(super) async fn run(args: &Collect, work: &StoreSession<'_>) -> Result<(), CliError> {
     let kinds = match args.ids.as_slice() {
         [] => args.which.kinds(),
         _ => vec![args.which.kind()],
     };
     let keys = work.keys(&kinds, &args.ids).await?;
     let keep = usize::try_from(args.keep).unwrap_or(usize::MAX);
-    let bar = Bar::new();
+    let bar = ProgressBar::new();
     let (mut dropped, mut lines) = (0, String::new());
     for (at, (kind, key)) in keys.iter().enumerate() {
-        bar.tell(at as u64, keys.len() as u64, "definitions");
+        bar.set_progress(at as u64, keys.len() as u64, "definitions");
         let id = key.id();
         let old = if args.dry_run {
             work.definitions.collectable(*kind, key, keep).await?

@@ -1,32 +1,32 @@
 //! `quillet diff`: what differs between two versions, and between what they render.
 
 use quillet_core::Map;
-use quillet_core::history::{Content, LATEST, Mark, PRODUCTION};
-use quillet_core::store::Kind;
+use quillet_core::history::{DefinitionContent, LATEST, PRODUCTION, VersionSelector};
+use quillet_core::store::EntryKind;
 use quillet_host::definitions::{readable, unified};
-use quillet_prompt::{Input, RenderedPrompt};
+use quillet_prompt::{RenderInput, RenderedPrompt};
 
-use super::work::{Named, Work, mark};
+use super::store_session::{DefinitionRef, StoreSession, mark};
 use crate::args::Diff;
+use crate::chat::sanitize;
 use crate::command::render::as_text;
-use crate::failure::Failure;
+use crate::failure::CliError;
 use crate::source;
-use crate::talk::harmless;
-use crate::terminal::{self, Stream, Style, styled};
+use crate::terminal::{self, Stream, TextStyle, styled};
 
 /// One of the two versions.
-struct Version {
+struct DiffSide {
     /// `ID@NUMBER`.
     name: String,
-    content: Content,
+    content: DefinitionContent,
 }
 
-pub(super) async fn run(args: &Diff, work: &Work<'_>) -> Result<(), Failure> {
+pub(super) async fn run(args: &Diff, work: &StoreSession<'_>) -> Result<(), CliError> {
     let variables = source::variables(args.data.as_deref(), &args.define)?;
     let is_rendered = args.data.is_some() || !args.define.is_empty();
     let kind = args.which.kind();
-    if is_rendered && kind != Kind::Prompt {
-        return Err(Failure::Usage(format!(
+    if is_rendered && kind != EntryKind::Prompt {
+        return Err(CliError::Usage(format!(
             "-D and -d render prompts, and no {}",
             kind.name()
         )));
@@ -53,20 +53,24 @@ pub(super) async fn run(args: &Diff, work: &Work<'_>) -> Result<(), Failure> {
 }
 
 /// The other side: as it was named, a mark of the same definition, or what stands in the store.
-async fn other(args: &Diff, work: &Work<'_>, old: &Named) -> Result<Named, Failure> {
+async fn other(
+    args: &Diff,
+    work: &StoreSession<'_>,
+    old: &DefinitionRef,
+) -> Result<DefinitionRef, CliError> {
     let mark = match args.new.as_deref() {
         None => mark(LATEST)?,
         Some(text) if text.starts_with('@') => mark(text)?,
         Some(text) => {
             let named = work.named(old.kind, text).await?;
             let mark = named.mark_or_latest();
-            return Ok(Named {
+            return Ok(DefinitionRef {
                 mark: Some(mark),
                 ..named
             });
         }
     };
-    Ok(Named {
+    Ok(DefinitionRef {
         kind: old.kind,
         id: old.id.clone(),
         key: old.key.clone(),
@@ -76,36 +80,42 @@ async fn other(args: &Diff, work: &Work<'_>, old: &Named) -> Result<Named, Failu
 
 /// Without a mark, production is the one side; where nobody set that label, it is the version
 /// before.
-async fn earlier(work: &Work<'_>, old: Named, new: &Named) -> Result<Named, Failure> {
+async fn earlier(
+    work: &StoreSession<'_>,
+    old: DefinitionRef,
+    new: &DefinitionRef,
+) -> Result<DefinitionRef, CliError> {
     if old.mark.is_some() {
         return Ok(old);
     }
     let labels = work.definitions.labels(old.kind, &old.key).await?;
     if labels.get(PRODUCTION).is_some() {
         let mark = Some(mark(PRODUCTION)?);
-        return Ok(Named { mark, ..old });
+        return Ok(DefinitionRef { mark, ..old });
     }
-    let found = work.found(new).await?;
+    let found = work.resolve_version(new).await?;
     let number = found.version.map_or(0, |version| version.number);
     let before = work
         .definitions
         .versions(old.kind, &old.id, Some(number), 1);
     let before = before.await?.into_iter().find(|version| !version.removed);
     let mark = before.map_or_else(
-        || Mark::Label(LATEST.to_owned()),
-        |version| Mark::Number(version.number),
+        || VersionSelector::Label(LATEST.to_owned()),
+        |version| VersionSelector::Number(version.number),
     );
-    Ok(Named {
+    Ok(DefinitionRef {
         mark: Some(mark),
         ..old
     })
 }
 
-async fn version(work: &Work<'_>, named: &Named) -> Result<Version, Failure> {
-    let found = work.found(named).await?;
-    let number = found.version.map(|version| Mark::Number(version.number));
+async fn version(work: &StoreSession<'_>, named: &DefinitionRef) -> Result<DiffSide, CliError> {
+    let found = work.resolve_version(named).await?;
+    let number = found
+        .version
+        .map(|version| VersionSelector::Number(version.number));
     let mark = number.unwrap_or_else(|| named.mark_or_latest());
-    Ok(Version {
+    Ok(DiffSide {
         name: format!("{}@{mark}", named.id),
         content: found.content,
     })
@@ -119,12 +129,12 @@ fn differences(old: (&str, &str), new: (&str, &str)) -> String {
     }
     let colour = Stream::Out.has_colour();
     let line = |(number, line): (usize, &str)| {
-        let line = harmless(line);
+        let line = sanitize(line);
         let style = match line.as_bytes().first() {
-            _ if number < 2 => Some(Style::Bold),
-            Some(b'@') => Some(Style::Yellow),
-            Some(b'-') => Some(Style::Red),
-            Some(b'+') => Some(Style::Green),
+            _ if number < 2 => Some(TextStyle::Bold),
+            Some(b'@') => Some(TextStyle::Yellow),
+            Some(b'-') => Some(TextStyle::Red),
+            Some(b'+') => Some(TextStyle::Green),
             _ => None,
         };
         let line = style.map_or_else(
@@ -137,15 +147,19 @@ fn differences(old: (&str, &str), new: (&str, &str)) -> String {
 }
 
 /// What a version renders with these variables.
-async fn rendered(work: &Work<'_>, version: &Version, variables: &Map) -> Result<String, Failure> {
+async fn rendered(
+    work: &StoreSession<'_>,
+    version: &DiffSide,
+    variables: &Map,
+) -> Result<String, CliError> {
     let service = work.definitions.prompts();
     service.load().await?;
-    let input = Input::new(variables, "diff");
+    let input = RenderInput::new(variables, "diff");
     let outcome = match service.render(&version.name, &input).await {
         Ok(outcome) => outcome,
         Err(error) => {
             terminal::error(&format!("{} cannot be rendered: {error}", version.name));
-            return Err(Failure::Said(error.root_code().exit()));
+            return Err(CliError::Said(error.root_code().exit()));
         }
     };
     let mut text = match outcome.prompt {

@@ -5,37 +5,37 @@ use std::path::Path;
 
 use quillet::settings::{self, Settings};
 use quillet_core::Diagnostic;
-use quillet_core::history::Content;
-use quillet_core::store::{Entry, Key, Kind, Store};
-use quillet_prompt::convert::{self, FileOptions, Target};
-use quillet_prompt::file::{self, Alone, PromptFile};
+use quillet_core::history::DefinitionContent;
+use quillet_core::store::{EntryKey, EntryKind, Store, StoreEntry};
+use quillet_prompt::convert::{self, ConvertTarget, FileOptions};
+use quillet_prompt::file::{self, NoEnvironment, PromptFile};
 use quillet_store::{Address, FolderStore, StoreOptions, entry_of_file};
 use quillet_template::TemplateFactory;
 
 use crate::agent_file;
 use crate::args::Push;
-use crate::failure::Failure;
-use crate::report::Finding;
-use crate::source::{self, Form};
+use crate::failure::CliError;
+use crate::report::LocatedDiagnostic;
+use crate::source::{self, InputFileKind};
 use crate::terminal;
 
 /// Definitions that were read from files, each with the place that it is in.
 #[derive(Default)]
-pub(super) struct Files {
-    entries: BTreeMap<(Kind, Key), Entry>,
+pub(super) struct DefinitionFiles {
+    entries: BTreeMap<(EntryKind, EntryKey), StoreEntry>,
     /// The kinds that a folder has a folder for.
-    pub(super) kinds: Vec<Kind>,
+    pub(super) kinds: Vec<EntryKind>,
 }
 
-impl Files {
+impl DefinitionFiles {
     /// Reads what the arguments name.
     ///
     /// # Errors
     /// It cannot be read; two files are one definition.
-    pub(super) async fn read(args: &Push) -> Result<Self, Failure> {
-        let mut files = Files::default();
+    pub(super) async fn read(args: &Push) -> Result<Self, CliError> {
+        let mut files = DefinitionFiles::default();
         if args.id.is_some() && (args.paths.len() != 1 || args.paths.iter().any(|it| it.is_dir())) {
-            return Err(Failure::Usage(
+            return Err(CliError::Usage(
                 "--id names one definition: pass the one file that it is in".into(),
             ));
         }
@@ -47,7 +47,7 @@ impl Files {
             }
         }
         if files.entries.is_empty() {
-            return Err(Failure::Other(format!(
+            return Err(CliError::Other(format!(
                 "there is no definition in {}",
                 args.paths
                     .iter()
@@ -59,15 +59,17 @@ impl Files {
         Ok(files)
     }
 
-    async fn folder(&mut self, path: &Path, kind: Option<Kind>) -> Result<(), Failure> {
-        let holds = |kind: Kind| {
+    async fn folder(&mut self, path: &Path, kind: Option<EntryKind>) -> Result<(), CliError> {
+        let holds = |kind: EntryKind| {
             let mut names = quillet_store::folders(kind).iter();
             names.any(|name| path.join(name).is_dir())
         };
-        let kinds = Kind::ALL.into_iter().filter(|kind| kind.has_versions());
-        let kinds: Vec<Kind> = kinds.filter(|kind| holds(*kind)).collect();
+        let kinds = EntryKind::ALL
+            .into_iter()
+            .filter(|kind| kind.has_versions());
+        let kinds: Vec<EntryKind> = kinds.filter(|kind| holds(*kind)).collect();
         if kinds.is_empty() {
-            return Err(Failure::Other(format!(
+            return Err(CliError::Other(format!(
                 "{} is not laid out as a store: it has no prompts/, tools/, extensions/, agents/ or databases/; name the folder above them, or its files one by one",
                 path.display()
             )));
@@ -83,7 +85,7 @@ impl Files {
             }
             self.kinds.push(kind);
         }
-        if holds(Kind::Environ) {
+        if holds(EntryKind::Environ) {
             let path = path.display();
             terminal::note(&format!(
                 "{path}/environs was left out: shared variables are values and no definitions"
@@ -92,7 +94,7 @@ impl Files {
         Ok(())
     }
 
-    fn file(&mut self, path: &Path, args: &Push) -> Result<(), Failure> {
+    fn file(&mut self, path: &Path, args: &Push) -> Result<(), CliError> {
         let name = path.to_string_lossy();
         let kind = match args.which.kind {
             Some(kind) => kind,
@@ -100,20 +102,25 @@ impl Files {
         };
         let most = StoreOptions::default().max_file_bytes;
         let entry = entry_of_file(kind, path, most);
-        let entry = entry.map_err(|error| Failure::Other(format!("{name}: {error}")))?;
+        let entry = entry.map_err(|error| CliError::Other(format!("{name}: {error}")))?;
         let Some(mut entry) = entry else {
-            return Err(Failure::Usage(format!(
+            return Err(CliError::Usage(format!(
                 "{name}: its ending is that of no {}",
                 kind.name()
             )));
         };
         if let Some(id) = &args.id {
-            entry.key = Key::new(id.replace('.', ":"));
+            entry.key = EntryKey::new(id.replace('.', ":"));
         }
         self.add(kind, entry, &name)
     }
 
-    fn add(&mut self, kind: Kind, mut entry: Entry, origin: &str) -> Result<(), Failure> {
+    fn add(
+        &mut self,
+        kind: EntryKind,
+        mut entry: StoreEntry,
+        origin: &str,
+    ) -> Result<(), CliError> {
         let origin = origin.strip_prefix("./").unwrap_or(origin);
         entry.origin = origin.into();
         if let Some(problem) = &mut entry.problem {
@@ -121,7 +128,7 @@ impl Files {
         }
         let at = (kind, entry.key.clone());
         if let Some(known) = self.entries.get(&at) {
-            return Err(Failure::Other(format!(
+            return Err(CliError::Other(format!(
                 "{} and {origin} are both the {} {}: leave one out",
                 known.origin,
                 kind.name(),
@@ -137,14 +144,17 @@ impl Files {
     ///
     /// # Errors
     /// A prompt file has no exact counterpart.
-    pub(super) fn kept(self, config: &Settings) -> Result<Vec<Kept>, Failure> {
+    pub(super) fn into_definitions(
+        self,
+        config: &Settings,
+    ) -> Result<Vec<FileDefinition>, CliError> {
         let is_folder = is_folder(config);
         let formats = TemplateFactory::standard();
         let (mut kept, mut found) = (Vec::new(), Vec::new());
         for ((kind, _), entry) in self.entries {
-            let content = Content::of(&entry);
+            let content = DefinitionContent::of(&entry);
             if is_folder || content.file.is_empty() || entry.problem.is_some() {
-                kept.push(Kept {
+                kept.push(FileDefinition {
                     kind,
                     entry,
                     content,
@@ -153,8 +163,8 @@ impl Files {
             }
             match converted(&entry, &formats) {
                 Ok(text) => {
-                    let content = Content::new(text);
-                    kept.push(Kept {
+                    let content = DefinitionContent::new(text);
+                    kept.push(FileDefinition {
                         kind,
                         entry,
                         content,
@@ -167,18 +177,18 @@ impl Files {
             Ok(kept)
         } else {
             terminal::note("a prompt file is kept as JSON where the store is no folder");
-            Err(Failure::Findings(found))
+            Err(CliError::Findings(found))
         }
     }
 }
 
 /// A definition of a file, and what a store keeps of it.
-pub(super) struct Kept {
-    pub(super) kind: Kind,
+pub(super) struct FileDefinition {
+    pub(super) kind: EntryKind,
     /// As it was read.
-    pub(super) entry: Entry,
+    pub(super) entry: StoreEntry,
     /// As it is written.
-    pub(super) content: Content,
+    pub(super) content: DefinitionContent,
 }
 
 /// Whether the store is a folder, which keeps prompt files as they stand.
@@ -191,7 +201,10 @@ pub(super) fn is_folder(config: &Settings) -> bool {
 ///
 /// # Errors
 /// What of it has no exact counterpart.
-pub(super) fn converted(entry: &Entry, formats: &TemplateFactory) -> Result<String, Vec<Finding>> {
+pub(super) fn converted(
+    entry: &StoreEntry,
+    formats: &TemplateFactory,
+) -> Result<String, Vec<LocatedDiagnostic>> {
     let config = entry.companion.as_ref();
     let prompt = PromptFile {
         id: file::stem(&entry.origin),
@@ -200,8 +213,14 @@ pub(super) fn converted(entry: &Entry, formats: &TemplateFactory) -> Result<Stri
         config: config.map(|(name, text)| (&**name, &**text)),
     };
     let options = FileOptions::default();
-    let done = convert::convert(&prompt, Target::Definition, &Alone, formats, &options);
-    let finding = |diagnostic: Diagnostic| Finding {
+    let done = convert::convert(
+        &prompt,
+        ConvertTarget::Definition,
+        &NoEnvironment,
+        formats,
+        &options,
+    );
+    let finding = |diagnostic: Diagnostic| LocatedDiagnostic {
         diagnostic,
         text: Some(entry.text.to_string()),
     };
@@ -210,21 +229,21 @@ pub(super) fn converted(entry: &Entry, formats: &TemplateFactory) -> Result<Stri
 }
 
 /// The kind of a single file, by what is in it.
-fn kind_of(name: &str) -> Result<Kind, Failure> {
+fn kind_of(name: &str) -> Result<EntryKind, CliError> {
     if source::is_script(name) {
-        return Ok(Kind::Prompt);
+        return Ok(EntryKind::Prompt);
     }
     let text = source::read(name)?;
     let form = source::form(name, &text);
-    let Some(form @ (Form::Json | Form::Yaml)) = form else {
-        return Ok(Kind::Prompt);
+    let Some(form @ (InputFileKind::Json | InputFileKind::Yaml)) = form else {
+        return Ok(EntryKind::Prompt);
     };
     // What cannot be read is told with its place when it is checked.
     let Ok(definition) = source::parse(name, &text, form) else {
-        return Ok(Kind::Prompt);
+        return Ok(EntryKind::Prompt);
     };
     if agent_file::is_one(name, &definition) {
-        return Ok(Kind::Agent);
+        return Ok(EntryKind::Agent);
     }
-    Ok(source::kind_of(&definition).unwrap_or(Kind::Prompt))
+    Ok(source::kind_of(&definition).unwrap_or(EntryKind::Prompt))
 }

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use quillet_core::history::{LATEST, Labels, Split, Target};
-use quillet_host::definitions::{DefinitionError, Relabel, Wanted};
+use quillet_core::history::{LATEST, LabelTarget, Labels, TrafficSplit};
+use quillet_host::definitions::{DefinitionError, LabelChange, Relabel};
 
-use super::shown::target;
-use super::work::{Named, Work};
+use super::print::target;
+use super::store_session::{DefinitionRef, StoreSession};
 use crate::args::{Label, Labels as List};
-use crate::failure::Failure;
+use crate::failure::CliError;
 use crate::terminal;
 
 /// Labels of one definition that is shown.
-pub(super) async fn list(args: &List, work: &Work<'_>) -> Result<(), Failure> {
+pub(super) async fn list(args: &List, work: &StoreSession<'_>) -> Result<(), CliError> {
     let named = work.id(args.which.kind(), &args.id).await?;
     let latest = work.latest(&named).await?;
     if args.json {
@@ -34,42 +34,42 @@ pub(super) async fn list(args: &List, work: &Work<'_>) -> Result<(), Failure> {
 }
 
 /// Moves a label, sets it on several versions, or takes it away.
-pub(super) async fn set(args: &Label, work: &Work<'_>) -> Result<(), Failure> {
+pub(super) async fn set(args: &Label, work: &StoreSession<'_>) -> Result<(), CliError> {
     let named = work.named(args.which.kind(), &args.id).await?;
     let is_whole = args.remove || !args.split.is_empty();
     if let Some(mark) = named.mark.as_ref().filter(|_| is_whole) {
-        return Err(Failure::Usage(format!(
+        return Err(CliError::Usage(format!(
             "@{mark} names one version: leave it out with --remove and --split"
         )));
     }
     let wanted = if args.remove {
-        Wanted::Nowhere
+        LabelChange::Nowhere
     } else if args.split.is_empty() {
-        Wanted::At(named.mark_or_latest())
+        LabelChange::At(named.mark_or_latest())
     } else {
-        Wanted::Target(split(&args.split, args.by.as_deref())?)
+        LabelChange::Target(split(&args.split, args.by.as_deref())?)
     };
     moved(work, &named, &args.name, wanted, &args.why.message).await
 }
 
 /// Moves a label and tells from where to where.
 pub(super) async fn moved(
-    work: &Work<'_>,
-    named: &Named,
+    work: &StoreSession<'_>,
+    named: &DefinitionRef,
     label: &str,
-    wanted: Wanted,
+    wanted: LabelChange,
     message: &str,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let before = work.definitions.labels(named.kind, &named.key).await?;
-    if let Wanted::Nowhere = wanted
+    if let LabelChange::Nowhere = wanted
         && before.get(label).is_none()
     {
         return Err(DefinitionError::label(&named.key, label, &before).into());
     }
     // Without a word of the user's the log says what the label became.
     let told = match (&wanted, message) {
-        (Wanted::Target(to), "") => target(to),
-        (Wanted::Nowhere, "") => "taken away".to_owned(),
+        (LabelChange::Target(to), "") => target(to),
+        (LabelChange::Nowhere, "") => "taken away".to_owned(),
         (_, message) => message.to_owned(),
     };
     let relabel = Relabel {
@@ -90,7 +90,7 @@ pub(super) async fn moved(
 }
 
 /// `NUMBER=WEIGHT` for each version.
-fn split(given: &[String], by: Option<&str>) -> Result<Target, Failure> {
+fn split(given: &[String], by: Option<&str>) -> Result<LabelTarget, CliError> {
     let mut versions = BTreeMap::new();
     for part in given {
         let pair = part.split_once('=').and_then(|(number, weight)| {
@@ -101,24 +101,24 @@ fn split(given: &[String], by: Option<&str>) -> Result<Target, Failure> {
             ))
         });
         let Some((number, weight)) = pair else {
-            return Err(Failure::Usage(format!(
+            return Err(CliError::Usage(format!(
                 "--split {part:?} must be NUMBER=WEIGHT, such as 3=90,4=10"
             )));
         };
         if versions.insert(number, weight).is_some() {
-            return Err(Failure::Usage(format!(
+            return Err(CliError::Usage(format!(
                 "--split names version {number} twice"
             )));
         }
     }
-    let target = Target::Split(Split {
+    let target = LabelTarget::Split(TrafficSplit {
         versions,
         by: by.map(str::to_owned),
         salt: None,
     });
     match target.wrong() {
         None => Ok(target),
-        Some(why) => Err(Failure::Usage(format!("--split: {why}"))),
+        Some(why) => Err(CliError::Usage(format!("--split: {why}"))),
     }
 }
 
@@ -148,7 +148,7 @@ mod tests {
             &["3=1", "3=2"],
             &["3=99999999999"],
         ] {
-            assert!(matches!(read(wrong), Err(Failure::Usage(_))), "{wrong:?}");
+            assert!(matches!(read(wrong), Err(CliError::Usage(_))), "{wrong:?}");
         }
     }
 }

@@ -3,20 +3,20 @@
 use quillet_core::history::{Action, Labels, LogEntry, LogFilter, Version};
 use serde_json::{Value as Tree, json};
 
-use super::shown::{digest, labels_of, moment};
-use super::work::{Named, Work};
-use crate::args::Log;
+use super::print::{digest, labels_of, moment};
+use super::store_session::{DefinitionRef, StoreSession};
+use crate::args::LogArgs;
 use crate::cells::{padded, width};
-use crate::failure::Failure;
-use crate::talk::one_line;
-use crate::terminal::{self, Stream, Style, styled};
+use crate::chat::one_line;
+use crate::failure::CliError;
+use crate::terminal::{self, Stream, TextStyle, styled};
 
 /// Characters of a message that are shown.
 const MOST_OF_MESSAGE: usize = 100;
 /// Characters of a name that are shown.
 const MOST_OF_NAME: usize = 32;
 
-pub(super) async fn run(args: &Log, work: &Work<'_>) -> Result<(), Failure> {
+pub(super) async fn run(args: &LogArgs, work: &StoreSession<'_>) -> Result<(), CliError> {
     let most = usize::try_from(args.most).unwrap_or(usize::MAX);
     // One more than is shown says whether there are more.
     let asked = most.saturating_add(1);
@@ -40,11 +40,11 @@ pub(super) async fn run(args: &Log, work: &Work<'_>) -> Result<(), Failure> {
 }
 
 fn of_definition(
-    args: &Log,
-    named: &Named,
+    args: &LogArgs,
+    named: &DefinitionRef,
     mut versions: Vec<Version>,
     labels: &Labels,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let newest = versions.first().map_or(0, |newest| newest.number);
     let more = cut(&mut versions, args.most);
     let rows: Vec<(&Version, Vec<String>)> = versions
@@ -81,13 +81,13 @@ fn of_definition(
         let line = format!(
             "{:>number$}  {}  {}  {}  {}{what}",
             version.number,
-            styled(&digest(version), Style::Dim, colour),
+            styled(&digest(version), TextStyle::Dim, colour),
             moment(version.created_ms),
             padded(&name(&version.author), author),
             if labels.is_empty() {
                 labels
             } else {
-                styled(&labels, Style::Yellow, colour)
+                styled(&labels, TextStyle::Yellow, colour)
             },
         );
         shown.push_str(line.trim_end());
@@ -98,7 +98,7 @@ fn of_definition(
     Ok(())
 }
 
-fn of_store(args: &Log, mut lines: Vec<LogEntry>) -> Result<(), Failure> {
+fn of_store(args: &LogArgs, mut lines: Vec<LogEntry>) -> Result<(), CliError> {
     let more = cut(&mut lines, args.most);
     if args.json {
         return Ok(terminal::line(&format!("{:#}", json!(lines)))?);

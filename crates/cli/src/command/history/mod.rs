@@ -9,21 +9,21 @@ mod label;
 mod log;
 mod move_production;
 mod openai;
+mod print;
 mod pull;
 mod push;
 mod show;
-mod shown;
+pub(crate) mod store_session;
 mod transfer;
-pub(crate) mod work;
 
 use quillet::settings::Settings;
-use work::Work;
+use store_session::StoreSession;
 
 use crate::args::Versions;
-use crate::failure::Failure;
+use crate::failure::CliError;
 
-pub(crate) async fn run(command: &Versions, config: &Settings) -> Result<(), Failure> {
-    let work = Work::open(config).await?;
+pub(crate) async fn run(command: &Versions, config: &Settings) -> Result<(), CliError> {
+    let work = StoreSession::open(config).await?;
     match command {
         Versions::Push(args) => push::run(args, &work).await,
         Versions::Pull(args) => pull::run(args, &work).await,
@@ -40,7 +40,7 @@ pub(crate) async fn run(command: &Versions, config: &Settings) -> Result<(), Fai
         Versions::Import(args) => match (args.first.as_str(), &args.second) {
             (file, None) => transfer::import(file, &work).await,
             ("openai", Some(file)) => openai::import(file, &work).await,
-            (form, Some(_)) => Err(Failure::Usage(format!(
+            (form, Some(_)) => Err(CliError::Usage(format!(
                 "{form:?} is no form of files that are imported: openai is, and the lines of `quillet export` are without a word"
             ))),
         },

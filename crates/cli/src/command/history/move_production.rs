@@ -1,34 +1,34 @@
 //! `quillet promote` and `quillet rollback`: which version production is.
 
-use quillet_core::history::{Mark, PRODUCTION};
-use quillet_core::store::Kind;
-use quillet_host::definitions::{DefinitionError, Wanted, Write};
+use quillet_core::history::{PRODUCTION, VersionSelector};
+use quillet_core::store::EntryKind;
+use quillet_host::definitions::{DefinitionError, LabelChange, Write};
 
 use super::label::moved;
-use super::work::{Named, Work, mark};
+use super::store_session::{DefinitionRef, StoreSession, mark};
 use crate::args::{Promote, Rollback};
-use crate::failure::Failure;
+use crate::failure::CliError;
 use crate::terminal;
 
 /// Versions that are looked at for another definition than the one of now.
 const LOOK_BACK: usize = 1000;
 
-pub(super) async fn promote(args: &Promote, work: &Work<'_>) -> Result<(), Failure> {
+pub(super) async fn promote(args: &Promote, work: &StoreSession<'_>) -> Result<(), CliError> {
     let named = work.named(args.which.kind(), &args.id).await?;
     let to = match (&args.from, &named.mark) {
         (None, _) => named.mark_or_latest(),
         (Some(from), None) => mark(from)?,
         (Some(_), Some(mark)) => {
-            return Err(Failure::Usage(format!(
+            return Err(CliError::Usage(format!(
                 "--from and @{mark} both name the version: leave one out"
             )));
         }
     };
-    let wanted = Wanted::At(to);
+    let wanted = LabelChange::At(to);
     moved(work, &named, &args.to, wanted, &args.why.message).await
 }
 
-pub(super) async fn back(args: &Rollback, work: &Work<'_>) -> Result<(), Failure> {
+pub(super) async fn back(args: &Rollback, work: &StoreSession<'_>) -> Result<(), CliError> {
     let named = work.id(args.which.kind(), &args.id).await?;
     let to = args.to.as_deref().map(mark).transpose()?;
     let labels = work.definitions.labels(named.kind, &named.key).await?;
@@ -43,27 +43,27 @@ pub(super) async fn back(args: &Rollback, work: &Work<'_>) -> Result<(), Failure
         Some(to) => to,
         None => {
             let before = work.definitions.before(named.kind, &named.id, label);
-            Mark::Number(before.await?)
+            VersionSelector::Number(before.await?)
         }
     };
     let message = match args.why.message.as_str() {
         "" => "rolled back",
         message => message,
     };
-    moved(work, &named, label, Wanted::At(to), message).await
+    moved(work, &named, label, LabelChange::At(to), message).await
 }
 
 /// Makes an earlier version the newest one: what stands in the store is what readers get, where no
 /// label says otherwise.
 async fn rewritten(
     args: &Rollback,
-    work: &Work<'_>,
-    named: &Named,
-    to: Option<Mark>,
-) -> Result<(), Failure> {
+    work: &StoreSession<'_>,
+    named: &DefinitionRef,
+    to: Option<VersionSelector>,
+) -> Result<(), CliError> {
     let to = match to {
         Some(to) => to,
-        None => Mark::Number(other(work, named.kind, named).await?),
+        None => VersionSelector::Number(other(work, named.kind, named).await?),
     };
     let found = work
         .definitions
@@ -90,7 +90,11 @@ async fn rewritten(
 }
 
 /// The newest version that is another definition than the one of now.
-async fn other(work: &Work<'_>, kind: Kind, named: &Named) -> Result<u64, Failure> {
+async fn other(
+    work: &StoreSession<'_>,
+    kind: EntryKind,
+    named: &DefinitionRef,
+) -> Result<u64, CliError> {
     let versions = work
         .definitions
         .versions(kind, &named.id, None, LOOK_BACK)

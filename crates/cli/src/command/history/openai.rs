@@ -4,26 +4,26 @@ use std::collections::BTreeMap;
 
 use quillet::{SavedPrompt, openai_prompts};
 use quillet_core::Severity;
-use quillet_core::history::{Content, Mark};
-use quillet_core::store::Kind;
+use quillet_core::history::{DefinitionContent, VersionSelector};
+use quillet_core::store::EntryKind;
 use quillet_host::definitions::{DefinitionError, Write};
 
 use super::checked::refuse;
-use super::work::Work;
-use crate::failure::Failure;
-use crate::report::Finding;
+use super::store_session::StoreSession;
+use crate::failure::CliError;
+use crate::report::LocatedDiagnostic;
 use crate::source;
 use crate::terminal;
 
 /// Reads and checks all of them before the first is written.
-pub(super) async fn import(file: &str, work: &Work<'_>) -> Result<(), Failure> {
+pub(super) async fn import(file: &str, work: &StoreSession<'_>) -> Result<(), CliError> {
     let text = source::read(file)?;
     let saved = openai_prompts(source::shown(file), &text).map_err(|found| {
-        let bare = |diagnostic| Finding {
+        let bare = |diagnostic| LocatedDiagnostic {
             diagnostic,
             text: None,
         };
-        Failure::Findings(found.into_iter().map(bare).collect())
+        CliError::Findings(found.into_iter().map(bare).collect())
     })?;
     let found = check(&saved, work).await?;
     refuse(&found, false, "mend what is wrong in the file")?;
@@ -47,22 +47,25 @@ pub(super) async fn import(file: &str, work: &Work<'_>) -> Result<(), Failure> {
 }
 
 /// What was not taken over, and what is wrong with what became of the rest.
-async fn check(saved: &[SavedPrompt], work: &Work<'_>) -> Result<Vec<Finding>, Failure> {
+async fn check(
+    saved: &[SavedPrompt],
+    work: &StoreSession<'_>,
+) -> Result<Vec<LocatedDiagnostic>, CliError> {
     work.definitions.prompts().load().await?;
     let mut found = Vec::new();
     for one in saved {
-        let bare = |diagnostic| Finding {
+        let bare = |diagnostic| LocatedDiagnostic {
             diagnostic,
             text: None,
         };
         found.extend(one.findings.iter().cloned().map(bare));
-        let key = work.key(Kind::Prompt, &one.id()).await?;
-        let content = Content::new(one.definition.as_str());
-        let wrong = work.definitions.check(Kind::Prompt, &key, &content);
+        let key = work.key(EntryKind::Prompt, &one.id()).await?;
+        let content = DefinitionContent::new(one.definition.as_str());
+        let wrong = work.definitions.check(EntryKind::Prompt, &key, &content);
         let wrong = wrong
             .into_iter()
             .filter(|it| it.severity == Severity::Error);
-        found.extend(wrong.map(|diagnostic| Finding {
+        found.extend(wrong.map(|diagnostic| LocatedDiagnostic {
             diagnostic,
             text: Some(one.definition.clone()),
         }));
@@ -71,11 +74,15 @@ async fn check(saved: &[SavedPrompt], work: &Work<'_>) -> Result<Vec<Finding>, F
 }
 
 /// Writes one version, unless it is here; says whether it did.
-async fn write(saved: &SavedPrompt, work: &Work<'_>) -> Result<bool, Failure> {
+async fn write(saved: &SavedPrompt, work: &StoreSession<'_>) -> Result<bool, CliError> {
     let id = saved.id();
-    let content = Content::new(saved.definition.as_str());
-    let mark = Mark::Digest(content.digest().to_string());
-    match work.definitions.find(Kind::Prompt, &id, Some(&mark)).await {
+    let content = DefinitionContent::new(saved.definition.as_str());
+    let mark = VersionSelector::Digest(content.digest().to_string());
+    match work
+        .definitions
+        .find(EntryKind::Prompt, &id, Some(&mark))
+        .await
+    {
         Ok(_) => return Ok(false),
         Err(DefinitionError::Version { .. } | DefinitionError::NotFound { .. }) => {}
         Err(error) => return Err(error.into()),
@@ -85,7 +92,7 @@ async fn write(saved: &SavedPrompt, work: &Work<'_>) -> Result<bool, Failure> {
     let write = Write {
         content,
         message: &message,
-        ..Write::new(Kind::Prompt, &id, "")
+        ..Write::new(EntryKind::Prompt, &id, "")
     };
     Ok(work.write(write).await?.committed.is_new)
 }

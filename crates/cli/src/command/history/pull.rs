@@ -6,28 +6,28 @@ use std::path::Path;
 use std::sync::Arc;
 
 use quillet_core::Exit;
-use quillet_core::history::{Content, Digest, LATEST, Mark};
-use quillet_core::store::{Entry, Key, Kind, Store};
-use quillet_host::definitions::{DefinitionError, Found, Pushed, Step};
+use quillet_core::history::{DefinitionContent, Digest, LATEST, VersionSelector};
+use quillet_core::store::{EntryKey, EntryKind, Store, StoreEntry};
+use quillet_host::definitions::{DefinitionError, PushChange, PushItem, ResolvedVersion};
 use quillet_prompt::script_source;
 use quillet_store::{FolderStore, StoreOptions};
 use quillet_template::TemplateFactory;
 use serde_json::{Map, Value as Tree};
 
 use super::file::{converted, is_folder};
-use super::work::{Work, mark};
+use super::store_session::{StoreSession, mark};
 use crate::args::Pull;
-use crate::bar::Bar;
-use crate::failure::Failure;
-use crate::source::{self, Form};
+use crate::failure::CliError;
+use crate::progress_bar::ProgressBar;
+use crate::source::{self, InputFileKind};
 use crate::terminal;
 
 /// What is in the folder.
-type Local = BTreeMap<(Kind, Key), Entry>;
+type Local = BTreeMap<(EntryKind, EntryKey), StoreEntry>;
 
 /// What becomes of the file of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum FileAction {
     New,
     Changed,
     Same,
@@ -36,22 +36,25 @@ enum Fate {
 }
 
 /// A version that is pulled.
-struct Pulled {
-    kind: Kind,
-    found: Found,
+struct PulledVersion {
+    kind: EntryKind,
+    found: ResolvedVersion,
     /// The number of the version; of what was written past the history the one that it will have.
     number: u64,
-    fate: Fate,
+    fate: FileAction,
 }
 
-pub(super) async fn run(args: &Pull, work: &Work<'_>) -> Result<(), Failure> {
+pub(super) async fn run(args: &Pull, work: &StoreSession<'_>) -> Result<(), CliError> {
     let mark = match (&args.label, &args.at) {
-        (None, None) => Mark::Label(LATEST.to_owned()),
+        (None, None) => VersionSelector::Label(LATEST.to_owned()),
         (Some(text), _) | (None, Some(text)) => mark(text)?,
     };
     let local = local(&args.folder).await?;
     let pulled = compared(args, work, &mark, &local).await?;
-    let kept: Vec<&Pulled> = pulled.iter().filter(|it| it.fate == Fate::Kept).collect();
+    let kept: Vec<&PulledVersion> = pulled
+        .iter()
+        .filter(|it| it.fate == FileAction::Kept)
+        .collect();
     if !kept.is_empty() && !args.force {
         for it in kept {
             let entry = local.get(&(it.kind, it.found.key.clone()));
@@ -66,7 +69,7 @@ pub(super) async fn run(args: &Pull, work: &Work<'_>) -> Result<(), Failure> {
         terminal::note(
             "nothing was written; --force replaces such files, and `quillet push` keeps them",
         );
-        return Err(Failure::Said(Exit::Failure));
+        return Err(CliError::Said(Exit::Failure));
     }
     if !args.dry_run {
         write(args, &pulled, &local).await?;
@@ -75,13 +78,16 @@ pub(super) async fn run(args: &Pull, work: &Work<'_>) -> Result<(), Failure> {
 }
 
 /// What the folder holds now; nothing where it is not there yet.
-async fn local(folder: &Path) -> Result<Local, Failure> {
+async fn local(folder: &Path) -> Result<Local, CliError> {
     let mut local = Local::new();
     if !folder.exists() {
         return Ok(local);
     }
     let store = FolderStore::open(folder, &StoreOptions::default()).await?;
-    for kind in Kind::ALL.into_iter().filter(|kind| kind.has_versions()) {
+    for kind in EntryKind::ALL
+        .into_iter()
+        .filter(|kind| kind.has_versions())
+    {
         for entry in store.load(kind).await? {
             local.insert((kind, entry.key.clone()), entry);
         }
@@ -92,10 +98,10 @@ async fn local(folder: &Path) -> Result<Local, Failure> {
 /// The versions that are wanted, each with what becomes of its file.
 async fn compared(
     args: &Pull,
-    work: &Work<'_>,
-    mark: &Mark,
+    work: &StoreSession<'_>,
+    mark: &VersionSelector,
     local: &Local,
-) -> Result<Vec<Pulled>, Failure> {
+) -> Result<Vec<PulledVersion>, CliError> {
     let is_each_named = !args.ids.is_empty();
     let kinds = if is_each_named {
         vec![args.which.kind()]
@@ -104,10 +110,10 @@ async fn compared(
     };
     let keys = work.keys(&kinds, &args.ids).await?;
     let formats = TemplateFactory::standard();
-    let bar = Bar::new();
+    let bar = ProgressBar::new();
     let (mut pulled, mut without) = (Vec::new(), 0);
     for (at, (kind, key)) in keys.iter().enumerate() {
-        bar.tell(at as u64, keys.len() as u64, "definitions");
+        bar.set_progress(at as u64, keys.len() as u64, "definitions");
         let found = work.definitions.find(*kind, &key.id(), Some(mark)).await;
         let found = match found {
             // Of all definitions, some may be removed, and some may not have the label.
@@ -119,10 +125,10 @@ async fn compared(
             found => found?,
         };
         let fate = match local.get(&(*kind, key.clone())) {
-            None => Fate::New,
+            None => FileAction::New,
             Some(entry) => fate(work, *kind, entry, &found, &formats).await?,
         };
-        pulled.push(Pulled {
+        pulled.push(PulledVersion {
             kind: *kind,
             number: number(work, *kind, &found).await?,
             found,
@@ -138,65 +144,69 @@ async fn compared(
     Ok(pulled)
 }
 
-async fn number(work: &Work<'_>, kind: Kind, found: &Found) -> Result<u64, Failure> {
+async fn number(
+    work: &StoreSession<'_>,
+    kind: EntryKind,
+    found: &ResolvedVersion,
+) -> Result<u64, CliError> {
     if let Some(version) = &found.version {
         return Ok(version.number);
     }
-    let pushed = Pushed {
+    let pushed = PushItem {
         kind,
         key: found.key.clone(),
         content: found.content.clone(),
     };
     let steps = work.definitions.plan(vec![pushed]).await?;
-    Ok(steps.first().map_or(0, Step::number))
+    Ok(steps.first().map_or(0, PushChange::number))
 }
 
 async fn fate(
-    work: &Work<'_>,
-    kind: Kind,
-    entry: &Entry,
-    found: &Found,
+    work: &StoreSession<'_>,
+    kind: EntryKind,
+    entry: &StoreEntry,
+    found: &ResolvedVersion,
     formats: &TemplateFactory,
-) -> Result<Fate, Failure> {
+) -> Result<FileAction, CliError> {
     if entry.problem.is_some() {
-        return Ok(Fate::Kept);
+        return Ok(FileAction::Kept);
     }
     let digest = digest(work, entry, formats);
     if digest == found.content.digest() {
-        return Ok(Fate::Same);
+        return Ok(FileAction::Same);
     }
-    let mark = Mark::Digest(digest.to_string());
+    let mark = VersionSelector::Digest(digest.to_string());
     match work
         .definitions
         .find(kind, &found.key.id(), Some(&mark))
         .await
     {
-        Ok(_) => Ok(Fate::Changed),
-        Err(DefinitionError::Version { .. }) => Ok(Fate::Kept),
+        Ok(_) => Ok(FileAction::Changed),
+        Err(DefinitionError::Version { .. }) => Ok(FileAction::Kept),
         Err(error) => Err(error.into()),
     }
 }
 
 /// The digest that a push of a file would give it.
-fn digest(work: &Work<'_>, entry: &Entry, formats: &TemplateFactory) -> Digest {
-    let content = Content::of(entry);
+fn digest(work: &StoreSession<'_>, entry: &StoreEntry, formats: &TemplateFactory) -> Digest {
+    let content = DefinitionContent::of(entry);
     if !content.file.is_empty()
         && !is_folder(work.config)
         && let Ok(text) = converted(entry, formats)
     {
-        return Content::new(text).digest();
+        return DefinitionContent::new(text).digest();
     }
     content.digest()
 }
 
-async fn write(args: &Pull, pulled: &[Pulled], local: &Local) -> Result<(), Failure> {
-    let failed = |error| Failure::Other(format!("{}: {error}", args.folder.display()));
+async fn write(args: &Pull, pulled: &[PulledVersion], local: &Local) -> Result<(), CliError> {
+    let failed = |error| CliError::Other(format!("{}: {error}", args.folder.display()));
     fs::create_dir_all(&args.folder).map_err(failed)?;
     let store = FolderStore::open(&args.folder, &StoreOptions::default()).await?;
-    let bar = Bar::new();
+    let bar = ProgressBar::new();
     for (at, it) in pulled.iter().enumerate() {
-        bar.tell(at as u64, pulled.len() as u64, "files");
-        if it.fate == Fate::Same {
+        bar.set_progress(at as u64, pulled.len() as u64, "files");
+        if it.fate == FileAction::Same {
             continue;
         }
         let key = &it.found.key;
@@ -209,7 +219,7 @@ async fn write(args: &Pull, pulled: &[Pulled], local: &Local) -> Result<(), Fail
 
 /// A definition as people edit it: a bare template stays one, JSON is laid out, everything else is
 /// as it was kept.
-fn as_file(content: &Content, local: Option<&Entry>) -> Content {
+fn as_file(content: &DefinitionContent, local: Option<&StoreEntry>) -> DefinitionContent {
     let Ok(object) = serde_json::from_str::<Map<String, Tree>>(&content.text) else {
         return content.clone();
     };
@@ -219,34 +229,34 @@ fn as_file(content: &Content, local: Option<&Entry>) -> Content {
     if script_source(&content.text).is_some() {
         return content.clone();
     }
-    Content {
+    DefinitionContent {
         text: format!("{:#}\n", Tree::Object(object)).into(),
         ..content.clone()
     }
 }
 
 /// The template that a definition is, if it is nothing else and its file is one of that format.
-fn template(object: &Map<String, Tree>, local: &Entry) -> Option<Content> {
-    let Some(Form::Template(format)) = source::form_of(&local.origin) else {
+fn template(object: &Map<String, Tree>, local: &StoreEntry) -> Option<DefinitionContent> {
+    let Some(InputFileKind::Template(format)) = source::form_of(&local.origin) else {
         return None;
     };
     let text = object.get("userPrompt")?.as_str()?;
     let is_bare = object.len() == 2 && object.get("format")?.as_str()? == format;
     let name = local.origin.rsplit(['/', '\\']).next()?;
-    is_bare.then(|| Content {
+    is_bare.then(|| DefinitionContent {
         file: Arc::from(name),
-        ..Content::new(text)
+        ..DefinitionContent::new(text)
     })
 }
 
-fn told(args: &Pull, pulled: &[Pulled]) -> Result<(), Failure> {
+fn told(args: &Pull, pulled: &[PulledVersion]) -> Result<(), CliError> {
     let mut lines = String::new();
     let mut counts = [0; 3];
     for it in pulled {
         let (count, what) = match it.fate {
-            Fate::New => (0, "new"),
-            Fate::Changed | Fate::Kept => (1, "changed"),
-            Fate::Same => (2, "unchanged"),
+            FileAction::New => (0, "new"),
+            FileAction::Changed | FileAction::Kept => (1, "changed"),
+            FileAction::Same => (2, "unchanged"),
         };
         counts[count] += 1;
         let (kind, id) = (it.kind.name(), it.found.key.id());
@@ -272,7 +282,7 @@ mod tests {
 
     #[test]
     fn files_keep_the_form_that_people_edit() {
-        let local = |origin: &str| Entry::new(Key::new("a"), "", origin);
+        let local = |origin: &str| StoreEntry::new(EntryKey::new("a"), "", origin);
         let bare = r#"{"userPrompt":"Hi\n","format":"go"}"#;
         let script = r#"{"format":"script","source":"user: hi\n"}"#;
         for (text, origin, file, expected) in [
@@ -293,7 +303,7 @@ mod tests {
             ("no JSON", None, "", "no JSON"),
         ] {
             let local = origin.map(local);
-            let content = as_file(&Content::new(text), local.as_ref());
+            let content = as_file(&DefinitionContent::new(text), local.as_ref());
             assert_eq!((&*content.file, &*content.text), (file, expected), "{text}");
         }
     }

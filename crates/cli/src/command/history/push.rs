@@ -1,17 +1,17 @@
 //! `quillet push`: files become versions.
 
 use futures_util::stream::{self, StreamExt};
-use quillet_core::history::{Committed, Target};
-use quillet_core::store::{Entry, Key, Kind, StoreErrorKind};
-use quillet_host::definitions::{DefinitionError, Pushed, Reason, Step, check_labels};
+use quillet_core::history::{CommitResult, LabelTarget};
+use quillet_core::store::{EntryKey, EntryKind, StoreEntry, StoreErrorKind};
+use quillet_host::definitions::{DefinitionError, PushChange, PushItem, Reason, check_labels};
 
 use super::checked::{findings, refuse};
-use super::file::Files;
-use super::shown::target;
-use super::work::Work;
+use super::file::DefinitionFiles;
+use super::print::target;
+use super::store_session::StoreSession;
 use crate::args::Push;
-use crate::bar::Bar;
-use crate::failure::Failure;
+use crate::failure::CliError;
+use crate::progress_bar::ProgressBar;
 use crate::terminal;
 
 /// Definitions that are written at once.
@@ -19,22 +19,23 @@ const AT_ONCE: usize = 32;
 
 /// How many definitions became what.
 #[derive(Default)]
-struct Counts {
+struct PushCounts {
     new: usize,
     changed: usize,
     same: usize,
     removed: usize,
 }
 
-pub(super) async fn run(args: &Push, work: &Work<'_>) -> Result<(), Failure> {
+pub(super) async fn run(args: &Push, work: &StoreSession<'_>) -> Result<(), CliError> {
     check_labels(args.labels.iter().map(String::as_str))?;
-    let files = Files::read(args).await?;
+    let files = DefinitionFiles::read(args).await?;
     let kinds = files.kinds.clone();
-    let kept = files.kept(work.config)?;
-    let entries: Vec<(Kind, Entry)> = kept.iter().map(|it| (it.kind, it.entry.clone())).collect();
+    let kept = files.into_definitions(work.config)?;
+    let entries: Vec<(EntryKind, StoreEntry)> =
+        kept.iter().map(|it| (it.kind, it.entry.clone())).collect();
     let found = findings(&entries, work.store.clone(), work.config).await?;
     refuse(&found, args.broken, "--broken writes it all the same")?;
-    let pushed = kept.into_iter().map(|it| Pushed {
+    let pushed = kept.into_iter().map(|it| PushItem {
         kind: it.kind,
         key: it.entry.key,
         content: it.content,
@@ -45,7 +46,7 @@ pub(super) async fn run(args: &Push, work: &Work<'_>) -> Result<(), Failure> {
     } else {
         Vec::new()
     };
-    let mut counts = Counts::default();
+    let mut counts = PushCounts::default();
     if args.dry_run {
         let lines = steps.iter().map(|step| counts.line(step, args));
         let lines: String = lines.collect();
@@ -72,13 +73,13 @@ pub(super) async fn run(args: &Push, work: &Work<'_>) -> Result<(), Failure> {
 
 /// The definitions of these kinds that are in the store and in no step.
 async fn gone(
-    work: &Work<'_>,
-    kinds: &[Kind],
-    steps: &[Step],
-) -> Result<Vec<(Kind, Key)>, Failure> {
+    work: &StoreSession<'_>,
+    kinds: &[EntryKind],
+    steps: &[PushChange],
+) -> Result<Vec<(EntryKind, EntryKey)>, CliError> {
     let mut gone = Vec::new();
     for kind in kinds {
-        let is_pushed = |key: &Key| {
+        let is_pushed = |key: &EntryKey| {
             let mut pushed = steps.iter().map(|step| &step.pushed);
             pushed.any(|one| one.kind == *kind && one.key == *key)
         };
@@ -96,11 +97,11 @@ async fn gone(
 /// Writes what differs, many at once, and tells each in the order of the plan.
 async fn write(
     args: &Push,
-    work: &Work<'_>,
-    steps: &[Step],
-    counts: &mut Counts,
-) -> Result<(), Failure> {
-    let bar = Bar::new();
+    work: &StoreSession<'_>,
+    steps: &[PushChange],
+    counts: &mut PushCounts,
+) -> Result<(), CliError> {
+    let bar = ProgressBar::new();
     let mut done = stream::iter(steps)
         .map(|step| async move { (step, taken(args, work, step).await) })
         .buffered(AT_ONCE);
@@ -118,7 +119,7 @@ async fn write(
                 break;
             }
         }
-        bar.tell(counts.sum() as u64, steps.len() as u64, "definitions");
+        bar.set_progress(counts.sum() as u64, steps.len() as u64, "definitions");
     }
     drop(bar);
     terminal::result(&lines)?;
@@ -129,7 +130,7 @@ async fn write(
         return Err(error.into());
     }
     if lost > 0 {
-        return Err(Failure::Other(format!(
+        return Err(CliError::Other(format!(
             "{lost} definitions were written by somebody else meanwhile and were left alone; {again}"
         )));
     }
@@ -139,9 +140,9 @@ async fn write(
 /// Does a step, if there is anything to do.
 async fn taken(
     args: &Push,
-    work: &Work<'_>,
-    step: &Step,
-) -> Result<Option<Committed>, DefinitionError> {
+    work: &StoreSession<'_>,
+    step: &PushChange,
+) -> Result<Option<CommitResult>, DefinitionError> {
     let labels: Vec<String> = moved(step, args).map(str::to_owned).collect();
     if step.is_same() && labels.is_empty() {
         return Ok(None);
@@ -157,15 +158,15 @@ async fn taken(
 }
 
 /// The labels that are not yet where the push puts them.
-fn moved<'a>(step: &'a Step, args: &'a Push) -> impl Iterator<Item = &'a str> {
-    let to = Target::Version(step.number());
+fn moved<'a>(step: &'a PushChange, args: &'a Push) -> impl Iterator<Item = &'a str> {
+    let to = LabelTarget::Version(step.number());
     let names = args.labels.iter().map(String::as_str);
     names.filter(move |name| step.labels.get(name) != Some(&to))
 }
 
-impl Counts {
+impl PushCounts {
     /// Counts a step, and says what it does.
-    fn line(&mut self, step: &Step, args: &Push) -> String {
+    fn line(&mut self, step: &PushChange, args: &Push) -> String {
         let (count, what) = if step.is_same() {
             (&mut self.same, format!("unchanged {}", step.number()))
         } else if step.now.is_none() {
@@ -188,7 +189,7 @@ impl Counts {
         self.new + self.changed + self.same
     }
 
-    fn told(&self, work: &Work<'_>) -> String {
+    fn told(&self, work: &StoreSession<'_>) -> String {
         let removed = match self.removed {
             0 => String::new(),
             removed => format!(", {removed} removed"),

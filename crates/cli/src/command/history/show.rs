@@ -2,17 +2,17 @@
 
 use serde_json::json;
 
-use super::shown::{digest, labels_of, moment};
-use super::work::Work;
+use super::print::{digest, labels_of, moment};
+use super::store_session::StoreSession;
 use crate::args::Show;
+use crate::chat::{one_line, sanitize};
 use crate::command::stored::pretty;
-use crate::failure::Failure;
-use crate::talk::{harmless, one_line};
+use crate::failure::CliError;
 use crate::terminal::{self, Stream};
 
-pub(super) async fn run(args: &Show, work: &Work<'_>) -> Result<(), Failure> {
+pub(super) async fn run(args: &Show, work: &StoreSession<'_>) -> Result<(), CliError> {
     let named = work.named(args.which.kind(), &args.id).await?;
-    let found = work.found(&named).await?;
+    let found = work.resolve_version(&named).await?;
     // Of a removed definition only its versions are left.
     let latest = work
         .latest(&named)
@@ -56,7 +56,7 @@ pub(super) async fn run(args: &Show, work: &Work<'_>) -> Result<(), Failure> {
     }
     let text = pretty(&found.content.text);
     if Stream::Out.is_terminal() {
-        terminal::line(&harmless(&text))?;
+        terminal::line(&sanitize(&text))?;
     } else {
         terminal::line(&text)?;
     }

@@ -5,32 +5,32 @@ use std::io::{self, BufRead, BufReader, Write as _};
 use std::path::Path;
 
 use quillet_core::store::StoreErrorKind;
-use quillet_host::definitions::{DefinitionError, Exported};
+use quillet_host::definitions::{DefinitionError, ExportLine};
 
-use super::work::Work;
-use crate::args::Export;
-use crate::bar::Bar;
-use crate::failure::Failure;
+use super::store_session::StoreSession;
+use crate::args::ExportArgs;
+use crate::failure::CliError;
+use crate::progress_bar::ProgressBar;
 use crate::terminal;
 
 /// Bad lines that are told before the rest is only counted.
 const MOST_TOLD: usize = 20;
 
-pub(super) async fn export(args: &Export, work: &Work<'_>) -> Result<(), Failure> {
+pub(super) async fn export(args: &ExportArgs, work: &StoreSession<'_>) -> Result<(), CliError> {
     let kinds = match args.ids.as_slice() {
         [] => args.which.kinds(),
         _ => vec![args.which.kind()],
     };
     let keys = work.keys(&kinds, &args.ids).await?;
-    let mut file = args.output.as_deref().map(Beside::new).transpose()?;
-    let bar = Bar::new();
+    let mut file = args.output.as_deref().map(AtomicFile::new).transpose()?;
+    let bar = ProgressBar::new();
     let mut versions = 0;
     for (at, (kind, key)) in keys.iter().enumerate() {
-        bar.tell(at as u64, keys.len() as u64, "definitions");
+        bar.set_progress(at as u64, keys.len() as u64, "definitions");
         let exported = work.definitions.export(*kind, key).await?;
         versions += exported.versions.len();
         let line = serde_json::to_string(&exported);
-        let line = line.map_err(|error| Failure::Other(error.to_string()))?;
+        let line = line.map_err(|error| CliError::Other(error.to_string()))?;
         match &mut file {
             Some(file) => file.line(&line)?,
             None => terminal::line(&line)?,
@@ -48,31 +48,31 @@ pub(super) async fn export(args: &Export, work: &Work<'_>) -> Result<(), Failure
 }
 
 /// A file that is written beside its place and takes it when it is whole.
-struct Beside<'a> {
+struct AtomicFile<'a> {
     path: &'a Path,
     new: std::path::PathBuf,
     file: io::BufWriter<File>,
 }
 
-impl<'a> Beside<'a> {
-    fn new(path: &'a Path) -> Result<Self, Failure> {
+impl<'a> AtomicFile<'a> {
+    fn new(path: &'a Path) -> Result<Self, CliError> {
         let mut name = path.as_os_str().to_owned();
         name.push(".new");
         let new = std::path::PathBuf::from(name);
         let file = File::create(&new).map_err(|error| cannot_write(path, &error))?;
-        Ok(Beside {
+        Ok(AtomicFile {
             path,
             new,
             file: io::BufWriter::new(file),
         })
     }
 
-    fn line(&mut self, line: &str) -> Result<(), Failure> {
+    fn line(&mut self, line: &str) -> Result<(), CliError> {
         let written = writeln!(self.file, "{line}");
         written.map_err(|error| cannot_write(self.path, &error))
     }
 
-    fn done(mut self) -> Result<(), Failure> {
+    fn done(mut self) -> Result<(), CliError> {
         let moved = self
             .file
             .flush()
@@ -81,19 +81,19 @@ impl<'a> Beside<'a> {
     }
 }
 
-fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    Failure::Other(format!("{}: {error}", path.display()))
+fn cannot_write(path: &Path, error: &io::Error) -> CliError {
+    CliError::Other(format!("{}: {error}", path.display()))
 }
 
 /// All lines are read before the first is brought in, so that a file with a bad one changes nothing.
-pub(super) async fn import(file: &str, work: &Work<'_>) -> Result<(), Failure> {
+pub(super) async fn import(file: &str, work: &StoreSession<'_>) -> Result<(), CliError> {
     let histories = read(file)?;
     let total = histories.len();
-    let bar = Bar::new();
+    let bar = ProgressBar::new();
     let (mut added, mut differ) = (0, 0);
     let mut lines = String::new();
     for (at, (line, exported)) in histories.into_iter().enumerate() {
-        bar.tell(at as u64, total as u64, "histories");
+        bar.set_progress(at as u64, total as u64, "histories");
         match work.definitions.import(&work.actor, line, exported).await {
             Ok(done) => {
                 added += done.added;
@@ -120,7 +120,7 @@ pub(super) async fn import(file: &str, work: &Work<'_>) -> Result<(), Failure> {
     let place = work.store.describe();
     terminal::note(&format!("{added} versions imported to {place}"));
     if differ > 0 {
-        return Err(Failure::Other(format!(
+        return Err(CliError::Other(format!(
             "{differ} of {total} histories are others here and were not imported; into an empty store all of them can be"
         )));
     }
@@ -128,21 +128,23 @@ pub(super) async fn import(file: &str, work: &Work<'_>) -> Result<(), Failure> {
 }
 
 /// The histories of a file with the numbers of their lines.
-fn read(name: &str) -> Result<Vec<(usize, Exported)>, Failure> {
+fn read(name: &str) -> Result<Vec<(usize, ExportLine)>, CliError> {
     let input: Box<dyn BufRead> = if name == "-" {
         Box::new(io::stdin().lock())
     } else {
         let file = File::open(name);
-        let file = file.map_err(|error| Failure::Other(format!("{name}: {error}")))?;
+        let file = file.map_err(|error| CliError::Other(format!("{name}: {error}")))?;
         Box::new(BufReader::new(file))
     };
     let (mut histories, mut bad) = (Vec::new(), 0);
     for (line, text) in (1..).zip(input.split(b'\n')) {
-        let text = text.map_err(|error| Failure::Other(format!("{name}: {error}")))?;
+        let text = text.map_err(|error| CliError::Other(format!("{name}: {error}")))?;
         if text.trim_ascii().is_empty() {
             continue;
         }
-        match serde_json::from_slice::<Exported>(&text).map_err(|error| why(&error)) {
+        match serde_json::from_slice::<ExportLine>(&text)
+            .map_err(|error| json_error_message(&error))
+        {
             Ok(exported) => histories.push((line, exported)),
             Err(why) => {
                 bad += 1;
@@ -155,13 +157,15 @@ fn read(name: &str) -> Result<Vec<(usize, Exported)>, Failure> {
     }
     match (bad, histories.is_empty()) {
         (0, false) => Ok(histories),
-        (0, true) => Err(Failure::Other(format!("{name}: there is no history in it"))),
+        (0, true) => Err(CliError::Other(format!(
+            "{name}: there is no history in it"
+        ))),
         (bad, _) => {
             let more = match bad.saturating_sub(MOST_TOLD) {
                 0 => String::new(),
                 more => format!(" ({more} more than are shown)"),
             };
-            Err(Failure::Other(format!(
+            Err(CliError::Other(format!(
                 "{name}: {bad} lines are no histories{more}, and nothing was imported; import a file that `quillet export` has written"
             )))
         }
@@ -169,7 +173,7 @@ fn read(name: &str) -> Result<Vec<(usize, Exported)>, Failure> {
 }
 
 /// What the reader says, with its column: the line is the file's, not the reader's.
-fn why(error: &serde_json::Error) -> String {
+fn json_error_message(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let bare = message.split(" at line ").next().unwrap_or(&message);
     format!("{bare} at column {}", error.column())

@@ -2,20 +2,20 @@
 
 use quillet_core::{Diagnostic, Span};
 use quillet_script::editor::position::Encoding;
-use quillet_script::editor::{self, Document};
+use quillet_script::editor::{self, ScriptDocument};
 use quillet_script::testing;
 use quillet_template::TemplateFactory;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::documents::{Kind, Place};
+use super::documents::{DocumentKind, LspPosition};
 use super::shape;
 use super::wire::error;
-use super::workspace::Snapshot;
+use super::workspace::DocumentSnapshot;
 
 /// What is asked of one document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Question {
+pub(super) enum DocumentRequest {
     Hover,
     Completion,
     Definition,
@@ -29,33 +29,33 @@ pub(super) enum Question {
 /// What is asked with.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Params {
-    pub(super) text_document: Name,
-    position: Option<Place>,
+pub(super) struct RequestParams {
+    pub(super) text_document: TextDocumentId,
+    position: Option<LspPosition>,
     new_name: Option<String>,
 }
 
 /// Which document.
 #[derive(Debug, Deserialize)]
-pub(super) struct Name {
+pub(super) struct TextDocumentId {
     pub(super) uri: String,
 }
 
 /// An error's code and what it says.
-pub(super) type Refusal = (i64, String);
+pub(super) type LspError = (i64, String);
 
-impl Question {
+impl DocumentRequest {
     /// The question of a method.
     pub(super) fn of(method: &str) -> Option<Self> {
         Some(match method {
-            "textDocument/hover" => Question::Hover,
-            "textDocument/completion" => Question::Completion,
-            "textDocument/definition" => Question::Definition,
-            "textDocument/references" => Question::References,
-            "textDocument/rename" => Question::Rename,
-            "textDocument/documentSymbol" => Question::Symbols,
-            "textDocument/foldingRange" => Question::Folds,
-            "textDocument/formatting" => Question::Format,
+            "textDocument/hover" => DocumentRequest::Hover,
+            "textDocument/completion" => DocumentRequest::Completion,
+            "textDocument/definition" => DocumentRequest::Definition,
+            "textDocument/references" => DocumentRequest::References,
+            "textDocument/rename" => DocumentRequest::Rename,
+            "textDocument/documentSymbol" => DocumentRequest::Symbols,
+            "textDocument/foldingRange" => DocumentRequest::Folds,
+            "textDocument/formatting" => DocumentRequest::Format,
             _ => return None,
         })
     }
@@ -66,23 +66,23 @@ impl Question {
     /// What is missing in the parameters, or that something cannot be renamed.
     pub(super) async fn answer(
         self,
-        snapshot: &Snapshot,
-        params: &Params,
+        snapshot: &DocumentSnapshot,
+        params: &RequestParams,
         encoding: Encoding,
-    ) -> Result<Value, Refusal> {
+    ) -> Result<Value, LspError> {
         let open = &snapshot.open;
-        if open.kind != Kind::Script {
+        if open.kind != DocumentKind::Script {
             return Ok(Value::Null);
         }
         let document = open.document();
         match self {
-            Question::Symbols => Ok(list(&editor::symbols(document), |found| {
+            DocumentRequest::Symbols => Ok(list(&editor::symbols(document), |found| {
                 Some(shape::symbol(open, found))
             })),
-            Question::Folds => Ok(list(&editor::folds(document), |span| {
+            DocumentRequest::Folds => Ok(list(&editor::folds(document), |span| {
                 shape::fold(open, *span)
             })),
-            Question::Format => {
+            DocumentRequest::Format => {
                 let text = editor::formatted(document);
                 Ok(text.map_or(Value::Null, |text| shape::rewrite(open, &text)))
             }
@@ -97,31 +97,31 @@ impl Question {
 
     async fn at(
         self,
-        snapshot: &Snapshot,
+        snapshot: &DocumentSnapshot,
         at: usize,
-        params: &Params,
+        params: &RequestParams,
         encoding: Encoding,
-    ) -> Result<Value, Refusal> {
+    ) -> Result<Value, LspError> {
         let open = &snapshot.open;
         let document = open.document();
         let library = snapshot.overlay();
         let around = snapshot.around(&library);
         match self {
-            Question::Hover => {
+            DocumentRequest::Hover => {
                 let found = editor::hover(document, at, around).await;
                 Ok(found.map_or(Value::Null, |found| shape::hover(open, &found)))
             }
-            Question::Completion => {
+            DocumentRequest::Completion => {
                 let found = editor::complete(document, at, around).await;
                 let items = list(&found, |found| Some(shape::completion(open, found)));
                 Ok(json!({"isIncomplete": false, "items": items}))
             }
-            Question::Definition => {
+            DocumentRequest::Definition => {
                 let place = editor::definition(document, at, around).await;
                 let place = place.map(|place| shape::location(&place, encoding));
                 Ok(place.unwrap_or_default())
             }
-            Question::References => Ok(list(&editor::references(document, at), |span| {
+            DocumentRequest::References => Ok(list(&editor::references(document, at), |span| {
                 Some(json!({"uri": &*open.uri, "range": shape::range(open, *span)}))
             })),
             _ => rename(
@@ -135,11 +135,11 @@ impl Question {
 }
 
 fn rename(
-    snapshot: &Snapshot,
-    document: &Document,
+    snapshot: &DocumentSnapshot,
+    document: &ScriptDocument,
     at: usize,
     name: &str,
-) -> Result<Value, Refusal> {
+) -> Result<Value, LspError> {
     let open = &snapshot.open;
     let Some(spans) = editor::rename(document, at, name) else {
         let why = "only variables are renamed, to a name of letters, digits and _";
@@ -156,20 +156,20 @@ fn list<T>(items: &[T], each: impl FnMut(&T) -> Option<Value>) -> Value {
 }
 
 /// Everything that is wrong with a document.
-pub(super) async fn findings(snapshot: &Snapshot) -> Vec<Value> {
+pub(super) async fn findings(snapshot: &DocumentSnapshot) -> Vec<Value> {
     let open = &snapshot.open;
     let found: Vec<Diagnostic> = match open.kind {
-        Kind::Other => Vec::new(),
-        Kind::TooLong => {
+        DocumentKind::Other => Vec::new(),
+        DocumentKind::TooLong => {
             let why = "this is longer than 1 MiB, and is not looked at while it is edited";
             let found = open.source.warning("editor.limit", why, Span::default());
             vec![found.help("`quillet check` looks at it")]
         }
-        Kind::Fixture => {
+        DocumentKind::Fixture => {
             let read = testing::read(open.source.clone(), &TemplateFactory::standard()).await;
             read.map_or_else(|wrong| wrong, |fixture| fixture.warnings)
         }
-        Kind::Script => {
+        DocumentKind::Script => {
             let library = snapshot.overlay();
             editor::diagnostics(open.document(), snapshot.around(&library)).await
         }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use quillet_core::Span;
-use quillet_script::editor::Document;
-use quillet_script::editor::position::{Encoding, Lines, Position};
-use quillet_script::syntax::Source;
+use quillet_script::editor::ScriptDocument;
+use quillet_script::editor::position::{EditorPosition, Encoding, LineIndex};
+use quillet_script::syntax::ScriptSource;
 use serde::Deserialize;
 
 use super::uri;
@@ -17,18 +17,18 @@ const MOST_BYTES: usize = 1 << 20;
 
 /// A document at one version. Cheap to clone; read when somebody asks.
 #[derive(Clone, Debug)]
-pub(super) struct Open {
+pub(super) struct OpenDocument {
     pub(super) uri: Arc<str>,
     pub(super) version: Option<i64>,
-    pub(super) source: Arc<Source>,
-    pub(super) lines: Arc<Lines>,
-    pub(super) kind: Kind,
-    read: Arc<OnceLock<Document>>,
+    pub(super) source: Arc<ScriptSource>,
+    pub(super) lines: Arc<LineIndex>,
+    pub(super) kind: DocumentKind,
+    read: Arc<OnceLock<ScriptDocument>>,
 }
 
 /// What a document is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum DocumentKind {
     /// A script.
     Script,
     /// Tests of scripts.
@@ -41,44 +41,44 @@ pub(super) enum Kind {
 
 /// A change of a document, as the protocol has it.
 #[derive(Debug, Deserialize)]
-pub(super) struct Change {
-    pub(super) range: Option<Range>,
+pub(super) struct ContentChange {
+    pub(super) range: Option<LspRange>,
     pub(super) text: String,
 }
 
 /// A range, as the protocol has it.
 #[derive(Clone, Copy, Debug, Deserialize)]
-pub(super) struct Range {
-    pub(super) start: Place,
-    pub(super) end: Place,
+pub(super) struct LspRange {
+    pub(super) start: LspPosition,
+    pub(super) end: LspPosition,
 }
 
 /// A place, as the protocol has it.
 #[derive(Clone, Copy, Debug, Deserialize)]
-pub(super) struct Place {
+pub(super) struct LspPosition {
     line: u32,
     character: u32,
 }
 
-impl From<Place> for Position {
-    fn from(place: Place) -> Self {
-        Position {
+impl From<LspPosition> for EditorPosition {
+    fn from(place: LspPosition) -> Self {
+        EditorPosition {
             line: place.line,
             character: place.character,
         }
     }
 }
 
-impl Open {
+impl OpenDocument {
     pub(super) fn new(uri: &str, version: Option<i64>, text: String, encoding: Encoding) -> Self {
         let path = uri::path(uri).map(|path| path.canonicalize().unwrap_or(path));
         let kind = kind(path.as_ref(), text.len());
         let name = path.as_ref().map(|path| path.display().to_string());
-        let lines = Arc::new(Lines::new(&text, encoding));
-        Open {
+        let lines = Arc::new(LineIndex::new(&text, encoding));
+        OpenDocument {
             uri: uri.into(),
             version,
-            source: Arc::new(Source {
+            source: Arc::new(ScriptSource {
                 name: name.unwrap_or_else(|| uri.to_owned()),
                 path,
                 text: text.into(),
@@ -93,7 +93,7 @@ impl Open {
     pub(super) fn changed(
         &self,
         version: Option<i64>,
-        changes: Vec<Change>,
+        changes: Vec<ContentChange>,
         encoding: Encoding,
     ) -> Self {
         let mut text = self.source.text.to_string();
@@ -108,35 +108,36 @@ impl Open {
                     text.replace_range(start..end, &change.text);
                 }
             }
-            lines = Some(Lines::new(&text, encoding));
+            lines = Some(LineIndex::new(&text, encoding));
         }
-        Open::new(&self.uri, version, text, encoding)
+        OpenDocument::new(&self.uri, version, text, encoding)
     }
 
     /// The document, read.
-    pub(super) fn document(&self) -> &Document {
-        self.read.get_or_init(|| Document::new(self.source.clone()))
+    pub(super) fn document(&self) -> &ScriptDocument {
+        self.read
+            .get_or_init(|| ScriptDocument::new(self.source.clone()))
     }
 
-    pub(super) fn byte(&self, place: Place) -> usize {
+    pub(super) fn byte(&self, place: LspPosition) -> usize {
         self.lines.byte(&self.source.text, place.into())
     }
 
-    pub(super) fn positions(&self, span: Span) -> (Position, Position) {
+    pub(super) fn positions(&self, span: Span) -> (EditorPosition, EditorPosition) {
         let at = |byte| self.lines.position(&self.source.text, byte);
         (at(span.start), at(span.end))
     }
 }
 
-fn kind(path: Option<&PathBuf>, length: usize) -> Kind {
+fn kind(path: Option<&PathBuf>, length: usize) -> DocumentKind {
     let kind = match path {
-        Some(path) if !script_file::is_one(path) => return Kind::Other,
-        Some(path) if script_file::is_fixture(path) => Kind::Fixture,
+        Some(path) if !script_file::is_one(path) => return DocumentKind::Other,
+        Some(path) if script_file::is_fixture(path) => DocumentKind::Fixture,
         // What was never saved has no ending yet.
-        Some(_) | None => Kind::Script,
+        Some(_) | None => DocumentKind::Script,
     };
     if length > MOST_BYTES {
-        Kind::TooLong
+        DocumentKind::TooLong
     } else {
         kind
     }

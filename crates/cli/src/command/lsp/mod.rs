@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::time::sleep_until;
 
 use crate::args::Lsp;
-use crate::failure::Failure;
+use crate::failure::CliError;
 use crate::scripts;
 use crate::terminal;
 
@@ -24,8 +24,8 @@ mod uri;
 mod wire;
 mod workspace;
 
-use server::{Done, Server};
-use wire::Frame;
+use server::{LspServer, TaskResult};
+use wire::WireMessage;
 use workspace::Workspace;
 
 /// Messages that are read ahead, so that one may cancel another.
@@ -33,7 +33,7 @@ const AHEAD: usize = 64;
 
 /// Where a conversation stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ServerState {
     /// Nothing was agreed on.
     New,
     /// Questions are answered.
@@ -47,8 +47,8 @@ enum State {
     },
 }
 
-pub(crate) async fn run(args: &Lsp, config: &Settings) -> Result<(), Failure> {
-    let tools = match scripts::tools(config, scripts::Asked::All, false).await {
+pub(crate) async fn run(args: &Lsp, config: &Settings) -> Result<(), CliError> {
+    let tools = match scripts::tools(config, scripts::McpSources::All, false).await {
         Ok(tools) => tools,
         // Scripts can be edited while a store is away.
         Err(error) => {
@@ -58,18 +58,18 @@ pub(crate) async fn run(args: &Lsp, config: &Settings) -> Result<(), Failure> {
     };
     let (done, results) = mpsc::unbounded_channel();
     let workspace = Workspace::new(args.search.clone(), tools);
-    let server = Server::new(workspace, done);
+    let server = LspServer::new(workspace, done);
     converse(server, listen(), results).await
 }
 
 /// Reads standard input on a thread of its own: it cannot be stopped, and ends with the process.
-fn listen() -> mpsc::Receiver<Frame> {
+fn listen() -> mpsc::Receiver<WireMessage> {
     let (send, receive) = mpsc::channel(AHEAD);
     thread::spawn(move || {
         let mut input = io::stdin().lock();
         loop {
-            let frame = wire::read(&mut input).unwrap_or(Frame::End);
-            let ends = frame == Frame::End;
+            let frame = wire::read(&mut input).unwrap_or(WireMessage::End);
+            let ends = frame == WireMessage::End;
             if send.blocking_send(frame).is_err() || ends {
                 return;
             }
@@ -79,10 +79,10 @@ fn listen() -> mpsc::Receiver<Frame> {
 }
 
 async fn converse(
-    mut server: Server,
-    mut inbox: mpsc::Receiver<Frame>,
-    mut results: mpsc::UnboundedReceiver<Done>,
-) -> Result<(), Failure> {
+    mut server: LspServer,
+    mut inbox: mpsc::Receiver<WireMessage>,
+    mut results: mpsc::UnboundedReceiver<TaskResult>,
+) -> Result<(), CliError> {
     loop {
         let due = server.next_due();
         let wait = async {
@@ -92,7 +92,7 @@ async fn converse(
             }
         };
         tokio::select! {
-            frame = inbox.recv() => server.frame(frame.unwrap_or(Frame::End)),
+            frame = inbox.recv() => server.frame(frame.unwrap_or(WireMessage::End)),
             Some(done) = results.recv() => server.done(done),
             () = wait => server.look(),
         }
@@ -101,14 +101,14 @@ async fn converse(
             wire::write(&mut output, &message)?;
         }
         match server.state {
-            State::Ended { orderly: true } => return Ok(()),
-            State::Ended { orderly: false } => {
+            ServerState::Ended { orderly: true } => return Ok(()),
+            ServerState::Ended { orderly: false } => {
                 terminal::error(
                     "the input ended, and no editor had asked to shut down; `quillet lsp` speaks the Language Server Protocol with an editor that starts it",
                 );
-                return Err(Failure::Said(Exit::Failure));
+                return Err(CliError::Said(Exit::Failure));
             }
-            State::New | State::Ready | State::ShutDown => {}
+            ServerState::New | ServerState::Ready | ServerState::ShutDown => {}
         }
     }
 }

@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::answer::{Name, Params, Question, findings};
-use super::documents::{Change, Open};
-use super::wire::{Frame, error, failure, notification, result};
+use super::answer::{DocumentRequest, RequestParams, TextDocumentId, findings};
+use super::documents::{ContentChange, OpenDocument};
+use super::wire::{WireMessage, error, failure, notification, result};
 use super::workspace::Workspace;
-use super::{State, uri};
+use super::{ServerState, uri};
 
 /// How long nothing is typed before findings are published.
 const PAUSE: Duration = Duration::from_millis(150);
@@ -31,38 +31,38 @@ const MOST_DOCUMENTS: usize = 1_000;
 
 /// One conversation.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(super) struct LspServer {
     workspace: Workspace,
-    pub(super) state: State,
+    pub(super) state: ServerState,
     encoding: Encoding,
     watches: bool,
-    documents: HashMap<Arc<str>, Open>,
+    documents: HashMap<Arc<str>, OpenDocument>,
     /// When the findings of documents are due.
     due: HashMap<Arc<str>, Instant>,
     /// Questions by their ids as JSON, and who works at them.
     running: HashMap<String, tokio::task::AbortHandle>,
-    done: mpsc::UnboundedSender<Done>,
+    done: mpsc::UnboundedSender<TaskResult>,
     /// What is to be written.
     pub(super) out: Vec<Value>,
 }
 
 /// Something that was worked out.
 #[derive(Debug)]
-pub(super) enum Done {
+pub(super) enum TaskResult {
     /// The answer of the question of an id.
     Answer(Value, Result<Value, (i64, String)>),
     /// What is wrong with a document at one version.
-    Findings(Open, Vec<Value>),
+    Findings(OpenDocument, Vec<Value>),
 }
 
 #[derive(Deserialize)]
 struct DidOpen {
     #[serde(rename = "textDocument")]
-    document: Opened,
+    document: DidOpenParams,
 }
 
 #[derive(Deserialize)]
-struct Opened {
+struct DidOpenParams {
     uri: String,
     version: Option<i64>,
     text: String,
@@ -71,13 +71,13 @@ struct Opened {
 #[derive(Deserialize)]
 struct DidChange {
     #[serde(rename = "textDocument")]
-    document: Versioned,
+    document: VersionedDocumentId,
     #[serde(rename = "contentChanges")]
-    changes: Vec<Change>,
+    changes: Vec<ContentChange>,
 }
 
 #[derive(Deserialize)]
-struct Versioned {
+struct VersionedDocumentId {
     uri: String,
     version: Option<i64>,
 }
@@ -85,14 +85,14 @@ struct Versioned {
 #[derive(Deserialize)]
 struct About {
     #[serde(rename = "textDocument")]
-    document: Name,
+    document: TextDocumentId,
 }
 
-impl Server {
-    pub(super) fn new(workspace: Workspace, done: mpsc::UnboundedSender<Done>) -> Self {
-        Server {
+impl LspServer {
+    pub(super) fn new(workspace: Workspace, done: mpsc::UnboundedSender<TaskResult>) -> Self {
+        LspServer {
             workspace,
-            state: State::New,
+            state: ServerState::New,
             encoding: Encoding::default(),
             watches: false,
             documents: HashMap::new(),
@@ -108,13 +108,13 @@ impl Server {
         self.due.values().min().copied()
     }
 
-    pub(super) fn frame(&mut self, frame: Frame) {
+    pub(super) fn frame(&mut self, frame: WireMessage) {
         match frame {
-            Frame::Message(message) => self.message(message),
-            Frame::Nonsense(why) => self.refuse(&Value::Null, error::PARSE, &why),
-            Frame::End => {
-                let orderly = self.state == State::ShutDown;
-                self.state = State::Ended { orderly };
+            WireMessage::Message(message) => self.message(message),
+            WireMessage::Nonsense(why) => self.refuse(&Value::Null, error::PARSE, &why),
+            WireMessage::End => {
+                let orderly = self.state == ServerState::ShutDown;
+                self.state = ServerState::Ended { orderly };
             }
         }
     }
@@ -152,30 +152,32 @@ impl Server {
 
     fn request(&mut self, method: &str, id: Value, params: Value) {
         match (self.state, method) {
-            (State::New, "initialize") => self.initialize(&id, &params),
-            (State::New, _) => self.refuse(&id, error::NOT_INITIALIZED, "initialize comes first"),
-            (State::Ready, "initialize") => {
+            (ServerState::New, "initialize") => self.initialize(&id, &params),
+            (ServerState::New, _) => {
+                self.refuse(&id, error::NOT_INITIALIZED, "initialize comes first")
+            }
+            (ServerState::Ready, "initialize") => {
                 self.refuse(&id, error::INVALID_REQUEST, "this was initialized before")
             }
-            (State::Ready, "shutdown") => {
-                self.state = State::ShutDown;
+            (ServerState::Ready, "shutdown") => {
+                self.state = ServerState::ShutDown;
                 self.out.push(result(&id, &Value::Null));
             }
-            (State::Ready, method) => match Question::of(method) {
+            (ServerState::Ready, method) => match DocumentRequest::of(method) {
                 Some(question) => self.question(question, id, params),
                 None => {
                     let why = format!("there is no method {method:?}");
                     self.refuse(&id, error::UNKNOWN_METHOD, &why);
                 }
             },
-            (State::ShutDown | State::Ended { .. }, _) => {
+            (ServerState::ShutDown | ServerState::Ended { .. }, _) => {
                 self.refuse(&id, error::INVALID_REQUEST, "this is shut down");
             }
         }
     }
 
     fn initialize(&mut self, id: &Value, params: &Value) {
-        self.state = State::Ready;
+        self.state = ServerState::Ready;
         let encodings = params.pointer("/capabilities/general/positionEncodings");
         let encodings = encodings.and_then(Value::as_array).into_iter().flatten();
         let known = encodings.filter_map(|name| match name.as_str()? {
@@ -199,8 +201,8 @@ impl Server {
         self.out.push(result(id, &capabilities(self.encoding)));
     }
 
-    fn question(&mut self, question: Question, id: Value, params: Value) {
-        let params: Params = match serde_json::from_value(params) {
+    fn question(&mut self, question: DocumentRequest, id: Value, params: Value) {
+        let params: RequestParams = match serde_json::from_value(params) {
             Ok(params) => params,
             Err(why) => return self.refuse(&id, error::INVALID_PARAMS, &why.to_string()),
         };
@@ -216,7 +218,7 @@ impl Server {
         let task = tokio::spawn(async move {
             let answer = question.answer(&snapshot, &params, encoding).await;
             // The conversation may be over.
-            let _ = done.send(Done::Answer(id, answer));
+            let _ = done.send(TaskResult::Answer(id, answer));
         });
         self.running.insert(key, task.abort_handle());
     }
@@ -224,14 +226,14 @@ impl Server {
     fn notified(&mut self, method: &str, params: Value) {
         match (self.state, method) {
             (state, "exit") => {
-                let orderly = state == State::ShutDown;
-                self.state = State::Ended { orderly };
+                let orderly = state == ServerState::ShutDown;
+                self.state = ServerState::Ended { orderly };
             }
-            (State::Ready, "initialized") => self.watch(),
-            (State::Ready, "textDocument/didOpen") => self.read(params, Server::opened),
-            (State::Ready, "textDocument/didChange") => self.read(params, Server::changed),
-            (State::Ready, "textDocument/didClose") => self.read(params, Server::closed),
-            (State::Ready, "textDocument/didSave" | "workspace/didChangeWatchedFiles") => {
+            (ServerState::Ready, "initialized") => self.watch(),
+            (ServerState::Ready, "textDocument/didOpen") => self.read(params, LspServer::opened),
+            (ServerState::Ready, "textDocument/didChange") => self.read(params, LspServer::changed),
+            (ServerState::Ready, "textDocument/didClose") => self.read(params, LspServer::closed),
+            (ServerState::Ready, "textDocument/didSave" | "workspace/didChangeWatchedFiles") => {
                 self.workspace.forget();
                 self.all_due();
             }
@@ -266,21 +268,21 @@ impl Server {
     }
 
     fn opened(&mut self, params: DidOpen) {
-        let Opened { uri, version, text } = params.document;
+        let DidOpenParams { uri, version, text } = params.document;
         if self.documents.len() < MOST_DOCUMENTS {
-            self.put(Open::new(&uri, version, text, self.encoding));
+            self.put(OpenDocument::new(&uri, version, text, self.encoding));
         }
     }
 
     fn changed(&mut self, params: DidChange) {
-        let Versioned { uri, version } = params.document;
+        let VersionedDocumentId { uri, version } = params.document;
         if let Some(open) = self.documents.get(uri.as_str()) {
             let open = open.changed(version, params.changes, self.encoding);
             self.put(open);
         }
     }
 
-    fn put(&mut self, open: Open) {
+    fn put(&mut self, open: OpenDocument) {
         self.due.insert(open.uri.clone(), Instant::now() + PAUSE);
         self.documents.insert(open.uri.clone(), open);
     }
@@ -322,14 +324,14 @@ impl Server {
             let done = self.done.clone();
             tokio::spawn(async move {
                 let found = findings(&snapshot).await;
-                let _ = done.send(Done::Findings(snapshot.open, found));
+                let _ = done.send(TaskResult::Findings(snapshot.open, found));
             });
         }
     }
 
-    pub(super) fn done(&mut self, done: Done) {
+    pub(super) fn done(&mut self, done: TaskResult) {
         match done {
-            Done::Answer(id, answer) => {
+            TaskResult::Answer(id, answer) => {
                 if self.running.remove(&id.to_string()).is_none() {
                     return;
                 }
@@ -338,7 +340,7 @@ impl Server {
                     Err((code, why)) => failure(&id, code, &why),
                 });
             }
-            Done::Findings(open, found) => {
+            TaskResult::Findings(open, found) => {
                 let now = self.documents.get(&open.uri);
                 // What was typed since then is looked at soon.
                 if now.is_some_and(|now| Arc::ptr_eq(&now.source, &open.source)) {
@@ -348,7 +350,7 @@ impl Server {
         }
     }
 
-    fn tell(&mut self, open: &Open, found: &[Value]) {
+    fn tell(&mut self, open: &OpenDocument, found: &[Value]) {
         let mut params = json!({"uri": &*open.uri, "diagnostics": found});
         if let Some(version) = open.version {
             params["version"] = version.into();

@@ -1,27 +1,27 @@
 //! The editor's answers in the protocol's words.
 
 use quillet_core::{Diagnostic, Severity, Span};
-use quillet_script::editor::position::{Encoding, Lines, Position};
+use quillet_script::editor::position::{EditorPosition, Encoding, LineIndex};
 use quillet_script::editor::{
-    Completion, CompletionKind, Hover, Place, Symbol, SymbolKind, related,
+    CompletionItem, CompletionKind, Hover, SourceLocation, Symbol, SymbolKind, related,
 };
 use serde_json::{Value, json};
 
-use super::documents::{Kind, Open};
+use super::documents::{DocumentKind, OpenDocument};
 use super::uri;
 
-fn position(position: Position) -> Value {
+fn position(position: EditorPosition) -> Value {
     json!({"line": position.line, "character": position.character})
 }
 
 /// A range of a document.
-pub(super) fn range(open: &Open, span: Span) -> Value {
+pub(super) fn range(open: &OpenDocument, span: Span) -> Value {
     let (start, end) = open.positions(span);
     json!({"start": position(start), "end": position(end)})
 }
 
 /// A finding. One that is about another file stands at the beginning, and says so.
-pub(super) fn diagnostic(open: &Open, found: &Diagnostic) -> Value {
+pub(super) fn diagnostic(open: &OpenDocument, found: &Diagnostic) -> Value {
     let own = found.source == open.source.name;
     let span = found.span.filter(|_| own).unwrap_or_default();
     let severity = match found.severity {
@@ -44,7 +44,7 @@ pub(super) fn diagnostic(open: &Open, found: &Diagnostic) -> Value {
         "message": message,
     });
     let place = match open.kind {
-        Kind::Script if own => related(open.document(), found),
+        DocumentKind::Script if own => related(open.document(), found),
         _ => None,
     };
     if let Some((span, why)) = place {
@@ -54,14 +54,14 @@ pub(super) fn diagnostic(open: &Open, found: &Diagnostic) -> Value {
     out
 }
 
-pub(super) fn hover(open: &Open, found: &Hover) -> Value {
+pub(super) fn hover(open: &OpenDocument, found: &Hover) -> Value {
     json!({
         "contents": {"kind": "markdown", "value": found.markdown},
         "range": range(open, found.span),
     })
 }
 
-pub(super) fn completion(open: &Open, found: &Completion) -> Value {
+pub(super) fn completion(open: &OpenDocument, found: &CompletionItem) -> Value {
     let kind = match found.kind {
         CompletionKind::Directive => 14,
         CompletionKind::Function => 3,
@@ -86,9 +86,9 @@ pub(super) fn completion(open: &Open, found: &Completion) -> Value {
 }
 
 /// A place, maybe in another file.
-pub(super) fn location(place: &Place, encoding: Encoding) -> Value {
+pub(super) fn location(place: &SourceLocation, encoding: Encoding) -> Value {
     let text = &place.source.text;
-    let lines = Lines::new(text, encoding);
+    let lines = LineIndex::new(text, encoding);
     let at = |byte| position(lines.position(text, byte));
     let range = json!({"start": at(place.span.start), "end": at(place.span.end)});
     let uri = match &place.source.path {
@@ -98,7 +98,7 @@ pub(super) fn location(place: &Place, encoding: Encoding) -> Value {
     json!({"uri": uri, "range": range})
 }
 
-pub(super) fn symbol(open: &Open, found: &Symbol) -> Value {
+pub(super) fn symbol(open: &OpenDocument, found: &Symbol) -> Value {
     let kind = match found.kind {
         SymbolKind::Dialogue => 3,
         SymbolKind::Key => 20,
@@ -128,7 +128,7 @@ pub(super) fn symbol(open: &Open, found: &Symbol) -> Value {
 }
 
 /// Whole lines, without an empty end.
-pub(super) fn fold(open: &Open, span: Span) -> Option<Value> {
+pub(super) fn fold(open: &OpenDocument, span: Span) -> Option<Value> {
     let written = open.source.text.get(span.start..span.end)?;
     let end = span.start + written.trim_end().len();
     let (start, end) = open.positions(Span {
@@ -139,7 +139,7 @@ pub(super) fn fold(open: &Open, span: Span) -> Option<Value> {
 }
 
 /// One edit for all of a document.
-pub(super) fn rewrite(open: &Open, text: &str) -> Value {
+pub(super) fn rewrite(open: &OpenDocument, text: &str) -> Value {
     if *open.source.text == *text {
         return json!([]);
     }

@@ -13,7 +13,7 @@ const MOST_HEADER: u64 = 8 << 10;
 
 /// What came.
 #[derive(Debug, PartialEq)]
-pub(super) enum Frame {
+pub(super) enum WireMessage {
     /// A message.
     Message(Value),
     /// Something that is none, and the error for the client.
@@ -37,11 +37,11 @@ pub(super) mod error {
 ///
 /// # Errors
 /// The pipe is broken.
-pub(super) fn read(input: &mut impl BufRead) -> io::Result<Frame> {
+pub(super) fn read(input: &mut impl BufRead) -> io::Result<WireMessage> {
     let length = match header(input)? {
-        Header::End => return Ok(Frame::End),
+        Header::End => return Ok(WireMessage::End),
         Header::Length(length) => length,
-        Header::Wrong(why) => return Ok(Frame::Nonsense(why)),
+        Header::Wrong(why) => return Ok(WireMessage::Nonsense(why)),
     };
     if length > MOST_BYTES {
         let passed = io::copy(&mut input.by_ref().take(length), &mut io::sink())?;
@@ -49,16 +49,16 @@ pub(super) fn read(input: &mut impl BufRead) -> io::Result<Frame> {
             "a message of {passed} bytes is longer than {} MiB",
             MOST_BYTES >> 20
         );
-        return Ok(Frame::Nonsense(why));
+        return Ok(WireMessage::Nonsense(why));
     }
     let mut bytes = Vec::new();
     let read = input.by_ref().take(length).read_to_end(&mut bytes)?;
     if (read as u64) < length {
-        return Ok(Frame::End);
+        return Ok(WireMessage::End);
     }
     Ok(match serde_json::from_slice(&bytes) {
-        Ok(message) => Frame::Message(message),
-        Err(why) => Frame::Nonsense(format!("a message is not JSON: {why}")),
+        Ok(message) => WireMessage::Message(message),
+        Err(why) => WireMessage::Nonsense(format!("a message is not JSON: {why}")),
     })
 }
 
@@ -128,12 +128,12 @@ pub(super) fn notification(method: &str, params: &Value) -> Value {
 mod tests {
     use super::*;
 
-    fn frames(input: &str) -> Vec<Frame> {
+    fn frames(input: &str) -> Vec<WireMessage> {
         let mut input = input.as_bytes();
         let mut found = Vec::new();
         loop {
             let frame = read(&mut input).unwrap();
-            if frame == Frame::End {
+            if frame == WireMessage::End {
                 return found;
             }
             found.push(frame);
@@ -144,7 +144,7 @@ mod tests {
     fn messages_are_read_whatever_comes_between_them() {
         let good = "Content-Length: 2\r\n\r\n[]";
         let typed = "content-type: x\r\ncontent-length:2\n\n[]";
-        let message = || Frame::Message(json!([]));
+        let message = || WireMessage::Message(json!([]));
         assert_eq!(frames(&format!("{good}{typed}")), [message(), message()]);
         for nonsense in [
             "hello\r\n\r\n",
@@ -155,7 +155,10 @@ mod tests {
         ] {
             let found = frames(&format!("{nonsense}{good}"));
             assert!(
-                matches!(found.as_slice(), [Frame::Nonsense(_), Frame::Message(_)]),
+                matches!(
+                    found.as_slice(),
+                    [WireMessage::Nonsense(_), WireMessage::Message(_)]
+                ),
                 "{nonsense:?}: {found:?}"
             );
         }
@@ -167,7 +170,7 @@ mod tests {
         );
         assert!(matches!(
             frames(&long).as_slice(),
-            [Frame::Nonsense(_), Frame::Message(_)]
+            [WireMessage::Nonsense(_), WireMessage::Message(_)]
         ));
     }
 

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quillet_script::editor::{Around, Overlay};
+use quillet_script::editor::{EditorContext, Overlay};
 use quillet_script::host::Tools;
-use quillet_script::library::{Builtin, Folders, Layered, Library};
+use quillet_script::library::{BuiltinLibrary, Folders, LayeredLibrary, Library};
 use quillet_script::syntax::Script;
 
-use super::documents::{Kind, Open};
+use super::documents::{DocumentKind, OpenDocument};
 
 /// Libraries that are kept, one for each folder with an open document.
 const MOST_KEPT: usize = 64;
@@ -25,9 +25,9 @@ pub(super) struct Workspace {
 
 /// A document with what is around it, for one question.
 #[derive(Clone, Debug)]
-pub(super) struct Snapshot {
-    pub(super) open: Open,
-    others: Vec<Open>,
+pub(super) struct DocumentSnapshot {
+    pub(super) open: OpenDocument,
+    others: Vec<OpenDocument>,
     below: Arc<dyn Library>,
     tools: Arc<dyn Tools>,
 }
@@ -53,9 +53,15 @@ impl Workspace {
         self.kept.clear();
     }
 
-    pub(super) fn snapshot(&mut self, open: &Open, all: &HashMap<Arc<str>, Open>) -> Snapshot {
-        let scripts = all.values().filter(|other| other.kind == Kind::Script);
-        Snapshot {
+    pub(super) fn snapshot(
+        &mut self,
+        open: &OpenDocument,
+        all: &HashMap<Arc<str>, OpenDocument>,
+    ) -> DocumentSnapshot {
+        let scripts = all
+            .values()
+            .filter(|other| other.kind == DocumentKind::Script);
+        DocumentSnapshot {
             open: open.clone(),
             others: scripts.cloned().collect(),
             below: self.library(open.source.path.as_deref().and_then(Path::parent)),
@@ -75,8 +81,8 @@ impl Workspace {
         if let Ok(folders) = Folders::new(&folders) {
             layers.push(Arc::new(folders));
         }
-        layers.push(Arc::new(Builtin));
-        let library: Arc<dyn Library> = Arc::new(Layered::new(layers));
+        layers.push(Arc::new(BuiltinLibrary));
+        let library: Arc<dyn Library> = Arc::new(LayeredLibrary::new(layers));
         if self.kept.len() >= MOST_KEPT {
             self.kept.clear();
         }
@@ -85,10 +91,10 @@ impl Workspace {
     }
 }
 
-impl Snapshot {
+impl DocumentSnapshot {
     /// The library in which open scripts stand as the editor has them.
     pub(super) fn overlay(&self) -> Overlay {
-        let script = |open: &Open| -> Option<(PathBuf, Arc<Script>)> {
+        let script = |open: &OpenDocument| -> Option<(PathBuf, Arc<Script>)> {
             Some((open.source.path.clone()?, open.document().script.clone()))
         };
         Overlay {
@@ -97,8 +103,8 @@ impl Snapshot {
         }
     }
 
-    pub(super) fn around<'a>(&'a self, library: &'a Overlay) -> Around<'a> {
-        Around {
+    pub(super) fn around<'a>(&'a self, library: &'a Overlay) -> EditorContext<'a> {
+        EditorContext {
             library,
             tools: &*self.tools,
         }

@@ -4,18 +4,18 @@ use std::io::{IsTerminal, stdin};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quillet_core::value::Table;
+use quillet_core::value::MapTable;
 use quillet_core::{Map, Value, json};
 use quillet_script::answer::Inputs;
 use quillet_script::expression;
-use quillet_script::library::{Builtin, Folders, Layered, Library, Opened};
-use quillet_script::run::Input;
-use quillet_script::syntax::{Script, Source};
+use quillet_script::library::{BuiltinLibrary, Folders, LayeredLibrary, Library, OpenedScript};
+use quillet_script::run::ScriptInput;
+use quillet_script::syntax::{Script, ScriptSource};
 use quillet_script::{ErrorKind, ScriptError, reader};
 use quillet_yaml::Node;
 
-use crate::args::Run;
-use crate::failure::Failure;
+use crate::args::RunArgs;
+use crate::failure::CliError;
 use crate::source;
 
 /// The name of the argument that standard input is, and that a text becomes beside named ones
@@ -28,11 +28,11 @@ const CONTENT: &str = "content";
 /// # Errors
 /// One cannot be read.
 pub(super) fn read(
-    args: &Run,
+    args: &RunArgs,
     text: Option<&str>,
     script_is_stdin: bool,
-) -> Result<Arguments, Failure> {
-    let mut all = Arguments::default();
+) -> Result<ScriptArguments, CliError> {
+    let mut all = ScriptArguments::default();
     if let Some(path) = &args.data {
         all.add(source::data(path)?);
     }
@@ -54,12 +54,12 @@ pub(super) fn read(
 
 /// What a script is given, before it is known what it takes.
 #[derive(Debug, Default)]
-pub(super) struct Arguments {
+pub(super) struct ScriptArguments {
     named: Map,
     single: Option<Value>,
 }
 
-impl Arguments {
+impl ScriptArguments {
     fn add(&mut self, value: Value) {
         match value {
             Value::Null => {}
@@ -72,10 +72,10 @@ impl Arguments {
         }
     }
 
-    fn define(&mut self, define: &str) -> Result<(), Failure> {
+    fn define(&mut self, define: &str) -> Result<(), CliError> {
         let (path, value) = defined(define)?;
         let path: Vec<&str> = path.split('.').collect();
-        let root = source::with(&Value::Map(self.named.clone()), &path, value);
+        let root = source::set_path(&Value::Map(self.named.clone()), &path, value);
         self.named = root.as_map().cloned().unwrap_or_default();
         Ok(())
     }
@@ -95,25 +95,25 @@ impl Arguments {
     ///
     /// # Errors
     /// One has no name.
-    pub(super) fn variables(self) -> Result<Map, Failure> {
+    pub(super) fn variables(self) -> Result<Map, CliError> {
         match self.single {
             None => Ok(self.named),
-            Some(_) => Err(Failure::Usage(
+            Some(_) => Err(CliError::Usage(
                 "a prompt takes variables by name: -D name=value, or {name: \"value\"}".to_owned(),
             )),
         }
     }
 
     /// As a script takes it.
-    pub(super) fn input(self, script: &Script) -> Input {
+    pub(super) fn input(self, script: &Script) -> ScriptInput {
         match (self.single, self.named.is_empty()) {
-            (None, true) => Input::None,
-            (Some(single), true) => Input::Single(single),
-            (None, false) => Input::Named(self.named),
+            (None, true) => ScriptInput::None,
+            (Some(single), true) => ScriptInput::Single(single),
+            (None, false) => ScriptInput::Named(self.named),
             (Some(single), false) => {
-                let mut table: Table = self.named.to_table();
+                let mut table: MapTable = self.named.to_table();
                 table.entry(first_input(script).into()).or_insert(single);
-                Input::Named(Map::new(table))
+                ScriptInput::Named(Map::new(table))
             }
         }
     }
@@ -128,24 +128,24 @@ fn first_input(script: &Script) -> String {
 }
 
 /// What stands behind the script: an object or list as JavaScript writes it, other JSON, or a text.
-fn typed(text: &str) -> Result<Value, Failure> {
+fn typed(text: &str) -> Result<Value, CliError> {
     if text.trim_start().starts_with(['{', '[']) {
         return data("the arguments", text);
     }
     Ok(json::parse(text).unwrap_or_else(|_| text.into()))
 }
 
-fn data(what: &str, text: &str) -> Result<Value, Failure> {
+fn data(what: &str, text: &str) -> Result<Value, CliError> {
     let value = expression::data(text, &Map::default());
-    let value = value.map_err(|error| Failure::Usage(format!("{what}: {error}: {text}")))?;
+    let value = value.map_err(|error| CliError::Usage(format!("{what}: {error}: {text}")))?;
     Ok(value.unwrap_or_default())
 }
 
 /// `name=value`, where a value is JSON if it reads as such; `name=@file`.
-fn defined(define: &str) -> Result<(&str, Value), Failure> {
+fn defined(define: &str) -> Result<(&str, Value), CliError> {
     let parts = define.split_once('=').filter(|(name, _)| !name.is_empty());
     let Some((name, value)) = parts else {
-        return Err(Failure::Usage(format!(
+        return Err(CliError::Usage(format!(
             "-D {define:?} must be name=value or name=@file"
         )));
     };
@@ -157,11 +157,11 @@ fn defined(define: &str) -> Result<(&str, Value), Failure> {
 }
 
 /// The script that standard input is; names in it start in the working folder.
-pub(super) fn script_of_stdin(search: &[PathBuf]) -> Result<Opened, ScriptError> {
+pub(super) fn script_of_stdin(search: &[PathBuf]) -> Result<OpenedScript, ScriptError> {
     let name = source::shown("-");
     let text = source::read("-")
         .map_err(|failure| ScriptError::plain(ErrorKind::Script, name, failure.to_string()))?;
-    let source = Source {
+    let source = ScriptSource {
         name: name.to_owned(),
         path: None,
         text: text.into(),
@@ -173,10 +173,11 @@ pub(super) fn script_of_stdin(search: &[PathBuf]) -> Result<Opened, ScriptError>
     })?;
     let own = std::iter::once(Path::new(".").to_owned());
     let folders: Vec<PathBuf> = own.chain(search.iter().cloned()).collect();
-    let layers: Vec<Arc<dyn Library>> = vec![Arc::new(Folders::new(&folders)?), Arc::new(Builtin)];
-    Ok(Opened {
+    let layers: Vec<Arc<dyn Library>> =
+        vec![Arc::new(Folders::new(&folders)?), Arc::new(BuiltinLibrary)];
+    Ok(OpenedScript {
         script: Arc::new(script),
-        library: Arc::new(Layered::new(layers)),
+        library: Arc::new(LayeredLibrary::new(layers)),
     })
 }
 
@@ -200,14 +201,14 @@ mod tests {
             assert_eq!((name, json::to_string(&value).as_str()), ("a", expected));
         }
         for wrong in ["a", "=1"] {
-            assert!(matches!(defined(wrong), Err(Failure::Usage(_))), "{wrong}");
+            assert!(matches!(defined(wrong), Err(CliError::Usage(_))), "{wrong}");
         }
     }
 
     #[test]
     fn texts_objects_and_standard_input_come_together() {
         let script = |text: &str| {
-            let source = Source {
+            let source = ScriptSource {
                 name: "s".into(),
                 path: None,
                 text: text.into(),
@@ -215,14 +216,14 @@ mod tests {
             reader::read(Arc::new(source)).finish().unwrap()
         };
         let with = |front: &str, texts: &[&str], defines: &[&str], piped: &str| {
-            let mut all = Arguments::default();
+            let mut all = ScriptArguments::default();
             texts.iter().for_each(|text| all.add(typed(text).unwrap()));
             defines.iter().for_each(|text| all.define(text).unwrap());
             all.content(piped);
             match all.input(&script(front)) {
-                Input::None => "none".to_owned(),
-                Input::Named(map) => json::to_string(&map.into()),
-                Input::Single(value) => format!("single {}", json::to_string(&value)),
+                ScriptInput::None => "none".to_owned(),
+                ScriptInput::Named(map) => json::to_string(&map.into()),
+                ScriptInput::Single(value) => format!("single {}", json::to_string(&value)),
             }
         };
         let input = |texts: &[&str], defines: &[&str], piped: &str| with("", texts, defines, piped);

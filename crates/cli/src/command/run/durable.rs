@@ -3,38 +3,42 @@
 use std::sync::Arc;
 
 use quillet::settings::{self, Settings};
-use quillet::{Host, parts};
-use quillet_agent::Ending;
+use quillet::{Host, components};
+use quillet_agent::EndReason;
 use quillet_core::chat::ChatOptions;
 use quillet_core::store::Store;
 use quillet_core::{Map, Value};
-use quillet_host::agent::{AgentRequest, Refused, ScriptRequest, Who};
-use quillet_prompt::Input as Asked;
-use quillet_script::library::Opened;
-use quillet_script::run::Input;
+use quillet_host::agent::{AdmissionError, AgentRequest, Principal, ScriptRequest};
+use quillet_prompt::RenderInput as Asked;
+use quillet_script::library::OpenedScript;
+use quillet_script::run::ScriptInput;
 use quillet_store::MemoryStore;
 
 use super::arguments;
-use crate::args::{Run, When};
-use crate::failure::Failure;
-use crate::talk::{Screen, ended, follow};
+use crate::args::{ReasoningDisplay, RunArgs};
+use crate::chat::{ChatPrinter, ended, follow};
+use crate::failure::CliError;
 use crate::terminal;
 
 /// Where the script is from.
-pub(super) enum Source<'a> {
+pub(super) enum ScriptOrigin<'a> {
     /// An id in the store.
     Store(&'a str),
     /// A file, and what it is given.
-    File(Box<(Opened, Input)>),
+    File(Box<(OpenedScript, ScriptInput)>),
 }
 
-pub(super) async fn run(args: &Run, config: &Settings, source: Source<'_>) -> Result<(), Failure> {
-    let store = parts::optional_store(config).await?;
+pub(super) async fn run(
+    args: &RunArgs,
+    config: &Settings,
+    source: ScriptOrigin<'_>,
+) -> Result<(), CliError> {
+    let store = components::optional_store(config).await?;
     let store = store.unwrap_or_else(|| Arc::new(MemoryStore::new()) as Arc<dyn Store>);
     let host = Host::over(config, store, false).await?;
     let request = match source {
-        Source::Store(name) => of_store(args, &host, name).await?,
-        Source::File(opened) => of_file(args, *opened),
+        ScriptOrigin::Store(name) => of_store(args, &host, name).await?,
+        ScriptOrigin::File(opened) => of_file(args, *opened),
     };
     let request = ScriptRequest {
         model: args.with.named().or(request.model),
@@ -49,18 +53,18 @@ pub(super) async fn run(args: &Run, config: &Settings, source: Source<'_>) -> Re
         ask: args.ask.clone(),
         ..request
     };
-    let (who, id) = (Who::at("terminal"), parts::new_id());
+    let (who, id) = (Principal::at("terminal"), components::new_id());
     let begun = host
         .agents()
         .begin(AgentRequest::of_script(request), &who, &id)
         .await;
     let mut running = begun.map_err(|refused| match refused {
-        Refused::Store(error) => error.into(),
-        other => Failure::Other(other.to_string()),
+        AdmissionError::Store(error) => error.into(),
+        other => CliError::Other(other.to_string()),
     })?;
     let run = running.id().to_owned();
     terminal::note(&format!("run {run}"));
-    let mut screen = Screen::new(!args.no_stream, When::Auto, config);
+    let mut screen = ChatPrinter::new(!args.no_stream, ReasoningDisplay::Auto, config);
     let outcome = follow(&mut running, &mut screen, &mut Vec::new()).await;
     drop(running);
     host.flush().await;
@@ -69,7 +73,7 @@ pub(super) async fn run(args: &Run, config: &Settings, source: Source<'_>) -> Re
         screen.text(&outcome.text)?;
     }
     screen.end()?;
-    if matches!(outcome.ending, Ending::ApprovalRequired) {
+    if matches!(outcome.ending, EndReason::ApprovalRequired) {
         terminal::note(&format!(
             "it waits for somebody to decide: `quillet runs show {run}`, `quillet runs decide {run} approve`, then `quillet runs resume {run}`"
         ));
@@ -78,7 +82,7 @@ pub(super) async fn run(args: &Run, config: &Settings, source: Source<'_>) -> Re
 }
 
 /// Refuses what a run that another process goes on with cannot have.
-pub(super) fn check(args: &Run, config: &Settings) -> Result<(), Failure> {
+pub(super) fn check(args: &RunArgs, config: &Settings) -> Result<(), CliError> {
     let (grants, limits) = (&args.with.grants, &args.with.limits);
     let refused = [
         ("--allow-read", !grants.allow_read.is_empty()),
@@ -94,7 +98,7 @@ pub(super) fn check(args: &Run, config: &Settings) -> Result<(), Failure> {
         ("--histories", args.chats.histories.is_some()),
     ];
     if let Some((flag, _)) = refused.iter().find(|(_, is_given)| *is_given) {
-        return Err(Failure::Usage(format!(
+        return Err(CliError::Usage(format!(
             "{flag} does not go with --durable: another process goes on with the run, under the settings of its own and with what the journal keeps"
         )));
     }
@@ -105,12 +109,12 @@ pub(super) fn check(args: &Run, config: &Settings) -> Result<(), Failure> {
     if place.starts_with("sqlite:") || place.starts_with("redis") {
         return Ok(());
     }
-    Err(Failure::Usage(format!(
+    Err(CliError::Usage(format!(
         "--durable needs a journal that outlives this process, and {place} does not: set agent.journal (QUILLET_JOURNAL) to sqlite:PATH or redis://HOST"
     )))
 }
 
-async fn of_store(args: &Run, host: &Host, name: &str) -> Result<ScriptRequest, Failure> {
+async fn of_store(args: &RunArgs, host: &Host, name: &str) -> Result<ScriptRequest, CliError> {
     let text = args.arguments.as_deref();
     let variables = arguments::read(args, text, false)?.variables()?;
     let prompts = host.prompts();
@@ -118,19 +122,19 @@ async fn of_store(args: &Run, host: &Host, name: &str) -> Result<ScriptRequest, 
     let input = Asked::new(&variables, "run");
     match prompts.script_in(&snapshot, name, &input).await? {
         Some(job) => Ok(ScriptRequest::of_job(&job)),
-        None => Err(Failure::Usage(format!(
+        None => Err(CliError::Usage(format!(
             "{name} is a prompt and no script: only runs of agents and of scripts outlive their process"
         ))),
     }
 }
 
-fn of_file(args: &Run, (opened, input): (Opened, Input)) -> ScriptRequest {
+fn of_file(args: &RunArgs, (opened, input): (OpenedScript, ScriptInput)) -> ScriptRequest {
     let source = &opened.script.source;
     let (arguments, single, question) = match input {
-        Input::None => (Map::default(), None, None),
-        Input::Named(named) => (named, None, None),
-        Input::Single(Value::Str(text)) => (Map::default(), None, Some(text.to_string())),
-        Input::Single(other) => (Map::default(), Some(other), None),
+        ScriptInput::None => (Map::default(), None, None),
+        ScriptInput::Named(named) => (named, None, None),
+        ScriptInput::Single(Value::Str(text)) => (Map::default(), None, Some(text.to_string())),
+        ScriptInput::Single(other) => (Map::default(), Some(other), None),
     };
     // Whoever goes on with it may stand in another folder.
     let path = source.path.as_ref();

@@ -8,35 +8,39 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use quillet_core::Value;
 use quillet_script::library;
-use quillet_script::run::{Outcome, Turn};
+use quillet_script::run::{DialogueTurn, ScriptOutcome};
 use quillet_script::syntax::Script;
 
 use crate::args::Chats;
-use crate::failure::Failure;
+use crate::failure::CliError;
 
 const FILE: &str = "history.yaml";
 
 /// The file of one conversation.
 #[derive(Debug)]
-pub(super) struct History {
+pub(super) struct ConversationFile {
     path: PathBuf,
-    kept: Vec<Kept>,
+    kept: Vec<TimedTurn>,
 }
 
 /// A turn and its times.
 #[derive(Clone, Debug, PartialEq)]
-struct Kept {
-    turn: Turn,
+struct TimedTurn {
+    turn: DialogueTurn,
     created: String,
     updated: String,
 }
 
-impl History {
+impl ConversationFile {
     /// The conversation of a script, if conversations are stored. A dry run only reads it.
     ///
     /// # Errors
     /// It cannot be read, or not be put aside.
-    pub(super) fn open(chats: &Chats, script: &Script, dry: bool) -> Result<Option<Self>, Failure> {
+    pub(super) fn open(
+        chats: &Chats,
+        script: &Script,
+        dry: bool,
+    ) -> Result<Option<Self>, CliError> {
         let folder = match &chats.histories {
             Some(folder) if !chats.no_chats => folder.join(name_of(library::id(script))),
             _ => return Ok(None),
@@ -62,11 +66,11 @@ impl History {
             Err(error) => return Err(wrong(error)),
         };
         let kept = read(&text).map_err(|why| failed(&path, &why))?;
-        Ok(Some(History { path, kept }))
+        Ok(Some(ConversationFile { path, kept }))
     }
 
     /// What was said before.
-    pub(super) fn turns(&self) -> Vec<Turn> {
+    pub(super) fn turns(&self) -> Vec<DialogueTurn> {
         self.kept.iter().map(|kept| kept.turn.clone()).collect()
     }
 
@@ -74,7 +78,7 @@ impl History {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(super) fn write(&mut self, outcome: &Outcome) -> Result<(), Failure> {
+    pub(super) fn write(&mut self, outcome: &ScriptOutcome) -> Result<(), CliError> {
         let now = Timestamp::now().to_string();
         let turns = outcome.messages.iter().skip(outcome.prefix);
         let turns = turns.filter(|turn| turn.role != "system");
@@ -82,12 +86,12 @@ impl History {
             .enumerate()
             .map(|(index, turn)| match self.kept.get(index) {
                 Some(before) if before.turn == *turn => before.clone(),
-                Some(before) if before.turn.role == turn.role => Kept {
+                Some(before) if before.turn.role == turn.role => TimedTurn {
                     turn: turn.clone(),
                     created: before.created.clone(),
                     updated: now.clone(),
                 },
-                _ => Kept {
+                _ => TimedTurn {
                     turn: turn.clone(),
                     created: now.clone(),
                     updated: now.clone(),
@@ -102,8 +106,8 @@ impl History {
     }
 }
 
-fn failed(path: &Path, why: &str) -> Failure {
-    Failure::Other(format!("{}: {why}", path.display()))
+fn failed(path: &Path, why: &str) -> CliError {
+    CliError::Other(format!("{}: {why}", path.display()))
 }
 
 /// An id as the name of a folder.
@@ -125,7 +129,7 @@ fn beside(folder: &Path, kind: &str) -> PathBuf {
 }
 
 /// The turns of a file.
-fn read(text: &str) -> Result<Vec<Kept>, String> {
+fn read(text: &str) -> Result<Vec<TimedTurn>, String> {
     let value = quillet_yaml::parse_value(text);
     let value = value.map_err(|found| {
         let first = found.first().map(ToString::to_string);
@@ -141,19 +145,19 @@ fn read(text: &str) -> Result<Vec<Kept>, String> {
     }
 }
 
-fn kept(item: &Value) -> Result<Kept, String> {
+fn kept(item: &Value) -> Result<TimedTurn, String> {
     let field = |name: &str| item.as_map()?.get(name)?.as_str().map(str::to_owned);
     let (Some(role), Some(content)) = (field("role"), field("content")) else {
         return Err("a turn has role and content".to_owned());
     };
     let created = field("createdAt").unwrap_or_default();
-    Ok(Kept {
-        turn: Turn {
+    Ok(TimedTurn {
+        turn: DialogueTurn {
             role,
             content,
             name: field("name"),
             thinking: field("thinking"),
-            ..Turn::default()
+            ..DialogueTurn::default()
         },
         updated: field("updatedAt").unwrap_or_else(|| created.clone()),
         created,
@@ -161,7 +165,7 @@ fn kept(item: &Value) -> Result<Kept, String> {
 }
 
 /// The turns as YAML; texts are in JSON's quotes, which are YAML's too.
-fn shown(all: &[Kept]) -> String {
+fn shown(all: &[TimedTurn]) -> String {
     let mut text = String::new();
     for kept in all {
         let turn = &kept.turn;
@@ -191,12 +195,12 @@ mod tests {
 
     #[test]
     fn turns_are_read_as_they_were_written() {
-        let kept = |role: &str, content: &str, thinking: Option<&str>| Kept {
-            turn: Turn {
+        let kept = |role: &str, content: &str, thinking: Option<&str>| TimedTurn {
+            turn: DialogueTurn {
                 role: role.into(),
                 content: content.into(),
                 thinking: thinking.map(Into::into),
-                ..Turn::default()
+                ..DialogueTurn::default()
             },
             created: "2026-01-01T00:00:00Z".into(),
             updated: "2026-01-02T00:00:00Z".into(),

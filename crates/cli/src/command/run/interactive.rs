@@ -2,12 +2,12 @@
 
 use quillet_core::Exit;
 use quillet_script::ScriptError;
-use quillet_script::run::{Outcome, Session};
+use quillet_script::run::{ScriptOutcome, ScriptSession};
 
-use super::history::History;
-use super::screen::Screen;
-use crate::command::chat::input::{Input, Said, tell};
-use crate::failure::Failure;
+use super::history::ConversationFile;
+use super::screen::ScriptPrinter;
+use crate::command::chat::input::{InputSource, UserInput, print_hint};
+use crate::failure::CliError;
 use crate::scripts::{self, printed};
 use crate::terminal;
 
@@ -20,7 +20,7 @@ an empty line  let the model go on with its last answer
 
 /// What a line asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked<'a> {
+enum DialogueInput<'a> {
     Leave,
     Help,
     GoOn,
@@ -31,75 +31,75 @@ enum Asked<'a> {
 }
 
 /// Reads a line.
-fn read(line: &str) -> Asked<'_> {
+fn read(line: &str) -> DialogueInput<'_> {
     let trimmed = line.trim();
     match trimmed.strip_prefix('/') {
-        None if trimmed.is_empty() => Asked::GoOn,
-        None => Asked::Say(line),
-        Some("quit" | "exit") => Asked::Leave,
-        Some("help" | "?") => Asked::Help,
-        Some(rest) if rest.starts_with('/') => Asked::Say(rest),
-        Some(rest) if rest.starts_with('$') => Asked::Call(rest),
+        None if trimmed.is_empty() => DialogueInput::GoOn,
+        None => DialogueInput::Say(line),
+        Some("quit" | "exit") => DialogueInput::Leave,
+        Some("help" | "?") => DialogueInput::Help,
+        Some(rest) if rest.starts_with('/') => DialogueInput::Say(rest),
+        Some(rest) if rest.starts_with('$') => DialogueInput::Call(rest),
         Some(rest) => match rest.strip_prefix('.') {
-            Some(path) => Asked::Variable(path),
-            None => Asked::Unknown(trimmed),
+            Some(path) => DialogueInput::Variable(path),
+            None => DialogueInput::Unknown(trimmed),
         },
     }
 }
 
 /// A dialogue on its way.
-pub(super) struct Talk<'a> {
-    pub(super) session: Session,
-    pub(super) screen: &'a Screen,
-    pub(super) history: Option<History>,
-    pub(super) source: &'a quillet_script::syntax::Source,
+pub(super) struct Dialogue<'a> {
+    pub(super) session: ScriptSession,
+    pub(super) screen: &'a ScriptPrinter,
+    pub(super) history: Option<ConversationFile>,
+    pub(super) source: &'a quillet_script::syntax::ScriptSource,
 }
 
-impl Talk<'_> {
+impl Dialogue<'_> {
     /// Goes on until the user leaves.
     ///
     /// # Errors
     /// The terminal or the output cannot be used, or the last line of a program failed.
-    pub(super) async fn go_on(mut self) -> Result<(), Failure> {
+    pub(super) async fn run_loop(mut self) -> Result<(), CliError> {
         let commands = ["/exit", "/help", "/quit"].map(str::to_owned);
-        let mut input = Input::open(commands.to_vec(), "run_history")?;
-        tell(&input, "/help shows the commands, control-D ends");
+        let mut input = InputSource::open(commands.to_vec(), "run_history")?;
+        print_hint(&input, "/help shows the commands, control-D ends");
         let mut failed = None;
         loop {
             let line = match input.next().await? {
-                Said::Line(line) => line,
-                Said::Interrupt => {
+                UserInput::Line(line) => line,
+                UserInput::Interrupt => {
                     terminal::note("control-D or /exit ends");
                     continue;
                 }
-                Said::End => break,
+                UserInput::End => break,
             };
             let asked = read(&line);
             // An empty line of a program says nothing.
-            if asked == Asked::Leave {
+            if asked == DialogueInput::Leave {
                 break;
             }
-            if asked != Asked::GoOn || input.is_typed() {
+            if asked != DialogueInput::GoOn || input.is_typed() {
                 let done = self.done(asked).await?;
                 failed = done.filter(|_| !input.is_typed()).or(failed);
             }
         }
-        failed.map_or(Ok(()), |code| Err(Failure::Said(code)))
+        failed.map_or(Ok(()), |code| Err(CliError::Said(code)))
     }
 
     /// Does what a line asks for; gives the exit code of what failed.
-    async fn done(&mut self, asked: Asked<'_>) -> Result<Option<Exit>, Failure> {
+    async fn done(&mut self, asked: DialogueInput<'_>) -> Result<Option<Exit>, CliError> {
         let ran = match asked {
-            Asked::Leave => return Ok(None),
-            Asked::Help => {
+            DialogueInput::Leave => return Ok(None),
+            DialogueInput::Help => {
                 terminal::note(HELP);
                 return Ok(None);
             }
-            Asked::Unknown(text) => {
+            DialogueInput::Unknown(text) => {
                 terminal::note(&format!("there is no {text}; /help shows all"));
                 return Ok(Some(Exit::Usage));
             }
-            Asked::Variable(path) => match self.session.variable(path).await {
+            DialogueInput::Variable(path) => match self.session.variable(path).await {
                 Ok(value) => {
                     let shown =
                         value.map_or_else(|| "undefined".to_owned(), |value| printed(&value));
@@ -108,9 +108,9 @@ impl Talk<'_> {
                 }
                 Err(error) => Err(error),
             },
-            Asked::Call(text) => self.heard(Step::Call(text)).await?,
-            Asked::Say(text) => self.heard(Step::Say(text)).await?,
-            Asked::GoOn => self.heard(Step::GoOn).await?,
+            DialogueInput::Call(text) => self.run_step(DialogueStep::Call(text)).await?,
+            DialogueInput::Say(text) => self.run_step(DialogueStep::Say(text)).await?,
+            DialogueInput::GoOn => self.run_step(DialogueStep::GoOn).await?,
         };
         match ran {
             Ok(outcome) => {
@@ -129,18 +129,21 @@ impl Talk<'_> {
     }
 
     /// Takes a step; control-C ends it and nothing else.
-    async fn heard(&self, step: Step<'_>) -> Result<Result<Outcome, ScriptError>, Failure> {
+    async fn run_step(
+        &self,
+        step: DialogueStep<'_>,
+    ) -> Result<Result<ScriptOutcome, ScriptError>, CliError> {
         let session = &self.session;
         let taken = async {
             match step {
-                Step::Say(text) => session.say(text).await,
-                Step::GoOn => session.go_on().await,
-                Step::Call(text) => session.call(text).await,
+                DialogueStep::Say(text) => session.say(text).await,
+                DialogueStep::GoOn => session.go_on().await,
+                DialogueStep::Call(text) => session.call(text).await,
             }
         };
         tokio::select! {
             biased;
-            () = self.screen.closed() => Err(Failure::ClosedPipe),
+            () = self.screen.closed() => Err(CliError::ClosedPipe),
             ran = taken => Ok(ran),
             () = self.screen.interrupted() => {
                 self.screen.end_interrupted()?;
@@ -151,7 +154,7 @@ impl Talk<'_> {
     }
 }
 
-enum Step<'a> {
+enum DialogueStep<'a> {
     Say(&'a str),
     GoOn,
     Call(&'a str),
@@ -164,15 +167,15 @@ mod tests {
     #[test]
     fn lines_are_commands_or_words() {
         let cases = [
-            ("/quit", Asked::Leave),
-            ("/exit ", Asked::Leave),
-            ("", Asked::GoOn),
-            ("  ", Asked::GoOn),
-            ("hello /quit", Asked::Say("hello /quit")),
-            ("//path", Asked::Say("/path")),
-            ("/.prompt.a", Asked::Variable("prompt.a")),
-            ("/$echo(1)", Asked::Call("$echo(1)")),
-            ("/nonsense", Asked::Unknown("/nonsense")),
+            ("/quit", DialogueInput::Leave),
+            ("/exit ", DialogueInput::Leave),
+            ("", DialogueInput::GoOn),
+            ("  ", DialogueInput::GoOn),
+            ("hello /quit", DialogueInput::Say("hello /quit")),
+            ("//path", DialogueInput::Say("/path")),
+            ("/.prompt.a", DialogueInput::Variable("prompt.a")),
+            ("/$echo(1)", DialogueInput::Call("$echo(1)")),
+            ("/nonsense", DialogueInput::Unknown("/nonsense")),
         ];
         for (line, asked) in cases {
             assert_eq!(read(line), asked, "{line:?}");

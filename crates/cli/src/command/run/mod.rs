@@ -1,7 +1,7 @@
 //! `quillet run`: a script, its arguments, its result. A prompt goes to its model ([`prompt`]).
 
+mod approval;
 mod arguments;
-mod asked;
 mod durable;
 mod history;
 mod interactive;
@@ -13,28 +13,28 @@ use std::io::{IsTerminal, stdin};
 use std::sync::Arc;
 use std::time::Duration;
 
-use asked::AtTerminal;
-use history::History;
-use interactive::Talk;
+use approval::AtTerminal;
+use history::ConversationFile;
+use interactive::Dialogue;
 use quillet::settings::{self, Settings};
 use quillet_core::{Exit, Map, Value};
-use quillet_script::host::{Grants, Reach};
-use quillet_script::library::{self, Opened};
-use quillet_script::run::{Engine, Job, Outcome, Session};
+use quillet_script::host::{Grants, RunAccess};
+use quillet_script::library::{self, OpenedScript};
+use quillet_script::run::{ScriptEngine, ScriptOutcome, ScriptRun, ScriptSession};
 use quillet_script::{ErrorKind, ScriptError};
-use screen::Screen;
+use screen::ScriptPrinter;
 
-use crate::args::Run;
-use crate::failure::Failure;
-use crate::scripts::{self, Asked};
+use crate::args::RunArgs;
+use crate::failure::CliError;
+use crate::scripts::{self, McpSources};
 use crate::terminal::{self, Stream};
 
-pub(crate) async fn run(args: &Run, config: &Settings) -> Result<(), Failure> {
+pub(crate) async fn run(args: &RunArgs, config: &Settings) -> Result<(), CliError> {
     if args.durable {
         durable::check(args, config)?;
         let source = match prompt::named(args, config).await? {
-            Some(name) => durable::Source::Store(name),
-            None => durable::Source::File(Box::new(open(args).await?)),
+            Some(name) => durable::ScriptOrigin::Store(name),
+            None => durable::ScriptOrigin::File(Box::new(open(args).await?)),
         };
         return durable::run(args, config, source).await;
     }
@@ -42,35 +42,38 @@ pub(crate) async fn run(args: &Run, config: &Settings) -> Result<(), Failure> {
         return prompt::run(args, name, config).await;
     }
     if args.with.model.len() > 1 {
-        return Err(Failure::Usage(
+        return Err(CliError::Usage(
             "a script runs with one model: -m is given several times to compare what models answer to a prompt".into(),
         ));
     }
     let (opened, arguments) = open(args).await?;
     let (models, asked) = if args.dry_run {
-        (scripts::unasked_models(config)?, Asked::Nobody)
+        (scripts::unasked_models(config)?, McpSources::Nobody)
     } else {
-        (scripts::models(config)?, Asked::All)
+        (scripts::models(config)?, McpSources::All)
     };
     let library = opened.library.clone();
     let engine = scripts::engine(&args.with, config, Arc::new(models), library, asked);
     let mut engine = engine.await?;
-    let screen = Arc::new(Screen::new(args, &opened.script));
+    let screen = Arc::new(ScriptPrinter::new(args, &opened.script));
     if !args.dry_run && stdin().is_terminal() && Stream::Err.is_terminal() {
         engine.tools = Arc::new(AtTerminal::new(engine.tools, screen.clone()));
     }
-    let history = History::open(&args.chats, &opened.script, args.dry_run)?;
-    let job = Job {
+    let history = ConversationFile::open(&args.chats, &opened.script, args.dry_run)?;
+    let job = ScriptRun {
         script: opened.script.clone(),
         arguments,
         stream: !args.no_stream,
         parameters: parameters(args),
-        history: history.as_ref().map(History::turns).unwrap_or_default(),
+        history: history
+            .as_ref()
+            .map(ConversationFile::turns)
+            .unwrap_or_default(),
         seed: args.seed,
-        reach: reach(args)?,
+        reach: run_access(args)?,
         observer: screen.clone(),
     };
-    let ran = once(args, &engine, job, &screen).await?;
+    let ran = run_script(args, &engine, job, &screen).await?;
     let (session, outcome) = match ran {
         Ok(ran) => ran,
         Err(error) => {
@@ -81,7 +84,7 @@ pub(crate) async fn run(args: &Run, config: &Settings) -> Result<(), Failure> {
                 outcome::requests(args, &requests)?;
             }
             scripts::tell(&error, Some(&opened.script.source));
-            return Err(Failure::Said(error.kind.code().exit()));
+            return Err(CliError::Said(error.kind.code().exit()));
         }
     };
     if screen.used_mock() && config.text(&settings::MODEL).is_none() && !args.dry_run {
@@ -92,13 +95,13 @@ pub(crate) async fn run(args: &Run, config: &Settings) -> Result<(), Failure> {
 
 /// Shows the outcome, keeps the conversation, and goes on with it if that is asked for.
 async fn finish(
-    args: &Run,
-    opened: &Opened,
-    screen: &Screen,
-    session: Option<Session>,
-    outcome: Outcome,
-    mut history: Option<History>,
-) -> Result<(), Failure> {
+    args: &RunArgs,
+    opened: &OpenedScript,
+    screen: &ScriptPrinter,
+    session: Option<ScriptSession>,
+    outcome: ScriptOutcome,
+    mut history: Option<ConversationFile>,
+) -> Result<(), CliError> {
     if args.dry_run {
         history = None;
     }
@@ -109,17 +112,19 @@ async fn finish(
     let Some(session) = session else {
         return Ok(());
     };
-    let talk = Talk {
+    let talk = Dialogue {
         session,
         screen,
         history,
         source: &opened.script.source,
     };
-    talk.go_on().await
+    talk.run_loop().await
 }
 
 /// The script and what it is given.
-async fn open(args: &Run) -> Result<(Opened, quillet_script::run::Input), Failure> {
+async fn open(
+    args: &RunArgs,
+) -> Result<(OpenedScript, quillet_script::run::ScriptInput), CliError> {
     // With -f, what stands first is no script.
     let (name, text) = match (&args.file, &args.script) {
         (Some(file), first) => (
@@ -127,7 +132,7 @@ async fn open(args: &Run) -> Result<(Opened, quillet_script::run::Input), Failur
             first.as_deref().or(args.arguments.as_deref()),
         ),
         (None, Some(script)) => (script.as_str(), args.arguments.as_deref()),
-        (None, None) => return Err(Failure::Usage("no script is named".into())),
+        (None, None) => return Err(CliError::Usage("no script is named".into())),
     };
     let arguments = arguments::read(args, text, name == "-")?;
     let search = scripts::search(&args.with)?;
@@ -147,25 +152,25 @@ async fn open(args: &Run) -> Result<(Opened, quillet_script::run::Input), Failur
                 ErrorKind::NotFound => Exit::Failure,
                 kind => kind.code().exit(),
             };
-            Err(Failure::Said(code))
+            Err(CliError::Said(code))
         }
     }
 }
 
 /// What the run may reach. A dry run is given no grant, whatever was asked for.
-fn reach(args: &Run) -> Result<Reach, Failure> {
+fn run_access(args: &RunArgs) -> Result<RunAccess, CliError> {
     let grants = scripts::grants(&args.with)?;
     if !args.dry_run {
-        return Ok(Reach::Granted(grants));
+        return Ok(RunAccess::Granted(grants));
     }
     if grants != Grants::default() {
         terminal::note("a dry run reaches nothing: the --allow-… flags do nothing in it");
     }
-    Ok(Reach::Nothing)
+    Ok(RunAccess::Nothing)
 }
 
 /// Parameters of models that the command line sets over those of the script.
-fn parameters(args: &Run) -> Map {
+fn parameters(args: &RunArgs) -> Map {
     let number = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
     let entries = [
         ("model", args.with.named().map(Value::from)),
@@ -180,12 +185,12 @@ fn parameters(args: &Run) -> Map {
 
 /// Runs until the script ends, the time is over, the reader of the output leaves or the user
 /// presses control-C.
-async fn once(
-    args: &Run,
-    engine: &Engine,
-    job: Job,
-    screen: &Screen,
-) -> Result<Result<(Option<Session>, Outcome), ScriptError>, Failure> {
+async fn run_script(
+    args: &RunArgs,
+    engine: &ScriptEngine,
+    job: ScriptRun,
+    screen: &ScriptPrinter,
+) -> Result<Result<(Option<ScriptSession>, ScriptOutcome), ScriptError>, CliError> {
     let source = job.script.source.name.clone();
     let time = args.with.limits.timeout.map(Duration::from_secs_f64);
     let late = async {
@@ -208,7 +213,7 @@ async fn once(
         biased;
         // In this order: a run that nobody reads is over whatever else is ready, and one that is
         // done is done even at the last moment of its time.
-        () = screen.closed() => Err(Failure::ClosedPipe),
+        () = screen.closed() => Err(CliError::ClosedPipe),
         ran = run => Ok(ran),
         () = late => {
             let seconds = time.unwrap_or_default().as_secs_f64();
@@ -217,12 +222,12 @@ async fn once(
         }
         () = screen.interrupted() => {
             screen.end_interrupted()?;
-            Err(Failure::Interrupted)
+            Err(CliError::Interrupted)
         }
     }
 }
 
-fn end(args: &Run, screen: &Screen, outcome: &Outcome) -> Result<(), Failure> {
+fn end(args: &RunArgs, screen: &ScriptPrinter, outcome: &ScriptOutcome) -> Result<(), CliError> {
     screen.check()?;
     if args.dry_run {
         return outcome::requests(args, &screen.requests());

@@ -3,18 +3,17 @@
 use std::fmt::Write as _;
 
 use quillet_core::{Map, Value};
-use quillet_script::run::{Enforced, EnforcedBy, Outcome, Turn};
+use quillet_script::run::{DialogueTurn, ScriptOutcome};
 use serde_json::{Value as Json, json};
 
-use crate::args::Run;
-use crate::failure::Failure;
+use crate::args::RunArgs;
+use crate::failure::CliError;
 use crate::scripts::{pretty, printed};
 use crate::terminal;
 
 /// All of an outcome.
-pub(super) fn json(outcome: &Outcome, lines: &[String]) -> String {
+pub(super) fn json(outcome: &ScriptOutcome, lines: &[String]) -> String {
     let messages: Vec<Json> = outcome.messages.iter().map(turn).collect();
-    let enforced: Vec<Json> = outcome.enforced.iter().map(enforced).collect();
     let mut shown = json!({
         "result": outcome.value,
         "printed": lines,
@@ -22,7 +21,7 @@ pub(super) fn json(outcome: &Outcome, lines: &[String]) -> String {
         "prefix": outcome.prefix,
         "model_calls": outcome.model_calls,
         "usage": outcome.usage,
-        "enforced": enforced,
+        "enforced": outcome.enforced,
         "warnings": outcome.warnings,
     });
     // What `keepOriginal` and `keepThinking` put beside the result.
@@ -32,7 +31,7 @@ pub(super) fn json(outcome: &Outcome, lines: &[String]) -> String {
     pretty(&shown)
 }
 
-fn turn(turn: &Turn) -> Json {
+fn turn(turn: &DialogueTurn) -> Json {
     let mut shown = json!({"role": turn.role, "content": turn.content});
     let mut add = |name: &str, value: Option<Json>| {
         if let Some(value) = value {
@@ -45,21 +44,8 @@ fn turn(turn: &Turn) -> Json {
     shown
 }
 
-fn enforced(enforced: &Enforced) -> Json {
-    json!({
-        "variable": enforced.variable,
-        "constraint": enforced.constraint,
-        "by": match enforced.by {
-            EnforcedBy::Provider => "provider",
-            EnforcedBy::Check => "check",
-        },
-        "repairs": enforced.repairs,
-        "kept": enforced.kept,
-    })
-}
-
 /// The requests of a run that asked nobody.
-pub(super) fn requests(args: &Run, requests: &[Map]) -> Result<(), Failure> {
+pub(super) fn requests(args: &RunArgs, requests: &[Map]) -> Result<(), CliError> {
     let text = if args.json {
         pretty(&requests.iter().cloned().map(Value::Map).collect::<Vec<_>>())
     } else {

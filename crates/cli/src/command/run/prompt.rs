@@ -6,32 +6,32 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
-use quillet::parts;
-use quillet::parts::agents;
+use quillet::components;
+use quillet::components::agents;
 use quillet::settings::{self, Settings};
 use quillet_core::Message;
 use quillet_core::chat::{
     ChatEvent, ChatModel, ChatOptions, ChatRequest, ModelError, ModelErrorKind, Reply,
 };
-use quillet_llm::models::Models;
+use quillet_llm::models::ModelRouter;
 use quillet_script::library;
 use serde_json::{Value as Json, json};
 
 use super::arguments;
-use crate::args::Run;
+use crate::args::RunArgs;
+use crate::chat::{IdleIndicator, ProseWriter, one_line};
 use crate::command::render::as_text;
-use crate::failure::Failure;
+use crate::failure::CliError;
 use crate::prompt_target;
 use crate::scripts::{self, MOCK, pretty};
-use crate::talk::{Prose, Waiting, one_line};
-use crate::terminal::{self, Stream, Style, styled};
+use crate::terminal::{self, Stream, TextStyle, styled};
 
 /// The name of a prompt, if that is what the arguments name: a file that is one, or an id that the
 /// store has and no script.
 pub(super) async fn named<'a>(
-    args: &'a Run,
+    args: &'a RunArgs,
     config: &Settings,
-) -> Result<Option<&'a str>, Failure> {
+) -> Result<Option<&'a str>, CliError> {
     let name = args.file.as_deref().or(args.script.as_deref());
     let Some(name) = name.filter(|name| *name != "-") else {
         return Ok(None);
@@ -46,9 +46,9 @@ pub(super) async fn named<'a>(
 }
 
 /// Renders the prompt and sends it.
-pub(super) async fn run(args: &Run, name: &str, config: &Settings) -> Result<(), Failure> {
+pub(super) async fn run(args: &RunArgs, name: &str, config: &Settings) -> Result<(), CliError> {
     if args.interactive || args.chats.histories.is_some() {
-        return Err(Failure::Usage(format!(
+        return Err(CliError::Usage(format!(
             "{name} is a prompt and no script, so that nobody can go on with it; `quillet chat` talks with a model"
         )));
     }
@@ -62,12 +62,12 @@ pub(super) async fn run(args: &Run, name: &str, config: &Settings) -> Result<(),
         biased;
         // First, so that work which ends at the last moment of its time counts as done.
         done = work(args, name, config) => done,
-        () = late => Err(Failure::Other("it took longer than --timeout permits".to_owned())),
-        _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
+        () = late => Err(CliError::Other("it took longer than --timeout permits".to_owned())),
+        _ = tokio::signal::ctrl_c() => Err(CliError::Interrupted),
     }
 }
 
-async fn work(args: &Run, name: &str, config: &Settings) -> Result<(), Failure> {
+async fn work(args: &RunArgs, name: &str, config: &Settings) -> Result<(), CliError> {
     let text = match (&args.file, &args.script) {
         (Some(_), first) => first.as_deref().or(args.arguments.as_deref()),
         (None, _) => args.arguments.as_deref(),
@@ -86,10 +86,10 @@ async fn work(args: &Run, name: &str, config: &Settings) -> Result<(), Failure> 
         return show_requests(args, &models, &messages, &options);
     }
     let door = agents::models(config)?;
-    let asking = Asking {
+    let asking = PromptRequest {
         args,
         config,
-        behind: parts::asked(config, &door)?,
+        behind: components::asked(config, &door)?,
         door,
         messages,
         options,
@@ -102,7 +102,7 @@ async fn work(args: &Run, name: &str, config: &Settings) -> Result<(), Failure> 
 
 /// The models to ask: those that the command names, else the prompt's own, else the configured one,
 /// else the mock.
-fn models(args: &Run, config: &Settings, own: Option<String>) -> Vec<String> {
+fn models(args: &RunArgs, config: &Settings, own: Option<String>) -> Vec<String> {
     let named = args.with.models();
     if !named.is_empty() {
         return named;
@@ -119,13 +119,13 @@ fn models(args: &Run, config: &Settings, own: Option<String>) -> Vec<String> {
 }
 
 fn show_requests(
-    args: &Run,
+    args: &RunArgs,
     models: &[String],
     messages: &[Message],
     options: &ChatOptions,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     if !args.json {
-        let head = styled(&models.join(", "), Style::Dim, Stream::Err.has_colour());
+        let head = styled(&models.join(", "), TextStyle::Dim, Stream::Err.has_colour());
         terminal::note(&head);
         return Ok(terminal::line(&as_text(messages))?);
     }
@@ -142,24 +142,24 @@ fn show_requests(
 }
 
 /// A rendered prompt on its way to models.
-struct Asking<'a> {
-    args: &'a Run,
+struct PromptRequest<'a> {
+    args: &'a RunArgs,
     config: &'a Settings,
-    door: Arc<Models>,
+    door: Arc<ModelRouter>,
     behind: Arc<dyn ChatModel>,
     messages: Vec<Message>,
     options: ChatOptions,
 }
 
 /// What came of one model.
-struct Answer {
+struct ModelAnswer {
     model: String,
     reply: Reply,
     took: Duration,
     error: Option<ModelError>,
 }
 
-impl Answer {
+impl ModelAnswer {
     fn text(&self) -> &str {
         let choice = self.reply.choices.first();
         choice.map_or("", |choice| {
@@ -181,17 +181,17 @@ impl Answer {
     }
 }
 
-impl Asking<'_> {
+impl PromptRequest<'_> {
     /// Asks one model, and shows its answer as it comes.
-    async fn one(&self, model: &str) -> Result<(), Failure> {
+    async fn one(&self, model: &str) -> Result<(), CliError> {
         let streams = !self.args.no_stream && !self.args.json;
-        let mut prose = Prose::new(self.config);
+        let mut prose = ProseWriter::new(self.config);
         let answer = self.ask(model, streams.then_some(&mut prose)).await?;
         if self.args.json {
             terminal::line(&pretty(&self.as_json(&answer)))?;
         } else {
             if !streams {
-                prose.say(answer.text())?;
+                prose.write_text(answer.text())?;
             }
             prose.end()?;
         }
@@ -206,15 +206,15 @@ impl Asking<'_> {
     }
 
     /// Asks several models one after the other, and compares them.
-    async fn each(&self, models: &[String]) -> Result<(), Failure> {
+    async fn each(&self, models: &[String]) -> Result<(), CliError> {
         let mut all = Vec::new();
-        let mut prose = Prose::new(self.config);
+        let mut prose = ProseWriter::new(self.config);
         for model in models {
             let answer = self.ask(model, None).await?;
             if !self.args.json {
-                let head = styled(model, Style::Bold, Stream::Out.has_colour());
+                let head = styled(model, TextStyle::Bold, Stream::Out.has_colour());
                 terminal::line(&head)?;
-                prose.say(answer.text().trim_end())?;
+                prose.write_text(answer.text().trim_end())?;
                 prose.end()?;
                 terminal::result("\n")?;
             }
@@ -226,14 +226,18 @@ impl Asking<'_> {
         } else {
             terminal::line(&self.table(&all))?
         }
-        let failed = all.into_iter().find_map(Answer::failure);
+        let failed = all.into_iter().find_map(ModelAnswer::failure);
         failed.map_or(Ok(()), |error| Err(error.into()))
     }
 
     /// Asks a model; shows its answer as it comes, if that is wanted.
-    async fn ask(&self, model: &str, mut prose: Option<&mut Prose>) -> Result<Answer, Failure> {
+    async fn ask(
+        &self,
+        model: &str,
+        mut prose: Option<&mut ProseWriter>,
+    ) -> Result<ModelAnswer, CliError> {
         let begun = Instant::now();
-        let mut answer = Answer {
+        let mut answer = ModelAnswer {
             model: model.to_owned(),
             reply: Reply::default(),
             took: Duration::ZERO,
@@ -244,7 +248,7 @@ impl Asking<'_> {
             messages: self.messages.clone(),
             options: self.options.clone(),
         };
-        let mut waiting = Waiting::new();
+        let mut waiting = IdleIndicator::new();
         match waiting.until(self.behind.stream(request)).await {
             Ok(mut stream) => {
                 let mut is_open = false;
@@ -267,7 +271,7 @@ impl Asking<'_> {
                         ChatEvent::Text { text, .. } | ChatEvent::Refusal { text, .. },
                     ) = (&mut prose, &event)
                     {
-                        prose.say(text)?;
+                        prose.write_text(text)?;
                         is_open = prose.is_open();
                     }
                     answer.reply.fold(event);
@@ -279,12 +283,12 @@ impl Asking<'_> {
         Ok(answer)
     }
 
-    fn cost(&self, answer: &Answer) -> Option<f64> {
+    fn cost(&self, answer: &ModelAnswer) -> Option<f64> {
         let facts = self.door.facts().find(&answer.model);
         facts.cost(&answer.reply.usage?)
     }
 
-    fn as_json(&self, answer: &Answer) -> Json {
+    fn as_json(&self, answer: &ModelAnswer) -> Json {
         let choice = answer.reply.choices.first();
         json!({
             "model": answer.model,
@@ -299,7 +303,7 @@ impl Asking<'_> {
     }
 
     /// One line for each model: time, tokens, cost, how it ended.
-    fn table(&self, all: &[Answer]) -> String {
+    fn table(&self, all: &[ModelAnswer]) -> String {
         let widest = all.iter().map(|answer| answer.model.chars().count()).max();
         let width = widest.unwrap_or_default().max("model".len());
         let mut lines = vec![format!(

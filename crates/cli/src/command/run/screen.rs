@@ -9,40 +9,40 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use quillet_core::Map;
 use quillet_script::call::request_map;
 use quillet_script::host::{Observer, RunEvent};
-use quillet_script::run::Outcome;
+use quillet_script::run::ScriptOutcome;
 use quillet_script::syntax::Script;
 use quillet_script::{ErrorKind, ScriptError};
 use tokio::sync::Notify;
 
-use crate::args::{Echo, Run};
+use crate::args::{EchoMode, RunArgs};
+use crate::chat::{one_line, sanitize};
 use crate::report;
 use crate::scripts::{self, MOCK, printed};
-use crate::talk::{harmless, one_line};
-use crate::terminal::{self, Stream, Style, styled};
+use crate::terminal::{self, Stream, TextStyle, styled};
 
 /// Characters of arguments and results of tools in a note.
 const MOST_NOTED: usize = 160;
 
 /// Where a run is shown.
 #[derive(Debug)]
-pub(crate) struct Screen {
+pub(crate) struct ScriptPrinter {
     /// Whether answers go to standard output as they come.
     streams: bool,
     /// Whether every answer is shown, and not the result alone.
     interactive: bool,
     /// Whether `$print` is kept for a report in place of being printed.
     collects: bool,
-    echo: Echo,
+    echo: EchoMode,
     out_is_looked_at: bool,
     err_has_colour: bool,
-    source: std::sync::Arc<quillet_script::syntax::Source>,
-    state: Mutex<State>,
+    source: std::sync::Arc<quillet_script::syntax::ScriptSource>,
+    state: Mutex<OutputState>,
     closed: Notify,
     left: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct OutputState {
     /// The answer that is coming or came last.
     answer: String,
     /// What of it went to standard output.
@@ -57,10 +57,10 @@ struct State {
     failed: Option<io::Error>,
 }
 
-impl Screen {
-    pub(crate) fn new(args: &Run, script: &Script) -> Self {
+impl ScriptPrinter {
+    pub(crate) fn new(args: &RunArgs, script: &Script) -> Self {
         let out_is_looked_at = Stream::Out.is_terminal();
-        Screen {
+        ScriptPrinter {
             streams: !args.no_stream && !args.json && (args.interactive || out_is_looked_at),
             interactive: args.interactive,
             collects: args.json || args.dry_run,
@@ -74,7 +74,7 @@ impl Screen {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, OutputState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -84,7 +84,7 @@ impl Screen {
     }
 
     /// Whoever was asked something wants the run to end.
-    pub(crate) fn leave(&self) {
+    pub(crate) fn request_exit(&self) {
         self.left.notify_one();
     }
 
@@ -123,7 +123,7 @@ impl Screen {
     ///
     /// # Errors
     /// The reader left.
-    pub(crate) fn outcome(&self, outcome: &Outcome) -> io::Result<()> {
+    pub(crate) fn outcome(&self, outcome: &ScriptOutcome) -> io::Result<()> {
         let text = outcome.value.as_ref().map(printed).unwrap_or_default();
         let shown = outcome.printed && self.state().last_line == text;
         if shown {
@@ -179,71 +179,71 @@ impl Screen {
     /// What a terminal would obey is made harmless for it.
     fn safe(&self, text: &str) -> String {
         if self.out_is_looked_at {
-            harmless(text).into_owned()
+            sanitize(text).into_owned()
         } else {
             text.to_owned()
         }
     }
 
-    fn write(&self, state: &mut State, written: io::Result<()>) {
+    fn write(&self, state: &mut OutputState, written: io::Result<()>) {
         if let Err(error) = written {
             state.failed.get_or_insert(error);
             self.closed.notify_one();
         }
     }
 
-    fn delta(&self, state: &mut State, role: &str, text: &str, closing: bool) {
+    fn delta(&self, state: &mut OutputState, role: &str, text: &str, closing: bool) {
         state.answer.push_str(text);
         if self.streams && (closing || self.interactive) {
             state.streamed.push_str(text);
             let written = terminal::result(&self.safe(text));
             self.write(state, written);
         }
-        if self.echo == Echo::Line {
+        if self.echo == EchoMode::Line {
             if !state.open {
                 terminal::piece(&styled(
                     &format!("[{role}]: "),
-                    Style::Dim,
+                    TextStyle::Dim,
                     self.err_has_colour,
                 ));
             }
-            terminal::piece(&harmless(text));
+            terminal::piece(&sanitize(text));
             state.open = true;
         }
     }
 
-    fn note(&self, state: &mut State, text: &str) {
+    fn note(&self, state: &mut OutputState, text: &str) {
         if std::mem::take(&mut state.open) {
             terminal::piece("\n");
         }
         terminal::note(text);
     }
 
-    fn message(&self, state: &mut State, role: &str, content: &str) {
+    fn message(&self, state: &mut OutputState, role: &str, content: &str) {
         let is_shown = state.open;
         match self.echo {
-            Echo::False => {}
+            EchoMode::False => {}
             // It was shown as it came.
-            Echo::Line if is_shown => {
+            EchoMode::Line if is_shown => {
                 state.open = false;
                 terminal::piece("\n");
             }
-            Echo::True | Echo::Line => {
-                let role = styled(&format!("[{role}]:"), Style::Dim, self.err_has_colour);
-                self.note(state, &format!("{role} {}", harmless(content)));
+            EchoMode::True | EchoMode::Line => {
+                let role = styled(&format!("[{role}]:"), TextStyle::Dim, self.err_has_colour);
+                self.note(state, &format!("{role} {}", sanitize(content)));
             }
         }
     }
 
-    fn tool(&self, state: &mut State, text: &str) {
-        if self.echo != Echo::False {
-            let text = styled(text, Style::Dim, self.err_has_colour);
+    fn tool(&self, state: &mut OutputState, text: &str) {
+        if self.echo != EchoMode::False {
+            let text = styled(text, TextStyle::Dim, self.err_has_colour);
             self.note(state, &text);
         }
     }
 }
 
-impl Observer for Screen {
+impl Observer for ScriptPrinter {
     fn event(&self, event: RunEvent) {
         let mut state = self.state();
         let state = &mut *state;
@@ -261,8 +261,12 @@ impl Observer for Screen {
                 closing,
             } => self.delta(state, &role, &text, closing),
             RunEvent::Thinking { text } => {
-                if self.echo == Echo::Line {
-                    terminal::piece(&styled(&harmless(&text), Style::Dim, self.err_has_colour));
+                if self.echo == EchoMode::Line {
+                    terminal::piece(&styled(
+                        &sanitize(&text),
+                        TextStyle::Dim,
+                        self.err_has_colour,
+                    ));
                     state.open = true;
                 }
             }

@@ -3,35 +3,35 @@
 use std::sync::Arc;
 
 use quillet::settings::Settings;
-use quillet_sql::catalogue::{Column, Table};
-use quillet_sql::chain::Prepared;
-use quillet_sql::rank::Ranked;
+use quillet_sql::catalogue::{DatabaseTable, TableColumn};
+use quillet_sql::chain::PreparedCatalogue;
+use quillet_sql::rank::RankedTable;
 use quillet_sql::{Catalogue, SqlError};
 use serde_json::json;
 
 use super::cell::one_line;
-use super::failed::told;
-use super::session::Session;
+use super::failed::report_error;
+use super::session::SqlSession;
 use crate::args::Sql;
-use crate::bar::Bar;
 use crate::cells::width;
-use crate::failure::Failure;
-use crate::terminal::{self, Stream, Style, styled};
+use crate::failure::CliError;
+use crate::progress_bar::ProgressBar;
+use crate::terminal::{self, Stream, TextStyle, styled};
 
 /// The catalogue, with a bar while it is read.
-pub(super) async fn read(session: &Session, refresh: bool) -> Result<Arc<Catalogue>, Failure> {
-    let bar = Bar::new();
-    let tell = |done, total, what: &str| bar.tell(done, total, what);
+pub(super) async fn read(session: &SqlSession, refresh: bool) -> Result<Arc<Catalogue>, CliError> {
+    let bar = ProgressBar::new();
+    let tell = |done, total, what: &str| bar.set_progress(done, total, what);
     let read = session.databases.catalogue(&session.name, refresh, &tell);
-    read.await.map_err(|error| told(&error, None))
+    read.await.map_err(|error| report_error(&error, None))
 }
 
 /// The catalogue, ready for questions.
-async fn prepared(session: &Session) -> Result<Arc<Prepared>, Failure> {
-    let bar = Bar::new();
-    let tell = |done, total, what: &str| bar.tell(done, total, what);
+async fn prepared(session: &SqlSession) -> Result<Arc<PreparedCatalogue>, CliError> {
+    let bar = ProgressBar::new();
+    let tell = |done, total, what: &str| bar.set_progress(done, total, what);
     let read = session.databases.prepared(&session.name, false, &tell);
-    read.await.map_err(|error| told(&error, None))
+    read.await.map_err(|error| report_error(&error, None))
 }
 
 pub(super) async fn tables(
@@ -39,25 +39,25 @@ pub(super) async fn tables(
     words: Option<&str>,
     most: usize,
     config: &Settings,
-) -> Result<(), Failure> {
-    let session = Session::open(args, config).await?;
+) -> Result<(), CliError> {
+    let session = SqlSession::open(args, config).await?;
     list_tables(&session, words, most, args.with.json).await
 }
 
 /// Lists tables of a database that is open.
 pub(super) async fn list_tables(
-    session: &Session,
+    session: &SqlSession,
     words: Option<&str>,
     most: usize,
     as_json: bool,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let prepared = prepared(session).await?;
     let catalogue = &prepared.catalogue;
-    let found: Vec<(&Table, Vec<String>)> = match words {
+    let found: Vec<(&DatabaseTable, Vec<String>)> = match words {
         Some(words) if !is_pattern(words, catalogue) => ranked(&prepared, words, most),
         pattern => {
             let all = catalogue.tables.iter();
-            let fits = |table: &&Table| pattern.is_none_or(|pattern| named(pattern, table));
+            let fits = |table: &&DatabaseTable| pattern.is_none_or(|pattern| named(pattern, table));
             all.filter(fits).map(|table| (table, Vec::new())).collect()
         }
     };
@@ -85,7 +85,7 @@ pub(super) async fn list_tables(
             words => {
                 let near = catalogue.nearest(words);
                 let near = near.map(|near| format!("; did you mean {near:?}?"));
-                Err(Failure::Other(format!(
+                Err(CliError::Other(format!(
                     "no table fits {words:?}{}; `quillet sql tables` lists all",
                     near.unwrap_or_default()
                 )))
@@ -102,7 +102,7 @@ fn is_pattern(words: &str, catalogue: &Catalogue) -> bool {
 }
 
 /// Whether a name or a pattern with `*` means a table, in any case of letters.
-fn named(pattern: &str, table: &Table) -> bool {
+fn named(pattern: &str, table: &DatabaseTable) -> bool {
     let pattern = pattern.to_lowercase();
     let parts: Vec<&str> = pattern.split('*').collect();
     let fits = |name: &str| fits(&parts, &name.to_lowercase());
@@ -128,22 +128,23 @@ fn fits(parts: &[&str], name: &str) -> bool {
 }
 
 fn ranked<'a>(
-    prepared: &'a Prepared,
+    prepared: &'a PreparedCatalogue,
     question: &str,
     most: usize,
-) -> Vec<(&'a Table, Vec<String>)> {
+) -> Vec<(&'a DatabaseTable, Vec<String>)> {
     let found = prepared.rank(question, None, most);
-    let table = |ranked: Ranked| Some((prepared.catalogue.tables.get(ranked.table)?, ranked.why));
+    let table =
+        |ranked: RankedTable| Some((prepared.catalogue.tables.get(ranked.table)?, ranked.why));
     found.into_iter().filter_map(table).collect()
 }
 
 /// Names, rows, and why or what they are.
-fn list(found: &[(&Table, Vec<String>)]) -> String {
+fn list(found: &[(&DatabaseTable, Vec<String>)]) -> String {
     let colour = Stream::Out.has_colour();
     let names = found.iter().map(|(table, _)| one_line(&table.qualified()));
     let names: Vec<String> = names.collect();
     let widest = names.iter().map(|name| width(name)).max().unwrap_or(0);
-    let line = |((table, why), name): (&(&Table, Vec<String>), &String)| {
+    let line = |((table, why), name): (&(&DatabaseTable, Vec<String>), &String)| {
         let gap = " ".repeat(widest.saturating_sub(width(name)));
         let rows = table
             .row_count
@@ -153,7 +154,7 @@ fn list(found: &[(&Table, Vec<String>)]) -> String {
         } else {
             one_line(&why.join(", "))
         };
-        let about = styled(&about, Style::Dim, colour);
+        let about = styled(&about, TextStyle::Dim, colour);
         format!(
             "{}\n",
             format!("{name}{gap}  {rows:>9}  {about}").trim_end()
@@ -163,7 +164,7 @@ fn list(found: &[(&Table, Vec<String>)]) -> String {
 }
 
 /// The comment, after what it is where that is no table.
-fn about(table: &Table) -> String {
+fn about(table: &DatabaseTable) -> String {
     let kind = table.table_type.to_string();
     let kind = if kind == "table" {
         String::new()
@@ -174,17 +175,21 @@ fn about(table: &Table) -> String {
     format!("{kind}{}", one_line(comment))
 }
 
-pub(super) async fn schema(args: &Sql, names: &[String], config: &Settings) -> Result<(), Failure> {
-    let session = Session::open(args, config).await?;
+pub(super) async fn schema(
+    args: &Sql,
+    names: &[String],
+    config: &Settings,
+) -> Result<(), CliError> {
+    let session = SqlSession::open(args, config).await?;
     describe(&session, names, args.with.json).await
 }
 
 /// Describes tables of a database that is open.
 pub(super) async fn describe(
-    session: &Session,
+    session: &SqlSession,
     names: &[String],
     as_json: bool,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let catalogue = read(session, false).await?;
     let tables = if names.is_empty() {
         catalogue.tables.iter().collect()
@@ -203,8 +208,11 @@ pub(super) async fn describe(
 }
 
 /// The tables of these names or patterns.
-fn chosen<'a>(names: &[String], catalogue: &'a Catalogue) -> Result<Vec<&'a Table>, Failure> {
-    let mut chosen: Vec<&Table> = Vec::new();
+fn chosen<'a>(
+    names: &[String],
+    catalogue: &'a Catalogue,
+) -> Result<Vec<&'a DatabaseTable>, CliError> {
+    let mut chosen: Vec<&DatabaseTable> = Vec::new();
     for name in names {
         let found = catalogue.tables.iter().filter(|table| named(name, table));
         let before = chosen.len();
@@ -215,18 +223,18 @@ fn chosen<'a>(names: &[String], catalogue: &'a Catalogue) -> Result<Vec<&'a Tabl
                 name: name.clone(),
                 nearest: catalogue.nearest(name.rsplit('.').next().unwrap_or(name)),
             };
-            return Err(told(&error, None));
+            return Err(report_error(&error, None));
         }
     }
     Ok(chosen)
 }
 
 /// A table with its columns, keys and comments.
-fn described(table: &Table, colour: bool) -> String {
-    let name = styled(&one_line(&table.qualified()), Style::Bold, colour);
-    let comment = styled(&about(table), Style::Dim, colour);
+fn described(table: &DatabaseTable, colour: bool) -> String {
+    let name = styled(&one_line(&table.qualified()), TextStyle::Bold, colour);
+    let comment = styled(&about(table), TextStyle::Dim, colour);
     let mut shown = format!("{}\n", format!("{name}  {comment}").trim_end());
-    let widest = |text: fn(&Column) -> &str| {
+    let widest = |text: fn(&TableColumn) -> &str| {
         let widths = table
             .columns
             .iter()
@@ -245,7 +253,7 @@ fn described(table: &Table, colour: bool) -> String {
     for column in &table.columns {
         let name = padded(&column.name, names);
         let data_type = padded(&column.data_type, types);
-        let notes = styled(&notes(table, column), Style::Dim, colour);
+        let notes = styled(&notes(table, column), TextStyle::Dim, colour);
         let line = format!("  {name}  {data_type}  {notes}");
         shown.push_str(line.trim_end());
         shown.push('\n');
@@ -254,7 +262,7 @@ fn described(table: &Table, colour: bool) -> String {
 }
 
 /// Keys, what is special, and what its author wrote.
-fn notes(table: &Table, column: &Column) -> String {
+fn notes(table: &DatabaseTable, column: &TableColumn) -> String {
     let mut notes = Vec::new();
     if column.is_primary_key {
         notes.push("key".to_owned());
@@ -275,11 +283,11 @@ fn notes(table: &Table, column: &Column) -> String {
     one_line(&notes.join(" · "))
 }
 
-pub(super) async fn refresh(args: &Sql, config: &Settings) -> Result<(), Failure> {
-    let session = Session::open(args, config).await?;
+pub(super) async fn refresh(args: &Sql, config: &Settings) -> Result<(), CliError> {
+    let session = SqlSession::open(args, config).await?;
     let catalogue = read(&session, true).await?;
     let sampled = session.databases.sample(&session.name).await;
-    let sampled = sampled.map_err(|error| told(&error, None))?;
+    let sampled = sampled.map_err(|error| report_error(&error, None))?;
     let columns: usize = catalogue
         .tables
         .iter()
@@ -321,10 +329,10 @@ mod tests {
 
     #[test]
     fn patterns_mean_tables() {
-        let table = Table {
+        let table = DatabaseTable {
             schema_name: "public".into(),
             table_name: "Order_Items".into(),
-            ..Table::default()
+            ..DatabaseTable::default()
         };
         for (pattern, fits) in [
             ("order_items", true),

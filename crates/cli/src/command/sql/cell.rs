@@ -5,7 +5,7 @@ use quillet_sql::Cell;
 use quillet_sql::rows::ValueType;
 
 use crate::cells::CUT;
-use crate::talk::harmless;
+use crate::chat::sanitize;
 
 /// More bytes of a value are not shown.
 const MOST_BINARY: usize = 32;
@@ -35,7 +35,7 @@ pub(super) fn one_line(text: &str) -> String {
         '\r' => '␍',
         c => c,
     };
-    harmless(&text.chars().map(picture).collect::<String>()).into_owned()
+    sanitize(&text.chars().map(picture).collect::<String>()).into_owned()
 }
 
 fn binary(bytes: &[u8]) -> String {

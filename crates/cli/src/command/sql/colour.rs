@@ -2,12 +2,12 @@
 //!
 //! The query was laid out before, so that words in capitals are those of the language.
 
-use crate::talk::harmless;
-use crate::terminal::{Style, styled};
+use crate::chat::sanitize;
+use crate::terminal::{TextStyle, styled};
 
 /// The query, made harmless for a terminal and coloured where colour is wanted.
 pub(super) fn coloured(sql: &str, colour: bool) -> String {
-    let sql = harmless(sql);
+    let sql = sanitize(sql);
     if !colour {
         return sql.into_owned();
     }
@@ -23,18 +23,18 @@ pub(super) fn coloured(sql: &str, colour: bool) -> String {
 }
 
 /// How long the next piece is, and how it looks.
-fn piece(rest: &str, first: char) -> (usize, Option<Style>) {
+fn piece(rest: &str, first: char) -> (usize, Option<TextStyle>) {
     let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     match first {
-        '\'' => (quoted(rest, '\''), Some(Style::Green)),
+        '\'' => (quoted(rest, '\''), Some(TextStyle::Green)),
         '"' | '`' => (quoted(rest, first), None),
-        '-' if rest.starts_with("--") => (until(rest, "\n"), Some(Style::Dim)),
-        '/' if rest.starts_with("/*") => (until(rest, "*/"), Some(Style::Dim)),
+        '-' if rest.starts_with("--") => (until(rest, "\n"), Some(TextStyle::Dim)),
+        '/' if rest.starts_with("/*") => (until(rest, "*/"), Some(TextStyle::Dim)),
         c if is_word(c) => {
             let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
             let word = &rest[..length];
             let is_capital = word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase());
-            (length, is_capital.then_some(Style::Bold))
+            (length, is_capital.then_some(TextStyle::Bold))
         }
         c => (c.len_utf8(), None),
     }

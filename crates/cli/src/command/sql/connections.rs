@@ -2,29 +2,29 @@
 
 use std::path::PathBuf;
 
-use quillet::parts::demo_shop::DemoShop;
+use quillet::components::demo_shop::DemoShop;
 use quillet::settings::{self, Settings};
 use quillet_core::Exit;
-use quillet_sql::database::Checked;
-use quillet_sql::{Connection, ConnectionUrl, Databases, Definition, SqlError};
+use quillet_sql::database::ConnectionReport;
+use quillet_sql::{Connection, ConnectionDefinition, ConnectionUrl, Databases, SqlError};
 use serde_json::{Value, json};
 
 use super::cell::one_line;
-use super::failed::{beside, told};
+use super::failed::{beside, report_error};
 use super::files;
 use super::session::{self, with_password};
-use super::target::{self, DEMO, Target};
+use super::target::{self, DEMO, DatabaseTarget};
 use crate::args::{Sql, SqlCommand};
 use crate::cells::width;
 use crate::databases;
-use crate::failure::Failure;
-use crate::terminal::{self, Stream, Style, styled};
+use crate::failure::CliError;
+use crate::terminal::{self, Stream, TextStyle, styled};
 
 pub(super) async fn add(
     args: &Sql,
     command: &SqlCommand,
     config: &Settings,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let SqlCommand::Add {
         name,
         url,
@@ -37,9 +37,9 @@ pub(super) async fn add(
     else {
         return Ok(());
     };
-    let url = whole(address(url)?);
+    let url = absolute_file_url(address(url)?);
     let url = with_password(url, args.with.password)?;
-    let definition = Definition {
+    let definition = ConnectionDefinition {
         url: url.secret_text().to_owned(),
         ssl_disabled: *ssl_disabled || config.is_on(&settings::SQL_SSL_DISABLED),
         description: description.clone(),
@@ -48,14 +48,14 @@ pub(super) async fn add(
             None => Vec::new(),
         },
         values: *values,
-        ..Definition::default()
+        ..ConnectionDefinition::default()
     };
-    let databases = session::known(config).await?;
+    let databases = session::load_databases(config).await?;
     if !force {
         is_free(&databases, name).await?;
     }
     let put = databases.put(name, definition).await;
-    let put = put.map_err(|error| told(&error, None))?;
+    let put = put.map_err(|error| report_error(&error, None))?;
     for warning in &put.warnings {
         terminal::warning(&one_line(warning));
     }
@@ -76,11 +76,14 @@ pub(super) async fn add(
 
 /// # Errors
 /// There is a connection of that name, which nobody said may go.
-async fn is_free(databases: &Databases, name: &str) -> Result<(), Failure> {
-    let known = databases.list().await.map_err(|error| told(&error, None))?;
+async fn is_free(databases: &Databases, name: &str) -> Result<(), CliError> {
+    let known = databases
+        .list()
+        .await
+        .map_err(|error| report_error(&error, None))?;
     match known.iter().find(|known| known.name == *name) {
         None => Ok(()),
-        Some(known) => Err(Failure::Usage(format!(
+        Some(known) => Err(CliError::Usage(format!(
             "{} is there already: {}; pass --force to replace it",
             one_line(name),
             one_line(&known.url)
@@ -89,7 +92,7 @@ async fn is_free(databases: &Databases, name: &str) -> Result<(), Failure> {
 }
 
 /// A file by its whole path: whoever asks it later may stand in another folder.
-fn whole(url: ConnectionUrl) -> ConnectionUrl {
+fn absolute_file_url(url: ConnectionUrl) -> ConnectionUrl {
     let Some(path) = url.path.as_deref().filter(|path| path.is_relative()) else {
         return url;
     };
@@ -105,19 +108,22 @@ fn whole(url: ConnectionUrl) -> ConnectionUrl {
 }
 
 /// An address, or a file of SQLite.
-fn address(text: &str) -> Result<ConnectionUrl, Failure> {
-    match Target::of(text)? {
-        Target::Address(url) => Ok(url),
-        Target::Files(_) => Err(Failure::Usage(format!(
+fn address(text: &str) -> Result<ConnectionUrl, CliError> {
+    match DatabaseTarget::of(text)? {
+        DatabaseTarget::Address(url) => Ok(url),
+        DatabaseTarget::Files(_) => Err(CliError::Usage(format!(
             "{text} is no database that can be kept; files of rows are loaded for each run: --db {text}"
         ))),
         _ => target::address(text),
     }
 }
 
-pub(super) async fn list(args: &Sql, config: &Settings) -> Result<(), Failure> {
-    let databases = session::known(config).await?;
-    let known = databases.list().await.map_err(|error| told(&error, None))?;
+pub(super) async fn list(args: &Sql, config: &Settings) -> Result<(), CliError> {
+    let databases = session::load_databases(config).await?;
+    let known = databases
+        .list()
+        .await
+        .map_err(|error| report_error(&error, None))?;
     if args.with.json {
         return Ok(terminal::line(&format!("{:#}", json!(known)))?);
     }
@@ -139,44 +145,47 @@ fn line(connection: &Connection, widest: usize) -> String {
     let about = connection.description.as_deref().map(one_line);
     let about = styled(
         &about.unwrap_or_default(),
-        Style::Dim,
+        TextStyle::Dim,
         Stream::Out.has_colour(),
     );
     let line = format!("{name}{gap}  {}  {about}", one_line(&connection.url));
     format!("{}\n", line.trim_end())
 }
 
-pub(super) async fn remove(name: &str, config: &Settings) -> Result<(), Failure> {
-    let databases = session::known(config).await?;
+pub(super) async fn remove(name: &str, config: &Settings) -> Result<(), CliError> {
+    let databases = session::load_databases(config).await?;
     let was_there = databases.remove(name).await;
-    if was_there.map_err(|error| told(&error, None))? {
+    if was_there.map_err(|error| report_error(&error, None))? {
         return Ok(());
     }
-    let known = databases.list().await.map_err(|error| told(&error, None))?;
+    let known = databases
+        .list()
+        .await
+        .map_err(|error| report_error(&error, None))?;
     let names = known.iter().map(|it| it.name.as_str());
     let error = SqlError::NotFound {
         what: "database",
         name: name.to_owned(),
         nearest: quillet_core::nearest(name, names).map(str::to_owned),
     };
-    Err(told(&error, None))
+    Err(report_error(&error, None))
 }
 
 /// What a look at a database found.
-type Tried = (String, Result<Checked, SqlError>);
+type ConnectionCheck = (String, Result<ConnectionReport, SqlError>);
 
 pub(super) async fn test(
     args: &Sql,
     database: Option<&str>,
     config: &Settings,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let named = database.or_else(|| config.text(&settings::SQL_DATABASE));
-    let known = session::known(config).await?;
-    let tried = match named.map(Target::of).transpose()? {
-        Some(Target::Address(url)) => vec![one(&known, url, args, config).await?],
-        Some(Target::Named(name)) => vec![kept(&known, name).await],
-        Some(Target::Demo) => vec![demo(&known).await?],
-        Some(Target::Files(paths)) => vec![loaded(&known, &paths, config).await?],
+    let known = session::load_databases(config).await?;
+    let tried = match named.map(DatabaseTarget::of).transpose()? {
+        Some(DatabaseTarget::Address(url)) => vec![one(&known, url, args, config).await?],
+        Some(DatabaseTarget::Named(name)) => vec![kept(&known, name).await],
+        Some(DatabaseTarget::Demo) => vec![demo(&known).await?],
+        Some(DatabaseTarget::Files(paths)) => vec![loaded(&known, &paths, config).await?],
         None => every(&known).await?,
     };
     tell(args, &tried)
@@ -187,27 +196,31 @@ async fn one(
     url: ConnectionUrl,
     args: &Sql,
     config: &Settings,
-) -> Result<Tried, Failure> {
+) -> Result<ConnectionCheck, CliError> {
     let url = with_password(url, args.with.password)?;
-    let definition = Definition {
+    let definition = ConnectionDefinition {
         url: url.secret_text().to_owned(),
         ssl_disabled: config.is_on(&settings::SQL_SSL_DISABLED),
-        ..Definition::default()
+        ..ConnectionDefinition::default()
     };
     Ok((url.to_string(), known.test(&definition).await))
 }
 
-async fn kept(known: &Databases, name: String) -> Tried {
+async fn kept(known: &Databases, name: String) -> ConnectionCheck {
     let checked = known.test_known(&name).await;
     (name, checked)
 }
 
-async fn demo(known: &Databases) -> Result<Tried, Failure> {
+async fn demo(known: &Databases) -> Result<ConnectionCheck, CliError> {
     let shop = DemoShop::build()?;
     Ok((DEMO.to_owned(), known.test(&shop.definition()).await))
 }
 
-async fn loaded(known: &Databases, paths: &[PathBuf], config: &Settings) -> Result<Tried, Failure> {
+async fn loaded(
+    known: &Databases,
+    paths: &[PathBuf],
+    config: &Settings,
+) -> Result<ConnectionCheck, CliError> {
     let loaded = files::load(paths, config).await?;
     let names: Vec<String> = paths
         .iter()
@@ -217,16 +230,16 @@ async fn loaded(known: &Databases, paths: &[PathBuf], config: &Settings) -> Resu
     Ok((names.join(", "), checked))
 }
 
-async fn every(known: &Databases) -> Result<Vec<Tried>, Failure> {
+async fn every(known: &Databases) -> Result<Vec<ConnectionCheck>, CliError> {
     let list = known.list().await;
     let mut tried = Vec::new();
-    for connection in list.map_err(|error| told(&error, None))? {
+    for connection in list.map_err(|error| report_error(&error, None))? {
         tried.push(kept(known, connection.name).await);
     }
     Ok(tried)
 }
 
-fn tell(args: &Sql, tried: &[Tried]) -> Result<(), Failure> {
+fn tell(args: &Sql, tried: &[ConnectionCheck]) -> Result<(), CliError> {
     if args.with.json {
         let shown: Vec<Value> = tried.iter().map(as_json).collect();
         terminal::line(&format!("{:#}", json!(shown)))?;
@@ -234,13 +247,13 @@ fn tell(args: &Sql, tried: &[Tried]) -> Result<(), Failure> {
         tried.iter().try_for_each(tell_one)?;
     }
     if tried.iter().any(|(_, checked)| checked.is_err()) {
-        Err(Failure::Said(Exit::Failure))
+        Err(CliError::Said(Exit::Failure))
     } else {
         Ok(())
     }
 }
 
-fn tell_one((name, checked): &Tried) -> Result<(), Failure> {
+fn tell_one((name, checked): &ConnectionCheck) -> Result<(), CliError> {
     let name = one_line(name);
     match checked {
         Ok(checked) => {
@@ -273,7 +286,7 @@ fn tell_one((name, checked): &Tried) -> Result<(), Failure> {
     Ok(())
 }
 
-fn as_json((name, checked): &Tried) -> Value {
+fn as_json((name, checked): &ConnectionCheck) -> Value {
     match checked {
         Ok(checked) => {
             json!({"name": name, "version": checked.version, "warnings": checked.warnings, "reader": checked.reader})

@@ -40,7 +40,7 @@ const ALSO: [(&str, &str); 11] = [
 
 /// What a line asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Line<'a> {
+pub(super) enum ShellInput<'a> {
     /// Nothing.
     Empty,
     /// A command, and what stands behind it.
@@ -52,14 +52,14 @@ pub(super) enum Line<'a> {
 }
 
 /// Reads a line.
-pub(super) fn read(line: &str) -> Line<'_> {
+pub(super) fn read(line: &str) -> ShellInput<'_> {
     let line = line.trim();
     let Some(command) = line.strip_prefix(['.', '\\', '/']) else {
         return match line {
-            "" => Line::Empty,
-            "quit" | "exit" | "quit;" | "exit;" => Line::Command("quit", ""),
-            "help" | "help;" => Line::Command("help", ""),
-            line => Line::Words(line),
+            "" => ShellInput::Empty,
+            "quit" | "exit" | "quit;" | "exit;" => ShellInput::Command("quit", ""),
+            "help" | "help;" => ShellInput::Command("help", ""),
+            line => ShellInput::Words(line),
         };
     };
     let (name, rest) = command
@@ -81,10 +81,10 @@ pub(super) fn read(line: &str) -> Line<'_> {
     };
     let known = NAMES.iter().map(|(known, _)| *known);
     match known.clone().find(|known| *known == meant) {
-        Some(known) => Line::Command(known, rest),
+        Some(known) => ShellInput::Command(known, rest),
         None => {
             let near = nearest(name, known).map(|near| format!("; did you mean .{near}?"));
-            Line::Unknown(format!(
+            ShellInput::Unknown(format!(
                 "there is no command .{name}{}; .help shows all",
                 near.unwrap_or_default()
             ))
@@ -122,23 +122,23 @@ mod tests {
     #[test]
     fn lines_are_commands_of_three_programs_or_words() {
         for (line, meant) in [
-            ("", Line::Empty),
-            ("  ", Line::Empty),
-            (".tables", Line::Command("tables", "")),
-            ("\\dt", Line::Command("tables", "")),
-            ("\\d", Line::Command("tables", "")),
-            ("\\d orders;", Line::Command("schema", "orders")),
-            (".schema a b", Line::Command("schema", "a b")),
-            ("/exit", Line::Command("quit", "")),
-            ("\\q", Line::Command("quit", "")),
-            ("quit", Line::Command("quit", "")),
-            (".export a b.csv", Line::Command("export", "a b.csv")),
-            ("how many?", Line::Words("how many?")),
-            ("select 1", Line::Words("select 1")),
+            ("", ShellInput::Empty),
+            ("  ", ShellInput::Empty),
+            (".tables", ShellInput::Command("tables", "")),
+            ("\\dt", ShellInput::Command("tables", "")),
+            ("\\d", ShellInput::Command("tables", "")),
+            ("\\d orders;", ShellInput::Command("schema", "orders")),
+            (".schema a b", ShellInput::Command("schema", "a b")),
+            ("/exit", ShellInput::Command("quit", "")),
+            ("\\q", ShellInput::Command("quit", "")),
+            ("quit", ShellInput::Command("quit", "")),
+            (".export a b.csv", ShellInput::Command("export", "a b.csv")),
+            ("how many?", ShellInput::Words("how many?")),
+            ("select 1", ShellInput::Words("select 1")),
         ] {
             assert_eq!(read(line), meant, "{line:?}");
         }
-        let Line::Unknown(why) = read(".shcema") else {
+        let ShellInput::Unknown(why) = read(".shcema") else {
             panic!();
         };
         assert!(why.contains("did you mean .schema?"), "{why}");

@@ -2,29 +2,31 @@
 
 use quillet::settings::Settings;
 use quillet_core::chat::Bytes4;
-use quillet_sql::eval::{At, DEPTHS, Measured, Recording, Replayed, Suite, measure, replay};
+use quillet_sql::eval::{
+    DEPTHS, RankingReport, RecallAtK, Recording, ReplayReport, Suite, measure, replay,
+};
 use serde::Serialize;
 use serde_json::json;
 
-use super::execution::{Executed, Runner};
-use super::failed::told;
+use super::execution::{ExecutionReport, Runner};
+use super::failed::report_error;
 use crate::args::{Sql, SqlEval};
-use crate::bar::Bar;
 use crate::databases;
-use crate::failure::Failure;
-use crate::terminal::{self, Stream, Style, styled};
+use crate::failure::CliError;
+use crate::progress_bar::ProgressBar;
+use crate::terminal::{self, Stream, TextStyle, styled};
 
-pub(super) async fn run(args: &Sql, eval: &SqlEval, config: &Settings) -> Result<(), Failure> {
+pub(super) async fn run(args: &Sql, eval: &SqlEval, config: &Settings) -> Result<(), CliError> {
     let settings = databases::sql_config(config)?;
     depths(&eval.k)?;
     if let Some(missing) = eval.files.iter().find(|file| !file.exists()) {
-        return Err(Failure::Usage(format!(
+        return Err(CliError::Usage(format!(
             "there is no file {}",
             missing.display()
         )));
     }
     let recording = eval.recorded.as_deref().map(Recording::open).transpose();
-    let recording = recording.map_err(|error| told(&error, None))?;
+    let recording = recording.map_err(|error| report_error(&error, None))?;
     let runner = if !args.with.db.is_empty() {
         Some(Runner::open(args, config, recording.as_ref()).await?)
     } else {
@@ -36,10 +38,10 @@ pub(super) async fn run(args: &Sql, eval: &SqlEval, config: &Settings) -> Result
             Some(runner) => Suite::over(file, runner.catalogue()),
             None => Suite::open(file),
         };
-        let suite = suite.map_err(|error| told(&error, None))?;
-        let bar = Bar::new();
+        let suite = suite.map_err(|error| report_error(&error, None))?;
+        let bar = ProgressBar::new();
         let measured = measure(&suite, &settings, &Bytes4, &|done, total, what| {
-            bar.tell(done, total, what);
+            bar.set_progress(done, total, what);
         });
         drop(bar);
         let replayed = recording
@@ -50,7 +52,7 @@ pub(super) async fn run(args: &Sql, eval: &SqlEval, config: &Settings) -> Result
             (Some(runner), Some(recording)) => Some(runner.run(&suite, recording).await?),
             _ => None,
         };
-        all.push(Page {
+        all.push(FileReport {
             measured,
             replayed,
             executed,
@@ -67,12 +69,12 @@ pub(super) async fn run(args: &Sql, eval: &SqlEval, config: &Settings) -> Result
     Ok(terminal::result(&pages.join("\n"))?)
 }
 
-fn depths(wanted: &[usize]) -> Result<(), Failure> {
+fn depths(wanted: &[usize]) -> Result<(), CliError> {
     match wanted.iter().find(|k| !DEPTHS.contains(k)) {
         None => Ok(()),
         Some(k) => {
             let known = DEPTHS.map(|depth| depth.to_string()).join(", ");
-            Err(Failure::Usage(format!(
+            Err(CliError::Usage(format!(
                 "-k {k} is not measured; there are {known}"
             )))
         }
@@ -81,22 +83,22 @@ fn depths(wanted: &[usize]) -> Result<(), Failure> {
 
 /// What came of one file.
 #[derive(Serialize)]
-struct Page {
-    measured: Measured,
+struct FileReport {
+    measured: RankingReport,
     #[serde(rename = "recorded")]
-    replayed: Option<Replayed>,
+    replayed: Option<ReplayReport>,
     #[serde(rename = "execution", skip_serializing_if = "Option::is_none")]
-    executed: Option<Executed>,
+    executed: Option<ExecutionReport>,
 }
 
-fn shown(page: &Page, wanted: &[usize], colour: bool) -> String {
+fn shown(page: &FileReport, wanted: &[usize], colour: bool) -> String {
     let measured = &page.measured;
     let head = format!(
         "{}: {} questions, {} tables",
         measured.name, measured.questions, measured.tables
     );
     let mut lines = vec![
-        styled(&head, Style::Bold, colour),
+        styled(&head, TextStyle::Bold, colour),
         "    k  recall  all found  precision".to_owned(),
     ];
     let chosen = measured.order.at.iter().filter(|at| wanted.contains(&at.k));
@@ -113,11 +115,11 @@ fn shown(page: &Page, wanted: &[usize], colour: bool) -> String {
         timings.build_ms, timings.p50_ms, timings.p99_ms
     ));
     lines.extend(page.replayed.as_ref().map(recorded));
-    lines.extend(page.executed.as_ref().map(Executed::line));
+    lines.extend(page.executed.as_ref().map(ExecutionReport::line));
     lines.join("\n") + "\n"
 }
 
-fn at_line(at: &At) -> String {
+fn at_line(at: &RecallAtK) -> String {
     format!(
         "  {:3}  {:5.1}%     {:5.1}%     {:5.1}%",
         at.k,
@@ -127,7 +129,7 @@ fn at_line(at: &At) -> String {
     )
 }
 
-fn recorded(replayed: &Replayed) -> String {
+fn recorded(replayed: &ReplayReport) -> String {
     format!(
         "  recorded choices: {} questions, complete {:.1} % with {:.2} tables, after repair {:.1} % with {:.2}",
         replayed.questions,

@@ -5,27 +5,27 @@ use std::sync::Arc;
 
 use quillet::settings::Settings;
 use quillet_sql::Catalogue;
-use quillet_sql::eval::{Accuracy, Outcome, Recording, Suite};
+use quillet_sql::eval::{Accuracy, ExecutionOutcome, Recording, Suite};
 use serde::Serialize;
 
 use super::catalogue;
 use super::cell::one_line;
-use super::session::Session;
+use super::session::SqlSession;
 use crate::args::Sql;
-use crate::bar::Bar;
-use crate::failure::Failure;
+use crate::failure::CliError;
+use crate::progress_bar::ProgressBar;
 use crate::terminal;
 
 /// The database that queries run in.
 #[derive(Debug)]
 pub(super) struct Runner {
-    session: Session,
+    session: SqlSession,
     catalogue: Arc<Catalogue>,
 }
 
 /// How many recorded queries give the rows of the right ones.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub(super) struct Executed {
+pub(super) struct ExecutionReport {
     #[serde(flatten)]
     accuracy: Accuracy,
     /// Questions whose right query does not run here, which are not counted.
@@ -41,15 +41,15 @@ impl Runner {
         args: &Sql,
         config: &Settings,
         recording: Option<&Recording>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CliError> {
         let has_queries =
             |recording: &Recording| recording.selections.iter().any(|s| s.sql.is_some());
         if !recording.is_some_and(has_queries) {
-            return Err(Failure::Usage(
+            return Err(CliError::Usage(
                 "with --db recorded queries are run: pass --recorded FILE with {\"selections\": [{\"id\": …, \"sql\": …}]}".into(),
             ));
         }
-        let session = Session::open(args, config).await?;
+        let session = SqlSession::open(args, config).await?;
         let catalogue = catalogue::read(&session, false).await?;
         Ok(Runner { session, catalogue })
     }
@@ -68,7 +68,7 @@ impl Runner {
         &self,
         suite: &Suite,
         recording: &Recording,
-    ) -> Result<Executed, Failure> {
+    ) -> Result<ExecutionReport, CliError> {
         let recorded = recording.selections.iter();
         let recorded = recorded.filter_map(|s| Some((s.id.as_str(), s.sql.as_deref()?)));
         let recorded: BTreeMap<&str, &str> = recorded.collect();
@@ -79,15 +79,15 @@ impl Runner {
         });
         let pairs: Vec<(&str, &str, &str)> = pairs.collect();
         if pairs.is_empty() {
-            return Err(Failure::Usage(format!(
+            return Err(CliError::Usage(format!(
                 "{}: no question with a right query (\"sql\") has a recorded one; are these files of the same questions?",
                 one_line(&suite.name)
             )));
         }
-        let bar = Bar::new();
-        let (mut executed, mut remarks) = (Executed::default(), Vec::new());
+        let bar = ProgressBar::new();
+        let (mut executed, mut remarks) = (ExecutionReport::default(), Vec::new());
         for (done, (id, gold, query)) in pairs.iter().enumerate() {
-            bar.tell(done as u64, pairs.len() as u64, "queries");
+            bar.set_progress(done as u64, pairs.len() as u64, "queries");
             remarks.extend(self.one(&mut executed, id, gold, query).await);
         }
         drop(bar);
@@ -100,12 +100,12 @@ impl Runner {
     /// Counts one query, and says what is wrong with it.
     async fn one(
         &self,
-        executed: &mut Executed,
+        executed: &mut ExecutionReport,
         id: &str,
         gold: &str,
         query: &str,
     ) -> Option<String> {
-        let Session {
+        let SqlSession {
             databases, name, ..
         } = &self.session;
         let outcome = match databases.compare(name, gold, query).await {
@@ -117,14 +117,14 @@ impl Runner {
         };
         executed.accuracy.add(&outcome);
         match outcome {
-            Outcome::Same => None,
-            Outcome::Different => Some(format!("{id}: other rows")),
-            Outcome::Failed(error) => Some(format!("{id}: does not run: {error}")),
+            ExecutionOutcome::Same => None,
+            ExecutionOutcome::Different => Some(format!("{id}: other rows")),
+            ExecutionOutcome::Failed(error) => Some(format!("{id}: does not run: {error}")),
         }
     }
 }
 
-impl Executed {
+impl ExecutionReport {
     /// For people.
     pub(super) fn line(&self) -> String {
         let Accuracy {

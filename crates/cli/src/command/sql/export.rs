@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 use quillet_core::BoxFuture;
 use quillet_sql::export::ByteSink;
-use quillet_sql::stream::Stop;
+use quillet_sql::stream::SinkClosed;
 use tokio::task::spawn_blocking;
 
-use crate::failure::Failure;
-use crate::talk::harmless;
+use crate::chat::sanitize;
+use crate::failure::CliError;
 use crate::terminal::{self, Stream};
 
 /// Where the bytes of a form go.
@@ -24,13 +24,13 @@ pub(super) struct Output {
     /// Whether a person looks at standard output, who gets nothing that a terminal would obey.
     looked_at: bool,
     file: Option<File>,
-    part: Option<Part>,
+    part: Option<TempFile>,
     has_bytes: bool,
-    failed: Option<Failure>,
+    failed: Option<CliError>,
 }
 
 /// A file that has another name until it is whole. Dropping it removes it.
-struct Part {
+struct TempFile {
     path: PathBuf,
     target: PathBuf,
 }
@@ -56,7 +56,7 @@ impl Output {
     ///
     /// # Errors
     /// It could not be written.
-    pub(super) fn finish(mut self) -> Result<(), Failure> {
+    pub(super) fn finish(mut self) -> Result<(), CliError> {
         if let Some(failure) = self.failed {
             return Err(failure);
         }
@@ -76,17 +76,17 @@ impl Output {
         }
         terminal::note(&match &self.path {
             Some(path) if self.part.is_some() => {
-                format!("{} is not written", harmless(&path.to_string_lossy()))
+                format!("{} is not written", sanitize(&path.to_string_lossy()))
             }
             Some(path) => format!(
                 "what was written to {} is not whole",
-                harmless(&path.to_string_lossy())
+                sanitize(&path.to_string_lossy())
             ),
             None => "the rows that were written are not all".to_owned(),
         });
     }
 
-    async fn write(&mut self, bytes: Vec<u8>) -> Result<(), Failure> {
+    async fn write(&mut self, bytes: Vec<u8>) -> Result<(), CliError> {
         self.has_bytes = true;
         let Some(path) = self.path.clone() else {
             let bytes = if self.looked_at { shown(bytes) } else { bytes };
@@ -102,7 +102,7 @@ impl Output {
     }
 
     /// A device or a pipe is written as it is; only files have names that mean something.
-    fn open(&mut self, path: &Path) -> Result<File, Failure> {
+    fn open(&mut self, path: &Path) -> Result<File, CliError> {
         let wrong = |error| wrong(path, &error);
         let there = fs::metadata(path).ok();
         if there.as_ref().is_some_and(|there| !there.is_file()) {
@@ -113,7 +113,7 @@ impl Output {
         let part = format!(".{name}.{}.part", std::process::id());
         let part = target.with_file_name(part);
         let file = File::create_new(&part).map_err(wrong)?;
-        let part = self.part.insert(Part { path: part, target });
+        let part = self.part.insert(TempFile { path: part, target });
         if let Some(there) = there {
             fs::set_permissions(&part.path, there.permissions()).map_err(wrong)?;
         }
@@ -122,18 +122,18 @@ impl Output {
 }
 
 impl ByteSink for Output {
-    fn bytes<'a>(&'a mut self, bytes: Vec<u8>) -> BoxFuture<'a, Result<(), Stop>> {
+    fn bytes<'a>(&'a mut self, bytes: Vec<u8>) -> BoxFuture<'a, Result<(), SinkClosed>> {
         Box::pin(async move {
             let written = self.write(bytes).await;
             written.map_err(|failure| {
                 self.failed = Some(failure);
-                Stop
+                SinkClosed
             })
         })
     }
 }
 
-impl Drop for Part {
+impl Drop for TempFile {
     fn drop(&mut self) {
         // After it was renamed there is nothing of this name.
         let _ = fs::remove_file(&self.path);
@@ -143,7 +143,7 @@ impl Drop for Part {
 /// Bytes that are text, as a terminal may get them. Forms of text end each piece at a row.
 fn shown(bytes: Vec<u8>) -> Vec<u8> {
     match String::from_utf8(bytes) {
-        Ok(text) => harmless(&text).into_owned().into_bytes(),
+        Ok(text) => sanitize(&text).into_owned().into_bytes(),
         Err(error) => error.into_bytes(),
     }
 }
@@ -151,11 +151,11 @@ fn shown(bytes: Vec<u8>) -> Vec<u8> {
 /// Writing may wait, for whoever reads a pipe; an interrupt must not wait with it.
 async fn beside<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Failure> {
+) -> Result<T, CliError> {
     let done = spawn_blocking(work).await;
-    done.map_err(|error| Failure::Other(format!("the result cannot be written: {error}")))
+    done.map_err(|error| CliError::Other(format!("the result cannot be written: {error}")))
 }
 
-fn wrong(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::Other(format!("{}: {error}", path.display()))
+fn wrong(path: &Path, error: &std::io::Error) -> CliError {
+    CliError::Other(format!("{}: {error}", path.display()))
 }

@@ -3,36 +3,36 @@
 use quillet_core::{Diagnostic, Span};
 use quillet_sql::{DatabaseError, DatabaseErrorKind, SqlError};
 
-use crate::failure::Failure;
-use crate::report::{self, Finding};
-use crate::talk::harmless;
-use crate::terminal::{self, Stream, Style, styled};
+use crate::chat::sanitize;
+use crate::failure::CliError;
+use crate::report::{self, LocatedDiagnostic};
+use crate::terminal::{self, Stream, TextStyle, styled};
 
 /// What a query is called where its place is shown.
 const QUERY: &str = "query";
 
 /// Reports what went wrong; the failure that is returned says no more. `sql` is the query that ran,
 /// if it is known.
-pub(super) fn told(error: &SqlError, sql: Option<&str>) -> Failure {
-    match place(error, sql) {
+pub(super) fn report_error(error: &SqlError, sql: Option<&str>) -> CliError {
+    match error_span(error, sql) {
         Some((text, span)) => {
             let mut diagnostic = Diagnostic::error(error.code(), QUERY, one_message(error));
             diagnostic.help = error.help();
             diagnostic.span = Some(span);
-            let finding = Finding {
+            let finding = LocatedDiagnostic {
                 diagnostic,
-                text: Some(harmless(text).into_owned()),
+                text: Some(sanitize(text).into_owned()),
             };
             terminal::note(report::show(&finding, Stream::Err.has_colour()).trim_end());
         }
         None => bare(error),
     }
-    Failure::Said(error.code().exit())
+    CliError::Said(error.code().exit())
 }
 
 /// Databases repeat what is in the query and in the data, where anything may stand.
 fn one_message(error: &SqlError) -> String {
-    harmless(&error.to_string()).into_owned()
+    sanitize(&error.to_string()).into_owned()
 }
 
 fn bare(error: &SqlError) {
@@ -42,11 +42,11 @@ fn bare(error: &SqlError) {
         (help, beside) => help.or(beside.map(str::to_owned)),
     };
     if let Some(help) = help {
-        let head = styled("help:", Style::Bold, Stream::Err.has_colour());
-        terminal::note(&format!("{head} {}", harmless(&help)));
+        let head = styled("help:", TextStyle::Bold, Stream::Err.has_colour());
+        terminal::note(&format!("{head} {}", sanitize(&help)));
     }
     if let SqlError::Answer { answer, .. } = error {
-        terminal::note(&format!("the model answered:\n{}", harmless(answer)));
+        terminal::note(&format!("the model answered:\n{}", sanitize(answer)));
     }
 }
 
@@ -71,7 +71,7 @@ pub(super) fn beside(error: &SqlError) -> Option<&'static str> {
 }
 
 /// The text and the place in it.
-fn place<'a>(error: &'a SqlError, sql: Option<&'a str>) -> Option<(&'a str, Span)> {
+fn error_span<'a>(error: &'a SqlError, sql: Option<&'a str>) -> Option<(&'a str, Span)> {
     let span = span(error)?;
     match error {
         SqlError::Guard(refusal) => Some((refusal.sql.as_str(), span)),

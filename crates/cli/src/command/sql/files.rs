@@ -4,25 +4,25 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
 use quillet::settings::Settings;
-use quillet_sql::Definition;
-use quillet_sql::files::{self, FileError, Loaded};
+use quillet_sql::ConnectionDefinition;
+use quillet_sql::files::{self, FileError, LoadedFiles};
 
 use super::cell::one_line;
-use crate::bar::Bar;
+use crate::chat::sanitize;
 use crate::databases;
-use crate::failure::Failure;
-use crate::talk::harmless;
-use crate::terminal::{self, Stream, Style, styled};
+use crate::failure::CliError;
+use crate::progress_bar::ProgressBar;
+use crate::terminal::{self, Stream, TextStyle, styled};
 
 /// Loads files, with a bar while they are read, and says on standard error how they were
 /// understood.
 ///
 /// # Errors
 /// One is not what its name says or beyond the limits, which is told, or a setting is wrong.
-pub(super) async fn load(paths: &[PathBuf], config: &Settings) -> Result<Loaded, Failure> {
+pub(super) async fn load(paths: &[PathBuf], config: &Settings) -> Result<LoadedFiles, CliError> {
     let options = databases::file_options(config)?;
-    let bar = Bar::new();
-    let tell = |done, total, what: &str| bar.tell(done, total, what);
+    let bar = ProgressBar::new();
+    let tell = |done, total, what: &str| bar.set_progress(done, total, what);
     let loaded = files::load(paths, &options, &tell).await;
     drop(bar);
     let loaded = loaded.map_err(|error| told(&error))?;
@@ -32,20 +32,20 @@ pub(super) async fn load(paths: &[PathBuf], config: &Settings) -> Result<Loaded,
     Ok(loaded)
 }
 
-fn told(error: &FileError) -> Failure {
-    terminal::error(&harmless(&error.to_string()));
+fn told(error: &FileError) -> CliError {
+    terminal::error(&sanitize(&error.to_string()));
     if let Some(help) = &error.help {
-        let head = styled("help:", Style::Bold, Stream::Err.has_colour());
-        terminal::note(&format!("{head} {}", harmless(help)));
+        let head = styled("help:", TextStyle::Bold, Stream::Err.has_colour());
+        terminal::note(&format!("{head} {}", sanitize(help)));
     }
-    Failure::Said(error.code.exit())
+    CliError::Said(error.code.exit())
 }
 
 /// The connection to them.
-pub(super) fn definition(loaded: &Loaded) -> Definition {
-    Definition {
+pub(super) fn definition(loaded: &LoadedFiles) -> ConnectionDefinition {
+    ConnectionDefinition {
         url: loaded.url(),
-        ..Definition::default()
+        ..ConnectionDefinition::default()
     }
 }
 

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use quillet_core::{Diagnostic, nearest};
 use quillet_sql::guard::GuardError;
-use quillet_sql::{Dialect, layout};
+use quillet_sql::{SqlDialect, layout};
 
-use crate::failure::Failure;
-use crate::report::Finding;
+use crate::failure::CliError;
+use crate::report::LocatedDiagnostic;
 use crate::source;
 use crate::terminal;
 
-pub(super) fn run(sql: &str, dialect: &str) -> Result<(), Failure> {
+pub(super) fn run(sql: &str, dialect: &str) -> Result<(), CliError> {
     let dialect = named(dialect)?;
     let (name, text) = match sql {
         "-" => ("standard input", source::read("-")?),
@@ -23,11 +23,11 @@ pub(super) fn run(sql: &str, dialect: &str) -> Result<(), Failure> {
     Ok(terminal::line(&laid_out)?)
 }
 
-fn named(name: &str) -> Result<Dialect, Failure> {
-    Dialect::named(name).ok_or_else(|| {
-        let known = Dialect::ALL.map(Dialect::name);
+fn named(name: &str) -> Result<SqlDialect, CliError> {
+    SqlDialect::named(name).ok_or_else(|| {
+        let known = SqlDialect::ALL.map(SqlDialect::name);
         let near = nearest(name, known).map(|near| format!(", did you mean {near}?"));
-        Failure::Usage(format!(
+        CliError::Usage(format!(
             "--dialect {name:?} is not known{}; there are {}",
             near.unwrap_or_default(),
             known.join(", ")
@@ -35,9 +35,9 @@ fn named(name: &str) -> Result<Dialect, Failure> {
     })
 }
 
-fn refused(name: &str, text: &str, error: &GuardError) -> Failure {
+fn refused(name: &str, text: &str, error: &GuardError) -> CliError {
     let diagnostic = Diagnostic::error(error.code, name, error.message.clone());
-    Failure::Findings(vec![Finding {
+    CliError::Findings(vec![LocatedDiagnostic {
         diagnostic: Diagnostic {
             span: error.span,
             help: error.help.clone(),

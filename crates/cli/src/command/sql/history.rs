@@ -7,27 +7,27 @@ use quillet_core::archive::QueryRecord;
 use serde_json::json;
 
 use super::cell::one_line;
-use super::failed::told;
-use super::session::Session;
+use super::failed::report_error;
+use super::session::SqlSession;
 use crate::args::Sql;
 use crate::cells::cut;
-use crate::failure::Failure;
-use crate::terminal::{self, Stream, Style, styled};
+use crate::failure::CliError;
+use crate::terminal::{self, Stream, TextStyle, styled};
 
 pub(super) async fn run(
     args: &Sql,
     words: &[String],
     most: u64,
     config: &Settings,
-) -> Result<(), Failure> {
-    let session = Session::open(args, config).await?;
+) -> Result<(), CliError> {
+    let session = SqlSession::open(args, config).await?;
     let (databases, name) = (&session.databases, session.name.as_str());
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let page = match words {
         [] => databases.history(name, None, most).await,
         words => databases.search_history(name, &words.join(" "), most).await,
     };
-    let page = page.map_err(|error| told(&error, None))?;
+    let page = page.map_err(|error| report_error(&error, None))?;
     if args.with.json {
         return Ok(terminal::line(&format!("{:#}", json!(page.items)))?);
     }
@@ -46,18 +46,18 @@ pub(super) async fn accept(
     id: u64,
     accepts: bool,
     config: &Settings,
-) -> Result<(), Failure> {
-    let session = Session::open(args, config).await?;
+) -> Result<(), CliError> {
+    let session = SqlSession::open(args, config).await?;
     let (databases, name) = (&session.databases, session.name.as_str());
     if accepts {
         let record = databases.accept(name, id).await;
-        let record = record.map_err(|error| told(&error, None))?;
+        let record = record.map_err(|error| report_error(&error, None))?;
         let question = one_line(record.question.as_deref().unwrap_or_default());
         terminal::note(&format!("accepted: {id} answers {}", cut(&question, 200)));
         return Ok(());
     }
     let done = databases.unaccept(name, id).await;
-    if done.map_err(|error| told(&error, None))? {
+    if done.map_err(|error| report_error(&error, None))? {
         terminal::note(&format!("{id} is no example any more"))
     } else {
         terminal::note(&format!("{id} was not accepted"))
@@ -79,10 +79,13 @@ fn shown(record: &QueryRecord) -> String {
         record.id,
         if record.accepted { "  accepted" } else { "" }
     );
-    let mut shown = format!("{}\n", styled(&head, Style::Dim, colour));
+    let mut shown = format!("{}\n", styled(&head, TextStyle::Dim, colour));
     if let Some(question) = &record.question {
         let question = cut(&one_line(question), 200);
-        shown.push_str(&format!("  {}\n", styled(&question, Style::Bold, colour)));
+        shown.push_str(&format!(
+            "  {}\n",
+            styled(&question, TextStyle::Bold, colour)
+        ));
     }
     for line in record.sql.lines() {
         shown.push_str(&format!("  {}\n", one_line(line)));

@@ -18,8 +18,8 @@ mod prompts;
 mod query;
 mod question;
 mod session;
+mod shell;
 mod table;
-mod talk;
 mod target;
 mod tour;
 
@@ -31,29 +31,29 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 
 use crate::args::{Sql, SqlCommand};
-use crate::failure::Failure;
+use crate::failure::CliError;
 use quillet::settings::Settings;
 
 /// How long the ends of queries that were given up may take.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-pub(crate) async fn run(args: &Sql, config: &Settings) -> Result<(), Failure> {
-    let done = if talk::is_wanted(args) {
-        talk::run(args, config).await
+pub(crate) async fn run(args: &Sql, config: &Settings) -> Result<(), CliError> {
+    let done = if shell::is_wanted(args) {
+        shell::run(args, config).await
     } else {
         tokio::select! {
             biased;
             done = work(args, config) => done,
-            _ = ended() => Err(Failure::Interrupted),
+            _ = ended() => Err(CliError::Interrupted),
         }
     };
-    if matches!(done, Err(Failure::Interrupted)) {
-        settle().await;
+    if matches!(done, Err(CliError::Interrupted)) {
+        wait_for_cleanup().await;
     }
     done
 }
 
-async fn work(args: &Sql, config: &Settings) -> Result<(), Failure> {
+async fn work(args: &Sql, config: &Settings) -> Result<(), CliError> {
     let Some(command) = &args.command else {
         return match &args.sql {
             Some(sql) => query::run(args, sql, config).await,
@@ -90,7 +90,7 @@ async fn work(args: &Sql, config: &Settings) -> Result<(), Failure> {
 async fn ended() {
     tokio::select! {
         () = interrupted() => {}
-        () = told_to_end() => {}
+        () = wait_for_termination() => {}
     }
 }
 
@@ -103,7 +103,7 @@ async fn interrupted() {
 }
 
 /// SIGTERM or SIGHUP.
-async fn told_to_end() {
+async fn wait_for_termination() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
@@ -122,7 +122,7 @@ async fn told_to_end() {
 
 /// Waits for what was left to be done when the work was dropped: queries end in
 /// their servers, too.
-async fn settle() {
+async fn wait_for_cleanup() {
     let tasks = Handle::current().metrics();
     let begun = Instant::now();
     // Polled: Tokio has no call that waits for tasks whose handles are gone.

@@ -5,51 +5,51 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use quillet_sql::export::{Format, rows_json};
-use quillet_sql::rows::Truncated;
-use quillet_sql::{QueryLimits, Ran, RunOptions, SqlConfig, SqlError, Streamed};
+use quillet_sql::export::{ExportFormat, rows_json};
+use quillet_sql::rows::TruncationReason;
+use quillet_sql::{QueryLimits, QueryRun, RunOptions, SqlConfig, SqlError, StreamResult};
 use serde_json::{Value, json};
 
 use super::export::Output;
-use super::failed::told;
-use super::table::{self, Look};
-use crate::args::{Form, ShowRows};
-use crate::failure::Failure;
-use crate::talk::harmless;
-use crate::terminal::{self, Stream, Style, styled};
+use super::failed::report_error;
+use super::table::{self, TableStyle};
+use crate::args::{OutputFormat, ShowRows};
+use crate::chat::sanitize;
+use crate::failure::CliError;
+use crate::terminal::{self, Stream, TextStyle, styled};
 
 /// Endings of files and the forms that they name.
-const ENDINGS: [(&str, Form); 10] = [
-    ("txt", Form::Table),
-    ("json", Form::Json),
-    ("ndjson", Form::Ndjson),
-    ("jsonl", Form::Ndjson),
-    ("csv", Form::Csv),
-    ("md", Form::Markdown),
-    ("arrow", Form::Arrow),
-    ("feather", Form::Arrow),
-    ("parquet", Form::Parquet),
-    ("xlsx", Form::Xlsx),
+const ENDINGS: [(&str, OutputFormat); 10] = [
+    ("txt", OutputFormat::Table),
+    ("json", OutputFormat::Json),
+    ("ndjson", OutputFormat::Ndjson),
+    ("jsonl", OutputFormat::Ndjson),
+    ("csv", OutputFormat::Csv),
+    ("md", OutputFormat::Markdown),
+    ("arrow", OutputFormat::Arrow),
+    ("feather", OutputFormat::Arrow),
+    ("parquet", OutputFormat::Parquet),
+    ("xlsx", OutputFormat::Xlsx),
 ];
 
 /// The form that was asked for by name, by the ending of the file, or a table.
 ///
 /// # Errors
 /// The ending says that it should be a form which is not there.
-fn form(show: &ShowRows) -> Result<Form, Failure> {
+fn form(show: &ShowRows) -> Result<OutputFormat, CliError> {
     if let Some(form) = show.format {
         return Ok(form);
     }
     let ending = show.output.as_deref().and_then(Path::extension);
     let Some(ending) = ending.map(|ending| ending.to_string_lossy().to_lowercase()) else {
-        return Ok(Form::Table);
+        return Ok(OutputFormat::Table);
     };
     let named = ENDINGS.iter().find(|(known, _)| *known == ending);
     named.map(|(_, form)| *form).ok_or_else(|| {
         let known = ENDINGS.map(|(known, _)| known).join(", ");
-        Failure::Usage(format!(
+        CliError::Usage(format!(
             "no form of rows has files ending in .{}; there are {known}, and -o FORM for any name",
-            harmless(&ending)
+            sanitize(&ending)
         ))
     })
 }
@@ -59,10 +59,10 @@ fn form(show: &ShowRows) -> Result<Form, Failure> {
 ///
 /// # Errors
 /// It is there, and nobody said that it may be replaced.
-fn free(show: &ShowRows) -> Result<(), Failure> {
+fn free(show: &ShowRows) -> Result<(), CliError> {
     match &show.output {
         Some(path) if path.is_file() && !path.starts_with("/dev") && !show.force => {
-            Err(Failure::Usage(format!(
+            Err(CliError::Usage(format!(
                 "{}: is there already; pass --force to replace it",
                 path.display()
             )))
@@ -75,17 +75,20 @@ fn free(show: &ShowRows) -> Result<(), Failure> {
 ///
 /// # Errors
 /// Nobody could read its rows where they would go, which is reported before anything is asked.
-pub(super) fn options(show: &ShowRows, config: &SqlConfig) -> Result<RunOptions, Failure> {
+pub(super) fn options(show: &ShowRows, config: &SqlConfig) -> Result<RunOptions, CliError> {
     free(show)?;
     let form = form(show)?;
-    let is_bytes = matches!(form, Form::Arrow | Form::Parquet | Form::Xlsx);
+    let is_bytes = matches!(
+        form,
+        OutputFormat::Arrow | OutputFormat::Parquet | OutputFormat::Xlsx
+    );
     if is_bytes && show.output.is_none() && Stream::Out.is_terminal() {
-        return Err(Failure::Usage(
+        return Err(CliError::Usage(
             "this form is bytes and no text: pass --output FILE, or write to a pipe".into(),
         ));
     }
     let defaults = match form {
-        Form::Table | Form::Markdown => &config.limits,
+        OutputFormat::Table | OutputFormat::Markdown => &config.limits,
         _ => &config.export_limits,
     };
     let rows = show
@@ -105,20 +108,20 @@ pub(super) fn options(show: &ShowRows, config: &SqlConfig) -> Result<RunOptions,
 ///
 /// # Errors
 /// It cannot be written.
-pub(super) fn write(ran: &Ran, show: &ShowRows) -> Result<(), Failure> {
+pub(super) fn write(ran: &QueryRun, show: &ShowRows) -> Result<(), CliError> {
     let looked_at = show.output.is_none() && Stream::Out.is_terminal();
-    let look = Look {
+    let look = TableStyle {
         width: looked_at.then(terminal::width),
         colour: looked_at && Stream::Out.has_colour(),
         expanded: show.expanded,
     };
     let text = match form(show)? {
-        Form::Markdown => table::markdown(&ran.rows),
+        OutputFormat::Markdown => table::markdown(&ran.rows),
         _ => table::shown(&ran.rows, look),
     };
     match &show.output {
         Some(path) => {
-            let wrong = |error| Failure::Other(format!("{}: {error}", path.display()));
+            let wrong = |error| CliError::Other(format!("{}: {error}", path.display()));
             fs::write(path, text).map_err(wrong)?;
         }
         None => terminal::bytes(text.as_bytes())?,
@@ -136,14 +139,14 @@ pub(super) fn write(ran: &Ran, show: &ShowRows) -> Result<(), Failure> {
 /// # Errors
 /// The query failed, or its rows cannot be written.
 pub(super) fn finish(
-    ran: Result<Streamed, SqlError>,
+    ran: Result<StreamResult, SqlError>,
     output: Output,
     sql: Option<&str>,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let ran = match ran {
         Ok(ran) => ran,
         Err(error) => {
-            let failure = told(&error, sql);
+            let failure = report_error(&error, sql);
             output.give_up();
             return Err(failure);
         }
@@ -154,9 +157,9 @@ pub(super) fn finish(
 }
 
 /// How many rows there are, on standard error.
-fn tell(rows: u64, truncated: Option<Truncated>, execution_ms: u64) {
+fn tell(rows: u64, truncated: Option<TruncationReason>, execution_ms: u64) {
     let text = count(rows, truncated, Duration::from_millis(execution_ms));
-    terminal::note(&styled(&text, Style::Dim, Stream::Err.has_colour()));
+    terminal::note(&styled(&text, TextStyle::Dim, Stream::Err.has_colour()));
 }
 
 /// The form for programs that rows are wanted in, which they are written in while they come;
@@ -164,21 +167,21 @@ fn tell(rows: u64, truncated: Option<Truncated>, execution_ms: u64) {
 ///
 /// # Errors
 /// The ending says that it should be a form which is not there.
-pub(super) fn export(show: &ShowRows) -> Result<Option<Format>, Failure> {
+pub(super) fn export(show: &ShowRows) -> Result<Option<ExportFormat>, CliError> {
     let form = match form(show)? {
-        Form::Table | Form::Markdown => return Ok(None),
+        OutputFormat::Table | OutputFormat::Markdown => return Ok(None),
         form => form,
     };
     let name = form
         .to_possible_value()
         .map(|value| value.get_name().to_owned());
-    let format: Result<Format, _> = name.unwrap_or_default().parse();
-    let format = format.map_err(|error| Failure::Usage(error.to_string()))?;
+    let format: Result<ExportFormat, _> = name.unwrap_or_default().parse();
+    let format = format.map_err(|error| CliError::Usage(error.to_string()))?;
     Ok(Some(format))
 }
 
 /// How many rows there are, and whether some are missing.
-fn count(rows: u64, truncated: Option<Truncated>, time: Duration) -> String {
+fn count(rows: u64, truncated: Option<TruncationReason>, time: Duration) -> String {
     let rows = match rows {
         1 => "1 row".to_owned(),
         rows => format!("{rows} rows"),
@@ -186,8 +189,8 @@ fn count(rows: u64, truncated: Option<Truncated>, time: Duration) -> String {
     let time = took(time);
     match truncated {
         None => format!("{rows} in {time}"),
-        Some(Truncated::Rows) => format!("cut at {rows} in {time}; --limit ROWS reads more"),
-        Some(Truncated::Bytes) => {
+        Some(TruncationReason::Rows) => format!("cut at {rows} in {time}; --limit ROWS reads more"),
+        Some(TruncationReason::Bytes) => {
             format!("cut at {rows} in {time}: sql.bytes is the limit; choose fewer columns")
         }
     }
@@ -202,7 +205,7 @@ pub(super) fn took(time: Duration) -> String {
 }
 
 /// A query that ran, for programs: as the API gives it out.
-pub(super) fn as_json(ran: &Ran) -> Value {
+pub(super) fn as_json(ran: &QueryRun) -> Value {
     json!({
         "sql": ran.sql,
         "tables": ran.tables,

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use quillet_core::BoxFuture;
 use quillet_core::chat::{ChatModel, ChatRequest, ChatStream, ModelError};
 
-use crate::talk::harmless;
-use crate::terminal::{self, Stream, Style, styled};
+use crate::chat::sanitize;
+use crate::terminal::{self, Stream, TextStyle, styled};
 
 /// Shows each request, on standard error or as the result.
 #[derive(Debug)]
-pub(super) struct Shown {
+pub(super) struct PromptPrinter {
     model: Arc<dyn ChatModel>,
     is_result: bool,
 }
 
-impl Shown {
+impl PromptPrinter {
     pub(super) fn new(model: Arc<dyn ChatModel>, is_result: bool) -> Self {
-        Shown { model, is_result }
+        PromptPrinter { model, is_result }
     }
 
     fn show(&self, request: &ChatRequest) {
@@ -29,10 +29,10 @@ impl Shown {
         let looked_at = stream.is_terminal();
         for message in &request.messages {
             let head = format!("[{}]", message.role.as_str());
-            let head = styled(&head, Style::Dim, stream.has_colour());
+            let head = styled(&head, TextStyle::Dim, stream.has_colour());
             let said = message.content.to_string();
             let said = if looked_at {
-                harmless(&said)
+                sanitize(&said)
             } else {
                 said.into()
             };
@@ -47,7 +47,7 @@ impl Shown {
     }
 }
 
-impl ChatModel for Shown {
+impl ChatModel for PromptPrinter {
     fn describe(&self) -> String {
         self.model.describe()
     }

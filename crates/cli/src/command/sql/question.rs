@@ -4,31 +4,31 @@ use std::io::{IsTerminal, stdin};
 use std::time::Instant;
 
 use quillet::settings::Settings;
-use quillet_sql::chain::{Generated, Previous, SelectedTable};
-use quillet_sql::export::{CsvOptions, Export, Format};
-use quillet_sql::{Dialect, Ran, RunOptions, SqlError, layout};
+use quillet_sql::chain::{GeneratedQuery, Previous, SelectedTable};
+use quillet_sql::export::{CsvOptions, ExportFormat, RowExport};
+use quillet_sql::{QueryRun, RunOptions, SqlDialect, SqlError, layout};
 use serde_json::{Value, json};
 
 use super::catalogue;
 use super::cell::one_line;
 use super::colour::coloured;
 use super::export::Output;
-use super::failed::told;
+use super::failed::report_error;
 use super::output;
-use super::session::Session;
+use super::session::SqlSession;
 use crate::args::Sql;
 use crate::cells::width;
-use crate::failure::Failure;
+use crate::chat::sanitize;
+use crate::failure::CliError;
 use crate::source;
-use crate::talk::harmless;
-use crate::terminal::{self, Stream, Style, styled};
+use crate::terminal::{self, Stream, TextStyle, styled};
 
 /// More tables than this are counted and not listed.
 const MOST_TABLES: usize = 12;
 
-pub(super) async fn run(args: &Sql, config: &Settings) -> Result<(), Failure> {
+pub(super) async fn run(args: &Sql, config: &Settings) -> Result<(), CliError> {
     let question = question(args)?;
-    let session = Session::open(args, config).await?;
+    let session = SqlSession::open(args, config).await?;
     answer(args, &session, &question, args.run, &mut Vec::new()).await
 }
 
@@ -39,11 +39,11 @@ pub(super) async fn run(args: &Sql, config: &Settings) -> Result<(), Failure> {
 /// No query could be written, or it does not run, which is reported.
 pub(super) async fn answer(
     args: &Sql,
-    session: &Session,
+    session: &SqlSession,
     question: &str,
     runs: bool,
     previous: &mut Vec<Previous>,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let begun = Instant::now();
     let databases = &session.databases;
     let dialect = catalogue::read(session, false).await?.dialect;
@@ -51,7 +51,7 @@ pub(super) async fn answer(
         previous: previous.clone(),
         ..output::options(args.shown(), databases.config())?
     };
-    let mut given = |generated: &Generated| {
+    let mut given = |generated: &GeneratedQuery| {
         previous.push(Previous {
             question: question.to_owned(),
             sql: generated.generated_sql.clone(),
@@ -72,13 +72,13 @@ pub(super) async fn answer(
     let generated = databases
         .generate_with(&session.name, question, &options)
         .await;
-    let generated = generated.map_err(|error| told(&error, None))?;
+    let generated = generated.map_err(|error| report_error(&error, None))?;
     given(&generated);
     if args.chain.dry_run {
         return Ok(());
     }
     if args.with.json {
-        let shown = whole(question, session, &generated, None);
+        let shown = to_json(question, session, &generated, None);
         return Ok(terminal::line(&format!("{shown:#}"))?);
     }
     tell(session, &generated, begun);
@@ -97,10 +97,10 @@ pub(super) async fn answer(
 /// once, as with `--run`, if the user wants that.
 async fn on_a_wish(
     args: &Sql,
-    session: &Session,
-    mut generated: Generated,
+    session: &SqlSession,
+    mut generated: GeneratedQuery,
     options: &RunOptions,
-) -> Result<Generated, Failure> {
+) -> Result<GeneratedQuery, CliError> {
     let databases = &session.databases;
     let dialect = catalogue::read(session, false).await?.dialect;
     let mut may_mend = databases.config().repairs > 0;
@@ -110,7 +110,7 @@ async fn on_a_wish(
             None => return Ok(generated),
             Some(error) => error,
         };
-        let failure = told(&error, Some(&sql));
+        let failure = report_error(&error, Some(&sql));
         if !may_mend || !error.is_mendable() {
             return Err(failure);
         }
@@ -120,8 +120,8 @@ async fn on_a_wish(
         may_mend = false;
         let begun = Instant::now();
         let question = options.question.as_deref().unwrap_or_default();
-        let mended = databases.mend(&session.name, question, &generated, &error, options);
-        generated = mended.await.map_err(|error| told(&error, None))?;
+        let mended = databases.repair_query(&session.name, question, &generated, &error, options);
+        generated = mended.await.map_err(|error| report_error(&error, None))?;
         tell(session, &generated, begun);
         terminal::line(&sql_for(Stream::Out, &generated.generated_sql, dialect))?;
     }
@@ -131,10 +131,10 @@ async fn on_a_wish(
 /// Runs a query and writes its rows; the error of one of which nothing was written.
 async fn run_wished(
     args: &Sql,
-    session: &Session,
+    session: &SqlSession,
     sql: &str,
     options: &RunOptions,
-) -> Result<Option<SqlError>, Failure> {
+) -> Result<Option<SqlError>, CliError> {
     let (databases, show) = (&session.databases, args.shown());
     let Some(format) = output::export(show)? else {
         return match databases.run(&session.name, sql, options).await {
@@ -143,7 +143,7 @@ async fn run_wished(
         };
     };
     let mut out = Output::new(show.output.as_deref());
-    let into = Export::new(format, CsvOptions::default(), &mut out);
+    let into = RowExport::new(format, CsvOptions::default(), &mut out);
     match databases.export(&session.name, sql, options, into).await {
         Err(error) if !out.has_bytes() => Ok(Some(error)),
         ran => output::finish(ran, out, Some(sql)).map(|()| None),
@@ -153,11 +153,11 @@ async fn run_wished(
 /// Writes the query and runs it, so that an error of the database goes back to the model, too.
 async fn at_once(
     args: &Sql,
-    session: &Session,
+    session: &SqlSession,
     question: &str,
-    dialect: Dialect,
+    dialect: SqlDialect,
     (options, begun): (&RunOptions, Instant),
-) -> Result<Generated, Failure> {
+) -> Result<GeneratedQuery, CliError> {
     if let Some(format) = output::export(args.shown())?.filter(|_| !args.with.json) {
         return at_once_into(args, session, question, (format, dialect), options, begun).await;
     }
@@ -165,9 +165,9 @@ async fn at_once(
         .databases
         .ask(&session.name, question, options)
         .await;
-    let (generated, ran) = asked.map_err(|error| told(&error, None))?;
+    let (generated, ran) = asked.map_err(|error| report_error(&error, None))?;
     if args.with.json {
-        let shown = whole(question, session, &generated, Some(&ran));
+        let shown = to_json(question, session, &generated, Some(&ran));
         terminal::line(&format!("{shown:#}"))?;
         return Ok(generated);
     }
@@ -181,17 +181,17 @@ async fn at_once(
 /// The same in a form for programs: the account comes when the rows have gone out.
 async fn at_once_into(
     args: &Sql,
-    session: &Session,
+    session: &SqlSession,
     question: &str,
-    (format, dialect): (Format, Dialect),
+    (format, dialect): (ExportFormat, SqlDialect),
     options: &RunOptions,
     begun: Instant,
-) -> Result<Generated, Failure> {
+) -> Result<GeneratedQuery, CliError> {
     let mut out = Output::new(args.shown().output.as_deref());
-    let into = Export::new(format, CsvOptions::default(), &mut out);
+    let into = RowExport::new(format, CsvOptions::default(), &mut out);
     let databases = &session.databases;
     let asked = databases.ask_export(&session.name, question, options, into);
-    let mut given = Generated::default();
+    let mut given = GeneratedQuery::default();
     let ran = asked.await.map(|(generated, ran)| {
         tell(session, &generated, begun);
         terminal::note(&sql_for(Stream::Err, &generated.generated_sql, dialect));
@@ -203,7 +203,7 @@ async fn at_once_into(
     Ok(given)
 }
 
-fn question(args: &Sql) -> Result<String, Failure> {
+fn question(args: &Sql) -> Result<String, CliError> {
     // Words that nobody put in quotes belong together.
     let words = args.question.join(" ");
     let text = match words.as_str() {
@@ -211,7 +211,7 @@ fn question(args: &Sql) -> Result<String, Failure> {
         _ => words,
     };
     match text.trim() {
-        "" => Err(Failure::Usage(
+        "" => Err(CliError::Usage(
             "there is no question: quillet sql \"How many orders are there?\" --db demo".into(),
         )),
         text => Ok(text.to_owned()),
@@ -225,7 +225,7 @@ fn asks(args: &Sql) -> bool {
 }
 
 /// How the query came about, on standard error.
-fn tell(session: &Session, generated: &Generated, begun: Instant) {
+fn tell(session: &SqlSession, generated: &GeneratedQuery, begun: Instant) {
     let colour = Stream::Err.has_colour();
     if session.is_mocked.take() {
         terminal::note("no model is named: the built-in mock wrote the query; name one with -m");
@@ -241,18 +241,18 @@ fn tell(session: &Session, generated: &Generated, begun: Instant) {
         ));
     }
     if let Some(explanation) = &generated.explanation {
-        terminal::note(&harmless(explanation.trim()));
+        terminal::note(&sanitize(explanation.trim()));
     }
     terminal::note(&dim(&account(generated, begun), colour));
     terminal::note("");
 }
 
 fn dim(text: &str, colour: bool) -> String {
-    styled(text, Style::Dim, colour)
+    styled(text, TextStyle::Dim, colour)
 }
 
 /// The tables, each with the words that it was found by.
-fn tables(generated: &Generated, colour: bool) -> String {
+fn tables(generated: &GeneratedQuery, colour: bool) -> String {
     let all = &generated.selected_tables;
     // Where the whole schema was shown, most of it has nothing to do with the question.
     let is_beside = |why: &String| why.starts_with("joins ") || why.starts_with("one of ");
@@ -267,7 +267,7 @@ fn tables(generated: &Generated, colour: bool) -> String {
         let why = dim(&why(table), colour);
         format!("  {name}{gap}  {why}").trim_end().to_owned()
     };
-    let mut lines = vec![styled("Tables", Style::Bold, colour)];
+    let mut lines = vec![styled("Tables", TextStyle::Bold, colour)];
     lines.extend(listed().map(line));
     match all.len().saturating_sub(listed().count()) {
         0 => {}
@@ -292,7 +292,7 @@ fn why(table: &SelectedTable) -> String {
 }
 
 /// Tokens and time, in one line.
-fn account(generated: &Generated, begun: Instant) -> String {
+fn account(generated: &GeneratedQuery, begun: Instant) -> String {
     let tokens = &generated.tokens;
     let saved = match tokens.saved {
         saved @ 1.. => format!(" ({saved} saved)"),
@@ -307,7 +307,7 @@ fn account(generated: &Generated, begun: Instant) -> String {
 }
 
 /// The query laid out, and coloured where somebody looks.
-fn sql_for(stream: Stream, sql: &str, dialect: Dialect) -> String {
+fn sql_for(stream: Stream, sql: &str, dialect: SqlDialect) -> String {
     let laid_out = layout::format(sql, dialect).unwrap_or_else(|_| sql.to_owned());
     if stream.is_terminal() {
         coloured(laid_out.trim_end(), stream.has_colour())
@@ -317,7 +317,12 @@ fn sql_for(stream: Stream, sql: &str, dialect: Dialect) -> String {
 }
 
 /// Everything for programs.
-fn whole(question: &str, session: &Session, generated: &Generated, ran: Option<&Ran>) -> Value {
+fn to_json(
+    question: &str,
+    session: &SqlSession,
+    generated: &GeneratedQuery,
+    ran: Option<&QueryRun>,
+) -> Value {
     let mut shown = json!({"question": question, "database": session.name});
     if let Ok(Value::Object(fields)) = serde_json::to_value(generated) {
         for (name, value) in fields {

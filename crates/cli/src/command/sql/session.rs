@@ -6,30 +6,30 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{IsTerminal, stdin};
 use std::sync::Arc;
 
-use quillet::parts;
-use quillet::parts::agents;
-use quillet::parts::demo_shop::DemoShop;
-use quillet::parts::traces::make_folder_of;
-use quillet::settings::{self, Origin, Settings};
+use quillet::components;
+use quillet::components::agents;
+use quillet::components::demo_shop::DemoShop;
+use quillet::components::traces::make_folder_of;
+use quillet::settings::{self, SettingOrigin, Settings};
 use quillet_core::chat::ChatModel;
 use quillet_core::store::Store;
 use quillet_prompt::PromptService;
-use quillet_sql::files::Loaded;
-use quillet_sql::{ConnectionUrl, Databases, Definition, Dialect, SqlError, demo};
+use quillet_sql::files::LoadedFiles;
+use quillet_sql::{ConnectionDefinition, ConnectionUrl, Databases, SqlDialect, SqlError, demo};
 use quillet_store::{ArchiveOptions, MemoryArchive, MemoryStore};
 
-use super::prompts::Shown;
-use super::target::{self, DEMO, Target};
+use super::prompts::PromptPrinter;
+use super::target::{self, DEMO, DatabaseTarget};
 use super::{failed, files, pgpass};
 use crate::args::Sql;
-use crate::databases::{self, Writer};
-use crate::failure::Failure;
+use crate::databases::{self, QueryModel};
+use crate::failure::CliError;
 use crate::source;
 use crate::terminal;
 
 /// One database and everything that answers for it.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct SqlSession {
     pub(super) databases: Databases,
     /// Its name there.
     pub(super) name: String,
@@ -40,18 +40,18 @@ pub(super) struct Session {
     /// Prompts of the store that take the place of the chain's own, as long as it lives.
     _prompts: Option<Arc<PromptService>>,
     _shop: Option<DemoShop>,
-    _files: Option<Loaded>,
+    _files: Option<LoadedFiles>,
 }
 
-impl Session {
+impl SqlSession {
     /// The database that the arguments and settings name. Nothing is asked of it yet.
     ///
     /// # Errors
     /// None is named and it is not clear which one is meant, or a setting is wrong.
-    pub(super) async fn open(args: &Sql, config: &Settings) -> Result<Self, Failure> {
+    pub(super) async fn open(args: &Sql, config: &Settings) -> Result<Self, CliError> {
         match named(args, config).await? {
-            Some(target) => Session::of(target, args, config).await,
-            None => Err(Failure::Usage(
+            Some(target) => SqlSession::of(target, args, config).await,
+            None => Err(CliError::Usage(
                 "no database is named: pass --db NAME, --db postgresql://user@host/name, --db FILE.db or --db FILE.csv; --db demo is a shop to try".into(),
             )),
         }
@@ -60,27 +60,27 @@ impl Session {
     /// The same, and the demo where there is no other; `true` for that.
     ///
     /// # Errors
-    /// As [`Session::open`].
+    /// As [`SqlSession::open`].
     pub(super) async fn open_or_demo(
         args: &Sql,
         config: &Settings,
-    ) -> Result<(Self, bool), Failure> {
+    ) -> Result<(Self, bool), CliError> {
         let named = named(args, config).await?;
         let is_demo = named.is_none();
-        let target = named.unwrap_or(Target::Demo);
-        Ok((Session::of(target, args, config).await?, is_demo))
+        let target = named.unwrap_or(DatabaseTarget::Demo);
+        Ok((SqlSession::of(target, args, config).await?, is_demo))
     }
 
-    async fn of(target: Target, args: &Sql, config: &Settings) -> Result<Self, Failure> {
-        if let Target::Named(name) = &target {
+    async fn of(target: DatabaseTarget, args: &Sql, config: &Settings) -> Result<Self, CliError> {
+        if let DatabaseTarget::Named(name) = &target {
             known_name(name, config).await?;
         }
         let shop = match target {
-            Target::Demo => Some(DemoShop::build()?),
+            DatabaseTarget::Demo => Some(DemoShop::build()?),
             _ => None,
         };
         let files = match &target {
-            Target::Files(paths) => Some(files::load(paths, config).await?),
+            DatabaseTarget::Files(paths) => Some(files::load(paths, config).await?),
             _ => None,
         };
         let store = store(&target, config).await?;
@@ -91,7 +91,7 @@ impl Session {
         };
         let door = agents::models(config)?;
         let mut writer = databases::writer(config, door)?;
-        let is_mocked = (writer.is_none() && target == Target::Demo) || args.chain.dry_run;
+        let is_mocked = (writer.is_none() && target == DatabaseTarget::Demo) || args.chain.dry_run;
         if is_mocked {
             writer = Some(mock());
         }
@@ -104,11 +104,13 @@ impl Session {
         let databases = databases::service(config, store, archive, prompts, writer)?;
         let name = name(&target);
         let label = label(&target);
-        if let Some(definition) = lent(&target, (shop.as_ref(), files.as_ref()), args, config)? {
-            let done = databases.lend(&name, &definition);
-            done.map_err(|error| failed::told(&error, None))?;
+        if let Some(definition) =
+            temporary_connection(&target, (shop.as_ref(), files.as_ref()), args, config)?
+        {
+            let done = databases.add_temporary(&name, &definition);
+            done.map_err(|error| failed::report_error(&error, None))?;
         }
-        Ok(Session {
+        Ok(SqlSession {
             databases,
             name,
             label,
@@ -121,15 +123,15 @@ impl Session {
 }
 
 /// The prompts of the store, if one is configured.
-async fn stored_prompts(config: &Settings) -> Result<Option<Arc<PromptService>>, Failure> {
+async fn stored_prompts(config: &Settings) -> Result<Option<Arc<PromptService>>, CliError> {
     if matches!(
         config.origin(&settings::STORE_URL),
-        None | Some(Origin::Default)
+        None | Some(SettingOrigin::Default)
     ) {
         return Ok(None);
     }
-    let store = parts::store(config).await?;
-    let service = parts::service(config, store, None, Arc::default())?;
+    let store = components::store(config).await?;
+    let service = components::service(config, store, None, Arc::default())?;
     service.load().await?;
     Ok(Some(Arc::new(service)))
 }
@@ -138,7 +140,7 @@ async fn stored_prompts(config: &Settings) -> Result<Option<Arc<PromptService>>,
 ///
 /// # Errors
 /// It cannot be opened.
-pub(super) async fn known(config: &Settings) -> Result<Databases, Failure> {
+pub(super) async fn load_databases(config: &Settings) -> Result<Databases, CliError> {
     let store = connections(config).await?;
     let archive = databases::archive(config).await?;
     Ok(databases::unasked(config, store, archive)?)
@@ -148,41 +150,41 @@ pub(super) async fn known(config: &Settings) -> Result<Databases, Failure> {
 ///
 /// # Errors
 /// It cannot be opened.
-async fn connections(config: &Settings) -> Result<Arc<dyn Store>, Failure> {
+async fn connections(config: &Settings) -> Result<Arc<dyn Store>, CliError> {
     let address = config.text(&settings::STORE_URL).unwrap_or_default();
     if let Some(path) = address.strip_prefix("sqlite:") {
         make_folder_of(path.as_ref())?;
     }
-    Ok(parts::store(config).await?)
+    Ok(components::store(config).await?)
 }
 
 /// The database that the arguments and settings name, or the only one of the store.
 ///
 /// # Errors
 /// There are several, or what is named cannot be used.
-async fn named(args: &Sql, config: &Settings) -> Result<Option<Target>, Failure> {
+async fn named(args: &Sql, config: &Settings) -> Result<Option<DatabaseTarget>, CliError> {
     if args.with.db.len() > 1 {
         return target::together(&args.with.db).map(Some);
     }
     match config.text(&settings::SQL_DATABASE) {
-        Some(text) => Target::of(text).map(Some),
+        Some(text) => DatabaseTarget::of(text).map(Some),
         None => the_only_one(config).await,
     }
 }
 
 /// Where no database is named: the only one there is.
-async fn the_only_one(config: &Settings) -> Result<Option<Target>, Failure> {
-    let databases = known(config).await?;
+async fn the_only_one(config: &Settings) -> Result<Option<DatabaseTarget>, CliError> {
+    let databases = load_databases(config).await?;
     let known = databases
         .list()
         .await
-        .map_err(|error| failed::told(&error, None))?;
+        .map_err(|error| failed::report_error(&error, None))?;
     match known.as_slice() {
-        [only] => Ok(Some(Target::Named(only.name.clone()))),
+        [only] => Ok(Some(DatabaseTarget::Named(only.name.clone()))),
         [] => Ok(None),
         several => {
             let names: Vec<&str> = several.iter().map(|it| it.name.as_str()).collect();
-            Err(Failure::Usage(format!(
+            Err(CliError::Usage(format!(
                 "there are several databases, pass --db with one of them: {}",
                 names.join(", ")
             )))
@@ -194,9 +196,9 @@ async fn the_only_one(config: &Settings) -> Result<Option<Target>, Failure> {
 ///
 /// # Errors
 /// There is none, or the store does not answer.
-async fn known_name(name: &str, config: &Settings) -> Result<(), Failure> {
-    let databases = known(config).await?;
-    let told = |error| failed::told(&error, None);
+async fn known_name(name: &str, config: &Settings) -> Result<(), CliError> {
+    let databases = load_databases(config).await?;
+    let told = |error| failed::report_error(&error, None);
     let known = databases.list().await.map_err(told)?;
     if known.iter().any(|it| it.name == name) {
         return Ok(());
@@ -207,7 +209,7 @@ async fn known_name(name: &str, config: &Settings) -> Result<(), Failure> {
         name: name.to_owned(),
         nearest: quillet_core::nearest(name, names).map(str::to_owned),
     };
-    let failure = failed::told(&error, None);
+    let failure = failed::report_error(&error, None);
     if std::path::Path::new(name).exists() {
         terminal::note(&format!("there is a file of that name: --db ./{name}"));
     }
@@ -215,39 +217,41 @@ async fn known_name(name: &str, config: &Settings) -> Result<(), Failure> {
 }
 
 /// The store whose connections are meant, or an empty one for what is named otherwise.
-async fn store(target: &Target, config: &Settings) -> Result<Arc<dyn Store>, Failure> {
+async fn store(target: &DatabaseTarget, config: &Settings) -> Result<Arc<dyn Store>, CliError> {
     match target {
-        Target::Named(_) => connections(config).await,
-        Target::Demo | Target::Address(_) | Target::Files(_) => Ok(Arc::new(MemoryStore::new())),
+        DatabaseTarget::Named(_) => connections(config).await,
+        DatabaseTarget::Demo | DatabaseTarget::Address(_) | DatabaseTarget::Files(_) => {
+            Ok(Arc::new(MemoryStore::new()))
+        }
     }
 }
 
 /// What has to be known of a database that is in no store.
-fn lent(
-    target: &Target,
-    (shop, files): (Option<&DemoShop>, Option<&Loaded>),
+fn temporary_connection(
+    target: &DatabaseTarget,
+    (shop, files): (Option<&DemoShop>, Option<&LoadedFiles>),
     args: &Sql,
     config: &Settings,
-) -> Result<Option<Definition>, Failure> {
+) -> Result<Option<ConnectionDefinition>, CliError> {
     let url = match target {
-        Target::Named(_) => return Ok(None),
-        Target::Demo => return Ok(shop.map(DemoShop::definition)),
-        Target::Files(_) => return Ok(files.map(files::definition)),
-        Target::Address(url) => with_password(url.clone(), args.with.password)?,
+        DatabaseTarget::Named(_) => return Ok(None),
+        DatabaseTarget::Demo => return Ok(shop.map(DemoShop::definition)),
+        DatabaseTarget::Files(_) => return Ok(files.map(files::definition)),
+        DatabaseTarget::Address(url) => with_password(url.clone(), args.with.password)?,
     };
-    Ok(Some(Definition {
+    Ok(Some(ConnectionDefinition {
         url: url.secret_text().to_owned(),
         ssl_disabled: config.is_on(&settings::SQL_SSL_DISABLED),
-        ..Definition::default()
+        ..ConnectionDefinition::default()
     }))
 }
 
-fn label(target: &Target) -> String {
+fn label(target: &DatabaseTarget) -> String {
     match target {
-        Target::Demo => DEMO.to_owned(),
-        Target::Named(name) => name.clone(),
-        Target::Address(url) => url.to_string(),
-        Target::Files(paths) => {
+        DatabaseTarget::Demo => DEMO.to_owned(),
+        DatabaseTarget::Named(name) => name.clone(),
+        DatabaseTarget::Address(url) => url.to_string(),
+        DatabaseTarget::Files(paths) => {
             let names = paths.iter().filter_map(|path| path.file_name());
             let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
             names.join(", ")
@@ -256,16 +260,16 @@ fn label(target: &Target) -> String {
 }
 
 /// A name that no other database has, so that what is stored about it is its own.
-fn name(target: &Target) -> String {
+fn name(target: &DatabaseTarget) -> String {
     match target {
-        Target::Demo => DEMO.to_owned(),
-        Target::Named(name) => name.clone(),
-        Target::Address(url) => {
+        DatabaseTarget::Demo => DEMO.to_owned(),
+        DatabaseTarget::Named(name) => name.clone(),
+        DatabaseTarget::Address(url) => {
             let mut hasher = DefaultHasher::new();
             url.to_string().hash(&mut hasher);
             format!("{}-{:016x}", url.dialect.name(), hasher.finish())
         }
-        Target::Files(paths) => files::name(paths),
+        DatabaseTarget::Files(paths) => files::name(paths),
     }
 }
 
@@ -274,18 +278,20 @@ fn name(target: &Target) -> String {
 ///
 /// # Errors
 /// No password was read.
-pub(super) fn with_password(url: ConnectionUrl, asks: bool) -> Result<ConnectionUrl, Failure> {
+pub(super) fn with_password(url: ConnectionUrl, asks: bool) -> Result<ConnectionUrl, CliError> {
     if asks {
         return Ok(url.with_password(&read_password()?));
     }
     let variable = match url.dialect {
-        Dialect::PostgreSql => "PGPASSWORD",
-        Dialect::MySql => "MYSQL_PWD",
-        Dialect::Sqlite => return Ok(url),
+        SqlDialect::PostgreSql => "PGPASSWORD",
+        SqlDialect::MySql => "MYSQL_PWD",
+        SqlDialect::Sqlite => return Ok(url),
     };
     let known = std::env::var(variable).ok().filter(|text| !text.is_empty());
     let known = match url.dialect {
-        Dialect::PostgreSql if url.password.is_none() => known.or_else(|| pgpass::password(&url)),
+        SqlDialect::PostgreSql if url.password.is_none() => {
+            known.or_else(|| pgpass::password(&url))
+        }
         _ => known,
     };
     Ok(match known {
@@ -294,7 +300,7 @@ pub(super) fn with_password(url: ConnectionUrl, asks: bool) -> Result<Connection
     })
 }
 
-fn read_password() -> Result<String, Failure> {
+fn read_password() -> Result<String, CliError> {
     let text = if stdin().is_terminal() {
         terminal::hidden("password: ")?
     } else {
@@ -303,19 +309,19 @@ fn read_password() -> Result<String, Failure> {
     Ok(text.trim_end_matches(['\n', '\r']).to_owned())
 }
 
-fn mock() -> Writer {
-    Writer {
+fn mock() -> QueryModel {
+    QueryModel {
         model: Arc::new(demo::WordMatcher),
         name: Some("mock".to_owned()),
     }
 }
 
-fn observed(writer: Writer, args: &Sql) -> Writer {
+fn observed(writer: QueryModel, args: &Sql) -> QueryModel {
     if !args.chain.show_prompts && !args.chain.dry_run {
         return writer;
     }
-    let shown = Shown::new(writer.model, args.chain.dry_run);
-    Writer {
+    let shown = PromptPrinter::new(writer.model, args.chain.dry_run);
+    QueryModel {
         model: Arc::new(shown) as Arc<dyn ChatModel>,
         ..writer
     }

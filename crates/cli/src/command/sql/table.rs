@@ -1,10 +1,10 @@
 //! Rows as a table for people, or as lines where a table is too wide.
 
-use quillet_sql::{Cell, Rows};
+use quillet_sql::{Cell, RowSet};
 
 use super::cell::{is_number, one_line, text};
 use crate::cells::{cut, fold, width};
-use crate::terminal::{Style, styled};
+use crate::terminal::{TextStyle, styled};
 
 /// A column of text is not made narrower than this; a table that would need it becomes lines.
 const LEAST_WIDTH: usize = 8;
@@ -15,7 +15,7 @@ const MOST_NAME: usize = 30;
 
 /// How rows are shown.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
+pub(super) struct TableStyle {
     /// Cells of the terminal in a line; `None` where nothing has to fit.
     pub(super) width: Option<usize>,
     pub(super) colour: bool,
@@ -24,14 +24,14 @@ pub(super) struct Look {
 }
 
 /// One column, ready to be shown.
-struct Column {
+struct DisplayColumn {
     name: String,
     is_number: bool,
     values: Vec<String>,
     nulls: Vec<bool>,
 }
 
-impl Column {
+impl DisplayColumn {
     /// Cells of a terminal that it would take if there were room.
     fn width(&self) -> usize {
         let values = self.values.iter().map(|value| width(value));
@@ -40,7 +40,7 @@ impl Column {
 }
 
 /// The rows, each line ended.
-pub(super) fn shown(rows: &Rows, look: Look) -> String {
+pub(super) fn shown(rows: &RowSet, look: TableStyle) -> String {
     let columns = columns(rows);
     if columns.is_empty() {
         return String::new();
@@ -52,13 +52,13 @@ pub(super) fn shown(rows: &Rows, look: Look) -> String {
     }
 }
 
-fn columns(rows: &Rows) -> Vec<Column> {
+fn columns(rows: &RowSet) -> Vec<DisplayColumn> {
     let column = |(at, info): (usize, &quillet_sql::ColumnInfo)| {
         let cells = || {
             let cells = rows.rows.iter().map(move |row| row.get(at));
             cells.map(|cell| cell.unwrap_or(&Cell::Null))
         };
-        Column {
+        DisplayColumn {
             name: one_line(&info.name),
             is_number: is_number(info.value_type),
             values: cells().map(text).collect(),
@@ -70,8 +70,8 @@ fn columns(rows: &Rows) -> Vec<Column> {
 
 /// The width of each column, if all of them fit: text gives way, evenly and down to
 /// [`LEAST_WIDTH`]; numbers do not, since a cut number is another number.
-fn fitting(columns: &[Column], most: Option<usize>) -> Option<Vec<usize>> {
-    let natural: Vec<usize> = columns.iter().map(Column::width).collect();
+fn fitting(columns: &[DisplayColumn], most: Option<usize>) -> Option<Vec<usize>> {
+    let natural: Vec<usize> = columns.iter().map(DisplayColumn::width).collect();
     let Some(most) = most else {
         return Some(natural);
     };
@@ -108,12 +108,12 @@ fn fitting(columns: &[Column], most: Option<usize>) -> Option<Vec<usize>> {
     Some(with(low))
 }
 
-fn table(columns: &[Column], widths: &[usize], colour: bool) -> String {
+fn table(columns: &[DisplayColumn], widths: &[usize], colour: bool) -> String {
     let line = |cells: Vec<String>| format!("{}\n", cells.join("│").trim_end());
     let each = || columns.iter().zip(widths);
     let head = each().map(|(column, width)| {
         let name = padded(&column.name, *width, column.is_number);
-        format!(" {} ", styled(&name, Style::Bold, colour))
+        format!(" {} ", styled(&name, TextStyle::Bold, colour))
     });
     let rule = widths.iter().map(|width| "─".repeat(width + 2));
     let mut shown = line(head.collect());
@@ -126,11 +126,11 @@ fn table(columns: &[Column], widths: &[usize], colour: bool) -> String {
     shown
 }
 
-fn value(column: &Column, at: usize, width: usize, colour: bool) -> String {
+fn value(column: &DisplayColumn, at: usize, width: usize, colour: bool) -> String {
     let text = column.values.get(at).map_or("", String::as_str);
     let is_null = column.nulls.get(at).copied().unwrap_or_default();
     let text = padded(text, width, column.is_number);
-    format!(" {} ", styled(&text, Style::Dim, colour && is_null))
+    format!(" {} ", styled(&text, TextStyle::Dim, colour && is_null))
 }
 
 fn padded(text: &str, most: usize, right: bool) -> String {
@@ -144,7 +144,7 @@ fn padded(text: &str, most: usize, right: bool) -> String {
 }
 
 /// Each row as lines of name and value, values folded.
-fn lines(columns: &[Column], look: Look) -> String {
+fn lines(columns: &[DisplayColumn], look: TableStyle) -> String {
     let names = columns.iter().map(|column| width(&column.name));
     let name_width = names.max().unwrap_or(0).min(MOST_NAME);
     let room = look.width.map(|most| most.saturating_sub(name_width + 3));
@@ -155,7 +155,7 @@ fn lines(columns: &[Column], look: Look) -> String {
         let head = format!("─ row {} ", at + 1);
         let rule = look.width.unwrap_or(40).saturating_sub(width(&head));
         let head = format!("{head}{}", "─".repeat(rule.min(60)));
-        shown.push_str(&format!("{}\n", styled(&head, Style::Dim, look.colour)));
+        shown.push_str(&format!("{}\n", styled(&head, TextStyle::Dim, look.colour)));
         for column in columns {
             pair(&mut shown, column, at, name_width, room, look.colour);
         }
@@ -165,7 +165,7 @@ fn lines(columns: &[Column], look: Look) -> String {
 
 fn pair(
     shown: &mut String,
-    column: &Column,
+    column: &DisplayColumn,
     at: usize,
     name_width: usize,
     room: usize,
@@ -175,11 +175,11 @@ fn pair(
     let is_null = column.nulls.get(at).copied().unwrap_or_default();
     let mut name = styled(
         &padded(&column.name, name_width, false),
-        Style::Bold,
+        TextStyle::Bold,
         colour,
     );
     for line in fold(&cut(text, MOST_FOLDED), room) {
-        let line = styled(&line, Style::Dim, colour && is_null);
+        let line = styled(&line, TextStyle::Dim, colour && is_null);
         shown.push_str(format!("{name} │ {line}").trim_end());
         shown.push('\n');
         name = " ".repeat(name_width);
@@ -187,7 +187,7 @@ fn pair(
 }
 
 /// A table of Markdown, as wide as it is.
-pub(super) fn markdown(rows: &Rows) -> String {
+pub(super) fn markdown(rows: &RowSet) -> String {
     let columns = columns(rows);
     let cell = |text: &str| text.replace('\\', "\\\\").replace('|', "\\|");
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
@@ -216,28 +216,28 @@ mod tests {
 
     use super::*;
 
-    fn rows(columns: &[(&str, ValueType)], rows: &[&[Cell]]) -> Rows {
+    fn rows(columns: &[(&str, ValueType)], rows: &[&[Cell]]) -> RowSet {
         let info = |(name, value_type): &(&str, ValueType)| ColumnInfo {
             name: (*name).to_owned(),
             data_type: String::new(),
             value_type: *value_type,
         };
-        Rows {
+        RowSet {
             columns: columns.iter().map(info).collect(),
             rows: rows.iter().map(|row| row.to_vec()).collect(),
             truncated: None,
         }
     }
 
-    fn plain(width: impl Into<Option<usize>>) -> Look {
-        Look {
+    fn plain(width: impl Into<Option<usize>>) -> TableStyle {
+        TableStyle {
             width: width.into(),
             colour: false,
             expanded: false,
         }
     }
 
-    fn shop() -> Rows {
+    fn shop() -> RowSet {
         let text = |text: &str| Cell::Text(text.to_owned());
         rows(
             &[
@@ -269,7 +269,7 @@ mod tests {
     fn what_is_too_wide_for_a_table_becomes_lines() {
         let expected = "─ row 1 ────────────\nname  │ Ada Lovelace\n城市  │ 北京\ntotal │ 12.50\n─ row 2 ────────────\nname  │ Li\n城市  │ NULL\ntotal │ 1200.00\n";
         assert_eq!(shown(&shop(), plain(20)), expected);
-        let expanded = Look {
+        let expanded = TableStyle {
             expanded: true,
             ..plain(20)
         };
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn nothing_is_shown_of_nothing_and_no_line_is_too_long() {
-        assert_eq!(shown(&Rows::default(), plain(80)), "");
+        assert_eq!(shown(&RowSet::default(), plain(80)), "");
         let empty = rows(&[("a", ValueType::Text)], &[]);
         assert_eq!(shown(&empty, plain(80)), " a\n───\n");
         for width in 0..60 {
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn colour_marks_names_and_nulls() {
-        let look = Look {
+        let look = TableStyle {
             colour: true,
             ..plain(None)
         };

@@ -6,7 +6,7 @@ use quillet_core::nearest;
 use quillet_sql::ConnectionUrl;
 use quillet_sql::files::FileForm;
 
-use crate::failure::Failure;
+use crate::failure::CliError;
 
 /// The name of the shop that comes with the program.
 pub(crate) const DEMO: &str = "demo";
@@ -31,7 +31,7 @@ const OTHERS: [(&str, &str); 6] = [
 
 /// A database as it was named.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum DatabaseTarget {
     /// The shop that comes with the program.
     Demo,
     /// An address, or a file as one.
@@ -42,21 +42,21 @@ pub(super) enum Target {
     Named(String),
 }
 
-impl Target {
+impl DatabaseTarget {
     /// What a text means. Nothing is opened; a file has to be there.
     ///
     /// # Errors
     /// It is an address that cannot be used, or a file that is not there.
-    pub(super) fn of(text: &str) -> Result<Self, Failure> {
+    pub(super) fn of(text: &str) -> Result<Self, CliError> {
         if text == DEMO {
-            return Ok(Target::Demo);
+            return Ok(DatabaseTarget::Demo);
         }
         if text.contains("://") || text.starts_with("sqlite:") {
-            return address(text).map(Target::Address);
+            return address(text).map(DatabaseTarget::Address);
         }
         let path = Path::new(text);
         if FileForm::of(path).is_some() && !path.is_dir() {
-            return there(path).map(|()| Target::Files(vec![path.to_owned()]));
+            return there(path).map(|()| DatabaseTarget::Files(vec![path.to_owned()]));
         }
         let ending = path
             .extension()
@@ -65,18 +65,18 @@ impl Target {
             .to_lowercase();
         let other = OTHERS.iter().find(|(other, _)| *other == ending);
         if let Some((_, mend)) = other.filter(|_| path.is_file()) {
-            return Err(Failure::Usage(format!(
+            return Err(CliError::Usage(format!(
                 "{text} is not read as a database, .{} are; {mend}",
                 endings()
             )));
         }
         if is_file_name(text) && path.is_dir() {
-            return folder(path).map(Target::Files);
+            return folder(path).map(DatabaseTarget::Files);
         }
         if is_file_name(text) {
-            file(text).map(Target::Address)
+            file(text).map(DatabaseTarget::Address)
         } else {
-            Ok(Target::Named(text.to_owned()))
+            Ok(DatabaseTarget::Named(text.to_owned()))
         }
     }
 }
@@ -84,33 +84,33 @@ impl Target {
 /// What several texts mean together: files of rows, since only these become one database.
 ///
 /// # Errors
-/// One of them is something else, or as [`Target::of`] says.
-pub(super) fn together(texts: &[String]) -> Result<Target, Failure> {
+/// One of them is something else, or as [`DatabaseTarget::of`] says.
+pub(super) fn together(texts: &[String]) -> Result<DatabaseTarget, CliError> {
     let mut files = Vec::new();
     for text in texts {
-        match Target::of(text)? {
-            Target::Files(more) => files.extend(more),
+        match DatabaseTarget::of(text)? {
+            DatabaseTarget::Files(more) => files.extend(more),
             _ => {
-                return Err(Failure::Usage(format!(
+                return Err(CliError::Usage(format!(
                     "--db {text} is one database and cannot be asked together with others; only files of rows can: .{}",
                     endings()
                 )));
             }
         }
     }
-    Ok(Target::Files(files))
+    Ok(DatabaseTarget::Files(files))
 }
 
 /// The files of rows in a folder, by name.
-fn folder(path: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let wrong = |error| Failure::Usage(format!("{}: {error}", path.display()));
+fn folder(path: &Path) -> Result<Vec<PathBuf>, CliError> {
+    let wrong = |error| CliError::Usage(format!("{}: {error}", path.display()));
     let entries = std::fs::read_dir(path).map_err(wrong)?;
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let mut files: Vec<PathBuf> = paths
         .filter(|path| FileForm::of(path).is_some() && path.is_file())
         .collect();
     if files.is_empty() {
-        return Err(Failure::Usage(format!(
+        return Err(CliError::Usage(format!(
             "{} is a folder without files of rows (.{}); name a file of SQLite by its own name",
             path.display(),
             endings()
@@ -129,9 +129,9 @@ fn endings() -> String {
 ///
 /// # Errors
 /// It cannot be used.
-pub(super) fn address(text: &str) -> Result<ConnectionUrl, Failure> {
+pub(super) fn address(text: &str) -> Result<ConnectionUrl, CliError> {
     let url = text.parse::<ConnectionUrl>();
-    let url = url.map_err(|error| Failure::Usage(error.message))?;
+    let url = url.map_err(|error| CliError::Usage(error.message))?;
     match &url.path {
         Some(path) => there(path).map(|()| url),
         None => Ok(url),
@@ -145,25 +145,25 @@ fn is_file_name(text: &str) -> bool {
         || ENDINGS.iter().any(|ending| lower.ends_with(ending))
 }
 
-fn file(text: &str) -> Result<ConnectionUrl, Failure> {
+fn file(text: &str) -> Result<ConnectionUrl, CliError> {
     there(Path::new(text))?;
     let whole = std::path::absolute(text).unwrap_or_else(|_| text.into());
     let url: Result<ConnectionUrl, _> = format!("sqlite:{}", whole.display()).parse();
-    url.map_err(|error| Failure::Usage(error.message))
+    url.map_err(|error| CliError::Usage(error.message))
 }
 
-fn there(path: &Path) -> Result<(), Failure> {
+fn there(path: &Path) -> Result<(), CliError> {
     if path.is_file() {
         return Ok(());
     }
     let shown = path.display();
     if path.is_dir() {
-        return Err(Failure::Usage(format!(
+        return Err(CliError::Usage(format!(
             "{shown} is a folder; name a file of SQLite in it"
         )));
     }
     let near = neighbour(path).map(|near| format!("; did you mean {near}?"));
-    Err(Failure::Usage(format!(
+    Err(CliError::Usage(format!(
         "there is no file {shown}{}",
         near.unwrap_or_default()
     )))
@@ -186,13 +186,13 @@ mod tests {
 
     #[test]
     fn texts_are_names_addresses_or_files() {
-        let named = |name: &str| Target::Named(name.to_owned());
-        assert_eq!(Target::of("demo").unwrap(), Target::Demo);
-        assert_eq!(Target::of("shop").unwrap(), named("shop"));
-        assert_eq!(Target::of("店").unwrap(), named("店"));
+        let named = |name: &str| DatabaseTarget::Named(name.to_owned());
+        assert_eq!(DatabaseTarget::of("demo").unwrap(), DatabaseTarget::Demo);
+        assert_eq!(DatabaseTarget::of("shop").unwrap(), named("shop"));
+        assert_eq!(DatabaseTarget::of("店").unwrap(), named("店"));
         assert!(matches!(
-            Target::of("postgres://ann@h/d").unwrap(),
-            Target::Address(_)
+            DatabaseTarget::of("postgres://ann@h/d").unwrap(),
+            DatabaseTarget::Address(_)
         ));
         for wrong in [
             "oracle://h/d",
@@ -202,7 +202,7 @@ mod tests {
             "none.csv",
         ] {
             assert!(
-                matches!(Target::of(wrong), Err(Failure::Usage(_))),
+                matches!(DatabaseTarget::of(wrong), Err(CliError::Usage(_))),
                 "{wrong}"
             );
         }

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use quillet::parts::demo_shop::DemoShop;
+use quillet::components::demo_shop::DemoShop;
 use quillet_core::chat::Bytes4;
-use quillet_sql::{Databases, Parts, RunOptions, SqlConfig, demo};
+use quillet_sql::{Databases, RunOptions, ServiceParts, SqlConfig, demo};
 use quillet_store::{ArchiveOptions, MemoryArchive, MemoryStore};
 
 use super::DEMO;
-use super::table::{self, Look};
+use super::table::{self, TableStyle};
 use crate::databases;
-use crate::failure::Failure;
+use crate::failure::CliError;
 use crate::terminal::Stream;
 
 const QUESTION: &str = "Show the total order amount by status";
@@ -19,9 +19,9 @@ const QUESTION: &str = "Show the total order amount by status";
 ///
 /// # Errors
 /// The shop cannot be built.
-pub(crate) async fn tour() -> Result<String, Failure> {
+pub(crate) async fn tour() -> Result<String, CliError> {
     let shop = DemoShop::build()?;
-    let databases = Databases::new(Parts {
+    let databases = Databases::new(ServiceParts {
         store: Arc::new(MemoryStore::new()),
         archive: Arc::new(MemoryArchive::new(ArchiveOptions::default())),
         model: Some(Arc::new(demo::WordMatcher)),
@@ -30,12 +30,14 @@ pub(crate) async fn tour() -> Result<String, Failure> {
         prompts: databases::built_in()?,
         config: SqlConfig::default(),
     });
-    let failed = |error: quillet_sql::SqlError| Failure::Other(error.to_string());
-    databases.lend(DEMO, &shop.definition()).map_err(failed)?;
+    let failed = |error: quillet_sql::SqlError| CliError::Other(error.to_string());
+    databases
+        .add_temporary(DEMO, &shop.definition())
+        .map_err(failed)?;
     let options = RunOptions::default();
     let asked = databases.ask(DEMO, QUESTION, &options);
     let (generated, ran) = asked.await.map_err(failed)?;
-    let look = Look {
+    let look = TableStyle {
         width: None,
         colour: Stream::Out.has_colour(),
         expanded: false,

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use quillet::parts::agents;
+use quillet::components::agents;
 use quillet::settings::Settings;
 use quillet_host::script::ScriptModels;
 use quillet_llm::{Record, Replay};
 use quillet_script::host;
 
-use crate::failure::Failure;
+use crate::failure::CliError;
 use crate::scripts::MOCK;
 
 /// Models that answer from a folder of recordings, or that are recorded into it.
@@ -20,7 +20,7 @@ pub(super) fn models(
     folder: &Path,
     config: &Settings,
     records: bool,
-) -> Result<Arc<dyn host::Models>, Failure> {
+) -> Result<Arc<dyn host::ModelSource>, CliError> {
     let door = agents::models(config)?;
     let models = ScriptModels::new(door.clone()).or_default(MOCK);
     if records {
@@ -29,7 +29,7 @@ pub(super) fn models(
         ));
     }
     if !folder.is_dir() {
-        return Err(Failure::Usage(format!(
+        return Err(CliError::Usage(format!(
             "cassette {}: there are no recordings; --record-cassettes asks the model and writes them",
             folder.display()
         )));

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quillet_script::syntax::Source;
+use quillet_script::syntax::ScriptSource;
 use quillet_script::testing;
 
-use crate::failure::Failure;
+use crate::failure::CliError;
 use crate::prompt_target;
 use crate::source;
 use crate::walk;
@@ -16,7 +16,7 @@ const ENDINGS: [&str; 2] = [".fixture.yaml", ".fixture.yml"];
 
 /// A fixture's file.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FixtureFile {
     /// As people see it.
     pub(super) path: String,
     pub(super) folder: PathBuf,
@@ -28,7 +28,7 @@ pub(super) struct Found {
 ///
 /// # Errors
 /// A path is nothing, or there is no fixture at all.
-pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Failure> {
+pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<FixtureFile>, CliError> {
     let mut files = Vec::new();
     for path in paths {
         if path.is_dir() {
@@ -41,13 +41,13 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Failure> {
             files.push(fixture_of(path)?);
         } else {
             let shown = path.display();
-            return Err(Failure::Usage(format!(
+            return Err(CliError::Usage(format!(
                 "{shown}: there is no such file or folder"
             )));
         }
     }
     if files.is_empty() {
-        return Err(Failure::Usage(
+        return Err(CliError::Usage(
             "there are no fixtures: tests of name.ai.yaml, name.prompty and name.prompt stand in \
              name.fixture.yaml"
                 .into(),
@@ -56,11 +56,14 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Failure> {
     let shown = |path: PathBuf| path.strip_prefix(".").map(Path::to_owned).unwrap_or(path);
     let mut files: Vec<PathBuf> = files.into_iter().map(shown).collect();
     files.dedup();
-    Ok(files.into_iter().map(|file| Found::new(&file)).collect())
+    Ok(files
+        .into_iter()
+        .map(|file| FixtureFile::new(&file))
+        .collect())
 }
 
 /// The fixture itself, or the one of a script or a prompt.
-fn fixture_of(path: &Path) -> Result<PathBuf, Failure> {
+fn fixture_of(path: &Path) -> Result<PathBuf, CliError> {
     let shown = path.to_string_lossy();
     let script = shown
         .strip_suffix(".ai.yaml")
@@ -75,7 +78,7 @@ fn fixture_of(path: &Path) -> Result<PathBuf, Failure> {
     let with = |ending| PathBuf::from(format!("{}{ending}", name.display()));
     let mut fixtures = ENDINGS.into_iter().map(with);
     fixtures.find(|path| path.is_file()).ok_or_else(|| {
-        Failure::Usage(format!(
+        CliError::Usage(format!(
             "{shown}: there is no {} with tests of it",
             with(".fixture.yaml").display()
         ))
@@ -86,7 +89,7 @@ fn is_fixture(name: &str) -> bool {
     ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
-impl Found {
+impl FixtureFile {
     fn new(file: &Path) -> Self {
         let folder = match file.parent() {
             Some(folder) if folder != Path::new("") => folder.to_owned(),
@@ -100,7 +103,7 @@ impl Found {
             .filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()))
             .collect();
         let scripts = testing::script_names(&name, names.iter().map(String::as_str));
-        let mut found = Found {
+        let mut found = FixtureFile {
             path: file.to_string_lossy().into_owned(),
             folder,
             subjects: Vec::new(),
@@ -156,8 +159,8 @@ impl Found {
 ///
 /// # Errors
 /// It cannot be read.
-pub(super) fn source(path: &str) -> Result<Arc<Source>, Failure> {
-    Ok(Arc::new(Source {
+pub(super) fn source(path: &str) -> Result<Arc<ScriptSource>, CliError> {
+    Ok(Arc::new(ScriptSource {
         name: path.to_owned(),
         path: Path::new(path).canonicalize().ok(),
         text: source::read(path)?.into(),

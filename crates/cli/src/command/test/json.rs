@@ -1,14 +1,14 @@
 //! Tests as JSON.
 
 use quillet_script::ScriptError;
-use quillet_script::testing::{CaseReport, Counts, Mismatch, Verdict};
+use quillet_script::testing::{CaseReport, Mismatch, TestCounts, TestVerdict};
 use serde_json::{Value, json};
 
-use super::Tested;
+use super::FixtureReport;
 use crate::scripts::pretty;
 
 /// Everything that ran and how it ended.
-pub(super) fn report(all: &[Tested], counts: &Counts) -> String {
+pub(super) fn report(all: &[FixtureReport], counts: &TestCounts) -> String {
     let fixtures: Vec<Value> = all.iter().map(fixture).collect();
     pretty(&json!({
         "passed": counts.passed,
@@ -20,7 +20,7 @@ pub(super) fn report(all: &[Tested], counts: &Counts) -> String {
     }))
 }
 
-fn fixture(tested: &Tested) -> Value {
+fn fixture(tested: &FixtureReport) -> Value {
     let errors: Vec<Value> = tested.broken.iter().map(error).collect();
     let cases: Vec<Value> = tested.reports.iter().map(case).collect();
     json!({"fixture": tested.path, "errors": errors, "tests": cases})
@@ -40,22 +40,22 @@ fn case(report: &CaseReport) -> Value {
         "output": report.output,
     });
     match &report.verdict {
-        Verdict::Failed(found) => {
+        TestVerdict::Failed(found) => {
             shown["mismatches"] = found.iter().map(mismatch).collect();
         }
-        Verdict::Broken(why) => shown["error"] = error(why),
-        Verdict::Passed | Verdict::Skipped => {}
+        TestVerdict::Broken(why) => shown["error"] = error(why),
+        TestVerdict::Passed | TestVerdict::Skipped => {}
     }
     shown
 }
 
 /// The name of a verdict.
-pub(super) fn verdict(verdict: &Verdict) -> &'static str {
+pub(super) fn verdict(verdict: &TestVerdict) -> &'static str {
     match verdict {
-        Verdict::Passed => "passed",
-        Verdict::Skipped => "skipped",
-        Verdict::Failed(_) => "failed",
-        Verdict::Broken(_) => "broken",
+        TestVerdict::Passed => "passed",
+        TestVerdict::Skipped => "skipped",
+        TestVerdict::Failed(_) => "failed",
+        TestVerdict::Broken(_) => "broken",
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use quillet_script::testing::{CaseReport, Counts, Mismatch, Verdict};
+use quillet_script::testing::{CaseReport, Mismatch, TestCounts, TestVerdict};
 
-use super::Tested;
+use super::FixtureReport;
 
 /// The whole report: a suite for each fixture.
-pub(super) fn xml(all: &[Tested]) -> String {
+pub(super) fn xml(all: &[FixtureReport]) -> String {
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
     for tested in all {
         suite(&mut text, tested);
@@ -16,8 +16,8 @@ pub(super) fn xml(all: &[Tested]) -> String {
     text
 }
 
-fn suite(text: &mut String, tested: &Tested) {
-    let counts = Counts::of(&tested.reports);
+fn suite(text: &mut String, tested: &FixtureReport) {
+    let counts = TestCounts::of(&tested.reports);
     let seconds: f64 = tested.reports.iter().map(seconds).sum();
     let _ = writeln!(
         text,
@@ -53,9 +53,9 @@ fn case(text: &mut String, report: &CaseReport) {
         seconds(report),
     );
     match &report.verdict {
-        Verdict::Passed => text.push_str("/>\n"),
-        Verdict::Skipped => text.push_str("><skipped/></testcase>\n"),
-        Verdict::Failed(found) => {
+        TestVerdict::Passed => text.push_str("/>\n"),
+        TestVerdict::Skipped => text.push_str("><skipped/></testcase>\n"),
+        TestVerdict::Failed(found) => {
             let first = found.first().map(words).unwrap_or_default();
             let all: Vec<String> = found.iter().map(words).collect();
             let _ = writeln!(
@@ -65,7 +65,7 @@ fn case(text: &mut String, report: &CaseReport) {
                 escaped(&all.join("\n"))
             );
         }
-        Verdict::Broken(error) => {
+        TestVerdict::Broken(error) => {
             let message = escaped(&error.to_string());
             let _ = writeln!(text, "><error message=\"{message}\"/></testcase>");
         }

@@ -12,27 +12,28 @@ mod snapshots;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use files::Found;
+use files::FixtureFile;
 use prompt::Prompt;
 use quillet::settings::Settings;
 use quillet_core::Exit;
 use quillet_script::host;
 use quillet_script::library;
 use quillet_script::testing::{
-    self, Answers, Bench, Case, CaseReport, Counts, Fixture, ScriptSubject, Subject, Wish,
+    self, Answers, CaseReport, Fixture, ScriptSubject, TestCase, TestCounts, TestFilter,
+    TestHarness, TestTarget,
 };
 use quillet_script::{ErrorKind, ScriptError};
 use quillet_template::TemplateFactory;
-use snapshots::Folder;
+use snapshots::SnapshotFolder;
 
 use crate::args::Test;
-use crate::failure::Failure;
+use crate::failure::CliError;
 use crate::prompt_target;
 use crate::scripts;
 use crate::terminal;
 
 /// The tests of one fixture, as they ended.
-struct Tested {
+struct FixtureReport {
     /// The fixture's file.
     path: String,
     fixture: Option<Fixture>,
@@ -41,7 +42,7 @@ struct Tested {
     broken: Vec<ScriptError>,
 }
 
-pub(crate) async fn run(args: &Test, config: &Settings) -> Result<(), Failure> {
+pub(crate) async fn run(args: &Test, config: &Settings) -> Result<(), CliError> {
     let found = files::find(&args.paths)?;
     let models = Arc::new(scripts::models(config)?);
     let mut all = Vec::new();
@@ -55,13 +56,17 @@ pub(crate) async fn run(args: &Test, config: &Settings) -> Result<(), Failure> {
     finish(args, &all, models.as_ref())
 }
 
-fn finish(args: &Test, all: &[Tested], models: &dyn host::Models) -> Result<(), Failure> {
+fn finish(
+    args: &Test,
+    all: &[FixtureReport],
+    models: &dyn host::ModelSource,
+) -> Result<(), CliError> {
     if let Some(path) = &args.junit {
         let written = std::fs::write(path, junit::xml(all));
-        let wrong = |error| Failure::Other(format!("--junit {}: {error}", path.display()));
+        let wrong = |error| CliError::Other(format!("--junit {}: {error}", path.display()));
         written.map_err(wrong)?;
     }
-    let counts = Counts::of(all.iter().flat_map(|tested| &tested.reports));
+    let counts = TestCounts::of(all.iter().flat_map(|tested| &tested.reports));
     let broken: usize = all.iter().map(|tested| tested.broken.len()).sum();
     if args.json {
         terminal::line(&json::report(all, &counts))?
@@ -73,14 +78,14 @@ fn finish(args: &Test, all: &[Tested], models: &dyn host::Models) -> Result<(), 
     }
     // A number or a title that is misspelt in CI must not pass.
     if counts.passed + counts.failed + counts.broken + broken == 0 {
-        return Err(Failure::Usage(
+        return Err(CliError::Usage(
             "no test was run: -i, -x and -t leave none, or all are skipped".into(),
         ));
     }
     match (counts.failed, counts.broken + broken) {
         (0, 0) => Ok(()),
-        (0, _) => Err(Failure::Said(Exit::Template)),
-        _ => Err(Failure::Said(Exit::Failure)),
+        (0, _) => Err(CliError::Said(Exit::Template)),
+        _ => Err(CliError::Said(Exit::Failure)),
     }
 }
 
@@ -88,10 +93,10 @@ fn finish(args: &Test, all: &[Tested], models: &dyn host::Models) -> Result<(), 
 async fn test(
     args: &Test,
     config: &Settings,
-    found: &Found,
+    found: &FixtureFile,
     models: Arc<quillet_host::script::ScriptModels>,
-) -> Result<Tested, Failure> {
-    let mut tested = Tested {
+) -> Result<FixtureReport, CliError> {
+    let mut tested = FixtureReport {
         path: found.path.clone(),
         fixture: None,
         reports: Vec::new(),
@@ -106,7 +111,7 @@ async fn test(
             return Ok(tested);
         }
     };
-    let mut running = Running {
+    let mut running = FixtureRun {
         args,
         config,
         found,
@@ -117,7 +122,7 @@ async fn test(
     let names = running.names(&mut tested.broken);
     let opened = running.open(names, &mut tested.broken).await?;
     let has_only = opened.iter().any(|opened| opened.wish.only);
-    for Opened {
+    for TestSubject {
         name,
         subject,
         wish,
@@ -134,10 +139,10 @@ async fn test(
 }
 
 /// The tests of one fixture while they run.
-struct Running<'a> {
+struct FixtureRun<'a> {
     args: &'a Test,
     config: &'a Settings,
-    found: &'a Found,
+    found: &'a FixtureFile,
     models: Arc<quillet_host::script::ScriptModels>,
     fixture: &'a Fixture,
     /// Outputs to be written, by the number of the test.
@@ -145,14 +150,14 @@ struct Running<'a> {
 }
 
 /// What a fixture tests: a script or a prompt.
-struct Opened<'a> {
+struct TestSubject<'a> {
     /// As the fixture means it.
     name: String,
-    subject: Box<dyn Subject + 'a>,
-    wish: Wish,
+    subject: Box<dyn TestTarget + 'a>,
+    wish: TestFilter,
 }
 
-impl<'a> Running<'a> {
+impl<'a> FixtureRun<'a> {
     /// The files of what is tested: those that the fixture names, else those beside it.
     fn names(&self, broken: &mut Vec<ScriptError>) -> Vec<String> {
         let mut names: Vec<String> = if self.fixture.scripts.is_empty() {
@@ -191,13 +196,13 @@ impl<'a> Running<'a> {
         &self,
         names: Vec<String>,
         broken: &mut Vec<ScriptError>,
-    ) -> Result<Vec<Opened<'a>>, Failure> {
+    ) -> Result<Vec<TestSubject<'a>>, CliError> {
         let mut search = vec![self.found.folder.clone()];
         search.extend(scripts::search(&self.args.with)?);
         let mut all = Vec::new();
         for name in names {
             match self.one(&name, &search).await? {
-                Ok((subject, wish)) => all.push(Opened {
+                Ok((subject, wish)) => all.push(TestSubject {
                     name,
                     subject,
                     wish,
@@ -213,7 +218,7 @@ impl<'a> Running<'a> {
         &self,
         name: &str,
         search: &[PathBuf],
-    ) -> Result<Result<(Box<dyn Subject + 'a>, Wish), ScriptError>, Failure> {
+    ) -> Result<Result<(Box<dyn TestTarget + 'a>, TestFilter), ScriptError>, CliError> {
         let is_file = Path::new(name).is_file() && prompt_target::is_prompt(name)?;
         let opened = if is_file {
             None
@@ -235,11 +240,11 @@ impl<'a> Running<'a> {
                 name: name.to_owned(),
                 config: self.config,
             };
-            return Ok(Ok((Box::new(prompt), Wish::default())));
+            return Ok(Ok((Box::new(prompt), TestFilter::default())));
         };
-        let wish = Wish::of(&opened.script);
-        let models: Arc<dyn host::Models> = self.models.clone();
-        let (with, asked) = (&self.args.with, scripts::Asked::All);
+        let wish = TestFilter::of(&opened.script);
+        let models: Arc<dyn host::ModelSource> = self.models.clone();
+        let (with, asked) = (&self.args.with, scripts::McpSources::All);
         let engine = scripts::engine(with, self.config, models, opened.library, asked);
         let script = ScriptSubject {
             engine: engine.await?,
@@ -254,10 +259,10 @@ impl<'a> Running<'a> {
     async fn subject(
         &mut self,
         name: &str,
-        subject: &dyn Subject,
+        subject: &dyn TestTarget,
         is_left_out: bool,
-        tested: &mut Tested,
-    ) -> Result<(), Failure> {
+        tested: &mut FixtureReport,
+    ) -> Result<(), CliError> {
         let has_only = self.fixture.cases.iter().any(|case| case.only);
         let mut models: Vec<Option<String>> =
             self.args.with.models().into_iter().map(Some).collect();
@@ -285,7 +290,7 @@ impl<'a> Running<'a> {
     }
 
     /// Whether a test is among those that were asked for.
-    fn runs(&self, case: &Case, has_only: bool) -> bool {
+    fn runs(&self, case: &TestCase, has_only: bool) -> bool {
         let args = self.args;
         if !args.include.is_empty() {
             return args.include.contains(&case.number);
@@ -298,8 +303,8 @@ impl<'a> Running<'a> {
     }
 
     /// The tests that are for a script or a prompt.
-    fn cases(&self, name: &str) -> Vec<&'a Case> {
-        let is_its = |case: &&Case| match &case.script {
+    fn cases(&self, name: &str) -> Vec<&'a TestCase> {
+        let is_its = |case: &&TestCase| match &case.script {
             Some(own) => self.found.beside(own) == name,
             None => {
                 let own = &self.fixture.scripts;
@@ -310,14 +315,14 @@ impl<'a> Running<'a> {
         self.fixture.cases.iter().filter(is_its).collect()
     }
 
-    fn bench(&self, model: Option<String>) -> Result<Bench, Failure> {
+    fn bench(&self, model: Option<String>) -> Result<TestHarness, CliError> {
         let judge = self.args.judge.as_deref();
-        let judge = judge.map(|name| host::Models::model(self.models.as_ref(), Some(name)));
-        Ok(Bench {
+        let judge = judge.map(|name| host::ModelSource::model(self.models.as_ref(), Some(name)));
+        Ok(TestHarness {
             models: self.models.clone(),
             model,
-            judge: judge.transpose().map_err(Failure::Usage)?,
-            snapshots: Arc::new(Folder::new(self.found, self.args.update)),
+            judge: judge.transpose().map_err(CliError::Usage)?,
+            snapshots: Arc::new(SnapshotFolder::new(self.found, self.args.update)),
             repeats: self.args.count,
             stream: !self.args.no_stream,
         })
@@ -325,11 +330,11 @@ impl<'a> Running<'a> {
 
     async fn case(
         &mut self,
-        bench: &Bench,
-        case: &Case,
-        subject: &dyn Subject,
-    ) -> Result<CaseReport, Failure> {
-        let models: Option<Arc<dyn host::Models>> = match &case.answers {
+        bench: &TestHarness,
+        case: &TestCase,
+        subject: &dyn TestTarget,
+    ) -> Result<CaseReport, CliError> {
+        let models: Option<Arc<dyn host::ModelSource>> = match &case.answers {
             Answers::Cassette(folder) => {
                 let folder = self.found.folder.join(folder);
                 Some(cassette::models(
@@ -353,13 +358,13 @@ impl<'a> Running<'a> {
         Ok(report)
     }
 
-    fn write_generated(&self) -> Result<(), Failure> {
+    fn write_generated(&self) -> Result<(), CliError> {
         if self.generated.is_empty() {
             return Ok(());
         }
         let path = &self.found.path;
         let text = testing::appended(self.fixture, &self.generated);
-        let wrong = |error| Failure::Other(format!("{path}: {error}"));
+        let wrong = |error| CliError::Other(format!("{path}: {error}"));
         std::fs::write(path, text).map_err(wrong)?;
         let count = self.generated.len();
         terminal::note(&format!(

@@ -4,17 +4,17 @@ use std::io;
 use std::time::Duration;
 
 use quillet_core::chat::Usage;
-use quillet_script::host::Models;
-use quillet_script::testing::{CaseReport, Counts};
+use quillet_script::host::ModelSource;
+use quillet_script::testing::{CaseReport, TestCounts};
 
-use super::Tested;
+use super::FixtureReport;
 use crate::terminal;
 
 /// One line for each model: tests by how they ended, time, tokens, cost.
 ///
 /// # Errors
 /// The reader left.
-pub(super) fn table(all: &[Tested], models: &dyn Models) -> io::Result<()> {
+pub(super) fn table(all: &[FixtureReport], models: &dyn ModelSource) -> io::Result<()> {
     let reports: Vec<&CaseReport> = all.iter().flat_map(|tested| &tested.reports).collect();
     let mut names: Vec<&str> = Vec::new();
     for name in reports.iter().filter_map(|report| report.model.as_deref()) {
@@ -34,7 +34,7 @@ pub(super) fn table(all: &[Tested], models: &dyn Models) -> io::Result<()> {
     for name in names {
         let its = |report: &&&CaseReport| report.model.as_deref() == Some(name);
         let its: Vec<&CaseReport> = reports.iter().filter(its).copied().collect();
-        let counts = Counts::of(its.iter().copied());
+        let counts = TestCounts::of(its.iter().copied());
         let took: Duration = its.iter().map(|report| report.took).sum();
         let mut usage = Usage::default();
         for report in &its {

@@ -4,11 +4,11 @@ use futures_util::StreamExt;
 use quillet::settings::Settings;
 use quillet_core::chat::{ChatModel, ChatOptions, ChatRequest, ModelError, ModelErrorKind, Reply};
 use quillet_core::{BoxFuture, Map, Message, Value, json};
-use quillet_script::run::{Input, Outcome, Turn};
-use quillet_script::testing::{Subject, Trial};
+use quillet_script::run::{DialogueTurn, ScriptInput, ScriptOutcome};
+use quillet_script::testing::{TestRequest, TestTarget};
 use quillet_script::{ErrorKind, ScriptError};
 
-use crate::failure::Failure;
+use crate::failure::CliError;
 use crate::prompt_target;
 
 /// A prompt: its file, or its id in the store.
@@ -17,18 +17,18 @@ pub(super) struct Prompt<'a> {
     pub(super) config: &'a Settings,
 }
 
-impl Subject for Prompt<'_> {
+impl TestTarget for Prompt<'_> {
     fn name(&self) -> &str {
         &self.name
     }
 
-    fn run(&self, trial: Trial) -> BoxFuture<'_, Result<Outcome, ScriptError>> {
+    fn run(&self, trial: TestRequest) -> BoxFuture<'_, Result<ScriptOutcome, ScriptError>> {
         Box::pin(self.once(trial))
     }
 }
 
 impl Prompt<'_> {
-    async fn once(&self, mut trial: Trial) -> Result<Outcome, ScriptError> {
+    async fn once(&self, mut trial: TestRequest) -> Result<ScriptOutcome, ScriptError> {
         let input = std::mem::take(&mut trial.input);
         let variables = self.variables(input)?;
         let rendered = prompt_target::render(&self.name, self.config, &variables, &[]).await;
@@ -53,11 +53,11 @@ impl Prompt<'_> {
         self.outcome(&trial, &rendered.messages, &options, &reply)
     }
 
-    fn variables(&self, input: Input) -> Result<Map, ScriptError> {
+    fn variables(&self, input: ScriptInput) -> Result<Map, ScriptError> {
         match input {
-            Input::None => Ok(Map::default()),
-            Input::Named(map) => Ok(map),
-            Input::Single(_) => Err(ScriptError::plain(
+            ScriptInput::None => Ok(Map::default()),
+            ScriptInput::Named(map) => Ok(map),
+            ScriptInput::Single(_) => Err(ScriptError::plain(
                 ErrorKind::Input,
                 &self.name,
                 "a prompt is given variables by their names: write input: {name: value}",
@@ -81,11 +81,11 @@ impl Prompt<'_> {
 
     fn outcome(
         &self,
-        trial: &Trial,
+        trial: &TestRequest,
         messages: &[Message],
         options: &ChatOptions,
         reply: &Reply,
-    ) -> Result<Outcome, ScriptError> {
+    ) -> Result<ScriptOutcome, ScriptError> {
         let choice = reply.whole().map_err(|cut| {
             self.unanswered(ModelError::new(ModelErrorKind::Cut, cut.to_string()))
         })?;
@@ -96,14 +96,14 @@ impl Prompt<'_> {
                 arguments.unwrap_or_else(|_| call.arguments.as_str().into()),
             );
         }
-        let mut messages: Vec<Turn> = messages.iter().map(turn).collect();
+        let mut messages: Vec<DialogueTurn> = messages.iter().map(turn).collect();
         messages.push(turn(&choice.clone().into_message()));
-        Ok(Outcome {
+        Ok(ScriptOutcome {
             value: Some(value(&choice.text, options)),
             messages,
             usage: reply.usage.unwrap_or_default(),
             model_calls: 1,
-            ..Outcome::default()
+            ..ScriptOutcome::default()
         })
     }
 
@@ -116,9 +116,9 @@ impl Prompt<'_> {
     }
 
     /// A prompt that could not be rendered, with the places that are known.
-    fn failed(&self, failure: Failure) -> ScriptError {
+    fn failed(&self, failure: CliError) -> ScriptError {
         match failure {
-            Failure::Findings(found) if !found.is_empty() => {
+            CliError::Findings(found) if !found.is_empty() => {
                 let failed = ScriptError::plain(ErrorKind::Template, &self.name, "");
                 let diagnostics = found.into_iter().map(|finding| finding.diagnostic);
                 ScriptError {
@@ -149,11 +149,11 @@ fn value(text: &str, options: &ChatOptions) -> Value {
     read.unwrap_or_else(|| text.into())
 }
 
-fn turn(message: &Message) -> Turn {
-    Turn {
+fn turn(message: &Message) -> DialogueTurn {
+    DialogueTurn {
         role: message.role.as_str().to_owned(),
         content: message.content.to_string(),
         thinking: message.reasoning.clone(),
-        ..Turn::default()
+        ..DialogueTurn::default()
     }
 }

@@ -3,13 +3,13 @@
 use std::io;
 
 use quillet_core::json;
-use quillet_script::testing::{CaseReport, Counts, Fixture, Mismatch, Verdict};
+use quillet_script::testing::{CaseReport, Fixture, Mismatch, TestCounts, TestVerdict};
 
-use super::Tested;
-use crate::report::{self, Finding};
+use super::FixtureReport;
+use crate::chat::{one_line, sanitize};
+use crate::report::{self, LocatedDiagnostic};
 use crate::scripts;
-use crate::talk::{harmless, one_line};
-use crate::terminal::{self, Stream, Style, styled};
+use crate::terminal::{self, Stream, TextStyle, styled};
 
 /// Mismatches of one test that are shown.
 const MOST_SHOWN: usize = 10;
@@ -25,9 +25,9 @@ const AROUND: usize = 2;
 ///
 /// # Errors
 /// The reader left.
-pub(super) fn fixture(tested: &Tested, compares: bool) -> io::Result<()> {
+pub(super) fn fixture(tested: &FixtureReport, compares: bool) -> io::Result<()> {
     let colour = Stream::Out.has_colour();
-    terminal::line(&styled(&tested.path, Style::Bold, colour))?;
+    terminal::line(&styled(&tested.path, TextStyle::Bold, colour))?;
     for error in &tested.broken {
         let source = tested.fixture.as_ref().map(|fixture| &*fixture.source);
         terminal::line(indented(&scripts::shown(error, source, colour)).trim_end())?;
@@ -43,7 +43,7 @@ pub(super) fn fixture(tested: &Tested, compares: bool) -> io::Result<()> {
             above = Some(about);
             let with = model.map_or_else(String::new, |model| format!(" with {model}"));
             let head = format!("{}{with}", report.script);
-            terminal::line(&format!("  {}", styled(&head, Style::Dim, colour)))?;
+            terminal::line(&format!("  {}", styled(&head, TextStyle::Dim, colour)))?;
         }
         case(tested, report, colour)?;
     }
@@ -53,7 +53,7 @@ pub(super) fn fixture(tested: &Tested, compares: bool) -> io::Result<()> {
 fn warnings(fixture: &Fixture) {
     let colour = Stream::Err.has_colour();
     for found in &fixture.warnings {
-        let finding = Finding {
+        let finding = LocatedDiagnostic {
             diagnostic: found.clone(),
             text: Some(fixture.source.text.to_string()),
         };
@@ -61,12 +61,12 @@ fn warnings(fixture: &Fixture) {
     }
 }
 
-fn case(tested: &Tested, report: &CaseReport, colour: bool) -> io::Result<()> {
+fn case(tested: &FixtureReport, report: &CaseReport, colour: bool) -> io::Result<()> {
     let (mark, style) = match &report.verdict {
-        Verdict::Passed => ("ok", Style::Green),
-        Verdict::Skipped => ("skipped", Style::Dim),
-        Verdict::Failed(_) => ("FAILED", Style::Red),
-        Verdict::Broken(_) => ("ERROR", Style::Red),
+        TestVerdict::Passed => ("ok", TextStyle::Green),
+        TestVerdict::Skipped => ("skipped", TextStyle::Dim),
+        TestVerdict::Failed(_) => ("FAILED", TextStyle::Red),
+        TestVerdict::Broken(_) => ("ERROR", TextStyle::Red),
     };
     let mark = styled(mark, style, colour);
     let title = one_line(&report.title, 100);
@@ -77,9 +77,9 @@ fn case(tested: &Tested, report: &CaseReport, colour: bool) -> io::Result<()> {
     };
     terminal::line(&format!("    {mark} {} {title}{flaky}", report.number))?;
     match &report.verdict {
-        Verdict::Passed | Verdict::Skipped => Ok(()),
-        Verdict::Failed(mismatches) => failed(tested, mismatches, colour),
-        Verdict::Broken(error) => {
+        TestVerdict::Passed | TestVerdict::Skipped => Ok(()),
+        TestVerdict::Failed(mismatches) => failed(tested, mismatches, colour),
+        TestVerdict::Broken(error) => {
             let source = tested.fixture.as_ref().map(|fixture| &*fixture.source);
             let shown = scripts::shown(error, source, colour);
             terminal::line(indented(&indented(&shown)).trim_end())
@@ -87,13 +87,13 @@ fn case(tested: &Tested, report: &CaseReport, colour: bool) -> io::Result<()> {
     }
 }
 
-fn failed(tested: &Tested, mismatches: &[Mismatch], colour: bool) -> io::Result<()> {
+fn failed(tested: &FixtureReport, mismatches: &[Mismatch], colour: bool) -> io::Result<()> {
     for mismatch in mismatches.iter().take(MOST_SHOWN) {
         let place = tested.fixture.as_ref().map(|fixture| {
-            let place = quillet_core::Position::of(&fixture.source.text, mismatch.span.start);
+            let place = quillet_core::LineColumn::of(&fixture.source.text, mismatch.span.start);
             format!(" ({}:{}:{})", tested.path, place.line, place.column)
         });
-        let place = styled(&place.unwrap_or_default(), Style::Dim, colour);
+        let place = styled(&place.unwrap_or_default(), TextStyle::Dim, colour);
         terminal::line(&format!("      at {}{place}", mismatch.path))?;
         terminal::line(&sides(mismatch, colour))?;
     }
@@ -120,9 +120,9 @@ fn sides(mismatch: &Mismatch, colour: bool) -> String {
         .map_or("nothing".to_owned(), short);
     format!(
         "        {} {}\n        {} {actual}",
-        styled("expected", Style::Green, colour),
+        styled("expected", TextStyle::Green, colour),
         short(&mismatch.expected),
-        styled("     got", Style::Red, colour),
+        styled("     got", TextStyle::Red, colour),
     )
 }
 
@@ -153,8 +153,12 @@ fn lines(expected: &str, actual: &str, colour: bool) -> String {
     let rest = expected.len() - end;
     let groups = [
         (" ", None, &expected[near..start]),
-        ("-", Some(Style::Green), &expected[start..rest]),
-        ("+", Some(Style::Red), &actual[start..actual.len() - end]),
+        ("-", Some(TextStyle::Green), &expected[start..rest]),
+        (
+            "+",
+            Some(TextStyle::Red),
+            &actual[start..actual.len() - end],
+        ),
         (
             " ",
             None,
@@ -164,7 +168,7 @@ fn lines(expected: &str, actual: &str, colour: bool) -> String {
     let mut shown = vec![format!("        line {}", start + 1)];
     for (sign, style, lines) in groups {
         let line = |line: &&str| {
-            let line = format!("        {sign} {}", harmless(line));
+            let line = format!("        {sign} {}", sanitize(line));
             style.map_or_else(|| line.clone(), |style| styled(&line, style, colour))
         };
         shown.extend(lines.iter().map(line));
@@ -182,7 +186,7 @@ fn indented(text: &str) -> String {
 ///
 /// # Errors
 /// The reader left.
-pub(super) fn summary(counts: &Counts, broken: usize) -> io::Result<()> {
+pub(super) fn summary(counts: &TestCounts, broken: usize) -> io::Result<()> {
     let mut parts = vec![format!("{} passed", counts.passed)];
     let more = [
         (counts.failed, "failed"),

@@ -6,25 +6,25 @@ use std::path::PathBuf;
 
 use quillet_script::testing::Snapshots;
 
-use super::files::Found;
+use super::files::FixtureFile;
 
 /// The folder of a fixture's snapshots.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(super) struct SnapshotFolder {
     folder: PathBuf,
     updates: bool,
 }
 
-impl Folder {
-    pub(super) fn new(found: &Found, updates: bool) -> Self {
-        Folder {
+impl SnapshotFolder {
+    pub(super) fn new(found: &FixtureFile, updates: bool) -> Self {
+        SnapshotFolder {
             folder: PathBuf::from(format!("{}.snapshots", found.stem())),
             updates,
         }
     }
 }
 
-impl Snapshots for Folder {
+impl Snapshots for SnapshotFolder {
     fn kept(&self, name: &str, text: &str) -> Result<Option<String>, String> {
         let path = self.folder.join(format!("{name}.md"));
         let wrong = |error: std::io::Error| format!("{}: {error}", path.display());

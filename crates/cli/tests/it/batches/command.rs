@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use quillet_fake_provider::{FakeProvider, Script, Turn};
+use quillet_fake_provider::{FakeProvider, ReplyScript, ScriptedReply};
 
 use super::{lines, row};
 use crate::Place;
@@ -154,8 +154,8 @@ fn what_is_wrong_with_a_file_is_named_with_its_line() {
 /// Killed after each second, it comes to the end, and no row is lost or there twice.
 #[test]
 fn it_goes_on_where_it_was_killed() {
-    let turn = Turn::text(["Hello"]).delay(Duration::from_millis(20));
-    let provider = FakeProvider::start(Script::turns([turn]));
+    let turn = ScriptedReply::text(["Hello"]).delay(Duration::from_millis(20));
+    let provider = FakeProvider::start(ReplyScript::turns([turn]));
     let count = 1000;
     let text: String = (0..count)
         .map(|n| row(&format!("row-{n}"), "gpt-4o"))
@@ -209,8 +209,8 @@ fn it_goes_on_where_it_was_killed() {
 
 #[test]
 fn two_do_not_write_one_output() {
-    let turn = Turn::text(["Hello"]).delay(Duration::from_secs(2));
-    let provider = FakeProvider::start(Script::turns([turn]));
+    let turn = ScriptedReply::text(["Hello"]).delay(Duration::from_secs(2));
+    let provider = FakeProvider::start(ReplyScript::turns([turn]));
     let place = Place::new().with(&[("rows.jsonl", &row("a", "gpt-4o"))]);
     let around = reach(&provider);
     let args = ["batch", "rows.jsonl", "-o", "out.jsonl"];

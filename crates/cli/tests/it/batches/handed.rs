@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use quillet_fake_provider::{Asked, FakeProvider, Script, Turn};
+use quillet_fake_provider::{FakeProvider, RecordedRequest, ReplyScript, ScriptedReply};
 use quillet_test_support::RedisServer;
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ const CI: (&str, &str) = ("authorization", "Bearer ci-secret");
 const OTHER: (&str, &str) = ("authorization", "Bearer other-secret");
 
 fn hello() -> FakeProvider {
-    FakeProvider::start(Script::turns([Turn::text(["Hello"])]))
+    FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["Hello"])]))
 }
 
 /// Begins a batch whose rows go to their provider; its id.
@@ -38,7 +38,7 @@ fn hand_over(server: &Running, key: &[(&str, &str)], rows: &str) -> String {
 }
 
 /// What the provider was asked of one kind.
-fn asked(provider: &FakeProvider, method: &str, path: &str) -> Vec<Asked> {
+fn asked(provider: &FakeProvider, method: &str, path: &str) -> Vec<RecordedRequest> {
     let mut all = provider.requests();
     all.retain(|asked| asked.method == method && asked.path.ends_with(path));
     all

@@ -3,7 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use quillet_fake_provider::{FakeProvider, Fault, Refusal, Script, Turn};
+use quillet_fake_provider::{
+    ErrorResponse, FakeProvider, InjectedFault, ReplyScript, ScriptedReply,
+};
 use quillet_test_support::RedisServer;
 use serde_json::json;
 
@@ -21,7 +23,7 @@ fn rows() -> usize {
 
 /// Some that work, of which all but the first are killed in turn, one each second.
 fn a_batch_outlives_its_workers(store: &str) {
-    let provider = FakeProvider::start(Script::turns([Turn::text(["Hello"])]));
+    let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["Hello"])]));
     let place = Place::new();
     let mut around = reach(&provider);
     around.push(("QUILLET_BATCH_LEASE_MS", "1000".to_owned()));
@@ -87,8 +89,8 @@ fn over_sqlite() {
 #[test]
 fn over_a_redis_that_goes_away() {
     let mut redis = RedisServer::start_with(&["--appendonly", "yes", "--appendfsync", "always"]);
-    let turn = Turn::text(["Hello"]).delay(Duration::from_millis(50));
-    let provider = FakeProvider::start(Script::turns([turn]));
+    let turn = ScriptedReply::text(["Hello"]).delay(Duration::from_millis(50));
+    let provider = FakeProvider::start(ReplyScript::turns([turn]));
     let place = Place::new();
     let mut around = reach(&provider);
     around.push(("QUILLET_BATCH_CONCURRENCY", "8".to_owned()));
@@ -121,8 +123,8 @@ fn over_a_redis_that_goes_away() {
 /// Whoever is told to end gives its rows back: nobody waits for its lease, which is long here.
 #[test]
 fn a_worker_that_stops_gives_its_rows_back() {
-    let slow = Turn::text(["Hello"]).delay(Duration::from_millis(400));
-    let provider = FakeProvider::start(Script::turns([slow]));
+    let slow = ScriptedReply::text(["Hello"]).delay(Duration::from_millis(400));
+    let provider = FakeProvider::start(ReplyScript::turns([slow]));
     let place = Place::new();
     let mut around = reach(&provider);
     around.push(("QUILLET_BATCH_LEASE_MS", "600000".to_owned()));
@@ -155,7 +157,7 @@ fn a_worker_that_stops_gives_its_rows_back() {
 #[test]
 fn rows_that_are_told_to_wait_do_not_fail() {
     let wait = || {
-        Turn::failing(Fault::Refuse(Refusal::RateLimited(Some(
+        ScriptedReply::failing(InjectedFault::Refuse(ErrorResponse::RateLimited(Some(
             Duration::from_secs(1),
         ))))
     };
@@ -168,9 +170,9 @@ fn rows_that_are_told_to_wait_do_not_fail() {
         wait(),
         wait(),
         wait(),
-        Turn::text(["Hello"]),
+        ScriptedReply::text(["Hello"]),
     ];
-    let provider = FakeProvider::start(Script::turns(turns));
+    let provider = FakeProvider::start(ReplyScript::turns(turns));
     let place = Place::new();
     let around = reach(&provider);
     let args = ["--store", "sqlite:store.db", "--model", "gpt-4o"];
@@ -190,8 +192,10 @@ fn rows_that_are_told_to_wait_do_not_fail() {
 #[test]
 fn rows_that_are_not_asked_in_time_say_so() {
     let hour = Duration::from_secs(3600);
-    let busy = Turn::failing(Fault::Refuse(Refusal::RateLimited(Some(hour))));
-    let provider = FakeProvider::start(Script::turns([busy]));
+    let busy = ScriptedReply::failing(InjectedFault::Refuse(ErrorResponse::RateLimited(Some(
+        hour,
+    ))));
+    let provider = FakeProvider::start(ReplyScript::turns([busy]));
     let place = Place::new();
     let around = reach(&provider);
     let args = ["--store", "sqlite:store.db", "--model", "gpt-4o"];
@@ -219,7 +223,7 @@ fn rows_that_are_not_asked_in_time_say_so() {
 /// A key that is taken out of the configuration: its rows are not asked any more.
 #[test]
 fn rows_of_a_key_that_is_gone_are_refused() {
-    let provider = FakeProvider::start(Script::turns([Turn::text(["Hello"])]));
+    let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::text(["Hello"])]));
     let keys = |secret: &str| {
         format!("[server.token.ci]\nsecret = \"{secret}\"\nrights = [\"render\", \"read\"]\n")
     };

@@ -5,7 +5,9 @@ use std::fs;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use quillet_fake_provider::{FakeProvider, Fault, Refusal, Script, Turn};
+use quillet_fake_provider::{
+    ErrorResponse, FakeProvider, InjectedFault, ReplyScript, ScriptedReply,
+};
 
 use super::{lines, row};
 use crate::Place;
@@ -22,13 +24,13 @@ const ARGS: [&str; 6] = [
 ];
 
 /// Answers with what it was told; refuses those that say so.
-fn echo() -> Script {
-    Script::function(|asked| {
+fn echo() -> ReplyScript {
+    ReplyScript::function(|asked| {
         let text = asked.text();
         if text.contains("refuse me") {
-            return Turn::failing(Fault::Refuse(Refusal::Invalid));
+            return ScriptedReply::failing(InjectedFault::Refuse(ErrorResponse::Invalid));
         }
-        Turn::text([if text.contains("Hello Ada!") {
+        ScriptedReply::text([if text.contains("Hello Ada!") {
             "to Ada"
         } else {
             "to somebody"

@@ -26,7 +26,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use quillet_fake_provider::{Asked, Call, FakeProvider, Piece, Script, Turn};
+use quillet_fake_provider::{
+    FakeProvider, RecordedRequest, ReplyPart, ReplyScript, ScriptedCall, ScriptedReply,
+};
 use serde_json::{Value, json};
 
 use crate::Place;
@@ -117,23 +119,23 @@ fn serve(mut stream: TcpStream, calls: &Mutex<Vec<String>>) {
 }
 
 /// The model: what it does next follows from what it is shown.
-fn answer(asked: &Asked) -> Turn {
+fn answer(asked: &RecordedRequest) -> ScriptedReply {
     let body: Value = serde_json::from_slice(&asked.body).unwrap();
     let messages = body["messages"].as_array().unwrap();
     let turn = messages.iter().filter(|m| m["role"] == "assistant").count();
     let Some(tools) = TURNS.get(turn) else {
         let results = messages.iter().filter(|m| m["role"] == "tool");
         let results: Vec<String> = results.map(|m| m["content"].to_string()).collect();
-        return Turn::text([results.join(" "), " That is all.".to_owned()]);
+        return ScriptedReply::text([results.join(" "), " That is all.".to_owned()]);
     };
     let call = |(index, tool): (usize, &&str)| {
-        Piece::Call(Call {
+        ReplyPart::Call(ScriptedCall {
             id: format!("call_{turn}_{index}"),
             name: (*tool).to_owned(),
             arguments: vec![json!({"step": turn * 10 + index}).to_string()],
         })
     };
-    Turn::new(tools.iter().enumerate().map(call).collect()).pause(Duration::from_millis(5))
+    ScriptedReply::new(tools.iter().enumerate().map(call).collect()).pause(Duration::from_millis(5))
 }
 
 /// How a run came out.
@@ -183,15 +185,20 @@ impl World {
         World {
             place,
             tools,
-            provider: FakeProvider::start(Script::function(answer)),
+            provider: FakeProvider::start(ReplyScript::function(answer)),
         }
     }
 
     /// With a stored script in the agent's place, whose model answers so.
-    fn of_script(journal: &str, more: &str, script: &str, answer: fn(&Asked) -> Turn) -> Self {
+    fn of_script(
+        journal: &str,
+        more: &str,
+        script: &str,
+        answer: fn(&RecordedRequest) -> ScriptedReply,
+    ) -> Self {
         let mut world = World::with(journal, more, "");
         world.place = world.place.with(&[("s/prompts/clerk.ai.yaml", script)]);
-        world.provider = FakeProvider::start(Script::function(answer));
+        world.provider = FakeProvider::start(ReplyScript::function(answer));
         world
     }
 

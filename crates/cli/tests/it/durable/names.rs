@@ -1,6 +1,8 @@
 //! The names by which permissions know tools: that of the function, and that of the target.
 
-use quillet_fake_provider::{Asked, Call, FakeProvider, Piece, Script, Turn};
+use quillet_fake_provider::{
+    FakeProvider, RecordedRequest, ReplyPart, ReplyScript, ScriptedCall, ScriptedReply,
+};
 use serde_json::{Value, json};
 
 use super::World;
@@ -23,15 +25,15 @@ const NAMES: &[(&str, &[&str])] = &[
 ];
 
 /// Calls the function that the question names, and then says so.
-fn calls(asked: &Asked) -> Turn {
+fn calls(asked: &RecordedRequest) -> ScriptedReply {
     let body: Value = serde_json::from_slice(&asked.body).unwrap();
     let messages = body["messages"].as_array().unwrap();
     if messages.last().unwrap()["role"] == "tool" {
-        return Turn::text(["through with it"]);
+        return ScriptedReply::text(["through with it"]);
     }
     let question = messages.last().unwrap()["content"].as_str().unwrap();
     let name = question.split_whitespace().next().unwrap().to_owned();
-    Turn::new(vec![Piece::Call(Call {
+    ScriptedReply::new(vec![ReplyPart::Call(ScriptedCall {
         id: "call_1".to_owned(),
         name,
         arguments: vec!["{}".to_owned()],
@@ -58,7 +60,7 @@ fn world(agents: &[String]) -> World {
             .place
             .with(&[(&format!("s/agents/a{index}.yaml"), &agent)]);
     }
-    world.provider = FakeProvider::start(Script::function(calls));
+    world.provider = FakeProvider::start(ReplyScript::function(calls));
     world
 }
 

@@ -1,6 +1,6 @@
 //! Scripts that outlive their process.
 
-use quillet_fake_provider::{Asked, Call, Piece, Turn};
+use quillet_fake_provider::{RecordedRequest, ReplyPart, ScriptedCall, ScriptedReply};
 use serde_json::{Value, json};
 
 use super::{World, ask_script, until};
@@ -39,22 +39,22 @@ pub(super) const ASKED: usize = 5;
 pub(super) const CALLS: usize = 8;
 
 /// The model of the script: first it calls two tools, and else it says what it was asked.
-pub(super) fn answer(asked: &Asked) -> Turn {
+pub(super) fn answer(asked: &RecordedRequest) -> ScriptedReply {
     let body: Value = serde_json::from_slice(&asked.body).unwrap();
     let messages = body["messages"].as_array().unwrap();
     let last = messages.last().unwrap();
     if last["content"] == "Begin" {
         let call = |(index, tool): (usize, &str)| {
-            Piece::Call(Call {
+            ReplyPart::Call(ScriptedCall {
                 id: format!("call_{index}"),
                 name: tool.to_owned(),
                 arguments: vec![json!({"step": 10 + index}).to_string()],
             })
         };
-        return Turn::new(["look", "book"].into_iter().enumerate().map(call).collect());
+        return ScriptedReply::new(["look", "book"].into_iter().enumerate().map(call).collect());
     }
     let count = messages.len();
-    Turn::text([
+    ScriptedReply::text([
         format!("({count}) "),
         last["content"].as_str().unwrap().to_owned(),
     ])

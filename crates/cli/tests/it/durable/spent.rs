@@ -1,6 +1,6 @@
 //! What a run has spent stays with it, whoever goes on with it.
 
-use quillet_fake_provider::{FakeProvider, Script};
+use quillet_fake_provider::{FakeProvider, ReplyScript};
 
 use super::killed::{Barrier, Trigger};
 use super::{World, answer, ask, end, until};
@@ -10,7 +10,7 @@ const BUDGET: &str = "options: {maxTokens: 100}\nbudget: {runTokens: 3100}\n";
 
 fn world() -> World {
     let mut world = World::with("sqlite:journal.db", "", BUDGET);
-    let spending = Script::function(|asked| answer(asked).spent(900, 100));
+    let spending = ReplyScript::function(|asked| answer(asked).spent(900, 100));
     world.provider = FakeProvider::start(spending);
     world
 }

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use quillet_core::store::{Key, Kind};
+use quillet_core::store::{EntryKey, EntryKind};
 use quillet_store::StoreOptions;
 use serde_json::Value as Tree;
 
@@ -91,8 +91,12 @@ impl Work<'_> {
         runtime.block_on(async {
             let url = relative.as_deref().unwrap_or(self.store);
             let store = quillet_store::open(url, &StoreOptions::default()).await;
-            let key = Key::new(key);
-            store.unwrap().put(Kind::Prompt, &key, text).await.unwrap();
+            let key = EntryKey::new(key);
+            store
+                .unwrap()
+                .put(EntryKind::Prompt, &key, text)
+                .await
+                .unwrap();
         });
     }
 }

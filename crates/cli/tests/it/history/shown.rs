@@ -1,6 +1,6 @@
 //! Marks of ids, and how versions look.
 
-use quillet_core::history::Content;
+use quillet_core::history::DefinitionContent;
 
 use super::Work;
 use crate::Place;
@@ -39,7 +39,7 @@ fn versions_are_shown_by_their_digests() {
     };
     work.by_hand("a", r#"{"userPrompt": "One"}"#);
     let log = work.out(&["log", "a"]);
-    let digest = Content::new(r#"{"userPrompt": "One"}"#)
+    let digest = DefinitionContent::new(r#"{"userPrompt": "One"}"#)
         .digest()
         .to_string();
     let columns: Vec<&str> = log.split_whitespace().collect();

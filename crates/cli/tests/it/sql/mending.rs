@@ -1,6 +1,6 @@
 //! A query that the database refuses after somebody said yes to it.
 
-use quillet_fake_provider::{FakeProvider, Script, Turn};
+use quillet_fake_provider::{FakeProvider, ReplyScript, ScriptedReply};
 
 use crate::Place;
 use crate::ask::reach;
@@ -11,8 +11,8 @@ const WRONG: &str = r#"{"sql": "SELECT abs(-9223372036854775807 - 1) AS n"}"#;
 const RIGHT: &str = r#"{"sql": "SELECT 4711 AS n"}"#;
 
 fn asked(answers: &[&str]) -> (FakeProvider, Terminal) {
-    let turns = answers.iter().map(|answer| Turn::text([*answer]));
-    let provider = FakeProvider::start(Script::turns(turns));
+    let turns = answers.iter().map(|answer| ScriptedReply::text([*answer]));
+    let provider = FakeProvider::start(ReplyScript::turns(turns));
     let place = Place::new();
     let mut command = place.command(&["sql", "How many?", "--db", "demo", "-m", "gpt-4o"]);
     command.env("NO_COLOR", "1").envs(reach(&provider));

@@ -5,15 +5,15 @@
 use std::sync::Arc;
 
 use quillet_agent::AgentError;
-use quillet_core::journal::Step;
+use quillet_core::journal::JournalEvent;
 use quillet_core::store::StoreError;
 use tokio_util::sync::CancellationToken;
 
-use super::lent::{Advanced, Lent, Permit};
+use super::external_journal::{AdvanceMode, ExternalJournal, RunProgress};
 use super::resume::{admission, prepared};
-use super::{Admission, Book, admitted, keeps_secret};
-use crate::agent::running::{Before, Resumed};
-use crate::agent::{AgentRequest, AgentService, Running, Who};
+use super::{Admission, RunJournal, admitted, keeps_secret};
+use crate::agent::running::{PriorUsage, ResumedRun};
+use crate::agent::{AgentRequest, AgentService, Principal, RunHandle};
 
 impl Admission {
     /// The first step of a run that somebody else keeps, and the id that it is known by.
@@ -21,10 +21,10 @@ impl Admission {
     /// # Errors
     /// The request holds what may not be kept, such as keys.
     pub fn admit(
-        who: &Who,
+        who: &Principal,
         request_id: &str,
         request: AgentRequest,
-    ) -> Result<(String, Step), AgentError> {
+    ) -> Result<(String, JournalEvent), AgentError> {
         keeps_secret(&request)?;
         let admission = Admission {
             who: who.clone(),
@@ -32,12 +32,12 @@ impl Admission {
             request,
         };
         let request = admitted(&admission);
-        Ok((who.run_id(request_id), Step::Admitted { request }))
+        Ok((who.run_id(request_id), JournalEvent::Admitted { request }))
     }
 }
 
 impl AgentService {
-    /// Goes through a run with its steps so far, the first of which is [`Step::Admitted`], and does
+    /// Goes through a run with its steps so far, the first of which is [`JournalEvent::Admitted`], and does
     /// what is permitted. Dropping the future stops the model and the tools.
     ///
     /// # Errors
@@ -45,27 +45,27 @@ impl AgentService {
     pub async fn advance(
         self: &Arc<Self>,
         run: &str,
-        steps: Vec<Step>,
-        permit: Permit,
-    ) -> Result<Advanced, StoreError> {
+        steps: Vec<JournalEvent>,
+        permit: AdvanceMode,
+    ) -> Result<RunProgress, StoreError> {
         let admission = admission(run, steps.first())?;
         let setup = prepared(steps.iter());
         let script = prepared(steps.iter());
         let is_known = steps
             .iter()
-            .any(|step| matches!(step, Step::Prepared { .. }));
-        let lent = Arc::new(Lent::new(permit));
-        let book = Book::lent(steps, lent.clone());
-        let resumed = Resumed {
+            .any(|step| matches!(step, JournalEvent::Prepared { .. }));
+        let lent = Arc::new(ExternalJournal::new(permit));
+        let book = RunJournal::from_external(steps, lent.clone());
+        let resumed = ResumedRun {
             book: book.clone(),
             is_known,
             setup,
             script,
-            before: Before::default(),
+            before: PriorUsage::default(),
             epoch: 1,
         };
         let stop = CancellationToken::new();
-        let mut running = Running::resumed(self.clone(), admission, resumed, stop, None);
+        let mut running = RunHandle::resumed(self.clone(), admission, resumed, stop, None);
         while running.next().await.is_some() {}
         book.flush();
         Ok(lent.advanced())

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use quillet_core::ErrorCode;
-use quillet_core::journal::{Decision, Journal, Standing, State, Step};
+use quillet_core::journal::{Decision, Journal, JournalEvent, RunSnapshot, RunState};
 use quillet_core::store::StoreError;
 
-use crate::agent::{AgentService, Who};
+use crate::agent::{AgentService, Principal};
 
 /// A decision about a call.
 #[derive(Clone, Debug)]
@@ -75,7 +75,7 @@ impl AgentService {
     /// Nothing waits, or somebody else was first.
     pub async fn decide(
         &self,
-        who: &Who,
+        who: &Principal,
         id: &str,
         deciding: Deciding,
     ) -> Result<Arc<str>, DecideError> {
@@ -90,7 +90,7 @@ impl AgentService {
     /// The same.
     pub async fn note(
         &self,
-        who: &Who,
+        who: &Principal,
         id: &str,
         deciding: Deciding,
     ) -> Result<Arc<str>, DecideError> {
@@ -126,7 +126,7 @@ pub(super) async fn interject(
         };
         let state = head.standing.state;
         let mut waiting = head.standing.waiting;
-        if state != State::Waiting {
+        if state != RunState::Waiting {
             return Err(DecideError::NotWaiting {
                 run: run.to_owned(),
                 state: state.as_str(),
@@ -140,18 +140,18 @@ pub(super) async fn interject(
             });
         };
         let decided = waiting.remove(at);
-        let step = Step::Decided {
+        let step = JournalEvent::Decided {
             call: decided.call.clone(),
             decision: decision.clone(),
             by: by.into(),
         };
         // Not before all are decided about: the model is asked when it has every result, and a
         // run that went on with the first would be in nobody's reach for the second.
-        let standing = Standing {
+        let standing = RunSnapshot {
             state: if waiting.is_empty() {
-                State::Ready
+                RunState::Ready
             } else {
-                State::Waiting
+                RunState::Waiting
             },
             waiting,
         };

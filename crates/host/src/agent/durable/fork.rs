@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use quillet_agent::AgentError;
-use quillet_core::journal::{RunHead, Standing, Step};
+use quillet_core::journal::{JournalEvent, RunHead, RunSnapshot};
 use quillet_core::store::StoreError;
 use quillet_core::{ErrorCode, Map, clock};
 use serde_json::Value;
 
 use super::resume::{admission, all};
 use super::{SCRIPT, admitted};
-use crate::agent::{AgentService, Who, stored};
+use crate::agent::{AgentService, Principal, stored};
 
 /// How a fork differs from its run.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +76,7 @@ impl AgentService {
     ///
     /// # Errors
     /// There is no such run or step, or a run of the new id.
-    pub async fn fork(&self, who: &Who, id: &str, fork: Fork) -> Result<String, ForkError> {
+    pub async fn fork(&self, who: &Principal, id: &str, fork: Fork) -> Result<String, ForkError> {
         let journal = self.parts.journal.clone().ok_or(ForkError::NoJournal)?;
         let run = who.run_id(id);
         let Some(head) = journal.head(&run).await? else {
@@ -99,10 +99,15 @@ impl AgentService {
         // A copy adds nothing to the conversation of the run that it was copied from.
         admission.request.session = None;
         admission.request.metadata.task_id = None;
-        let mut steps: Vec<Step> = entries.into_iter().map(|entry| entry.step).collect();
-        steps.retain(|step| !matches!(step, Step::Ended { .. } | Step::TakenOver { .. }));
+        let mut steps: Vec<JournalEvent> = entries.into_iter().map(|entry| entry.step).collect();
+        steps.retain(|step| {
+            !matches!(
+                step,
+                JournalEvent::Ended { .. } | JournalEvent::TakenOver { .. }
+            )
+        });
         if let Some(first) = steps.first_mut() {
-            *first = Step::Admitted {
+            *first = JournalEvent::Admitted {
                 request: admitted(&admission),
             };
         }
@@ -115,7 +120,7 @@ impl AgentService {
             }
         };
         for step in &mut steps {
-            if let Step::Prepared { setup } = step {
+            if let JournalEvent::Prepared { setup } = step {
                 replace(setup, "system", system.as_ref());
                 replace(setup, "model", fork.model.as_ref());
             }
@@ -125,7 +130,7 @@ impl AgentService {
             id: new_run.clone(),
             forked: Some((head.id, at)),
             created_ms: clock::millis(),
-            standing: Standing::default(),
+            standing: RunSnapshot::default(),
             ..head
         };
         // Claimed for no time at all: whoever looks next goes on with it.

@@ -1,9 +1,9 @@
 //! What is known of durable runs.
 
-use quillet_core::journal::{Entry, RunFilter, RunHead};
+use quillet_core::journal::{JournalEntry, RunFilter, RunHead};
 
 use super::{DecideError, is_ours};
-use crate::agent::{AgentService, Who};
+use crate::agent::{AgentService, Principal};
 
 impl AgentService {
     /// Durable runs, the latest first.
@@ -23,10 +23,10 @@ impl AgentService {
     /// There is no such run, or it is somebody else's.
     pub async fn run(
         &self,
-        who: &Who,
+        who: &Principal,
         id: &str,
         most: usize,
-    ) -> Result<(RunHead, Vec<Entry>), DecideError> {
+    ) -> Result<(RunHead, Vec<JournalEntry>), DecideError> {
         let journal = self.parts.journal.clone().ok_or(DecideError::NoJournal)?;
         let run = who.run_id(id);
         let head = journal.head(&run).await?;
@@ -39,7 +39,7 @@ impl AgentService {
     ///
     /// # Errors
     /// There is no such run, or it has not ended.
-    pub async fn forget(&self, who: &Who, id: &str) -> Result<(), DecideError> {
+    pub async fn forget(&self, who: &Principal, id: &str) -> Result<(), DecideError> {
         let journal = self.parts.journal.clone().ok_or(DecideError::NoJournal)?;
         if journal.remove(&who.run_id(id)).await? {
             Ok(())

@@ -8,36 +8,36 @@
 //! instructions, not the search in documents, whose outcome is part of the setup.
 
 mod advance;
-mod book;
+mod approval;
 mod decide;
+mod external_journal;
 mod fork;
-mod gate;
-mod lent;
 mod list;
 mod model;
 mod request;
 mod resume;
+mod run_journal;
 mod setup;
 mod tool;
 
 pub use decide::{DecideError, Deciding};
+pub use external_journal::{AdvanceMode, NextStep, RunProgress, RunTimeouts};
 pub use fork::{Fork, ForkError};
-pub use lent::{Advanced, Bounds, Next, Permit};
 pub use request::Admission;
 
-pub(super) use book::{Book, Kept};
-pub(super) use gate::Gate;
+pub(super) use approval::ApprovalGate;
 pub(super) use model::ScriptModel;
 pub(super) use request::{AGENT, SCRIPT, admitted, is_ours, keeps_secret};
+pub(super) use run_journal::{RunJournal, ScriptApproval};
 pub(super) use setup::Setup;
 pub(super) use tool::{JournalledTool, value_of, written};
 
 use std::sync::Arc;
 
-use quillet_agent::{Permissions, Run};
+use quillet_agent::{Permissions, RunSpec};
 
 /// Sends what a run does through its journal.
-pub(super) fn bind(run: &mut Run, book: &Arc<Book>, ask: &Permissions) {
+pub(super) fn bind(run: &mut RunSpec, book: &Arc<RunJournal>, ask: &Permissions) {
     run.model = Arc::new(model::JournalledModel::new(run.model.clone(), book.clone()));
     for tool in &mut run.tools {
         *tool = tool::journalled(tool, book);
@@ -50,6 +50,9 @@ pub(super) fn bind(run: &mut Run, book: &Arc<Book>, ask: &Permissions) {
     if let Some(lent) = book.as_lent() {
         lent.bind(run);
     }
-    run.approver = Some(Arc::new(gate::Gate::new(book.clone(), ask.clone())));
+    run.approver = Some(Arc::new(approval::ApprovalGate::new(
+        book.clone(),
+        ask.clone(),
+    )));
     run.is_journalled = true;
 }

@@ -10,39 +10,43 @@ use quillet_core::chat::{
     ChatEvent, ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind,
 };
 use quillet_core::history::Digest;
-use quillet_core::journal::Step;
+use quillet_core::journal::JournalEvent;
 use quillet_core::store::StoreError;
-use quillet_script::run::lane;
+use quillet_script::run::call_sequence;
 
-use super::book::{Answer, Book, Busy, Replayed};
+use super::run_journal::{BusyGuard, RecordedReply, ReplayLookup, RunJournal};
 
 /// A model of a run with a journal. Of the loop's questions one is asked after the other, so their
 /// numbers are the same each time.
 #[derive(Debug)]
 pub(super) struct JournalledModel {
     inner: Arc<dyn ChatModel>,
-    book: Arc<Book>,
+    book: Arc<RunJournal>,
 }
 
 impl JournalledModel {
-    pub(super) fn new(inner: Arc<dyn ChatModel>, book: Arc<Book>) -> Self {
+    pub(super) fn new(inner: Arc<dyn ChatModel>, book: Arc<RunJournal>) -> Self {
         JournalledModel { inner, book }
     }
 
     async fn ask(&self, request: ChatRequest) -> Result<ChatStream, ModelError> {
         let (turn, known) = self.book.next_question();
         match known {
-            Some(Answer::Whole(events)) => return Ok(Box::pin(iter(events.into_iter().map(Ok)))),
-            Some(Answer::Failed(kind, message)) => return Err(ModelError::new(kind, message)),
+            Some(RecordedReply::Whole(events)) => {
+                return Ok(Box::pin(iter(events.into_iter().map(Ok))));
+            }
+            Some(RecordedReply::Failed(kind, message)) => {
+                return Err(ModelError::new(kind, message));
+            }
             None => {}
         }
         if self.book.as_lent().is_some_and(|lent| !lent.may_ask()) {
-            return Err(held());
+            return Err(paused_error());
         }
         self.book.go_live();
         let messages = serde_json::to_vec(&request.messages).unwrap_or_default();
         let digest = Digest::of(&messages).to_string();
-        let asked = Step::Asked {
+        let asked = JournalEvent::Asked {
             turn,
             digest,
             place: None,
@@ -52,7 +56,7 @@ impl JournalledModel {
             .await
             .map_err(|error| unwritten(&error))?;
         match self.inner.stream(request).await {
-            Ok(stream) => Ok(kept(stream, self.book.clone(), turn, None)),
+            Ok(stream) => Ok(journal_stream(stream, self.book.clone(), turn, None)),
             Err(error) => Err(failed(&self.book, turn, error).await),
         }
     }
@@ -63,7 +67,7 @@ impl JournalledModel {
 #[derive(Debug)]
 pub(in crate::agent) struct ScriptModel {
     inner: Arc<dyn ChatModel>,
-    book: Arc<Book>,
+    book: Arc<RunJournal>,
     /// The model that answers what is asked now, in place of the script's own.
     other: Option<(Arc<dyn ChatModel>, Option<String>)>,
 }
@@ -71,14 +75,14 @@ pub(in crate::agent) struct ScriptModel {
 impl ScriptModel {
     pub(in crate::agent) fn new(
         inner: Arc<dyn ChatModel>,
-        book: Arc<Book>,
+        book: Arc<RunJournal>,
         other: Option<(Arc<dyn ChatModel>, Option<String>)>,
     ) -> Self {
         ScriptModel { inner, book, other }
     }
 
     async fn ask(&self, mut request: ChatRequest) -> Result<ChatStream, ModelError> {
-        let Some(place) = lane::next_place() else {
+        let Some(place) = call_sequence::next_place() else {
             let message = "a question of a durable script has no place in it";
             return Err(ModelError::new(ModelErrorKind::Configuration, message));
         };
@@ -88,19 +92,23 @@ impl ScriptModel {
         let messages = serde_json::to_vec(&request.messages).unwrap_or_default();
         let digest = Digest::of(&messages).to_string();
         let (turn, is_new, known) = match self.book.question(&place, &digest) {
-            Replayed::New(turn) => (turn, true, None),
-            Replayed::Known(turn, answer) => (turn, false, answer),
-            Replayed::Diverged => {
+            ReplayLookup::New(turn) => (turn, true, None),
+            ReplayLookup::Known(turn, answer) => (turn, false, answer),
+            ReplayLookup::Diverged => {
                 drop(busy);
                 return pending().await;
             }
         };
         match known {
-            Some(Answer::Whole(events)) => return Ok(Box::pin(iter(events.into_iter().map(Ok)))),
-            Some(Answer::Failed(kind, message)) => return Err(ModelError::new(kind, message)),
+            Some(RecordedReply::Whole(events)) => {
+                return Ok(Box::pin(iter(events.into_iter().map(Ok))));
+            }
+            Some(RecordedReply::Failed(kind, message)) => {
+                return Err(ModelError::new(kind, message));
+            }
             None => {}
         }
-        let asked = Step::Asked {
+        let asked = JournalEvent::Asked {
             turn,
             digest,
             place: Some(place.clone()),
@@ -112,12 +120,12 @@ impl ScriptModel {
             return pending().await;
         }
         self.book.go_live();
-        lane::go_live();
+        call_sequence::go_live();
         self.book
             .write(asked)
             .await
             .map_err(|error| unwritten(&error))?;
-        let mut waits = Waits {
+        let mut waits = ReplyGuard {
             book: self.book.clone(),
             turn,
             is_over: false,
@@ -132,7 +140,7 @@ impl ScriptModel {
         let answered = model.stream(request).await;
         waits.is_over = true;
         match answered {
-            Ok(stream) => Ok(kept(stream, self.book.clone(), turn, Some(busy))),
+            Ok(stream) => Ok(journal_stream(stream, self.book.clone(), turn, Some(busy))),
             Err(error) => Err(failed(&self.book, turn, error).await),
         }
     }
@@ -154,13 +162,13 @@ impl ChatModel for ScriptModel {
 
 /// A question whose answer has not begun. A script that stops waiting for it goes on all the same,
 /// so that has to be known.
-struct Waits {
-    book: Arc<Book>,
+struct ReplyGuard {
+    book: Arc<RunJournal>,
     turn: u32,
     is_over: bool,
 }
 
-impl Drop for Waits {
+impl Drop for ReplyGuard {
     fn drop(&mut self) {
         if !self.is_over {
             self.book.later(late(self.turn));
@@ -169,8 +177,8 @@ impl Drop for Waits {
 }
 
 /// What the journal says of an answer that took too long for a script.
-fn late(turn: u32) -> Step {
-    Step::Unanswered {
+fn late(turn: u32) -> JournalEvent {
+    JournalEvent::Unanswered {
         turn,
         kind: ModelErrorKind::Timeout,
         message: "the model took longer than the script waits".to_owned(),
@@ -192,21 +200,21 @@ impl ChatModel for JournalledModel {
 }
 
 /// An answer on its way.
-struct Keeping {
+struct JournalStream {
     stream: ChatStream,
-    book: Arc<Book>,
+    book: Arc<RunJournal>,
     turn: u32,
     events: Vec<ChatEvent>,
     is_over: bool,
     /// Whether the next event is waited for.
     is_waiting: bool,
     /// Of a question of a script: what it counts for.
-    busy: Option<Busy>,
+    busy: Option<BusyGuard>,
 }
 
 /// A script stops reading when it has what it wants (`stop`), or when it has waited too long. What
 /// it does next depends on it, so it is kept along with the next step.
-impl Drop for Keeping {
+impl Drop for JournalStream {
     fn drop(&mut self) {
         if self.is_over || self.busy.is_none() {
             return;
@@ -214,7 +222,7 @@ impl Drop for Keeping {
         self.book.later(if self.is_waiting {
             late(self.turn)
         } else {
-            Step::Answered {
+            JournalEvent::Answered {
                 turn: self.turn,
                 events: std::mem::take(&mut self.events),
             }
@@ -223,8 +231,13 @@ impl Drop for Keeping {
 }
 
 /// The same events; the end is told when the answer is in the journal.
-fn kept(stream: ChatStream, book: Arc<Book>, turn: u32, busy: Option<Busy>) -> ChatStream {
-    let keeping = Keeping {
+fn journal_stream(
+    stream: ChatStream,
+    book: Arc<RunJournal>,
+    turn: u32,
+    busy: Option<BusyGuard>,
+) -> ChatStream {
+    let keeping = JournalStream {
         stream,
         book,
         turn,
@@ -252,7 +265,7 @@ fn kept(stream: ChatStream, book: Arc<Book>, turn: u32, busy: Option<Busy>) -> C
             }
             None => {
                 keeping.is_over = true;
-                let answered = Step::Answered {
+                let answered = JournalEvent::Answered {
                     turn: keeping.turn,
                     events: std::mem::take(&mut keeping.events),
                 };
@@ -264,8 +277,8 @@ fn kept(stream: ChatStream, book: Arc<Book>, turn: u32, busy: Option<Busy>) -> C
 }
 
 /// Keeps a failure, since the loop may go on after it.
-async fn failed(book: &Book, turn: u32, error: ModelError) -> ModelError {
-    let step = Step::Unanswered {
+async fn failed(book: &RunJournal, turn: u32, error: ModelError) -> ModelError {
+    let step = JournalEvent::Unanswered {
         turn,
         kind: error.kind,
         message: error.message.clone(),
@@ -282,6 +295,6 @@ fn unwritten(error: &StoreError) -> ModelError {
 }
 
 /// Ends the loop, which goes on elsewhere; nobody is told of it.
-fn held() -> ModelError {
+fn paused_error() -> ModelError {
     ModelError::new(ModelErrorKind::Provider, "the question is asked elsewhere")
 }

@@ -6,7 +6,7 @@ use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::agent::{AgentRequest, ScriptRequest, Who, Written};
+use crate::agent::{AgentRequest, Principal, RawJson, ScriptRequest};
 
 /// What runs are that are agents.
 pub(in crate::agent) const AGENT: &str = "agent";
@@ -23,7 +23,7 @@ pub(in crate::agent) fn is_ours(kind: &str) -> bool {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Admission {
     /// Who asked.
-    pub who: Who,
+    pub who: Principal,
     /// The id of the request.
     pub request_id: String,
     /// What was asked.
@@ -79,7 +79,7 @@ fn secret_of(request: &AgentRequest) -> Option<&'static str> {
 
 /// Whether what a script is given has a member that holds keys.
 fn holds_secret(script: &ScriptRequest) -> bool {
-    let written = |value: Value| has_credentials(&Written(value));
+    let written = |value: Value| has_credentials(&RawJson(value));
     let named = quillet_core::Value::Map(script.arguments.clone());
     let options = serde_json::to_value(&script.options).unwrap_or_default();
     let single = script.single.as_ref().map(Value::from);
@@ -87,7 +87,7 @@ fn holds_secret(script: &ScriptRequest) -> bool {
 }
 
 /// Whether what a client wrote has a member that holds keys, at any depth.
-fn has_credentials(written: &Written) -> bool {
+fn has_credentials(written: &RawJson) -> bool {
     fn within(value: &Value) -> bool {
         match value {
             Value::Object(members) => members.iter().any(|(name, value)| {
@@ -129,14 +129,14 @@ mod tests {
         });
         let mut with_server = AgentRequest::question("x");
         let server = json!({"name": "a", "url": "http://h", "auth": {"token": "t"}});
-        with_server.tools.mcp_servers = vec![Written(server)];
+        with_server.tools.mcp_servers = vec![RawJson(server)];
         for (request, what) in [(with_key, "api_key"), (with_server, "tools.mcp_servers")] {
             let error = keeps_secret(&request).unwrap_err().to_string();
             assert!(error.contains(what), "{error}");
         }
         let mut plain = AgentRequest::question("x");
         let server = json!({"name": "a", "url": "http://h", "auth": {}});
-        plain.tools.mcp_servers = vec![Written(server)];
+        plain.tools.mcp_servers = vec![RawJson(server)];
         assert!(keeps_secret(&plain).is_ok());
     }
 
@@ -146,7 +146,7 @@ mod tests {
         request.tools.ask = vec!["send_*".to_owned()];
         request.features.durable = Some(true);
         let admission = Admission {
-            who: Who::key("one"),
+            who: Principal::key("one"),
             request_id: "r".to_owned(),
             request,
         };

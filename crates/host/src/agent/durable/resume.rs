@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use quillet_core::chat::ChatEvent;
 use quillet_core::clock;
-use quillet_core::journal::{Decision, Entry, Journal, RunFilter, State, Step};
+use quillet_core::journal::{Decision, Journal, JournalEntry, JournalEvent, RunFilter, RunState};
 use quillet_core::runs::Allowance;
 use quillet_core::store::{StoreError, StoreErrorKind};
 use serde::de::DeserializeOwned;
 
 use super::request::is_ours;
-use super::{Admission, Book};
-use crate::agent::running::{Before, Resumed};
-use crate::agent::service::Places;
-use crate::agent::{AgentService, Running};
+use super::{Admission, RunJournal};
+use crate::agent::running::{PriorUsage, ResumedRun};
+use crate::agent::service::RunPermits;
+use crate::agent::{AgentService, RunHandle};
 
 /// Time between two looks for runs that nobody goes on with.
 const LOOK: Duration = Duration::from_secs(1);
@@ -29,7 +29,7 @@ const PAGE: usize = 500;
 impl AgentService {
     /// Goes on with runs that nobody goes on with, until the service ends: each is handed to `go`,
     /// which reads its events. Does nothing where there is no journal.
-    pub async fn watch(self: Arc<Self>, go: impl Fn(Running) + Send + Sync) {
+    pub async fn watch(self: Arc<Self>, go: impl Fn(RunHandle) + Send + Sync) {
         let Some(journal) = self.parts.journal.clone() else {
             return;
         };
@@ -70,7 +70,7 @@ impl AgentService {
     ///
     /// # Errors
     /// The journal does not answer, or what it has of the run cannot be gone on with.
-    pub async fn take_up(self: &Arc<Self>, run: &str) -> Result<Option<Running>, StoreError> {
+    pub async fn take_up(self: &Arc<Self>, run: &str) -> Result<Option<RunHandle>, StoreError> {
         let Some(journal) = self.parts.journal.clone() else {
             return Ok(None);
         };
@@ -98,7 +98,7 @@ impl AgentService {
         let script = prepared(entries.iter().map(|entry| &entry.step));
         let before = before(&entries);
         let stop = tokio_util::sync::CancellationToken::new();
-        let book = Book::open(
+        let book = RunJournal::open(
             journal,
             run.into(),
             claim,
@@ -106,14 +106,14 @@ impl AgentService {
             entries,
             &stop,
         );
-        if head.standing.state == State::Running {
-            let by = Step::TakenOver {
+        if head.standing.state == RunState::Running {
+            let by = JournalEvent::TakenOver {
                 by: process().into(),
             };
             book.write(by).await?;
             tracing::info!(run, "a run whose process is gone is taken up again");
         }
-        let resumed = Resumed {
+        let resumed = ResumedRun {
             book,
             setup,
             script,
@@ -121,8 +121,8 @@ impl AgentService {
             is_known: true,
             before,
         };
-        let places = Places::new(place, permit);
-        Ok(Some(Running::resumed(
+        let places = RunPermits::new(place, permit);
+        Ok(Some(RunHandle::resumed(
             self.clone(),
             admission,
             resumed,
@@ -137,13 +137,15 @@ pub(in crate::agent) async fn all(
     journal: &dyn Journal,
     run: &str,
     most: Option<u64>,
-) -> Result<Vec<Entry>, StoreError> {
+) -> Result<Vec<JournalEntry>, StoreError> {
     let most = most.map_or(usize::MAX, |most| {
         usize::try_from(most).unwrap_or(usize::MAX)
     });
     let mut entries = Vec::new();
     loop {
-        let after = entries.last().map_or(0, |entry: &Entry| entry.number);
+        let after = entries
+            .last()
+            .map_or(0, |entry: &JournalEntry| entry.number);
         let wanted = PAGE.min(most.saturating_sub(entries.len()));
         let page = journal.read(run, after, wanted).await?;
         let is_last = page.len() < PAGE;
@@ -155,19 +157,24 @@ pub(in crate::agent) async fn all(
 }
 
 /// What the run spent until its last step, and how long it ran.
-fn before(entries: &[Entry]) -> Before {
-    let mut before = Before::default();
-    let mut last: Option<&Entry> = None;
+fn before(entries: &[JournalEntry]) -> PriorUsage {
+    let mut before = PriorUsage::default();
+    let mut last: Option<&JournalEntry> = None;
     for entry in entries {
-        if let Step::Answered { events, .. } = &entry.step {
+        if let JournalEvent::Answered { events, .. } = &entry.step {
             let usage = events.iter().rev().find_map(|event| match event {
                 ChatEvent::Usage(usage) => Some(*usage),
                 _ => None,
             });
             before.usage.extend(usage);
         }
-        let waited = |last: &Entry| matches!(last.step, Step::Parked { .. } | Step::Decided { .. });
-        let was_dead = matches!(entry.step, Step::TakenOver { .. });
+        let waited = |last: &JournalEntry| {
+            matches!(
+                last.step,
+                JournalEvent::Parked { .. } | JournalEvent::Decided { .. }
+            )
+        };
+        let was_dead = matches!(entry.step, JournalEvent::TakenOver { .. });
         if let Some(last) = last.filter(|last| !waited(last) && !was_dead) {
             let time = entry.at_ms.saturating_sub(last.at_ms);
             before.time += Duration::from_millis(time);
@@ -178,13 +185,13 @@ fn before(entries: &[Entry]) -> Before {
 }
 
 /// What the run was asked.
-pub(super) fn admission(run: &str, first: Option<&Step>) -> Result<Admission, StoreError> {
+pub(super) fn admission(run: &str, first: Option<&JournalEvent>) -> Result<Admission, StoreError> {
     let corrupt = |why: String| {
         let message = format!("run id {run:?}: its journal cannot be gone on with: {why}");
         StoreError::new(StoreErrorKind::Corrupt, message)
     };
     match first {
-        Some(Step::Admitted { request }) => serde_json::from_value(request.clone())
+        Some(JournalEvent::Admitted { request }) => serde_json::from_value(request.clone())
             .map_err(|error| corrupt(format!("its request is of another version: {error}"))),
         _ => Err(corrupt("it does not begin with a request".to_owned())),
     }
@@ -192,10 +199,10 @@ pub(super) fn admission(run: &str, first: Option<&Step>) -> Result<Admission, St
 
 /// What the run began with, once that was known.
 pub(super) fn prepared<'a, S: DeserializeOwned>(
-    mut steps: impl Iterator<Item = &'a Step>,
+    mut steps: impl Iterator<Item = &'a JournalEvent>,
 ) -> Option<S> {
     steps.find_map(|step| match step {
-        Step::Prepared { setup } => serde_json::from_value(setup.clone()).ok(),
+        JournalEvent::Prepared { setup } => serde_json::from_value(setup.clone()).ok(),
         _ => None,
     })
 }
@@ -203,7 +210,7 @@ pub(super) fn prepared<'a, S: DeserializeOwned>(
 /// Denies calls that nobody has decided about in time.
 async fn expire(journal: &dyn Journal) -> Result<(), StoreError> {
     let filter = RunFilter {
-        state: Some(State::Waiting),
+        state: Some(RunState::Waiting),
         most: 1_000,
         ..RunFilter::default()
     };
@@ -242,17 +249,17 @@ mod tests {
             output_tokens: 3,
             ..Usage::default()
         };
-        let answered = |turn| Step::Answered {
+        let answered = |turn| JournalEvent::Answered {
             turn,
             events: vec![ChatEvent::Usage(Usage::default()), ChatEvent::Usage(usage)],
         };
         let steps = [
-            (1_000, Step::Admitted { request: ().into() }),
+            (1_000, JournalEvent::Admitted { request: ().into() }),
             (1_500, answered(1)),
-            (1_600, Step::Parked { waiting: vec![] }),
+            (1_600, JournalEvent::Parked { waiting: vec![] }),
             (
                 90_000,
-                Step::Decided {
+                JournalEvent::Decided {
                     call: "c".into(),
                     decision: Decision::Deny { note: None },
                     by: "ada".into(),
@@ -260,20 +267,20 @@ mod tests {
             ),
             (
                 91_000,
-                Step::Asked {
+                JournalEvent::Asked {
                     turn: 2,
                     digest: String::new(),
                     place: None,
                 },
             ),
             (92_000, answered(2)),
-            (500_000, Step::TakenOver { by: "two".into() }),
+            (500_000, JournalEvent::TakenOver { by: "two".into() }),
             (500_250, answered(3)),
         ];
         let entries = steps
             .into_iter()
             .zip(1..)
-            .map(|((at_ms, step), number)| Entry {
+            .map(|((at_ms, step), number)| JournalEntry {
                 number,
                 at_ms,
                 step,

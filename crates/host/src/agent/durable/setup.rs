@@ -1,13 +1,13 @@
 //! What a run begins with, once that is known. A prompt that changes meanwhile changes nothing of
 //! a run that has begun.
 
-use quillet_agent::{Permissions, PromptVersion, Run, Source};
+use quillet_agent::{Citation, Permissions, PromptVersion, RunSpec};
 use quillet_core::Message;
 use quillet_core::chat::ChatOptions;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::agent::prepared::Prepared;
+use crate::agent::prepared::PreparedRun;
 
 /// The setup of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -26,14 +26,14 @@ pub(in crate::agent) struct Setup {
     chosen_skills: Vec<String>,
     asked: Vec<Message>,
     is_asked_again: bool,
-    sources: Vec<Source>,
+    sources: Vec<Citation>,
     warnings: Vec<String>,
     ask: Vec<String>,
 }
 
 impl Setup {
     /// That of a run that is about to begin.
-    pub(in crate::agent) fn of(prepared: &Prepared) -> Value {
+    pub(in crate::agent) fn of(prepared: &PreparedRun) -> Value {
         let run = &prepared.run;
         let setup = Setup {
             id: run.id.to_string(),
@@ -56,8 +56,8 @@ impl Setup {
 
     /// Puts what the run began with in place of what was prepared now. Its model and its tools are
     /// those of today.
-    pub(in crate::agent) fn lay_over(self, prepared: &mut Prepared) {
-        let run: &mut Run = &mut prepared.run;
+    pub(in crate::agent) fn apply_to(self, prepared: &mut PreparedRun) {
+        let run: &mut RunSpec = &mut prepared.run;
         run.id = self.id.into();
         run.system = self.system;
         run.history = self.history;

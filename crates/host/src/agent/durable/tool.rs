@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quillet_core::journal::{Failed, Made, Step};
+use quillet_core::journal::{JournalEvent, RecordedFailure, RecordedOutput};
 use quillet_core::store::StoreError;
 use quillet_core::tool::{Tool, ToolAnswer, ToolContext, ToolError, ToolErrorKind, ToolSpec};
 use quillet_core::{BoxFuture, Map, Value, json};
 use serde_json::Value as Json;
 use tokio::time::timeout;
 
-use super::book::Book;
+use super::run_journal::RunJournal;
 
 /// So much earlier than its caller this stops waiting: what the caller is told has to be written,
 /// and a caller that has stopped waiting lets nothing be written any more.
@@ -22,18 +22,18 @@ const LONGEST: Duration = Duration::from_secs(24 * 3600);
 #[derive(Debug)]
 pub(in crate::agent) struct JournalledTool {
     inner: Arc<dyn Tool>,
-    book: Arc<Book>,
+    book: Arc<RunJournal>,
 }
 
 impl JournalledTool {
     /// The tool, whose calls are kept.
-    pub(in crate::agent) fn new(inner: Arc<dyn Tool>, book: Arc<Book>) -> Self {
+    pub(in crate::agent) fn new(inner: Arc<dyn Tool>, book: Arc<RunJournal>) -> Self {
         JournalledTool { inner, book }
     }
 }
 
 /// The tool, whose calls are kept.
-pub(super) fn journalled(tool: &Arc<dyn Tool>, book: &Arc<Book>) -> Arc<dyn Tool> {
+pub(super) fn journalled(tool: &Arc<dyn Tool>, book: &Arc<RunJournal>) -> Arc<dyn Tool> {
     Arc::new(JournalledTool {
         inner: tool.clone(),
         book: book.clone(),
@@ -41,9 +41,9 @@ pub(super) fn journalled(tool: &Arc<dyn Tool>, book: &Arc<Book>) -> Arc<dyn Tool
 }
 
 impl JournalledTool {
-    fn called(&self, call: &Arc<str>, arguments: serde_json::Map<String, Json>) -> Step {
+    fn called(&self, call: &Arc<str>, arguments: serde_json::Map<String, Json>) -> JournalEvent {
         let spec = self.inner.spec();
-        Step::Called {
+        JournalEvent::Called {
             call: call.clone(),
             tool: spec.name.as_str().into(),
             arguments,
@@ -68,7 +68,7 @@ impl JournalledTool {
         let called = self.called(&context.call, written(&arguments));
         let lent = self.book.as_lent();
         if lent.is_some_and(|lent| !lent.may_call(&context.call, &called)) {
-            return Err(held());
+            return Err(paused_error());
         }
         self.book.go_live();
         self.book
@@ -80,7 +80,7 @@ impl JournalledTool {
             Ok(result) => result,
             Err(_) => Err(late()),
         };
-        let returned = Step::Returned {
+        let returned = JournalEvent::Returned {
             call: context.call.clone(),
             result: kept(&result),
         };
@@ -122,13 +122,13 @@ pub(in crate::agent) fn written(arguments: &Map) -> serde_json::Map<String, serd
     }
 }
 
-fn kept(result: &Result<ToolAnswer, ToolError>) -> Result<Made, Failed> {
+fn kept(result: &Result<ToolAnswer, ToolError>) -> Result<RecordedOutput, RecordedFailure> {
     match result {
-        Ok(answer) => Ok(Made {
+        Ok(answer) => Ok(RecordedOutput {
             value: json::to_string(&answer.value),
             images: answer.images.clone(),
         }),
-        Err(error) => Err(Failed {
+        Err(error) => Err(RecordedFailure {
             kind: error.kind,
             message: error.message.clone(),
             for_model: error.for_model.clone(),
@@ -141,7 +141,7 @@ pub(in crate::agent) fn value_of(text: &str) -> Value {
     json::parse(text).unwrap_or_else(|_| Value::from(text))
 }
 
-fn answer(result: Result<Made, Failed>) -> Result<ToolAnswer, ToolError> {
+fn answer(result: Result<RecordedOutput, RecordedFailure>) -> Result<ToolAnswer, ToolError> {
     match result {
         Ok(made) => Ok(ToolAnswer {
             value: json::parse(&made.value).map_err(|error| {
@@ -169,6 +169,6 @@ fn unwritten(error: &StoreError) -> ToolError {
 }
 
 /// Stands in for the result of a call that is made elsewhere: the loop ends before anybody reads it.
-fn held() -> ToolError {
+fn paused_error() -> ToolError {
     ToolError::new(ToolErrorKind::Transport, "the call is made elsewhere")
 }

@@ -7,24 +7,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use quillet_core::BoxFuture;
-use quillet_core::journal::Step;
+use quillet_core::journal::JournalEvent;
 use quillet_script::library::Library;
-use quillet_script::syntax::{Script, Source};
+use quillet_script::syntax::{Script, ScriptSource};
 use quillet_script::{ErrorKind, ScriptError, reader};
 
-use crate::agent::durable::Book;
+use crate::agent::durable::RunJournal;
 
 /// A library whose scripts stay as they are.
 #[derive(Debug)]
-pub(super) struct KeptLibrary {
+pub(super) struct JournaledLibrary {
     inner: Arc<dyn Library>,
-    book: Arc<Book>,
+    book: Arc<RunJournal>,
     scripts: Mutex<HashMap<String, Arc<Script>>>,
 }
 
-impl KeptLibrary {
-    pub(super) fn new(inner: Arc<dyn Library>, book: Arc<Book>) -> Self {
-        KeptLibrary {
+impl JournaledLibrary {
+    pub(super) fn new(inner: Arc<dyn Library>, book: Arc<RunJournal>) -> Self {
+        JournaledLibrary {
             inner,
             book,
             scripts: Mutex::default(),
@@ -46,7 +46,7 @@ impl KeptLibrary {
     async fn script(
         &self,
         name: &str,
-        from: Option<&Source>,
+        from: Option<&ScriptSource>,
     ) -> Result<Option<Arc<Script>>, ScriptError> {
         let key = key("script", name, from);
         if let Some(script) = self.known(&key) {
@@ -54,7 +54,7 @@ impl KeptLibrary {
         }
         let script = match self.book.read_before(&key) {
             Some(read) => {
-                let source = Source {
+                let source = ScriptSource {
                     name: read.source,
                     path: read.path.map(PathBuf::from),
                     text: read.text.into(),
@@ -73,7 +73,7 @@ impl KeptLibrary {
                 };
                 let source = &script.source;
                 let path = source.path.as_deref();
-                let read = Step::Read {
+                let read = JournalEvent::Read {
                     name: key.clone(),
                     source: source.name.clone(),
                     path: path.map(|path| path.display().to_string()),
@@ -90,7 +90,7 @@ impl KeptLibrary {
     async fn bytes(
         &self,
         name: &str,
-        from: Option<&Source>,
+        from: Option<&ScriptSource>,
     ) -> Result<Option<Arc<[u8]>>, ScriptError> {
         let key = key("file", name, from);
         if let Some(read) = self.book.read_before(&key) {
@@ -103,7 +103,7 @@ impl KeptLibrary {
         let Some(bytes) = self.inner.file(name, from).await? else {
             return Ok(None);
         };
-        let read = Step::Read {
+        let read = JournalEvent::Read {
             name: key,
             source: name.to_owned(),
             path: None,
@@ -113,7 +113,7 @@ impl KeptLibrary {
         Ok(Some(bytes))
     }
 
-    async fn write(&self, read: Step, name: &str) -> Result<(), ScriptError> {
+    async fn write(&self, read: JournalEvent, name: &str) -> Result<(), ScriptError> {
         self.book.write(read).await.map_err(|error| {
             let message = format!("the run's journal was not written: {error}");
             ScriptError::plain(ErrorKind::Aborted, name, message)
@@ -122,18 +122,18 @@ impl KeptLibrary {
 }
 
 /// What something was read as: the name means another thing in another folder.
-fn key(kind: &str, name: &str, from: Option<&Source>) -> String {
+fn key(kind: &str, name: &str, from: Option<&ScriptSource>) -> String {
     match from {
         Some(from) => format!("{kind} {name}, named by {}", from.name),
         None => format!("{kind} {name}"),
     }
 }
 
-impl Library for KeptLibrary {
+impl Library for JournaledLibrary {
     fn find<'a>(
         &'a self,
         name: &'a str,
-        from: Option<&'a Source>,
+        from: Option<&'a ScriptSource>,
     ) -> BoxFuture<'a, Result<Option<Arc<Script>>, ScriptError>> {
         Box::pin(self.script(name, from))
     }
@@ -141,7 +141,7 @@ impl Library for KeptLibrary {
     fn file<'a>(
         &'a self,
         name: &'a str,
-        from: Option<&'a Source>,
+        from: Option<&'a ScriptSource>,
     ) -> BoxFuture<'a, Result<Option<Arc<[u8]>>, ScriptError>> {
         Box::pin(self.bytes(name, from))
     }

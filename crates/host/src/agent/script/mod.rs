@@ -13,4 +13,4 @@ mod tools;
 
 pub use request::ScriptRequest;
 pub(super) use request::ScriptSetup;
-pub(super) use stream::{Begun, events};
+pub(super) use stream::{JournaledRun, events};

@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use quillet_core::chat::Usage;
-use quillet_script::host::{Answering, Models};
+use quillet_script::host::{ModelHandle, ModelSource};
 
-use crate::agent::durable::{Book, ScriptModel};
+use crate::agent::durable::{RunJournal, ScriptModel};
 
 /// The models of scripts, with the journal before them.
 #[derive(Debug)]
-pub(super) struct KeptModels {
-    pub(super) inner: Arc<dyn Models>,
-    pub(super) book: Arc<Book>,
+pub(super) struct JournaledModels {
+    pub(super) inner: Arc<dyn ModelSource>,
+    pub(super) book: Arc<RunJournal>,
     /// The model that answers what is asked now, in place of the script's own. What was asked
     /// before was written for the script's own, and so is what is asked now: its abilities count.
     pub(super) other: Option<String>,
 }
 
-impl Models for KeptModels {
-    fn model(&self, name: Option<&str>) -> Result<Answering, String> {
+impl ModelSource for JournaledModels {
+    fn model(&self, name: Option<&str>) -> Result<ModelHandle, String> {
         let mut answering = self.inner.model(name)?;
         let other = match &self.other {
             Some(other) => {

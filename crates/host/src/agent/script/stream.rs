@@ -6,33 +6,33 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::stream::unfold;
-use quillet_agent::{AgentError, AgentEvent, Ending, EventStream, Outcome};
+use quillet_agent::{AgentError, AgentEvent, AgentOutcome, EndReason, EventStream};
 use quillet_core::chat::FinishReason;
 use quillet_core::{BoxFuture, ErrorCode, Message, Role, Value};
-use quillet_prompt::{ScriptEvent, ScriptOutcome, ServiceError};
-use quillet_script::host::{self, Observer, Reach, RunEvent};
-use quillet_script::library::{Builtin, Folders, Layered, Library};
+use quillet_prompt::{ScriptEvent, ServiceError, StoredScriptOutcome};
+use quillet_script::host::{self, Observer, RunAccess, RunEvent};
+use quillet_script::library::{BuiltinLibrary, Folders, LayeredLibrary, Library};
 use quillet_script::reader;
-use quillet_script::run::{Input, Job, lane};
-use quillet_script::syntax::{Script, Source};
+use quillet_script::run::{ScriptInput, ScriptRun, call_sequence};
+use quillet_script::syntax::{Script, ScriptSource};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::yield_now;
 use tokio_util::sync::CancellationToken;
 
-use super::library::KeptLibrary;
-use super::models::KeptModels;
-use super::tools::{Keeping, KeptTools};
+use super::library::JournaledLibrary;
+use super::models::JournaledModels;
+use super::tools::{JournalContext, JournaledTools};
 use super::{ScriptRequest, ScriptSetup};
-use crate::agent::durable::{Book, Gate};
-use crate::script::{ScriptService, given, watch};
+use crate::agent::durable::{ApprovalGate, RunJournal};
+use crate::script::{ScriptService, input, watch};
 
 /// How often others may go on before a run stops for somebody: of calls that begin side by side,
 /// all are to wait together.
 const TURNS: usize = 32;
 
 /// A run that has a journal.
-pub(in crate::agent) struct Begun {
-    pub(in crate::agent) book: Arc<Book>,
+pub(in crate::agent) struct JournaledRun {
+    pub(in crate::agent) book: Arc<RunJournal>,
     /// Whether another process began it.
     pub(in crate::agent) is_resumed: bool,
     pub(in crate::agent) stop: CancellationToken,
@@ -44,7 +44,7 @@ pub(in crate::agent) fn events(
     scripts: Option<&Arc<ScriptService>>,
     request: &ScriptRequest,
     setup: &ScriptSetup,
-    begun: Begun,
+    begun: JournaledRun,
 ) -> Result<EventStream, AgentError> {
     let engine = scripts.and_then(|scripts| scripts.engine_now());
     let (Some(scripts), Some(mut engine)) = (scripts, engine) else {
@@ -64,38 +64,39 @@ pub(in crate::agent) fn events(
     if request.path.is_some() {
         engine.library = around(request);
     }
-    engine.library = Arc::new(KeptLibrary::new(engine.library, book.clone()));
-    engine.models = Arc::new(KeptModels {
+    engine.library = Arc::new(JournaledLibrary::new(engine.library, book.clone()));
+    engine.models = Arc::new(JournaledModels {
         inner: engine.models,
         book: book.clone(),
         other: setup.model.clone(),
     });
-    engine.tools = Arc::new(KeptTools {
+    engine.tools = Arc::new(JournaledTools {
         inner: engine.tools,
-        keeping: Arc::new(Keeping {
+        keeping: Arc::new(JournalContext {
             book: book.clone(),
-            gate: Gate::new(book.clone(), setup.permissions()),
+            gate: ApprovalGate::new(book.clone(), setup.permissions()),
             id: setup.id.clone(),
         }),
     });
     let (sender, receiver) = unbounded_channel();
     let question = request.question.as_deref();
-    let (input, history) = given::given(&request.arguments, question, &request.history, &script);
-    let job = Job {
+    let (input, history) =
+        input::parse_input(&request.arguments, question, &request.history, &script);
+    let job = ScriptRun {
         script,
         arguments: match &request.single {
-            Some(single) => Input::Single(single.clone()),
+            Some(single) => ScriptInput::Single(single.clone()),
             None => input,
         },
         stream: request.stream,
-        parameters: given::parameters(request.model.as_deref(), &request.options),
+        parameters: input::parameters(request.model.as_deref(), &request.options),
         history,
         seed: Some(setup.seed),
-        reach: Reach::Kept(host::Kept {
+        reach: RunAccess::Kept(host::ReplayAccess {
             net: request.net || options.grants.net,
             began_ms: setup.began_ms,
         }),
-        observer: Arc::new(Watcher { sender }),
+        observer: Arc::new(EventForwarder { sender }),
     };
     let (id, most) = (request.id.clone(), options.time);
     let run = async move {
@@ -108,7 +109,7 @@ pub(in crate::agent) fn events(
             )),
         }
     };
-    let telling = Telling {
+    let telling = ScriptEventStream {
         events: receiver,
         run: Some(Box::pin(run)),
         begun,
@@ -146,7 +147,7 @@ fn failed(error: &ServiceError) -> AgentError {
 
 /// The script, out of the text that the request keeps.
 fn script(request: &ScriptRequest) -> Result<Arc<Script>, AgentError> {
-    let source = Source {
+    let source = ScriptSource {
         name: request.name.clone(),
         path: request.path.clone(),
         text: request.text.as_str().into(),
@@ -171,27 +172,27 @@ fn around(request: &ScriptRequest) -> Arc<dyn Library> {
     if let Ok(folders) = Folders::new(&folders) {
         layers.push(Arc::new(folders));
     }
-    layers.push(Arc::new(Builtin));
-    Arc::new(Layered::new(layers))
+    layers.push(Arc::new(BuiltinLibrary));
+    Arc::new(LayeredLibrary::new(layers))
 }
 
 /// Passes on what happens, and whether it is new.
 #[derive(Debug)]
-struct Watcher {
+struct EventForwarder {
     sender: UnboundedSender<(ScriptEvent, bool)>,
 }
 
-impl Observer for Watcher {
+impl Observer for EventForwarder {
     fn event(&self, event: RunEvent) {
         if let Some(event) = watch::told(event) {
             // A reader that has left has dropped the run, too.
-            let _ = self.sender.send((event, lane::is_live()));
+            let _ = self.sender.send((event, call_sequence::is_live()));
         }
     }
 }
 
 /// A call whose end was not told yet.
-struct Open {
+struct UnfinishedCall {
     id: String,
     name: String,
     input: serde_json::Map<String, serde_json::Value>,
@@ -201,10 +202,10 @@ struct Open {
 }
 
 /// A run, and what is told of it.
-struct Telling {
+struct ScriptEventStream {
     events: UnboundedReceiver<(ScriptEvent, bool)>,
-    run: Option<BoxFuture<'static, Result<ScriptOutcome, AgentError>>>,
-    begun: Begun,
+    run: Option<BoxFuture<'static, Result<StoredScriptOutcome, AgentError>>>,
+    begun: JournaledRun,
     /// Events to be told.
     ready: VecDeque<AgentEvent>,
     /// All text so far: lines that were printed, and the result.
@@ -212,14 +213,14 @@ struct Telling {
     /// The result's part of it.
     said: String,
     reasoning: String,
-    open: VecDeque<Open>,
+    open: VecDeque<UnfinishedCall>,
     calls: u64,
     /// Whether a run that was resumed has told something new.
     goes_on: bool,
     is_over: bool,
 }
 
-impl Telling {
+impl ScriptEventStream {
     async fn next(&mut self) -> Option<AgentEvent> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -234,7 +235,7 @@ impl Telling {
 
     async fn go_on(&mut self) {
         let Some(run) = self.run.as_mut() else {
-            return self.end(Ending::Cancelled);
+            return self.end(EndReason::Cancelled);
         };
         let ended = tokio::select! {
             biased;
@@ -242,7 +243,7 @@ impl Telling {
             Some((event, is_new)) = self.events.recv() => return self.tell(event, is_new),
             () = self.begun.stop.cancelled() => {
                 self.run = None;
-                return self.end(Ending::Cancelled);
+                return self.end(EndReason::Cancelled);
             }
             ended = run => Some(ended),
             () = self.begun.book.changed.notified() => None,
@@ -256,7 +257,7 @@ impl Telling {
                 }
                 match ended {
                     Ok(outcome) => self.done(&outcome),
-                    Err(error) => self.end(Ending::Failed(error)),
+                    Err(error) => self.end(EndReason::Failed(error)),
                 }
             }
         }
@@ -268,7 +269,10 @@ impl Telling {
         if let Some(how) = book.diverged() {
             self.run = None;
             let message = format!("the script goes another way than its journal says: {how}");
-            return self.end(Ending::Failed(wrong(ErrorCode::DurableDiverged, message)));
+            return self.end(EndReason::Failed(wrong(
+                ErrorCode::DurableDiverged,
+                message,
+            )));
         }
         for _ in 0..TURNS {
             if !book.is_waiting() {
@@ -298,7 +302,7 @@ impl Telling {
                 why: call.why,
             });
         }
-        self.end(Ending::ApprovalRequired);
+        self.end(EndReason::ApprovalRequired);
     }
 
     /// Tells something that is new, after what was said before it.
@@ -353,7 +357,7 @@ impl Telling {
             serde_json::Value::Object(input) => input,
             _ => serde_json::Map::new(),
         };
-        let open = Open {
+        let open = UnfinishedCall {
             id: format!("call_{}", self.calls),
             name,
             input,
@@ -400,7 +404,7 @@ impl Telling {
         });
     }
 
-    fn done(&mut self, outcome: &ScriptOutcome) {
+    fn done(&mut self, outcome: &StoredScriptOutcome) {
         let whole = outcome.text();
         let rest = match whole.strip_prefix(self.said.as_str()) {
             Some(rest) => rest.to_owned(),
@@ -411,7 +415,7 @@ impl Telling {
             self.text.push_str(&rest);
             self.push(AgentEvent::Text(rest));
         }
-        let mut ended = self.outcome(Ending::Finished(FinishReason::Stop));
+        let mut ended = self.outcome(EndReason::Finished(FinishReason::Stop));
         if outcome.model_calls > 0 {
             ended.usage = Some(outcome.usage);
             ended.model_calls = u32::try_from(outcome.model_calls).unwrap_or(u32::MAX);
@@ -422,18 +426,18 @@ impl Telling {
         self.close(ended);
     }
 
-    fn end(&mut self, ending: Ending) {
+    fn end(&mut self, ending: EndReason) {
         let ended = self.outcome(ending);
         self.close(ended);
     }
 
-    fn close(&mut self, outcome: Outcome) {
+    fn close(&mut self, outcome: AgentOutcome) {
         self.is_over = true;
         self.ready.push_back(AgentEvent::Ended(Box::new(outcome)));
     }
 
-    fn outcome(&self, ending: Ending) -> Outcome {
-        Outcome {
+    fn outcome(&self, ending: EndReason) -> AgentOutcome {
+        AgentOutcome {
             ending,
             text: self.text.clone(),
             reasoning: self.reasoning.clone(),
@@ -448,7 +452,7 @@ impl Telling {
     }
 }
 
-fn started(open: &Open) -> AgentEvent {
+fn started(open: &UnfinishedCall) -> AgentEvent {
     AgentEvent::ToolStarted {
         id: open.id.clone(),
         name: open.name.clone(),

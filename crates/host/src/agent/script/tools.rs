@@ -8,25 +8,27 @@ use base64::engine::general_purpose::STANDARD;
 use quillet_agent::{Approval, PendingCall};
 use quillet_core::history::Digest;
 use quillet_core::tool::{
-    Repeat, Tool, ToolAnswer, ToolContext, ToolError, ToolErrorKind, ToolSpec,
+    Idempotency, Tool, ToolAnswer, ToolContext, ToolError, ToolErrorKind, ToolSpec,
 };
 use quillet_core::web::{WebAnswer, WebRequest};
 use quillet_core::{BoxFuture, Map, Value};
 use quillet_script::host::{FETCH, Network, Tools};
-use quillet_script::run::lane;
+use quillet_script::run::call_sequence;
 
-use crate::agent::durable::{Book, Gate, JournalledTool, Kept, value_of, written};
+use crate::agent::durable::{
+    ApprovalGate, JournalledTool, RunJournal, ScriptApproval, value_of, written,
+};
 
 /// What every tool of a run shares.
 #[derive(Debug)]
-pub(super) struct Keeping {
-    pub(super) book: Arc<Book>,
-    pub(super) gate: Gate,
+pub(super) struct JournalContext {
+    pub(super) book: Arc<RunJournal>,
+    pub(super) gate: ApprovalGate,
     /// What the ids of calls are made of.
     pub(super) id: String,
 }
 
-impl Keeping {
+impl JournalContext {
     /// The id of the call at a place: the same each time, and nobody else's.
     fn id(&self, place: &str) -> String {
         let digest = Digest::of(format!("{} {place}", self.id).as_bytes()).to_string();
@@ -36,15 +38,15 @@ impl Keeping {
 
 /// The tools of scripts, with the journal before them.
 #[derive(Debug)]
-pub(super) struct KeptTools {
+pub(super) struct JournaledTools {
     pub(super) inner: Arc<dyn Tools>,
-    pub(super) keeping: Arc<Keeping>,
+    pub(super) keeping: Arc<JournalContext>,
 }
 
-impl KeptTools {
+impl JournaledTools {
     fn way_out(&self, asks: bool) -> Option<Arc<dyn Network>> {
         let network = self.inner.network()?;
-        Some(Arc::new(KeptNetwork {
+        Some(Arc::new(JournaledNetwork {
             network,
             keeping: self.keeping.clone(),
             asks,
@@ -52,7 +54,7 @@ impl KeptTools {
     }
 }
 
-impl Tools for KeptTools {
+impl Tools for JournaledTools {
     fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let inner = self.inner.tool(name)?;
         Some(kept(inner, &self.keeping, false))
@@ -80,8 +82,8 @@ impl Tools for KeptTools {
     }
 }
 
-fn kept(inner: Arc<dyn Tool>, keeping: &Arc<Keeping>, asks: bool) -> Arc<dyn Tool> {
-    Arc::new(KeptTool {
+fn kept(inner: Arc<dyn Tool>, keeping: &Arc<JournalContext>, asks: bool) -> Arc<dyn Tool> {
+    Arc::new(JournaledTool {
         journalled: JournalledTool::new(inner, keeping.book.clone()),
         keeping: keeping.clone(),
         asks,
@@ -90,16 +92,16 @@ fn kept(inner: Arc<dyn Tool>, keeping: &Arc<Keeping>, asks: bool) -> Arc<dyn Too
 
 /// A tool of a script.
 #[derive(Debug)]
-struct KeptTool {
+struct JournaledTool {
     journalled: JournalledTool,
-    keeping: Arc<Keeping>,
+    keeping: Arc<JournalContext>,
     /// Whether the script itself says that somebody agrees first.
     asks: bool,
 }
 
-impl KeptTool {
+impl JournaledTool {
     async fn make(&self, arguments: Map, context: &ToolContext) -> Result<ToolAnswer, ToolError> {
-        let Some(place) = lane::next_place() else {
+        let Some(place) = call_sequence::next_place() else {
             let message = "a call of a durable script has no place in it";
             return Err(ToolError::new(ToolErrorKind::Protocol, message));
         };
@@ -119,7 +121,7 @@ impl KeptTool {
             return pending().await;
         }
         if known.result.is_none() {
-            lane::go_live();
+            call_sequence::go_live();
         }
         let call = PendingCall {
             id: &id,
@@ -137,7 +139,7 @@ impl KeptTool {
                 });
             }
             Approval::Wait { why } => {
-                book.wait(Kept {
+                book.wait(ScriptApproval {
                     call: id,
                     tool: tool.clone(),
                     arguments: given,
@@ -167,7 +169,7 @@ impl KeptTool {
     }
 }
 
-impl Tool for KeptTool {
+impl Tool for JournaledTool {
     fn spec(&self) -> &ToolSpec {
         self.journalled.spec()
     }
@@ -191,17 +193,17 @@ impl Tool for KeptTool {
 
 /// The network of scripts, with the journal before it.
 #[derive(Debug)]
-struct KeptNetwork {
+struct JournaledNetwork {
     network: Arc<dyn Network>,
-    keeping: Arc<Keeping>,
+    keeping: Arc<JournalContext>,
     asks: bool,
 }
 
-impl Network for KeptNetwork {
+impl Network for JournaledNetwork {
     fn fetch(&self, request: WebRequest) -> BoxFuture<'_, Result<WebAnswer, String>> {
         Box::pin(async move {
             let arguments = asked(&request);
-            let fetching = Fetching::new(self.network.clone(), request);
+            let fetching = PendingFetch::new(self.network.clone(), request);
             let tool = kept(Arc::new(fetching), &self.keeping, self.asks);
             let answer = tool.call(arguments, &ToolContext::default()).await;
             let answer = answer.map_err(|error| error.message)?;
@@ -212,13 +214,13 @@ impl Network for KeptNetwork {
 
 /// One request to an address, as a tool.
 #[derive(Debug)]
-struct Fetching {
+struct PendingFetch {
     spec: ToolSpec,
     network: Arc<dyn Network>,
     request: WebRequest,
 }
 
-impl Fetching {
+impl PendingFetch {
     fn new(network: Arc<dyn Network>, request: WebRequest) -> Self {
         let reads = matches!(
             request.method.to_ascii_uppercase().as_str(),
@@ -226,10 +228,14 @@ impl Fetching {
         );
         let spec = ToolSpec {
             name: FETCH.to_owned(),
-            repeat: if reads { Repeat::Freely } else { Repeat::Never },
+            repeat: if reads {
+                Idempotency::Freely
+            } else {
+                Idempotency::Never
+            },
             ..ToolSpec::default()
         };
-        Fetching {
+        PendingFetch {
             spec,
             network,
             request,
@@ -237,7 +243,7 @@ impl Fetching {
     }
 }
 
-impl Tool for Fetching {
+impl Tool for PendingFetch {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }

@@ -2,7 +2,7 @@
 
 use quillet_core::chat::ModelError;
 use quillet_core::message::{MediaFile, MediaUrl};
-use quillet_core::{Content, ContentPart, Message, NativeTurn, Role, ToolCall};
+use quillet_core::{ContentPart, Message, MessageContent, NativeTurn, Role, ToolCall};
 use serde_json::{Map, Value, json};
 
 use super::WIRE;
@@ -39,10 +39,10 @@ pub(super) fn plain(message: &Message, at: usize) -> Result<Vec<Value>, ModelErr
     Ok(content.into_iter().chain(calls).collect())
 }
 
-fn write_content(content: &Content, at: usize) -> Result<Vec<Value>, ModelError> {
+fn write_content(content: &MessageContent, at: usize) -> Result<Vec<Value>, ModelError> {
     let parts = match content {
-        Content::Text(text) => return Ok(write_text(text).into_iter().collect()),
-        Content::Parts(parts) => parts,
+        MessageContent::Text(text) => return Ok(write_text(text).into_iter().collect()),
+        MessageContent::Parts(parts) => parts,
     };
     let mut blocks = Vec::with_capacity(parts.len());
     for (number, part) in parts.iter().enumerate() {

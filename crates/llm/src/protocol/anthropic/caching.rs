@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::blocks;
-use super::write::Turn;
+use super::write::AnthropicMessage;
 
 /// Marks the last tool, the last instruction and the last block of the model's last
 /// turn: three of the four marks that a request may have. What is newest is not
@@ -13,7 +13,7 @@ pub(super) fn mark(
     extra: &Map<String, Value>,
     tools: &mut [Value],
     system: &mut [Value],
-    turns: &mut [Turn],
+    turns: &mut [AnthropicMessage],
 ) {
     let Some(mark) = wanted(extra) else { return };
     let marked = |block: &Value| block.get("cache_control").is_some();

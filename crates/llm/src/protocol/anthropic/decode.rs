@@ -12,19 +12,19 @@ use crate::protocol::{Decoder, broken, made, parse};
 
 /// What is known of an answer while it comes.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct AnthropicDecoder {
     model: String,
     started: bool,
-    blocks: BTreeMap<u64, Block>,
+    blocks: BTreeMap<u64, ContentBlock>,
     calls: u32,
-    tokens: Tokens,
+    tokens: TokenTotals,
     told: Option<Usage>,
     stop_reason: String,
     done: bool,
 }
 
 #[derive(Debug)]
-struct Block {
+struct ContentBlock {
     /// As it goes back to the provider.
     value: Map<String, Value>,
     /// Its number, if it is a call that the caller has to make.
@@ -36,7 +36,7 @@ struct Block {
 
 /// Counts are totals: a later event replaces those that it names.
 #[derive(Debug, Default)]
-struct Tokens {
+struct TokenTotals {
     input: u64,
     output: u64,
     cache_read: u64,
@@ -44,7 +44,7 @@ struct Tokens {
     thinking: u64,
 }
 
-impl Tokens {
+impl TokenTotals {
     fn update(&mut self, usage: &Value) {
         let fields = [
             (&mut self.input, "/input_tokens"),
@@ -73,14 +73,14 @@ impl Tokens {
     }
 }
 
-impl Reader {
+impl AnthropicDecoder {
     pub(super) fn new(model: &str) -> Self {
-        Reader {
+        AnthropicDecoder {
             model: model.to_owned(),
             started: false,
             blocks: BTreeMap::new(),
             calls: 0,
-            tokens: Tokens::default(),
+            tokens: TokenTotals::default(),
             told: None,
             stop_reason: String::new(),
             done: false,
@@ -115,7 +115,7 @@ impl Reader {
 
     fn begin_block(&mut self, index: u64, block: &Value, events: &mut Vec<ChatEvent>) {
         let Value::Object(value) = block else { return };
-        let mut block = Block {
+        let mut block = ContentBlock {
             value: value.clone(),
             call: None,
             input: String::new(),
@@ -205,7 +205,7 @@ impl Reader {
     /// cut has no form in this wire: then there is none.
     fn native(&mut self) -> Option<NativeTurn> {
         let blocks = std::mem::take(&mut self.blocks).into_values();
-        let content: Option<Vec<Value>> = blocks.map(Block::into_value).collect();
+        let content: Option<Vec<Value>> = blocks.map(ContentBlock::into_value).collect();
         let turn = blocks::read(Role::Assistant, content?);
         turn.into_iter().next()?.native
     }
@@ -240,7 +240,7 @@ impl Reader {
     }
 }
 
-impl Decoder for Reader {
+impl Decoder for AnthropicDecoder {
     fn event(
         &mut self,
         name: Option<&str>,
@@ -290,7 +290,7 @@ impl Decoder for Reader {
     }
 }
 
-impl Block {
+impl ContentBlock {
     /// Adds a delta's text to the block's, and gives the piece.
     fn append<'a>(&mut self, key: &str, delta: &'a Value) -> &'a str {
         let piece = text(delta, key).unwrap_or_default();

@@ -3,15 +3,15 @@
 use quillet_core::chat::{ModelError, ModelErrorKind};
 use serde_json::Value;
 
-use crate::protocol::Refusal;
+use crate::protocol::ProviderError;
 
 /// An answer whose status is no success.
-pub(super) fn refusal(status: u16, body: &str) -> Refusal {
+pub(super) fn refusal(status: u16, body: &str) -> ProviderError {
     let parsed: Value = serde_json::from_str(body).unwrap_or_default();
     let error = parsed.get("error").unwrap_or(&Value::Null);
     let code = text(error, "type");
     let message = text(error, "message").unwrap_or_else(|| body.trim().to_owned());
-    Refusal {
+    ProviderError {
         kind: kind(code.as_deref().unwrap_or_default(), Some(status), &message),
         message,
         code,

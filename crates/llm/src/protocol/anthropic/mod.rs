@@ -15,7 +15,7 @@ mod write;
 use quillet_core::chat::{ChatRequest, ModelError};
 use serde_json::Value;
 
-use super::{Decoder, Protocol, Refusal};
+use super::{Decoder, Protocol, ProviderError};
 
 /// The wire's name, also in [`quillet_core::NativeTurn::wire`].
 const WIRE: &str = "anthropic";
@@ -65,10 +65,10 @@ impl Protocol for Anthropic {
     }
 
     fn decoder(&self, model: &str) -> Box<dyn Decoder> {
-        Box::new(decode::Reader::new(model))
+        Box::new(decode::AnthropicDecoder::new(model))
     }
 
-    fn refusal(&self, status: u16, body: &str) -> Refusal {
+    fn refusal(&self, status: u16, body: &str) -> ProviderError {
         failure::refusal(status, body)
     }
 }

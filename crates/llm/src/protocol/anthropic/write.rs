@@ -34,14 +34,14 @@ const OWN: [&str; 12] = [
 
 /// What one side says in a row.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct AnthropicMessage {
     pub(super) role: &'static str,
     /// Results of calls, which have to stand first.
     results: Vec<Value>,
     pub(super) blocks: Vec<Value>,
 }
 
-impl Turn {
+impl AnthropicMessage {
     fn into_value(mut self) -> Value {
         self.results.append(&mut self.blocks);
         json!({"role": self.role, "content": self.results})
@@ -63,7 +63,10 @@ pub(super) fn body(model: &str, request: &ChatRequest) -> Result<Value, ModelErr
         "max_tokens".to_owned(),
         max_tokens(options, thinking.budget).into(),
     );
-    let turns: Vec<Value> = turns.into_iter().map(Turn::into_value).collect();
+    let turns: Vec<Value> = turns
+        .into_iter()
+        .map(AnthropicMessage::into_value)
+        .collect();
     let lists = [("system", system), ("tools", tools), ("messages", turns)];
     for (name, list) in lists
         .into_iter()
@@ -93,9 +96,12 @@ fn asked_tokens(options: &ChatOptions) -> Option<u64> {
 
 /// Instructions, and turns that alternate. Instructions between turns stay there
 /// where the model takes them, else they join the others.
-fn conversation(model: &str, messages: &[Message]) -> Result<(Vec<Value>, Vec<Turn>), ModelError> {
+fn conversation(
+    model: &str,
+    messages: &[Message],
+) -> Result<(Vec<Value>, Vec<AnthropicMessage>), ModelError> {
     let mut system = Vec::new();
-    let mut turns: Vec<Turn> = Vec::new();
+    let mut turns: Vec<AnthropicMessage> = Vec::new();
     let mut calls = HashSet::new();
     for (at, message) in messages.iter().enumerate() {
         calls.extend(message.tool_calls.iter().map(|call| call.id.as_str()));
@@ -120,9 +126,9 @@ fn conversation(model: &str, messages: &[Message]) -> Result<(Vec<Value>, Vec<Tu
 }
 
 /// The turn that goes on, or a new one.
-fn turn<'a>(role: &'static str, turns: &'a mut Vec<Turn>) -> &'a mut Turn {
+fn turn<'a>(role: &'static str, turns: &'a mut Vec<AnthropicMessage>) -> &'a mut AnthropicMessage {
     let last = turns.pop_if(|last| last.role == role);
-    turns.push_mut(last.unwrap_or(Turn {
+    turns.push_mut(last.unwrap_or(AnthropicMessage {
         role,
         results: Vec::new(),
         blocks: Vec::new(),
@@ -131,7 +137,7 @@ fn turn<'a>(role: &'static str, turns: &'a mut Vec<Turn>) -> &'a mut Turn {
 
 /// Whether an instruction stands between turns. The provider takes it there after
 /// the user's turn only; one that this wire wrote there is left where it was.
-fn stays(model: &str, message: &Message, turns: &[Turn]) -> bool {
+fn stays(model: &str, message: &Message, turns: &[AnthropicMessage]) -> bool {
     let Some(last) = turns.last() else {
         return false;
     };
@@ -254,7 +260,7 @@ fn tool_choice(options: &ChatOptions) -> Option<Value> {
 }
 
 /// What `reasoning_effort` means; `extra.thinking` wins over it.
-fn thinking_of(model: &str, options: &ChatOptions, turns: &[Turn]) -> Thinking {
+fn thinking_of(model: &str, options: &ChatOptions, turns: &[AnthropicMessage]) -> Thinking {
     let Some(effort) = options.reasoning_effort.as_deref() else {
         return Thinking::default();
     };
@@ -275,7 +281,7 @@ fn thinking_of(model: &str, options: &ChatOptions, turns: &[Turn]) -> Thinking {
     thinking
 }
 
-fn is_in_thoughtless_calls(turns: &[Turn]) -> bool {
+fn is_in_thoughtless_calls(turns: &[AnthropicMessage]) -> bool {
     let [.., calls, results] = turns else {
         return false;
     };

@@ -10,7 +10,7 @@ use quillet_core::{NativeTurn, Role};
 use serde_json::{Map, Value};
 
 use super::failure;
-use super::partial::Arguments;
+use super::partial::PartialArguments;
 use super::parts::{self, string};
 use crate::protocol::{Decoder, broken, made, parse};
 
@@ -19,7 +19,7 @@ const MOST_CANDIDATES: u64 = 128;
 
 /// What is known of an answer while it comes.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct GeminiDecoder {
     model: String,
     started: bool,
     candidates: BTreeMap<u32, Candidate>,
@@ -46,12 +46,12 @@ struct Candidate {
 struct OpenCall {
     part: Map<String, Value>,
     call: Map<String, Value>,
-    arguments: Arguments,
+    arguments: PartialArguments,
 }
 
-impl Reader {
+impl GeminiDecoder {
     pub(super) fn new(model: &str) -> Self {
-        Reader {
+        GeminiDecoder {
             model: model.to_owned(),
             started: false,
             candidates: BTreeMap::new(),
@@ -223,7 +223,7 @@ impl Candidate {
             .unwrap_or_default();
         let goes_on = call.get("willContinue") == Some(&Value::Bool(true));
         let open = self.open.get_or_insert_with(|| OpenCall {
-            arguments: Arguments::new(call.get("args")),
+            arguments: PartialArguments::new(call.get("args")),
             part: part.as_object_mut().map(std::mem::take).unwrap_or_default(),
             call,
         });
@@ -316,7 +316,7 @@ impl Candidate {
     }
 }
 
-impl Decoder for Reader {
+impl Decoder for GeminiDecoder {
     fn event(
         &mut self,
         _name: Option<&str>,

@@ -5,15 +5,15 @@ use std::time::Duration;
 use quillet_core::chat::{ModelError, ModelErrorKind};
 use serde_json::Value;
 
-use crate::protocol::Refusal;
+use crate::protocol::ProviderError;
 
 /// An answer whose status is no success. Streams wrap the error in a list.
-pub(super) fn refusal(status: u16, body: &str) -> Refusal {
+pub(super) fn refusal(status: u16, body: &str) -> ProviderError {
     let parsed: Value = serde_json::from_str(body).unwrap_or_default();
     let parsed = parsed.get(0).unwrap_or(&parsed);
     match parsed.get("error") {
         Some(error) => read(error, status),
-        None => Refusal {
+        None => ProviderError {
             kind: kind_of_status(status, body),
             message: body.trim().to_owned(),
             code: None,
@@ -32,7 +32,7 @@ pub(super) fn in_answer(error: &Value) -> ModelError {
     }
 }
 
-fn read(error: &Value, status: u16) -> Refusal {
+fn read(error: &Value, status: u16) -> ProviderError {
     let code = error.get("status").and_then(Value::as_str);
     let own_status = error.get("code").and_then(Value::as_u64);
     let status = own_status
@@ -42,7 +42,7 @@ fn read(error: &Value, status: u16) -> Refusal {
     let message = message.map_or_else(|| error.to_string(), str::to_owned);
     let details = error.get("details").and_then(Value::as_array);
     let details = details.map(Vec::as_slice).unwrap_or_default();
-    Refusal {
+    ProviderError {
         kind: kind(code.unwrap_or_default(), status, &message, details),
         message,
         code: code.map(str::to_owned),

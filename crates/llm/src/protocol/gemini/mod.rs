@@ -14,7 +14,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use quillet_core::chat::{ChatRequest, ModelError};
 use serde_json::{Value, json};
 
-use super::{Decoder, Protocol, Refusal};
+use super::{Decoder, Protocol, ProviderError};
 
 /// The wire's name, also in [`quillet_core::NativeTurn::wire`].
 const WIRE: &str = "gemini";
@@ -66,10 +66,10 @@ impl Protocol for Gemini {
     }
 
     fn decoder(&self, model: &str) -> Box<dyn Decoder> {
-        Box::new(decode::Reader::new(model))
+        Box::new(decode::GeminiDecoder::new(model))
     }
 
-    fn refusal(&self, status: u16, body: &str) -> Refusal {
+    fn refusal(&self, status: u16, body: &str) -> ProviderError {
         failure::refusal(status, body)
     }
 }

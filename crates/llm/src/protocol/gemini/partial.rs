@@ -8,7 +8,7 @@ const MOST_STEPS: usize = 64;
 
 /// Arguments while their pieces come.
 #[derive(Debug)]
-pub(super) struct Arguments {
+pub(super) struct PartialArguments {
     root: Value,
     /// The path that came last. A further piece of it goes on with its text, whether the
     /// piece before said so or not; later it would be another value.
@@ -16,15 +16,15 @@ pub(super) struct Arguments {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Step {
+enum PathSegment {
     Member(String),
     Item(usize),
 }
 
-impl Arguments {
+impl PartialArguments {
     pub(super) fn new(begun: Option<&Value>) -> Self {
         let begun = begun.filter(|value| value.is_object()).cloned();
-        Arguments {
+        PartialArguments {
             root: begun.unwrap_or_else(|| Map::new().into()),
             last: None,
         }
@@ -75,7 +75,7 @@ fn value(piece: &Value) -> Value {
 }
 
 /// The steps of `$.a.b[0]['c d']`; `None` for anything else.
-fn steps(path: &str) -> Option<Vec<Step>> {
+fn steps(path: &str) -> Option<Vec<PathSegment>> {
     let mut rest = path.strip_prefix('$')?;
     let mut steps = Vec::new();
     while !rest.is_empty() {
@@ -89,34 +89,37 @@ fn steps(path: &str) -> Option<Vec<Step>> {
     (!steps.is_empty()).then_some(steps)
 }
 
-fn step(rest: &str) -> Option<(Step, &str)> {
+fn step(rest: &str) -> Option<(PathSegment, &str)> {
     if let Some(rest) = rest.strip_prefix('.') {
         let end = rest.find(['.', '[']).unwrap_or(rest.len());
         let (name, after) = rest.split_at_checked(end)?;
-        return (!name.is_empty()).then(|| (Step::Member(name.to_owned()), after));
+        return (!name.is_empty()).then(|| (PathSegment::Member(name.to_owned()), after));
     }
     let rest = rest.strip_prefix('[')?;
     for quote in ['\'', '"'] {
         if let Some(quoted) = rest.strip_prefix(quote) {
             let (name, after) = quoted.split_once(quote)?;
-            return Some((Step::Member(name.to_owned()), after.strip_prefix(']')?));
+            return Some((
+                PathSegment::Member(name.to_owned()),
+                after.strip_prefix(']')?,
+            ));
         }
     }
     let (number, after) = rest.split_once(']')?;
-    Some((Step::Item(number.parse().ok()?), after))
+    Some((PathSegment::Item(number.parse().ok()?), after))
 }
 
 /// The place at the end of the steps, made where it is the next one.
-fn reach(mut place: &mut Value, steps: Vec<Step>) -> Option<&mut Value> {
+fn reach(mut place: &mut Value, steps: Vec<PathSegment>) -> Option<&mut Value> {
     for step in steps {
         place = match step {
-            Step::Member(name) => {
+            PathSegment::Member(name) => {
                 if place.is_null() {
                     *place = Value::Object(Map::new());
                 }
                 place.as_object_mut()?.entry(name).or_insert(Value::Null)
             }
-            Step::Item(number) => {
+            PathSegment::Item(number) => {
                 if place.is_null() {
                     *place = Value::Array(Vec::new());
                 }
@@ -139,7 +142,7 @@ mod tests {
 
     #[test]
     fn pieces_are_joined_where_their_paths_lead() {
-        let mut arguments = Arguments::new(None);
+        let mut arguments = PartialArguments::new(None);
         let pieces = [
             json!({"jsonPath": "$.city", "stringValue": "New ", "willContinue": true}),
             json!({"jsonPath": "$.city", "stringValue": "York"}),
@@ -172,7 +175,7 @@ mod tests {
             "$.a[18446744073709551616]",
             &deep,
         ] {
-            let mut arguments = Arguments::new(None);
+            let mut arguments = PartialArguments::new(None);
             let piece = json!({"jsonPath": path, "stringValue": "x"});
             assert!(arguments.add(&piece).is_err(), "{path}");
         }
@@ -180,7 +183,7 @@ mod tests {
 
     #[test]
     fn what_was_cut_is_no_json() {
-        let mut arguments = Arguments::new(None);
+        let mut arguments = PartialArguments::new(None);
         let piece = json!({"jsonPath": "$.a", "stringValue": "x", "willContinue": true});
         arguments.add(&piece).unwrap();
         assert_eq!(arguments.into_cut_text(), r#"{"a":"x""#);

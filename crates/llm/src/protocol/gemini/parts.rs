@@ -2,7 +2,7 @@
 
 use quillet_core::chat::ModelError;
 use quillet_core::message::MediaFile;
-use quillet_core::{Content, ContentPart, Message, NativeTurn, Role, ToolCall};
+use quillet_core::{ContentPart, Message, MessageContent, NativeTurn, Role, ToolCall};
 use serde_json::{Map, Value, json};
 
 use super::WIRE;
@@ -26,10 +26,10 @@ fn plain(message: &Message, at: usize) -> Result<Vec<Value>, ModelError> {
     Ok(content.into_iter().chain(calls).collect())
 }
 
-pub(super) fn write_content(content: &Content, at: usize) -> Result<Vec<Value>, ModelError> {
+pub(super) fn write_content(content: &MessageContent, at: usize) -> Result<Vec<Value>, ModelError> {
     let given = match content {
-        Content::Text(text) => return Ok(write_text(text).into_iter().collect()),
-        Content::Parts(parts) => parts,
+        MessageContent::Text(text) => return Ok(write_text(text).into_iter().collect()),
+        MessageContent::Parts(parts) => parts,
     };
     let mut parts = Vec::with_capacity(given.len());
     for (number, part) in given.iter().enumerate() {
@@ -111,7 +111,7 @@ fn write_call(call: &ToolCall) -> Value {
 pub(super) fn write_result(
     message: &Message,
     at: usize,
-    call: &Call,
+    call: &FunctionCallRef,
     takes_media: bool,
 ) -> Result<(Value, Vec<Value>), ModelError> {
     let parts = write_content(&message.content, at)?;
@@ -134,7 +134,7 @@ pub(super) fn write_result(
 
 /// A call as a result has to name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Call {
+pub(super) struct FunctionCallRef {
     /// The function.
     pub(super) name: String,
     /// The provider's id, if it gave one: ids of others mean nothing to it.
@@ -144,7 +144,10 @@ pub(super) struct Call {
 }
 
 /// The calls of a turn of the model, by the ids that the caller knows them by.
-pub(super) fn calls(message: &Message, before: usize) -> impl Iterator<Item = (&str, Call)> {
+pub(super) fn calls(
+    message: &Message,
+    before: usize,
+) -> impl Iterator<Item = (&str, FunctionCallRef)> {
     let own = native(message, WIRE).map(Vec::as_slice).unwrap_or_default();
     let mut own = own.iter().filter_map(|part| part.get("functionCall"));
     let calls = message.tool_calls.iter().zip(before..);
@@ -153,7 +156,7 @@ pub(super) fn calls(message: &Message, before: usize) -> impl Iterator<Item = (&
             .next()
             .and_then(|own| own.get("id"))
             .and_then(Value::as_str);
-        let wire = Call {
+        let wire = FunctionCallRef {
             name: call.name.clone(),
             id: id.map(str::to_owned),
             number,

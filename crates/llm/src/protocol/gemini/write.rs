@@ -7,7 +7,7 @@ use quillet_core::chat::{ChatOptions, ChatRequest, ModelError, ToolChoice, ToolO
 use quillet_core::{Message, Role};
 use serde_json::{Map, Value, json};
 
-use super::parts::{self, Call};
+use super::parts::{self, FunctionCallRef};
 use super::{WIRE, is_strict, thinking};
 use crate::protocol::{native, unsayable};
 
@@ -46,14 +46,14 @@ const GENERATION: [&str; 9] = [
 /// What one side says in a row. Results of calls stand for themselves, so that there
 /// are as many as there were calls.
 #[derive(Debug)]
-struct Turn {
+struct GeminiContent {
     role: &'static str,
     is_results: bool,
     /// The number of the call that each part answers, else 0.
     parts: Vec<(usize, Value)>,
 }
 
-impl Turn {
+impl GeminiContent {
     /// Results stand in the order of their calls: without ids nothing else pairs them.
     fn into_value(mut self) -> Value {
         self.parts.sort_by_key(|&(call, _)| call);
@@ -70,7 +70,7 @@ pub(super) fn body(model: &str, request: &ChatRequest) -> Result<Value, ModelErr
         sign_calls(&mut turns);
     }
     let mut body = Map::new();
-    let contents: Vec<Value> = turns.into_iter().map(Turn::into_value).collect();
+    let contents: Vec<Value> = turns.into_iter().map(GeminiContent::into_value).collect();
     body.insert("contents".to_owned(), contents.into());
     let system = (!system.is_empty()).then(|| json!({"parts": system}));
     let members = [
@@ -90,10 +90,13 @@ pub(super) fn body(model: &str, request: &ChatRequest) -> Result<Value, ModelErr
 }
 
 /// Instructions, wherever they stand, and turns.
-fn conversation(model: &str, messages: &[Message]) -> Result<(Vec<Value>, Vec<Turn>), ModelError> {
+fn conversation(
+    model: &str,
+    messages: &[Message],
+) -> Result<(Vec<Value>, Vec<GeminiContent>), ModelError> {
     let mut system = Vec::new();
-    let mut turns: Vec<Turn> = Vec::new();
-    let mut calls: HashMap<&str, Call> = HashMap::new();
+    let mut turns: Vec<GeminiContent> = Vec::new();
+    let mut calls: HashMap<&str, FunctionCallRef> = HashMap::new();
     let mut count = 0;
     for (at, message) in messages.iter().enumerate() {
         match message.role {
@@ -110,7 +113,7 @@ fn conversation(model: &str, messages: &[Message]) -> Result<(Vec<Value>, Vec<Tu
     Ok((system, turns))
 }
 
-fn add(role: &'static str, parts: Vec<Value>, turns: &mut Vec<Turn>) {
+fn add(role: &'static str, parts: Vec<Value>, turns: &mut Vec<GeminiContent>) {
     if !parts.is_empty() {
         let parts = parts.into_iter().map(|part| (0, part));
         turn(role, false, turns).parts.extend(parts);
@@ -120,9 +123,9 @@ fn add(role: &'static str, parts: Vec<Value>, turns: &mut Vec<Turn>) {
 fn result(
     message: &Message,
     at: usize,
-    calls: &HashMap<&str, Call>,
+    calls: &HashMap<&str, FunctionCallRef>,
     takes_media: bool,
-    turns: &mut Vec<Turn>,
+    turns: &mut Vec<GeminiContent>,
 ) -> Result<(), ModelError> {
     let id = message.tool_call_id.as_deref().unwrap_or_default();
     let call = calls.get(id);
@@ -143,9 +146,13 @@ fn result(
 }
 
 /// The turn that goes on, or a new one.
-fn turn<'a>(role: &'static str, is_results: bool, turns: &'a mut Vec<Turn>) -> &'a mut Turn {
+fn turn<'a>(
+    role: &'static str,
+    is_results: bool,
+    turns: &'a mut Vec<GeminiContent>,
+) -> &'a mut GeminiContent {
     let last = turns.pop_if(|last| last.role == role && last.is_results == is_results);
-    turns.push_mut(last.unwrap_or(Turn {
+    turns.push_mut(last.unwrap_or(GeminiContent {
         role,
         is_results,
         parts: Vec::new(),
@@ -154,8 +161,8 @@ fn turn<'a>(role: &'static str, is_results: bool, turns: &'a mut Vec<Turn>) -> &
 
 /// Gives the first call of each step of the current turn a signature, where it has
 /// none. The current turn is what came after the user last said something.
-fn sign_calls(turns: &mut [Turn]) {
-    let is_said = |turn: &&mut Turn| turn.role != "user" || turn.is_results;
+fn sign_calls(turns: &mut [GeminiContent]) {
+    let is_said = |turn: &&mut GeminiContent| turn.role != "user" || turn.is_results;
     let steps = turns.iter_mut().rev().take_while(is_said);
     for step in steps.filter(|turn| turn.role == "model") {
         let call = step

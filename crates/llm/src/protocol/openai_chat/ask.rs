@@ -23,7 +23,7 @@ const LONGEST_ID: usize = 40;
 #[must_use]
 pub fn read_wire(body: &[u8]) -> Option<WireRequest> {
     // Texts that are skipped are not looked into, so that they are checked here.
-    let asked: Body<'_> = serde_json::from_str(std::str::from_utf8(body).ok()?).ok()?;
+    let asked: ChatRequestBody<'_> = serde_json::from_str(std::str::from_utf8(body).ok()?).ok()?;
     let token_limit = match (asked.max_tokens, asked.max_completion_tokens) {
         (None, None) => None,
         (Some(_), None) => Some("max_tokens"),
@@ -75,14 +75,14 @@ pub(super) fn body(wire: &OpenAiChat, model: &str, request: &WireRequest) -> Opt
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Body<'a> {
+struct ChatRequestBody<'a> {
     #[serde(borrow)]
     model: Cow<'a, str>,
-    messages: Many<Message>,
+    messages: NonEmptyList<MessageCheck>,
     #[serde(default, deserialize_with = "given")]
     stream: Option<bool>,
     #[serde(default, deserialize_with = "given")]
-    stream_options: Option<UsageWish>,
+    stream_options: Option<StreamOptions>,
     #[serde(default, deserialize_with = "given")]
     max_tokens: Option<u64>,
     #[serde(default, deserialize_with = "given")]
@@ -98,64 +98,67 @@ struct Body<'a> {
     #[serde(default, rename = "n", deserialize_with = "given")]
     _n: Option<u32>,
     #[serde(default, rename = "user", deserialize_with = "given")]
-    _user: Option<Said>,
+    _user: Option<IgnoredText>,
     #[serde(default, rename = "reasoning_effort", deserialize_with = "given")]
-    _reasoning_effort: Option<Said>,
+    _reasoning_effort: Option<IgnoredText>,
     #[serde(default, rename = "parallel_tool_calls", deserialize_with = "given")]
     _parallel_tool_calls: Option<bool>,
     #[serde(default, rename = "tools", deserialize_with = "given")]
-    _tools: Option<Many<Tool>>,
+    _tools: Option<NonEmptyList<Tool>>,
     #[serde(default, rename = "tool_choice")]
-    _tool_choice: Something,
+    _tool_choice: AnyValue,
     #[serde(default, rename = "stop")]
-    _stop: Something,
+    _stop: AnyValue,
     #[serde(default, rename = "response_format")]
-    _response_format: Something,
+    _response_format: AnyValue,
     #[serde(default, rename = "seed")]
-    _seed: Something,
+    _seed: AnyValue,
     #[serde(default, rename = "logit_bias")]
-    _logit_bias: Something,
+    _logit_bias: AnyValue,
     #[serde(default, rename = "logprobs")]
-    _logprobs: Something,
+    _logprobs: AnyValue,
     #[serde(default, rename = "top_logprobs")]
-    _top_logprobs: Something,
+    _top_logprobs: AnyValue,
     #[serde(default, rename = "metadata")]
-    _metadata: Something,
+    _metadata: AnyValue,
     #[serde(default, rename = "store")]
-    _store: Something,
+    _store: AnyValue,
     #[serde(default, rename = "service_tier")]
-    _service_tier: Something,
+    _service_tier: AnyValue,
     #[serde(default, rename = "safety_identifier")]
-    _safety_identifier: Something,
+    _safety_identifier: AnyValue,
     #[serde(default, rename = "prompt_cache_key")]
-    _prompt_cache_key: Something,
+    _prompt_cache_key: AnyValue,
     #[serde(default, rename = "verbosity")]
-    _verbosity: Something,
+    _verbosity: AnyValue,
 }
 
 /// `{"include_usage": true}`.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, try_from = "Wishes")]
-struct UsageWish;
+#[serde(deny_unknown_fields, try_from = "StreamOptionsCheck")]
+struct StreamOptions;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wishes {
+struct StreamOptionsCheck {
     include_usage: bool,
 }
 
-impl TryFrom<Wishes> for UsageWish {
+impl TryFrom<StreamOptionsCheck> for StreamOptions {
     type Error = &'static str;
 
-    fn try_from(wishes: Wishes) -> Result<Self, &'static str> {
-        wishes.include_usage.then_some(UsageWish).ok_or("no wish")
+    fn try_from(wishes: StreamOptionsCheck) -> Result<Self, &'static str> {
+        wishes
+            .include_usage
+            .then_some(StreamOptions)
+            .ok_or("no wish")
     }
 }
 
 /// A message that is written as it was read.
 #[derive(Deserialize)]
 #[serde(try_from = "RawMessage")]
-struct Message {
+struct MessageCheck {
     /// Whether ids of calls are in it.
     is_of_calls: bool,
 }
@@ -165,49 +168,51 @@ struct Message {
 struct RawMessage<'a> {
     #[serde(borrow)]
     role: Cow<'a, str>,
-    content: Content,
+    content: ContentCheck,
     #[serde(default, rename = "name", deserialize_with = "given")]
-    _name: Option<Said>,
+    _name: Option<IgnoredText>,
     #[serde(default, deserialize_with = "given")]
-    tool_calls: Option<Many<Call>>,
+    tool_calls: Option<NonEmptyList<ToolCallCheck>>,
     #[serde(default, deserialize_with = "given")]
     tool_call_id: Option<CallId>,
 }
 
-impl TryFrom<RawMessage<'_>> for Message {
+impl TryFrom<RawMessage<'_>> for MessageCheck {
     type Error = &'static str;
 
     fn try_from(raw: RawMessage<'_>) -> Result<Self, &'static str> {
         let calls = raw.tool_calls.is_some();
         let result = raw.tool_call_id.is_some();
         let is_plain = match (&*raw.role, raw.content) {
-            ("system" | "developer" | "user", Content::Text { .. }) => !calls && !result,
-            ("assistant", Content::Text { is_empty }) => !(result || calls && is_empty),
-            ("assistant", Content::Nothing) => calls && !result,
-            ("tool", Content::Text { .. }) => result && !calls,
+            ("system" | "developer" | "user", ContentCheck::Text { .. }) => !calls && !result,
+            ("assistant", ContentCheck::Text { is_empty }) => !(result || calls && is_empty),
+            ("assistant", ContentCheck::Nothing) => calls && !result,
+            ("tool", ContentCheck::Text { .. }) => result && !calls,
             _ => false,
         };
         let is_of_calls = calls || result;
-        is_plain.then_some(Message { is_of_calls }).ok_or("odd")
+        is_plain
+            .then_some(MessageCheck { is_of_calls })
+            .ok_or("odd")
     }
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Call {
+struct ToolCallCheck {
     #[serde(rename = "id")]
     _id: CallId,
     #[serde(rename = "type")]
     _kind: IsFunction,
     #[serde(rename = "function")]
-    _function: Function,
+    _function: FunctionCheck,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Function {
+struct FunctionCheck {
     #[serde(rename = "name")]
-    _name: Said,
+    _name: IgnoredText,
     #[serde(rename = "arguments")]
     _arguments: NotBlank,
 }
@@ -219,18 +224,18 @@ struct Tool {
     #[serde(rename = "type")]
     _kind: IsFunction,
     #[serde(rename = "function")]
-    _function: Offer,
+    _function: ToolCheck,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Offer {
+struct ToolCheck {
     #[serde(rename = "name")]
-    _name: Said,
+    _name: IgnoredText,
     #[serde(default, rename = "description", deserialize_with = "given")]
     _description: Option<NotBlank>,
     #[serde(default, rename = "parameters")]
-    _parameters: Something,
+    _parameters: AnyValue,
     #[serde(default, rename = "strict", deserialize_with = "given")]
     _strict: Option<bool>,
 }
@@ -241,7 +246,7 @@ fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(reader: D) -> Result<Op
 }
 
 /// A text of which nothing is kept.
-struct Said;
+struct IgnoredText;
 /// The same, with something in it.
 struct NotBlank;
 /// The id of a call that most servers take.
@@ -250,9 +255,9 @@ struct CallId;
 struct IsFunction;
 
 /// Reads a text that has to be of a kind.
-struct Text<F>(F);
+struct TextVisitor<F>(F);
 
-impl<'de, T, F: FnOnce(&str) -> Option<T>> Visitor<'de> for Text<F> {
+impl<'de, T, F: FnOnce(&str) -> Option<T>> Visitor<'de> for TextVisitor<F> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -264,15 +269,15 @@ impl<'de, T, F: FnOnce(&str) -> Option<T>> Visitor<'de> for Text<F> {
     }
 }
 
-impl<'de> Deserialize<'de> for Said {
+impl<'de> Deserialize<'de> for IgnoredText {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-        reader.deserialize_str(Text(|_: &str| Some(Said)))
+        reader.deserialize_str(TextVisitor(|_: &str| Some(IgnoredText)))
     }
 }
 
 impl<'de> Deserialize<'de> for NotBlank {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-        reader.deserialize_str(Text(|text: &str| {
+        reader.deserialize_str(TextVisitor(|text: &str| {
             (!text.trim().is_empty()).then_some(NotBlank)
         }))
     }
@@ -280,7 +285,7 @@ impl<'de> Deserialize<'de> for NotBlank {
 
 impl<'de> Deserialize<'de> for CallId {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-        reader.deserialize_str(Text(|id: &str| {
+        reader.deserialize_str(TextVisitor(|id: &str| {
             (1..=LONGEST_ID).contains(&id.len()).then_some(CallId)
         }))
     }
@@ -288,99 +293,99 @@ impl<'de> Deserialize<'de> for CallId {
 
 impl<'de> Deserialize<'de> for IsFunction {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-        reader.deserialize_str(Text(|kind: &str| {
+        reader.deserialize_str(TextVisitor(|kind: &str| {
             (kind == "function").then_some(IsFunction)
         }))
     }
 }
 
 /// What a message says: a text, or nothing where it only makes calls.
-enum Content {
+enum ContentCheck {
     Text { is_empty: bool },
     Nothing,
 }
 
-impl<'de> Deserialize<'de> for Content {
+impl<'de> Deserialize<'de> for ContentCheck {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-        struct Shape;
-        impl<'de> Visitor<'de> for Shape {
-            type Value = Content;
+        struct ContentVisitor;
+        impl<'de> Visitor<'de> for ContentVisitor {
+            type Value = ContentCheck;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a text")
             }
 
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Content, E> {
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<ContentCheck, E> {
                 let is_empty = text.is_empty();
-                Ok(Content::Text { is_empty })
+                Ok(ContentCheck::Text { is_empty })
             }
 
-            fn visit_unit<E: de::Error>(self) -> Result<Content, E> {
-                Ok(Content::Nothing)
+            fn visit_unit<E: de::Error>(self) -> Result<ContentCheck, E> {
+                Ok(ContentCheck::Nothing)
             }
         }
-        reader.deserialize_any(Shape)
+        reader.deserialize_any(ContentVisitor)
     }
 }
 
 /// Anything but `null`, which servers and this program take for nothing.
 #[derive(Default)]
-struct Something;
+struct AnyValue;
 
-impl<'de> Deserialize<'de> for Something {
+impl<'de> Deserialize<'de> for AnyValue {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-        struct Shape;
-        impl<'de> Visitor<'de> for Shape {
-            type Value = Something;
+        struct AnyValueVisitor;
+        impl<'de> Visitor<'de> for AnyValueVisitor {
+            type Value = AnyValue;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("anything but null")
             }
 
-            fn visit_bool<E: de::Error>(self, _: bool) -> Result<Something, E> {
-                Ok(Something)
+            fn visit_bool<E: de::Error>(self, _: bool) -> Result<AnyValue, E> {
+                Ok(AnyValue)
             }
 
-            fn visit_u64<E: de::Error>(self, _: u64) -> Result<Something, E> {
-                Ok(Something)
+            fn visit_u64<E: de::Error>(self, _: u64) -> Result<AnyValue, E> {
+                Ok(AnyValue)
             }
 
-            fn visit_i64<E: de::Error>(self, _: i64) -> Result<Something, E> {
-                Ok(Something)
+            fn visit_i64<E: de::Error>(self, _: i64) -> Result<AnyValue, E> {
+                Ok(AnyValue)
             }
 
-            fn visit_f64<E: de::Error>(self, _: f64) -> Result<Something, E> {
-                Ok(Something)
+            fn visit_f64<E: de::Error>(self, _: f64) -> Result<AnyValue, E> {
+                Ok(AnyValue)
             }
 
-            fn visit_str<E: de::Error>(self, _: &str) -> Result<Something, E> {
-                Ok(Something)
+            fn visit_str<E: de::Error>(self, _: &str) -> Result<AnyValue, E> {
+                Ok(AnyValue)
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Something, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<AnyValue, A::Error> {
                 while items.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Something)
+                Ok(AnyValue)
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Something, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<AnyValue, A::Error> {
                 while members.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Something)
+                Ok(AnyValue)
             }
         }
-        reader.deserialize_any(Shape)
+        reader.deserialize_any(AnyValueVisitor)
     }
 }
 
 /// A list with something in it.
-struct Many<T>(Vec<T>);
+struct NonEmptyList<T>(Vec<T>);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Many<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for NonEmptyList<T> {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
         let items = Vec::<T>::deserialize(reader)?;
         if items.is_empty() {
             Err(de::Error::custom("odd"))
         } else {
-            Ok(Many(items))
+            Ok(NonEmptyList(items))
         }
     }
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::text::{Text, non_empty};
+use super::text::{TextOrParts, non_empty};
 use crate::protocol::made;
 
 /// No model makes more calls in one turn.
@@ -17,7 +17,7 @@ pub(super) struct CallDelta<'a> {
     #[serde(default)]
     index: Option<u32>,
     #[serde(default)]
-    id: Option<Text>,
+    id: Option<TextOrParts>,
     #[serde(default, borrow)]
     function: Option<FunctionDelta<'a>>,
     /// What Google's endpoint for this wire wants back (signatures).
@@ -28,7 +28,7 @@ pub(super) struct CallDelta<'a> {
 #[derive(Default, Deserialize)]
 pub(super) struct FunctionDelta<'a> {
     #[serde(default)]
-    name: Option<Text>,
+    name: Option<TextOrParts>,
     #[serde(default, borrow)]
     arguments: Option<&'a RawValue>,
 }
@@ -47,14 +47,14 @@ impl<'a> CallDelta<'a> {
 
 /// The calls of one answer so far.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
-    calls: Vec<Call>,
+pub(super) struct ToolCallAssembler {
+    calls: Vec<PartialCall>,
     /// Number and id of a call that has neither name nor arguments yet.
     announced: Option<(Option<u32>, String)>,
 }
 
 #[derive(Debug)]
-struct Call {
+struct PartialCall {
     /// The server's number of it, which need not be ours.
     number: Option<u32>,
     /// As the server sent it; empty if it did not.
@@ -63,7 +63,7 @@ struct Call {
     extra: Option<Value>,
 }
 
-impl Calls {
+impl ToolCallAssembler {
     pub(super) fn is_empty(&self) -> bool {
         self.calls.is_empty()
     }
@@ -74,7 +74,7 @@ impl Calls {
 
     /// Counts a call whose beginning was passed to the client as it is.
     pub(super) fn begin(&mut self, number: u32, id: &str) {
-        self.calls.push(Call {
+        self.calls.push(PartialCall {
             number: Some(number),
             id: id.to_owned(),
             has_name: true,
@@ -112,7 +112,7 @@ impl Calls {
             if self.calls.len() >= MOST_CALLS {
                 return Err(format!("the answer makes more than {MOST_CALLS} calls"));
             }
-            self.calls.push(Call {
+            self.calls.push(PartialCall {
                 number: piece.index,
                 id: id.clone().unwrap_or_default(),
                 has_name: false,
@@ -140,7 +140,7 @@ impl Calls {
     /// id begins another call and anything else goes on with the last one.
     fn position(&self, number: Option<u32>, id: Option<&str>, has_name: bool) -> usize {
         let next = self.calls.len();
-        let differs = |call: &Call| id.is_some_and(|id| has_name && id != call.id);
+        let differs = |call: &PartialCall| id.is_some_and(|id| has_name && id != call.id);
         let found = match (number, id) {
             (Some(_), _) => self.calls.iter().rposition(|call| call.number == number),
             (None, Some(id)) => self.calls.iter().rposition(|call| call.id == id),
@@ -155,7 +155,7 @@ impl Calls {
         if self.calls.iter().all(|call| call.extra.is_none()) {
             return None;
         }
-        let extra = |call: &mut Call| match call.extra.take() {
+        let extra = |call: &mut PartialCall| match call.extra.take() {
             Some(extra) => serde_json::json!({"extra_content": extra}),
             None => serde_json::json!({}),
         };

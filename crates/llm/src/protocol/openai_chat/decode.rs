@@ -6,15 +6,17 @@
 
 use std::collections::BTreeMap;
 
-use quillet_core::chat::{ChatEvent, FinishReason, ModelError, ModelErrorKind, Usage, WireTold};
+use quillet_core::chat::{
+    ChatEvent, FinishReason, ModelError, ModelErrorKind, PassthroughState, Usage,
+};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::calls::{CallDelta, Calls, FunctionDelta, MOST_CALLS};
+use super::calls::{CallDelta, FunctionDelta, MOST_CALLS, ToolCallAssembler};
 use super::plain;
-use super::state::State;
-use super::text::{Text, non_empty, text};
+use super::state::ReasoningState;
+use super::text::{TextOrParts, non_empty, text};
 use super::usage::usage;
 use crate::protocol::{Decoder, Plain, broken, made, openai_error, parse};
 
@@ -23,15 +25,15 @@ const MOST_CHOICES: u32 = 128;
 
 /// One piece of an answer, or a whole one.
 #[derive(Deserialize)]
-struct Piece<'a> {
+struct ChatChunk<'a> {
     #[serde(default)]
-    id: Option<Text>,
+    id: Option<TextOrParts>,
     #[serde(default)]
-    model: Option<Text>,
+    model: Option<TextOrParts>,
     #[serde(default, borrow)]
     created: Option<&'a RawValue>,
     #[serde(default, borrow)]
-    choices: Option<Vec<Choice<'a>>>,
+    choices: Option<Vec<ChunkChoice<'a>>>,
     #[serde(default, borrow)]
     usage: Option<&'a RawValue>,
     /// Groq's place for the counts of a stream.
@@ -49,32 +51,32 @@ struct Groq<'a> {
 }
 
 #[derive(Deserialize)]
-struct Choice<'a> {
+struct ChunkChoice<'a> {
     #[serde(default)]
     index: Option<u32>,
     /// In streams; some providers send what came so far as `message` beside it.
     #[serde(default, borrow)]
-    delta: Option<Delta<'a>>,
+    delta: Option<ChunkDelta<'a>>,
     /// In whole answers; some providers send an empty `delta` beside it.
     #[serde(default, borrow)]
-    message: Option<Delta<'a>>,
+    message: Option<ChunkDelta<'a>>,
     #[serde(default)]
-    finish_reason: Option<Text>,
+    finish_reason: Option<TextOrParts>,
     /// OpenRouter's place for what went wrong behind it.
     #[serde(default)]
     error: Option<Value>,
 }
 
 #[derive(Default, Deserialize)]
-struct Delta<'a> {
+struct ChunkDelta<'a> {
     #[serde(default)]
-    content: Option<Text>,
+    content: Option<TextOrParts>,
     #[serde(default)]
-    refusal: Option<Text>,
+    refusal: Option<TextOrParts>,
     #[serde(default)]
-    reasoning_content: Option<Text>,
+    reasoning_content: Option<TextOrParts>,
     #[serde(default)]
-    reasoning: Option<Text>,
+    reasoning: Option<TextOrParts>,
     /// OpenRouter's, which it wants back as they came.
     #[serde(default)]
     reasoning_details: Option<Vec<Value>>,
@@ -96,15 +98,15 @@ pub(super) struct ChatDecoder {
     started: bool,
     done: bool,
     last_usage: Option<Usage>,
-    choices: BTreeMap<u32, Progress>,
+    choices: BTreeMap<u32, ChoiceState>,
     /// What has been passed on as it is.
-    told: WireTold,
+    told: PassthroughState,
 }
 
 #[derive(Debug, Default)]
-struct Progress {
-    calls: Calls,
-    state: State,
+struct ChoiceState {
+    calls: ToolCallAssembler,
+    state: ReasoningState,
     /// Whether the model said that it refuses.
     refused: bool,
     finished: bool,
@@ -121,7 +123,7 @@ impl ChatDecoder {
             done: false,
             last_usage: None,
             choices: BTreeMap::new(),
-            told: WireTold::default(),
+            told: PassthroughState::default(),
         }
     }
 
@@ -146,7 +148,7 @@ impl ChatDecoder {
     }
 
     fn read_one(&mut self, data: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
-        let piece: Piece<'_> = parse(data)?;
+        let piece: ChatChunk<'_> = parse(data)?;
         if let Some(error) = piece.error.filter(|error| !error.is_null()) {
             return Err(openai_error::inside(&openai_error::said(&error)));
         }
@@ -185,7 +187,7 @@ impl ChatDecoder {
     fn read_choice(
         &mut self,
         position: usize,
-        choice: Choice<'_>,
+        choice: ChunkChoice<'_>,
         events: &mut Vec<ChatEvent>,
     ) -> Result<(), ModelError> {
         let index = choice
@@ -232,7 +234,7 @@ impl ChatDecoder {
     }
 }
 
-impl Progress {
+impl ChoiceState {
     fn finish(&mut self, index: u32, raw: String, model: &str, events: &mut Vec<ChatEvent>) {
         self.finished = true;
         let state = std::mem::take(&mut self.state);
@@ -311,18 +313,18 @@ impl Decoder for ChatDecoder {
             return Plain::No;
         }
         let plain = plain::read(data).filter(|piece| piece.object == "chat.completion.chunk");
-        plain.map_or(Plain::No, |piece| self.pass_piece(&piece))
+        plain.map_or(Plain::No, |piece| self.accept_chunk(&piece))
     }
 
-    fn pass_whole(&mut self, body: &[u8]) -> bool {
+    fn accept_whole(&mut self, body: &[u8]) -> bool {
         let plain = plain::read(body).filter(|piece| piece.object == "chat.completion");
         let is_plain = plain.is_some_and(|piece| is_whole(&piece));
         (self.started, self.done) = (is_plain, is_plain);
         is_plain
     }
 
-    fn told(&self) -> WireTold {
-        WireTold {
+    fn told(&self) -> PassthroughState {
+        PassthroughState {
             begun: self.choices.keys().copied().collect(),
             ..self.told.clone()
         }
@@ -331,7 +333,7 @@ impl Decoder for ChatDecoder {
 
 impl ChatDecoder {
     /// Counts a plain chunk as read.
-    fn pass_piece(&mut self, piece: &plain::Piece<'_>) -> Plain {
+    fn accept_chunk(&mut self, piece: &plain::PlainChunk<'_>) -> Plain {
         let is_usage = piece.usage.is_some();
         let fits = match &piece.choices[..] {
             [] => is_usage && self.started,
@@ -347,7 +349,7 @@ impl ChatDecoder {
         }
         if !self.started {
             self.started = true;
-            self.told = WireTold {
+            self.told = PassthroughState {
                 id: piece.id.to_owned(),
                 model: piece.model.to_owned(),
                 created: piece.created,
@@ -362,7 +364,7 @@ impl ChatDecoder {
                     progress.calls.begin(number, id);
                 }
             }
-            progress.refused |= delta.clone().any(plain::Delta::refuses);
+            progress.refused |= delta.clone().any(plain::PlainDelta::refuses);
             progress.finished |= choice.finish_reason.is_some();
         }
         match piece.usage {
@@ -375,7 +377,7 @@ impl ChatDecoder {
     }
 
     /// Whether a choice of a chunk is what comes next in a plain answer.
-    fn is_plain(&self, choice: &plain::Choice<'_>) -> bool {
+    fn is_plain(&self, choice: &plain::PlainChoice<'_>) -> bool {
         let Some(delta) = &choice.delta else {
             return false;
         };
@@ -406,8 +408,8 @@ impl ChatDecoder {
 }
 
 /// Whether all answers are there, whole and plain.
-fn is_whole(piece: &plain::Piece<'_>) -> bool {
-    let is_plain = |(position, choice): (usize, &plain::Choice<'_>)| {
+fn is_whole(piece: &plain::PlainChunk<'_>) -> bool {
+    let is_plain = |(position, choice): (usize, &plain::PlainChoice<'_>)| {
         let Some(message) = &choice.message else {
             return false;
         };
@@ -425,13 +427,13 @@ fn is_whole(piece: &plain::Piece<'_>) -> bool {
             && message.is_plain()
             && message.role.is_some()
             && calls.len() <= MOST_CALLS
-            && calls.iter().all(plain::Call::begins)
+            && calls.iter().all(plain::PlainCall::begins)
             && choice.finish_reason.is_some_and(fits)
     };
     !piece.choices.is_empty() && piece.choices.iter().enumerate().all(is_plain)
 }
 
-fn counts(tokens: plain::Tokens) -> Usage {
+fn counts(tokens: plain::UsageFields) -> Usage {
     let input = tokens.prompt_tokens_details;
     let output = tokens.completion_tokens_details;
     Usage {
@@ -457,8 +459,8 @@ fn meaning(raw: &str, has_no_calls: bool) -> FinishReason {
 
 fn read_delta(
     choice: u32,
-    delta: Delta<'_>,
-    progress: &mut Progress,
+    delta: ChunkDelta<'_>,
+    progress: &mut ChoiceState,
     events: &mut Vec<ChatEvent>,
 ) -> Result<(), ModelError> {
     let content = delta.content.unwrap_or_default();
@@ -466,7 +468,7 @@ fn read_delta(
     // Some providers send the reasoning under several names.
     let mut reasoning = non_empty(delta.reasoning_content)
         .or_else(|| non_empty(delta.reasoning))
-        .unwrap_or_else(|| State::visible(&details));
+        .unwrap_or_else(|| ReasoningState::visible(&details));
     reasoning.push_str(&content.thinking);
     progress.state.keep(details);
     if !reasoning.is_empty() {

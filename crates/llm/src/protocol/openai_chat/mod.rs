@@ -19,7 +19,7 @@ pub use ask::read_wire;
 use quillet_core::chat::{ChatRequest, ModelError, WireRequest};
 use serde_json::Value;
 
-use super::{Decoder, Protocol, Refusal, openai_error};
+use super::{Decoder, Protocol, ProviderError, openai_error};
 
 /// The name of the wire.
 pub(crate) const WIRE: &str = "openai-chat";
@@ -162,7 +162,7 @@ impl Protocol for OpenAiChat {
         ))
     }
 
-    fn refusal(&self, status: u16, body: &str) -> Refusal {
+    fn refusal(&self, status: u16, body: &str) -> ProviderError {
         openai_error::refusal(status, body)
     }
 }

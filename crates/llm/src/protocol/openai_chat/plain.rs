@@ -14,15 +14,15 @@ use serde::de::{self, Deserializer, IgnoredAny, Visitor};
 
 /// A chunk of a stream, or a whole answer.
 #[derive(Deserialize)]
-pub(super) struct Piece<'a> {
+pub(super) struct PlainChunk<'a> {
     pub(super) id: &'a str,
     pub(super) object: &'a str,
     pub(super) created: u64,
     pub(super) model: &'a str,
     #[serde(borrow)]
-    pub(super) choices: Vec<Choice<'a>>,
+    pub(super) choices: Vec<PlainChoice<'a>>,
     #[serde(default)]
-    pub(super) usage: Option<Tokens>,
+    pub(super) usage: Option<UsageFields>,
     #[serde(default)]
     pub(super) error: Option<IgnoredAny>,
     /// Groq's place for counts.
@@ -31,12 +31,12 @@ pub(super) struct Piece<'a> {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Choice<'a> {
+pub(super) struct PlainChoice<'a> {
     pub(super) index: u32,
     #[serde(default, borrow)]
-    pub(super) delta: Option<Delta<'a>>,
+    pub(super) delta: Option<PlainDelta<'a>>,
     #[serde(default, borrow)]
-    pub(super) message: Option<Delta<'a>>,
+    pub(super) message: Option<PlainDelta<'a>>,
     #[serde(default)]
     pub(super) finish_reason: Option<&'a str>,
     #[serde(default)]
@@ -45,18 +45,18 @@ pub(super) struct Choice<'a> {
 
 /// What is said: a piece of it, or all.
 #[derive(Deserialize)]
-pub(super) struct Delta<'a> {
+pub(super) struct PlainDelta<'a> {
     #[serde(default)]
     pub(super) role: Option<&'a str>,
     /// Outer: whether it is there.
     #[serde(default, deserialize_with = "there")]
-    pub(super) content: Option<Option<Said>>,
+    pub(super) content: Option<Option<TextPresence>>,
     #[serde(default)]
-    pub(super) refusal: Option<Said>,
+    pub(super) refusal: Option<TextPresence>,
     #[serde(default, rename = "reasoning_content")]
-    _reasoning: Option<Said>,
+    _reasoning: Option<TextPresence>,
     #[serde(default, borrow)]
-    pub(super) tool_calls: Option<Vec<Call<'a>>>,
+    pub(super) tool_calls: Option<Vec<PlainCall<'a>>>,
     #[serde(default, rename = "reasoning")]
     other_reasoning: Option<IgnoredAny>,
     #[serde(default)]
@@ -65,7 +65,7 @@ pub(super) struct Delta<'a> {
     function_call: Option<IgnoredAny>,
 }
 
-impl Delta<'_> {
+impl PlainDelta<'_> {
     /// Whether it says nothing in the way of other servers.
     pub(super) fn is_plain(&self) -> bool {
         self.other_reasoning.is_none()
@@ -74,7 +74,7 @@ impl Delta<'_> {
             && self.role.is_none_or(|role| role == "assistant")
     }
 
-    pub(super) fn calls(&self) -> &[Call<'_>] {
+    pub(super) fn calls(&self) -> &[PlainCall<'_>] {
         self.tool_calls.as_deref().unwrap_or_default()
     }
 
@@ -85,28 +85,28 @@ impl Delta<'_> {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Call<'a> {
+pub(super) struct PlainCall<'a> {
     #[serde(default)]
     pub(super) index: Option<u32>,
     #[serde(default)]
     pub(super) id: Option<&'a str>,
     #[serde(default, rename = "type")]
     pub(super) kind: Option<&'a str>,
-    pub(super) function: Function<'a>,
+    pub(super) function: PlainFunction<'a>,
     /// What Google's endpoint for this wire wants back.
     #[serde(default)]
     pub(super) extra_content: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Function<'a> {
+pub(super) struct PlainFunction<'a> {
     #[serde(default)]
     pub(super) name: Option<&'a str>,
     #[serde(rename = "arguments")]
-    _arguments: Said,
+    _arguments: TextPresence,
 }
 
-impl Call<'_> {
+impl PlainCall<'_> {
     /// Whether a call begins here, with all that belongs to it.
     pub(super) fn begins(&self) -> bool {
         let says = |text: Option<&str>| text.is_some_and(|text| !text.is_empty());
@@ -127,26 +127,26 @@ impl Call<'_> {
 
 /// What an answer cost, in the places where OpenAI writes it.
 #[derive(Clone, Copy, Deserialize)]
-pub(super) struct Tokens {
+pub(super) struct UsageFields {
     pub(super) prompt_tokens: u64,
     pub(super) completion_tokens: u64,
     pub(super) total_tokens: u64,
     #[serde(default)]
-    pub(super) prompt_tokens_details: Option<Input>,
+    pub(super) prompt_tokens_details: Option<PromptTokensDetails>,
     #[serde(default)]
     pub(super) completion_tokens_details: Option<Output>,
     #[serde(default, rename = "prompt_cache_hit_tokens")]
-    deepseek: Option<Elsewhere>,
+    deepseek: Option<ForeignCount>,
     #[serde(default, rename = "cache_read_input_tokens")]
-    read: Option<Elsewhere>,
+    read: Option<ForeignCount>,
     #[serde(default, rename = "cache_creation_input_tokens")]
-    written: Option<Elsewhere>,
+    written: Option<ForeignCount>,
     #[serde(default, rename = "reasoning_tokens")]
-    reasoning: Option<Elsewhere>,
+    reasoning: Option<ForeignCount>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
-pub(super) struct Input {
+pub(super) struct PromptTokensDetails {
     #[serde(default)]
     pub(super) cached_tokens: Option<u64>,
     #[serde(default)]
@@ -159,7 +159,7 @@ pub(super) struct Output {
     pub(super) reasoning_tokens: Option<u64>,
 }
 
-impl Tokens {
+impl UsageFields {
     /// Whether all of it stands where OpenAI writes it, and adds up.
     pub(super) fn is_plain(&self) -> bool {
         let sum = self.prompt_tokens.checked_add(self.completion_tokens);
@@ -170,35 +170,35 @@ impl Tokens {
 
 /// A count in a place of another server.
 #[derive(Clone, Copy)]
-struct Elsewhere;
+struct ForeignCount;
 
-impl<'de> Deserialize<'de> for Elsewhere {
+impl<'de> Deserialize<'de> for ForeignCount {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-        IgnoredAny::deserialize(reader).map(|_| Elsewhere)
+        IgnoredAny::deserialize(reader).map(|_| ForeignCount)
     }
 }
 
 /// A text, of which only its presence matters.
-pub(super) struct Said {
+pub(super) struct TextPresence {
     pub(super) is_empty: bool,
 }
 
-impl<'de> Deserialize<'de> for Said {
+impl<'de> Deserialize<'de> for TextPresence {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl Visitor<'_> for Text {
-            type Value = Said;
+        struct TextVisitor;
+        impl Visitor<'_> for TextVisitor {
+            type Value = TextPresence;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a text")
             }
 
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Said, E> {
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<TextPresence, E> {
                 let is_empty = text.is_empty();
-                Ok(Said { is_empty })
+                Ok(TextPresence { is_empty })
             }
         }
-        reader.deserialize_str(Text)
+        reader.deserialize_str(TextVisitor)
     }
 }
 
@@ -210,9 +210,9 @@ fn there<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
 }
 
 /// Reads a piece; `None` where it is none of these.
-pub(super) fn read(data: &[u8]) -> Option<Piece<'_>> {
+pub(super) fn read(data: &[u8]) -> Option<PlainChunk<'_>> {
     // Texts that are skipped are not looked into, so that they are checked here.
-    let piece: Piece<'_> = serde_json::from_str(std::str::from_utf8(data).ok()?).ok()?;
+    let piece: PlainChunk<'_> = serde_json::from_str(std::str::from_utf8(data).ok()?).ok()?;
     let is_told = !piece.id.is_empty() && !piece.model.is_empty() && piece.created > 0;
     let is_plain = piece.error.is_none()
         && piece.x_groq.is_none()

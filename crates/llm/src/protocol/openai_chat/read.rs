@@ -4,12 +4,12 @@
 
 use quillet_core::chat::{ChatOptions, ChatRequest, ModelError, ModelErrorKind};
 use quillet_core::message::MediaFile;
-use quillet_core::{Content, ContentPart, Message, NativeTurn, Role};
+use quillet_core::{ContentPart, Message, MessageContent, NativeTurn, Role};
 use serde_json::{Map, Value, json};
 
 use super::WIRE;
 
-type Object = Map<String, Value>;
+type JsonObject = Map<String, Value>;
 
 pub(super) fn request(body: &Value) -> Result<ChatRequest, ModelError> {
     let body = body
@@ -39,9 +39,9 @@ pub(super) fn request(body: &Value) -> Result<ChatRequest, ModelError> {
 }
 
 /// Everything but the conversation; `null` is nothing.
-fn options(body: &Object) -> Result<ChatOptions, ModelError> {
+fn options(body: &JsonObject) -> Result<ChatOptions, ModelError> {
     let not_ours = ["model", "messages", "stream", "stream_options"];
-    let mut rest: Object = body
+    let mut rest: JsonObject = body
         .iter()
         .filter(|(key, value)| !value.is_null() && !not_ours.contains(&key.as_str()))
         .map(|(key, value)| (key.clone(), value.clone()))
@@ -57,7 +57,7 @@ fn options(body: &Object) -> Result<ChatOptions, ModelError> {
 }
 
 /// The error with the member that it is about, which a flattened struct does not say.
-fn misplaced(members: &Object, cause: &str) -> ModelError {
+fn misplaced(members: &JsonObject, cause: &str) -> ModelError {
     let wrong = members.iter().find_map(|(key, value)| {
         let alone = json!({ key.as_str(): value });
         let error = serde_json::from_value::<ChatOptions>(alone).err()?;
@@ -75,8 +75,8 @@ fn message(given: &Value) -> Result<Message, String> {
     let role = Role::parse(role).ok_or_else(|| {
         format!("role: {role:?} is none of system, developer, user, assistant, tool")
     })?;
-    let mut beside = Object::new();
-    let mut plain = Object::new();
+    let mut beside = JsonObject::new();
+    let mut plain = JsonObject::new();
     for (key, value) in given {
         match key.as_str() {
             "content" => {
@@ -118,14 +118,14 @@ fn message(given: &Value) -> Result<Message, String> {
     Ok(message)
 }
 
-fn has_media(content: &Content) -> bool {
+fn has_media(content: &MessageContent) -> bool {
     let is_media = |part: &ContentPart| !matches!(part, ContentPart::Text { .. });
-    matches!(content, Content::Parts(parts) if parts.iter().any(is_media))
+    matches!(content, MessageContent::Parts(parts) if parts.iter().any(is_media))
 }
 
 /// The content in parts that our types have; where that loses anything, the whole content is kept
 /// with it.
-fn content(given: &Value, beside: &mut Object) -> Result<Value, String> {
+fn content(given: &Value, beside: &mut JsonObject) -> Result<Value, String> {
     let Some(parts) = given.as_array() else {
         return Ok(given.clone());
     };
@@ -173,7 +173,7 @@ fn part(given: &Value) -> Result<ContentPart, String> {
 
 /// Members of calls that our type has no place for (Gemini's signatures in
 /// `extra_content`), in the calls' order.
-fn calls(given: &Value, beside: &mut Object) {
+fn calls(given: &Value, beside: &mut JsonObject) {
     let extra = |call: &Value| {
         let members = call.as_object().into_iter().flatten();
         let unknown = members.filter(|(key, value)| {
@@ -182,9 +182,9 @@ fn calls(given: &Value, beside: &mut Object) {
         });
         unknown
             .map(|(key, value)| (key.clone(), value.clone()))
-            .collect::<Object>()
+            .collect::<JsonObject>()
     };
-    let extras: Vec<Object> = given.as_array().into_iter().flatten().map(extra).collect();
+    let extras: Vec<JsonObject> = given.as_array().into_iter().flatten().map(extra).collect();
     if extras.iter().any(|extra| !extra.is_empty()) {
         beside.insert("tool_calls".into(), json!(extras));
     }

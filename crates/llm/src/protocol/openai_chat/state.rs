@@ -5,15 +5,15 @@ use quillet_core::NativeTurn;
 use serde_json::{Map, Value};
 
 use super::WIRE;
-use super::calls::Calls;
+use super::calls::ToolCallAssembler;
 
 /// The state of one answer so far.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct ReasoningState {
     details: Vec<Value>,
 }
 
-impl State {
+impl ReasoningState {
     /// The text of details that people may read.
     pub(super) fn visible(details: &[Value]) -> String {
         let text = |detail: &Value| {
@@ -34,7 +34,11 @@ impl State {
     }
 
     /// The turn in this wire's words, where it says more than texts and calls.
-    pub(super) fn into_turn(self, model: &str, calls: &mut Calls) -> Option<NativeTurn> {
+    pub(super) fn into_turn(
+        self,
+        model: &str,
+        calls: &mut ToolCallAssembler,
+    ) -> Option<NativeTurn> {
         let mut content = Map::new();
         if !self.details.is_empty() {
             content.insert("reasoning_details".into(), self.details.into());

@@ -8,58 +8,58 @@ use serde::de::{self, Deserializer, IgnoredAny, SeqAccess, Visitor};
 
 /// Text as providers send it: a string, nothing, or a list of typed parts.
 #[derive(Debug, Default)]
-pub(super) struct Text {
+pub(super) struct TextOrParts {
     pub(super) text: String,
     pub(super) thinking: String,
 }
 
-pub(super) fn text(text: Option<Text>) -> String {
+pub(super) fn text(text: Option<TextOrParts>) -> String {
     text.unwrap_or_default().text
 }
 
-pub(super) fn non_empty(text: Option<Text>) -> Option<String> {
+pub(super) fn non_empty(text: Option<TextOrParts>) -> Option<String> {
     text.map(|text| text.text).filter(|text| !text.is_empty())
 }
 
-impl<'de> Deserialize<'de> for Text {
+impl<'de> Deserialize<'de> for TextOrParts {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-        struct Shape;
-        impl<'de> Visitor<'de> for Shape {
-            type Value = Text;
+        struct TextVisitor;
+        impl<'de> Visitor<'de> for TextVisitor {
+            type Value = TextOrParts;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("text")
             }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Text, E> {
-                Ok(Text {
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<TextOrParts, E> {
+                Ok(TextOrParts {
                     text: text.to_owned(),
                     thinking: String::new(),
                 })
             }
-            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Text, E> {
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<TextOrParts, E> {
                 self.visit_str(&number.to_string())
             }
-            fn visit_unit<E: de::Error>(self) -> Result<Text, E> {
-                Ok(Text::default())
+            fn visit_unit<E: de::Error>(self) -> Result<TextOrParts, E> {
+                Ok(TextOrParts::default())
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Text, A::Error> {
-                let mut whole = Text::default();
-                while let Some(part) = parts.next_element::<Part>()? {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<TextOrParts, A::Error> {
+                let mut whole = TextOrParts::default();
+                while let Some(part) = parts.next_element::<TextPart>()? {
                     whole.text.push_str(&text(part.text));
                     whole.thinking.push_str(&text(part.thinking));
                 }
                 Ok(whole)
             }
         }
-        reader.deserialize_any(Shape)
+        reader.deserialize_any(TextVisitor)
     }
 }
 
 #[derive(Deserialize)]
-struct Part {
+struct TextPart {
     #[serde(default)]
-    text: Option<Text>,
+    text: Option<TextOrParts>,
     #[serde(default)]
-    thinking: Option<Text>,
+    thinking: Option<TextOrParts>,
     #[serde(rename = "type", default)]
     _kind: IgnoredAny,
 }

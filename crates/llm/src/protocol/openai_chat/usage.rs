@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Tokens {
+struct WireUsage {
     prompt_tokens: Option<f64>,
     completion_tokens: Option<f64>,
     total_tokens: Option<f64>,
@@ -31,7 +31,7 @@ struct Details {
 
 /// `None` where it is not an object of counts.
 pub(super) fn usage(raw: &RawValue) -> Option<Usage> {
-    let tokens: Tokens = serde_json::from_str(raw.get()).ok()?;
+    let tokens: WireUsage = serde_json::from_str(raw.get()).ok()?;
     let count = |counts: &[Option<f64>]| {
         let first = counts.iter().flatten().find(|count| **count > 0.0);
         first.map_or(0, |count| *count as u64)

@@ -3,20 +3,20 @@
 use std::collections::HashSet;
 
 use quillet_core::chat::{ChatOptions, ChatRequest, ModelError, ModelErrorKind, ToolOffer};
-use quillet_core::{Content, ContentPart, Message, Role, ToolCall};
+use quillet_core::{ContentPart, Message, MessageContent, Role, ToolCall};
 use serde_json::{Map, Value, json};
 
 use super::{CallIds, OpenAiChat, ReasoningEcho, TokenField, WIRE};
 use crate::protocol::call_id;
 
-type Object = Map<String, Value>;
+type JsonObject = Map<String, Value>;
 
 pub(super) fn body(
     wire: &OpenAiChat,
     model: &str,
     request: &ChatRequest,
 ) -> Result<Value, ModelError> {
-    let mut body = Object::new();
+    let mut body = JsonObject::new();
     body.insert("model".into(), model.into());
     body.insert("messages".into(), messages(wire, model, &request.messages)?);
     options(wire, model, &request.options, &mut body)?;
@@ -45,7 +45,7 @@ fn options(
     wire: &OpenAiChat,
     model: &str,
     options: &ChatOptions,
-    body: &mut Object,
+    body: &mut JsonObject,
 ) -> Result<(), ModelError> {
     let written = serde_json::to_value(options).map_err(|error| refuse(error.to_string()))?;
     let Value::Object(written) = written else {
@@ -113,7 +113,7 @@ fn is_ours(tool: &ToolOffer) -> bool {
 }
 
 /// What the writing of each message depends on besides itself.
-struct Conversation<'a> {
+struct WriteContext<'a> {
     wire: &'a OpenAiChat,
     model: &'a str,
     /// Where the last message of the user stands.
@@ -127,7 +127,7 @@ fn messages(wire: &OpenAiChat, model: &str, messages: &[Message]) -> Result<Valu
         .iter()
         .filter(|message| is_foreign(message))
         .flat_map(|message| &message.tool_calls);
-    let conversation = Conversation {
+    let conversation = WriteContext {
         wire,
         model,
         asked: messages.iter().rposition(|m| m.role == Role::User),
@@ -164,7 +164,7 @@ fn shown(pictures: &mut Vec<Value>) -> Option<Value> {
 
 /// The result of a call with its texts alone, and what else was in it.
 fn media_of_result(message: &Message) -> Option<(Message, Vec<Value>)> {
-    let Content::Parts(parts) = &message.content else {
+    let MessageContent::Parts(parts) = &message.content else {
         return None;
     };
     let native = message.native.as_ref().filter(|native| native.wire == WIRE);
@@ -178,9 +178,9 @@ fn media_of_result(message: &Message) -> Option<(Message, Vec<Value>)> {
     }
     let texts: Vec<ContentPart> = texts.into_iter().cloned().collect();
     let content = if texts.is_empty() {
-        Content::Text("The result follows as a picture.".to_owned())
+        MessageContent::Text("The result follows as a picture.".to_owned())
     } else {
-        Content::Parts(texts)
+        MessageContent::Parts(texts)
     };
     let media = media
         .into_iter()
@@ -198,9 +198,9 @@ fn is_foreign(message: &Message) -> bool {
     native.is_some_and(|native| native.wire != WIRE)
 }
 
-impl Conversation<'_> {
+impl WriteContext<'_> {
     fn message(&self, index: usize, message: &Message) -> Result<Value, String> {
-        let mut written = Object::new();
+        let mut written = JsonObject::new();
         written.insert("role".into(), message.role.as_str().into());
         written.insert("content".into(), content(message)?);
         if let Some(name) = &message.name {
@@ -225,7 +225,7 @@ impl Conversation<'_> {
     }
 
     /// Calls and reasoning of a turn of the model.
-    fn turn(&self, index: usize, message: &Message, written: &mut Object) {
+    fn turn(&self, index: usize, message: &Message, written: &mut JsonObject) {
         let has_calls = !message.tool_calls.is_empty();
         if has_calls {
             let calls = message.tool_calls.iter().map(|call| self.tool_call(call));
@@ -273,7 +273,7 @@ impl Conversation<'_> {
 /// `null` for a turn that only makes calls: some templates of open models fail on
 /// a message without the member, and some on an empty text.
 fn content(message: &Message) -> Result<Value, String> {
-    let is_empty = matches!(&message.content, Content::Text(text) if text.is_empty());
+    let is_empty = matches!(&message.content, MessageContent::Text(text) if text.is_empty());
     if is_empty && !message.tool_calls.is_empty() {
         return Ok(Value::Null);
     }
@@ -290,7 +290,7 @@ fn echoes(echo: ReasoningEcho, in_tool_loop: bool) -> bool {
 
 /// Puts the members that only this wire has over the message: lists of objects
 /// (calls) member by member, everything else in place of what is there.
-fn lay_over(written: &mut Object, native: &Value) {
+fn lay_over(written: &mut JsonObject, native: &Value) {
     for (key, value) in native.as_object().into_iter().flatten() {
         match (written.get_mut(key), value) {
             (Some(Value::Array(there)), Value::Array(extra)) if key == "tool_calls" => {

@@ -5,7 +5,7 @@
 use quillet_core::chat::{ChatEvent, FinishReason, ModelError, ModelErrorKind, Usage};
 use serde_json::Value;
 
-use super::turn::Turn;
+use super::turn::ResponseState;
 use crate::protocol::{Decoder, broken, made, openai_error, parse};
 
 /// Reads one answer.
@@ -14,7 +14,7 @@ pub(super) struct ResponsesDecoder {
     model: String,
     started: bool,
     done: bool,
-    turn: Turn,
+    turn: ResponseState,
 }
 
 impl ResponsesDecoder {
@@ -24,7 +24,7 @@ impl ResponsesDecoder {
             model,
             started: false,
             done: false,
-            turn: Turn::default(),
+            turn: ResponseState::default(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use quillet_core::{Content, ContentPart, Message, Role};
+use quillet_core::{ContentPart, Message, MessageContent, Role};
 use serde_json::{Value, json};
 
 use crate::protocol::call_id;
@@ -25,7 +25,7 @@ pub(super) fn items(message: &Message) -> Result<Vec<Value>, String> {
         })]);
     }
     let mut items = Vec::new();
-    let is_empty = matches!(&message.content, Content::Text(text) if text.is_empty());
+    let is_empty = matches!(&message.content, MessageContent::Text(text) if text.is_empty());
     if !is_empty || message.tool_calls.is_empty() {
         items.push(json!({
             "type": "message",
@@ -58,8 +58,8 @@ fn acceptable(id: &str) -> Cow<'_, str> {
 
 fn content(message: &Message) -> Result<Value, String> {
     match &message.content {
-        Content::Text(text) => Ok(json!(text)),
-        Content::Parts(parts) => {
+        MessageContent::Text(text) => Ok(json!(text)),
+        MessageContent::Parts(parts) => {
             let written = parts.iter().map(|part| self::part(message.role, part));
             written.collect()
         }

@@ -13,7 +13,7 @@ mod write;
 use quillet_core::chat::{ChatRequest, ModelError};
 use serde_json::Value;
 
-use super::{Decoder, Protocol, Refusal, openai_error};
+use super::{Decoder, Protocol, ProviderError, openai_error};
 
 /// The name of the wire.
 pub(crate) const WIRE: &str = "openai-responses";
@@ -48,7 +48,7 @@ impl Protocol for OpenAiResponses {
         Box::new(decode::ResponsesDecoder::new(model.to_owned()))
     }
 
-    fn refusal(&self, status: u16, body: &str) -> Refusal {
+    fn refusal(&self, status: u16, body: &str) -> ProviderError {
         openai_error::refusal(status, body)
     }
 }

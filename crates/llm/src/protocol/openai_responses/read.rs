@@ -3,12 +3,12 @@
 
 use quillet_core::chat::{ChatOptions, ChatRequest, ModelError, ModelErrorKind};
 use quillet_core::message::MediaFile;
-use quillet_core::{Content, ContentPart, Message, NativeTurn, Role, ToolCall};
+use quillet_core::{ContentPart, Message, MessageContent, NativeTurn, Role, ToolCall};
 use serde_json::{Map, Value, json};
 
 use super::{WIRE, item};
 
-type Object = Map<String, Value>;
+type JsonObject = Map<String, Value>;
 
 pub(super) fn request(body: &Value) -> Result<ChatRequest, ModelError> {
     let body = body
@@ -149,9 +149,9 @@ fn call(item: &Value) -> Result<ToolCall, String> {
     })
 }
 
-fn content(given: Option<&Value>) -> Result<Content, String> {
+fn content(given: Option<&Value>) -> Result<MessageContent, String> {
     match given {
-        None | Some(Value::Null) => Ok(Content::default()),
+        None | Some(Value::Null) => Ok(MessageContent::default()),
         Some(Value::String(text)) => Ok(text.into()),
         Some(Value::Array(parts)) => {
             let parts: Result<Vec<_>, _> = parts.iter().map(part).collect();
@@ -200,9 +200,9 @@ fn file(filename: Option<String>, data: Option<String>, id: Option<String>) -> C
 }
 
 /// Everything but the conversation, in the chat wire's shape; `null` is nothing.
-fn options(body: &Object) -> Result<ChatOptions, ModelError> {
+fn options(body: &JsonObject) -> Result<ChatOptions, ModelError> {
     let not_ours = ["model", "input", "instructions", "stream", "stream_options"];
-    let mut rest: Object = body
+    let mut rest: JsonObject = body
         .iter()
         .filter(|(key, value)| !value.is_null() && !not_ours.contains(&key.as_str()))
         .map(|(key, value)| (key.clone(), value.clone()))
@@ -242,7 +242,7 @@ fn options(body: &Object) -> Result<ChatOptions, ModelError> {
 }
 
 /// Takes a member out of a member, which goes where it is empty then.
-fn take_inside(body: &mut Object, outer: &str, inner: &str) -> Option<Value> {
+fn take_inside(body: &mut JsonObject, outer: &str, inner: &str) -> Option<Value> {
     let member = body.get_mut(outer)?.as_object_mut()?;
     let value = member.remove(inner)?;
     if member.is_empty() {

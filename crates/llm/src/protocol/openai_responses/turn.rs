@@ -15,17 +15,17 @@ const MOST_ITEMS: usize = 1024;
 
 /// The turn so far.
 #[derive(Debug, Default)]
-pub(super) struct Turn {
-    items: BTreeMap<u64, Item>,
+pub(super) struct ResponseState {
+    items: BTreeMap<u64, ItemState>,
     calls: u32,
     refused: bool,
 }
 
 /// What has been handed out of an item, in bytes where it is text.
 #[derive(Debug, Default)]
-struct Item {
-    /// By part of the item; see [`Kind`].
-    told: BTreeMap<(Kind, u64), usize>,
+struct ItemState {
+    /// By part of the item; see [`TextKind`].
+    told: BTreeMap<(TextKind, u64), usize>,
     /// The number of the call, if it is one.
     call: Option<u32>,
     /// As the provider wrote it, once it is whole.
@@ -34,7 +34,7 @@ struct Item {
 
 /// What a piece of text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum TextKind {
     Text,
     Refusal,
     Summary,
@@ -42,7 +42,7 @@ enum Kind {
     Arguments,
 }
 
-impl Turn {
+impl ResponseState {
     /// Whether the model wants calls made.
     pub(super) fn has_calls(&self) -> bool {
         self.calls > 0
@@ -76,9 +76,9 @@ impl Turn {
             return items.try_for_each(|(index, item)| self.whole_item(index, item, events));
         }
         if !output.is_empty() {
-            let whole = |item: &Value| Item {
+            let whole = |item: &Value| ItemState {
                 whole: Some(item.clone()),
-                ..Item::default()
+                ..ItemState::default()
             };
             self.items = (0..).zip(output.iter().map(whole)).collect();
         }
@@ -104,22 +104,22 @@ impl Turn {
                 None => Ok(()),
             },
             "response.output_text.delta" => {
-                self.piece(index, (Kind::Text, part), text("delta"), events)
+                self.piece(index, (TextKind::Text, part), text("delta"), events)
             }
             "response.refusal.delta" => {
-                self.piece(index, (Kind::Refusal, part), text("delta"), events)
+                self.piece(index, (TextKind::Refusal, part), text("delta"), events)
             }
             "response.reasoning_summary_text.delta" => {
-                self.piece(index, (Kind::Summary, part), text("delta"), events)
+                self.piece(index, (TextKind::Summary, part), text("delta"), events)
             }
             "response.reasoning_text.delta" => {
-                self.piece(index, (Kind::Thought, part), text("delta"), events)
+                self.piece(index, (TextKind::Thought, part), text("delta"), events)
             }
             "response.function_call_arguments.delta" => {
-                self.piece(index, (Kind::Arguments, 0), text("delta"), events)
+                self.piece(index, (TextKind::Arguments, 0), text("delta"), events)
             }
             "response.function_call_arguments.done" => {
-                self.rest(index, (Kind::Arguments, 0), text("arguments"), events)
+                self.rest(index, (TextKind::Arguments, 0), text("arguments"), events)
             }
             _ => Ok(()),
         }
@@ -146,25 +146,30 @@ impl Turn {
             "message" => {
                 for (part, content) in list("content").enumerate() {
                     let part = part as u64;
-                    self.rest(index, (Kind::Text, part), &text(content, "text"), events)?;
+                    self.rest(
+                        index,
+                        (TextKind::Text, part),
+                        &text(content, "text"),
+                        events,
+                    )?;
                     let refusal = text(content, "refusal");
-                    self.rest(index, (Kind::Refusal, part), &refusal, events)?;
+                    self.rest(index, (TextKind::Refusal, part), &refusal, events)?;
                 }
             }
             "reasoning" => {
                 for (part, summary) in list("summary").enumerate() {
-                    let at = (Kind::Summary, part as u64);
+                    let at = (TextKind::Summary, part as u64);
                     self.rest(index, at, &text(summary, "text"), events)?;
                 }
                 for (part, content) in list("content").enumerate() {
-                    let at = (Kind::Thought, part as u64);
+                    let at = (TextKind::Thought, part as u64);
                     self.rest(index, at, &text(content, "text"), events)?;
                 }
             }
             "function_call" => {
                 self.opened(index, Some(item), events)?;
                 let arguments = text(item, "arguments");
-                self.rest(index, (Kind::Arguments, 0), &arguments, events)?;
+                self.rest(index, (TextKind::Arguments, 0), &arguments, events)?;
             }
             _ => {}
         }
@@ -209,29 +214,29 @@ impl Turn {
     fn piece(
         &mut self,
         index: u64,
-        at: (Kind, u64),
+        at: (TextKind, u64),
         piece: &str,
         events: &mut Vec<ChatEvent>,
     ) -> Result<(), ModelError> {
         if piece.is_empty() {
             return Ok(());
         }
-        self.refused |= at.0 == Kind::Refusal;
+        self.refused |= at.0 == TextKind::Refusal;
         let item = self.item(index)?;
         let begins = !item.told.contains_key(&at);
         *item.told.entry(at).or_default() += piece.len();
         let call = item.call;
         let mut text = piece.to_owned();
         // Parts of a summary are paragraphs.
-        if begins && at.0 == Kind::Summary && at.1 > 0 {
+        if begins && at.0 == TextKind::Summary && at.1 > 0 {
             text.insert_str(0, "\n\n");
         }
         let choice = 0;
         events.push(match at.0 {
-            Kind::Text => ChatEvent::Text { choice, text },
-            Kind::Refusal => ChatEvent::Refusal { choice, text },
-            Kind::Summary | Kind::Thought => ChatEvent::Reasoning { choice, text },
-            Kind::Arguments => {
+            TextKind::Text => ChatEvent::Text { choice, text },
+            TextKind::Refusal => ChatEvent::Refusal { choice, text },
+            TextKind::Summary | TextKind::Thought => ChatEvent::Reasoning { choice, text },
+            TextKind::Arguments => {
                 let Some(index) = call else {
                     return Err(broken("arguments came for an item that is no call"));
                 };
@@ -251,7 +256,7 @@ impl Turn {
     fn rest(
         &mut self,
         index: u64,
-        at: (Kind, u64),
+        at: (TextKind, u64),
         whole: &str,
         events: &mut Vec<ChatEvent>,
     ) -> Result<(), ModelError> {
@@ -260,7 +265,7 @@ impl Turn {
         self.piece(index, at, rest, events)
     }
 
-    fn item(&mut self, index: u64) -> Result<&mut Item, ModelError> {
+    fn item(&mut self, index: u64) -> Result<&mut ItemState, ModelError> {
         if self.items.len() >= MOST_ITEMS && !self.items.contains_key(&index) {
             return Err(broken("the answer has more than 1024 items"));
         }

@@ -3,15 +3,15 @@
 use quillet_core::chat::{
     ChatOptions, ChatRequest, ModelError, ModelErrorKind, ToolChoice, ToolOffer,
 };
-use quillet_core::{Content, Message, Role};
+use quillet_core::{Message, MessageContent, Role};
 use serde_json::{Map, Value, json};
 
 use super::{WIRE, item};
 
-type Object = Map<String, Value>;
+type JsonObject = Map<String, Value>;
 
 pub(super) fn body(model: &str, request: &ChatRequest) -> Result<Value, ModelError> {
-    let mut body = Object::new();
+    let mut body = JsonObject::new();
     body.insert("model".into(), model.into());
     let mut messages = request.messages.iter().enumerate().peekable();
     if let Some(text) = messages.peek().and_then(|(_, first)| instructions(first)) {
@@ -33,7 +33,9 @@ pub(super) fn body(model: &str, request: &ChatRequest) -> Result<Value, ModelErr
 /// The first message, where it is what the wire calls instructions.
 fn instructions(first: &Message) -> Option<&str> {
     match &first.content {
-        Content::Text(text) if first.role == Role::System && first.native.is_none() => Some(text),
+        MessageContent::Text(text) if first.role == Role::System && first.native.is_none() => {
+            Some(text)
+        }
         _ => None,
     }
 }
@@ -50,7 +52,7 @@ fn items(model: &str, message: &Message) -> Result<Vec<Value>, String> {
     }
 }
 
-fn options(model: &str, options: &ChatOptions, body: &mut Object) -> Result<(), ModelError> {
+fn options(model: &str, options: &ChatOptions, body: &mut JsonObject) -> Result<(), ModelError> {
     if options.n.is_some_and(|n| n > 1) {
         return Err(refuse("n: this wire gives one answer to a request".into()));
     }
@@ -94,7 +96,7 @@ fn options(model: &str, options: &ChatOptions, body: &mut Object) -> Result<(), 
 }
 
 /// Sets a member of a member, which the request may have begun.
-fn set_inside(body: &mut Object, outer: &str, inner: &str, value: Value) {
+fn set_inside(body: &mut JsonObject, outer: &str, inner: &str, value: Value) {
     let member = body.entry(outer).or_insert_with(|| json!({}));
     if let Some(member) = member.as_object_mut() {
         member.insert(inner.into(), value);
@@ -102,7 +104,7 @@ fn set_inside(body: &mut Object, outer: &str, inner: &str, value: Value) {
 }
 
 /// Nothing is stored at the provider, so reasoning has to come along with the turn.
-fn keep_nothing(model: &str, body: &mut Object) {
+fn keep_nothing(model: &str, body: &mut JsonObject) {
     let is_ours = !body.contains_key("store");
     if is_ours && !body.contains_key("previous_response_id") {
         body.insert("store".into(), false.into());
@@ -114,7 +116,7 @@ fn keep_nothing(model: &str, body: &mut Object) {
 }
 
 /// Whether the model reasons; OpenAI refuses to encrypt what the others do not have.
-fn reasons(model: &str, body: &Object) -> bool {
+fn reasons(model: &str, body: &JsonObject) -> bool {
     let name = model.rsplit('/').next().unwrap_or(model);
     let families = ["gpt-5", "gpt-6", "o1", "o3", "o4", "codex", "grok-4"];
     let chats = name.contains("-chat");
@@ -127,7 +129,7 @@ fn flat(given: &Value, kind: &str) -> Value {
     let Some(inner) = given.get(kind).and_then(Value::as_object) else {
         return given.clone();
     };
-    let mut written = Object::new();
+    let mut written = JsonObject::new();
     written.insert("type".into(), kind.into());
     written.extend(inner.clone());
     Value::Object(written)

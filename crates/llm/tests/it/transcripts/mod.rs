@@ -18,7 +18,8 @@ use std::sync::Arc;
 
 use quillet_core::chat::{ModelError, Reply};
 use quillet_llm::{
-    AnswerLimits, Anthropic, Gemini, Intake, OpenAiChat, OpenAiResponses, Protocol, ReasoningEcho,
+    AnswerLimits, Anthropic, Gemini, OpenAiChat, OpenAiResponses, Protocol, ReasoningEcho,
+    ResponseDecoder,
 };
 
 /// The wire of a folder or file of this name.
@@ -133,7 +134,7 @@ impl Read {
 
 /// Reads an answer from pieces of these sizes, which are repeated.
 pub fn read(wire: &dyn Protocol, model: &str, body: &[u8], sizes: &[usize]) -> Read {
-    let mut intake = Intake::new(wire.decoder(model), AnswerLimits::default());
+    let mut intake = ResponseDecoder::new(wire.decoder(model), AnswerLimits::default());
     let mut events = Vec::new();
     let mut rest = body;
     let mut sizes = sizes.iter().cycle();

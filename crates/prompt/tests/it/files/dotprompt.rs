@@ -1,9 +1,9 @@
 //! dotprompt: our vectors of its reference, the reference's own, and what they do not say.
 
-use quillet_core::{Map, Table, Value};
-use quillet_prompt::file::{self, PromptFile, Surroundings};
-use quillet_prompt::{Body, Prompt};
-use quillet_template::structure::{ChatMessage, Part};
+use quillet_core::{Map, MapTable, Value};
+use quillet_prompt::file::{self, FileEnvironment, PromptFile};
+use quillet_prompt::{Prompt, PromptBody};
+use quillet_template::structure::{ChatMessage, MessagePart};
 use serde_json::{Value as Tree, json};
 
 use super::vectors::{Tally, known, own, third_party};
@@ -12,22 +12,22 @@ use super::{contains, read_well, rendered, written};
 /// Schemas that a vector declares by name.
 struct Schemas<'a>(&'a Tree);
 
-impl Surroundings for Schemas<'_> {
+impl FileEnvironment for Schemas<'_> {
     fn schema(&self, name: &str) -> Option<Tree> {
         self.0.get(name).cloned()
     }
 }
 
-fn part(part: &Part) -> Tree {
+fn part(part: &MessagePart) -> Tree {
     match part {
-        Part::Text(text) => json!({ "text": text }),
-        Part::Pending(metadata) => json!({ "metadata": metadata }),
-        Part::Media {
+        MessagePart::Text(text) => json!({ "text": text }),
+        MessagePart::Pending(metadata) => json!({ "metadata": metadata }),
+        MessagePart::Media {
             url,
             content_type: None,
             ..
         } => json!({"media": {"url": url}}),
-        Part::Media {
+        MessagePart::Media {
             url, content_type, ..
         } => json!({"media": {"url": url, "contentType": content_type}}),
     }
@@ -45,7 +45,7 @@ fn history(data: &Tree) -> Vec<ChatMessage> {
 
 /// The input, and `@` before the names of what the application knows.
 fn variables(data: &Tree) -> Map {
-    let mut table = Table::default();
+    let mut table = MapTable::default();
     let value = |value: &Tree| Value::from(value.clone());
     for (name, found) in data["input"].as_object().into_iter().flatten() {
         table.insert(name.as_str().into(), value(found));
@@ -120,7 +120,7 @@ fn reference_test(group: &Tree, test: &Tree) -> Result<(), String> {
     let mut prompt = read_vector(template, &group["schemas"])?;
     if let Some(options) = test.get("options") {
         let text = format!("---\n{options}\n---\n.");
-        let body = std::mem::replace(&mut prompt.body, Body::Text("".into()));
+        let body = std::mem::replace(&mut prompt.body, PromptBody::Text("".into()));
         prompt = read_vector(&text, &group["schemas"])?;
         prompt.body = body;
     }

@@ -7,23 +7,24 @@ mod semantic_kernel;
 mod vectors;
 
 use quillet_core::Map;
-use quillet_prompt::file::{self, Alone, PromptFile};
-use quillet_prompt::{Checked, Prompt};
-use quillet_template::structure::{ChatMessage, Part};
+use quillet_prompt::file::{self, NoEnvironment, PromptFile};
+use quillet_prompt::{CheckResult, Prompt};
+use quillet_template::structure::{ChatMessage, MessagePart};
 use quillet_template::{
-    CompileOptions, Limits, NoFunctions, Render, Rendered, Source, TemplateFactory, render_segments,
+    CompileOptions, NoFunctions, Render, RenderLimits, RenderedTemplate, TemplateFactory,
+    TemplateSource, render_segments,
 };
 use serde_json::{Value as Tree, json};
 
 /// Reads a file that needs nothing around it.
-fn read(name: &str, text: &str) -> Checked<Prompt> {
+fn read(name: &str, text: &str) -> CheckResult<Prompt> {
     let file = PromptFile {
         id: file::stem(name),
         name,
         text,
         config: None,
     };
-    file::read(&file, &Alone)
+    file::read(&file, &NoEnvironment)
 }
 
 fn read_well(name: &str, text: &str) -> Prompt {
@@ -38,7 +39,7 @@ fn rendered(
     prompt: &Prompt,
     partials: &[(String, String)],
     variables: &Map,
-) -> Result<Rendered, String> {
+) -> Result<RenderedTemplate, String> {
     let options = CompileOptions {
         missing: prompt.missing,
         messages: prompt.messages,
@@ -48,14 +49,14 @@ fn rendered(
     };
     let templates = prompt.templates();
     let (name, text) = &templates[0];
-    let mut sources = vec![Source::new(name, text)];
+    let mut sources = vec![TemplateSource::new(name, text)];
     let library =
         |(name, text): &'_ (String, String)| -> (String, String) { (name.clone(), text.clone()) };
     let partials: Vec<_> = partials.iter().map(library).collect();
     sources.extend(
         partials
             .iter()
-            .map(|(name, text)| Source::library(name, text)),
+            .map(|(name, text)| TemplateSource::library(name, text)),
     );
     let template = TemplateFactory::standard()
         .compile(&prompt.format, &sources, &options)
@@ -68,7 +69,7 @@ fn rendered(
         entries: &[name],
         variables: &bound,
         functions: &NoFunctions,
-        limits: &Limits::default(),
+        limits: &RenderLimits::default(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
@@ -80,7 +81,7 @@ fn rendered(
 
 /// Messages in the words of the vectors of dotprompt and prompty, which differ in
 /// how they write parts.
-fn written(messages: &[ChatMessage], part: fn(&Part) -> Tree) -> Tree {
+fn written(messages: &[ChatMessage], part: fn(&MessagePart) -> Tree) -> Tree {
     let message = |message: &ChatMessage| {
         let parts: Vec<Tree> = message.parts.iter().map(part).collect();
         let mut written = json!({"role": message.role, "content": parts});

@@ -2,9 +2,9 @@
 
 use quillet_core::{Map, Value};
 use quillet_prompt::Prompt;
-use quillet_prompt::file::{self, PromptFile, Refusal, Surroundings};
-use quillet_template::Segment;
-use quillet_template::structure::{self, ChatMessage, Part};
+use quillet_prompt::file::{self, AccessError, FileEnvironment, PromptFile};
+use quillet_template::TextSegment;
+use quillet_template::structure::{self, ChatMessage, MessagePart};
 use serde_json::{Value as Tree, json};
 
 use super::vectors::{Tally, third_party};
@@ -14,7 +14,7 @@ use super::{contains, read_well, rendered, written};
 fn of_template(engine: &str, template: &str) -> Prompt {
     let text = format!("---\ntemplate: {{format: {{kind: {engine}}}}}\n---\n.");
     let mut prompt = read_well("vector.prompty", &text);
-    prompt.body = quillet_prompt::Body::Text(template.into());
+    prompt.body = quillet_prompt::PromptBody::Text(template.into());
     prompt
 }
 
@@ -25,11 +25,11 @@ fn map(tree: &Tree) -> Map {
     }
 }
 
-fn part(part: &Part) -> Tree {
+fn part(part: &MessagePart) -> Tree {
     match part {
-        Part::Text(text) => json!({"kind": "text", "value": text}),
-        Part::Media { kind, url, .. } => json!({"kind": kind, "source": url}),
-        Part::Pending(_) => Tree::Null,
+        MessagePart::Text(text) => json!({"kind": "text", "value": text}),
+        MessagePart::Media { kind, url, .. } => json!({"kind": kind, "source": url}),
+        MessagePart::Pending(_) => Tree::Null,
     }
 }
 
@@ -70,7 +70,7 @@ fn segments(input: &Tree) -> Result<Tree, String> {
     let template = written(input["template"].as_str().unwrap());
     let prompt = of_template(input["engine"].as_str().unwrap(), &template);
     let segments = rendered(&prompt, &[], &inputs)?.segments(0);
-    let segment = |segment: &Segment| {
+    let segment = |segment: &TextSegment| {
         let is_strict = |source: &String| strict.contains(&source.as_str());
         json!({
             "kind": segment.kind.name(),
@@ -140,14 +140,14 @@ fn parse_vectors() {
 /// What a load vector declares as there.
 struct Declared<'a>(&'a Tree);
 
-impl Surroundings for Declared<'_> {
-    fn variable(&self, name: &str) -> Result<Option<String>, Refusal> {
+impl FileEnvironment for Declared<'_> {
+    fn variable(&self, name: &str) -> Result<Option<String>, AccessError> {
         let value = self.0["env"].get(name).and_then(Tree::as_str);
         Ok(value.map(str::to_owned))
     }
 
-    fn file(&self, path: &str) -> Result<String, Refusal> {
-        let missing = || Refusal::Unreadable("there is none".into());
+    fn file(&self, path: &str) -> Result<String, AccessError> {
+        let missing = || AccessError::Unreadable("there is none".into());
         let found = self.0["files"].get(path).ok_or_else(missing)?;
         Ok(found.to_string())
     }

@@ -1,10 +1,10 @@
 //! Semantic Kernel's functions: YAML and folders.
 
 use quillet_core::Map;
-use quillet_prompt::file::{self, Alone, PromptFile};
-use quillet_prompt::{Body, Checked, Prompt};
+use quillet_prompt::file::{self, NoEnvironment, PromptFile};
+use quillet_prompt::{CheckResult, Prompt, PromptBody};
 use quillet_template::structure::ChatMessage;
-use quillet_template::{CompileOptions, MessageSyntax, Source, TemplateFactory};
+use quillet_template::{CompileOptions, MessageSyntax, TemplateFactory, TemplateSource};
 use serde_json::json;
 
 use super::{read_well, rendered};
@@ -123,21 +123,21 @@ fn formats_are_those_of_semantic_kernel() {
     }
 }
 
-fn folder(text: &str, config: Option<&str>) -> Checked<Prompt> {
+fn folder(text: &str, config: Option<&str>) -> CheckResult<Prompt> {
     let file = PromptFile {
         id: "joke",
         name: "joke/skprompt.txt",
         text,
         config: config.map(|text| ("joke/config.json", text)),
     };
-    file::read(&file, &Alone)
+    file::read(&file, &NoEnvironment)
 }
 
 #[test]
 fn a_folder_is_a_function() {
     let config = "{\n\t\"schema\": 1,\n\t\"description\": \"d\",\n\t\"execution_settings\": {\"default\": {\"max_tokens\": 9}},\n\t\"input_variables\": [{\"name\": \"input\", \"default\": \"x\"}]\n}";
     let (prompt, _) = folder("Hi {{$input}}\n", Some(config)).unwrap();
-    assert_eq!(prompt.body, Body::Text("Hi {{$input}}\n".into()));
+    assert_eq!(prompt.body, PromptBody::Text("Hi {{$input}}\n".into()));
     assert_eq!(prompt.options.max_tokens, Some(9));
     let bound = prompt.bind(&Map::default()).unwrap();
     assert_eq!(
@@ -231,10 +231,10 @@ fn places_in_a_template_are_places_in_the_file() {
     ];
     for (text, place, at) in cases {
         let prompt = read_well("p.yaml", text);
-        let Body::Text(template) = &prompt.body else {
+        let PromptBody::Text(template) = &prompt.body else {
             panic!("a text");
         };
-        let sources = [Source::new("p.prompt", template)];
+        let sources = [TemplateSource::new("p.prompt", template)];
         let formats = TemplateFactory::standard();
         let error = formats.compile(&prompt.format, &sources, &CompileOptions::default());
         let found = prompt.locate(error.unwrap_err().diagnostics[0].clone());

@@ -1,10 +1,10 @@
 //! Lines of NObj: how far in they stand, and what is in them without dress.
 
-use super::super::Unreadable;
+use super::super::AnswerParseError;
 
 /// A line that says something.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line<'a> {
+pub(super) struct NobjLine<'a> {
     /// Its number in the answer, from 1.
     pub(super) number: usize,
     /// Columns before its text or its bullet.
@@ -20,7 +20,7 @@ pub(super) struct Line<'a> {
 const BLOCK: &str = "\"\"\"";
 
 /// All lines that say something; `before` is how many stand before them in the answer.
-pub(super) fn lines(text: &str, before: usize) -> Result<Vec<Line<'_>>, Unreadable> {
+pub(super) fn lines(text: &str, before: usize) -> Result<Vec<NobjLine<'_>>, AnswerParseError> {
     let mut found = Vec::new();
     let mut rest = text.lines().enumerate();
     while let Some((at, raw)) = rest.next() {
@@ -29,7 +29,7 @@ pub(super) fn lines(text: &str, before: usize) -> Result<Vec<Line<'_>>, Unreadab
             continue;
         }
         let (bullet, said) = without_bullet(trimmed);
-        let mut line = Line {
+        let mut line = NobjLine {
             number: before + at + 1,
             indent: columns(raw),
             bullet,
@@ -40,7 +40,7 @@ pub(super) fn lines(text: &str, before: usize) -> Result<Vec<Line<'_>>, Unreadab
             let (block, closed) = block(opened, &mut rest);
             if !closed {
                 let message = "a text that `\"\"\"` begins has no `\"\"\"` at its end";
-                return Err(Unreadable::new(message).at(line.number, line.indent + 1));
+                return Err(AnswerParseError::new(message).at(line.number, line.indent + 1));
             }
             line.text = head.trim_end();
             line.block = Some(block);

@@ -6,16 +6,16 @@
 mod line;
 mod tree;
 
-use quillet_core::{List, Value};
+use quillet_core::{Value, ValueList};
 use serde_json::Value as Json;
 
-use self::line::{Line, lines};
+use self::line::{NobjLine, lines};
 use super::coerce::{coerce, types};
-use super::{Unreadable, fence};
+use super::{AnswerParseError, fence};
 
 /// Reads an answer. Names are brought to those of the schema, and values to its types; lines
 /// that are no field of it are left out.
-pub(super) fn read(text: &str, schema: Option<&Json>) -> Result<Value, Unreadable> {
+pub(super) fn read(text: &str, schema: Option<&Json>) -> Result<Value, AnswerParseError> {
     let fenced = fence::find(text);
     let (start, piece) = fenced.map_or((0, text), |fenced| (fenced.start, fenced.text));
     let before = text.get(..start).unwrap_or_default().matches('\n').count();
@@ -35,21 +35,21 @@ pub(super) fn read(text: &str, schema: Option<&Json>) -> Result<Value, Unreadabl
     if value.as_map().is_some_and(|map| !map.is_empty()) {
         Ok(value)
     } else {
-        Err(Unreadable::new("it has no line such as `name: value`").at(before + 1, 1))
+        Err(AnswerParseError::new("it has no line such as `name: value`").at(before + 1, 1))
     }
 }
 
-fn scalar_or_list(text: &str, schema: &Json, kinds: &[&str]) -> Result<Value, Unreadable> {
+fn scalar_or_list(text: &str, schema: &Json, kinds: &[&str]) -> Result<Value, AnswerParseError> {
     if !kinds.contains(&"array") {
         return Ok(tree::fit(text.trim(), Some(schema)));
     }
     let items = schema.get("items");
-    let lines: Vec<Line<'_>> = lines(text, 0)?;
+    let lines: Vec<NobjLine<'_>> = lines(text, 0)?;
     match lines.as_slice() {
         [one] => Ok(tree::fit(one.text, Some(schema))),
         several => {
             let items = several.iter().map(|line| tree::fit(line.text, items));
-            Ok(Value::List(items.collect::<List>()))
+            Ok(Value::List(items.collect::<ValueList>()))
         }
     }
 }

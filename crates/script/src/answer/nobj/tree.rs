@@ -1,31 +1,38 @@
 //! Lines of NObj put together: fields, inner objects, lists.
 
-use quillet_core::{List, Map, Table, Value, json};
+use quillet_core::{Map, MapTable, Value, ValueList, json};
 use serde_json::Value as Json;
 
-use super::super::Unreadable;
+use super::super::AnswerParseError;
 use super::super::coerce::{coerce, number, types};
-use super::line::Line;
+use super::line::NobjLine;
 
 /// Objects in objects.
 const MOST_LEVELS: usize = 32;
 
 /// The object that the lines say.
-pub(super) fn object(lines: &[Line<'_>], schema: Option<&Json>) -> Result<Value, Unreadable> {
+pub(super) fn object(
+    lines: &[NobjLine<'_>],
+    schema: Option<&Json>,
+) -> Result<Value, AnswerParseError> {
     level(lines, schema, 0)
 }
 
-fn level(lines: &[Line<'_>], schema: Option<&Json>, depth: usize) -> Result<Value, Unreadable> {
-    let mut table = Table::default();
+fn level(
+    lines: &[NobjLine<'_>],
+    schema: Option<&Json>,
+    depth: usize,
+) -> Result<Value, AnswerParseError> {
+    let mut table = MapTable::default();
     let mut rest = lines;
     while let Some((line, after)) = rest.split_first() {
         if depth >= MOST_LEVELS {
             let message = format!("objects stand more than {MOST_LEVELS} levels deep");
-            return Err(Unreadable::new(message).at(line.number, line.indent + 1));
+            return Err(AnswerParseError::new(message).at(line.number, line.indent + 1));
         }
         let (inner, next) = after.split_at(below(line, after));
         rest = next;
-        let Some(field) = Field::of(line, schema, !inner.is_empty()) else {
+        let Some(field) = NobjField::of(line, schema, !inner.is_empty()) else {
             continue;
         };
         let value = field.value(line, inner, depth)?;
@@ -36,8 +43,8 @@ fn level(lines: &[Line<'_>], schema: Option<&Json>, depth: usize) -> Result<Valu
 
 /// How many of the next lines stand below this one. Under a name without a bullet, bullets of
 /// the same column are its own.
-fn below(line: &Line<'_>, after: &[Line<'_>]) -> usize {
-    let is_below = |other: &&Line<'_>| {
+fn below(line: &NobjLine<'_>, after: &[NobjLine<'_>]) -> usize {
+    let is_below = |other: &&NobjLine<'_>| {
         other.indent > line.indent
             || (other.indent == line.indent && other.bullet && !line.bullet && ends_open(line))
     };
@@ -45,7 +52,7 @@ fn below(line: &Line<'_>, after: &[Line<'_>]) -> usize {
 }
 
 /// Whether a line is a name whose value is to come.
-fn ends_open(line: &Line<'_>) -> bool {
+fn ends_open(line: &NobjLine<'_>) -> bool {
     line.block.is_none()
         && line
             .text
@@ -54,7 +61,7 @@ fn ends_open(line: &Line<'_>) -> bool {
 }
 
 /// A line read as a field.
-struct Field<'a> {
+struct NobjField<'a> {
     name: String,
     text: &'a str,
     /// `have`, `has`: a list.
@@ -82,8 +89,8 @@ const VERBS: [(&str, bool); 14] = [
     (" → ", false),
 ];
 
-impl<'a> Field<'a> {
-    fn of(line: &Line<'a>, schema: Option<&'a Json>, has_inner: bool) -> Option<Self> {
+impl<'a> NobjField<'a> {
+    fn of(line: &NobjLine<'a>, schema: Option<&'a Json>, has_inner: bool) -> Option<Self> {
         let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
         let mut splits = splits(line.text);
         if line.block.is_some() || has_inner {
@@ -109,7 +116,7 @@ impl<'a> Field<'a> {
             return None;
         }
         let (found, name, text, many, kind) = named.swap_remove(at);
-        Some(Field {
+        Some(NobjField {
             name: found.map_or(name, |(key, _)| key).to_owned(),
             text,
             many,
@@ -120,10 +127,10 @@ impl<'a> Field<'a> {
 
     fn value(
         &self,
-        line: &Line<'_>,
-        inner: &[Line<'_>],
+        line: &NobjLine<'_>,
+        inner: &[NobjLine<'_>],
         depth: usize,
-    ) -> Result<Value, Unreadable> {
+    ) -> Result<Value, AnswerParseError> {
         if let Some(block) = &line.block {
             return Ok(Value::from(block.as_str()));
         }
@@ -155,7 +162,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    fn inner(&self, inner: &[Line<'_>], depth: usize) -> Result<Value, Unreadable> {
+    fn inner(&self, inner: &[NobjLine<'_>], depth: usize) -> Result<Value, AnswerParseError> {
         let items = self.schema.and_then(|schema| schema.get("items"));
         let kinds = self.schema.map(types).unwrap_or_default();
         let all_bullets = inner.iter().all(|line| line.bullet);
@@ -166,7 +173,7 @@ impl<'a> Field<'a> {
         }
         if kinds.contains(&"array") || (kinds.is_empty() && all_bullets && plain) {
             let values = inner.iter().map(|line| fit(line.text, items));
-            return Ok(Value::List(values.collect::<List>()));
+            return Ok(Value::List(values.collect::<ValueList>()));
         }
         if kinds.contains(&"string") {
             let lines: Vec<&str> = inner.iter().map(|line| line.text).collect();
@@ -177,7 +184,11 @@ impl<'a> Field<'a> {
 }
 
 /// A list of objects: one begins at each line that stands as far out as the first.
-fn objects(lines: &[Line<'_>], items: Option<&Json>, depth: usize) -> Result<Value, Unreadable> {
+fn objects(
+    lines: &[NobjLine<'_>],
+    items: Option<&Json>,
+    depth: usize,
+) -> Result<Value, AnswerParseError> {
     let mut values = Vec::new();
     let mut rest = lines;
     while let Some((first, after)) = rest.split_first() {
@@ -335,7 +346,7 @@ fn split(text: &str, items: Option<&Json>) -> Value {
         .and_then(|rest| rest.strip_suffix(']'));
     let pieces = inside.unwrap_or(text).split([',', '、', '，']);
     let pieces = pieces.map(str::trim).filter(|piece| !piece.is_empty());
-    Value::List(pieces.map(|piece| fit(piece, items)).collect::<List>())
+    Value::List(pieces.map(|piece| fit(piece, items)).collect::<ValueList>())
 }
 
 /// A text without the quotes, back ticks or stars that are around all of it.

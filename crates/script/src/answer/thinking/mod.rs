@@ -1,19 +1,19 @@
 //! `shouldThink`: a model that is told to think, and its answer taken apart.
 
-mod heads;
+mod instructions;
+mod markers;
 mod pairs;
 mod split;
-mod words;
 
 use quillet_core::{Map, Value, nearest};
 
 use crate::pattern::{Regex, RegexError};
 
-pub use split::{Split, Splitter};
+pub use split::{SplitAnswer, Splitter};
 
 /// When a model is asked to think.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Mode {
+pub enum ThinkingMode {
     /// Not at our word.
     #[default]
     Off,
@@ -25,15 +25,15 @@ pub enum Mode {
     Deep,
 }
 
-impl Mode {
+impl ThinkingMode {
     /// The mode of a name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         match name {
-            "off" | "none" => Some(Mode::Off),
-            "last" => Some(Mode::Last),
-            "first" => Some(Mode::First),
-            "deep" => Some(Mode::Deep),
+            "off" | "none" => Some(ThinkingMode::Off),
+            "last" => Some(ThinkingMode::Last),
+            "first" => Some(ThinkingMode::First),
+            "deep" => Some(ThinkingMode::Deep),
             _ => None,
         }
     }
@@ -41,7 +41,7 @@ impl Mode {
 
 /// What marks thinking or answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Tag {
+pub enum ThinkingTag {
     /// A heading: `Think:`.
     Head(String),
     /// A pair: `<think>` and `</think>`.
@@ -52,7 +52,7 @@ pub enum Tag {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thinking {
     /// When.
-    pub mode: Mode,
+    pub mode: ThinkingMode,
     /// Whether the thinking is shown while it comes; yes where nobody says.
     pub visible: Option<bool>,
     /// Rounds in which it looks at its own answer again. Default 1: no second look.
@@ -60,9 +60,9 @@ pub struct Thinking {
     /// Most steps that it is asked for; any number where `None`.
     pub steps: Option<u32>,
     /// What marks the thinking.
-    pub think: Tag,
+    pub think: ThinkingTag,
     /// What marks the answer.
-    pub answer: Tag,
+    pub answer: ThinkingTag,
     /// What finds the thinking, in place of the tag.
     pub think_regex: Option<String>,
     /// What finds the answer, in place of the tag.
@@ -72,12 +72,12 @@ pub struct Thinking {
 impl Default for Thinking {
     fn default() -> Self {
         Thinking {
-            mode: Mode::Off,
+            mode: ThinkingMode::Off,
             visible: None,
             depth: 1,
             steps: None,
-            think: Tag::Head("Think".to_owned()),
-            answer: Tag::Head("Answer".to_owned()),
+            think: ThinkingTag::Head("Think".to_owned()),
+            answer: ThinkingTag::Head("Answer".to_owned()),
             think_regex: None,
             answer_regex: None,
         }
@@ -96,7 +96,7 @@ impl Thinking {
         let mut thinking = Thinking::default();
         match value {
             None | Some(Value::Null | Value::Bool(false)) => {}
-            Some(Value::Bool(true)) => thinking.mode = Mode::Last,
+            Some(Value::Bool(true)) => thinking.mode = ThinkingMode::Last,
             Some(Value::Str(name)) => thinking.mode = mode(name, &mut problems),
             Some(Value::Map(map)) => thinking.read_map(map, &mut problems),
             Some(other) => problems.push(format!(
@@ -109,9 +109,9 @@ impl Thinking {
 
     fn read_map(&mut self, map: &Map, problems: &mut Vec<String>) {
         self.mode = match map.get("mode") {
-            None | Some(Value::Null | Value::Bool(true)) => Mode::Last,
+            None | Some(Value::Null | Value::Bool(true)) => ThinkingMode::Last,
             Some(Value::Str(name)) => mode(name, problems),
-            Some(_) => Mode::Off,
+            Some(_) => ThinkingMode::Off,
         };
         if let Some(Value::Bool(visible)) = map.get("visible") {
             self.visible = Some(*visible);
@@ -173,24 +173,24 @@ const NAMES: [&str; 8] = [
     "answerRegex",
 ];
 
-fn mode(name: &str, problems: &mut Vec<String>) -> Mode {
-    Mode::parse(name).unwrap_or_else(|| {
+fn mode(name: &str, problems: &mut Vec<String>) -> ThinkingMode {
+    ThinkingMode::parse(name).unwrap_or_else(|| {
         problems.push(format!(
             "shouldThink: {name:?} is no mode: there are off, last, first and deep"
         ));
-        Mode::Off
+        ThinkingMode::Off
     })
 }
 
-fn read_tag(value: Option<&Value>) -> Result<Option<Tag>, ()> {
+fn read_tag(value: Option<&Value>) -> Result<Option<ThinkingTag>, ()> {
     match value {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Str(head)) if !head.trim().is_empty() => {
-            Ok(Some(Tag::Head(head.trim().to_owned())))
+            Ok(Some(ThinkingTag::Head(head.trim().to_owned())))
         }
         Some(Value::List(items)) => match items.as_slice() {
             [Value::Str(open), Value::Str(close)] if !open.is_empty() && !close.is_empty() => {
-                Ok(Some(Tag::Pair(open.to_string(), close.to_string())))
+                Ok(Some(ThinkingTag::Pair(open.to_string(), close.to_string())))
             }
             _ => Err(()),
         },

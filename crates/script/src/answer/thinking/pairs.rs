@@ -2,7 +2,7 @@
 
 /// A part of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum AnswerPart {
     /// What stands between the tags.
     Thinking,
     /// What does not.
@@ -26,7 +26,7 @@ pub(super) struct Pairs {
 /// Bytes of blanks before a first tag.
 const MOST_HELD: usize = 1_024;
 
-type Parts = Vec<(Part, String)>;
+type AnswerParts = Vec<(AnswerPart, String)>;
 
 impl Pairs {
     pub(super) fn anywhere(open: &str, close: &str) -> Self {
@@ -54,14 +54,14 @@ impl Pairs {
         self.found
     }
 
-    pub(super) fn push(&mut self, piece: &str) -> Parts {
+    pub(super) fn push(&mut self, piece: &str) -> AnswerParts {
         self.held.push_str(piece);
         let mut parts = Vec::new();
         while self.step(&mut parts) {}
         parts
     }
 
-    pub(super) fn finish(&mut self) -> Parts {
+    pub(super) fn finish(&mut self) -> AnswerParts {
         let part = self.part();
         let held = std::mem::take(&mut self.held);
         if held.is_empty() {
@@ -71,16 +71,16 @@ impl Pairs {
         }
     }
 
-    fn part(&self) -> Part {
+    fn part(&self) -> AnswerPart {
         if self.inside {
-            Part::Thinking
+            AnswerPart::Thinking
         } else {
-            Part::Answer
+            AnswerPart::Answer
         }
     }
 
     /// Takes what is sure from what is held; gives whether there may be more.
-    fn step(&mut self, parts: &mut Parts) -> bool {
+    fn step(&mut self, parts: &mut AnswerParts) -> bool {
         if !self.inside && self.at_start {
             return self.start();
         }

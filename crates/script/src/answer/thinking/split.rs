@@ -2,25 +2,25 @@
 
 use std::ops::Range;
 
-use super::heads::Heads;
-use super::pairs::{Pairs, Part};
-use super::{Mode, Tag, Thinking};
+use super::markers::MarkerScanner;
+use super::pairs::{AnswerPart, Pairs};
+use super::{Thinking, ThinkingMode, ThinkingTag};
 use crate::pattern::Regex;
 
 /// An answer split into thinking and text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Split {
+pub struct SplitAnswer {
     /// What was thought.
     pub thinking: String,
     /// What is said.
     pub answer: String,
 }
 
-impl Split {
-    fn add(&mut self, part: Part, text: &str) {
+impl SplitAnswer {
+    fn add(&mut self, part: AnswerPart, text: &str) {
         match part {
-            Part::Thinking => self.thinking.push_str(text),
-            Part::Answer => self.answer.push_str(text),
+            AnswerPart::Thinking => self.thinking.push_str(text),
+            AnswerPart::Answer => self.answer.push_str(text),
         }
     }
 }
@@ -29,7 +29,7 @@ impl Split {
 /// are cut; a whole answer is one piece.
 #[derive(Debug)]
 pub struct Splitter {
-    by: By,
+    by: SplitMethod,
     /// Whether white space around the answer goes: where thinking is taken out of it, or may be.
     trims: bool,
     said: bool,
@@ -38,7 +38,7 @@ pub struct Splitter {
 }
 
 #[derive(Debug)]
-enum By {
+enum SplitMethod {
     /// Tags in the text.
     Marks(Box<Marks>),
     /// A pattern of the author: it needs the whole text.
@@ -49,7 +49,7 @@ enum By {
 struct Marks {
     thinking: Pairs,
     answer: Option<Pairs>,
-    heads: Option<Heads>,
+    heads: Option<MarkerScanner>,
     /// What stands outside of the answer's pair, for an answer without one.
     outside: String,
 }
@@ -66,9 +66,11 @@ impl Splitter {
     #[must_use]
     pub fn new(thinking: &Thinking) -> Self {
         let by = match (&thinking.think_regex, &thinking.answer_regex) {
-            (None, None) => By::Marks(Box::new(Marks::new(thinking))),
-            _ if thinking.mode == Mode::Off => By::Marks(Box::new(Marks::new(thinking))),
-            (think, answer) => By::Patterns(Box::new(Patterns {
+            (None, None) => SplitMethod::Marks(Box::new(Marks::new(thinking))),
+            _ if thinking.mode == ThinkingMode::Off => {
+                SplitMethod::Marks(Box::new(Marks::new(thinking)))
+            }
+            (think, answer) => SplitMethod::Patterns(Box::new(Patterns {
                 text: String::new(),
                 thinking: think.as_deref().and_then(compiled),
                 answer: answer.as_deref().and_then(compiled),
@@ -76,29 +78,29 @@ impl Splitter {
         };
         Splitter {
             by,
-            trims: thinking.mode != Mode::Off,
+            trims: thinking.mode != ThinkingMode::Off,
             said: false,
             blanks: String::new(),
         }
     }
 
     /// What a piece adds.
-    pub fn push(&mut self, piece: &str) -> Split {
+    pub fn push(&mut self, piece: &str) -> SplitAnswer {
         let split = match &mut self.by {
-            By::Marks(marks) => marks.push(piece),
-            By::Patterns(patterns) => {
+            SplitMethod::Marks(marks) => marks.push(piece),
+            SplitMethod::Patterns(patterns) => {
                 patterns.text.push_str(piece);
-                Split::default()
+                SplitAnswer::default()
             }
         };
         self.trim(split)
     }
 
     /// What was held back, when the answer is over.
-    pub fn finish(mut self) -> Split {
+    pub fn finish(mut self) -> SplitAnswer {
         let split = match &mut self.by {
-            By::Marks(marks) => marks.finish(),
-            By::Patterns(patterns) => patterns.split(),
+            SplitMethod::Marks(marks) => marks.finish(),
+            SplitMethod::Patterns(patterns) => patterns.split(),
         };
         let mut split = self.trim(split);
         if !self.trims {
@@ -109,7 +111,7 @@ impl Splitter {
 
     /// Holds back white space at the end, and drops it at the start. In mode `off` thinking can
     /// only come before the answer, so that what a piece holds of both is in order.
-    fn trim(&mut self, mut split: Split) -> Split {
+    fn trim(&mut self, mut split: SplitAnswer) -> SplitAnswer {
         self.trims |= !split.thinking.trim().is_empty();
         // Blanks alone are not looked at again, however many come.
         if split.answer.trim().is_empty() {
@@ -131,18 +133,18 @@ impl Splitter {
 
 impl Marks {
     fn new(thinking: &Thinking) -> Self {
-        let on = thinking.mode != Mode::Off;
-        let tagged = matches!(thinking.mode, Mode::First | Mode::Deep);
+        let on = thinking.mode != ThinkingMode::Off;
+        let tagged = matches!(thinking.mode, ThinkingMode::First | ThinkingMode::Deep);
         let pairs = match &thinking.think {
-            Tag::Pair(open, close) if tagged => Pairs::anywhere(open, close),
+            ThinkingTag::Pair(open, close) if tagged => Pairs::anywhere(open, close),
             // Some models think like this at nobody's word.
             _ => Pairs::at_start("<think>", "</think>"),
         };
         let answer = match &thinking.answer {
-            Tag::Pair(open, close) if tagged => Some(Pairs::anywhere(open, close)),
+            ThinkingTag::Pair(open, close) if tagged => Some(Pairs::anywhere(open, close)),
             _ => None,
         };
-        let heads = (on && answer.is_none()).then(|| Heads::new(thinking, tagged));
+        let heads = (on && answer.is_none()).then(|| MarkerScanner::new(thinking, tagged));
         Marks {
             thinking: pairs,
             answer,
@@ -151,32 +153,32 @@ impl Marks {
         }
     }
 
-    fn push(&mut self, piece: &str) -> Split {
+    fn push(&mut self, piece: &str) -> SplitAnswer {
         let parts = self.thinking.push(piece);
         self.sort(parts)
     }
 
-    fn sort(&mut self, parts: Vec<(Part, String)>) -> Split {
-        let mut split = Split::default();
+    fn sort(&mut self, parts: Vec<(AnswerPart, String)>) -> SplitAnswer {
+        let mut split = SplitAnswer::default();
         for (part, text) in parts {
             match (part, &mut self.answer, &mut self.heads) {
-                (Part::Thinking, ..) => split.thinking.push_str(&text),
-                (Part::Answer, Some(answer), _) => {
+                (AnswerPart::Thinking, ..) => split.thinking.push_str(&text),
+                (AnswerPart::Answer, Some(answer), _) => {
                     let inner = answer.push(&text);
                     self.outside.push_str(&inside(inner, &mut split));
                 }
-                (Part::Answer, None, Some(heads)) => {
+                (AnswerPart::Answer, None, Some(heads)) => {
                     for (part, text) in heads.push(&text) {
                         split.add(part, &text);
                     }
                 }
-                (Part::Answer, None, None) => split.answer.push_str(&text),
+                (AnswerPart::Answer, None, None) => split.answer.push_str(&text),
             }
         }
         split
     }
 
-    fn finish(&mut self) -> Split {
+    fn finish(&mut self) -> SplitAnswer {
         let parts = self.thinking.finish();
         let mut split = self.sort(parts);
         if let Some(answer) = &mut self.answer {
@@ -199,13 +201,13 @@ impl Marks {
 }
 
 /// Puts what stands in the answer's pair into the answer; gives the rest.
-fn inside(parts: Vec<(Part, String)>, split: &mut Split) -> String {
+fn inside(parts: Vec<(AnswerPart, String)>, split: &mut SplitAnswer) -> String {
     let mut outside = String::new();
     for (part, text) in parts {
         match part {
             // A pair's inside is called thinking there; this pair is the answer's.
-            Part::Thinking => split.answer.push_str(&text),
-            Part::Answer => outside.push_str(&text),
+            AnswerPart::Thinking => split.answer.push_str(&text),
+            AnswerPart::Answer => outside.push_str(&text),
         }
     }
     outside
@@ -214,7 +216,7 @@ fn inside(parts: Vec<(Part, String)>, split: &mut Split) -> String {
 impl Patterns {
     /// The first match of each pattern: its first group, else all of it. Without a pattern for
     /// the answer, that is what the thinking leaves.
-    fn split(&self) -> Split {
+    fn split(&self) -> SplitAnswer {
         let text = &self.text;
         let thinking = self.thinking.as_ref().and_then(|found| find(found, text));
         let answer = self.answer.as_ref().and_then(|found| find(found, text));
@@ -227,7 +229,7 @@ impl Patterns {
             }
             (None, None) => text.clone(),
         };
-        Split {
+        SplitAnswer {
             thinking: thinking.map(|(_, text)| text).unwrap_or_default(),
             answer: rest,
         }

@@ -7,14 +7,14 @@ use crate::reader;
 
 /// What could stand somewhere, and the bytes of it that are there already.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Context {
+pub(super) struct CompletionContext {
     pub(super) span: Span,
-    pub(super) wanted: Wanted,
+    pub(super) wanted: CompletionScope,
 }
 
 /// What is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum CompletionScope {
     /// A directive or a function, with `$`.
     Call,
     /// A parameter of a directive, or a variable.
@@ -38,7 +38,7 @@ pub(super) enum Wanted {
 /// Bytes before a place that are looked at: longer lines are not completed.
 const MOST_LOOKED_AT: usize = 4_000;
 
-impl Context {
+impl CompletionContext {
     /// What is wanted at a byte of a text.
     pub(super) fn of(text: &str, at: usize) -> Option<Self> {
         let before = text.get(..at)?;
@@ -57,14 +57,14 @@ impl Context {
             start: at - word,
             end: at,
         };
-        Some(Context { span, wanted })
+        Some(CompletionContext { span, wanted })
     }
 }
 
-type Found = (usize, Wanted);
+type ContextMatch = (usize, CompletionScope);
 
 /// Inside of a template, a hole, an expression: the same everywhere.
-fn within(line: &str) -> Option<Found> {
+fn within(line: &str) -> Option<ContextMatch> {
     let word = word_length(line, "");
     if let Some(open) = line
         .rfind("[[")
@@ -77,40 +77,40 @@ fn within(line: &str) -> Option<Found> {
         .rfind("{{")
         .is_some_and(|open| line.rfind("}}").is_none_or(|close| close < open))
     {
-        return Some((word, Wanted::Variable));
+        return Some((word, CompletionScope::Variable));
     }
     if let Some(expression) = line.rfind("?=") {
         let inside = line.get(expression + 2..)?;
-        return (!in_quotes(inside)).then_some((word, Wanted::Variable));
+        return (!in_quotes(inside)).then_some((word, CompletionScope::Variable));
     }
     None
 }
 
-fn hole(inside: &str) -> Option<Found> {
+fn hole(inside: &str) -> Option<ContextMatch> {
     if inside.contains('(') {
-        return Some((word_length(inside, ""), Wanted::Variable));
+        return Some((word_length(inside, ""), CompletionScope::Variable));
     }
     if let Some(name) = inside.strip_prefix("@$") {
-        return Some((name.len() + 1, Wanted::Call));
+        return Some((name.len() + 1, CompletionScope::Call));
     }
     if let Some(name) = inside.strip_prefix('@') {
-        return Some((name.len(), Wanted::Script));
+        return Some((name.len(), CompletionScope::Script));
     }
     match inside.strip_prefix('/') {
         Some(pattern) => {
             let behind = pattern.rsplit_once(':').map(|(_, name)| name);
-            Some((behind?.len(), Wanted::Variable))
+            Some((behind?.len(), CompletionScope::Variable))
         }
-        None => Some((word_length(inside, ""), Wanted::Variable)),
+        None => Some((word_length(inside, ""), CompletionScope::Variable)),
     }
 }
 
 /// A line of the body.
-fn instruction(line: &str) -> Option<Found> {
+fn instruction(line: &str) -> Option<ContextMatch> {
     let row = item(line);
     if let Some(links) = row.strip_prefix("->") {
         let link = links.rsplit("->").next().unwrap_or(links).trim_start();
-        return Some(called(link, Wanted::Script));
+        return Some(called(link, CompletionScope::Script));
     }
     if row.starts_with('$') {
         return called_directive(row);
@@ -119,28 +119,28 @@ fn instruction(line: &str) -> Option<Found> {
         .strip_prefix(':')
         .filter(|pattern| !pattern.contains(':'))
     {
-        return Some((pattern.len() + 1, Wanted::Pattern));
+        return Some((pattern.len() + 1, CompletionScope::Pattern));
     }
     if let Some((key, value)) = row.split_once(':') {
         let value = unquoted(value);
         return match key.trim() {
-            "id" | "filename" | "script" => Some((value.len(), Wanted::Script)),
-            "name" if line.starts_with(' ') => Some((value.len(), Wanted::Tool)),
-            _ if value.starts_with('$') => Some((value.len(), Wanted::Call)),
+            "id" | "filename" | "script" => Some((value.len(), CompletionScope::Script)),
+            "name" if line.starts_with(' ') => Some((value.len(), CompletionScope::Tool)),
+            _ if value.starts_with('$') => Some((value.len(), CompletionScope::Call)),
             _ => None,
         };
     }
     let names = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     row.chars()
         .all(names)
-        .then_some((row.len(), Wanted::Message))
+        .then_some((row.len(), CompletionScope::Message))
 }
 
 /// `$`, `$pri`, `$if(`, `$if: `, `$exec: {id: `.
-fn called_directive(row: &str) -> Option<Found> {
+fn called_directive(row: &str) -> Option<ContextMatch> {
     let name_end = row.find(|c: char| !(c.is_alphanumeric() || "_$|.".contains(c)));
     let Some(end) = name_end else {
-        return Some((row.len(), Wanted::Call));
+        return Some((row.len(), CompletionScope::Call));
     };
     let name = row.get(1..end)?.trim_start_matches('|');
     let rest = row.get(end..)?;
@@ -150,17 +150,17 @@ fn called_directive(row: &str) -> Option<Found> {
         && let Some((key, value)) = last.split_once([':', '='])
         && matches!(key.trim(), "id" | "filename" | "")
     {
-        return Some((unquoted(value).len(), Wanted::Script));
+        return Some((unquoted(value).len(), CompletionScope::Script));
     }
     if directive == Some(Directive::Tool) {
         return Some((
             unquoted(last).trim_start_matches(':').trim_start().len(),
-            Wanted::Tool,
+            CompletionScope::Tool,
         ));
     }
     let word = word_length(rest, "");
     if rest.starts_with(['(', '（']) && !in_quotes(rest) {
-        return Some((word, Wanted::Parameter(name.to_owned())));
+        return Some((word, CompletionScope::Parameter(name.to_owned())));
     }
     use Directive::{Echo, For, Get, If, Match, Print, Ret, While};
     let names_variables = matches!(
@@ -168,20 +168,20 @@ fn called_directive(row: &str) -> Option<Found> {
         Some(If | While | Match | For | Get | Echo | Print | Ret)
     );
     (rest.starts_with(':') && names_variables && !in_quotes(rest))
-        .then_some((word, Wanted::Variable))
+        .then_some((word, CompletionScope::Variable))
 }
 
 /// The last link of a chain.
-fn called(link: &str, wanted: Wanted) -> Found {
+fn called(link: &str, wanted: CompletionScope) -> ContextMatch {
     match link {
-        link if link.contains('(') => (word_length(link, ""), Wanted::Variable),
-        link if link.starts_with('$') => (link.len(), Wanted::Call),
+        link if link.contains('(') => (word_length(link, ""), CompletionScope::Variable),
+        link if link.starts_with('$') => (link.len(), CompletionScope::Call),
         link => (link.len(), wanted),
     }
 }
 
 /// A line of the front matter, and those above it.
-fn config(above: &str, line: &str) -> Option<Found> {
+fn config(above: &str, line: &str) -> Option<ContextMatch> {
     let row = item(line);
     let path = parents(above, indent(line));
     let names: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -193,25 +193,28 @@ fn config(above: &str, line: &str) -> Option<Found> {
         return Some((word.len(), wanted));
     }
     match row.split_once(':') {
-        None => Some((row.len(), Wanted::Key(path))),
+        None => Some((row.len(), CompletionScope::Key(path))),
         Some((key, value)) => {
             let key = key.trim().to_owned();
             let scripts = ["extends", "import", "roles", "tools"];
             let value = unquoted(value);
             if path.is_empty() && scripts.contains(&&*key) {
                 let word = value.rsplit([' ', ',', '[']).next().unwrap_or(value);
-                return Some((unquoted(word).len(), Wanted::Tool));
+                return Some((unquoted(word).len(), CompletionScope::Tool));
             }
-            Some((value.len(), Wanted::Value([path, vec![key]].concat())))
+            Some((
+                value.len(),
+                CompletionScope::Value([path, vec![key]].concat()),
+            ))
         }
     }
 }
 
 /// Below `tools:` and the like stand names of scripts.
-fn list_of(path: &[&str], row: &str) -> Option<Wanted> {
+fn list_of(path: &[&str], row: &str) -> Option<CompletionScope> {
     match (path, row.contains(':')) {
-        (["tools"], false) => Some(Wanted::Tool),
-        (["import" | "extends"], false) | (["roles"], true) => Some(Wanted::Script),
+        (["tools"], false) => Some(CompletionScope::Tool),
+        (["import" | "extends"], false) | (["roles"], true) => Some(CompletionScope::Script),
         _ => None,
     }
 }
@@ -279,10 +282,10 @@ fn in_quotes(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn wanted(text: &str) -> Option<(String, Wanted)> {
+    fn wanted(text: &str) -> Option<(String, CompletionScope)> {
         let at = text.find('‸').unwrap();
         let whole = text.replacen('‸', "", 1);
-        let found = Context::of(&whole, at)?;
+        let found = CompletionContext::of(&whole, at)?;
         Some((
             whole[found.span.start..found.span.end].to_owned(),
             found.wanted,
@@ -291,32 +294,39 @@ mod tests {
 
     #[test]
     fn the_line_before_a_place_says_what_is_wanted() {
-        let value =
-            |path: &[&str]| Wanted::Value(path.iter().map(|key| (*key).to_owned()).collect());
-        let key = |path: &[&str]| Wanted::Key(path.iter().map(|key| (*key).to_owned()).collect());
-        let parameter = |name: &str| Wanted::Parameter(name.to_owned());
+        let value = |path: &[&str]| {
+            CompletionScope::Value(path.iter().map(|key| (*key).to_owned()).collect())
+        };
+        let key = |path: &[&str]| {
+            CompletionScope::Key(path.iter().map(|key| (*key).to_owned()).collect())
+        };
+        let parameter = |name: &str| CompletionScope::Parameter(name.to_owned());
         let table = [
-            ("$pri‸", "$pri", Wanted::Call),
-            ("- $‸", "$", Wanted::Call),
-            ("- then:\n    - $|pri‸", "$|pri", Wanted::Call),
+            ("$pri‸", "$pri", CompletionScope::Call),
+            ("- $‸", "$", CompletionScope::Call),
+            ("- then:\n    - $|pri‸", "$|pri", CompletionScope::Call),
             ("$if(na‸", "na", parameter("if")),
-            ("$if: na‸", "na", Wanted::Variable),
-            ("- $while: a > b‸", "b", Wanted::Variable),
-            ("us‸", "us", Wanted::Message),
-            ("‸", "", Wanted::Message),
-            ("user: Hello {{na‸}}", "na", Wanted::Variable),
-            ("user: \"[[@tra‸\"", "tra", Wanted::Script),
-            ("user: \"[[@$ec‸\"", "$ec", Wanted::Call),
-            ("user: \"[[@tra(te‸\"", "te", Wanted::Variable),
-            ("assistant: \"[[AN‸]]\"", "AN", Wanted::Variable),
-            ("assistant: \"[[/a(b)/i:AN‸\"", "AN", Wanted::Variable),
-            ("$echo: ?=co‸", "co", Wanted::Variable),
-            ("-> jo‸", "jo", Wanted::Script),
-            ("-> joke -> $pri‸", "$pri", Wanted::Call),
-            ("-> joke(te‸", "te", Wanted::Variable),
-            ("$match(x):\n  :/‸", ":/", Wanted::Pattern),
-            ("$exec:\n  id: tra‸", "tra", Wanted::Script),
-            ("$exec: {id: tra‸", "tra", Wanted::Script),
+            ("$if: na‸", "na", CompletionScope::Variable),
+            ("- $while: a > b‸", "b", CompletionScope::Variable),
+            ("us‸", "us", CompletionScope::Message),
+            ("‸", "", CompletionScope::Message),
+            ("user: Hello {{na‸}}", "na", CompletionScope::Variable),
+            ("user: \"[[@tra‸\"", "tra", CompletionScope::Script),
+            ("user: \"[[@$ec‸\"", "$ec", CompletionScope::Call),
+            ("user: \"[[@tra(te‸\"", "te", CompletionScope::Variable),
+            ("assistant: \"[[AN‸]]\"", "AN", CompletionScope::Variable),
+            (
+                "assistant: \"[[/a(b)/i:AN‸\"",
+                "AN",
+                CompletionScope::Variable,
+            ),
+            ("$echo: ?=co‸", "co", CompletionScope::Variable),
+            ("-> jo‸", "jo", CompletionScope::Script),
+            ("-> joke -> $pri‸", "$pri", CompletionScope::Call),
+            ("-> joke(te‸", "te", CompletionScope::Variable),
+            ("$match(x):\n  :/‸", ":/", CompletionScope::Pattern),
+            ("$exec:\n  id: tra‸", "tra", CompletionScope::Script),
+            ("$exec: {id: tra‸", "tra", CompletionScope::Script),
             ("---\ntem‸\n---\n", "tem", key(&[])),
             (
                 "---\ntemplateFormat: go‸\n---\n",
@@ -333,10 +343,14 @@ mod tests {
                 "",
                 value(&["parameters", "response_format", "type"]),
             ),
-            ("---\ntools:\n  - we‸\n---\n", "we", Wanted::Tool),
-            ("---\ntools:\n- we‸\n---\n", "we", Wanted::Tool),
-            ("---\nroles:\n  bob: ch‸\n---\n", "ch", Wanted::Script),
-            ("---\nextends: ba‸\n---\n", "ba", Wanted::Tool),
+            ("---\ntools:\n  - we‸\n---\n", "we", CompletionScope::Tool),
+            ("---\ntools:\n- we‸\n---\n", "we", CompletionScope::Tool),
+            (
+                "---\nroles:\n  bob: ch‸\n---\n",
+                "ch",
+                CompletionScope::Script,
+            ),
+            ("---\nextends: ba‸\n---\n", "ba", CompletionScope::Tool),
         ];
         for (text, word, expected) in table {
             assert_eq!(wanted(text), Some((word.to_owned(), expected)), "{text}");

@@ -8,19 +8,19 @@ use std::collections::BTreeSet;
 use quillet_core::Span;
 
 use super::hover::value_of;
-use super::marks::{MarkKind, marks};
-use super::{Around, Document, keys, words};
-use crate::directive::{Directive, DirectiveSpec, Form};
+use super::names::{MarkKind, marks};
+use super::{EditorContext, ScriptDocument, hover_text, keys};
+use crate::directive::{Directive, DirectiveForm, DirectiveSpec};
 use crate::library::import::bare_name;
 use crate::reader;
 
 mod context;
 
-use context::{Context, Wanted};
+use context::{CompletionContext, CompletionScope};
 
 /// One thing that could stand at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Completion {
+pub struct CompletionItem {
     /// What it is called in the list.
     pub label: String,
     /// What it is.
@@ -65,50 +65,54 @@ const MOST_DESCRIBED: usize = 50;
 const MOST: usize = 500;
 
 /// Everything that could stand at a byte.
-pub async fn complete(document: &Document, at: usize, around: Around<'_>) -> Vec<Completion> {
-    let Some(context) = Context::of(document.text(), at) else {
+pub async fn complete(
+    document: &ScriptDocument,
+    at: usize,
+    around: EditorContext<'_>,
+) -> Vec<CompletionItem> {
+    let Some(context) = CompletionContext::of(document.text(), at) else {
         return Vec::new();
     };
-    let mut list = List {
+    let mut list = CompletionList {
         span: context.span,
         items: Vec::new(),
     };
     match context.wanted {
-        Wanted::Call => {
+        CompletionScope::Call => {
             directives(&mut list, "$");
             functions(&mut list, document, "$");
         }
-        Wanted::Parameter(name) => parameters(&mut list, &name, document),
-        Wanted::Variable => {
+        CompletionScope::Parameter(name) => parameters(&mut list, &name, document),
+        CompletionScope::Variable => {
             variables(&mut list, document);
             functions(&mut list, document, "");
         }
-        Wanted::Script => {
+        CompletionScope::Script => {
             scripts(&mut list, document, around).await;
             functions(&mut list, document, "$");
         }
-        Wanted::Tool => {
+        CompletionScope::Tool => {
             scripts(&mut list, document, around).await;
             tools(&mut list, around);
         }
-        Wanted::Message => {
+        CompletionScope::Message => {
             roles(&mut list, document);
             directives(&mut list, "$");
         }
-        Wanted::Pattern => patterns(&mut list),
-        Wanted::Key(path) => config_keys(&mut list, &path),
-        Wanted::Value(path) => values(&mut list, &path),
+        CompletionScope::Pattern => patterns(&mut list),
+        CompletionScope::Key(path) => config_keys(&mut list, &path),
+        CompletionScope::Value(path) => values(&mut list, &path),
     }
     list.items.truncate(MOST);
     list.items
 }
 
-struct List {
+struct CompletionList {
     span: Span,
-    items: Vec<Completion>,
+    items: Vec<CompletionItem>,
 }
 
-impl List {
+impl CompletionList {
     fn add(&mut self, kind: CompletionKind, label: &str, detail: &str, doc: String) {
         self.insert(kind, label, detail, doc, label);
     }
@@ -121,7 +125,7 @@ impl List {
         doc: String,
         insert: &str,
     ) {
-        self.items.push(Completion {
+        self.items.push(CompletionItem {
             label: label.to_owned(),
             kind,
             detail: detail.to_owned(),
@@ -132,7 +136,7 @@ impl List {
     }
 }
 
-fn directives(list: &mut List, sign: &str) {
+fn directives(list: &mut CompletionList, sign: &str) {
     for known in Directive::ALL.iter().map(|known| known.spec()) {
         for name in [known.name].iter().chain(known.aliases) {
             let label = format!("{sign}{name}");
@@ -141,7 +145,7 @@ fn directives(list: &mut List, sign: &str) {
                 kind,
                 &label,
                 known.doc,
-                words::directive(known),
+                hover_text::directive(known),
                 &written(known, &label),
             );
         }
@@ -151,14 +155,14 @@ fn directives(list: &mut List, sign: &str) {
 /// A directive as it is mostly written.
 fn written(known: &DirectiveSpec, label: &str) -> String {
     match known.form {
-        Form::Blocks(_) | Form::Patterns => format!("{label}:"),
-        Form::InLoop => label.to_owned(),
-        Form::Plain if known.parameters.is_empty() && known.open => format!("{label}:"),
-        Form::Plain => label.to_owned(),
+        DirectiveForm::Blocks(_) | DirectiveForm::Patterns => format!("{label}:"),
+        DirectiveForm::InLoop => label.to_owned(),
+        DirectiveForm::Plain if known.parameters.is_empty() && known.open => format!("{label}:"),
+        DirectiveForm::Plain => label.to_owned(),
     }
 }
 
-fn parameters(list: &mut List, name: &str, document: &Document) {
+fn parameters(list: &mut CompletionList, name: &str, document: &ScriptDocument) {
     if let Some(known) = Directive::named(name) {
         for parameter in known.spec().parameters {
             let detail = if parameter.required { "required" } else { "" };
@@ -175,7 +179,7 @@ fn parameters(list: &mut List, name: &str, document: &Document) {
     variables(list, document);
 }
 
-fn functions(list: &mut List, document: &Document, sign: &str) {
+fn functions(list: &mut CompletionList, document: &ScriptDocument, sign: &str) {
     for function in &document.script.functions {
         let name = bare_name(&function.name);
         if !name.is_empty() {
@@ -190,7 +194,7 @@ fn functions(list: &mut List, document: &Document, sign: &str) {
     }
 }
 
-fn variables(list: &mut List, document: &Document) {
+fn variables(list: &mut CompletionList, document: &ScriptDocument) {
     let names = marks(document, None)
         .into_iter()
         .filter_map(|mark| match mark.kind {
@@ -200,7 +204,9 @@ fn variables(list: &mut List, document: &Document) {
     let names: BTreeSet<String> = names.collect();
     for name in names {
         let value = value_of(&document.script, &name);
-        let detail = value.map(|value| words::value(&value)).unwrap_or_default();
+        let detail = value
+            .map(|value| hover_text::value(&value))
+            .unwrap_or_default();
         list.add(CompletionKind::Variable, &name, &detail, String::new());
     }
     for (name, detail) in GIVEN {
@@ -215,14 +221,17 @@ const GIVEN: [(&str, &str); 3] = [
     ("content", "what the script was given as its content"),
 ];
 
-async fn scripts(list: &mut List, document: &Document, around: Around<'_>) {
+async fn scripts(list: &mut CompletionList, document: &ScriptDocument, around: EditorContext<'_>) {
     for (number, id) in around.library.ids().into_iter().enumerate() {
         let script = if number < MOST_DESCRIBED {
             around.library.find(&id, Some(&document.source)).await
         } else {
             Ok(None)
         };
-        let doc = script.ok().flatten().map(|script| words::script(&script));
+        let doc = script
+            .ok()
+            .flatten()
+            .map(|script| hover_text::script(&script));
         list.add(
             CompletionKind::Script,
             &id,
@@ -232,7 +241,7 @@ async fn scripts(list: &mut List, document: &Document, around: Around<'_>) {
     }
 }
 
-fn tools(list: &mut List, around: Around<'_>) {
+fn tools(list: &mut CompletionList, around: EditorContext<'_>) {
     for name in around.tools.names() {
         let doc = around
             .tools
@@ -242,14 +251,14 @@ fn tools(list: &mut List, around: Around<'_>) {
     }
 }
 
-fn roles(list: &mut List, document: &Document) {
+fn roles(list: &mut CompletionList, document: &ScriptDocument) {
     for role in reader::roles(&document.script.config) {
         let insert = format!("{role}: ");
         list.insert(CompletionKind::Role, &role, "role", String::new(), &insert);
     }
 }
 
-fn patterns(list: &mut List) {
+fn patterns(list: &mut CompletionList) {
     for (pattern, detail) in PATTERNS {
         list.insert(
             CompletionKind::Pattern,
@@ -277,7 +286,7 @@ const PATTERNS: [(&str, &str); 9] = [
     ("_", "everything else"),
 ];
 
-fn config_keys(list: &mut List, path: &[String]) {
+fn config_keys(list: &mut CompletionList, path: &[String]) {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     for key in keys::below(&path) {
         let insert = format!("{}: ", key.name());
@@ -291,7 +300,7 @@ fn config_keys(list: &mut List, path: &[String]) {
     }
 }
 
-fn values(list: &mut List, path: &[String]) {
+fn values(list: &mut CompletionList, path: &[String]) {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     let found = keys::key(&path);
     for value in found.map(|key| key.values).unwrap_or_default() {

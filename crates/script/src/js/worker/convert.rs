@@ -2,7 +2,7 @@
 //! these differences: a `Map` becomes an object, a `Set` and a typed array a list, a `RegExp` its
 //! text, a `BigInt` a whole number, or its digits where it does not fit; `NaN` stays a number.
 
-use quillet_core::{List, Map, Table, Value};
+use quillet_core::{Map, MapTable, Value, ValueList};
 use rquickjs::{
     Array, BigInt, Coerced, Ctx, Error, Exception, FromJs, Function, Object, Value as Js,
 };
@@ -10,7 +10,7 @@ use rquickjs::{
 use super::shell::Shell;
 use crate::expression::from_number;
 use crate::js::DEEPEST;
-use crate::js::runtime::{FunctionId, Passed};
+use crate::js::runtime::{FunctionId, JsValueRef};
 
 /// Values of one conversion: more do not leave JavaScript at a time.
 const MOST: usize = 4_000_000;
@@ -76,24 +76,24 @@ fn map_to_js<'js>(shell: &Shell, ctx: &Ctx<'js>, map: &Map) -> rquickjs::Result<
 pub(super) fn passed_to_js<'js>(
     shell: &Shell,
     ctx: &Ctx<'js>,
-    passed: &Passed,
+    passed: &JsValueRef,
 ) -> rquickjs::Result<Js<'js>> {
     match passed {
-        Passed::Undefined => Ok(Js::new_undefined(ctx.clone())),
-        Passed::Value(value) => to_js(shell, ctx, value),
-        Passed::Function(FunctionId(id)) => shell.api(ctx, "use")?.call((*id,)),
+        JsValueRef::Undefined => Ok(Js::new_undefined(ctx.clone())),
+        JsValueRef::Value(value) => to_js(shell, ctx, value),
+        JsValueRef::Function(FunctionId(id)) => shell.api(ctx, "use")?.call((*id,)),
     }
 }
 
 /// A value of JavaScript as it leaves.
-pub(super) fn from_js<'js>(shell: &Shell, value: &Js<'js>) -> rquickjs::Result<Passed> {
+pub(super) fn from_js<'js>(shell: &Shell, value: &Js<'js>) -> rquickjs::Result<JsValueRef> {
     if let Some(function) = value.as_function() {
         let hold = shell.api(value.ctx(), "hold")?;
-        return Ok(Passed::Function(FunctionId(
+        return Ok(JsValueRef::Function(FunctionId(
             hold.call((function.clone(),))?,
         )));
     }
-    let mut walk = Walk {
+    let mut walk = ValueWalk {
         shell,
         left: MOST,
         open: Vec::new(),
@@ -101,13 +101,13 @@ pub(super) fn from_js<'js>(shell: &Shell, value: &Js<'js>) -> rquickjs::Result<P
     Ok(walk.value(value)?.into())
 }
 
-struct Walk<'a, 'js> {
+struct ValueWalk<'a, 'js> {
     shell: &'a Shell,
     left: usize,
     open: Vec<Js<'js>>,
 }
 
-impl<'js> Walk<'_, 'js> {
+impl<'js> ValueWalk<'_, 'js> {
     /// `None` for what JSON does not have: `undefined`, functions, symbols.
     fn value(&mut self, value: &Js<'js>) -> rquickjs::Result<Option<Value>> {
         self.left = self.left.saturating_sub(1);
@@ -193,11 +193,11 @@ impl<'js> Walk<'_, 'js> {
             let item: Js = array.get(index)?;
             items.push(self.value(&item)?.unwrap_or_default());
         }
-        Ok(Value::List(List::new(items)))
+        Ok(Value::List(ValueList::new(items)))
     }
 
     fn map(&mut self, object: &Object<'js>) -> rquickjs::Result<Value> {
-        let mut table = Table::default();
+        let mut table = MapTable::default();
         for key in object.keys::<rquickjs::String>() {
             let key = key?;
             let item: Js = object.get(key.clone())?;

@@ -6,23 +6,24 @@ use std::sync::Arc;
 use rquickjs::context::EvalOptions;
 use rquickjs::{Array, Context, Ctx, Function, Object, Persistent, Runtime};
 
-use super::shell::{Over, Piece, Shell};
-use super::{convert, failure, loader, natives};
+use super::shell::{RunningJob, Shell, TimeExceeded};
+use super::{convert, failure, host_functions, loader};
 use crate::js::error::{JsError, JsErrorKind};
 use crate::js::port::{Control, Port};
 use crate::js::protocol::{
-    Bounds, Done, Export, ExportKind, Fixed, FromWorker, Source, ToWorker, Work,
+    ExportKind, FixedEnvironment, FromWorker, JobResult, ModuleExport, NormalizedSource, ToWorker,
+    WorkerJob, WorkerLimits,
 };
-use crate::js::runtime::{FunctionId, ModuleId, Passed, Target};
+use crate::js::runtime::{FunctionId, JsTarget, JsValueRef, ModuleId};
 use crate::js::signature;
 
-pub(super) struct Engine {
+pub(super) struct JsEngine {
     pub(super) shell: Rc<Shell>,
     context: Context,
     runtime: Runtime,
 }
 
-impl Drop for Engine {
+impl Drop for JsEngine {
     fn drop(&mut self) {
         // Nothing of QuickJS may outlive it.
         self.shell.api.borrow_mut().take();
@@ -30,19 +31,19 @@ impl Drop for Engine {
     }
 }
 
-impl Engine {
+impl JsEngine {
     /// A QuickJS with nothing in it but its own library and our part.
     ///
     /// # Errors
     /// The port, when the memory that it may take is too little to begin.
     pub(super) fn new(
-        bounds: &Bounds,
+        bounds: &WorkerLimits,
         port: Box<dyn Port>,
         control: Arc<Control>,
     ) -> Result<Self, Box<dyn Port>> {
         let shell = Rc::new(Shell::new(bounds.clone(), port, control));
-        match Engine::start(&shell) {
-            Ok((runtime, context)) => Ok(Engine {
+        match JsEngine::start(&shell) {
+            Ok((runtime, context)) => Ok(JsEngine {
                 shell,
                 context,
                 runtime,
@@ -50,7 +51,7 @@ impl Engine {
             Err(_) => {
                 shell.api.borrow_mut().take();
                 Rc::try_unwrap(shell).map_or_else(
-                    |_| Err(Box::new(Nowhere) as Box<dyn Port>),
+                    |_| Err(Box::new(NoModules) as Box<dyn Port>),
                     |shell| Err(shell.into_port()),
                 )
             }
@@ -72,7 +73,7 @@ impl Engine {
         loader::attach(&runtime, shell);
         let context = Context::full(&runtime)?;
         context.with(|ctx| {
-            let host = natives::install(&ctx, shell)?;
+            let host = host_functions::install(&ctx, shell)?;
             *shell.api.borrow_mut() = Some(Persistent::save(&ctx, prelude(&ctx, host)?));
             if let Some(fixed) = shell.bounds.fixed {
                 fix(&ctx, fixed)?;
@@ -104,42 +105,42 @@ impl Engine {
         }
     }
 
-    fn begin(&self, piece: u64, work: Work) {
+    fn begin(&self, piece: u64, work: WorkerJob) {
         let arguments = match &work {
-            Work::Call { arguments, .. } => Some(arguments.clone()),
+            WorkerJob::Call { arguments, .. } => Some(arguments.clone()),
             _ => None,
         };
-        let begun = Piece {
+        let begun = RunningJob {
             arguments,
-            ..Piece::default()
+            ..RunningJob::default()
         };
         self.shell.pieces.borrow_mut().insert(piece, begun);
         let unloaded = self.shell.unloaded.take();
-        if !unloaded.is_empty() && !matches!(work, Work::Import { .. }) {
+        if !unloaded.is_empty() && !matches!(work, WorkerJob::Import { .. }) {
             self.turn(piece, |ctx| self.shell.api(ctx, "again")?.call((unloaded,)));
         }
         self.turn(piece, |ctx| self.work(ctx, piece, work));
     }
 
-    fn work(&self, ctx: &Ctx<'_>, piece: u64, work: Work) -> rquickjs::Result<()> {
+    fn work(&self, ctx: &Ctx<'_>, piece: u64, work: WorkerJob) -> rquickjs::Result<()> {
         let shell = &self.shell;
         match work {
-            Work::Evaluate { code } => {
+            WorkerJob::Evaluate { code } => {
                 let code = expression(ctx, &code)?;
                 shell.api(ctx, "evaluate")?.call((piece, code))
             }
-            Work::Call { target, arguments } => call(shell, ctx, piece, &target, &arguments),
-            Work::Check { function } => {
+            WorkerJob::Call { target, arguments } => call(shell, ctx, piece, &target, &arguments),
+            WorkerJob::Check { function } => {
                 shell.api(ctx, "use")?.call::<_, ()>((function.0,))?;
-                shell.done(piece, Ok(Done::Value(Passed::Undefined)));
+                shell.done(piece, Ok(JobResult::Value(JsValueRef::Undefined)));
                 Ok(())
             }
-            Work::Import { module } => shell.api(ctx, "import")?.call((piece, module.0)),
+            WorkerJob::Import { module } => shell.api(ctx, "import")?.call((piece, module.0)),
         }
     }
 
-    fn settle(&self, question: u64, result: Result<Passed, JsError>) {
-        let Some(piece) = self.shell.settled(question) else {
+    fn settle(&self, question: u64, result: Result<JsValueRef, JsError>) {
+        let Some(piece) = self.shell.take_job_of(question) else {
             return;
         };
         self.turn(piece, |ctx| {
@@ -205,14 +206,14 @@ impl Engine {
 
     fn fail(&self, piece: u64, error: JsError) {
         if error.kind == JsErrorKind::Memory {
-            self.shell.clock.stop(Over::Memory);
+            self.shell.clock.stop(TimeExceeded::Memory);
         }
         self.shell.done(piece, Err(error));
         let closed = self
             .context
             .with(|ctx| self.shell.api(&ctx, "close")?.call::<_, ()>((piece,)));
         if closed.is_err() {
-            self.shell.clock.stop(Over::Ended);
+            self.shell.clock.stop(TimeExceeded::Ended);
         }
     }
 
@@ -229,7 +230,7 @@ impl Engine {
 }
 
 /// Puts a clock and random numbers in place that say the same when the run is made once more.
-fn fix(ctx: &Ctx<'_>, fixed: Fixed) -> rquickjs::Result<()> {
+fn fix(ctx: &Ctx<'_>, fixed: FixedEnvironment) -> rquickjs::Result<()> {
     let install: Function<'_> = ctx.eval(include_str!("../fixed.js"))?;
     // Milliseconds of any date, and halves of 32 bits, are exact as doubles.
     let began = fixed.began_ms as f64;
@@ -243,13 +244,13 @@ fn prelude<'js>(ctx: &Ctx<'js>, host: Object<'js>) -> rquickjs::Result<Object<'j
 }
 
 /// Where nobody listens.
-struct Nowhere;
+struct NoModules;
 
-impl Port for Nowhere {
+impl Port for NoModules {
     fn send(&self, _: FromWorker) {}
 
-    fn receive(&self, _: Option<std::time::Instant>) -> super::Received {
-        super::Received::Closed
+    fn receive(&self, _: Option<std::time::Instant>) -> super::ReceiveResult {
+        super::ReceiveResult::Closed
     }
 }
 
@@ -257,8 +258,8 @@ fn call(
     shell: &Shell,
     ctx: &Ctx<'_>,
     piece: u64,
-    target: &Target,
-    arguments: &[Passed],
+    target: &JsTarget,
+    arguments: &[JsValueRef],
 ) -> rquickjs::Result<()> {
     let given = Array::new(ctx.clone())?;
     for (index, argument) in arguments.iter().enumerate() {
@@ -266,8 +267,8 @@ fn call(
     }
     let call = shell.api(ctx, "call")?;
     match target {
-        Target::Function(FunctionId(id)) => call.call((piece, 3, *id, given)),
-        Target::Export(ModuleId(module), path) => {
+        JsTarget::Function(FunctionId(id)) => call.call((piece, 3, *id, given)),
+        JsTarget::Export(ModuleId(module), path) => {
             let place = Array::new(ctx.clone())?;
             place.set(0, *module)?;
             place.set(1, path.clone())?;
@@ -277,14 +278,14 @@ fn call(
 }
 
 /// What the exports of a module are.
-pub(super) fn exports(shell: &Shell, found: &Array<'_>) -> rquickjs::Result<Vec<Export>> {
+pub(super) fn exports(shell: &Shell, found: &Array<'_>) -> rquickjs::Result<Vec<ModuleExport>> {
     found
         .iter::<Array>()
         .map(|entry| export(shell, &entry?))
         .collect()
 }
 
-fn export(shell: &Shell, entry: &Array<'_>) -> rquickjs::Result<Export> {
+fn export(shell: &Shell, entry: &Array<'_>) -> rquickjs::Result<ModuleExport> {
     let kind: String = entry.get(1)?;
     let kind = match &*kind {
         "class" => ExportKind::Class,
@@ -302,11 +303,11 @@ fn export(shell: &Shell, entry: &Array<'_>) -> rquickjs::Result<Export> {
             // A module's object that holds itself is still there under its name.
             ExportKind::Value(passed.unwrap_or_else(|error| {
                 let _ = failure::caught(shell, entry.ctx(), &error);
-                Passed::Undefined
+                JsValueRef::Undefined
             }))
         }
     };
-    Ok(Export {
+    Ok(ModuleExport {
         name: entry.get(0)?,
         kind,
     })
@@ -344,7 +345,7 @@ pub(super) fn define<'js>(
     id: FunctionId,
 ) -> rquickjs::Result<Function<'js>> {
     let source = shell.definitions.borrow().get(&id.0).cloned();
-    let Some(Source {
+    let Some(NormalizedSource {
         definition,
         keyword,
     }) = source

@@ -3,8 +3,8 @@
 use rquickjs::{Coerced, Ctx, Exception, FromJs, Object, Value as Js};
 
 use super::convert;
-use super::shell::{Over, Shell};
-use crate::js::error::{Code, Frame, JsError, JsErrorKind, Place};
+use super::shell::{Shell, TimeExceeded};
+use crate::js::error::{Code, CodePosition, JsError, JsErrorKind, StackFrame};
 use crate::js::runtime::FunctionId;
 use crate::js::signature;
 
@@ -32,14 +32,14 @@ pub(super) fn caught(shell: &Shell, ctx: &Ctx<'_>, error: &rquickjs::Error) -> J
 }
 
 /// Why JavaScript was stopped.
-pub(super) fn over(why: Over) -> JsError {
+pub(super) fn over(why: TimeExceeded) -> JsError {
     match why {
-        Over::Time => JsError::new(
+        TimeExceeded::Time => JsError::new(
             JsErrorKind::Time,
             "JavaScript ran longer than it may (limit js_time)",
         ),
-        Over::Memory => memory(),
-        Over::Ended => JsError::new(JsErrorKind::Killed, "JavaScript was ended"),
+        TimeExceeded::Memory => memory(),
+        TimeExceeded::Ended => JsError::new(JsErrorKind::Killed, "JavaScript was ended"),
     }
 }
 
@@ -61,7 +61,7 @@ pub(super) fn thrown(shell: &Shell, value: &Js<'_>) -> JsError {
         None => of_value(shell, value),
     };
     if error.kind == JsErrorKind::Memory {
-        shell.clock.stop(Over::Memory);
+        shell.clock.stop(TimeExceeded::Memory);
     }
     match shell.clock.over() {
         Some(why) if error.kind != JsErrorKind::Memory => over(why),
@@ -171,7 +171,7 @@ pub(super) fn exception<'js>(ctx: &Ctx<'js>, error: &JsError) -> rquickjs::Resul
 }
 
 /// One line of a stack trace: `    at name (file:line:column)`. Lines of our own part are left out.
-fn frame(shell: &Shell, line: &str) -> Option<Frame> {
+fn frame(shell: &Shell, line: &str) -> Option<StackFrame> {
     let line = line.trim().strip_prefix("at ")?;
     let (function, place) = match line.rsplit_once(" (") {
         Some((function, place)) => (function, place.strip_suffix(')')?),
@@ -179,7 +179,7 @@ fn frame(shell: &Shell, line: &str) -> Option<Frame> {
     };
     let (rest, column) = place.rsplit_once(':')?;
     let (file, line) = rest.rsplit_once(':')?;
-    let place = Place {
+    let place = CodePosition {
         line: line.parse().ok()?,
         column: column.parse().ok()?,
     };
@@ -190,7 +190,7 @@ fn frame(shell: &Shell, line: &str) -> Option<Frame> {
         function
     }
     .to_owned();
-    Some(Frame {
+    Some(StackFrame {
         function,
         code,
         place,
@@ -198,13 +198,13 @@ fn frame(shell: &Shell, line: &str) -> Option<Frame> {
 }
 
 /// The place in a definition as it was written: without the keyword that was put in.
-fn written(shell: &Shell, id: u64, place: Place) -> Place {
+fn written(shell: &Shell, id: u64, place: CodePosition) -> CodePosition {
     let definitions = shell.definitions.borrow();
     let source = definitions.get(&id);
     let start =
         source.and_then(|source| Some(signature::place(&source.definition.code, source.keyword?)));
     match start {
-        Some(start) if start.line == place.line && place.column > start.column => Place {
+        Some(start) if start.line == place.line && place.column > start.column => CodePosition {
             column: place.column.saturating_sub(KEYWORD).max(start.column),
             ..place
         },
@@ -213,8 +213,8 @@ fn written(shell: &Shell, id: u64, place: Place) -> Place {
 }
 
 /// Which code a file name of the engine stands for; the wrapper's line in front is taken off.
-fn origin(shell: &Shell, file: &str, place: Place) -> Option<(Code, Place)> {
-    let inner = |place: Place| Place {
+fn origin(shell: &Shell, file: &str, place: CodePosition) -> Option<(Code, CodePosition)> {
+    let inner = |place: CodePosition| CodePosition {
         line: place.line.saturating_sub(1).max(1),
         ..place
     };

@@ -11,14 +11,17 @@ use rquickjs::{Array, Ctx, Function, IntoJs, Module, Object, Promise, Runtime, V
 use super::shell::Shell;
 use super::{commonjs, engine, failure};
 use crate::js::error::{JsError, JsErrorKind};
-use crate::js::protocol::{Answer, Ask, ModuleKind, Request, Resolved};
+use crate::js::protocol::{HostReply, HostRequest, ImportRequest, ModuleKind, ResolvedModule};
 
 /// What a CommonJS module is given.
 const HEAD: &str = "(function(exports,require,module,__filename,__dirname,internal){";
 
 /// Lets `import` find modules.
 pub(super) fn attach(runtime: &Runtime, shell: &Rc<Shell>) {
-    runtime.set_loader(Finder(Rc::clone(shell)), Reader(Rc::clone(shell)));
+    runtime.set_loader(
+        ModuleFinder(Rc::clone(shell)),
+        ModuleReader(Rc::clone(shell)),
+    );
 }
 
 /// The host's functions for modules.
@@ -54,12 +57,12 @@ fn resolve(
     let from = from
         .rsplit_once(failure::DEFINITION)
         .map_or(from, |(file, _)| file);
-    let request = Request {
+    let request = ImportRequest {
         specifier: name.to_owned(),
         from: from.to_owned(),
         required,
     };
-    Ok(asked(shell, ctx, Ask::Resolve(request))?.path)
+    Ok(asked(shell, ctx, HostRequest::Resolve(request))?.path)
 }
 
 fn wanted(shell: &Shell, ctx: &Ctx<'_>, module: u64) -> rquickjs::Result<String> {
@@ -70,13 +73,13 @@ fn wanted(shell: &Shell, ctx: &Ctx<'_>, module: u64) -> rquickjs::Result<String>
             &JsError::new(JsErrorKind::Module, "this module was never imported"),
         ));
     };
-    Ok(asked(shell, ctx, Ask::Resolve(request))?.path)
+    Ok(asked(shell, ctx, HostRequest::Resolve(request))?.path)
 }
 
-fn asked(shell: &Shell, ctx: &Ctx<'_>, ask: Ask) -> rquickjs::Result<Resolved> {
+fn asked(shell: &Shell, ctx: &Ctx<'_>, ask: HostRequest) -> rquickjs::Result<ResolvedModule> {
     match shell.ask(shell.current(), ask) {
-        Answer::Resolved(Ok(resolved)) => Ok(resolved),
-        Answer::Resolved(Err(error)) => Err(failure::throw(ctx, &error)),
+        HostReply::Resolved(Ok(resolved)) => Ok(resolved),
+        HostReply::Resolved(Err(error)) => Err(failure::throw(ctx, &error)),
         _ => Err(failure::throw(
             ctx,
             &JsError::new(JsErrorKind::Killed, "JavaScript was ended"),
@@ -84,11 +87,11 @@ fn asked(shell: &Shell, ctx: &Ctx<'_>, ask: Ask) -> rquickjs::Result<Resolved> {
     }
 }
 
-fn read(shell: &Shell, ctx: &Ctx<'_>, path: &str) -> rquickjs::Result<Resolved> {
+fn read(shell: &Shell, ctx: &Ctx<'_>, path: &str) -> rquickjs::Result<ResolvedModule> {
     let Some(name) = path.strip_prefix("node:") else {
-        return asked(shell, ctx, Ask::Load(path.to_owned()));
+        return asked(shell, ctx, HostRequest::Load(path.to_owned()));
     };
-    Ok(Resolved {
+    Ok(ResolvedModule {
         path: path.to_owned(),
         kind: ModuleKind::Node,
         text: shim(name).to_owned(),
@@ -133,7 +136,7 @@ fn required<'js>(shell: &Shell, ctx: &Ctx<'js>, path: &str) -> rquickjs::Result<
     Ok(pair)
 }
 
-fn json<'js>(ctx: &Ctx<'js>, module: &Resolved) -> rquickjs::Result<Js<'js>> {
+fn json<'js>(ctx: &Ctx<'js>, module: &ResolvedModule) -> rquickjs::Result<Js<'js>> {
     let text = module.text.trim_start_matches('\u{feff}');
     ctx.json_parse(text).map_err(|error| {
         let thrown = ctx.catch();
@@ -147,7 +150,7 @@ fn json<'js>(ctx: &Ctx<'js>, module: &Resolved) -> rquickjs::Result<Js<'js>> {
     })
 }
 
-fn common<'js>(ctx: &Ctx<'js>, module: &Resolved) -> rquickjs::Result<Function<'js>> {
+fn common<'js>(ctx: &Ctx<'js>, module: &ResolvedModule) -> rquickjs::Result<Function<'js>> {
     let text = module.text.trim_start_matches('\u{feff}');
     // The first line of a program names its interpreter.
     let comment = if text.starts_with("#!") { "//" } else { "" };
@@ -155,7 +158,7 @@ fn common<'js>(ctx: &Ctx<'js>, module: &Resolved) -> rquickjs::Result<Function<'
 }
 
 /// The function of a module that nobody said the kind of, if it is CommonJS.
-fn either<'js>(ctx: &Ctx<'js>, module: &Resolved) -> rquickjs::Result<Option<Function<'js>>> {
+fn either<'js>(ctx: &Ctx<'js>, module: &ResolvedModule) -> rquickjs::Result<Option<Function<'js>>> {
     match common(ctx, module) {
         Ok(function) => Ok(Some(function)),
         Err(rquickjs::Error::Exception) => {
@@ -171,9 +174,9 @@ fn either<'js>(ctx: &Ctx<'js>, module: &Resolved) -> rquickjs::Result<Option<Fun
     }
 }
 
-struct Finder(Rc<Shell>);
+struct ModuleFinder(Rc<Shell>);
 
-impl Resolver for Finder {
+impl Resolver for ModuleFinder {
     fn resolve<'js>(
         &mut self,
         ctx: &Ctx<'js>,
@@ -185,9 +188,9 @@ impl Resolver for Finder {
     }
 }
 
-struct Reader(Rc<Shell>);
+struct ModuleReader(Rc<Shell>);
 
-impl Loader for Reader {
+impl Loader for ModuleReader {
     fn load<'js>(
         &mut self,
         ctx: &Ctx<'js>,
@@ -207,7 +210,10 @@ impl Loader for Reader {
     }
 }
 
-fn declare<'js>(ctx: &Ctx<'js>, module: &Resolved) -> rquickjs::Result<Module<'js, Declared>> {
+fn declare<'js>(
+    ctx: &Ctx<'js>,
+    module: &ResolvedModule,
+) -> rquickjs::Result<Module<'js, Declared>> {
     let declared = Module::declare(ctx.clone(), module.path.clone(), module.text.clone());
     let declared = declared.map_err(|error| engine::syntax(ctx, error))?;
     let meta = declared.meta()?;
@@ -225,7 +231,7 @@ fn declare<'js>(ctx: &Ctx<'js>, module: &Resolved) -> rquickjs::Result<Module<'j
 fn bridge<'js>(
     shell: &Shell,
     ctx: &Ctx<'js>,
-    module: &Resolved,
+    module: &ResolvedModule,
 ) -> rquickjs::Result<Module<'js, Declared>> {
     let names = match module.kind {
         ModuleKind::Json => Vec::new(),

@@ -10,9 +10,12 @@ use rquickjs::{Ctx, Function, Object, Persistent, Value as Js};
 
 use crate::js::UNHANDLED;
 use crate::js::error::{JsError, JsErrorKind};
-use crate::js::port::{Control, Port, Received};
-use crate::js::protocol::{Answer, Ask, Bounds, Done, FromWorker, Request, Source, ToWorker};
-use crate::js::runtime::{Level, Passed};
+use crate::js::port::{Control, Port, ReceiveResult};
+use crate::js::protocol::{
+    FromWorker, HostReply, HostRequest, ImportRequest, JobResult, NormalizedSource, ToWorker,
+    WorkerLimits,
+};
+use crate::js::runtime::{ConsoleLevel, JsValueRef};
 
 /// Timers that may run at a time.
 const TIMERS: usize = 1_000;
@@ -26,19 +29,19 @@ const TICK: Duration = Duration::from_millis(1);
 
 pub(super) struct Shell {
     port: Box<dyn Port>,
-    pub(super) bounds: Bounds,
+    pub(super) bounds: WorkerLimits,
     pub(super) clock: Clock,
     pub(super) api: RefCell<Option<Persistent<Object<'static>>>>,
-    pub(super) pieces: RefCell<HashMap<u64, Piece>>,
-    pub(super) definitions: RefCell<HashMap<u64, Source>>,
-    pub(super) modules: RefCell<HashMap<u64, Request>>,
+    pub(super) pieces: RefCell<HashMap<u64, RunningJob>>,
+    pub(super) definitions: RefCell<HashMap<u64, NormalizedSource>>,
+    pub(super) modules: RefCell<HashMap<u64, ImportRequest>>,
     /// Modules that are known and that nothing has loaded yet.
     pub(super) unloaded: RefCell<Vec<u64>>,
     /// Promises that failed in this turn and that nothing waits for yet, with their reasons in
     /// words.
     pub(super) rejected: RefCell<Vec<(Persistent<Js<'static>>, String)>>,
     /// Pieces that are over, and that are reported once what they began has come to an end too.
-    finished: RefCell<HashMap<u64, Result<Done, JsError>>>,
+    finished: RefCell<HashMap<u64, Result<JobResult, JsError>>>,
     queue: RefCell<VecDeque<ToWorker>>,
     timers: RefCell<Vec<Timer>>,
     waiting: RefCell<HashMap<u64, u64>>,
@@ -48,12 +51,12 @@ pub(super) struct Shell {
 
 /// A piece that has begun.
 #[derive(Default)]
-pub(super) struct Piece {
+pub(super) struct RunningJob {
     pub(super) spent: Duration,
     /// Objects that it got from the run, as they were.
     pub(super) got: HashMap<String, Value>,
     /// Its arguments, as they were; `None` for work that is no call.
-    pub(super) arguments: Option<Vec<Passed>>,
+    pub(super) arguments: Option<Vec<JsValueRef>>,
 }
 
 struct Timer {
@@ -67,12 +70,12 @@ pub(super) struct Clock {
     control: Arc<Control>,
     deadline: Cell<Option<Instant>>,
     current: Cell<u64>,
-    over: Cell<Option<Over>>,
+    over: Cell<Option<TimeExceeded>>,
 }
 
 /// Why JavaScript was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Over {
+pub(super) enum TimeExceeded {
     Time,
     Memory,
     Ended,
@@ -85,30 +88,30 @@ impl Clock {
             return true;
         }
         if self.control.ends(self.current.get()) {
-            self.stop(Over::Ended);
+            self.stop(TimeExceeded::Ended);
         } else if self
             .deadline
             .get()
             .is_some_and(|deadline| Instant::now() >= deadline)
         {
-            self.stop(Over::Time);
+            self.stop(TimeExceeded::Time);
         }
         self.over.get().is_some()
     }
 
-    pub(super) fn stop(&self, why: Over) {
+    pub(super) fn stop(&self, why: TimeExceeded) {
         if self.over.get().is_none() {
             self.over.set(Some(why));
         }
     }
 
-    pub(super) fn over(&self) -> Option<Over> {
+    pub(super) fn over(&self) -> Option<TimeExceeded> {
         self.over.get()
     }
 }
 
 impl Shell {
-    pub(super) fn new(bounds: Bounds, port: Box<dyn Port>, control: Arc<Control>) -> Self {
+    pub(super) fn new(bounds: WorkerLimits, port: Box<dyn Port>, control: Arc<Control>) -> Self {
         let clock = Clock {
             control,
             deadline: Cell::new(None),
@@ -145,18 +148,18 @@ impl Shell {
     }
 
     /// The next message; timed out when a timer is due.
-    pub(super) fn next(&self) -> Received {
+    pub(super) fn next(&self) -> ReceiveResult {
         if let Some(message) = self.queue.borrow_mut().pop_front() {
-            return Received::Message(message);
+            return ReceiveResult::Message(message);
         }
         self.idle();
         let due = self.timers.borrow().iter().map(|timer| timer.due).min();
         self.receive(due)
     }
 
-    fn receive(&self, until: Option<Instant>) -> Received {
+    fn receive(&self, until: Option<Instant>) -> ReceiveResult {
         let received = self.port.receive(until);
-        if matches!(received, Received::Message(_)) {
+        if matches!(received, ReceiveResult::Message(_)) {
             self.handled.set(self.handled.get() + 1);
         }
         received
@@ -188,7 +191,7 @@ impl Shell {
 
     /// Asks the run and waits. The run answers at once, so this counts as the piece's own time:
     /// else a loop of questions could go on for ever.
-    pub(super) fn ask(&self, piece: u64, ask: Ask) -> Answer {
+    pub(super) fn ask(&self, piece: u64, ask: HostRequest) -> HostReply {
         let question = self.number();
         self.send(FromWorker::Ask {
             piece,
@@ -197,19 +200,19 @@ impl Shell {
         });
         let answer = loop {
             match self.receive(None) {
-                Received::Message(ToWorker::Answer {
+                ReceiveResult::Message(ToWorker::Answer {
                     question: of,
                     answer,
                 }) if of == question => break answer,
-                Received::Message(message) => self.queue.borrow_mut().push_back(message),
-                Received::TimedOut => {}
-                Received::Closed => break Answer::Gone,
+                ReceiveResult::Message(message) => self.queue.borrow_mut().push_back(message),
+                ReceiveResult::TimedOut => {}
+                ReceiveResult::Closed => break HostReply::Gone,
             }
         };
-        if answer == Answer::Gone {
-            self.clock.stop(Over::Ended);
+        if answer == HostReply::Gone {
+            self.clock.stop(TimeExceeded::Ended);
         }
-        if answer == Answer::Later {
+        if answer == HostReply::Later {
             self.waiting.borrow_mut().insert(question, piece);
         }
         self.counter.set(question);
@@ -222,7 +225,7 @@ impl Shell {
     }
 
     /// Whose question was settled.
-    pub(super) fn settled(&self, question: u64) -> Option<u64> {
+    pub(super) fn take_job_of(&self, question: u64) -> Option<u64> {
         self.waiting.borrow_mut().remove(&question)
     }
 
@@ -275,7 +278,7 @@ impl Shell {
             let line = format!("{UNHANDLED}: {reason}");
             self.send(FromWorker::Log {
                 piece,
-                level: Level::Error,
+                level: ConsoleLevel::Error,
                 line,
             });
         }
@@ -297,7 +300,7 @@ impl Shell {
     }
 
     /// Notes what came of a piece.
-    pub(super) fn done(&self, piece: u64, result: Result<Done, JsError>) {
+    pub(super) fn done(&self, piece: u64, result: Result<JobResult, JsError>) {
         if self.pieces.borrow_mut().remove(&piece).is_some() {
             self.finished.borrow_mut().insert(piece, result);
         }
@@ -306,7 +309,7 @@ impl Shell {
     /// Reports pieces that are over: a failure at once, others when nothing that they began is
     /// left.
     pub(super) fn tell(&self) {
-        let is_ready = |piece: &u64, result: &mut Result<Done, JsError>| {
+        let is_ready = |piece: &u64, result: &mut Result<JobResult, JsError>| {
             result.is_err() || !self.waiting.borrow().values().any(|owner| owner == piece)
         };
         let ready: Vec<_> = self.finished.borrow_mut().extract_if(is_ready).collect();

@@ -1,28 +1,28 @@
 //! Scripts that a script calls: whether they are there, and whether they get what they need.
 
 use quillet_core::{Span, Value};
-use quillet_yaml::{Data, Node};
+use quillet_yaml::{Node, NodeData};
 
-use super::Findings;
-use super::known::Known;
-use super::place::Spot;
+use super::ScriptDiagnostics;
+use super::known_names::KnownNames;
+use super::line_map::FileSpot;
 use super::schema;
 use crate::host::{FETCH, Tools};
 use crate::library::import::bare_name;
 use crate::library::permissions::asks;
-use crate::library::{Library, Resolved, missing, resolve};
+use crate::library::{Library, ResolvedScript, missing, resolve};
 
 /// A call of something by its name.
 pub(super) struct Callee {
     pub(super) name: String,
-    pub(super) at: Spot,
-    pub(super) way: Way,
-    pub(super) given: Given,
+    pub(super) at: FileSpot,
+    pub(super) way: CallSyntax,
+    pub(super) given: CallOutputs,
 }
 
 /// How it is called.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum CallSyntax {
     /// `[[@name]]`
     Hole,
     /// `[[@$name]]`
@@ -35,7 +35,7 @@ pub(super) enum Way {
 
 /// What a call gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Given {
+pub(super) enum CallOutputs {
     /// These names, and so many values by their places.
     Names(Vec<String>, usize),
     /// These names, and what a chain hands on.
@@ -46,18 +46,18 @@ pub(super) enum Given {
 
 pub(super) async fn check(
     calls: Vec<Callee>,
-    resolved: &Resolved,
-    known: &Known,
+    resolved: &ResolvedScript,
+    known: &KnownNames,
     (library, tools): (&dyn Library, &dyn Tools),
-    findings: &mut Findings<'_>,
+    findings: &mut ScriptDiagnostics<'_>,
 ) {
     for call in calls {
         if findings.full() {
             return;
         }
         match call.way {
-            Way::Directive => directive(&call, known, findings),
-            Way::Hole | Way::Chain | Way::Exec => {
+            CallSyntax::Directive => directive(&call, known, findings),
+            CallSyntax::Hole | CallSyntax::Chain | CallSyntax::Exec => {
                 called(&call, resolved, known, library, findings).await
             }
         }
@@ -69,10 +69,10 @@ pub(super) async fn check(
 
 async fn called(
     call: &Callee,
-    resolved: &Resolved,
-    known: &Known,
+    resolved: &ResolvedScript,
+    known: &KnownNames,
     library: &dyn Library,
-    findings: &mut Findings<'_>,
+    findings: &mut ScriptDiagnostics<'_>,
 ) {
     let from = &resolved.script.source;
     match library.find(&call.name, Some(from)).await {
@@ -96,7 +96,7 @@ async fn called(
     }
 }
 
-fn directive(call: &Callee, known: &Known, findings: &mut Findings<'_>) {
+fn directive(call: &Callee, known: &KnownNames, findings: &mut ScriptDiagnostics<'_>) {
     if known.calls(&call.name) == Some(false) {
         let why = format!(
             "there is no directive or function ${}",
@@ -110,8 +110,13 @@ fn directive(call: &Callee, known: &Known, findings: &mut Findings<'_>) {
 }
 
 /// In a chain a name may be a directive's; anywhere it may be a function's.
-fn not_found(call: &Callee, library: &dyn Library, known: &Known, findings: &mut Findings<'_>) {
-    let chain = call.way == Way::Chain;
+fn not_found(
+    call: &Callee,
+    library: &dyn Library,
+    known: &KnownNames,
+    findings: &mut ScriptDiagnostics<'_>,
+) {
+    let chain = call.way == CallSyntax::Chain;
     if chain && known.calls(&call.name) != Some(false) {
         return;
     }
@@ -126,12 +131,12 @@ fn not_found(call: &Callee, library: &dyn Library, known: &Known, findings: &mut
 /// Required inputs that a call certainly does not give.
 pub(super) fn missing_input(
     name: &str,
-    at: &Spot,
-    callee: &Resolved,
-    given: &Given,
-    findings: &mut Findings<'_>,
+    at: &FileSpot,
+    callee: &ResolvedScript,
+    given: &CallOutputs,
+    findings: &mut ScriptDiagnostics<'_>,
 ) {
-    let Given::Names(names, places) = given else {
+    let CallOutputs::Names(names, places) = given else {
         return;
     };
     for field in schema::required(&callee.config) {
@@ -148,12 +153,12 @@ pub(super) fn missing_input(
 /// A name that is nearly an input of the script that is called.
 pub(super) fn misspelt_input(
     name: &str,
-    at: &Spot,
-    callee: &Resolved,
-    given: &Given,
-    findings: &mut Findings<'_>,
+    at: &FileSpot,
+    callee: &ResolvedScript,
+    given: &CallOutputs,
+    findings: &mut ScriptDiagnostics<'_>,
 ) {
-    let (Given::Names(names, _) | Given::Some(names)) = given else {
+    let (CallOutputs::Names(names, _) | CallOutputs::Some(names)) = given else {
         return;
     };
     let given = names.iter().map(|name| (name.as_str(), Value::Null));
@@ -165,7 +170,11 @@ pub(super) fn misspelt_input(
 }
 
 /// `roles: {name: script}` and `roles: [script]`.
-async fn roles(resolved: &Resolved, library: &dyn Library, findings: &mut Findings<'_>) {
+async fn roles(
+    resolved: &ResolvedScript,
+    library: &dyn Library,
+    findings: &mut ScriptDiagnostics<'_>,
+) {
     let Some(roles) = resolved.script.config.get("roles") else {
         return;
     };
@@ -178,14 +187,14 @@ async fn roles(resolved: &Resolved, library: &dyn Library, findings: &mut Findin
 
 fn collect<'n>(node: &'n Node, named: &mut Vec<(&'n str, Span)>) {
     match &node.data {
-        Data::Map(entries) => {
+        NodeData::Map(entries) => {
             for entry in entries {
                 let id = entry.value.get("id").or_else(|| entry.value.get("script"));
                 let id = id.unwrap_or(&entry.value);
                 named.extend(id.as_str().map(|name| (name, id.span)));
             }
         }
-        Data::List(items) => {
+        NodeData::List(items) => {
             for item in items {
                 match item.as_str() {
                     Some(name) => named.push((name, item.span)),
@@ -193,16 +202,16 @@ fn collect<'n>(node: &'n Node, named: &mut Vec<(&'n str, Span)>) {
                 }
             }
         }
-        Data::Scalar(_) => named.extend(node.as_str().map(|name| (name, node.span))),
+        NodeData::Scalar(_) => named.extend(node.as_str().map(|name| (name, node.span))),
     }
 }
 
 async fn demand(
     name: &str,
     at: Span,
-    resolved: &Resolved,
+    resolved: &ResolvedScript,
     library: &dyn Library,
-    findings: &mut Findings<'_>,
+    findings: &mut ScriptDiagnostics<'_>,
 ) {
     if let Err(error) = missing::demand(library, name, &resolved.script.source, at).await {
         findings.add::<()>(error.diagnostics);
@@ -211,9 +220,9 @@ async fn demand(
 
 /// `tools`: scripts, functions that are exported or registered tools.
 async fn tool_list(
-    resolved: &Resolved,
+    resolved: &ResolvedScript,
     (library, tools): (&dyn Library, &dyn Tools),
-    findings: &mut Findings<'_>,
+    findings: &mut ScriptDiagnostics<'_>,
 ) {
     let Some(node) = resolved.script.config.get("tools") else {
         return;
@@ -233,7 +242,7 @@ async fn tool_list(
 }
 
 /// `ask`: a pattern that no tool has asks nobody. Without any tool nobody knows which there are.
-fn asked_about(resolved: &Resolved, tools: &dyn Tools, findings: &mut Findings<'_>) {
+fn asked_about(resolved: &ResolvedScript, tools: &dyn Tools, findings: &mut ScriptDiagnostics<'_>) {
     let (Some(node), Ok(asks)) = (resolved.script.config.get("ask"), asks(&resolved.script)) else {
         return;
     };
@@ -253,10 +262,10 @@ fn asked_about(resolved: &Resolved, tools: &dyn Tools, findings: &mut Findings<'
 fn tool_names(node: &Node) -> Vec<(&str, Span)> {
     let mut names = Vec::new();
     match &node.data {
-        Data::Map(entries) => {
+        NodeData::Map(entries) => {
             names.extend(entries.iter().map(|entry| (entry.name(), entry.key.span)))
         }
-        Data::List(items) => {
+        NodeData::List(items) => {
             for item in items {
                 let id = item.get("id").unwrap_or(item);
                 match (id.as_str(), item.entries()) {
@@ -268,7 +277,7 @@ fn tool_names(node: &Node) -> Vec<(&str, Span)> {
                 }
             }
         }
-        Data::Scalar(_) => names.extend(node.as_str().map(|name| (name, node.span))),
+        NodeData::Scalar(_) => names.extend(node.as_str().map(|name| (name, node.span))),
     }
     names
 }

@@ -3,16 +3,20 @@
 use quillet_core::{Map, Span, Value};
 use quillet_yaml::Node;
 
-use super::{Findings, schema};
-use crate::call::Settings;
-use crate::library::Resolved;
+use super::{ScriptDiagnostics, schema};
+use crate::call::CallSettings;
+use crate::library::ResolvedScript;
 use crate::library::permissions::{asks, permissions};
 use crate::text::template::Templates;
 
 /// When strings are formatted.
 const STRATEGIES: [&str; 3] = ["Deferred", "Immediate", "Raw"];
 
-pub(super) fn check(resolved: &Resolved, templates: &Templates, findings: &mut Findings<'_>) {
+pub(super) fn check(
+    resolved: &ResolvedScript,
+    templates: &Templates,
+    findings: &mut ScriptDiagnostics<'_>,
+) {
     let config = &resolved.script.config;
     schema::check(&resolved.script, findings);
     settings(config, findings);
@@ -54,10 +58,10 @@ fn text_at<'n>(config: &'n Node, key: &str) -> Option<(&'n str, Span)> {
 }
 
 /// What the call of a model would say of its parameters.
-fn settings(config: &Node, findings: &mut Findings<'_>) {
+fn settings(config: &Node, findings: &mut ScriptDiagnostics<'_>) {
     let written = config.get("parameters").and_then(Node::entries);
     for entry in written.unwrap_or_default() {
-        if let Some(near) = Settings::meant(entry.name()) {
+        if let Some(near) = CallSettings::meant(entry.name()) {
             let why = format!("a model has no setting `{}`", entry.name());
             let help = format!("did you mean `{near}`?");
             findings.error("script.setting", why, entry.key.span, &help);
@@ -81,8 +85,8 @@ fn settings(config: &Node, findings: &mut Findings<'_>) {
     }
 }
 
-fn told(node: &Node, map: &Map, findings: &mut Findings<'_>) {
-    let (_, warnings) = Settings::read(map);
+fn told(node: &Node, map: &Map, findings: &mut ScriptDiagnostics<'_>) {
+    let (_, warnings) = CallSettings::read(map);
     for why in warnings {
         let mut entries = node.entries().unwrap_or_default().iter();
         let about = entries.find(|entry| why.contains(entry.name()));
@@ -92,7 +96,7 @@ fn told(node: &Node, map: &Map, findings: &mut Findings<'_>) {
 }
 
 /// A role of the group that is called like a role of every dialogue never gets a turn.
-fn role_names(config: &Node, findings: &mut Findings<'_>) {
+fn role_names(config: &Node, findings: &mut ScriptDiagnostics<'_>) {
     let roles = config.get("roles").and_then(Node::entries);
     for entry in roles.unwrap_or_default() {
         let name = entry.name();

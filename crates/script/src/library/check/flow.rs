@@ -1,14 +1,14 @@
 //! Instructions that no run comes to.
 
-use super::Findings;
-use crate::directive::{Directive, Form};
+use super::ScriptDiagnostics;
+use crate::directive::{Directive, DirectiveForm};
 use crate::library::import::bare_name;
-use crate::pattern::Pattern;
-use crate::syntax::{Block, Call, ItemKind};
+use crate::pattern::BranchPattern;
+use crate::syntax::{CallExpr, InstructionBlock, ItemKind};
 
 /// What is behind an instruction that ends its block, branches behind `_`, and `$break` outside of
 /// loops.
-pub(super) fn block(block: &Block, in_loop: bool, findings: &mut Findings<'_>) {
+pub(super) fn block(block: &InstructionBlock, in_loop: bool, findings: &mut ScriptDiagnostics<'_>) {
     let mut ended: Option<&str> = None;
     for item in &block.items {
         if let Some(name) = ended.take() {
@@ -29,7 +29,7 @@ pub(super) fn block(block: &Block, in_loop: bool, findings: &mut Findings<'_>) {
     }
 }
 
-fn ends(call: &Call) -> bool {
+fn ends(call: &CallExpr) -> bool {
     use Directive::{Abort, Break, Continue, Exit, Ret, Throw};
     matches!(
         call.directive(),
@@ -37,7 +37,7 @@ fn ends(call: &Call) -> bool {
     )
 }
 
-fn call(call: &Call, in_loop: bool, findings: &mut Findings<'_>) {
+fn call(call: &CallExpr, in_loop: bool, findings: &mut ScriptDiagnostics<'_>) {
     let Some(directive) = call.directive() else {
         return call
             .branches
@@ -45,7 +45,7 @@ fn call(call: &Call, in_loop: bool, findings: &mut Findings<'_>) {
             .for_each(|branch| block(&branch.block, in_loop, findings));
     };
     let known = directive.spec();
-    if known.form == Form::InLoop && !in_loop {
+    if known.form == DirectiveForm::InLoop && !in_loop {
         let why = format!("${} stands outside of a loop", known.name);
         findings.error(
             "script.loop",
@@ -54,7 +54,7 @@ fn call(call: &Call, in_loop: bool, findings: &mut Findings<'_>) {
             "it belongs in the `do` of a $for or $while",
         );
     }
-    if known.form == Form::Patterns {
+    if known.form == DirectiveForm::Patterns {
         patterns(call, findings);
     }
     let in_loop = in_loop || matches!(directive, Directive::For | Directive::While);
@@ -64,7 +64,7 @@ fn call(call: &Call, in_loop: bool, findings: &mut Findings<'_>) {
 }
 
 /// Branches of `$match` that are no pattern, or can never be the one.
-fn patterns(call: &Call, findings: &mut Findings<'_>) {
+fn patterns(call: &CallExpr, findings: &mut ScriptDiagnostics<'_>) {
     let mut else_before = false;
     let all = takes_all(call);
     for branch in &call.branches {
@@ -73,7 +73,7 @@ fn patterns(call: &Call, findings: &mut Findings<'_>) {
             let why = "this branch is never run: `_` before it matches everything";
             findings.warning("script.unreachable", why, key.span, "put `_` last");
         }
-        match Pattern::parse(&key.value, key.span) {
+        match BranchPattern::parse(&key.value, key.span) {
             Ok(pattern) => else_before |= pattern.is_else(),
             Err(error) => {
                 let help = error.help.unwrap_or_default();
@@ -84,7 +84,7 @@ fn patterns(call: &Call, findings: &mut Findings<'_>) {
 }
 
 /// Whether branches are run concurrently, and not the first that matches alone.
-fn takes_all(call: &Call) -> bool {
+fn takes_all(call: &CallExpr) -> bool {
     let says = |text: &str| text.contains("allMatches");
     let arguments = call.arguments.iter().map(|text| text.value.as_ref());
     let mut names = arguments.chain(call.fields.iter().map(|field| field.name()));

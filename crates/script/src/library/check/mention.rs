@@ -3,13 +3,17 @@
 use quillet_core::nearest;
 use quillet_yaml::Node;
 
-use super::{Findings, meant};
-use crate::library::Resolved;
+use super::{ScriptDiagnostics, meant};
+use crate::library::ResolvedScript;
 use crate::run::{role_table, speaks_here};
-use crate::syntax::Message;
+use crate::syntax::MessageTemplate;
 use crate::text::recipients;
 
-pub(super) fn check(message: &Message, resolved: &Resolved, findings: &mut Findings<'_>) {
+pub(super) fn check(
+    message: &MessageTemplate,
+    resolved: &ResolvedScript,
+    findings: &mut ScriptDiagnostics<'_>,
+) {
     let roles = names(resolved);
     let known = || roles.iter().map(String::as_str);
     let has = |name: &str| speaks_here(name) || known().any(|role| role == name);
@@ -47,7 +51,7 @@ fn help<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// The roles of a script, its own name among them.
-fn names(resolved: &Resolved) -> Vec<String> {
+fn names(resolved: &ResolvedScript) -> Vec<String> {
     let own = resolved.script.config.get("name").and_then(Node::as_str);
     let mut names: Vec<String> = own.map(str::to_owned).into_iter().collect();
     let roles = role_table(resolved.config.get("roles"));

@@ -10,27 +10,27 @@ use quillet_core::{Diagnostic, Severity, Span};
 use quillet_template::TemplateFactory;
 
 use super::import::imports;
-use super::{Library, Resolved, exports, resolve};
+use super::{Library, ResolvedScript, exports, resolve};
 use crate::host::Tools;
-use crate::syntax::{Script, Source};
+use crate::syntax::{Script, ScriptSource};
 use crate::text::template::Templates;
 
 mod callee;
 mod code;
 mod config;
 mod flow;
-mod known;
+mod known_names;
+pub(crate) mod line_map;
 mod mention;
-pub(crate) mod place;
 mod schema;
 mod secret;
 mod text;
 mod walk;
 
 pub(crate) use code::called_on_this;
-use known::Known;
-pub(crate) use place::Spot;
-use walk::Walk;
+use known_names::KnownNames;
+pub(crate) use line_map::FileSpot;
+use walk::CheckWalk;
 
 /// Most findings that are reported for one script.
 const MOST_FINDINGS: usize = 100;
@@ -42,7 +42,7 @@ pub async fn check(
     library: &dyn Library,
     tools: &dyn Tools,
 ) -> Vec<Diagnostic> {
-    let mut findings = Findings::new(&script.source);
+    let mut findings = ScriptDiagnostics::new(&script.source);
     let resolved = lineage(script, library, &mut findings).await;
     let plan = match imports(&script.config, &script.source) {
         Ok(plan) => plan,
@@ -51,11 +51,11 @@ pub async fn check(
     if let Err(wrong) = exports(script) {
         findings.add::<()>(wrong);
     }
-    let known = Known::of(&resolved, &plan, library, &mut findings).await;
+    let known = KnownNames::of(&resolved, &plan, library, &mut findings).await;
     let templates = Templates::new(Arc::new(TemplateFactory::standard()));
     config::check(&resolved, &templates, &mut findings);
     secret::check(script, &mut findings);
-    let mut walk = Walk::new(&resolved, &known, &templates, &mut findings);
+    let mut walk = CheckWalk::new(&resolved, &known, &templates, &mut findings);
     walk.script();
     let calls = walk.finish();
     callee::check(calls, &resolved, &known, (library, tools), &mut findings).await;
@@ -66,27 +66,27 @@ pub async fn check(
 async fn lineage(
     script: &Arc<Script>,
     library: &dyn Library,
-    findings: &mut Findings<'_>,
-) -> Resolved {
+    findings: &mut ScriptDiagnostics<'_>,
+) -> ResolvedScript {
     match resolve(script.clone(), library).await {
         Ok(resolved) => resolved,
         Err(error) => {
             findings.add::<()>(error.diagnostics);
-            Resolved::alone(script.clone())
+            ResolvedScript::alone(script.clone())
         }
     }
 }
 
 /// What is wrong with one script, while it is found out.
-struct Findings<'a> {
-    source: &'a Source,
+struct ScriptDiagnostics<'a> {
+    source: &'a ScriptSource,
     list: Vec<Diagnostic>,
 }
 
-impl<'a> Findings<'a> {
-    fn new(source: &'a Source) -> Self {
+impl<'a> ScriptDiagnostics<'a> {
+    fn new(source: &'a ScriptSource) -> Self {
         let list = Vec::new();
-        Findings { source, list }
+        ScriptDiagnostics { source, list }
     }
 
     fn add<T: Default>(&mut self, mut wrong: Vec<Diagnostic>) -> T {
@@ -106,7 +106,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    fn error_in(&mut self, code: &'static str, why: impl Into<String>, at: &Spot, help: &str) {
+    fn error_in(&mut self, code: &'static str, why: impl Into<String>, at: &FileSpot, help: &str) {
         if !self.full() {
             self.error(code, why, at.span(self.source), help);
         }

@@ -4,8 +4,8 @@ use quillet_core::{Map, Span, Value};
 use quillet_yaml::Node;
 use serde_json::Value as Json;
 
-use super::Findings;
-use crate::answer::{InputField, InputProblem, Inputs, Schema};
+use super::ScriptDiagnostics;
+use crate::answer::{AnswerSchema, InputField, InputProblem, Inputs};
 use crate::syntax::Script;
 
 /// What a front matter declares; nothing where it is wrong, which is reported elsewhere.
@@ -23,7 +23,7 @@ pub(super) fn required(config: &Map) -> Vec<InputField> {
 }
 
 /// Checks both, as they are written in this script.
-pub(super) fn check(script: &Script, findings: &mut Findings<'_>) {
+pub(super) fn check(script: &Script, findings: &mut ScriptDiagnostics<'_>) {
     if let Some(input) = script.config.get("input")
         && let Err(problems) = Inputs::read(&input.value())
     {
@@ -34,14 +34,14 @@ pub(super) fn check(script: &Script, findings: &mut Findings<'_>) {
     let Some(output) = script.config.get("output").filter(|node| !node.is_null()) else {
         return;
     };
-    if let Err(why) = Schema::new(&Json::from(&output.value())) {
+    if let Err(why) = AnswerSchema::new(&Json::from(&output.value())) {
         let why = format!("output is no JSON Schema: {why}");
         let help = "such as `output: {type: object, properties: {…}}`";
         findings.error("script.output", why, output.span, help);
     }
 }
 
-fn tell(input: &Node, problem: InputProblem, findings: &mut Findings<'_>) {
+fn tell(input: &Node, problem: InputProblem, findings: &mut ScriptDiagnostics<'_>) {
     let at = place(input, &problem.field).unwrap_or(input.span);
     let why = match problem.field.as_str() {
         "input" => format!("input: {}", problem.message),

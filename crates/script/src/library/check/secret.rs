@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 
 use fancy_regex::Regex;
 use quillet_core::Span;
-use quillet_yaml::{Data, Node};
+use quillet_yaml::{Node, NodeData};
 
-use super::Findings;
+use super::ScriptDiagnostics;
 use crate::syntax::Script;
 
 /// How keys of well-known services look.
@@ -26,7 +26,7 @@ const NAMES: [&str; 7] = [
     "secretkey",
 ];
 
-pub(super) fn check(script: &Script, findings: &mut Findings<'_>) {
+pub(super) fn check(script: &Script, findings: &mut ScriptDiagnostics<'_>) {
     let text: &str = &script.source.text;
     if let Some(keys) = KEYS.as_ref() {
         for found in keys.find_iter(text).flatten() {
@@ -37,15 +37,17 @@ pub(super) fn check(script: &Script, findings: &mut Findings<'_>) {
     named(&script.config, findings);
 }
 
-fn named(node: &Node, findings: &mut Findings<'_>) {
+fn named(node: &Node, findings: &mut ScriptDiagnostics<'_>) {
     for entry in node.entries().unwrap_or_default() {
         let name = entry.name().replace(['_', '-'], "").to_lowercase();
         match &entry.value.data {
-            Data::Scalar(scalar) if NAMES.contains(&name.as_str()) && is_literal(&scalar.text) => {
+            NodeData::Scalar(scalar)
+                if NAMES.contains(&name.as_str()) && is_literal(&scalar.text) =>
+            {
                 tell(entry.value.span, findings);
             }
-            Data::Scalar(_) => {}
-            Data::Map(_) | Data::List(_) => named(&entry.value, findings),
+            NodeData::Scalar(_) => {}
+            NodeData::Map(_) | NodeData::List(_) => named(&entry.value, findings),
         }
     }
     node.items()
@@ -62,7 +64,7 @@ fn is_literal(text: &str) -> bool {
     text.len() >= 8 && !elsewhere
 }
 
-fn tell(at: Span, findings: &mut Findings<'_>) {
+fn tell(at: Span, findings: &mut ScriptDiagnostics<'_>) {
     let told = findings.list.iter().any(|found| {
         let overlaps = |span: Span| span.start < at.end && at.start < span.end;
         found.code == "script.secret" && found.span.is_some_and(overlaps)

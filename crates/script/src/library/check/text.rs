@@ -3,58 +3,58 @@
 use std::ops::Range;
 
 use quillet_core::Span;
-use quillet_yaml::{Data, Node};
+use quillet_yaml::{Node, NodeData};
 
-use super::Findings;
-use super::callee::{Callee, Given, Way};
+use super::ScriptDiagnostics;
+use super::callee::{CallOutputs, CallSyntax, Callee};
 use super::code::called_on_this;
-use super::known::{Known, root};
-use super::place::{Spot, text_of};
-use crate::argument::{self, ArgumentValue, Arguments, Words};
-use crate::call::Settings;
-use crate::expression::{Expression, Parsed};
+use super::known_names::{KnownNames, root};
+use super::line_map::{FileSpot, text_of};
+use crate::argument::{self, ArgumentValue, Arguments, BareWordPolicy};
+use crate::call::CallSettings;
+use crate::expression::{Expression, ParsedExpression};
 use crate::pattern::Regex;
-use crate::syntax::Text;
-use crate::text::hole::{Hole, HoleKind, Piece, holes};
-use crate::text::prefix::{self, Form, Position};
+use crate::syntax::ScriptText;
+use crate::text::hole::{Hole, HoleKind, HolePart, holes};
+use crate::text::prefix::{self, FormatTime, TextPosition};
 use crate::text::template::Templates;
 
 /// Every text in a value that is the author's to be read, in order.
-pub(super) fn every(node: &Node, each: &mut dyn FnMut(&Text)) {
+pub(super) fn every(node: &Node, each: &mut dyn FnMut(&ScriptText)) {
     match &node.data {
-        Data::Scalar(_) if node.tag.is_none() => {
+        NodeData::Scalar(_) if node.tag.is_none() => {
             if let Some(text) = text_of(node) {
                 each(&text);
             }
         }
-        Data::Scalar(_) => {}
-        Data::List(items) => items.iter().for_each(|item| every(item, each)),
-        Data::Map(entries) => entries.iter().for_each(|entry| every(&entry.value, each)),
+        NodeData::Scalar(_) => {}
+        NodeData::List(items) => items.iter().for_each(|item| every(item, each)),
+        NodeData::Map(entries) => entries.iter().for_each(|entry| every(&entry.value, each)),
     }
 }
 
 /// Reads texts of one script.
-pub(super) struct Texts<'a> {
-    pub(super) known: &'a Known,
+pub(super) struct TextChecker<'a> {
+    pub(super) known: &'a KnownNames,
     pub(super) templates: &'a Templates,
     pub(super) format: &'a str,
 }
 
-impl Texts<'_> {
+impl TextChecker<'_> {
     /// A message's text, or a value that may be one.
     pub(super) fn text(
         &self,
-        text: &Text,
-        position: Position,
-        findings: &mut Findings<'_>,
+        text: &ScriptText,
+        position: TextPosition,
+        findings: &mut ScriptDiagnostics<'_>,
         calls: &mut Vec<Callee>,
     ) {
         let read = prefix::read(&text.value, position);
         let body = read.start..text.value.len();
         match read.form {
-            Form::Raw => {}
-            Form::Expression => self.expression(text, body, findings),
-            Form::Default | Form::Immediate => {
+            FormatTime::Raw => {}
+            FormatTime::Expression => self.expression(text, body, findings),
+            FormatTime::Default | FormatTime::Immediate => {
                 self.holes(text, &body, findings, calls);
                 self.template(text, body, findings);
             }
@@ -63,19 +63,19 @@ impl Texts<'_> {
 
     fn holes(
         &self,
-        text: &Text,
+        text: &ScriptText,
         body: &Range<usize>,
-        findings: &mut Findings<'_>,
+        findings: &mut ScriptDiagnostics<'_>,
         calls: &mut Vec<Callee>,
     ) {
         for piece in holes(text.value.get(body.clone()).unwrap_or_default()) {
             match piece {
-                Piece::Text(_) => {}
-                Piece::Broken(broken) => {
-                    let at = Spot::new(text, moved(&broken.range, body.start));
+                HolePart::Text(_) => {}
+                HolePart::Broken(broken) => {
+                    let at = FileSpot::new(text, moved(&broken.range, body.start));
                     findings.error_in("script.hole", broken.message, &at, broken.help);
                 }
-                Piece::Hole(hole) => calls.extend(self.hole(text, body.start, hole, findings)),
+                HolePart::Hole(hole) => calls.extend(self.hole(text, body.start, hole, findings)),
             }
         }
     }
@@ -83,12 +83,12 @@ impl Texts<'_> {
     /// What a hole that begins at a byte of the text calls.
     fn hole(
         &self,
-        text: &Text,
+        text: &ScriptText,
         start: usize,
         hole: Hole,
-        findings: &mut Findings<'_>,
+        findings: &mut ScriptDiagnostics<'_>,
     ) -> Option<Callee> {
-        let at = Spot::new(text, moved(&hole.range, start));
+        let at = FileSpot::new(text, moved(&hole.range, start));
         match hole.kind {
             HoleKind::Call {
                 script,
@@ -96,10 +96,14 @@ impl Texts<'_> {
                 arguments,
             } => {
                 let given = match arguments.map(|range| moved(&range, start)) {
-                    Some(range) => self.arguments(text, range, Words::Text, findings),
-                    None => Given::Names(Vec::new(), 0),
+                    Some(range) => self.arguments(text, range, BareWordPolicy::Text, findings),
+                    None => CallOutputs::Names(Vec::new(), 0),
                 };
-                let way = if script { Way::Hole } else { Way::Directive };
+                let way = if script {
+                    CallSyntax::Hole
+                } else {
+                    CallSyntax::Directive
+                };
                 Some(Callee {
                     name,
                     at,
@@ -115,7 +119,7 @@ impl Texts<'_> {
             } => {
                 let inner = moved(&pattern, start);
                 if let Err(error) = Regex::compile(text.value.get(inner.clone())?, &flags) {
-                    let at = Spot::new(text, inner);
+                    let at = FileSpot::new(text, inner);
                     findings.error_in("script.regex", error.to_string(), &at, "");
                 }
                 self.variable(root(&variable), &at, findings);
@@ -129,18 +133,23 @@ impl Texts<'_> {
     }
 
     /// `[[X:temperature=0.1]]`: names that are nearly settings of a model.
-    fn settings(&self, text: &Text, range: Range<usize>, findings: &mut Findings<'_>) {
+    fn settings(
+        &self,
+        text: &ScriptText,
+        range: Range<usize>,
+        findings: &mut ScriptDiagnostics<'_>,
+    ) {
         let inner = text.value.get(range.clone()).unwrap_or_default();
         let (start, end) = (range.start, range.end);
         // What is no argument is reported where the hole is read.
-        let read = argument::parse_with(inner, Span { start, end }, Words::Text);
+        let read = argument::parse_with(inner, Span { start, end }, BareWordPolicy::Text);
         for item in read.unwrap_or_default().items {
             let Some(name) = &item.name else {
                 continue;
             };
-            if let Some(near) = Settings::meant(name) {
+            if let Some(near) = CallSettings::meant(name) {
                 let why = format!("a model has no setting `{name}`");
-                let at = Spot::of(text, item.span);
+                let at = FileSpot::of(text, item.span);
                 findings.error_in(
                     "script.setting",
                     why,
@@ -154,9 +163,9 @@ impl Texts<'_> {
     /// Code that calls `this.$name(…)`, of which there is none.
     pub(super) fn calls_on_this(
         &self,
-        text: &Text,
+        text: &ScriptText,
         body: &Range<usize>,
-        findings: &mut Findings<'_>,
+        findings: &mut ScriptDiagnostics<'_>,
     ) {
         let inner = text.value.get(body.clone()).unwrap_or_default();
         for (range, name) in called_on_this(inner) {
@@ -164,16 +173,16 @@ impl Texts<'_> {
                 let why = format!("there is no directive or function ${name}");
                 let near = self.known.meant_call(name);
                 let help = near.map(|near| format!("did you mean {near}?"));
-                let at = Spot::new(text, moved(&range, body.start));
+                let at = FileSpot::new(text, moved(&range, body.start));
                 findings.error_in("script.directive", why, &at, &help.unwrap_or_default());
             }
         }
     }
 
     /// A value that looks like a call is a text; one that names nothing is a mistake.
-    pub(super) fn call_in_text(&self, text: &Text, findings: &mut Findings<'_>) {
-        let read = prefix::read(&text.value, Position::Argument);
-        if read.form != Form::Default {
+    pub(super) fn call_in_text(&self, text: &ScriptText, findings: &mut ScriptDiagnostics<'_>) {
+        let read = prefix::read(&text.value, TextPosition::Argument);
+        if read.form != FormatTime::Default {
             return;
         }
         let body = read.start..text.value.len();
@@ -181,7 +190,7 @@ impl Texts<'_> {
         let Some(name) = prefix::looks_like_call(inner) else {
             return;
         };
-        let at = Spot::new(text, body);
+        let at = FileSpot::new(text, body);
         match self.known.calls(name) {
             Some(false) => {
                 let why = format!("there is no directive or function ${name}");
@@ -199,14 +208,19 @@ impl Texts<'_> {
         }
     }
 
-    fn template(&self, text: &Text, body: Range<usize>, findings: &mut Findings<'_>) {
+    fn template(
+        &self,
+        text: &ScriptText,
+        body: Range<usize>,
+        findings: &mut ScriptDiagnostics<'_>,
+    ) {
         let Some(inner) = text.value.get(body.clone()) else {
             return;
         };
         if !self.templates.needs_rendering(inner, self.format) {
             return;
         }
-        let at = |span: Span| Spot::new(text, moved(&(span.start..span.end), body.start));
+        let at = |span: Span| FileSpot::new(text, moved(&(span.start..span.end), body.start));
         match self.templates.compile(self.format, inner) {
             Ok(template) => {
                 let references = template.references().variables.iter();
@@ -231,25 +245,30 @@ impl Texts<'_> {
     }
 
     /// An expression: whether it is one, and what it names.
-    pub(super) fn expression(&self, text: &Text, body: Range<usize>, findings: &mut Findings<'_>) {
+    pub(super) fn expression(
+        &self,
+        text: &ScriptText,
+        body: Range<usize>,
+        findings: &mut ScriptDiagnostics<'_>,
+    ) {
         let Some(inner) = text.value.get(body.clone()) else {
             return;
         };
-        let at = |span: Span| Spot::new(text, moved(&(span.start..span.end), body.start));
+        let at = |span: Span| FileSpot::new(text, moved(&(span.start..span.end), body.start));
         match Expression::parse(inner) {
-            Parsed::JavaScript => self.calls_on_this(text, &body, findings),
-            Parsed::Invalid(error) => {
+            ParsedExpression::JavaScript => self.calls_on_this(text, &body, findings),
+            ParsedExpression::Invalid(error) => {
                 findings.error_in("script.expression", error.message, &at(error.span), "");
             }
-            Parsed::Native(expression) => self.names(&expression, &at, findings),
+            ParsedExpression::Native(expression) => self.names(&expression, &at, findings),
         }
     }
 
     fn names(
         &self,
         expression: &Expression,
-        at: &dyn Fn(Span) -> Spot,
-        findings: &mut Findings<'_>,
+        at: &dyn Fn(Span) -> FileSpot,
+        findings: &mut ScriptDiagnostics<'_>,
     ) {
         for used in expression.names() {
             if !used.this {
@@ -261,38 +280,40 @@ impl Texts<'_> {
     /// Arguments in parentheses: whether they are such, what they name, and what they give.
     pub(super) fn arguments(
         &self,
-        text: &Text,
+        text: &ScriptText,
         range: Range<usize>,
-        words: Words,
-        findings: &mut Findings<'_>,
-    ) -> Given {
+        words: BareWordPolicy,
+        findings: &mut ScriptDiagnostics<'_>,
+    ) -> CallOutputs {
         let inner = text.value.get(range.clone()).unwrap_or_default();
         // Places in the text: where that stands in the file is computed when something is reported.
         let (start, end) = (range.start, range.end);
         match argument::parse_with(inner, Span { start, end }, words) {
             Ok(arguments) => {
                 for argument in &arguments.items {
-                    if let ArgumentValue::Expression(Parsed::Native(expression)) = &argument.value {
-                        let at = |span: Span| Spot::of(text, argument.place(span));
+                    if let ArgumentValue::Expression(ParsedExpression::Native(expression)) =
+                        &argument.value
+                    {
+                        let at = |span: Span| FileSpot::of(text, argument.place(span));
                         self.names(expression, &at, findings);
                     }
                 }
                 given(&arguments)
             }
             Err(error) => {
-                let at = Spot::of(text, error.span);
+                let at = FileSpot::of(text, error.span);
                 findings.error_in(
                     "script.argument",
                     error.message,
                     &at,
                     &error.help.unwrap_or_default(),
                 );
-                Given::Unknown
+                CallOutputs::Unknown
             }
         }
     }
 
-    fn variable(&self, name: &str, at: &Spot, findings: &mut Findings<'_>) {
+    fn variable(&self, name: &str, at: &FileSpot, findings: &mut ScriptDiagnostics<'_>) {
         let Some(near) = self
             .known
             .unknown_variable(name)
@@ -316,7 +337,7 @@ impl Texts<'_> {
 }
 
 /// What the arguments of a call give, by what can be read.
-fn given(arguments: &Arguments) -> Given {
+fn given(arguments: &Arguments) -> CallOutputs {
     let mut names = Vec::new();
     let mut places = 0;
     for argument in &arguments.items {
@@ -327,10 +348,10 @@ fn given(arguments: &Arguments) -> Given {
                 ArgumentValue::Literal(_) | ArgumentValue::Text(_) | ArgumentValue::Template(_),
             ) => places += 1,
             // An object gives whatever is in it.
-            _ => return Given::Unknown,
+            _ => return CallOutputs::Unknown,
         }
     }
-    Given::Names(names, places)
+    CallOutputs::Names(names, places)
 }
 
 fn moved(range: &Range<usize>, by: usize) -> Range<usize> {

@@ -1,46 +1,48 @@
 //! Through a script's body, instruction by instruction.
 
 use quillet_core::{Span, Value};
-use quillet_yaml::{Data, Node};
+use quillet_yaml::{Node, NodeData};
 
-use super::callee::{Callee, Given, Way};
-use super::known::Known;
-use super::place::{Spot, text_of};
-use super::text::{Texts, every};
-use super::{Findings, flow, mention};
-use crate::argument::{self, Words};
-use crate::call::Settings;
-use crate::directive::{Directive, Form};
-use crate::library::Resolved;
+use super::callee::{CallOutputs, CallSyntax, Callee};
+use super::known_names::KnownNames;
+use super::line_map::{FileSpot, text_of};
+use super::text::{TextChecker, every};
+use super::{ScriptDiagnostics, flow, mention};
+use crate::argument::{self, BareWordPolicy};
+use crate::call::CallSettings;
+use crate::directive::{Directive, DirectiveForm};
+use crate::library::ResolvedScript;
 use crate::library::import::bare_name;
-use crate::syntax::{Block, Call, ItemKind, Message, Target, Text};
-use crate::text::prefix::Position;
+use crate::syntax::{
+    CallExpr, CallTarget, InstructionBlock, ItemKind, MessageTemplate, ScriptText,
+};
+use crate::text::prefix::TextPosition;
 use crate::text::template::{DEFAULT_FORMAT, Templates};
 
-pub(super) struct Walk<'a, 'f> {
-    resolved: &'a Resolved,
-    known: &'a Known,
-    texts: Texts<'a>,
-    findings: &'a mut Findings<'f>,
+pub(super) struct CheckWalk<'a, 'f> {
+    resolved: &'a ResolvedScript,
+    known: &'a KnownNames,
+    texts: TextChecker<'a>,
+    findings: &'a mut ScriptDiagnostics<'f>,
     calls: Vec<Callee>,
 }
 
-impl<'a, 'f> Walk<'a, 'f> {
+impl<'a, 'f> CheckWalk<'a, 'f> {
     pub(super) fn new(
-        resolved: &'a Resolved,
-        known: &'a Known,
+        resolved: &'a ResolvedScript,
+        known: &'a KnownNames,
         templates: &'a Templates,
-        findings: &'a mut Findings<'f>,
+        findings: &'a mut ScriptDiagnostics<'f>,
     ) -> Self {
         let format = resolved
             .config
             .get("templateFormat")
             .and_then(Value::as_str);
         let format = format.unwrap_or(DEFAULT_FORMAT);
-        Walk {
+        CheckWalk {
             resolved,
             known,
-            texts: Texts {
+            texts: TextChecker {
                 known,
                 templates,
                 format,
@@ -56,7 +58,7 @@ impl<'a, 'f> Walk<'a, 'f> {
         flow::block(body, false, self.findings);
         let configured = self.resolved.script.config.get("prompt");
         if let Some(messages) = configured.and_then(|prompt| prompt.get("messages")) {
-            self.values(messages, Position::Argument);
+            self.values(messages, TextPosition::Argument);
         }
         self.block(body);
         let functions = self.resolved.script.functions.iter();
@@ -71,7 +73,7 @@ impl<'a, 'f> Walk<'a, 'f> {
         self.calls
     }
 
-    fn block(&mut self, block: &Block) {
+    fn block(&mut self, block: &InstructionBlock) {
         for item in &block.items {
             match &item.kind {
                 ItemKind::Message(message) => self.message(message),
@@ -84,65 +86,67 @@ impl<'a, 'f> Walk<'a, 'f> {
         }
     }
 
-    fn message(&mut self, message: &Message) {
+    fn message(&mut self, message: &MessageTemplate) {
         mention::check(message, self.resolved, self.findings);
         let position = match message.role {
-            Some(_) => Position::Argument,
-            None => Position::Message,
+            Some(_) => TextPosition::Argument,
+            None => TextPosition::Message,
         };
         self.values(&message.content, position);
         for field in &message.fields {
-            self.values(&field.value, Position::Argument);
+            self.values(&field.value, TextPosition::Argument);
         }
     }
 
     /// All texts of a value.
-    fn values(&mut self, node: &Node, position: Position) {
+    fn values(&mut self, node: &Node, position: TextPosition) {
         let (texts, findings, calls) = (&self.texts, &mut *self.findings, &mut self.calls);
         every(node, &mut |text| {
             texts.text(text, position, findings, calls)
         });
     }
 
-    fn whole_expression(&mut self, text: &Text) {
+    fn whole_expression(&mut self, text: &ScriptText) {
         let start = text.value.find("?=").map_or(0, |mark| mark + 2);
         self.texts
             .expression(text, start..text.value.len(), self.findings);
     }
 
-    fn call(&mut self, call: &Call, piped: bool) {
+    fn call(&mut self, call: &CallExpr, piped: bool) {
         let given = match &call.arguments {
             Some(text) => {
                 let all = 0..text.value.len();
                 self.texts
-                    .arguments(text, all, Words::Refused, self.findings)
+                    .arguments(text, all, BareWordPolicy::Refused, self.findings)
             }
             None => given_by(call),
         };
         let known = call.directive();
         match call.target {
-            Target::Tool => {}
-            Target::Directive(_) | Target::Function => {
-                self.named(call, if piped { &Given::Unknown } else { &given })
+            CallTarget::Tool => {}
+            CallTarget::Directive(_) | CallTarget::Function => {
+                self.named(call, if piped { &CallOutputs::Unknown } else { &given })
             }
-            Target::Script => self.calls.push(Callee {
+            CallTarget::Script => self.calls.push(Callee {
                 name: call.name.value.to_string(),
-                at: Spot::all(&call.name),
-                way: Way::Chain,
+                at: FileSpot::all(&call.name),
+                way: CallSyntax::Chain,
                 given: match given {
-                    Given::Names(names, _) => Given::Some(names),
+                    CallOutputs::Names(names, _) => CallOutputs::Some(names),
                     given => given,
                 },
             }),
         }
-        if let Target::Directive(directive) = call.target {
+        if let CallTarget::Directive(directive) = call.target {
             self.directive(directive, call);
         }
         self.condition(known, call);
         for field in &call.fields {
-            self.values(&field.value, Position::Argument);
+            self.values(&field.value, TextPosition::Argument);
         }
-        if known.is_none_or(|known| known.spec().form == Form::Plain && known != Directive::Pipe) {
+        if known.is_none_or(|known| {
+            known.spec().form == DirectiveForm::Plain && known != Directive::Pipe
+        }) {
             let (texts, findings) = (&self.texts, &mut *self.findings);
             let fields = call.fields.iter().map(|field| &field.value);
             for node in call.value.iter().chain(fields) {
@@ -155,7 +159,7 @@ impl<'a, 'f> Walk<'a, 'f> {
     }
 
     /// A name with `$`: a directive, a function, an imported script.
-    fn named(&mut self, call: &Call, given: &Given) {
+    fn named(&mut self, call: &CallExpr, given: &CallOutputs) {
         let name = call.name.value.as_ref();
         if self.known.calls(name) == Some(false) && !self.findings.full() {
             let why = format!("there is no directive or function ${}", bare_name(name));
@@ -167,18 +171,18 @@ impl<'a, 'f> Walk<'a, 'f> {
                 .findings
                 .error("script.directive", why, call.name.span, &help);
         }
-        let imported = |(id, _): &&(String, Resolved)| id == bare_name(name);
+        let imported = |(id, _): &&(String, ResolvedScript)| id == bare_name(name);
         if let Some((_, script)) = self.known.imported.iter().find(imported) {
             let name = format!("${}", bare_name(name));
-            let at = Spot::all(&call.name);
+            let at = FileSpot::all(&call.name);
             super::callee::misspelt_input(&name, &at, script, given, self.findings);
             super::callee::missing_input(&name, &at, script, given, self.findings);
         }
     }
 
-    fn directive(&mut self, known: Directive, call: &Call) {
+    fn directive(&mut self, known: Directive, call: &CallExpr) {
         // The reader has looked at those that take blocks.
-        if known.spec().form == Form::Plain {
+        if known.spec().form == DirectiveForm::Plain {
             let inside = call.value.as_ref().and_then(Node::entries);
             for entry in inside.unwrap_or_default().iter().chain(&call.fields) {
                 self.parameter(known, entry.name(), entry.key.span);
@@ -196,13 +200,13 @@ impl<'a, 'f> Walk<'a, 'f> {
     }
 
     /// Names that are nearly settings of a model, and no variables.
-    fn settings(&mut self, call: &Call) {
+    fn settings(&mut self, call: &CallExpr) {
         let inside = call.value.as_ref().and_then(Node::entries);
         let entries = inside.unwrap_or_default().iter().chain(&call.fields);
         let entries = entries.map(|entry| (entry.name().to_owned(), entry.key.span));
         for (name, at) in entries.chain(named(call)) {
             let variable = self.known.has_variable(&name);
-            if let Some(near) = Settings::meant(&name).filter(|_| !variable) {
+            if let Some(near) = CallSettings::meant(&name).filter(|_| !variable) {
                 let why = format!("a model has no setting `{name}`");
                 let help = format!("did you mean `{near}`?");
                 self.findings.error("script.setting", why, at, &help);
@@ -217,7 +221,7 @@ impl<'a, 'f> Walk<'a, 'f> {
     }
 
     /// Conditions are expressions without `?=`; other values are values.
-    fn condition(&mut self, known: Option<Directive>, call: &Call) {
+    fn condition(&mut self, known: Option<Directive>, call: &CallExpr) {
         let Some(value) = &call.value else {
             return;
         };
@@ -227,12 +231,12 @@ impl<'a, 'f> Walk<'a, 'f> {
                 self.texts
                     .expression(&text, 0..text.value.len(), self.findings);
             }
-            _ => self.values(value, Position::Argument),
+            _ => self.values(value, TextPosition::Argument),
         }
     }
 
     /// `$exec: {id: x, args: {…}}` with an id that is known.
-    fn exec(&mut self, call: &Call) {
+    fn exec(&mut self, call: &CallExpr) {
         let at = |key: &str| field(call, key);
         let Some(node) = at("id").or_else(|| at("filename")) else {
             return;
@@ -240,21 +244,21 @@ impl<'a, 'f> Walk<'a, 'f> {
         let text = text_of(node).filter(|text| is_plain(&text.value));
         if let Some(text) = text {
             let given = match at("args") {
-                None => Given::Names(Vec::new(), 0),
+                None => CallOutputs::Names(Vec::new(), 0),
                 Some(args) => given_in(args),
             };
-            let (name, at) = (text.value.to_string(), Spot::all(&text));
+            let (name, at) = (text.value.to_string(), FileSpot::all(&text));
             self.calls.push(Callee {
                 name,
                 at,
-                way: Way::Exec,
+                way: CallSyntax::Exec,
                 given,
             });
         }
     }
 
     /// A listener that is a function's name.
-    fn listener(&mut self, call: &Call) {
+    fn listener(&mut self, call: &CallExpr) {
         let Some(node) = field(call, "callback").filter(|node| node.tag.is_none()) else {
             return;
         };
@@ -276,7 +280,7 @@ impl<'a, 'f> Walk<'a, 'f> {
 }
 
 /// Names that a call gives in its parentheses, and where they stand.
-fn named(call: &Call) -> Vec<(String, Span)> {
+fn named(call: &CallExpr) -> Vec<(String, Span)> {
     let Some(text) = &call.arguments else {
         return Vec::new();
     };
@@ -286,33 +290,33 @@ fn named(call: &Call) -> Vec<(String, Span)> {
 }
 
 /// A value of a call, in its object or beside it.
-fn field<'c>(call: &'c Call, key: &str) -> Option<&'c Node> {
+fn field<'c>(call: &'c CallExpr, key: &str) -> Option<&'c Node> {
     let inside = call.value.as_ref().and_then(|value| value.get(key));
     let beside = || call.fields.iter().find(|field| field.name() == key);
     inside.or_else(|| Some(&beside()?.value))
 }
 
-fn given_by(call: &Call) -> Given {
+fn given_by(call: &CallExpr) -> CallOutputs {
     match (&call.value, call.fields.is_empty()) {
-        (None, true) => Given::Names(Vec::new(), 0),
+        (None, true) => CallOutputs::Names(Vec::new(), 0),
         (Some(value), true) => given_in(value),
-        _ => Given::Unknown,
+        _ => CallOutputs::Unknown,
     }
 }
 
-fn given_in(node: &Node) -> Given {
+fn given_in(node: &Node) -> CallOutputs {
     match &node.data {
-        Data::Map(entries) => Given::Names(
+        NodeData::Map(entries) => CallOutputs::Names(
             entries
                 .iter()
                 .map(|entry| entry.name().to_owned())
                 .collect(),
             0,
         ),
-        Data::Scalar(_) if node.as_str().is_none_or(|text| !text.starts_with("?=")) => {
-            Given::Names(Vec::new(), 1)
+        NodeData::Scalar(_) if node.as_str().is_none_or(|text| !text.starts_with("?=")) => {
+            CallOutputs::Names(Vec::new(), 1)
         }
-        Data::List(_) | Data::Scalar(_) => Given::Unknown,
+        NodeData::List(_) | NodeData::Scalar(_) => CallOutputs::Unknown,
     }
 }
 

@@ -7,19 +7,19 @@ use quillet_core::{Diagnostic, Span};
 use quillet_yaml::Node;
 
 use super::inherit::one_or_many;
-use crate::syntax::Source;
+use crate::syntax::ScriptSource;
 
 mod names;
 mod source;
 
-pub use names::{Imported, Names};
+pub use names::{ImportNames, ImportedFunction};
 pub use source::ImportKind;
 
 pub(crate) use names::{bare_name, is_initializer};
 
 /// One import.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Import {
+pub struct ImportItem {
     /// Where its source stands.
     pub span: Span,
     /// What is imported, as it is written.
@@ -27,7 +27,7 @@ pub struct Import {
     /// What that means.
     pub kind: ImportKind,
     /// Which of its names are taken, and how they are called here.
-    pub names: Names,
+    pub names: ImportNames,
     /// Names that are left out: `{name: {disable: true}}`.
     pub except: Vec<String>,
     /// What it says of the module's `$initializeModule`: `Some(true)` where it is listed,
@@ -35,7 +35,7 @@ pub struct Import {
     pub initialize: Option<bool>,
 }
 
-impl Import {
+impl ImportItem {
     /// Adds to "there is no such script" what else a name without an extension may have been meant
     /// for.
     #[must_use]
@@ -57,8 +57,8 @@ impl Import {
 ///
 /// # Errors
 /// All that is wrong with it, each with its place and the fix.
-pub fn imports(config: &Node, source: &Source) -> Result<Vec<Import>, Vec<Diagnostic>> {
-    let mut plan = Plan::new(source);
+pub fn imports(config: &Node, source: &ScriptSource) -> Result<Vec<ImportItem>, Vec<Diagnostic>> {
+    let mut plan = ImportParser::new(source);
     if let Some(node) = config.get("import").filter(|node| !node.is_null()) {
         plan.every(node);
     }
@@ -69,29 +69,29 @@ pub fn imports(config: &Node, source: &Source) -> Result<Vec<Import>, Vec<Diagno
 pub(super) fn import_of(
     key: &Node,
     names: Option<&Node>,
-    source: &Source,
-) -> Result<Option<Import>, Vec<Diagnostic>> {
-    let mut plan = Plan::new(source);
+    source: &ScriptSource,
+) -> Result<Option<ImportItem>, Vec<Diagnostic>> {
+    let mut plan = ImportParser::new(source);
     plan.one(key, names);
     plan.finish().map(|imports| imports.into_iter().next())
 }
 
-struct Plan<'a> {
-    source: &'a Source,
-    imports: Vec<Import>,
+struct ImportParser<'a> {
+    source: &'a ScriptSource,
+    imports: Vec<ImportItem>,
     findings: Vec<Diagnostic>,
 }
 
-impl<'a> Plan<'a> {
-    fn new(source: &'a Source) -> Self {
-        Plan {
+impl<'a> ImportParser<'a> {
+    fn new(source: &'a ScriptSource) -> Self {
+        ImportParser {
             source,
             imports: Vec::new(),
             findings: Vec::new(),
         }
     }
 
-    fn finish(self) -> Result<Vec<Import>, Vec<Diagnostic>> {
+    fn finish(self) -> Result<Vec<ImportItem>, Vec<Diagnostic>> {
         if self.findings.is_empty() {
             Ok(self.imports)
         } else {
@@ -133,7 +133,7 @@ impl<'a> Plan<'a> {
             }
         };
         match names::read(names, &kind, self.source) {
-            Ok(chosen) => self.imports.push(Import {
+            Ok(chosen) => self.imports.push(ImportItem {
                 span: source.span,
                 source: text.to_owned(),
                 kind,

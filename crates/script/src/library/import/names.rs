@@ -1,27 +1,27 @@
 //! Which names of a module are imported, and how they are called: `['a', {b: c}]`, `'*'`, `alias`.
 
 use quillet_core::{Diagnostic, Value};
-use quillet_yaml::{Data, Entry, Node};
+use quillet_yaml::{MapEntry, Node, NodeData};
 
 use super::source::ImportKind;
 use crate::library::name;
-use crate::syntax::Source;
+use crate::syntax::ScriptSource;
 
 /// What is taken from a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Names {
+pub enum ImportNames {
     /// Every function, each by its own name; a script itself by its id.
     All,
     /// `"*"` or one name: an object that holds the functions, `$name.function(…)`; for a script the
     /// function that runs it.
     Namespace(String),
     /// These.
-    Listed(Vec<Imported>),
+    Listed(Vec<ImportedFunction>),
 }
 
 /// A function that is taken from a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Imported {
+pub struct ImportedFunction {
     /// Its name there.
     pub name: String,
     /// Its name here.
@@ -34,8 +34,8 @@ pub struct Imported {
 const TEMPLATE: &str = "template$";
 
 #[derive(Debug)]
-pub(super) struct Chosen {
-    pub(super) names: Names,
+pub(super) struct ImportSelection {
+    pub(super) names: ImportNames,
     pub(super) except: Vec<String>,
     pub(super) initialize: Option<bool>,
 }
@@ -61,18 +61,18 @@ fn is_disabled(spec: &Node) -> bool {
     disable == Some(Value::Bool(true))
 }
 
-impl Imported {
+impl ImportedFunction {
     /// A function called as it is there.
     #[must_use]
     pub fn named(name: &str) -> Self {
-        Imported::new(name, None)
+        ImportedFunction::new(name, None)
     }
 
     /// A function called as it is there, or by another name.
     pub(crate) fn new(name: &str, alias: Option<&str>) -> Self {
         let name = bare_name(name);
         let alias = bare_name(alias.unwrap_or(name));
-        Imported {
+        ImportedFunction {
             name: name.to_owned(),
             template: name.starts_with(TEMPLATE) || alias.starts_with(TEMPLATE),
             alias: alias.strip_prefix(TEMPLATE).unwrap_or(alias).to_owned(),
@@ -84,48 +84,48 @@ impl Imported {
 pub(super) fn read(
     names: Option<&Node>,
     kind: &ImportKind,
-    source: &Source,
-) -> Result<Chosen, Vec<Diagnostic>> {
-    let mut choice = Choice {
+    source: &ScriptSource,
+) -> Result<ImportSelection, Vec<Diagnostic>> {
+    let mut choice = SelectionParser {
         source,
         listed: Vec::new(),
-        chosen: Chosen::all(),
+        chosen: ImportSelection::all(),
         findings: Vec::new(),
     };
     match names.map(|node| (node, &node.data)) {
         None => {}
-        Some((node, Data::Scalar(_))) => choice.scalar(node, kind),
-        Some((_, Data::List(items))) => items.iter().for_each(|item| choice.item(item)),
-        Some((_, Data::Map(entries))) => entries.iter().for_each(|entry| choice.entry(entry)),
+        Some((node, NodeData::Scalar(_))) => choice.scalar(node, kind),
+        Some((_, NodeData::List(items))) => items.iter().for_each(|item| choice.item(item)),
+        Some((_, NodeData::Map(entries))) => entries.iter().for_each(|entry| choice.entry(entry)),
     }
     choice.finish()
 }
 
-impl Chosen {
+impl ImportSelection {
     fn all() -> Self {
-        Chosen {
-            names: Names::All,
+        ImportSelection {
+            names: ImportNames::All,
             except: Vec::new(),
             initialize: None,
         }
     }
 }
 
-struct Choice<'a> {
-    source: &'a Source,
-    listed: Vec<Imported>,
-    chosen: Chosen,
+struct SelectionParser<'a> {
+    source: &'a ScriptSource,
+    listed: Vec<ImportedFunction>,
+    chosen: ImportSelection,
     findings: Vec<Diagnostic>,
 }
 
-impl Choice<'_> {
-    fn finish(mut self) -> Result<Chosen, Vec<Diagnostic>> {
+impl SelectionParser<'_> {
+    fn finish(mut self) -> Result<ImportSelection, Vec<Diagnostic>> {
         if !self.findings.is_empty() {
             return Err(self.findings);
         }
         // Names that are only left out leave all others in.
         if !self.listed.is_empty() {
-            self.chosen.names = Names::Listed(self.listed);
+            self.chosen.names = ImportNames::Listed(self.listed);
         }
         Ok(self.chosen)
     }
@@ -133,9 +133,9 @@ impl Choice<'_> {
     /// `"*"`, a name, or nothing.
     fn scalar(&mut self, node: &Node, kind: &ImportKind) {
         match node.as_str() {
-            Some("*") => self.chosen.names = Names::Namespace(namespace(kind)),
+            Some("*") => self.chosen.names = ImportNames::Namespace(namespace(kind)),
             Some(alias) if is_name(alias) => {
-                self.chosen.names = Names::Namespace(bare_name(alias).to_owned());
+                self.chosen.names = ImportNames::Namespace(bare_name(alias).to_owned());
             }
             None if node.is_null() => {}
             _ => self.refuse(node, "is no name to import it by"),
@@ -145,13 +145,13 @@ impl Choice<'_> {
     /// An item of a list: `name`, `{name: alias}`, `{name: {…}}`.
     fn item(&mut self, item: &Node) {
         match (item.as_str(), item.entries()) {
-            (Some(name), _) if is_name(name) => self.take(Imported::named(name)),
+            (Some(name), _) if is_name(name) => self.take(ImportedFunction::named(name)),
             (_, Some(entries)) => entries.iter().for_each(|entry| self.entry(entry)),
             _ => self.refuse(item, "is no name of a function"),
         }
     }
 
-    fn entry(&mut self, entry: &Entry) {
+    fn entry(&mut self, entry: &MapEntry) {
         let name = entry.name();
         if !is_name(name) {
             return self.refuse(&entry.key, "is no name of a function");
@@ -162,14 +162,14 @@ impl Choice<'_> {
             return;
         }
         match &entry.value.data {
-            Data::Map(_) if is_disabled(&entry.value) => self.except(name),
-            Data::Map(_) => self.described(name, &entry.value),
-            Data::Scalar(_) if is_false(&entry.value) => self.except(name),
-            Data::Scalar(scalar) if matches!(scalar.value, Value::Null | Value::Bool(true)) => {
-                self.take(Imported::named(name));
+            NodeData::Map(_) if is_disabled(&entry.value) => self.except(name),
+            NodeData::Map(_) => self.described(name, &entry.value),
+            NodeData::Scalar(_) if is_false(&entry.value) => self.except(name),
+            NodeData::Scalar(scalar) if matches!(scalar.value, Value::Null | Value::Bool(true)) => {
+                self.take(ImportedFunction::named(name));
             }
-            Data::Scalar(scalar) if is_name(&scalar.text) => {
-                self.take(Imported::new(name, Some(&scalar.text)));
+            NodeData::Scalar(scalar) if is_name(&scalar.text) => {
+                self.take(ImportedFunction::new(name, Some(&scalar.text)));
             }
             _ => self.refuse(&entry.value, "is no name to import it by"),
         }
@@ -180,7 +180,7 @@ impl Choice<'_> {
         let alias = ["as", "name", "asName"]
             .iter()
             .find_map(|key| spec.get(key)?.as_str());
-        let mut imported = Imported::new(name, alias);
+        let mut imported = ImportedFunction::new(name, alias);
         match spec.get("type").and_then(Node::as_str) {
             Some("template") => imported.template = true,
             None | Some("function") => {}
@@ -189,7 +189,7 @@ impl Choice<'_> {
         self.take(imported);
     }
 
-    fn take(&mut self, imported: Imported) {
+    fn take(&mut self, imported: ImportedFunction) {
         if is_initializer(&imported.name) {
             self.chosen.initialize = Some(true)
         } else {

@@ -27,7 +27,7 @@ pub enum ImportKind {
 }
 
 /// Why a source means nothing, and what to write.
-pub(crate) struct Refusal {
+pub(crate) struct ImportError {
     pub(crate) code: &'static str,
     pub(crate) why: String,
     pub(crate) mend: String,
@@ -50,7 +50,7 @@ const NODE: [&str; 12] = [
 ];
 
 /// What a source means.
-pub(crate) fn kind(text: &str) -> Result<ImportKind, Refusal> {
+pub(crate) fn kind(text: &str) -> Result<ImportKind, ImportError> {
     let text = text.trim();
     let unquoted = text.split_once(':');
     match unquoted {
@@ -67,7 +67,7 @@ fn is_prefix(text: &str) -> bool {
     text.len() > 1 && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-fn javascript(text: &str, rest: &str) -> Result<ImportKind, Refusal> {
+fn javascript(text: &str, rest: &str) -> Result<ImportKind, ImportError> {
     let path = rest.starts_with('.') || is_javascript(rest);
     let package = rest.strip_prefix("node:").unwrap_or(rest);
     checked(text, package)?;
@@ -78,7 +78,7 @@ fn javascript(text: &str, rest: &str) -> Result<ImportKind, Refusal> {
     })
 }
 
-fn package(text: &str, rest: &str) -> Result<ImportKind, Refusal> {
+fn package(text: &str, rest: &str) -> Result<ImportKind, ImportError> {
     let (package, inner) = match rest.split_once('#') {
         Some((package, inner)) => (package, Some(inner)),
         None => (rest, None),
@@ -93,7 +93,7 @@ fn package(text: &str, rest: &str) -> Result<ImportKind, Refusal> {
 }
 
 /// A source without a prefix: its extension says what it is, and without one it is a script's id.
-fn file(text: &str) -> Result<ImportKind, Refusal> {
+fn file(text: &str) -> Result<ImportKind, ImportError> {
     if text.starts_with('@') || NODE.contains(&text) {
         return Err(without_prefix(text));
     }
@@ -120,36 +120,36 @@ fn is_javascript(text: &str) -> bool {
         .any(|end| text.ends_with(end))
 }
 
-fn checked(text: &str, name: &str) -> Result<(), Refusal> {
-    name::check(name).map_err(|why| Refusal {
+fn checked(text: &str, name: &str) -> Result<(), ImportError> {
+    name::check(name).map_err(|why| ImportError {
         code: "script.denied",
         why: format!("the import {text:?} {why}"),
         mend: "name a package, or a file relative to this script's folder".to_owned(),
     })
 }
 
-fn other_language(text: &str) -> Refusal {
+fn other_language(text: &str) -> ImportError {
     let why = format!("{text:?} cannot be imported: imports are JavaScript, wasm and scripts");
     let mend = "write the function in the script: !fn |- [python] def name(argument): …";
     refusal(why, mend)
 }
 
-fn to_compile(text: &str) -> Refusal {
+fn to_compile(text: &str) -> ImportError {
     let why = format!("{text:?} cannot be imported: it has to be compiled to JavaScript first");
     refusal(why, "import the .js file that the compiler writes")
 }
 
-fn binary(text: &str) -> Refusal {
+fn binary(text: &str) -> ImportError {
     let why = format!("{text:?} cannot be imported: binary packs are not supported");
     refusal(why, "import the package's folder: ai:folder")
 }
 
-fn without_prefix(text: &str) -> Refusal {
+fn without_prefix(text: &str) -> ImportError {
     let why = format!("{text:?} does not say what it is");
     refusal(why, &format!("an npm package is written \"js:{text}\""))
 }
 
-fn unknown_prefix(text: &str, prefix: &str, rest: &str) -> Refusal {
+fn unknown_prefix(text: &str, prefix: &str, rest: &str) -> ImportError {
     let why = format!("the import {text:?} begins with an unknown prefix");
     let meant = nearest(prefix, ["js", "ai"]).unwrap_or("js");
     let mend = format!(
@@ -158,8 +158,8 @@ fn unknown_prefix(text: &str, prefix: &str, rest: &str) -> Refusal {
     refusal(why, &mend)
 }
 
-fn refusal(why: String, mend: &str) -> Refusal {
-    Refusal {
+fn refusal(why: String, mend: &str) -> ImportError {
+    ImportError {
         code: "script.import",
         why,
         mend: mend.to_owned(),

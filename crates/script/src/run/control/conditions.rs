@@ -2,16 +2,16 @@
 
 use quillet_core::{BoxFuture, Span};
 
-use super::{Flow, Frame};
+use super::{Flow, ScriptFrame};
 use crate::error::ScriptError;
 use crate::expression::truthy;
 use crate::reader;
 use crate::run::failure::found;
 use crate::run::stack::boxed;
-use crate::syntax::{Call, Item, ItemKind};
+use crate::syntax::{CallExpr, Instruction, ItemKind};
 
-impl<'a> Frame<'a> {
-    pub(super) async fn if_directive(self, call: &Call) -> Result<Flow, ScriptError> {
+impl<'a> ScriptFrame<'a> {
+    pub(super) async fn if_directive(self, call: &CallExpr) -> Result<Flow, ScriptError> {
         let condition = boxed(|| self.condition(call)).await?;
         let name = if condition { "then" } else { "else" };
         match call.branch(name) {
@@ -22,7 +22,7 @@ impl<'a> Frame<'a> {
 
     /// Whether the condition of `$if` or `$while` holds: an expression, a template
     /// that gives one, `[[@script()]]`, or a directive.
-    pub(super) async fn condition(self, call: &Call) -> Result<bool, ScriptError> {
+    pub(super) async fn condition(self, call: &CallExpr) -> Result<bool, ScriptError> {
         // A loop comes back here from the end of its body, where a message may still wait.
         self.fill_holes().await?;
         let at = call.place();
@@ -48,7 +48,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Boxed, since a condition may hold a call that has conditions.
-    fn inner_item(self, item: &'a Item) -> BoxFuture<'a, Result<Flow, ScriptError>> {
+    fn inner_item(self, item: &'a Instruction) -> BoxFuture<'a, Result<Flow, ScriptError>> {
         Box::pin(self.item(item))
     }
 

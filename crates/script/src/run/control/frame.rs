@@ -7,11 +7,11 @@ use quillet_yaml::Node;
 
 use crate::error::{ErrorKind, ScriptError};
 use crate::expression::EvalError;
-use crate::run::expressions::View;
+use crate::run::expressions::NameView;
 use crate::run::instance::Instance;
-use crate::run::params::{Outcome, Params};
-use crate::run::scope::Scope;
-use crate::syntax::{Message, Source, Target, Text};
+use crate::run::params::{CallParams, DirectiveResult};
+use crate::run::scope::NameScope;
+use crate::syntax::{CallTarget, MessageTemplate, ScriptSource, ScriptText};
 
 /// A script with the names that are bound at one place of it.
 ///
@@ -19,28 +19,28 @@ use crate::syntax::{Message, Source, Target, Text};
 /// see. They evaluate, call by name, and say when messages are due; they ask no model and hold no
 /// lock.
 #[derive(Clone, Copy)]
-pub(in crate::run) struct Frame<'a> {
+pub(in crate::run) struct ScriptFrame<'a> {
     script: &'a Arc<Instance>,
-    scope: &'a Scope,
+    scope: &'a NameScope,
 }
 
-impl<'a> Frame<'a> {
-    pub(in crate::run) fn new(script: &'a Arc<Instance>, scope: &'a Scope) -> Self {
-        Frame { script, scope }
+impl<'a> ScriptFrame<'a> {
+    pub(in crate::run) fn new(script: &'a Arc<Instance>, scope: &'a NameScope) -> Self {
+        ScriptFrame { script, scope }
     }
 
     /// The same script, where other names are bound.
-    pub(super) fn inside(self, scope: &'a Scope) -> Self {
-        Frame { scope, ..self }
+    pub(super) fn inside(self, scope: &'a NameScope) -> Self {
+        ScriptFrame { scope, ..self }
     }
 
     /// The names that are bound here.
-    pub(super) fn scope(self) -> &'a Scope {
+    pub(super) fn scope(self) -> &'a NameScope {
         self.scope
     }
 
     /// The text that is run.
-    pub(super) fn source(self) -> &'a Arc<Source> {
+    pub(super) fn source(self) -> &'a Arc<ScriptSource> {
         &self.scope.source
     }
 
@@ -77,7 +77,7 @@ impl<'a> Frame<'a> {
     /// Takes a message into the dialogue.
     pub(super) fn push(
         self,
-        message: &Message,
+        message: &MessageTemplate,
         at: Span,
     ) -> impl Future<Output = Result<(), ScriptError>> {
         self.script.push(message, at, self.scope)
@@ -130,31 +130,35 @@ impl<'a> Frame<'a> {
     }
 
     /// The value of a node.
-    pub(super) fn node(self, node: &'a Node) -> BoxFuture<'a, Outcome> {
+    pub(super) fn node(self, node: &'a Node) -> BoxFuture<'a, DirectiveResult> {
         self.script.node(node, self.scope)
     }
 
     /// The value of an argument string.
     pub(super) fn arguments(
         self,
-        text: &Text,
+        text: &ScriptText,
         piped: Option<&Value>,
-    ) -> impl Future<Output = Result<Params, ScriptError>> {
+    ) -> impl Future<Output = Result<CallParams, ScriptError>> {
         self.script.arguments(text, self.scope, piped)
     }
 
     /// The value of an expression.
-    pub(super) fn expression(self, text: &str, at: Span) -> impl Future<Output = Outcome> {
+    pub(super) fn expression(self, text: &str, at: Span) -> impl Future<Output = DirectiveResult> {
         self.script.expression(text, self.scope, at)
     }
 
     /// The value after `?=`.
-    pub(super) fn expression_text(self, text: &str, at: Span) -> impl Future<Output = Outcome> {
+    pub(super) fn expression_text(
+        self,
+        text: &str,
+        at: Span,
+    ) -> impl Future<Output = DirectiveResult> {
         self.script.expression_text(text, self.scope, at)
     }
 
     /// The value of an expression that needs JavaScript.
-    pub(super) fn javascript(self, text: &str, at: Span) -> impl Future<Output = Outcome> {
+    pub(super) fn javascript(self, text: &str, at: Span) -> impl Future<Output = DirectiveResult> {
         self.script.javascript(text, self.scope, at)
     }
 
@@ -164,12 +168,12 @@ impl<'a> Frame<'a> {
     }
 
     /// The names of the script, as expressions see them from here.
-    pub(super) fn names(self) -> View<'a> {
-        View::new(self.script, self.scope)
+    pub(super) fn names(self) -> NameView<'a> {
+        NameView::new(self.script, self.scope)
     }
 
     /// The value of a text where a value stands.
-    pub(super) fn text_value(self, text: &'a str, at: Span) -> BoxFuture<'a, Outcome> {
+    pub(super) fn text_value(self, text: &'a str, at: Span) -> BoxFuture<'a, DirectiveResult> {
         self.script.text_value(text, at, self.scope)
     }
 
@@ -185,11 +189,11 @@ impl<'a> Frame<'a> {
     /// Calls something by its name.
     pub(super) fn invoke(
         self,
-        target: Target,
+        target: CallTarget,
         name: &'a str,
-        params: Params,
+        params: CallParams,
         at: Span,
-    ) -> BoxFuture<'a, Outcome> {
+    ) -> BoxFuture<'a, DirectiveResult> {
         self.script.invoke(target, name, params, self.scope, at)
     }
 }

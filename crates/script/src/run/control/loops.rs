@@ -5,14 +5,14 @@ use std::sync::Arc;
 use quillet_core::{Map, Value};
 use quillet_yaml::Node;
 
-use super::{Flow, Frame};
+use super::{Flow, ScriptFrame};
 use crate::error::ScriptError;
-use crate::pattern::{Range, Values};
+use crate::pattern::{NumberRange, Values};
 use crate::run::stack::boxed;
-use crate::syntax::{Branch, Call};
+use crate::syntax::{Branch, CallExpr};
 
-impl Frame<'_> {
-    pub(super) async fn while_directive(self, call: &Call) -> Result<Flow, ScriptError> {
+impl ScriptFrame<'_> {
+    pub(super) async fn while_directive(self, call: &CallExpr) -> Result<Flow, ScriptError> {
         let body = self.loop_body(call)?;
         while boxed(|| self.condition(call)).await? {
             self.step(call.span).await?;
@@ -25,7 +25,7 @@ impl Frame<'_> {
         Ok(Flow::Next)
     }
 
-    pub(super) async fn for_directive(self, call: &Call) -> Result<Flow, ScriptError> {
+    pub(super) async fn for_directive(self, call: &CallExpr) -> Result<Flow, ScriptError> {
         self.fill_holes().await?;
         let body = self.loop_body(call)?;
         let names = LoopNames::of(call);
@@ -50,7 +50,7 @@ impl Frame<'_> {
 
     /// What `$for` goes through: its value is a count, a range, data, or an expression that gives
     /// one.
-    async fn series(self, call: &Call) -> Result<Series, ScriptError> {
+    async fn series(self, call: &CallExpr) -> Result<Series, ScriptError> {
         let step = match call.field("step") {
             Some(node) => self.node(node).await?,
             None => None,
@@ -65,7 +65,7 @@ impl Frame<'_> {
                 return Err(self.missing(call, "what it goes through, such as `$for: 3`"));
             }
         };
-        let value = match (given, Range::parse(&text)) {
+        let value = match (given, NumberRange::parse(&text)) {
             (Some(value), _) => Some(value),
             (None, Some(range)) => {
                 return Series::range(range, step.as_ref())
@@ -77,7 +77,7 @@ impl Frame<'_> {
     }
 
     /// A text of `$for` that is no range: a template or an expression.
-    async fn loop_value(self, text: &str, call: &Call) -> Result<Option<Value>, ScriptError> {
+    async fn loop_value(self, text: &str, call: &CallExpr) -> Result<Option<Value>, ScriptError> {
         let at = call.place();
         let text = text.strip_prefix("?=").unwrap_or(text);
         if !text.contains("{{") && !text.contains("{%") {
@@ -90,16 +90,16 @@ impl Frame<'_> {
         }
     }
 
-    fn loop_body(self, call: &Call) -> Result<&Branch, ScriptError> {
+    fn loop_body(self, call: &CallExpr) -> Result<&Branch, ScriptError> {
         let body = call.branch("do");
         body.ok_or_else(|| self.missing(call, "`do`, the instructions of a turn"))
     }
 
-    fn missing(self, call: &Call, what: &str) -> ScriptError {
+    fn missing(self, call: &CallExpr, what: &str) -> ScriptError {
         self.wrong(call, format!("`${}` lacks {what}", call.name.value))
     }
 
-    fn wrong(self, call: &Call, message: String) -> ScriptError {
+    fn wrong(self, call: &CallExpr, message: String) -> ScriptError {
         self.fail("script.loop", message, call.place())
     }
 }
@@ -112,7 +112,7 @@ struct LoopNames {
 }
 
 impl LoopNames {
-    fn of(call: &Call) -> Self {
+    fn of(call: &CallExpr) -> Self {
         let renamed = call.field("as");
         // `as: item` names the value alone.
         let value = renamed.and_then(Node::as_str);
@@ -145,7 +145,7 @@ enum Series {
 }
 
 impl Series {
-    fn range(range: Range, step: Option<&Value>) -> Result<Self, String> {
+    fn range(range: NumberRange, step: Option<&Value>) -> Result<Self, String> {
         let step = match step {
             None => 1.0,
             Some(Value::Int(step)) => *step as f64,
@@ -164,9 +164,11 @@ impl Series {
 
     fn over(value: Option<Value>, step: Option<&Value>) -> Result<Self, String> {
         let list = match value {
-            Some(Value::Int(count)) => return Series::range(Range::count(count as f64), step),
+            Some(Value::Int(count)) => {
+                return Series::range(NumberRange::count(count as f64), step);
+            }
             Some(Value::Float(count)) => {
-                return Series::range(Range::count(count.floor()), step);
+                return Series::range(NumberRange::count(count.floor()), step);
             }
             Some(Value::Map(map)) => return Ok(Series::Object { map }),
             Some(Value::List(list)) => list,

@@ -6,25 +6,25 @@ use futures_util::future::try_join_all;
 use quillet_core::{Map, Value};
 use quillet_yaml::Node;
 
-use super::{Flow, Frame};
+use super::{Flow, ScriptFrame};
 use crate::error::{ErrorKind, ScriptError};
 use crate::expression::{EvalError, truthy};
-use crate::pattern::{Bindings, CONDITION, MatchError, Pattern, equal};
+use crate::pattern::{Bindings, BranchPattern, CONDITION, MatchError, equal};
+use crate::run::call_sequence;
 use crate::run::failure::limit;
-use crate::run::lane;
-use crate::run::scope::Scope;
+use crate::run::scope::NameScope;
 use crate::run::stack::boxed;
-use crate::syntax::{Branch, Call};
+use crate::syntax::{Branch, CallExpr};
 
-impl Frame<'_> {
-    pub(super) async fn match_directive(self, call: &Call) -> Result<Flow, ScriptError> {
+impl ScriptFrame<'_> {
+    pub(super) async fn match_directive(self, call: &CallExpr) -> Result<Flow, ScriptError> {
         self.fill_holes().await?;
-        let Matched {
+        let MatchSubject {
             condition,
             all,
             parallel,
         } = boxed(|| self.matched(call)).await?;
-        let mut chosen: Vec<(&Branch, Scope)> = Vec::new();
+        let mut chosen: Vec<(&Branch, NameScope)> = Vec::new();
         let mut otherwise = None;
         for branch in &call.branches {
             let pattern = self.pattern(branch)?;
@@ -52,7 +52,7 @@ impl Frame<'_> {
     /// Whether a value fits a pattern, and the names that the pattern gives to its parts.
     async fn fits(
         self,
-        pattern: &Pattern,
+        pattern: &BranchPattern,
         condition: &Option<Value>,
         branch: &Branch,
     ) -> Result<Option<Bindings>, ScriptError> {
@@ -86,13 +86,13 @@ impl Frame<'_> {
 
     async fn branches(
         self,
-        chosen: &[(&Branch, Scope)],
+        chosen: &[(&Branch, NameScope)],
         parallel: bool,
     ) -> Result<Flow, ScriptError> {
         if parallel {
             let runs = chosen.iter().map(|(branch, scope)| {
                 let run = self.inside(scope).block(&branch.block);
-                lane::within(lane::child(), run)
+                call_sequence::within(call_sequence::child(), run)
             });
             let flows = try_join_all(runs).await?;
             let leaves = flows.into_iter().find(|flow| *flow != Flow::Next);
@@ -108,7 +108,7 @@ impl Frame<'_> {
     }
 
     /// What `$match` looks at, and how.
-    async fn matched(self, call: &Call) -> Result<Matched, ScriptError> {
+    async fn matched(self, call: &CallExpr) -> Result<MatchSubject, ScriptError> {
         let mut named = Map::default();
         let mut condition = self.last();
         if let Some(arguments) = &call.arguments {
@@ -132,15 +132,15 @@ impl Frame<'_> {
             let value = call.field(name).map(Node::value);
             matches!(value, Some(Value::Bool(true)))
         };
-        Ok(Matched {
+        Ok(MatchSubject {
             condition,
             all: flag("allMatches") || field_flag("allMatches"),
             parallel: flag("parallel") || field_flag("parallel"),
         })
     }
 
-    fn pattern(self, branch: &Branch) -> Result<Pattern, ScriptError> {
-        Pattern::parse(&branch.key.value, branch.key.span).map_err(|problem| {
+    fn pattern(self, branch: &Branch) -> Result<BranchPattern, ScriptError> {
+        BranchPattern::parse(&branch.key.value, branch.key.span).map_err(|problem| {
             let source = self.source();
             let finding = source.error("script.match", problem.message, problem.span);
             let finding = match problem.help {
@@ -153,7 +153,7 @@ impl Frame<'_> {
 }
 
 /// What `$match` looks at, and how.
-struct Matched {
+struct MatchSubject {
     condition: Option<Value>,
     all: bool,
     parallel: bool,

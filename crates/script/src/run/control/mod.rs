@@ -2,7 +2,7 @@
 //! messages that are not complete.
 //!
 //! `$if` stands in [`conditions`], `$for` and `$while` in [`loops`], `$match` in [`matching`]. A
-//! [`Frame`] is all that they see of the script.
+//! [`ScriptFrame`] is all that they see of the script.
 
 mod conditions;
 mod frame;
@@ -13,14 +13,14 @@ use std::sync::Arc;
 
 use quillet_core::{BoxFuture, Span, Value};
 
-pub(super) use frame::Frame;
+pub(super) use frame::ScriptFrame;
 
 use super::invoke::MODEL;
-use super::params::Params;
+use super::params::CallParams;
 use super::stack::boxed;
 use crate::directive::Directive;
 use crate::error::ScriptError;
-use crate::syntax::{Block, Call, Item, ItemKind, Target};
+use crate::syntax::{CallExpr, CallTarget, Instruction, InstructionBlock, ItemKind};
 
 /// Where control goes after an instruction. Its result is the script's latest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,11 +35,11 @@ pub(in crate::run) enum Flow {
     Return,
 }
 
-impl<'a> Frame<'a> {
+impl<'a> ScriptFrame<'a> {
     /// Does a block's instructions in order.
     pub(in crate::run) fn block(
         self,
-        block: &'a Block,
+        block: &'a InstructionBlock,
     ) -> BoxFuture<'a, Result<Flow, ScriptError>> {
         Box::pin(async move {
             for item in &block.items {
@@ -55,7 +55,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Does one instruction.
-    pub(in crate::run) async fn item(self, item: &Item) -> Result<Flow, ScriptError> {
+    pub(in crate::run) async fn item(self, item: &Instruction) -> Result<Flow, ScriptError> {
         match &item.kind {
             ItemKind::Message(message) => {
                 self.fill_holes().await?;
@@ -81,9 +81,9 @@ impl<'a> Frame<'a> {
     }
 
     /// Does a call that stands as an instruction.
-    async fn call(self, call: &Call) -> Result<Flow, ScriptError> {
+    async fn call(self, call: &CallExpr) -> Result<Flow, ScriptError> {
         match call.target {
-            Target::Directive(directive) => match directive {
+            CallTarget::Directive(directive) => match directive {
                 Directive::Break => return Ok(Flow::Break(call.span)),
                 Directive::Continue => return Ok(Flow::Continue(call.span)),
                 Directive::If => return boxed(|| self.if_directive(call)).await,
@@ -99,29 +99,29 @@ impl<'a> Frame<'a> {
         }
         let waiting = self.take_pipe();
         let piped = (call.piped || waiting).then(|| self.passed_on());
-        if call.target == Target::Directive(Directive::Pipe) {
+        if call.target == CallTarget::Directive(Directive::Pipe) {
             return boxed(|| self.pipe(call)).await;
         }
         boxed(|| self.linked(call, piped.flatten())).await
     }
 
     /// `$pipe`, `|`: the next call takes the last result; `$pipe: name` is that call itself.
-    async fn pipe(self, call: &Call) -> Result<Flow, ScriptError> {
+    async fn pipe(self, call: &CallExpr) -> Result<Flow, ScriptError> {
         let written = call.value.as_ref().and_then(|node| node.text());
         let name = call.arguments.as_ref().map(|text| &*text.value).or(written);
         let Some(name) = name.map(str::trim).filter(|name| !name.is_empty()) else {
             self.open_pipe();
             return Ok(Flow::Next);
         };
-        let params = Params {
+        let params = CallParams {
             piped: self.passed_on(),
-            ..Params::default()
+            ..CallParams::default()
         };
         let plain = name.trim_start_matches('$');
         let target = if name.starts_with('$') {
-            Target::of(plain)
+            CallTarget::of(plain)
         } else {
-            Target::Script
+            CallTarget::Script
         };
         let value = self.invoke(target, plain, params, call.span).await?;
         self.finish(value);
@@ -129,7 +129,7 @@ impl<'a> Frame<'a> {
     }
 
     /// `-> a -> b(…)`: each link takes the result of the one before it.
-    async fn chain(self, calls: &[Call]) -> Result<Flow, ScriptError> {
+    async fn chain(self, calls: &[CallExpr]) -> Result<Flow, ScriptError> {
         for call in calls {
             self.step(call.span).await?;
             let piped = self.passed_on();
@@ -142,7 +142,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Makes a call with what is piped into it.
-    async fn linked(self, call: &Call, piped: Option<Value>) -> Result<Flow, ScriptError> {
+    async fn linked(self, call: &CallExpr, piped: Option<Value>) -> Result<Flow, ScriptError> {
         let params = boxed(|| self.params(call, piped)).await?;
         let value = self
             .invoke(call.target, &call.name.value, params, call.span)
@@ -164,7 +164,7 @@ impl<'a> Frame<'a> {
 }
 
 /// `$AI` fills holes itself, with its own parameters.
-fn waits_for_nothing(directive: Directive, call: &Call) -> bool {
+fn waits_for_nothing(directive: Directive, call: &CallExpr) -> bool {
     match directive {
         Directive::Ai => true,
         Directive::Tool => call
@@ -186,11 +186,15 @@ fn only_fills(directive: Directive) -> bool {
     )
 }
 
-impl Frame<'_> {
+impl ScriptFrame<'_> {
     /// What a call is given: evaluated, with what is piped into it.
-    async fn params(self, call: &Call, piped: Option<Value>) -> Result<Params, ScriptError> {
+    async fn params(
+        self,
+        call: &CallExpr,
+        piped: Option<Value>,
+    ) -> Result<CallParams, ScriptError> {
         let raw = takes_raw(call);
-        let mut params = Params::default();
+        let mut params = CallParams::default();
         if let Some(arguments) = &call.arguments {
             params = self.arguments(arguments, piped.as_ref()).await?;
         }
@@ -216,10 +220,10 @@ impl Frame<'_> {
 }
 
 /// Directives that read their nodes themselves: templates to come, functions, listeners.
-fn takes_raw(call: &Call) -> bool {
+fn takes_raw(call: &CallExpr) -> bool {
     use Directive::{Format, Off, On, Once, Prompt, Set};
     matches!(
         call.target,
-        Target::Directive(Format | On | Once | Off | Set | Prompt)
+        CallTarget::Directive(Format | On | Once | Off | Set | Prompt)
     )
 }

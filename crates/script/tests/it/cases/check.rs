@@ -4,8 +4,8 @@ use serde_json::{Map as Object, Value as Json, json};
 
 use quillet_core::Message;
 use quillet_core::chat::ChatRequest;
-use quillet_script::run::{Enforced, EnforcedBy, Outcome};
-use quillet_script::{ScriptError, run::Turn};
+use quillet_script::run::ScriptOutcome;
+use quillet_script::{ScriptError, run::DialogueTurn};
 
 use super::case::{CallCase, Case, TurnCase};
 use super::model::{content_of, joined};
@@ -13,7 +13,7 @@ use super::model::{content_of, joined};
 /// What came of a case.
 #[derive(Debug)]
 pub(super) struct Ran {
-    pub(super) outcome: Result<Outcome, ScriptError>,
+    pub(super) outcome: Result<ScriptOutcome, ScriptError>,
     pub(super) requests: Vec<ChatRequest>,
     pub(super) printed: Vec<String>,
     pub(super) tool_calls: Vec<CallCase>,
@@ -73,7 +73,7 @@ fn watched(case: &Case, ran: &Ran, found: &mut Vec<String>) {
 }
 
 /// Looks at what a run that ended well returned.
-fn returned(case: &Case, outcome: &Outcome, found: &mut Vec<String>) {
+fn returned(case: &Case, outcome: &ScriptOutcome, found: &mut Vec<String>) {
     let expect = &case.expect;
     let value = outcome.value.as_ref().map(to_json);
     let shown = value
@@ -129,7 +129,11 @@ fn returned(case: &Case, outcome: &Outcome, found: &mut Vec<String>) {
         }
     }
     if let Some(enforced) = &expect.enforced {
-        let actual: Vec<Json> = outcome.enforced.iter().map(constraint).collect();
+        let actual: Vec<Json> = outcome
+            .enforced
+            .iter()
+            .map(|enforced| json!(enforced))
+            .collect();
         let fits = |(wanted, actual)| holds(wanted, actual);
         if enforced.len() != actual.len() || !enforced.iter().zip(&actual).all(fits) {
             found.push(format!(
@@ -141,21 +145,8 @@ fn returned(case: &Case, outcome: &Outcome, found: &mut Vec<String>) {
     }
 }
 
-fn constraint(enforced: &Enforced) -> Json {
-    json!({
-        "variable": enforced.variable,
-        "constraint": enforced.constraint,
-        "by": match enforced.by {
-            EnforcedBy::Provider => "provider",
-            EnforcedBy::Check => "check",
-        },
-        "repairs": enforced.repairs,
-        "kept": enforced.kept,
-    })
-}
-
 /// Looks at the messages that stand at the end.
-fn dialogue(case: &Case, outcome: &Outcome, found: &mut Vec<String>) {
+fn dialogue(case: &Case, outcome: &ScriptOutcome, found: &mut Vec<String>) {
     let expect = &case.expect;
     if let Some(prefix) = expect.prefix.filter(|prefix| *prefix != outcome.prefix) {
         let actual = outcome.prefix;
@@ -166,7 +157,7 @@ fn dialogue(case: &Case, outcome: &Outcome, found: &mut Vec<String>) {
     let Some(messages) = &expect.messages else {
         return;
     };
-    let is_turn = |wanted: &TurnCase, turn: &Turn| {
+    let is_turn = |wanted: &TurnCase, turn: &DialogueTurn| {
         wanted.role == turn.role
             && wanted.content == turn.content
             && (wanted.name.is_none() || wanted.name == turn.name)

@@ -9,8 +9,8 @@ use quillet_core::chat::{
     Bytes4, ChatEvent, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError,
     ModelErrorKind, Usage,
 };
-use quillet_core::{Content, Message};
-use quillet_script::host::{self, Answering, Models};
+use quillet_core::{Message, MessageContent};
+use quillet_script::host::{self, ModelHandle, ModelSource};
 
 use super::case::{Abilities, Rule};
 
@@ -128,7 +128,7 @@ pub(super) fn joined(messages: &[Message]) -> String {
 /// The text of a message.
 pub(super) fn content_of(message: &Message) -> String {
     match &message.content {
-        Content::Text(text) => text.clone(),
+        MessageContent::Text(text) => text.clone(),
         parts => serde_json::to_string(parts).expect("parts can be written"),
     }
 }
@@ -174,21 +174,21 @@ fn kind_of(code: &str) -> ModelErrorKind {
 #[derive(Clone, Debug)]
 pub(super) struct OneModel(pub(super) Arc<Scripted>);
 
-impl Models for OneModel {
+impl ModelSource for OneModel {
     #[allow(clippy::cast_precision_loss)]
     fn cost(&self, _: &str, usage: &Usage) -> Option<f64> {
         Some(usage.total_tokens() as f64 * self.0.price? / 1e6)
     }
 
-    fn model(&self, name: Option<&str>) -> Result<Answering, String> {
+    fn model(&self, name: Option<&str>) -> Result<ModelHandle, String> {
         if name.is_some_and(|name| name.ends_with("nobody")) {
             return Err("there is no model `nobody`".to_owned());
         }
         let abilities = self.0.abilities;
-        Ok(Answering {
+        Ok(ModelHandle {
             model: self.0.clone(),
             name: name.map(str::to_owned),
-            abilities: host::Abilities {
+            abilities: host::ModelCapabilities {
                 tools: abilities.tools,
                 json_schema: abilities.json_schema,
                 json_object: abilities.json_object,

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
 use quillet_core::{BoxFuture, Map, Value};
-use quillet_script::host::{Grants, Limits, Observer, Reach, RunEvent, Tools};
+use quillet_script::host::{Grants, Observer, RunAccess, RunEvent, ScriptLimits, Tools};
 use quillet_script::js::JsOptions;
 use quillet_script::library::{self, Library};
 use quillet_script::reader;
-use quillet_script::run::{Engine, Input, Job, Turn};
-use quillet_script::syntax::{Script, Source};
+use quillet_script::run::{DialogueTurn, ScriptEngine, ScriptInput, ScriptRun};
+use quillet_script::syntax::{Script, ScriptSource};
 use quillet_template::TemplateFactory;
 use serde_json::Value as Json;
 
@@ -73,7 +73,7 @@ fn told(ran: &Ran) -> (String, Vec<String>, Vec<String>) {
 fn only_read(case: &Case, folder: &Folder, name: &str) -> Result<Vec<String>, String> {
     let path = folder.path().join(name);
     let text = std::fs::read_to_string(&path).map_err(|error| error.to_string())?;
-    let source = Source {
+    let source = ScriptSource {
         name: name.to_owned(),
         path: Some(path),
         text: text.into(),
@@ -136,8 +136,8 @@ async fn once(case: &Case, folder: &Folder, stream: bool) -> Result<Ran, String>
     })
 }
 
-fn engine(case: &Case, model: OneModel, library: Arc<dyn Library>) -> Engine {
-    Engine {
+fn engine(case: &Case, model: OneModel, library: Arc<dyn Library>) -> ScriptEngine {
+    ScriptEngine {
         models: Arc::new(model),
         tools: Arc::new(Given::of(case)),
         library,
@@ -147,12 +147,12 @@ fn engine(case: &Case, model: OneModel, library: Arc<dyn Library>) -> Engine {
     }
 }
 
-fn reach(case: &Case, folder: &Folder) -> Reach {
+fn reach(case: &Case, folder: &Folder) -> RunAccess {
     let under = |names: &[String]| names.iter().map(|name| folder.path().join(name)).collect();
     if case.dry {
-        Reach::Nothing
+        RunAccess::Nothing
     } else {
-        Reach::Granted(Grants {
+        RunAccess::Granted(Grants {
             read: under(&case.grants.read),
             write: under(&case.grants.write),
             net: case.grants.net,
@@ -162,9 +162,9 @@ fn reach(case: &Case, folder: &Folder) -> Reach {
     }
 }
 
-fn limits(case: &Case) -> Limits {
-    let (given, usual) = (&case.limits, Limits::default());
-    Limits {
+fn limits(case: &Case) -> ScriptLimits {
+    let (given, usual) = (&case.limits, ScriptLimits::default());
+    ScriptLimits {
         steps: given.steps.unwrap_or(usual.steps),
         depth: given.depth.unwrap_or(usual.depth),
         model_calls: given.model_calls.unwrap_or(usual.model_calls),
@@ -183,21 +183,21 @@ fn job(
     script: Arc<Script>,
     stream: bool,
     observer: Arc<Watcher>,
-    reach: Reach,
-) -> Job {
+    reach: RunAccess,
+) -> ScriptRun {
     let arguments = match case.args.as_ref().map(value) {
-        None => Input::None,
-        Some(Value::Map(map)) => Input::Named(map),
-        Some(value) => Input::Single(value),
+        None => ScriptInput::None,
+        Some(Value::Map(map)) => ScriptInput::Named(map),
+        Some(value) => ScriptInput::Single(value),
     };
-    let turn = |turn: &TurnCase| Turn {
+    let turn = |turn: &TurnCase| DialogueTurn {
         role: turn.role.clone(),
         content: turn.content.clone(),
         name: turn.name.clone(),
         to: turn.to.clone().unwrap_or_default(),
         thinking: turn.thinking.clone(),
     };
-    Job {
+    ScriptRun {
         script,
         arguments,
         stream,

@@ -6,28 +6,28 @@ mod name;
 mod stored;
 mod view;
 
-use quillet_core::store::Kind;
-use quillet_core::{Diagnostic, ErrorCode, history::Content};
-use quillet_host::definitions::{Found, Right};
-use quillet_prompt::file::{self, Alone, PromptFile};
+use quillet_core::store::EntryKind;
+use quillet_core::{Diagnostic, ErrorCode, history::DefinitionContent};
+use quillet_host::definitions::{Permission, ResolvedVersion};
+use quillet_prompt::file::{self, NoEnvironment, PromptFile};
 use quillet_prompt::{Notation, Prompt, Residual, ResidualError, ResidualMessage, residual};
 
 pub(crate) use self::name::{id_of, name_of};
-pub(crate) use self::stored::{MUSTACHE, Said, Stored, Turn};
-pub(crate) use self::view::{HIDDEN, View, Wish};
+pub(crate) use self::stored::{MUSTACHE, PromptBody, PromptMessage, StoredPrompt};
+pub(crate) use self::view::{HIDDEN, PromptView, VersionRequest};
 use crate::error::{ApiError, problem};
-use crate::exchange::Call;
+use crate::request_context::RequestContext;
 
 /// The id of the definition that a client calls by this name, which it may read. Most names are ids,
 /// the others have an id that nothing else has.
 ///
 /// # Errors
 /// The name is empty; the caller may not read it.
-pub(crate) async fn readable(call: &Call, name: &str) -> Result<String, ApiError> {
+pub(crate) async fn readable(call: &RequestContext, name: &str) -> Result<String, ApiError> {
     let id = known_id(call, name)?;
     let definitions = &call.app.definitions;
     definitions
-        .permit(&call.actor(), Right::Read, Kind::Prompt, &id)
+        .permit(&call.actor(), Permission::Read, EntryKind::Prompt, &id)
         .await?;
     Ok(id)
 }
@@ -36,7 +36,7 @@ pub(crate) async fn readable(call: &Call, name: &str) -> Result<String, ApiError
 ///
 /// # Errors
 /// The name is empty.
-pub(crate) fn known_id(call: &Call, name: &str) -> Result<String, ApiError> {
+pub(crate) fn known_id(call: &RequestContext, name: &str) -> Result<String, ApiError> {
     let empty = || problem(ErrorCode::DoorRequest, "the name is empty").about("name");
     let id = id_of(name).ok_or_else(empty)?;
     if id == name {
@@ -53,30 +53,30 @@ pub(crate) fn known_id(call: &Call, name: &str) -> Result<String, ApiError> {
 /// # Errors
 /// It has no exact form in the client's notation, it is broken, or it does not render.
 pub(crate) async fn offer(
-    call: &Call,
+    call: &RequestContext,
     id: &str,
-    found: &Found,
+    found: &ResolvedVersion,
     notation: Notation,
-) -> Result<Said, ApiError> {
-    let stored = Stored::read(&found.content.text);
+) -> Result<PromptBody, ApiError> {
+    let stored = StoredPrompt::read(&found.content.text);
     if notation == Notation::Double
-        && let Some(said) = stored.as_ref().and_then(Stored::for_clients)
+        && let Some(said) = stored.as_ref().and_then(StoredPrompt::for_clients)
     {
         return Ok(said);
     }
     let prompt = parse(id, &found.content).map_err(|found| inexact(id, &found))?;
     let left = residual(&call.app.service, &prompt, notation, call.exchange.id()).await;
     match left {
-        Ok(Residual::Text(text)) => Ok(Said::Text(text)),
+        Ok(Residual::Text(text)) => Ok(PromptBody::Text(text)),
         Ok(Residual::Messages(messages)) => {
             let turn = |message| match message {
-                ResidualMessage::Thread(name) => Turn::Placeholder(name),
-                ResidualMessage::Said { role, content } => Turn::Message {
+                ResidualMessage::Thread(name) => PromptMessage::Placeholder(name),
+                ResidualMessage::Said { role, content } => PromptMessage::Message {
                     role: role.as_str().to_owned(),
                     content,
                 },
             };
-            Ok(Said::Chat(messages.into_iter().map(turn).collect()))
+            Ok(PromptBody::Chat(messages.into_iter().map(turn).collect()))
         }
         Err(ResidualError::Refused(found)) => Err(inexact(id, &found)),
         Err(ResidualError::Service(error)) => Err(error.into()),
@@ -84,7 +84,7 @@ pub(crate) async fn offer(
 }
 
 /// The prompt that a version holds.
-pub(crate) fn parse(id: &str, content: &Content) -> Result<Prompt, Vec<Diagnostic>> {
+pub(crate) fn parse(id: &str, content: &DefinitionContent) -> Result<Prompt, Vec<Diagnostic>> {
     let parsed = match &*content.file {
         "" => Prompt::parse(id, id, &content.text),
         name => {
@@ -95,7 +95,7 @@ pub(crate) fn parse(id: &str, content: &Content) -> Result<Prompt, Vec<Diagnosti
                 text: &content.text,
                 config: beside.map(|(name, text)| (&**name, &**text)),
             };
-            file::read(&source, &Alone)
+            file::read(&source, &NoEnvironment)
         }
     };
     parsed.map(|(prompt, _)| prompt)

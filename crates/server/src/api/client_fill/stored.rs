@@ -10,16 +10,16 @@ pub(crate) const MUSTACHE: &str = "mustache";
 
 /// What a prompt says, in a client's notation.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Said {
+pub(crate) enum PromptBody {
     /// One text.
     Text(String),
     /// Messages.
-    Chat(Vec<Turn>),
+    Chat(Vec<PromptMessage>),
 }
 
 /// One message.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Turn {
+pub(crate) enum PromptMessage {
     /// A message.
     Message {
         /// Who says it: any word.
@@ -31,47 +31,51 @@ pub(crate) enum Turn {
     Placeholder(String),
 }
 
-impl Said {
+impl PromptBody {
     /// `text` or `chat`, as Langfuse and MLflow both call it.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
-            Said::Text(_) => "text",
-            Said::Chat(_) => "chat",
+            PromptBody::Text(_) => "text",
+            PromptBody::Chat(_) => "chat",
         }
     }
 }
 
 /// A stored definition in JSON, with what clients keep in it.
 #[derive(Clone, Debug)]
-pub(crate) struct Stored(Map<String, Value>);
+pub(crate) struct StoredPrompt(Map<String, Value>);
 
-impl Stored {
+impl StoredPrompt {
     /// Reads a definition; `None` where it is no JSON object.
     pub(crate) fn read(text: &str) -> Option<Self> {
-        serde_json::from_str(text).ok().map(Stored)
+        serde_json::from_str(text).ok().map(StoredPrompt)
     }
 
     /// A definition of what a client writes, in the format whose variables it fills in. `name` is
     /// what it calls the prompt, where its id is another.
-    pub(crate) fn written(said: &Said, format: &str, name: Option<&str>) -> Self {
+    pub(crate) fn written(said: &PromptBody, format: &str, name: Option<&str>) -> Self {
         let mut members = Map::new();
         if let Some(name) = name {
             members.insert("displayName".into(), name.into());
         }
         members.insert("format".into(), format.into());
         match said {
-            Said::Text(text) => members.insert("prompt".into(), text.as_str().into()),
-            Said::Chat(turns) => {
-                let turn = |turn: &Turn| match turn {
-                    Turn::Message { role, content } => json!({"role": role, "content": content}),
-                    Turn::Placeholder(name) => json!({"type": "placeholder", "name": name}),
+            PromptBody::Text(text) => members.insert("prompt".into(), text.as_str().into()),
+            PromptBody::Chat(turns) => {
+                let turn = |turn: &PromptMessage| match turn {
+                    PromptMessage::Message { role, content } => {
+                        json!({"role": role, "content": content})
+                    }
+                    PromptMessage::Placeholder(name) => {
+                        json!({"type": "placeholder", "name": name})
+                    }
                 };
                 let turns: Vec<Value> = turns.iter().map(turn).collect();
                 members.insert("messages".into(), turns.into())
             }
         };
         members.insert("metadata".into(), json!({"filledBy": "client"}));
-        Stored(members)
+        StoredPrompt(members)
     }
 
     /// Its text.
@@ -86,7 +90,7 @@ impl Stored {
         }
     }
 
-    /// What [`Stored::keep`] kept.
+    /// What [`StoredPrompt::keep`] kept.
     pub(crate) fn kept(&self, name: &str) -> Option<&Value> {
         self.0.get("metadata")?.get(name)
     }
@@ -130,32 +134,32 @@ impl Stored {
 
     /// What a client wrote in Mustache's notation, word for word; `None` of a definition that
     /// somebody else wrote.
-    pub(crate) fn for_clients(&self) -> Option<Said> {
+    pub(crate) fn for_clients(&self) -> Option<PromptBody> {
         let is_mustache = self.0.get("format") == Some(&json!(MUSTACHE));
         self.of_client().filter(|_| is_mustache)
     }
 
     /// What a client wrote, in whatever notation.
-    pub(crate) fn of_client(&self) -> Option<Said> {
+    pub(crate) fn of_client(&self) -> Option<PromptBody> {
         if self.kept("filledBy") != Some(&json!("client")) {
             return None;
         }
         if let Some(Value::String(text)) = self.0.get("prompt") {
-            return Some(Said::Text(text.clone()));
+            return Some(PromptBody::Text(text.clone()));
         }
         let turns = self.0.get("messages")?.as_array()?;
         let turn = |turn: &Value| {
             let text = |name: &str| turn.get(name).and_then(Value::as_str).map(str::to_owned);
             if text("type").as_deref() == Some("placeholder") {
-                return text("name").map(Turn::Placeholder);
+                return text("name").map(PromptMessage::Placeholder);
             }
-            Some(Turn::Message {
+            Some(PromptMessage::Message {
                 role: text("role")?,
                 content: text("content")?,
             })
         };
-        let turns: Option<Vec<Turn>> = turns.iter().map(turn).collect();
-        turns.map(Said::Chat)
+        let turns: Option<Vec<PromptMessage>> = turns.iter().map(turn).collect();
+        turns.map(PromptBody::Chat)
     }
 
     /// The model, if it says one.
@@ -183,19 +187,19 @@ mod tests {
 
     #[test]
     fn what_clients_write_comes_back_word_for_word() {
-        let chat = Said::Chat(vec![
-            Turn::Message {
+        let chat = PromptBody::Chat(vec![
+            PromptMessage::Message {
                 role: "system".into(),
                 content: "You are {{ name }}".into(),
             },
-            Turn::Placeholder("history".into()),
+            PromptMessage::Placeholder("history".into()),
         ]);
-        let text = Said::Text("{{ \"key\": {{x}} }} {custom}".into());
+        let text = PromptBody::Text("{{ \"key\": {{x}} }} {custom}".into());
         for said in [chat, text] {
-            let mut stored = Stored::written(&said, MUSTACHE, Some("a/b"));
+            let mut stored = StoredPrompt::written(&said, MUSTACHE, Some("a/b"));
             stored.keep("config", json!({"temperature": "hot"}));
             stored.tag(&["x".to_owned()]);
-            let again = Stored::read(&stored.to_text()).unwrap();
+            let again = StoredPrompt::read(&stored.to_text()).unwrap();
             assert_eq!(again.for_clients(), Some(said.clone()));
             assert_eq!(again.kind(), said.kind());
             assert_eq!(again.config(), json!({"temperature": "hot"}));
@@ -206,10 +210,10 @@ mod tests {
     #[test]
     fn definitions_of_others_have_their_model_as_config() {
         let text = r#"{"prompt":"x","model":"gpt-5.4","options":{"temperature":0.5}}"#;
-        let stored = Stored::read(text).unwrap();
+        let stored = StoredPrompt::read(text).unwrap();
         assert_eq!(stored.for_clients(), None);
         let expected = json!({"model": "gpt-5.4", "temperature": 0.5});
         assert_eq!(stored.config(), expected);
-        assert!(Stored::read("---\nmodel: x\n---\nHi").is_none());
+        assert!(StoredPrompt::read("---\nmodel: x\n---\nHi").is_none());
     }
 }

@@ -6,12 +6,12 @@
 
 use std::collections::BTreeSet;
 
-use quillet_core::history::{LATEST, Labels, Mark, PRODUCTION, Target, Version};
-use quillet_core::store::Kind;
-use quillet_host::definitions::{Found, heaviest};
+use quillet_core::history::{LATEST, LabelTarget, Labels, PRODUCTION, Version, VersionSelector};
+use quillet_core::store::EntryKind;
+use quillet_host::definitions::{ResolvedVersion, heaviest};
 
 use crate::error::ApiError;
-use crate::exchange::Call;
+use crate::request_context::RequestContext;
 
 /// The label that is at all versions that a client deleted.
 pub(crate) const HIDDEN: &str = ".deleted";
@@ -21,7 +21,7 @@ const PAGE: usize = 100;
 
 /// Which version a client wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wish<'a> {
+pub(crate) enum VersionRequest<'a> {
     /// `production`, and the newest where nobody ever set a label.
     Default,
     /// The one that a label is at.
@@ -32,32 +32,34 @@ pub(crate) enum Wish<'a> {
 
 /// A prompt that a client may read.
 #[derive(Debug)]
-pub(crate) struct View<'c> {
-    call: &'c Call,
+pub(crate) struct PromptView<'c> {
+    call: &'c RequestContext,
     /// Its id.
     pub(crate) id: String,
     /// What stands in the store.
-    pub(crate) newest: Found,
+    pub(crate) newest: ResolvedVersion,
     /// Labels that clients see.
     pub(crate) labels: Labels,
     hidden: BTreeSet<u64>,
 }
 
-impl<'c> View<'c> {
+impl<'c> PromptView<'c> {
     /// The prompt of that id.
     ///
     /// # Errors
     /// There is none; the store does not answer.
-    pub(crate) async fn of(call: &'c Call, id: &str) -> Result<Self, ApiError> {
+    pub(crate) async fn of(call: &'c RequestContext, id: &str) -> Result<Self, ApiError> {
         let definitions = &call.app.definitions;
-        let latest = Mark::Label(LATEST.to_owned());
-        let (newest, _) = definitions.noted(Kind::Prompt, id, &latest).await?;
+        let latest = VersionSelector::Label(LATEST.to_owned());
+        let (newest, _) = definitions
+            .ensure_version(EntryKind::Prompt, id, &latest)
+            .await?;
         let mut labels = newest.labels.clone();
         let hidden = labels.0.remove(HIDDEN);
-        Ok(View {
+        Ok(PromptView {
             call,
             id: id.to_owned(),
-            hidden: hidden.iter().flat_map(Target::numbers).collect(),
+            hidden: hidden.iter().flat_map(LabelTarget::numbers).collect(),
             newest,
             labels,
         })
@@ -88,15 +90,18 @@ impl<'c> View<'c> {
     ///
     /// # Errors
     /// The store does not answer.
-    pub(crate) async fn find(&self, wish: Wish<'_>) -> Result<Option<Found>, ApiError> {
+    pub(crate) async fn find(
+        &self,
+        wish: VersionRequest<'_>,
+    ) -> Result<Option<ResolvedVersion>, ApiError> {
         let of_label = |name| self.labels.get(name).map(heaviest);
         let number = match wish {
-            Wish::Number(number) if !self.shows(number).await? => None,
-            Wish::Number(number) => Some(number),
-            Wish::Label(LATEST) => self.latest().await?,
-            Wish::Label(name) => of_label(name),
-            Wish::Default if self.labels.0.is_empty() => self.latest().await?,
-            Wish::Default => of_label(PRODUCTION),
+            VersionRequest::Number(number) if !self.shows(number).await? => None,
+            VersionRequest::Number(number) => Some(number),
+            VersionRequest::Label(LATEST) => self.latest().await?,
+            VersionRequest::Label(name) => of_label(name),
+            VersionRequest::Default if self.labels.0.is_empty() => self.latest().await?,
+            VersionRequest::Default => of_label(PRODUCTION),
         };
         let Some(number) = number else {
             return Ok(None);
@@ -106,9 +111,9 @@ impl<'c> View<'c> {
             return Ok(Some(self.newest.clone()));
         }
         let definitions = &self.call.app.definitions;
-        let mark = Mark::Number(number);
+        let mark = VersionSelector::Number(number);
         let found = definitions
-            .find(Kind::Prompt, &self.id, Some(&mark))
+            .find(EntryKind::Prompt, &self.id, Some(&mark))
             .await?;
         Ok(Some(found))
     }
@@ -151,7 +156,7 @@ impl<'c> View<'c> {
         let (mut seen, mut before) = (Vec::new(), None);
         while !enough(&seen) {
             let page = definitions
-                .versions(Kind::Prompt, &self.id, before, PAGE)
+                .versions(EntryKind::Prompt, &self.id, before, PAGE)
                 .await?;
             before = page.last().map(|version| version.number);
             let is_last = page.len() < PAGE;

@@ -5,21 +5,21 @@ use axum::extract::Request;
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use quillet_core::ErrorCode;
-use quillet_core::history::{Content, Mark};
-use quillet_core::store::Kind;
+use quillet_core::history::{DefinitionContent, VersionSelector};
+use quillet_core::store::EntryKind;
 use quillet_prompt::script_definition;
 use serde::Deserialize;
 use serde_json::{Map, Value as Tree};
 use utoipa::IntoParams;
 
-use crate::api::{body, words};
+use crate::api::{body, json_error};
 use crate::error::{ApiError, problem};
-use crate::exchange::Call;
+use crate::request_context::RequestContext;
 
 /// In which form a definition is sent.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Form {
+pub(crate) struct DefinitionFormatQuery {
     /// `file`: the body is the text of the prompt file that the definition is, front matter and
     /// template; it keeps its name.
     form: Option<String>,
@@ -27,11 +27,11 @@ pub(crate) struct Form {
 
 /// A definition as it is stored.
 pub(super) async fn definition(
-    call: &Call,
-    (kind, id): (Kind, &str),
-    form: &Form,
+    call: &RequestContext,
+    (kind, id): (EntryKind, &str),
+    form: &DefinitionFormatQuery,
     request: Request,
-) -> Result<Content, ApiError> {
+) -> Result<DefinitionContent, ApiError> {
     let is_text = is_text(request.headers());
     let text = text(&bytes(call, request).await?)?;
     match form.form.as_deref() {
@@ -43,35 +43,45 @@ pub(super) async fn definition(
         }
     }
     let text = match kind {
-        Kind::Agent if is_text => text,
-        Kind::Prompt if is_text => script_definition(&text),
+        EntryKind::Agent if is_text => text,
+        EntryKind::Prompt if is_text => script_definition(&text),
         _ => object(&text).map(|_| text)?,
     };
-    Ok(Content::new(text))
+    Ok(DefinitionContent::new(text))
 }
 
 /// The text in place of that of the file that the definition is now.
-async fn file(call: &Call, kind: Kind, id: &str, text: String) -> Result<Content, ApiError> {
+async fn file(
+    call: &RequestContext,
+    kind: EntryKind,
+    id: &str,
+    text: String,
+) -> Result<DefinitionContent, ApiError> {
     let definitions = &call.app.definitions;
-    let found = definitions.find(kind, id, Some(&Mark::latest())).await?;
+    let found = definitions
+        .find(kind, id, Some(&VersionSelector::latest()))
+        .await?;
     if found.content.file.is_empty() {
         let message = format!("{id} is no prompt file, whose text could be replaced");
         return Err(problem(ErrorCode::RequestQuery, message)
             .about("form")
             .hint("send its definition without form"));
     }
-    Ok(Content {
+    Ok(DefinitionContent {
         text: text.into(),
         ..found.content
     })
 }
 
 /// The changes to a definition: a JSON object.
-pub(super) async fn changes(call: &Call, request: Request) -> Result<Map<String, Tree>, ApiError> {
+pub(super) async fn changes(
+    call: &RequestContext,
+    request: Request,
+) -> Result<Map<String, Tree>, ApiError> {
     object(&text(&bytes(call, request).await?)?)
 }
 
-async fn bytes(call: &Call, request: Request) -> Result<Bytes, ApiError> {
+async fn bytes(call: &RequestContext, request: Request) -> Result<Bytes, ApiError> {
     let config = &call.app.config;
     body::read(request.into_body(), config.body_bytes, config.body_time).await
 }
@@ -102,7 +112,10 @@ fn text(bytes: &[u8]) -> Result<String, ApiError> {
 
 fn object(text: &str) -> Result<Map<String, Tree>, ApiError> {
     serde_json::from_str(text).map_err(|error| {
-        let message = format!("the body is no JSON object: {}", words::why(&error));
+        let message = format!(
+            "the body is no JSON object: {}",
+            json_error::json_error_message(&error)
+        );
         problem(ErrorCode::RequestBody, message)
             .at(error.line(), error.column())
             .hint("send a script, or an agent in YAML, with Content-Type: application/yaml")

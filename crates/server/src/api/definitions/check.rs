@@ -6,15 +6,16 @@ use quillet_core::Diagnostic;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Named, body};
+use super::{DefinitionPath, body};
 use crate::api::json;
-use crate::error::{ApiError, Problem};
-use crate::exchange::Call;
-use crate::given::Params;
+use crate::error::{ApiError, ProblemDetails};
+use crate::extract::QueryParams;
+use crate::request_context::RequestContext;
 
 /// What is wrong with a definition.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Findings {
+#[schema(as = Findings)]
+pub(crate) struct CheckResponse {
     /// Errors, which keep it from being used, and warnings.
     #[schema(value_type = Vec<Object>)]
     diagnostics: Vec<Diagnostic>,
@@ -22,18 +23,18 @@ pub(crate) struct Findings {
 
 /// What `quillet check` says of a definition, were it stored under that id. Nothing is written.
 #[utoipa::path(post, path = "/{kind}/{id}/check", operation_id = "check_{kind}", tag = "definitions",
-    params(("id" = String, Path), body::Form), request_body = Object, responses(
-    (status = 200, body = Findings),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
+    params(("id" = String, Path), body::DefinitionFormatQuery), request_body = Object, responses(
+    (status = 200, body = CheckResponse),
+    (status = 400, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn check(
-    call: Call,
-    Named { kind, id }: Named,
-    Params(form): Params<body::Form>,
+    call: RequestContext,
+    DefinitionPath { kind, id }: DefinitionPath,
+    QueryParams(form): QueryParams<body::DefinitionFormatQuery>,
     request: Request,
 ) -> Result<Response, ApiError> {
     let content = body::definition(&call, (kind, &id), &form, request).await?;
     let key = call.app.definitions.key(kind, &id).await?;
     let diagnostics = call.app.definitions.check(kind, &key, &content);
-    json(&Findings { diagnostics })
+    json(&CheckResponse { diagnostics })
 }

@@ -3,18 +3,18 @@
 use axum::http::HeaderMap;
 use axum::http::header::{IF_MATCH, IF_NONE_MATCH};
 use quillet_core::ErrorCode;
-use quillet_core::history::{Content, Expect, Mark};
-use quillet_core::store::Kind;
-use quillet_host::definitions::{DefinitionError, Found};
+use quillet_core::history::{DefinitionContent, VersionSelector, WritePrecondition};
+use quillet_core::store::EntryKind;
+use quillet_host::definitions::{DefinitionError, ResolvedVersion};
 use quillet_prompt::Revision;
 
 use crate::api::catalogue;
 use crate::error::{ApiError, problem};
-use crate::exchange::Call;
+use crate::request_context::RequestContext;
 
 /// One of the things that the definition may be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Tag {
+enum EntityTag {
     /// Whatever it is, it is there.
     Any,
     /// The newest version, by its number.
@@ -30,32 +30,32 @@ enum Tag {
 /// # Errors
 /// A header cannot be read, or the definition is something else already.
 pub(super) async fn expected(
-    call: &Call,
+    call: &RequestContext,
     headers: &HeaderMap,
-    (kind, id): (Kind, &str),
-) -> Result<Expect, ApiError> {
+    (kind, id): (EntryKind, &str),
+) -> Result<WritePrecondition, ApiError> {
     if let Some(none) = text(headers, &IF_NONE_MATCH)? {
         if none.trim() == "*" && !headers.contains_key(IF_MATCH) {
-            return Ok(Expect::Absent);
+            return Ok(WritePrecondition::Absent);
         }
         let message = "a write takes If-None-Match: *, and no If-Match beside it";
         return Err(problem(ErrorCode::HistoryMark, message));
     }
     let Some(tags) = text(headers, &IF_MATCH)? else {
-        return Ok(Expect::Anything);
+        return Ok(WritePrecondition::Anything);
     };
     let tags = tags.split(',').map(tag).collect::<Result<Vec<_>, _>>()?;
-    if let [Tag::Version(number)] = tags.as_slice() {
-        return Ok(Expect::Version(*number));
+    if let [EntityTag::Version(number)] = tags.as_slice() {
+        return Ok(WritePrecondition::Version(*number));
     }
-    let latest = Mark::latest();
+    let latest = VersionSelector::latest();
     let found = match call.app.definitions.find(kind, id, Some(&latest)).await {
         Ok(found) => found,
         Err(error @ DefinitionError::NotFound { .. }) => return Err(conflict(&error.to_string())),
         Err(error) => return Err(error.into()),
     };
     if tags.iter().any(|tag| is(call, kind, id, tag, &found)) {
-        return Ok(Expect::Digest(found.content.digest()));
+        return Ok(WritePrecondition::Digest(found.content.digest()));
     }
     let number = found.version.map_or_else(
         || "a version that has no number yet".to_owned(),
@@ -82,20 +82,20 @@ fn text<'a>(
     Ok(Some(text))
 }
 
-fn tag(text: &str) -> Result<Tag, ApiError> {
+fn tag(text: &str) -> Result<EntityTag, ApiError> {
     let text = text.trim();
     let text = text.strip_prefix("W/").unwrap_or(text);
     let quoted = text.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
     let text = quoted.unwrap_or(text);
     if text == "*" {
-        return Ok(Tag::Any);
+        return Ok(EntityTag::Any);
     }
     if let Some(revision) = Revision::parse(text).filter(|_| text.len() == 32) {
-        return Ok(Tag::Revision(revision));
+        return Ok(EntityTag::Revision(revision));
     }
-    match Mark::parse(text) {
-        Ok(Mark::Number(number)) => Ok(Tag::Version(number)),
-        Ok(Mark::Digest(digits)) => Ok(Tag::Digest(digits)),
+    match VersionSelector::parse(text) {
+        Ok(VersionSelector::Number(number)) => Ok(EntityTag::Version(number)),
+        Ok(VersionSelector::Digest(digits)) => Ok(EntityTag::Digest(digits)),
         _ => Err(unreadable("If-Match")),
     }
 }
@@ -108,15 +108,21 @@ fn unreadable(header: &str) -> ApiError {
     )
 }
 
-fn is(call: &Call, kind: Kind, id: &str, tag: &Tag, found: &Found) -> bool {
+fn is(
+    call: &RequestContext,
+    kind: EntryKind,
+    id: &str,
+    tag: &EntityTag,
+    found: &ResolvedVersion,
+) -> bool {
     match tag {
-        Tag::Any => true,
-        Tag::Version(number) => found
+        EntityTag::Any => true,
+        EntityTag::Version(number) => found
             .version
             .as_ref()
             .is_some_and(|is| is.number == *number),
-        Tag::Digest(digits) => found.content.digest().to_string().starts_with(digits),
-        Tag::Revision(revision) => {
+        EntityTag::Digest(digits) => found.content.digest().to_string().starts_with(digits),
+        EntityTag::Revision(revision) => {
             Revision::of(found.content.text.as_bytes()) == *revision
                 || is_answer(call, kind, id, *revision, &found.content)
         }
@@ -124,7 +130,13 @@ fn is(call: &Call, kind: Kind, id: &str, tag: &Tag, found: &Found) -> bool {
 }
 
 /// Whether a tag is of what `GET` answers of this definition now.
-fn is_answer(call: &Call, kind: Kind, id: &str, tag: Revision, content: &Content) -> bool {
+fn is_answer(
+    call: &RequestContext,
+    kind: EntryKind,
+    id: &str,
+    tag: Revision,
+    content: &DefinitionContent,
+) -> bool {
     let shown = catalogue::shown(call, kind, id, content);
     shown.is_some_and(|bytes| Revision::of(&bytes) == tag)
 }
@@ -137,12 +149,18 @@ mod tests {
     fn tags_are_numbers_digests_and_revisions() {
         let digits = "0123456789abcdef0123456789abcdef";
         for (text, expected) in [
-            ("\"7\"", Tag::Version(7)),
-            ("7", Tag::Version(7)),
-            (" W/\"7\" ", Tag::Version(7)),
-            ("*", Tag::Any),
-            ("\"sha256:2cf24dba\"", Tag::Digest("2cf24dba".to_owned())),
-            (digits, Tag::Revision(Revision::parse(digits).unwrap())),
+            ("\"7\"", EntityTag::Version(7)),
+            ("7", EntityTag::Version(7)),
+            (" W/\"7\" ", EntityTag::Version(7)),
+            ("*", EntityTag::Any),
+            (
+                "\"sha256:2cf24dba\"",
+                EntityTag::Digest("2cf24dba".to_owned()),
+            ),
+            (
+                digits,
+                EntityTag::Revision(Revision::parse(digits).unwrap()),
+            ),
         ] {
             assert_eq!(tag(text).unwrap(), expected, "{text}");
         }

@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 
 use axum::response::Response;
 use quillet_core::ErrorCode;
-use quillet_core::history::{Labels, Mark, Split, Target};
-use quillet_core::store::Kind;
-use quillet_host::definitions::{Relabel, Wanted};
+use quillet_core::history::{LabelTarget, Labels, TrafficSplit, VersionSelector};
+use quillet_core::store::EntryKind;
+use quillet_host::definitions::{LabelChange, Relabel};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value as Tree;
 use utoipa::ToSchema;
 
-use super::shown::AllLabels;
-use super::write::Why;
-use super::{Named, Part, mark};
+use super::response::AllLabels;
+use super::write::RemoveParams;
+use super::{DefinitionPath, VersionPath, mark};
 use crate::api::body::JsonBody;
 use crate::api::json;
-use crate::error::{ApiError, Problem, problem};
-use crate::exchange::Call;
-use crate::given::Params;
+use crate::error::{ApiError, ProblemDetails, problem};
+use crate::extract::QueryParams;
+use crate::request_context::RequestContext;
 
 /// Where a label is to go: `version`, or `versions`.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -55,9 +55,12 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Tree>, D::
 #[utoipa::path(get, path = "/{kind}/{id}/labels", operation_id = "list_{kind}_labels", tag = "definitions",
     params(("id" = String, Path)), responses(
     (status = 200, body = AllLabels),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
-pub(crate) async fn list(call: Call, Named { kind, id }: Named) -> Result<Response, ApiError> {
+pub(crate) async fn list(
+    call: RequestContext,
+    DefinitionPath { kind, id }: DefinitionPath,
+) -> Result<Response, ApiError> {
     let definitions = &call.app.definitions;
     let key = definitions.key(kind, &id).await?;
     let labels = definitions.labels(kind, &key).await?;
@@ -68,13 +71,13 @@ pub(crate) async fn list(call: Call, Named { kind, id }: Named) -> Result<Respon
 #[utoipa::path(put, path = "/{kind}/{id}/labels/{label}", operation_id = "put_{kind}_label", tag = "definitions",
     params(("id" = String, Path), ("label" = String, Path)), request_body = LabelBody, responses(
     (status = 200, body = AllLabels),
-    (status = 403, body = Problem, content_type = "application/problem+json", description = "The label is protected, and the token may not promote"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 412, body = Problem, content_type = "application/problem+json", description = "The label is not where the request takes it to be"),
+    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "The label is protected, and the token may not promote"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 412, body = ProblemDetails, content_type = "application/problem+json", description = "The label is not where the request takes it to be"),
 ))]
 pub(crate) async fn put(
-    call: Call,
-    part: Part,
+    call: RequestContext,
+    part: VersionPath,
     JsonBody(body): JsonBody<LabelBody>,
 ) -> Result<Response, ApiError> {
     let expect = body.expect.clone().map(target).transpose()?;
@@ -85,41 +88,41 @@ pub(crate) async fn put(
 
 /// Takes a label away.
 #[utoipa::path(delete, path = "/{kind}/{id}/labels/{label}", operation_id = "delete_{kind}_label", tag = "definitions",
-    params(("id" = String, Path), ("label" = String, Path), Why), responses(
+    params(("id" = String, Path), ("label" = String, Path), RemoveParams), responses(
     (status = 200, body = AllLabels, description = "The labels that are left"),
-    (status = 403, body = Problem, content_type = "application/problem+json", description = "The label is protected, and the token may not promote"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "The label is protected, and the token may not promote"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn delete(
-    call: Call,
-    part: Part,
-    Params(why): Params<Why>,
+    call: RequestContext,
+    part: VersionPath,
+    QueryParams(why): QueryParams<RemoveParams>,
 ) -> Result<Response, ApiError> {
     // Whoever takes away what is not there has mistaken its name.
-    let named = Mark::Label(part.name.clone());
+    let named = VersionSelector::Label(part.name.clone());
     let definitions = &call.app.definitions;
     definitions.find(part.kind, &part.id, Some(&named)).await?;
-    relabel(&call, &part, Wanted::Nowhere, None, &why.message).await
+    relabel(&call, &part, LabelChange::Nowhere, None, &why.message).await
 }
 
 /// Puts a label back to the version that it pointed at before.
 #[utoipa::path(post, path = "/{kind}/{id}/labels/{label}/rollback", operation_id = "rollback_{kind}_label", tag = "definitions",
-    params(("id" = String, Path), ("label" = String, Path), Why), responses(
+    params(("id" = String, Path), ("label" = String, Path), RemoveParams), responses(
     (status = 200, body = AllLabels),
-    (status = 403, body = Problem, content_type = "application/problem+json", description = "The label is protected, and the token may not promote"),
-    (status = 404, body = Problem, content_type = "application/problem+json", description = "No such definition or label, or nothing before"),
+    (status = 403, body = ProblemDetails, content_type = "application/problem+json", description = "The label is protected, and the token may not promote"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json", description = "No such definition or label, or nothing before"),
 ))]
 pub(crate) async fn rollback(
-    call: Call,
-    part: Part,
-    Params(why): Params<Why>,
+    call: RequestContext,
+    part: VersionPath,
+    QueryParams(why): QueryParams<RemoveParams>,
 ) -> Result<Response, ApiError> {
-    let Part { kind, id, name } = &part;
+    let VersionPath { kind, id, name } = &part;
     let definitions = &call.app.definitions;
     let key = definitions.key(*kind, id).await?;
     let now = definitions.labels(*kind, &key).await?;
     let earlier = definitions.before(*kind, id, name).await?;
-    let wanted = Wanted::Target(Target::Version(earlier));
+    let wanted = LabelChange::Target(LabelTarget::Version(earlier));
     let expect = Some(now.get(name).cloned());
     let message = match why.message.as_str() {
         "" => format!("rolled back to {earlier}"),
@@ -129,10 +132,10 @@ pub(crate) async fn rollback(
 }
 
 async fn relabel(
-    call: &Call,
-    Part { kind, id, name }: &Part,
-    wanted: Wanted,
-    expect: Option<Option<Target>>,
+    call: &RequestContext,
+    VersionPath { kind, id, name }: &VersionPath,
+    wanted: LabelChange,
+    expect: Option<Option<LabelTarget>>,
     message: &str,
 ) -> Result<Response, ApiError> {
     let relabel = Relabel {
@@ -148,18 +151,23 @@ async fn relabel(
     answer(call, *kind, id, &labels).await
 }
 
-async fn answer(call: &Call, kind: Kind, id: &str, labels: &Labels) -> Result<Response, ApiError> {
+async fn answer(
+    call: &RequestContext,
+    kind: EntryKind,
+    id: &str,
+    labels: &Labels,
+) -> Result<Response, ApiError> {
     let newest = call.app.definitions.versions(kind, id, None, 1).await?;
     let newest = newest.first().filter(|newest| !newest.removed);
     json(&AllLabels::new(id, newest.map(|one| one.number), labels))
 }
 
-fn wanted(body: LabelBody) -> Result<Wanted, ApiError> {
+fn wanted(body: LabelBody) -> Result<LabelChange, ApiError> {
     let LabelBody { by, salt, .. } = body;
     match (body.version, body.versions) {
         (Some(version), None) if by.is_none() && salt.is_none() => match &version {
-            Tree::String(text) => Ok(Wanted::At(mark(text)?)),
-            Tree::Number(number) => Ok(Wanted::At(mark(&number.to_string())?)),
+            Tree::String(text) => Ok(LabelChange::At(mark(text)?)),
+            Tree::Number(number) => Ok(LabelChange::At(mark(&number.to_string())?)),
             _ => Err(wrong("version is the number of a version or a mark")),
         },
         (None, Some(versions)) => {
@@ -170,7 +178,7 @@ fn wanted(body: LabelBody) -> Result<Wanted, ApiError> {
                 ))),
             };
             let versions = versions.into_iter().map(read);
-            Ok(Wanted::Target(Target::Split(Split {
+            Ok(LabelChange::Target(LabelTarget::Split(TrafficSplit {
                 versions: versions.collect::<Result<_, _>>()?,
                 by,
                 salt,
@@ -182,7 +190,7 @@ fn wanted(body: LabelBody) -> Result<Wanted, ApiError> {
     }
 }
 
-fn target(expect: Tree) -> Result<Option<Target>, ApiError> {
+fn target(expect: Tree) -> Result<Option<LabelTarget>, ApiError> {
     if expect.is_null() {
         return Ok(None);
     }

@@ -4,17 +4,17 @@ use axum::response::Response;
 use jiff::Timestamp;
 use quillet_core::ErrorCode;
 use quillet_core::history::{Action, LogEntry, LogFilter};
-use quillet_core::store::Kind;
-use quillet_host::definitions::Right;
+use quillet_core::store::EntryKind;
+use quillet_host::definitions::Permission;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::limit;
-use super::shown::time;
+use super::response::time;
 use crate::api::json;
-use crate::error::{ApiError, Problem, problem};
-use crate::exchange::Call;
-use crate::given::Params;
+use crate::error::{ApiError, ProblemDetails, problem};
+use crate::extract::QueryParams;
+use crate::request_context::RequestContext;
 
 /// Lines of a page, unless the request says so.
 const USUAL: usize = 100;
@@ -22,7 +22,7 @@ const USUAL: usize = 100;
 /// Which lines are wanted.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Filter {
+pub(crate) struct LogQuery {
     /// Of one kind: `prompt`, `tool`, `extension`, `agent`, `database`.
     kind: Option<String>,
     /// Of the definition of this id.
@@ -37,9 +37,10 @@ pub(crate) struct Filter {
 
 /// Lines of the log.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Log {
+#[schema(as = Log)]
+pub(crate) struct LogResponse {
     /// The newest first.
-    lines: Vec<Line>,
+    lines: Vec<AuditLogItem>,
     /// `before` of the next page, if there may be one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<u64>,
@@ -48,7 +49,7 @@ pub(crate) struct Log {
 /// What somebody did, or was refused.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = LogLine)]
-pub(crate) struct Line {
+pub(crate) struct AuditLogItem {
     /// Grows with time.
     number: u64,
     /// When, as RFC 3339 writes it.
@@ -77,9 +78,9 @@ pub(crate) struct Line {
     message: String,
 }
 
-impl From<LogEntry> for Line {
+impl From<LogEntry> for AuditLogItem {
     fn from(entry: LogEntry) -> Self {
-        Line {
+        AuditLogItem {
             number: entry.number,
             at: time(entry.at_ms),
             who: entry.who.to_string(),
@@ -96,16 +97,19 @@ impl From<LogEntry> for Line {
 
 /// Who did what to which definition, from where and when, the newest first; what was refused for
 /// want of a right, too. Needs `admin` for everything, or for the definition that `id` names.
-#[utoipa::path(get, path = "/log", operation_id = "read_log", tag = "definitions", params(Filter), responses(
-    (status = 200, body = Log),
-    (status = 501, body = Problem, content_type = "application/problem+json", description = "The store keeps no history"),
+#[utoipa::path(get, path = "/log", operation_id = "read_log", tag = "definitions", params(LogQuery), responses(
+    (status = 200, body = LogResponse),
+    (status = 501, body = ProblemDetails, content_type = "application/problem+json", description = "The store keeps no history"),
 ))]
-pub(crate) async fn read(call: Call, Params(asked): Params<Filter>) -> Result<Response, ApiError> {
+pub(crate) async fn read(
+    call: RequestContext,
+    QueryParams(asked): QueryParams<LogQuery>,
+) -> Result<Response, ApiError> {
     let limit = limit(asked.limit, USUAL)?;
     let known = asked.kind.as_deref().map(kind).transpose()?;
-    let is_own = |id: &str| call.rights().has(Right::Admin, id);
+    let is_own = |id: &str| call.rights().has(Permission::Admin, id);
     if !asked.id.as_deref().is_some_and(is_own) {
-        call.may_everywhere(Right::Admin).await?;
+        call.may_everywhere(Permission::Admin).await?;
     }
     let filter = LogFilter {
         kind: known.map(|kind| kind.word().into()),
@@ -115,14 +119,16 @@ pub(crate) async fn read(call: Call, Params(asked): Params<Filter>) -> Result<Re
     let lines = call.app.definitions.log(&filter, asked.before, limit);
     let lines = lines.await?;
     let last = lines.last().map(|line| line.number);
-    json(&Log {
+    json(&LogResponse {
         next: last.filter(|number| lines.len() == limit && *number > 1),
-        lines: lines.into_iter().map(Line::from).collect(),
+        lines: lines.into_iter().map(AuditLogItem::from).collect(),
     })
 }
 
-fn kind(word: &str) -> Result<Kind, ApiError> {
-    let mut kinds = Kind::ALL.into_iter().filter(|kind| kind.has_versions());
+fn kind(word: &str) -> Result<EntryKind, ApiError> {
+    let mut kinds = EntryKind::ALL
+        .into_iter()
+        .filter(|kind| kind.has_versions());
     let wrong = || {
         let message = format!("kind is {word:?}, and no kind of definition is called so");
         problem(ErrorCode::RequestQuery, message)

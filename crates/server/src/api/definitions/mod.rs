@@ -9,64 +9,64 @@ pub(crate) mod check;
 mod expect;
 pub(crate) mod labels;
 pub(crate) mod log;
-mod shown;
+mod response;
 pub(crate) mod versions;
 pub(crate) mod write;
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
-use quillet_core::history::Mark;
-use quillet_core::store::Kind;
+use quillet_core::history::VersionSelector;
+use quillet_core::store::EntryKind;
 use quillet_core::{Diagnostic, ErrorCode, Severity};
 use quillet_host::definitions::DefinitionError;
 use serde_json::Value as Tree;
 
 use crate::error::{ApiError, problem};
-use crate::exchange::At;
+use crate::request_context::RouteState;
 
-pub(super) use shown::marked;
+pub(super) use response::marked;
 
 /// Most lines of a page.
 const MOST_LINES: usize = 1000;
 
 /// The definition that a path names.
 #[derive(Debug)]
-pub(crate) struct Named {
-    kind: Kind,
+pub(crate) struct DefinitionPath {
+    kind: EntryKind,
     id: String,
 }
 
 /// The definition and the version or the label that a path names.
 #[derive(Debug)]
-pub(crate) struct Part {
-    kind: Kind,
+pub(crate) struct VersionPath {
+    kind: EntryKind,
     id: String,
     /// What stands in the last place of the path, or before `rollback`.
     name: String,
 }
 
-impl FromRequestParts<At> for Named {
+impl FromRequestParts<RouteState> for DefinitionPath {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, at: &At) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, at: &RouteState) -> Result<Self, ApiError> {
         let super::Id(id) = super::Id::from_request_parts(parts, at).await?;
-        Ok(Named {
+        Ok(DefinitionPath {
             kind: kind(at)?,
             id,
         })
     }
 }
 
-impl FromRequestParts<At> for Part {
+impl FromRequestParts<RouteState> for VersionPath {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, at: &At) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, at: &RouteState) -> Result<Self, ApiError> {
         let path = Path::<(String, String)>::from_request_parts(parts, at).await;
         let Ok(Path((id, name))) = path else {
             let message = "the id or the name in the path is not UTF-8";
             return Err(problem(ErrorCode::RequestPath, message).hint("percent-encode it"));
         };
-        Ok(Part {
+        Ok(VersionPath {
             kind: kind(at)?,
             id,
             name,
@@ -74,18 +74,18 @@ impl FromRequestParts<At> for Part {
     }
 }
 
-fn kind(at: &At) -> Result<Kind, ApiError> {
+fn kind(at: &RouteState) -> Result<EntryKind, ApiError> {
     let none = || problem(ErrorCode::ServerDefect, "the route is mounted for no kind");
     at.kind.ok_or_else(none)
 }
 
 /// Reads a mark that stands alone.
-pub(crate) fn mark(text: &str) -> Result<Mark, ApiError> {
+pub(crate) fn mark(text: &str) -> Result<VersionSelector, ApiError> {
     let wrong = |why| DefinitionError::Mark {
         text: text.to_owned(),
         why,
     };
-    Ok(Mark::parse(text).map_err(wrong)?)
+    Ok(VersionSelector::parse(text).map_err(wrong)?)
 }
 
 /// How many lines a page has that a request asks for.

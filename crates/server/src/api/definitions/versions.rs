@@ -3,22 +3,22 @@
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use quillet_core::history::{Content, Mark};
-use quillet_core::store::Kind;
-use quillet_host::definitions::{DefinitionError, Found, readable, unified};
+use quillet_core::history::{DefinitionContent, VersionSelector};
+use quillet_core::store::EntryKind;
+use quillet_host::definitions::{DefinitionError, ResolvedVersion, readable, unified};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Tree;
 use utoipa::{IntoParams, ToSchema};
 
-use super::shown::{Shown, has_secrets};
-use super::{Named, Part, limit, tree};
+use super::response::{VersionResponse, has_secrets};
+use super::{DefinitionPath, VersionPath, limit, tree};
 use crate::api::json;
-use crate::error::{ApiError, Problem};
-use crate::exchange::Call;
-use crate::given::Params;
+use crate::error::{ApiError, ProblemDetails};
+use crate::extract::QueryParams;
+use crate::request_context::RequestContext;
 
 pub(crate) use super::mark;
-pub(crate) use super::shown::marked;
+pub(crate) use super::response::marked;
 
 /// Lines of a page, unless the request says so.
 const USUAL: usize = 50;
@@ -26,7 +26,7 @@ const USUAL: usize = 50;
 /// Which part of a list is wanted.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Page {
+pub(crate) struct VersionsQuery {
     /// Only what is below this number: `next` of the page before.
     before: Option<u64>,
     /// From 1 to 1000; 50.
@@ -39,7 +39,7 @@ pub(crate) struct Versions {
     /// The definition.
     id: String,
     /// The newest first.
-    versions: Vec<Shown>,
+    versions: Vec<VersionResponse>,
     /// `before` of the next page, if there may be one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<u64>,
@@ -52,7 +52,7 @@ pub(crate) struct VersionDetail {
     id: String,
     /// The version.
     #[serde(flatten)]
-    version: Shown,
+    version: VersionResponse,
     /// The definition as it was then; a text if it is no JSON.
     definition: Tree,
     /// The name of the file that it was read from, of a prompt file.
@@ -72,24 +72,24 @@ pub(crate) struct Sides {
 
 /// Versions of a definition, the newest first; of a removed one too.
 #[utoipa::path(get, path = "/{kind}/{id}/versions", operation_id = "list_{kind}_versions", tag = "definitions",
-    params(("id" = String, Path), Page), responses(
+    params(("id" = String, Path), VersionsQuery), responses(
     (status = 200, body = Versions),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn list(
-    call: Call,
-    Named { kind, id }: Named,
-    Params(page): Params<Page>,
+    call: RequestContext,
+    DefinitionPath { kind, id }: DefinitionPath,
+    QueryParams(page): QueryParams<VersionsQuery>,
 ) -> Result<Response, ApiError> {
     listed(&call, kind, &id, &page).await
 }
 
 /// A page of the versions of a definition.
 pub(crate) async fn listed(
-    call: &Call,
-    kind: Kind,
+    call: &RequestContext,
+    kind: EntryKind,
     id: &str,
-    page: &Page,
+    page: &VersionsQuery,
 ) -> Result<Response, ApiError> {
     let limit = limit(page.limit, USUAL)?;
     let definitions = &call.app.definitions;
@@ -98,7 +98,7 @@ pub(crate) async fn listed(
     let labels = definitions.labels(kind, &key).await?;
     let shown = versions.iter().enumerate().map(|(place, version)| {
         let is_latest = place == 0 && page.before.is_none();
-        Shown::new(kind, version, &labels, is_latest)
+        VersionResponse::new(kind, version, &labels, is_latest)
     });
     let last = versions.last().filter(|last| last.number > 1);
     json(&Versions {
@@ -114,29 +114,29 @@ pub(crate) async fn listed(
 #[utoipa::path(get, path = "/{kind}/{id}/versions/{mark}", operation_id = "get_{kind}_version", tag = "definitions",
     params(("id" = String, Path), ("mark" = String, Path)), responses(
     (status = 200, body = VersionDetail),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
-pub(crate) async fn get(call: Call, part: Part) -> Result<Response, ApiError> {
-    let Part { kind, id, name } = part;
-    let whole = |content: &Content| tree(&content.text);
+pub(crate) async fn get(call: RequestContext, part: VersionPath) -> Result<Response, ApiError> {
+    let VersionPath { kind, id, name } = part;
+    let whole = |content: &DefinitionContent| tree(&content.text);
     shown(&call, kind, &id, &mark(&name)?, whole).await
 }
 
 /// A version with what is shown of it.
 pub(crate) async fn shown(
-    call: &Call,
-    kind: Kind,
+    call: &RequestContext,
+    kind: EntryKind,
     id: &str,
-    mark: &Mark,
-    show: impl Fn(&Content) -> Tree,
+    mark: &VersionSelector,
+    show: impl Fn(&DefinitionContent) -> Tree,
 ) -> Result<Response, ApiError> {
     let definitions = &call.app.definitions;
-    let (found, version) = definitions.noted(kind, id, mark).await?;
+    let (found, version) = definitions.ensure_version(kind, id, mark).await?;
     let newest = definitions.versions(kind, id, None, 1).await?;
     let is_latest = newest.first().map(|newest| newest.number) == Some(version.number);
     let response = json(&VersionDetail {
         id: id.to_owned(),
-        version: Shown::new(kind, &version, &found.labels, is_latest),
+        version: VersionResponse::new(kind, &version, &found.labels, is_latest),
         definition: show(&found.content),
         file: found.content.file.to_string(),
     })?;
@@ -149,12 +149,12 @@ pub(crate) async fn shown(
 #[utoipa::path(get, path = "/{kind}/{id}/diff", operation_id = "diff_{kind}", tag = "definitions",
     params(("id" = String, Path), Sides), responses(
     (status = 200, body = String, content_type = "text/plain; charset=utf-8"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn diff(
-    call: Call,
-    Named { kind, id }: Named,
-    Params(sides): Params<Sides>,
+    call: RequestContext,
+    DefinitionPath { kind, id }: DefinitionPath,
+    QueryParams(sides): QueryParams<Sides>,
 ) -> Result<Response, ApiError> {
     let [from, to] = &self::sides(&call, kind, &id, &sides).await?;
     let text = unified(
@@ -166,11 +166,11 @@ pub(crate) async fn diff(
 
 /// The two versions that are compared, each with its id and mark.
 pub(crate) async fn sides(
-    call: &Call,
-    kind: Kind,
+    call: &RequestContext,
+    kind: EntryKind,
     id: &str,
     sides: &Sides,
-) -> Result<[(String, Found); 2], ApiError> {
+) -> Result<[(String, ResolvedVersion); 2], ApiError> {
     let definitions = &call.app.definitions;
     let to = mark(sides.to.as_deref().unwrap_or("latest"))?;
     let to_found = definitions.find(kind, id, Some(&to)).await?;
@@ -182,7 +182,7 @@ pub(crate) async fn sides(
         }
     };
     let from_found = definitions.find(kind, id, Some(&from)).await?;
-    let name = |mark: &Mark| format!("{id}@{mark}");
+    let name = |mark: &VersionSelector| format!("{id}@{mark}");
     Ok([(name(&from), from_found), (name(&to), to_found)])
 }
 
@@ -196,11 +196,11 @@ pub(crate) fn plain(text: String) -> Response {
 
 /// The version that stood before another one.
 pub(crate) async fn before(
-    call: &Call,
-    kind: Kind,
+    call: &RequestContext,
+    kind: EntryKind,
     id: &str,
     number: Option<u64>,
-) -> Result<Mark, ApiError> {
+) -> Result<VersionSelector, ApiError> {
     let older = call.app.definitions.versions(kind, id, number, USUAL);
     let older = older.await?.into_iter().find(|version| !version.removed);
     let none = || DefinitionError::Version {
@@ -208,5 +208,5 @@ pub(crate) async fn before(
         wanted: "before it".to_owned(),
         newest: String::new(),
     };
-    Ok(Mark::Number(older.ok_or_else(none)?.number))
+    Ok(VersionSelector::Number(older.ok_or_else(none)?.number))
 }

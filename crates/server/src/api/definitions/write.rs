@@ -3,20 +3,20 @@
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use quillet_core::history::{Content, Expect, Mark};
-use quillet_core::store::{Kind, StoreErrorKind};
+use quillet_core::history::{DefinitionContent, VersionSelector, WritePrecondition};
+use quillet_core::store::{EntryKind, StoreErrorKind};
 use quillet_core::{Diagnostic, ErrorCode};
-use quillet_host::definitions::{DefinitionError, Write, Written};
+use quillet_host::definitions::{DefinitionError, Write, WriteResult};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Tree};
 use utoipa::{IntoParams, ToSchema};
 
-use super::shown::{Shown, marked};
-use super::{Named, body, expect};
+use super::response::{VersionResponse, marked};
+use super::{DefinitionPath, body, expect};
 use crate::api::json;
-use crate::error::{ApiError, Problem, problem};
-use crate::exchange::Call;
-use crate::given::Params;
+use crate::error::{ApiError, ProblemDetails, problem};
+use crate::extract::QueryParams;
+use crate::request_context::RequestContext;
 
 /// How often changes are laid over what somebody else has written meanwhile.
 const ATTEMPTS: usize = 8;
@@ -24,7 +24,7 @@ const ATTEMPTS: usize = 8;
 /// What is said of a write.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Said {
+pub(crate) struct WriteParams {
     /// Why: the message of the version.
     #[serde(default)]
     message: String,
@@ -37,7 +37,7 @@ pub(crate) struct Said {
 /// What is said of what is taken away, or put back.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Why {
+pub(crate) struct RemoveParams {
     /// Why.
     #[serde(default)]
     pub(super) message: String,
@@ -50,7 +50,7 @@ pub(crate) struct WrittenDefinition {
     id: String,
     /// Its newest version.
     #[serde(flatten)]
-    version: Shown,
+    version: VersionResponse,
     /// Whether this request made that version; `false` where the definition was the same before.
     new: bool,
     /// What is wrong with the definition.
@@ -61,17 +61,17 @@ pub(crate) struct WrittenDefinition {
 /// Replaces a definition, after the checks of `quillet check`. The same definition again makes no
 /// new version. `If-Match` and `If-None-Match: *` bind it to what is there.
 #[utoipa::path(put, path = "/{kind}/{id}", operation_id = "put_{kind}", tag = "definitions",
-    params(("id" = String, Path), Said, body::Form), request_body = Object, responses(
+    params(("id" = String, Path), WriteParams, body::DefinitionFormatQuery), request_body = Object, responses(
     (status = 200, body = WrittenDefinition),
     (status = 201, body = WrittenDefinition, description = "There was none of that id"),
-    (status = 412, body = Problem, content_type = "application/problem+json", description = "The definition is not what the request takes for granted"),
-    (status = 422, body = Problem, content_type = "application/problem+json", description = "The definition is broken"),
+    (status = 412, body = ProblemDetails, content_type = "application/problem+json", description = "The definition is not what the request takes for granted"),
+    (status = 422, body = ProblemDetails, content_type = "application/problem+json", description = "The definition is broken"),
 ))]
 pub(crate) async fn put(
-    call: Call,
-    named: Named,
-    Params(said): Params<Said>,
-    Params(form): Params<body::Form>,
+    call: RequestContext,
+    named: DefinitionPath,
+    QueryParams(said): QueryParams<WriteParams>,
+    QueryParams(form): QueryParams<body::DefinitionFormatQuery>,
     request: Request,
 ) -> Result<Response, ApiError> {
     replace(&call, named, (said, form), request, false).await
@@ -79,26 +79,26 @@ pub(crate) async fn put(
 
 /// Writes a definition as a new version, also where it is the same as before.
 #[utoipa::path(post, path = "/{kind}/{id}", operation_id = "post_{kind}", tag = "definitions",
-    params(("id" = String, Path), Said, body::Form), request_body = Object, responses(
+    params(("id" = String, Path), WriteParams, body::DefinitionFormatQuery), request_body = Object, responses(
     (status = 200, body = WrittenDefinition),
     (status = 201, body = WrittenDefinition, description = "There was none of that id"),
-    (status = 412, body = Problem, content_type = "application/problem+json", description = "The definition is not what the request takes for granted"),
-    (status = 422, body = Problem, content_type = "application/problem+json", description = "The definition is broken"),
+    (status = 412, body = ProblemDetails, content_type = "application/problem+json", description = "The definition is not what the request takes for granted"),
+    (status = 422, body = ProblemDetails, content_type = "application/problem+json", description = "The definition is broken"),
 ))]
 pub(crate) async fn post(
-    call: Call,
-    named: Named,
-    Params(said): Params<Said>,
-    Params(form): Params<body::Form>,
+    call: RequestContext,
+    named: DefinitionPath,
+    QueryParams(said): QueryParams<WriteParams>,
+    QueryParams(form): QueryParams<body::DefinitionFormatQuery>,
     request: Request,
 ) -> Result<Response, ApiError> {
     replace(&call, named, (said, form), request, true).await
 }
 
 async fn replace(
-    call: &Call,
-    Named { kind, id }: Named,
-    (said, form): (Said, body::Form),
+    call: &RequestContext,
+    DefinitionPath { kind, id }: DefinitionPath,
+    (said, form): (WriteParams, body::DefinitionFormatQuery),
     request: Request,
     always: bool,
 ) -> Result<Response, ApiError> {
@@ -122,23 +122,23 @@ async fn replace(
 /// Lays the members of the body over the newest definition (RFC 7386: `null` takes a member away).
 /// Without `If-Match` it is laid over whatever others have written meanwhile.
 #[utoipa::path(patch, path = "/{kind}/{id}", operation_id = "patch_{kind}", tag = "definitions",
-    params(("id" = String, Path), Said), request_body = Object, responses(
+    params(("id" = String, Path), WriteParams), request_body = Object, responses(
     (status = 200, body = WrittenDefinition),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 412, body = Problem, content_type = "application/problem+json", description = "The definition is not what the request takes for granted"),
-    (status = 422, body = Problem, content_type = "application/problem+json", description = "The definition would be broken"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 412, body = ProblemDetails, content_type = "application/problem+json", description = "The definition is not what the request takes for granted"),
+    (status = 422, body = ProblemDetails, content_type = "application/problem+json", description = "The definition would be broken"),
 ))]
 pub(crate) async fn patch(
-    call: Call,
-    Named { kind, id }: Named,
-    Params(said): Params<Said>,
+    call: RequestContext,
+    DefinitionPath { kind, id }: DefinitionPath,
+    QueryParams(said): QueryParams<WriteParams>,
     request: Request,
 ) -> Result<Response, ApiError> {
     let wanted = expect::expected(&call, request.headers(), (kind, &id)).await?;
     let changes = body::changes(&call, request).await?;
     let labels = said.labels();
     let (definitions, actor) = (&call.app.definitions, call.actor());
-    let latest = Mark::latest();
+    let latest = VersionSelector::latest();
     let mut left = ATTEMPTS;
     loop {
         let found = definitions.find(kind, &id, Some(&latest)).await?;
@@ -146,7 +146,7 @@ pub(crate) async fn patch(
         let write = Write {
             message: &said.message,
             expect: match wanted {
-                Expect::Anything => Expect::Digest(found.content.digest()),
+                WritePrecondition::Anything => WritePrecondition::Digest(found.content.digest()),
                 bound => bound,
             },
             labels: &labels,
@@ -155,7 +155,7 @@ pub(crate) async fn patch(
         };
         left -= 1;
         match definitions.write(&actor, write).await {
-            Err(error) if is_lost(&error) && wanted == Expect::Anything && left > 0 => {}
+            Err(error) if is_lost(&error) && wanted == WritePrecondition::Anything && left > 0 => {}
             done => return answer(kind, &id, done?, Some(&text)),
         }
     }
@@ -165,7 +165,11 @@ fn is_lost(error: &DefinitionError) -> bool {
     matches!(error, DefinitionError::Store(error) if error.kind == StoreErrorKind::Conflict)
 }
 
-fn merged(id: &str, content: &Content, changes: Map<String, Tree>) -> Result<String, ApiError> {
+fn merged(
+    id: &str,
+    content: &DefinitionContent,
+    changes: Map<String, Tree>,
+) -> Result<String, ApiError> {
     let Ok(mut own) = serde_json::from_str::<Map<String, Tree>>(&content.text) else {
         let message = format!("{id} is stored as a text, which has no members to change");
         return Err(problem(ErrorCode::RequestBody, message).hint("replace it with PUT"));
@@ -176,21 +180,21 @@ fn merged(id: &str, content: &Content, changes: Map<String, Tree>) -> Result<Str
 
 /// Removes a definition with all of its labels. Its versions stay, so that it can come back.
 #[utoipa::path(delete, path = "/{kind}/{id}", operation_id = "delete_{kind}", tag = "definitions",
-    params(("id" = String, Path), Why), responses(
+    params(("id" = String, Path), RemoveParams), responses(
     (status = 200, body = WrittenDefinition, description = "The version that says so"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 412, body = Problem, content_type = "application/problem+json", description = "The definition is not what the request takes for granted"),
+    (status = 404, body = ProblemDetails, content_type = "application/problem+json"),
+    (status = 412, body = ProblemDetails, content_type = "application/problem+json", description = "The definition is not what the request takes for granted"),
 ))]
 pub(crate) async fn delete(
-    call: Call,
-    Named { kind, id }: Named,
-    Params(why): Params<Why>,
+    call: RequestContext,
+    DefinitionPath { kind, id }: DefinitionPath,
+    QueryParams(why): QueryParams<RemoveParams>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let expect = expect::expected(&call, &headers, (kind, &id)).await?;
     let (definitions, actor) = (&call.app.definitions, call.actor());
     let removed = definitions.remove(&actor, kind, &id, &why.message, expect);
-    let written = Written {
+    let written = WriteResult {
         created: false,
         committed: removed.await?,
         diagnostics: Vec::new(),
@@ -198,7 +202,7 @@ pub(crate) async fn delete(
     answer(kind, &id, written, None)
 }
 
-impl Said {
+impl WriteParams {
     fn labels(&self) -> Vec<String> {
         let labels = self.label.as_deref().unwrap_or_default().split(',');
         let labels = labels.map(str::trim).filter(|label| !label.is_empty());
@@ -211,16 +215,16 @@ impl Said {
 }
 
 fn answer(
-    kind: Kind,
+    kind: EntryKind,
     id: &str,
-    written: Written,
+    written: WriteResult,
     text: Option<&str>,
 ) -> Result<Response, ApiError> {
     let committed = written.committed;
     let number = committed.version.number;
     let mut response = json(&WrittenDefinition {
         id: id.to_owned(),
-        version: Shown::new(kind, &committed.version, &committed.labels, true),
+        version: VersionResponse::new(kind, &committed.version, &committed.labels, true),
         new: committed.is_new,
         diagnostics: written.diagnostics,
     })?;

@@ -2,10 +2,12 @@
 
 use quillet_core::ErrorCode;
 use quillet_core::history::Version;
-use quillet_host::definitions::Found;
+use quillet_host::definitions::ResolvedVersion;
 use serde_json::{Value, json};
 
-use crate::api::client_fill::{Said, Stored, Turn, View, Wish, name_of};
+use crate::api::client_fill::{
+    PromptBody, PromptMessage, PromptView, StoredPrompt, VersionRequest, name_of,
+};
 use crate::error::{ApiError, problem};
 
 /// The one project that there is.
@@ -13,20 +15,20 @@ pub(super) const PROJECT: &str = "quillet";
 
 /// The object that stands for a version.
 pub(super) async fn prompt(
-    view: &View<'_>,
-    found: &Found,
-    said: &Said,
+    view: &PromptView<'_>,
+    found: &ResolvedVersion,
+    said: &PromptBody,
     resolved: Value,
 ) -> Result<Value, ApiError> {
-    let stored = Stored::read(&found.content.text);
-    let newest = Stored::read(&view.newest.content.text);
+    let stored = StoredPrompt::read(&found.content.text);
+    let newest = StoredPrompt::read(&view.newest.content.text);
     let version = found.version.as_ref();
     let number = version.map_or(1, |version| version.number);
     let message = version.map(|version| &*version.message);
     let created = version.map(created);
     let text = match said {
-        Said::Text(text) => json!(text),
-        Said::Chat(turns) => turns.iter().map(turn).collect(),
+        PromptBody::Text(text) => json!(text),
+        PromptBody::Chat(turns) => turns.iter().map(turn).collect(),
     };
     Ok(json!({
         "id": format!("{}@{number}", view.id),
@@ -38,22 +40,22 @@ pub(super) async fn prompt(
         "version": number,
         "type": said.kind(),
         "prompt": text,
-        "config": stored.as_ref().map_or_else(|| json!({}), Stored::config),
+        "config": stored.as_ref().map_or_else(|| json!({}), StoredPrompt::config),
         "labels": view.labels_of(number).await?,
         // Tags are those of the prompt, whichever version it is.
-        "tags": newest.as_ref().map(Stored::tags).unwrap_or_default(),
+        "tags": newest.as_ref().map(StoredPrompt::tags).unwrap_or_default(),
         "commitMessage": message.filter(|message| !message.is_empty()),
         "resolutionGraph": resolved,
         "isActive": null,
     }))
 }
 
-fn turn(turn: &Turn) -> Value {
+fn turn(turn: &PromptMessage) -> Value {
     match turn {
-        Turn::Message { role, content } => {
+        PromptMessage::Message { role, content } => {
             json!({"type": "chatmessage", "role": role, "content": content})
         }
-        Turn::Placeholder(name) => json!({"type": "placeholder", "name": name}),
+        PromptMessage::Placeholder(name) => json!({"type": "placeholder", "name": name}),
     }
 }
 
@@ -65,18 +67,18 @@ pub(super) fn created(version: &Version) -> String {
 }
 
 /// There is no such version, in Langfuse's words.
-pub(super) fn not_found(name: &str, wish: Wish<'_>) -> ApiError {
+pub(super) fn not_found(name: &str, wish: VersionRequest<'_>) -> ApiError {
     let which = match wish {
-        Wish::Number(number) => format!("version {number}"),
-        Wish::Label(label) => format!("label '{label}'"),
-        Wish::Default => "label 'production'".to_owned(),
+        VersionRequest::Number(number) => format!("version {number}"),
+        VersionRequest::Label(label) => format!("label '{label}'"),
+        VersionRequest::Default => "label 'production'".to_owned(),
     };
     let message = format!("Prompt not found: '{name}' with {which}");
     problem(ErrorCode::NotFound, message)
 }
 
 /// The same, where the store says that there is none.
-pub(super) fn or_not_found(error: ApiError, name: &str, wish: Wish<'_>) -> ApiError {
+pub(super) fn or_not_found(error: ApiError, name: &str, wish: VersionRequest<'_>) -> ApiError {
     let is_absent = [
         ErrorCode::NotFound,
         ErrorCode::HistoryVersion,

@@ -5,9 +5,9 @@ use quillet_core::{BoxFuture, ErrorCode};
 use quillet_prompt::Notation;
 use serde_json::{Map, Value, json};
 
-use crate::api::client_fill::{self, Said, Turn, View, Wish};
+use crate::api::client_fill::{self, PromptBody, PromptMessage, PromptView, VersionRequest};
 use crate::error::{ApiError, problem};
-use crate::exchange::Call;
+use crate::request_context::RequestContext;
 
 const BEGIN: &str = "@@@langfusePrompt:";
 const END: &str = "@@@";
@@ -23,25 +23,25 @@ type Graph = Map<String, Value>;
 /// # Errors
 /// One does not exist, is no text, or they name each other too deep.
 pub(super) async fn compose(
-    call: &Call,
+    call: &RequestContext,
     name: &str,
-    said: Said,
-) -> Result<(Said, Value), ApiError> {
+    said: PromptBody,
+) -> Result<(PromptBody, Value), ApiError> {
     let mut graph = Graph::new();
     let composed = match said {
-        Said::Text(text) => Said::Text(expand(call, name, text, 0, &mut graph).await?),
-        Said::Chat(turns) => {
+        PromptBody::Text(text) => PromptBody::Text(expand(call, name, text, 0, &mut graph).await?),
+        PromptBody::Chat(turns) => {
             let mut composed = Vec::with_capacity(turns.len());
             for turn in turns {
                 composed.push(match turn {
-                    Turn::Message { role, content } => Turn::Message {
+                    PromptMessage::Message { role, content } => PromptMessage::Message {
                         role,
                         content: expand(call, name, content, 0, &mut graph).await?,
                     },
-                    place @ Turn::Placeholder(_) => place,
+                    place @ PromptMessage::Placeholder(_) => place,
                 });
             }
-            Said::Chat(composed)
+            PromptBody::Chat(composed)
         }
     };
     if graph.is_empty() {
@@ -52,7 +52,7 @@ pub(super) async fn compose(
 }
 
 fn expand<'a>(
-    call: &'a Call,
+    call: &'a RequestContext,
     parent: &'a str,
     text: String,
     depth: usize,
@@ -91,23 +91,27 @@ fn expand<'a>(
 }
 
 /// The text of another prompt, and its version.
-async fn other(call: &Call, name: &str, wish: Wish<'_>) -> Result<(String, u64), ApiError> {
+async fn other(
+    call: &RequestContext,
+    name: &str,
+    wish: VersionRequest<'_>,
+) -> Result<(String, u64), ApiError> {
     let id = client_fill::readable(call, name).await?;
     let absent = |error| super::answer::or_not_found(error, name, wish);
-    let view = View::of(call, &id).await.map_err(absent)?;
+    let view = PromptView::of(call, &id).await.map_err(absent)?;
     let found = view.find(wish).await.map_err(absent)?;
     let found = found.ok_or_else(|| super::answer::not_found(name, wish))?;
     let number = found.version.as_ref().map_or(1, |version| version.number);
     match client_fill::offer(call, &id, &found, Notation::Double).await? {
-        Said::Text(text) => Ok((text, number)),
-        Said::Chat(_) => Err(wrong(format!(
+        PromptBody::Text(text) => Ok((text, number)),
+        PromptBody::Chat(_) => Err(wrong(format!(
             "Prompt dependency is not a text prompt: '{name}'"
         ))),
     }
 }
 
 /// What a tag says: `name=header|version=3`.
-fn read(tag: &str) -> Result<(&str, Wish<'_>), ApiError> {
+fn read(tag: &str) -> Result<(&str, VersionRequest<'_>), ApiError> {
     let unread = || {
         wrong(format!(
             "{BEGIN}{tag}{END} cannot be read: write name=NAME|label=LABEL or name=NAME|version=NUMBER"
@@ -116,13 +120,13 @@ fn read(tag: &str) -> Result<(&str, Wish<'_>), ApiError> {
     let (name, which) = tag.split_once('|').ok_or_else(unread)?;
     let name = name.strip_prefix("name=").ok_or_else(unread)?;
     if let Some(label) = which.strip_prefix("label=") {
-        return Ok((name, Wish::Label(label)));
+        return Ok((name, VersionRequest::Label(label)));
     }
     let number = which
         .strip_prefix("version=")
         .and_then(|number| number.parse().ok());
     number
-        .map(|number| (name, Wish::Number(number)))
+        .map(|number| (name, VersionRequest::Number(number)))
         .ok_or_else(unread)
 }
 
@@ -139,9 +143,9 @@ mod tests {
         for (tag, expected) in [
             (
                 "name=a/b|label=production",
-                Some(("a/b", Wish::Label("production"))),
+                Some(("a/b", VersionRequest::Label("production"))),
             ),
-            ("name=a|version=3", Some(("a", Wish::Number(3)))),
+            ("name=a|version=3", Some(("a", VersionRequest::Number(3)))),
             ("name=a", None),
             ("a|label=b", None),
             ("name=a|version=x", None),

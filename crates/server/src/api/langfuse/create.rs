@@ -4,25 +4,27 @@ use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use quillet_core::ErrorCode;
-use quillet_core::history::{Content, LATEST};
-use quillet_core::store::Kind;
+use quillet_core::history::{DefinitionContent, LATEST};
+use quillet_core::store::EntryKind;
 use quillet_host::definitions::Write;
 use serde_json::{Map, Value, json};
 
 use super::answer;
 use super::compose::compose;
-use crate::api::client_fill::{self, MUSTACHE, Said, Stored, Turn, View};
+use crate::api::client_fill::{
+    self, MUSTACHE, PromptBody, PromptMessage, PromptView, StoredPrompt,
+};
 use crate::api::{body, json};
 use crate::error::{ApiError, problem};
-use crate::exchange::Call;
+use crate::request_context::RequestContext;
 
 /// Options that clients write into `config` and this server knows, too.
 const OPTIONS: [&str; 4] = ["temperature", "top_p", "max_tokens", "stop"];
 
 /// What a client wants written.
-struct Wanted {
+struct CreatePromptRequest {
     name: String,
-    said: Said,
+    said: PromptBody,
     labels: Vec<String>,
     tags: Option<Vec<String>>,
     config: Value,
@@ -30,9 +32,9 @@ struct Wanted {
 }
 
 /// Writes a version.
-pub(super) async fn create(call: Call, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn create(call: RequestContext, request: Request) -> Result<Response, ApiError> {
     let wanted = wanted(&object(&call, request).await?)?;
-    let Wanted {
+    let CreatePromptRequest {
         name,
         said,
         labels,
@@ -41,8 +43,8 @@ pub(super) async fn create(call: Call, request: Request) -> Result<Response, Api
         message,
     } = &wanted;
     let id = client_fill::known_id(&call, name)?;
-    let before = match View::of(&call, &id).await {
-        Ok(view) => Stored::read(&view.newest.content.text),
+    let before = match PromptView::of(&call, &id).await {
+        Ok(view) => StoredPrompt::read(&view.newest.content.text),
         Err(error) if error.code() == ErrorCode::NotFound => None,
         Err(error) => return Err(error),
     };
@@ -55,27 +57,27 @@ pub(super) async fn create(call: Call, request: Request) -> Result<Response, Api
     }
     // That the prompts which it names are there is seen before it is written.
     compose(&call, name, said.clone()).await?;
-    let mut stored = Stored::written(said, MUSTACHE, (id != *name).then_some(name));
-    let tags = tags.clone().or(before.as_ref().map(Stored::tags));
+    let mut stored = StoredPrompt::written(said, MUSTACHE, (id != *name).then_some(name));
+    let tags = tags.clone().or(before.as_ref().map(StoredPrompt::tags));
     stored.tag(&tags.unwrap_or_default());
     let model = config.get("model").and_then(Value::as_str);
     stored.ask(model, options(config));
     stored.keep("config", config.clone());
     let write = Write {
-        content: Content::new(stored.to_text()),
+        content: DefinitionContent::new(stored.to_text()),
         message,
         // Equal versions are versions to Langfuse.
         always: true,
         labels,
         // Its clients fill the text in, so what is no Mustache is none of their errors.
         broken: true,
-        ..Write::new(Kind::Prompt, &id, "")
+        ..Write::new(EntryKind::Prompt, &id, "")
     };
     let definitions = &call.app.definitions;
     let written = definitions.write(&call.actor(), write).await?;
-    let view = View::of(&call, &id).await?;
+    let view = PromptView::of(&call, &id).await?;
     let number = written.committed.version.number;
-    let wish = client_fill::Wish::Number(number);
+    let wish = client_fill::VersionRequest::Number(number);
     let found = view.find(wish).await?;
     let found = found.ok_or_else(|| answer::not_found(name, wish))?;
     let answer = answer::prompt(&view, &found, said, Value::Null).await?;
@@ -86,7 +88,10 @@ pub(super) async fn create(call: Call, request: Request) -> Result<Response, Api
 ///
 /// # Errors
 /// It is none.
-pub(super) async fn object(call: &Call, request: Request) -> Result<Map<String, Value>, ApiError> {
+pub(super) async fn object(
+    call: &RequestContext,
+    request: Request,
+) -> Result<Map<String, Value>, ApiError> {
     let config = &call.app.config;
     let bytes = body::read(request.into_body(), config.body_bytes, config.body_time).await?;
     serde_json::from_slice(&bytes).map_err(|error| {
@@ -110,13 +115,13 @@ fn options(config: &Value) -> Map<String, Value> {
     options
 }
 
-fn wanted(body: &Map<String, Value>) -> Result<Wanted, ApiError> {
+fn wanted(body: &Map<String, Value>) -> Result<CreatePromptRequest, ApiError> {
     let name = text(body, "name")?.filter(|name| !name.trim().is_empty());
     let name = name.ok_or_else(|| wrong("name", "a text is wanted"))?;
     let mut labels = texts(body, "labels")?.unwrap_or_default();
     labels.retain(|label| label != LATEST);
     labels.dedup();
-    Ok(Wanted {
+    Ok(CreatePromptRequest {
         name: name.to_owned(),
         said: said(body)?,
         labels,
@@ -129,16 +134,16 @@ fn wanted(body: &Map<String, Value>) -> Result<Wanted, ApiError> {
     })
 }
 
-fn said(body: &Map<String, Value>) -> Result<Said, ApiError> {
+fn said(body: &Map<String, Value>) -> Result<PromptBody, ApiError> {
     let prompt = body.get("prompt").unwrap_or(&Value::Null);
     match (text(body, "type")?.unwrap_or("text"), prompt) {
-        ("text", Value::String(text)) => Ok(Said::Text(text.clone())),
+        ("text", Value::String(text)) => Ok(PromptBody::Text(text.clone())),
         ("text", _) => Err(wrong("prompt", "a text is wanted where type is text")),
         ("chat", Value::Array(turns)) => {
-            let turns: Result<Vec<Turn>, ApiError> = turns.iter().map(turn).collect();
+            let turns: Result<Vec<PromptMessage>, ApiError> = turns.iter().map(turn).collect();
             let turns = turns?;
             distinct(&turns)?;
-            Ok(Said::Chat(turns))
+            Ok(PromptBody::Chat(turns))
         }
         ("chat", _) => Err(wrong(
             "prompt",
@@ -148,15 +153,15 @@ fn said(body: &Map<String, Value>) -> Result<Said, ApiError> {
     }
 }
 
-fn turn(turn: &Value) -> Result<Turn, ApiError> {
+fn turn(turn: &Value) -> Result<PromptMessage, ApiError> {
     let text = |name: &str| turn.get(name).and_then(Value::as_str).map(str::to_owned);
     if text("type").as_deref() == Some("placeholder") {
         let name = text("name").filter(|name| !name.is_empty());
         let name = name.ok_or_else(|| wrong("prompt", "a placeholder has a name"))?;
-        return Ok(Turn::Placeholder(name));
+        return Ok(PromptMessage::Placeholder(name));
     }
     match (text("role"), text("content")) {
-        (Some(role), Some(content)) => Ok(Turn::Message { role, content }),
+        (Some(role), Some(content)) => Ok(PromptMessage::Message { role, content }),
         _ => Err(wrong(
             "prompt",
             "a message has a role and a content, both texts",
@@ -165,17 +170,19 @@ fn turn(turn: &Value) -> Result<Turn, ApiError> {
 }
 
 /// Names of variables and of places have to differ.
-fn distinct(turns: &[Turn]) -> Result<(), ApiError> {
+fn distinct(turns: &[PromptMessage]) -> Result<(), ApiError> {
     let mut variables = Vec::new();
     for turn in turns {
-        if let Turn::Message { content, .. } = turn {
+        if let PromptMessage::Message { content, .. } = turn {
             let parts = content.split("{{").skip(1);
             let names = parts.filter_map(|part| Some(part.split_once("}}")?.0.trim()));
             variables.extend(names);
         }
     }
     let both = turns.iter().filter_map(|turn| match turn {
-        Turn::Placeholder(name) if variables.contains(&name.as_str()) => Some(name.as_str()),
+        PromptMessage::Placeholder(name) if variables.contains(&name.as_str()) => {
+            Some(name.as_str())
+        }
         _ => None,
     });
     let both: Vec<&str> = both.collect();

@@ -3,36 +3,36 @@
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use quillet_core::ErrorCode;
-use quillet_core::history::{Expect, LabelMove, Split, Target};
-use quillet_core::store::Kind;
-use quillet_host::definitions::{Found, Right, Write, heaviest};
+use quillet_core::history::{LabelMove, LabelTarget, TrafficSplit, WritePrecondition};
+use quillet_core::store::EntryKind;
+use quillet_host::definitions::{Permission, ResolvedVersion, Write, heaviest};
 
 use super::answer;
-use super::read::Query;
+use super::read::LangfusePromptQuery;
 use crate::api::Id;
-use crate::api::client_fill::{self, HIDDEN, View, Wish};
+use crate::api::client_fill::{self, HIDDEN, PromptView, VersionRequest};
 use crate::error::{ApiError, problem};
-use crate::exchange::Call;
-use crate::given::Params;
+use crate::extract::QueryParams;
+use crate::request_context::RequestContext;
 
 /// Deletes. Versions stay in the history, which this server's own routes show.
 pub(super) async fn delete(
-    call: Call,
+    call: RequestContext,
     Id(name): Id,
-    Params(query): Params<Query>,
+    QueryParams(query): QueryParams<LangfusePromptQuery>,
 ) -> Result<Response, ApiError> {
-    let wish = query.wish()?;
+    let wish = query.version_request()?;
     let id = client_fill::known_id(&call, &name)?;
     call.app
         .definitions
-        .permit(&call.actor(), Right::Write, Kind::Prompt, &id)
+        .permit(&call.actor(), Permission::Write, EntryKind::Prompt, &id)
         .await?;
     let absent = |error: ApiError| match error.code() {
         ErrorCode::NotFound => problem(ErrorCode::NotFound, "Prompt not found"),
         _ => error,
     };
-    let view = View::of(&call, &id).await.map_err(absent)?;
-    if wish == Wish::Default {
+    let view = PromptView::of(&call, &id).await.map_err(absent)?;
+    if wish == VersionRequest::Default {
         remove(&call, &id).await?;
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
@@ -42,17 +42,27 @@ pub(super) async fn delete(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-async fn remove(call: &Call, id: &str) -> Result<(), ApiError> {
+async fn remove(call: &RequestContext, id: &str) -> Result<(), ApiError> {
     let definitions = &call.app.definitions;
     let actor = call.actor();
-    let removing = definitions.remove(&actor, Kind::Prompt, id, "", Expect::Anything);
+    let removing = definitions.remove(
+        &actor,
+        EntryKind::Prompt,
+        id,
+        "",
+        WritePrecondition::Anything,
+    );
     removing.await?;
     Ok(())
 }
 
 /// Hides a version. If it is the newest one, the one before it is written again on top, so that
 /// what was deleted is used by nobody.
-async fn version(call: &Call, view: &View<'_>, found: &Found) -> Result<(), ApiError> {
+async fn version(
+    call: &RequestContext,
+    view: &PromptView<'_>,
+    found: &ResolvedVersion,
+) -> Result<(), ApiError> {
     let number = found.version.as_ref().map_or(0, |version| version.number);
     let remaining = view.versions().await?;
     let mut remaining = remaining.iter().map(|version| version.number);
@@ -61,9 +71,9 @@ async fn version(call: &Call, view: &View<'_>, found: &Found) -> Result<(), ApiE
         return remove(call, &view.id).await;
     };
     let hidden = view.hidden_with(&[number]);
-    let hidden = Split {
+    let hidden = TrafficSplit {
         versions: hidden.into_iter().map(|number| (number, 1)).collect(),
-        ..Split::default()
+        ..TrafficSplit::default()
     };
     let of_it = view
         .labels
@@ -71,30 +81,30 @@ async fn version(call: &Call, view: &View<'_>, found: &Found) -> Result<(), ApiE
         .iter()
         .filter(|(_, to)| heaviest(to) == number);
     let mut moves: Vec<LabelMove> = of_it.map(|(name, _)| moved(name, None)).collect();
-    moves.push(moved(HIDDEN, Some(Target::Split(hidden))));
+    moves.push(moved(HIDDEN, Some(LabelTarget::Split(hidden))));
     let (definitions, actor) = (&call.app.definitions, call.actor());
     let message = format!("version {number} deleted");
     definitions
-        .relabel_all(&actor, Kind::Prompt, &view.id, &moves, &message)
+        .relabel_all(&actor, EntryKind::Prompt, &view.id, &moves, &message)
         .await?;
     if view.latest().await? != Some(number) {
         return Ok(());
     }
-    let wish = Wish::Number(before);
+    let wish = VersionRequest::Number(before);
     let found = view.find(wish).await?;
     let found = found.ok_or_else(|| answer::not_found(&view.id, wish))?;
     let write = Write {
         content: found.content,
         message: &message,
-        expect: Expect::Version(number),
+        expect: WritePrecondition::Version(number),
         broken: true,
-        ..Write::new(Kind::Prompt, &view.id, "")
+        ..Write::new(EntryKind::Prompt, &view.id, "")
     };
     definitions.write(&actor, write).await?;
     Ok(())
 }
 
-fn moved(name: &str, to: Option<Target>) -> LabelMove {
+fn moved(name: &str, to: Option<LabelTarget>) -> LabelMove {
     LabelMove {
         name: name.to_owned(),
         to,

@@ -15,7 +15,7 @@ pub(crate) fn answer(error: &ApiError) -> Response {
     let body = body(error).to_string();
     let json = [(CONTENT_TYPE, "application/json")];
     let mut response = (status, json, body).into_response();
-    error.say_what_next(&mut response);
+    error.set_retry_headers(&mut response);
     response
 }
 

@@ -2,21 +2,21 @@
 
 use axum::extract::{Path, Request};
 use axum::response::Response;
-use quillet_core::history::{LATEST, LabelMove, Target};
-use quillet_core::store::Kind;
+use quillet_core::history::{LATEST, LabelMove, LabelTarget};
+use quillet_core::store::EntryKind;
 use quillet_prompt::Notation;
 use serde_json::Value;
 
 use super::answer;
 use super::create::{object, texts, wrong};
-use crate::api::client_fill::{self, View, Wish};
+use crate::api::client_fill::{self, PromptView, VersionRequest};
 use crate::api::json;
 use crate::error::ApiError;
-use crate::exchange::Call;
+use crate::request_context::RequestContext;
 
 /// Moves labels to a version; those that it has already stay.
 pub(super) async fn relabel(
-    call: Call,
+    call: RequestContext,
     Path((name, version)): Path<(String, String)>,
     request: Request,
 ) -> Result<Response, ApiError> {
@@ -30,26 +30,26 @@ pub(super) async fn relabel(
         let why = "the label 'latest' moves by itself and cannot be set";
         return Err(wrong("newLabels", why));
     }
-    let wish = Wish::Number(number);
+    let wish = VersionRequest::Number(number);
     let absent = |error| answer::or_not_found(error, &name, wish);
     let id = client_fill::readable(&call, &name).await?;
-    let view = View::of(&call, &id).await.map_err(absent)?;
+    let view = PromptView::of(&call, &id).await.map_err(absent)?;
     let found = view.find(wish).await.map_err(absent)?;
     let found = found.ok_or_else(|| answer::not_found(&name, wish))?;
     let moves: Vec<LabelMove> = labels
         .into_iter()
         .map(|name| LabelMove {
             name,
-            to: Some(Target::Version(number)),
+            to: Some(LabelTarget::Version(number)),
             expect: None,
         })
         .collect();
     let definitions = &call.app.definitions;
     let actor = call.actor();
     definitions
-        .relabel_all(&actor, Kind::Prompt, &id, &moves, "")
+        .relabel_all(&actor, EntryKind::Prompt, &id, &moves, "")
         .await?;
-    let view = View::of(&call, &id).await?;
+    let view = PromptView::of(&call, &id).await?;
     let said = client_fill::offer(&call, &id, &found, Notation::Double).await?;
     json(&answer::prompt(&view, &found, &said, Value::Null).await?)
 }

@@ -3,18 +3,18 @@
 use axum::response::Response;
 use quillet_core::ErrorCode;
 use quillet_core::history::LATEST;
-use quillet_core::store::{Key, Kind};
-use quillet_host::definitions::Right;
+use quillet_core::store::{EntryKey, EntryKind};
+use quillet_host::definitions::Permission;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::created;
 use super::create::wrong;
-use crate::api::client_fill::{Stored, View, Wish, name_of};
+use crate::api::client_fill::{PromptView, StoredPrompt, VersionRequest, name_of};
 use crate::api::json;
 use crate::error::ApiError;
-use crate::exchange::Call;
-use crate::given::Params;
+use crate::extract::QueryParams;
+use crate::request_context::RequestContext;
 
 /// Most prompts on a page.
 const MOST: usize = 100;
@@ -22,7 +22,7 @@ const MOST: usize = 100;
 /// What stands behind `?`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Query {
+pub(super) struct ListQuery {
     name: Option<String>,
     label: Option<String>,
     tag: Option<String>,
@@ -33,7 +33,7 @@ pub(super) struct Query {
 }
 
 /// Which prompts are wanted, besides their name.
-struct Filter {
+struct PromptFilter {
     label: Option<String>,
     tag: Option<String>,
     from: Option<jiff::Timestamp>,
@@ -41,13 +41,16 @@ struct Filter {
 }
 
 /// Prompts with their versions, labels and tags, in the order of their names.
-pub(super) async fn list(call: Call, Params(query): Params<Query>) -> Result<Response, ApiError> {
+pub(super) async fn list(
+    call: RequestContext,
+    QueryParams(query): QueryParams<ListQuery>,
+) -> Result<Response, ApiError> {
     let page = whole("page", query.page.as_deref(), 1)?;
     let limit = whole("limit", query.limit.as_deref(), 10)?;
     if limit > MOST {
         return Err(wrong("limit", "it is 100 at most"));
     }
-    let filter = Filter {
+    let filter = PromptFilter {
         label: query.label,
         tag: query.tag,
         from: time("fromUpdatedAt", query.from_updated_at.as_deref())?,
@@ -79,19 +82,19 @@ pub(super) async fn list(call: Call, Params(query): Params<Query>) -> Result<Res
 }
 
 /// The prompts that the caller may read, by the order of their names.
-async fn ids(call: &Call, name: Option<&str>) -> Result<Vec<String>, ApiError> {
+async fn ids(call: &RequestContext, name: Option<&str>) -> Result<Vec<String>, ApiError> {
     let keys = call
         .app
         .service
         .catalogue()
         .store()
-        .keys(Kind::Prompt)
+        .keys(EntryKind::Prompt)
         .await;
     let keys = keys.map_err(quillet_host::definitions::DefinitionError::Store)?;
     let rights = call.rights();
-    let ids = keys.iter().map(Key::id);
+    let ids = keys.iter().map(EntryKey::id);
     let mut named: Vec<(String, String)> = ids
-        .filter(|id| rights.has(Right::Read, id))
+        .filter(|id| rights.has(Permission::Read, id))
         .map(|id| (name_of(&id), id))
         .filter(|(known, _)| name.is_none_or(|name| name == known))
         .collect();
@@ -100,15 +103,19 @@ async fn ids(call: &Call, name: Option<&str>) -> Result<Vec<String>, ApiError> {
 }
 
 /// A prompt, if it fits.
-async fn row(call: &Call, id: &str, filter: &Filter) -> Result<Option<Value>, ApiError> {
-    let view = match View::of(call, id).await {
+async fn row(
+    call: &RequestContext,
+    id: &str,
+    filter: &PromptFilter,
+) -> Result<Option<Value>, ApiError> {
+    let view = match PromptView::of(call, id).await {
         Ok(view) => view,
         // It was removed since the names were read.
         Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    let stored = Stored::read(&view.newest.content.text);
-    let tags = stored.as_ref().map(Stored::tags).unwrap_or_default();
+    let stored = StoredPrompt::read(&view.newest.content.text);
+    let tags = stored.as_ref().map(StoredPrompt::tags).unwrap_or_default();
     let mut labels: Vec<String> = view.labels.0.keys().cloned().collect();
     labels.push(LATEST.to_owned());
     let fits = |wanted: &Option<String>, known: &[String]| {
@@ -128,10 +135,10 @@ async fn row(call: &Call, id: &str, filter: &Filter) -> Result<Option<Value>, Ap
     numbers.reverse();
     let of_label = match &filter.label {
         None => None,
-        Some(label) => view.find(Wish::Label(label)).await?,
+        Some(label) => view.find(VersionRequest::Label(label)).await?,
     };
     let config = match &of_label {
-        Some(found) => Stored::read(&found.content.text),
+        Some(found) => StoredPrompt::read(&found.content.text),
         None => stored.clone(),
     };
     if let Some(version) = of_label.and_then(|found| found.version) {
@@ -139,7 +146,7 @@ async fn row(call: &Call, id: &str, filter: &Filter) -> Result<Option<Value>, Ap
     }
     Ok(Some(json!({
         "name": name_of(id),
-        "type": stored.as_ref().map_or("text", Stored::kind),
+        "type": stored.as_ref().map_or("text", StoredPrompt::kind),
         "versions": numbers,
         "labels": labels,
         "tags": tags,
@@ -148,7 +155,7 @@ async fn row(call: &Call, id: &str, filter: &Filter) -> Result<Option<Value>, Ap
     })))
 }
 
-impl Filter {
+impl PromptFilter {
     fn is_some(&self) -> bool {
         self.label.is_some() || self.tag.is_some() || self.from.is_some() || self.to.is_some()
     }

@@ -10,7 +10,7 @@ mod compose;
 mod create;
 mod delete;
 mod error;
-mod intake;
+mod ingest;
 mod labels;
 mod list;
 mod project;
@@ -20,14 +20,14 @@ mod spans;
 mod traces;
 
 use axum::routing::{delete, get, patch, post};
-use quillet_host::definitions::Right;
+use quillet_host::definitions::Permission;
 
 pub(crate) use self::error::answer;
-use crate::doors::Door;
-use crate::needs::Needs;
+use crate::compat_routes::CompatRoute;
+use crate::requirements::RouteRequirements;
 
 /// The routes, relative to the prefix of all routes.
-pub(crate) const ROUTES: &[Door] = &[
+pub(crate) const ROUTES: &[CompatRoute] = &[
     (READ, "GET", "/api/public/v2/prompts", || get(list::list)),
     (WRITE, "POST", "/api/public/v2/prompts", || {
         post(create::create)
@@ -36,14 +36,20 @@ pub(crate) const ROUTES: &[Door] = &[
     (WRITE, "DELETE", ONE, || delete(delete::delete)),
     // Whoever may only promote moves labels, too; all are answered with the version.
     (READ, "PATCH", VERSION, || patch(labels::relabel)),
-    (Needs::Entry, "GET", "/api/public/projects", || {
-        get(project::projects)
-    }),
-    (Needs::Entry, "GET", "/api/public/health", || {
-        get(project::health)
-    }),
+    (
+        RouteRequirements::Entry,
+        "GET",
+        "/api/public/projects",
+        || get(project::projects),
+    ),
+    (
+        RouteRequirements::Entry,
+        "GET",
+        "/api/public/health",
+        || get(project::health),
+    ),
     (RENDER, "POST", "/api/public/otel/v1/traces", || {
-        post(intake::take)
+        post(ingest::take)
     }),
     (READ, "GET", "/api/public/traces/{id}", || {
         get(traces::trace)
@@ -56,9 +62,9 @@ pub(crate) const ROUTES: &[Door] = &[
     }),
 ];
 
-const READ: Needs = Needs::Any(Right::Read);
-const WRITE: Needs = Needs::Any(Right::Write);
-const RENDER: Needs = Needs::Any(Right::Render);
+const READ: RouteRequirements = RouteRequirements::Any(Permission::Read);
+const WRITE: RouteRequirements = RouteRequirements::Any(Permission::Write);
+const RENDER: RouteRequirements = RouteRequirements::Any(Permission::Render);
 
 const ONE: &str = "/api/public/v2/prompts/{name}";
 const VERSION: &str = "/api/public/v2/prompts/{name}/versions/{version}";

@@ -6,10 +6,10 @@ use serde_json::json;
 use super::answer::PROJECT;
 use crate::api::json;
 use crate::error::ApiError;
-use crate::exchange::Call;
+use crate::request_context::RequestContext;
 
 /// The project. Clients ask for it to see whether their keys are right.
-pub(super) async fn projects(_: Call) -> Result<Response, ApiError> {
+pub(super) async fn projects(_: RequestContext) -> Result<Response, ApiError> {
     let organization = json!({"id": PROJECT, "name": PROJECT});
     json(&json!({"data": [{
         "id": PROJECT,
@@ -20,6 +20,6 @@ pub(super) async fn projects(_: Call) -> Result<Response, ApiError> {
 }
 
 /// Whether the service answers.
-pub(super) async fn health(_: Call) -> Result<Response, ApiError> {
+pub(super) async fn health(_: RequestContext) -> Result<Response, ApiError> {
     json(&json!({"status": "OK", "version": env!("CARGO_PKG_VERSION")}))
 }

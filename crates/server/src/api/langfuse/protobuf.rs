@@ -3,7 +3,7 @@
 
 /// A field: its number and what it holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Field<'b> {
+pub(super) enum ProtoField<'b> {
     /// A number of any kind, as its bits.
     Number(u64),
     /// A text, bytes, or a message.
@@ -11,62 +11,62 @@ pub(super) enum Field<'b> {
 }
 
 /// Reads the fields of a message. Ends early with an error where it is cut or none.
-pub(super) struct Fields<'b>(&'b [u8]);
+pub(super) struct ProtoReader<'b>(&'b [u8]);
 
 /// The bytes are no such message.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("the bytes are no protobuf message")]
-pub(super) struct Malformed;
+pub(super) struct ProtoDecodeError;
 
-impl<'b> Fields<'b> {
+impl<'b> ProtoReader<'b> {
     /// The fields of a message.
     pub(super) fn of(message: &'b [u8]) -> Self {
-        Fields(message)
+        ProtoReader(message)
     }
 
-    fn varint(&mut self) -> Result<u64, Malformed> {
+    fn varint(&mut self) -> Result<u64, ProtoDecodeError> {
         let mut value = 0_u64;
         for shift in (0..64).step_by(7) {
-            let (first, rest) = self.0.split_first().ok_or(Malformed)?;
+            let (first, rest) = self.0.split_first().ok_or(ProtoDecodeError)?;
             self.0 = rest;
             value |= u64::from(first & 0x7F) << shift;
             if first & 0x80 == 0 {
                 return Ok(value);
             }
         }
-        Err(Malformed)
+        Err(ProtoDecodeError)
     }
 
-    fn take(&mut self, length: u64) -> Result<&'b [u8], Malformed> {
-        let length = usize::try_from(length).map_err(|_| Malformed)?;
-        let (taken, rest) = self.0.split_at_checked(length).ok_or(Malformed)?;
+    fn take(&mut self, length: u64) -> Result<&'b [u8], ProtoDecodeError> {
+        let length = usize::try_from(length).map_err(|_| ProtoDecodeError)?;
+        let (taken, rest) = self.0.split_at_checked(length).ok_or(ProtoDecodeError)?;
         self.0 = rest;
         Ok(taken)
     }
 
-    fn little_endian(&mut self, length: u64) -> Result<u64, Malformed> {
+    fn little_endian(&mut self, length: u64) -> Result<u64, ProtoDecodeError> {
         let bytes = self.take(length)?.iter().rev();
         Ok(bytes.fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 
-    fn read(&mut self) -> Result<(u64, Field<'b>), Malformed> {
+    fn read(&mut self) -> Result<(u64, ProtoField<'b>), ProtoDecodeError> {
         let tag = self.varint()?;
         let field = match tag & 7 {
-            0 => Field::Number(self.varint()?),
-            1 => Field::Number(self.little_endian(8)?),
+            0 => ProtoField::Number(self.varint()?),
+            1 => ProtoField::Number(self.little_endian(8)?),
             2 => {
                 let length = self.varint()?;
-                Field::Bytes(self.take(length)?)
+                ProtoField::Bytes(self.take(length)?)
             }
-            5 => Field::Number(self.little_endian(4)?),
-            _ => return Err(Malformed),
+            5 => ProtoField::Number(self.little_endian(4)?),
+            _ => return Err(ProtoDecodeError),
         };
         Ok((tag >> 3, field))
     }
 }
 
-impl<'b> Iterator for Fields<'b> {
-    type Item = Result<(u64, Field<'b>), Malformed>;
+impl<'b> Iterator for ProtoReader<'b> {
+    type Item = Result<(u64, ProtoField<'b>), ProtoDecodeError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.0.is_empty() {
@@ -88,25 +88,25 @@ mod tests {
     fn fields_are_read_and_cut_ones_are_not() {
         // 1: 150, 2: "testing", 3: fixed64 1, 4: fixed32 2
         let message = b"\x08\x96\x01\x12\x07testing\x19\x01\0\0\0\0\0\0\0\x25\x02\0\0\0";
-        let read: Result<Vec<_>, _> = Fields::of(message).collect();
+        let read: Result<Vec<_>, _> = ProtoReader::of(message).collect();
         let expected = vec![
-            (1, Field::Number(150)),
-            (2, Field::Bytes(b"testing")),
-            (3, Field::Number(1)),
-            (4, Field::Number(2)),
+            (1, ProtoField::Number(150)),
+            (2, ProtoField::Bytes(b"testing")),
+            (3, ProtoField::Number(1)),
+            (4, ProtoField::Number(2)),
         ];
         assert_eq!(read, Ok(expected));
         for cut in [1, 2, 4, 11, 13, 20] {
-            let read: Result<Vec<_>, _> = Fields::of(&message[..cut]).collect();
-            assert_eq!(read, Err(Malformed), "{cut}");
+            let read: Result<Vec<_>, _> = ProtoReader::of(&message[..cut]).collect();
+            assert_eq!(read, Err(ProtoDecodeError), "{cut}");
         }
         for hostile in [
             &b"\x0b"[..],
             b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
             b"\x12\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
         ] {
-            let read: Result<Vec<_>, _> = Fields::of(hostile).collect();
-            assert_eq!(read, Err(Malformed), "{hostile:?}");
+            let read: Result<Vec<_>, _> = ProtoReader::of(hostile).collect();
+            assert_eq!(read, Err(ProtoDecodeError), "{hostile:?}");
         }
     }
 }

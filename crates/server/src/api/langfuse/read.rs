@@ -8,30 +8,30 @@ use serde_json::Value;
 
 use super::answer;
 use super::compose::compose;
-use crate::api::client_fill::{self, View, Wish};
+use crate::api::client_fill::{self, PromptView, VersionRequest};
 use crate::api::{Id, json};
 use crate::error::{ApiError, problem};
-use crate::exchange::Call;
-use crate::given::Params;
+use crate::extract::QueryParams;
+use crate::request_context::RequestContext;
 
 /// What stands behind `?`.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Query {
+pub(super) struct LangfusePromptQuery {
     version: Option<String>,
     label: Option<String>,
     resolve: Option<String>,
 }
 
-impl Query {
+impl LangfusePromptQuery {
     /// Which version is wanted.
     ///
     /// # Errors
     /// The version is no number; there is a label as well.
-    pub(super) fn wish(&self) -> Result<Wish<'_>, ApiError> {
+    pub(super) fn version_request(&self) -> Result<VersionRequest<'_>, ApiError> {
         let version = self.version.as_deref().filter(|text| !text.is_empty());
         let label = self.label.as_deref().filter(|text| !text.is_empty());
         let Some(version) = version else {
-            return Ok(label.map_or(Wish::Default, Wish::Label));
+            return Ok(label.map_or(VersionRequest::Default, VersionRequest::Label));
         };
         let number: i64 = version.parse().map_err(|_| {
             problem(
@@ -42,13 +42,15 @@ impl Query {
         })?;
         match (number, label) {
             // Langfuse takes 0 for none.
-            (0, label) => Ok(label.map_or(Wish::Default, Wish::Label)),
+            (0, label) => Ok(label.map_or(VersionRequest::Default, VersionRequest::Label)),
             (_, Some(_)) => {
                 let message = "Cannot specify both version and label";
                 Err(problem(ErrorCode::DoorRequest, message))
             }
             // Nothing has a number below 1, and nothing has this one.
-            (number, None) => Ok(Wish::Number(u64::try_from(number).unwrap_or(u64::MAX))),
+            (number, None) => Ok(VersionRequest::Number(
+                u64::try_from(number).unwrap_or(u64::MAX),
+            )),
         }
     }
 
@@ -59,14 +61,14 @@ impl Query {
 
 /// One version of a prompt.
 pub(super) async fn read(
-    call: Call,
+    call: RequestContext,
     Id(name): Id,
-    Params(query): Params<Query>,
+    QueryParams(query): QueryParams<LangfusePromptQuery>,
 ) -> Result<Response, ApiError> {
-    let wish = query.wish()?;
+    let wish = query.version_request()?;
     let id = client_fill::readable(&call, &name).await?;
     let absent = |error| answer::or_not_found(error, &name, wish);
-    let view = View::of(&call, &id).await.map_err(absent)?;
+    let view = PromptView::of(&call, &id).await.map_err(absent)?;
     let found = view.find(wish).await.map_err(absent)?;
     let found = found.ok_or_else(|| answer::not_found(&name, wish))?;
     let said = client_fill::offer(&call, &id, &found, Notation::Double).await?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use quillet_core::trace::{Span, SpanKind, Trace};
 use serde_json::{Map, Value};
 
-use super::protobuf::{Field, Fields, Malformed};
+use super::protobuf::{ProtoDecodeError, ProtoField, ProtoReader};
 
 /// How deep a value in an attribute may be.
 const DEEPEST: usize = 16;
@@ -15,7 +15,7 @@ pub(super) const KIND: &str = "langfuse.observation.type";
 
 /// What a span says, whichever way it came.
 #[derive(Debug, Default, PartialEq)]
-struct Sent {
+struct IngestedSpan {
     trace: String,
     id: String,
     parent: String,
@@ -30,7 +30,7 @@ struct Sent {
 
 /// The traces of a request in protobuf. Spans of one trace that come in several requests are as
 /// many traces with one id.
-pub(super) fn of_protobuf(bytes: &[u8]) -> Result<Vec<Trace>, Malformed> {
+pub(super) fn of_protobuf(bytes: &[u8]) -> Result<Vec<Trace>, ProtoDecodeError> {
     let mut sent = Vec::new();
     for resource in messages(bytes, 1)? {
         for scope in messages(resource, 2)? {
@@ -51,7 +51,7 @@ pub(super) fn of_json(body: &Value) -> Vec<Trace> {
     traces(spans.map(|span| span_of_json(&span)).collect())
 }
 
-fn traces(sent: Vec<Sent>) -> Vec<Trace> {
+fn traces(sent: Vec<IngestedSpan>) -> Vec<Trace> {
     let mut spans: BTreeMap<String, Vec<Span>> = BTreeMap::new();
     for one in sent {
         if !one.trace.is_empty() && !one.id.is_empty() {
@@ -65,8 +65,8 @@ fn traces(sent: Vec<Sent>) -> Vec<Trace> {
     spans.into_iter().map(trace).collect()
 }
 
-impl From<Sent> for Span {
-    fn from(sent: Sent) -> Self {
+impl From<IngestedSpan> for Span {
+    fn from(sent: IngestedSpan) -> Self {
         let parent = Some(sent.parent).filter(|parent| !parent.is_empty());
         let said = sent.attributes.get(KIND).and_then(Value::as_str);
         Span {
@@ -89,10 +89,10 @@ impl From<Sent> for Span {
 }
 
 /// The messages in the fields of a number.
-fn messages(bytes: &[u8], wanted: u64) -> Result<Vec<&[u8]>, Malformed> {
+fn messages(bytes: &[u8], wanted: u64) -> Result<Vec<&[u8]>, ProtoDecodeError> {
     let mut found = Vec::new();
-    for field in Fields::of(bytes) {
-        if let (number, Field::Bytes(bytes)) = field?
+    for field in ProtoReader::of(bytes) {
+        if let (number, ProtoField::Bytes(bytes)) = field?
             && number == wanted
         {
             found.push(bytes);
@@ -101,22 +101,22 @@ fn messages(bytes: &[u8], wanted: u64) -> Result<Vec<&[u8]>, Malformed> {
     Ok(found)
 }
 
-fn span_of(bytes: &[u8]) -> Result<Sent, Malformed> {
-    let mut sent = Sent::default();
-    for field in Fields::of(bytes) {
+fn span_of(bytes: &[u8]) -> Result<IngestedSpan, ProtoDecodeError> {
+    let mut sent = IngestedSpan::default();
+    for field in ProtoReader::of(bytes) {
         match field? {
-            (1, Field::Bytes(id)) => sent.trace = hex(id),
-            (2, Field::Bytes(id)) => sent.id = hex(id),
-            (4, Field::Bytes(id)) => sent.parent = hex(id),
-            (5, Field::Bytes(name)) => sent.name = text(name),
-            (7, Field::Number(at)) => sent.start_ns = at,
-            (8, Field::Number(at)) => sent.end_ns = at,
-            (9, Field::Bytes(pair)) => sent.attributes.extend(pair_of(pair, 0)?),
-            (15, Field::Bytes(status)) => {
-                for field in Fields::of(status) {
+            (1, ProtoField::Bytes(id)) => sent.trace = hex(id),
+            (2, ProtoField::Bytes(id)) => sent.id = hex(id),
+            (4, ProtoField::Bytes(id)) => sent.parent = hex(id),
+            (5, ProtoField::Bytes(name)) => sent.name = text(name),
+            (7, ProtoField::Number(at)) => sent.start_ns = at,
+            (8, ProtoField::Number(at)) => sent.end_ns = at,
+            (9, ProtoField::Bytes(pair)) => sent.attributes.extend(pair_of(pair, 0)?),
+            (15, ProtoField::Bytes(status)) => {
+                for field in ProtoReader::of(status) {
                     match field? {
-                        (2, Field::Bytes(message)) => sent.message = text(message),
-                        (3, Field::Number(code)) => sent.failed = code == 2,
+                        (2, ProtoField::Bytes(message)) => sent.message = text(message),
+                        (3, ProtoField::Number(code)) => sent.failed = code == 2,
                         _ => {}
                     }
                 }
@@ -127,44 +127,44 @@ fn span_of(bytes: &[u8]) -> Result<Sent, Malformed> {
     Ok(sent)
 }
 
-fn pair_of(bytes: &[u8], depth: usize) -> Result<Option<(String, Value)>, Malformed> {
+fn pair_of(bytes: &[u8], depth: usize) -> Result<Option<(String, Value)>, ProtoDecodeError> {
     let (mut key, mut value) = (String::new(), Value::Null);
-    for field in Fields::of(bytes) {
+    for field in ProtoReader::of(bytes) {
         match field? {
-            (1, Field::Bytes(name)) => key = text(name),
-            (2, Field::Bytes(bytes)) => value = value_of(bytes, depth)?,
+            (1, ProtoField::Bytes(name)) => key = text(name),
+            (2, ProtoField::Bytes(bytes)) => value = value_of(bytes, depth)?,
             _ => {}
         }
     }
     Ok(Some((key, value)).filter(|(key, _)| !key.is_empty()))
 }
 
-fn value_of(bytes: &[u8], depth: usize) -> Result<Value, Malformed> {
+fn value_of(bytes: &[u8], depth: usize) -> Result<Value, ProtoDecodeError> {
     if depth > DEEPEST {
-        return Err(Malformed);
+        return Err(ProtoDecodeError);
     }
     let mut value = Value::Null;
-    for field in Fields::of(bytes) {
+    for field in ProtoReader::of(bytes) {
         value = match field? {
-            (1, Field::Bytes(said)) => text(said).into(),
-            (2, Field::Number(is)) => (is != 0).into(),
+            (1, ProtoField::Bytes(said)) => text(said).into(),
+            (2, ProtoField::Number(is)) => (is != 0).into(),
             // Signed numbers have their bits in a number without a sign.
-            (3, Field::Number(number)) => number.cast_signed().into(),
-            (4, Field::Number(bits)) => f64::from_bits(bits).into(),
-            (5, Field::Bytes(list)) => {
+            (3, ProtoField::Number(number)) => number.cast_signed().into(),
+            (4, ProtoField::Number(bits)) => f64::from_bits(bits).into(),
+            (5, ProtoField::Bytes(list)) => {
                 let items = messages(list, 1)?.into_iter();
                 items
                     .map(|item| value_of(item, depth + 1))
                     .collect::<Result<Value, _>>()?
             }
-            (6, Field::Bytes(list)) => {
+            (6, ProtoField::Bytes(list)) => {
                 let mut members = Map::new();
                 for pair in messages(list, 1)? {
                     members.extend(pair_of(pair, depth + 1)?);
                 }
                 members.into()
             }
-            (7, Field::Bytes(raw)) => hex(raw).into(),
+            (7, ProtoField::Bytes(raw)) => hex(raw).into(),
             _ => continue,
         };
     }
@@ -179,7 +179,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn span_of_json(span: &Value) -> Sent {
+fn span_of_json(span: &Value) -> IngestedSpan {
     let text = |name: &str| span[name].as_str().unwrap_or_default().to_owned();
     let pairs = span["attributes"].as_array();
     let pairs = pairs.into_iter().flatten().filter_map(|pair| {
@@ -187,7 +187,7 @@ fn span_of_json(span: &Value) -> Sent {
         Some((key, value_of_json(&pair["value"], 0)))
     });
     let code = &span["status"]["code"];
-    Sent {
+    IngestedSpan {
         trace: text("traceId"),
         id: text("spanId"),
         parent: text("parentSpanId"),
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn what_is_no_trace_is_refused_or_left_out() {
-        assert_eq!(of_protobuf(b"\x0a\x05ab"), Err(Malformed));
+        assert_eq!(of_protobuf(b"\x0a\x05ab"), Err(ProtoDecodeError));
         assert_eq!(of_protobuf(b""), Ok(Vec::new()));
         assert!(of_json(&json!({"resourceSpans": 7})).is_empty());
         assert!(
@@ -314,6 +314,6 @@ mod tests {
             attribute("deep", &deep),
         ]
         .concat();
-        assert_eq!(of_protobuf(&request(&span)), Err(Malformed));
+        assert_eq!(of_protobuf(&request(&span)), Err(ProtoDecodeError));
     }
 }

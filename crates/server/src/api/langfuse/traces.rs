@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use axum::response::Response;
 use quillet_core::ErrorCode;
 use quillet_core::trace::{Span, SpanKind, Trace, TraceReader};
-use quillet_host::definitions::{DefinitionError, Right};
+use quillet_host::definitions::{DefinitionError, Permission};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -17,8 +17,8 @@ use super::spans::KIND;
 use crate::api::client_fill::known_id;
 use crate::api::{Id, json as answer};
 use crate::error::{ApiError, problem};
-use crate::exchange::Call;
-use crate::given::Params;
+use crate::extract::QueryParams;
+use crate::request_context::RequestContext;
 
 /// Observations on a page, unless the request says so, and at most.
 const PAGE: (usize, usize) = (50, 1000);
@@ -33,7 +33,7 @@ const INPUT: &str = "langfuse.observation.input";
 const OUTPUT: &str = "langfuse.observation.output";
 
 /// A trace with all of its observations.
-pub(super) async fn trace(call: Call, Id(id): Id) -> Result<Response, ApiError> {
+pub(super) async fn trace(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
     let found = kept(&call).await?.trace(&id).await;
     let found = found.map_err(DefinitionError::Store)?;
     let found = found.ok_or_else(|| absent("Trace", &id))?;
@@ -41,7 +41,7 @@ pub(super) async fn trace(call: Call, Id(id): Id) -> Result<Response, ApiError> 
 }
 
 /// One observation.
-pub(super) async fn observation(call: Call, Id(id): Id) -> Result<Response, ApiError> {
+pub(super) async fn observation(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
     let found = kept(&call).await?.trace_of_span(&id).await;
     let found = found.map_err(DefinitionError::Store)?;
     let found = found.as_ref();
@@ -54,7 +54,7 @@ pub(super) async fn observation(call: Call, Id(id): Id) -> Result<Response, ApiE
 /// metadata whole.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Query {
+pub(super) struct LangfuseTracesQuery {
     trace_id: Option<String>,
     limit: Option<String>,
     cursor: Option<String>,
@@ -64,8 +64,8 @@ pub(super) struct Query {
 
 /// The observations of a trace, by pages. Inputs and outputs are the texts that were sent.
 pub(super) async fn observations(
-    call: Call,
-    Params(query): Params<Query>,
+    call: RequestContext,
+    QueryParams(query): QueryParams<LangfuseTracesQuery>,
 ) -> Result<Response, ApiError> {
     let kept = kept(&call).await?;
     let id = query.trace_id.ok_or_else(|| {
@@ -104,8 +104,8 @@ pub(super) async fn observations(
 }
 
 /// The store of traces. A trace may have anything in it, of whatever prompt.
-async fn kept(call: &Call) -> Result<&dyn TraceReader, ApiError> {
-    call.may_everywhere(Right::Read).await?;
+async fn kept(call: &RequestContext) -> Result<&dyn TraceReader, ApiError> {
+    call.may_everywhere(Permission::Read).await?;
     let none = || {
         let message = "this server keeps no traces";
         problem(ErrorCode::NotFound, message).hint("agent.traces names the file for them")
@@ -118,7 +118,7 @@ fn absent(what: &str, id: &str) -> ApiError {
     problem(ErrorCode::NotFound, message)
 }
 
-fn whole(call: &Call, trace: &Trace) -> Value {
+fn whole(call: &RequestContext, trace: &Trace) -> Value {
     let root = trace.spans.first();
     // What is said of the whole trace stands in any of its spans.
     let said = |name: &str| {
@@ -170,7 +170,7 @@ fn whole(call: &Call, trace: &Trace) -> Value {
     })
 }
 
-fn observed(call: &Call, trace: &str, span: &Span) -> Value {
+fn observed(call: &RequestContext, trace: &str, span: &Span) -> Value {
     let said = |name: &str| span.attributes.get(name);
     let object = |name: &str| said(name).map(parsed).filter(Value::is_object);
     let usage = object("langfuse.observation.usage_details").unwrap_or_else(|| usage(span));
@@ -223,7 +223,7 @@ fn observed(call: &Call, trace: &str, span: &Span) -> Value {
 
 /// The name, the id and the version of the prompt that was used. Clients leave both out where they
 /// had to fall back to a text of their own.
-fn prompt(call: &Call, span: &Span) -> Option<(String, String, u64)> {
+fn prompt(call: &RequestContext, span: &Span) -> Option<(String, String, u64)> {
     let text = |name: &str| span.attributes.get(name)?.as_str();
     let number = |name: &str| {
         let version = span.attributes.get(name)?;

@@ -7,24 +7,26 @@
 use axum::response::Response;
 use axum::routing::get;
 use quillet_core::ErrorCode;
-use quillet_core::history::Mark;
-use quillet_core::store::Kind;
-use quillet_host::definitions::Right;
+use quillet_core::history::VersionSelector;
+use quillet_core::store::EntryKind;
+use quillet_host::definitions::Permission;
 use quillet_prompt::Notation;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::client_fill::{self, Said, Stored, Turn, View, Wish};
+use super::client_fill::{
+    self, PromptBody, PromptMessage, PromptView, StoredPrompt, VersionRequest,
+};
 use super::json;
-use crate::doors::Door;
+use crate::compat_routes::CompatRoute;
 use crate::error::{ApiError, problem};
-use crate::exchange::Call;
-use crate::given::Params;
-use crate::needs::Needs;
+use crate::extract::QueryParams;
+use crate::request_context::RequestContext;
+use crate::requirements::RouteRequirements;
 
 /// The route, relative to the prefix of all routes.
-pub(crate) const ROUTES: &[Door] = &[(
-    Needs::Any(Right::Read),
+pub(crate) const ROUTES: &[CompatRoute] = &[(
+    RouteRequirements::Any(Permission::Read),
     "GET",
     "/beta/litellm_prompt_management",
     || get(read),
@@ -33,7 +35,7 @@ pub(crate) const ROUTES: &[Door] = &[(
 /// What stands behind `?`. A client sends `prompt_id`, and what is set for it as
 /// `provider_specific_query_params`.
 #[derive(Debug, Default, Deserialize)]
-struct Query {
+struct LitellmPromptQuery {
     prompt_id: Option<String>,
     #[serde(alias = "version")]
     prompt_version: Option<String>,
@@ -41,7 +43,10 @@ struct Query {
     prompt_label: Option<String>,
 }
 
-async fn read(call: Call, Params(query): Params<Query>) -> Result<Response, ApiError> {
+async fn read(
+    call: RequestContext,
+    QueryParams(query): QueryParams<LitellmPromptQuery>,
+) -> Result<Response, ApiError> {
     let wrong = |message: String| problem(ErrorCode::DoorRequest, message);
     let named = query.prompt_id.filter(|id| !id.is_empty());
     let named = named.ok_or_else(|| wrong("prompt_id: the id of a prompt is wanted".to_owned()))?;
@@ -53,21 +58,26 @@ async fn read(call: Call, Params(query): Params<Query>) -> Result<Response, ApiE
     }
     let snapshot = call.app.service.catalogue().snapshot();
     let resolved = call.app.aliases.resolve(&snapshot, &named);
-    let (name, mark) = match (version.or(label), Mark::divide(&resolved)) {
-        (Some(mark), _) => (resolved.as_str(), Some(Mark::parse(&mark).map_err(wrong)?)),
+    let (name, mark) = match (version.or(label), VersionSelector::divide(&resolved)) {
+        (Some(mark), _) => (
+            resolved.as_str(),
+            Some(VersionSelector::parse(&mark).map_err(wrong)?),
+        ),
         (None, Some((name, Ok(mark)))) => (name, Some(mark)),
         (None, _) => (resolved.as_str(), None),
     };
     let id = client_fill::readable(&call, name).await?;
-    let view = View::of(&call, &id).await?;
+    let view = PromptView::of(&call, &id).await?;
     let wish = match &mark {
-        None => Wish::Default,
-        Some(Mark::Number(number)) => Wish::Number(*number),
-        Some(Mark::Label(label)) => Wish::Label(label),
-        Some(digest @ Mark::Digest(_)) => {
+        None => VersionRequest::Default,
+        Some(VersionSelector::Number(number)) => VersionRequest::Number(*number),
+        Some(VersionSelector::Label(label)) => VersionRequest::Label(label),
+        Some(digest @ VersionSelector::Digest(_)) => {
             let definitions = &call.app.definitions;
-            let found = definitions.find(Kind::Prompt, &id, Some(digest)).await?;
-            Wish::Number(found.version.map_or(u64::MAX, |version| version.number))
+            let found = definitions
+                .find(EntryKind::Prompt, &id, Some(digest))
+                .await?;
+            VersionRequest::Number(found.version.map_or(u64::MAX, |version| version.number))
         }
     };
     let found = view.find(wish).await?.ok_or_else(|| {
@@ -81,25 +91,25 @@ async fn read(call: Call, Params(query): Params<Query>) -> Result<Response, ApiE
     let mut answer = Map::new();
     answer.insert("prompt_id".into(), named.into());
     answer.insert("prompt_template".into(), template(said)?.into());
-    let stored = Stored::read(&found.content.text);
-    if let Some(model) = stored.as_ref().and_then(Stored::model) {
+    let stored = StoredPrompt::read(&found.content.text);
+    if let Some(model) = stored.as_ref().and_then(StoredPrompt::model) {
         answer.insert("prompt_template_model".into(), model.into());
     }
-    if let Some(options) = stored.as_ref().and_then(Stored::options) {
+    if let Some(options) = stored.as_ref().and_then(StoredPrompt::options) {
         let name = "prompt_template_optional_params";
         answer.insert(name.into(), options.clone().into());
     }
     json(&answer)
 }
 
-fn template(said: Said) -> Result<Vec<Value>, ApiError> {
+fn template(said: PromptBody) -> Result<Vec<Value>, ApiError> {
     let turns = match said {
-        Said::Text(text) => return Ok(vec![json!({"role": "user", "content": text})]),
-        Said::Chat(turns) => turns,
+        PromptBody::Text(text) => return Ok(vec![json!({"role": "user", "content": text})]),
+        PromptBody::Chat(turns) => turns,
     };
     let turn = |turn| match turn {
-        Turn::Message { role, content } => Ok(json!({"role": role, "content": content})),
-        Turn::Placeholder(name) => Err(problem(
+        PromptMessage::Message { role, content } => Ok(json!({"role": role, "content": content})),
+        PromptMessage::Placeholder(name) => Err(problem(
             ErrorCode::DoorInexact,
             format!("LiteLLM's client has no place for the messages {name}"),
         )),

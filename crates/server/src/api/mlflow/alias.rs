@@ -3,18 +3,18 @@
 use axum::extract::Request;
 use axum::response::Response;
 use quillet_core::ErrorCode;
-use quillet_core::history::{LATEST, LabelMove, Target};
-use quillet_core::store::Kind;
+use quillet_core::history::{LATEST, LabelMove, LabelTarget};
+use quillet_core::store::EntryKind;
 use serde_json::json;
 
-use super::create::{Body, body};
-use crate::api::client_fill::{self, View, Wish};
+use super::create::{JsonObjectBody, body};
+use crate::api::client_fill::{self, PromptView, VersionRequest};
 use crate::api::json;
 use crate::error::{ApiError, problem};
-use crate::exchange::Call;
+use crate::request_context::RequestContext;
 
 /// Sets an alias.
-pub(super) async fn set(call: Call, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn set(call: RequestContext, request: Request) -> Result<Response, ApiError> {
     let body = body(&call, request).await?;
     let version = body.text("version")?;
     let number = version.parse().map_err(|_| {
@@ -23,27 +23,27 @@ pub(super) async fn set(call: Call, request: Request) -> Result<Response, ApiErr
     })?;
     let name = body.text("name")?;
     let id = client_fill::known_id(&call, &name)?;
-    let view = View::of(&call, &id).await?;
-    if view.find(Wish::Number(number)).await?.is_none() {
+    let view = PromptView::of(&call, &id).await?;
+    if view.find(VersionRequest::Number(number)).await?.is_none() {
         let message = format!("{name} has no version {number}");
         return Err(problem(ErrorCode::HistoryVersion, message));
     }
-    moved(&call, &body, &id, Some(Target::Version(number))).await
+    moved(&call, &body, &id, Some(LabelTarget::Version(number))).await
 }
 
 /// Takes an alias away.
-pub(super) async fn remove(call: Call, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn remove(call: RequestContext, request: Request) -> Result<Response, ApiError> {
     let body = body(&call, request).await?;
     let id = client_fill::known_id(&call, &body.text("name")?)?;
-    View::of(&call, &id).await?;
+    PromptView::of(&call, &id).await?;
     moved(&call, &body, &id, None).await
 }
 
 async fn moved(
-    call: &Call,
-    body: &Body,
+    call: &RequestContext,
+    body: &JsonObjectBody,
     id: &str,
-    to: Option<Target>,
+    to: Option<LabelTarget>,
 ) -> Result<Response, ApiError> {
     let name = body.text("alias")?;
     if name == LATEST {
@@ -57,7 +57,7 @@ async fn moved(
     }];
     let definitions = &call.app.definitions;
     definitions
-        .relabel_all(&call.actor(), Kind::Prompt, id, &moves, "")
+        .relabel_all(&call.actor(), EntryKind::Prompt, id, &moves, "")
         .await?;
     json(&json!({}))
 }

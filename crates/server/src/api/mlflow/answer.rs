@@ -1,13 +1,13 @@
 //! Prompts as MLflow's clients read them.
 
 use quillet_core::ErrorCode;
-use quillet_host::definitions::{Found, heaviest};
+use quillet_host::definitions::{ResolvedVersion, heaviest};
 use quillet_prompt::Notation;
 use serde_json::{Map, Value, json};
 
-use crate::api::client_fill::{self, Said, Stored, Turn, View, name_of};
+use crate::api::client_fill::{self, PromptBody, PromptMessage, PromptView, StoredPrompt, name_of};
 use crate::error::{ApiError, problem};
-use crate::exchange::Call;
+use crate::request_context::RequestContext;
 
 /// The tag that says that a model is a prompt.
 pub(super) const IS_PROMPT: &str = "mlflow.prompt.is_prompt";
@@ -23,14 +23,14 @@ pub(super) const TAGS: &str = "mlflowTags";
 pub(super) const STATEMENT: &str = "{%";
 
 /// A prompt without what it says.
-pub(super) async fn model(view: &View<'_>) -> Result<Value, ApiError> {
+pub(super) async fn model(view: &PromptView<'_>) -> Result<Value, ApiError> {
     let newest = view.newest.version.as_ref();
     let created = newest.map(|version| version.created_ms);
     let aliases = view.labels.0.iter();
     let aliases: Vec<Value> = aliases
         .map(|(name, to)| json!({"alias": name, "version": heaviest(to).to_string()}))
         .collect();
-    let stored = Stored::read(&view.newest.content.text);
+    let stored = StoredPrompt::read(&view.newest.content.text);
     Ok(json!({
         "name": name_of(&view.id),
         "creation_timestamp": created,
@@ -44,12 +44,12 @@ pub(super) async fn model(view: &View<'_>) -> Result<Value, ApiError> {
 
 /// A version with what it says.
 pub(super) async fn version(
-    call: &Call,
-    view: &View<'_>,
-    found: &Found,
+    call: &RequestContext,
+    view: &PromptView<'_>,
+    found: &ResolvedVersion,
 ) -> Result<Value, ApiError> {
-    let stored = Stored::read(&found.content.text);
-    let own = stored.as_ref().and_then(Stored::of_client);
+    let stored = StoredPrompt::read(&found.content.text);
+    let own = stored.as_ref().and_then(StoredPrompt::of_client);
     let said = match own {
         Some(said) => said,
         None => plain(client_fill::offer(call, &view.id, found, Notation::Double).await?)?,
@@ -78,7 +78,7 @@ pub(super) async fn version(
     }))
 }
 
-fn tags(own: &[(&str, String)], stored: Option<&Stored>) -> Vec<Value> {
+fn tags(own: &[(&str, String)], stored: Option<&StoredPrompt>) -> Vec<Value> {
     let tag = |key: &str, value: &str| json!({"key": key, "value": value});
     let mut all: Vec<Value> = own.iter().map(|(key, value)| tag(key, value)).collect();
     let kept = stored.and_then(|stored| stored.kept(TAGS)?.as_object());
@@ -88,14 +88,14 @@ fn tags(own: &[(&str, String)], stored: Option<&Stored>) -> Vec<Value> {
 }
 
 /// What was not written by such a client, if none would take it for Jinja.
-fn plain(said: Said) -> Result<Said, ApiError> {
+fn plain(said: PromptBody) -> Result<PromptBody, ApiError> {
     let texts: Vec<&str> = match &said {
-        Said::Text(text) => vec![text],
-        Said::Chat(turns) => turns
+        PromptBody::Text(text) => vec![text],
+        PromptBody::Chat(turns) => turns
             .iter()
             .filter_map(|turn| match turn {
-                Turn::Message { content, .. } => Some(content.as_str()),
-                Turn::Placeholder(_) => None,
+                PromptMessage::Message { content, .. } => Some(content.as_str()),
+                PromptMessage::Placeholder(_) => None,
             })
             .collect(),
     };
@@ -107,18 +107,18 @@ fn plain(said: Said) -> Result<Said, ApiError> {
     Ok(said)
 }
 
-fn text(said: Said) -> Result<String, ApiError> {
+fn text(said: PromptBody) -> Result<String, ApiError> {
     let turns = match said {
-        Said::Text(text) => return Ok(text),
-        Said::Chat(turns) => turns,
+        PromptBody::Text(text) => return Ok(text),
+        PromptBody::Chat(turns) => turns,
     };
     let mut messages = Vec::with_capacity(turns.len());
     for turn in turns {
         match turn {
-            Turn::Message { role, content } => {
+            PromptMessage::Message { role, content } => {
                 messages.push(json!({"role": role, "content": content}));
             }
-            Turn::Placeholder(name) => {
+            PromptMessage::Placeholder(name) => {
                 let message = format!("MLflow's client has no place for the messages {name}");
                 return Err(problem(ErrorCode::DoorInexact, message));
             }

@@ -3,16 +3,18 @@
 use axum::extract::Request;
 use axum::response::Response;
 use quillet_core::ErrorCode;
-use quillet_core::history::Content;
-use quillet_core::store::Kind;
+use quillet_core::history::DefinitionContent;
+use quillet_core::store::EntryKind;
 use quillet_host::definitions::Write;
 use serde_json::{Map, Value, json};
 
 use super::answer::{self, IS_PROMPT, KIND, STATEMENT, TAGS, TEXT};
-use crate::api::client_fill::{self, MUSTACHE, Said, Stored, Turn, View, Wish};
+use crate::api::client_fill::{
+    self, MUSTACHE, PromptBody, PromptMessage, PromptView, StoredPrompt, VersionRequest,
+};
 use crate::api::{body as bytes, json};
 use crate::error::{ApiError, problem};
-use crate::exchange::Call;
+use crate::request_context::RequestContext;
 
 /// The tag that says which model answers, and how.
 const MODEL: &str = "_mlflow_prompt_model_config";
@@ -21,22 +23,27 @@ const MODEL: &str = "_mlflow_prompt_model_config";
 const JINJA: &str = "jinja-plain";
 
 /// A body, which is a JSON object.
-pub(super) struct Body(Map<String, Value>);
+pub(super) struct JsonObjectBody(Map<String, Value>);
 
 /// The body of a request.
 ///
 /// # Errors
 /// It is no JSON object.
-pub(super) async fn body(call: &Call, request: Request) -> Result<Body, ApiError> {
+pub(super) async fn body(
+    call: &RequestContext,
+    request: Request,
+) -> Result<JsonObjectBody, ApiError> {
     let config = &call.app.config;
     let bytes = bytes::read(request.into_body(), config.body_bytes, config.body_time).await?;
-    serde_json::from_slice(&bytes).map(Body).map_err(|error| {
-        let message = format!("the body has to be a JSON object: {error}");
-        problem(ErrorCode::DoorRequest, message)
-    })
+    serde_json::from_slice(&bytes)
+        .map(JsonObjectBody)
+        .map_err(|error| {
+            let message = format!("the body has to be a JSON object: {error}");
+            problem(ErrorCode::DoorRequest, message)
+        })
 }
 
-impl Body {
+impl JsonObjectBody {
     /// A member that has to be there, a text or a number.
     pub(super) fn text(&self, name: &str) -> Result<String, ApiError> {
         match self.0.get(name) {
@@ -63,7 +70,7 @@ impl Body {
 
 /// `registered-models/create`. A prompt is there with its first version, which the client writes
 /// next, so nothing is stored yet.
-pub(super) async fn model(call: Call, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn model(call: RequestContext, request: Request) -> Result<Response, ApiError> {
     let body = body(&call, request).await?;
     let name = body.text("name")?;
     let id = client_fill::known_id(&call, &name)?;
@@ -71,7 +78,7 @@ pub(super) async fn model(call: Call, request: Request) -> Result<Response, ApiE
         let message = "only prompts are registered here, and this model is none";
         return Err(wrong(message.to_owned()));
     }
-    if View::of(&call, &id).await.is_ok() {
+    if PromptView::of(&call, &id).await.is_ok() {
         return Err(wrong(format!("the prompt {name} exists already")));
     }
     let tags = body.0.get("tags").cloned().unwrap_or_default();
@@ -80,16 +87,16 @@ pub(super) async fn model(call: Call, request: Request) -> Result<Response, ApiE
 
 /// `registered-models/set-tag`. The tags of a prompt are those of its newest version. A client sets
 /// them before it writes a version that has them, so there is nothing to do.
-pub(super) async fn tag(call: Call, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn tag(call: RequestContext, request: Request) -> Result<Response, ApiError> {
     let body = body(&call, request).await?;
     body.text("key")?;
     let id = client_fill::known_id(&call, &body.text("name")?)?;
-    View::of(&call, &id).await?;
+    PromptView::of(&call, &id).await?;
     json(&json!({}))
 }
 
 /// `model-versions/create`.
-pub(super) async fn version(call: Call, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn version(call: RequestContext, request: Request) -> Result<Response, ApiError> {
     let body = body(&call, request).await?;
     let name = body.text("name")?;
     let id = client_fill::known_id(&call, &name)?;
@@ -97,31 +104,31 @@ pub(super) async fn version(call: Call, request: Request) -> Result<Response, Ap
     let said = said(&mut tags)?;
     tags.shift_remove(IS_PROMPT);
     let format = if is_jinja(&said) { JINJA } else { MUSTACHE };
-    let mut stored = Stored::written(&said, format, (id != name).then_some(&name));
+    let mut stored = StoredPrompt::written(&said, format, (id != name).then_some(&name));
     ask(&mut stored, &tags);
     if !tags.is_empty() {
         stored.keep(TAGS, tags.into());
     }
     let message = body.text("description").unwrap_or_default();
     let write = Write {
-        content: Content::new(stored.to_text()),
+        content: DefinitionContent::new(stored.to_text()),
         message: &message,
         always: true,
         // What the client fills in is none of our templates if it cannot be read as one.
         broken: true,
-        ..Write::new(Kind::Prompt, &id, "")
+        ..Write::new(EntryKind::Prompt, &id, "")
     };
     let definitions = &call.app.definitions;
     let written = definitions.write(&call.actor(), write).await?;
-    let view = View::of(&call, &id).await?;
-    let wish = Wish::Number(written.committed.version.number);
+    let view = PromptView::of(&call, &id).await?;
+    let wish = VersionRequest::Number(written.committed.version.number);
     let found = view.find(wish).await?;
     let found = found.ok_or_else(|| problem(ErrorCode::HistoryVersion, "it is gone already"))?;
     json(&json!({"model_version": answer::version(&call, &view, &found).await?}))
 }
 
 /// What the tags of a version say.
-fn said(tags: &mut Map<String, Value>) -> Result<Said, ApiError> {
+fn said(tags: &mut Map<String, Value>) -> Result<PromptBody, ApiError> {
     let kind = tags.shift_remove(KIND).unwrap_or_else(|| "text".into());
     let text = match tags.shift_remove(TEXT) {
         Some(Value::String(text)) => text,
@@ -132,7 +139,7 @@ fn said(tags: &mut Map<String, Value>) -> Result<Said, ApiError> {
         }
     };
     match kind.as_str() {
-        Some("text") => Ok(Said::Text(text)),
+        Some("text") => Ok(PromptBody::Text(text)),
         Some("chat") => chat(&text).ok_or_else(|| {
             wrong(format!(
                 "tags: {TEXT} has to be a list of messages with role and content, both texts"
@@ -142,32 +149,32 @@ fn said(tags: &mut Map<String, Value>) -> Result<Said, ApiError> {
     }
 }
 
-fn chat(text: &str) -> Option<Said> {
+fn chat(text: &str) -> Option<PromptBody> {
     let turns: Vec<Value> = serde_json::from_str(text).ok()?;
     let turn = |turn: &Value| {
         let text = |name: &str| turn.get(name).and_then(Value::as_str).map(str::to_owned);
         let (role, content) = (text("role")?, text("content")?);
-        Some(Turn::Message { role, content })
+        Some(PromptMessage::Message { role, content })
     };
     turns
         .iter()
         .map(turn)
         .collect::<Option<_>>()
-        .map(Said::Chat)
+        .map(PromptBody::Chat)
 }
 
-fn is_jinja(said: &Said) -> bool {
+fn is_jinja(said: &PromptBody) -> bool {
     match said {
-        Said::Text(text) => text.contains(STATEMENT),
-        Said::Chat(turns) => turns.iter().any(|turn| match turn {
-            Turn::Message { content, .. } => content.contains(STATEMENT),
-            Turn::Placeholder(_) => false,
+        PromptBody::Text(text) => text.contains(STATEMENT),
+        PromptBody::Chat(turns) => turns.iter().any(|turn| match turn {
+            PromptMessage::Message { content, .. } => content.contains(STATEMENT),
+            PromptMessage::Placeholder(_) => false,
         }),
     }
 }
 
 /// The model that the tags say, and the temperature and limit that every model takes.
-fn ask(stored: &mut Stored, tags: &Map<String, Value>) {
+fn ask(stored: &mut StoredPrompt, tags: &Map<String, Value>) {
     let config = tags.get(MODEL).and_then(Value::as_str);
     let config: Option<Value> = config.and_then(|text| serde_json::from_str(text).ok());
     let Some(config) = config else {

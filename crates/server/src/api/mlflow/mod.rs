@@ -9,14 +9,14 @@ mod error;
 mod read;
 
 use axum::routing::{delete, get, post};
-use quillet_host::definitions::Right;
+use quillet_host::definitions::Permission;
 
 pub(crate) use self::error::answer;
-use crate::doors::Door;
-use crate::needs::Needs;
+use crate::compat_routes::CompatRoute;
+use crate::requirements::RouteRequirements;
 
 /// The routes, relative to the prefix of all routes.
-pub(crate) const ROUTES: &[Door] = &[
+pub(crate) const ROUTES: &[CompatRoute] = &[
     (READ, "GET", "/api/2.0/mlflow/registered-models/get", || {
         get(read::model)
     }),
@@ -43,12 +43,14 @@ pub(crate) const ROUTES: &[Door] = &[
         || post(create::version),
     ),
     // Whoever may only promote moves labels, too.
-    (Needs::Entry, "POST", ALIAS, || post(alias::set)),
-    (Needs::Entry, "DELETE", ALIAS, || delete(alias::remove)),
+    (RouteRequirements::Entry, "POST", ALIAS, || post(alias::set)),
+    (RouteRequirements::Entry, "DELETE", ALIAS, || {
+        delete(alias::remove)
+    }),
 ];
 
-const READ: Needs = Needs::Any(Right::Read);
-const WRITE: Needs = Needs::Any(Right::Write);
+const READ: RouteRequirements = RouteRequirements::Any(Permission::Read);
+const WRITE: RouteRequirements = RouteRequirements::Any(Permission::Write);
 
 const ALIAS: &str = "/api/2.0/mlflow/registered-models/alias";
 

@@ -6,58 +6,65 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::answer;
-use crate::api::client_fill::{self, View, Wish};
+use crate::api::client_fill::{self, PromptView, VersionRequest};
 use crate::api::json;
 use crate::error::{ApiError, problem};
-use crate::exchange::Call;
-use crate::given::Params;
+use crate::extract::QueryParams;
+use crate::request_context::RequestContext;
 
 /// What stands behind `?`.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Query {
+pub(super) struct VersionQuery {
     name: Option<String>,
     version: Option<String>,
     alias: Option<String>,
 }
 
 /// `registered-models/get`.
-pub(super) async fn model(call: Call, Params(query): Params<Query>) -> Result<Response, ApiError> {
+pub(super) async fn model(
+    call: RequestContext,
+    QueryParams(query): QueryParams<VersionQuery>,
+) -> Result<Response, ApiError> {
     let name = given("name", query.name)?;
     let id = client_fill::readable(&call, &name).await?;
-    let view = View::of(&call, &id).await?;
+    let view = PromptView::of(&call, &id).await?;
     json(&json!({"registered_model": answer::model(&view).await?}))
 }
 
 /// `model-versions/get`.
 pub(super) async fn version(
-    call: Call,
-    Params(query): Params<Query>,
+    call: RequestContext,
+    QueryParams(query): QueryParams<VersionQuery>,
 ) -> Result<Response, ApiError> {
     let (name, version) = (given("name", query.name)?, given("version", query.version)?);
     let number = version.parse().map_err(|_| {
         let message = format!("version: the number of a version is wanted, not {version:?}");
         problem(ErrorCode::DoorRequest, message)
     })?;
-    found(&call, &name, Wish::Number(number)).await
+    found(&call, &name, VersionRequest::Number(number)).await
 }
 
 /// `registered-models/alias`.
 pub(super) async fn by_alias(
-    call: Call,
-    Params(query): Params<Query>,
+    call: RequestContext,
+    QueryParams(query): QueryParams<VersionQuery>,
 ) -> Result<Response, ApiError> {
     let (name, alias) = (given("name", query.name)?, given("alias", query.alias)?);
-    found(&call, &name, Wish::Label(&alias)).await
+    found(&call, &name, VersionRequest::Label(&alias)).await
 }
 
-async fn found(call: &Call, name: &str, wish: Wish<'_>) -> Result<Response, ApiError> {
+async fn found(
+    call: &RequestContext,
+    name: &str,
+    wish: VersionRequest<'_>,
+) -> Result<Response, ApiError> {
     let id = client_fill::readable(call, name).await?;
-    let view = View::of(call, &id).await?;
+    let view = PromptView::of(call, &id).await?;
     let found = view.find(wish).await?.ok_or_else(|| {
         let what = match wish {
-            Wish::Number(number) => format!("version {number}"),
-            Wish::Label(label) => format!("alias {label}"),
-            Wish::Default => "version".to_owned(),
+            VersionRequest::Number(number) => format!("version {number}"),
+            VersionRequest::Label(label) => format!("alias {label}"),
+            VersionRequest::Default => "version".to_owned(),
         };
         problem(ErrorCode::HistoryVersion, format!("{name} has no {what}"))
     })?;

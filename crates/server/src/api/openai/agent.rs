@@ -6,22 +6,23 @@ use std::sync::Arc;
 use quillet_core::ErrorCode;
 use quillet_core::chat::ChatRequest;
 use quillet_host::agent::{
-    AgentRequest, AgentService, Deciding, Input, ModelSettings, Refused, ToolSettings, Who,
+    AdmissionError, AgentRequest, AgentService, Deciding, ModelSettings, Principal, RunInput,
+    ToolSettings,
 };
 
-use super::told::begun;
-use super::{again, approval, models};
-use crate::api::feed::{Answer, Asking};
+use super::run_events::begun;
+use super::{approval, batch_resume, models};
+use crate::api::event_stream::{PendingReply, StreamingReply};
 use crate::api::response::may_ask;
 use crate::error::{ApiError, problem};
-use crate::exchange::Call;
+use crate::request_context::RequestContext;
 
 /// Asks the agent that the name of the model stands for.
 pub(super) async fn ask(
-    call: &Call,
+    call: &RequestContext,
     name: Option<String>,
     request: ChatRequest,
-) -> Result<Asking, ApiError> {
+) -> Result<PendingReply, ApiError> {
     let name = name.unwrap_or_default();
     let Some(agents) = call.app.agents.clone() else {
         return Err(models::unknown(&name, None));
@@ -30,7 +31,7 @@ pub(super) async fn ask(
         let message = "n: an agent gives one answer to a request";
         return Err(problem(ErrorCode::InvalidValue, message).about("n"));
     }
-    let (who, id) = (call.who(), call.exchange.name(None));
+    let (who, id) = (call.principal(), call.exchange.name(None));
     let decisions = approval::decisions(&request.messages);
     if !decisions.is_empty() {
         return go_on(agents, who, decisions);
@@ -45,12 +46,12 @@ pub(super) async fn ask(
 pub(crate) fn begin(
     agents: Arc<AgentService>,
     request: AgentRequest,
-    (who, id): (Who, String),
+    (who, id): (Principal, String),
     is_row: bool,
-) -> Asking {
+) -> PendingReply {
     Box::pin(async move {
-        if is_row && let Some(stream) = again::before(&agents, &who, &id).await? {
-            return Ok(Answer {
+        if is_row && let Some(stream) = batch_resume::before(&agents, &who, &id).await? {
+            return Ok(StreamingReply {
                 stream,
                 warnings: Vec::new(),
             });
@@ -60,7 +61,7 @@ pub(crate) fn begin(
             .await
             .map_err(|error| refused(&error))?;
         let stream = begun(running, false).await?;
-        Ok(Answer {
+        Ok(StreamingReply {
             stream,
             warnings: Vec::new(),
         })
@@ -70,9 +71,9 @@ pub(crate) fn begin(
 /// Writes the decisions down and goes on with the run.
 pub(super) fn go_on(
     agents: Arc<AgentService>,
-    who: Who,
-    decisions: Vec<approval::Answered>,
-) -> Result<Asking, ApiError> {
+    who: Principal,
+    decisions: Vec<approval::ApprovalResponse>,
+) -> Result<PendingReply, ApiError> {
     let response = decisions.first().map(|answered| answered.response.clone());
     let response = response.unwrap_or_default();
     if decisions.iter().any(|other| other.response != response) {
@@ -96,7 +97,7 @@ pub(super) fn go_on(
             );
             return Err(problem(ErrorCode::DurableNotWaiting, message));
         };
-        Ok(Answer {
+        Ok(StreamingReply {
             stream: begun(running, false).await?,
             warnings: Vec::new(),
         })
@@ -113,7 +114,7 @@ fn of_agents(name: String, request: ChatRequest) -> AgentRequest {
         }),
         temperature: options.temperature.take(),
         max_tokens: options.max_tokens.take(),
-        input: Input::Messages(request.messages),
+        input: RunInput::Messages(request.messages),
         tools: ToolSettings {
             custom: std::mem::take(&mut options.tools),
             ..ToolSettings::default()
@@ -125,7 +126,7 @@ fn of_agents(name: String, request: ChatRequest) -> AgentRequest {
     asked
 }
 
-fn refused(refused: &Refused) -> ApiError {
+fn refused(refused: &AdmissionError) -> ApiError {
     let wait = refused.retry_after();
     let error = problem(refused.code(), refused.to_string());
     match wait {

@@ -2,11 +2,11 @@
 //! tools. The id of one names the answer that it is of; whoever answers it decides, and the run goes
 //! on where it stopped.
 
-use quillet_core::journal::{Decision, Words};
+use quillet_core::journal::{Decision, DecisionInput};
 use quillet_core::{Message, Role};
 
 /// What is decided about one call.
-pub(super) struct Answered {
+pub(super) struct ApprovalResponse {
     /// The id of the answer that the call is of.
     pub(super) response: String,
     pub(super) call: String,
@@ -19,20 +19,20 @@ pub(super) fn public(response: &str, call: &str) -> String {
 }
 
 /// What the last messages of a conversation decide: results of calls that wait.
-pub(super) fn decisions(messages: &[Message]) -> Vec<Answered> {
+pub(super) fn decisions(messages: &[Message]) -> Vec<ApprovalResponse> {
     let results = messages.iter().rev();
     let results = results.take_while(|message| message.role == Role::Tool);
-    let mut decided: Vec<Answered> = results.filter_map(answered).collect();
+    let mut decided: Vec<ApprovalResponse> = results.filter_map(answered).collect();
     decided.reverse();
     decided
 }
 
-fn answered(message: &Message) -> Option<Answered> {
+fn answered(message: &Message) -> Option<ApprovalResponse> {
     let id = message.tool_call_id.as_deref()?;
     let (response, call) = id.split_once('.')?;
     let hex = response.strip_prefix("resp-")?;
     let is_ours = hex.len() == 12 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_ours.then(|| Answered {
+    is_ours.then(|| ApprovalResponse {
         response: response.to_owned(),
         call: call.to_owned(),
         decision: read(&message.content.to_string()),
@@ -43,7 +43,7 @@ fn answered(message: &Message) -> Option<Answered> {
 /// else is why it is not made.
 fn read(content: &str) -> Decision {
     let text = content.trim();
-    if let Ok(words) = serde_json::from_str::<Words>(text) {
+    if let Ok(words) = serde_json::from_str::<DecisionInput>(text) {
         let note = words.note.clone();
         return words.decide().unwrap_or(Decision::Deny { note });
     }

@@ -3,26 +3,29 @@
 use std::sync::Arc;
 
 use quillet_core::chat::{ChatEvent, ChatOptions, ChatRequest, ChatStream, FinishReason};
-use quillet_core::store::Kind;
+use quillet_core::store::EntryKind;
 use quillet_core::{ErrorCode, Role, clock};
 use quillet_host::agent::{AgentRequest, ScriptRequest};
-use quillet_host::definitions::Right;
-use quillet_prompt::{Input, ScriptJob, Unplaced};
+use quillet_host::definitions::Permission;
+use quillet_prompt::{HistoryPlacement, RenderInput, ScriptJob};
 
-use super::prompted::Prompted;
-use super::request::Asked;
-use super::target::{DATABASE, Target};
+use super::prompt_reference::PromptReference;
+use super::request::ParsedRequest;
+use super::target::{DATABASE, ModelTarget};
 use super::{agent, approval};
-use crate::api::feed::{Answer, Asking};
+use crate::api::event_stream::{PendingReply, StreamingReply};
 use crate::api::{traced, warnings};
 use crate::app::App;
 use crate::error::{ApiError, problem};
-use crate::exchange::{Call, Exchange};
+use crate::request_context::{Exchange, RequestContext};
 use crate::sql;
 
 /// Asks whoever the name of the model stands for.
-pub(super) async fn ask(call: &Call, asked: Asked) -> Result<Asking, ApiError> {
-    let Asked {
+pub(super) async fn ask(
+    call: &RequestContext,
+    asked: ParsedRequest,
+) -> Result<PendingReply, ApiError> {
+    let ParsedRequest {
         mut request,
         stream,
         variables,
@@ -30,33 +33,35 @@ pub(super) async fn ask(call: &Call, asked: Asked) -> Result<Asking, ApiError> {
         ..
     } = asked;
     let name = request.model.take();
-    let target = Target::of(name.as_deref());
+    let target = ModelTarget::of(name.as_deref());
     if call.exchange.instead().is_some() {
         match target {
-            Target::Agent(agent) => return Err(needs_a_loop(&format!("the agent {agent}"))),
-            Target::Database(name) => {
+            ModelTarget::Agent(agent) => return Err(needs_a_loop(&format!("the agent {agent}"))),
+            ModelTarget::Database(name) => {
                 return Err(needs_a_loop(&format!("the database {name}")));
             }
-            Target::Model | Target::Prompt(_) => {}
+            ModelTarget::Model | ModelTarget::Prompt(_) => {}
         }
     }
-    if !stream && !matches!(target, Target::Agent(_)) {
+    if !stream && !matches!(target, ModelTarget::Agent(_)) {
         // Nobody reads the pieces, so none need be made.
         request.options.extra.insert("stream".into(), false.into());
     }
     match (target, prompted) {
-        (Target::Model, Some(prompted)) => {
+        (ModelTarget::Model, Some(prompted)) => {
             request.model = name;
             prompt(call, prompted, request).await
         }
-        (Target::Model, None) => {
+        (ModelTarget::Model, None) => {
             request.model = name;
             Ok(model(call, request))
         }
-        (Target::Prompt(id), None) => prompt(call, Prompted::plain(id, variables), request).await,
-        (Target::Agent(_), None) => agent::ask(call, name, request).await,
-        (Target::Database(name), None) => database(call, name, &request).await,
-        (Target::Prompt(_) | Target::Agent(_) | Target::Database(_), Some(_)) => {
+        (ModelTarget::Prompt(id), None) => {
+            prompt(call, PromptReference::plain(id, variables), request).await
+        }
+        (ModelTarget::Agent(_), None) => agent::ask(call, name, request).await,
+        (ModelTarget::Database(name), None) => database(call, name, &request).await,
+        (ModelTarget::Prompt(_) | ModelTarget::Agent(_) | ModelTarget::Database(_), Some(_)) => {
             let message = "model: beside a prompt it is the name of a model that answers it";
             Err(problem(ErrorCode::InvalidValue, message).about("model"))
         }
@@ -65,16 +70,23 @@ pub(super) async fn ask(call: &Call, asked: Asked) -> Result<Asking, ApiError> {
 
 /// The name that the answer says it is from, where it is not a model's.
 pub(super) fn name(request: &ChatRequest) -> Option<String> {
-    match Target::of(request.model.as_deref()) {
-        Target::Model => None,
-        Target::Prompt(_) | Target::Agent(_) | Target::Database(_) => request.model.clone(),
+    match ModelTarget::of(request.model.as_deref()) {
+        ModelTarget::Model => None,
+        ModelTarget::Prompt(_) | ModelTarget::Agent(_) | ModelTarget::Database(_) => {
+            request.model.clone()
+        }
     }
 }
 
 /// Asks a database what the user said last. The answer is the JSON of `POST …/query/natural` with its
 /// rows.
-async fn database(call: &Call, name: &str, request: &ChatRequest) -> Result<Asking, ApiError> {
-    call.may(Right::Render, Kind::Database, name).await?;
+async fn database(
+    call: &RequestContext,
+    name: &str,
+    request: &ChatRequest,
+) -> Result<PendingReply, ApiError> {
+    call.may(Permission::Render, EntryKind::Database, name)
+        .await?;
     let said = request.messages.iter().rev();
     let mut said = said.filter(|message| message.role == Role::User);
     let question = said.next().map(|message| message.content.to_string());
@@ -101,18 +113,18 @@ async fn database(call: &Call, name: &str, request: &ChatRequest) -> Result<Aski
         }),
     ];
     let stream: ChatStream = Box::pin(futures_util::stream::iter(events));
-    let answer = Answer {
+    let answer = StreamingReply {
         stream,
         warnings: Vec::new(),
     };
     Ok(Box::pin(async move { Ok(answer) }))
 }
 
-fn model(call: &Call, request: ChatRequest) -> Asking {
+fn model(call: &RequestContext, request: ChatRequest) -> PendingReply {
     let (app, exchange) = (Arc::clone(&call.app), call.exchange.clone());
     Box::pin(async move {
         let stream = traced::send(&app, &exchange, None, request).await?;
-        Ok(Answer {
+        Ok(StreamingReply {
             stream,
             warnings: Vec::new(),
         })
@@ -130,7 +142,11 @@ fn needs_a_loop(what: &str) -> ApiError {
 
 /// A script is run with the conversation: its last message of the user is what the script is
 /// asked, what was said before is its history.
-async fn script(app: &App, job: ScriptJob, options: ChatOptions) -> Result<Answer, ApiError> {
+async fn script(
+    app: &App,
+    job: ScriptJob,
+    options: ChatOptions,
+) -> Result<StreamingReply, ApiError> {
     let stream = options.extra.get("stream") != Some(&false.into());
     let job = ScriptJob {
         options,
@@ -138,7 +154,7 @@ async fn script(app: &App, job: ScriptJob, options: ChatOptions) -> Result<Answe
         ..job
     };
     crate::api::script::check(&job)?;
-    Ok(Answer {
+    Ok(StreamingReply {
         stream: app.service.chat_script(job).await?,
         warnings: Vec::new(),
     })
@@ -146,22 +162,26 @@ async fn script(app: &App, job: ScriptJob, options: ChatOptions) -> Result<Answe
 
 /// What the prompt renders to, then the conversation, unless the prompt has a place for it; the
 /// prompt's own model answers, and the request's model and parameters win over its own.
-async fn prompt(call: &Call, wanted: Prompted, request: ChatRequest) -> Result<Asking, ApiError> {
+async fn prompt(
+    call: &RequestContext,
+    wanted: PromptReference,
+    request: ChatRequest,
+) -> Result<PendingReply, ApiError> {
     let decisions = approval::decisions(&request.messages);
     if let (Some(agents), false) = (&call.app.agents, decisions.is_empty()) {
-        return agent::go_on(agents.clone(), call.who(), decisions);
+        return agent::go_on(agents.clone(), call.principal(), decisions);
     }
     let snapshot = call.app.service.catalogue().snapshot();
     let id = call.app.aliases.resolve(&snapshot, &wanted.id);
-    call.may(Right::Render, Kind::Prompt, &id).await?;
+    call.may(Permission::Render, EntryKind::Prompt, &id).await?;
     let (app, exchange): (Arc<App>, Arc<Exchange>) = (call.app.clone(), call.exchange.clone());
-    let (who, run) = (call.who(), call.exchange.name(None));
+    let (who, run) = (call.principal(), call.exchange.name(None));
     Ok(Box::pin(async move {
-        let input = Input {
+        let input = RenderInput {
             history: &request.messages,
-            unplaced: Unplaced::Last,
+            unplaced: HistoryPlacement::Last,
             numbered: traced::is_on(&app),
-            ..Input::new(&wanted.variables, exchange.id())
+            ..RenderInput::new(&wanted.variables, exchange.id())
         };
         if let Some(job) = app.service.script_in(&snapshot, &id, &input).await? {
             if exchange.instead().is_some() {
@@ -194,7 +214,7 @@ async fn prompt(call: &Call, wanted: Prompted, request: ChatRequest) -> Result<A
             app.metrics.tool_failures.count(failure.code);
         }
         let spoke = traced::spoke(&app, &id, rendered.version, &wanted.variables);
-        Ok(Answer {
+        Ok(StreamingReply {
             stream: traced::send(&app, &exchange, spoke, request).await?,
             warnings: warnings(&[], (&[], &rendered.absent), rendered.failures),
         })

@@ -8,16 +8,16 @@ use quillet_core::BoxFuture;
 use quillet_core::chat::{ChatEvent, WireItem};
 use quillet_llm::OpenAiChat;
 
-use super::prompted::Prompted;
+use super::prompt_reference::PromptReference;
 use super::schema::ErrorBody;
-use super::{ask, error, passed, request};
+use super::{ask, error, passthrough, request};
 use crate::api::chat::whole;
 use crate::api::chunk::{Chunks, DONE, json as write_json};
-use crate::api::completion::Completion;
-use crate::api::feed::{self, Tell};
+use crate::api::completion::ChatCompletion;
+use crate::api::event_stream::{self, EventEncoder};
 use crate::api::{Warning, json};
 use crate::error::ApiError;
-use crate::exchange::Call;
+use crate::request_context::RequestContext;
 
 /// Chat completions, as OpenAI's clients ask for them. `model` is the name of a model,
 /// `prompt/ID` (a stored prompt, with its `variables` in the body or in `metadata`) or
@@ -26,29 +26,29 @@ use crate::exchange::Call;
 /// `stream` the answer comes as chunks, ended by `[DONE]`; a stream that fails ends with
 /// an `error` and without it.
 #[utoipa::path(post, path = "/chat/completions", tag = "openai", request_body = Object, responses(
-    (status = 200, body = Completion),
+    (status = 200, body = ChatCompletion),
     (status = 400, body = ErrorBody),
     (status = 401, body = ErrorBody),
     (status = 404, body = ErrorBody, description = "No such model, prompt or agent"),
     (status = 429, body = ErrorBody),
     (status = 500, body = ErrorBody),
 ))]
-pub(crate) async fn complete(call: Call, request: Request) -> Result<Response, ApiError> {
+pub(crate) async fn complete(call: RequestContext, request: Request) -> Result<Response, ApiError> {
     answer(call, request.into_body()).await
 }
 
 /// The answer to a body.
-pub(crate) async fn answer<B>(call: Call, body: B) -> Result<Response, ApiError>
+pub(crate) async fn answer<B>(call: RequestContext, body: B) -> Result<Response, ApiError>
 where
     B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,
 {
     let body = request::bytes(&call, body).await?;
-    if let Some(response) = passed::answer(&call, &body).await? {
+    if let Some(response) = passthrough::answer(&call, &body).await? {
         return Ok(response);
     }
     let mut body = request::tree(&body)?;
     let prompted = match body.as_object_mut() {
-        Some(members) => Prompted::of_chat(members)?,
+        Some(members) => PromptReference::of_chat(members)?,
         None => None,
     };
     let asked = request::read(&OpenAiChat::default(), body, prompted, "messages")?;
@@ -56,26 +56,26 @@ where
     let name = ask::name(&asked.request);
     let asking = ask::ask(&call, asked).await?;
     if stream {
-        let told = Told::new(name, include_usage);
-        return feed::answer(&call, asking, told).await;
+        let told = ChatEncoder::new(name, include_usage);
+        return event_stream::answer(&call, asking, told).await;
     }
     let (mut reply, warnings) = whole(&call.app, asking).await?;
     if let Some(name) = name {
         reply.model = name;
     }
-    json(&Completion::new(reply, warnings))
+    json(&ChatCompletion::new(reply, warnings))
 }
 
 /// The words of a streamed chat.
-pub(super) struct Told {
+pub(super) struct ChatEncoder {
     chunks: Chunks,
     include_usage: bool,
 }
 
-impl Told {
+impl ChatEncoder {
     pub(super) fn new(name: Option<String>, include_usage: bool) -> Self {
         let chunks = Chunks::named(name);
-        Told {
+        ChatEncoder {
             chunks: if include_usage {
                 chunks.with_usage()
             } else {
@@ -88,9 +88,9 @@ impl Told {
 
 /// What the provider writes in this wire's form is passed on as it is; what it says otherwise, in
 /// chunks of ours.
-impl Tell<WireItem> for Told {
+impl EventEncoder<WireItem> for ChatEncoder {
     fn begin(&mut self, warnings: Vec<Warning>, out: &mut Vec<u8>) {
-        Tell::<ChatEvent>::begin(self, warnings, out);
+        EventEncoder::<ChatEvent>::begin(self, warnings, out);
     }
 
     fn event(&mut self, item: WireItem, out: &mut Vec<u8>) {
@@ -103,15 +103,15 @@ impl Tell<WireItem> for Told {
     }
 
     fn end(&mut self, out: &mut Vec<u8>) -> Option<BoxFuture<'static, ()>> {
-        Tell::<ChatEvent>::end(self, out)
+        EventEncoder::<ChatEvent>::end(self, out)
     }
 
     fn fail(&mut self, error: &ApiError, out: &mut Vec<u8>) {
-        Tell::<ChatEvent>::fail(self, error, out);
+        EventEncoder::<ChatEvent>::fail(self, error, out);
     }
 }
 
-impl Tell for Told {
+impl EventEncoder for ChatEncoder {
     fn begin(&mut self, warnings: Vec<Warning>, _: &mut Vec<u8>) {
         self.chunks.warn(warnings);
     }

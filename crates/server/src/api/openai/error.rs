@@ -8,13 +8,13 @@ use quillet_core::ErrorCode;
 use quillet_core::error_code::OpenAi;
 use serde::Serialize;
 
-use super::schema::{ErrorBody, Failure};
+use super::schema::{ErrorBody, ErrorObject};
 use crate::api::{langfuse, mlflow};
 use crate::error::ApiError;
 
 /// The shape of a route's errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum ErrorFormat {
     /// Problem details.
     Problem,
     /// `{"error": {…}}`, as OpenAI.
@@ -55,22 +55,22 @@ const OPENAIS: [&str; 22] = [
 ];
 
 /// The shape of what is at this path, even of requests that do not get to a route.
-pub(crate) fn shape(prefix: &str, path: &str) -> Shape {
+pub(crate) fn shape(prefix: &str, path: &str) -> ErrorFormat {
     let path = path.strip_prefix(prefix);
     if path.is_some_and(crate::sql::has_path) {
-        return Shape::Databases;
+        return ErrorFormat::Databases;
     }
     if path.is_some_and(|path| path.starts_with(langfuse::BASE)) {
-        return Shape::Langfuse;
+        return ErrorFormat::Langfuse;
     }
     if path.is_some_and(|path| path.starts_with(mlflow::BASE)) {
-        return Shape::Mlflow;
+        return ErrorFormat::Mlflow;
     }
     let ours = path.and_then(|path| path.strip_prefix("/v1/"));
     let first = ours.and_then(|path| path.split('/').next());
     match first {
-        Some(first) if OPENAIS.contains(&first) => Shape::OpenAi,
-        _ => Shape::Problem,
+        Some(first) if OPENAIS.contains(&first) => ErrorFormat::OpenAi,
+        _ => ErrorFormat::Problem,
     }
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn body(error: &ApiError) -> ErrorBody {
     let code = class.code.map(str::to_owned);
     let names_model = class.code == Some("model_not_found");
     ErrorBody {
-        error: Failure {
+        error: ErrorObject {
             message,
             r#type: class.kind,
             param: match error.param() {
@@ -124,7 +124,7 @@ pub(crate) fn answer(error: &ApiError) -> Response {
     let mut response = json(&body(error));
     let status = StatusCode::from_u16(class.status);
     *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    error.say_what_next(&mut response);
+    error.set_retry_headers(&mut response);
     // The SDKs ask again by the status, which is right but where waiting does not help.
     let is_final = [
         ErrorCode::ModelQuota,

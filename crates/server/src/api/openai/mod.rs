@@ -2,23 +2,23 @@
 //! OpenAI's own shapes, so that its SDKs work unchanged. A model's name says who answers ([`target`]): a model, a stored
 //! prompt, or a stored agent.
 
-mod again;
 pub(super) mod agent;
 mod approval;
 mod ask;
+mod batch_resume;
 pub(crate) mod batches;
 pub(crate) mod chat;
 mod error;
+mod file_access;
 pub(crate) mod files;
-mod kept;
 pub(crate) mod models;
 mod page;
-mod passed;
-mod prompted;
+mod passthrough;
+mod prompt_reference;
 mod request;
 pub(crate) mod responses;
+mod run_events;
 mod schema;
 mod target;
-mod told;
 
-pub(crate) use error::{Shape, answer, shape};
+pub(crate) use error::{ErrorFormat, answer, shape};

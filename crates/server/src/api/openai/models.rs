@@ -1,17 +1,17 @@
 //! `GET /v1/models`: what can be named as a model.
 
 use axum::response::Response;
-use quillet_core::store::{Key, Kind};
+use quillet_core::store::{EntryKey, EntryKind};
 use quillet_core::{ErrorCode, clock, nearest};
-use quillet_host::definitions::Right;
-use quillet_prompt::{ServiceError, State};
+use quillet_host::definitions::Permission;
+use quillet_prompt::{DefinitionState, ServiceError};
 
 use super::schema::{ErrorBody, Model, ModelList};
 use super::target::{AGENT, PROMPT};
 use crate::api::{Id, json};
 use crate::app::App;
 use crate::error::{ApiError, problem};
-use crate::exchange::Call;
+use crate::request_context::RequestContext;
 
 /// Lists what can be named as a model: the configured model, the models of the providers
 /// that have a key or an address, every usable prompt as `prompt/ID` and every agent as
@@ -20,7 +20,7 @@ use crate::exchange::Call;
     (status = 200, body = ModelList),
     (status = 401, body = ErrorBody),
 ))]
-pub(crate) async fn list(call: Call) -> Result<Response, ApiError> {
+pub(crate) async fn list(call: RequestContext) -> Result<Response, ApiError> {
     let ready = call.app.service.catalogue().ready();
     ready.map_err(ServiceError::Store)?;
     json(&ModelList {
@@ -37,7 +37,7 @@ pub(crate) async fn list(call: Call) -> Result<Response, ApiError> {
         (status = 401, body = ErrorBody),
         (status = 404, body = ErrorBody, description = "Nothing has this name"),
 ))]
-pub(crate) async fn retrieve(call: Call, Id(id): Id) -> Result<Response, ApiError> {
+pub(crate) async fn retrieve(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
     let models = all(&call).await;
     match models.iter().find(|model| model.id == id) {
         Some(model) => json(model),
@@ -58,7 +58,7 @@ pub(super) fn unknown(id: &str, near: Option<&str>) -> ApiError {
 }
 
 /// All that whoever asks may have rendered.
-async fn all(call: &Call) -> Vec<Model> {
+async fn all(call: &RequestContext) -> Vec<Model> {
     let (app, rights) = (&call.app, call.rights());
     let created = began(app);
     let model = |id: String, owned_by: &str| Model {
@@ -75,14 +75,15 @@ async fn all(call: &Call) -> Vec<Model> {
     let snapshot = app.service.catalogue().snapshot();
     let usable = snapshot.prompts.values();
     let usable = usable.filter(|prompt| {
-        matches!(prompt.state, State::Valid(_)) && rights.has(Right::Render, &prompt.id)
+        matches!(prompt.state, DefinitionState::Valid(_))
+            && rights.has(Permission::Render, &prompt.id)
     });
     models.extend(usable.map(|prompt| model(format!("{PROMPT}{}", prompt.id), "quillet")));
     let agents = agents(app).await;
     models.extend(
         agents
             .iter()
-            .filter(|name| rights.has(Right::Render, name))
+            .filter(|name| rights.has(Permission::Render, name))
             .map(|name| model(format!("{AGENT}{name}"), "quillet")),
     );
     models
@@ -93,8 +94,8 @@ pub(super) async fn agents(app: &App) -> Vec<String> {
     if app.agents.is_none() {
         return Vec::new();
     }
-    let keys = app.service.catalogue().store().keys(Kind::Agent).await;
-    let mut names: Vec<String> = keys.unwrap_or_default().iter().map(Key::id).collect();
+    let keys = app.service.catalogue().store().keys(EntryKind::Agent).await;
+    let mut names: Vec<String> = keys.unwrap_or_default().iter().map(EntryKey::id).collect();
     names.sort();
     names
 }

@@ -12,12 +12,12 @@ const LONGEST_ID: usize = 128;
 
 /// Which part of a list.
 #[derive(Debug)]
-pub(super) struct Listed<'a> {
+pub(super) struct PageParams<'a> {
     pub(super) after: Option<&'a str>,
     pub(super) limit: usize,
 }
 
-impl Listed<'_> {
+impl PageParams<'_> {
     /// That part, and whether more follow.
     pub(super) fn of<T>(&self, all: Vec<T>, id: impl Fn(&T) -> &String) -> (Vec<T>, bool) {
         let place = self

@@ -8,14 +8,14 @@ use quillet_core::{ErrorCode, Map};
 use quillet_llm::Protocol;
 use serde_json::Value;
 
-use super::prompted::Prompted;
+use super::prompt_reference::PromptReference;
 use crate::api::body;
 use crate::error::{ApiError, problem};
-use crate::exchange::Call;
+use crate::request_context::RequestContext;
 
 /// What a client asks, with what only this server understands taken out.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct ParsedRequest {
     pub(super) request: ChatRequest,
     /// Whether the answer comes as events.
     pub(super) stream: bool,
@@ -25,11 +25,11 @@ pub(super) struct Asked {
     /// `metadata`.
     pub(super) variables: Map,
     /// A stored prompt that is named beside the model.
-    pub(super) prompted: Option<Prompted>,
+    pub(super) prompted: Option<PromptReference>,
 }
 
 /// The body as JSON.
-pub(super) async fn json<B>(call: &Call, body: B) -> Result<Value, ApiError>
+pub(super) async fn json<B>(call: &RequestContext, body: B) -> Result<Value, ApiError>
 where
     B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,
 {
@@ -37,7 +37,7 @@ where
 }
 
 /// The body, which has something in it.
-pub(super) async fn bytes<B>(call: &Call, body: B) -> Result<Bytes, ApiError>
+pub(super) async fn bytes<B>(call: &RequestContext, body: B) -> Result<Bytes, ApiError>
 where
     B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,
 {
@@ -69,9 +69,9 @@ pub(super) fn tree(bytes: &[u8]) -> Result<Value, ApiError> {
 pub(super) fn read(
     wire: &impl Protocol,
     mut json: Value,
-    prompted: Option<Prompted>,
+    prompted: Option<PromptReference>,
     said: &str,
-) -> Result<Asked, ApiError> {
+) -> Result<ParsedRequest, ApiError> {
     if let (Some(_), Some(members)) = (&prompted, json.as_object_mut()) {
         let said = members.entry(said).or_insert(Value::Null);
         if said.is_null() {
@@ -84,7 +84,7 @@ pub(super) fn read(
         .is_some_and(|wish| wish == true);
     let variables = variables(&mut json)?;
     let request = wire.read(&json).map_err(|error| refused(&error))?;
-    Ok(Asked {
+    Ok(ParsedRequest {
         request,
         stream,
         include_usage,

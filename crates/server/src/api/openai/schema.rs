@@ -7,12 +7,13 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ErrorBody {
     /// What went wrong.
-    pub(crate) error: Failure,
+    pub(crate) error: ErrorObject,
 }
 
 /// What went wrong.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Failure {
+#[schema(as = Failure)]
+pub(crate) struct ErrorObject {
     /// What happened and how to fix it, for people.
     pub(crate) message: String,
     /// `invalid_request_error`, `requests`, `insufficient_quota` or `server_error`.

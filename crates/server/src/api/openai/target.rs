@@ -2,7 +2,7 @@
 
 /// What the name of a model stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Target<'a> {
+pub(super) enum ModelTarget<'a> {
     /// A model of this server, by its name; the configured one where there is none.
     Model,
     /// A stored prompt: what it renders to goes before the conversation.
@@ -22,19 +22,19 @@ pub(super) const AGENT: &str = "agent/";
 /// What the names of databases begin with.
 pub(super) const DATABASE: &str = "database/";
 
-impl<'a> Target<'a> {
+impl<'a> ModelTarget<'a> {
     pub(super) fn of(model: Option<&'a str>) -> Self {
         let Some(model) = model else {
-            return Target::Model;
+            return ModelTarget::Model;
         };
         if let Some(id) = model.strip_prefix(PROMPT) {
-            return Target::Prompt(id);
+            return ModelTarget::Prompt(id);
         }
         if let Some(name) = model.strip_prefix(DATABASE) {
-            return Target::Database(name);
+            return ModelTarget::Database(name);
         }
         model
             .strip_prefix(AGENT)
-            .map_or(Target::Model, Target::Agent)
+            .map_or(ModelTarget::Model, ModelTarget::Agent)
     }
 }

@@ -30,7 +30,7 @@ enum Status {
 
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-enum Block {
+enum ContentBlock {
     Text {
         id: String,
         content: String,
@@ -58,7 +58,7 @@ enum Block {
 #[derive(Debug, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Blocks {
-    blocks: Vec<Block>,
+    blocks: Vec<ContentBlock>,
     #[serde(skip)]
     options: BlockOptions,
 }
@@ -73,10 +73,10 @@ impl Blocks {
 
     /// Adds a piece of text; the block that it went into, and where in it, in characters.
     pub(crate) fn text(&mut self, text: &str) -> (&str, usize) {
-        let open = |block: &Block| {
+        let open = |block: &ContentBlock| {
             matches!(
                 block,
-                Block::Text {
+                ContentBlock::Text {
                     status: Status::Streaming,
                     ..
                 }
@@ -84,7 +84,7 @@ impl Blocks {
         };
         if !self.blocks.last().is_some_and(open) {
             let id = format!("text-{}", self.blocks.len() + 1);
-            self.blocks.push(Block::Text {
+            self.blocks.push(ContentBlock::Text {
                 id,
                 content: String::new(),
                 status: Status::Streaming,
@@ -92,7 +92,7 @@ impl Blocks {
                 characters: 0,
             });
         }
-        let Some(Block::Text {
+        let Some(ContentBlock::Text {
             id,
             content,
             characters,
@@ -110,7 +110,7 @@ impl Blocks {
     /// A call begins.
     pub(crate) fn call(&mut self, id: &str, name: &str, input: &Map<String, serde_json::Value>) {
         self.close_text();
-        self.blocks.push(Block::Tool {
+        self.blocks.push(ContentBlock::Tool {
             id: self.unused(id),
             tool_use_id: id.to_owned(),
             tool_name: name.to_owned(),
@@ -128,7 +128,7 @@ impl Blocks {
             .shows(name)
             .then(|| shortened(output, self.options.output_bytes));
         let pending = self.blocks.iter_mut().rev().find_map(|block| match block {
-            Block::Tool {
+            ContentBlock::Tool {
                 tool_use_id,
                 status,
                 tool_output,
@@ -146,7 +146,7 @@ impl Blocks {
     pub(crate) fn close(&mut self, failed: bool) {
         self.close_text();
         for block in &mut self.blocks {
-            if let Block::Tool {
+            if let ContentBlock::Tool {
                 status: status @ Status::Pending,
                 ..
             } = block
@@ -157,14 +157,14 @@ impl Blocks {
     }
 
     fn close_text(&mut self) {
-        if let Some(Block::Text { status, .. }) = self.blocks.last_mut() {
+        if let Some(ContentBlock::Text { status, .. }) = self.blocks.last_mut() {
             *status = Status::Done;
         }
     }
 
     /// Some providers count their calls anew in every turn.
     fn unused(&self, id: &str) -> String {
-        let taken = |block: &Block| matches!(block, Block::Tool { id: other, .. } if other == id);
+        let taken = |block: &ContentBlock| matches!(block, ContentBlock::Tool { id: other, .. } if other == id);
         if self.blocks.iter().any(taken) {
             format!("{id}-{}", self.blocks.len() + 1)
         } else {

@@ -2,7 +2,7 @@
 //! `response.start`, then any mix, then exactly one of `response.done`, `response.cancelled` and
 //! `response.error`.
 
-use quillet_agent::{AgentError, AgentEvent, CompactionReport, Ending, Outcome, Source};
+use quillet_agent::{AgentError, AgentEvent, AgentOutcome, Citation, CompactionReport, EndReason};
 use quillet_core::chat::{FinishReason, Usage};
 use quillet_core::{ErrorCode, Value, clock};
 use quillet_host::agent::CLARIFY;
@@ -16,7 +16,7 @@ pub(super) const ERROR: &str = "response.error";
 
 /// One event as it goes over the wire.
 #[derive(Clone, Debug)]
-pub(super) struct Told {
+pub(super) struct WireEvent {
     pub(super) name: &'static str,
     /// JSON, in one line.
     pub(super) data: String,
@@ -24,21 +24,21 @@ pub(super) struct Told {
 
 /// Turns what a run reports into events.
 #[derive(Debug)]
-pub(super) struct Teller {
+pub(super) struct AgentEncoder {
     id: String,
     provider: Option<String>,
     blocks: Blocks,
     /// Events that are only sent to clients that ask for them: `tool_limit_reached`,
     /// `sources.update`.
     wanted: Vec<String>,
-    sources: Vec<Source>,
+    sources: Vec<Citation>,
     /// US dollars; known at the end.
     cost: Option<f64>,
     warnings: Vec<String>,
 }
 
 #[derive(Serialize)]
-struct Delta<'a> {
+struct BlockDelta<'a> {
     r#type: &'static str,
     text: &'a str,
     block_id: &'a str,
@@ -65,7 +65,7 @@ struct CallDone<'a> {
     output: &'a Value,
     duration_ms: u64,
     error: Option<&'a str>,
-    sources: Option<&'a [Source]>,
+    sources: Option<&'a [Citation]>,
     display_name: String,
     blocks: &'a Blocks,
 }
@@ -90,13 +90,13 @@ struct WireUsage {
 /// The payload of `response.done`, and with `content` the whole answer of a client that does not
 /// stream.
 #[derive(Serialize)]
-pub(super) struct Done<'a> {
+pub(super) struct ResponseDone<'a> {
     id: &'a str,
     usage: Option<WireUsage>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_usd: Option<f64>,
     stop_reason: &'static str,
-    sources: Option<&'a [Source]>,
+    sources: Option<&'a [Citation]>,
     blocks: &'a Blocks,
     silent_exit: bool,
     silent_exit_reason: Option<&'a str>,
@@ -120,7 +120,7 @@ fn is_false(value: &bool) -> bool {
 
 /// The payload of `response.error`.
 #[derive(Debug, Serialize)]
-pub(super) struct Failure {
+pub(super) struct ResponseError {
     pub(super) code: ErrorCode,
     pub(super) message: String,
     pub(super) details: Details,
@@ -140,9 +140,9 @@ pub(super) struct Details {
     retryable: bool,
 }
 
-impl Teller {
+impl AgentEncoder {
     pub(super) fn new(id: String, blocks: BlockOptions, wanted: Vec<String>) -> Self {
-        Teller {
+        AgentEncoder {
             id,
             provider: None,
             blocks: Blocks::new(blocks),
@@ -173,14 +173,14 @@ impl Teller {
     }
 
     /// The first event.
-    pub(super) fn start(&self, model: &str) -> Told {
+    pub(super) fn start(&self, model: &str) -> WireEvent {
         let created = clock::since_epoch().as_secs();
         let start = json!({"id": self.id, "model": model, "created": created});
         told("response.start", &start)
     }
 
     /// The events about one; the last of a run is a terminal one.
-    pub(super) fn tell(&mut self, event: &AgentEvent, into: &mut Vec<Told>) {
+    pub(super) fn tell(&mut self, event: &AgentEvent, into: &mut Vec<WireEvent>) {
         match event {
             AgentEvent::Text(text) if text.is_empty() => {}
             AgentEvent::Text(text) => into.push(self.text(text)),
@@ -236,9 +236,9 @@ impl Teller {
         self.wanted.iter().any(|wanted| wanted == event)
     }
 
-    fn text(&mut self, text: &str) -> Told {
+    fn text(&mut self, text: &str) -> WireEvent {
         let (block_id, block_offset) = self.blocks.text(text);
-        let delta = Delta {
+        let delta = BlockDelta {
             r#type: "text",
             text,
             block_id,
@@ -247,7 +247,7 @@ impl Teller {
         told("content.delta", &delta)
     }
 
-    fn call_done(&mut self, event: &AgentEvent, into: &mut Vec<Told>) {
+    fn call_done(&mut self, event: &AgentEvent, into: &mut Vec<WireEvent>) {
         let AgentEvent::ToolDone {
             id,
             name,
@@ -284,16 +284,16 @@ impl Teller {
         }
     }
 
-    fn ended(&mut self, outcome: &Outcome) -> Told {
+    fn ended(&mut self, outcome: &AgentOutcome) -> WireEvent {
         match &outcome.ending {
-            Ending::Failed(error) => {
-                let failure = Failure {
+            EndReason::Failed(error) => {
+                let failure = ResponseError {
                     usage: outcome.usage.map(wire_usage),
                     ..self.failure(error)
                 };
                 told(ERROR, &failure)
             }
-            Ending::Cancelled => {
+            EndReason::Cancelled => {
                 self.blocks.close(true);
                 let mut cancelled = json!({
                     "id": self.id,
@@ -306,22 +306,26 @@ impl Teller {
                 }
                 told("response.cancelled", &cancelled)
             }
-            Ending::Finished(_)
-            | Ending::Repeated { .. }
-            | Ending::CallsRequired
-            | Ending::ApprovalRequired
-            | Ending::Silent { .. } => told("response.done", &self.done(outcome, false)),
+            EndReason::Finished(_)
+            | EndReason::Repeated { .. }
+            | EndReason::CallsRequired
+            | EndReason::ApprovalRequired
+            | EndReason::Silent { .. } => told("response.done", &self.done(outcome, false)),
         }
     }
 
     /// The payload of `response.done`, `whole` for clients that did not get the events before it.
-    pub(super) fn done<'a>(&'a mut self, outcome: &'a Outcome, whole: bool) -> Done<'a> {
+    pub(super) fn done<'a>(
+        &'a mut self,
+        outcome: &'a AgentOutcome,
+        whole: bool,
+    ) -> ResponseDone<'a> {
         self.blocks.close(false);
         let reason = match &outcome.ending {
-            Ending::Silent { reason } => Some(reason.as_str()),
+            EndReason::Silent { reason } => Some(reason.as_str()),
             _ => None,
         };
-        Done {
+        ResponseDone {
             id: &self.id,
             usage: outcome.usage.map(wire_usage),
             cost_usd: self.cost,
@@ -340,7 +344,7 @@ impl Teller {
     }
 
     /// The payload of `response.error`.
-    pub(super) fn failure(&self, error: &AgentError) -> Failure {
+    pub(super) fn failure(&self, error: &AgentError) -> ResponseError {
         let details = match error {
             AgentError::Model(model) => Details {
                 http_status: model.status,
@@ -352,7 +356,7 @@ impl Teller {
             },
             _ => Details::default(),
         };
-        Failure {
+        ResponseError {
             code: error.code(),
             message: said(error),
             details: Details {
@@ -366,7 +370,7 @@ impl Teller {
 
 /// The payload of [`ERROR`] for a run whose end nobody reported.
 pub(super) fn interrupted(message: &str) -> String {
-    let failure = Failure {
+    let failure = ResponseError {
         code: ErrorCode::RunInterrupted,
         message: message.to_owned(),
         details: Details {
@@ -389,7 +393,7 @@ fn said(error: &AgentError) -> String {
 }
 
 /// The model asks the user back by a call of a tool of ours.
-fn call_required(id: &str, name: &str, input: &Map<String, serde_json::Value>) -> Told {
+fn call_required(id: &str, name: &str, input: &Map<String, serde_json::Value>) -> WireEvent {
     if name != CLARIFY {
         return told("tool.call_required", &CallRequired { id, name, input });
     }
@@ -402,13 +406,13 @@ fn call_required(id: &str, name: &str, input: &Map<String, serde_json::Value>) -
     told("clarification", &question)
 }
 
-fn compacted(report: &CompactionReport) -> Told {
+fn compacted(report: &CompactionReport) -> WireEvent {
     told("context.compacted", report)
 }
 
-fn stop_reason(ending: &Ending) -> &'static str {
+fn stop_reason(ending: &EndReason) -> &'static str {
     match ending {
-        Ending::Finished(reason) => match reason {
+        EndReason::Finished(reason) => match reason {
             FinishReason::Stop | FinishReason::Pause => "end_turn",
             FinishReason::ToolCalls => "tool_use",
             FinishReason::Length => "max_tokens",
@@ -416,12 +420,12 @@ fn stop_reason(ending: &Ending) -> &'static str {
             FinishReason::Refusal => "refusal",
             FinishReason::Error => "error",
         },
-        Ending::Repeated { .. } => "repeated_calls",
-        Ending::CallsRequired => "tool_use",
-        Ending::ApprovalRequired => "approval_required",
-        Ending::Silent { .. } => "silent_exit",
-        Ending::Cancelled => "cancelled",
-        Ending::Failed(_) => "error",
+        EndReason::Repeated { .. } => "repeated_calls",
+        EndReason::CallsRequired => "tool_use",
+        EndReason::ApprovalRequired => "approval_required",
+        EndReason::Silent { .. } => "silent_exit",
+        EndReason::Cancelled => "cancelled",
+        EndReason::Failed(_) => "error",
     }
 }
 
@@ -436,14 +440,14 @@ fn wire_usage(usage: Usage) -> WireUsage {
     }
 }
 
-fn some(sources: &[Source]) -> Option<&[Source]> {
+fn some(sources: &[Citation]) -> Option<&[Citation]> {
     (!sources.is_empty()).then_some(sources)
 }
 
-fn told(name: &'static str, payload: &impl Serialize) -> Told {
+fn told(name: &'static str, payload: &impl Serialize) -> WireEvent {
     let data = serde_json::to_string(payload)
         .unwrap_or_else(|error| json!({"error": error.to_string()}).to_string());
-    Told { name, data }
+    WireEvent { name, data }
 }
 
 /// The bytes of an event.

@@ -1,11 +1,11 @@
 //! What is asked: messages, else content, else text, each with images.
 
-use quillet_core::{Content, ContentPart, Message, Role, ToolCall};
-use quillet_host::agent::Input;
+use quillet_core::{ContentPart, Message, MessageContent, Role, ToolCall};
+use quillet_host::agent::RunInput;
 use serde_json::Value;
 
-use super::fault::Step;
-use super::reader::Object;
+use super::reader::ObjectReader;
+use super::validation::PathSegment;
 
 /// Roles of messages.
 const ROLES: [&str; 5] = ["system", "developer", "user", "assistant", "tool"];
@@ -13,29 +13,29 @@ const ROLES: [&str; 5] = ["system", "developer", "user", "assistant", "tool"];
 const IMAGE: &str = "image/png";
 
 /// Reads `input`; nothing where it says nothing.
-pub(super) fn read(object: &mut Object<'_>) -> Option<Input> {
+pub(super) fn read(object: &mut ObjectReader<'_>) -> Option<RunInput> {
     let messages = object.objects("messages", message);
     let content = parts(object, "content");
     let text = text(object);
     if !messages.is_empty() {
-        return Some(Input::Messages(messages));
+        return Some(RunInput::Messages(messages));
     }
     let content = if content.is_empty() {
         text?
     } else {
         content.into()
     };
-    let says_nothing = matches!(&content, Content::Text(text) if text.is_empty());
-    (!says_nothing).then_some(Input::Content(content))
+    let says_nothing = matches!(&content, MessageContent::Text(text) if text.is_empty());
+    (!says_nothing).then_some(RunInput::Content(content))
 }
 
 /// A text, or one with images.
-fn text(object: &mut Object<'_>) -> Option<Content> {
+fn text(object: &mut ObjectReader<'_>) -> Option<MessageContent> {
     match object.take("text")? {
-        Value::String(text) => Some(Content::Text(text)),
+        Value::String(text) => Some(MessageContent::Text(text)),
         vision @ Value::Object(_) => {
             let place = object.place("text");
-            seen(Object::read(vision, place, object.faults())?)
+            seen(ObjectReader::read(vision, place, object.faults())?)
         }
         other => {
             let mut at = object.place("text");
@@ -48,7 +48,7 @@ fn text(object: &mut Object<'_>) -> Option<Content> {
 }
 
 /// `{"type": "vision", …}` or `{"type": "multi_vision", …}`.
-fn seen(mut vision: Object<'_>) -> Option<Content> {
+fn seen(mut vision: ObjectReader<'_>) -> Option<MessageContent> {
     vision.require(&["type", "text"]);
     let kind = vision.word("type", &["vision", "multi_vision"])?;
     let mut parts = vec![ContentPart::text(vision.text("text").unwrap_or_default())];
@@ -59,7 +59,7 @@ fn seen(mut vision: Object<'_>) -> Option<Content> {
     Some(parts.into())
 }
 
-fn image(object: &mut Object<'_>) -> Option<ContentPart> {
+fn image(object: &mut ObjectReader<'_>) -> Option<ContentPart> {
     object.require(&["image_base64"]);
     let media_type = object.text("mime_type").unwrap_or_else(|| IMAGE.to_owned());
     let data = object.text("image_base64")?;
@@ -78,12 +78,12 @@ fn data_url(media_type: &str, data: &str) -> String {
     }
 }
 
-fn parts(object: &mut Object<'_>, name: &str) -> Vec<ContentPart> {
+fn parts(object: &mut ObjectReader<'_>, name: &str) -> Vec<ContentPart> {
     object.objects(name, part)
 }
 
 /// A part of a message, in Chat Shell's form, OpenAI's or Anthropic's.
-fn part(object: &mut Object<'_>) -> Option<ContentPart> {
+fn part(object: &mut ObjectReader<'_>) -> Option<ContentPart> {
     object.require(&["type"]);
     match object
         .word(
@@ -109,7 +109,7 @@ fn part(object: &mut Object<'_>) -> Option<ContentPart> {
 }
 
 /// `{"data": …, "media_type": …}` or `{"url": …}`.
-fn source(mut source: Object<'_>) -> Option<ContentPart> {
+fn source(mut source: ObjectReader<'_>) -> Option<ContentPart> {
     if let Some(url) = source.text("url") {
         return Some(ContentPart::media(&url, Some("image"), None));
     }
@@ -126,12 +126,12 @@ fn source(mut source: Object<'_>) -> Option<ContentPart> {
 }
 
 /// `"https://…"` or `{"url": "https://…"}`.
-fn address(object: &mut Object<'_>) -> Option<ContentPart> {
+fn address(object: &mut ObjectReader<'_>) -> Option<ContentPart> {
     let url = match object.take("image_url")? {
         Value::String(url) => url,
         other => {
             let place = object.place("image_url");
-            let mut inner = Object::read(other, place, object.faults())?;
+            let mut inner = ObjectReader::read(other, place, object.faults())?;
             inner.require(&["url"]);
             inner.text("url")?
         }
@@ -140,7 +140,7 @@ fn address(object: &mut Object<'_>) -> Option<ContentPart> {
 }
 
 /// A part that has our own form already.
-fn native(object: &mut Object<'_>, kind: &str) -> Option<ContentPart> {
+fn native(object: &mut ObjectReader<'_>, kind: &str) -> Option<ContentPart> {
     object.require(&[kind]);
     let inner = object.take(kind)?;
     let mut whole = serde_json::Map::new();
@@ -162,7 +162,7 @@ fn native(object: &mut Object<'_>, kind: &str) -> Option<ContentPart> {
 }
 
 /// One message of a conversation.
-fn message(object: &mut Object<'_>) -> Option<Message> {
+fn message(object: &mut ObjectReader<'_>) -> Option<Message> {
     object.require(&["role"]);
     let content = content(object);
     let calls = object.objects("tool_calls", call);
@@ -175,10 +175,10 @@ fn message(object: &mut Object<'_>) -> Option<Message> {
     Some(message)
 }
 
-fn content(object: &mut Object<'_>) -> Content {
+fn content(object: &mut ObjectReader<'_>) -> MessageContent {
     match object.take("content") {
-        None => Content::default(),
-        Some(Value::String(text)) => Content::Text(text),
+        None => MessageContent::default(),
+        Some(Value::String(text)) => MessageContent::Text(text),
         Some(Value::Array(items)) => {
             object.put("content", Value::Array(items));
             parts(object, "content").into()
@@ -189,17 +189,17 @@ fn content(object: &mut Object<'_>) -> Content {
                 ("string_type", "str", "Input should be a valid string"),
                 ("list_type", "list", "Input should be a valid list"),
             ] {
-                at.push(Step::from(step));
+                at.push(PathSegment::from(step));
                 object.faults().add(kind, &at, what.to_owned(), &other);
                 at.pop();
             }
-            Content::default()
+            MessageContent::default()
         }
     }
 }
 
 /// A call as OpenAI's chat wire has it; arguments may be an object, too.
-fn call(object: &mut Object<'_>) -> Option<ToolCall> {
+fn call(object: &mut ObjectReader<'_>) -> Option<ToolCall> {
     object.require(&["id", "function"]);
     let id = object.text("id").unwrap_or_default();
     let mut function = object.object("function")?;

@@ -8,14 +8,14 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::response::Response;
 use futures_util::stream::unfold;
-use quillet_core::journal::{Journal, State};
+use quillet_core::journal::{Journal, RunState};
 use quillet_core::runs::{LogPage, LoggedEvent, Runs};
 use quillet_core::store::StoreErrorKind;
 use quillet_host::agent::AgentService;
 use tokio::time::Instant;
 
-use super::events::{self, ERROR, Told, frame};
-use super::stream::{PING, Telling, response};
+use super::events::{self, ERROR, WireEvent, frame};
+use super::stream::{AgentEventStream, PING, response};
 
 /// Events that wait for a log that cannot be written; of more, the oldest are lost to it.
 const MOST_WAITING: usize = 10_000;
@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// Runs to the end, whoever reads, and writes the log. A pause between two events is
 /// time to write what has come; so a fast answer is written in few, large pieces. What
 /// cannot be written waits: a run goes on while its log is away.
-pub(super) async fn write(service: Arc<AgentService>, mut telling: Telling) {
+pub(super) async fn write(service: Arc<AgentService>, mut telling: AgentEventStream) {
     let run = telling.running().run_id().to_owned();
     let runs = service.parts().runs.clone();
     let patience = service.options().log_patience;
@@ -81,7 +81,11 @@ fn forget_oldest(waiting: &mut Vec<LoggedEvent>) {
 }
 
 /// Adds events until the run pauses; whether it has ended.
-async fn gather(telling: &mut Telling, batch: &mut Vec<LoggedEvent>, sequence: &mut u64) -> bool {
+async fn gather(
+    telling: &mut AgentEventStream,
+    batch: &mut Vec<LoggedEvent>,
+    sequence: &mut u64,
+) -> bool {
     const MOST: usize = 256;
     let before = batch.len();
     while batch.len() < before + MOST {
@@ -99,7 +103,7 @@ async fn gather(telling: &mut Telling, batch: &mut Vec<LoggedEvent>, sequence: &
             },
         };
         let Some(told) = told else { return true };
-        for Told { name, data } in told.drain(..) {
+        for WireEvent { name, data } in told.drain(..) {
             *sequence += 1;
             batch.push(LoggedEvent {
                 sequence: *sequence,
@@ -112,7 +116,7 @@ async fn gather(telling: &mut Telling, batch: &mut Vec<LoggedEvent>, sequence: &
 }
 
 /// A reader of a log.
-struct Reader {
+struct LogReader {
     runs: Arc<dyn Runs>,
     /// What knows of runs that somebody else may go on with.
     journal: Option<Arc<dyn Journal>>,
@@ -122,13 +126,13 @@ struct Reader {
     page: Option<LogPage>,
     /// Since when the log cannot be read.
     unread: Option<Instant>,
-    waits: Waits,
+    waits: PollTimeouts,
     ended: bool,
 }
 
 /// How long a reader waits.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Waits {
+pub(super) struct PollTimeouts {
     /// For an event, before it sends a comment.
     pub(super) ping: Duration,
     /// For a log that cannot be read.
@@ -141,9 +145,9 @@ pub(super) fn answer(
     run: String,
     after: u64,
     first: LogPage,
-    waits: Waits,
+    waits: PollTimeouts,
 ) -> Response {
-    let reader = Reader {
+    let reader = LogReader {
         runs: agents.parts().runs.clone(),
         journal: agents.parts().journal.clone(),
         run,
@@ -160,7 +164,7 @@ pub(super) fn answer(
     response(Body::from_stream(frames))
 }
 
-impl Reader {
+impl LogReader {
     /// The next bytes; nothing after the event that ended the run, or that says why there is none.
     async fn next(&mut self) -> Option<Bytes> {
         if self.ended {
@@ -249,7 +253,7 @@ impl Reader {
             return false;
         };
         match journal.head(&self.run).await {
-            Ok(Some(head)) => matches!(head.standing.state, State::Running | State::Ready),
+            Ok(Some(head)) => matches!(head.standing.state, RunState::Running | RunState::Ready),
             Ok(None) => false,
             // While it is away nobody can tell.
             Err(_) => true,

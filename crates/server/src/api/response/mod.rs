@@ -6,7 +6,6 @@
 mod blocks;
 mod cancel;
 mod events;
-mod fault;
 mod input;
 mod log;
 mod reader;
@@ -14,6 +13,7 @@ mod refuse;
 pub(crate) mod routes;
 mod schema;
 mod stream;
+mod validation;
 mod whole;
 
 pub(crate) use routes::{agents, may_ask, watch};

@@ -6,25 +6,29 @@ use std::fmt::Display;
 use quillet_core::nearest;
 use serde_json::{Map, Value, json};
 
-use super::fault::{Faults, Step};
+use super::validation::{Faults, PathSegment};
 
 /// Characters of an unknown member's name that are shown.
 const LONGEST_NAME: usize = 64;
 
 /// An object that is being read.
-pub(super) struct Object<'f> {
+pub(super) struct ObjectReader<'f> {
     members: Map<String, Value>,
-    path: Vec<Step>,
+    path: Vec<PathSegment>,
     faults: &'f mut Faults,
     /// Members that somebody asked for.
     asked: Vec<String>,
 }
 
-impl<'f> Object<'f> {
+impl<'f> ObjectReader<'f> {
     /// The object at a place; says so if it is none.
-    pub(super) fn read(value: Value, path: Vec<Step>, faults: &'f mut Faults) -> Option<Self> {
+    pub(super) fn read(
+        value: Value,
+        path: Vec<PathSegment>,
+        faults: &'f mut Faults,
+    ) -> Option<Self> {
         match value {
-            Value::Object(members) => Some(Object {
+            Value::Object(members) => Some(ObjectReader {
                 members,
                 path,
                 faults,
@@ -93,7 +97,7 @@ impl<'f> Object<'f> {
     }
 
     /// The way to a member.
-    pub(super) fn place(&self, name: &str) -> Vec<Step> {
+    pub(super) fn place(&self, name: &str) -> Vec<PathSegment> {
         let mut path = self.path.clone();
         path.push(name.into());
         path
@@ -280,7 +284,7 @@ impl<'f> Object<'f> {
     }
 
     /// The items of a list, with their places.
-    pub(super) fn list(&mut self, name: &str) -> Vec<(Value, Vec<Step>)> {
+    pub(super) fn list(&mut self, name: &str) -> Vec<(Value, Vec<PathSegment>)> {
         match self.take(name) {
             None => Vec::new(),
             Some(Value::Array(items)) => {
@@ -303,15 +307,15 @@ impl<'f> Object<'f> {
     pub(super) fn objects<T>(
         &mut self,
         name: &str,
-        mut read: impl FnMut(&mut Object<'_>) -> Option<T>,
+        mut read: impl FnMut(&mut ObjectReader<'_>) -> Option<T>,
     ) -> Vec<T> {
         let items = self.list(name);
         let faults = &mut *self.faults;
-        let item = |(value, path)| read(&mut Object::read(value, path, faults)?);
+        let item = |(value, path)| read(&mut ObjectReader::read(value, path, faults)?);
         items.into_iter().filter_map(item).collect()
     }
 
-    /// A list of texts; numbers count as their digits, as in [`Object::id`].
+    /// A list of texts; numbers count as their digits, as in [`ObjectReader::id`].
     pub(super) fn texts(&mut self, name: &str) -> Vec<String> {
         let items = self.list(name);
         let mut texts = Vec::with_capacity(items.len());
@@ -346,15 +350,15 @@ impl<'f> Object<'f> {
     }
 
     /// An object in a member.
-    pub(super) fn object(&mut self, name: &str) -> Option<Object<'_>> {
+    pub(super) fn object(&mut self, name: &str) -> Option<ObjectReader<'_>> {
         let value = self.take(name)?;
         let path = self.place(name);
-        Object::read(value, path, self.faults)
+        ObjectReader::read(value, path, self.faults)
     }
 }
 
 /// Notes that a value is none of the words that it may be.
-pub(super) fn not_one_of(faults: &mut Faults, at: &[Step], given: &Value, words: &[&str]) {
+pub(super) fn not_one_of(faults: &mut Faults, at: &[PathSegment], given: &Value, words: &[&str]) {
     let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
     let expected = match quoted.as_slice() {
         [all @ .., last] if !all.is_empty() => format!("{} or {last}", all.join(", ")),

@@ -8,12 +8,12 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use quillet_core::ErrorCode;
-use quillet_host::agent::Refused;
+use quillet_host::agent::AdmissionError;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::events::Failure;
-use crate::error::say_when;
+use super::events::ResponseError;
+use crate::error::set_retry_after;
 
 /// A JSON answer with this status.
 pub(super) fn answer(status: u16, body: &impl Serialize) -> Response {
@@ -43,21 +43,21 @@ pub(super) fn error(
         "retryable": retry_after.is_some(),
     }}});
     let mut response = answer(status, &body);
-    say_when(&mut response, retry_after);
+    set_retry_after(&mut response, retry_after);
     response
 }
 
 /// A run that does not begin.
-pub(super) fn refused(refused: &Refused) -> Response {
+pub(super) fn refused(refused: &AdmissionError) -> Response {
     let (status, code) = (refused.code().status(), refused.event_code());
     error(status, code, &refused.to_string(), refused.retry_after())
 }
 
 /// A run that failed, for clients that do not stream.
-pub(super) fn failed(failure: &Failure) -> Response {
+pub(super) fn failed(failure: &ResponseError) -> Response {
     let mut response = answer(failure.code.status(), &json!({"error": failure}));
     let wait = failure.details.retry_after_s;
-    say_when(
+    set_retry_after(
         &mut response,
         wait.and_then(|s| Duration::try_from_secs_f64(s).ok()),
     );

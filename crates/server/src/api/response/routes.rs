@@ -7,22 +7,22 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use quillet_core::ErrorCode;
 use quillet_core::runs::LogPage;
-use quillet_host::agent::{AgentRequest, AgentService, Running, Who, definitions_of};
-use quillet_host::definitions::Right;
+use quillet_host::agent::{AgentRequest, AgentService, Principal, RunHandle, definitions_of};
+use quillet_host::definitions::Permission;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use super::blocks::BlockOptions;
 use super::cancel::CancelBody;
-use super::events::Teller;
-use super::stream::Telling;
-use super::{fault, log, refuse, schema, stream, whole};
+use super::events::AgentEncoder;
+use super::stream::AgentEventStream;
+use super::{log, refuse, schema, stream, validation, whole};
 use crate::api::body::{self, JsonBody};
 use crate::api::{Id, json as answer_json};
-use crate::error::{ApiError, Problem, problem};
-use crate::exchange::Call;
-use crate::given::Params;
+use crate::error::{ApiError, ProblemDetails, problem};
+use crate::extract::QueryParams;
+use crate::request_context::RequestContext;
 
 /// Asks an agent. The answer comes as server-sent events
 /// (`response.start`, `content.delta`, `reasoning.delta`, `tool.start`, `tool.done`, …),
@@ -31,22 +31,22 @@ use crate::given::Params;
 #[utoipa::path(post, path = "/response", tag = "agent", request_body = Object, responses(
     (status = 200, body = String, content_type = "text/event-stream"),
     (status = 409, body = Object, description = "A request of this id is being answered"),
-    (status = 413, body = Problem, content_type = "application/problem+json"),
+    (status = 413, body = ProblemDetails, content_type = "application/problem+json"),
     (status = 422, body = Object, description = "Everything that is wrong with the request"),
     (status = 429, body = Object, description = "A limit on runs is reached; Retry-After says when to come back"),
-    (status = 503, body = Problem, content_type = "application/problem+json", description = "No agents are set up, or the server is shutting down"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json", description = "No agents are set up, or the server is shutting down"),
 ))]
-pub(crate) async fn respond(call: Call, request: Request) -> Result<Response, ApiError> {
+pub(crate) async fn respond(call: RequestContext, request: Request) -> Result<Response, ApiError> {
     let agents = agents(&call)?;
     let config = &call.app.config;
     let most = agents.options().body_bytes;
     let bytes = body::read(request.into_body(), most, config.body_time).await?;
     if bytes.trim_ascii().is_empty() {
-        return Ok(refuse::unprocessable(&fault::no_body()));
+        return Ok(refuse::unprocessable(&validation::no_body()));
     }
     let json: Value = match serde_json::from_slice(&bytes) {
         Ok(json) => json,
-        Err(error) => return Ok(refuse::unprocessable(&fault::not_json(&error))),
+        Err(error) => return Ok(refuse::unprocessable(&validation::not_json(&error))),
     };
     // A request may be megabytes long; it is not held along with what is read from it.
     drop(bytes);
@@ -65,7 +65,7 @@ pub(crate) async fn respond(call: Call, request: Request) -> Result<Response, Ap
 /// # Errors
 /// `auth.forbidden`.
 pub(crate) async fn may_ask(
-    call: &Call,
+    call: &RequestContext,
     agents: &AgentService,
     request: &AgentRequest,
 ) -> Result<(), ApiError> {
@@ -73,14 +73,18 @@ pub(crate) async fn may_ask(
         return Ok(());
     }
     for (kind, id) in definitions_of(agents, request) {
-        call.may(Right::Render, kind, &id).await?;
+        call.may(Permission::Render, kind, &id).await?;
     }
     Ok(())
 }
 
-async fn begin(call: &Call, agents: &Arc<AgentService>, request: AgentRequest) -> Response {
+async fn begin(
+    call: &RequestContext,
+    agents: &Arc<AgentService>,
+    request: AgentRequest,
+) -> Response {
     let id = call.exchange.name(request.metadata.request_id.as_deref());
-    let who = call.who();
+    let who = call.principal();
     let streaming = request.features.streaming;
     let options = agents.options();
     // A run that outlives its process outlives its reader, too.
@@ -110,28 +114,28 @@ async fn begin(call: &Call, agents: &Arc<AgentService>, request: AgentRequest) -
         run,
         0,
         LogPage::default(),
-        log::Waits {
+        log::PollTimeouts {
             ping,
             patience: options.log_patience,
         },
     )
 }
 
-fn told(agents: &AgentService, running: Running, wanted: Vec<String>) -> Telling {
+fn told(agents: &AgentService, running: RunHandle, wanted: Vec<String>) -> AgentEventStream {
     let options = agents.options();
     let blocks = BlockOptions {
         shown_tools: options.shown_tools.clone(),
         output_bytes: options.block_output_bytes,
     };
-    let teller = Teller::new(running.id().to_owned(), blocks, wanted);
-    Telling::new(running, teller)
+    let teller = AgentEncoder::new(running.id().to_owned(), blocks, wanted);
+    AgentEventStream::new(running, teller)
 }
 
 /// Goes on with durable runs that nobody goes on with, for as long as it is polled: their events go
 /// into their logs, where their readers are.
 pub(crate) async fn watch(agents: Arc<AgentService>) {
     let service = agents.clone();
-    let go = move |running: Running| {
+    let go = move |running: RunHandle| {
         let telling = told(&service, running, Vec::new());
         service.spawn(log::write(service.clone(), telling));
     };
@@ -140,7 +144,8 @@ pub(crate) async fn watch(agents: Arc<AgentService>) {
 
 /// Whether a request was stopped.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Cancelled {
+#[schema(as = Cancelled)]
+pub(crate) struct CancelResponse {
     /// Always `true`.
     success: bool,
     /// What happened, for people.
@@ -149,13 +154,13 @@ pub(crate) struct Cancelled {
 
 /// Stops an answer, whichever replica gives it.
 #[utoipa::path(post, path = "/response/cancel", tag = "agent", request_body = CancelBody, responses(
-    (status = 200, body = Cancelled),
+    (status = 200, body = CancelResponse),
     (status = 404, body = Object, description = "No such request is being answered"),
     (status = 422, body = Object),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn cancel(
-    call: Call,
+    call: RequestContext,
     JsonBody(body): JsonBody<CancelBody>,
 ) -> Result<Response, ApiError> {
     let agents = agents(&call)?;
@@ -165,9 +170,9 @@ pub(crate) async fn cancel(
         }]});
         return Ok(refuse::unprocessable(&missing));
     }
-    let stopped = agents.cancel(&call.who(), &body.request_id).await;
+    let stopped = agents.cancel(&call.principal(), &body.request_id).await;
     if stopped.map_err(quillet_prompt::ServiceError::Store)? {
-        answer_json(&Cancelled {
+        answer_json(&CancelResponse {
             success: true,
             message: "Request cancelled",
         })
@@ -183,7 +188,7 @@ fn not_found(detail: &str) -> Response {
 /// From where a stream is taken up again.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct From {
+pub(crate) struct ResumeQuery {
     /// Number of the last event that the client has; the header `Last-Event-ID` says the same.
     after: Option<u64>,
 }
@@ -191,21 +196,21 @@ pub(crate) struct From {
 /// Takes a dropped stream up again: the events of a resumable answer after the one
 /// that the client has, and then those that come.
 #[utoipa::path(get, path = "/response/{id}/events", tag = "agent", params(
-    ("id" = String, Path, description = "Id of the answer, or of its request"), From,
+    ("id" = String, Path, description = "Id of the answer, or of its request"), ResumeQuery,
 ), responses(
     (status = 200, body = String, content_type = "text/event-stream"),
     (status = 404, body = Object, description = "No such answer is kept"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn resume(
-    call: Call,
+    call: RequestContext,
     Id(id): Id,
     headers: HeaderMap,
-    Params(from): Params<From>,
+    QueryParams(from): QueryParams<ResumeQuery>,
 ) -> Result<Response, ApiError> {
     let agents = agents(&call)?;
     let after = from.after.or_else(|| last_event(&headers)).unwrap_or(0);
-    let run = call.who().run_id(&id);
+    let run = call.principal().run_id(&id);
     let runs = agents.parts().runs.clone();
     let page = runs.read(&run, after, std::time::Duration::ZERO).await;
     match page.map_err(quillet_prompt::ServiceError::Store)? {
@@ -217,7 +222,7 @@ pub(crate) async fn resume(
             run,
             after,
             page,
-            log::Waits {
+            log::PollTimeouts {
                 ping: call.app.config.ping_time,
                 patience: agents.options().log_patience,
             },
@@ -261,9 +266,9 @@ pub(crate) struct Storage {
 /// Says how the agents are.
 #[utoipa::path(get, path = "/health", tag = "agent", responses(
     (status = 200, body = AgentHealth),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 503, body = ProblemDetails, content_type = "application/problem+json"),
 ))]
-pub(crate) async fn health(call: Call) -> Result<Response, ApiError> {
+pub(crate) async fn health(call: RequestContext) -> Result<Response, ApiError> {
     let agents = agents(&call)?;
     let sessions = &agents.parts().sessions;
     let answers = sessions.list(1).await.is_ok();
@@ -293,7 +298,7 @@ pub(crate) struct Serving {
     active_streams: u64,
 }
 
-fn serving(call: &Call, status: &'static str) -> Serving {
+fn serving(call: &RequestContext, status: &'static str) -> Serving {
     Serving {
         status,
         version: env!("CARGO_PKG_VERSION"),
@@ -304,13 +309,13 @@ fn serving(call: &Call, status: &'static str) -> Serving {
 
 /// Says that the process is alive, also while it shuts down.
 #[utoipa::path(get, path = "/health", tag = "agent", operation_id = "process_health", responses((status = 200, body = Serving)))]
-pub(crate) async fn alive(call: Call) -> Result<Response, ApiError> {
+pub(crate) async fn alive(call: RequestContext) -> Result<Response, ApiError> {
     answer_json(&serving(&call, "healthy"))
 }
 
 /// Says that the process has started.
 #[utoipa::path(get, path = "/startup", tag = "agent", responses((status = 200, body = Serving)))]
-pub(crate) async fn startup(call: Call) -> Result<Response, ApiError> {
+pub(crate) async fn startup(call: RequestContext) -> Result<Response, ApiError> {
     answer_json(&serving(&call, "started"))
 }
 
@@ -319,7 +324,7 @@ pub(crate) async fn startup(call: Call) -> Result<Response, ApiError> {
     (status = 200, body = Serving),
     (status = 503, body = Serving, description = "Shutting down, or the store of `agent.runs` is away, without which no answer begins"),
 ))]
-pub(crate) async fn ready(call: Call) -> Result<Response, ApiError> {
+pub(crate) async fn ready(call: RequestContext) -> Result<Response, ApiError> {
     if call.app.is_stopping() {
         let body = serving(&call, "shutting_down");
         return Ok(refuse::answer(503, &body));
@@ -331,7 +336,7 @@ pub(crate) async fn ready(call: Call) -> Result<Response, ApiError> {
     answer_json(&serving(&call, "ready"))
 }
 
-pub(crate) fn agents(call: &Call) -> Result<Arc<AgentService>, ApiError> {
+pub(crate) fn agents(call: &RequestContext) -> Result<Arc<AgentService>, ApiError> {
     call.app.agents.clone().ok_or_else(|| {
         problem(
             ErrorCode::AgentConfiguration,
@@ -340,9 +345,9 @@ pub(crate) fn agents(call: &Call) -> Result<Arc<AgentService>, ApiError> {
     })
 }
 
-impl Call {
+impl RequestContext {
     /// The client, as limits and runs know it.
-    pub(crate) fn who(&self) -> Who {
-        self.app.auth.who(self.client)
+    pub(crate) fn principal(&self) -> Principal {
+        self.app.auth.principal(self.client)
     }
 }

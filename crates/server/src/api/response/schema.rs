@@ -6,15 +6,15 @@ use std::time::Duration;
 use quillet_core::chat::{ChatOptions, ToolChoice, ToolOffer};
 use quillet_core::nearest;
 use quillet_host::agent::{
-    AgentRequest, Attachment, Features, Input, KnowledgeContext, KnowledgePassage, Metadata,
-    ModelSettings, SkillChoice, ToolResult, ToolSettings, Written,
+    AgentRequest, Attachment, Features, KnowledgeContext, KnowledgePassage, Metadata,
+    ModelSettings, RawJson, RunInput, SkillChoice, ToolResult, ToolSettings,
 };
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
-use super::fault::Faults;
 use super::input::{self, text_of};
-use super::reader::{Object, not_one_of};
+use super::reader::{ObjectReader, not_one_of};
+use super::validation::Faults;
 
 /// Longest time that a request may set, in seconds: a day.
 const LONGEST: f64 = 86_400.0;
@@ -33,7 +33,7 @@ pub(super) fn read(body: Value, has_model: bool) -> Result<AgentRequest, Faults>
 }
 
 fn request(body: Value, has_model: bool, faults: &mut Faults) -> Option<AgentRequest> {
-    let mut body = Object::read(body, vec!["body".into()], faults)?;
+    let mut body = ObjectReader::read(body, vec!["body".into()], faults)?;
     let continues = body.has("tool_results");
     let required: &[&str] = match (has_model, continues) {
         (false, false) => &["model_config", "input"],
@@ -56,7 +56,7 @@ fn request(body: Value, has_model: bool, faults: &mut Faults) -> Option<AgentReq
         model,
         temperature: body.number("temperature", 0.0, 2.0),
         max_tokens: body.integer("max_tokens", 1),
-        input: input.flatten().unwrap_or_else(Input::default),
+        input: input.flatten().unwrap_or_else(RunInput::default),
         session: body.id("session_id"),
         include_history: body.flag("include_history", true),
         system: body.text("system"),
@@ -84,7 +84,7 @@ fn request(body: Value, has_model: bool, faults: &mut Faults) -> Option<AgentReq
 }
 
 /// Parameters of generation that are sent to the provider as they are, which it may refuse.
-fn options(body: &mut Object<'_>) -> ChatOptions {
+fn options(body: &mut ObjectReader<'_>) -> ChatOptions {
     const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
     let mut extra = Map::new();
     let thinking = body.table("thinking");
@@ -100,7 +100,7 @@ fn options(body: &mut Object<'_>) -> ChatOptions {
 }
 
 /// The form of the last answer, as OpenAI's chat wire writes it.
-fn response_format(body: &mut Object<'_>) -> Option<Value> {
+fn response_format(body: &mut ObjectReader<'_>) -> Option<Value> {
     const KINDS: [&str; 3] = ["text", "json_object", "json_schema"];
     let mut format = body.object("response_format")?;
     let whole = format.whole();
@@ -112,7 +112,7 @@ fn response_format(body: &mut Object<'_>) -> Option<Value> {
     Some(whole)
 }
 
-fn model(object: &mut Object<'_>) -> ModelSettings {
+fn model(object: &mut ObjectReader<'_>) -> ModelSettings {
     object.require(&["model_id", "model"]);
     let headers = object.table("default_headers");
     let settings = ModelSettings {
@@ -138,7 +138,7 @@ fn model(object: &mut Object<'_>) -> ModelSettings {
     settings
 }
 
-fn seconds(object: &mut Object<'_>, name: &str) -> Option<Duration> {
+fn seconds(object: &mut ObjectReader<'_>, name: &str) -> Option<Duration> {
     let seconds = object.number(name, 0.0, LONGEST)?;
     Duration::try_from_secs_f64(seconds).ok()
 }
@@ -153,7 +153,7 @@ fn secrets(headers: Map<String, Value>) -> Vec<(String, SecretString)> {
     headers.into_iter().filter_map(text).collect()
 }
 
-fn tool_choice(body: &mut Object<'_>) -> Option<ToolChoice> {
+fn tool_choice(body: &mut ObjectReader<'_>) -> Option<ToolChoice> {
     const WORDS: [&str; 3] = ["auto", "none", "required"];
     let given = body.take("tool_choice")?;
     let fits = given.is_object() || given.as_str().is_some_and(|word| WORDS.contains(&word));
@@ -170,7 +170,7 @@ fn tool_choice(body: &mut Object<'_>) -> Option<ToolChoice> {
     None
 }
 
-fn features(object: &mut Object<'_>) -> Features {
+fn features(object: &mut ObjectReader<'_>) -> Features {
     let features = Features {
         deep_thinking: object.flag("deep_thinking", false),
         clarification: object.flag("clarification", false),
@@ -186,7 +186,7 @@ fn features(object: &mut Object<'_>) -> Features {
     features
 }
 
-fn tools(object: &mut Object<'_>) -> ToolSettings {
+fn tools(object: &mut ObjectReader<'_>) -> ToolSettings {
     let mut builtin = std::collections::BTreeMap::new();
     if let Some(mut listed) = object.object("builtin") {
         for name in listed.names() {
@@ -219,7 +219,7 @@ fn tools(object: &mut Object<'_>) -> ToolSettings {
 
 /// What switches a tool off has to be read as it was meant: if it were skipped, the tool would be
 /// offered.
-fn switch(listed: &mut Object<'_>, tool: &str, settings: &mut Map<String, Value>) {
+fn switch(listed: &mut ObjectReader<'_>, tool: &str, settings: &mut Map<String, Value>) {
     const SWITCH: &str = "enabled";
     let at = listed.place(tool);
     for (key, value) in settings.iter() {
@@ -229,7 +229,7 @@ fn switch(listed: &mut Object<'_>, tool: &str, settings: &mut Map<String, Value>
         }
     }
     let written = Value::Object(settings.clone());
-    let object = Object::read(written, at, listed.faults());
+    let object = ObjectReader::read(written, at, listed.faults());
     if let Some(is_on) = object.and_then(|mut object| object.choice(SWITCH)) {
         settings.insert(SWITCH.to_owned(), is_on.into());
     }
@@ -237,7 +237,7 @@ fn switch(listed: &mut Object<'_>, tool: &str, settings: &mut Map<String, Value>
 
 /// `{"type": "function", "function": {"name": …, "description": …, "parameters": …}}`, or a
 /// tool that the provider runs, in its own words.
-fn offer(object: &mut Object<'_>) -> Option<ToolOffer> {
+fn offer(object: &mut ObjectReader<'_>) -> Option<ToolOffer> {
     let Value::Object(mut extra) = object.whole() else {
         return None;
     };
@@ -269,15 +269,15 @@ fn offer(object: &mut Object<'_>) -> Option<ToolOffer> {
 }
 
 /// A server as it is; who connects to it reads the rest.
-fn server(object: &mut Object<'_>) -> Option<Written> {
+fn server(object: &mut ObjectReader<'_>) -> Option<RawJson> {
     object.require(&["name", "url"]);
     let whole = object.whole();
     object.text("name");
     object.text("url");
-    Some(Written(whole))
+    Some(RawJson(whole))
 }
 
-fn metadata(object: &mut Object<'_>) -> Metadata {
+fn metadata(object: &mut ObjectReader<'_>) -> Metadata {
     let limit = object.integer("history_limit", 0);
     let chat_type = object.word("chat_type", &["single", "group"]);
     let documents = object.texts("document_ids");
@@ -294,21 +294,21 @@ fn metadata(object: &mut Object<'_>) -> Metadata {
         knowledge_base_ids: object.texts("knowledge_base_ids"),
         document_ids: documents.iter().filter_map(|id| id.parse().ok()).collect(),
         is_user_selected_kb: object.flag("is_user_selected_kb", true),
-        task_data: Written(object.take("task_data").unwrap_or_default()),
+        task_data: RawJson(object.take("task_data").unwrap_or_default()),
         user_subtask_id: object.id("user_subtask_id").and_then(|id| id.parse().ok()),
         is_subscription: object.flag("is_subscription", false),
     }
 }
 
 /// A skill as it is; who loads it reads the rest.
-fn skill(object: &mut Object<'_>) -> Option<Written> {
+fn skill(object: &mut ObjectReader<'_>) -> Option<RawJson> {
     object.require(&["name"]);
     let whole = object.whole();
     object.text("name");
-    Some(Written(whole))
+    Some(RawJson(whole))
 }
 
-fn attachment(object: &mut Object<'_>) -> Attachment {
+fn attachment(object: &mut ObjectReader<'_>) -> Attachment {
     Attachment {
         id: object.id("id"),
         filename: object.text("filename").unwrap_or_default(),
@@ -318,7 +318,7 @@ fn attachment(object: &mut Object<'_>) -> Attachment {
     }
 }
 
-fn knowledge(object: &mut Object<'_>) -> KnowledgeContext {
+fn knowledge(object: &mut ObjectReader<'_>) -> KnowledgeContext {
     KnowledgeContext {
         contexts: object.objects("contexts", |o| {
             Some(KnowledgePassage {
@@ -331,7 +331,7 @@ fn knowledge(object: &mut Object<'_>) -> KnowledgeContext {
     }
 }
 
-fn tool_result(object: &mut Object<'_>) -> Option<ToolResult> {
+fn tool_result(object: &mut ObjectReader<'_>) -> Option<ToolResult> {
     object.require(&["id", "output"]);
     Some(ToolResult {
         output: object.take("output").map(text_of).unwrap_or_default(),

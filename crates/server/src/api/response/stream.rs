@@ -13,24 +13,24 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::Response;
 use futures_util::stream::unfold;
 use quillet_agent::AgentEvent;
-use quillet_host::agent::Running;
+use quillet_host::agent::RunHandle;
 
-use super::events::{Teller, Told, frame};
+use super::events::{AgentEncoder, WireEvent, frame};
 
 /// A comment, so that no proxy takes a silent stream for dead.
 pub(super) const PING: &[u8] = b": ping\n\n";
 
 /// A run and the words for it: events in their order, numbered from 1.
-pub(super) struct Telling {
-    running: Running,
-    teller: Teller,
-    told: Vec<Told>,
+pub(super) struct AgentEventStream {
+    running: RunHandle,
+    teller: AgentEncoder,
+    told: Vec<WireEvent>,
     started: bool,
 }
 
-impl Telling {
-    pub(super) fn new(running: Running, teller: Teller) -> Self {
-        Telling {
+impl AgentEventStream {
+    pub(super) fn new(running: RunHandle, teller: AgentEncoder) -> Self {
+        AgentEventStream {
             running,
             teller,
             told: Vec::new(),
@@ -38,13 +38,13 @@ impl Telling {
         }
     }
 
-    pub(super) fn running(&self) -> &Running {
+    pub(super) fn running(&self) -> &RunHandle {
         &self.running
     }
 
     /// The next events, at least one; nothing after the terminal one. May be dropped and called
     /// again.
-    pub(super) async fn next(&mut self) -> Option<&mut Vec<Told>> {
+    pub(super) async fn next(&mut self) -> Option<&mut Vec<WireEvent>> {
         self.told.clear();
         if !self.started {
             self.started = true;
@@ -68,13 +68,13 @@ impl Telling {
         self.running.next().await
     }
 
-    pub(super) fn teller(&mut self) -> &mut Teller {
+    pub(super) fn teller(&mut self) -> &mut AgentEncoder {
         &mut self.teller
     }
 }
 
 /// Answers with the events of a run, which ends when the client leaves.
-pub(super) fn answer(telling: Telling, ping: Duration) -> Response {
+pub(super) fn answer(telling: AgentEventStream, ping: Duration) -> Response {
     let frames = unfold(
         (telling, 0),
         move |(mut telling, mut sequence)| async move {
@@ -88,7 +88,7 @@ pub(super) fn answer(telling: Telling, ping: Duration) -> Response {
     response(Body::from_stream(frames))
 }
 
-fn frames(told: &[Told], sequence: &mut u64) -> Bytes {
+fn frames(told: &[WireEvent], sequence: &mut u64) -> Bytes {
     let mut out = String::new();
     for told in told {
         *sequence += 1;

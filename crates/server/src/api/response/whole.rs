@@ -1,15 +1,15 @@
 //! A run as one answer, for clients that do not stream.
 
 use axum::response::Response;
-use quillet_agent::{AgentEvent, Ending};
+use quillet_agent::{AgentEvent, EndReason};
 use quillet_core::ErrorCode;
 
 use super::refuse;
-use super::stream::Telling;
+use super::stream::AgentEventStream;
 
 /// Reads a run to its end: the payload of `response.done` with `content` and
 /// `reasoning`, or an error with its own status.
-pub(super) async fn answer(mut telling: Telling) -> Response {
+pub(super) async fn answer(mut telling: AgentEventStream) -> Response {
     let mut said = Vec::new();
     loop {
         let Some(event) = telling.next_event().await else {
@@ -34,8 +34,8 @@ pub(super) async fn answer(mut telling: Telling) -> Response {
         teller.provider(provider.as_deref());
         teller.cost(cost);
         return match &outcome.ending {
-            Ending::Failed(error) => refuse::failed(&teller.failure(error)),
-            Ending::Cancelled => {
+            EndReason::Failed(error) => refuse::failed(&teller.failure(error)),
+            EndReason::Cancelled => {
                 let what = "the request was cancelled";
                 let code = ErrorCode::RunCancelled;
                 refuse::error(code.status(), code, what, None)

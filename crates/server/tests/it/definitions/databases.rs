@@ -1,6 +1,6 @@
 //! Versions of connections to databases, which hold passwords.
 
-use quillet_core::store::{Key, Kind};
+use quillet_core::store::{EntryKey, EntryKind};
 use quillet_test_support::TempDir;
 use serde_json::{Value, json};
 
@@ -11,11 +11,11 @@ const SHOP: &str = "/api/v1/dbs/shop";
 
 /// Writes a connection past the server, and waits until it is a version.
 async fn write(place: &Place, text: &str, number: u64) {
-    let (store, key) = (&place.served.store, Key::new("shop"));
-    store.put(Kind::Database, &key, text).await.unwrap();
+    let (store, key) = (&place.served.store, EntryKey::new("shop"));
+    store.put(EntryKind::Database, &key, text).await.unwrap();
     let history = store.history().unwrap();
     eventually("a version", async || {
-        let newest = history.versions(Kind::Database, &key, None, 1).await;
+        let newest = history.versions(EntryKind::Database, &key, None, 1).await;
         let newest = newest.unwrap();
         newest
             .first()

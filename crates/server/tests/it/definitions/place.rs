@@ -2,9 +2,9 @@
 
 use std::net::SocketAddr;
 
-use quillet_core::store::Kind;
-use quillet_fake_provider::{Script, Turn};
-use quillet_host::definitions::{Grant, Rights};
+use quillet_core::store::EntryKind;
+use quillet_fake_provider::{ReplyScript, ScriptedReply};
+use quillet_host::definitions::{Grant, PermissionSet};
 use quillet_server::{NamedToken, ServerConfig};
 use serde_json::Value;
 
@@ -12,37 +12,41 @@ use crate::client::{self, Answer};
 use crate::sql::served::{Served, Setup};
 
 /// What is in the store at first.
-const ENTRIES: &[(Kind, &str, &str)] = &[
-    (Kind::Environ, "greet:lang", r#""go""#),
-    (Kind::Environ, "secret:lang", r#""go""#),
+const ENTRIES: &[(EntryKind, &str, &str)] = &[
+    (EntryKind::Environ, "greet:lang", r#""go""#),
+    (EntryKind::Environ, "secret:lang", r#""go""#),
     (
-        Kind::Prompt,
+        EntryKind::Prompt,
         "greet:hello",
         r#"{"userPrompt":"Hello {{.variables.name}}"}"#,
     ),
-    (Kind::Prompt, "secret:plan", r#"{"userPrompt":"The plan"}"#),
     (
-        Kind::Tool,
+        EntryKind::Prompt,
+        "secret:plan",
+        r#"{"userPrompt":"The plan"}"#,
+    ),
+    (
+        EntryKind::Tool,
         "greet:look",
         r#"{"parameters":{"type":"object"}}"#,
     ),
     (
-        Kind::Tool,
+        EntryKind::Tool,
         "secret:look",
         r#"{"parameters":{"type":"object"}}"#,
     ),
     (
-        Kind::Extension,
+        EntryKind::Extension,
         "greet:ext",
         r#"{"name":"more","extensionType":"prompt","contributes":{"prompts":[{"name":"a","userPrompt":"A"}]}}"#,
     ),
     (
-        Kind::Agent,
+        EntryKind::Agent,
         "greet:helper",
         r#"{"instructions":"Be kind."}"#,
     ),
     (
-        Kind::Agent,
+        EntryKind::Agent,
         "secret:helper",
         r#"{"instructions":"Be kind."}"#,
     ),
@@ -59,7 +63,7 @@ pub(super) async fn start(tokens: &[(&str, &[&str])]) -> Place {
     let token = |(name, rights): &(&str, &[&str])| NamedToken {
         name: (*name).to_owned(),
         secret: format!("{name}-secret").into(),
-        rights: Rights::of(
+        rights: PermissionSet::of(
             rights
                 .iter()
                 .map(|text| Grant::parse(text).unwrap())
@@ -76,7 +80,7 @@ pub(super) async fn start(tokens: &[(&str, &[&str])]) -> Place {
             change_databases: Some(true),
             ..ServerConfig::default()
         },
-        answers: Script::turns([Turn::text(["Good."])]),
+        answers: ReplyScript::turns([ScriptedReply::text(["Good."])]),
         entries: entries.collect(),
         ..Setup::default()
     };

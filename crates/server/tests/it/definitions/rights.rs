@@ -1,6 +1,6 @@
 //! Every route asks for a right, and for the right one.
 
-use quillet_core::store::{Key, Kind};
+use quillet_core::store::{EntryKey, EntryKind};
 use serde_json::Value;
 
 use super::place::{code, start};
@@ -276,9 +276,9 @@ async fn connections_of_databases_have_versions_and_no_password_gets_out() {
     assert_eq!(gone.status, 204, "{gone:?}");
     std::fs::remove_file(path).unwrap();
     let history = place.served.store.history().unwrap();
-    let key = Key::new("shop");
+    let key = EntryKey::new("shop");
     let versions = history
-        .versions(Kind::Database, &key, None, 9)
+        .versions(EntryKind::Database, &key, None, 9)
         .await
         .unwrap();
     let told: Vec<_> = versions

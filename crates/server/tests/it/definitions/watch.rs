@@ -1,15 +1,15 @@
 //! What others write into the store becomes versions.
 
-use quillet_core::store::{Key, Kind};
+use quillet_core::store::{EntryKey, EntryKind};
 use serde_json::json;
 
 use super::place::{Place, start};
 use crate::test_server::eventually;
 
-async fn authors(place: &Place, kind: Kind, key: &str) -> Vec<(u64, String, bool)> {
+async fn authors(place: &Place, kind: EntryKind, key: &str) -> Vec<(u64, String, bool)> {
     let history = place.served.store.history().unwrap();
     let versions = history
-        .versions(kind, &Key::new(key), None, 100)
+        .versions(kind, &EntryKey::new(key), None, 100)
         .await
         .unwrap();
     let told = versions.into_iter().rev();
@@ -22,10 +22,10 @@ async fn what_is_there_and_what_is_written_later_are_versions_by_the_store() {
     let place = start(&[]).await;
     let by_store = |number: u64, removed: bool| (number, "store".to_owned(), removed);
     for (kind, key) in [
-        (Kind::Prompt, "greet:hello"),
-        (Kind::Tool, "greet:look"),
-        (Kind::Extension, "greet:ext"),
-        (Kind::Agent, "greet:helper"),
+        (EntryKind::Prompt, "greet:hello"),
+        (EntryKind::Tool, "greet:look"),
+        (EntryKind::Extension, "greet:ext"),
+        (EntryKind::Agent, "greet:helper"),
     ] {
         eventually(key, async || {
             authors(&place, kind, key).await == [by_store(1, false)]
@@ -33,21 +33,21 @@ async fn what_is_there_and_what_is_written_later_are_versions_by_the_store() {
         .await;
     }
     let store = &place.served.store;
-    let key = Key::new("greet:hello");
+    let key = EntryKey::new("greet:hello");
     let raw = r#"{"userPrompt":"Written by hand"}"#;
-    store.put(Kind::Prompt, &key, raw).await.unwrap();
+    store.put(EntryKind::Prompt, &key, raw).await.unwrap();
     let two = [by_store(1, false), by_store(2, false)];
     eventually("a second version", async || {
-        authors(&place, Kind::Prompt, "greet:hello").await == two
+        authors(&place, EntryKind::Prompt, "greet:hello").await == two
     })
     .await;
     // The same again is none, and a write over HTTP is its writer's alone.
-    store.put(Kind::Prompt, &key, raw).await.unwrap();
+    store.put(EntryKind::Prompt, &key, raw).await.unwrap();
     let body = json!({"userPrompt": "Over HTTP"}).to_string();
     let path = "/api/v1/prompts/greet.hello";
     let written = place.ok("", ("PUT", path, &body)).await;
     assert_eq!(written["version"], 3);
-    store.remove(Kind::Prompt, &key).await.unwrap();
+    store.remove(EntryKind::Prompt, &key).await.unwrap();
     let four = [
         two[0].clone(),
         two[1].clone(),
@@ -55,30 +55,30 @@ async fn what_is_there_and_what_is_written_later_are_versions_by_the_store() {
         by_store(4, true),
     ];
     eventually("a removal", async || {
-        authors(&place, Kind::Prompt, "greet:hello").await == four
+        authors(&place, EntryKind::Prompt, "greet:hello").await == four
     })
     .await;
     // Labels and shared variables have no versions.
-    assert_eq!(authors(&place, Kind::Environ, "greet:lang").await, []);
+    assert_eq!(authors(&place, EntryKind::Environ, "greet:lang").await, []);
 }
 
 #[tokio::test]
 async fn many_writes_at_once_are_all_seen() {
     let place = start(&[]).await;
     for number in 0..500 {
-        let key = Key::new(format!("many:p{number}"));
+        let key = EntryKey::new(format!("many:p{number}"));
         let text = format!(r#"{{"userPrompt":"{number}"}}"#);
         place
             .served
             .store
-            .put(Kind::Prompt, &key, &text)
+            .put(EntryKind::Prompt, &key, &text)
             .await
             .unwrap();
     }
     for number in [0, 250, 499] {
         let key = format!("many:p{number}");
         eventually(&key, async || {
-            authors(&place, Kind::Prompt, &key).await.len() == 1
+            authors(&place, EntryKind::Prompt, &key).await.len() == 1
         })
         .await;
     }

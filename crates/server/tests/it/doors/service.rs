@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use quillet_agent::Permissions;
 use quillet_core::chat::ChatModel;
-use quillet_core::store::{Key, Kind, Store};
-use quillet_fake_provider::{Asked, FakeProvider, Script, Turn, Wire};
-use quillet_host::definitions::{Grant, Right, Rights};
+use quillet_core::store::{EntryKey, EntryKind, Store};
+use quillet_fake_provider::{
+    FakeProvider, ProviderApi, RecordedRequest, ReplyScript, ScriptedReply,
+};
+use quillet_host::definitions::{Grant, Permission, PermissionSet};
 use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
-use quillet_server::{NamedToken, Server, ServerConfig};
+use quillet_server::{HttpServer, NamedToken, ServerConfig};
 use quillet_store::MemoryStore;
 use quillet_template::TemplateFactory;
 use quillet_test_support::EchoTools;
@@ -21,21 +23,21 @@ use crate::client::{self, Answer};
 use crate::openai::door::models;
 
 /// Definitions that nobody wrote through a door.
-const ENTRIES: &[(Kind, &str, &str)] = &[
-    (Kind::Environ, "vscode:lang", r#""go""#),
+const ENTRIES: &[(EntryKind, &str, &str)] = &[
+    (EntryKind::Environ, "vscode:lang", r#""go""#),
     (
-        Kind::Prompt,
+        EntryKind::Prompt,
         "greet:hello",
         r#"{"prompt":"Hello {{.variables.name}} in {{.vscode.lang}}","model":"scripted-a",
             "options":{"temperature":0.5},"aliases":["pmpt_hello"]}"#,
     ),
     (
-        Kind::Prompt,
+        EntryKind::Prompt,
         "hard",
         r#"{"prompt":"line one\n{{if .variables.name}}x{{end}}"}"#,
     ),
     (
-        Kind::Prompt,
+        EntryKind::Prompt,
         "look",
         r#"{"messages":[{"role":"system","content":"Look."},{"role":"user","content":"{{.variables.question}} {{.variables.image}}"}],"model":"scripted-a"}"#,
     ),
@@ -57,11 +59,11 @@ impl Drop for Service {
     }
 }
 
-fn token(name: &str, rights: &[Right]) -> NamedToken {
+fn token(name: &str, rights: &[Permission]) -> NamedToken {
     NamedToken {
         name: name.to_owned(),
         secret: format!("sk-{name}").into(),
-        rights: Rights::of(vec![Grant {
+        rights: PermissionSet::of(vec![Grant {
             rights: rights.to_vec(),
             ids: Permissions::parse(&["*"]).unwrap(),
         }]),
@@ -69,17 +71,17 @@ fn token(name: &str, rights: &[Right]) -> NamedToken {
 }
 
 /// What was asked, as text.
-fn answer(asked: &Asked) -> Turn {
-    Turn::text([asked.json().to_string()])
+fn answer(asked: &RecordedRequest) -> ScriptedReply {
+    ScriptedReply::text([asked.json().to_string()])
 }
 
 /// A server whose tokens are `admin`, `writer` and `reader`, each with the secret `sk-NAME`.
 pub(super) async fn open() -> Service {
-    let provider = FakeProvider::start(Script::function(answer));
-    let model: Arc<dyn ChatModel> = Arc::new(models(&provider, Wire::OpenAiChat));
+    let provider = FakeProvider::start(ReplyScript::function(answer));
+    let model: Arc<dyn ChatModel> = Arc::new(models(&provider, ProviderApi::OpenAiChat));
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     for (kind, key, text) in ENTRIES {
-        store.put(*kind, &Key::new(*key), text).await.unwrap();
+        store.put(*kind, &EntryKey::new(*key), text).await.unwrap();
     }
     let formats = TemplateFactory::standard();
     let catalogue = Catalogue::new(store.clone(), formats, Arc::new(EchoTools), 100);
@@ -93,13 +95,16 @@ pub(super) async fn open() -> Service {
     let config = ServerConfig {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         named_tokens: vec![
-            token("admin", &Right::ALL),
-            token("writer", &[Right::Read, Right::Render, Right::Write]),
-            token("reader", &[Right::Read]),
+            token("admin", &Permission::ALL),
+            token(
+                "writer",
+                &[Permission::Read, Permission::Render, Permission::Write],
+            ),
+            token("reader", &[Permission::Read]),
         ],
         ..ServerConfig::default()
     };
-    let server = Server::bind(config, prompts.clone()).await.unwrap();
+    let server = HttpServer::bind(config, prompts.clone()).await.unwrap();
     let watched = prompts.clone();
     let service = Service {
         address: server.local_addr(),

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use quillet_core::batch::BatchOptions;
-use quillet_fake_provider::{Script, Wire};
-use quillet_host::definitions::{Grant, Rights};
+use quillet_fake_provider::{ProviderApi, ReplyScript};
+use quillet_host::definitions::{Grant, PermissionSet};
 use quillet_server::{NamedToken, ServerConfig};
 use serde_json::json;
 
@@ -148,11 +148,11 @@ async fn rows_have_the_rights_of_their_key() {
         named_tokens: vec![NamedToken {
             name: "reviewer".into(),
             secret: "right".into(),
-            rights: Rights::of(vec![grant]),
+            rights: PermissionSet::of(vec![grant]),
         }],
         ..ServerConfig::default()
     };
-    let door = open_with(Script::default(), Wire::OpenAiChat, config).await;
+    let door = open_with(ReplyScript::default(), ProviderApi::OpenAiChat, config).await;
     let row = |model: &str| {
         let body = json!({"model": model, "variables": {"repo": "q"}, "messages": []});
         let row = json!({"custom_id": model, "method": "POST", "url": "/v1/chat/completions", "body": body});

@@ -1,6 +1,6 @@
 //! `POST /v1/chat/completions`.
 
-use quillet_fake_provider::{Script, Turn, Wire};
+use quillet_fake_provider::{ProviderApi, ReplyScript, ScriptedReply};
 use quillet_server::ServerConfig;
 use serde_json::{Value, json};
 
@@ -114,13 +114,13 @@ async fn parameters_and_parts_are_passed_on() {
 #[tokio::test]
 async fn every_wire_answers_in_this_shape() {
     let wires = [
-        (Wire::OpenAiChat, ""),
-        (Wire::OpenAiResponses, ""),
-        (Wire::Anthropic, "anthropic/"),
-        (Wire::Gemini, "google/"),
+        (ProviderApi::OpenAiChat, ""),
+        (ProviderApi::OpenAiResponses, ""),
+        (ProviderApi::Anthropic, "anthropic/"),
+        (ProviderApi::Gemini, "google/"),
     ];
     for (wire, prefix) in wires {
-        let door = open_with(Script::default(), wire, ServerConfig::default()).await;
+        let door = open_with(ReplyScript::default(), wire, ServerConfig::default()).await;
         let tools = json!({"stream": true, "tools": [{"type": "function", "function": {
             "name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
         }}]});
@@ -255,12 +255,12 @@ async fn an_agent_runs_its_tools_inside_and_hands_out_the_clients_calls() {
 #[tokio::test]
 async fn a_call_of_the_clients_tool_and_its_result_go_through_an_agent() {
     let turns = [
-        Turn::call("ask_user", ["{\"q\": ", "1}"]),
-        Turn::text(["All ", "done."]),
+        ScriptedReply::call("ask_user", ["{\"q\": ", "1}"]),
+        ScriptedReply::text(["All ", "done."]),
     ];
     let door = open_with(
-        Script::turns(turns),
-        Wire::OpenAiChat,
+        ReplyScript::turns(turns),
+        ProviderApi::OpenAiChat,
         ServerConfig::default(),
     )
     .await;
@@ -462,7 +462,7 @@ async fn who_has_no_key_is_told_in_this_shape() {
         tokens: vec!["right".into()],
         ..ServerConfig::default()
     };
-    let door = open_with(Script::default(), Wire::OpenAiChat, config).await;
+    let door = open_with(ReplyScript::default(), ProviderApi::OpenAiChat, config).await;
     let body = question("fake-text-1", json!({})).to_string();
     for (token, status) in [("Bearer wrong", 401), ("Bearer right", 200)] {
         let headers = [("authorization", token)];
@@ -562,15 +562,19 @@ async fn what_a_client_says_of_a_tool_reaches_who_knows_it() {
     let asked = json!({"tools": [tool]});
     let flat = json!({"type": "function", "name": "look", "parameters": {"type": "object"},
         "defer_loading": true, "cache_control": mark});
-    for wire in [Wire::OpenAiChat, Wire::OpenAiResponses, Wire::Anthropic] {
+    for wire in [
+        ProviderApi::OpenAiChat,
+        ProviderApi::OpenAiResponses,
+        ProviderApi::Anthropic,
+    ] {
         let door = open_with(
-            Script::turns([Turn::text(["ok"])]),
+            ReplyScript::turns([ScriptedReply::text(["ok"])]),
             wire,
             ServerConfig::default(),
         );
         let door = door.await;
         let model = match wire {
-            Wire::Anthropic => "anthropic/m",
+            ProviderApi::Anthropic => "anthropic/m",
             _ => "m",
         };
         let answer = door

@@ -4,15 +4,15 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use quillet_agent::Window;
-use quillet_core::batch::{BatchOptions, Batching};
+use quillet_core::batch::{BatchOptions, BatchService};
 use quillet_core::chat::{Bytes4, ChatModel, ModelError};
-use quillet_core::store::Kind;
-use quillet_fake_provider::{FakeProvider, Script, Wire};
-use quillet_host::agent::{self, AgentOptions, AgentParts, AgentService, Connected};
+use quillet_core::store::EntryKind;
+use quillet_fake_provider::{FakeProvider, ProviderApi, ReplyScript};
+use quillet_host::agent::{self, AgentOptions, AgentParts, AgentService, ConnectedModel};
 use quillet_llm::RetryPolicy;
-use quillet_llm::models::{ModelSettings, Models, VendorSettings};
+use quillet_llm::models::{ModelRouter, ModelSettings, VendorSettings};
 use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
-use quillet_server::{Server, ServerConfig, Services};
+use quillet_server::{HttpServer, ServerConfig, Services};
 use quillet_store::{MemoryRuns, MemorySessions, RunOptions, SessionOptions, StoreOptions};
 use quillet_template::TemplateFactory;
 use quillet_test_support::EchoTools;
@@ -23,48 +23,51 @@ use tokio::task::JoinHandle;
 
 use crate::client::{self, Answer};
 
-const ENTRIES: &[(Kind, &str, &str)] = &[
-    (Kind::Environ, "vscode:lang", r#""go""#),
+const ENTRIES: &[(EntryKind, &str, &str)] = &[
+    (EntryKind::Environ, "vscode:lang", r#""go""#),
     (
-        Kind::Tool,
+        EntryKind::Tool,
         "codebase:lookup",
         r#"{"parameters":{"type":"object","properties":{"symbol":{"type":"string"}},"required":["symbol"]}}"#,
     ),
     (
-        Kind::Prompt,
+        EntryKind::Prompt,
         "review",
         r#"{"messages":[{"role":"system","content":"You review {{.vscode.lang}} in {{.variables.repo}}."}],
             "parameters":[{"name":"repo","type":"string","required":true}],
             "model":"fake-text-2","options":{"temperature":0.5,"top_p":0.5}}"#,
     ),
     (
-        Kind::Prompt,
+        EntryKind::Prompt,
         "placed",
         r#"{"format":"dotprompt","prompt":"{{role \"system\"}}Before.{{history}}{{role \"system\"}}After.","model":"fake-text-2"}"#,
     ),
-    (Kind::Prompt, "torn", r#"{"userPrompt":"{{if"}"#),
+    (EntryKind::Prompt, "torn", r#"{"userPrompt":"{{if"}"#),
     (
-        Kind::Agent,
+        EntryKind::Agent,
         "support",
         r#"{"model":"fake-tool-1","instructions":"Be kind.","tools":["codebase_*"]}"#,
     ),
     (
-        Kind::Agent,
+        EntryKind::Agent,
         "plain",
         r#"{"model":"fake-reasoning","instructions":"Be kind."}"#,
     ),
-    (Kind::Agent, "failing", r#"{"model":"fake-fail-401"}"#),
-    (Kind::Agent, "scripted", r#"{"model":"scripted-1"}"#),
+    (EntryKind::Agent, "failing", r#"{"model":"fake-fail-401"}"#),
+    (EntryKind::Agent, "scripted", r#"{"model":"scripted-1"}"#),
 ];
 
 /// Models by name, over the connections of the server.
 #[derive(Debug)]
-struct ByName(Arc<Models>);
+struct ByName(Arc<ModelRouter>);
 
-impl agent::Models for ByName {
-    fn connect(&self, settings: Option<&agent::ModelSettings>) -> Result<Connected, ModelError> {
+impl agent::ModelRegistry for ByName {
+    fn connect(
+        &self,
+        settings: Option<&agent::ModelSettings>,
+    ) -> Result<ConnectedModel, ModelError> {
         let name = settings.map_or_else(String::new, |settings| settings.model_id.clone());
-        Ok(Connected {
+        Ok(ConnectedModel {
             model: self.0.clone(),
             name,
             provider: "openai".into(),
@@ -97,20 +100,40 @@ impl Drop for Door {
 
 /// A server that anybody may ask.
 pub(super) async fn open() -> Door {
-    open_with(Script::default(), Wire::OpenAiChat, ServerConfig::default()).await
+    open_with(
+        ReplyScript::default(),
+        ProviderApi::OpenAiChat,
+        ServerConfig::default(),
+    )
+    .await
 }
 
 /// The same with bounds on batches.
 pub(super) async fn open_limited(batches: BatchOptions) -> Door {
     let config = ServerConfig::default();
-    open_all(Script::default(), Wire::OpenAiChat, config, batches).await
+    open_all(
+        ReplyScript::default(),
+        ProviderApi::OpenAiChat,
+        config,
+        batches,
+    )
+    .await
 }
 
-pub(super) async fn open_with(script: Script, wire: Wire, config: ServerConfig) -> Door {
+pub(super) async fn open_with(
+    script: ReplyScript,
+    wire: ProviderApi,
+    config: ServerConfig,
+) -> Door {
     open_all(script, wire, config, BatchOptions::default()).await
 }
 
-async fn open_all(script: Script, wire: Wire, config: ServerConfig, batches: BatchOptions) -> Door {
+async fn open_all(
+    script: ReplyScript,
+    wire: ProviderApi,
+    config: ServerConfig,
+    batches: BatchOptions,
+) -> Door {
     let provider = FakeProvider::start(script);
     let models = Arc::new(models(&provider, wire));
     let store = TestStore::new(ENTRIES);
@@ -149,7 +172,7 @@ async fn open_all(script: Script, wire: Wire, config: ServerConfig, batches: Bat
     };
     let services = Services {
         agents: Some(agents),
-        batches: Some(Batching {
+        batches: Some(BatchService {
             store: quillet_store::open_batches("memory:", &StoreOptions::default())
                 .await
                 .unwrap(),
@@ -157,7 +180,7 @@ async fn open_all(script: Script, wire: Wire, config: ServerConfig, batches: Bat
         }),
         ..Services::from(prompts)
     };
-    let server = Server::bind(config, services).await;
+    let server = HttpServer::bind(config, services).await;
     let server = server.unwrap();
     Door {
         address: server.local_addr(),
@@ -167,7 +190,7 @@ async fn open_all(script: Script, wire: Wire, config: ServerConfig, batches: Bat
 }
 
 /// Models of a provider that plays a wire.
-pub(crate) fn models(provider: &FakeProvider, wire: Wire) -> Models {
+pub(crate) fn models(provider: &FakeProvider, wire: ProviderApi) -> ModelRouter {
     let at = || VendorSettings {
         api_key: Some("sk-upstream".into()),
         base_url: Some(provider.base_url(wire)),
@@ -179,14 +202,14 @@ pub(crate) fn models(provider: &FakeProvider, wire: Wire) -> Models {
         ..ModelSettings::default()
     };
     match wire {
-        Wire::Anthropic => settings.anthropic = at(),
-        Wire::Gemini => settings.google = at(),
-        Wire::OpenAiChat | Wire::OpenAiResponses => settings.openai = at(),
+        ProviderApi::Anthropic => settings.anthropic = at(),
+        ProviderApi::Gemini => settings.google = at(),
+        ProviderApi::OpenAiChat | ProviderApi::OpenAiResponses => settings.openai = at(),
     }
-    if wire == Wire::OpenAiResponses {
+    if wire == ProviderApi::OpenAiResponses {
         settings.api_format = Some("responses".into());
     }
-    Models::new(settings).unwrap()
+    ModelRouter::new(settings).unwrap()
 }
 
 impl Door {

@@ -1,6 +1,6 @@
 //! `POST /v1/responses`.
 
-use quillet_fake_provider::{Script, Turn, Wire};
+use quillet_fake_provider::{ProviderApi, ReplyScript, ScriptedReply};
 use quillet_server::ServerConfig;
 use serde_json::{Value, json};
 
@@ -82,13 +82,13 @@ async fn a_text_has_its_events_in_order() {
 #[tokio::test]
 async fn reasoning_calls_and_ends_come_over_every_wire() {
     let wires = [
-        (Wire::OpenAiChat, ""),
-        (Wire::OpenAiResponses, ""),
-        (Wire::Anthropic, "anthropic/"),
-        (Wire::Gemini, "google/"),
+        (ProviderApi::OpenAiChat, ""),
+        (ProviderApi::OpenAiResponses, ""),
+        (ProviderApi::Anthropic, "anthropic/"),
+        (ProviderApi::Gemini, "google/"),
     ];
     for (wire, prefix) in wires {
-        let door = open_with(Script::default(), wire, ServerConfig::default()).await;
+        let door = open_with(ReplyScript::default(), wire, ServerConfig::default()).await;
         let ask = |model: &str| json!({"model": format!("{prefix}{model}"), "input": "Hello"});
         let told = events(&door, ask("fake-reasoning")).await;
         let output = &told.last().unwrap()["response"]["output"];
@@ -121,14 +121,17 @@ async fn reasoning_calls_and_ends_come_over_every_wire() {
 
 #[tokio::test]
 async fn a_turn_goes_to_the_client_and_back_in_its_providers_own_words() {
-    for (wire, prefix) in [(Wire::OpenAiResponses, ""), (Wire::Anthropic, "anthropic/")] {
+    for (wire, prefix) in [
+        (ProviderApi::OpenAiResponses, ""),
+        (ProviderApi::Anthropic, "anthropic/"),
+    ] {
         let turn = || {
-            Turn::new(Vec::new())
+            ScriptedReply::new(Vec::new())
                 .and_reasoning("Hm.")
                 .and_text("42")
                 .signature("c2lnbmF0dXJl")
         };
-        let door = open_with(Script::turns([turn()]), wire, ServerConfig::default()).await;
+        let door = open_with(ReplyScript::turns([turn()]), wire, ServerConfig::default()).await;
         let first = json!({
             "model": format!("{prefix}claude-x"), "store": false, "input": "Hello",
             "include": ["reasoning.encrypted_content"], "reasoning": {"effort": "low"},
@@ -161,7 +164,12 @@ async fn a_turn_goes_to_the_client_and_back_in_its_providers_own_words() {
 
 #[tokio::test]
 async fn without_being_asked_the_providers_words_stay_here() {
-    let door = open_with(Script::default(), Wire::Anthropic, ServerConfig::default()).await;
+    let door = open_with(
+        ReplyScript::default(),
+        ProviderApi::Anthropic,
+        ServerConfig::default(),
+    )
+    .await;
     let body = json!({"model": "anthropic/fake-reasoning", "input": "Hello"});
     let answer = door.post("/v1/responses", &body).await;
     assert!(
@@ -219,7 +227,7 @@ async fn a_response_is_its_askers_own() {
         tokens: vec!["ada".into(), "bob".into()],
         ..ServerConfig::default()
     };
-    let door = open_with(Script::default(), Wire::OpenAiChat, config).await;
+    let door = open_with(ReplyScript::default(), ProviderApi::OpenAiChat, config).await;
     let ask = async |who: &str, method: &str, path: &str, body: &str| {
         let token = format!("Bearer {who}");
         request(

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use quillet_fake_provider::{Asked, Script, Turn, Wire};
+use quillet_fake_provider::{ProviderApi, RecordedRequest, ReplyScript, ScriptedReply};
 use quillet_server::ServerConfig;
 use tokio::process::Command;
 
@@ -25,11 +25,11 @@ fn installed() -> PathBuf {
 }
 
 /// Models whose names begin with `fake-` say themselves what they answer.
-fn answer(asked: &Asked) -> Turn {
+fn answer(asked: &RecordedRequest) -> ScriptedReply {
     match asked.model.as_str() {
-        "slow" => Turn::text(["later"]).delay(Duration::from_secs(60)),
-        "scripted-json" => Turn::text(["{\"city\": \"Paris\", ", "\"people\": 2}"]),
-        _ => Turn::text([asked.json()["messages"].to_string()]),
+        "slow" => ScriptedReply::text(["later"]).delay(Duration::from_secs(60)),
+        "scripted-json" => ScriptedReply::text(["{\"city\": \"Paris\", ", "\"people\": 2}"]),
+        _ => ScriptedReply::text([asked.json()["messages"].to_string()]),
     }
 }
 
@@ -38,7 +38,12 @@ async fn run(program: &Path, script: &str) {
         tokens: vec!["right".into()],
         ..ServerConfig::default()
     };
-    let door = open_with(Script::function(answer), Wire::OpenAiChat, config).await;
+    let door = open_with(
+        ReplyScript::function(answer),
+        ProviderApi::OpenAiChat,
+        config,
+    )
+    .await;
     let left = door.provider.left();
     ask(&door, program, script).await;
     eventually("the answer that nobody read has ended", async || {
@@ -74,7 +79,12 @@ async fn the_python_sdk_runs_batches_unchanged() {
         tokens: vec!["right".into(), "other".into()],
         ..ServerConfig::default()
     };
-    let door = open_with(Script::function(answer), Wire::OpenAiChat, config).await;
+    let door = open_with(
+        ReplyScript::function(answer),
+        ProviderApi::OpenAiChat,
+        config,
+    )
+    .await;
     ask(&door, &installed().join("venv/bin/python"), "batches.py").await;
 }
 

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use quillet_agent::Window;
 use quillet_core::chat::{Bytes4, ModelError};
-use quillet_fake_provider::{FakeProvider, Fault, Refusal, Script, Turn, Wire};
-use quillet_host::agent::{Connected, ModelSettings, Models};
+use quillet_fake_provider::{
+    ErrorResponse, FakeProvider, InjectedFault, ProviderApi, ReplyScript, ScriptedReply,
+};
+use quillet_host::agent::{ConnectedModel, ModelRegistry, ModelSettings};
 use quillet_llm::Http;
 use quillet_llm::models::ModelConfig;
 use secrecy::SecretString;
@@ -16,19 +18,19 @@ use crate::client::{Connection, parse};
 use crate::test_agents::{AgentServer, AgentSetup, Event, events, names};
 
 /// Wires, with the words by which a request chooses them.
-const WIRES: [(Wire, &str, &str); 4] = [
-    (Wire::OpenAiChat, "openai", "chat"),
-    (Wire::OpenAiResponses, "gpt", "responses"),
-    (Wire::Anthropic, "claude", "chat"),
-    (Wire::Gemini, "google", "chat"),
+const WIRES: [(ProviderApi, &str, &str); 4] = [
+    (ProviderApi::OpenAiChat, "openai", "chat"),
+    (ProviderApi::OpenAiResponses, "gpt", "responses"),
+    (ProviderApi::Anthropic, "claude", "chat"),
+    (ProviderApi::Gemini, "google", "chat"),
 ];
 
 /// The models that requests describe.
 #[derive(Debug, Default)]
 struct Described(Http);
 
-impl Models for Described {
-    fn connect(&self, settings: Option<&ModelSettings>) -> Result<Connected, ModelError> {
+impl ModelRegistry for Described {
+    fn connect(&self, settings: Option<&ModelSettings>) -> Result<ConnectedModel, ModelError> {
         let settings = settings.unwrap();
         let config = ModelConfig {
             model_id: settings.model_id.clone(),
@@ -40,7 +42,7 @@ impl Models for Described {
             retry_delay: Duration::from_millis(1),
             ..ModelConfig::default()
         };
-        Ok(Connected {
+        Ok(ConnectedModel {
             model: config.connect(&self.0)?,
             name: settings.model_id.clone(),
             provider: config.detect().vendor.name().to_owned(),
@@ -65,7 +67,7 @@ async fn server() -> AgentServer {
 }
 
 /// A question to a model of the fake provider.
-fn to(provider: &FakeProvider, wire: (Wire, &str, &str), model: &str, more: Value) -> Value {
+fn to(provider: &FakeProvider, wire: (ProviderApi, &str, &str), model: &str, more: Value) -> Value {
     let mut body = json!({
         "model_config": {
             "model_id": model, "model": wire.1, "api_key": "sk-secret", "api_format": wire.2,
@@ -86,7 +88,7 @@ fn last(told: &[Event]) -> (&str, &Value) {
 
 #[tokio::test]
 async fn texts_reasoning_calls_and_reasons_to_stop() {
-    let (provider, server) = (FakeProvider::start(Script::turns([])), server().await);
+    let (provider, server) = (FakeProvider::start(ReplyScript::turns([])), server().await);
     let own = json!({"tools": {"builtin": {"codebase.lookup": {}}}});
     let custom = json!({"tools": {"custom": [{"type": "function", "function": {"name": "where", "parameters": {"type": "object", "properties": {}}}}]}});
     let cases = [
@@ -146,7 +148,7 @@ async fn texts_reasoning_calls_and_reasons_to_stop() {
             let (_, done) = last(&told);
             // Anthropic's filter says that the model refuses.
             let reason = match (*reason, wire.0) {
-                ("content_filter", Wire::Anthropic) => "refusal",
+                ("content_filter", ProviderApi::Anthropic) => "refusal",
                 (reason, _) => reason,
             };
             assert_eq!(done["stop_reason"], reason, "{case}");
@@ -160,7 +162,7 @@ async fn texts_reasoning_calls_and_reasons_to_stop() {
 
 #[tokio::test]
 async fn every_failure_has_its_code_and_one_end() {
-    let (provider, server) = (FakeProvider::start(Script::turns([])), server().await);
+    let (provider, server) = (FakeProvider::start(ReplyScript::turns([])), server().await);
     let cases = [
         ("fake-fail-400", &["invalid_request"][..]),
         ("fake-fail-401", &["auth"]),
@@ -195,8 +197,10 @@ async fn every_failure_has_its_code_and_one_end() {
 #[tokio::test]
 async fn a_provider_that_asks_to_wait_is_quoted() {
     for wire in WIRES {
-        let wait = Refusal::RateLimited(Some(Duration::from_secs(7)));
-        let provider = FakeProvider::start(Script::turns([Turn::failing(Fault::Refuse(wait))]));
+        let wait = ErrorResponse::RateLimited(Some(Duration::from_secs(7)));
+        let provider = FakeProvider::start(ReplyScript::turns([ScriptedReply::failing(
+            InjectedFault::Refuse(wait),
+        )]));
         let server = server().await;
         let told = server.ask(&to(&provider, wire, "m", json!({}))).await;
         let (_, error) = last(&told);
@@ -232,7 +236,7 @@ fn post(body: &Value, id: &str) -> String {
 async fn stopping_and_leaving_reach_the_provider_in_every_phase() {
     for wire in WIRES {
         for model in ["fake-silent", "fake-silent-stream"] {
-            let (provider, server) = (FakeProvider::start(Script::turns([])), server().await);
+            let (provider, server) = (FakeProvider::start(ReplyScript::turns([])), server().await);
             let body = to(&provider, wire, model, json!({}));
             let mut connection = Connection::open(server.address).await;
             connection.send(&post(&body, "one")).await;
@@ -257,7 +261,7 @@ async fn stopping_and_leaving_reach_the_provider_in_every_phase() {
 #[tokio::test]
 async fn what_a_cancelled_answer_has_cost_is_told_as_far_as_the_provider_did() {
     for wire in [WIRES[2], WIRES[3]] {
-        let (provider, server) = (FakeProvider::start(Script::turns([])), server().await);
+        let (provider, server) = (FakeProvider::start(ReplyScript::turns([])), server().await);
         let body = to(&provider, wire, "fake-silent-stream", json!({}));
         let mut connection = Connection::open(server.address).await;
         connection.send(&post(&body, "one")).await;
@@ -277,7 +281,7 @@ async fn what_a_cancelled_answer_has_cost_is_told_as_far_as_the_provider_did() {
 
 #[tokio::test]
 async fn arguments_that_were_cut_are_never_run() {
-    let (provider, server) = (FakeProvider::start(Script::turns([])), server().await);
+    let (provider, server) = (FakeProvider::start(ReplyScript::turns([])), server().await);
     let tools = json!({"tools": {"builtin": {"codebase.lookup": {}}}});
     for wire in WIRES {
         let told = server

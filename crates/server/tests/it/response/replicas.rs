@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use quillet_core::chat::{ChatEvent, FinishReason};
 use quillet_core::runs::Allowance;
-use quillet_core::session::Turn;
+use quillet_core::session::StoredMessage;
 use quillet_core::{Message, Role};
 use quillet_store::{RunOptions, SessionOptions, StoreOptions};
 use quillet_test_support::{RedisServer, TempDir};
@@ -119,8 +119,8 @@ async fn replicas_share_history_limits_cancellation_and_logs() {
 async fn ten_thousand_messages_are_cut_to_the_window_and_told() {
     let model = TestModel::new(Script::Says(hello()));
     let setup = AgentSetup::over(model.clone());
-    let turns: Vec<Turn> = (0..10_000)
-        .map(|n| Turn {
+    let turns: Vec<StoredMessage> = (0..10_000)
+        .map(|n| StoredMessage {
             id: n.to_string(),
             created_ms: n,
             message: Message::new(

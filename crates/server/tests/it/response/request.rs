@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quillet_core::chat::ChatRequest;
-use quillet_core::{Content, ContentPart, Role};
+use quillet_core::{ContentPart, MessageContent, Role};
 use serde_json::{Value, json};
 
 use crate::client;
@@ -362,7 +362,7 @@ async fn input_is_messages_else_content_else_text() {
 #[tokio::test]
 async fn images_come_in_four_forms() {
     let image = |request: &ChatRequest| -> Vec<String> {
-        let Content::Parts(parts) = &request.messages[0].content else {
+        let MessageContent::Parts(parts) = &request.messages[0].content else {
             panic!("{request:?}");
         };
         let url = |part: &ContentPart| part.url().map(str::to_owned);

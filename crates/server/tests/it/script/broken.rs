@@ -1,6 +1,6 @@
 //! Scripts that are broken, that fail, and that change.
 
-use quillet_fake_provider::{Fault, Script, Turn};
+use quillet_fake_provider::{InjectedFault, ReplyScript, ScriptedReply};
 use serde_json::{Value, json};
 
 use super::served::{options, serve, serve_with};
@@ -17,7 +17,7 @@ async fn a_broken_script_is_listed_with_its_error_and_hides_nothing() {
         ("prompts/empty.json", r#"{"format": "script"}"#),
         ("prompts/plain.json", r#"{"userPrompt": "Hi"}"#),
     ];
-    let served = serve(&files, [Turn::text(["Hello."])]).await;
+    let served = serve(&files, [ScriptedReply::text(["Hello."])]).await;
     let listed = served.get("/api/prompts?detail=1").await.json();
     let shown = |item: &Value| {
         [
@@ -51,7 +51,11 @@ async fn a_broken_script_is_listed_with_its_error_and_hides_nothing() {
 
 #[tokio::test]
 async fn what_is_written_is_used_at_once() {
-    let served = serve(&[("prompts/a.ai.yaml", GOOD)], [Turn::text(["Hello."])]).await;
+    let served = serve(
+        &[("prompts/a.ai.yaml", GOOD)],
+        [ScriptedReply::text(["Hello."])],
+    )
+    .await;
     assert_eq!(served.result("a", json!({})).await, "Hello.");
     served.folder.write("prompts/a.ai.yaml", "$ret: 42\n");
     eventually("the new text is run", async || {
@@ -77,9 +81,9 @@ async fn failures_have_the_status_of_their_cause() {
         ("prompts/aborts.ai.yaml", "- $abort: enough\n"),
         ("prompts/asks.ai.yaml", GOOD),
     ];
-    let refused = Turn::failing(Fault::Refuse(quillet_fake_provider::Refusal::of_status(
-        503,
-    )));
+    let refused = ScriptedReply::failing(InjectedFault::Refuse(
+        quillet_fake_provider::ErrorResponse::of_status(503),
+    ));
     let served = serve(&files, [refused]).await;
     let cases = [
         ("needs", 400, "script.input"),
@@ -112,7 +116,7 @@ async fn limits_end_a_run_and_name_themselves() {
     let mut options = options();
     options.limits.steps = 10_000;
     options.limits.depth = 8;
-    let served = serve_with(&files, Script::default(), options).await;
+    let served = serve_with(&files, ReplyScript::default(), options).await;
     for (id, setting) in [("endless", "limits.steps"), ("self", "limits.depth")] {
         let answer = served
             .post(&format!("/api/chat/prompts/{id}"), &json!({}))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use quillet_fake_provider::Script;
+use quillet_fake_provider::ReplyScript;
 use quillet_host::script::ScriptOptions;
 use quillet_script::host::Grants;
 use serde_json::{Value, json};
@@ -75,7 +75,7 @@ async fn served(out: &Path, grants: Grants) -> Served {
         grants,
         ..options()
     };
-    serve_with(&files, Script::turns([]), options).await
+    serve_with(&files, ReplyScript::turns([]), options).await
 }
 
 /// The routes that render: each gives the whole answer as text.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use quillet_core::store::{Key, Kind};
-use quillet_fake_provider::{Script, Turn};
+use quillet_core::store::{EntryKey, EntryKind};
+use quillet_fake_provider::{ReplyScript, ScriptedReply};
 use quillet_store::{MemoryStore, StoreOptions};
 use quillet_test_support::RedisServer;
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ async fn javascript_runs_in_a_process_and_spinning_ends_in_time() {
     ];
     let mut options = options();
     options.limits.js_time = Duration::from_millis(300);
-    let served = serve_with(&files, Script::default(), options).await;
+    let served = serve_with(&files, ReplyScript::default(), options).await;
     assert_eq!(served.result("adds", json!({})).await, 3);
     let answer = served.post("/api/chat/prompts/spins", &json!({})).await;
     assert_eq!(
@@ -62,7 +62,7 @@ async fn nothing_outside_is_granted_unless_it_is_configured() {
 async fn a_script_is_a_model_of_openai_s_clients() {
     let served = serve(
         &[("prompts/talk.ai.yaml", TALK)],
-        [Turn::text(["I am ", "well."])],
+        [ScriptedReply::text(["I am ", "well."])],
     )
     .await;
     let models = served.get("/v1/models").await.json();
@@ -103,7 +103,10 @@ async fn a_script_is_a_model_of_openai_s_clients() {
 #[tokio::test]
 async fn what_is_said_on_the_way_is_no_part_of_the_answer() {
     let script = "- user: First.\n- $AI\n- user: Second.\n- $AI\n";
-    let turns = [Turn::text(["inner"]), Turn::text(["the ", "answer"])];
+    let turns = [
+        ScriptedReply::text(["inner"]),
+        ScriptedReply::text(["the ", "answer"]),
+    ];
     let served = serve(&[("prompts/two.ai.yaml", script)], turns).await;
     let body = json!({"model": "prompt/two", "stream": true,
         "messages": [{"role": "user", "content": "Go."}]});
@@ -127,7 +130,7 @@ async fn a_thousand_small_scripts_run_at_once() {
 
 #[tokio::test]
 async fn a_client_that_leaves_ends_the_run() {
-    let slow = Turn::text(["never"; 100]).pause(Duration::from_millis(50));
+    let slow = ScriptedReply::text(["never"; 100]).pause(Duration::from_millis(50));
     let served = serve(&[("prompts/slow.ai.yaml", "user: Go on.\n")], [slow]).await;
     let mut connection = Connection::open(served.address).await;
     let body = json!({"stream": true}).to_string();
@@ -154,12 +157,18 @@ async fn redis_and_memory_hold_scripts_as_definitions() {
         let put = async |source: &str| {
             let text = quillet_prompt::script_definition(source);
             store
-                .put(Kind::Prompt, &Key::new("math:six"), &text)
+                .put(EntryKind::Prompt, &EntryKey::new("math:six"), &text)
                 .await
                 .unwrap();
         };
         put("$ret: 6\n").await;
-        let served = serve_over(store.clone(), Folder::new(), Script::default(), options()).await;
+        let served = serve_over(
+            store.clone(),
+            Folder::new(),
+            ReplyScript::default(),
+            options(),
+        )
+        .await;
         assert_eq!(served.result("math.six", json!({})).await, 6);
         put("$ret: 7\n").await;
         eventually("the new text is run", async || {

@@ -1,6 +1,6 @@
 //! Scripts through the routes of prompts.
 
-use quillet_fake_provider::Turn;
+use quillet_fake_provider::ScriptedReply;
 use serde_json::{Value, json};
 
 use super::served::{content, said, serve};
@@ -54,7 +54,11 @@ async fn a_script_is_listed_with_what_it_takes() {
 #[tokio::test]
 async fn a_script_is_run_as_a_prompt_chats() {
     let files = [("prompts/greet.ai.yaml", GREET)];
-    let served = serve(&files, [Turn::text(["Hello, ", "Ada!"]).spent(9, 4)]).await;
+    let served = serve(
+        &files,
+        [ScriptedReply::text(["Hello, ", "Ada!"]).spent(9, 4)],
+    )
+    .await;
     for path in ["/api/chat/prompts/greet", "/api/v1/prompts/greet/chat"] {
         let answer = served
             .post(
@@ -92,7 +96,7 @@ user: Count.
 ";
     let served = serve(
         &[("prompts/count.ai.yaml", script)],
-        [Turn::text(["{\"n\": 3}"])],
+        [ScriptedReply::text(["{\"n\": 3}"])],
     )
     .await;
     let answer = served
@@ -110,7 +114,10 @@ user: Count.
 
 #[tokio::test]
 async fn a_stream_tells_the_way_and_then_the_result() {
-    let turns = [Turn::text(["sun"]), Turn::text(["The ", "sun ", "shines."])];
+    let turns = [
+        ScriptedReply::text(["sun"]),
+        ScriptedReply::text(["The ", "sun ", "shines."]),
+    ];
     let served = serve(&[("prompts/two.ai.yaml", TWO)], turns).await;
     let body = json!({"stream": true, "variables": {"topic": "day"}});
     let chunks = served.chunks("/api/chat/prompts/two", &body).await;

@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use quillet_core::chat::ChatModel;
 use quillet_core::store::Store;
-use quillet_fake_provider::{FakeProvider, Script, Turn, Wire};
+use quillet_fake_provider::{FakeProvider, ProviderApi, ReplyScript, ScriptedReply};
 use quillet_host::script::{ScriptModels, ScriptOptions, ScriptService, StoredScripts};
 use quillet_llm::RetryPolicy;
-use quillet_llm::models::{ModelSettings, Models, VendorSettings};
+use quillet_llm::models::{ModelRouter, ModelSettings, VendorSettings};
 use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
 use quillet_script::host::NoTools;
-use quillet_script::js::{Program, Transport, serve_process};
-use quillet_server::{Server, ServerConfig};
+use quillet_script::js::{Transport, WorkerProgram, serve_process};
+use quillet_server::{HttpServer, ServerConfig};
 use quillet_store::{FolderStore, StoreOptions};
 use quillet_template::TemplateFactory;
 use quillet_test_support::EchoTools;
@@ -80,7 +80,7 @@ pub(super) fn worker_program() -> Transport {
         "--nocapture",
         "--test-threads=1",
     ];
-    Transport::Process(Program {
+    Transport::Process(WorkerProgram {
         path: std::env::current_exe().unwrap(),
         arguments: arguments.map(str::to_owned).to_vec(),
     })
@@ -104,13 +104,16 @@ pub(super) fn options() -> ScriptOptions {
 }
 
 /// A server over these files of a folder; the provider answers with these turns in order.
-pub(super) async fn serve(files: &[(&str, &str)], turns: impl IntoIterator<Item = Turn>) -> Served {
-    serve_with(files, Script::turns(turns), options()).await
+pub(super) async fn serve(
+    files: &[(&str, &str)],
+    turns: impl IntoIterator<Item = ScriptedReply>,
+) -> Served {
+    serve_with(files, ReplyScript::turns(turns), options()).await
 }
 
 pub(super) async fn serve_with(
     files: &[(&str, &str)],
-    answers: Script,
+    answers: ReplyScript,
     options: ScriptOptions,
 ) -> Served {
     let folder = Folder::new();
@@ -125,7 +128,7 @@ pub(super) async fn serve_with(
 pub(super) async fn serve_over(
     store: Arc<dyn Store>,
     folder: Folder,
-    answers: Script,
+    answers: ReplyScript,
     options: ScriptOptions,
 ) -> Served {
     let provider = FakeProvider::start(answers);
@@ -150,7 +153,7 @@ pub(super) async fn serve_over(
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         ..ServerConfig::default()
     };
-    let server = Server::bind(config, service.clone()).await.unwrap();
+    let server = HttpServer::bind(config, service.clone()).await.unwrap();
     let address = server.local_addr();
     let watched = service.clone();
     Served {
@@ -167,11 +170,11 @@ pub(super) async fn serve_over(
     }
 }
 
-fn models(provider: &FakeProvider) -> Models {
-    Models::new(ModelSettings {
+fn models(provider: &FakeProvider) -> ModelRouter {
+    ModelRouter::new(ModelSettings {
         openai: VendorSettings {
             api_key: Some("sk-upstream".into()),
-            base_url: Some(provider.base_url(Wire::OpenAiChat)),
+            base_url: Some(provider.base_url(ProviderApi::OpenAiChat)),
             headers: Vec::new(),
         },
         default_model: Some("gpt-4o".into()),

@@ -1,6 +1,6 @@
 //! Scripts, prompts, tools and templates that call each other, and who else may call scripts.
 
-use quillet_fake_provider::{Script, Turn};
+use quillet_fake_provider::{ReplyScript, ScriptedReply};
 use quillet_prompt::PromptResult;
 use serde_json::{Value, json};
 
@@ -132,10 +132,10 @@ async fn a_run_stays_with_the_definitions_of_its_beginning() {
     let (told, mut asked) = tokio::sync::mpsc::unbounded_channel();
     let (go, gate) = std::sync::mpsc::channel::<()>();
     let gate = std::sync::Mutex::new(gate);
-    let answers = Script::function(move |_| {
+    let answers = ReplyScript::function(move |_| {
         told.send(()).unwrap();
         gate.lock().unwrap().recv().unwrap();
-        Turn::text(["Done."])
+        ScriptedReply::text(["Done."])
     });
     let served = serve_with(&files, answers, options()).await;
     let (result, ()) = tokio::join!(served.result("outer", json!({})), async {

@@ -1,6 +1,6 @@
 //! Every reason why phase 1 can fail, over HTTP with a provider that errs.
 
-use quillet_fake_provider::{Fault, Refusal, Script, Turn};
+use quillet_fake_provider::{ErrorResponse, InjectedFault, ReplyScript, ScriptedReply};
 use quillet_sql::{ChainMode, SqlConfig};
 use serde_json::json;
 
@@ -11,11 +11,11 @@ const QUERY: &str = r#"{"sql": "SELECT count(*) AS n FROM orders", "explanation"
 const ALL: usize = 6;
 
 /// What phase 1 says; the reason of the fallback, if there is one; how many tables phase 2 sees.
-fn rows() -> Vec<(Turn, Option<&'static str>, usize)> {
-    let text = |text: &str| Turn::text([text]);
+fn rows() -> Vec<(ScriptedReply, Option<&'static str>, usize)> {
+    let text = |text: &str| ScriptedReply::text([text]);
     vec![
         (
-            Turn::failing(Fault::Refuse(Refusal::Server)),
+            ScriptedReply::failing(InjectedFault::Refuse(ErrorResponse::Server)),
             Some("call_failed"),
             ALL,
         ),
@@ -29,7 +29,7 @@ fn rows() -> Vec<(Turn, Option<&'static str>, usize)> {
 async fn every_row(shop: &Shop) {
     for (turn, reason, tables) in rows() {
         let setup = Setup {
-            answers: Script::turns([turn, Turn::text([QUERY])]),
+            answers: ReplyScript::turns([turn, ScriptedReply::text([QUERY])]),
             sql: SqlConfig {
                 chain: ChainMode::Seed,
                 ..SqlConfig::default()

@@ -1,6 +1,6 @@
 //! Stored prompts in place of the chain's own.
 
-use quillet_core::store::Kind;
+use quillet_core::store::EntryKind;
 use serde_json::json;
 
 use super::served::{Setup, error};
@@ -10,7 +10,7 @@ const COUNT: &str = r#"{"sql": "SELECT count(*) AS n FROM orders"}"#;
 
 fn with_prompt(text: &str) -> Setup {
     Setup {
-        entries: vec![(Kind::Prompt, "sql:query", text.to_owned())],
+        entries: vec![(EntryKind::Prompt, "sql:query", text.to_owned())],
         ..Setup::saying([COUNT])
     }
 }

@@ -1,6 +1,6 @@
 //! Questions in words over HTTP.
 
-use quillet_fake_provider::{Fault, Refusal, Script, Turn};
+use quillet_fake_provider::{ErrorResponse, InjectedFault, ReplyScript, ScriptedReply};
 use serde_json::json;
 
 use super::served::{Setup, error};
@@ -84,7 +84,9 @@ async fn what_gives_no_query_has_its_status() {
         error(&served.ask(question, true).await, status, code);
     }
     let failing = Setup {
-        answers: Script::turns([Turn::failing(Fault::Refuse(Refusal::Server))]),
+        answers: ReplyScript::turns([ScriptedReply::failing(InjectedFault::Refuse(
+            ErrorResponse::Server,
+        ))]),
         ..Setup::default()
     };
     let served = failing.with(&shop).await;

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use quillet_core::store::{Key, Kind};
+use quillet_core::store::{EntryKey, EntryKind};
 use serde_json::json;
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -98,8 +98,12 @@ async fn no_answer_and_no_log_has_a_password() {
     let away = format!("postgresql://u:{encoded}@127.0.0.1:1/d");
     let mut setup = Setup::saying([r#"{"sql": "SELECT count(*) FROM orders"}"#]);
     setup.entries = vec![
-        (Kind::Database, "broken", json!(url).to_string()),
-        (Kind::Database, "away", json!({"url": away}).to_string()),
+        (EntryKind::Database, "broken", json!(url).to_string()),
+        (
+            EntryKind::Database,
+            "away",
+            json!({"url": away}).to_string(),
+        ),
     ];
     let has_one = |text: &str| secrets.iter().any(|secret| text.contains(secret));
     let served = setup.start().await;
@@ -121,7 +125,7 @@ async fn no_answer_and_no_log_has_a_password() {
     // It is there: where connections are stored, and nowhere else.
     let kept = served
         .store
-        .get(Kind::Database, &[Key::new("shop")])
+        .get(EntryKind::Database, &[EntryKey::new("shop")])
         .await
         .unwrap();
     assert!(has_one(kept[0].as_ref().unwrap()));

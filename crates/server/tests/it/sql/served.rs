@@ -5,19 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_core::chat::{Bytes4, ChatModel};
-use quillet_core::store::{Key, Kind, Store};
-use quillet_fake_provider::{FakeProvider, Script, Turn, Wire};
+use quillet_core::store::{EntryKey, EntryKind, Store};
+use quillet_fake_provider::{FakeProvider, ProviderApi, ReplyScript, ScriptedReply};
 use quillet_host::agent::{AgentOptions, AgentParts, AgentService};
 use quillet_host::script::{ScriptModels, ScriptOptions, ScriptService, StoredScripts};
 use quillet_host::sql::{DatabaseTools, StoredPrompts};
 use quillet_llm::RetryPolicy;
-use quillet_llm::models::{ModelSettings, Models, VendorSettings};
+use quillet_llm::models::{ModelRouter, ModelSettings, VendorSettings};
 use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
 use quillet_script::host::NoTools;
 use quillet_script::js::Transport;
-use quillet_server::{Server, ServerConfig, Services};
+use quillet_server::{HttpServer, ServerConfig, Services};
 use quillet_sql::database::ConnectOptions;
-use quillet_sql::{Databases, Parts, SqlConfig};
+use quillet_sql::{Databases, ServiceParts, SqlConfig};
 use quillet_store::{
     ArchiveOptions, MemoryArchive, MemoryRuns, MemorySessions, MemoryStore, RunOptions,
     SessionOptions,
@@ -36,10 +36,10 @@ use crate::test_agents::OneModel;
 pub(crate) struct Setup {
     pub(crate) config: ServerConfig,
     pub(crate) sql: SqlConfig,
-    pub(crate) answers: Script,
+    pub(crate) answers: ReplyScript,
     pub(crate) has_model: bool,
     /// What is in the store.
-    pub(crate) entries: Vec<(Kind, &'static str, String)>,
+    pub(crate) entries: Vec<(EntryKind, &'static str, String)>,
 }
 
 impl Default for Setup {
@@ -50,7 +50,7 @@ impl Default for Setup {
                 ..ServerConfig::default()
             },
             sql: SqlConfig::default(),
-            answers: Script::default(),
+            answers: ReplyScript::default(),
             has_model: true,
             entries: Vec::new(),
         }
@@ -61,7 +61,7 @@ impl Setup {
     /// A model that answers with these texts in order.
     pub(super) fn saying<const N: usize>(texts: [&str; N]) -> Self {
         Setup {
-            answers: Script::turns(texts.map(|text| Turn::text([text]))),
+            answers: ReplyScript::turns(texts.map(|text| ScriptedReply::text([text]))),
             ..Setup::default()
         }
     }
@@ -72,7 +72,7 @@ impl Setup {
         let model: Arc<dyn ChatModel> = models.clone();
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         for (kind, key, text) in &self.entries {
-            store.put(*kind, &Key::new(*key), text).await.unwrap();
+            store.put(*kind, &EntryKey::new(*key), text).await.unwrap();
         }
         let catalogue = Catalogue::new(
             store.clone(),
@@ -90,7 +90,7 @@ impl Setup {
         let scripts = ScriptOptions::with_javascript(Transport::Thread);
         let script_models = Arc::new(ScriptModels::new(models));
         ScriptService::run_for(&prompts, script_models, Arc::new(NoTools), scripts);
-        let databases = Databases::new(Parts {
+        let databases = Databases::new(ServiceParts {
             store: store.clone(),
             archive: Arc::new(MemoryArchive::new(ArchiveOptions::default())),
             model: self.has_model.then(|| model.clone()),
@@ -113,7 +113,7 @@ impl Setup {
             databases: Some(databases.clone()),
             ..services
         };
-        let server = Server::bind(self.config, services).await.unwrap();
+        let server = HttpServer::bind(self.config, services).await.unwrap();
         let openapi = serde_json::from_str(server.openapi()).unwrap();
         let tools = DatabaseTools::new(databases, prompts.clone());
         Served {
@@ -157,11 +157,11 @@ fn agents(prompts: &Arc<PromptService>, model: Arc<dyn ChatModel>) -> Arc<AgentS
     AgentService::new(parts, AgentOptions::default())
 }
 
-fn models(provider: &FakeProvider) -> Models {
-    Models::new(ModelSettings {
+fn models(provider: &FakeProvider) -> ModelRouter {
+    ModelRouter::new(ModelSettings {
         openai: VendorSettings {
             api_key: Some("sk-upstream".into()),
-            base_url: Some(provider.base_url(Wire::OpenAiChat)),
+            base_url: Some(provider.base_url(ProviderApi::OpenAiChat)),
             headers: Vec::new(),
         },
         default_model: Some("gpt-4o".into()),

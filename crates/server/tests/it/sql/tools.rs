@@ -1,8 +1,8 @@
 //! Databases as tools: each way in which tools are called, over a real database.
 
-use quillet_core::store::Kind;
+use quillet_core::store::EntryKind;
 use quillet_core::tool::{ToolBuilder, ToolContext};
-use quillet_fake_provider::{Script, Turn};
+use quillet_fake_provider::{ReplyScript, ScriptedReply};
 use quillet_tools::{Tools, ToolsConfig};
 use serde_json::{Value, json};
 
@@ -62,8 +62,12 @@ async fn tools_come_and_go_with_their_connections() {
     );
     // Another replica puts one: the store reports it.
     let text = json!({"url": shop.url()}).to_string();
-    let key = quillet_core::store::Key::new("other");
-    served.store.put(Kind::Database, &key, &text).await.unwrap();
+    let key = quillet_core::store::EntryKey::new("other");
+    served
+        .store
+        .put(EntryKind::Database, &key, &text)
+        .await
+        .unwrap();
     eventually("the tools of other", async || {
         names(&served).await.len() == 8
     })
@@ -235,7 +239,7 @@ async fn templates_of_each_format_call_them() {
     for (format, text) in [("go", go), ("jinja", jinja)] {
         let prompt = json!({"format": format, "userPrompt": text}).to_string();
         let setup = Setup {
-            entries: vec![(Kind::Prompt, "people", prompt)],
+            entries: vec![(EntryKind::Prompt, "people", prompt)],
             ..Setup::default()
         };
         let served = setup.with(&shop).await;
@@ -254,7 +258,7 @@ async fn scripts_call_them() {
     let source = "-> db_shop_query(sql=\"SELECT count(*) AS n FROM orders\")\n";
     let prompt = json!({"format": "script", "source": source}).to_string();
     let setup = Setup {
-        entries: vec![(Kind::Prompt, "count", prompt)],
+        entries: vec![(EntryKind::Prompt, "count", prompt)],
         ..Setup::default()
     };
     let served = setup.with(&shop).await;
@@ -271,12 +275,12 @@ async fn scripts_call_them() {
 /// The model calls the tool, reads its rows, and answers.
 fn calling() -> Setup {
     Setup {
-        answers: Script::turns([
-            Turn::call(
+        answers: ReplyScript::turns([
+            ScriptedReply::call(
                 "db_shop_query",
                 [r#"{"sql": "SELECT count(*) AS n FROM orders"}"#],
             ),
-            Turn::text(["There are 4 orders."]),
+            ScriptedReply::text(["There are 4 orders."]),
         ]),
         ..Setup::default()
     }
@@ -311,7 +315,7 @@ async fn stored_agents_call_them_through_the_door_of_openai() {
     let mut setup = calling();
     let agent =
         r#"{"model": "gpt-4o", "instructions": "Answer from the shop.", "tools": ["db_shop_*"]}"#;
-    setup.entries = vec![(Kind::Agent, "clerk", agent.to_owned())];
+    setup.entries = vec![(EntryKind::Agent, "clerk", agent.to_owned())];
     let served = setup.with(&shop).await;
     let body = json!({"model": "agent/clerk", "messages": [{"role": "user", "content": "How many orders?"}]});
     let answer = served.post("//v1/chat/completions", &body).await;

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use super::words::words;
+use super::vocabulary::words;
 
 /// What is worked out of many rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sum {
+pub(super) enum Aggregate {
     /// How many rows.
     Count,
     /// Their sum.
@@ -23,7 +23,7 @@ pub(super) enum Sum {
 #[derive(Debug, Default)]
 pub(super) struct Intent {
     /// What is worked out, if the question says so.
-    pub(super) sum: Option<Sum>,
+    pub(super) sum: Option<Aggregate>,
     /// Words of what the answer is divided by: `by city`, `每个城市`.
     pub(super) by: HashSet<String>,
     /// All other words.
@@ -38,12 +38,12 @@ pub(super) struct Intent {
     pub(super) is_chinese: bool,
 }
 
-const SUMS: [(Sum, &[&str]); 5] = [
-    (Sum::Average, &["average", "mean ", "avg", "平均"]),
-    (Sum::Greatest, &["maximum", " max ", "最大值"]),
-    (Sum::Least, &["minimum", " min ", "最小值"]),
+const SUMS: [(Aggregate, &[&str]); 5] = [
+    (Aggregate::Average, &["average", "mean ", "avg", "平均"]),
+    (Aggregate::Greatest, &["maximum", " max ", "最大值"]),
+    (Aggregate::Least, &["minimum", " min ", "最小值"]),
     (
-        Sum::Count,
+        Aggregate::Count,
         &[
             "how many",
             "number of",
@@ -67,7 +67,10 @@ const SUMS: [(Sum, &[&str]); 5] = [
             "个数",
         ],
     ),
-    (Sum::Total, &["total", "sum ", "overall", "总", "合计"]),
+    (
+        Aggregate::Total,
+        &["total", "sum ", "overall", "总", "合计"],
+    ),
 ];
 const GREATEST: [&str; 17] = [
     "most ",
@@ -220,14 +223,14 @@ mod tests {
         for (question, sum, by, first, most) in [
             (
                 "How many customers are there?",
-                Some(Sum::Count),
+                Some(Aggregate::Count),
                 "",
                 None,
                 None,
             ),
             (
                 "Average salary per department",
-                Some(Sum::Average),
+                Some(Aggregate::Average),
                 "department",
                 None,
                 None,
@@ -239,8 +242,20 @@ mod tests {
                 Some(true),
                 Some(5),
             ),
-            ("每个城市有多少客户？", Some(Sum::Count), "城市", None, None),
-            ("各仓库的库存总量", Some(Sum::Total), "仓库", None, None),
+            (
+                "每个城市有多少客户？",
+                Some(Aggregate::Count),
+                "城市",
+                None,
+                None,
+            ),
+            (
+                "各仓库的库存总量",
+                Some(Aggregate::Total),
+                "仓库",
+                None,
+                None,
+            ),
             ("按付款方式统计付款金额", None, "付款 方式 款方", None, None),
             ("最便宜的三个商品", None, "", Some(false), Some(10)),
             ("价格前三的商品", None, "", Some(true), Some(3)),

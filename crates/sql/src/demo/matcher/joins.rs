@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use super::schema::Table;
+use super::schema::PromptTable;
 
 /// One step: the tables it joins, by their places, and the columns that have to be equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct JoinStep {
     /// Where it comes from.
     pub(super) from: usize,
     /// Where it leads to.
@@ -24,20 +24,20 @@ const LONGEST: usize = 4;
 
 /// The shortest way, if there is one: along keys only where that is possible, so that no row counts
 /// twice.
-pub(super) fn way(tables: &[Table], from: usize, to: usize) -> Option<Vec<Step>> {
+pub(super) fn way(tables: &[PromptTable], from: usize, to: usize) -> Option<Vec<JoinStep>> {
     let steps = steps(tables);
-    let along = |step: &&Step| !step.is_many;
-    let any = |_: &&Step| true;
+    let along = |step: &&JoinStep| !step.is_many;
+    let any = |_: &&JoinStep| true;
     shortest(&steps, from, to, &along).or_else(|| shortest(&steps, from, to, &any))
 }
 
 fn shortest(
-    steps: &[Step],
+    steps: &[JoinStep],
     from: usize,
     to: usize,
-    may: &dyn Fn(&&Step) -> bool,
-) -> Option<Vec<Step>> {
-    let mut waiting = VecDeque::from([(from, Vec::<Step>::new())]);
+    may: &dyn Fn(&&JoinStep) -> bool,
+) -> Option<Vec<JoinStep>> {
+    let mut waiting = VecDeque::from([(from, Vec::<JoinStep>::new())]);
     let mut seen = vec![from];
     while let Some((at, way)) = waiting.pop_front() {
         if at == to {
@@ -63,7 +63,7 @@ fn shortest(
 
 /// Every key in both directions; those that lead to their own table would need a second name for
 /// it.
-fn steps(tables: &[Table]) -> Vec<Step> {
+fn steps(tables: &[PromptTable]) -> Vec<JoinStep> {
     let mut steps = Vec::new();
     for (from, table) in tables.iter().enumerate() {
         for column in &table.columns {
@@ -76,14 +76,14 @@ fn steps(tables: &[Table]) -> Vec<Step> {
             if to == from || tables[to].bare == table.bare {
                 continue;
             }
-            let there = Step {
+            let there = JoinStep {
                 from,
                 to,
                 column: column.name.clone(),
                 target: target.clone(),
                 is_many: false,
             };
-            steps.push(Step {
+            steps.push(JoinStep {
                 from: to,
                 to: from,
                 column: target.clone(),

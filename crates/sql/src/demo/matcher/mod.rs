@@ -10,7 +10,7 @@ mod intent;
 mod joins;
 mod plan;
 mod schema;
-mod words;
+mod vocabulary;
 mod write;
 
 use futures_util::stream;
@@ -21,8 +21,8 @@ use quillet_core::{BoxFuture, Message, Role};
 use serde_json::json;
 
 use intent::Intent;
-use schema::Table;
-use words::{common, words};
+use schema::PromptTable;
+use vocabulary::{common, words};
 
 /// Most tables that are chosen.
 const MOST_TABLES: usize = 8;
@@ -103,7 +103,7 @@ fn answer(messages: &[Message]) -> Option<String> {
 fn chosen(list: &str, question: &str) -> String {
     let asked = words(question);
     let tables = schema::tables(list);
-    let mut fitting: Vec<(usize, &Table)> = tables
+    let mut fitting: Vec<(usize, &PromptTable)> = tables
         .iter()
         .map(|table| {
             (
@@ -141,7 +141,7 @@ fn written(schema: &str, earlier: &str, question: &str, system: &str) -> String 
     }
     match plan {
         Some(plan) => {
-            let (sql, explanation) = write::write(&plan, &intent, &write::Style::of(system));
+            let (sql, explanation) = write::write(&plan, &intent, &write::WriteOptions::of(system));
             json!({ "sql": sql, "explanation": explanation }).to_string()
         }
         None => unwritten("The mock model found no table that shares a word with the question."),

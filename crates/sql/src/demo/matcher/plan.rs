@@ -2,39 +2,39 @@
 
 use std::collections::HashSet;
 
-use super::intent::{Intent, Sum};
-use super::joins::{Step, way};
-use super::schema::{Column, Table};
-use super::words::{common, words};
+use super::intent::{Aggregate, Intent};
+use super::joins::{JoinStep, way};
+use super::schema::{PromptColumn, PromptTable};
+use super::vocabulary::{common, words};
 
 /// A column, with its table's place.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct At<'a> {
+pub(super) struct ColumnRef<'a> {
     /// The table's place.
     pub(super) table: usize,
     /// The column.
-    pub(super) column: &'a Column,
+    pub(super) column: &'a PromptColumn,
 }
 
 /// What a query is made of.
 #[derive(Debug)]
-pub(super) struct Plan<'a> {
+pub(super) struct QueryPlan<'a> {
     /// All tables of the prompt.
-    pub(super) tables: &'a [Table],
+    pub(super) tables: &'a [PromptTable],
     /// Where the query begins, by its place.
     pub(super) from: usize,
     /// What is joined to it, in order.
-    pub(super) joins: Vec<Step>,
+    pub(super) joins: Vec<JoinStep>,
     /// What is worked out; a list of rows where `None`.
-    pub(super) sum: Option<Sum>,
+    pub(super) sum: Option<Aggregate>,
     /// The number that is worked out or that orders a list.
-    pub(super) measure: Option<At<'a>>,
+    pub(super) measure: Option<ColumnRef<'a>>,
     /// What the answer is divided by.
-    pub(super) group: Option<At<'a>>,
+    pub(super) group: Option<ColumnRef<'a>>,
     /// What is listed; everything where empty.
-    pub(super) listed: Vec<At<'a>>,
+    pub(super) listed: Vec<ColumnRef<'a>>,
     /// Columns and the texts that they have to hold.
-    pub(super) filters: Vec<(At<'a>, String)>,
+    pub(super) filters: Vec<(ColumnRef<'a>, String)>,
 }
 
 /// Words of numbers that say nothing when they are added.
@@ -42,7 +42,7 @@ const NOT_ADDED: [&str; 10] = [
     "price", "rating", "rate", "score", "percent", "age", "discount", "评分", "单价", "折扣",
 ];
 /// What a question is about, if it shares a word with a table.
-pub(super) fn plan<'a>(tables: &'a [Table], intent: &Intent) -> Option<Plan<'a>> {
+pub(super) fn plan<'a>(tables: &'a [PromptTable], intent: &Intent) -> Option<QueryPlan<'a>> {
     let scene = Scene { tables, intent };
     let orders_by = intent.greatest_first.is_some() && intent.sum.is_none();
     // `top 5 products by price`: what stands behind `by` is a number, and nothing is divided.
@@ -60,7 +60,7 @@ pub(super) fn plan<'a>(tables: &'a [Table], intent: &Intent) -> Option<Plan<'a>>
         .or_else(|| scene.measure(&intent.words, &spoken))
         .or_else(|| orders_by.then(|| scene.date(subject)).flatten())
         .or_else(|| intent.sum.and_then(|_| scene.only_number(subject)));
-    let mut plan = Plan {
+    let mut plan = QueryPlan {
         tables,
         from: subject,
         joins: Vec::new(),
@@ -77,33 +77,33 @@ pub(super) fn plan<'a>(tables: &'a [Table], intent: &Intent) -> Option<Plan<'a>>
 /// What is worked out: what the question says, as far as there is something to work it out of.
 fn sum(
     intent: &Intent,
-    measure: Option<At<'_>>,
-    group: Option<At<'_>>,
+    measure: Option<ColumnRef<'_>>,
+    group: Option<ColumnRef<'_>>,
     subject: usize,
-) -> Option<Sum> {
-    let added = |at: At<'_>| {
+) -> Option<Aggregate> {
+    let added = |at: ColumnRef<'_>| {
         if NOT_ADDED
             .iter()
             .any(|word| at.column.named.contains(*word) || at.column.told.contains(*word))
         {
-            Sum::Average
+            Aggregate::Average
         } else {
-            Sum::Total
+            Aggregate::Total
         }
     };
     let elsewhere = measure.filter(|at| at.table != subject);
     match (intent.sum, measure) {
-        (Some(Sum::Count), _) => Some(Sum::Count),
+        (Some(Aggregate::Count), _) => Some(Aggregate::Count),
         (Some(sum), Some(_)) => Some(sum),
-        (Some(_), None) => Some(Sum::Count),
+        (Some(_), None) => Some(Aggregate::Count),
         (None, Some(at)) if group.is_some() => Some(added(at)),
-        (None, _) if group.is_some() => Some(Sum::Count),
+        (None, _) if group.is_some() => Some(Aggregate::Count),
         (None, _) => elsewhere.map(added),
     }
 }
 
 struct Scene<'a, 'q> {
-    tables: &'a [Table],
+    tables: &'a [PromptTable],
     intent: &'q Intent,
 }
 
@@ -111,7 +111,7 @@ impl<'a> Scene<'a, '_> {
     /// The table that the question is about.
     fn subject(&self) -> Option<usize> {
         let asked = &self.intent.words;
-        let score = |table: &Table| {
+        let score = |table: &PromptTable| {
             let named = common(&table.named, asked);
             let titled = common(&table.title, asked);
             let told = common(&table.told, asked).min(3);
@@ -127,13 +127,17 @@ impl<'a> Scene<'a, '_> {
         best(self.tables.iter().map(score))
     }
 
-    fn columns(&self) -> impl Iterator<Item = At<'a>> {
+    fn columns(&self) -> impl Iterator<Item = ColumnRef<'a>> {
         let tables = self.tables.iter().enumerate();
-        tables.flat_map(|(table, t)| t.columns.iter().map(move |column| At { table, column }))
+        tables.flat_map(|(table, t)| {
+            t.columns
+                .iter()
+                .map(move |column| ColumnRef { table, column })
+        })
     }
 
     /// How well a column fits; words that its table's name has as well say nothing of it.
-    fn fit(&self, at: &At<'a>, asked: &HashSet<String>) -> usize {
+    fn fit(&self, at: &ColumnRef<'a>, asked: &HashSet<String>) -> usize {
         let table = &self.tables[at.table];
         let own = |words: &HashSet<String>| {
             let own = words
@@ -155,9 +159,11 @@ impl<'a> Scene<'a, '_> {
     }
 
     /// The number that fits best; those of the tables that are spoken of anyway are preferred.
-    fn measure(&self, asked: &HashSet<String>, spoken: &[usize]) -> Option<At<'a>> {
-        let numbers: Vec<At<'a>> = self.columns().filter(|at| at.column.is_number()).collect();
-        let near = |at: &At<'a>| 15 * spoken.iter().filter(|table| **table == at.table).count();
+    fn measure(&self, asked: &HashSet<String>, spoken: &[usize]) -> Option<ColumnRef<'a>> {
+        let numbers: Vec<ColumnRef<'a>> =
+            self.columns().filter(|at| at.column.is_number()).collect();
+        let near =
+            |at: &ColumnRef<'a>| 15 * spoken.iter().filter(|table| **table == at.table).count();
         let fits = numbers.iter().map(|at| match self.fit(at, asked) {
             0 => 0,
             fit => fit + near(at),
@@ -166,7 +172,7 @@ impl<'a> Scene<'a, '_> {
     }
 
     /// The number of a table that has no other.
-    fn only_number(&self, table: usize) -> Option<At<'a>> {
+    fn only_number(&self, table: usize) -> Option<ColumnRef<'a>> {
         let mut numbers = self
             .columns()
             .filter(|at| at.table == table && at.column.is_number());
@@ -174,13 +180,13 @@ impl<'a> Scene<'a, '_> {
     }
 
     /// The number that a list is ordered by.
-    fn ordering(&self, asked: &HashSet<String>) -> Option<At<'a>> {
+    fn ordering(&self, asked: &HashSet<String>) -> Option<ColumnRef<'a>> {
         let subject: Vec<usize> = self.subject().into_iter().collect();
         self.measure(asked, &subject)
     }
 
     /// The first day of a table, if the question asks for the latest or the first.
-    fn date(&self, subject: usize) -> Option<At<'a>> {
+    fn date(&self, subject: usize) -> Option<ColumnRef<'a>> {
         let asked = &self.intent.words;
         let timely = asked.contains("date") && asked.contains("time");
         let columns = &self.tables.get(subject)?.columns;
@@ -188,20 +194,20 @@ impl<'a> Scene<'a, '_> {
             .iter()
             .find(|column| column.is_date())
             .filter(|_| timely)?;
-        Some(At {
+        Some(ColumnRef {
             table: subject,
             column,
         })
     }
 
     /// What the answer is divided by: a column, or the label of a table.
-    fn group(&self) -> Option<At<'a>> {
+    fn group(&self) -> Option<ColumnRef<'a>> {
         let by = &self.intent.by;
-        let columns: Vec<At<'a>> = self
+        let columns: Vec<ColumnRef<'a>> = self
             .columns()
             .filter(|at| at.column.target.is_none() && (at.column.is_text() || !at.column.is_key))
             .collect();
-        let near = |at: &At<'a>| usize::from(Some(at.table) == self.subject()) * 5;
+        let near = |at: &ColumnRef<'a>| usize::from(Some(at.table) == self.subject()) * 5;
         let fits = columns.iter().map(|at| {
             let (named, told) = (common(&at.column.named, by), common(&at.column.told, by));
             match named + told {
@@ -219,7 +225,7 @@ impl<'a> Scene<'a, '_> {
         match (column, best_of(tables)) {
             (column, Some((table, fit))) if column.is_none_or(|(_, other)| fit >= other) => {
                 let column = self.tables.get(table)?.label()?;
-                Some(At { table, column })
+                Some(ColumnRef { table, column })
             }
             (Some((i, _)), _) => columns.get(i).copied(),
             _ => None,
@@ -227,14 +233,14 @@ impl<'a> Scene<'a, '_> {
     }
 
     /// Columns of a table that the question names.
-    fn named(&self, table: usize) -> Vec<At<'a>> {
+    fn named(&self, table: usize) -> Vec<ColumnRef<'a>> {
         let all = self.columns().filter(|at| at.table == table);
         all.filter(|at| at.column.target.is_none() && self.fit(at, &self.intent.words) > 0)
             .collect()
     }
 
     /// Values that the question names, and the columns that may hold them.
-    fn filters(&self, group: Option<At<'a>>) -> Vec<(At<'a>, String)> {
+    fn filters(&self, group: Option<ColumnRef<'a>>) -> Vec<(ColumnRef<'a>, String)> {
         let mut filters = Vec::new();
         for at in self.columns() {
             let is_group = group.is_some_and(|group| std::ptr::eq(group.column, at.column));
@@ -246,8 +252,8 @@ impl<'a> Scene<'a, '_> {
                 filters.push((at, value.clone()));
             }
         }
-        let text = |at: &At<'a>| at.column.is_text() && at.column.values.is_empty();
-        let texts: Vec<At<'a>> = self.columns().filter(text).collect();
+        let text = |at: &ColumnRef<'a>| at.column.is_text() && at.column.values.is_empty();
+        let texts: Vec<ColumnRef<'a>> = self.columns().filter(text).collect();
         // What the question is about says nothing of where a value stands.
         let subject = self.subject().and_then(|table| self.tables.get(table));
         let is_about = |word: &&String| {
@@ -266,12 +272,12 @@ impl<'a> Scene<'a, '_> {
     }
 }
 
-impl<'a> Plan<'a> {
+impl<'a> QueryPlan<'a> {
     /// Chooses where the query begins and what it joins; leaves out what no key leads to.
     fn settle(&mut self, scene: &Scene<'a, '_>) {
         let subject = self.from;
         match (self.sum, self.measure) {
-            (Some(Sum::Count) | None, _) => {}
+            (Some(Aggregate::Count) | None, _) => {}
             (Some(_), Some(at)) => self.from = at.table,
             (Some(_), None) => {}
         }
@@ -281,8 +287,8 @@ impl<'a> Plan<'a> {
             && scene.intent.greatest_first.is_some()
         {
             // `the products with the highest rating`: divided by what is asked for.
-            let label = self.tables.get(subject).and_then(Table::label);
-            self.group = label.map(|column| At {
+            let label = self.tables.get(subject).and_then(PromptTable::label);
+            self.group = label.map(|column| ColumnRef {
                 table: subject,
                 column,
             });

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use super::words::words;
+use super::vocabulary::words;
 
 /// A table of a prompt.
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(super) struct PromptTable {
     /// Its name with its schema, as a query writes it.
     pub(super) name: String,
     /// Its name alone.
@@ -18,12 +18,12 @@ pub(super) struct Table {
     /// Words of its comment.
     pub(super) told: HashSet<String>,
     /// Its columns, in order.
-    pub(super) columns: Vec<Column>,
+    pub(super) columns: Vec<PromptColumn>,
 }
 
 /// A column of a prompt.
 #[derive(Debug, Default)]
-pub(super) struct Column {
+pub(super) struct PromptColumn {
     /// Its name as a query writes it.
     pub(super) name: String,
     /// Its type, in lower case.
@@ -40,7 +40,7 @@ pub(super) struct Column {
     pub(super) told: HashSet<String>,
 }
 
-impl Column {
+impl PromptColumn {
     /// Whether its values can be added.
     pub(super) fn is_number(&self) -> bool {
         const NUMBERS: [&str; 7] = ["int", "real", "floa", "doub", "dec", "num", "money"];
@@ -79,10 +79,10 @@ impl Column {
     }
 }
 
-impl Table {
+impl PromptTable {
     /// The column that tells a row from others to people: its name or title, else its first text.
-    pub(super) fn label(&self) -> Option<&Column> {
-        let names = |column: &&Column| {
+    pub(super) fn label(&self) -> Option<&PromptColumn> {
+        let names = |column: &&PromptColumn| {
             ["name", "title"]
                 .iter()
                 .any(|word| column.named.contains(*word))
@@ -100,8 +100,8 @@ impl Table {
 }
 
 /// The tables of a list or of a schema.
-pub(super) fn tables(text: &str) -> Vec<Table> {
-    let mut tables: Vec<Table> = Vec::new();
+pub(super) fn tables(text: &str) -> Vec<PromptTable> {
+    let mut tables: Vec<PromptTable> = Vec::new();
     for line in text.lines() {
         if let Some(table) = line.strip_prefix("Table: ").and_then(table) {
             tables.push(table);
@@ -113,7 +113,7 @@ pub(super) fn tables(text: &str) -> Vec<Table> {
 }
 
 /// `schema.name (type) - comment`
-fn table(line: &str) -> Option<Table> {
+fn table(line: &str) -> Option<PromptTable> {
     const TYPES: [&str; 4] = [
         " (table)",
         " (view)",
@@ -133,7 +133,7 @@ fn table(line: &str) -> Option<Table> {
         comment
     };
     let bare = parts(name).pop()?;
-    Some(Table {
+    Some(PromptTable {
         name: name.to_owned(),
         named: words(bare),
         bare: bare.to_owned(),
@@ -144,7 +144,7 @@ fn table(line: &str) -> Option<Table> {
 }
 
 /// `name type PK -> schema.table.column in ('a', 'b') -- comment`
-fn column(line: &str) -> Option<Column> {
+fn column(line: &str) -> Option<PromptColumn> {
     let name = name(line)?;
     let rest = line.get(name.len()..)?;
     let (rest, comment) = rest.split_once(" -- ").unwrap_or((rest, ""));
@@ -154,7 +154,7 @@ fn column(line: &str) -> Option<Column> {
         Some(kind) => (kind, true),
         None => (rest, false),
     };
-    Some(Column {
+    Some(PromptColumn {
         name: name.to_owned(),
         kind: kind.trim().to_lowercase(),
         is_key,

@@ -1,16 +1,16 @@
 //! A plan as SQL. The names in the prompt are quoted where the dialect wants it, and are written as
 //! they stand there.
 
-use super::intent::{Intent, Sum};
-use super::plan::{At, Plan};
+use super::intent::{Aggregate, Intent};
+use super::plan::{ColumnRef, QueryPlan};
 
 /// How queries are to look.
-pub(super) struct Style {
+pub(super) struct WriteOptions {
     /// Most rows of a list.
     limit: u64,
 }
 
-impl Style {
+impl WriteOptions {
     /// What the system prompt asks for: `Add LIMIT 100`.
     pub(super) fn of(system: &str) -> Self {
         let digits = system.split("LIMIT ").skip(1).map(|rest| {
@@ -18,15 +18,19 @@ impl Style {
             rest.get(..end.unwrap_or(rest.len())).unwrap_or_default()
         });
         let limit = digits.filter_map(|digits| digits.parse().ok()).next();
-        Style {
+        WriteOptions {
             limit: limit.unwrap_or(100),
         }
     }
 }
 
 /// The query, and what it gives in words of the question's language.
-pub(super) fn write(plan: &Plan<'_>, intent: &Intent, style: &Style) -> (String, String) {
-    let writer = Writer { plan };
+pub(super) fn write(
+    plan: &QueryPlan<'_>,
+    intent: &Intent,
+    style: &WriteOptions,
+) -> (String, String) {
+    let writer = QueryWriter { plan };
     let worked_out = plan.sum.map(|sum| writer.worked_out(sum));
     let mut columns: Vec<String> = plan.group.iter().map(|at| writer.name(at)).collect();
     match &worked_out {
@@ -59,18 +63,18 @@ pub(super) fn write(plan: &Plan<'_>, intent: &Intent, style: &Style) -> (String,
     (sql, explanation(plan, intent))
 }
 
-struct Writer<'p, 'a> {
-    plan: &'p Plan<'a>,
+struct QueryWriter<'p, 'a> {
+    plan: &'p QueryPlan<'a>,
 }
 
-impl Writer<'_, '_> {
+impl QueryWriter<'_, '_> {
     fn table(&self, place: usize) -> (&str, &str) {
         let table = self.plan.tables.get(place);
         table.map_or(("", ""), |table| (table.name.as_str(), table.bare.as_str()))
     }
 
     /// A column, with its table where there is more than one.
-    fn name(&self, at: &At<'_>) -> String {
+    fn name(&self, at: &ColumnRef<'_>) -> String {
         if self.plan.joins.is_empty() {
             at.column.name.clone()
         } else {
@@ -79,7 +83,7 @@ impl Writer<'_, '_> {
     }
 
     /// What is worked out, and what its column is called.
-    fn worked_out(&self, sum: Sum) -> (String, String) {
+    fn worked_out(&self, sum: Aggregate) -> (String, String) {
         let named = |function: &str, name: &str| {
             let column = self
                 .plan
@@ -89,11 +93,11 @@ impl Writer<'_, '_> {
             (format!("{function}({column})"), name.to_owned())
         };
         match sum {
-            Sum::Count => (self.count(), "row_count".to_owned()),
-            Sum::Total => named("sum", "total_value"),
-            Sum::Average => named("avg", "average_value"),
-            Sum::Greatest => named("max", "greatest_value"),
-            Sum::Least => named("min", "least_value"),
+            Aggregate::Count => (self.count(), "row_count".to_owned()),
+            Aggregate::Total => named("sum", "total_value"),
+            Aggregate::Average => named("avg", "average_value"),
+            Aggregate::Greatest => named("max", "greatest_value"),
+            Aggregate::Least => named("min", "least_value"),
         }
     }
 
@@ -106,7 +110,7 @@ impl Writer<'_, '_> {
         let is_many = self.plan.joins.iter().any(|step| step.is_many);
         match (keys.next(), keys.next()) {
             (Some(column), None) if is_many => {
-                let at = At {
+                let at = ColumnRef {
                     table: self.plan.from,
                     column,
                 };
@@ -122,7 +126,7 @@ impl Writer<'_, '_> {
         let mut columns: Vec<String> = Vec::new();
         if !plan.listed.is_empty() || plan.measure.is_some() {
             let label = plan.tables.get(plan.from).and_then(|table| table.label());
-            let label = label.map(|column| At {
+            let label = label.map(|column| ColumnRef {
                 table: plan.from,
                 column,
             });
@@ -151,7 +155,7 @@ impl Writer<'_, '_> {
     }
 
     fn conditions(&self) -> String {
-        let equal = |(at, value): &(At<'_>, String)| {
+        let equal = |(at, value): &(ColumnRef<'_>, String)| {
             format!("{} = '{}'", self.name(at), value.replace('\'', "''"))
         };
         let conditions: Vec<String> = self.plan.filters.iter().map(equal).collect();
@@ -163,7 +167,7 @@ impl Writer<'_, '_> {
     }
 }
 
-fn explanation(plan: &Plan<'_>, intent: &Intent) -> String {
+fn explanation(plan: &QueryPlan<'_>, intent: &Intent) -> String {
     let table = plan
         .tables
         .get(plan.from)
@@ -186,24 +190,24 @@ fn explanation(plan: &Plan<'_>, intent: &Intent) -> String {
     }
 }
 
-fn english(sum: Option<Sum>, table: &str, measure: &str) -> String {
+fn english(sum: Option<Aggregate>, table: &str, measure: &str) -> String {
     match sum {
         None => format!("rows of {table}"),
-        Some(Sum::Count) => format!("the number of rows of {table}"),
-        Some(Sum::Total) => format!("the sum of {measure} in {table}"),
-        Some(Sum::Average) => format!("the average of {measure} in {table}"),
-        Some(Sum::Greatest) => format!("the greatest {measure} in {table}"),
-        Some(Sum::Least) => format!("the least {measure} in {table}"),
+        Some(Aggregate::Count) => format!("the number of rows of {table}"),
+        Some(Aggregate::Total) => format!("the sum of {measure} in {table}"),
+        Some(Aggregate::Average) => format!("the average of {measure} in {table}"),
+        Some(Aggregate::Greatest) => format!("the greatest {measure} in {table}"),
+        Some(Aggregate::Least) => format!("the least {measure} in {table}"),
     }
 }
 
-fn chinese(sum: Option<Sum>, table: &str, measure: &str) -> String {
+fn chinese(sum: Option<Aggregate>, table: &str, measure: &str) -> String {
     match sum {
         None => format!("{table} 的行"),
-        Some(Sum::Count) => format!("{table} 的行数"),
-        Some(Sum::Total) => format!("{table} 中 {measure} 的合计"),
-        Some(Sum::Average) => format!("{table} 中 {measure} 的平均值"),
-        Some(Sum::Greatest) => format!("{table} 中 {measure} 的最大值"),
-        Some(Sum::Least) => format!("{table} 中 {measure} 的最小值"),
+        Some(Aggregate::Count) => format!("{table} 的行数"),
+        Some(Aggregate::Total) => format!("{table} 中 {measure} 的合计"),
+        Some(Aggregate::Average) => format!("{table} 中 {measure} 的平均值"),
+        Some(Aggregate::Greatest) => format!("{table} 中 {measure} 的最大值"),
+        Some(Aggregate::Least) => format!("{table} 中 {measure} 的最小值"),
     }
 }

@@ -6,7 +6,7 @@
 //! [`SAMPLE`] rows; a later value that the type cannot hold is an error, never another value.
 
 mod array;
-mod held;
+mod buffer;
 mod shape;
 mod target;
 
@@ -17,13 +17,13 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 
 use super::keys::keys;
-use super::writer::Form;
-use super::{ExportError, Format};
-use crate::rows::Truncated;
+use super::writer::RowFormat;
+use super::{ExportError, ExportFormat};
+use crate::rows::TruncationReason;
 use crate::{Cell, ColumnInfo};
-use held::Held;
-use shape::Shape;
-use target::Target;
+use buffer::RowBuffer;
+use shape::ColumnKind;
+use target::ArrowSink;
 
 /// Rows that types are found from.
 const SAMPLE: usize = 32_768;
@@ -35,34 +35,37 @@ const BATCH: usize = 16_384;
 const DATABASE_TYPE: &str = "database_type";
 
 /// A file that grows, without rows yet.
-pub(super) fn form(columns: Vec<ColumnInfo>, format: Format) -> Result<Box<dyn Form>, ExportError> {
+pub(super) fn form(
+    columns: Vec<ColumnInfo>,
+    format: ExportFormat,
+) -> Result<Box<dyn RowFormat>, ExportError> {
     Ok(Box::new(Arrow::begin(columns, format)))
 }
 
 /// A file that grows.
 struct Arrow {
-    format: Format,
+    format: ExportFormat,
     columns: Vec<ColumnInfo>,
     /// Rows that are no batch yet.
-    held: Held,
+    held: RowBuffer,
     /// Rows that were written.
     written: usize,
-    open: Option<Open>,
+    open: Option<OpenExport>,
 }
 
 /// What is known as soon as the types are.
-struct Open {
-    shapes: Vec<Shape>,
+struct OpenExport {
+    shapes: Vec<ColumnKind>,
     schema: SchemaRef,
-    target: Target,
+    target: ArrowSink,
 }
 
 impl Arrow {
-    fn begin(columns: Vec<ColumnInfo>, format: Format) -> Self {
+    fn begin(columns: Vec<ColumnInfo>, format: ExportFormat) -> Self {
         Arrow {
             format,
             columns,
-            held: Held::default(),
+            held: RowBuffer::default(),
             written: 0,
             open: None,
         }
@@ -104,7 +107,7 @@ impl Arrow {
     }
 }
 
-impl Form for Arrow {
+impl RowFormat for Arrow {
     fn rows(&mut self, rows: Vec<Vec<Cell>>, out: &mut Vec<u8>) -> Result<(), ExportError> {
         // Not before more rows are there: the types of what is whole need no room.
         let most = match self.open {
@@ -120,7 +123,7 @@ impl Form for Arrow {
 
     fn end(
         mut self: Box<Self>,
-        truncated: Option<Truncated>,
+        truncated: Option<TruncationReason>,
         out: &mut Vec<u8>,
     ) -> Result<(), ExportError> {
         self.flush(false, out)?;
@@ -133,13 +136,13 @@ impl Form for Arrow {
 
 /// Finds the types of columns and begins the file with them.
 fn begin(
-    format: Format,
+    format: ExportFormat,
     columns: &[ColumnInfo],
     rows: &[Vec<Cell>],
     has_more: bool,
-) -> Result<Open, ExportError> {
+) -> Result<OpenExport, ExportError> {
     let shape = |(place, column): (usize, &ColumnInfo)| {
-        let shape = Shape::of(column, cells(rows, place));
+        let shape = ColumnKind::of(column, cells(rows, place));
         if has_more {
             let has_values = cells(rows, place).any(|cell| *cell != Cell::Null);
             shape.with_room(column, has_values)
@@ -147,21 +150,21 @@ fn begin(
             shape
         }
     };
-    let shapes: Vec<Shape> = columns.iter().enumerate().map(shape).collect();
+    let shapes: Vec<ColumnKind> = columns.iter().enumerate().map(shape).collect();
     let named = keys(columns).into_iter().zip(columns).zip(&shapes);
     let fields: Vec<Field> = named
         .map(|((key, column), shape)| field(key, column, shape))
         .collect();
     let schema: SchemaRef = Arc::new(Schema::new(fields));
-    let target = Target::begin(format, &schema)?;
-    Ok(Open {
+    let target = ArrowSink::begin(format, &schema)?;
+    Ok(OpenExport {
         shapes,
         schema,
         target,
     })
 }
 
-fn field(key: String, column: &ColumnInfo, shape: &Shape) -> Field {
+fn field(key: String, column: &ColumnInfo, shape: &ColumnKind) -> Field {
     let about = [(DATABASE_TYPE.to_owned(), column.data_type.clone())];
     Field::new(key, shape.data_type(), true).with_metadata(HashMap::from(about))
 }
@@ -174,13 +177,13 @@ struct Misfit {
     fixed: String,
 }
 
-fn misfit(rows: &[Vec<Cell>], columns: &[ColumnInfo], open: &Open) -> Option<Misfit> {
+fn misfit(rows: &[Vec<Cell>], columns: &[ColumnInfo], open: &OpenExport) -> Option<Misfit> {
     let columns = columns.iter().zip(&open.shapes).enumerate();
     for (place, (column, shape)) in columns {
         let mut cells = cells(rows, place);
         if let Some(row) = cells.position(|cell| !shape.holds(cell, column.value_type)) {
             let cell = rows.get(row).and_then(|row| row.get(place));
-            let found = cell.and_then(|cell| Shape::of_cell(cell, column.value_type));
+            let found = cell.and_then(|cell| ColumnKind::of_cell(cell, column.value_type));
             return Some(Misfit {
                 row,
                 column: column.name.clone(),
@@ -209,6 +212,6 @@ fn batch(rows: &[Vec<Cell>], schema: &SchemaRef) -> Result<RecordBatch, ArrowErr
     RecordBatch::try_new_with_options(schema.clone(), columns, &count)
 }
 
-fn of(format: Format, error: &dyn std::error::Error) -> ExportError {
+fn of(format: ExportFormat, error: &dyn std::error::Error) -> ExportError {
     ExportError::new(format, error.to_string())
 }

@@ -12,8 +12,8 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 
 use super::of;
-use crate::export::{ExportError, Format};
-use crate::rows::Truncated;
+use crate::export::{ExportError, ExportFormat};
+use crate::rows::TruncationReason;
 
 /// Bytes of packed rows after which a row group of Parquet ends: it is held in memory until then.
 const ROW_GROUP: usize = 4 << 20;
@@ -26,17 +26,17 @@ const DICTIONARY: usize = 256 << 10;
 /// Under which name a file says that rows are missing in it, and why.
 const TRUNCATED: &str = "quillet.truncated";
 
-pub(super) enum Target {
+pub(super) enum ArrowSink {
     File(Box<FileWriter<Vec<u8>>>),
     Stream(Box<StreamWriter<Vec<u8>>>),
     Parquet(Box<ArrowWriter<Vec<u8>>>),
 }
 
-impl Target {
+impl ArrowSink {
     /// Begins a file of one of the three forms.
-    pub(super) fn begin(format: Format, schema: &SchemaRef) -> Result<Self, ExportError> {
+    pub(super) fn begin(format: ExportFormat, schema: &SchemaRef) -> Result<Self, ExportError> {
         match format {
-            Format::Parquet => parquet(schema).map_err(|error| of(format, &error)),
+            ExportFormat::Parquet => parquet(schema).map_err(|error| of(format, &error)),
             _ => arrow(format, schema).map_err(|error| of(format, &error)),
         }
     }
@@ -47,19 +47,19 @@ impl Target {
         out: &mut Vec<u8>,
     ) -> Result<(), ExportError> {
         match self {
-            Target::File(writer) => {
+            ArrowSink::File(writer) => {
                 let written = writer.write(batch);
-                written.map_err(|error| of(Format::Arrow, &error))?;
+                written.map_err(|error| of(ExportFormat::Arrow, &error))?;
                 give_out(take(writer.get_mut()), out);
             }
-            Target::Stream(writer) => {
+            ArrowSink::Stream(writer) => {
                 let written = writer.write(batch);
-                written.map_err(|error| of(Format::ArrowStream, &error))?;
+                written.map_err(|error| of(ExportFormat::ArrowStream, &error))?;
                 give_out(take(writer.get_mut()), out);
             }
-            Target::Parquet(writer) => {
+            ArrowSink::Parquet(writer) => {
                 let written = add(writer, batch);
-                written.map_err(|error| of(Format::Parquet, &error))?;
+                written.map_err(|error| of(ExportFormat::Parquet, &error))?;
                 give_out(take(writer.inner_mut()), out);
             }
         }
@@ -69,29 +69,35 @@ impl Target {
     /// Ends the file. Only the forms whose end is a directory can say there that rows are missing.
     pub(super) fn finish(
         self,
-        truncated: Option<Truncated>,
+        truncated: Option<TruncationReason>,
         out: &mut Vec<u8>,
     ) -> Result<(), ExportError> {
-        let why = truncated.map(Truncated::name);
+        let why = truncated.map(TruncationReason::name);
         let (format, rest) = match self {
-            Target::File(mut writer) => {
+            ArrowSink::File(mut writer) => {
                 if let Some(why) = why {
                     writer.write_metadata(TRUNCATED, why);
                 }
                 let rest = writer.into_inner();
-                (Format::Arrow, rest.map_err(|error| error.to_string()))
+                (ExportFormat::Arrow, rest.map_err(|error| error.to_string()))
             }
-            Target::Stream(writer) => {
+            ArrowSink::Stream(writer) => {
                 let rest = writer.into_inner();
-                (Format::ArrowStream, rest.map_err(|error| error.to_string()))
+                (
+                    ExportFormat::ArrowStream,
+                    rest.map_err(|error| error.to_string()),
+                )
             }
-            Target::Parquet(mut writer) => {
+            ArrowSink::Parquet(mut writer) => {
                 if let Some(why) = why {
                     let about = KeyValue::new(TRUNCATED.to_owned(), why.to_owned());
                     writer.append_key_value_metadata(about);
                 }
                 let rest = writer.into_inner();
-                (Format::Parquet, rest.map_err(|error| error.to_string()))
+                (
+                    ExportFormat::Parquet,
+                    rest.map_err(|error| error.to_string()),
+                )
             }
         };
         match rest {
@@ -111,21 +117,21 @@ fn give_out(mut ready: Vec<u8>, out: &mut Vec<u8>) {
     }
 }
 
-fn arrow(format: Format, schema: &SchemaRef) -> Result<Target, ArrowError> {
+fn arrow(format: ExportFormat, schema: &SchemaRef) -> Result<ArrowSink, ArrowError> {
     Ok(match format {
-        Format::Arrow => Target::File(Box::new(FileWriter::try_new(Vec::new(), schema)?)),
-        _ => Target::Stream(Box::new(StreamWriter::try_new(Vec::new(), schema)?)),
+        ExportFormat::Arrow => ArrowSink::File(Box::new(FileWriter::try_new(Vec::new(), schema)?)),
+        _ => ArrowSink::Stream(Box::new(StreamWriter::try_new(Vec::new(), schema)?)),
     })
 }
 
 /// Compressed with Snappy, which every reader of Parquet knows.
-fn parquet(schema: &SchemaRef) -> Result<Target, ParquetError> {
+fn parquet(schema: &SchemaRef) -> Result<ArrowSink, ParquetError> {
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_data_page_size_limit(PAGE)
         .set_dictionary_page_size_limit(DICTIONARY);
     let writer = ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties.build()))?;
-    Ok(Target::Parquet(Box::new(writer)))
+    Ok(ArrowSink::Parquet(Box::new(writer)))
 }
 
 fn add(writer: &mut ArrowWriter<Vec<u8>>, batch: &RecordBatch) -> Result<(), ParquetError> {

@@ -10,9 +10,9 @@ use std::io;
 
 use super::text::text;
 use super::values;
-use super::writer::Form;
-use super::{ExportError, Format};
-use crate::rows::{Truncated, ValueType};
+use super::writer::RowFormat;
+use super::{ExportError, ExportFormat};
+use crate::rows::{TruncationReason, ValueType};
 use crate::{Cell, ColumnInfo};
 use zip::Zip;
 
@@ -115,7 +115,7 @@ impl Workbook {
     }
 }
 
-impl Form for Workbook {
+impl RowFormat for Workbook {
     fn rows(&mut self, rows: Vec<Vec<Cell>>, out: &mut Vec<u8>) -> Result<(), ExportError> {
         let mut sheet = String::new();
         for row in &rows {
@@ -145,7 +145,7 @@ impl Form for Workbook {
 
     fn end(
         mut self: Box<Self>,
-        _: Option<Truncated>,
+        _: Option<TruncationReason>,
         out: &mut Vec<u8>,
     ) -> Result<(), ExportError> {
         let sheet = self.zip.write(b"</sheetData></worksheet>");
@@ -168,7 +168,7 @@ fn parts(head: &str) -> io::Result<Zip> {
 }
 
 fn failed(message: impl Into<String>) -> ExportError {
-    ExportError::new(Format::Xlsx, message)
+    ExportError::new(ExportFormat::Xlsx, message)
 }
 
 fn unpacked(error: &io::Error) -> ExportError {

@@ -27,12 +27,12 @@ pub(super) struct Zip {
     taken: usize,
     directory: Vec<u8>,
     count: u16,
-    open: Option<Open>,
+    open: Option<ZipEntry>,
 }
 
 /// The file that is being written.
 #[derive(Debug)]
-struct Open {
+struct ZipEntry {
     name: &'static str,
     /// Where its header begins in the archive.
     place: usize,
@@ -65,7 +65,7 @@ impl Zip {
         self.out.extend(b"PK\x03\x04");
         self.out.extend(about(name, FLAGS, [0; 3]));
         self.out.extend(name.as_bytes());
-        self.open = Some(Open {
+        self.open = Some(ZipEntry {
             name,
             place,
             is_behind: false,

@@ -14,9 +14,9 @@ use quillet_core::ErrorCode;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
-use super::job::{Job, unread};
-use super::kind::{Kind, Seen, Type};
-use super::table::Table;
+use super::job::{LoadJob, unread};
+use super::kind::{ColumnStats, Type, ValueKind};
+use super::table::TableLoader;
 use super::{FileError, names};
 use crate::Cell;
 use cell::cell;
@@ -33,7 +33,7 @@ const BATCH_ROWS: u64 = 8_192;
 pub(super) fn load(
     path: &Path,
     table: &str,
-    job: &mut Job,
+    job: &mut LoadJob,
     connection: &Connection,
 ) -> Result<(), FileError> {
     let builder = open(path)?;
@@ -51,7 +51,7 @@ pub(super) fn load(
     if columns.is_empty() {
         return Err(FileError::new(ErrorCode::FileForm, path, "has no columns"));
     }
-    let mut table = Table::make(connection, path, table, &columns)?;
+    let mut table = TableLoader::make(connection, path, table, &columns)?;
     let mut lost = 0_u64;
     each(path, None, job, &mut |job, batch| {
         for row in 0..batch.num_rows() {
@@ -110,22 +110,22 @@ fn of(kind: &DataType) -> Option<Type> {
 }
 
 /// The types of all columns, after a look at the values of those that need one.
-fn settled(path: &Path, types: &[Option<Type>], job: &mut Job) -> Result<Vec<Type>, FileError> {
+fn settled(path: &Path, types: &[Option<Type>], job: &mut LoadJob) -> Result<Vec<Type>, FileError> {
     let open = types.iter().enumerate().filter(|(_, kind)| kind.is_none());
     let open: Vec<usize> = open.map(|(place, _)| place).collect();
-    let mut seen = vec![Seen::default(); types.len()];
+    let mut seen = vec![ColumnStats::default(); types.len()];
     if !open.is_empty() {
         each(path, Some(&open), job, &mut |_, batch| {
             for (array, place) in batch.columns().iter().zip(&open) {
                 for row in 0..batch.num_rows() {
                     let cell = cell(array, row).map_err(|what| damaged(path, &what))?;
                     let kind = match &cell {
-                        Cell::Null => Kind::Empty,
+                        Cell::Null => ValueKind::Empty,
                         Cell::UInt(number) => {
-                            i64::try_from(*number).map_or(Kind::Text, |_| Kind::Large)
+                            i64::try_from(*number).map_or(ValueKind::Text, |_| ValueKind::Large)
                         }
-                        Cell::Text(text) => Kind::of_number(text).unwrap_or(Kind::Text),
-                        _ => Kind::Text,
+                        Cell::Text(text) => ValueKind::of_number(text).unwrap_or(ValueKind::Text),
+                        _ => ValueKind::Text,
                     };
                     seen[*place].look(kind, "", 0);
                 }
@@ -193,14 +193,14 @@ fn damaged(path: &Path, what: &str) -> FileError {
     )
 }
 
-type Give<'g> = dyn FnMut(&mut Job, &RecordBatch) -> Result<(), FileError> + 'g;
+type BatchCallback<'g> = dyn FnMut(&mut LoadJob, &RecordBatch) -> Result<(), FileError> + 'g;
 
 /// Gives all batches, with these columns only or all.
 fn each(
     path: &Path,
     columns: Option<&[usize]>,
-    job: &mut Job,
-    give: &mut Give<'_>,
+    job: &mut LoadJob,
+    give: &mut BatchCallback<'_>,
 ) -> Result<(), FileError> {
     let builder = open(path)?;
     let metadata = builder.metadata();

@@ -12,35 +12,39 @@ use std::sync::LazyLock;
 use quillet_core::ErrorCode;
 use sqlparser::ast::{ObjectName, ObjectNamePart, Spanned};
 
-use super::text::Text;
+use super::text::TokenizedQuery;
 use super::{GuardError, Policy, parse, relations};
-use crate::{Dialect, sqlite};
+use crate::{SqlDialect, sqlite};
 
 /// Operators of well-known extensions of PostgreSQL (pgvector, pg_trgm, PostGIS) that compute.
 pub(super) const OPERATORS: [&str; 10] = [
     "<#>", "<->", "<=>", "<+>", "<%", "%>", "<<%", "%>>", "<<->", "<->>",
 ];
 
-type Names = LazyLock<HashSet<&'static str>>;
+type NameSet = LazyLock<HashSet<&'static str>>;
 
-static POSTGRES: Names = LazyLock::new(|| postgres::NAMES.split_whitespace().collect());
-static MYSQL: Names = LazyLock::new(|| mysql::NAMES.split_whitespace().collect());
+static POSTGRES: NameSet = LazyLock::new(|| postgres::NAMES.split_whitespace().collect());
+static MYSQL: NameSet = LazyLock::new(|| mysql::NAMES.split_whitespace().collect());
 /// What the linked SQLite has, and words of SQL that the parser reads as calls.
-static SQLITE: Names = LazyLock::new(|| {
+static SQLITE: NameSet = LazyLock::new(|| {
     let words = ["any", "collate", "exists", "row"];
     sqlite::functions::of_texts().chain(words).collect()
 });
 
-fn list(dialect: Dialect) -> &'static HashSet<&'static str> {
+fn list(dialect: SqlDialect) -> &'static HashSet<&'static str> {
     match dialect {
-        Dialect::PostgreSql => &POSTGRES,
-        Dialect::MySql => &MYSQL,
-        Dialect::Sqlite => &SQLITE,
+        SqlDialect::PostgreSql => &POSTGRES,
+        SqlDialect::MySql => &MYSQL,
+        SqlDialect::Sqlite => &SQLITE,
     }
 }
 
 /// Refuses a call of what is not on the list.
-pub(super) fn check(text: &Text<'_>, name: &ObjectName, policy: &Policy) -> Result<(), GuardError> {
+pub(super) fn check(
+    text: &TokenizedQuery<'_>,
+    name: &ObjectName,
+    policy: &Policy,
+) -> Result<(), GuardError> {
     let folded = folded(text, name)?;
     let qualified = folded.join(".");
     let bare = folded.last().map(String::as_str).unwrap_or_default();
@@ -54,28 +58,28 @@ pub(super) fn check(text: &Text<'_>, name: &ObjectName, policy: &Policy) -> Resu
     Err(refusal(text, &qualified, name))
 }
 
-pub(super) fn is_listed(dialect: Dialect, name: &str) -> bool {
+pub(super) fn is_listed(dialect: SqlDialect, name: &str) -> bool {
     let is_pragma = || {
         name.strip_prefix("pragma_")
             .is_some_and(|p| relations::PRAGMAS.contains(&p))
     };
-    list(dialect).contains(name) || (dialect == Dialect::Sqlite && is_pragma())
+    list(dialect).contains(name) || (dialect == SqlDialect::Sqlite && is_pragma())
 }
 
 /// Whether the name means the system's own function: bare, or in PostgreSQL's schema for them.
-fn is_of_system(dialect: Dialect, parts: &[String]) -> bool {
+fn is_of_system(dialect: SqlDialect, parts: &[String]) -> bool {
     match parts {
         [_] => true,
-        [schema, _] => dialect == Dialect::PostgreSql && schema == "pg_catalog",
+        [schema, _] => dialect == SqlDialect::PostgreSql && schema == "pg_catalog",
         _ => false,
     }
 }
 
 /// Parts of the name as the server compares them: PostgreSQL keeps the case of quoted names.
-fn folded(text: &Text<'_>, name: &ObjectName) -> Result<Vec<String>, GuardError> {
+fn folded(text: &TokenizedQuery<'_>, name: &ObjectName) -> Result<Vec<String>, GuardError> {
     let part = |part: &ObjectNamePart| match part {
         ObjectNamePart::Identifier(ident) => {
-            let exact = ident.quote_style.is_some() && text.dialect == Dialect::PostgreSql;
+            let exact = ident.quote_style.is_some() && text.dialect == SqlDialect::PostgreSql;
             Ok(if exact {
                 ident.value.clone()
             } else {
@@ -88,7 +92,7 @@ fn folded(text: &Text<'_>, name: &ObjectName) -> Result<Vec<String>, GuardError>
 }
 
 /// The error about a call of `called`.
-pub(super) fn refusal(text: &Text<'_>, called: &str, name: &ObjectName) -> GuardError {
+pub(super) fn refusal(text: &TokenizedQuery<'_>, called: &str, name: &ObjectName) -> GuardError {
     let message = format!("the function {called} is not on the list of those that only read");
     let mut error = GuardError::new(ErrorCode::GuardFunction, message);
     if let Some(place) = parse::range_of(&text.plain, name.span()) {

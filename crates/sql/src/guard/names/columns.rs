@@ -5,17 +5,17 @@ use sqlparser::ast::Ident;
 
 use super::super::GuardError;
 use super::Checker;
-use super::scope::{Frame, Source};
-use crate::Dialect;
+use super::scope::{ScopeFrame, ScopeSource};
+use crate::SqlDialect;
 
 /// Columns that every table has without declaring them.
-fn is_hidden(dialect: Dialect, key: &str) -> bool {
+fn is_hidden(dialect: SqlDialect, key: &str) -> bool {
     match dialect {
-        Dialect::PostgreSql => {
+        SqlDialect::PostgreSql => {
             matches!(key, "ctid" | "xmin" | "xmax" | "cmin" | "cmax" | "tableoid")
         }
-        Dialect::MySql => key == "_rowid",
-        Dialect::Sqlite => matches!(key, "rowid" | "oid" | "_rowid_" | "rank"),
+        SqlDialect::MySql => key == "_rowid",
+        SqlDialect::Sqlite => matches!(key, "rowid" | "oid" | "_rowid_" | "rank"),
     }
 }
 
@@ -70,14 +70,14 @@ const UNITS: [&str; 24] = [
 ];
 
 /// Whether it is a word of the dialect, not a name.
-fn is_word(dialect: Dialect, ident: &Ident) -> bool {
+fn is_word(dialect: SqlDialect, ident: &Ident) -> bool {
     let word = ident.value.to_lowercase();
-    let is_unit = dialect == Dialect::MySql && UNITS.contains(&word.as_str());
+    let is_unit = dialect == SqlDialect::MySql && UNITS.contains(&word.as_str());
     ident.quote_style.is_none() && (is_unit || VALUES.contains(&word.as_str()))
 }
 
 /// Where a column was found.
-enum Found {
+enum ColumnMatch {
     Here,
     Nowhere,
     /// In these tables at once.
@@ -86,7 +86,7 @@ enum Found {
 
 impl Checker<'_> {
     /// Scopes from the one at hand outwards, without those whose tables are not visible.
-    fn visible(&self) -> impl Iterator<Item = &Frame> {
+    fn visible(&self) -> impl Iterator<Item = &ScopeFrame> {
         let mut skip = false;
         self.frames.iter().rev().filter(move |frame| {
             let hidden = std::mem::replace(&mut skip, frame.hides_parent);
@@ -99,7 +99,7 @@ impl Checker<'_> {
         self.visible().any(|frame| frame.open)
     }
 
-    pub(super) fn source_named(&self, key: &str) -> Option<&Source> {
+    pub(super) fn source_named(&self, key: &str) -> Option<&ScopeSource> {
         self.visible()
             .flat_map(|frame| &frame.sources)
             .find(|source| source.name.as_deref() == Some(key))
@@ -112,11 +112,11 @@ impl Checker<'_> {
             return Ok(());
         }
         // What SQLite does not find in double quotes it takes for a text.
-        let may_be_text = dialect == Dialect::Sqlite && ident.quote_style == Some('"');
+        let may_be_text = dialect == SqlDialect::Sqlite && ident.quote_style == Some('"');
         match self.find(&key) {
-            Found::Nowhere if may_be_text && !self.is_misspelt(ident) => Ok(()),
-            Found::Here => Ok(()),
-            Found::Several(tables) => Err(self
+            ColumnMatch::Nowhere if may_be_text && !self.is_misspelt(ident) => Ok(()),
+            ColumnMatch::Here => Ok(()),
+            ColumnMatch::Several(tables) => Err(self
                 .error(
                     ErrorCode::GuardAmbiguous,
                     format!("the column {ident} can be of more than one table"),
@@ -127,8 +127,8 @@ impl Checker<'_> {
                     tables.join(&format!(".{ident} or "))
                 ))),
             // A table's name alone is its whole row, or what full text search looks in.
-            Found::Nowhere if self.source_named(&key).is_some() => Ok(()),
-            Found::Nowhere => Err(self.unknown_column(ident)),
+            ColumnMatch::Nowhere if self.source_named(&key).is_some() => Ok(()),
+            ColumnMatch::Nowhere => Err(self.unknown_column(ident)),
         }
     }
 
@@ -148,11 +148,11 @@ impl Checker<'_> {
         !written.is_empty() && columns.any(|name| letters(name) == written)
     }
 
-    fn find(&self, key: &str) -> Found {
-        let aliases_reach = self.text.dialect != Dialect::PostgreSql;
+    fn find(&self, key: &str) -> ColumnMatch {
+        let aliases_reach = self.text.dialect != SqlDialect::PostgreSql;
         for (depth, frame) in self.visible().enumerate() {
             if frame.open || ((depth == 0 || aliases_reach) && frame.aliases.contains(key)) {
-                return Found::Here;
+                return ColumnMatch::Here;
             }
             let (mut certain, mut unknown) = (Vec::new(), false);
             for source in &frame.sources {
@@ -164,16 +164,16 @@ impl Checker<'_> {
             }
             let is_merged = frame.natural || frame.merged.contains(key);
             match certain.as_slice() {
-                [] if unknown => return Found::Here,
+                [] if unknown => return ColumnMatch::Here,
                 [] => {}
                 [_, _, ..] if !is_merged && !unknown => {
                     let names = certain.iter().filter_map(|source| source.name.clone());
-                    return Found::Several(names.collect());
+                    return ColumnMatch::Several(names.collect());
                 }
-                _ => return Found::Here,
+                _ => return ColumnMatch::Here,
             }
         }
-        Found::Nowhere
+        ColumnMatch::Nowhere
     }
 
     pub(super) fn check_qualified(&self, parts: &[Ident]) -> Result<(), GuardError> {
@@ -203,7 +203,7 @@ impl Checker<'_> {
     }
 
     fn unknown_column(&self, ident: &Ident) -> GuardError {
-        let sources: Vec<&Source> = self.visible().flat_map(|frame| &frame.sources).collect();
+        let sources: Vec<&ScopeSource> = self.visible().flat_map(|frame| &frame.sources).collect();
         let message = format!("no table of this query has a column {ident}");
         let error = self.error(ErrorCode::GuardColumn, message, ident.span);
         match self
@@ -232,7 +232,7 @@ impl Checker<'_> {
     }
 
     /// The column that was probably meant: the same in another case of letters, or the nearest.
-    fn meant(&self, ident: &Ident, sources: &[&Source]) -> Option<String> {
+    fn meant(&self, ident: &Ident, sources: &[&ScopeSource]) -> Option<String> {
         let names = || {
             sources
                 .iter()
@@ -251,14 +251,16 @@ impl Checker<'_> {
     /// Tables of the catalogue that have the column, for a query that forgot to join one.
     fn elsewhere_in_catalogue(&self, ident: &Ident) -> Option<String> {
         let key = self.key(ident);
-        let has = |table: &&crate::catalogue::Table| {
+        let has = |table: &&crate::catalogue::DatabaseTable| {
             table
                 .columns
                 .iter()
                 .any(|c| self.stored_key(&c.name) == key)
         };
         let tables = self.catalogue?.tables.iter().filter(has).take(3);
-        let tables: Vec<String> = tables.map(crate::catalogue::Table::qualified).collect();
+        let tables: Vec<String> = tables
+            .map(crate::catalogue::DatabaseTable::qualified)
+            .collect();
         (!tables.is_empty()).then(|| format!("{} has it", tables.join(" or ")))
     }
 }

@@ -19,18 +19,18 @@ use sqlparser::ast::{
 use sqlparser::tokenizer::Span;
 
 pub(super) use self::scope::constraint;
-use self::scope::{Columns, Frame};
+use self::scope::{Columns, ScopeFrame};
 use super::fields::clipped;
-use super::text::Text;
+use super::text::TokenizedQuery;
 use super::{GuardError, parse};
-use crate::{Catalogue, Dialect};
+use crate::{Catalogue, SqlDialect};
 
 /// Tables that a query reads, in order of appearance.
 ///
 /// # Errors
 /// A table or a column that is not there, or can mean more than one.
 pub(super) fn check(
-    text: &Text<'_>,
+    text: &TokenizedQuery<'_>,
     query: &Query,
     catalogue: Option<&Catalogue>,
 ) -> Result<Vec<String>, GuardError> {
@@ -50,10 +50,10 @@ pub(super) fn check(
 
 /// Walks the tree with the scopes that are open.
 struct Checker<'a> {
-    text: &'a Text<'a>,
+    text: &'a TokenizedQuery<'a>,
     catalogue: Option<&'a Catalogue>,
     /// Scopes from the outermost to the one at hand.
-    frames: Vec<Frame>,
+    frames: Vec<ScopeFrame>,
     /// Tables that are read.
     read: Vec<String>,
     /// Fields of composite values and names of arguments, which are names but no columns: known by
@@ -63,9 +63,9 @@ struct Checker<'a> {
     known: HashMap<usize, Rc<Columns>>,
 }
 
-type Verdict = ControlFlow<Box<GuardError>>;
+type GuardFlow = ControlFlow<Box<GuardError>>;
 
-fn verdict(result: Result<(), GuardError>) -> Verdict {
+fn verdict(result: Result<(), GuardError>) -> GuardFlow {
     match result {
         Ok(()) => ControlFlow::Continue(()),
         Err(error) => ControlFlow::Break(Box::new(error)),
@@ -77,8 +77,8 @@ impl Checker<'_> {
     /// do not look at the case of letters.
     fn key(&self, ident: &Ident) -> String {
         match (self.text.dialect, ident.quote_style) {
-            (Dialect::PostgreSql, Some(_)) => clipped(&ident.value).to_owned(),
-            (Dialect::PostgreSql, None) => clipped(&ident.value).to_ascii_lowercase(),
+            (SqlDialect::PostgreSql, Some(_)) => clipped(&ident.value).to_owned(),
+            (SqlDialect::PostgreSql, None) => clipped(&ident.value).to_ascii_lowercase(),
             _ => ident.value.to_lowercase(),
         }
     }
@@ -86,7 +86,7 @@ impl Checker<'_> {
     /// A name of the catalogue as the server compares it.
     fn stored_key(&self, name: &str) -> String {
         match self.text.dialect {
-            Dialect::PostgreSql => name.to_owned(),
+            SqlDialect::PostgreSql => name.to_owned(),
             _ => name.to_lowercase(),
         }
     }
@@ -153,22 +153,22 @@ impl Checker<'_> {
 impl Visitor for Checker<'_> {
     type Break = Box<GuardError>;
 
-    fn pre_visit_query(&mut self, query: &Query) -> Verdict {
+    fn pre_visit_query(&mut self, query: &Query) -> GuardFlow {
         let frame = self.frame_of(query);
         self.frames.push(frame);
         ControlFlow::Continue(())
     }
 
-    fn post_visit_query(&mut self, _: &Query) -> Verdict {
+    fn post_visit_query(&mut self, _: &Query) -> GuardFlow {
         self.frames.pop();
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_select(&mut self, select: &Select) -> Verdict {
+    fn pre_visit_select(&mut self, select: &Select) -> GuardFlow {
         let is_body = self.frames.last().is_some_and(|frame| frame.is_of(select));
         if !is_body {
             // A part of a set operation has its own tables.
-            let mut frame = Frame::default();
+            let mut frame = ScopeFrame::default();
             self.fill(&mut frame, select);
             self.frames.push(frame);
         }
@@ -178,16 +178,16 @@ impl Visitor for Checker<'_> {
         }
     }
 
-    fn post_visit_select(&mut self, select: &Select) -> Verdict {
+    fn post_visit_select(&mut self, select: &Select) -> GuardFlow {
         // The body's scope stays open for ORDER BY, and closes with its query.
-        let is_part = |frame: &Frame| frame.is_of(select) && !frame.is_query;
+        let is_part = |frame: &ScopeFrame| frame.is_of(select) && !frame.is_query;
         if self.frames.last().is_some_and(is_part) {
             self.frames.pop();
         }
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> Verdict {
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> GuardFlow {
         match factor {
             TableFactor::Table {
                 name, args: None, ..
@@ -207,7 +207,7 @@ impl Visitor for Checker<'_> {
         }
     }
 
-    fn pre_visit_expr(&mut self, expr: &Expr) -> Verdict {
+    fn pre_visit_expr(&mut self, expr: &Expr) -> GuardFlow {
         match self.catalogue {
             Some(_) => verdict(self.check_expr(expr)),
             None => ControlFlow::Continue(()),

@@ -25,7 +25,7 @@ pub(super) struct Columns {
 
 /// Something in FROM.
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub(super) struct ScopeSource {
     /// What it is called, as it is compared; nothing where it has no name.
     pub(super) name: Option<String>,
     /// Its columns; `None` where any name may be one.
@@ -34,11 +34,11 @@ pub(super) struct Source {
 
 /// What a SELECT or a whole query adds to what is visible.
 #[derive(Debug, Default)]
-pub(super) struct Frame {
+pub(super) struct ScopeFrame {
     /// Tables of WITH.
     pub(super) ctes: HashMap<String, Option<Rc<Columns>>>,
     /// Tables of FROM.
-    pub(super) sources: Vec<Source>,
+    pub(super) sources: Vec<ScopeSource>,
     /// Names of the result's columns: ORDER BY and GROUP BY may use them.
     pub(super) aliases: HashSet<String>,
     /// Columns that USING makes one of.
@@ -57,7 +57,7 @@ pub(super) struct Frame {
     select: Option<*const Select>,
 }
 
-impl Frame {
+impl ScopeFrame {
     pub(super) fn is_of(&self, select: &Select) -> bool {
         self.select == Some(std::ptr::from_ref(select))
     }
@@ -65,13 +65,13 @@ impl Frame {
 
 impl Checker<'_> {
     /// The scope of a query: its WITH, the tables of its SELECT, the names of its result.
-    pub(super) fn frame_of(&mut self, query: &Query) -> Frame {
+    pub(super) fn frame_of(&mut self, query: &Query) -> ScopeFrame {
         let parent = self.frames.last();
-        let hidden = |parent: &Frame| parent.isolated.contains(&std::ptr::from_ref(query));
-        let mut frame = Frame {
+        let hidden = |parent: &ScopeFrame| parent.isolated.contains(&std::ptr::from_ref(query));
+        let mut frame = ScopeFrame {
             is_query: true,
             hides_parent: parent.is_some_and(hidden),
-            ..Frame::default()
+            ..ScopeFrame::default()
         };
         // Tables of WITH see each other: they are computed with the scope that grows.
         self.frames.push(frame);
@@ -82,12 +82,12 @@ impl Checker<'_> {
         match query.body.as_ref() {
             SetExpr::Select(select) => {
                 self.frames.push(frame);
-                let mut inner = Frame::default();
+                let mut inner = ScopeFrame::default();
                 self.fill(&mut inner, select);
                 frame = self.frames.pop().unwrap_or_default();
                 let isolated = std::mem::take(&mut inner.isolated);
                 frame.isolated.extend(isolated);
-                Frame {
+                ScopeFrame {
                     ctes: frame.ctes,
                     isolated: frame.isolated,
                     hides_parent: frame.hides_parent,
@@ -123,7 +123,7 @@ impl Checker<'_> {
     }
 
     /// Adds the tables of a SELECT and the names of its result.
-    pub(super) fn fill(&mut self, frame: &mut Frame, select: &Select) {
+    pub(super) fn fill(&mut self, frame: &mut ScopeFrame, select: &Select) {
         frame.select = Some(std::ptr::from_ref(select));
         for table in &select.from {
             self.add_joined(frame, table);
@@ -146,7 +146,7 @@ impl Checker<'_> {
         }
     }
 
-    fn add_joined(&mut self, frame: &mut Frame, table: &TableWithJoins) {
+    fn add_joined(&mut self, frame: &mut ScopeFrame, table: &TableWithJoins) {
         self.add_factor(frame, &table.relation);
         for join in &table.joins {
             self.add_factor(frame, &join.relation);
@@ -161,7 +161,7 @@ impl Checker<'_> {
         }
     }
 
-    fn add_factor(&mut self, frame: &mut Frame, factor: &TableFactor) {
+    fn add_factor(&mut self, frame: &mut ScopeFrame, factor: &TableFactor) {
         let (name, columns) = match factor {
             TableFactor::Table {
                 name,
@@ -207,7 +207,7 @@ impl Checker<'_> {
                 return;
             }
         };
-        frame.sources.push(Source { name, columns });
+        frame.sources.push(ScopeSource { name, columns });
     }
 
     fn called(&self, alias: Option<&TableAlias>, name: Option<&Ident>) -> Option<String> {
@@ -260,7 +260,7 @@ impl Checker<'_> {
     }
 
     fn outputs_of_select(&mut self, select: &Select) -> Option<Rc<Columns>> {
-        let mut frame = Frame::default();
+        let mut frame = ScopeFrame::default();
         let here = self.frames.last().is_some_and(|frame| frame.is_of(select));
         if !here {
             self.fill(&mut frame, select);
@@ -277,7 +277,7 @@ impl Checker<'_> {
     fn add_outputs(
         &self,
         names: &mut Vec<(String, String)>,
-        frame: &Frame,
+        frame: &ScopeFrame,
         item: &SelectItem,
     ) -> Option<()> {
         let ident = match item {
@@ -285,7 +285,7 @@ impl Checker<'_> {
             SelectItem::UnnamedExpr(Expr::Identifier(ident)) => ident,
             SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => parts.last()?,
             SelectItem::UnnamedExpr(Expr::Function(function))
-                if self.text.dialect == crate::Dialect::PostgreSql =>
+                if self.text.dialect == crate::SqlDialect::PostgreSql =>
             {
                 last(&function.name)?
             }
@@ -309,7 +309,7 @@ impl Checker<'_> {
         Some(())
     }
 
-    fn add_all(&self, names: &mut Vec<(String, String)>, source: &Source) -> Option<()> {
+    fn add_all(&self, names: &mut Vec<(String, String)>, source: &ScopeSource) -> Option<()> {
         let columns = source.columns.as_ref()?;
         for name in &columns.names {
             names.push((name.clone(), self.stored_key(name)));

@@ -6,13 +6,13 @@ use quillet_core::ErrorCode;
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart, Spanned};
 
 use super::super::GuardError;
-use super::super::relations::{self, Relation};
+use super::super::relations::{self, RelationName};
 use super::Checker;
 use super::scope::{Columns, columns_from};
-use crate::{Catalogue, Dialect};
+use crate::{Catalogue, SqlDialect};
 
 /// What a name in FROM means.
-enum Meaning {
+enum NameMeaning {
     /// A table of WITH.
     Cte(Option<Rc<Columns>>),
     /// A table of the catalogue, by its place.
@@ -28,16 +28,21 @@ impl Checker<'_> {
     pub(super) fn read_table(&mut self, name: &ObjectName) -> Result<(), GuardError> {
         let parts = relations::parts(self.text, name)?;
         let read = match self.meaning(name) {
-            Meaning::Cte(_) => return Ok(()),
-            Meaning::Unknown(error) => return Err(*error),
-            Meaning::Table(i) => {
+            NameMeaning::Cte(_) => return Ok(()),
+            NameMeaning::Unknown(error) => return Err(*error),
+            NameMeaning::Table(i) => {
                 let table = self.catalogue.and_then(|catalogue| catalogue.tables.get(i));
-                table.map_or_else(|| parts.join("."), crate::catalogue::Table::qualified)
+                table.map_or_else(
+                    || parts.join("."),
+                    crate::catalogue::DatabaseTable::qualified,
+                )
             }
-            Meaning::Unchecked if relations::class(self.text.dialect, &parts) != Relation::Own => {
+            NameMeaning::Unchecked
+                if relations::class(self.text.dialect, &parts) != RelationName::Own =>
+            {
                 return Ok(());
             }
-            Meaning::Unchecked => parts.join("."),
+            NameMeaning::Unchecked => parts.join("."),
         };
         if !self.read.contains(&read) {
             self.read.push(read);
@@ -48,9 +53,9 @@ impl Checker<'_> {
     /// Columns of a table; `None` where they are not certain.
     pub(super) fn columns_of(&mut self, name: &ObjectName) -> Option<Rc<Columns>> {
         match self.meaning(name) {
-            Meaning::Cte(columns) => columns,
-            Meaning::Table(i) => self.columns_in_catalogue(i),
-            Meaning::Unchecked | Meaning::Unknown(_) => None,
+            NameMeaning::Cte(columns) => columns,
+            NameMeaning::Table(i) => self.columns_in_catalogue(i),
+            NameMeaning::Unchecked | NameMeaning::Unknown(_) => None,
         }
     }
 
@@ -72,10 +77,10 @@ impl Checker<'_> {
         Some(columns)
     }
 
-    fn meaning(&self, name: &ObjectName) -> Meaning {
+    fn meaning(&self, name: &ObjectName) -> NameMeaning {
         let idents: Option<Vec<&Ident>> = name.0.iter().map(plain).collect();
         let Some(idents) = idents else {
-            return Meaning::Unchecked;
+            return NameMeaning::Unchecked;
         };
         if let [bare] = idents.as_slice() {
             let key = self.key(bare);
@@ -85,26 +90,27 @@ impl Checker<'_> {
                 .rev()
                 .find_map(|frame| frame.ctes.get(&key));
             if let Some(columns) = ctes {
-                return Meaning::Cte(columns.clone());
+                return NameMeaning::Cte(columns.clone());
             }
         }
         let Some(catalogue) = self.catalogue else {
-            return Meaning::Unchecked;
+            return NameMeaning::Unchecked;
         };
         let parts: Vec<String> = idents.iter().map(|ident| ident.value.clone()).collect();
-        if relations::class(self.text.dialect, &parts) != Relation::Own || self.is_dual(&idents) {
-            return Meaning::Unchecked;
+        if relations::class(self.text.dialect, &parts) != RelationName::Own || self.is_dual(&idents)
+        {
+            return NameMeaning::Unchecked;
         }
         match idents.as_slice() {
             [bare] => self.bare(catalogue, bare, name),
             [.., schema, table] => self.qualified(catalogue, schema, table, name),
-            [] => Meaning::Unchecked,
+            [] => NameMeaning::Unchecked,
         }
     }
 
     /// MySQL's table of one row and no columns.
     fn is_dual(&self, idents: &[&Ident]) -> bool {
-        self.text.dialect == Dialect::MySql
+        self.text.dialect == SqlDialect::MySql
             && matches!(idents, [one] if one.value.eq_ignore_ascii_case("dual"))
     }
 
@@ -129,14 +135,16 @@ impl Checker<'_> {
         schema: &Ident,
         table: &Ident,
         name: &ObjectName,
-    ) -> Meaning {
+    ) -> NameMeaning {
         match self.same(catalogue, Some(schema), table).first() {
-            Some(i) => Meaning::Table(*i),
-            None => Meaning::Unknown(Box::new(self.unknown(catalogue, Some(schema), table, name))),
+            Some(i) => NameMeaning::Table(*i),
+            None => {
+                NameMeaning::Unknown(Box::new(self.unknown(catalogue, Some(schema), table, name)))
+            }
         }
     }
 
-    fn bare(&self, catalogue: &Catalogue, table: &Ident, name: &ObjectName) -> Meaning {
+    fn bare(&self, catalogue: &Catalogue, table: &Ident, name: &ObjectName) -> NameMeaning {
         let found = self.same(catalogue, None, table);
         let schema_of = |i: &usize| catalogue.tables.get(*i).map(|t| t.schema_name.as_str());
         let path = &catalogue.search_path;
@@ -144,13 +152,17 @@ impl Checker<'_> {
             .iter()
             .find_map(|schema| found.iter().find(|i| schema_of(i) == Some(schema.as_str())));
         match (on_path, found.as_slice()) {
-            (Some(i), _) => Meaning::Table(*i),
-            (None, []) => Meaning::Unknown(Box::new(self.unknown(catalogue, None, table, name))),
-            // What is not on the path is not found by PostgreSQL; elsewhere there is no path.
-            (None, [only]) if path.is_empty() || self.text.dialect != Dialect::PostgreSql => {
-                Meaning::Table(*only)
+            (Some(i), _) => NameMeaning::Table(*i),
+            (None, []) => {
+                NameMeaning::Unknown(Box::new(self.unknown(catalogue, None, table, name)))
             }
-            (None, several) => Meaning::Unknown(Box::new(self.elsewhere(catalogue, several, name))),
+            // What is not on the path is not found by PostgreSQL; elsewhere there is no path.
+            (None, [only]) if path.is_empty() || self.text.dialect != SqlDialect::PostgreSql => {
+                NameMeaning::Table(*only)
+            }
+            (None, several) => {
+                NameMeaning::Unknown(Box::new(self.elsewhere(catalogue, several, name)))
+            }
         }
     }
 
@@ -200,10 +212,10 @@ impl Checker<'_> {
     }
 
     /// A table's name as a query has to write it: qualified where its schema is not on the path.
-    fn written(&self, table: &crate::catalogue::Table) -> String {
+    fn written(&self, table: &crate::catalogue::DatabaseTable) -> String {
         let dialect = self.text.dialect;
         let name = crate::chain::quoted(&table.table_name, dialect);
-        let needs_schema = dialect == Dialect::PostgreSql
+        let needs_schema = dialect == SqlDialect::PostgreSql
             && self
                 .catalogue
                 .is_some_and(|c| !c.search_path.contains(&table.schema_name));

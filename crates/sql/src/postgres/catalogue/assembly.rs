@@ -3,22 +3,22 @@
 use foldhash::{HashMap, HashMapExt};
 use tokio_postgres::{Error, Row};
 
-use crate::Dialect;
-use crate::catalogue::{Column, ForeignKey, Table, TableType};
+use crate::SqlDialect;
+use crate::catalogue::{DatabaseTable, ForeignKey, TableColumn, TableType};
 use crate::values::checks;
 
 type Oid = u32;
 
 /// Everything that was asked for.
-pub(super) struct Parts {
-    pub(super) relations: Vec<Relation>,
+pub(super) struct CatalogueParts {
+    pub(super) relations: Vec<RelationRow>,
     pub(super) columns: Vec<Attribute>,
     pub(super) types: Vec<TypeName>,
-    pub(super) bases: Vec<Base>,
+    pub(super) bases: Vec<BaseTypeRow>,
     pub(super) labels: Vec<Label>,
     pub(super) notes: Vec<Note>,
-    pub(super) keys: Vec<Key>,
-    pub(super) checks: Vec<Check>,
+    pub(super) keys: Vec<KeyRow>,
+    pub(super) checks: Vec<CheckRow>,
 }
 
 /// Version and effective search path.
@@ -36,7 +36,7 @@ impl About {
     }
 }
 
-pub(super) struct Relation {
+pub(super) struct RelationRow {
     id: Oid,
     schema: String,
     name: String,
@@ -44,9 +44,9 @@ pub(super) struct Relation {
     rows: Option<f64>,
 }
 
-impl Relation {
+impl RelationRow {
     pub(super) fn of(row: &Row) -> Result<Self, Error> {
-        Ok(Relation {
+        Ok(RelationRow {
             id: row.try_get(0)?,
             schema: row.try_get(1)?,
             name: row.try_get(2)?,
@@ -96,16 +96,16 @@ impl TypeName {
     }
 }
 
-pub(super) struct Base {
+pub(super) struct BaseTypeRow {
     type_: Oid,
     below: Oid,
     /// The type below a domain as it is written; `None` for arrays.
     domain_of: Option<String>,
 }
 
-impl Base {
+impl BaseTypeRow {
     pub(super) fn of(row: &Row) -> Result<Self, Error> {
-        Ok(Base {
+        Ok(BaseTypeRow {
             type_: row.try_get(0)?,
             below: row.try_get(1)?,
             domain_of: row.try_get(2)?,
@@ -143,7 +143,7 @@ impl Note {
     }
 }
 
-pub(super) struct Key {
+pub(super) struct KeyRow {
     relation: Oid,
     kind: i8,
     columns: Vec<i16>,
@@ -151,9 +151,9 @@ pub(super) struct Key {
     other_columns: Option<Vec<i16>>,
 }
 
-impl Key {
+impl KeyRow {
     pub(super) fn of(row: &Row) -> Result<Self, Error> {
-        Ok(Key {
+        Ok(KeyRow {
             relation: row.try_get(0)?,
             kind: row.try_get(1)?,
             columns: row.try_get(2)?,
@@ -164,16 +164,16 @@ impl Key {
 }
 
 /// A CHECK of one column of a relation, or of a domain.
-pub(super) struct Check {
+pub(super) struct CheckRow {
     relation: Oid,
     columns: Option<Vec<i16>>,
     domain: Oid,
     expression: Option<String>,
 }
 
-impl Check {
+impl CheckRow {
     pub(super) fn of(row: &Row) -> Result<Self, Error> {
-        Ok(Check {
+        Ok(CheckRow {
             relation: row.try_get(0)?,
             columns: row.try_get(1)?,
             domain: row.try_get(2)?,
@@ -184,18 +184,18 @@ impl Check {
     /// The values that it lets pass.
     fn values(&self) -> Option<Vec<String>> {
         let expression = self.expression.as_deref()?;
-        let (_, values) = checks::choice(expression, Dialect::PostgreSql)?;
+        let (_, values) = checks::choice(expression, SqlDialect::PostgreSql)?;
         Some(values)
     }
 }
 
 /// A table under construction, with the numbers of its columns: dropped ones leave gaps.
-struct Draft {
-    table: Table,
+struct TableDraft {
+    table: DatabaseTable,
     numbers: Vec<i16>,
 }
 
-impl Draft {
+impl TableDraft {
     /// The place of the column of that number. Columns are in order of their numbers.
     fn place(&self, number: i16) -> Option<usize> {
         self.numbers.binary_search(&number).ok()
@@ -213,20 +213,20 @@ impl Draft {
 
 /// Tables under construction, and where each is.
 struct Drafts {
-    list: Vec<Draft>,
+    list: Vec<TableDraft>,
     places: HashMap<Oid, usize>,
 }
 
 impl Drafts {
-    fn find(&mut self, relation: Oid) -> Option<&mut Draft> {
+    fn find(&mut self, relation: Oid) -> Option<&mut TableDraft> {
         let place = *self.places.get(&relation)?;
         self.list.get_mut(place)
     }
 }
 
-impl Parts {
+impl CatalogueParts {
     /// The tables, in order of schema and name.
-    pub(super) fn tables(self) -> Vec<Table> {
+    pub(super) fn tables(self) -> Vec<DatabaseTable> {
         let mut types = Types::of(self.types, self.bases, self.labels);
         types.add(&self.checks);
         let mut drafts = drafts(self.relations);
@@ -247,23 +247,24 @@ impl Parts {
         for check in &self.checks {
             self::check(&mut drafts, check);
         }
-        let mut tables: Vec<Table> = drafts.list.into_iter().map(|draft| draft.table).collect();
+        let mut tables: Vec<DatabaseTable> =
+            drafts.list.into_iter().map(|draft| draft.table).collect();
         tables
             .sort_by(|a, b| (&a.schema_name, &a.table_name).cmp(&(&b.schema_name, &b.table_name)));
         tables
     }
 }
 
-fn drafts(relations: Vec<Relation>) -> Drafts {
+fn drafts(relations: Vec<RelationRow>) -> Drafts {
     let mut drafts = Drafts {
         list: Vec::with_capacity(relations.len()),
         places: HashMap::with_capacity(relations.len()),
     };
     for relation in relations {
         drafts.places.insert(relation.id, drafts.list.len());
-        drafts.list.push(Draft {
+        drafts.list.push(TableDraft {
             numbers: Vec::new(),
-            table: Table {
+            table: DatabaseTable {
                 schema_name: relation.schema,
                 table_name: relation.name,
                 table_type: match u8::try_from(relation.kind) {
@@ -273,7 +274,7 @@ fn drafts(relations: Vec<Relation>) -> Drafts {
                     _ => TableType::Table,
                 },
                 row_count: relation.rows.map(|rows| rows as u64),
-                ..Table::default()
+                ..DatabaseTable::default()
             },
         });
     }
@@ -296,7 +297,7 @@ fn comment(drafts: &mut Drafts, note: Note) {
 }
 
 /// Gives the column of a CHECK the values that pass it, unless its type says them.
-fn check(drafts: &mut Drafts, check: &Check) {
+fn check(drafts: &mut Drafts, check: &CheckRow) {
     let (Some(draft), Some([number])) = (drafts.find(check.relation), check.columns.as_deref())
     else {
         return;
@@ -311,7 +312,7 @@ fn check(drafts: &mut Drafts, check: &Check) {
 }
 
 /// Puts a key on its table, unless it has columns or leads to a table that the role does not see.
-fn key(drafts: &mut Drafts, key: &Key) {
+fn key(drafts: &mut Drafts, key: &KeyRow) {
     let foreign = match (key.kind, &key.other_columns) {
         (FOREIGN, Some(columns)) => {
             let other = drafts.find(key.other);
@@ -356,12 +357,12 @@ const FOREIGN: i8 = b'f' as i8;
 /// What is known about the types of columns.
 struct Types {
     names: HashMap<(Oid, i32), String>,
-    bases: HashMap<Oid, Base>,
+    bases: HashMap<Oid, BaseTypeRow>,
     labels: HashMap<Oid, Vec<String>>,
 }
 
 impl Types {
-    fn of(names: Vec<TypeName>, bases: Vec<Base>, labels: Vec<Label>) -> Self {
+    fn of(names: Vec<TypeName>, bases: Vec<BaseTypeRow>, labels: Vec<Label>) -> Self {
         let mut by_type: HashMap<Oid, Vec<String>> = HashMap::new();
         for label in labels {
             by_type.entry(label.type_).or_default().push(label.label);
@@ -374,7 +375,7 @@ impl Types {
     }
 
     /// Domains whose CHECK is a list have its values as an enum has labels.
-    fn add(&mut self, checks: &[Check]) {
+    fn add(&mut self, checks: &[CheckRow]) {
         for check in checks.iter().filter(|check| check.relation == 0) {
             if let Some(values) = check.values() {
                 self.labels.entry(check.domain).or_insert(values);
@@ -382,7 +383,7 @@ impl Types {
         }
     }
 
-    fn column(&self, attribute: Attribute) -> Column {
+    fn column(&self, attribute: Attribute) -> TableColumn {
         let (type_, _) = attribute.type_;
         let domain = self
             .bases
@@ -393,7 +394,7 @@ impl Types {
             (_, generated) if generated != 0 => Some("generated".to_owned()),
             _ => domain.map(|base| format!("domain of {base}")),
         };
-        Column {
+        TableColumn {
             name: attribute.name,
             data_type: self
                 .names

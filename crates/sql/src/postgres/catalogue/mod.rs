@@ -15,11 +15,14 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
 
 use super::error;
-use super::server::Server;
-use super::session::Session;
-use crate::database::Progress;
-use crate::{Catalogue, DatabaseError, DatabaseErrorKind as Kind, Dialect};
-use assembly::{About, Attribute, Base, Check, Key, Label, Note, Parts, Relation, TypeName};
+use super::server::PostgresServer;
+use super::session::PostgresSession;
+use crate::database::ProgressFn;
+use crate::{Catalogue, DatabaseError, DatabaseErrorKind as Kind, SqlDialect};
+use assembly::{
+    About, Attribute, BaseTypeRow, CatalogueParts, CheckRow, KeyRow, Label, Note, RelationRow,
+    TypeName,
+};
 
 /// Bytes that a whole catalogue may take on the wire: some fifty times ten thousand tables.
 const BYTES: u64 = 1 << 30;
@@ -29,9 +32,9 @@ const STEPS: u64 = 10;
 
 /// Reads everything that the role may see.
 pub(super) async fn read(
-    server: &Arc<Server>,
+    server: &Arc<PostgresServer>,
     timeout: Duration,
-    progress: Progress<'_>,
+    progress: ProgressFn<'_>,
 ) -> Result<Catalogue, DatabaseError> {
     progress(0, STEPS, "connecting");
     let work = async {
@@ -43,7 +46,7 @@ pub(super) async fn read(
     };
     let (about, fingerprint, parts) = within(timeout, work).await?;
     Ok(Catalogue::new(
-        Dialect::PostgreSql,
+        SqlDialect::PostgreSql,
         about.version,
         about.search_path,
         parts.tables(),
@@ -53,7 +56,7 @@ pub(super) async fn read(
 
 /// Reads the fingerprint alone.
 pub(super) async fn fingerprint(
-    server: &Arc<Server>,
+    server: &Arc<PostgresServer>,
     timeout: Duration,
 ) -> Result<String, DatabaseError> {
     let work = async {
@@ -67,8 +70,11 @@ pub(super) async fn fingerprint(
     within(timeout, work).await
 }
 
-async fn open(server: &Arc<Server>, timeout: Duration) -> Result<Session, DatabaseError> {
-    let mut session = Session::open(server).await?;
+async fn open(
+    server: &Arc<PostgresServer>,
+    timeout: Duration,
+) -> Result<PostgresSession, DatabaseError> {
+    let mut session = PostgresSession::open(server).await?;
     session.meter.allow(BYTES);
     let timeout = timeout.as_millis().clamp(1, i32::MAX as u128);
     let begin = format!(
@@ -90,7 +96,7 @@ async fn within<T>(
         })
 }
 
-fn failure(session: &Session, error: &tokio_postgres::Error) -> DatabaseError {
+fn failure(session: &PostgresSession, error: &tokio_postgres::Error) -> DatabaseError {
     if session.meter.is_used_up() {
         let message = format!("the catalogue is larger than {BYTES} bytes");
         return DatabaseError::new(Kind::Limit, message);
@@ -101,9 +107,9 @@ fn failure(session: &Session, error: &tokio_postgres::Error) -> DatabaseError {
 /// Asks all questions at once: the server answers one while the next is on its way.
 async fn ask_all(
     client: &Client,
-    progress: Progress<'_>,
-) -> Result<(About, String, Parts), tokio_postgres::Error> {
-    let asking = Asking {
+    progress: ProgressFn<'_>,
+) -> Result<(About, String, CatalogueParts), tokio_postgres::Error> {
+    let asking = CatalogueQueries {
         client,
         progress,
         done: AtomicU64::new(0),
@@ -111,16 +117,16 @@ async fn ask_all(
     let (about, fingerprint, relations, columns, types, bases, labels, notes, keys, checks) = futures_util::try_join!(
         asking.one("server", statements::SERVER, About::of),
         asking.one("fingerprint", statements::FINGERPRINT, |row| row.try_get(0)),
-        asking.all("tables", statements::RELATIONS, Relation::of),
+        asking.all("tables", statements::RELATIONS, RelationRow::of),
         asking.all("columns", statements::COLUMNS, Attribute::of),
         asking.all("types", statements::TYPES, TypeName::of),
-        asking.all("domains", statements::BASES, Base::of),
+        asking.all("domains", statements::BASES, BaseTypeRow::of),
         asking.all("enums", statements::LABELS, Label::of),
         asking.all("comments", statements::NOTES, Note::of),
-        asking.all("keys", statements::KEYS, Key::of),
-        asking.all("checks", statements::CHECKS, Check::of),
+        asking.all("keys", statements::KEYS, KeyRow::of),
+        asking.all("checks", statements::CHECKS, CheckRow::of),
     )?;
-    let parts = Parts {
+    let parts = CatalogueParts {
         relations,
         columns,
         types,
@@ -134,13 +140,13 @@ async fn ask_all(
 }
 
 /// Questions under way.
-struct Asking<'a> {
+struct CatalogueQueries<'a> {
     client: &'a Client,
-    progress: Progress<'a>,
+    progress: ProgressFn<'a>,
     done: AtomicU64,
 }
 
-impl Asking<'_> {
+impl CatalogueQueries<'_> {
     /// All rows of an answer, each read as it comes.
     async fn all<T>(
         &self,

@@ -5,7 +5,7 @@ use tokio_postgres::{Client, Error, Row};
 
 /// A function.
 #[derive(Clone, Debug)]
-pub(super) struct Function {
+pub(super) struct FunctionFacts {
     pub(super) oid: u32,
     /// The operator that was asked about, if one was.
     pub(super) operator: Option<u32>,
@@ -30,7 +30,7 @@ pub(super) struct Function {
 
 /// A type that is inside of one that was asked about, or that one.
 #[derive(Clone, Debug)]
-pub(super) struct Kind {
+pub(super) struct TypeFacts {
     /// The type that was asked about.
     pub(super) root: u32,
     pub(super) schema: String,
@@ -43,7 +43,7 @@ pub(super) struct Kind {
 
 /// A relation.
 #[derive(Clone, Debug)]
-pub(super) struct Relation {
+pub(super) struct RelationFacts {
     pub(super) oid: u32,
     pub(super) schema: String,
     pub(super) name: String,
@@ -57,7 +57,7 @@ pub(super) struct Relation {
 
 /// What is asked.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct FactsQuery {
     pub(super) functions: Vec<u32>,
     pub(super) operators: Vec<u32>,
     pub(super) types: Vec<u32>,
@@ -66,10 +66,10 @@ pub(super) struct Asked {
 
 /// What is known.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Facts {
-    pub(super) functions: Vec<Function>,
-    pub(super) types: Vec<Kind>,
-    pub(super) relations: Vec<Relation>,
+pub(super) struct CatalogFacts {
+    pub(super) functions: Vec<FunctionFacts>,
+    pub(super) types: Vec<TypeFacts>,
+    pub(super) relations: Vec<RelationFacts>,
 }
 
 /// Oids below belong to what `initdb` makes (src/include/access/transam.h).
@@ -129,7 +129,7 @@ LEFT JOIN pg_catalog.pg_rewrite r ON r.ev_class = c.oid AND r.ev_type = '1'
 WHERE c.oid = ANY ($1::pg_catalog.oid[])";
 
 /// Asks for everything at once: the requests follow each other without waiting.
-pub(super) async fn ask(client: &Client, asked: &Asked) -> Result<Facts, Error> {
+pub(super) async fn ask(client: &Client, asked: &FactsQuery) -> Result<CatalogFacts, Error> {
     // Types that came with the server and are no rows are known by their oids.
     let functions: [(&(dyn ToSql + Sync), Type); 2] = [
         (&asked.functions, Type::OID_ARRAY),
@@ -147,7 +147,7 @@ pub(super) async fn ask(client: &Client, asked: &Asked) -> Result<Facts, Error> 
         rows(client, TYPES, &types, asked.types.len()),
         rows(client, RELATIONS, &relations, asked.relations.len()),
     )?;
-    Ok(Facts {
+    Ok(CatalogFacts {
         functions: functions.iter().map(function).collect::<Result<_, _>>()?,
         types: types.iter().map(kind).collect::<Result<_, _>>()?,
         relations: relations.iter().map(relation).collect::<Result<_, _>>()?,
@@ -166,10 +166,10 @@ async fn rows(
     }
 }
 
-fn function(row: &Row) -> Result<Function, Error> {
+fn function(row: &Row) -> Result<FunctionFacts, Error> {
     let oid: u32 = row.try_get(0)?;
     let operator: u32 = row.try_get(1)?;
-    Ok(Function {
+    Ok(FunctionFacts {
         oid,
         operator: (operator != 0).then_some(operator),
         schema: row.try_get(2)?,
@@ -185,9 +185,9 @@ fn function(row: &Row) -> Result<Function, Error> {
     })
 }
 
-fn kind(row: &Row) -> Result<Kind, Error> {
+fn kind(row: &Row) -> Result<TypeFacts, Error> {
     let oid: u32 = row.try_get(3)?;
-    Ok(Kind {
+    Ok(TypeFacts {
         root: row.try_get(0)?,
         schema: row.try_get(1)?,
         name: row.try_get(2)?,
@@ -196,9 +196,9 @@ fn kind(row: &Row) -> Result<Kind, Error> {
     })
 }
 
-fn relation(row: &Row) -> Result<Relation, Error> {
+fn relation(row: &Row) -> Result<RelationFacts, Error> {
     let oid: u32 = row.try_get(0)?;
-    Ok(Relation {
+    Ok(RelationFacts {
         oid,
         schema: row.try_get(1)?,
         name: row.try_get(2)?,

@@ -13,9 +13,9 @@
 //! What it cannot see is what runs besides the query's own tree: input and output functions
 //! of types, policies of row security, and functions that others call. Their owner chose them.
 
+mod allowlist;
 mod facts;
-mod found;
-mod law;
+mod references;
 mod tree;
 
 use std::collections::{HashMap, HashSet};
@@ -25,13 +25,13 @@ use tokio_postgres::Row;
 
 use super::error;
 use super::query::without_end;
-use super::session::Session;
+use super::session::PostgresSession;
 use crate::database::SecondJudge;
-use crate::guard::{self, Mode, Policy};
-use crate::{DatabaseError, DatabaseErrorKind as Kind, Dialect};
-use facts::{Asked, Facts};
-use found::{Found, How, Strange};
-use law::Author;
+use crate::guard::{self, GuardMode, Policy};
+use crate::{DatabaseError, DatabaseErrorKind as Kind, SqlDialect};
+use allowlist::Author;
+use facts::{CatalogFacts, FactsQuery};
+use references::{FunctionUse, ReferencedObjects, UnknownNode};
 
 /// Bytes that a tree and what is known of it may have on the wire.
 const TREE: u64 = 64 << 20;
@@ -47,7 +47,7 @@ const BY_HAND: u32 = 10_000;
 
 /// What the owner of the database allows.
 #[derive(Clone, Debug)]
-pub(super) struct Allowed {
+pub(super) struct JudgePolicy {
     /// Functions that may be called besides those of the list: `name` or `schema.name`.
     pub(super) functions: Vec<String>,
     /// Whether roles may run queries that reach outside of the database.
@@ -58,9 +58,9 @@ pub(super) struct Allowed {
     known: Arc<Mutex<HashSet<u32>>>,
 }
 
-impl Allowed {
+impl JudgePolicy {
     pub(super) fn new(functions: Vec<String>, powerful_roles: bool, judge: SecondJudge) -> Self {
-        Allowed {
+        JudgePolicy {
             functions,
             powerful_roles,
             judge,
@@ -103,7 +103,7 @@ FROM pg_catalog.pg_roles r WHERE r.rolname = current_user";
 
 impl Asker {
     /// Asks who the session is.
-    pub(super) async fn of(session: &Session) -> Result<Asker, DatabaseError> {
+    pub(super) async fn of(session: &PostgresSession) -> Result<Asker, DatabaseError> {
         let rows = session.client.query_typed(ASKER, &[]).await;
         let rows = rows.map_err(|error| error::of(&error))?;
         let asker = rows.first().map(asker).transpose();
@@ -113,7 +113,7 @@ impl Asker {
     }
 
     /// Refuses roles that reach outside of the database.
-    pub(super) fn check(&self, allowed: &Allowed) -> Result<(), DatabaseError> {
+    pub(super) fn check(&self, allowed: &JudgePolicy) -> Result<(), DatabaseError> {
         if allowed.powerful_roles || self.powers.is_empty() {
             return Ok(());
         }
@@ -166,14 +166,14 @@ enum Subject {
 
 fn subject(sql: &str) -> Subject {
     let show = Policy {
-        mode: Mode::Explore,
+        mode: GuardMode::Explore,
         rows: None,
         ..Policy::default()
     };
     let is_show = || {
         let word = sql.trim_start().get(..4).unwrap_or_default();
         word.eq_ignore_ascii_case("show")
-            && guard::check(sql, Dialect::PostgreSql, None, &show).is_ok()
+            && guard::check(sql, SqlDialect::PostgreSql, None, &show).is_ok()
     };
     match guard::explained(sql) {
         Some(start) => Subject::Query(start),
@@ -188,9 +188,9 @@ fn subject(sql: &str) -> Subject {
 /// # Errors
 /// It calls, makes or reads what it may not, or the server cannot be asked.
 pub(super) async fn judge(
-    session: &mut Session,
+    session: &mut PostgresSession,
     asker: &Asker,
-    allowed: &Allowed,
+    allowed: &JudgePolicy,
     sql: &str,
     begin_writing: &str,
 ) -> Result<(), DatabaseError> {
@@ -206,7 +206,7 @@ pub(super) async fn judge(
         (SecondJudge::Auto, false) => by_log(session, query).await?,
         (SecondJudge::View, false) => return Err(asker.cannot_be_judged()),
     };
-    let case = Case {
+    let case = JudgeCase {
         asker,
         allowed,
         // Places count from the query's own first byte.
@@ -214,7 +214,7 @@ pub(super) async fn judge(
     };
     let nodes = tree::nodes(&resolved.tree);
     let nodes = nodes.map_err(|_| unreadable("the query"))?;
-    let mut found = Found::default();
+    let mut found = ReferencedObjects::default();
     let added = found.add(&nodes, resolved.own);
     added.map_err(|strange| case.strange(&strange, None))?;
     case.follow(session, found).await
@@ -251,7 +251,7 @@ fn unreadable(what: &str) -> DatabaseError {
 }
 
 /// What the server made of a query.
-struct Resolved {
+struct AnalyzedQuery {
     tree: String,
     /// The relation that the tree belongs to; 0 where there is none.
     own: u32,
@@ -261,10 +261,10 @@ struct Resolved {
 
 /// Makes a view over a query and reads its rule. The requests follow each other without waiting.
 async fn by_view(
-    session: &mut Session,
+    session: &mut PostgresSession,
     query: &str,
     begin: &str,
-) -> Result<Resolved, DatabaseError> {
+) -> Result<AnalyzedQuery, DatabaseError> {
     const BEFORE: &str = "CREATE TEMP VIEW quillet_judge AS SELECT 1 AS one FROM (\n";
     const RULE: &str = "SELECT r.ev_class, r.ev_action::pg_catalog.text FROM pg_catalog.pg_rewrite r \
         WHERE r.ev_class = 'pg_temp.quillet_judge'::pg_catalog.regclass";
@@ -283,7 +283,7 @@ async fn by_view(
     let row = rule.first().ok_or_else(|| unreadable("the query"))?;
     let parts = || Ok((row.try_get(0)?, row.try_get(1)?));
     let (own, tree) = parts().map_err(|error| error::of(&error))?;
-    Ok(Resolved {
+    Ok(AnalyzedQuery {
         tree,
         own,
         start: BEFORE.len(),
@@ -313,7 +313,7 @@ fn no_view(error: &tokio_postgres::Error, text: &str) -> DatabaseError {
     }
 }
 
-fn too_large(session: &Session, error: &tokio_postgres::Error) -> DatabaseError {
+fn too_large(session: &PostgresSession, error: &tokio_postgres::Error) -> DatabaseError {
     if session.meter.is_used_up() {
         unjudged(
             "the query is too large to be judged: the server needs more than 64 MiB to say what it calls",
@@ -325,7 +325,10 @@ fn too_large(session: &Session, error: &tokio_postgres::Error) -> DatabaseError 
 }
 
 /// Has the server print what it reads.
-async fn by_log(session: &mut Session, query: &str) -> Result<Resolved, DatabaseError> {
+async fn by_log(
+    session: &mut PostgresSession,
+    query: &str,
+) -> Result<AnalyzedQuery, DatabaseError> {
     const ON: &str = "SET LOCAL client_min_messages = log; SET LOCAL debug_pretty_print = off; \
         SET LOCAL debug_print_parse = on";
     const OFF: &str = "SET LOCAL debug_print_parse = off; SET LOCAL client_min_messages = warning";
@@ -346,7 +349,7 @@ async fn by_log(session: &mut Session, query: &str) -> Result<Resolved, Database
             "use shorter names",
         ));
     }
-    Ok(Resolved {
+    Ok(AnalyzedQuery {
         tree,
         own: 0,
         start: 0,
@@ -354,24 +357,28 @@ async fn by_log(session: &mut Session, query: &str) -> Result<Resolved, Database
 }
 
 /// A query before the judge.
-struct Case<'a> {
+struct JudgeCase<'a> {
     asker: &'a Asker,
-    allowed: &'a Allowed,
+    allowed: &'a JudgePolicy,
     /// Where the query begins in the text that the server read, and in the caller's.
     shift: (usize, usize),
 }
 
 /// What one text names: the asker's, or the rule of a view.
-struct Matter {
-    found: Found,
+struct TextReferences {
+    found: ReferencedObjects,
     /// The view; `None` for the asker's own text.
     view: Option<String>,
 }
 
-impl Case<'_> {
+impl JudgeCase<'_> {
     /// Judges what was found, then the rules of the views in it, and so on.
-    async fn follow(&self, session: &Session, found: Found) -> Result<(), DatabaseError> {
-        let mut matters = vec![Matter { found, view: None }];
+    async fn follow(
+        &self,
+        session: &PostgresSession,
+        found: ReferencedObjects,
+    ) -> Result<(), DatabaseError> {
+        let mut matters = vec![TextReferences { found, view: None }];
         let mut seen = HashSet::new();
         for _ in 0..DEEPEST {
             let asked = self.questions(&matters);
@@ -391,10 +398,10 @@ impl Case<'_> {
                 };
                 let view = format!("{}.{}", relation.schema, relation.name);
                 let nodes = tree::nodes(rule).map_err(|_| unreadable(&view))?;
-                let mut found = Found::default();
+                let mut found = ReferencedObjects::default();
                 let added = found.add(&nodes, relation.oid);
                 added.map_err(|strange| self.strange(&strange, Some(&view)))?;
-                next.push(Matter {
+                next.push(TextReferences {
                     found,
                     view: Some(view),
                 });
@@ -411,9 +418,9 @@ impl Case<'_> {
     }
 
     /// What has to be asked: not what is known by its oid.
-    fn questions(&self, matters: &[Matter]) -> Asked {
-        let mut asked = Asked::default();
-        for Matter { found, .. } in matters {
+    fn questions(&self, matters: &[TextReferences]) -> FactsQuery {
+        let mut asked = FactsQuery::default();
+        for TextReferences { found, .. } in matters {
             let functions = found.functions.keys();
             asked.functions.extend(
                 functions
@@ -427,7 +434,7 @@ impl Case<'_> {
             let types = found.types.keys().map(|(oid, _)| *oid);
             asked
                 .types
-                .extend(types.filter(|oid| !law::PLAIN.contains(oid)));
+                .extend(types.filter(|oid| !allowlist::PLAIN.contains(oid)));
             asked.relations.extend(found.relations.keys());
         }
         for oids in [
@@ -443,22 +450,22 @@ impl Case<'_> {
     }
 
     /// No operator of the server does more than compute.
-    fn is_known(&self, oid: u32, how: How) -> bool {
+    fn is_known(&self, oid: u32, how: FunctionUse) -> bool {
         oid < BY_HAND
             && match how {
-                How::Support => true,
-                How::Call => self.allowed.knows(oid),
-                How::Cast | How::Sample => false,
+                FunctionUse::Support => true,
+                FunctionUse::Call => self.allowed.knows(oid),
+                FunctionUse::Cast | FunctionUse::Sample => false,
             }
     }
 
     fn verdict(
         &self,
-        matter: &Matter,
-        known: &Facts,
-        next: &mut Vec<Matter>,
+        matter: &TextReferences,
+        known: &CatalogFacts,
+        next: &mut Vec<TextReferences>,
     ) -> Result<(), DatabaseError> {
-        let Matter { found, view } = matter;
+        let TextReferences { found, view } = matter;
         let view = view.as_deref();
         let author = match view {
             None => Author::Asker,
@@ -476,7 +483,7 @@ impl Case<'_> {
             let Some(place) = found.relations.get(&relation.oid) else {
                 continue;
             };
-            law::relation(relation, author)
+            allowlist::relation(relation, author)
                 .map_err(|why| self.refused(&why, *place, view, None))?;
             if relation.row_security
                 && self.asker.passes_row_security
@@ -489,10 +496,10 @@ impl Case<'_> {
         let kinds = |root: u32| known.types.iter().filter(move |kind| kind.root == root);
         for ((oid, of), place) in &found.types {
             for kind in kinds(*oid) {
-                let verdict = law::kind(kind, *of, author);
+                let verdict = allowlist::kind(kind, *of, author);
                 verdict.map_err(|why| self.refused(&why, *place, view, None))?;
             }
-            if kinds(*oid).next().is_none() && !law::PLAIN.contains(oid) {
+            if kinds(*oid).next().is_none() && !allowlist::PLAIN.contains(oid) {
                 return Err(gone());
             }
         }
@@ -509,30 +516,30 @@ impl Case<'_> {
 
     fn verdict_on_functions(
         &self,
-        matter: &Matter,
+        matter: &TextReferences,
         author: Author,
-        known: &Facts,
-        next: &mut Vec<Matter>,
+        known: &CatalogFacts,
+        next: &mut Vec<TextReferences>,
     ) -> Result<(), DatabaseError> {
-        let Matter { found, view } = matter;
-        let by_oid: HashMap<(u32, u32), &facts::Function> = known
+        let TextReferences { found, view } = matter;
+        let by_oid: HashMap<(u32, u32), &facts::FunctionFacts> = known
             .functions
             .iter()
             .map(|it| ((it.oid, it.operator.unwrap_or_default()), it))
             .collect();
-        let by_operator: HashMap<u32, &facts::Function> = known
+        let by_operator: HashMap<u32, &facts::FunctionFacts> = known
             .functions
             .iter()
             .filter_map(|it| Some((it.operator?, it)))
             .collect();
-        let mut parts = Found::default();
-        let mut judge = |function: Option<&&facts::Function>, how, place: &Option<usize>| {
+        let mut parts = ReferencedObjects::default();
+        let mut judge = |function: Option<&&facts::FunctionFacts>, how, place: &Option<usize>| {
             let function = function.ok_or_else(gone)?;
-            let verdict = law::function(function, how, author, &self.allowed.functions);
+            let verdict = allowlist::function(function, how, author, &self.allowed.functions);
             let name = Some(function.name.as_str());
             verdict.map_err(|why| self.refused(&why, *place, view.as_deref(), name))?;
             for part in &function.parts {
-                parts.functions.insert((*part, How::Support), None);
+                parts.functions.insert((*part, FunctionUse::Support), None);
             }
             Ok::<(), DatabaseError>(())
         };
@@ -542,14 +549,17 @@ impl Case<'_> {
             }
         }
         for (oid, place) in found.operators.iter().filter(|(oid, _)| **oid >= BY_HAND) {
-            judge(by_operator.get(oid), How::Support, place)?;
+            judge(by_operator.get(oid), FunctionUse::Support, place)?;
         }
         if author == Author::Asker {
-            let calls = found.functions.keys().filter(|(_, how)| *how == How::Call);
+            let calls = found
+                .functions
+                .keys()
+                .filter(|(_, how)| *how == FunctionUse::Call);
             self.allowed.learn(calls.map(|(oid, _)| *oid));
         }
         if !parts.functions.is_empty() {
-            next.push(Matter {
+            next.push(TextReferences {
                 found: parts,
                 view: Some(view.clone().unwrap_or_else(|| "an aggregate".to_owned())),
             });
@@ -557,7 +567,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    fn strange(&self, strange: &Strange, view: Option<&str>) -> DatabaseError {
+    fn strange(&self, strange: &UnknownNode, view: Option<&str>) -> DatabaseError {
         let message = format!("it has {}", strange.0);
         self.refused(&message, None, view, None)
     }
@@ -586,7 +596,7 @@ impl Case<'_> {
 }
 
 impl Asker {
-    fn passes(&self, relation: &facts::Relation) -> DatabaseError {
+    fn passes(&self, relation: &facts::RelationFacts) -> DatabaseError {
         let message = format!(
             "the role {:?} passes by row security (BYPASSRLS), which {}.{} has",
             self.role, relation.schema, relation.name

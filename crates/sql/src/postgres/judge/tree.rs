@@ -9,14 +9,14 @@ use std::str::FromStr;
 
 /// A node, without those inside of it: these stand in the list by themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Node<'a> {
+pub(super) struct PlanNode<'a> {
     /// What it is: `FUNCEXPR`.
     pub(super) kind: &'a str,
     /// Labels without their colon, and each value that is no node; of a list each item.
     pub(super) values: Vec<(&'a str, &'a str)>,
 }
 
-impl<'a> Node<'a> {
+impl<'a> PlanNode<'a> {
     /// The values of a label as numbers.
     pub(super) fn numbers<T: FromStr>(&self, label: &str) -> impl Iterator<Item = T> {
         let values = self.values.iter().filter(move |(name, _)| *name == label);
@@ -34,10 +34,10 @@ impl<'a> Node<'a> {
 
 /// The text is no tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Unreadable;
+pub(super) struct TreeError;
 
 /// What is open while a tree is read.
-enum Open<'a> {
+enum OpenNode<'a> {
     /// A node by its place in the list, and the label whose value comes next.
     Node(usize, Option<&'a str>),
     /// A list that is the value of this node's label.
@@ -45,40 +45,40 @@ enum Open<'a> {
 }
 
 /// All nodes of a tree, outer ones before those inside of them. Deep trees cost no stack.
-pub(super) fn nodes(text: &str) -> Result<Vec<Node<'_>>, Unreadable> {
-    let mut nodes: Vec<Node<'_>> = Vec::new();
-    let mut open: Vec<Open<'_>> = Vec::new();
-    let mut tokens = Tokens { text };
+pub(super) fn nodes(text: &str) -> Result<Vec<PlanNode<'_>>, TreeError> {
+    let mut nodes: Vec<PlanNode<'_>> = Vec::new();
+    let mut open: Vec<OpenNode<'_>> = Vec::new();
+    let mut tokens = TreeTokens { text };
     while let Some(token) = tokens.next() {
         match token {
             "{" => {
-                let kind = tokens.next().ok_or(Unreadable)?;
+                let kind = tokens.next().ok_or(TreeError)?;
                 let is_kind = |byte: u8| byte.is_ascii_uppercase() || byte == b'_';
                 if !kind.bytes().all(is_kind) || !is_value_next(&open) {
-                    return Err(Unreadable);
+                    return Err(TreeError);
                 }
                 close_value(&mut open);
-                open.push(Open::Node(nodes.len(), None));
-                nodes.push(Node {
+                open.push(OpenNode::Node(nodes.len(), None));
+                nodes.push(PlanNode {
                     kind,
                     values: Vec::new(),
                 });
             }
             "(" => {
                 if !is_value_next(&open) {
-                    return Err(Unreadable);
+                    return Err(TreeError);
                 }
                 let owner = owner(&open);
                 close_value(&mut open);
-                open.push(Open::List(owner));
+                open.push(OpenNode::List(owner));
             }
             "}" => match open.pop() {
-                Some(Open::Node(_, None)) => {}
-                _ => return Err(Unreadable),
+                Some(OpenNode::Node(_, None)) => {}
+                _ => return Err(TreeError),
             },
             ")" => match open.pop() {
-                Some(Open::List(_)) => {}
-                _ => return Err(Unreadable),
+                Some(OpenNode::List(_)) => {}
+                _ => return Err(TreeError),
             },
             atom => atom_of(atom, &mut open, &mut nodes, &mut tokens)?,
         }
@@ -86,23 +86,23 @@ pub(super) fn nodes(text: &str) -> Result<Vec<Node<'_>>, Unreadable> {
     if open.is_empty() && !nodes.is_empty() {
         Ok(nodes)
     } else {
-        Err(Unreadable)
+        Err(TreeError)
     }
 }
 
 /// A word that is no bracket: a label where a label stands, else a value.
 fn atom_of<'a>(
     atom: &'a str,
-    open: &mut [Open<'a>],
-    nodes: &mut [Node<'a>],
-    tokens: &mut Tokens<'a>,
-) -> Result<(), Unreadable> {
+    open: &mut [OpenNode<'a>],
+    nodes: &mut [PlanNode<'a>],
+    tokens: &mut TreeTokens<'a>,
+) -> Result<(), TreeError> {
     match open.last_mut() {
-        Some(Open::Node(_, label @ None)) => {
-            *label = Some(atom.strip_prefix(':').ok_or(Unreadable)?);
+        Some(OpenNode::Node(_, label @ None)) => {
+            *label = Some(atom.strip_prefix(':').ok_or(TreeError)?);
             Ok(())
         }
-        Some(Open::Node(i, label @ Some(_))) => {
+        Some(OpenNode::Node(i, label @ Some(_))) => {
             let (i, name) = (*i, label.take().unwrap_or_default());
             if atom != "<>" {
                 note(nodes, i, name, atom);
@@ -110,53 +110,53 @@ fn atom_of<'a>(
             // The bytes of a constant: their number, and the bytes in brackets.
             if tokens.peek() == Some("[") {
                 let mut rest = std::iter::from_fn(|| tokens.next());
-                rest.find(|token| *token == "]").ok_or(Unreadable)?;
+                rest.find(|token| *token == "]").ok_or(TreeError)?;
             }
             Ok(())
         }
-        Some(Open::List(owner)) => {
+        Some(OpenNode::List(owner)) => {
             if let Some((i, name)) = *owner {
                 note(nodes, i, name, atom);
             }
             Ok(())
         }
-        None => Err(Unreadable),
+        None => Err(TreeError),
     }
 }
 
-fn note<'a>(nodes: &mut [Node<'a>], i: usize, label: &'a str, value: &'a str) {
+fn note<'a>(nodes: &mut [PlanNode<'a>], i: usize, label: &'a str, value: &'a str) {
     if let Some(node) = nodes.get_mut(i) {
         node.values.push((label, value));
     }
 }
 
 /// Whether a node or a list may begin here.
-fn is_value_next(open: &[Open<'_>]) -> bool {
-    !matches!(open.last(), Some(Open::Node(_, None)))
+fn is_value_next(open: &[OpenNode<'_>]) -> bool {
+    !matches!(open.last(), Some(OpenNode::Node(_, None)))
 }
 
 /// The label whose value a list is.
-fn owner<'a>(open: &[Open<'a>]) -> Option<(usize, &'a str)> {
+fn owner<'a>(open: &[OpenNode<'a>]) -> Option<(usize, &'a str)> {
     match open.last()? {
-        Open::Node(i, label) => label.map(|label| (*i, label)),
-        Open::List(owner) => *owner,
+        OpenNode::Node(i, label) => label.map(|label| (*i, label)),
+        OpenNode::List(owner) => *owner,
     }
 }
 
 /// The label has its value.
-fn close_value(open: &mut [Open<'_>]) {
-    if let Some(Open::Node(_, label)) = open.last_mut() {
+fn close_value(open: &mut [OpenNode<'_>]) {
+    if let Some(OpenNode::Node(_, label)) = open.last_mut() {
         *label = None;
     }
 }
 
 /// Words as `pg_strtok` cuts them (src/backend/nodes/read.c).
 #[derive(Clone, Copy)]
-struct Tokens<'a> {
+struct TreeTokens<'a> {
     text: &'a str,
 }
 
-impl<'a> Tokens<'a> {
+impl<'a> TreeTokens<'a> {
     fn peek(&self) -> Option<&'a str> {
         let mut copy = *self;
         copy.next()
@@ -248,7 +248,7 @@ mod tests {
             "{QUERY :a 4 [ 1 2}",
             "{query :a 1}",
         ] {
-            assert_eq!(nodes(text), Err(Unreadable), "{text}");
+            assert_eq!(nodes(text), Err(TreeError), "{text}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Values as PostgreSQL sends them in binary, as cells that lose nothing of them.
 //!
 //! The common types are read here. Of any other the server is asked for its own text, by selecting
-//! the query's columns with a cast ([`Reading::cast`]): a type that nobody knows is never an error.
+//! the query's columns with a cast ([`ValueDecoder::cast`]): a type that nobody knows is never an error.
 
 mod number;
 mod time;
@@ -14,7 +14,7 @@ use crate::{DatabaseError, DatabaseErrorKind as Kind};
 
 /// How the values of a column are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(super) enum ValueDecoder {
     Bool,
     Int,
     Oid,
@@ -34,71 +34,73 @@ pub(super) enum Reading {
     Uuid,
     /// What functions give that give nothing.
     Void,
-    Array(Box<Reading>),
+    Array(Box<ValueDecoder>),
     /// The server writes it as text.
     Other,
 }
 
-impl Reading {
+impl ValueDecoder {
     /// How values of a type are read.
-    pub(super) fn of(type_: &Type) -> Reading {
+    pub(super) fn of(type_: &Type) -> ValueDecoder {
         match type_.kind() {
-            TypeKind::Array(element) => return Reading::Array(Box::new(Reading::of(element))),
-            TypeKind::Domain(base) => return Reading::of(base),
-            TypeKind::Enum(_) => return Reading::Text,
+            TypeKind::Array(element) => {
+                return ValueDecoder::Array(Box::new(ValueDecoder::of(element)));
+            }
+            TypeKind::Domain(base) => return ValueDecoder::of(base),
+            TypeKind::Enum(_) => return ValueDecoder::Text,
             _ => {}
         }
         match *type_ {
-            Type::BOOL => Reading::Bool,
-            Type::INT2 | Type::INT4 | Type::INT8 => Reading::Int,
-            Type::OID => Reading::Oid,
-            Type::FLOAT4 | Type::FLOAT8 => Reading::Float,
-            Type::NUMERIC => Reading::Numeric,
+            Type::BOOL => ValueDecoder::Bool,
+            Type::INT2 | Type::INT4 | Type::INT8 => ValueDecoder::Int,
+            Type::OID => ValueDecoder::Oid,
+            Type::FLOAT4 | Type::FLOAT8 => ValueDecoder::Float,
+            Type::NUMERIC => ValueDecoder::Numeric,
             Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME | Type::XML | Type::UNKNOWN => {
-                Reading::Text
+                ValueDecoder::Text
             }
-            Type::CHAR => Reading::Char,
-            Type::JSON => Reading::Json,
-            Type::JSONB => Reading::Jsonb,
-            Type::BYTEA => Reading::Bytea,
-            Type::DATE => Reading::Date,
-            Type::TIME => Reading::Time,
-            Type::TIMESTAMP => Reading::Timestamp,
-            Type::TIMESTAMPTZ => Reading::Instant,
-            Type::INTERVAL => Reading::Interval,
-            Type::UUID => Reading::Uuid,
-            Type::VOID => Reading::Void,
-            _ if type_.name() == "citext" => Reading::Text,
-            _ => Reading::Other,
+            Type::CHAR => ValueDecoder::Char,
+            Type::JSON => ValueDecoder::Json,
+            Type::JSONB => ValueDecoder::Jsonb,
+            Type::BYTEA => ValueDecoder::Bytea,
+            Type::DATE => ValueDecoder::Date,
+            Type::TIME => ValueDecoder::Time,
+            Type::TIMESTAMP => ValueDecoder::Timestamp,
+            Type::TIMESTAMPTZ => ValueDecoder::Instant,
+            Type::INTERVAL => ValueDecoder::Interval,
+            Type::UUID => ValueDecoder::Uuid,
+            Type::VOID => ValueDecoder::Void,
+            _ if type_.name() == "citext" => ValueDecoder::Text,
+            _ => ValueDecoder::Other,
         }
     }
 
     /// What its values are.
     pub(super) fn value_type(&self) -> ValueType {
         match self {
-            Reading::Bool => ValueType::Boolean,
-            Reading::Int | Reading::Oid => ValueType::Integer,
-            Reading::Float => ValueType::Float,
-            Reading::Numeric => ValueType::Decimal,
-            Reading::Text | Reading::Char => ValueType::Text,
-            Reading::Json | Reading::Jsonb => ValueType::Json,
-            Reading::Bytea => ValueType::Binary,
-            Reading::Date => ValueType::Date,
-            Reading::Time => ValueType::Time,
-            Reading::Timestamp => ValueType::Timestamp,
-            Reading::Instant => ValueType::Instant,
-            Reading::Interval => ValueType::Interval,
-            Reading::Uuid => ValueType::Uuid,
-            Reading::Array(_) => ValueType::Array,
-            Reading::Void | Reading::Other => ValueType::Other,
+            ValueDecoder::Bool => ValueType::Boolean,
+            ValueDecoder::Int | ValueDecoder::Oid => ValueType::Integer,
+            ValueDecoder::Float => ValueType::Float,
+            ValueDecoder::Numeric => ValueType::Decimal,
+            ValueDecoder::Text | ValueDecoder::Char => ValueType::Text,
+            ValueDecoder::Json | ValueDecoder::Jsonb => ValueType::Json,
+            ValueDecoder::Bytea => ValueType::Binary,
+            ValueDecoder::Date => ValueType::Date,
+            ValueDecoder::Time => ValueType::Time,
+            ValueDecoder::Timestamp => ValueType::Timestamp,
+            ValueDecoder::Instant => ValueType::Instant,
+            ValueDecoder::Interval => ValueType::Interval,
+            ValueDecoder::Uuid => ValueType::Uuid,
+            ValueDecoder::Array(_) => ValueType::Array,
+            ValueDecoder::Void | ValueDecoder::Other => ValueType::Other,
         }
     }
 
     /// What the server has to be asked to make of the column; `None` where it is read as it is.
     pub(super) fn cast(&self) -> Option<&'static str> {
         match self {
-            Reading::Other => Some("::pg_catalog.text"),
-            Reading::Array(element) => element.cast().map(|_| "::pg_catalog.text[]"),
+            ValueDecoder::Other => Some("::pg_catalog.text"),
+            ValueDecoder::Array(element) => element.cast().map(|_| "::pg_catalog.text[]"),
             _ => None,
         }
     }
@@ -107,35 +109,35 @@ impl Reading {
     fn cell(&self, bytes: &[u8]) -> Option<Cell> {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
         Some(match self {
-            Reading::Bool => Cell::Bool(*bytes.first()? != 0),
-            Reading::Int => Cell::Int(number::integer(bytes)?),
-            Reading::Oid => Cell::Int(u32::from_be_bytes(bytes.try_into().ok()?).into()),
-            Reading::Float => Cell::Float(number::float(bytes)?),
-            Reading::Numeric => Cell::Text(number::numeric(bytes)?),
-            Reading::Text | Reading::Other => Cell::Text(text(bytes)?),
-            Reading::Char => Cell::Text(char(*bytes.first()?)),
-            Reading::Json => Cell::Json(text(bytes)?),
+            ValueDecoder::Bool => Cell::Bool(*bytes.first()? != 0),
+            ValueDecoder::Int => Cell::Int(number::integer(bytes)?),
+            ValueDecoder::Oid => Cell::Int(u32::from_be_bytes(bytes.try_into().ok()?).into()),
+            ValueDecoder::Float => Cell::Float(number::float(bytes)?),
+            ValueDecoder::Numeric => Cell::Text(number::numeric(bytes)?),
+            ValueDecoder::Text | ValueDecoder::Other => Cell::Text(text(bytes)?),
+            ValueDecoder::Char => Cell::Text(char(*bytes.first()?)),
+            ValueDecoder::Json => Cell::Json(text(bytes)?),
             // The first byte is the version of the format, 1.
-            Reading::Jsonb => Cell::Json(text(bytes.strip_prefix(&[1])?)?),
-            Reading::Bytea => Cell::Bytes(bytes.to_vec()),
-            Reading::Date => Cell::Text(time::date(bytes)?),
-            Reading::Time => Cell::Text(time::time(bytes)?),
-            Reading::Timestamp => Cell::Text(time::timestamp(bytes, "")?),
-            Reading::Instant => Cell::Text(time::timestamp(bytes, "Z")?),
-            Reading::Interval => Cell::Text(time::interval(bytes)?),
-            Reading::Uuid => Cell::Text(uuid(bytes.try_into().ok()?)),
-            Reading::Void => Cell::Text(String::new()),
-            Reading::Array(element) => array(bytes, element)?,
+            ValueDecoder::Jsonb => Cell::Json(text(bytes.strip_prefix(&[1])?)?),
+            ValueDecoder::Bytea => Cell::Bytes(bytes.to_vec()),
+            ValueDecoder::Date => Cell::Text(time::date(bytes)?),
+            ValueDecoder::Time => Cell::Text(time::time(bytes)?),
+            ValueDecoder::Timestamp => Cell::Text(time::timestamp(bytes, "")?),
+            ValueDecoder::Instant => Cell::Text(time::timestamp(bytes, "Z")?),
+            ValueDecoder::Interval => Cell::Text(time::interval(bytes)?),
+            ValueDecoder::Uuid => Cell::Text(uuid(bytes.try_into().ok()?)),
+            ValueDecoder::Void => Cell::Text(String::new()),
+            ValueDecoder::Array(element) => array(bytes, element)?,
         })
     }
 }
 
 /// The bytes of a value, whatever its type.
-struct Raw<'a>(&'a [u8]);
+struct RawBytes<'a>(&'a [u8]);
 
-impl<'a> FromSql<'a> for Raw<'a> {
+impl<'a> FromSql<'a> for RawBytes<'a> {
     fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
-        Ok(Raw(raw))
+        Ok(RawBytes(raw))
     }
 
     fn accepts(_: &Type) -> bool {
@@ -147,13 +149,14 @@ impl<'a> FromSql<'a> for Raw<'a> {
 ///
 /// # Errors
 /// The server sent bytes that are not of the type it announced.
-pub(super) fn row(row: &Row, readings: &[Reading]) -> Result<Vec<Cell>, DatabaseError> {
+pub(super) fn row(row: &Row, readings: &[ValueDecoder]) -> Result<Vec<Cell>, DatabaseError> {
     let mut cells = Vec::with_capacity(readings.len());
     for (i, reading) in readings.iter().enumerate() {
-        let bytes: Option<Raw<'_>> = row.try_get(i).map_err(|error| super::error::of(&error))?;
+        let bytes: Option<RawBytes<'_>> =
+            row.try_get(i).map_err(|error| super::error::of(&error))?;
         cells.push(match bytes {
             None => Cell::Null,
-            Some(Raw(bytes)) => reading.cell(bytes).ok_or_else(|| malformed(row, i))?,
+            Some(RawBytes(bytes)) => reading.cell(bytes).ok_or_else(|| malformed(row, i))?,
         });
     }
     Ok(cells)
@@ -216,7 +219,7 @@ impl<'a> Bytes<'a> {
 
 /// An array: its dimensions, then its elements, the last dimension running fastest
 /// (`array_send` in PostgreSQL).
-fn array(bytes: &[u8], element: &Reading) -> Option<Cell> {
+fn array(bytes: &[u8], element: &ValueDecoder) -> Option<Cell> {
     let mut bytes = Bytes(bytes);
     let count = usize::try_from(bytes.i32()?)
         .ok()
@@ -235,7 +238,7 @@ fn array(bytes: &[u8], element: &Reading) -> Option<Cell> {
 
 /// Six levels at most, and each element takes four bytes or more: neither stack nor time can be
 /// made to run away.
-fn dimension(bytes: &mut Bytes<'_>, lengths: &[usize], element: &Reading) -> Option<Cell> {
+fn dimension(bytes: &mut Bytes<'_>, lengths: &[usize], element: &ValueDecoder) -> Option<Cell> {
     let Some((length, inner)) = lengths.split_first() else {
         let size = bytes.i32()?;
         return match size {
@@ -269,9 +272,9 @@ mod tests {
         bytes.extend([0, 0, 0, 1, 1, 0xFF, 0xFF, 0xFF, 0xFF]);
         let row = |cell| Cell::Array(vec![cell]);
         let expected = Cell::Array(vec![row(Cell::Bool(true)), row(Cell::Null)]);
-        assert_eq!(array(&bytes, &Reading::Bool), Some(expected));
+        assert_eq!(array(&bytes, &ValueDecoder::Bool), Some(expected));
         assert_eq!(
-            array(&header(&[]), &Reading::Bool),
+            array(&header(&[]), &ValueDecoder::Bool),
             Some(Cell::Array(vec![]))
         );
     }
@@ -279,35 +282,39 @@ mod tests {
     #[test]
     fn arrays_that_lie_about_themselves_are_no_values() {
         for lengths in [&[i32::MAX, i32::MAX][..], &[-1], &[1; 7], &[3]] {
-            assert_eq!(array(&header(lengths), &Reading::Bool), None, "{lengths:?}");
+            assert_eq!(
+                array(&header(lengths), &ValueDecoder::Bool),
+                None,
+                "{lengths:?}"
+            );
         }
         // Two thousand million empty rows would take a while.
-        let empty = array(&header(&[i32::MAX, 0]), &Reading::Bool);
+        let empty = array(&header(&[i32::MAX, 0]), &ValueDecoder::Bool);
         assert_eq!(empty, Some(Cell::Array(vec![])));
     }
 
     #[test]
     fn no_bytes_make_any_reading_panic() {
         let all = [
-            Reading::Bool,
-            Reading::Int,
-            Reading::Oid,
-            Reading::Float,
-            Reading::Numeric,
-            Reading::Text,
-            Reading::Char,
-            Reading::Json,
-            Reading::Jsonb,
-            Reading::Bytea,
-            Reading::Date,
-            Reading::Time,
-            Reading::Timestamp,
-            Reading::Instant,
-            Reading::Interval,
-            Reading::Uuid,
-            Reading::Void,
-            Reading::Array(Box::new(Reading::Numeric)),
-            Reading::Other,
+            ValueDecoder::Bool,
+            ValueDecoder::Int,
+            ValueDecoder::Oid,
+            ValueDecoder::Float,
+            ValueDecoder::Numeric,
+            ValueDecoder::Text,
+            ValueDecoder::Char,
+            ValueDecoder::Json,
+            ValueDecoder::Jsonb,
+            ValueDecoder::Bytea,
+            ValueDecoder::Date,
+            ValueDecoder::Time,
+            ValueDecoder::Timestamp,
+            ValueDecoder::Instant,
+            ValueDecoder::Interval,
+            ValueDecoder::Uuid,
+            ValueDecoder::Void,
+            ValueDecoder::Array(Box::new(ValueDecoder::Numeric)),
+            ValueDecoder::Other,
         ];
         for reading in &all {
             for length in 0..40 {

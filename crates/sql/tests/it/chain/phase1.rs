@@ -4,11 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use quillet_core::chat::{Bytes4, ModelErrorKind};
-use quillet_core::{BoxFuture, Content};
-use quillet_sql::catalogue::{Table, TableType};
-use quillet_sql::chain::{Accepted, BuiltIn, Chain, Judge, Prepared, build_table_summary_context};
+use quillet_core::{BoxFuture, MessageContent};
+use quillet_sql::catalogue::{DatabaseTable, TableType};
+use quillet_sql::chain::{
+    AcceptedQuery, BuiltIn, Judge, PreparedCatalogue, QueryChain, build_table_summary_context,
+};
 use quillet_sql::rank::Glossary;
-use quillet_sql::{Catalogue, ChainMode, Dialect, SqlConfig, SqlError};
+use quillet_sql::{Catalogue, ChainMode, SqlConfig, SqlDialect, SqlError};
 use serde_json::Value;
 
 use crate::scripted::{Says, Scripted};
@@ -21,7 +23,7 @@ fn vectors() -> Value {
 
 fn fixture(tables: &Value) -> Catalogue {
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    let table = |table: &Value| Table {
+    let table = |table: &Value| DatabaseTable {
         schema_name: text(&table["schema"]).unwrap(),
         table_name: text(&table["name"]).unwrap(),
         table_type: match table["type"].as_str() {
@@ -29,12 +31,12 @@ fn fixture(tables: &Value) -> Catalogue {
             _ => TableType::Table,
         },
         comment: text(&table["comment"]),
-        ..Table::default()
+        ..DatabaseTable::default()
     };
     let tables = tables.as_array().into_iter().flatten().map(table).collect();
     let path = vec!["public".to_owned()];
     Catalogue::new(
-        Dialect::PostgreSql,
+        SqlDialect::PostgreSql,
         "15".into(),
         path,
         tables,
@@ -48,13 +50,13 @@ async fn choose(case: &Value, config: &SqlConfig) -> (Value, bool, usize) {
     let catalogue = Arc::new(fixture(
         &vectors["fixtures"][case["tables"].as_str().unwrap()],
     ));
-    let prepared = Prepared::new(catalogue.clone(), &Glossary::default(), &Bytes4);
+    let prepared = PreparedCatalogue::new(catalogue.clone(), &Glossary::default(), &Bytes4);
     let model = Scripted::new([match case["llm_reply"].as_str() {
         Some(reply) => Says::Text(reply.to_owned()),
         None => Says::Fails(ModelErrorKind::Timeout),
     }]);
     let prompts = BuiltIn::new().unwrap();
-    let chain = Chain {
+    let chain = QueryChain {
         examples: &[],
         model: &model,
         prompts: &prompts,
@@ -122,9 +124,9 @@ pub(crate) struct Everything;
 impl Judge for Everything {
     type Outcome = ();
 
-    fn judge<'a>(&'a self, sql: &'a str) -> BoxFuture<'a, Result<Accepted<()>, SqlError>> {
+    fn judge<'a>(&'a self, sql: &'a str) -> BoxFuture<'a, Result<AcceptedQuery<()>, SqlError>> {
         let sql = sql.to_owned();
-        Box::pin(async move { Ok(Accepted { sql, outcome: () }) })
+        Box::pin(async move { Ok(AcceptedQuery { sql, outcome: () }) })
     }
 }
 
@@ -133,14 +135,14 @@ impl Judge for Everything {
 async fn both_phases_ask_as_the_seed_says() {
     let vectors = vectors();
     let catalogue = Arc::new(fixture(&vectors["fixtures"]["T"]));
-    let prepared = Prepared::new(catalogue, &Glossary::default(), &Bytes4);
+    let prepared = PreparedCatalogue::new(catalogue, &Glossary::default(), &Bytes4);
     let model = Scripted::texts(&[r#"["orders"]"#, r#"{"sql":"SELECT 1","explanation":"one"}"#]);
     let prompts = BuiltIn::new().unwrap();
     let config = SqlConfig {
         chain: ChainMode::Seed,
         ..SqlConfig::default()
     };
-    let chain = Chain {
+    let chain = QueryChain {
         examples: &[],
         model: &model,
         prompts: &prompts,
@@ -162,8 +164,8 @@ async fn both_phases_ask_as_the_seed_says() {
     );
     let asked = model.asked();
     let text = |call: usize, message: usize| match &asked[call].messages[message].content {
-        Content::Text(text) => text.clone(),
-        Content::Parts(parts) => panic!("{parts:?}"),
+        MessageContent::Text(text) => text.clone(),
+        MessageContent::Parts(parts) => panic!("{parts:?}"),
     };
     assert_eq!(asked[0].options.max_tokens, Some(256));
     assert_eq!(asked[0].options.temperature, Some(0.1));
@@ -188,14 +190,14 @@ async fn both_phases_ask_as_the_seed_says() {
 async fn a_broken_answer_falls_back() {
     let vectors = vectors();
     let catalogue = Arc::new(fixture(&vectors["fixtures"]["T"]));
-    let prepared = Prepared::new(catalogue, &Glossary::default(), &Bytes4);
+    let prepared = PreparedCatalogue::new(catalogue, &Glossary::default(), &Bytes4);
     let model = Scripted::new([Says::Breaks("[\"orders\"".to_owned())]);
     let prompts = BuiltIn::new().unwrap();
     let config = SqlConfig {
         full_schema_tokens: 0,
         ..SqlConfig::default()
     };
-    let chain = Chain {
+    let chain = QueryChain {
         examples: &[],
         model: &model,
         prompts: &prompts,

@@ -1,17 +1,17 @@
 //! The schema that phase 2 sees.
 
-use quillet_sql::catalogue::{Column, ForeignKey, Table};
+use quillet_sql::catalogue::{DatabaseTable, ForeignKey, TableColumn};
 use quillet_sql::chain::build_schema_context;
-use quillet_sql::{Catalogue, Dialect};
+use quillet_sql::{Catalogue, SqlDialect};
 
-fn orders(schema: &str) -> Table {
-    let column = |name: &str, comment: &str| Column {
+fn orders(schema: &str) -> DatabaseTable {
+    let column = |name: &str, comment: &str| TableColumn {
         name: name.to_owned(),
         data_type: "integer".to_owned(),
         comment: Some(comment.to_owned()),
-        ..Column::default()
+        ..TableColumn::default()
     };
-    Table {
+    DatabaseTable {
         schema_name: schema.to_owned(),
         table_name: "orders".to_owned(),
         comment: Some(format!("订单 of {schema}")),
@@ -25,7 +25,7 @@ fn orders(schema: &str) -> Table {
             ref_table: "customers".to_owned(),
             ref_columns: vec!["id".to_owned()],
         }],
-        ..Table::default()
+        ..DatabaseTable::default()
     }
 }
 
@@ -36,7 +36,7 @@ fn a_table_is_shown_alone_with_its_comments_and_keys() {
     let tables = vec![orders("sales"), orders("archive")];
     let path = vec!["sales".to_owned()];
     let catalogue = Catalogue::new(
-        Dialect::PostgreSql,
+        SqlDialect::PostgreSql,
         "15".into(),
         path,
         tables,

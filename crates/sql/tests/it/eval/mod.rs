@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use quillet_core::chat::Bytes4;
 use quillet_sql::SqlConfig;
-use quillet_sql::eval::{DEPTHS, Recording, Scope, Suite, measure, replay, same_rows};
-use quillet_sql::rows::{Cell, ColumnInfo, Rows, ValueType};
+use quillet_sql::eval::{DEPTHS, Recording, SearchScope, Suite, measure, replay, same_rows};
+use quillet_sql::rows::{Cell, ColumnInfo, RowSet, ValueType};
 
 /// A file in a folder of its own, which goes with the value.
 struct File(PathBuf);
@@ -46,7 +46,7 @@ const SMALL: &str = r#"{
 fn files_are_read_and_measured() {
     let file = File::new("small", SMALL);
     let suite = Suite::open(&file.0).unwrap();
-    assert_eq!(suite.scope, Scope::Union);
+    assert_eq!(suite.scope, SearchScope::Union);
     assert_eq!(suite.questions[0].gold, ["a.orders", "a.customers"]);
     assert_eq!(suite.questions[0].sql.as_deref(), Some("SELECT 1"));
     let measured = measure(&suite, &SqlConfig::default(), &Bytes4, &|_, _, _| {});
@@ -114,14 +114,14 @@ fn wrong_files_say_what_is_wrong() {
     }
 }
 
-fn rows(rows: Vec<Vec<Cell>>) -> Rows {
+fn rows(rows: Vec<Vec<Cell>>) -> RowSet {
     let column = ColumnInfo {
         name: "c".to_owned(),
         data_type: String::new(),
         value_type: ValueType::Other,
     };
     let columns = vec![column; rows.first().map_or(1, Vec::len)];
-    Rows {
+    RowSet {
         columns,
         rows,
         truncated: None,

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use quillet_sql::database::{ConnectOptions, connect};
-use quillet_sql::files::{self, FileError, FileOptions, Loaded};
-use quillet_sql::{Cell, Database, QueryLimits, Rows};
+use quillet_sql::files::{self, FileError, FileOptions, LoadedFiles};
+use quillet_sql::{Cell, Database, QueryLimits, RowSet};
 use std::sync::Arc;
 
 /// A folder of files that goes with it.
@@ -64,7 +64,7 @@ struct Read {
 }
 
 impl Read {
-    async fn of(loaded: Loaded) -> Read {
+    async fn of(loaded: LoadedFiles) -> Read {
         let database = database(&loaded);
         let catalogue = database.catalogue(&|_, _, _| {}).await.unwrap();
         let [table] = catalogue.tables.as_slice() else {
@@ -92,11 +92,11 @@ impl Read {
     }
 }
 
-fn database(loaded: &Loaded) -> Arc<dyn Database> {
+fn database(loaded: &LoadedFiles) -> Arc<dyn Database> {
     connect(&loaded.url().parse().unwrap(), &ConnectOptions::default()).unwrap()
 }
 
-async fn query(database: &Arc<dyn Database>, sql: &str) -> Rows {
+async fn query(database: &Arc<dyn Database>, sql: &str) -> RowSet {
     let limits = QueryLimits {
         rows: 1_000_000,
         bytes: 1 << 30,

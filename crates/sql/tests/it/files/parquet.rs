@@ -15,10 +15,10 @@ use arrow_schema::{DataType, Field};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
-use quillet_sql::export::{CsvOptions, Format, write};
+use quillet_sql::export::{CsvOptions, ExportFormat, write};
 use quillet_sql::files::FileOptions;
 use quillet_sql::rows::ValueType;
-use quillet_sql::{Cell, ColumnInfo, Rows};
+use quillet_sql::{Cell, ColumnInfo, RowSet};
 
 use super::load;
 
@@ -302,14 +302,14 @@ fn our_own_files_are_read_back() {
         data_type: String::new(),
         value_type: *kind,
     });
-    let rows = Rows {
+    let rows = RowSet {
         columns: columns.collect(),
         rows: (0..3)
             .map(|row| kinds.iter().map(|(_, cells)| cells[row].clone()).collect())
             .collect(),
         truncated: None,
     };
-    let bytes = write(&rows, Format::Parquet, &CsvOptions::default()).unwrap();
+    let bytes = write(&rows, ExportFormat::Parquet, &CsvOptions::default()).unwrap();
     let read = load("a.parquet", &bytes, &FileOptions::default()).unwrap();
     assert_eq!(read.rows, rows.rows);
 }

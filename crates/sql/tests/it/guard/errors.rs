@@ -1,8 +1,8 @@
 //! Errors say what, where and how to fix it.
 
 use quillet_core::ErrorCode;
-use quillet_sql::Dialect::{self, MySql, PostgreSql, Sqlite};
-use quillet_sql::guard::{Mode, Policy, check};
+use quillet_sql::SqlDialect::{self, MySql, PostgreSql, Sqlite};
+use quillet_sql::guard::{GuardMode, Policy, check};
 
 #[test]
 fn places_are_those_of_the_thing() {
@@ -112,7 +112,7 @@ fn bounds_are_settings() {
 #[test]
 fn exploring_is_for_those_who_may() {
     let explore = Policy {
-        mode: Mode::Explore,
+        mode: GuardMode::Explore,
         ..Policy::default()
     };
     for (dialect, sql) in [
@@ -121,7 +121,7 @@ fn exploring_is_for_those_who_may() {
         (PostgreSql, "EXPLAIN SELECT 1"),
     ] {
         let sql: &str = sql;
-        let dialect: Dialect = dialect;
+        let dialect: SqlDialect = dialect;
         assert!(check(sql, dialect, None, &explore).is_ok(), "{sql}");
         let error = check(sql, dialect, None, &Policy::default()).expect_err(sql);
         assert_eq!(error.code, ErrorCode::GuardStatement);

@@ -1,7 +1,7 @@
 //! Texts that would overflow a stack or take the square of their length.
 
 use quillet_core::ErrorCode;
-use quillet_sql::Dialect;
+use quillet_sql::SqlDialect;
 use quillet_sql::guard::{Policy, check};
 
 const DEEP: usize = 100_000;
@@ -62,7 +62,7 @@ fn depth_is_refused_before_anything_recurses() {
         ..Policy::default()
     };
     for (i, (name, shape)) in SHAPES.into_iter().enumerate() {
-        let dialect = Dialect::ALL[i % 3];
+        let dialect = SqlDialect::ALL[i % 3];
         let error = check(&shape(DEEP), dialect, None, &policy).expect_err(name);
         let expected = [ErrorCode::GuardDepth, ErrorCode::GuardSyntax].contains(&error.code);
         assert!(expected, "{name} {dialect}: {error}");
@@ -73,7 +73,7 @@ fn depth_is_refused_before_anything_recurses() {
 #[test]
 fn what_is_within_the_bounds_is_read_in_little_time() {
     for (name, shape) in SHAPES {
-        for dialect in Dialect::ALL {
+        for dialect in SqlDialect::ALL {
             for n in [30, 60] {
                 // Chains may be much longer than what is nested.
                 let flat = ["sum", "DIV", "OR", "UNION", "IS NULL", "casts", "BETWEEN"];
@@ -120,7 +120,7 @@ fn long_and_flat_passes() {
     ] {
         let shown: String = sql.chars().take(40).collect();
         assert!(
-            check(&sql, Dialect::PostgreSql, None, &policy).is_ok(),
+            check(&sql, SqlDialect::PostgreSql, None, &policy).is_ok(),
             "{shown}"
         );
     }
@@ -129,7 +129,7 @@ fn long_and_flat_passes() {
 /// Names are looked up in many tables without taking the square of them.
 #[test]
 fn many_tables_and_names_are_looked_up_in_little_time() {
-    let catalogue = super::shop(Dialect::Sqlite);
+    let catalogue = super::shop(SqlDialect::Sqlite);
     let tables = (0..4_000)
         .map(|i| format!("users u{i}"))
         .collect::<Vec<_>>()
@@ -143,7 +143,12 @@ fn many_tables_and_names_are_looked_up_in_little_time() {
         format!("WITH c0 AS (SELECT * FROM users), {doubled} SELECT * FROM c200"),
     ] {
         let shown: String = sql.chars().take(40).collect();
-        let result = check(&sql, Dialect::Sqlite, Some(&catalogue), &Policy::default());
+        let result = check(
+            &sql,
+            SqlDialect::Sqlite,
+            Some(&catalogue),
+            &Policy::default(),
+        );
         assert!(result.is_ok(), "{shown} {result:?}");
     }
 }

@@ -6,28 +6,28 @@ mod names;
 mod printed;
 mod properties;
 
-use quillet_sql::catalogue::{Column, Table};
-use quillet_sql::guard::{Approved, GuardError, Policy, check};
-use quillet_sql::{Catalogue, Dialect};
+use quillet_sql::catalogue::{DatabaseTable, TableColumn};
+use quillet_sql::guard::{ApprovedQuery, GuardError, Policy, check};
+use quillet_sql::{Catalogue, SqlDialect};
 
 /// The tables of the vectors, and `sales.Invoices` with a column in mixed case.
-fn shop(dialect: Dialect) -> Catalogue {
+fn shop(dialect: SqlDialect) -> Catalogue {
     let own = match dialect {
-        Dialect::PostgreSql => "public",
-        Dialect::MySql => "shop",
-        Dialect::Sqlite => "main",
+        SqlDialect::PostgreSql => "public",
+        SqlDialect::MySql => "shop",
+        SqlDialect::Sqlite => "main",
     };
-    let table = |schema: &str, name: &str, columns: &str| Table {
+    let table = |schema: &str, name: &str, columns: &str| DatabaseTable {
         schema_name: schema.to_owned(),
         table_name: name.to_owned(),
         columns: columns
             .split_whitespace()
-            .map(|name| Column {
+            .map(|name| TableColumn {
                 name: name.to_owned(),
-                ..Column::default()
+                ..TableColumn::default()
             })
             .collect(),
-        ..Table::default()
+        ..DatabaseTable::default()
     };
     let tables = vec![
         table(own, "users", "id name email age created_at"),
@@ -49,6 +49,6 @@ fn shop(dialect: Dialect) -> Catalogue {
     )
 }
 
-fn named(sql: &str, dialect: Dialect) -> Result<Approved, GuardError> {
+fn named(sql: &str, dialect: SqlDialect) -> Result<ApprovedQuery, GuardError> {
     check(sql, dialect, Some(&shop(dialect)), &Policy::default())
 }

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use quillet_core::ErrorCode;
-use quillet_sql::Dialect::{self, MySql, PostgreSql, Sqlite};
-use quillet_sql::guard::{Mode, Policy, check};
+use quillet_sql::SqlDialect::{self, MySql, PostgreSql, Sqlite};
+use quillet_sql::guard::{GuardMode, Policy, check};
 use serde_json::Value;
 
 use super::{named, shop};
@@ -18,11 +18,11 @@ fn right_queries_pass_with_a_catalogue() {
         let file: Value = serde_json::from_str(&text).unwrap();
         let allowed = file["cases"].as_array().unwrap().iter();
         for case in allowed.filter(|case| case["verdict"] == "allow") {
-            let dialect = Dialect::named(case["dialect"].as_str().unwrap()).unwrap();
+            let dialect = SqlDialect::named(case["dialect"].as_str().unwrap()).unwrap();
             let mode = if case["mode"] == "explore" {
-                Mode::Explore
+                GuardMode::Explore
             } else {
-                Mode::Select
+                GuardMode::Select
             };
             let policy = Policy {
                 mode,

@@ -1,9 +1,9 @@
 //! What runs keeps the meaning of what was asked.
 
-use quillet_sql::Dialect::{self, MySql, PostgreSql, Sqlite};
+use quillet_sql::SqlDialect::{self, MySql, PostgreSql, Sqlite};
 use quillet_sql::guard::{Policy, check};
 
-fn both(sql: &str, dialect: Dialect, rows: u64) -> (String, String) {
+fn both(sql: &str, dialect: SqlDialect, rows: u64) -> (String, String) {
     let policy = Policy {
         rows: Some(rows),
         ..Policy::default()

@@ -1,7 +1,7 @@
 //! What holds for any text.
 
 use proptest::prelude::*;
-use quillet_sql::Dialect;
+use quillet_sql::SqlDialect;
 use quillet_sql::guard::{Policy, check};
 use rusqlite::Connection;
 
@@ -172,7 +172,7 @@ proptest! {
     /// with nothing else to hold it, is not changed by it.
     #[test]
     fn what_passes_reads_only_and_passes_again(text in texts()) {
-        for dialect in Dialect::ALL {
+        for dialect in SqlDialect::ALL {
             let policy = Policy { rows: Some(10), ..Policy::default() };
             let Ok(approved) = check(&text, dialect, None, &policy) else { continue };
             let more = Policy { rows: Some(11), ..Policy::default() };
@@ -180,7 +180,7 @@ proptest! {
             // An expression as LIMIT is bounded anew, by a bound that is no smaller.
             let wrapped = ["LEAST(", "min(("].iter().any(|w| approved.sql.contains(w));
             prop_assert!(again.is_ok() && (wrapped || again.as_ref() == Ok(&approved.sql)), "{text}: {again:?}");
-            if dialect != Dialect::Sqlite {
+            if dialect != SqlDialect::Sqlite {
                 continue;
             }
             let db = database();
@@ -200,7 +200,7 @@ proptest! {
     #[test]
     fn any_text_has_a_verdict(text in "\\PC{0,200}", prefix in prop::sample::select(vec!["", "SELECT ", "SELECT * FROM "])) {
         let text = format!("{prefix}{text}");
-        for dialect in Dialect::ALL {
+        for dialect in SqlDialect::ALL {
             let result = check(&text, dialect, Some(&super::shop(dialect)), &Policy::default());
             if let Err(error) = result {
                 let inside = error.span.is_none_or(|span| span.start <= span.end && span.end <= text.len());

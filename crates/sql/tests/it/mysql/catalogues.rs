@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use quillet_sql::catalogue::{Catalogue, ForeignKey, Table, TableType};
+use quillet_sql::catalogue::{Catalogue, DatabaseTable, ForeignKey, TableType};
 use quillet_sql::{Cell, Database};
 use quillet_test_support::MariaDb;
 
@@ -13,7 +13,7 @@ async fn read(database: &dyn Database) -> Catalogue {
     database.catalogue(&|_, _, _| {}).await.unwrap()
 }
 
-fn table<'a>(catalogue: &'a Catalogue, name: &str) -> &'a Table {
+fn table<'a>(catalogue: &'a Catalogue, name: &str) -> &'a DatabaseTable {
     let found = catalogue.resolve(None, name);
     found.unwrap_or_else(|| panic!("no table {name}"))
 }
@@ -75,7 +75,11 @@ async fn tables_columns_and_keys_are_as_declared() {
     assert_eq!(steps.first(), Some(&(0, 4, "tables".to_owned())));
     assert_eq!(steps.last().map(|step| step.0), Some(4));
 
-    let names: Vec<String> = catalogue.tables.iter().map(Table::qualified).collect();
+    let names: Vec<String> = catalogue
+        .tables
+        .iter()
+        .map(DatabaseTable::qualified)
+        .collect();
     assert_eq!(
         names,
         [
@@ -208,7 +212,7 @@ async fn other_databases_are_read_where_the_address_names_them() {
     let reader = server.create_role("reader");
     server.execute("GRANT SELECT ON test.everyone TO reader; GRANT SELECT (id, email) ON test.customer TO reader;");
     let seen = read(&*open(&(reader + "?schemas=other"))).await;
-    let names: Vec<String> = seen.tables.iter().map(Table::qualified).collect();
+    let names: Vec<String> = seen.tables.iter().map(DatabaseTable::qualified).collect();
     assert_eq!(names, ["test.customer", "test.everyone"]);
     assert_eq!(seen.tables[0].columns.len(), 2);
 }
@@ -296,8 +300,8 @@ async fn samples_are_read_whole() {
         server.execute_in(name, &format!("SET autocommit = 0;\n{script}\nCOMMIT;"));
         let catalogue = read(&*open(&url)).await;
         let tables = &catalogue.tables;
-        let sum = |count: &dyn Fn(&Table) -> usize| tables.iter().map(count).sum::<usize>();
-        let comments = |table: &Table| {
+        let sum = |count: &dyn Fn(&DatabaseTable) -> usize| tables.iter().map(count).sum::<usize>();
+        let comments = |table: &DatabaseTable| {
             let columns = table
                 .columns
                 .iter()

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use quillet_sql::guard::{self, Policy};
-use quillet_sql::{DatabaseErrorKind, Dialect, QueryLimits};
+use quillet_sql::{DatabaseErrorKind, QueryLimits, SqlDialect};
 use quillet_test_support::MariaDb;
 
 use super::{limits, open, rows};
@@ -178,7 +178,7 @@ async fn no_function_that_makes_geometries_outlives_its_time() {
             call.replace("(g", &format!("({LINE}"))
                 .replace(" g", &format!(" {LINE}"))
         );
-        let checked = guard::check(&sql, Dialect::MySql, None, &Policy::default());
+        let checked = guard::check(&sql, SqlDialect::MySql, None, &Policy::default());
         checked.map(|approved| approved.sql)
     };
     for call in ENDLESS {

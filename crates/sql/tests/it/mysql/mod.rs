@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_sql::database::ConnectOptions;
-use quillet_sql::{Cell, Database, DatabaseError, QueryLimits, Rows};
+use quillet_sql::{Cell, Database, DatabaseError, QueryLimits, RowSet};
 
 /// The database at an address.
 fn open(url: &str) -> Arc<dyn Database> {
@@ -29,7 +29,7 @@ fn limits() -> QueryLimits {
     }
 }
 
-async fn rows(database: &dyn Database, sql: &str) -> Rows {
+async fn rows(database: &dyn Database, sql: &str) -> RowSet {
     let rows = database.query(sql, &limits()).await;
     rows.unwrap_or_else(|error| panic!("{sql}: {error:?}"))
 }
@@ -42,7 +42,7 @@ async fn refused(database: &dyn Database, sql: &str) -> DatabaseError {
 }
 
 /// The one value of a result.
-fn only(rows: Rows) -> Cell {
+fn only(rows: RowSet) -> Cell {
     let mut cells = rows.rows.into_iter().flatten();
     let (Some(cell), None) = (cells.next(), cells.next()) else {
         panic!("not one value");

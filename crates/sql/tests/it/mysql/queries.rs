@@ -1,6 +1,6 @@
 //! Queries: exact values, limits, and errors with their places.
 
-use quillet_sql::rows::{Truncated, ValueType};
+use quillet_sql::rows::{TruncationReason, ValueType};
 use quillet_sql::{Cell, DatabaseErrorKind, QueryLimits};
 use quillet_test_support::MariaDb;
 
@@ -206,15 +206,20 @@ async fn rows_and_bytes_are_cut_where_the_limits_say() {
     let endless = "SELECT a.seq FROM seq_1_to_1000000 a, seq_1_to_1000000 b, seq_1_to_1000000 c LIMIT 999999999";
     for (sql, row_limit, byte_limit, expected) in [
         (ten, 10, 1 << 20, (10, None)),
-        (ten, 9, 1 << 20, (9, Some(Truncated::Rows))),
+        (ten, 9, 1 << 20, (9, Some(TruncationReason::Rows))),
         (ten, 11, 1 << 20, (10, None)),
-        (ten, 0, 1 << 20, (0, Some(Truncated::Rows))),
-        (million, 1000, 1 << 20, (1000, Some(Truncated::Rows))),
-        (own, 1000, 1 << 20, (1000, Some(Truncated::Rows))),
-        (endless, 1000, 1 << 20, (1000, Some(Truncated::Rows))),
-        (million, 10_000_000, 8000, (1000, Some(Truncated::Bytes))),
-        (wide, 1000, 10_500, (10, Some(Truncated::Bytes))),
-        (large, 1000, 1 << 20, (1, Some(Truncated::Bytes))),
+        (ten, 0, 1 << 20, (0, Some(TruncationReason::Rows))),
+        (million, 1000, 1 << 20, (1000, Some(TruncationReason::Rows))),
+        (own, 1000, 1 << 20, (1000, Some(TruncationReason::Rows))),
+        (endless, 1000, 1 << 20, (1000, Some(TruncationReason::Rows))),
+        (
+            million,
+            10_000_000,
+            8000,
+            (1000, Some(TruncationReason::Bytes)),
+        ),
+        (wide, 1000, 10_500, (10, Some(TruncationReason::Bytes))),
+        (large, 1000, 1 << 20, (1, Some(TruncationReason::Bytes))),
         (large, 1000, 8 << 20, (2, None)),
     ] {
         assert_eq!(

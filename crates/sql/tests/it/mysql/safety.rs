@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use quillet_sql::guard::{self, Mode, Policy};
-use quillet_sql::{DatabaseErrorKind, Dialect, QueryLimits};
+use quillet_sql::guard::{self, GuardMode, Policy};
+use quillet_sql::{DatabaseErrorKind, QueryLimits, SqlDialect};
 use quillet_test_support::MariaDb;
 use serde_json::Value;
 
@@ -138,12 +138,12 @@ async fn the_guard_refuses_what_is_denied_and_what_it_allows_runs() {
         let (id, sql) = (case["id"].as_str().unwrap(), case["sql"].as_str().unwrap());
         let policy = Policy {
             mode: match case["mode"].as_str() {
-                Some("explore") => Mode::Explore,
-                _ => Mode::Select,
+                Some("explore") => GuardMode::Explore,
+                _ => GuardMode::Select,
             },
             ..Policy::default()
         };
-        let approved = guard::check(sql, Dialect::MySql, Some(&catalogue), &policy);
+        let approved = guard::check(sql, SqlDialect::MySql, Some(&catalogue), &policy);
         if case["verdict"] == "deny" {
             assert!(approved.is_err(), "{id} passed: {sql}");
             continue;
@@ -171,7 +171,7 @@ async fn limits_are_those_of_the_vectors() {
             rows: Some(cap),
             ..Policy::default()
         };
-        let approved = guard::check(sql, Dialect::MySql, None, &policy);
+        let approved = guard::check(sql, SqlDialect::MySql, None, &policy);
         let approved = approved.unwrap_or_else(|error| panic!("{sql}: {error}"));
         let limits = QueryLimits {
             rows: usize::try_from(cap).unwrap(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use quillet_sql::rows::Truncated;
+use quillet_sql::rows::TruncationReason;
 use quillet_sql::{Cell, DatabaseErrorKind as Kind, QueryLimits};
 use quillet_test_support::Postgres;
 use tokio::runtime::Handle;
@@ -83,12 +83,12 @@ async fn ten_million_rows_are_read_up_to_the_limit() {
         .unwrap();
     assert_eq!(
         (rows.rows.len(), rows.truncated),
-        (1_000, Some(Truncated::Rows))
+        (1_000, Some(TruncationReason::Rows))
     );
     let minute = Duration::from_secs(60);
     let few = limits(usize::MAX, 100_000, minute);
     let rows = database.query(FLOOD, &few).await.unwrap();
-    assert_eq!(rows.truncated, Some(Truncated::Bytes));
+    assert_eq!(rows.truncated, Some(TruncationReason::Bytes));
     let text: usize = rows.rows.iter().map(|_| 100).sum();
     assert!(text <= 100_000 && text > 80_000, "{text}");
     wait_for(&server, "0").await;
@@ -103,7 +103,11 @@ async fn exactly_as_many_rows_as_allowed_are_not_cut() {
         let ten = limits(10, 1 << 20, Duration::from_secs(60));
         let rows = database.query(&sql, &ten).await.unwrap();
         assert_eq!(rows.rows.len(), there.min(10));
-        assert_eq!(rows.truncated, cut.then_some(Truncated::Rows), "{there}");
+        assert_eq!(
+            rows.truncated,
+            cut.then_some(TruncationReason::Rows),
+            "{there}"
+        );
     }
 }
 
@@ -116,7 +120,7 @@ async fn a_value_that_is_too_large_is_cut_off_before_it_is_there() {
     let rows = database.query(sql, &limits).await.unwrap();
     assert_eq!(
         (rows.rows.len(), rows.truncated),
-        (0, Some(Truncated::Bytes))
+        (0, Some(TruncationReason::Bytes))
     );
     if let Ok(status) = std::fs::read_to_string("/proc/self/status") {
         let peak = status.lines().find(|line| line.starts_with("VmHWM"));
@@ -134,7 +138,7 @@ async fn many_nulls_count_as_well() {
     let sql = format!("SELECT {nulls} FROM generate_series(1, 100000)");
     let limits = limits(usize::MAX, 1 << 20, Duration::from_secs(60));
     let rows = database.query(&sql, &limits).await.unwrap();
-    assert_eq!(rows.truncated, Some(Truncated::Bytes));
+    assert_eq!(rows.truncated, Some(TruncationReason::Bytes));
     assert!(rows.rows.len() < 300, "{}", rows.rows.len());
 }
 

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use quillet_sql::database::{ConnectOptions, SecondJudge};
-use quillet_sql::{Catalogue, Cell, Database, DatabaseError, QueryLimits, Rows, connect};
+use quillet_sql::{Catalogue, Cell, Database, DatabaseError, QueryLimits, RowSet, connect};
 
 /// The database at an address.
 fn database(url: &str) -> Arc<dyn Database> {
@@ -34,7 +34,7 @@ fn unjudged(url: &str) -> Arc<dyn Database> {
     connect(&url.parse().unwrap(), &options).unwrap()
 }
 
-async fn query(url: &str, sql: &str) -> Result<Rows, DatabaseError> {
+async fn query(url: &str, sql: &str) -> Result<RowSet, DatabaseError> {
     unjudged(url).query(sql, &QueryLimits::default()).await
 }
 

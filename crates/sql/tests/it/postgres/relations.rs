@@ -1,12 +1,12 @@
 //! Every kind of relation is seen with everything about it, by those who may read it.
 
-use quillet_sql::catalogue::{Table, TableType};
+use quillet_sql::catalogue::{DatabaseTable, TableType};
 use quillet_sql::{Catalogue, Cell};
 use quillet_test_support::Postgres;
 
 use super::{catalogue, database, value};
 
-fn find<'a>(catalogue: &'a Catalogue, schema: &str, name: &str) -> &'a Table {
+fn find<'a>(catalogue: &'a Catalogue, schema: &str, name: &str) -> &'a DatabaseTable {
     let found = catalogue.resolve(Some(schema), name);
     found.unwrap_or_else(|| panic!("{schema}.{name}"))
 }

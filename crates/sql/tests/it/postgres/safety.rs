@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use quillet_sql::guard::{self, Mode, Policy};
-use quillet_sql::rows::Truncated;
-use quillet_sql::{DatabaseErrorKind as Kind, Dialect, QueryLimits};
+use quillet_sql::guard::{self, GuardMode, Policy};
+use quillet_sql::rows::TruncationReason;
+use quillet_sql::{DatabaseErrorKind as Kind, QueryLimits, SqlDialect};
 use quillet_test_support::Postgres;
 use serde_json::Value;
 
@@ -129,7 +129,7 @@ struct Case {
     sql: String,
     allowed: bool,
     stopped_while_running: bool,
-    mode: Mode,
+    mode: GuardMode,
 }
 
 fn vectors(file: &str) -> Vec<Value> {
@@ -152,9 +152,9 @@ fn cases() -> Vec<Case> {
         allowed: case["verdict"] == "allow",
         stopped_while_running: !case["runtime_guard"].is_null(),
         mode: if case["mode"] == "explore" {
-            Mode::Explore
+            GuardMode::Explore
         } else {
-            Mode::Select
+            GuardMode::Select
         },
     };
     vectors("sql-safety.json").iter().map(case).collect()
@@ -187,7 +187,7 @@ fn more_attacks() -> Vec<Case> {
         sql: (*sql).to_owned(),
         allowed: false,
         stopped_while_running: false,
-        mode: Mode::Select,
+        mode: GuardMode::Select,
     })
     .collect()
 }
@@ -316,7 +316,7 @@ async fn guard_and_driver_run_what_is_allowed_and_nothing_else() {
             mode: case.mode,
             ..Policy::default()
         };
-        let approved = guard::check(&case.sql, Dialect::PostgreSql, Some(&catalogue), &policy);
+        let approved = guard::check(&case.sql, SqlDialect::PostgreSql, Some(&catalogue), &policy);
         assert_eq!(
             approved.is_ok(),
             case.allowed,
@@ -361,7 +361,7 @@ async fn guard_and_driver_give_as_many_rows_as_they_may() {
             rows: cap,
             ..limits()
         };
-        let result = match guard::check(sql, Dialect::PostgreSql, Some(&catalogue), &policy) {
+        let result = match guard::check(sql, SqlDialect::PostgreSql, Some(&catalogue), &policy) {
             Ok(approved) => database
                 .query(&approved.sql, &limits)
                 .await
@@ -374,7 +374,7 @@ async fn guard_and_driver_give_as_many_rows_as_they_may() {
         };
         let rows = result.unwrap_or_else(|error| panic!("{sql}: {error}"));
         assert_eq!(rows.rows.len() as u64, expected, "{sql}");
-        let is_cut = rows.truncated == Some(Truncated::Rows);
+        let is_cut = rows.truncated == Some(TruncationReason::Rows);
         assert_eq!(Some(is_cut), case["expect_truncated"].as_bool(), "{sql}");
     }
 }

@@ -1,12 +1,12 @@
 //! Databases as people have them: the catalogue says all that the dump says.
 
-use quillet_sql::catalogue::{Table, TableType};
+use quillet_sql::catalogue::{DatabaseTable, TableType};
 use quillet_sql::{Catalogue, Cell};
 use quillet_test_support::Postgres;
 
 use super::{catalogue, shared, value};
 
-fn table<'a>(catalogue: &'a Catalogue, name: &str) -> &'a Table {
+fn table<'a>(catalogue: &'a Catalogue, name: &str) -> &'a DatabaseTable {
     catalogue
         .resolve(None, name)
         .unwrap_or_else(|| panic!("{name}"))

@@ -49,7 +49,7 @@ fn vectors_find_what_words_do_not() {
 fn useless_vectors_change_nothing() {
     let catalogue = shop();
     let index = index(&catalogue);
-    let order = |ranked: Vec<quillet_sql::rank::Ranked>| {
+    let order = |ranked: Vec<quillet_sql::rank::RankedTable>| {
         ranked.iter().map(|r| r.table).collect::<Vec<usize>>()
     };
     let plain = order(index.rank("orders of customers", 5));

@@ -1,7 +1,7 @@
 //! Names and questions of any size and kind.
 
 use proptest::prelude::*;
-use quillet_sql::catalogue::Table;
+use quillet_sql::catalogue::DatabaseTable;
 
 use super::{catalogue, index, shop, table};
 
@@ -46,7 +46,7 @@ fn huge_names_are_read_in_part() {
 
 #[test]
 fn ten_thousand_equal_tables_stay_in_order() {
-    let equal = |i: usize| Table {
+    let equal = |i: usize| DatabaseTable {
         schema_name: format!("s{i:05}"),
         ..table("orders | | id, customer_id, placed_at")
     };
@@ -82,7 +82,7 @@ proptest! {
 
     #[test]
     fn any_names_and_question(names in prop::collection::vec(".{0,40}", 0..12), question in ".{0,80}", most in 0usize..20) {
-        let tables = names.iter().map(|name| Table { table_name: name.clone(), ..table("t | | id, name") });
+        let tables = names.iter().map(|name| DatabaseTable { table_name: name.clone(), ..table("t | | id, name") });
         let catalogue = catalogue(tables.collect());
         let ranked = index(&catalogue).rank(&question, most);
         prop_assert!(ranked.len() <= most);
@@ -97,7 +97,7 @@ proptest! {
     #[test]
     fn a_table_is_found_by_its_name(name in "[a-z]{5,12}(_[a-z]{5,12}){0,2}") {
         let mut tables = vec![table("zzorders | | id"), table("zzcustomers | | id")];
-        tables.push(Table { table_name: name.clone(), ..table("t | | id") });
+        tables.push(DatabaseTable { table_name: name.clone(), ..table("t | | id") });
         let catalogue = catalogue(tables);
         let ranked = index(&catalogue).rank(&name, 1);
         prop_assert_eq!(&catalogue.tables[ranked[0].table].table_name, &name);

@@ -1,11 +1,11 @@
 //! Long tables and short ones: what a table is about counts, and not how much it says.
 
-use quillet_sql::catalogue::Table;
+use quillet_sql::catalogue::DatabaseTable;
 
 use super::{best, catalogue, index, table};
 
 /// A table of many columns that each name one of these words.
-fn wide(name: &str, words: &[&str]) -> Table {
+fn wide(name: &str, words: &[&str]) -> DatabaseTable {
     let parts = [
         "number", "kind", "note", "group", "state", "origin", "level",
     ];
@@ -16,7 +16,7 @@ fn wide(name: &str, words: &[&str]) -> Table {
     table(&format!("{name} | | {}", columns.join(", ")))
 }
 
-fn filler() -> Vec<Table> {
+fn filler() -> Vec<DatabaseTable> {
     let names = [
         "audit", "branch", "carrier", "driver", "engine", "forecast", "garage", "hangar",
     ];

@@ -11,12 +11,12 @@ mod recall;
 
 use std::sync::Arc;
 
-use quillet_sql::Dialect;
-use quillet_sql::catalogue::{Catalogue, Column, ForeignKey, Table};
-use quillet_sql::rank::{Glossary, Index};
+use quillet_sql::SqlDialect;
+use quillet_sql::catalogue::{Catalogue, DatabaseTable, ForeignKey, TableColumn};
+use quillet_sql::rank::{Glossary, RankIndex};
 
 /// A table of one line: `schema.name | comment | column, column comment, column > table`.
-fn table(line: &str) -> Table {
+fn table(line: &str) -> DatabaseTable {
     let mut parts = line.split('|').map(str::trim);
     let name = parts.next().unwrap();
     let (schema, name) = name.split_once('.').unwrap_or(("public", name));
@@ -39,26 +39,26 @@ fn table(line: &str) -> Table {
     let column = |text: &&str| {
         let text = text.split(" > ").next().unwrap();
         let (name, comment) = text.split_once(' ').unwrap_or((text, ""));
-        Column {
+        TableColumn {
             name: name.to_owned(),
             comment: (!comment.is_empty()).then(|| comment.to_owned()),
-            ..Column::default()
+            ..TableColumn::default()
         }
     };
-    Table {
+    DatabaseTable {
         schema_name: schema.to_owned(),
         table_name: name.to_owned(),
         comment: comment.map(str::to_owned),
         columns: columns.iter().map(column).collect(),
         foreign_keys: columns.iter().filter_map(|text| key(text)).collect(),
-        ..Table::default()
+        ..DatabaseTable::default()
     }
 }
 
-fn catalogue(tables: Vec<Table>) -> Arc<Catalogue> {
+fn catalogue(tables: Vec<DatabaseTable>) -> Arc<Catalogue> {
     let path = vec!["public".to_owned()];
     Arc::new(Catalogue::new(
-        Dialect::PostgreSql,
+        SqlDialect::PostgreSql,
         String::new(),
         path,
         tables,
@@ -90,7 +90,7 @@ fn shop() -> Arc<Catalogue> {
 }
 
 /// Names of the best tables.
-fn best(index: &Index, catalogue: &Catalogue, question: &str, most: usize) -> Vec<String> {
+fn best(index: &RankIndex, catalogue: &Catalogue, question: &str, most: usize) -> Vec<String> {
     let ranked = index.rank(question, most);
     ranked
         .iter()
@@ -98,6 +98,6 @@ fn best(index: &Index, catalogue: &Catalogue, question: &str, most: usize) -> Ve
         .collect()
 }
 
-fn index(catalogue: &Arc<Catalogue>) -> Index {
-    Index::build(catalogue.clone(), &Glossary::default())
+fn index(catalogue: &Arc<Catalogue>) -> RankIndex {
+    RankIndex::build(catalogue.clone(), &Glossary::default())
 }

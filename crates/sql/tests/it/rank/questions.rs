@@ -1,6 +1,6 @@
 //! Questions and the tables that should come first.
 
-use quillet_sql::rank::{Glossary, Index};
+use quillet_sql::rank::{Glossary, RankIndex};
 
 use super::{best, catalogue, index, shop, table};
 
@@ -131,7 +131,7 @@ fn glossary_is_read_both_ways() {
     let glossary = Glossary {
         entries: entries.to_vec(),
     };
-    let with = Index::build(catalogue.clone(), &glossary);
+    let with = RankIndex::build(catalogue.clone(), &glossary);
     let without = index(&catalogue);
     for (question, wanted) in [
         ("gmv last month", "orders"),
@@ -177,7 +177,7 @@ fn nothing_is_found_for_nothing() {
     assert_eq!(index.rank("orders", 0), []);
     let empty = super::catalogue(Vec::new());
     assert_eq!(
-        Index::build(empty, &Glossary::default()).rank("orders", 10),
+        RankIndex::build(empty, &Glossary::default()).rank("orders", 10),
         []
     );
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use quillet_core::chat::Bytes4;
 use quillet_sql::chain::BuiltIn;
-use quillet_sql::{ConnectionUrl, Databases, Definition, Dialect, Parts, RunOptions, SqlConfig};
+use quillet_sql::{
+    ConnectionDefinition, ConnectionUrl, Databases, RunOptions, ServiceParts, SqlConfig, SqlDialect,
+};
 use quillet_store::{ArchiveOptions, MemoryArchive, MemoryStore};
 
 use super::shop::{Shop, serving};
@@ -31,7 +33,7 @@ async fn tables(databases: &Databases) -> Vec<String> {
         .collect()
 }
 
-async fn follows_changes(dialect: Dialect) {
+async fn follows_changes(dialect: SqlDialect) {
     let shop = Shop::open(dialect);
     let model = Arc::new(Scripted::texts(&[]));
     let databases = serving(&shop, &model, always_compared()).await;
@@ -53,7 +55,7 @@ async fn follows_changes(dialect: Dialect) {
 
 #[tokio::test]
 async fn changes_are_followed() {
-    for dialect in Dialect::ALL {
+    for dialect in SqlDialect::ALL {
         follows_changes(dialect).await;
     }
 }
@@ -61,7 +63,7 @@ async fn changes_are_followed() {
 /// A table that was made after the catalogue was read is no unknown table.
 #[tokio::test]
 async fn a_name_that_is_not_known_is_looked_for_once_more() {
-    let shop = Shop::open(Dialect::Sqlite);
+    let shop = Shop::open(SqlDialect::Sqlite);
     let model = Arc::new(Scripted::texts(&[]));
     let databases = serving(&shop, &model, SqlConfig::default()).await;
     assert_eq!(tables(&databases).await.len(), 6);
@@ -81,10 +83,10 @@ async fn a_name_that_is_not_known_is_looked_for_once_more() {
 /// Whoever gives a wrong password does not see what another one was shown.
 #[tokio::test]
 async fn a_kept_catalogue_is_not_for_those_who_are_refused() {
-    let shop = Shop::open(Dialect::MySql);
+    let shop = Shop::open(SqlDialect::MySql);
     let archive = Arc::new(MemoryArchive::new(ArchiveOptions::default()));
     let asked_at = |url: &str| {
-        let databases = Databases::new(Parts {
+        let databases = Databases::new(ServiceParts {
             store: Arc::new(MemoryStore::new()),
             archive: archive.clone(),
             model: None,
@@ -93,7 +95,9 @@ async fn a_kept_catalogue_is_not_for_those_who_are_refused() {
             prompts: Arc::new(BuiltIn::new().unwrap()),
             config: always_compared(),
         });
-        databases.lend("shop", &Definition::of(url)).unwrap();
+        databases
+            .add_temporary("shop", &ConnectionDefinition::of(url))
+            .unwrap();
         databases
     };
     assert_eq!(tables(&asked_at(&shop.url)).await.len(), 6);
@@ -108,7 +112,7 @@ async fn a_kept_catalogue_is_not_for_those_who_are_refused() {
 async fn a_kept_catalogue_serves_while_the_database_is_away() {
     let archive = Arc::new(MemoryArchive::new(ArchiveOptions::default()));
     let store = Arc::new(MemoryStore::new());
-    let parts = || Parts {
+    let parts = || ServiceParts {
         store: store.clone(),
         archive: archive.clone(),
         model: None,
@@ -117,9 +121,12 @@ async fn a_kept_catalogue_serves_while_the_database_is_away() {
         prompts: Arc::new(BuiltIn::new().unwrap()),
         config: always_compared(),
     };
-    let shop = Shop::open(Dialect::Sqlite);
+    let shop = Shop::open(SqlDialect::Sqlite);
     let first = Databases::new(parts());
-    first.put("shop", Definition::of(&shop.url)).await.unwrap();
+    first
+        .put("shop", ConnectionDefinition::of(&shop.url))
+        .await
+        .unwrap();
     assert_eq!(tables(&first).await.len(), 6);
     drop(first);
     drop(shop);
@@ -136,8 +143,8 @@ async fn a_kept_catalogue_serves_while_the_database_is_away() {
 /// Vectors are made once a question was asked, beside it.
 #[tokio::test]
 async fn tables_get_vectors_in_the_background() {
-    let shop = Shop::open(Dialect::Sqlite);
-    let parts = Parts {
+    let shop = Shop::open(SqlDialect::Sqlite);
+    let parts = ServiceParts {
         store: Arc::new(MemoryStore::new()),
         archive: Arc::new(MemoryArchive::new(ArchiveOptions::default())),
         model: Some(Arc::new(Scripted::texts(&[
@@ -150,7 +157,7 @@ async fn tables_get_vectors_in_the_background() {
     };
     let databases = Databases::new(parts);
     databases
-        .put("shop", Definition::of(&shop.url))
+        .put("shop", ConnectionDefinition::of(&shop.url))
         .await
         .unwrap();
     databases.generate("shop", "which sailors?").await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quillet_sql::{Definition, Dialect, RunOptions, SqlConfig};
+use quillet_sql::{ConnectionDefinition, RunOptions, SqlConfig, SqlDialect};
 
 use super::shop::{Shop, service, serving};
 use crate::scripted::Scripted;
@@ -13,15 +13,15 @@ fn nobody() -> Arc<Scripted> {
 
 #[tokio::test]
 async fn connections_come_and_go() {
-    let shop = Shop::open(Dialect::Sqlite);
+    let shop = Shop::open(SqlDialect::Sqlite);
     let databases = service(&nobody(), SqlConfig::default());
     let put = databases
-        .put("shop", Definition::of(&shop.url))
+        .put("shop", ConnectionDefinition::of(&shop.url))
         .await
         .unwrap();
     assert!(put.created);
     let again = databases
-        .put("shop", Definition::of(&shop.url))
+        .put("shop", ConnectionDefinition::of(&shop.url))
         .await
         .unwrap();
     assert!(!again.created);
@@ -67,7 +67,10 @@ async fn a_connection_that_cannot_be_made_is_not_kept() {
         ("", "sqlite:x.db", "sql.invalid.name"),
         ("a:b", "sqlite:x.db", "sql.invalid.name"),
     ] {
-        let error = databases.put(name, Definition::of(url)).await.unwrap_err();
+        let error = databases
+            .put(name, ConnectionDefinition::of(url))
+            .await
+            .unwrap_err();
         assert_eq!(error.code(), code, "{url}: {error}");
         assert!(
             !format!("{error} {error:?}").contains("s3cret"),
@@ -79,7 +82,7 @@ async fn a_connection_that_cannot_be_made_is_not_kept() {
 
 #[tokio::test]
 async fn what_ran_is_in_the_history() {
-    let shop = Shop::open(Dialect::Sqlite);
+    let shop = Shop::open(SqlDialect::Sqlite);
     let databases = serving(&shop, &nobody(), SqlConfig::default()).await;
     let asked = RunOptions {
         question: Some("奥斯陆的客户".to_owned()),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quillet_sql::rows::Cell;
-use quillet_sql::{Databases, Definition, RunOptions, SqlConfig};
+use quillet_sql::{ConnectionDefinition, Databases, RunOptions, SqlConfig};
 use quillet_test_support::{MariaDb, Postgres};
 use tokio::task::JoinSet;
 
@@ -15,7 +15,9 @@ const QUERIES: i64 = 150;
 
 async fn of(url: &str, config: SqlConfig) -> Databases {
     let databases = service(&Arc::new(Scripted::texts(&[])), config);
-    let put = databases.put("crowded", Definition::of(url)).await;
+    let put = databases
+        .put("crowded", ConnectionDefinition::of(url))
+        .await;
     put.unwrap();
     databases
 }

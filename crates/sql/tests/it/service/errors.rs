@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quillet_core::chat::ModelErrorKind;
-use quillet_sql::{ChainMode, Dialect, RunOptions, SqlConfig};
+use quillet_sql::{ChainMode, RunOptions, SqlConfig, SqlDialect};
 
 use super::shop::{Shop, serving};
 use crate::scripted::{Says, Scripted};
@@ -50,7 +50,7 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-async fn all_rows(dialect: Dialect) {
+async fn all_rows(dialect: SqlDialect) {
     let shop = Shop::open(dialect);
     for mode in [ChainMode::Seed, ChainMode::Budget] {
         for (says, fallback, chosen) in rows() {
@@ -97,23 +97,23 @@ async fn all_rows(dialect: Dialect) {
 
 #[tokio::test]
 async fn every_row_holds_on_sqlite() {
-    all_rows(Dialect::Sqlite).await;
+    all_rows(SqlDialect::Sqlite).await;
 }
 
 #[tokio::test]
 async fn every_row_holds_on_postgresql() {
-    all_rows(Dialect::PostgreSql).await;
+    all_rows(SqlDialect::PostgreSql).await;
 }
 
 #[tokio::test]
 async fn every_row_holds_on_mariadb() {
-    all_rows(Dialect::MySql).await;
+    all_rows(SqlDialect::MySql).await;
 }
 
 /// A failure of phase 2 is an error: there is nothing to fall back to.
 #[tokio::test]
 async fn phase_2_has_no_fallback() {
-    let shop = Shop::open(Dialect::Sqlite);
+    let shop = Shop::open(SqlDialect::Sqlite);
     for (says, code) in [
         (Says::Fails(ModelErrorKind::Auth), "model.auth"),
         (Says::Text("I am sorry.".to_owned()), "sql.answer"),

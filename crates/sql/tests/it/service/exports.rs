@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use quillet_core::BoxFuture;
-use quillet_sql::export::{ByteSink, CsvOptions, Export, Format};
-use quillet_sql::stream::{Ended, Stop};
-use quillet_sql::{Dialect, QueryLimits, RunOptions, SqlConfig};
+use quillet_sql::export::{ByteSink, CsvOptions, ExportFormat, RowExport};
+use quillet_sql::stream::{SinkClosed, StreamEnd};
+use quillet_sql::{QueryLimits, RunOptions, SqlConfig, SqlDialect};
 
 use super::shop::{Shop, serving};
 use crate::scripted::Scripted;
@@ -18,15 +18,19 @@ struct Kept {
 }
 
 impl ByteSink for Kept {
-    fn bytes<'a>(&'a mut self, mut bytes: Vec<u8>) -> BoxFuture<'a, Result<(), Stop>> {
+    fn bytes<'a>(&'a mut self, mut bytes: Vec<u8>) -> BoxFuture<'a, Result<(), SinkClosed>> {
         self.bytes.append(&mut bytes);
         let is_full = self.most.is_some_and(|most| self.bytes.len() > most);
-        Box::pin(std::future::ready(if is_full { Err(Stop) } else { Ok(()) }))
+        Box::pin(std::future::ready(if is_full {
+            Err(SinkClosed)
+        } else {
+            Ok(())
+        }))
     }
 }
 
-fn csv(kept: &mut Kept) -> Export<'_> {
-    Export::new(Format::Csv, CsvOptions::default(), kept)
+fn csv(kept: &mut Kept) -> RowExport<'_> {
+    RowExport::new(ExportFormat::Csv, CsvOptions::default(), kept)
 }
 
 fn options() -> RunOptions {
@@ -48,14 +52,14 @@ const RIGHT: &str = r#"{"sql": "SELECT COUNT(*) AS n FROM orders"}"#;
 #[tokio::test]
 async fn a_query_is_mended_as_long_as_none_of_its_rows_is_out() {
     let bounds = options();
-    let shop = Shop::open(Dialect::PostgreSql);
+    let shop = Shop::open(SqlDialect::PostgreSql);
     let model = Arc::new(Scripted::texts(&[AT_ONCE, RIGHT]));
     let databases = serving(&shop, &model, SqlConfig::default()).await;
     let mut kept = Kept::default();
     let asked = databases.ask_export("shop", "how many?", &bounds, csv(&mut kept));
     let (generated, ran) = asked.await.unwrap();
     assert_eq!(generated.repairs[0].code, "sql.failed");
-    assert_eq!((ran.row_count, ran.ended), (1, Ended::Whole));
+    assert_eq!((ran.row_count, ran.ended), (1, StreamEnd::Whole));
     assert!(kept.bytes.starts_with(b"n\r\n"), "{:?}", kept.bytes);
     assert_eq!(model.asked().len(), 2);
 
@@ -73,7 +77,7 @@ async fn a_query_is_mended_as_long_as_none_of_its_rows_is_out() {
 #[tokio::test]
 async fn a_file_that_is_full_stops_the_query() {
     let bounds = options();
-    let shop = Shop::open(Dialect::PostgreSql);
+    let shop = Shop::open(SqlDialect::PostgreSql);
     let model = Arc::new(Scripted::texts(&[RIGHT]));
     let databases = serving(&shop, &model, SqlConfig::default()).await;
     let mut kept = Kept {
@@ -83,7 +87,7 @@ async fn a_file_that_is_full_stops_the_query() {
     let many = "SELECT i FROM generate_series(1, 50000) AS g(i)";
     let ran = databases.export("shop", many, &bounds, csv(&mut kept));
     let ran = ran.await.unwrap();
-    assert_eq!(ran.ended, Ended::Stopped);
+    assert_eq!(ran.ended, StreamEnd::Stopped);
     assert!(ran.row_count < 10_000, "{}", ran.row_count);
     assert!(kept.bytes.len() < 20_000, "{}", kept.bytes.len());
 }
@@ -91,7 +95,7 @@ async fn a_file_that_is_full_stops_the_query() {
 #[tokio::test]
 async fn the_history_has_what_was_exported_and_not_what_failed() {
     let bounds = options();
-    let shop = Shop::open(Dialect::PostgreSql);
+    let shop = Shop::open(SqlDialect::PostgreSql);
     let model = Arc::new(Scripted::texts(&[RIGHT]));
     let databases = serving(&shop, &model, SqlConfig::default()).await;
     let many = "SELECT i FROM generate_series(1, 50000) AS g(i)";

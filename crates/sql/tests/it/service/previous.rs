@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use quillet_core::Content;
+use quillet_core::MessageContent;
 use quillet_sql::chain::Previous;
-use quillet_sql::{Dialect, RunOptions, SqlConfig};
+use quillet_sql::{RunOptions, SqlConfig, SqlDialect};
 
 use super::shop::{Shop, serving};
 use crate::scripted::Scripted;
@@ -13,7 +13,7 @@ const RIGHT: &str = r#"{"sql": "SELECT COUNT(*) AS n FROM orders"}"#;
 
 /// What the model is asked with these questions before.
 async fn asked(previous: Vec<Previous>, config: SqlConfig) -> String {
-    let shop = Shop::open(Dialect::Sqlite);
+    let shop = Shop::open(SqlDialect::Sqlite);
     let model = Arc::new(Scripted::texts(&[RIGHT]));
     let databases = serving(&shop, &model, config).await;
     let options = RunOptions {
@@ -23,7 +23,7 @@ async fn asked(previous: Vec<Previous>, config: SqlConfig) -> String {
     let generated = databases.generate_with("shop", "and only Oslo?", &options);
     generated.await.unwrap();
     let asked = model.asked();
-    let Content::Text(text) = &asked[0].messages[1].content else {
+    let MessageContent::Text(text) = &asked[0].messages[1].content else {
         panic!("{asked:?}");
     };
     text.clone()
@@ -77,7 +77,7 @@ async fn what_was_asked_before_is_data_and_bounded() {
 /// Tables are chosen by the words of the earlier questions, too: a follow-up has none of its own.
 #[tokio::test]
 async fn tables_of_earlier_questions_are_found() {
-    let shop = Shop::open(Dialect::Sqlite);
+    let shop = Shop::open(SqlDialect::Sqlite);
     let model = Arc::new(Scripted::texts(&["[]", RIGHT]));
     let config = SqlConfig {
         full_schema_tokens: 0,
@@ -102,7 +102,7 @@ async fn tables_of_earlier_questions_are_found() {
         .collect();
     assert!(tables.contains(&"main.employees"), "{tables:?}");
     let asked = model.asked();
-    let Content::Text(choice) = &asked[0].messages[1].content else {
+    let MessageContent::Text(choice) = &asked[0].messages[1].content else {
         panic!("{asked:?}");
     };
     assert!(

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use quillet_core::Content;
+use quillet_core::MessageContent;
 use quillet_core::chat::FinishReason;
-use quillet_sql::eval::Outcome;
-use quillet_sql::{Dialect, RunOptions, SqlConfig, SqlError};
+use quillet_sql::eval::ExecutionOutcome;
+use quillet_sql::{RunOptions, SqlConfig, SqlDialect, SqlError};
 
 use super::shop::{Shop, serving};
 use crate::scripted::{Says, Scripted};
@@ -46,7 +46,7 @@ const WRONG: &[(&str, &str, &str)] = &[
 
 #[tokio::test]
 async fn what_the_guard_refuses_goes_back_once() {
-    let shop = Shop::open(Dialect::Sqlite);
+    let shop = Shop::open(SqlDialect::Sqlite);
     for (wrong, code, told) in WRONG {
         let model = Arc::new(Scripted::texts(&[wrong, RIGHT]));
         let databases = serving(&shop, &model, SqlConfig::default()).await;
@@ -58,7 +58,7 @@ async fn what_the_guard_refuses_goes_back_once() {
         assert!(repair.code.starts_with(code), "{wrong}: {repair:?}");
         assert!(repair.error.contains(told), "{wrong}: {repair:?}");
         let asked = model.asked();
-        let Content::Text(second) = &asked[1].messages[1].content else {
+        let MessageContent::Text(second) = &asked[1].messages[1].content else {
             panic!("{asked:?}");
         };
         assert!(second.contains(&repair.error), "{second}");
@@ -68,7 +68,7 @@ async fn what_the_guard_refuses_goes_back_once() {
 
 #[tokio::test]
 async fn what_the_database_refuses_goes_back_once() {
-    let shop = Shop::open(Dialect::PostgreSql);
+    let shop = Shop::open(SqlDialect::PostgreSql);
     let wrong = r#"{"sql": "SELECT 1 / (total - total) FROM orders"}"#;
     let model = Arc::new(Scripted::texts(&[wrong, RIGHT]));
     let databases = serving(&shop, &model, SqlConfig::default()).await;
@@ -84,7 +84,7 @@ async fn what_the_database_refuses_goes_back_once() {
 
 #[tokio::test]
 async fn repairs_are_counted() {
-    let shop = Shop::open(Dialect::Sqlite);
+    let shop = Shop::open(SqlDialect::Sqlite);
     for (repairs, calls) in [(0, 1), (1, 2), (3, 4)] {
         let model = Arc::new(Scripted::texts(&["DROP TABLE orders"]));
         let config = SqlConfig {
@@ -103,7 +103,7 @@ async fn repairs_are_counted() {
 
 #[tokio::test]
 async fn a_query_that_failed_later_goes_back_with_its_error() {
-    let shop = Shop::open(Dialect::PostgreSql);
+    let shop = Shop::open(SqlDialect::PostgreSql);
     let wrong = r#"{"sql": "SELECT 1 / (total - total) FROM orders"}"#;
     let model = Arc::new(Scripted::texts(&[wrong, RIGHT]));
     let databases = serving(&shop, &model, SqlConfig::default()).await;
@@ -114,14 +114,14 @@ async fn a_query_that_failed_later_goes_back_with_its_error() {
     let error = ran.await.unwrap_err();
     assert!(error.is_mendable(), "{error:?}");
     let after = databases
-        .mend("shop", question, &before, &error, &RunOptions::default())
+        .repair_query("shop", question, &before, &error, &RunOptions::default())
         .await
         .unwrap();
     assert!(after.generated_sql.contains("COUNT(*)"), "{after:?}");
     assert_eq!(after.selected_tables, before.selected_tables);
     assert_eq!(after.repairs[0].code, "sql.failed");
     let asked = model.asked();
-    let Content::Text(second) = &asked[1].messages[1].content else {
+    let MessageContent::Text(second) = &asked[1].messages[1].content else {
         panic!("{asked:?}");
     };
     for part in [
@@ -136,7 +136,7 @@ async fn a_query_that_failed_later_goes_back_with_its_error() {
 
 #[tokio::test]
 async fn a_model_that_says_no_is_quoted() {
-    let shop = Shop::open(Dialect::Sqlite);
+    let shop = Shop::open(SqlDialect::Sqlite);
     for (said, quoted) in [
         (
             r#"{"sql": null, "explanation": "there are no planets here"}"#,
@@ -160,22 +160,22 @@ async fn a_model_that_says_no_is_quoted() {
 
 #[tokio::test]
 async fn queries_are_compared_under_the_guard() {
-    let shop = Shop::open(Dialect::Sqlite);
+    let shop = Shop::open(SqlDialect::Sqlite);
     let model = Arc::new(Scripted::texts(&[RIGHT]));
     let databases = serving(&shop, &model, SqlConfig::default()).await;
     let gold = "SELECT city, COUNT(*) FROM customers GROUP BY city";
     let compare = |query: &'static str| databases.compare("shop", gold, query);
     let same = "SELECT c.city, COUNT(c.id) AS n FROM customers c GROUP BY 1 ORDER BY n";
-    assert_eq!(compare(same).await.unwrap(), Outcome::Same);
+    assert_eq!(compare(same).await.unwrap(), ExecutionOutcome::Same);
     let other = "SELECT city, 1 FROM customers";
-    assert_eq!(compare(other).await.unwrap(), Outcome::Different);
+    assert_eq!(compare(other).await.unwrap(), ExecutionOutcome::Different);
     for wrong in [
         "DELETE FROM customers",
         "SELECT abs(-9223372036854775807 - 1)",
     ] {
         let outcome = compare(wrong).await.unwrap();
         assert!(
-            matches!(outcome, Outcome::Failed(_)),
+            matches!(outcome, ExecutionOutcome::Failed(_)),
             "{wrong}: {outcome:?}"
         );
     }
@@ -190,7 +190,7 @@ async fn queries_are_compared_under_the_guard() {
 /// What was cut can be a query that reads more than was asked for.
 #[tokio::test]
 async fn an_answer_that_was_cut_is_repaired_once_and_never_used() {
-    let shop = Shop::open(Dialect::Sqlite);
+    let shop = Shop::open(SqlDialect::Sqlite);
     let reasons = [
         FinishReason::Length,
         FinishReason::ContentFilter,
@@ -211,7 +211,7 @@ async fn an_answer_that_was_cut_is_repaired_once_and_never_used() {
             "{reason} {said}"
         );
         assert_eq!(format!("{:?}", ran.rows.rows), "[[Int(4)]]");
-        let Content::Text(second) = &model.asked()[1].messages[1].content else {
+        let MessageContent::Text(second) = &model.asked()[1].messages[1].content else {
             panic!("no text");
         };
         assert!(second.contains("is not used"), "{second}");
@@ -233,7 +233,7 @@ async fn an_answer_that_was_cut_is_repaired_once_and_never_used() {
 
 #[tokio::test]
 async fn a_choice_of_tables_that_was_cut_is_a_fallback() {
-    let shop = Shop::open(Dialect::Sqlite);
+    let shop = Shop::open(SqlDialect::Sqlite);
     let cut = Says::Cut(r#"["orders"]"#.to_owned(), FinishReason::Length);
     let model = Arc::new(Scripted::new([cut, Says::Text(RIGHT.to_owned())]));
     let config = SqlConfig {

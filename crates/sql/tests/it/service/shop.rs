@@ -6,7 +6,7 @@ use std::sync::Arc;
 use quillet_core::chat::Bytes4;
 use quillet_sql::chain::BuiltIn;
 use quillet_sql::database::ConnectOptions;
-use quillet_sql::{Databases, Definition, Dialect, Parts, SqlConfig};
+use quillet_sql::{ConnectionDefinition, Databases, ServiceParts, SqlConfig, SqlDialect};
 use quillet_store::{ArchiveOptions, MemoryArchive, MemoryStore};
 use quillet_test_support::{MariaDb, Postgres};
 
@@ -29,7 +29,7 @@ INSERT INTO orders VALUES (1, 1, 10.50), (2, 1, 20.00), (3, 2, 5.25), (4, 3, 1.0
 /// A shop that is gone when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Shop {
-    pub(crate) dialect: Dialect,
+    pub(crate) dialect: SqlDialect,
     pub(crate) url: String,
     place: Place,
 }
@@ -42,9 +42,9 @@ enum Place {
 }
 
 impl Shop {
-    pub(crate) fn open(dialect: Dialect) -> Self {
+    pub(crate) fn open(dialect: SqlDialect) -> Self {
         match dialect {
-            Dialect::PostgreSql => {
+            SqlDialect::PostgreSql => {
                 let server = Postgres::start();
                 server.execute(TABLES);
                 Shop {
@@ -53,7 +53,7 @@ impl Shop {
                     place: Place::Postgres(server),
                 }
             }
-            Dialect::MySql => {
+            SqlDialect::MySql => {
                 let server = MariaDb::start();
                 server.execute(TABLES);
                 Shop {
@@ -62,7 +62,7 @@ impl Shop {
                     place: Place::MariaDb(server),
                 }
             }
-            Dialect::Sqlite => {
+            SqlDialect::Sqlite => {
                 let name = format!("quillet-shop-{}.db", uuid::Uuid::new_v4());
                 let path = std::env::temp_dir().join(name);
                 write(&path, TABLES);
@@ -87,9 +87,9 @@ impl Shop {
     /// The schema that its tables are in, as the chain names it.
     pub(crate) fn schema(&self) -> String {
         match self.dialect {
-            Dialect::PostgreSql => "public".to_owned(),
-            Dialect::Sqlite => "main".to_owned(),
-            Dialect::MySql => {
+            SqlDialect::PostgreSql => "public".to_owned(),
+            SqlDialect::Sqlite => "main".to_owned(),
+            SqlDialect::MySql => {
                 let url: quillet_sql::ConnectionUrl = self.url.parse().unwrap();
                 url.database
             }
@@ -113,7 +113,7 @@ impl Drop for Shop {
 
 /// A service over memory, with a model that says what it is told to.
 pub(crate) fn service(model: &Arc<Scripted>, config: SqlConfig) -> Databases {
-    Databases::new(Parts {
+    Databases::new(ServiceParts {
         store: Arc::new(MemoryStore::new()),
         archive: Arc::new(MemoryArchive::new(ArchiveOptions::default())),
         model: Some(model.clone()),
@@ -135,7 +135,7 @@ pub(crate) fn service(model: &Arc<Scripted>, config: SqlConfig) -> Databases {
 pub(crate) async fn serving(shop: &Shop, model: &Arc<Scripted>, config: SqlConfig) -> Databases {
     let databases = service(model, config);
     databases
-        .put("shop", Definition::of(&shop.url))
+        .put("shop", ConnectionDefinition::of(&shop.url))
         .await
         .unwrap();
     databases

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quillet_core::Content;
+use quillet_core::MessageContent;
 use quillet_core::archive::Archive;
 use quillet_core::chat::Bytes4;
 use quillet_sql::chain::BuiltIn;
 use quillet_sql::database::ConnectOptions;
 use quillet_sql::values::{Sampling, ValuesConfig};
-use quillet_sql::{Databases, Definition, Dialect, Parts, SqlConfig};
+use quillet_sql::{ConnectionDefinition, Databases, ServiceParts, SqlConfig, SqlDialect};
 use quillet_store::{ArchiveOptions, MemoryArchive, MemoryStore};
 use quillet_test_support::{MariaDb, Postgres};
 
@@ -62,7 +62,7 @@ async fn told(databases: &Databases, model: &Arc<Scripted>, question: &str) -> S
     databases.generate("shop", question).await.unwrap();
     let asked = model.asked();
     let last = asked.last().unwrap().messages.last().unwrap();
-    let Content::Text(text) = &last.content else {
+    let MessageContent::Text(text) = &last.content else {
         panic!("{last:?}");
     };
     text.clone()
@@ -78,7 +78,7 @@ fn line(told: &str, column: &str) -> String {
         .to_owned()
 }
 
-async fn tells_values(dialect: Dialect) {
+async fn tells_values(dialect: SqlDialect) {
     let shop = Shop::open(dialect);
     shop.execute(&rows());
     let model = Arc::new(Scripted::texts(&[ANSWER]));
@@ -148,7 +148,7 @@ async fn tells_values(dialect: Dialect) {
 
 #[tokio::test]
 async fn a_question_that_names_a_value_has_it_told() {
-    for dialect in Dialect::ALL {
+    for dialect in SqlDialect::ALL {
         tells_values(dialect).await;
     }
 }
@@ -157,7 +157,7 @@ async fn a_question_that_names_a_value_has_it_told() {
 async fn enums_and_checks_are_told_without_reading_rows() {
     for (dialect, script) in [
         (
-            Dialect::PostgreSql,
+            SqlDialect::PostgreSql,
             "CREATE TYPE mood AS ENUM ('sad', 'glad');
              CREATE DOMAIN size AS text CHECK (VALUE IN ('S', 'M'));
              CREATE TABLE sales (id int PRIMARY KEY, mood mood, size size,
@@ -165,13 +165,13 @@ async fn enums_and_checks_are_told_without_reading_rows() {
                kind text CHECK (kind = 'a' OR kind = 'b'))",
         ),
         (
-            Dialect::MySql,
+            SqlDialect::MySql,
             "CREATE TABLE sales (id int PRIMARY KEY, mood enum('sad', 'glad'), size enum('S', 'M'),
                status varchar(9) CHECK (status IN ('open', 'it''s')),
                kind varchar(9), CONSTRAINT c CHECK (kind IN ('a', 'b')))",
         ),
         (
-            Dialect::Sqlite,
+            SqlDialect::Sqlite,
             "CREATE TABLE sales (id int PRIMARY KEY, mood text CHECK (mood IN ('sad', 'glad')),
                size text CHECK (size IN ('S', 'M')),
                status varchar(9) CHECK (status IN ('open', 'it''s')),
@@ -233,9 +233,9 @@ async fn nothing_is_read_where_values_are_not_wanted() {
     ] {
         let model = Arc::new(Scripted::texts(&[ANSWER]));
         let databases = super::shop::service(&model, config_of(sampling));
-        let definition = Definition {
+        let definition = ConnectionDefinition {
             values: said,
-            ..Definition::of(server.url())
+            ..ConnectionDefinition::of(server.url())
         };
         databases.put("shop", definition).await.unwrap();
         let told = told(&databases, &model, "paid sales").await;
@@ -258,7 +258,7 @@ async fn nothing_is_read_where_values_are_not_wanted() {
 
 #[tokio::test]
 async fn a_file_that_is_lent_has_values_and_one_in_the_store_has_none() {
-    let shop = Shop::open(Dialect::Sqlite);
+    let shop = Shop::open(SqlDialect::Sqlite);
     shop.execute(&rows());
     for (sampling, lends, has_values) in [
         (Sampling::Auto, true, true),
@@ -268,11 +268,13 @@ async fn a_file_that_is_lent_has_values_and_one_in_the_store_has_none() {
         let model = Arc::new(Scripted::texts(&[ANSWER]));
         let databases = super::shop::service(&model, config_of(sampling));
         if lends {
-            databases.lend("shop", &Definition::of(&shop.url)).unwrap()
+            databases
+                .add_temporary("shop", &ConnectionDefinition::of(&shop.url))
+                .unwrap()
         } else {
             drop(
                 databases
-                    .put("shop", Definition::of(&shop.url))
+                    .put("shop", ConnectionDefinition::of(&shop.url))
                     .await
                     .unwrap(),
             )
@@ -298,7 +300,10 @@ async fn what_a_role_may_not_read_is_left_out() {
     for url in [reader, maria_reader] {
         let model = Arc::new(Scripted::texts(&[ANSWER]));
         let databases = super::shop::service(&model, config_of(Sampling::On));
-        databases.put("shop", Definition::of(&url)).await.unwrap();
+        databases
+            .put("shop", ConnectionDefinition::of(&url))
+            .await
+            .unwrap();
         assert!(databases.sample("shop").await.unwrap() >= 2, "{url}");
         let told = told(&databases, &model, "paid or hush sales of Zürich").await;
         assert!(line(&told, "town").contains("'Zürich'"), "{told}");
@@ -320,7 +325,7 @@ async fn a_large_table_is_read_in_part() {
     let model = Arc::new(Scripted::texts(&[ANSWER]));
     let databases = super::shop::service(&model, config_of(Sampling::On));
     databases
-        .put("shop", Definition::of(server.url()))
+        .put("shop", ConnectionDefinition::of(server.url()))
         .await
         .unwrap();
     databases.sample("shop").await.unwrap();
@@ -346,7 +351,7 @@ async fn values_are_told(databases: &Databases, model: &Arc<Scripted>, value: &s
 /// Nobody asks for it: what has changed is seen behind the questions.
 #[tokio::test]
 async fn values_are_read_again_when_they_are_old_or_the_tables_change() {
-    let shop = Shop::open(Dialect::Sqlite);
+    let shop = Shop::open(SqlDialect::Sqlite);
     shop.execute(&rows());
     let model = Arc::new(Scripted::texts(&[ANSWER]));
     let mut config = on();
@@ -368,13 +373,13 @@ async fn values_are_read_again_when_they_are_old_or_the_tables_change() {
 
 #[tokio::test]
 async fn replicas_share_values_and_a_change_of_mind_ends_them() {
-    let shop = Shop::open(Dialect::Sqlite);
+    let shop = Shop::open(SqlDialect::Sqlite);
     shop.execute(&rows());
     let model = Arc::new(Scripted::texts(&[ANSWER]));
     let archive = Arc::new(MemoryArchive::new(ArchiveOptions::default()));
     let store = Arc::new(MemoryStore::new());
     let replica = || {
-        Databases::new(Parts {
+        Databases::new(ServiceParts {
             store: store.clone(),
             archive: archive.clone(),
             model: Some(model.clone()),
@@ -385,9 +390,9 @@ async fn replicas_share_values_and_a_change_of_mind_ends_them() {
         })
     };
     let (first, second) = (replica(), replica());
-    let definition = |values| Definition {
+    let definition = |values| ConnectionDefinition {
         values,
-        ..Definition::of(&shop.url)
+        ..ConnectionDefinition::of(&shop.url)
     };
     first.put("shop", definition(Some(true))).await.unwrap();
     first.sample("shop").await.unwrap();
@@ -406,7 +411,7 @@ async fn replicas_share_values_and_a_change_of_mind_ends_them() {
 
 #[tokio::test]
 async fn values_stay_within_their_tokens() {
-    let shop = Shop::open(Dialect::Sqlite);
+    let shop = Shop::open(SqlDialect::Sqlite);
     shop.execute(&rows());
     let model = Arc::new(Scripted::texts(&[ANSWER]));
     let mut config = on();
@@ -421,7 +426,7 @@ async fn values_stay_within_their_tokens() {
 
 #[tokio::test]
 async fn a_table_that_has_the_value_comes_first() {
-    let shop = Shop::open(Dialect::Sqlite);
+    let shop = Shop::open(SqlDialect::Sqlite);
     shop.execute(
         "CREATE TABLE xq1 (id integer PRIMARY KEY, va varchar(20));
          CREATE TABLE xq2 (id integer PRIMARY KEY, va varchar(20));
@@ -447,7 +452,7 @@ async fn a_table_that_has_the_value_comes_first() {
 /// SQLite keeps what it is given, whatever a column is declared as.
 #[tokio::test]
 async fn bytes_are_no_values_and_hide_no_others() {
-    let shop = Shop::open(Dialect::Sqlite);
+    let shop = Shop::open(SqlDialect::Sqlite);
     shop.execute(
         "CREATE TABLE sales (id integer PRIMARY KEY, status varchar(9), odd text, torn text);
          INSERT INTO sales VALUES (1, 'PAID', x'ff00', CAST(x'ff' AS TEXT)), (2, 'PAID', x'00', 'torn'),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use quillet_sql::Catalogue;
-use quillet_sql::catalogue::{Table, TableType};
+use quillet_sql::catalogue::{DatabaseTable, TableType};
 
 use super::folder::Folder;
 
@@ -40,7 +40,7 @@ async fn read(folder: &Folder) -> Catalogue {
     folder.database().catalogue(&|_, _, _| {}).await.unwrap()
 }
 
-fn table<'a>(catalogue: &'a Catalogue, name: &str) -> &'a Table {
+fn table<'a>(catalogue: &'a Catalogue, name: &str) -> &'a DatabaseTable {
     catalogue.resolve(None, name).unwrap()
 }
 

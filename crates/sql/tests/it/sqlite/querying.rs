@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use quillet_sql::rows::{Cell, Truncated, ValueType};
-use quillet_sql::{DatabaseError, QueryLimits, Rows};
+use quillet_sql::rows::{Cell, TruncationReason, ValueType};
+use quillet_sql::{DatabaseError, QueryLimits, RowSet};
 
 use super::folder::{Folder, open};
 
-async fn ask(folder: &Folder, sql: &str) -> Result<Rows, DatabaseError> {
+async fn ask(folder: &Folder, sql: &str) -> Result<RowSet, DatabaseError> {
     folder.database().query(sql, &QueryLimits::default()).await
 }
 
@@ -97,17 +97,17 @@ async fn rows_and_bytes_are_bounded() {
     let folder = Folder::with("");
     let database = folder.database();
     for (rows, bytes, sql, expected, truncated) in [
-        (10, 1 << 20, NUMBERS, 10, Some(Truncated::Rows)),
-        (1 << 30, 1_700, NUMBERS, 100, Some(Truncated::Bytes)),
+        (10, 1 << 20, NUMBERS, 10, Some(TruncationReason::Rows)),
+        (1 << 30, 1_700, NUMBERS, 100, Some(TruncationReason::Bytes)),
         (10, 1 << 20, "SELECT 1 LIMIT 3", 1, None),
         (1, 1 << 20, "SELECT 1", 1, None),
-        (0, 1 << 20, "SELECT 1", 0, Some(Truncated::Rows)),
+        (0, 1 << 20, "SELECT 1", 0, Some(TruncationReason::Rows)),
         (
             9,
             10,
             "SELECT printf('%100s', 'x')",
             0,
-            Some(Truncated::Bytes),
+            Some(TruncationReason::Bytes),
         ),
     ] {
         let limits = QueryLimits {

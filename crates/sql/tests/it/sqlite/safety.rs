@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use quillet_sql::guard::{self, Mode, Policy};
-use quillet_sql::rows::Truncated;
-use quillet_sql::{Catalogue, Dialect, QueryLimits};
+use quillet_sql::guard::{self, GuardMode, Policy};
+use quillet_sql::rows::TruncationReason;
+use quillet_sql::{Catalogue, QueryLimits, SqlDialect};
 use serde_json::Value;
 
 use super::folder::Folder;
@@ -96,14 +96,14 @@ async fn the_guard_and_the_driver_let_reading_pass_only() {
     for case in cases("sql-safety.json") {
         let sql = case["sql"].as_str().unwrap();
         let mode = match case["mode"].as_str() {
-            Some("explore") => Mode::Explore,
-            _ => Mode::Select,
+            Some("explore") => GuardMode::Explore,
+            _ => GuardMode::Select,
         };
         let policy = Policy {
             mode,
             ..Policy::default()
         };
-        let checked = guard::check(sql, Dialect::Sqlite, Some(&catalogue), &policy);
+        let checked = guard::check(sql, SqlDialect::Sqlite, Some(&catalogue), &policy);
         let allowed = case["verdict"] == "allow";
         assert_eq!(
             checked.is_ok(),
@@ -138,7 +138,7 @@ async fn rows_are_cut_as_the_vectors_say() {
             rows: Some(cap),
             ..Policy::default()
         };
-        let checked = guard::check(sql, Dialect::Sqlite, Some(&catalogue), &policy);
+        let checked = guard::check(sql, SqlDialect::Sqlite, Some(&catalogue), &policy);
         let bounds = QueryLimits {
             rows: usize::try_from(cap).unwrap(),
             ..limits()
@@ -149,7 +149,7 @@ async fn rows_are_cut_as_the_vectors_say() {
         };
         let found = rows.as_ref().map(|rows| rows.rows.len() as u64);
         assert_eq!(found, case["expect_rows"].as_u64(), "{sql}: {checked:?}");
-        let cut = rows.map(|rows| rows.truncated == Some(Truncated::Rows));
+        let cut = rows.map(|rows| rows.truncated == Some(TruncationReason::Rows));
         if let Some(expected) = case["expect_truncated"].as_bool() {
             assert_eq!(cut.unwrap_or_default(), expected, "{sql}: {checked:?}");
         }

@@ -1,6 +1,6 @@
 //! Rows that come once the LIMIT is set: queries really run, on SQLite in memory.
 
-use quillet_sql::Dialect;
+use quillet_sql::SqlDialect;
 use quillet_sql::guard::{self, Policy};
 use rusqlite::Connection;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use super::text;
 
 /// What differs from the expected rows, or from whether some were cut off.
 pub(super) fn difference(_: &Value, case: &Value) -> Option<String> {
-    let Some(dialect) = Dialect::named(text(case, "dialect")) else {
+    let Some(dialect) = SqlDialect::named(text(case, "dialect")) else {
         return Some("unknown dialect".to_owned());
     };
     let cap = case["cap"].as_u64().unwrap_or_default();

@@ -1,19 +1,19 @@
 //! The verdict of the text layer.
 
-use quillet_sql::Dialect;
-use quillet_sql::guard::{self, Mode, Policy};
+use quillet_sql::SqlDialect;
+use quillet_sql::guard::{self, GuardMode, Policy};
 use serde_json::Value;
 
 use super::text;
 
 /// What differs from the expected verdict, and from the expected code where one is named.
 pub(super) fn difference(_: &Value, case: &Value) -> Option<String> {
-    let Some(dialect) = Dialect::named(text(case, "dialect")) else {
+    let Some(dialect) = SqlDialect::named(text(case, "dialect")) else {
         return Some("unknown dialect".to_owned());
     };
     let mode = match text(case, "mode") {
-        "explore" => Mode::Explore,
-        _ => Mode::Select,
+        "explore" => GuardMode::Explore,
+        _ => GuardMode::Select,
     };
     let policy = Policy {
         mode,

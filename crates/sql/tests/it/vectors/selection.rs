@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use quillet_core::chat::Bytes4;
-use quillet_sql::catalogue::{Table, TableType};
-use quillet_sql::chain::{Choice, Fallback, Plan, Prepared, chosen, plan, unasked};
+use quillet_sql::catalogue::{DatabaseTable, TableType};
+use quillet_sql::chain::{
+    Fallback, PreparedCatalogue, SelectionPlan, TableSelection, chosen, plan, unasked,
+};
 use quillet_sql::rank::Glossary;
-use quillet_sql::{Catalogue, ChainMode, Dialect, SqlConfig};
+use quillet_sql::{Catalogue, ChainMode, SqlConfig, SqlDialect};
 use serde_json::{Value, json};
 
 use super::text;
@@ -16,20 +18,20 @@ pub(super) fn difference(file: &Value, case: &Value) -> Option<String> {
     let tables = file["fixtures"][text(case, "tables")].as_array();
     let tables = tables.into_iter().flatten().map(table).collect();
     let catalogue = Arc::new(Catalogue::new(
-        Dialect::PostgreSql,
+        SqlDialect::PostgreSql,
         String::new(),
         vec!["public".to_owned()],
         tables,
         String::new(),
     ));
-    let prepared = Prepared::new(catalogue.clone(), &Glossary::default(), &Bytes4);
+    let prepared = PreparedCatalogue::new(catalogue.clone(), &Glossary::default(), &Bytes4);
     let config = SqlConfig {
         chain: ChainMode::Seed,
         ..SqlConfig::default()
     };
     let plan = plan(&prepared, &[], &config);
     let (choice, calls) = match &plan {
-        Plan::Choose(_) => {
+        SelectionPlan::Choose(_) => {
             let answer = case["llm_reply"].as_str();
             let answer = answer.ok_or_else(|| Fallback {
                 code: "call_failed",
@@ -37,12 +39,16 @@ pub(super) fn difference(file: &Value, case: &Value) -> Option<String> {
             });
             (chosen(answer, &prepared, &[], &config), 1)
         }
-        Plan::All | Plan::Nothing => (unasked(&plan, &prepared, &config), 0),
+        SelectionPlan::All | SelectionPlan::Nothing => (unasked(&plan, &prepared, &config), 0),
     };
     let came = came(&choice, &catalogue);
     let fits = |expected: &Value| {
         let selected = if expected["selected"] == "ALL" {
-            catalogue.tables.iter().map(Table::qualified).collect()
+            catalogue
+                .tables
+                .iter()
+                .map(DatabaseTable::qualified)
+                .collect()
         } else {
             expected["selected"].clone()
         };
@@ -54,7 +60,7 @@ pub(super) fn difference(file: &Value, case: &Value) -> Option<String> {
     differs.then(|| format!("expected {expected}, came {came} after {calls} calls"))
 }
 
-fn came(choice: &Choice, catalogue: &Catalogue) -> Value {
+fn came(choice: &TableSelection, catalogue: &Catalogue) -> Value {
     let names = choice
         .tables
         .iter()
@@ -63,8 +69,8 @@ fn came(choice: &Choice, catalogue: &Catalogue) -> Value {
     json!({ "selected": names, "fallback_used": choice.fallback.is_some() })
 }
 
-fn table(value: &Value) -> Table {
-    Table {
+fn table(value: &Value) -> DatabaseTable {
+    DatabaseTable {
         schema_name: text(value, "schema").to_owned(),
         table_name: text(value, "name").to_owned(),
         table_type: match text(value, "type") {
@@ -72,6 +78,6 @@ fn table(value: &Value) -> Table {
             _ => TableType::Table,
         },
         comment: value["comment"].as_str().map(str::to_owned),
-        ..Table::default()
+        ..DatabaseTable::default()
     }
 }

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use quillet_core::batch::{
-    Batch, BatchOrder, Batches, FileInfo, Piece, PiecePage, Report, Status, Step, Unit,
+    Batch, BatchChunk, BatchOrder, BatchTransition, Batches, FileChunk, FileChunkPage, FileInfo,
+    Report, Status,
 };
 use quillet_core::store::StoreError;
 use quillet_core::{BoxFuture, clock};
@@ -22,15 +23,15 @@ use self::scripts::{
     ADD_PIECES, ADD_UNITS, ANSWERED, BEGIN, CLAIM, GIVE_BACK, KEEP_FILE, PIECES, REMOVE_FILE,
     RENEW, REPORT, STEP,
 };
-use super::client::Client;
-use super::fault;
+use super::client::RedisClient;
+use super::connections::KeyedCommand;
+use super::error;
 use super::layout::BatchNames;
-use super::ring::Request;
 use super::script::{count, list, script, text};
-use super::settings::Settings;
+use super::settings::RedisSettings;
 use crate::StoreOptions;
 use crate::address::RedisAddress;
-use crate::changes::Hub;
+use crate::changes::ChangeBus;
 
 /// Numbers that one reading of pieces looks at: those between two pieces have none.
 const LOOKED_AT: u64 = 4096;
@@ -46,7 +47,7 @@ const BEGUN_BY_NOW: u64 = 60_000;
 /// Batches in Redis.
 #[derive(Debug)]
 pub struct RedisBatches {
-    client: Client,
+    client: RedisClient,
 }
 
 impl RedisBatches {
@@ -55,8 +56,8 @@ impl RedisBatches {
     /// # Errors
     /// `Configuration` for a certificate file that cannot be read or is broken.
     pub fn open(address: &RedisAddress, store: &StoreOptions) -> Result<Self, StoreError> {
-        let settings = Settings::quiet(address, store)?;
-        let client = Client::open(settings, Hub::new());
+        let settings = RedisSettings::quiet(address, store)?;
+        let client = RedisClient::open(settings, ChangeBus::new());
         Ok(RedisBatches { client })
     }
 
@@ -117,7 +118,7 @@ impl RedisBatches {
         let index = self.client.settings.layout.owned(owner, "files");
         let ids = self.listed(&index, true).await?;
         let name = |id: &String| self.client.settings.layout.file(id).info;
-        let asked: Vec<Request> = ids
+        let asked: Vec<KeyedCommand> = ids
             .iter()
             .map(|id| request("GET", &name(id), &[]))
             .collect();
@@ -134,7 +135,7 @@ impl RedisBatches {
         Ok(files)
     }
 
-    async fn read(&self, file: &str, from: u64, bytes: usize) -> Result<PiecePage, StoreError> {
+    async fn read(&self, file: &str, from: u64, bytes: usize) -> Result<FileChunkPage, StoreError> {
         let name = self.client.settings.layout.file(file).pieces;
         let mut from = from;
         loop {
@@ -218,7 +219,7 @@ impl RedisBatches {
         Ok(Some(Batch {
             order: parsed(&name, &order)?,
             status: Status::named(&status)
-                .ok_or_else(|| fault::corrupt(&name, "it has no status of a batch"))?,
+                .ok_or_else(|| error::corrupt(&name, "it has no status of a batch"))?,
             times: parsed(&name, &or_none(times))?,
             wrong: parsed(&name, &or_none(wrong))?,
             total: number(0),
@@ -240,7 +241,7 @@ impl RedisBatches {
         let asked = ids
             .iter()
             .map(|id| request("HGET", &self.names(id).state, &["status"]));
-        let asked: Vec<Request> = asked.collect();
+        let asked: Vec<KeyedCommand> = asked.collect();
         let replies = self.client.run(&asked).await?;
         let mut active = Vec::new();
         for (id, reply) in ids.into_iter().zip(replies) {
@@ -261,7 +262,7 @@ impl RedisBatches {
         Ok(active)
     }
 
-    async fn take_step(&self, id: &str, step: &Step) -> Result<bool, StoreError> {
+    async fn take_step(&self, id: &str, step: &BatchTransition) -> Result<bool, StoreError> {
         let wrong = match step.wrong.as_slice() {
             [] => String::new(),
             wrong => serde_json::to_string(wrong).unwrap_or_default(),
@@ -292,7 +293,7 @@ impl RedisBatches {
         id: &str,
         worker: &str,
         lease: Duration,
-    ) -> Result<Option<Unit>, StoreError> {
+    ) -> Result<Option<BatchChunk>, StoreError> {
         let arguments = [worker.to_owned(), milliseconds(lease)];
         let reply = list(self.over(CLAIM, id, &arguments).await?);
         let [unit, again] = reply.as_slice() else {
@@ -303,7 +304,7 @@ impl RedisBatches {
             .split('-')
             .next()
             .and_then(|number| number.parse().ok());
-        Ok(number.map(|number| Unit {
+        Ok(number.map(|number| BatchChunk {
             number,
             again: count(again) == 1,
         }))
@@ -339,24 +340,24 @@ fn milliseconds(lease: Duration) -> String {
     lease.as_millis().min(LEASE).to_string()
 }
 
-fn request(command: &str, key: &str, arguments: &[&str]) -> Request {
+fn request(command: &str, key: &str, arguments: &[&str]) -> KeyedCommand {
     let mut command = redis::cmd(command);
     command.arg(key).arg(arguments);
-    Request {
+    KeyedCommand {
         name: key.to_owned(),
         command,
     }
 }
 
-fn page(reply: Vec<Value>) -> PiecePage {
+fn page(reply: Vec<Value>) -> FileChunkPage {
     let mut values = reply.into_iter();
     let next = values.next().map_or(0, |value| count(&value));
-    let mut page = PiecePage {
+    let mut page = FileChunkPage {
         pieces: Vec::new(),
         next: (next > 0).then_some(next),
     };
     while let (Some(number), Some(Value::BulkString(bytes))) = (values.next(), values.next()) {
-        page.pieces.push(Piece {
+        page.pieces.push(FileChunk {
             number: count(&number),
             bytes,
         });
@@ -366,7 +367,7 @@ fn page(reply: Vec<Value>) -> PiecePage {
 
 fn parsed<T: DeserializeOwned>(name: &str, json: &str) -> Result<T, StoreError> {
     serde_json::from_str(json)
-        .map_err(|error| fault::corrupt(name, &format!("it cannot be read: {error}")))
+        .map_err(|error| error::corrupt(name, &format!("it cannot be read: {error}")))
 }
 
 impl Batches for RedisBatches {
@@ -377,7 +378,7 @@ impl Batches for RedisBatches {
     fn add_pieces<'a>(
         &'a self,
         file: &'a str,
-        pieces: &'a [Piece],
+        pieces: &'a [FileChunk],
         expires: u64,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         async move {
@@ -410,7 +411,7 @@ impl Batches for RedisBatches {
         file: &'a str,
         from: u64,
         bytes: usize,
-    ) -> BoxFuture<'a, Result<PiecePage, StoreError>> {
+    ) -> BoxFuture<'a, Result<FileChunkPage, StoreError>> {
         self.read(file, from, bytes).boxed()
     }
 
@@ -438,7 +439,11 @@ impl Batches for RedisBatches {
         self.on_their_way().boxed()
     }
 
-    fn step<'a>(&'a self, id: &'a str, step: &'a Step) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn step<'a>(
+        &'a self,
+        id: &'a str,
+        step: &'a BatchTransition,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
         self.take_step(id, step).boxed()
     }
 
@@ -462,7 +467,7 @@ impl Batches for RedisBatches {
         id: &'a str,
         worker: &'a str,
         lease: Duration,
-    ) -> BoxFuture<'a, Result<Option<Unit>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Option<BatchChunk>, StoreError>> {
         self.hand_out(id, worker, lease).boxed()
     }
 
@@ -505,7 +510,7 @@ impl Batches for RedisBatches {
         self.write_down(id, report, at).boxed()
     }
 
-    fn give_back<'a>(
+    fn release_chunk<'a>(
         &'a self,
         id: &'a str,
         worker: &'a str,

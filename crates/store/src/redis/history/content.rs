@@ -1,9 +1,9 @@
 //! What versions hold, as it is stored: JSON, deflated where that is worth it.
 
-use quillet_core::history::Content;
+use quillet_core::history::DefinitionContent;
 use quillet_core::store::{StoreError, StoreErrorKind};
 
-use super::super::fault::corrupt;
+use super::super::error::corrupt;
 use super::super::pack;
 
 /// Shorter contents stay as they are: packed they would hardly take less.
@@ -17,7 +17,7 @@ const LONGEST_ESCAPE: usize = 6;
 /// Room for the names of its members.
 const MEMBERS: usize = 1024;
 
-pub(crate) async fn packed(content: &Content) -> Result<Vec<u8>, StoreError> {
+pub(crate) async fn packed(content: &DefinitionContent) -> Result<Vec<u8>, StoreError> {
     let json = serde_json::to_vec(content);
     let json = json.map_err(|error| StoreError::new(StoreErrorKind::Refused, error.to_string()))?;
     if json.len() < WORTH_PACKING {
@@ -37,7 +37,7 @@ pub(crate) async fn unpacked(
     history: &str,
     stored: Vec<u8>,
     longest: usize,
-) -> Result<Content, StoreError> {
+) -> Result<DefinitionContent, StoreError> {
     let most = longest
         .saturating_mul(LONGEST_ESCAPE)
         .saturating_add(MEMBERS);

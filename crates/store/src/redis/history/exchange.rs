@@ -12,18 +12,18 @@
 
 use std::sync::Arc;
 
-use quillet_core::history::{Content, Digest, Kept, Version};
+use quillet_core::history::{DefinitionContent, Digest, Version, VersionRecord};
 use quillet_core::store::StoreError;
 use redis::Value;
 
-use super::super::fault::{self, corrupt};
-use super::super::layout::Names;
-use super::super::ring::Request;
+use super::super::connections::KeyedCommand;
+use super::super::error::{self, corrupt};
+use super::super::layout::DefinitionKeys;
 use super::super::script::{list, script, text};
-use super::super::settings::Settings;
+use super::super::settings::RedisSettings;
 use super::ask::refused;
 use super::content;
-use super::numbers::Numbers;
+use super::numbers::VersionRanges;
 
 /// KEYS: definition, history, labels. ARGV: most bytes of a text that is wanted, the state that is
 /// known, what the definition becomes, what the labels become, `1` for a new stamp, numbers, how
@@ -90,26 +90,26 @@ return redis.call('HGET', KEYS[2], 'stamp') == stamp and 1 or 0";
 
 /// What stands under the key of a definition.
 #[derive(Clone, Debug)]
-pub(crate) enum Now {
+pub(crate) enum CurrentDefinition {
     /// Nothing.
     Nothing,
     /// What the newest version holds.
     Head,
     /// A text that somebody else has written, and its digest.
-    Other(Content, Digest),
+    Other(DefinitionContent, Digest),
     /// Something that is no text, or too long to be read.
     Broken,
 }
 
 /// All that a change of one definition needs to know.
 #[derive(Clone, Debug)]
-pub(crate) struct State {
+pub(crate) struct DefinitionState {
     /// As the script says it.
     known: String,
-    pub(crate) now: Now,
+    pub(crate) now: CurrentDefinition,
     /// Whether the stamp is that of what stands under the key.
     pub(crate) is_stamped: bool,
-    pub(crate) numbers: Numbers,
+    pub(crate) numbers: VersionRanges,
     /// The newest version.
     pub(crate) head: Option<Version>,
     /// As they are stored; an empty text for what is none.
@@ -118,7 +118,7 @@ pub(crate) struct State {
 
 /// What becomes of a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Put {
+pub(crate) enum KeyWrite {
     /// It stays as it is.
     #[default]
     Keep,
@@ -128,36 +128,36 @@ pub(crate) enum Put {
 
 /// What is to be done to one definition, all of it or nothing.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Change {
-    pub(crate) definition: Put,
-    pub(crate) labels: Put,
+pub(crate) struct DefinitionChange {
+    pub(crate) definition: KeyWrite,
+    pub(crate) labels: KeyWrite,
     /// Whether the stamp becomes that of what stands under the key once this is done.
     pub(crate) stamp: bool,
     /// Which versions there are then.
-    pub(crate) numbers: Numbers,
-    pub(crate) added: Vec<Kept>,
+    pub(crate) numbers: VersionRanges,
+    pub(crate) added: Vec<VersionRecord>,
     pub(crate) dropped: Vec<u64>,
 }
 
 /// Asks for the state.
-pub(crate) fn look(settings: &Settings, names: &Names) -> Request {
+pub(crate) fn look(settings: &RedisSettings, names: &DefinitionKeys) -> KeyedCommand {
     let most = settings.max_value_bytes.to_string();
     script(EXCHANGE, &keys(names), &[most.as_str(), ""])
 }
 
 /// Asks whether nobody has written since the newest version.
-pub(crate) fn is_known(names: &Names) -> Request {
+pub(crate) fn is_known(names: &DefinitionKeys) -> KeyedCommand {
     let none: [&str; 0] = [];
     script(IS_KNOWN, &[&names.definition, &names.history], &none)
 }
 
 /// Changes what is still in this state.
 pub(crate) async fn write(
-    settings: &Settings,
-    names: &Names,
-    state: &State,
-    change: &Change,
-) -> Result<Request, StoreError> {
+    settings: &RedisSettings,
+    names: &DefinitionKeys,
+    state: &DefinitionState,
+    change: &DefinitionChange,
+) -> Result<KeyedCommand, StoreError> {
     let stamp = if change.stamp { "1" } else { "" };
     let mut arguments: Vec<Vec<u8>> = vec![
         settings.max_value_bytes.to_string().into(),
@@ -168,7 +168,7 @@ pub(crate) async fn write(
         change.numbers.to_string().into(),
         change.added.len().to_string().into(),
     ];
-    for Kept { version, content } in &change.added {
+    for VersionRecord { version, content } in &change.added {
         let digest = if version.removed {
             String::new()
         } else {
@@ -179,7 +179,7 @@ pub(crate) async fn write(
             None => Vec::new(),
         };
         let json =
-            serde_json::to_vec(version).map_err(|error| fault::unavailable(error.to_string()))?;
+            serde_json::to_vec(version).map_err(|error| error::unavailable(error.to_string()))?;
         arguments.extend([
             version.number.to_string().into(),
             json,
@@ -192,32 +192,32 @@ pub(crate) async fn write(
     Ok(script(EXCHANGE, &keys(names), &arguments))
 }
 
-fn keys(names: &Names) -> [&str; 3] {
+fn keys(names: &DefinitionKeys) -> [&str; 3] {
     [&names.definition, &names.history, &names.labels]
 }
 
-impl Put {
+impl KeyWrite {
     fn argument(&self) -> Vec<u8> {
         match self {
-            Put::Keep => Vec::new(),
-            Put::Remove => b"-".to_vec(),
-            Put::Set(text) => [b"=", text.as_bytes()].concat(),
+            KeyWrite::Keep => Vec::new(),
+            KeyWrite::Remove => b"-".to_vec(),
+            KeyWrite::Set(text) => [b"=", text.as_bytes()].concat(),
         }
     }
 }
 
-impl State {
+impl DefinitionState {
     /// The digest of what stands under the key.
     pub(crate) fn digest(&self) -> Option<Digest> {
         match &self.now {
-            Now::Nothing | Now::Broken => None,
-            Now::Head => self.head.as_ref().map(|head| head.digest),
-            Now::Other(_, digest) => Some(*digest),
+            CurrentDefinition::Nothing | CurrentDefinition::Broken => None,
+            CurrentDefinition::Head => self.head.as_ref().map(|head| head.digest),
+            CurrentDefinition::Other(_, digest) => Some(*digest),
         }
     }
 
     /// The state in an answer of the script; `None` if the change was made.
-    pub(crate) fn of(names: &Names, reply: Value) -> Result<Option<Self>, StoreError> {
+    pub(crate) fn of(names: &DefinitionKeys, reply: Value) -> Result<Option<Self>, StoreError> {
         let reply = match reply {
             Value::Int(_) => return Ok(None),
             Value::ServerError(error) => return Err(refused(&names.history, &error)),
@@ -231,24 +231,24 @@ impl State {
         let [stamp, pointed, seen, numbers] = known.split(' ').collect::<Vec<_>>()[..] else {
             return Err(wrong("the script gave no state"));
         };
-        let numbers = Numbers::parse(numbers);
+        let numbers = VersionRanges::parse(numbers);
         let numbers = numbers.ok_or_else(|| wrong("its field numbers holds none"))?;
         let head = version(&names.history, &head)?;
         if head.as_ref().map(|head| head.number) != numbers.last() {
             return Err(wrong("its newest version is missing"));
         }
         let now = match (stamp, text(now)) {
-            ("", _) => Now::Nothing,
+            ("", _) => CurrentDefinition::Nothing,
             (_, Some(text)) => {
-                let content = Content::new(text);
+                let content = DefinitionContent::new(text);
                 let digest = content.digest();
-                Now::Other(content, digest)
+                CurrentDefinition::Other(content, digest)
             }
-            _ if stamp == seen && stamp != "!" && head.is_some() => Now::Head,
-            _ => Now::Broken,
+            _ if stamp == seen && stamp != "!" && head.is_some() => CurrentDefinition::Head,
+            _ => CurrentDefinition::Broken,
         };
         let are_there = !pointed.is_empty();
-        Ok(Some(State {
+        Ok(Some(DefinitionState {
             now,
             is_stamped: stamp == seen,
             numbers,

@@ -4,10 +4,10 @@ use quillet_core::history::{LogEntry, LogFilter};
 use quillet_core::store::{StoreError, StoreErrorKind};
 use redis::Value;
 
-use super::super::client::Client;
-use super::super::fault::corrupt;
+use super::super::client::RedisClient;
+use super::super::connections::KeyedCommand;
+use super::super::error::corrupt;
 use super::super::read::with_name;
-use super::super::ring::Request;
 use super::super::script::{list, script, text};
 use super::ask::ask;
 use crate::history::log::MOST_LINES;
@@ -25,7 +25,7 @@ local id = string.format('%.0f-0', number)
 redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[2], id, 'entry', ARGV[1])
 return number";
 
-pub(super) async fn append(client: &Client, entry: &LogEntry) -> Result<(), StoreError> {
+pub(super) async fn append(client: &RedisClient, entry: &LogEntry) -> Result<(), StoreError> {
     let name = client.settings.layout.group(LOG);
     let json = serde_json::to_string(entry);
     let json = json.map_err(|error| StoreError::new(StoreErrorKind::Refused, error.to_string()))?;
@@ -39,7 +39,7 @@ pub(super) async fn append(client: &Client, entry: &LogEntry) -> Result<(), Stor
 }
 
 pub(super) async fn below(
-    client: &Client,
+    client: &RedisClient,
     filter: &LogFilter,
     before: Option<u64>,
     limit: usize,
@@ -58,14 +58,14 @@ pub(super) async fn below(
     Ok(found)
 }
 
-async fn page(client: &Client, before: Option<u64>) -> Result<Vec<LogEntry>, StoreError> {
+async fn page(client: &RedisClient, before: Option<u64>) -> Result<Vec<LogEntry>, StoreError> {
     let name = client.settings.layout.group(LOG);
     let highest = before.map_or("+".to_owned(), |before| {
         before.saturating_sub(1).to_string()
     });
     let mut command = with_name("XREVRANGE", &name);
     command.arg(highest).arg("-").arg("COUNT").arg(PAGE);
-    let request = Request {
+    let request = KeyedCommand {
         name: name.clone(),
         command,
     };

@@ -18,21 +18,21 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
 use quillet_core::history::{
-    Commit, Committed, History, Import, Kept, LabelMove, Labels, LogEntry, LogFilter, STORE,
-    Target, Version, label_key,
+    Commit, CommitResult, HistoryImport, HistoryStore, LabelMove, LabelTarget, Labels, LogEntry,
+    LogFilter, STORE, Version, VersionRecord, label_key,
 };
-use quillet_core::store::{Change as Told, Key, Kind, StoreError, StoreErrorKind};
+use quillet_core::store::{EntryKey, EntryKind, StoreChange as Told, StoreError, StoreErrorKind};
 
-use super::client::Client;
-use super::fault;
-use super::layout::Names;
-use super::ring::Request;
+use super::client::RedisClient;
+use super::connections::KeyedCommand;
+use super::error;
+use super::layout::DefinitionKeys;
 use super::script::number;
 use crate::address::Deployment;
-use crate::changes::Hub;
-use crate::history::{Chain, imported, moved, stored};
+use crate::changes::ChangeBus;
+use crate::history::{VersionChain, imported, moved, stored};
 use ask::ask;
-use exchange::{Change, Now, Put, State};
+use exchange::{CurrentDefinition, DefinitionChange, DefinitionState, KeyWrite};
 
 /// How often a change is worked out again because others were faster. One of them was each time.
 const ATTEMPTS: usize = 1000;
@@ -41,17 +41,17 @@ const CHUNK: usize = 512;
 
 /// The histories of a store.
 pub(crate) struct RedisHistory {
-    client: Arc<Client>,
-    hub: Hub,
+    client: Arc<RedisClient>,
+    hub: ChangeBus,
 }
 
 impl RedisHistory {
-    pub(crate) fn new(client: Arc<Client>, hub: Hub) -> Self {
+    pub(crate) fn new(client: Arc<RedisClient>, hub: ChangeBus) -> Self {
         RedisHistory { client, hub }
     }
 
     /// The names of a definition that is to be changed.
-    fn names(&self, kind: Kind, key: &Key) -> Result<Names, StoreError> {
+    fn names(&self, kind: EntryKind, key: &EntryKey) -> Result<DefinitionKeys, StoreError> {
         let names = self.client.settings.layout.names(kind, key);
         let is_cluster = matches!(
             self.client.settings.address.deployment,
@@ -68,29 +68,29 @@ impl RedisHistory {
         Ok(names)
     }
 
-    async fn look(&self, names: &Names) -> Result<State, StoreError> {
+    async fn look(&self, names: &DefinitionKeys) -> Result<DefinitionState, StoreError> {
         let request = exchange::look(&self.client.settings, names);
-        let state = State::of(names, ask(&self.client, &names.history, request).await?)?;
-        state.ok_or_else(|| fault::corrupt(&names.history, "the script gave no state"))
+        let state = DefinitionState::of(names, ask(&self.client, &names.history, request).await?)?;
+        state.ok_or_else(|| error::corrupt(&names.history, "the script gave no state"))
     }
 
     /// Makes a change to what is still in this state; gives the state if it is another one.
     async fn write(
         &self,
-        names: &Names,
-        state: &State,
-        change: &Change,
-    ) -> Result<Option<State>, StoreError> {
+        names: &DefinitionKeys,
+        state: &DefinitionState,
+        change: &DefinitionChange,
+    ) -> Result<Option<DefinitionState>, StoreError> {
         let request = exchange::write(&self.client.settings, names, state, change).await?;
-        State::of(names, ask(&self.client, &names.history, request).await?)
+        DefinitionState::of(names, ask(&self.client, &names.history, request).await?)
     }
 
     /// Changes a definition. `plan` is asked again for as long as others are faster.
     async fn change<T>(
         &self,
-        kind: Kind,
-        key: &Key,
-        plan: impl Fn(&State) -> Result<(Change, T), StoreError>,
+        kind: EntryKind,
+        key: &EntryKey,
+        plan: impl Fn(&DefinitionState) -> Result<(DefinitionChange, T), StoreError>,
     ) -> Result<T, StoreError> {
         let names = self.names(kind, key)?;
         let mut state = self.look(&names).await?;
@@ -108,24 +108,29 @@ impl RedisHistory {
     }
 
     /// Reports a change if Redis will not.
-    async fn tell(&self, kind: Kind, key: &Key, change: &Change) {
-        if self.client.ring().await.is_ok_and(|ring| ring.tracked()) {
+    async fn tell(&self, kind: EntryKind, key: &EntryKey, change: &DefinitionChange) {
+        if self
+            .client
+            .connections()
+            .await
+            .is_ok_and(|ring| ring.tracked())
+        {
             return;
         }
-        if change.definition != Put::Keep {
+        if change.definition != KeyWrite::Keep {
             self.hub.send(Told::Entry(kind, key.clone()));
         }
-        if change.labels != Put::Keep {
+        if change.labels != KeyWrite::Keep {
             self.hub
-                .send(Told::Entry(Kind::Label, label_key(kind, key)));
+                .send(Told::Entry(EntryKind::Label, label_key(kind, key)));
         }
     }
 
-    async fn keep(&self, commit: &Commit) -> Result<Committed, StoreError> {
+    async fn keep(&self, commit: &Commit) -> Result<CommitResult, StoreError> {
         let settings = &self.client.settings;
         let bytes = commit.content.as_ref().map_or(0, |content| content.bytes());
         settings.fits(&settings.layout.name(commit.kind, &commit.key), bytes)?;
-        let plan = |state: &State| plan::commit(state, commit, settings.max_versions);
+        let plan = |state: &DefinitionState| plan::commit(state, commit, settings.max_versions);
         self.change(commit.kind, &commit.key, plan).await
     }
 
@@ -133,10 +138,10 @@ impl RedisHistory {
     /// in a second and a third.
     async fn observe_all(
         &self,
-        kind: Kind,
-        keys: &[Key],
+        kind: EntryKind,
+        keys: &[EntryKey],
         author: &str,
-    ) -> Result<Vec<(Key, Version)>, StoreError> {
+    ) -> Result<Vec<(EntryKey, Version)>, StoreError> {
         let mut new = Vec::new();
         for chunk in keys.chunks(CHUNK) {
             new.extend(self.observe_some(kind, chunk, author).await?);
@@ -146,10 +151,10 @@ impl RedisHistory {
 
     async fn observe_some(
         &self,
-        kind: Kind,
-        keys: &[Key],
+        kind: EntryKind,
+        keys: &[EntryKey],
         author: &str,
-    ) -> Result<Vec<(Key, Version)>, StoreError> {
+    ) -> Result<Vec<(EntryKey, Version)>, StoreError> {
         let settings = &self.client.settings;
         // One that can have no history keeps no other from having one.
         let named = keys.iter().filter_map(|key| match self.names(kind, key) {
@@ -159,18 +164,18 @@ impl RedisHistory {
                 None
             }
         });
-        let mut named: Vec<(&Key, Names)> = named.collect();
-        let asked: Vec<Request> = named.iter().map(|(_, it)| exchange::is_known(it)).collect();
+        let mut named: Vec<(&EntryKey, DefinitionKeys)> = named.collect();
+        let asked: Vec<KeyedCommand> = named.iter().map(|(_, it)| exchange::is_known(it)).collect();
         let known = self.client.run(&asked).await?;
         let mut is_new = known.iter().map(|known| number(known) == 0);
         named.retain(|_| is_new.next().unwrap_or_default());
         let looks = named.iter().map(|(_, it)| exchange::look(settings, it));
-        let looks: Vec<Request> = looks.collect();
+        let looks: Vec<KeyedCommand> = looks.collect();
         let replies = self.client.run(&looks).await?;
 
         let (mut planned, mut requests) = (Vec::new(), Vec::new());
         for ((key, names), reply) in named.iter().zip(replies) {
-            let Some(state) = State::of(names, reply)? else {
+            let Some(state) = DefinitionState::of(names, reply)? else {
                 continue;
             };
             if let Some(change) = plan::observe(&state, key, author, settings.max_versions) {
@@ -182,7 +187,7 @@ impl RedisHistory {
 
         let mut new = Vec::new();
         for ((key, names, change), reply) in planned.into_iter().zip(replies) {
-            let observed = match State::of(names, reply)? {
+            let observed = match DefinitionState::of(names, reply)? {
                 None => change
                     .added
                     .into_iter()
@@ -198,12 +203,12 @@ impl RedisHistory {
     /// Observes a definition that somebody else was changing.
     async fn observe_one(
         &self,
-        kind: Kind,
-        key: &Key,
+        kind: EntryKind,
+        key: &EntryKey,
         author: &str,
     ) -> Result<Option<Version>, StoreError> {
         let most = self.client.settings.max_versions;
-        let plan = |state: &State| {
+        let plan = |state: &DefinitionState| {
             let change = plan::observe(state, key, author, most);
             let change = change.unwrap_or_else(|| plan::nothing_new(state));
             let version = change.added.last().map(|kept| kept.version.clone());
@@ -214,19 +219,19 @@ impl RedisHistory {
 
     async fn relabel_one(
         &self,
-        kind: Kind,
-        key: &Key,
+        kind: EntryKind,
+        key: &EntryKey,
         moves: &[LabelMove],
     ) -> Result<Labels, StoreError> {
         let targets = moves.iter().filter_map(|one| one.to.as_ref());
-        let targets: Vec<u64> = targets.flat_map(Target::numbers).collect();
+        let targets: Vec<u64> = targets.flat_map(LabelTarget::numbers).collect();
         // Versions never change, so what they are may be read before; whether they are still there
         // is in the state.
         let history = self.client.settings.layout.history(kind, key);
         let known = versions::numbered(&self.client, &history, &targets).await?;
         let can_be_named =
             |number: u64| known.iter().any(|one| one.number == number && !one.removed);
-        let plan = |state: &State| {
+        let plan = |state: &DefinitionState| {
             let is_there = |number| state.numbers.contains(number) && can_be_named(number);
             let known = stored(key, state.labels.as_deref())?;
             let labels = moved(key, &known, moves, is_there)?;
@@ -235,8 +240,8 @@ impl RedisHistory {
         self.change(kind, key, plan).await
     }
 
-    async fn bring(&self, import: &Import) -> Result<usize, StoreError> {
-        let Import { kind, key, .. } = import;
+    async fn bring(&self, import: &HistoryImport) -> Result<usize, StoreError> {
+        let HistoryImport { kind, key, .. } = import;
         let names = self.names(*kind, key)?;
         for kept in &import.versions {
             let bytes = kept.content.as_ref().map_or(0, |content| content.bytes());
@@ -262,19 +267,19 @@ impl RedisHistory {
 
 /// What an import changes, and how many of its versions are new.
 fn joined(
-    state: &State,
+    state: &DefinitionState,
     known: Vec<Version>,
-    import: &Import,
-) -> Result<(Change, usize), StoreError> {
-    let without_content = |version| Kept {
+    import: &HistoryImport,
+) -> Result<(DefinitionChange, usize), StoreError> {
+    let without_content = |version| VersionRecord {
         version,
         content: None,
     };
-    let mut chain = Chain::of(known.into_iter().map(without_content));
+    let mut chain = VersionChain::of(known.into_iter().map(without_content));
     match &state.now {
-        Now::Nothing => drop(chain.observe(None, STORE)),
-        Now::Other(content, _) => drop(chain.observe(Some(content), STORE)),
-        Now::Head | Now::Broken => {}
+        CurrentDefinition::Nothing => drop(chain.observe(None, STORE)),
+        CurrentDefinition::Other(content, _) => drop(chain.observe(Some(content), STORE)),
+        CurrentDefinition::Head | CurrentDefinition::Broken => {}
     }
     let count = chain.extend(&import.key, &import.versions)?;
     let is_there = |number| chain.points_at(number);
@@ -283,49 +288,49 @@ fn joined(
     Ok((plan::import(state, added, &labels), count))
 }
 
-fn busy(key: &Key) -> StoreError {
-    fault::unavailable(format!(
+fn busy(key: &EntryKey) -> StoreError {
+    error::unavailable(format!(
         "{}: others write it all the time; try again",
         key.id()
     ))
 }
 
-impl History for RedisHistory {
-    fn commit<'a>(&'a self, commit: &'a Commit) -> BoxFuture<'a, Result<Committed, StoreError>> {
+impl HistoryStore for RedisHistory {
+    fn commit<'a>(&'a self, commit: &'a Commit) -> BoxFuture<'a, Result<CommitResult, StoreError>> {
         self.keep(commit).boxed()
     }
 
     fn observe<'a>(
         &'a self,
-        kind: Kind,
-        keys: &'a [Key],
+        kind: EntryKind,
+        keys: &'a [EntryKey],
         author: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<(Key, Version)>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<(EntryKey, Version)>, StoreError>> {
         self.observe_all(kind, keys, author).boxed()
     }
 
     fn versions<'a>(
         &'a self,
-        kind: Kind,
-        key: &'a Key,
+        kind: EntryKind,
+        key: &'a EntryKey,
         before: Option<u64>,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Version>, StoreError>> {
         versions::below(&self.client, kind, key, before, limit).boxed()
     }
 
-    fn kept<'a>(
+    fn load_versions<'a>(
         &'a self,
-        kind: Kind,
-        wanted: &'a [(Key, u64)],
-    ) -> BoxFuture<'a, Result<Vec<Option<Kept>>, StoreError>> {
+        kind: EntryKind,
+        wanted: &'a [(EntryKey, u64)],
+    ) -> BoxFuture<'a, Result<Vec<Option<VersionRecord>>, StoreError>> {
         versions::kept(&self.client, kind, wanted).boxed()
     }
 
     fn find<'a>(
         &'a self,
-        kind: Kind,
-        key: &'a Key,
+        kind: EntryKind,
+        key: &'a EntryKey,
         digits: &'a str,
     ) -> BoxFuture<'a, Result<Option<Version>, StoreError>> {
         versions::find(&self.client, kind, key, digits).boxed()
@@ -333,24 +338,24 @@ impl History for RedisHistory {
 
     fn relabel<'a>(
         &'a self,
-        kind: Kind,
-        key: &'a Key,
+        kind: EntryKind,
+        key: &'a EntryKey,
         moves: &'a [LabelMove],
     ) -> BoxFuture<'a, Result<Labels, StoreError>> {
         self.relabel_one(kind, key, moves).boxed()
     }
 
-    fn import<'a>(&'a self, import: &'a Import) -> BoxFuture<'a, Result<usize, StoreError>> {
+    fn import<'a>(&'a self, import: &'a HistoryImport) -> BoxFuture<'a, Result<usize, StoreError>> {
         self.bring(import).boxed()
     }
 
     fn collect<'a>(
         &'a self,
-        kind: Kind,
-        key: &'a Key,
+        kind: EntryKind,
+        key: &'a EntryKey,
         keep: usize,
     ) -> BoxFuture<'a, Result<Vec<u64>, StoreError>> {
-        let plan = move |state: &State| {
+        let plan = move |state: &DefinitionState| {
             let change = plan::collect(state, key, keep)?;
             let dropped = change.dropped.clone();
             Ok((change, dropped))
@@ -358,7 +363,7 @@ impl History for RedisHistory {
         self.change(kind, key, plan).boxed()
     }
 
-    fn keys(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Key>, StoreError>> {
+    fn keys(&self, kind: EntryKind) -> BoxFuture<'_, Result<Vec<EntryKey>, StoreError>> {
         versions::keys(&self.client, kind).boxed()
     }
 

@@ -5,9 +5,9 @@ use std::fmt;
 /// Numbers in ascending order, kept and written as ranges: `1-4,7`. Ten thousand versions are seven
 /// bytes, so the text is read and compared as a whole with every write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Numbers(Vec<(u64, u64)>);
+pub(crate) struct VersionRanges(Vec<(u64, u64)>);
 
-impl Numbers {
+impl VersionRanges {
     /// Reads them as they are written; `None` for what is none.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut ranges: Vec<(u64, u64)> = Vec::new();
@@ -20,7 +20,7 @@ impl Numbers {
             }
             ranges.push((first, last));
         }
-        Some(Numbers(ranges))
+        Some(VersionRanges(ranges))
     }
 
     /// The highest one.
@@ -66,7 +66,7 @@ impl Numbers {
     }
 }
 
-impl fmt::Display for Numbers {
+impl fmt::Display for VersionRanges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, (first, last)) in self.0.iter().enumerate() {
             let comma = if at > 0 { "," } else { "" };
@@ -91,7 +91,7 @@ mod tests {
             ("1-4,7", vec![7, 4, 3, 2, 1]),
             ("2,4,9-10", vec![10, 9, 4, 2]),
         ] {
-            let parsed = Numbers::parse(text).unwrap();
+            let parsed = VersionRanges::parse(text).unwrap();
             assert_eq!(parsed.to_string(), text);
             assert_eq!(parsed.below(None).collect::<Vec<_>>(), numbers);
             assert_eq!(parsed.last(), numbers.first().copied());
@@ -102,13 +102,13 @@ mod tests {
         for text in [
             "a", "0", "4-1", "1,1", "3,2", "1-3,3", "1,", "-1", "1-2-3", " 1",
         ] {
-            assert_eq!(Numbers::parse(text), None, "{text}");
+            assert_eq!(VersionRanges::parse(text), None, "{text}");
         }
     }
 
     #[test]
     fn numbers_come_and_go() {
-        let mut numbers = Numbers::default();
+        let mut numbers = VersionRanges::default();
         for number in [1, 2, 3, 7, 8, 7] {
             numbers.push(number);
         }

@@ -1,61 +1,66 @@
 //! What is to be changed, given the state of a definition. Nothing here asks Redis.
 
-use quillet_core::history::{Commit, Committed, Content, Expect, Kept, Labels, STORE, Version};
-use quillet_core::store::{Key, StoreError, StoreErrorKind};
+use quillet_core::history::{
+    Commit, CommitResult, DefinitionContent, Labels, STORE, Version, VersionRecord,
+    WritePrecondition,
+};
+use quillet_core::store::{EntryKey, StoreError, StoreErrorKind};
 
-use super::exchange::{Change, Now, Put, State};
+use super::exchange::{CurrentDefinition, DefinitionChange, DefinitionState, KeyWrite};
 use crate::history::chain::{expected, next, nothing};
 use crate::history::{committed, stored};
 
 /// A change that is being worked out.
-struct Draft {
+struct ChangeBuilder {
     head: Option<Version>,
-    change: Change,
+    change: DefinitionChange,
 }
 
-impl Draft {
-    fn of(state: &State) -> Self {
-        Draft {
+impl ChangeBuilder {
+    fn of(state: &DefinitionState) -> Self {
+        ChangeBuilder {
             head: state.head.clone(),
-            change: Change {
+            change: DefinitionChange {
                 numbers: state.numbers.clone(),
-                ..Change::default()
+                ..DefinitionChange::default()
             },
         }
     }
 
-    fn add(&mut self, kept: Kept) {
+    fn add(&mut self, kept: VersionRecord) {
         self.change.numbers.push(kept.version.number);
         self.head = Some(kept.version.clone());
         self.change.added.push(kept);
     }
 
-    fn push(&mut self, content: Option<Content>, author: &str, message: &str) {
+    fn push(&mut self, content: Option<DefinitionContent>, author: &str, message: &str) {
         let version = next(self.head.as_ref(), content.as_ref(), author, message);
-        self.add(Kept { version, content });
+        self.add(VersionRecord { version, content });
     }
 
     /// Takes note of what stands in the store. The same definition with other white space is no
     /// version, and what is no text cannot be one.
-    fn see(&mut self, state: &State, author: &str) {
+    fn see(&mut self, state: &DefinitionState, author: &str) {
         let head = self.head.as_ref().filter(|head| !head.removed);
         match &state.now {
-            Now::Nothing if head.is_some() => self.push(None, author, ""),
-            Now::Other(content, digest) if head.is_none_or(|head| head.digest != *digest) => {
+            CurrentDefinition::Nothing if head.is_some() => self.push(None, author, ""),
+            CurrentDefinition::Other(content, digest)
+                if head.is_none_or(|head| head.digest != *digest) =>
+            {
                 self.push(Some(content.clone()), author, "");
             }
             _ => {}
         }
-        let is_new = !state.is_stamped && !matches!(state.now, Now::Broken);
+        let is_new = !state.is_stamped && !matches!(state.now, CurrentDefinition::Broken);
         self.change.stamp = self.head.is_some() && is_new;
     }
 
-    fn point(&mut self, state: &State, labels: &Labels) {
+    fn point(&mut self, state: &DefinitionState, labels: &Labels) {
         let now = (!labels.0.is_empty()).then(|| labels.to_text());
         self.change.labels = match now {
-            now if now == state.labels => Put::Keep,
-            Some(text) => Put::Set(text.into()),
-            None => Put::Remove,
+            now if now == state.labels => KeyWrite::Keep,
+            Some(text) => KeyWrite::Set(text.into()),
+            None => KeyWrite::Remove,
         };
     }
 
@@ -70,8 +75,13 @@ impl Draft {
 }
 
 /// Keeps what stands in the store as a version; `None` where there is nothing to be done.
-pub(crate) fn observe(state: &State, key: &Key, author: &str, keep: usize) -> Option<Change> {
-    let mut draft = Draft::of(state);
+pub(crate) fn observe(
+    state: &DefinitionState,
+    key: &EntryKey,
+    author: &str,
+    keep: usize,
+) -> Option<DefinitionChange> {
+    let mut draft = ChangeBuilder::of(state);
     draft.see(state, author);
     // Nothing is dropped while nobody knows what broken labels name.
     if let Ok(labels) = stored(key, state.labels.as_deref()) {
@@ -83,18 +93,18 @@ pub(crate) fn observe(state: &State, key: &Key, author: &str, keep: usize) -> Op
 
 /// Writes a definition, keeps it as a version and moves labels to it.
 pub(crate) fn commit(
-    state: &State,
+    state: &DefinitionState,
     commit: &Commit,
     keep: usize,
-) -> Result<(Change, Committed), StoreError> {
-    let is_broken = matches!(state.now, Now::Broken);
+) -> Result<(DefinitionChange, CommitResult), StoreError> {
+    let is_broken = matches!(state.now, CurrentDefinition::Broken);
     let is = state.digest();
-    if is_broken && commit.expect != Expect::Anything {
+    if is_broken && commit.expect != WritePrecondition::Anything {
         let message = format!("{}: what stands there is no text now", commit.key.id());
         return Err(StoreError::new(StoreErrorKind::Conflict, message));
     }
     expected(state.head.as_ref(), is, commit)?;
-    let mut draft = Draft::of(state);
+    let mut draft = ChangeBuilder::of(state);
     draft.see(state, STORE);
     let same = match (&commit.content, is) {
         (None, None) => !is_broken,
@@ -107,13 +117,13 @@ pub(crate) fn commit(
     let version = draft.head.clone().ok_or_else(|| nothing(&commit.key))?;
     let labels = committed(commit, state.labels.as_deref(), version.number)?;
     draft.change.definition = match &commit.content {
-        Some(content) => Put::Set(content.text.clone()),
-        None => Put::Remove,
+        Some(content) => KeyWrite::Set(content.text.clone()),
+        None => KeyWrite::Remove,
     };
     draft.change.stamp = true;
     draft.point(state, &labels);
     draft.bound(keep, &labels);
-    let done = Committed {
+    let done = CommitResult {
         version,
         is_new: !same,
         labels,
@@ -122,34 +132,42 @@ pub(crate) fn commit(
 }
 
 /// Changes nothing.
-pub(crate) fn nothing_new(state: &State) -> Change {
-    Draft::of(state).change
+pub(crate) fn nothing_new(state: &DefinitionState) -> DefinitionChange {
+    ChangeBuilder::of(state).change
 }
 
 /// Makes these the labels.
-pub(crate) fn relabel(state: &State, labels: &Labels) -> Change {
-    let mut draft = Draft::of(state);
+pub(crate) fn relabel(state: &DefinitionState, labels: &Labels) -> DefinitionChange {
+    let mut draft = ChangeBuilder::of(state);
     draft.point(state, labels);
     draft.change
 }
 
 /// Drops old versions.
-pub(crate) fn collect(state: &State, key: &Key, keep: usize) -> Result<Change, StoreError> {
-    let mut draft = Draft::of(state);
+pub(crate) fn collect(
+    state: &DefinitionState,
+    key: &EntryKey,
+    keep: usize,
+) -> Result<DefinitionChange, StoreError> {
+    let mut draft = ChangeBuilder::of(state);
     draft.bound(keep, &stored(key, state.labels.as_deref())?);
     Ok(draft.change)
 }
 
 /// Adds versions that were kept elsewhere, behind what stands in the store.
-pub(crate) fn import(state: &State, added: Vec<Kept>, labels: &Labels) -> Change {
-    let mut draft = Draft::of(state);
+pub(crate) fn import(
+    state: &DefinitionState,
+    added: Vec<VersionRecord>,
+    labels: &Labels,
+) -> DefinitionChange {
+    let mut draft = ChangeBuilder::of(state);
     let newest = added.last().map(|kept| kept.content.clone());
     let newest_is_written = newest.is_some();
     added.into_iter().for_each(|kept| draft.add(kept));
     draft.change.definition = match newest {
-        None => Put::Keep,
-        Some(None) => Put::Remove,
-        Some(Some(content)) => Put::Set(content.text),
+        None => KeyWrite::Keep,
+        Some(None) => KeyWrite::Remove,
+        Some(Some(content)) => KeyWrite::Set(content.text),
     };
     draft.change.stamp = newest_is_written;
     draft.point(state, labels);

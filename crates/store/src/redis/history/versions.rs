@@ -1,19 +1,19 @@
 //! Reading versions, which never change: no script has to see them and the definition at once.
 
-use quillet_core::history::{Kept, Version};
-use quillet_core::store::{Key, Kind, StoreError};
+use quillet_core::history::{Version, VersionRecord};
+use quillet_core::store::{EntryKey, EntryKind, StoreError};
 use redis::Value;
 
-use super::super::client::Client;
-use super::super::fault::corrupt;
-use super::super::layout::Layout;
+use super::super::client::RedisClient;
+use super::super::connections::KeyedCommand;
+use super::super::error::corrupt;
+use super::super::layout::KeyLayout;
 use super::super::read::{self, with_name};
-use super::super::ring::Request;
 use super::super::script::{list, script, text};
 use super::ask::{ask, refused};
 use super::content;
 use super::exchange::version;
-use super::numbers::Numbers;
+use super::numbers::VersionRanges;
 
 /// Versions that one command reads.
 const PAGE: usize = 1000;
@@ -26,25 +26,25 @@ if not version then return {} end
 local digest = string.match(version, '\"digest\":\"(%x+)\"') or ''
 return {version, redis.call('HGET', KEYS[1], 't' .. digest)}";
 
-fn fields(command: &str, history: &str, fields: &[String]) -> Request {
+fn fields(command: &str, history: &str, fields: &[String]) -> KeyedCommand {
     let mut command = with_name(command, history);
     command.arg(fields);
-    Request {
+    KeyedCommand {
         name: history.to_owned(),
         command,
     }
 }
 
-async fn numbers(client: &Client, history: &str) -> Result<Numbers, StoreError> {
+async fn numbers(client: &RedisClient, history: &str) -> Result<VersionRanges, StoreError> {
     let request = fields("HGET", history, &["numbers".to_owned()]);
     let reply = ask(client, history, request).await?;
-    let numbers = Numbers::parse(&text(reply).unwrap_or_default());
+    let numbers = VersionRanges::parse(&text(reply).unwrap_or_default());
     numbers.ok_or_else(|| corrupt(history, "its field numbers holds none"))
 }
 
 /// The versions of these numbers, in their order. One that is not there is left out.
 pub(super) async fn numbered(
-    client: &Client,
+    client: &RedisClient,
     history: &str,
     numbers: &[u64],
 ) -> Result<Vec<Version>, StoreError> {
@@ -60,9 +60,9 @@ pub(super) async fn numbered(
 }
 
 pub(super) async fn below(
-    client: &Client,
-    kind: Kind,
-    key: &Key,
+    client: &RedisClient,
+    kind: EntryKind,
+    key: &EntryKey,
     before: Option<u64>,
     limit: usize,
 ) -> Result<Vec<Version>, StoreError> {
@@ -83,9 +83,9 @@ pub(super) async fn below(
 }
 
 pub(super) async fn find(
-    client: &Client,
-    kind: Kind,
-    key: &Key,
+    client: &RedisClient,
+    kind: EntryKind,
+    key: &EntryKey,
     digits: &str,
 ) -> Result<Option<Version>, StoreError> {
     let mut before = None;
@@ -103,25 +103,29 @@ pub(super) async fn find(
 }
 
 pub(super) async fn kept(
-    client: &Client,
-    kind: Kind,
-    wanted: &[(Key, u64)],
-) -> Result<Vec<Option<Kept>>, StoreError> {
-    let request = |(key, number): &(Key, u64)| {
+    client: &RedisClient,
+    kind: EntryKind,
+    wanted: &[(EntryKey, u64)],
+) -> Result<Vec<Option<VersionRecord>>, StoreError> {
+    let request = |(key, number): &(EntryKey, u64)| {
         let history = client.settings.layout.history(kind, key);
         script(KEPT, &[&history], &[number.to_string()])
     };
-    let requests: Vec<Request> = wanted.iter().map(request).collect();
+    let requests: Vec<KeyedCommand> = wanted.iter().map(request).collect();
     let replies = client.run(&requests).await?;
     let mut all = Vec::with_capacity(wanted.len());
-    for (Request { name, .. }, reply) in requests.iter().zip(replies) {
+    for (KeyedCommand { name, .. }, reply) in requests.iter().zip(replies) {
         all.push(one(client, name, reply).await?);
     }
     Ok(all)
 }
 
 /// A version with what it holds, from an answer of [`KEPT`].
-async fn one(client: &Client, history: &str, reply: Value) -> Result<Option<Kept>, StoreError> {
+async fn one(
+    client: &RedisClient,
+    history: &str,
+    reply: Value,
+) -> Result<Option<VersionRecord>, StoreError> {
     let values = match reply {
         Value::ServerError(error) => return Err(refused(history, &error)),
         reply => list(reply),
@@ -140,14 +144,17 @@ async fn one(client: &Client, history: &str, reply: Value) -> Result<Option<Kept
         }
         _ => return Ok(None),
     };
-    Ok(Some(Kept { version, content }))
+    Ok(Some(VersionRecord { version, content }))
 }
 
-pub(super) async fn keys(client: &Client, kind: Kind) -> Result<Vec<Key>, StoreError> {
-    let ring = client.ring().await?;
+pub(super) async fn keys(
+    client: &RedisClient,
+    kind: EntryKind,
+) -> Result<Vec<EntryKey>, StoreError> {
+    let ring = client.connections().await?;
     let settings = &client.settings;
     let pattern = settings.layout.pattern_of_histories();
-    let found = read::names(settings, &ring, &pattern, Layout::parse_history).await?;
+    let found = read::names(settings, &ring, &pattern, KeyLayout::parse_history).await?;
     let of_kind = found.into_iter().filter(|(of, _)| *of == kind);
     Ok(of_kind.map(|(_, key)| key).collect())
 }

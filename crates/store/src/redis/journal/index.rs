@@ -15,16 +15,16 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use quillet_core::journal::State;
+use quillet_core::journal::RunState;
 use quillet_core::store::StoreError;
 use redis::Value;
 
-use super::super::client::Client;
-use super::super::fault;
+use super::super::client::RedisClient;
+use super::super::connections::KeyedCommand;
+use super::super::error;
 use super::super::read::with_name;
-use super::super::ring::Request;
 use super::super::script::{count, list, pairs, script};
-use super::script::{Facts, LOOK, Names};
+use super::script::{LOOK, RunKeys, RunStatus};
 
 /// Time after which somebody looks again at a run that waits: a note of its being ready may have
 /// been lost.
@@ -85,8 +85,8 @@ return redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])";
 
 /// The sets of a journal.
 #[derive(Debug)]
-pub(super) struct Index<'a> {
-    pub(super) client: &'a Client,
+pub(super) struct JournalIndex<'a> {
+    pub(super) client: &'a RedisClient,
     pub(super) keep_ms: u64,
 }
 
@@ -114,7 +114,7 @@ impl Cursor {
     }
 }
 
-impl Index<'_> {
+impl JournalIndex<'_> {
     /// The list of a scope, or of all.
     fn list(&self, scope: Option<&str>) -> String {
         let layout = &self.client.settings.layout;
@@ -126,9 +126,9 @@ impl Index<'_> {
 
     /// The set that has all runs of a scope and a state, and as few others as there is one for.
     /// Most runs have ended, so those have none of their own.
-    pub(super) fn set(&self, scope: Option<&str>, state: Option<State>) -> String {
+    pub(super) fn set(&self, scope: Option<&str>, state: Option<RunState>) -> String {
         let list = self.list(scope);
-        match state.filter(|state| *state != State::Ended) {
+        match state.filter(|state| *state != RunState::Ended) {
             Some(state) => format!("{list}:{}", state.as_str()),
             None => list,
         }
@@ -136,7 +136,7 @@ impl Index<'_> {
 
     /// A list and those of it that have not ended, in the order of [`SORT`].
     fn sets(&self, scope: Option<&str>) -> [String; 4] {
-        let open = [State::Running, State::Waiting, State::Ready];
+        let open = [RunState::Running, RunState::Waiting, RunState::Ready];
         let [running, waiting, ready] = open.map(|state| self.set(scope, Some(state)));
         [self.list(scope), running, waiting, ready]
     }
@@ -149,13 +149,17 @@ impl Index<'_> {
         self.list(None) + ":ended"
     }
 
-    pub(super) fn names(&self, id: &str) -> Names {
-        Names::new(self.client.settings.layout.tagged("journal", id))
+    pub(super) fn names(&self, id: &str) -> RunKeys {
+        RunKeys::new(self.client.settings.layout.tagged("journal", id))
     }
 
     /// Puts a run that is about to begin where it is found if nothing else is written about it, and
     /// gives entries of others that are to be forgotten.
-    pub(super) async fn reserve(&self, id: &str, lease: u64) -> Result<Vec<Request>, StoreError> {
+    pub(super) async fn reserve(
+        &self,
+        id: &str,
+        lease: u64,
+    ) -> Result<Vec<KeyedCommand>, StoreError> {
         let (free, ended) = (self.free(), self.ended());
         let requests = [
             timed(RESERVE, &free, &[id.to_owned(), lease.to_string()]),
@@ -174,10 +178,10 @@ impl Index<'_> {
     }
 
     /// The requests that put a run where it belongs.
-    pub(super) fn note(&self, id: &str, facts: &Facts) -> Vec<Request> {
+    pub(super) fn note(&self, id: &str, facts: &RunStatus) -> Vec<KeyedCommand> {
         let (free, ended) = (self.free(), self.ended());
         let mut requests = self.note_state(id, facts);
-        if facts.state != State::Ended {
+        if facts.state != RunState::Ended {
             let mut put = with_name("ZADD", &free);
             put.arg(facts.next_look()).arg(id);
             requests.push(request(&free, put));
@@ -193,7 +197,7 @@ impl Index<'_> {
     }
 
     /// The requests that put a run into the lists.
-    fn note_state(&self, id: &str, facts: &Facts) -> Vec<Request> {
+    fn note_state(&self, id: &str, facts: &RunStatus) -> Vec<KeyedCommand> {
         let state = facts.state.as_str().to_owned();
         let arguments = [id.to_owned(), facts.created.to_string(), state];
         let sort = |scope| {
@@ -204,15 +208,16 @@ impl Index<'_> {
     }
 
     /// The request that says that its owner holds a run for longer.
-    pub(super) fn note_renewal(&self, id: &str, facts: &Facts) -> Request {
+    pub(super) fn note_renewal(&self, id: &str, facts: &RunStatus) -> KeyedCommand {
         let (before, next) = (facts.code, facts.next_look());
         let arguments = [id.to_owned(), before.to_string(), next.to_string()];
         script(RENEWED, &[&self.free()], &arguments)
     }
 
     /// The requests that take a run out of all sets.
-    pub(super) fn forget(&self, id: &str, facts: &Facts) -> Vec<Request> {
-        let mut requests: Vec<Request> = self.out_of_lists(id, &facts.scope, facts.created).into();
+    pub(super) fn forget(&self, id: &str, facts: &RunStatus) -> Vec<KeyedCommand> {
+        let mut requests: Vec<KeyedCommand> =
+            self.out_of_lists(id, &facts.scope, facts.created).into();
         let ended = self.ended();
         let mut command = with_name("ZREM", &ended);
         command.arg(member(id, facts));
@@ -220,7 +225,7 @@ impl Index<'_> {
         requests
     }
 
-    fn out_of_lists(&self, id: &str, scope: &str, created: u64) -> [Request; 2] {
+    fn out_of_lists(&self, id: &str, scope: &str, created: u64) -> [KeyedCommand; 2] {
         let arguments = [id.to_owned(), created.to_string()];
         [None, Some(scope)].map(|scope| {
             let sets = self.sets(scope);
@@ -281,18 +286,18 @@ impl Index<'_> {
         due: &[(String, u64)],
     ) -> Result<Vec<(u64, String)>, StoreError> {
         let look = |(id, _): &(String, u64)| self.names(id).script(LOOK, &[]);
-        let looks: Vec<Request> = due.iter().map(look).collect();
+        let looks: Vec<KeyedCommand> = due.iter().map(look).collect();
         let looks = self.client.run(&looks).await?;
         let (mut found, mut mended) = (Vec::new(), Vec::new());
         for ((id, seen), look) in due.iter().zip(looks) {
             let facts = match look {
-                Value::ServerError(error) => Err(fault::of_reply(id, &error)),
-                look => Facts::of(&self.names(id).run, look),
+                Value::ServerError(error) => Err(error::of_reply(id, &error)),
+                look => RunStatus::of(&self.names(id).run, look),
             };
             match facts {
                 Ok(Some(facts)) => match facts.free {
                     Some(since) if since <= facts.now => found.push((since, id.clone())),
-                    _ if facts.state == State::Ended => mended.extend(self.note(id, &facts)),
+                    _ if facts.state == RunState::Ended => mended.extend(self.note(id, &facts)),
                     _ => {
                         mended.extend(self.note_state(id, &facts));
                         mended.push(moved(free, id, *seen, facts.next_look()));
@@ -311,7 +316,7 @@ impl Index<'_> {
     }
 
     /// Writes into the sets what can wait: if it fails, whoever meets the entries does it.
-    pub(super) async fn mend(&self, requests: &[Request]) {
+    pub(super) async fn mend(&self, requests: &[KeyedCommand]) {
         if requests.is_empty() {
             return;
         }
@@ -321,18 +326,18 @@ impl Index<'_> {
     }
 
     /// Runs all requests; the first error of one is one of all.
-    async fn run(&self, requests: &[Request]) -> Result<Vec<Value>, StoreError> {
+    async fn run(&self, requests: &[KeyedCommand]) -> Result<Vec<Value>, StoreError> {
         let replies = self.client.run(requests).await?;
         for (request, reply) in requests.iter().zip(&replies) {
             if let Value::ServerError(error) = reply {
-                return Err(fault::of_reply(&request.name, error));
+                return Err(error::of_reply(&request.name, error));
             }
         }
         Ok(replies)
     }
 }
 
-impl Facts {
+impl RunStatus {
     /// When somebody is to look at a run that has not ended.
     fn next_look(&self) -> u64 {
         self.free.unwrap_or(self.now.saturating_add(LOOK_AGAIN_MS))
@@ -340,26 +345,26 @@ impl Facts {
 }
 
 /// A run in the set of those that have ended: all that is needed to forget it once it is gone.
-fn member(id: &str, facts: &Facts) -> String {
+fn member(id: &str, facts: &RunStatus) -> String {
     serde_json::json!([id, facts.scope, facts.created]).to_string()
 }
 
 /// The request that takes an entry out of a set.
-pub(super) fn taken_out(set: &str, member: &str, score: u64) -> Request {
+pub(super) fn taken_out(set: &str, member: &str, score: u64) -> KeyedCommand {
     script(TAKE, &[set], &[member.to_owned(), score.to_string()])
 }
 
-fn moved(set: &str, member: &str, score: u64, to: u64) -> Request {
+fn moved(set: &str, member: &str, score: u64, to: u64) -> KeyedCommand {
     let arguments = [member.to_owned(), score.to_string(), to.to_string()];
     script(MOVE, &[set], &arguments)
 }
 
-fn timed(text: &str, set: &str, arguments: &[String]) -> Request {
+fn timed(text: &str, set: &str, arguments: &[String]) -> KeyedCommand {
     script(&[NOW, text].concat(), &[set], arguments)
 }
 
-fn request(set: &str, command: redis::Cmd) -> Request {
-    Request {
+fn request(set: &str, command: redis::Cmd) -> KeyedCommand {
+    KeyedCommand {
         name: set.to_owned(),
         command,
     }

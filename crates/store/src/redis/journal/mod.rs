@@ -14,26 +14,28 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
-use quillet_core::journal::{Claim, Entry, Journal, RunFilter, RunHead, Standing, State, Step};
+use quillet_core::journal::{
+    Claim, Journal, JournalEntry, JournalEvent, RunFilter, RunHead, RunSnapshot, RunState,
+};
 use quillet_core::store::{Health, StoreError};
 use redis::Value;
 
-use super::client::Client;
-use super::fault::{self, corrupt};
-use super::keeper;
+use super::client::RedisClient;
+use super::connection_manager;
+use super::connections::KeyedCommand;
+use super::error::{self, corrupt};
 use super::read::with_name;
-use super::ring::Request;
 use super::script::{count, list, number, text};
-use super::settings::Settings;
+use super::settings::RedisSettings;
 use crate::address::RedisAddress;
-use crate::changes::Hub;
+use crate::changes::ChangeBus;
 use crate::journal::{
     JournalOptions, LONGEST_MS, exists, head_text, lost, may_interject, millis, not_ended,
     unreadable,
 };
 use crate::{StoreOptions, ids};
-use index::{Cursor, Index, taken_out};
-use script::{BEGIN, CLAIM, Facts, Names, READ, REMOVE, RENEW, WRITE};
+use index::{Cursor, JournalIndex, taken_out};
+use script::{BEGIN, CLAIM, READ, REMOVE, RENEW, RunKeys, RunStatus, WRITE};
 
 /// Steps, and bytes of steps, after which a reply is enough, so that nobody else waits long.
 const PAGE: usize = 512;
@@ -42,13 +44,13 @@ const PAGE_BYTES: usize = 4 << 20;
 /// A journal in Redis.
 #[derive(Debug)]
 pub struct RedisJournal {
-    client: Client,
+    client: RedisClient,
     options: JournalOptions,
 }
 
 /// Who adds a step.
 #[derive(Clone, Copy)]
-enum By {
+enum StepAuthor {
     /// The owner of this epoch.
     Owner(u64),
     /// Somebody who has seen the step of this number last.
@@ -65,19 +67,19 @@ impl RedisJournal {
         store: &StoreOptions,
         options: JournalOptions,
     ) -> Result<Self, StoreError> {
-        let settings = Settings::quiet(address, store)?;
-        let client = Client::open(settings, Hub::new());
+        let settings = RedisSettings::quiet(address, store)?;
+        let client = RedisClient::open(settings, ChangeBus::new());
         Ok(RedisJournal { client, options })
     }
 
-    fn index(&self) -> Index<'_> {
-        Index {
+    fn index(&self) -> JournalIndex<'_> {
+        JournalIndex {
             client: &self.client,
             keep_ms: self.options.keep_ms(),
         }
     }
 
-    fn names(&self, run: &str) -> Result<Names, StoreError> {
+    fn names(&self, run: &str) -> Result<RunKeys, StoreError> {
         Ok(self.index().names(ids::checked("run", run)?))
     }
 
@@ -87,21 +89,22 @@ impl RedisJournal {
         script: &str,
         run: &str,
         arguments: &[String],
-    ) -> Result<Option<Facts>, StoreError> {
+    ) -> Result<Option<RunStatus>, StoreError> {
         let names = self.names(run)?;
         let reply = self.client.ask(names.script(script, arguments)).await?;
-        Facts::of(&names.run, reply)
+        RunStatus::of(&names.run, reply)
     }
 
     async fn first(
         &self,
         head: &RunHead,
-        steps: &[Step],
+        steps: &[JournalEvent],
         lease: Duration,
     ) -> Result<Claim, StoreError> {
         let (run, lease) = (ids::checked("run", &head.id)?, millis(lease));
         let texts = self.options.texts(run, steps)?;
-        self.options.has_room(run, 0, texts.len(), State::Running)?;
+        self.options
+            .has_room(run, 0, texts.len(), RunState::Running)?;
         let mut arguments = vec![
             head_text(head)?,
             head.scope.to_string(),
@@ -142,15 +145,15 @@ impl RedisJournal {
     async fn write(
         &self,
         run: &str,
-        by: By,
-        steps: &[Step],
-        standing: &Standing,
+        by: StepAuthor,
+        steps: &[JournalEvent],
+        standing: &RunSnapshot,
     ) -> Result<Option<u64>, StoreError> {
         let run = ids::checked("run", run)?;
         let texts = self.options.texts(run, steps)?;
         let (who, number) = match by {
-            By::Owner(epoch) => ("owner", epoch),
-            By::Other(last) => ("other", last),
+            StepAuthor::Owner(epoch) => ("owner", epoch),
+            StepAuthor::Other(last) => ("other", last),
         };
         let mut arguments = vec![
             who.to_owned(),
@@ -172,9 +175,14 @@ impl RedisJournal {
         Ok(Some(facts.last))
     }
 
-    async fn steps(&self, run: &str, after: u64, most: usize) -> Result<Vec<Entry>, StoreError> {
+    async fn steps(
+        &self,
+        run: &str,
+        after: u64,
+        most: usize,
+    ) -> Result<Vec<JournalEntry>, StoreError> {
         let names = self.names(run)?;
-        let mut entries: Vec<Entry> = Vec::new();
+        let mut entries: Vec<JournalEntry> = Vec::new();
         while entries.len() < most {
             let after = entries.last().map_or(after, |entry| entry.number);
             let wanted = (most - entries.len()).min(PAGE);
@@ -206,26 +214,26 @@ impl RedisJournal {
         let mut found = Vec::new();
         while found.len() < filter.most {
             let wanted = match filter.state {
-                Some(State::Ended) => usize::MAX,
+                Some(RunState::Ended) => usize::MAX,
                 _ => filter.most - found.len(),
             };
             let page = index.page(&mut cursor, wanted).await?;
             if page.is_empty() {
                 break;
             }
-            let names: Vec<Names> = page.iter().map(|(id, _)| index.names(id)).collect();
-            let asked: Vec<Request> = names.iter().map(head_of).collect();
+            let names: Vec<RunKeys> = page.iter().map(|(id, _)| index.names(id)).collect();
+            let asked: Vec<KeyedCommand> = names.iter().map(head_of).collect();
             let replies = self.client.run(&asked).await?;
             let mut gone = Vec::new();
             for (((id, score), names), reply) in page.iter().zip(&names).zip(replies) {
                 let read = match reply {
-                    Value::ServerError(error) => Err(fault::of_reply(&names.run, &error)),
+                    Value::ServerError(error) => Err(error::of_reply(&names.run, &error)),
                     reply => head(&names.run, reply),
                 };
                 match read {
                     Ok(Some(head)) if takes(filter, &head) => found.push(head),
                     // Those that have ended are among all others, and stay there.
-                    Ok(Some(_)) if filter.state == Some(State::Ended) => {}
+                    Ok(Some(_)) if filter.state == Some(RunState::Ended) => {}
                     Ok(_) => gone.push(taken_out(cursor.set(), id, *score)),
                     // One that is broken must not hide the others.
                     Err(error) => tracing::warn!(run = %id, %error, "run left out of a list"),
@@ -249,7 +257,7 @@ impl RedisJournal {
     }
 }
 
-impl Facts {
+impl RunStatus {
     fn claim(&self) -> Claim {
         Claim {
             epoch: self.epoch,
@@ -273,10 +281,10 @@ fn takes(filter: &RunFilter, head: &RunHead) -> bool {
 }
 
 /// Asks for what a list shows.
-fn head_of(names: &Names) -> Request {
+fn head_of(names: &RunKeys) -> KeyedCommand {
     let mut command = with_name("HMGET", &names.run);
     command.arg(&["head", "updated", "last", "state", "waiting"]);
-    Request {
+    KeyedCommand {
         name: names.run.clone(),
         command,
     }
@@ -290,11 +298,11 @@ fn head(name: &str, reply: Value) -> Result<Option<RunHead>, StoreError> {
     if head == Value::Nil {
         return Ok(None);
     }
-    let state = text(state).and_then(|state| State::named(&state));
+    let state = text(state).and_then(|state| RunState::named(&state));
     Ok(Some(RunHead {
         updated_ms: count(&updated),
         last: count(&last),
-        standing: Standing {
+        standing: RunSnapshot {
             state: state.ok_or_else(|| wrong("it stands in no state of a run"))?,
             waiting: read(name, &waiting)?,
         },
@@ -303,7 +311,7 @@ fn head(name: &str, reply: Value) -> Result<Option<RunHead>, StoreError> {
 }
 
 /// A step as the script gives it: the id of its entry, its time and its text.
-fn entry(run: &str, name: &str, step: &[Value]) -> Result<Entry, StoreError> {
+fn entry(run: &str, name: &str, step: &[Value]) -> Result<JournalEntry, StoreError> {
     let [id, at, step] = step else {
         return Err(corrupt(name, "the script gave no step"));
     };
@@ -312,7 +320,7 @@ fn entry(run: &str, name: &str, step: &[Value]) -> Result<Entry, StoreError> {
     let Value::BulkString(text) = step else {
         return Err(corrupt(name, "it holds something that is no step"));
     };
-    Ok(Entry {
+    Ok(JournalEntry {
         number,
         at_ms: count(at),
         step: serde_json::from_slice(text).map_err(|error| unreadable(run, number, &error))?,
@@ -335,8 +343,9 @@ impl Journal for RedisJournal {
 
     fn health(&self) -> Health {
         match &*self.client.state.borrow() {
-            keeper::State::Up(_) | keeper::State::Connecting => Health::Ready,
-            keeper::State::Away(error) => Health::Away {
+            connection_manager::ConnectionState::Up(_)
+            | connection_manager::ConnectionState::Connecting => Health::Ready,
+            connection_manager::ConnectionState::Away(error) => Health::Away {
                 reason: error.message.clone(),
             },
         }
@@ -345,7 +354,7 @@ impl Journal for RedisJournal {
     fn begin<'a>(
         &'a self,
         head: &'a RunHead,
-        steps: &'a [Step],
+        steps: &'a [JournalEvent],
         lease: Duration,
     ) -> BoxFuture<'a, Result<Claim, StoreError>> {
         self.first(head, steps, lease).boxed()
@@ -372,11 +381,13 @@ impl Journal for RedisJournal {
         &'a self,
         run: &'a str,
         epoch: u64,
-        steps: &'a [Step],
-        standing: &'a Standing,
+        steps: &'a [JournalEvent],
+        standing: &'a RunSnapshot,
     ) -> BoxFuture<'a, Result<u64, StoreError>> {
         async move {
-            let written = self.write(run, By::Owner(epoch), steps, standing).await?;
+            let written = self
+                .write(run, StepAuthor::Owner(epoch), steps, standing)
+                .await?;
             written.ok_or_else(|| lost(run))
         }
         .boxed()
@@ -386,13 +397,15 @@ impl Journal for RedisJournal {
         &'a self,
         run: &'a str,
         last: u64,
-        step: &'a Step,
-        standing: &'a Standing,
+        step: &'a JournalEvent,
+        standing: &'a RunSnapshot,
     ) -> BoxFuture<'a, Result<bool, StoreError>> {
         async move {
             may_interject(run, standing)?;
             let steps = std::slice::from_ref(step);
-            let written = self.write(run, By::Other(last), steps, standing).await?;
+            let written = self
+                .write(run, StepAuthor::Other(last), steps, standing)
+                .await?;
             Ok(written.is_some())
         }
         .boxed()
@@ -407,7 +420,7 @@ impl Journal for RedisJournal {
         run: &'a str,
         after: u64,
         most: usize,
-    ) -> BoxFuture<'a, Result<Vec<Entry>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<JournalEntry>, StoreError>> {
         self.steps(run, after, most).boxed()
     }
 

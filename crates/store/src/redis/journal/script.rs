@@ -1,11 +1,11 @@
 //! The scripts of a journal in Redis, and what they say of a run.
 
-use quillet_core::journal::State;
+use quillet_core::journal::RunState;
 use quillet_core::store::StoreError;
 use redis::Value;
 
-use super::super::fault::corrupt;
-use super::super::ring::Request;
+use super::super::connections::KeyedCommand;
+use super::super::error::corrupt;
 use super::super::script::{count, list, number, script, text};
 
 /// What the scripts on a run begin with: Redis' own time, for the clocks of replicas differ, and
@@ -115,47 +115,47 @@ return found";
 
 /// The names of a run and of its steps, in one slot.
 #[derive(Clone, Debug)]
-pub(super) struct Names {
+pub(super) struct RunKeys {
     pub(super) run: String,
     pub(super) steps: String,
 }
 
-impl Names {
+impl RunKeys {
     pub(super) fn new(run: String) -> Self {
         let steps = format!("{run}:steps");
-        Names { run, steps }
+        RunKeys { run, steps }
     }
 
     /// One of the scripts above.
-    pub(super) fn script(&self, text: &str, arguments: &[String]) -> Request {
+    pub(super) fn script(&self, text: &str, arguments: &[String]) -> KeyedCommand {
         script(&[RUN, text].concat(), &[&self.run, &self.steps], arguments)
     }
 }
 
 /// What a script says of a run.
 #[derive(Clone, Debug)]
-pub(super) struct Facts {
+pub(super) struct RunStatus {
     /// What became of the request, as its script says.
     pub(super) code: i64,
     pub(super) last: u64,
     pub(super) epoch: u64,
     /// When it may be claimed; one that waits or has ended may not.
     pub(super) free: Option<u64>,
-    pub(super) state: State,
+    pub(super) state: RunState,
     pub(super) scope: String,
     pub(super) created: u64,
     /// Redis' time.
     pub(super) now: u64,
 }
 
-impl Facts {
+impl RunStatus {
     /// What a reply says; `None` for 0.
     pub(super) fn of(name: &str, reply: Value) -> Result<Option<Self>, StoreError> {
         let reply = list(reply);
         if reply.first().is_some_and(|code| number(code) == 0) {
             return Ok(None);
         }
-        let facts = Facts::read(reply);
+        let facts = RunStatus::read(reply);
         facts
             .map(Some)
             .ok_or_else(|| corrupt(name, "it holds something that is no run"))
@@ -164,12 +164,12 @@ impl Facts {
     fn read(reply: Vec<Value>) -> Option<Self> {
         let [code, last, epoch, free, state, scope, created, now] =
             <[Value; 8]>::try_from(reply).ok()?;
-        Some(Facts {
+        Some(RunStatus {
             code: number(&code),
             last: count(&last),
             epoch: count(&epoch),
             free: (free != Value::Nil).then(|| count(&free)),
-            state: State::named(&text(state)?)?,
+            state: RunState::named(&text(state)?)?,
             scope: text(scope)?,
             created: count(&created),
             now: count(&now),

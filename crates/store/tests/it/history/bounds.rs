@@ -1,7 +1,7 @@
 //! Bounds: how many versions are kept, and how long a text may be.
 
-use quillet_core::history::{Commit, Content, LabelMove, STORE, Target};
-use quillet_core::store::{Key, Kind, StoreErrorKind};
+use quillet_core::history::{Commit, DefinitionContent, LabelMove, LabelTarget, STORE};
+use quillet_core::store::{EntryKey, EntryKind, StoreErrorKind};
 use quillet_store::StoreOptions;
 
 use super::{Bench, history, keep, keep_all, numbers, prompt, texts, versions, write};
@@ -13,18 +13,18 @@ pub(super) async fn hold(bench: &Bench) {
 }
 
 async fn spare_what_is_labelled_and_newest(bench: &Bench) {
-    let key = Key::new("bound:collect");
+    let key = EntryKey::new("bound:collect");
     let six = ["one", "two", "three", "two", "five", "six"];
     keep_all(&bench.store, &key, &six).await;
-    let label = |name: &str, to: Option<Target>| LabelMove {
+    let label = |name: &str, to: Option<LabelTarget>| LabelMove {
         name: name.to_owned(),
         to,
         expect: None,
     };
-    let moves = [label("production", Some(Target::Version(2)))];
-    let relabel = history(&bench.store).relabel(Kind::Prompt, &key, &moves);
+    let moves = [label("production", Some(LabelTarget::Version(2)))];
+    let relabel = history(&bench.store).relabel(EntryKind::Prompt, &key, &moves);
     relabel.await.unwrap();
-    let collect = |keep| history(&bench.other).collect(Kind::Prompt, &key, keep);
+    let collect = |keep| history(&bench.other).collect(EntryKind::Prompt, &key, keep);
     let sorted = |mut dropped: Vec<u64>| {
         dropped.sort_unstable();
         dropped
@@ -38,15 +38,15 @@ async fn spare_what_is_labelled_and_newest(bench: &Bench) {
     );
     assert!(collect(2).await.unwrap().is_empty());
     let moves = [label("production", None)];
-    let relabel = history(&bench.store).relabel(Kind::Prompt, &key, &moves);
+    let relabel = history(&bench.store).relabel(EntryKind::Prompt, &key, &moves);
     relabel.await.unwrap();
     assert_eq!(sorted(collect(0).await.unwrap()), [2, 5]);
     assert_eq!(texts(&bench.store, &key).await, [prompt("six")]);
     // No number is given twice, and what was dropped may come back.
     assert_eq!(keep_all(&bench.store, &key, &["two"]).await.number, 7);
     assert_eq!(texts(&bench.other, &key).await, ["six", "two"].map(prompt));
-    let nobody = Key::new("bound:nobody");
-    let none = history(&bench.store).collect(Kind::Prompt, &nobody, 1);
+    let nobody = EntryKey::new("bound:nobody");
+    let none = history(&bench.store).collect(EntryKind::Prompt, &nobody, 1);
     assert!(none.await.unwrap().is_empty());
 }
 
@@ -56,7 +56,7 @@ async fn hold_how_many_are_kept(bench: &Bench) {
         ..StoreOptions::default()
     };
     let store = bench.with(&options).await;
-    let key = Key::new("bound:many");
+    let key = EntryKey::new("bound:many");
     let labelled = Commit {
         labels: vec!["production".to_owned()],
         ..write(&key, "0")
@@ -73,8 +73,8 @@ async fn hold_how_many_are_kept(bench: &Bench) {
     let keys = [key.clone()];
     for round in 0..3 {
         let text = prompt(&format!("raw {round}"));
-        store.put(Kind::Prompt, &key, &text).await.unwrap();
-        let seen = history(&store).observe(Kind::Prompt, &keys, STORE);
+        store.put(EntryKind::Prompt, &key, &text).await.unwrap();
+        let seen = history(&store).observe(EntryKind::Prompt, &keys, STORE);
         assert_eq!(seen.await.unwrap().len(), 1);
     }
     assert_eq!(numbers(&versions(&store, &key).await), [1, 11, 12, 13]);
@@ -87,18 +87,21 @@ async fn hold_how_long_a_text_is(bench: &Bench) {
         ..StoreOptions::default()
     };
     let store = bench.with(&options).await;
-    let key = Key::new("bound:long");
+    let key = EntryKey::new("bound:long");
     let text = |bytes: usize, c: &str| prompt(&c.repeat(bytes / c.len()));
     let commit = |text: String| {
-        let content = Content::new(text);
-        Commit::new(Kind::Prompt, key.clone(), Some(content), "ada")
+        let content = DefinitionContent::new(text);
+        Commit::new(EntryKind::Prompt, key.clone(), Some(content), "ada")
     };
     for (number, c) in (1..).zip(["x", "ü\\n"]) {
         let long = commit(text(4 << 20, c));
         let done = keep(&store, &long).await.unwrap();
         assert_eq!(done.version.number, number);
         let wanted = [(key.clone(), number)];
-        let kept = history(&store).kept(Kind::Prompt, &wanted).await.unwrap();
+        let kept = history(&store)
+            .load_versions(EntryKind::Prompt, &wanted)
+            .await
+            .unwrap();
         let kept = kept.into_iter().flatten().next().unwrap();
         assert!(kept.content == long.content, "{c}: another text");
     }

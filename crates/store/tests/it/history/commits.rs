@@ -1,7 +1,7 @@
 //! Definitions that are committed, by one writer and by several at once.
 
-use quillet_core::history::{Commit, Content, Expect};
-use quillet_core::store::{Key, Kind, StoreErrorKind};
+use quillet_core::history::{Commit, DefinitionContent, WritePrecondition};
+use quillet_core::store::{EntryKey, EntryKind, StoreErrorKind};
 
 use super::{Bench, history, keep, keep_all, numbers, prompt, texts, versions, write};
 
@@ -15,7 +15,7 @@ pub(super) async fn hold(bench: &Bench) {
 }
 
 async fn number_what_is_committed(bench: &Bench) {
-    let key = Key::new("commit:numbers");
+    let key = EntryKey::new("commit:numbers");
     for (number, text) in (1..).zip(["one", "two", "three"]) {
         let commit = Commit {
             message: format!("because of {text}").into(),
@@ -27,7 +27,10 @@ async fn number_what_is_committed(bench: &Bench) {
         assert_eq!(version.parent, (number > 1).then(|| number - 1));
         assert_eq!(&*version.author, "ada");
         assert_eq!(*version.message, format!("because of {text}"));
-        assert_eq!(version.digest, Content::new(prompt(text)).digest());
+        assert_eq!(
+            version.digest,
+            DefinitionContent::new(prompt(text)).digest()
+        );
         assert_eq!(version.bytes, prompt(text).len() as u64);
         assert!(version.created_ms > 1_700_000_000_000 && !version.removed);
         assert_eq!(bench.now(&key).await, Some(prompt(text)));
@@ -40,27 +43,42 @@ async fn number_what_is_committed(bench: &Bench) {
 }
 
 async fn keep_every_kind(bench: &Bench) {
-    let key = Key::new("commit:kinds");
-    for kind in Kind::ALL.into_iter().filter(|kind| kind.has_versions()) {
+    let key = EntryKey::new("commit:kinds");
+    for kind in EntryKind::ALL
+        .into_iter()
+        .filter(|kind| kind.has_versions())
+    {
         let text = format!(r#"{{"of":"{}"}}"#, kind.word());
-        let commit = Commit::new(kind, key.clone(), Some(Content::new(&*text)), "ada");
+        let commit = Commit::new(
+            kind,
+            key.clone(),
+            Some(DefinitionContent::new(&*text)),
+            "ada",
+        );
         let done = keep(&bench.store, &commit).await.unwrap();
         assert_eq!(done.version.number, 1, "{kind:?}");
         let wanted = [(key.clone(), 1)];
-        let kept = history(&bench.other).kept(kind, &wanted).await.unwrap();
+        let kept = history(&bench.other)
+            .load_versions(kind, &wanted)
+            .await
+            .unwrap();
         let kept = kept.into_iter().flatten().next().unwrap();
-        assert_eq!(kept.content, Some(Content::new(&*text)), "{kind:?}");
+        assert_eq!(
+            kept.content,
+            Some(DefinitionContent::new(&*text)),
+            "{kind:?}"
+        );
     }
 }
 
 async fn make_nothing_of_the_same_again(bench: &Bench) {
-    let key = Key::new("commit:same");
+    let key = EntryKey::new("commit:same");
     let first = keep_all(&bench.store, &key, &["one"]).await;
     let again = keep(&bench.other, &write(&key, "one")).await.unwrap();
     assert_eq!((&again.version, again.is_new), (&first, false));
     // White space and the order of members say nothing.
     let mut spaced = write(&key, "one");
-    spaced.content = Some(Content::new("{ \"prompt\" : \"one\" }\n"));
+    spaced.content = Some(DefinitionContent::new("{ \"prompt\" : \"one\" }\n"));
     let again = keep(&bench.store, &spaced).await.unwrap();
     assert_eq!((&again.version, again.is_new), (&first, false));
     let always = Commit {
@@ -80,24 +98,34 @@ async fn make_nothing_of_the_same_again(bench: &Bench) {
 }
 
 async fn hold_what_is_expected(bench: &Bench) {
-    let digest = |text: &str| Content::new(prompt(text)).digest();
+    let digest = |text: &str| DefinitionContent::new(prompt(text)).digest();
     for (name, raw, expect, holds) in [
-        ("absent", None, Expect::Absent, false),
-        ("number", None, Expect::Version(2), true),
-        ("old", None, Expect::Version(1), false),
-        ("future", None, Expect::Version(3), false),
-        ("digest", None, Expect::Digest(digest("two")), true),
-        ("old-digest", None, Expect::Digest(digest("one")), false),
+        ("absent", None, WritePrecondition::Absent, false),
+        ("number", None, WritePrecondition::Version(2), true),
+        ("old", None, WritePrecondition::Version(1), false),
+        ("future", None, WritePrecondition::Version(3), false),
+        (
+            "digest",
+            None,
+            WritePrecondition::Digest(digest("two")),
+            true,
+        ),
+        (
+            "old-digest",
+            None,
+            WritePrecondition::Digest(digest("one")),
+            false,
+        ),
         // Somebody wrote, and nobody has seen it yet.
-        ("raw", Some("raw"), Expect::Version(2), false),
+        ("raw", Some("raw"), WritePrecondition::Version(2), false),
         (
             "raw-digest",
             Some("raw"),
-            Expect::Digest(digest("raw")),
+            WritePrecondition::Digest(digest("raw")),
             true,
         ),
     ] {
-        let key = Key::new(format!("expect:{name}"));
+        let key = EntryKey::new(format!("expect:{name}"));
         keep_all(&bench.store, &key, &["one", "two"]).await;
         if let Some(raw) = raw {
             bench.raw(&key, &prompt(raw)).await;
@@ -121,9 +149,9 @@ async fn hold_what_is_expected(bench: &Bench) {
         assert_eq!(bench.now(&key).await, before, "{name}");
         assert_eq!(versions(&bench.store, &key).await.len(), 2, "{name}");
     }
-    let key = Key::new("expect:new");
+    let key = EntryKey::new("expect:new");
     let commit = Commit {
-        expect: Expect::Absent,
+        expect: WritePrecondition::Absent,
         ..write(&key, "one")
     };
     assert_eq!(keep(&bench.store, &commit).await.unwrap().version.number, 1);
@@ -133,7 +161,7 @@ async fn hold_what_is_expected(bench: &Bench) {
 
 async fn lose_nothing_between_two_writers(bench: &Bench) {
     const EACH: u64 = 50;
-    let key = Key::new("race:commits");
+    let key = EntryKey::new("race:commits");
     let writers = [("first", &bench.store), ("second", &bench.other)];
     let writers = writers.map(|(name, store)| {
         let (store, key) = (store.clone(), key.clone());
@@ -162,13 +190,13 @@ async fn lose_nothing_between_two_writers(bench: &Bench) {
 }
 
 async fn let_one_of_two_win(bench: &Bench) {
-    let key = Key::new("race:expect");
+    let key = EntryKey::new("race:expect");
     let mut newest = keep_all(&bench.store, &key, &["start"]).await.number;
     for round in 0..20 {
         let writers = [("first", &bench.store), ("second", &bench.other)];
         let writers = writers.map(|(name, store)| {
             let commit = Commit {
-                expect: Expect::Version(newest),
+                expect: WritePrecondition::Version(newest),
                 ..write(&key, &format!("{name} {round}"))
             };
             let store = store.clone();

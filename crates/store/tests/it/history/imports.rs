@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use quillet_core::history::{Commit, Content, Import, Kept, Labels, STORE, Target, Version};
-use quillet_core::store::{Key, Kind, Store, StoreErrorKind};
+use quillet_core::history::{
+    Commit, DefinitionContent, HistoryImport, LabelTarget, Labels, STORE, Version, VersionRecord,
+};
+use quillet_core::store::{EntryKey, EntryKind, Store, StoreErrorKind};
 
 use super::{Bench, history, keep, keep_all, numbers, prompt, texts, versions, whole, write};
 use crate::support::one;
@@ -18,32 +20,32 @@ pub(super) async fn hold(bench: &Bench) {
     may_be_long(bench).await;
 }
 
-fn import(key: &Key, versions: Vec<Kept>) -> Import {
-    Import {
-        kind: Kind::Prompt,
+fn import(key: &EntryKey, versions: Vec<VersionRecord>) -> HistoryImport {
+    HistoryImport {
+        kind: EntryKind::Prompt,
         key: key.clone(),
         versions,
         labels: Labels::default(),
     }
 }
 
-async fn bring(store: &Arc<dyn Store>, import: &Import) -> usize {
+async fn bring(store: &Arc<dyn Store>, import: &HistoryImport) -> usize {
     history(store).import(import).await.unwrap()
 }
 
 /// Nothing that stands in the store is unknown to its history.
-async fn is_settled(bench: &Bench, key: &Key) {
+async fn is_settled(bench: &Bench, key: &EntryKey) {
     let keys = [key.clone()];
-    let new = history(&bench.other).observe(Kind::Prompt, &keys, STORE);
+    let new = history(&bench.other).observe(EntryKind::Prompt, &keys, STORE);
     assert_eq!(new.await.unwrap(), [], "{key}");
 }
 
 async fn come_back_as_they_were(bench: &Bench) {
-    let (from, key) = (Key::new("import:from"), Key::new("import:to"));
+    let (from, key) = (EntryKey::new("import:from"), EntryKey::new("import:to"));
     keep_all(&bench.store, &from, &["one", "two", "one", "three"]).await;
     let exported = whole(&bench.store, &from).await;
     let labels = r#"{"next": {"versions": {"3": 1, "4": 1}}, "production": 2}"#;
-    let import = Import {
+    let import = HistoryImport {
         labels: Labels::parse(labels).unwrap(),
         ..import(&key, exported.clone())
     };
@@ -51,7 +53,7 @@ async fn come_back_as_they_were(bench: &Bench) {
     assert_eq!(whole(&bench.store, &key).await, exported);
     bench.store.sync().await.unwrap();
     assert_eq!(bench.now(&key).await, Some(prompt("three")));
-    let stored = one(&bench.store, Kind::Label, "prompt:import:to").await;
+    let stored = one(&bench.store, EntryKind::Label, "prompt:import:to").await;
     assert_eq!(Labels::parse(&stored.unwrap()).unwrap(), import.labels);
     is_settled(bench, &key).await;
     assert_eq!(bring(&bench.store, &import).await, 0);
@@ -60,7 +62,7 @@ async fn come_back_as_they_were(bench: &Bench) {
 }
 
 async fn go_on_where_they_broke_off(bench: &Bench) {
-    let (from, key) = (Key::new("import:long"), Key::new("import:part"));
+    let (from, key) = (EntryKey::new("import:long"), EntryKey::new("import:part"));
     keep_all(&bench.store, &from, &["one", "two", "three", "four"]).await;
     let exported = whole(&bench.store, &from).await;
     let first = import(&key, exported[..2].to_vec());
@@ -73,7 +75,7 @@ async fn go_on_where_they_broke_off(bench: &Bench) {
     bench.store.sync().await.unwrap();
     assert_eq!(bench.now(&key).await, Some(prompt("four")));
     // Numbers may have gaps, where versions were dropped.
-    let gaps = Key::new("import:gaps");
+    let gaps = EntryKey::new("import:gaps");
     let some = import(&gaps, vec![exported[1].clone(), exported[3].clone()]);
     assert_eq!(bring(&bench.store, &some).await, 2);
     assert_eq!(numbers(&versions(&bench.other, &gaps).await), [2, 4]);
@@ -81,29 +83,29 @@ async fn go_on_where_they_broke_off(bench: &Bench) {
 }
 
 async fn conflict_with_others(bench: &Bench) {
-    let from = Key::new("import:theirs");
+    let from = EntryKey::new("import:theirs");
     keep_all(&bench.store, &from, &["one", "two", "three"]).await;
     let exported = whole(&bench.store, &from).await;
-    let missing = Import {
-        labels: Labels([("production".to_owned(), Target::Version(9))].into()),
-        ..import(&Key::new("import:none"), exported.clone())
+    let missing = HistoryImport {
+        labels: Labels([("production".to_owned(), LabelTarget::Version(9))].into()),
+        ..import(&EntryKey::new("import:none"), exported.clone())
     };
     for (key, here, import, kind) in [
         (
             "import:differs",
             vec!["one", "2"],
-            import(&Key::new("import:differs"), exported.clone()),
+            import(&EntryKey::new("import:differs"), exported.clone()),
             StoreErrorKind::Conflict,
         ),
         (
             "import:longer",
             vec!["one", "two", "three", "four"],
-            import(&Key::new("import:longer"), exported.clone()),
+            import(&EntryKey::new("import:longer"), exported.clone()),
             StoreErrorKind::Conflict,
         ),
         ("import:none", vec![], missing, StoreErrorKind::NoVersion),
     ] {
-        let key = Key::new(key);
+        let key = EntryKey::new(key);
         if !here.is_empty() {
             keep_all(&bench.store, &key, &here).await;
         }
@@ -117,16 +119,19 @@ async fn conflict_with_others(bench: &Bench) {
 }
 
 async fn follow_what_stands_already(bench: &Bench) {
-    let (from, key) = (Key::new("import:origin"), Key::new("import:stands"));
+    let (from, key) = (
+        EntryKey::new("import:origin"),
+        EntryKey::new("import:stands"),
+    );
     keep_all(&bench.store, &from, &["one", "two"]).await;
     let all = import(&key, whole(&bench.store, &from).await);
     bench.raw(&key, &prompt("one")).await;
     assert_eq!(bring(&bench.other, &all).await, 1);
     assert_eq!(texts(&bench.store, &key).await, ["one", "two"].map(prompt));
     is_settled(bench, &key).await;
-    let other = Key::new("import:occupied");
+    let other = EntryKey::new("import:occupied");
     bench.raw(&other, &prompt("mine")).await;
-    let all = Import {
+    let all = HistoryImport {
         key: other.clone(),
         ..all
     };
@@ -137,9 +142,9 @@ async fn follow_what_stands_already(bench: &Bench) {
 }
 
 async fn end_with_a_removal(bench: &Bench) {
-    let (from, key) = (Key::new("import:went"), Key::new("import:gone"));
+    let (from, key) = (EntryKey::new("import:went"), EntryKey::new("import:gone"));
     keep_all(&bench.store, &from, &["one"]).await;
-    let gone = Commit::new(Kind::Prompt, from.clone(), None, "ada");
+    let gone = Commit::new(EntryKind::Prompt, from.clone(), None, "ada");
     keep(&bench.store, &gone).await.unwrap();
     let exported = whole(&bench.store, &from).await;
     let first = import(&key, exported[..1].to_vec());
@@ -157,8 +162,8 @@ async fn end_with_a_removal(bench: &Bench) {
 /// A version says how its file is read. A store without files keeps that, and takes the text that
 /// stands in it for the version that it is.
 async fn keep_how_files_are_read(bench: &Bench) {
-    let key = Key::new("import:file");
-    let file = Content {
+    let key = EntryKey::new("import:file");
+    let file = DefinitionContent {
         text: "---\nmodel: m\n---\nHello {{name}}\n".into(),
         file: "file.prompt".into(),
         companion: None,
@@ -174,16 +179,16 @@ async fn keep_how_files_are_read(bench: &Bench) {
     assert_eq!(exported[0].content, Some(file.clone()));
     bench.store.sync().await.unwrap();
     assert_eq!(bench.now(&key).await.as_deref(), Some(&*file.text));
-    let brought = Key::new("import:brought");
+    let brought = EntryKey::new("import:brought");
     assert_eq!(bring(&bench.store, &import(&brought, exported)).await, 1);
     is_settled(bench, &brought).await;
 }
 
 async fn may_be_long(bench: &Bench) {
     const LONG: u64 = 10_000;
-    let key = Key::new("import:thousands");
+    let key = EntryKey::new("import:thousands");
     let one = |number: u64| {
-        let content = Content::new(prompt(&number.to_string()));
+        let content = DefinitionContent::new(prompt(&number.to_string()));
         let version = Version {
             number,
             digest: content.digest(),
@@ -194,18 +199,20 @@ async fn may_be_long(bench: &Bench) {
             bytes: content.bytes() as u64,
             removed: false,
         };
-        Kept {
+        VersionRecord {
             version,
             content: Some(content),
         }
     };
     let all = import(&key, (1..=LONG).map(one).collect());
     assert_eq!(bring(&bench.store, &all).await, 10_000);
-    let page = history(&bench.other).versions(Kind::Prompt, &key, None, 20);
+    let page = history(&bench.other).versions(EntryKind::Prompt, &key, None, 20);
     let expected: Vec<u64> = (LONG - 19..=LONG).rev().collect();
     assert_eq!(numbers(&page.await.unwrap()), expected);
     let wanted = [(key.clone(), 5_000)];
-    let kept = history(&bench.other).kept(Kind::Prompt, &wanted).await;
+    let kept = history(&bench.other)
+        .load_versions(EntryKind::Prompt, &wanted)
+        .await;
     assert_eq!(kept.unwrap(), [Some(one(5_000))]);
     is_settled(bench, &key).await;
     // One more, and the oldest makes room.

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use quillet_core::history::{
-    Action, Commit, Content, LabelMove, LogEntry, LogFilter, STORE, Target,
+    Action, Commit, DefinitionContent, LabelMove, LabelTarget, LogEntry, LogFilter, STORE,
 };
-use quillet_core::store::{Key, Kind, Store, StoreErrorKind};
+use quillet_core::store::{EntryKey, EntryKind, Store, StoreErrorKind};
 use quillet_store::StoreOptions;
 use quillet_test_support::TempDir;
 
@@ -71,7 +71,7 @@ impl Place {
 fn label(name: &str, number: u64) -> LabelMove {
     LabelMove {
         name: name.to_owned(),
-        to: Some(Target::Version(number)),
+        to: Some(LabelTarget::Version(number)),
         expect: None,
     }
 }
@@ -80,19 +80,21 @@ fn label(name: &str, number: u64) -> LabelMove {
 async fn nothing_is_beside_the_folder_before_the_first_version() {
     let place = Place::new(&[]);
     let store = place.open().await;
-    let key = Key::new("greet:hello");
+    let key = EntryKey::new("greet:hello");
     let keys = [key.clone()];
-    let gone = Commit::new(Kind::Prompt, key.clone(), None, "ada");
+    let gone = Commit::new(EntryKind::Prompt, key.clone(), None, "ada");
     keep(&store, &gone).await.unwrap_err();
     let moves = [label("production", 1)];
-    let moved = history(&store).relabel(Kind::Prompt, &key, &moves).await;
+    let moved = history(&store)
+        .relabel(EntryKind::Prompt, &key, &moves)
+        .await;
     assert_eq!(moved.unwrap_err().kind, StoreErrorKind::NoVersion);
     history(&store)
-        .collect(Kind::Prompt, &key, 1)
+        .collect(EntryKind::Prompt, &key, 1)
         .await
         .unwrap();
     history(&store)
-        .observe(Kind::Prompt, &keys, STORE)
+        .observe(EntryKind::Prompt, &keys, STORE)
         .await
         .unwrap();
     history(&store)
@@ -143,31 +145,34 @@ async fn prompt_files_keep_their_form() {
     let store = place.open().await;
     let before = place.files("store");
     for (kind, name, path, comes_back) in [
-        (Kind::Prompt, "a", "prompts/a.prompt", true),
-        (Kind::Prompt, "b:c", "prompts/b/c.prompty", true),
-        (Kind::Prompt, "d", "prompts/d/skprompt.txt", true),
-        (Kind::Prompt, "e", "prompts/e/skprompt.txt", true),
-        (Kind::Prompt, "f", "prompts/f.yaml", true),
-        (Kind::Prompt, "g", "prompts/g.ai.yaml", true),
-        (Kind::Prompt, "h", "prompts/h.j2", false),
-        (Kind::Tool, "t", "tools/t.yaml", false),
+        (EntryKind::Prompt, "a", "prompts/a.prompt", true),
+        (EntryKind::Prompt, "b:c", "prompts/b/c.prompty", true),
+        (EntryKind::Prompt, "d", "prompts/d/skprompt.txt", true),
+        (EntryKind::Prompt, "e", "prompts/e/skprompt.txt", true),
+        (EntryKind::Prompt, "f", "prompts/f.yaml", true),
+        (EntryKind::Prompt, "g", "prompts/g.ai.yaml", true),
+        (EntryKind::Prompt, "h", "prompts/h.j2", false),
+        (EntryKind::Tool, "t", "tools/t.yaml", false),
     ] {
-        let key = Key::new(name);
+        let key = EntryKey::new(name);
         let keys = [key.clone()];
         let path = format!("store/{path}");
         let was = place.read(&path);
         let new = history(&store).observe(kind, &keys, STORE).await.unwrap();
         assert_eq!(new.len(), 1, "{name}");
-        let kept = history(&store).kept(kind, &[(key.clone(), 1)]).await;
+        let kept = history(&store)
+            .load_versions(kind, &[(key.clone(), 1)])
+            .await;
         let first = kept.unwrap().into_iter().flatten().next().unwrap().content;
-        let commit = |content: Option<Content>| Commit::new(kind, key.clone(), content, "ada");
+        let commit =
+            |content: Option<DefinitionContent>| Commit::new(kind, key.clone(), content, "ada");
 
         // What is the same is not written, and so stays as somebody wrote it.
         let done = keep(&store, &commit(first.clone())).await.unwrap();
         assert!(!done.is_new, "{name}");
         assert_eq!(place.read(&path), was);
 
-        let other = Content::new(r#"{"userPrompt":"other"}"#);
+        let other = DefinitionContent::new(r#"{"userPrompt":"other"}"#);
         keep(&store, &commit(Some(other))).await.unwrap();
         assert!(!place.path(&path).exists(), "{name}");
         let done = keep(&store, &commit(first.clone())).await.unwrap();
@@ -193,7 +198,7 @@ async fn prompt_files_keep_their_form() {
     assert_eq!(place.files("store"), after);
     // A folder that is one prompt goes with all that belongs to it.
     for name in ["a", "d", "e"] {
-        let gone = Commit::new(Kind::Prompt, Key::new(name), None, "ada");
+        let gone = Commit::new(EntryKind::Prompt, EntryKey::new(name), None, "ada");
         keep(&store, &gone).await.unwrap();
     }
     let left = place.files("store");
@@ -210,11 +215,13 @@ async fn prompt_files_keep_their_form() {
 async fn files_that_cannot_be_read_are_left_alone() {
     let place = Place::new(&[("store/prompts/a.json", "{}")]);
     let store = place.open().await;
-    let key = Key::new("a");
+    let key = EntryKey::new("a");
     let keys = [key.clone()];
     keep_all(&store, &key, &["one"]).await;
     fs::write(place.path("store/prompts/a.json"), b"\xff\xfe").unwrap();
-    let new = history(&store).observe(Kind::Prompt, &keys, STORE).await;
+    let new = history(&store)
+        .observe(EntryKind::Prompt, &keys, STORE)
+        .await;
     assert_eq!(new.unwrap(), []);
     let error = keep(&store, &write(&key, "two")).await.unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::Corrupt);
@@ -227,14 +234,14 @@ async fn files_that_cannot_be_read_are_left_alone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn labels_are_files_that_people_edit() {
     let place = Place::new(&[]);
-    let (store, key) = (place.open().await, Key::new("x"));
+    let (store, key) = (place.open().await, EntryKey::new("x"));
     let mut changes = store.changes();
     keep_all(&store, &key, &["one", "two"]).await;
-    arrives(&mut changes, Kind::Prompt, "x").await;
+    arrives(&mut changes, EntryKind::Prompt, "x").await;
     let path = "store.history/labels/prompt/x.json";
     place.write(path, "{\"production\": 1}");
-    arrives(&mut changes, Kind::Label, "prompt:x").await;
-    let text = one(&store, Kind::Label, "prompt:x").await;
+    arrives(&mut changes, EntryKind::Label, "prompt:x").await;
+    let text = one(&store, EntryKind::Label, "prompt:x").await;
     assert_eq!(text.as_deref(), Some("{\"production\": 1}"));
 
     for (broken, found) in [
@@ -249,33 +256,37 @@ async fn labels_are_files_that_people_edit() {
         ),
     ] {
         place.write(path, broken);
-        arrives(&mut changes, Kind::Label, "prompt:x").await;
-        let entries = store.load(Kind::Label).await.unwrap();
+        arrives(&mut changes, EntryKind::Label, "prompt:x").await;
+        let entries = store.load(EntryKind::Label).await.unwrap();
         let problem = entries[0].problem.as_ref().unwrap().to_string();
         assert!(problem.starts_with("store.history/labels/prompt/x.json"));
         assert!(problem.contains(found), "{problem}");
         // Whoever asks for the text must not take them for none.
-        let text = one(&store, Kind::Label, "prompt:x").await;
+        let text = one(&store, EntryKind::Label, "prompt:x").await;
         assert_eq!(text.as_deref(), Some(broken));
         let moves = [label("production", 2)];
-        let moved = history(&store).relabel(Kind::Prompt, &key, &moves).await;
+        let moved = history(&store)
+            .relabel(EntryKind::Prompt, &key, &moves)
+            .await;
         assert_eq!(moved.unwrap_err().kind, StoreErrorKind::Corrupt);
         assert_eq!(place.read(path), broken);
     }
     place.write(path, "{\"next\": 2}");
     let moves = [label("production", 2)];
-    let moved = history(&store).relabel(Kind::Prompt, &key, &moves).await;
+    let moved = history(&store)
+        .relabel(EntryKind::Prompt, &key, &moves)
+        .await;
     assert_eq!(moved.unwrap().0.len(), 2);
     let mut changes = store.changes();
     fs::remove_dir_all(place.path("store.history/labels")).unwrap();
-    arrives(&mut changes, Kind::Label, "prompt:x").await;
-    assert!(store.load(Kind::Label).await.unwrap().is_empty());
+    arrives(&mut changes, EntryKind::Label, "prompt:x").await;
+    assert!(store.load(EntryKind::Label).await.unwrap().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lines_that_do_not_end_are_cut_off() {
     let place = Place::new(&[]);
-    let (store, key) = (place.open().await, Key::new("x"));
+    let (store, key) = (place.open().await, EntryKey::new("x"));
     keep_all(&store, &key, &["one", "two"]).await;
     let line = LogEntry {
         number: 0,
@@ -317,7 +328,7 @@ async fn lines_that_do_not_end_are_cut_off() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_history_that_is_written_wrongly_is_named() {
     let place = Place::new(&[]);
-    let (store, key) = (place.open().await, Key::new("x"));
+    let (store, key) = (place.open().await, EntryKey::new("x"));
     keep_all(&store, &key, &["one", "two"]).await;
     let path = "store.history/prompt/x.jsonl";
     let merged = place.read(path).replacen('\n', "\n<<<<<<< ours\n", 1);
@@ -325,7 +336,7 @@ async fn a_history_that_is_written_wrongly_is_named() {
     for error in [
         keep(&store, &write(&key, "three")).await.unwrap_err(),
         history(&store)
-            .versions(Kind::Prompt, &key, None, 9)
+            .versions(EntryKind::Prompt, &key, None, 9)
             .await
             .unwrap_err(),
     ] {
@@ -335,7 +346,7 @@ async fn a_history_that_is_written_wrongly_is_named() {
     }
     assert_eq!(place.read(path), merged);
     assert_eq!(
-        one(&store, Kind::Prompt, "x").await,
+        one(&store, EntryKind::Prompt, "x").await,
         Some(prompt("two")),
         "what stands is served on"
     );
@@ -347,27 +358,29 @@ async fn links_lead_nowhere() {
     use std::os::unix::fs::symlink;
     let place = Place::new(&[("outside/file", "secret\n"), ("outside/folder/f", "")]);
     let store = place.open().await;
-    keep_all(&store, &Key::new("x"), &["one"]).await;
+    keep_all(&store, &EntryKey::new("x"), &["one"]).await;
     let outside = place.path("outside/file");
     let folder = place.path("outside/folder");
     symlink(&outside, place.path("store.history/prompt/a.jsonl")).unwrap();
     symlink(&folder, place.path("store.history/prompt/b")).unwrap();
     symlink(&outside, place.path("store.history/log.jsonl")).unwrap();
     for name in ["a", "b:c"] {
-        let refused = keep(&store, &write(&Key::new(name), "one")).await;
+        let refused = keep(&store, &write(&EntryKey::new(name), "one")).await;
         let error = refused.unwrap_err();
         assert_eq!(error.kind, StoreErrorKind::Refused, "{error}");
         assert!(error.message.contains("leads out"), "{error}");
     }
     let log = history(&store).log(&LogFilter::default(), None, 9).await;
     assert_eq!(log.unwrap_err().kind, StoreErrorKind::Refused);
-    let keys = history(&store).keys(Kind::Prompt).await.unwrap();
-    assert!(!keys.contains(&Key::new("b:f")));
+    let keys = history(&store).keys(EntryKind::Prompt).await.unwrap();
+    assert!(!keys.contains(&EntryKey::new("b:f")));
     fs::create_dir_all(place.path("store.history/labels/prompt")).unwrap();
     symlink(&outside, place.path("store.history/labels/prompt/x.json")).unwrap();
     let moves = [label("production", 1)];
-    let key = Key::new("x");
-    let moved = history(&store).relabel(Kind::Prompt, &key, &moves).await;
+    let key = EntryKey::new("x");
+    let moved = history(&store)
+        .relabel(EntryKind::Prompt, &key, &moves)
+        .await;
     assert!(moved.is_err());
     assert_eq!(place.read("outside/file"), "secret\n");
     assert_eq!(place.files("outside"), ["file", "folder/f"]);
@@ -380,7 +393,10 @@ async fn a_file_of_versions_does_not_grow_for_ever() {
         max_versions: 10,
         ..StoreOptions::default()
     };
-    let (store, key) = (open_with(&place.address(), &options).await, Key::new("x"));
+    let (store, key) = (
+        open_with(&place.address(), &options).await,
+        EntryKey::new("x"),
+    );
     let path = "store.history/prompt/x.jsonl";
     let mut longest = 0;
     for number in 1..=300 {
@@ -402,12 +418,16 @@ async fn histories_of_databases_are_private_files() {
     let place = Place::new(&[]);
     let store = place.open().await;
     for (kind, path, private) in [
-        (Kind::Database, "store.history/database/d.jsonl", true),
-        (Kind::Tool, "store.history/tool/d.jsonl", false),
+        (EntryKind::Database, "store.history/database/d.jsonl", true),
+        (EntryKind::Tool, "store.history/tool/d.jsonl", false),
     ] {
-        let content = |n: u32| Some(Content::new(format!("{{\"url\":\"sqlite:{n}\"}}")));
+        let content = |n: u32| {
+            Some(DefinitionContent::new(format!(
+                "{{\"url\":\"sqlite:{n}\"}}"
+            )))
+        };
         for number in 0..5 {
-            let commit = Commit::new(kind, Key::new("d"), content(number), "ada");
+            let commit = Commit::new(kind, EntryKey::new("d"), content(number), "ada");
             keep(&store, &commit).await.unwrap();
         }
         let is_private = || {
@@ -416,7 +436,7 @@ async fn histories_of_databases_are_private_files() {
         };
         assert_eq!(is_private(), private, "{path}");
         history(&store)
-            .collect(kind, &Key::new("d"), 1)
+            .collect(kind, &EntryKey::new("d"), 1)
             .await
             .unwrap();
         assert_eq!(is_private(), private, "{path}");
@@ -428,7 +448,7 @@ async fn histories_of_databases_are_private_files() {
 async fn ways_to_one_folder_have_one_history() {
     let place = Place::new(&[("store/sub/x", "")]);
     let store = place.open().await;
-    let key = Key::new("x");
+    let key = EntryKey::new("x");
     keep_all(&store, &key, &["one"]).await;
     for way in ["store/", "store/.", "store/sub/..", "store/../store"] {
         let other = open(&format!("dir:{}", place.path(way).display())).await;

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_core::history::{
-    Action, Commit, Content, Expect, LabelMove, Labels, LogEntry, LogFilter, STORE, Target,
+    Action, Commit, DefinitionContent, LabelMove, LabelTarget, Labels, LogEntry, LogFilter, STORE,
+    WritePrecondition,
 };
-use quillet_core::store::{Change, Key, Kind, Store, StoreError, StoreErrorKind};
+use quillet_core::store::{EntryKey, EntryKind, Store, StoreChange, StoreError, StoreErrorKind};
 use quillet_store::StoreOptions;
 use quillet_test_support::{Cluster, RedisServer, SentinelSet};
 use tokio::time::timeout;
@@ -54,12 +55,12 @@ fn labels_of(key: &str) -> String {
 async fn what_is_set_by_hand_is_one_version_for_all_replicas() {
     let server = RedisServer::start();
     let replicas = [opened(&server.url()).await, opened(&server.url()).await];
-    let key = Key::new("by:hand");
+    let key = EntryKey::new("by:hand");
     let observe_all = || async {
         let seers = [0, 1, 0, 1].map(|at| {
-            let (store, keys): (_, [Key; 1]) = (Arc::clone(&replicas[at]), [key.clone()]);
+            let (store, keys): (_, [EntryKey; 1]) = (Arc::clone(&replicas[at]), [key.clone()]);
             tokio::spawn(async move {
-                let seen = history(&store).observe(Kind::Prompt, &keys, STORE);
+                let seen = history(&store).observe(EntryKind::Prompt, &keys, STORE);
                 seen.await.unwrap()
             })
         });
@@ -96,7 +97,7 @@ async fn what_is_set_by_hand_is_one_version_for_all_replicas() {
 async fn labels_that_move_are_told_to_other_stores() {
     let server = RedisServer::start();
     let writer = opened(&server.url()).await;
-    let key = Key::new("greet:hello");
+    let key = EntryKey::new("greet:hello");
     keep_all(&writer, &key, &["one", "two"]).await;
     let old = RedisServer::start_with(&["--rename-command", "HELLO", ""]);
     let old_writer = opened(&old.url()).await;
@@ -108,14 +109,14 @@ async fn labels_that_move_are_told_to_other_stores() {
         if !is_told {
             // A store that is not told compares what it sees with its first look, which has to be
             // behind it: it is once it has seen any change.
-            let warm = Key::new("warm");
+            let warm = EntryKey::new("warm");
             for text in 0.. {
                 let labelled = Commit {
                     labels: vec!["production".to_owned()],
                     ..write(&warm, &text.to_string())
                 };
                 history(writer).commit(&labelled).await.unwrap();
-                let seen = arrives(&mut changes, Kind::Label, "prompt:warm");
+                let seen = arrives(&mut changes, EntryKind::Label, "prompt:warm");
                 if timeout(Duration::from_secs(3), seen).await.is_ok() {
                     break;
                 }
@@ -125,17 +126,17 @@ async fn labels_that_move_are_told_to_other_stores() {
         for number in [1, 2] {
             let moves = [LabelMove {
                 name: "production".to_owned(),
-                to: Some(Target::Version(number)),
+                to: Some(LabelTarget::Version(number)),
                 expect: None,
             }];
             history(writer)
-                .relabel(Kind::Prompt, &key, &moves)
+                .relabel(EntryKind::Prompt, &key, &moves)
                 .await
                 .unwrap();
-            let change = arrives(&mut changes, Kind::Label, "prompt:greet:hello").await;
-            let exact = Change::Entry(Kind::Label, Key::new("prompt:greet:hello"));
+            let change = arrives(&mut changes, EntryKind::Label, "prompt:greet:hello").await;
+            let exact = StoreChange::Entry(EntryKind::Label, EntryKey::new("prompt:greet:hello"));
             assert_eq!(change, exact);
-            let text = one(&reader, Kind::Label, "prompt:greet:hello").await;
+            let text = one(&reader, EntryKind::Label, "prompt:greet:hello").await;
             assert_eq!(text, Some(format!(r#"{{"production":{number}}}"#)));
         }
         let stored = server.cli(&["GET", &labels_of("greet:hello")]);
@@ -150,7 +151,7 @@ async fn histories_hide_nothing_and_are_no_entries() {
     for name in ["a", "b"] {
         let labelled = Commit {
             labels: vec!["production".to_owned()],
-            ..write(&Key::new(name), name)
+            ..write(&EntryKey::new(name), name)
         };
         keep(&store, &labelled).await.unwrap();
     }
@@ -160,9 +161,9 @@ async fn histories_hide_nothing_and_are_no_entries() {
     server.cli(&["SET", "shenma:labels:prompt:a", "{}"]);
     server.cli(&["SET", "shenma:logs", "1"]);
     let mut all = Vec::new();
-    for (kind, entries) in Kind::ALL
+    for (kind, entries) in EntryKind::ALL
         .iter()
-        .zip(store.load_all(&Kind::ALL).await.unwrap())
+        .zip(store.load_all(&EntryKind::ALL).await.unwrap())
     {
         assert_eq!(entries, store.load(*kind).await.unwrap());
         all.extend(
@@ -175,15 +176,15 @@ async fn histories_hide_nothing_and_are_no_entries() {
         all,
         ["prompt a", "prompt b", "label prompt:a", "label prompt:b"]
     );
-    let known = history(&store).keys(Kind::Prompt).await.unwrap();
-    assert_eq!(known, ["a", "b"].map(Key::new));
+    let known = history(&store).keys(EntryKind::Prompt).await.unwrap();
+    assert_eq!(known, ["a", "b"].map(EntryKey::new));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn contents_are_kept_once_and_go_with_their_last_version() {
     let server = RedisServer::start();
     let store = opened(&server.url()).await;
-    let key = Key::new("many");
+    let key = EntryKey::new("many");
     let long = "Answer with what you know. ".repeat(100);
     let long = long.as_str();
     keep_all(&store, &key, &["a", long, "a", long, "b"]).await;
@@ -199,14 +200,14 @@ async fn contents_are_kept_once_and_go_with_their_last_version() {
         .parse::<usize>()
         .unwrap();
     let packed = |text: &str| {
-        let field = format!("t{}", Content::new(prompt(text)).digest());
+        let field = format!("t{}", DefinitionContent::new(prompt(text)).digest());
         let length = server.cli(&["HSTRLEN", &history_of("many"), &field]);
         length.parse::<usize>().unwrap()
     };
     assert!(packed(long) < 200 && size < 200, "{}", packed(long));
     for (keep, left) in [(3, "nrrrstttvvv"), (2, "nrrsttvv"), (1, "nrstv")] {
         history(&store)
-            .collect(Kind::Prompt, &key, keep)
+            .collect(EntryKind::Prompt, &key, keep)
             .await
             .unwrap();
         assert_eq!(fields(), left);
@@ -238,11 +239,13 @@ async fn what_is_no_text_makes_way() {
             .iter()
             .map(|part| if *part == "KEY" { &place } else { *part });
         server.cli(&command.collect::<Vec<_>>());
-        let key = Key::new(key);
+        let key = EntryKey::new(key);
         let keys = [key.clone()];
-        let seen = history(&store).observe(Kind::Prompt, &keys, STORE).await;
+        let seen = history(&store)
+            .observe(EntryKind::Prompt, &keys, STORE)
+            .await;
         assert_eq!(seen.unwrap(), [], "{key}");
-        for expect in [Expect::Absent, Expect::Version(1)] {
+        for expect in [WritePrecondition::Absent, WritePrecondition::Version(1)] {
             let commit = Commit {
                 expect,
                 ..write(&key, "new")
@@ -254,7 +257,7 @@ async fn what_is_no_text_makes_way() {
         assert_eq!((done.version.number, done.is_new), (1, true), "{key}");
         assert_eq!(texts(&store, &key).await, [prompt("new")]);
     }
-    let key = Key::new("long");
+    let key = EntryKey::new("long");
     let error = keep(&store, &write(&key, &long)).await.unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::Refused, "{error}");
 }
@@ -272,7 +275,7 @@ async fn histories_that_were_tampered_with_are_named() {
         vec!["HSET", &place, "v2", "{}"],
     ] {
         server.cli(&["DEL", &place, &name("x")]);
-        let key = Key::new("x");
+        let key = EntryKey::new("x");
         keep_all(&store, &key, &["one", "two"]).await;
         if command[0] == "SET" {
             server.cli(&["DEL", &place]);
@@ -281,7 +284,10 @@ async fn histories_that_were_tampered_with_are_named() {
         let error = keep(&store, &write(&key, "three")).await.unwrap_err();
         assert_eq!(error.kind, StoreErrorKind::Corrupt, "{command:?} {error}");
         assert!(error.message.contains(&place), "{command:?} {error}");
-        assert_eq!(one(&store, Kind::Prompt, "x").await, Some(prompt("two")));
+        assert_eq!(
+            one(&store, EntryKind::Prompt, "x").await,
+            Some(prompt("two"))
+        );
     }
 }
 
@@ -301,19 +307,23 @@ fn line(id: &str) -> LogEntry {
 }
 
 /// All that a user does with a history.
-async fn do_all(store: &Arc<dyn Store>, key: &Key, text: &str) -> Result<(), StoreError> {
+async fn do_all(store: &Arc<dyn Store>, key: &EntryKey, text: &str) -> Result<(), StoreError> {
     let labelled = Commit {
         labels: vec!["production".to_owned()],
         ..write(key, text)
     };
     let done = keep(store, &labelled).await?;
     let wanted = [(key.clone(), done.version.number)];
-    history(store).kept(Kind::Prompt, &wanted).await?;
-    history(store).versions(Kind::Prompt, key, None, 9).await?;
+    history(store)
+        .load_versions(EntryKind::Prompt, &wanted)
+        .await?;
+    history(store)
+        .versions(EntryKind::Prompt, key, None, 9)
+        .await?;
     history(store).note(&line("mine")).await?;
     history(store).log(&LogFilter::default(), None, 9).await?;
-    history(store).keys(Kind::Prompt).await?;
-    history(store).collect(Kind::Prompt, key, 2).await?;
+    history(store).keys(EntryKind::Prompt).await?;
+    history(store).collect(EntryKind::Prompt, key, 2).await?;
     Ok(())
 }
 
@@ -324,7 +334,7 @@ async fn rights_are_named_where_they_are_missing() {
     let server = RedisServer::start();
     let store = opened(&server.url_of_a_user_with_few_rights()).await;
     let all = opened(&server.url()).await;
-    let key = Key::new("mine");
+    let key = EntryKey::new("mine");
     do_all(&store, &key, "first").await.unwrap();
     for right in [
         "eval",
@@ -346,7 +356,7 @@ async fn rights_are_named_where_they_are_missing() {
             error.message.contains("+eval +get +@hash"),
             "{right}: {error}"
         );
-        let labels = one(&all, Kind::Label, "prompt:mine").await.unwrap();
+        let labels = one(&all, EntryKind::Label, "prompt:mine").await.unwrap();
         let labels = Labels::parse(&labels).unwrap();
         let known = numbers(&versions(&all, &key).await);
         assert!(
@@ -358,7 +368,7 @@ async fn rights_are_named_where_they_are_missing() {
             .await
             .unwrap();
         assert_eq!(
-            one(&all, Kind::Prompt, "mine").await,
+            one(&all, EntryKind::Prompt, "mine").await,
             Some(prompt(&format!("{right} again")))
         );
     }
@@ -373,33 +383,42 @@ async fn a_cluster_refuses_braces_that_it_cannot_keep_together() {
     for at in 0..30 {
         let labelled = Commit {
             labels: labels.clone(),
-            ..write(&Key::new(format!("k:{at}")), "one")
+            ..write(&EntryKey::new(format!("k:{at}")), "one")
         };
         keep(&store, &labelled).await.unwrap();
     }
     for node in &cluster.nodes {
         assert_ne!(node.cli(&["DBSIZE"]), "0", "histories are on all nodes");
     }
-    assert_eq!(history(&store).keys(Kind::Prompt).await.unwrap().len(), 30);
-    assert_eq!(store.load(Kind::Label).await.unwrap().len(), 30);
-    let tagged = Key::new("{t}:a");
+    assert_eq!(
+        history(&store).keys(EntryKind::Prompt).await.unwrap().len(),
+        30
+    );
+    assert_eq!(store.load(EntryKind::Label).await.unwrap().len(), 30);
+    let tagged = EntryKey::new("{t}:a");
     let labelled = Commit {
         labels,
         ..write(&tagged, "one")
     };
     keep(&store, &labelled).await.unwrap();
     assert_eq!(texts(&store, &tagged).await, [prompt("one")]);
-    for (at, key) in ["a{b", "a}b", "{}a"].map(Key::new).into_iter().enumerate() {
-        store.put(Kind::Prompt, &key, "{}").await.unwrap();
+    for (at, key) in ["a{b", "a}b", "{}a"]
+        .map(EntryKey::new)
+        .into_iter()
+        .enumerate()
+    {
+        store.put(EntryKind::Prompt, &key, "{}").await.unwrap();
         let error = keep(&store, &write(&key, "one")).await.unwrap_err();
         assert_eq!(error.kind, StoreErrorKind::Refused, "{error}");
         assert!(error.message.contains("cluster"), "{error}");
         // It keeps no other definition from being seen.
-        let other = Key::new(format!("beside:{at}"));
-        store.put(Kind::Prompt, &other, "{}").await.unwrap();
+        let other = EntryKey::new(format!("beside:{at}"));
+        store.put(EntryKind::Prompt, &other, "{}").await.unwrap();
         let keys = [key.clone(), other.clone()];
-        let seen = history(&store).observe(Kind::Prompt, &keys, STORE).await;
-        let seen: Vec<Key> = seen.unwrap().into_iter().map(|(key, _)| key).collect();
+        let seen = history(&store)
+            .observe(EntryKind::Prompt, &keys, STORE)
+            .await;
+        let seen: Vec<EntryKey> = seen.unwrap().into_iter().map(|(key, _)| key).collect();
         assert_eq!(seen, [other]);
         assert_eq!(versions(&store, &key).await, []);
     }
@@ -410,7 +429,7 @@ async fn a_cluster_refuses_braces_that_it_cannot_keep_together() {
 async fn many_writers_of_one_definition_all_get_through() {
     const EACH: u64 = 20;
     let server = RedisServer::start();
-    let key = Key::new("one");
+    let key = EntryKey::new("one");
     let mut writers = Vec::new();
     for writer in 0..10 {
         let (store, key) = (opened(&server.url()).await, key.clone());
@@ -434,7 +453,7 @@ async fn many_writers_of_one_definition_all_get_through() {
     assert_eq!(answered, (1..=10 * EACH).collect::<Vec<_>>());
     let store = opened(&server.url()).await;
     assert_eq!(numbers(&versions(&store, &key).await), answered);
-    let labels = one(&store, Kind::Label, "prompt:one").await.unwrap();
+    let labels = one(&store, EntryKind::Label, "prompt:one").await.unwrap();
     assert_eq!(labels.matches("writer-").count(), 10);
 }
 
@@ -449,11 +468,11 @@ async fn an_answer_that_was_lost_makes_no_second_version() {
     };
     let store = open_with(&server.url(), &options).await;
     becomes(&store, true).await;
-    let key = Key::new("lost");
+    let key = EntryKey::new("lost");
     let first = keep_all(&store, &key, &["one"]).await;
     server.cli(&["CLIENT", "PAUSE", "1500", "ALL"]);
     let commit = Commit {
-        expect: Expect::Version(first.number),
+        expect: WritePrecondition::Version(first.number),
         labels: vec!["production".to_owned()],
         ..write(&key, "two")
     };
@@ -462,7 +481,7 @@ async fn an_answer_that_was_lost_makes_no_second_version() {
     server.cli(&["CLIENT", "UNPAUSE"]);
     becomes(&store, true).await;
     let commit = Commit {
-        expect: Expect::Anything,
+        expect: WritePrecondition::Anything,
         ..commit
     };
     let again = loop {

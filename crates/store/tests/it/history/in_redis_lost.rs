@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_core::history::{Commit, Labels};
-use quillet_core::store::{Key, Kind, Store, StoreErrorKind};
+use quillet_core::store::{EntryKey, EntryKind, Store, StoreErrorKind};
 use quillet_test_support::{RedisServer, SentinelSet};
 use tokio::time::sleep;
 
@@ -15,10 +15,10 @@ use crate::support::{becomes, one, open};
 const KEYS: [&str; 3] = ["greet:hello", "greet:bye", "陈"];
 
 /// Every write of a writer: it removes now and then, and moves two labels.
-fn commit(key: &Key, writer: &str, round: u64) -> Commit {
+fn commit(key: &EntryKey, writer: &str, round: u64) -> Commit {
     let text = format!("{writer} {round}");
     if round % 7 == 6 {
-        return Commit::new(Kind::Prompt, key.clone(), None, writer);
+        return Commit::new(EntryKind::Prompt, key.clone(), None, writer);
     }
     Commit {
         labels: vec!["production".to_owned(), format!("by-{writer}")],
@@ -28,7 +28,7 @@ fn commit(key: &Key, writer: &str, round: u64) -> Commit {
 
 /// What is there of all keys is whole, whoever stopped in the middle of what.
 async fn is_sound(store: &Arc<dyn Store>) {
-    for key in KEYS.map(Key::new) {
+    for key in KEYS.map(EntryKey::new) {
         let all = whole(store, &key).await;
         let parents = all.windows(2);
         assert!(
@@ -36,14 +36,14 @@ async fn is_sound(store: &Arc<dyn Store>) {
                 .clone()
                 .all(|two| two[1].version.parent == Some(two[0].version.number))
         );
-        let now = one(store, Kind::Prompt, key.as_str()).await;
+        let now = one(store, EntryKind::Prompt, key.as_str()).await;
         let newest = all.last().and_then(|kept| kept.content.as_ref());
         assert_eq!(
             now.as_deref(),
             newest.map(|content| &*content.text),
             "{key}"
         );
-        let labels = one(store, Kind::Label, &format!("prompt:{key}")).await;
+        let labels = one(store, EntryKind::Label, &format!("prompt:{key}")).await;
         let labels = Labels::parse(labels.as_deref().unwrap_or("{}")).unwrap();
         for (label, target) in &labels.0 {
             for number in target.numbers() {
@@ -62,7 +62,7 @@ async fn a_killed_server_loses_nothing_that_was_answered() {
     becomes(&store, true).await;
     for life in 0..5_u64 {
         let writers = KEYS.map(|key| {
-            let (store, key) = (store.clone(), Key::new(key));
+            let (store, key) = (store.clone(), EntryKey::new(key));
             tokio::spawn(async move {
                 let mut answered = Vec::new();
                 for round in 0.. {
@@ -93,7 +93,7 @@ async fn a_killed_server_loses_nothing_that_was_answered() {
         }
     }
     // The same again succeeds.
-    keep(&store, &commit(&Key::new(KEYS[0]), "after", 0))
+    keep(&store, &commit(&EntryKey::new(KEYS[0]), "after", 0))
         .await
         .unwrap();
     is_sound(&store).await;
@@ -103,7 +103,7 @@ async fn a_killed_server_loses_nothing_that_was_answered() {
 async fn histories_go_on_after_a_failover() {
     let mut set = SentinelSet::start();
     let store = open(&set.url()).await;
-    let key = Key::new(KEYS[0]);
+    let key = EntryKey::new(KEYS[0]);
     for round in 0..5 {
         keep(&store, &commit(&key, "before", round)).await.unwrap();
     }

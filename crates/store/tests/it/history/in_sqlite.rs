@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use quillet_core::history::{Action, Content, LogEntry, LogFilter, STORE};
-use quillet_core::store::{Key, Kind, Store};
+use quillet_core::history::{Action, DefinitionContent, LogEntry, LogFilter, STORE};
+use quillet_core::store::{EntryKey, EntryKind, Store};
 use quillet_test_support::TempDir;
 use rusqlite::Connection;
 
@@ -20,7 +20,7 @@ async fn opened(dir: &TempDir) -> (Arc<dyn Store>, PathBuf) {
 async fn rows_written_by_hand_become_versions() {
     let dir = TempDir::new();
     let (store, path) = opened(&dir).await;
-    let (hand, key) = (Connection::open(&path).unwrap(), Key::new("by:hand"));
+    let (hand, key) = (Connection::open(&path).unwrap(), EntryKey::new("by:hand"));
     let keys = [key.clone()];
     let mut changes = store.changes();
     for (sql, removed) in [
@@ -35,8 +35,10 @@ async fn rows_written_by_hand_become_versions() {
         ("DELETE FROM definitions WHERE key = 'by:hand'", true),
     ] {
         hand.execute(sql, []).unwrap();
-        arrives(&mut changes, Kind::Prompt, key.as_str()).await;
-        let new = history(&store).observe(Kind::Prompt, &keys, STORE).await;
+        arrives(&mut changes, EntryKind::Prompt, key.as_str()).await;
+        let new = history(&store)
+            .observe(EntryKind::Prompt, &keys, STORE)
+            .await;
         let new = new.unwrap();
         assert_eq!(new.len(), 1, "{sql}");
         assert_eq!(new[0].1.removed, removed, "{sql}");
@@ -46,7 +48,7 @@ async fn rows_written_by_hand_become_versions() {
     let labels =
         r#"INSERT INTO definitions VALUES ('label', 'prompt:by:hand', '{"production":2}')"#;
     hand.execute(labels, []).unwrap();
-    let dropped = history(&store).collect(Kind::Prompt, &key, 1).await;
+    let dropped = history(&store).collect(EntryKind::Prompt, &key, 1).await;
     assert_eq!(dropped.unwrap(), [1]);
     assert_eq!(numbers(&versions(&store, &key).await), [2, 3]);
 }
@@ -56,8 +58,11 @@ async fn rows_written_by_hand_become_versions() {
 async fn a_file_without_histories_is_brought_up() {
     let dir = TempDir::new();
     let (store, path) = opened(&dir).await;
-    let key = Key::new("old");
-    store.put(Kind::Prompt, &key, &prompt("old")).await.unwrap();
+    let key = EntryKey::new("old");
+    store
+        .put(EntryKind::Prompt, &key, &prompt("old"))
+        .await
+        .unwrap();
     drop(store);
     let old = "DROP TABLE definition_versions; DROP TABLE definition_texts;
                DROP TABLE definition_log; DELETE FROM quillet_parts WHERE name = 'history'";
@@ -72,7 +77,7 @@ async fn a_file_without_histories_is_brought_up() {
 async fn versions_and_lines_of_the_log_never_change() {
     let dir = TempDir::new();
     let (store, path) = opened(&dir).await;
-    keep_all(&store, &Key::new("a"), &["one"]).await;
+    keep_all(&store, &EntryKey::new("a"), &["one"]).await;
     let line = LogEntry {
         number: 0,
         at_ms: 1,
@@ -106,7 +111,7 @@ async fn versions_and_lines_of_the_log_never_change() {
 async fn a_text_that_comes_back_stands_once() {
     let dir = TempDir::new();
     let (store, path) = opened(&dir).await;
-    let key = Key::new("a");
+    let key = EntryKey::new("a");
     keep_all(&store, &key, &["one", "two", "one", "two", "one"]).await;
     let hand = Connection::open(&path).unwrap();
     let count = |table: &str| -> i64 {
@@ -118,7 +123,7 @@ async fn a_text_that_comes_back_stands_once() {
         (5, 2)
     );
     history(&store)
-        .collect(Kind::Prompt, &key, 1)
+        .collect(EntryKind::Prompt, &key, 1)
         .await
         .unwrap();
     assert_eq!(
@@ -126,9 +131,9 @@ async fn a_text_that_comes_back_stands_once() {
         (1, 1)
     );
     let kept = history(&store)
-        .kept(Kind::Prompt, &[(key, 5)])
+        .load_versions(EntryKind::Prompt, &[(key, 5)])
         .await
         .unwrap();
     let content = kept.into_iter().flatten().next().unwrap().content;
-    assert_eq!(content, Some(Content::new(prompt("one"))));
+    assert_eq!(content, Some(DefinitionContent::new(prompt("one"))));
 }

@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use quillet_core::history::{Commit, LabelMove, Labels, STORE, Target};
-use quillet_core::store::{Key, Kind, Store};
+use quillet_core::history::{Commit, LabelMove, LabelTarget, Labels, STORE};
+use quillet_core::store::{EntryKey, EntryKind, Store};
 use quillet_test_support::{RedisServer, TempDir, wait_for};
 
 use super::{history, keep, keep_all, prompt, versions, write};
@@ -84,14 +84,14 @@ async fn write_for_ever(address: &str, told: &Path) {
     let store = open(address).await;
     let mut told = fs::OpenOptions::new().append(true).open(told).unwrap();
     for turn in 0_usize.. {
-        let key = Key::new(KEYS[turn % KEYS.len()]);
+        let key = EntryKey::new(KEYS[turn % KEYS.len()]);
         let text = format!("{} {turn}", std::process::id());
         if turn % 5 == 4 {
             let raw = prompt(&format!("raw {text}"));
-            store.put(Kind::Prompt, &key, &raw).await.unwrap();
+            store.put(EntryKind::Prompt, &key, &raw).await.unwrap();
         }
         let commit = match turn % 11 {
-            10 => Commit::new(Kind::Prompt, key.clone(), None, "ada"),
+            10 => Commit::new(EntryKind::Prompt, key.clone(), None, "ada"),
             _ => Commit {
                 labels: vec!["production".to_owned()],
                 ..write(&key, &text)
@@ -104,10 +104,12 @@ async fn write_for_ever(address: &str, told: &Path) {
         if turn % 7 == 6 && !done.removed {
             let moves = [LabelMove {
                 name: "next".to_owned(),
-                to: Some(Target::Version(done.number)),
+                to: Some(LabelTarget::Version(done.number)),
                 expect: None,
             }];
-            let moved = history(&store).relabel(Kind::Prompt, &key, &moves).await;
+            let moved = history(&store)
+                .relabel(EntryKind::Prompt, &key, &moves)
+                .await;
             moved.unwrap();
         }
     }
@@ -116,7 +118,7 @@ async fn write_for_ever(address: &str, told: &Path) {
 async fn is_whole(address: &str, told: &str, round: u64) {
     let store: Arc<dyn Store> = open(address).await;
     for name in KEYS {
-        let key = Key::new(name);
+        let key = EntryKey::new(name);
         let known = versions(&store, &key).await;
         let numbers: Vec<u64> = known.iter().map(|version| version.number).collect();
         let expected: Vec<u64> = (1..=known.len() as u64).collect();
@@ -130,8 +132,8 @@ async fn is_whole(address: &str, told: &str, round: u64) {
                 .map(|version| version.digest.to_string());
             assert_eq!(found.as_deref(), Some(digest), "round {round}: {line}");
         }
-        let place = Key::new(format!("prompt:{name}"));
-        let labels = store.get(Kind::Label, &[place]).await.unwrap();
+        let place = EntryKey::new(format!("prompt:{name}"));
+        let labels = store.get(EntryKind::Label, &[place]).await.unwrap();
         let labels = labels.into_iter().flatten().next();
         let labels = Labels::parse(labels.as_deref().unwrap_or("{}")).unwrap();
         for number in labels.0.values().flat_map(|target| target.numbers()) {
@@ -143,9 +145,11 @@ async fn is_whole(address: &str, told: &str, round: u64) {
         }
         // What stands is a version, or a raw write that nobody has seen yet.
         let keys = [key.clone()];
-        let seen = history(&store).observe(Kind::Prompt, &keys, STORE).await;
+        let seen = history(&store)
+            .observe(EntryKind::Prompt, &keys, STORE)
+            .await;
         assert!(seen.unwrap().len() <= 1);
     }
-    let next = keep_all(&store, &Key::new("kill:next"), &[&round.to_string()]).await;
+    let next = keep_all(&store, &EntryKey::new("kill:next"), &[&round.to_string()]).await;
     assert_eq!(next.number, round + 1);
 }

@@ -1,7 +1,7 @@
 //! Labels: they move whole, and everybody sees it.
 
-use quillet_core::history::{Commit, LabelMove, Labels, Target};
-use quillet_core::store::{Key, Kind, StoreError, StoreErrorKind};
+use quillet_core::history::{Commit, LabelMove, LabelTarget, Labels};
+use quillet_core::store::{EntryKey, EntryKind, StoreError, StoreErrorKind};
 
 use super::{Bench, history, keep, keep_all, prompt, versions, write};
 use crate::support::{arrives, one};
@@ -23,30 +23,30 @@ fn labels(text: &str) -> Labels {
 fn to(name: &str, number: u64) -> LabelMove {
     LabelMove {
         name: name.to_owned(),
-        to: Some(Target::Version(number)),
+        to: Some(LabelTarget::Version(number)),
         expect: None,
     }
 }
 
-async fn relabel(bench: &Bench, key: &Key, moves: &[LabelMove]) -> Result<Labels, StoreError> {
+async fn relabel(bench: &Bench, key: &EntryKey, moves: &[LabelMove]) -> Result<Labels, StoreError> {
     history(&bench.other)
-        .relabel(Kind::Prompt, key, moves)
+        .relabel(EntryKind::Prompt, key, moves)
         .await
 }
 
 /// The labels as the other opening has them as an entry.
-async fn stored(bench: &Bench, key: &Key) -> Option<Labels> {
+async fn stored(bench: &Bench, key: &EntryKey) -> Option<Labels> {
     bench.other.sync().await.unwrap();
     let place = format!("prompt:{key}");
-    let all = bench.other.load(Kind::Label).await.unwrap();
+    let all = bench.other.load(EntryKind::Label).await.unwrap();
     let entry = all.iter().find(|entry| entry.key.as_str() == place);
-    let text = one(&bench.other, Kind::Label, &place).await;
+    let text = one(&bench.other, EntryKind::Label, &place).await;
     assert_eq!(text.as_deref(), entry.map(|entry| &*entry.text));
     text.map(|text| labels(&text))
 }
 
 async fn move_with_a_commit(bench: &Bench) {
-    let key = Key::new("label:commit");
+    let key = EntryKey::new("label:commit");
     let labelled = |text: &str, names: &[&str]| Commit {
         labels: names.iter().map(|name| (*name).to_owned()).collect(),
         ..write(&key, text)
@@ -81,7 +81,7 @@ async fn move_with_a_commit(bench: &Bench) {
 }
 
 async fn move_by_themselves(bench: &Bench) {
-    let key = Key::new("label:moves");
+    let key = EntryKey::new("label:moves");
     keep_all(&bench.store, &key, &["one", "two", "three"]).await;
     let moves = [to("production", 1), to("next", 3)];
     let now = relabel(bench, &key, &moves).await.unwrap();
@@ -109,15 +109,15 @@ async fn move_by_themselves(bench: &Bench) {
 }
 
 async fn hold_where_they_have_to_be(bench: &Bench) {
-    let key = Key::new("label:expect");
+    let key = EntryKey::new("label:expect");
     keep_all(&bench.store, &key, &["one", "two"]).await;
     relabel(bench, &key, &[to("production", 1)]).await.unwrap();
     for (name, expect, holds) in [
-        ("production", Some(Some(Target::Version(1))), true),
-        ("production", Some(Some(Target::Version(1))), false),
-        ("production", Some(Some(Target::Version(2))), true),
+        ("production", Some(Some(LabelTarget::Version(1))), true),
+        ("production", Some(Some(LabelTarget::Version(1))), false),
+        ("production", Some(Some(LabelTarget::Version(2))), true),
         ("production", Some(None), false),
-        ("next", Some(Some(Target::Version(1))), false),
+        ("next", Some(Some(LabelTarget::Version(1))), false),
         ("next", Some(None), true),
         ("next", None, true),
     ] {
@@ -142,13 +142,13 @@ async fn hold_where_they_have_to_be(bench: &Bench) {
 }
 
 async fn name_what_is_there(bench: &Bench) {
-    let key = Key::new("label:there");
+    let key = EntryKey::new("label:there");
     keep_all(&bench.store, &key, &["one", "two"]).await;
-    let gone = Commit::new(Kind::Prompt, key.clone(), None, "ada");
+    let gone = Commit::new(EntryKind::Prompt, key.clone(), None, "ada");
     keep(&bench.store, &gone).await.unwrap();
     let split = labels(r#"{"x": {"versions": {"1": 1, "9": 1}}}"#);
     let zero = LabelMove {
-        to: Some(Target::Version(0)),
+        to: Some(LabelTarget::Version(0)),
         ..to("production", 1)
     };
     for (wrong, kind) in [
@@ -170,19 +170,19 @@ async fn name_what_is_there(bench: &Bench) {
     }
     let now = relabel(bench, &key, &[to("production", 2)]).await.unwrap();
     assert_eq!(now, labels(r#"{"production": 2}"#));
-    let error = relabel(bench, &Key::new("label:nobody"), &[to("a", 1)]).await;
+    let error = relabel(bench, &EntryKey::new("label:nobody"), &[to("a", 1)]).await;
     assert_eq!(error.unwrap_err().kind, StoreErrorKind::NoVersion);
 }
 
 async fn are_entries_that_others_see(bench: &Bench) {
-    let key = Key::new("label:seen");
+    let key = EntryKey::new("label:seen");
     let place = "prompt:label:seen";
     keep_all(&bench.store, &key, &["one", "two"]).await;
     for number in [1, 2] {
         let mut changes = bench.store.changes();
         let now = relabel(bench, &key, &[to("production", number)]).await;
-        arrives(&mut changes, Kind::Label, place).await;
-        let text = one(&bench.store, Kind::Label, place).await.unwrap();
+        arrives(&mut changes, EntryKind::Label, place).await;
+        let text = one(&bench.store, EntryKind::Label, place).await.unwrap();
         assert_eq!(labels(&text), now.unwrap());
     }
     // Both of a commit's changes are told.
@@ -192,24 +192,32 @@ async fn are_entries_that_others_see(bench: &Bench) {
         ..write(&key, "three")
     };
     keep(&bench.store, &commit).await.unwrap();
-    arrives(&mut changes, Kind::Label, place).await;
+    arrives(&mut changes, EntryKind::Label, place).await;
     let mut changes = bench.other.changes();
     keep(&bench.store, &write(&key, "four")).await.unwrap();
-    arrives(&mut changes, Kind::Prompt, key.as_str()).await;
+    arrives(&mut changes, EntryKind::Prompt, key.as_str()).await;
     // Labels that somebody writes by hand are labels.
     let text = r#"{"by-hand": 2}"#;
-    let hand = Key::new(place);
-    bench.store.put(Kind::Label, &hand, text).await.unwrap();
+    let hand = EntryKey::new(place);
+    bench
+        .store
+        .put(EntryKind::Label, &hand, text)
+        .await
+        .unwrap();
     let now = relabel(bench, &key, &[to("next", 3)]).await.unwrap();
     assert_eq!(now, labels(r#"{"by-hand": 2, "next": 3}"#));
 }
 
 async fn are_not_lost_where_they_are_broken(bench: &Bench) {
-    let key = Key::new("label:broken");
-    let place = Key::new("prompt:label:broken");
+    let key = EntryKey::new("label:broken");
+    let place = EntryKey::new("prompt:label:broken");
     keep_all(&bench.store, &key, &["one", "two"]).await;
     let broken = r#"{"production": "three"}"#;
-    bench.store.put(Kind::Label, &place, broken).await.unwrap();
+    bench
+        .store
+        .put(EntryKind::Label, &place, broken)
+        .await
+        .unwrap();
     let error = relabel(bench, &key, &[to("next", 1)]).await.unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::Corrupt, "{error}");
     assert!(error.message.contains("label:broken"), "{error}");
@@ -220,21 +228,27 @@ async fn are_not_lost_where_they_are_broken(bench: &Bench) {
     let error = keep(&bench.other, &labelled).await.unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::Corrupt, "{error}");
     // Nobody knows what they name, so nothing is dropped.
-    let error = history(&bench.other).collect(Kind::Prompt, &key, 1).await;
+    let error = history(&bench.other)
+        .collect(EntryKind::Prompt, &key, 1)
+        .await;
     assert_eq!(error.unwrap_err().kind, StoreErrorKind::Corrupt);
     assert_eq!(versions(&bench.store, &key).await.len(), 2);
     bench.other.sync().await.unwrap();
-    let entry = bench.other.entries(Kind::Label, &[place]).await.unwrap();
+    let entry = bench
+        .other
+        .entries(EntryKind::Label, &[place])
+        .await
+        .unwrap();
     let entry = entry.into_iter().flatten().next().unwrap();
     assert_eq!(&*entry.text, broken);
     // Removing the definition takes them, whatever they say.
-    let gone = Commit::new(Kind::Prompt, key.clone(), None, "ada");
+    let gone = Commit::new(EntryKind::Prompt, key.clone(), None, "ada");
     keep(&bench.other, &gone).await.unwrap();
     assert_eq!(stored(bench, &key).await, None);
 }
 
 async fn are_moved_by_many(bench: &Bench) {
-    let key = Key::new("label:many");
+    let key = EntryKey::new("label:many");
     keep_all(&bench.store, &key, &["one", "two"]).await;
     let movers = (0..20).map(|at| {
         let store = if at % 2 == 0 {
@@ -245,7 +259,9 @@ async fn are_moved_by_many(bench: &Bench) {
         let (store, key) = (store.clone(), key.clone());
         tokio::spawn(async move {
             let moves = [to(&format!("label-{at}"), 1 + at % 2)];
-            history(&store).relabel(Kind::Prompt, &key, &moves).await
+            history(&store)
+                .relabel(EntryKind::Prompt, &key, &moves)
+                .await
         })
     });
     for mover in movers.collect::<Vec<_>>() {

@@ -19,8 +19,10 @@ mod removal;
 
 use std::sync::Arc;
 
-use quillet_core::history::{Commit, Committed, Content, History, Kept, Version};
-use quillet_core::store::{Key, Kind, Store, StoreError};
+use quillet_core::history::{
+    Commit, CommitResult, DefinitionContent, HistoryStore, Version, VersionRecord,
+};
+use quillet_core::store::{EntryKey, EntryKind, Store, StoreError};
 use quillet_store::StoreOptions;
 use quillet_test_support::TempDir;
 
@@ -63,12 +65,12 @@ impl Bench {
     }
 
     /// Writes as a program does that knows of no history.
-    async fn raw(&self, key: &Key, text: &str) {
-        self.store.put(Kind::Prompt, key, text).await.unwrap();
+    async fn raw(&self, key: &EntryKey, text: &str) {
+        self.store.put(EntryKind::Prompt, key, text).await.unwrap();
     }
 
-    async fn now(&self, key: &Key) -> Option<String> {
-        crate::support::one(&self.store, Kind::Prompt, key.as_str()).await
+    async fn now(&self, key: &EntryKey) -> Option<String> {
+        crate::support::one(&self.store, EntryKind::Prompt, key.as_str()).await
     }
 }
 
@@ -91,7 +93,7 @@ async fn holds(address: &str) {
     log::hold(bench).await;
 }
 
-fn history(store: &Arc<dyn Store>) -> &dyn History {
+fn history(store: &Arc<dyn Store>) -> &dyn HistoryStore {
     store.history().expect("this store keeps no history")
 }
 
@@ -100,17 +102,17 @@ fn prompt(text: &str) -> String {
 }
 
 /// A commit of a prompt by Ada.
-fn write(key: &Key, text: &str) -> Commit {
-    let content = Content::new(prompt(text));
-    Commit::new(Kind::Prompt, key.clone(), Some(content), "ada")
+fn write(key: &EntryKey, text: &str) -> Commit {
+    let content = DefinitionContent::new(prompt(text));
+    Commit::new(EntryKind::Prompt, key.clone(), Some(content), "ada")
 }
 
-async fn keep(store: &Arc<dyn Store>, commit: &Commit) -> Result<Committed, StoreError> {
+async fn keep(store: &Arc<dyn Store>, commit: &Commit) -> Result<CommitResult, StoreError> {
     history(store).commit(commit).await
 }
 
 /// Commits prompts of these texts, one after the other; gives the last version.
-async fn keep_all(store: &Arc<dyn Store>, key: &Key, texts: &[&str]) -> Version {
+async fn keep_all(store: &Arc<dyn Store>, key: &EntryKey, texts: &[&str]) -> Version {
     let mut last = None;
     for text in texts {
         last = Some(keep(store, &write(key, text)).await.unwrap().version);
@@ -119,8 +121,8 @@ async fn keep_all(store: &Arc<dyn Store>, key: &Key, texts: &[&str]) -> Version 
 }
 
 /// All versions, oldest first.
-async fn versions(store: &Arc<dyn Store>, key: &Key) -> Vec<Version> {
-    let page = history(store).versions(Kind::Prompt, key, None, usize::MAX);
+async fn versions(store: &Arc<dyn Store>, key: &EntryKey) -> Vec<Version> {
+    let page = history(store).versions(EntryKind::Prompt, key, None, usize::MAX);
     let mut versions = page.await.unwrap();
     versions.reverse();
     versions
@@ -131,18 +133,21 @@ fn numbers(versions: &[Version]) -> Vec<u64> {
 }
 
 /// All versions with what they hold, oldest first.
-async fn whole(store: &Arc<dyn Store>, key: &Key) -> Vec<Kept> {
+async fn whole(store: &Arc<dyn Store>, key: &EntryKey) -> Vec<VersionRecord> {
     let numbers = numbers(&versions(store, key).await);
-    let wanted: Vec<(Key, u64)> = numbers.into_iter().map(|it| (key.clone(), it)).collect();
-    let kept = history(store).kept(Kind::Prompt, &wanted).await.unwrap();
+    let wanted: Vec<(EntryKey, u64)> = numbers.into_iter().map(|it| (key.clone(), it)).collect();
+    let kept = history(store)
+        .load_versions(EntryKind::Prompt, &wanted)
+        .await
+        .unwrap();
     kept.into_iter()
         .map(|kept| kept.expect("a version without its row"))
         .collect()
 }
 
 /// The texts of all versions, oldest first; `-` of a removal.
-async fn texts(store: &Arc<dyn Store>, key: &Key) -> Vec<String> {
-    let text = |kept: Kept| {
+async fn texts(store: &Arc<dyn Store>, key: &EntryKey) -> Vec<String> {
+    let text = |kept: VersionRecord| {
         kept.content
             .map_or("-".to_owned(), |it| it.text.to_string())
     };

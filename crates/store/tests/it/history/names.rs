@@ -1,7 +1,7 @@
 //! Names of definitions that are hard to write down, and the list of all names.
 
-use quillet_core::history::{Commit, Content, LabelMove, STORE, Target};
-use quillet_core::store::{Key, Kind, StoreErrorKind};
+use quillet_core::history::{Commit, DefinitionContent, LabelMove, LabelTarget, STORE};
+use quillet_core::store::{EntryKey, EntryKind, StoreErrorKind};
 
 use super::{Bench, history, keep, numbers, prompt, texts, versions, write};
 use crate::support::one;
@@ -30,7 +30,7 @@ const NAMES: [(&str, bool); 13] = [
 
 async fn are_kept_as_they_are(bench: &Bench) {
     for (name, is_file) in NAMES {
-        let key = Key::new(name);
+        let key = EntryKey::new(name);
         let labelled = Commit {
             labels: vec!["production".to_owned()],
             ..write(&key, name.replace('"', "'").as_str())
@@ -50,21 +50,21 @@ async fn are_kept_as_they_are(bench: &Bench) {
         if bench.is_folder() && !is_file {
             continue;
         }
-        let key = Key::new(name);
+        let key = EntryKey::new(name);
         let expected = prompt(&name.replace('"', "'"));
         assert_eq!(texts(&bench.other, &key).await, [expected], "{name}");
-        let labels = one(&bench.other, Kind::Label, &format!("prompt:{name}")).await;
+        let labels = one(&bench.other, EntryKind::Label, &format!("prompt:{name}")).await;
         assert!(labels.unwrap().contains("production"), "{name}");
         bench.raw(&key, &prompt("raw")).await;
         let keys = [key.clone()];
-        let seen = history(&bench.other).observe(Kind::Prompt, &keys, STORE);
+        let seen = history(&bench.other).observe(EntryKind::Prompt, &keys, STORE);
         assert_eq!(seen.await.unwrap().len(), 1, "{name}");
         let moves = [LabelMove {
             name: "production".to_owned(),
-            to: Some(Target::Version(2)),
-            expect: Some(Some(Target::Version(1))),
+            to: Some(LabelTarget::Version(2)),
+            expect: Some(Some(LabelTarget::Version(1))),
         }];
-        let moved = history(&bench.store).relabel(Kind::Prompt, &key, &moves);
+        let moved = history(&bench.store).relabel(EntryKind::Prompt, &key, &moves);
         moved.await.unwrap();
         assert_eq!(numbers(&versions(&bench.store, &key).await), [1, 2]);
     }
@@ -72,22 +72,22 @@ async fn are_kept_as_they_are(bench: &Bench) {
 
 async fn are_listed(bench: &Bench) {
     let tool = |name: &str, text: Option<&str>| {
-        let content = text.map(Content::new);
-        Commit::new(Kind::Tool, Key::new(name), content, "ada")
+        let content = text.map(DefinitionContent::new);
+        Commit::new(EntryKind::Tool, EntryKey::new(name), content, "ada")
     };
     for name in ["list:b", "list:a:c", "list:a", "list"] {
         keep(&bench.store, &tool(name, Some("{}"))).await.unwrap();
     }
     keep(&bench.store, &tool("list:b", None)).await.unwrap();
     // What nobody has seen has no history yet.
-    let raw = Key::new("list:raw");
-    bench.store.put(Kind::Tool, &raw, "{}").await.unwrap();
-    let known = history(&bench.other).keys(Kind::Tool).await.unwrap();
-    let known = known.iter().map(Key::as_str);
+    let raw = EntryKey::new("list:raw");
+    bench.store.put(EntryKind::Tool, &raw, "{}").await.unwrap();
+    let known = history(&bench.other).keys(EntryKind::Tool).await.unwrap();
+    let known = known.iter().map(EntryKey::as_str);
     let known: Vec<&str> = known.filter(|key| key.starts_with("list")).collect();
     assert_eq!(known, ["list", "list:a", "list:a:c", "list:b"]);
-    let prompts = history(&bench.other).keys(Kind::Prompt).await.unwrap();
-    let is_listed = |name: &str| prompts.contains(&Key::new(name));
+    let prompts = history(&bench.other).keys(EntryKind::Prompt).await.unwrap();
+    let is_listed = |name: &str| prompts.contains(&EntryKey::new(name));
     for (name, is_file) in NAMES {
         assert_eq!(is_listed(name), is_file || !bench.is_folder(), "{name}");
     }

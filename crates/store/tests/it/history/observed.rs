@@ -1,7 +1,7 @@
 //! What others write, who know of no history.
 
-use quillet_core::history::{Content, STORE, Version};
-use quillet_core::store::{Key, Kind};
+use quillet_core::history::{DefinitionContent, STORE, Version};
+use quillet_core::store::{EntryKey, EntryKind};
 
 use super::{Bench, history, keep, keep_all, numbers, prompt, texts, versions, write};
 
@@ -12,13 +12,13 @@ pub(super) async fn hold(bench: &Bench) {
     are_removals(bench).await;
 }
 
-async fn observe(bench: &Bench, keys: &[Key]) -> Vec<(Key, Version)> {
-    let seen = history(&bench.other).observe(Kind::Prompt, keys, STORE);
+async fn observe(bench: &Bench, keys: &[EntryKey]) -> Vec<(EntryKey, Version)> {
+    let seen = history(&bench.other).observe(EntryKind::Prompt, keys, STORE);
     seen.await.unwrap()
 }
 
 async fn are_versions_once(bench: &Bench) {
-    let keys = ["seen:a", "seen:b", "seen:nobody"].map(Key::new);
+    let keys = ["seen:a", "seen:b", "seen:nobody"].map(EntryKey::new);
     for (number, text) in (1..).zip(["one", "two", "one"]) {
         bench.raw(&keys[0], &prompt(text)).await;
         let new = observe(bench, &keys).await;
@@ -26,7 +26,10 @@ async fn are_versions_once(bench: &Bench) {
         let (key, version) = &new[0];
         assert_eq!((key, version.number), (&keys[0], number));
         assert_eq!(&*version.author, STORE);
-        assert_eq!(version.digest, Content::new(prompt(text)).digest());
+        assert_eq!(
+            version.digest,
+            DefinitionContent::new(prompt(text)).digest()
+        );
         assert_eq!(observe(bench, &keys).await, []);
     }
     assert_eq!(
@@ -39,7 +42,7 @@ async fn are_versions_once(bench: &Bench) {
     assert_eq!(observe(bench, &keys).await, []);
     // The writer may be known.
     bench.raw(&keys[1], &prompt("theirs")).await;
-    let new = history(&bench.other).observe(Kind::Prompt, &keys, "joe");
+    let new = history(&bench.other).observe(EntryKind::Prompt, &keys, "joe");
     assert_eq!(&*new.await.unwrap()[0].1.author, "joe");
     // A text that is no JSON is a text all the same.
     bench.raw(&keys[1], "{not json").await;
@@ -48,7 +51,7 @@ async fn are_versions_once(bench: &Bench) {
 }
 
 async fn are_versions_before_what_is_committed(bench: &Bench) {
-    let key = Key::new("seen:late");
+    let key = EntryKey::new("seen:late");
     bench.raw(&key, &prompt("raw")).await;
     let done = keep(&bench.other, &write(&key, "mine")).await.unwrap();
     assert_eq!((done.version.number, done.version.parent), (2, Some(1)));
@@ -67,7 +70,9 @@ async fn are_versions_before_what_is_committed(bench: &Bench) {
 }
 
 async fn are_versions_once_for_many_who_see_them(bench: &Bench) {
-    let keys: Vec<Key> = (0..40).map(|at| Key::new(format!("many:{at}"))).collect();
+    let keys: Vec<EntryKey> = (0..40)
+        .map(|at| EntryKey::new(format!("many:{at}")))
+        .collect();
     for round in 1..=3 {
         for key in &keys {
             bench.raw(key, &prompt(&format!("round {round}"))).await;
@@ -76,7 +81,7 @@ async fn are_versions_once_for_many_who_see_them(bench: &Bench) {
         let seers = seers.map(|store| {
             let (store, keys) = (store.clone(), keys.clone());
             tokio::spawn(async move {
-                let seen = history(&store).observe(Kind::Prompt, &keys, STORE);
+                let seen = history(&store).observe(EntryKind::Prompt, &keys, STORE);
                 seen.await.unwrap()
             })
         });
@@ -95,9 +100,9 @@ async fn are_versions_once_for_many_who_see_them(bench: &Bench) {
 }
 
 async fn are_removals(bench: &Bench) {
-    let key = Key::new("seen:gone");
+    let key = EntryKey::new("seen:gone");
     let first = keep_all(&bench.store, &key, &["one"]).await;
-    assert!(bench.store.remove(Kind::Prompt, &key).await.unwrap());
+    assert!(bench.store.remove(EntryKind::Prompt, &key).await.unwrap());
     let keys = [key];
     let new = observe(bench, &keys).await;
     let (key, version) = &new[0];

@@ -1,7 +1,7 @@
 //! Definitions that are removed, and that come back.
 
-use quillet_core::history::{Commit, Expect};
-use quillet_core::store::{Key, Kind, StoreErrorKind};
+use quillet_core::history::{Commit, WritePrecondition};
+use quillet_core::store::{EntryKey, EntryKind, StoreErrorKind};
 
 use super::{Bench, history, keep, keep_all, prompt, texts, versions, write};
 use crate::support::one;
@@ -11,12 +11,12 @@ pub(super) async fn hold(bench: &Bench) {
     of_nothing_is_an_error(bench).await;
 }
 
-fn remove(key: &Key) -> Commit {
-    Commit::new(Kind::Prompt, key.clone(), None, "ada")
+fn remove(key: &EntryKey) -> Commit {
+    Commit::new(EntryKind::Prompt, key.clone(), None, "ada")
 }
 
 async fn takes_labels_and_keeps_versions(bench: &Bench) {
-    let key = Key::new("gone:one");
+    let key = EntryKey::new("gone:one");
     let labels = vec!["production".to_owned(), "next".to_owned()];
     let labelled = Commit {
         labels,
@@ -25,7 +25,7 @@ async fn takes_labels_and_keeps_versions(bench: &Bench) {
     let first = keep(&bench.store, &labelled).await.unwrap();
     assert_eq!(first.labels.0.len(), 2);
     let stale = Commit {
-        expect: Expect::Version(7),
+        expect: WritePrecondition::Version(7),
         ..remove(&key)
     };
     let error = keep(&bench.other, &stale).await.unwrap_err();
@@ -39,16 +39,16 @@ async fn takes_labels_and_keeps_versions(bench: &Bench) {
     bench.store.sync().await.unwrap();
     assert_eq!(bench.now(&key).await, None);
     assert_eq!(
-        one(&bench.store, Kind::Label, "prompt:gone:one").await,
+        one(&bench.store, EntryKind::Label, "prompt:gone:one").await,
         None
     );
     let again = keep(&bench.store, &remove(&key)).await.unwrap();
     assert_eq!((&again.version, again.is_new), (version, false));
 
-    let known = history(&bench.store).keys(Kind::Prompt).await.unwrap();
+    let known = history(&bench.store).keys(EntryKind::Prompt).await.unwrap();
     assert!(known.contains(&key));
     let digits = version.digest.to_string();
-    let found = history(&bench.store).find(Kind::Prompt, &key, &digits);
+    let found = history(&bench.store).find(EntryKind::Prompt, &key, &digits);
     assert_eq!(found.await.unwrap(), Some(first.version));
 
     let back = keep(&bench.store, &write(&key, "one")).await.unwrap();
@@ -61,7 +61,7 @@ async fn takes_labels_and_keeps_versions(bench: &Bench) {
 }
 
 async fn of_nothing_is_an_error(bench: &Bench) {
-    let key = Key::new("gone:never");
+    let key = EntryKey::new("gone:never");
     let error = keep(&bench.store, &remove(&key)).await.unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::NoVersion, "{error}");
     assert_eq!(versions(&bench.store, &key).await, []);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join;
-use quillet_core::journal::{Claim, Decision, State, Step};
+use quillet_core::journal::{Claim, Decision, JournalEvent, RunState};
 use quillet_core::store::StoreErrorKind;
 use tokio::time::{Instant, sleep};
 
@@ -22,7 +22,7 @@ pub(super) async fn begins_once(Both { one, two, .. }: Both) {
     assert_eq!(claim, Claim { epoch: 1, last: 0 });
     assert_eq!(written(&one, "b").await, []);
     // One that has ended is there all the same.
-    two.append("b", 1, &[ended()], &at(State::Ended))
+    two.append("b", 1, &[ended()], &at(RunState::Ended))
         .await
         .unwrap();
     let again = one.begin(&run("b"), &[], LONG).await;
@@ -31,13 +31,13 @@ pub(super) async fn begins_once(Both { one, two, .. }: Both) {
 
 pub(super) async fn fences(Both { one, two, .. }: Both) {
     let first = one.begin(&run("a"), &[asked(1)], OVER).await.unwrap();
-    let running = at(State::Running);
+    let running = at(RunState::Running);
     let steps = [asked(2), asked(3)];
     let last = one.append("a", first.epoch, &steps, &running).await;
     assert_eq!(last.unwrap(), 3, "nobody else has claimed it yet");
     let second = two.claim("a", LONG).await.unwrap().expect("it is free");
     assert_eq!(second, Claim { epoch: 2, last: 3 });
-    for standing in [&running, &at(State::Waiting), &at(State::Ended)] {
+    for standing in [&running, &at(RunState::Waiting), &at(RunState::Ended)] {
         let late = one.append("a", first.epoch, &[asked(4)], standing).await;
         refused(
             late,
@@ -56,23 +56,25 @@ pub(super) async fn fences(Both { one, two, .. }: Both) {
     refused(unknown, StoreErrorKind::Conflict, &["\"b\""]);
     assert!(two.head("b").await.unwrap().is_none());
     // Whoever gave it back owns it no more, and nobody writes to what has ended.
-    two.append("a", 2, &[], &at(State::Waiting)).await.unwrap();
+    two.append("a", 2, &[], &at(RunState::Waiting))
+        .await
+        .unwrap();
     assert!(two.append("a", 2, &[], &running).await.is_err());
     assert!(
-        one.interject("a", 4, &ended(), &at(State::Ended))
+        one.interject("a", 4, &ended(), &at(RunState::Ended))
             .await
             .unwrap()
     );
     assert!(two.append("a", 2, &[], &running).await.is_err());
-    assert!(two.append("a", 2, &[], &at(State::Ended)).await.is_err());
+    assert!(two.append("a", 2, &[], &at(RunState::Ended)).await.is_err());
 }
 
 pub(super) async fn claims(both: Both) {
     let Both { one, two, .. } = &both;
     for (id, state) in [
-        ("running", State::Running),
-        ("waiting", State::Waiting),
-        ("ended", State::Ended),
+        ("running", RunState::Running),
+        ("waiting", RunState::Waiting),
+        ("ended", RunState::Ended),
     ] {
         both.begun(id, state).await;
         for journal in [one, two] {
@@ -80,12 +82,12 @@ pub(super) async fn claims(both: Both) {
         }
     }
     assert_eq!(two.claim("unknown", LONG).await.unwrap(), None);
-    both.begun("ready", State::Ready).await;
+    both.begun("ready", RunState::Ready).await;
     let claim = two.claim("ready", LONG).await.unwrap();
     assert_eq!(claim, Some(Claim { epoch: 2, last: 1 }));
     assert_eq!(one.claim("ready", LONG).await.unwrap(), None);
     let head = one.head("ready").await.unwrap().expect("known");
-    assert_eq!(head.standing, at(State::Running));
+    assert_eq!(head.standing, at(RunState::Running));
 }
 
 pub(super) async fn leases_run_out(Both { one, two, .. }: Both) {
@@ -129,7 +131,7 @@ pub(super) async fn renews(Both { one, two, .. }: Both) {
     assert!(!one.renew("unknown", 1, LONG).await.unwrap());
     let claim = two.claim("a", LONG).await.unwrap();
     assert_eq!(claim.unwrap().epoch, 3, "a fenced owner renews nothing");
-    for state in [State::Waiting, State::Ready, State::Ended] {
+    for state in [RunState::Waiting, RunState::Ready, RunState::Ended] {
         let id = state.as_str();
         one.begin(&run(id), &[], LONG).await.unwrap();
         one.append(id, 1, &[], &at(state)).await.unwrap();
@@ -137,8 +139,8 @@ pub(super) async fn renews(Both { one, two, .. }: Both) {
     }
 }
 
-fn decided(call: &str) -> Step {
-    Step::Decided {
+fn decided(call: &str) -> JournalEvent {
+    JournalEvent::Decided {
         call: call.into(),
         decision: Decision::Deny { note: None },
         by: "ada".into(),
@@ -147,11 +149,11 @@ fn decided(call: &str) -> Step {
 
 pub(super) async fn interjects(both: Both) {
     let Both { one, two, .. } = &both;
-    let (waiting, ready) = (at(State::Waiting), at(State::Ready));
+    let (waiting, ready) = (at(RunState::Waiting), at(RunState::Ready));
     for (id, state, lease) in [
-        ("running", State::Running, LONG),
-        ("left", State::Running, OVER),
-        ("ended", State::Ended, LONG),
+        ("running", RunState::Running, LONG),
+        ("left", RunState::Running, OVER),
+        ("ended", RunState::Ended, LONG),
     ] {
         one.begin(&run(id), &[asked(1)], lease).await.unwrap();
         one.append(id, 1, &[], &at(state)).await.unwrap();
@@ -162,7 +164,7 @@ pub(super) async fn interjects(both: Both) {
     let unknown = two.interject("unknown", 0, &decided("c"), &ready).await;
     assert!(!unknown.unwrap());
 
-    both.begun("a", State::Waiting).await;
+    both.begun("a", RunState::Waiting).await;
     for stale in [0, 2, u64::MAX] {
         let done = two.interject("a", stale, &decided("c"), &ready).await;
         assert!(!done.unwrap(), "{stale}");
@@ -184,25 +186,25 @@ pub(super) async fn interjects(both: Both) {
     assert!(!late.unwrap());
 
     // Nobody goes on with a run by the way.
-    both.begun("b", State::Waiting).await;
-    let (step, running) = (decided("c"), at(State::Running));
+    both.begun("b", RunState::Waiting).await;
+    let (step, running) = (decided("c"), at(RunState::Running));
     let wrong = two.interject("b", 1, &step, &running).await;
     refused(wrong, StoreErrorKind::Refused, &["\"b\""]);
     assert!(
-        two.interject("b", 1, &ended(), &at(State::Ended))
+        two.interject("b", 1, &ended(), &at(RunState::Ended))
             .await
             .unwrap()
     );
     let head = one.head("b").await.unwrap().expect("known");
-    assert_eq!(head.standing, at(State::Ended));
+    assert_eq!(head.standing, at(RunState::Ended));
 }
 
 pub(super) async fn one_decides(both: Both) {
     let Both { one, two, .. } = &both;
     for round in 0..20 {
         let id = format!("a{round}");
-        both.begun(&id, State::Waiting).await;
-        let (c, d, ready) = (decided("c"), decided("d"), at(State::Ready));
+        both.begun(&id, RunState::Waiting).await;
+        let (c, d, ready) = (decided("c"), decided("d"), at(RunState::Ready));
         let done = join(
             one.interject(&id, 1, &c, &ready),
             two.interject(&id, 1, &d, &ready),

@@ -9,7 +9,8 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use quillet_core::journal::{
-    Decision, Journal, RunFilter, RunHead, Standing, State, Step, Waiting, Why,
+    ApprovalReason, Decision, Journal, JournalEvent, PendingApproval, RunFilter, RunHead,
+    RunSnapshot, RunState,
 };
 use quillet_core::store::StoreErrorKind;
 use quillet_store::JournalOptions;
@@ -22,11 +23,11 @@ use super::{LONG, OVER, open, run};
 /// What is done. Numbers of epochs and steps are by how much they are beside the latest.
 #[derive(Clone, Debug)]
 enum Deed {
-    Begin(String, u64, String, Vec<Step>, bool),
+    Begin(String, u64, String, Vec<JournalEvent>, bool),
     Claim(String, bool),
     Renew(String, u64, bool),
-    Append(String, u64, Vec<Step>, Standing),
-    Interject(String, u64, Step, Standing),
+    Append(String, u64, Vec<JournalEvent>, RunSnapshot),
+    Interject(String, u64, JournalEvent, RunSnapshot),
     Head(String),
     Read(String, u64, usize),
     List(RunFilter),
@@ -56,40 +57,40 @@ fn is_over() -> impl Strategy<Value = bool> {
     any::<bool>()
 }
 
-fn state() -> impl Strategy<Value = State> {
+fn state() -> impl Strategy<Value = RunState> {
     prop_oneof![
-        4 => Just(State::Running),
-        3 => Just(State::Waiting),
-        2 => Just(State::Ready),
-        1 => Just(State::Ended),
+        4 => Just(RunState::Running),
+        3 => Just(RunState::Waiting),
+        2 => Just(RunState::Ready),
+        1 => Just(RunState::Ended),
     ]
 }
 
-fn standing() -> impl Strategy<Value = Standing> {
+fn standing() -> impl Strategy<Value = RunSnapshot> {
     let waiting = (any::<String>(), option::of(any::<u64>()));
-    let waiting = waiting.prop_map(|(call, expires_ms)| Waiting {
+    let waiting = waiting.prop_map(|(call, expires_ms)| PendingApproval {
         call: call.into(),
         tool: "t".into(),
         arguments: serde_json::Map::new(),
-        why: Why::Permission,
+        why: ApprovalReason::Permission,
         expires_ms,
     });
-    (state(), vec(waiting, 0..2)).prop_map(|(state, waiting)| Standing { state, waiting })
+    (state(), vec(waiting, 0..2)).prop_map(|(state, waiting)| RunSnapshot { state, waiting })
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = JournalEvent> {
     let number = prop_oneof![
         any::<i64>().prop_map(serde_json::Value::from),
         any::<u64>().prop_map(serde_json::Value::from),
         any::<f64>().prop_map(serde_json::Value::from),
     ];
     prop_oneof![
-        (any::<String>(), any::<String>()).prop_map(|(call, text)| Step::Decided {
+        (any::<String>(), any::<String>()).prop_map(|(call, text)| JournalEvent::Decided {
             call: call.into(),
             decision: Decision::Result { text },
             by: "b".into(),
         }),
-        vec(number, 0..4).prop_map(|setup| Step::Prepared {
+        vec(number, 0..4).prop_map(|setup| JournalEvent::Prepared {
             setup: setup.into(),
         }),
         any::<u32>().prop_map(super::asked),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quillet_core::journal::{Journal, RunFilter, RunHead, Standing, State};
+use quillet_core::journal::{Journal, RunFilter, RunHead, RunSnapshot, RunState};
 use quillet_core::store::StoreErrorKind;
 use quillet_store::JournalOptions;
 use tokio::time::{Instant, sleep};
@@ -27,7 +27,7 @@ pub(super) async fn head_stands(Both { one, two, .. }: Both) {
         // These are the journal's to say.
         updated_ms: 5,
         last: 5,
-        standing: at(State::Ended),
+        standing: at(RunState::Ended),
         ..run("a")
     };
     one.begin(&head, &[asked(1)], LONG).await.unwrap();
@@ -36,13 +36,13 @@ pub(super) async fn head_stands(Both { one, two, .. }: Both) {
     let expected = RunHead {
         updated_ms: begun.updated_ms,
         last: 1,
-        standing: at(State::Running),
+        standing: at(RunState::Running),
         ..head
     };
     assert_eq!(begun, expected);
     assert_eq!(two.list(&filter()).await.unwrap(), [expected]);
     sleep(Duration::from_millis(5)).await;
-    let standing = Standing::at(State::Ready);
+    let standing = RunSnapshot::at(RunState::Ready);
     one.append("a", 1, &[asked(2)], &standing).await.unwrap();
     let later = two.head("a").await.unwrap().expect("known");
     assert!(later.updated_ms > begun.updated_ms);
@@ -51,7 +51,12 @@ pub(super) async fn head_stands(Both { one, two, .. }: Both) {
 }
 
 pub(super) async fn are_filtered(Both { one, two, .. }: Both) {
-    let states = [State::Running, State::Waiting, State::Ready, State::Ended];
+    let states = [
+        RunState::Running,
+        RunState::Waiting,
+        RunState::Ready,
+        RunState::Ended,
+    ];
     for (place, state) in states.into_iter().cycle().take(8).enumerate() {
         let head = RunHead {
             scope: if place < 4 { "ada" } else { "{bob}" }.into(),
@@ -81,10 +86,10 @@ pub(super) async fn are_filtered(Both { one, two, .. }: Both) {
     let cases = [
         (filter(), ids(&[7, 6, 5, 4, 3, 2, 1, 0])),
         (ada.clone(), ids(&[3, 2, 1, 0])),
-        (state(State::Running), ids(&[4, 0])),
-        (state(State::Waiting), ids(&[5, 1])),
-        (state(State::Ready), ids(&[6, 2])),
-        (state(State::Ended), ids(&[7, 3])),
+        (state(RunState::Running), ids(&[4, 0])),
+        (state(RunState::Waiting), ids(&[5, 1])),
+        (state(RunState::Ready), ids(&[6, 2])),
+        (state(RunState::Ended), ids(&[7, 3])),
         (before(400), ids(&[5, 4, 3, 2, 1, 0])),
         (before(201), ids(&[3, 2, 1, 0])),
         (before(100), ids(&[])),
@@ -96,7 +101,7 @@ pub(super) async fn are_filtered(Both { one, two, .. }: Both) {
         (
             RunFilter {
                 scope: Some("ada".into()),
-                state: Some(State::Waiting),
+                state: Some(RunState::Waiting),
                 before_ms: Some(101),
                 most: 1,
             },
@@ -105,7 +110,7 @@ pub(super) async fn are_filtered(Both { one, two, .. }: Both) {
         (
             RunFilter {
                 scope: Some("{bob}".into()),
-                state: Some(State::Ended),
+                state: Some(RunState::Ended),
                 ..filter()
             },
             ids(&[7]),
@@ -125,17 +130,20 @@ pub(super) async fn are_filtered(Both { one, two, .. }: Both) {
     }
     // A run goes from list to list.
     assert!(
-        two.interject("r1", 0, &asked(1), &at(State::Ready))
+        two.interject("r1", 0, &asked(1), &at(RunState::Ready))
             .await
             .unwrap()
     );
-    assert_eq!(listed(&one, &state(State::Ready)).await, ids(&[6, 2, 1]));
+    assert_eq!(listed(&one, &state(RunState::Ready)).await, ids(&[6, 2, 1]));
     one.claim("r1", LONG).await.unwrap().expect("it is ready");
-    assert_eq!(listed(&two, &state(State::Running)).await, ids(&[4, 1, 0]));
-    one.append("r1", 2, &[ended()], &at(State::Ended))
+    assert_eq!(
+        listed(&two, &state(RunState::Running)).await,
+        ids(&[4, 1, 0])
+    );
+    one.append("r1", 2, &[ended()], &at(RunState::Ended))
         .await
         .unwrap();
-    assert_eq!(listed(&two, &state(State::Ended)).await, ids(&[7, 3, 1]));
+    assert_eq!(listed(&two, &state(RunState::Ended)).await, ids(&[7, 3, 1]));
 }
 
 /// More than a list looks at together.
@@ -150,7 +158,9 @@ pub(super) async fn of_many(Both { one, two, .. }: Both) {
         };
         one.begin(&head, &[], LONG).await.unwrap();
         if n % 50 == 0 {
-            one.append(&id(n), 1, &[], &at(State::Ended)).await.unwrap();
+            one.append(&id(n), 1, &[], &at(RunState::Ended))
+                .await
+                .unwrap();
         }
     }
     let all = RunFilter {
@@ -160,14 +170,14 @@ pub(super) async fn of_many(Both { one, two, .. }: Both) {
     let expected: Vec<String> = (0..400).rev().map(id).collect();
     assert_eq!(listed(&two, &all).await, expected);
     let ended = RunFilter {
-        state: Some(State::Ended),
+        state: Some(RunState::Ended),
         scope: Some("ada".into()),
         ..all.clone()
     };
     let expected: Vec<String> = [300, 150, 0].map(id).into();
     assert_eq!(listed(&two, &ended).await, expected);
     let running = RunFilter {
-        state: Some(State::Running),
+        state: Some(RunState::Running),
         scope: Some("ada".into()),
         ..all
     };
@@ -186,19 +196,19 @@ pub(super) async fn abandoned(both: Both) {
     assert!(free(two, 9).await.is_empty());
     // Time goes on between them.
     let pause = || sleep(Duration::from_millis(3));
-    both.begun("held", State::Running).await;
-    both.begun("waiting", State::Waiting).await;
-    both.begun("ended", State::Ended).await;
+    both.begun("held", RunState::Running).await;
+    both.begun("waiting", RunState::Waiting).await;
+    both.begun("ended", RunState::Ended).await;
     one.begin(&run("d"), &[], OVER).await.unwrap();
     pause().await;
-    both.begun("c", State::Ready).await;
+    both.begun("c", RunState::Ready).await;
     pause().await;
-    both.begun("b", State::Waiting).await;
+    both.begun("b", RunState::Waiting).await;
     one.begin(&run("a"), &[], LONG).await.unwrap();
     one.renew("a", 1, OVER).await.unwrap();
     pause().await;
     assert!(
-        two.interject("b", 1, &asked(2), &at(State::Ready))
+        two.interject("b", 1, &asked(2), &at(RunState::Ready))
             .await
             .unwrap()
     );
@@ -207,7 +217,7 @@ pub(super) async fn abandoned(both: Both) {
     assert!(free(two, 0).await.is_empty());
     assert_eq!(free(one, usize::MAX).await.len(), 4);
     // Steps that are written to it do not make it wait any longer.
-    one.append("d", 1, &[asked(1)], &at(State::Running))
+    one.append("d", 1, &[asked(1)], &at(RunState::Running))
         .await
         .unwrap();
     assert_eq!(free(two, 9).await, ["d", "c", "a", "b"]);
@@ -229,7 +239,7 @@ pub(super) async fn abandoned(both: Both) {
 pub(super) async fn removes(both: Both) {
     let Both { one, two, .. } = &both;
     assert!(!two.remove("unknown").await.unwrap());
-    for state in [State::Running, State::Waiting, State::Ready] {
+    for state in [RunState::Running, RunState::Waiting, RunState::Ready] {
         let id = state.as_str();
         both.begun(id, state).await;
         refused(
@@ -239,7 +249,7 @@ pub(super) async fn removes(both: Both) {
         );
         assert_eq!(written(one, id).await, [asked(1)]);
     }
-    both.begun("ended", State::Ended).await;
+    both.begun("ended", RunState::Ended).await;
     assert!(two.remove("ended").await.unwrap());
     assert!(!one.remove("ended").await.unwrap());
     assert_eq!(one.head("ended").await.unwrap(), None);
@@ -264,13 +274,13 @@ pub(super) async fn ended_runs_go(both: Both) {
         journal.begin(&run(id), &[asked(1)], LONG).await.unwrap();
     }
     journal
-        .append("waiting", 1, &[], &at(State::Waiting))
+        .append("waiting", 1, &[], &at(RunState::Waiting))
         .await
         .unwrap();
     let before = Instant::now();
     for id in ["a", "b"] {
         journal
-            .append(id, 1, &[ended()], &at(State::Ended))
+            .append(id, 1, &[ended()], &at(RunState::Ended))
             .await
             .unwrap();
     }
@@ -310,7 +320,7 @@ pub(super) async fn odd_ids(Both { one, two, .. }: Both) {
     }
     for id in ["", "a\nb", &"x".repeat(10_000)] {
         let wrong = StoreErrorKind::Refused;
-        let (ready, running) = (at(State::Ready), at(State::Running));
+        let (ready, running) = (at(RunState::Ready), at(RunState::Running));
         refused(one.begin(&run(id), &[], LONG).await, wrong, &["run id"]);
         refused(one.claim(id, LONG).await, wrong, &["run id"]);
         refused(one.renew(id, 1, LONG).await, wrong, &["run id"]);

@@ -14,7 +14,9 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
-use quillet_core::journal::{Claim, Journal, RunFilter, RunHead, Standing, State, Step};
+use quillet_core::journal::{
+    Claim, Journal, JournalEvent, RunFilter, RunHead, RunSnapshot, RunState,
+};
 use quillet_core::store::StoreErrorKind;
 use quillet_store::{JournalOptions, open_journal};
 use quillet_test_support::{Cluster, RedisServer, TempDir};
@@ -120,28 +122,28 @@ fn run(id: &str) -> RunHead {
     }
 }
 
-fn asked(turn: u32) -> Step {
-    Step::Asked {
+fn asked(turn: u32) -> JournalEvent {
+    JournalEvent::Asked {
         place: None,
         turn,
         digest: format!("{turn:064x}"),
     }
 }
 
-fn ended() -> Step {
-    Step::Ended {
+fn ended() -> JournalEvent {
+    JournalEvent::Ended {
         how: "done".into(),
         error: None,
         text: String::new(),
     }
 }
 
-fn at(state: State) -> Standing {
-    Standing::at(state)
+fn at(state: RunState) -> RunSnapshot {
+    RunSnapshot::at(state)
 }
 
 /// All of its steps.
-async fn written(journal: &Arc<dyn Journal>, id: &str) -> Vec<Step> {
+async fn written(journal: &Arc<dyn Journal>, id: &str) -> Vec<JournalEvent> {
     let entries = journal.read(id, 0, usize::MAX).await.unwrap();
     let numbers = entries.iter().map(|entry| entry.number);
     assert!(numbers.eq(1..=entries.len() as u64), "a gap: {entries:?}");
@@ -150,9 +152,9 @@ async fn written(journal: &Arc<dyn Journal>, id: &str) -> Vec<Step> {
 
 impl Both {
     /// A run with one step that stands so, and its claim.
-    async fn begun(&self, id: &str, state: State) -> Claim {
+    async fn begun(&self, id: &str, state: RunState) -> Claim {
         let claim = self.one.begin(&run(id), &[asked(1)], LONG).await.unwrap();
-        if state != State::Running {
+        if state != RunState::Running {
             let last = self.one.append(id, claim.epoch, &[], &at(state)).await;
             assert_eq!(last.unwrap(), 1);
         }

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
-use quillet_core::journal::{Claim, Entry, Journal, RunFilter, RunHead, Standing, State, Step};
+use quillet_core::journal::{
+    Claim, Journal, JournalEntry, JournalEvent, RunFilter, RunHead, RunSnapshot, RunState,
+};
 use quillet_core::store::{StoreError, StoreErrorKind};
 
 /// Most steps of a run.
@@ -21,7 +23,7 @@ struct Run {
     head: RunHead,
     epoch: u64,
     is_free: bool,
-    steps: Vec<Step>,
+    steps: Vec<JournalEvent>,
 }
 
 type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
@@ -51,15 +53,15 @@ impl Model {
 }
 
 impl Run {
-    fn add(&mut self, steps: &[Step], standing: &Standing) -> Result<u64, StoreError> {
-        let is_ended = standing.state == State::Ended;
+    fn add(&mut self, steps: &[JournalEvent], standing: &RunSnapshot) -> Result<u64, StoreError> {
+        let is_ended = standing.state == RunState::Ended;
         if !is_ended && self.steps.len() + steps.len() > MOST {
             return Err(refused(StoreErrorKind::Refused));
         }
         self.steps.extend_from_slice(steps);
         self.head.last = self.steps.len() as u64;
         if standing.state != self.head.standing.state {
-            self.is_free = standing.state == State::Ready;
+            self.is_free = standing.state == RunState::Ready;
         }
         self.head.standing = standing.clone();
         Ok(self.head.last)
@@ -74,7 +76,7 @@ impl Journal for Model {
     fn begin<'a>(
         &'a self,
         head: &'a RunHead,
-        steps: &'a [Step],
+        steps: &'a [JournalEvent],
         lease: Duration,
     ) -> Answer<'a, Claim> {
         let begin = || {
@@ -93,8 +95,8 @@ impl Journal for Model {
                 is_free: lease.is_zero(),
                 ..Run::default()
             };
-            run.head.standing = Standing::at(State::Running);
-            let last = run.add(steps, &Standing::at(State::Running))?;
+            run.head.standing = RunSnapshot::at(RunState::Running);
+            let last = run.add(steps, &RunSnapshot::at(RunState::Running))?;
             runs.insert(head.id.to_string(), run);
             Ok(Claim { epoch: 1, last })
         };
@@ -109,7 +111,7 @@ impl Journal for Model {
             };
             run.epoch += 1;
             run.is_free = lease.is_zero();
-            run.head.standing.state = State::Running;
+            run.head.standing.state = RunState::Running;
             Ok(Some(Claim {
                 epoch: run.epoch,
                 last: run.head.last,
@@ -122,7 +124,7 @@ impl Journal for Model {
         let renew = || {
             let mut runs = self.runs(run)?;
             let owned =
-                |run: &&mut Run| run.epoch == epoch && run.head.standing.state == State::Running;
+                |run: &&mut Run| run.epoch == epoch && run.head.standing.state == RunState::Running;
             let Some(run) = runs.get_mut(run).filter(owned) else {
                 return Ok(false);
             };
@@ -136,13 +138,13 @@ impl Journal for Model {
         &'a self,
         run: &'a str,
         epoch: u64,
-        steps: &'a [Step],
-        standing: &'a Standing,
+        steps: &'a [JournalEvent],
+        standing: &'a RunSnapshot,
     ) -> Answer<'a, u64> {
         let append = || {
             let mut runs = self.runs(run)?;
             let owned =
-                |run: &&mut Run| run.epoch == epoch && run.head.standing.state == State::Running;
+                |run: &&mut Run| run.epoch == epoch && run.head.standing.state == RunState::Running;
             let run = runs.get_mut(run).filter(owned);
             let run = run.ok_or_else(|| refused(StoreErrorKind::Conflict))?;
             run.add(steps, standing)
@@ -154,17 +156,17 @@ impl Journal for Model {
         &'a self,
         run: &'a str,
         last: u64,
-        step: &'a Step,
-        standing: &'a Standing,
+        step: &'a JournalEvent,
+        standing: &'a RunSnapshot,
     ) -> Answer<'a, bool> {
         let interject = || {
-            if standing.state == State::Running {
+            if standing.state == RunState::Running {
                 return Err(refused(StoreErrorKind::Refused));
             }
             let mut runs = self.runs(run)?;
             let may = |run: &&mut Run| {
                 let state = run.head.standing.state;
-                run.head.last == last && (state == State::Waiting || state == State::Ready)
+                run.head.last == last && (state == RunState::Waiting || state == RunState::Ready)
             };
             let Some(run) = runs.get_mut(run).filter(may) else {
                 return Ok(false);
@@ -180,11 +182,11 @@ impl Journal for Model {
         answer(runs.map(|runs| runs.get(run).map(|run| run.head.clone())))
     }
 
-    fn read<'a>(&'a self, run: &'a str, after: u64, most: usize) -> Answer<'a, Vec<Entry>> {
+    fn read<'a>(&'a self, run: &'a str, after: u64, most: usize) -> Answer<'a, Vec<JournalEntry>> {
         let read = |runs: MutexGuard<'_, BTreeMap<String, Run>>| {
             let steps = runs.get(run).map(|run| run.steps.clone());
             let entries = steps.unwrap_or_default().into_iter().zip(1..);
-            let entries = entries.map(|(step, number)| Entry {
+            let entries = entries.map(|(step, number)| JournalEntry {
                 number,
                 at_ms: 0,
                 step,
@@ -228,7 +230,7 @@ impl Journal for Model {
             let mut runs = self.runs(run)?;
             match runs.get(run).map(|run| run.head.standing.state) {
                 None => Ok(false),
-                Some(State::Ended) => Ok(runs.remove(run).is_some()),
+                Some(RunState::Ended) => Ok(runs.remove(run).is_some()),
                 Some(_) => Err(refused(StoreErrorKind::Conflict)),
             }
         };

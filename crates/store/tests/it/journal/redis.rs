@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quillet_core::journal::{Journal, RunFilter, State};
+use quillet_core::journal::{Journal, RunFilter, RunState};
 use quillet_core::store::{Health, StoreErrorKind};
 use quillet_store::JournalOptions;
 use quillet_test_support::{RedisServer, wait_for};
@@ -48,7 +48,7 @@ async fn what_is_no_run_is_taken_out_of_the_sets() {
     let Both { one, .. } = both(&server).await;
     one.begin(&run("a"), &[], LONG).await.unwrap();
     one.begin(&run("ended"), &[], LONG).await.unwrap();
-    one.append("ended", 1, &[ended()], &at(State::Ended))
+    one.append("ended", 1, &[ended()], &at(RunState::Ended))
         .await
         .unwrap();
     for set in SETS {
@@ -62,7 +62,7 @@ async fn what_is_no_run_is_taken_out_of_the_sets() {
         ..all()
     };
     let running = RunFilter {
-        state: Some(State::Running),
+        state: Some(RunState::Running),
         ..all()
     };
     assert_eq!(listed(&one, &all()).await, ["ended", "a"]);
@@ -100,7 +100,7 @@ async fn a_run_whose_note_was_lost_is_found() {
     assert!(free(&two).await.is_empty());
     assert_eq!(score(), lease);
     // It waits, and is looked at now and then.
-    one.append("a", 1, &[asked(1)], &at(State::Waiting))
+    one.append("a", 1, &[asked(1)], &at(RunState::Waiting))
         .await
         .unwrap();
     server.cli(&["ZADD", FREE, "5", "a"]);
@@ -108,7 +108,7 @@ async fn a_run_whose_note_was_lost_is_found() {
     let next = score();
     assert!(next > 5 && next < lease, "{next}");
     // Nobody was told that it is ready, and then it is time to look.
-    two.interject("a", 1, &asked(2), &at(State::Ready))
+    two.interject("a", 1, &asked(2), &at(RunState::Ready))
         .await
         .unwrap();
     server.cli(&["ZADD", FREE, &next.to_string(), "a"]);
@@ -121,7 +121,7 @@ async fn a_run_whose_note_was_lost_is_found() {
     two.renew("b", 1, OVER).await.unwrap();
     assert_eq!(server.cli(&["ZSCORE", FREE, "b"]), "6");
     assert_eq!(free(&one).await.len(), 2);
-    two.append("b", 1, &[ended()], &at(State::Ended))
+    two.append("b", 1, &[ended()], &at(RunState::Ended))
         .await
         .unwrap();
     two.remove("b").await.unwrap();
@@ -133,13 +133,13 @@ async fn a_run_whose_note_was_lost_is_found() {
     two.renew("a", 2, OVER).await.unwrap();
     assert_eq!(free(&one).await, ["a"]);
     lose(&SETS);
-    two.append("a", 2, &[], &at(State::Ready)).await.unwrap();
+    two.append("a", 2, &[], &at(RunState::Ready)).await.unwrap();
     assert_eq!(
         (listed(&one, &all()).await, free(&one).await),
         (vec!["a".to_owned()], vec!["a".to_owned()])
     );
     lose(&SETS);
-    two.interject("a", 2, &ended(), &at(State::Ended))
+    two.interject("a", 2, &ended(), &at(RunState::Ended))
         .await
         .unwrap();
     assert_eq!(listed(&one, &all()).await, ["a"]);
@@ -157,7 +157,7 @@ async fn ended_runs_leave_nothing_behind() {
     for id in ["a", "b\"{}☂"] {
         journal.begin(&run(id), &[asked(1)], LONG).await.unwrap();
         journal
-            .append(id, 1, &[ended()], &at(State::Ended))
+            .append(id, 1, &[ended()], &at(RunState::Ended))
             .await
             .unwrap();
     }
@@ -169,7 +169,7 @@ async fn ended_runs_leave_nothing_behind() {
         assert_eq!(members, "c", "{set}");
     }
     journal
-        .append("c", 1, &[ended()], &at(State::Ended))
+        .append("c", 1, &[ended()], &at(RunState::Ended))
         .await
         .unwrap();
     journal.remove("c").await.unwrap();
@@ -205,7 +205,7 @@ async fn what_is_broken_hides_nothing_else() {
     let place = "run id \"c\": step 2";
     refused(one.read("c", 0, 9).await, StoreErrorKind::Corrupt, &[place]);
     // Nothing is written beside a step that nobody knows of.
-    let running = at(State::Running);
+    let running = at(RunState::Running);
     let steps = [asked(2)];
     assert!(one.append("c", 1, &steps, &running).await.is_err());
     assert_eq!(one.head("c").await.unwrap().unwrap().last, 1);
@@ -217,7 +217,7 @@ async fn what_was_answered_is_there_after_a_crash() {
     let mut server = RedisServer::start_with(&settings);
     let Both { one, two, .. } = both(&server).await;
     one.begin(&run("a"), &[asked(1)], LONG).await.unwrap();
-    one.append("a", 1, &[asked(2)], &at(State::Waiting))
+    one.append("a", 1, &[asked(2)], &at(RunState::Waiting))
         .await
         .unwrap();
     server.kill();
@@ -233,7 +233,7 @@ async fn what_was_answered_is_there_after_a_crash() {
     timeout(LONG, away(&one, false)).await.unwrap();
     timeout(LONG, away(&two, false)).await.unwrap();
     assert_eq!(written(&one, "a").await, [asked(1), asked(2)]);
-    let decided = two.interject("a", 2, &asked(3), &at(State::Ready)).await;
+    let decided = two.interject("a", 2, &asked(3), &at(RunState::Ready)).await;
     assert!(decided.unwrap());
     assert_eq!(free(&one).await, ["a"]);
 }

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use quillet_core::chat::{ChatEvent, FinishReason, ModelErrorKind, Usage};
-use quillet_core::journal::{Decision, Failed, Journal, Made, Standing, State, Step, Waiting, Why};
+use quillet_core::journal::{
+    ApprovalReason, Decision, Journal, JournalEvent, PendingApproval, RecordedFailure,
+    RecordedOutput, RunSnapshot, RunState,
+};
 use quillet_core::store::StoreErrorKind;
-use quillet_core::tool::{Repeat, ToolErrorKind};
+use quillet_core::tool::{Idempotency, ToolErrorKind};
 use quillet_core::{MediaUrl, NativeTurn};
 use quillet_store::JournalOptions;
 use serde_json::{Map, Value as Json, json};
@@ -55,8 +58,8 @@ fn object() -> Map<String, Json> {
     object
 }
 
-fn waiting() -> Vec<Waiting> {
-    let waiting = |call: &str, why, expires_ms| Waiting {
+fn waiting() -> Vec<PendingApproval> {
+    let waiting = |call: &str, why, expires_ms| PendingApproval {
         call: call.into(),
         tool: ODD[4].into(),
         arguments: object(),
@@ -64,8 +67,8 @@ fn waiting() -> Vec<Waiting> {
         expires_ms,
     };
     vec![
-        waiting("c1", Why::Permission, Some(u64::MAX)),
-        waiting("c2", Why::Unknown, None),
+        waiting("c1", ApprovalReason::Permission, Some(u64::MAX)),
+        waiting("c2", ApprovalReason::Unknown, None),
     ]
 }
 
@@ -125,37 +128,37 @@ fn events() -> Vec<ChatEvent> {
 }
 
 /// One of each, and more where there are more kinds of it.
-fn all() -> Vec<Step> {
+fn all() -> Vec<JournalEvent> {
     let (text, picture) = (ODD.concat(), "data:image/png;base64,AAAA");
-    let decided = |decision| Step::Decided {
+    let decided = |decision| JournalEvent::Decided {
         call: "c1".into(),
         decision,
         by: ODD[5].into(),
     };
     vec![
-        Step::Admitted {
+        JournalEvent::Admitted {
             request: json!({"type": "agent", "numbers": numbers(), "object": object()}),
         },
-        Step::Prepared { setup: numbers() },
+        JournalEvent::Prepared { setup: numbers() },
         asked(u32::MAX),
-        Step::Answered {
+        JournalEvent::Answered {
             turn: 1,
             events: events(),
         },
-        Step::Unanswered {
+        JournalEvent::Unanswered {
             turn: 2,
             kind: ModelErrorKind::Overloaded,
             message: text.clone(),
         },
-        Step::Called {
+        JournalEvent::Called {
             call: "c1".into(),
             tool: text.as_str().into(),
             arguments: object(),
-            repeat: Repeat::WithKey,
+            repeat: Idempotency::WithKey,
         },
-        Step::Returned {
+        JournalEvent::Returned {
             call: "c1".into(),
-            result: Ok(Made {
+            result: Ok(RecordedOutput {
                 value: "{\"n\": 1.2300e+05, \"big\": 123456789012345678901234567890}".to_owned(),
                 images: vec![MediaUrl {
                     url: picture.to_owned(),
@@ -163,15 +166,15 @@ fn all() -> Vec<Step> {
                 }],
             }),
         },
-        Step::Returned {
+        JournalEvent::Returned {
             call: "c2".into(),
-            result: Err(Failed {
+            result: Err(RecordedFailure {
                 kind: ToolErrorKind::Remote,
                 message: text.clone(),
                 for_model: String::new(),
             }),
         },
-        Step::Parked { waiting: waiting() },
+        JournalEvent::Parked { waiting: waiting() },
         decided(Decision::Approve {
             arguments: Some(object()),
             note: Some(text.clone()),
@@ -184,8 +187,8 @@ fn all() -> Vec<Step> {
             note: Some(String::new()),
         }),
         decided(Decision::Result { text: text.clone() }),
-        Step::TakenOver { by: ODD[4].into() },
-        Step::Ended {
+        JournalEvent::TakenOver { by: ODD[4].into() },
+        JournalEvent::Ended {
             how: "error".into(),
             error: Some(text.clone()),
             text,
@@ -194,8 +197,8 @@ fn all() -> Vec<Step> {
 }
 
 /// They are equal as values, and as texts, which tell numbers and orders of members apart.
-fn equal(read: &[Step], written: &[Step]) {
-    let texts = |steps: &[Step]| -> Vec<String> {
+fn equal(read: &[JournalEvent], written: &[JournalEvent]) {
+    let texts = |steps: &[JournalEvent]| -> Vec<String> {
         let text = |step| serde_json::to_string(step).unwrap();
         steps.iter().map(text).collect()
     };
@@ -209,14 +212,14 @@ pub(super) async fn come_back(Both { one, two, .. }: Both) {
     equal(&written(&two, "a").await, &all);
     for step in &all {
         let one_step = std::slice::from_ref(step);
-        one.append("a", 1, one_step, &at(State::Running))
+        one.append("a", 1, one_step, &at(RunState::Running))
             .await
             .unwrap();
     }
     let twice = [&all[..], &all[..]].concat();
     equal(&written(&two, "a").await, &twice);
-    let standing = Standing {
-        state: State::Waiting,
+    let standing = RunSnapshot {
+        state: RunState::Waiting,
         waiting: waiting(),
     };
     one.append("a", 1, &[], &standing).await.unwrap();
@@ -229,9 +232,9 @@ pub(super) async fn come_back(Both { one, two, .. }: Both) {
 }
 
 pub(super) async fn come_in_pages(Both { one, two, .. }: Both) {
-    let steps: Vec<Step> = (1..=23).map(asked).collect();
+    let steps: Vec<JournalEvent> = (1..=23).map(asked).collect();
     one.begin(&run("a"), &steps[..20], LONG).await.unwrap();
-    one.append("a", 1, &steps[20..], &at(State::Running))
+    one.append("a", 1, &steps[20..], &at(RunState::Running))
         .await
         .unwrap();
     for most in [1, 2, 7, 22, 23, 24, 1000] {
@@ -265,21 +268,23 @@ pub(super) async fn come_in_pages(Both { one, two, .. }: Both) {
 }
 
 pub(super) async fn may_be_large(Both { one, two, .. }: Both) {
-    let large = |n: usize| Step::Returned {
+    let large = |n: usize| JournalEvent::Returned {
         call: "c".into(),
-        result: Ok(Made {
+        result: Ok(RecordedOutput {
             value: format!("{n}{}", "☂\"x".repeat(1 << 18)),
             images: Vec::new(),
         }),
     };
     // More than one reply of Redis has at a time, and of many small ones too.
-    let mut steps: Vec<Step> = (0..12).map(large).collect();
+    let mut steps: Vec<JournalEvent> = (0..12).map(large).collect();
     steps.extend((0..1100).map(asked));
     one.begin(&run("a"), &steps[..1], LONG).await.unwrap();
     for step in steps[1..12].chunks(3) {
-        one.append("a", 1, step, &at(State::Running)).await.unwrap();
+        one.append("a", 1, step, &at(RunState::Running))
+            .await
+            .unwrap();
     }
-    one.append("a", 1, &steps[12..], &at(State::Running))
+    one.append("a", 1, &steps[12..], &at(RunState::Running))
         .await
         .unwrap();
     equal(&written(&two, "a").await, &steps);
@@ -294,10 +299,10 @@ pub(super) async fn are_limited(both: Both) {
         ..JournalOptions::default()
     };
     let journal: Arc<dyn Journal> = open(&both.address, options).await;
-    let running = at(State::Running);
+    let running = at(RunState::Running);
     let large = [
         asked(1),
-        Step::TakenOver {
+        JournalEvent::TakenOver {
             by: "x".repeat(200).into(),
         },
     ];
@@ -312,7 +317,7 @@ pub(super) async fn are_limited(both: Both) {
     refused(too_large, StoreErrorKind::Refused, &parts);
     assert!(journal.head("a").await.unwrap().is_none());
 
-    let many: Vec<Step> = (1..=6).map(asked).collect();
+    let many: Vec<JournalEvent> = (1..=6).map(asked).collect();
     let parts = ["\"a\"", "6 more", "5", "agent.journal_steps"];
     let too_many = journal.begin(&run("a"), &many, LONG).await;
     refused(too_many, StoreErrorKind::Refused, &parts);
@@ -331,7 +336,7 @@ pub(super) async fn are_limited(both: Both) {
         5
     );
     let one_more = journal
-        .append("a", 1, &many[..1], &at(State::Waiting))
+        .append("a", 1, &many[..1], &at(RunState::Waiting))
         .await;
     refused(
         one_more,
@@ -339,18 +344,18 @@ pub(super) async fn are_limited(both: Both) {
         &["5 steps", "agent.journal_steps"],
     );
     // What it waits for is as large as the step that says so.
-    let standing = Standing {
-        state: State::Waiting,
+    let standing = RunSnapshot {
+        state: RunState::Waiting,
         waiting: waiting(),
     };
     let too_large = journal.append("a", 1, &[], &standing).await;
     refused(too_large, StoreErrorKind::Refused, &["parked", "200"]);
     journal
-        .append("a", 1, &[], &at(State::Waiting))
+        .append("a", 1, &[], &at(RunState::Waiting))
         .await
         .unwrap();
     let one_more = journal
-        .interject("a", 5, &asked(6), &at(State::Ready))
+        .interject("a", 5, &asked(6), &at(RunState::Ready))
         .await;
     refused(
         one_more,
@@ -360,7 +365,7 @@ pub(super) async fn are_limited(both: Both) {
     // A run at its limit can end.
     assert!(
         journal
-            .interject("a", 5, &ended(), &at(State::Ended))
+            .interject("a", 5, &ended(), &at(RunState::Ended))
             .await
             .unwrap()
     );

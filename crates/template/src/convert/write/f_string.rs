@@ -1,16 +1,16 @@
 //! f-string: `{name}`, and nothing else.
 
 use super::names::is_identifier;
-use super::{Around, Condition, Piece, Refused, Syntax};
-use crate::convert::tree::{Call, Path, Start};
+use super::{ConditionExpr, OutputPart, Syntax, WriteContext, WriteError};
+use crate::convert::tree::{PathStart, TreeCall, VariablePath};
 
 pub(super) struct FString;
 
 impl Syntax for FString {
-    fn print(&self, path: &Path, _: &Around<'_>) -> Result<String, Refused> {
+    fn print(&self, path: &VariablePath, _: &WriteContext<'_>) -> Result<String, WriteError> {
         match (path.start, path.keys.as_slice()) {
-            (Start::Root, [name]) if is_identifier(name) => Ok(format!("{{{name}}}")),
-            (Start::Root, [name, keys @ ..])
+            (PathStart::Root, [name]) if is_identifier(name) => Ok(format!("{{{name}}}")),
+            (PathStart::Root, [name, keys @ ..])
                 if is_identifier(name) && keys.iter().all(|key| can_index(key)) =>
             {
                 let keys: String = keys.iter().map(|key| format!("[{key}]")).collect();
@@ -20,26 +20,26 @@ impl Syntax for FString {
         }
     }
 
-    fn call(&self, call: &Call, _: &Around<'_>) -> Result<String, Refused> {
+    fn call(&self, call: &TreeCall, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Err(format!("f-string has no calls such as of {}", call.name))
     }
 
-    fn begin_if(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+    fn begin_if(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Err("f-string has no conditions".into())
     }
 
-    fn begin_for(&self, _: &Around<'_>) -> Result<String, Refused> {
+    fn begin_for(&self, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Err("f-string has no loops".into())
     }
 
-    fn role(&self, role: &str) -> Result<String, Refused> {
+    fn role(&self, role: &str) -> Result<String, WriteError> {
         Err(format!("f-string has no message role such as {role}"))
     }
 
-    fn join(&self, pieces: &[Piece]) -> Result<String, Refused> {
-        let text = |piece: &Piece| match piece {
-            Piece::Text(text) => text.replace('{', "{{").replace('}', "}}"),
-            Piece::Print(tag) | Piece::Block(tag) => tag.clone(),
+    fn join(&self, pieces: &[OutputPart]) -> Result<String, WriteError> {
+        let text = |piece: &OutputPart| match piece {
+            OutputPart::Text(text) => text.replace('{', "{{").replace('}', "}}"),
+            OutputPart::Print(tag) | OutputPart::Block(tag) => tag.clone(),
         };
         Ok(pieces.iter().map(text).collect())
     }

@@ -4,19 +4,22 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use super::names::is_identifier;
-use super::{Around, Condition, Loop, Piece, Refused, Syntax, beside, unknown_of_loop};
+use super::{
+    ConditionExpr, LoopContext, OutputPart, Syntax, WriteContext, WriteError, beside,
+    unknown_of_loop,
+};
 use crate::TemplateFormat;
-use crate::convert::tree::{Argument, Call, Knows, Path, Start};
+use crate::convert::tree::{Argument, LoopPosition, PathStart, TreeCall, VariablePath};
 use crate::format::go::GoFormat;
 
-pub(super) struct Go;
+pub(super) struct GoSyntax;
 
-impl Syntax for Go {
-    fn print(&self, path: &Path, around: &Around<'_>) -> Result<String, Refused> {
+impl Syntax for GoSyntax {
+    fn print(&self, path: &VariablePath, around: &WriteContext<'_>) -> Result<String, WriteError> {
         Ok(format!("{{{{{}}}}}", operand(path, around)?))
     }
 
-    fn call(&self, call: &Call, around: &Around<'_>) -> Result<String, Refused> {
+    fn call(&self, call: &TreeCall, around: &WriteContext<'_>) -> Result<String, WriteError> {
         if let Some((name, _)) = call.named.first() {
             return Err(format!("go has no arguments by name such as {name}"));
         }
@@ -36,27 +39,31 @@ impl Syntax for Go {
         Ok(format!("{{{{{text}}}}}"))
     }
 
-    fn begin_if(&self, condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refused> {
+    fn begin_if(
+        &self,
+        condition: ConditionExpr<'_>,
+        around: &WriteContext<'_>,
+    ) -> Result<String, WriteError> {
         Ok(format!("{{{{if {}}}}}", asked(condition, around)?))
     }
 
     fn else_if(
         &self,
-        condition: Condition<'_>,
-        around: &Around<'_>,
-    ) -> Option<Result<String, Refused>> {
+        condition: ConditionExpr<'_>,
+        around: &WriteContext<'_>,
+    ) -> Option<Result<String, WriteError>> {
         Some(asked(condition, around).map(|asked| format!("{{{{else if {asked}}}}}")))
     }
 
-    fn otherwise(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+    fn otherwise(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Ok("{{else}}".into())
     }
 
-    fn end_if(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+    fn end_if(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Ok("{{end}}".into())
     }
 
-    fn begin_for(&self, around: &Around<'_>) -> Result<String, Refused> {
+    fn begin_for(&self, around: &WriteContext<'_>) -> Result<String, WriteError> {
         let Some((this, outer)) = around.loops.split_last() else {
             return Ok(String::new());
         };
@@ -68,7 +75,7 @@ impl Syntax for Go {
         })
     }
 
-    fn end_for(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+    fn end_for(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Ok("{{end}}".into())
     }
 
@@ -76,19 +83,19 @@ impl Syntax for Go {
         (!text.contains("*/")).then(|| format!("{{{{/* {text} */}}}}"))
     }
 
-    fn role(&self, role: &str) -> Result<String, Refused> {
+    fn role(&self, role: &str) -> Result<String, WriteError> {
         Err(format!("go has no message role such as {role}"))
     }
 
-    fn join(&self, pieces: &[Piece]) -> Result<String, Refused> {
+    fn join(&self, pieces: &[OutputPart]) -> Result<String, WriteError> {
         let mut out = String::new();
         for (at, piece) in pieces.iter().enumerate() {
             match piece {
-                Piece::Text(text) => {
+                OutputPart::Text(text) => {
                     let before_tag = beside(pieces, at).1.is_some();
                     out.push_str(&literal(text, before_tag));
                 }
-                Piece::Print(tag) | Piece::Block(tag) => out.push_str(tag),
+                OutputPart::Print(tag) | OutputPart::Block(tag) => out.push_str(tag),
             }
         }
         Ok(out)
@@ -105,10 +112,12 @@ fn literal(text: &str, before_tag: bool) -> String {
     text
 }
 
-fn asked(condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refused> {
+fn asked(condition: ConditionExpr<'_>, around: &WriteContext<'_>) -> Result<String, WriteError> {
     // The first item is the one whose index is zero, so false.
     let index = match condition.path.start {
-        Start::Loop(depth, Knows::First) => Some(Path::in_loop(depth, Knows::Index)),
+        PathStart::Loop(depth, LoopPosition::First) => {
+            Some(VariablePath::in_loop(depth, LoopPosition::Index))
+        }
         _ => None,
     };
     let operand = operand(index.as_ref().unwrap_or(condition.path), around)?;
@@ -121,22 +130,22 @@ fn asked(condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refuse
     })
 }
 
-fn operand(path: &Path, around: &Around<'_>) -> Result<String, Refused> {
+fn operand(path: &VariablePath, around: &WriteContext<'_>) -> Result<String, WriteError> {
     operand_in(path, &around.loops)
 }
 
 /// A path, inside these loops.
-fn operand_in(path: &Path, loops: &[Loop<'_>]) -> Result<String, Refused> {
+fn operand_in(path: &VariablePath, loops: &[LoopContext<'_>]) -> Result<String, WriteError> {
     let depth = loops.len();
     let name = |at: usize| loops.get(at).map(|one| &*one.name);
     let index = |at: usize| loops.get(at)?.index.as_deref();
     let mut text = match path.start {
-        Start::Root if depth == 0 => String::new(),
-        Start::Root => "$".to_owned(),
-        Start::Item(at) if at + 1 == depth => String::new(),
-        Start::Item(at) => format!("${}", name(at).unwrap_or_default()),
-        Start::Loop(at, Knows::Index) => format!("${}", index(at).unwrap_or_default()),
-        Start::Loop(_, knows) => return Err(unknown_of_loop("go", knows)),
+        PathStart::Root if depth == 0 => String::new(),
+        PathStart::Root => "$".to_owned(),
+        PathStart::Item(at) if at + 1 == depth => String::new(),
+        PathStart::Item(at) => format!("${}", name(at).unwrap_or_default()),
+        PathStart::Loop(at, LoopPosition::Index) => format!("${}", index(at).unwrap_or_default()),
+        PathStart::Loop(_, knows) => return Err(unknown_of_loop("go", knows)),
     };
     for key in &path.keys {
         if !is_identifier(key) {

@@ -1,9 +1,12 @@
 //! Handlebars and dotprompt: `{{name}}`, `{{#if x}}…{{/if}}`, `{{#each list}}…{{/each}}`.
 
 use super::names::is_identifier;
-use super::{Around, Condition, Loop, Piece, Refused, Syntax, beside, unknown_of_loop};
+use super::{
+    ConditionExpr, LoopContext, OutputPart, Syntax, WriteContext, WriteError, beside,
+    unknown_of_loop,
+};
 use crate::TemplateFormat;
-use crate::convert::tree::{Argument, Call, Knows, Path, Start};
+use crate::convert::tree::{Argument, LoopPosition, PathStart, TreeCall, VariablePath};
 use crate::format::handlebars::HandlebarsFormat;
 use crate::format::javascript::is_space;
 
@@ -13,11 +16,11 @@ pub(super) struct Handlebars {
 }
 
 impl Syntax for Handlebars {
-    fn print(&self, path: &Path, around: &Around<'_>) -> Result<String, Refused> {
+    fn print(&self, path: &VariablePath, around: &WriteContext<'_>) -> Result<String, WriteError> {
         Ok(format!("{{{{{}}}}}", operand(path, &around.loops)?))
     }
 
-    fn call(&self, call: &Call, around: &Around<'_>) -> Result<String, Refused> {
+    fn call(&self, call: &TreeCall, around: &WriteContext<'_>) -> Result<String, WriteError> {
         let name = &call.name;
         if !is_identifier(name) || is_own(name) {
             return Err(format!("handlebars cannot call a function named {name}"));
@@ -39,7 +42,11 @@ impl Syntax for Handlebars {
         Ok(format!("{{{{{text}}}}}"))
     }
 
-    fn begin_if(&self, condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refused> {
+    fn begin_if(
+        &self,
+        condition: ConditionExpr<'_>,
+        around: &WriteContext<'_>,
+    ) -> Result<String, WriteError> {
         let operand = operand(condition.path, &around.loops)?;
         let text = match condition.equals {
             Some(_) if !self.roles => return Err("handlebars compares nothing".into()),
@@ -51,15 +58,19 @@ impl Syntax for Handlebars {
 
     /// White space around the end of an `else if` chain depends on its second
     /// part, so conditions stand inside each other.
-    fn otherwise(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+    fn otherwise(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Ok("{{else}}".into())
     }
 
-    fn end_if(&self, condition: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+    fn end_if(
+        &self,
+        condition: ConditionExpr<'_>,
+        _: &WriteContext<'_>,
+    ) -> Result<String, WriteError> {
         Ok(format!("{{{{/{}}}}}", word(condition)))
     }
 
-    fn begin_for(&self, around: &Around<'_>) -> Result<String, Refused> {
+    fn begin_for(&self, around: &WriteContext<'_>) -> Result<String, WriteError> {
         let Some((this, outer)) = around.loops.split_last() else {
             return Ok(String::new());
         };
@@ -72,7 +83,7 @@ impl Syntax for Handlebars {
         })
     }
 
-    fn end_for(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+    fn end_for(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Ok("{{/each}}".into())
     }
 
@@ -80,7 +91,7 @@ impl Syntax for Handlebars {
         (!text.contains("--")).then(|| format!("{{{{!-- {text} --}}}}"))
     }
 
-    fn role(&self, role: &str) -> Result<String, Refused> {
+    fn role(&self, role: &str) -> Result<String, WriteError> {
         if self.roles {
             Ok(format!("{{{{role {}}}}}", quoted(role)?))
         } else {
@@ -88,28 +99,28 @@ impl Syntax for Handlebars {
         }
     }
 
-    fn join(&self, pieces: &[Piece]) -> Result<String, Refused> {
+    fn join(&self, pieces: &[OutputPart]) -> Result<String, WriteError> {
         let mut out = String::new();
         for (at, piece) in pieces.iter().enumerate() {
             let (before, after) = beside(pieces, at);
             match piece {
-                Piece::Text(text) => {
+                OutputPart::Text(text) => {
                     // A tag ends at its two braces, and not at three.
                     let touches = before.is_some() && text.starts_with('}');
                     out.push_str(if touches { "{{!}}" } else { "" });
                     out.push_str(&literal(text, after.is_some()));
                 }
                 // A blank keeps the brace and the tag apart, and is taken out again.
-                Piece::Print(tag) | Piece::Block(tag) if ends_in_brace(before) => {
+                OutputPart::Print(tag) | OutputPart::Block(tag) if ends_in_brace(before) => {
                     out.push_str(" {{~");
                     out.push_str(tag.get(2..).unwrap_or_default());
                 }
-                Piece::Block(tag) if stands_alone(pieces, at) => {
+                OutputPart::Block(tag) if stands_alone(pieces, at) => {
                     // A second tag in the line keeps the line.
                     out.push_str("{{!}}");
                     out.push_str(tag);
                 }
-                Piece::Print(tag) | Piece::Block(tag) => out.push_str(tag),
+                OutputPart::Print(tag) | OutputPart::Block(tag) => out.push_str(tag),
             }
         }
         Ok(out)
@@ -117,11 +128,11 @@ impl Syntax for Handlebars {
 }
 
 /// Whether a tag is alone in its line, which would be dropped.
-fn stands_alone(pieces: &[Piece], at: usize) -> bool {
+fn stands_alone(pieces: &[OutputPart], at: usize) -> bool {
     let (before, after) = beside(pieces, at);
     let begins = match before {
         None => true,
-        Some(Piece::Text(text)) => {
+        Some(OutputPart::Text(text)) => {
             let rest = text.trim_end_matches(|c| c != '\n' && is_space(c));
             rest.ends_with('\n') || (rest.is_empty() && at == 1)
         }
@@ -129,7 +140,7 @@ fn stands_alone(pieces: &[Piece], at: usize) -> bool {
     };
     let ends = match after {
         None => true,
-        Some(Piece::Text(text)) => {
+        Some(OutputPart::Text(text)) => {
             let rest = text.trim_start_matches(|c| c != '\n' && is_space(c));
             rest.starts_with('\n') || (rest.is_empty() && at + 2 == pieces.len())
         }
@@ -138,8 +149,8 @@ fn stands_alone(pieces: &[Piece], at: usize) -> bool {
     begins && ends
 }
 
-fn ends_in_brace(before: Option<&Piece>) -> bool {
-    matches!(before, Some(Piece::Text(text)) if text.ends_with('{'))
+fn ends_in_brace(before: Option<&OutputPart>) -> bool {
+    matches!(before, Some(OutputPart::Text(text)) if text.ends_with('{'))
 }
 
 /// A text so that it prints itself.
@@ -152,7 +163,7 @@ fn literal(text: &str, before_tag: bool) -> String {
     out
 }
 
-fn word(condition: Condition<'_>) -> &'static str {
+fn word(condition: ConditionExpr<'_>) -> &'static str {
     match (condition.equals, condition.negated) {
         (None, true) => "unless",
         (None, false) => "if",
@@ -161,7 +172,7 @@ fn word(condition: Condition<'_>) -> &'static str {
     }
 }
 
-fn argument(argument: &Argument, loops: &[Loop<'_>]) -> Result<String, Refused> {
+fn argument(argument: &Argument, loops: &[LoopContext<'_>]) -> Result<String, WriteError> {
     match argument {
         Argument::Path(path) => operand(path, loops),
         Argument::Text(text) => quoted(text),
@@ -171,20 +182,20 @@ fn argument(argument: &Argument, loops: &[Loop<'_>]) -> Result<String, Refused> 
 }
 
 /// A path, inside these loops.
-fn operand(path: &Path, loops: &[Loop<'_>]) -> Result<String, Refused> {
+fn operand(path: &VariablePath, loops: &[LoopContext<'_>]) -> Result<String, WriteError> {
     let mut keys = Vec::with_capacity(path.keys.len());
     for key in &path.keys {
         keys.push(segment(key)?);
     }
     let start = match path.start {
-        Start::Loop(at, knows) => return known(at, knows, loops.len()),
-        Start::Root if loops.is_empty() => "this",
-        Start::Root => "@root",
-        Start::Item(at) if at + 1 == loops.len() => "this",
-        Start::Item(at) => loops.get(at).map_or("this", |one| &*one.name),
+        PathStart::Loop(at, knows) => return known(at, knows, loops.len()),
+        PathStart::Root if loops.is_empty() => "this",
+        PathStart::Root => "@root",
+        PathStart::Item(at) if at + 1 == loops.len() => "this",
+        PathStart::Item(at) => loops.get(at).map_or("this", |one| &*one.name),
     };
     match keys.as_slice() {
-        [] if path.start == Start::Root => {
+        [] if path.start == PathStart::Root => {
             Err("handlebars has no name for all variables at once".into())
         }
         [] => Ok(start.to_owned()),
@@ -197,18 +208,18 @@ fn operand(path: &Path, loops: &[Loop<'_>]) -> Result<String, Refused> {
 }
 
 /// What the loop of that depth knows, inside so many.
-fn known(at: usize, knows: Knows, depth: usize) -> Result<String, Refused> {
+fn known(at: usize, knows: LoopPosition, depth: usize) -> Result<String, WriteError> {
     let word = match knows {
-        Knows::Index => "index",
-        Knows::First => "first",
-        Knows::Last => "last",
-        Knows::Number => return Err(unknown_of_loop("handlebars", knows)),
+        LoopPosition::Index => "index",
+        LoopPosition::First => "first",
+        LoopPosition::Last => "last",
+        LoopPosition::Number => return Err(unknown_of_loop("handlebars", knows)),
     };
     let outside = "../".repeat(depth.saturating_sub(at + 1));
     Ok(format!("@{outside}{word}"))
 }
 
-fn segment(key: &str) -> Result<String, Refused> {
+fn segment(key: &str) -> Result<String, WriteError> {
     if is_identifier(key) && !["this", "true", "false", "null", "undefined", "as"].contains(&key) {
         return Ok(key.to_owned());
     }
@@ -248,7 +259,7 @@ fn is_own(name: &str) -> bool {
     .contains(&name)
 }
 
-fn quoted(text: &str) -> Result<String, Refused> {
+fn quoted(text: &str) -> Result<String, WriteError> {
     if text.ends_with('\\') {
         return Err("handlebars has no text that ends with a backslash".into());
     }

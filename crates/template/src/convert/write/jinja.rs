@@ -1,8 +1,8 @@
 //! Jinja: `{{ name }}`, `{% if x %}…{% endif %}`, `{% for x in list %}…{% endfor %}`.
 
 use super::names::is_identifier;
-use super::{Around, Condition, Piece, Refused, Syntax, beside};
-use crate::convert::tree::{Argument, Call, Knows, Path, Start};
+use super::{ConditionExpr, OutputPart, Syntax, WriteContext, WriteError, beside};
+use crate::convert::tree::{Argument, LoopPosition, PathStart, TreeCall, VariablePath};
 use crate::format::jinja::JinjaFormat;
 use crate::format::jinja::methods::of_dict;
 
@@ -18,11 +18,11 @@ pub(super) struct Jinja {
 }
 
 impl Syntax for Jinja {
-    fn print(&self, path: &Path, around: &Around<'_>) -> Result<String, Refused> {
+    fn print(&self, path: &VariablePath, around: &WriteContext<'_>) -> Result<String, WriteError> {
         Ok(format!("{{{{ {} }}}}", operand(path, around)?))
     }
 
-    fn call(&self, call: &Call, around: &Around<'_>) -> Result<String, Refused> {
+    fn call(&self, call: &TreeCall, around: &WriteContext<'_>) -> Result<String, WriteError> {
         use crate::TemplateFormat;
         let name = &call.name;
         let own = JinjaFormat::hugging_face();
@@ -40,27 +40,31 @@ impl Syntax for Jinja {
         Ok(format!("{{{{ {name}({}) }}}}", arguments.join(", ")))
     }
 
-    fn begin_if(&self, condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refused> {
+    fn begin_if(
+        &self,
+        condition: ConditionExpr<'_>,
+        around: &WriteContext<'_>,
+    ) -> Result<String, WriteError> {
         Ok(format!("{{% if {} %}}", asked(condition, around)?))
     }
 
     fn else_if(
         &self,
-        condition: Condition<'_>,
-        around: &Around<'_>,
-    ) -> Option<Result<String, Refused>> {
+        condition: ConditionExpr<'_>,
+        around: &WriteContext<'_>,
+    ) -> Option<Result<String, WriteError>> {
         Some(asked(condition, around).map(|asked| format!("{{% elif {asked} %}}")))
     }
 
-    fn otherwise(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+    fn otherwise(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Ok("{% else %}".into())
     }
 
-    fn end_if(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+    fn end_if(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Ok("{% endif %}".into())
     }
 
-    fn begin_for(&self, around: &Around<'_>) -> Result<String, Refused> {
+    fn begin_for(&self, around: &WriteContext<'_>) -> Result<String, WriteError> {
         let Some(this) = around.loops.last() else {
             return Ok(String::new());
         };
@@ -68,7 +72,7 @@ impl Syntax for Jinja {
         Ok(format!("{{% for {} in {list} %}}", this.name))
     }
 
-    fn end_for(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+    fn end_for(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Ok("{% endfor %}".into())
     }
 
@@ -76,27 +80,27 @@ impl Syntax for Jinja {
         (!text.contains("#}")).then(|| format!("{{# {text} #}}"))
     }
 
-    fn role(&self, role: &str) -> Result<String, Refused> {
+    fn role(&self, role: &str) -> Result<String, WriteError> {
         Err(format!("jinja has no message role such as {role}"))
     }
 
-    fn join(&self, pieces: &[Piece]) -> Result<String, Refused> {
+    fn join(&self, pieces: &[OutputPart]) -> Result<String, WriteError> {
         let mut out = String::new();
         for (at, piece) in pieces.iter().enumerate() {
             let (before, after) = beside(pieces, at);
             match piece {
-                Piece::Text(text) => {
-                    let is_block = matches!(before, Some(Piece::Block(_)));
+                OutputPart::Text(text) => {
+                    let is_block = matches!(before, Some(OutputPart::Block(_)));
                     if self.trims && is_block && text.starts_with('\n') {
                         // The first line end after a block is dropped.
                         out.push('\n');
                     }
                     out.push_str(&literal(text, after.is_some()));
                 }
-                Piece::Print(tag) => out.push_str(tag),
-                Piece::Block(tag) => {
+                OutputPart::Print(tag) => out.push_str(tag),
+                OutputPart::Block(tag) => {
                     let text = match before {
-                        Some(Piece::Text(text)) => text,
+                        Some(OutputPart::Text(text)) => text,
                         _ => "",
                     };
                     let keeps = self.trims && ends_in_indent(text, at <= 1);
@@ -145,7 +149,7 @@ fn literal(text: &str, before_tag: bool) -> String {
     out
 }
 
-fn asked(condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refused> {
+fn asked(condition: ConditionExpr<'_>, around: &WriteContext<'_>) -> Result<String, WriteError> {
     let operand = operand(condition.path, around)?;
     Ok(match (condition.equals, condition.negated) {
         (Some(text), true) => format!("{operand} != {}", quoted(text)),
@@ -155,7 +159,7 @@ fn asked(condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refuse
     })
 }
 
-fn argument(argument: &Argument, around: &Around<'_>) -> Result<String, Refused> {
+fn argument(argument: &Argument, around: &WriteContext<'_>) -> Result<String, WriteError> {
     Ok(match argument {
         Argument::Path(path) => operand(path, around)?,
         Argument::Text(text) => quoted(text),
@@ -164,20 +168,20 @@ fn argument(argument: &Argument, around: &Around<'_>) -> Result<String, Refused>
     })
 }
 
-fn operand(path: &Path, around: &Around<'_>) -> Result<String, Refused> {
+fn operand(path: &VariablePath, around: &WriteContext<'_>) -> Result<String, WriteError> {
     let (mut text, keys) = match (path.start, path.keys.split_first()) {
-        (Start::Item(depth), _) => {
+        (PathStart::Item(depth), _) => {
             let name = around.loops.get(depth).map(|one| one.name.to_string());
             (name.unwrap_or_default(), path.keys.as_slice())
         }
-        (Start::Loop(depth, knows), _) => return known(depth, knows, around.loops.len()),
-        (Start::Root, Some((first, keys))) => {
+        (PathStart::Loop(depth, knows), _) => return known(depth, knows, around.loops.len()),
+        (PathStart::Root, Some((first, keys))) => {
             if !is_identifier(first) || KEYWORDS.contains(&first.as_str()) {
                 return Err(format!("jinja has no variable named {first:?}"));
             }
             (first.clone(), keys)
         }
-        (Start::Root, None) => return Err("jinja has no name for all variables at once".into()),
+        (PathStart::Root, None) => return Err("jinja has no name for all variables at once".into()),
     };
     for key in keys {
         text.push_str(&if is_identifier(key) && !of_dict(key) {
@@ -190,15 +194,15 @@ fn operand(path: &Path, around: &Around<'_>) -> Result<String, Refused> {
 }
 
 /// What the loop of that depth knows, inside so many.
-fn known(at: usize, knows: Knows, depth: usize) -> Result<String, Refused> {
+fn known(at: usize, knows: LoopPosition, depth: usize) -> Result<String, WriteError> {
     if at + 1 < depth {
         return Err("jinja knows the innermost loop only".into());
     }
     Ok(match knows {
-        Knows::Index => "loop.index0",
-        Knows::Number => "loop.index",
-        Knows::First => "loop.first",
-        Knows::Last => "loop.last",
+        LoopPosition::Index => "loop.index0",
+        LoopPosition::Number => "loop.index",
+        LoopPosition::First => "loop.first",
+        LoopPosition::Last => "loop.last",
     }
     .to_owned())
 }

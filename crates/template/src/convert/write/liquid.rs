@@ -3,10 +3,10 @@
 //! Only nothing and `false` are false there, so what else is false elsewhere is asked for.
 
 use super::names::is_identifier;
-use super::{Around, Condition, Piece, Refused, Syntax};
+use super::{ConditionExpr, OutputPart, Syntax, WriteContext, WriteError};
 use crate::TemplateFormat;
-use crate::convert::shape::Shape;
-use crate::convert::tree::{Argument, Call, Knows, Path, Start};
+use crate::convert::shape::VariableType;
+use crate::convert::tree::{Argument, LoopPosition, PathStart, TreeCall, VariablePath};
 use crate::convert::values::shown;
 use crate::format::liquid::LiquidFormat;
 
@@ -31,11 +31,11 @@ const QUESTIONS: [&str; 3] = ["size", "first", "last"];
 pub(super) struct Liquid;
 
 impl Syntax for Liquid {
-    fn print(&self, path: &Path, around: &Around<'_>) -> Result<String, Refused> {
+    fn print(&self, path: &VariablePath, around: &WriteContext<'_>) -> Result<String, WriteError> {
         Ok(format!("{{{{ {} }}}}", operand(path, around)?))
     }
 
-    fn call(&self, call: &Call, around: &Around<'_>) -> Result<String, Refused> {
+    fn call(&self, call: &TreeCall, around: &WriteContext<'_>) -> Result<String, WriteError> {
         let name = &call.name;
         let own = LiquidFormat::new();
         let is_own = own.functions().contains(&name.as_str()) || name == "call";
@@ -67,21 +67,29 @@ impl Syntax for Liquid {
         ))
     }
 
-    fn begin_if(&self, condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refused> {
+    fn begin_if(
+        &self,
+        condition: ConditionExpr<'_>,
+        around: &WriteContext<'_>,
+    ) -> Result<String, WriteError> {
         let (word, asked) = asked(condition, around)?;
         Ok(format!("{{% {word} {asked} %}}"))
     }
 
-    fn otherwise(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+    fn otherwise(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Ok("{% else %}".into())
     }
 
-    fn end_if(&self, condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refused> {
+    fn end_if(
+        &self,
+        condition: ConditionExpr<'_>,
+        around: &WriteContext<'_>,
+    ) -> Result<String, WriteError> {
         let (word, _) = asked(condition, around)?;
         Ok(format!("{{% end{word} %}}"))
     }
 
-    fn begin_for(&self, around: &Around<'_>) -> Result<String, Refused> {
+    fn begin_for(&self, around: &WriteContext<'_>) -> Result<String, WriteError> {
         let Some((this, _)) = around.loops.split_last() else {
             return Ok(String::new());
         };
@@ -89,7 +97,7 @@ impl Syntax for Liquid {
         Ok(format!("{{% for {} in {list} %}}", this.name))
     }
 
-    fn end_for(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+    fn end_for(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Ok("{% endfor %}".into())
     }
 
@@ -98,12 +106,17 @@ impl Syntax for Liquid {
         plain.then(|| format!("{{% comment %}} {text} {{% endcomment %}}"))
     }
 
-    fn role(&self, role: &str) -> Result<String, Refused> {
+    fn role(&self, role: &str) -> Result<String, WriteError> {
         Err(format!("liquid has no message role such as {role}"))
     }
 
-    fn mind(&self, path: &Path, around: &Around<'_>, condition: bool) -> Option<String> {
-        let unknown = condition && *around.scope.shape(path) == Shape::Unknown;
+    fn mind(
+        &self,
+        path: &VariablePath,
+        around: &WriteContext<'_>,
+        condition: bool,
+    ) -> Option<String> {
+        let unknown = condition && *around.scope.shape(path) == VariableType::Unknown;
         unknown.then(|| {
             format!(
                 "exact if {} is true, false or not there: an empty text, 0 and an empty list are true in liquid",
@@ -113,18 +126,18 @@ impl Syntax for Liquid {
     }
 
     /// White space that a block has for itself would not be printed, so a constant does.
-    fn join(&self, pieces: &[Piece]) -> Result<String, Refused> {
+    fn join(&self, pieces: &[OutputPart]) -> Result<String, WriteError> {
         let format = LiquidFormat::new();
         let mut out = String::new();
         let mut blocks = 0_usize;
         for piece in pieces {
             match piece {
-                Piece::Text(text) if blocks > 0 && text.trim().is_empty() => {
+                OutputPart::Text(text) if blocks > 0 && text.trim().is_empty() => {
                     out.push_str(&format!("{{{{ \"{text}\" }}}}"));
                 }
-                Piece::Text(text) => out.push_str(&format.escape(text).unwrap_or_default()),
-                Piece::Print(tag) => out.push_str(tag),
-                Piece::Block(tag) => {
+                OutputPart::Text(text) => out.push_str(&format.escape(text).unwrap_or_default()),
+                OutputPart::Print(tag) => out.push_str(tag),
+                OutputPart::Block(tag) => {
                     let begins = ["{% if", "{% unless", "{% for"];
                     if begins.iter().any(|begin| tag.starts_with(begin)) {
                         blocks += 1;
@@ -140,7 +153,10 @@ impl Syntax for Liquid {
 }
 
 /// The tag of a condition, and what it asks.
-fn asked(condition: Condition<'_>, around: &Around<'_>) -> Result<(&'static str, String), Refused> {
+fn asked(
+    condition: ConditionExpr<'_>,
+    around: &WriteContext<'_>,
+) -> Result<(&'static str, String), WriteError> {
     let operand = operand(condition.path, around)?;
     if let Some(text) = condition.equals {
         let sign = if condition.negated { "!=" } else { "==" };
@@ -148,16 +164,16 @@ fn asked(condition: Condition<'_>, around: &Around<'_>) -> Result<(&'static str,
     }
     let sign = if condition.negated { "==" } else { "!=" };
     Ok(match around.scope.shape(condition.path) {
-        Shape::Text | Shape::List(_) => ("if", format!("{operand} {sign} empty")),
-        Shape::Integer | Shape::Number => ("if", format!("{operand} {sign} 0")),
-        Shape::Boolean | Shape::Object(_) | Shape::Unknown => {
+        VariableType::Text | VariableType::List(_) => ("if", format!("{operand} {sign} empty")),
+        VariableType::Integer | VariableType::Number => ("if", format!("{operand} {sign} 0")),
+        VariableType::Boolean | VariableType::Object(_) | VariableType::Unknown => {
             let word = if condition.negated { "unless" } else { "if" };
             (word, operand)
         }
     })
 }
 
-fn argument(argument: &Argument, around: &Around<'_>) -> Result<String, Refused> {
+fn argument(argument: &Argument, around: &WriteContext<'_>) -> Result<String, WriteError> {
     match argument {
         Argument::Path(path) => operand(path, around),
         Argument::Text(text) => quoted(text),
@@ -166,14 +182,14 @@ fn argument(argument: &Argument, around: &Around<'_>) -> Result<String, Refused>
     }
 }
 
-fn operand(path: &Path, around: &Around<'_>) -> Result<String, Refused> {
+fn operand(path: &VariablePath, around: &WriteContext<'_>) -> Result<String, WriteError> {
     let (mut text, keys) = match (path.start, path.keys.split_first()) {
-        (Start::Item(depth), _) => {
+        (PathStart::Item(depth), _) => {
             let name = around.loops.get(depth).map(|one| one.name.to_string());
             (name.unwrap_or_default(), path.keys.as_slice())
         }
-        (Start::Loop(depth, knows), _) => return Ok(known(depth, knows, around.loops.len())),
-        (Start::Root, Some((first, keys))) => {
+        (PathStart::Loop(depth, knows), _) => return Ok(known(depth, knows, around.loops.len())),
+        (PathStart::Root, Some((first, keys))) => {
             let plain = is_identifier(first) && !KEYWORDS.contains(&first.as_str());
             let name = if plain {
                 first.clone()
@@ -182,7 +198,9 @@ fn operand(path: &Path, around: &Around<'_>) -> Result<String, Refused> {
             };
             (name, keys)
         }
-        (Start::Root, None) => return Err("liquid has no name for all variables at once".into()),
+        (PathStart::Root, None) => {
+            return Err("liquid has no name for all variables at once".into());
+        }
     };
     for key in keys {
         text.push_str(
@@ -197,19 +215,19 @@ fn operand(path: &Path, around: &Around<'_>) -> Result<String, Refused> {
 }
 
 /// What the loop of that depth knows, inside so many.
-fn known(at: usize, knows: Knows, depth: usize) -> String {
+fn known(at: usize, knows: LoopPosition, depth: usize) -> String {
     let outside = ".parentloop".repeat(depth.saturating_sub(at + 1));
     let word = match knows {
-        Knows::Index => "index0",
-        Knows::Number => "index",
-        Knows::First => "first",
-        Knows::Last => "last",
+        LoopPosition::Index => "index0",
+        LoopPosition::Number => "index",
+        LoopPosition::First => "first",
+        LoopPosition::Last => "last",
     };
     format!("forloop{outside}.{word}")
 }
 
 /// A constant, in which nothing can be escaped.
-fn quoted(text: &str) -> Result<String, Refused> {
+fn quoted(text: &str) -> Result<String, WriteError> {
     let quote = match text.contains('"') {
         false => '"',
         true if text.contains('\'') => {

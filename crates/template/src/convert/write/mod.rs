@@ -15,16 +15,16 @@ use std::sync::Arc;
 
 use quillet_core::Span;
 
-use super::findings::Findings;
+use super::findings::ConvertFindings;
 use super::language::Language;
 use super::loops;
-use super::shape::{Scope, Shape};
-use super::tree::{Call, Knows, Node, NodeKind, Path};
-use names::Taken;
+use super::shape::{TypeScope, VariableType};
+use super::tree::{LoopPosition, NodeKind, TreeCall, TreeNode, VariablePath};
+use names::UsedNames;
 
 /// A part of what is written.
 #[derive(Clone, Debug, PartialEq)]
-enum Piece {
+enum OutputPart {
     /// To be printed as it is.
     Text(String),
     /// A tag that prints.
@@ -35,8 +35,8 @@ enum Piece {
 
 /// A condition: the variable and what is asked of it.
 #[derive(Clone, Copy, Debug)]
-struct Condition<'t> {
-    path: &'t Path,
+struct ConditionExpr<'t> {
+    path: &'t VariablePath,
     /// The text that it must be, if not just true.
     equals: Option<&'t str>,
     negated: bool,
@@ -44,8 +44,8 @@ struct Condition<'t> {
 
 /// A loop that is being written.
 #[derive(Clone, Debug)]
-struct Loop<'t> {
-    list: &'t Path,
+struct LoopContext<'t> {
+    list: &'t VariablePath,
     /// A name for the item that nothing else has.
     name: Arc<str>,
     /// Another one for the index, where something asks for that.
@@ -54,7 +54,7 @@ struct Loop<'t> {
     used_inside: bool,
 }
 
-impl Loop<'_> {
+impl LoopContext<'_> {
     /// All names that it gives.
     fn names(&self) -> impl Iterator<Item = &str> {
         [&*self.name].into_iter().chain(self.index.as_deref())
@@ -62,75 +62,84 @@ impl Loop<'_> {
 }
 
 /// What is around the tag that is being written.
-struct Around<'t> {
-    loops: Vec<Loop<'t>>,
-    scope: Scope<'t>,
+struct WriteContext<'t> {
+    loops: Vec<LoopContext<'t>>,
+    scope: TypeScope<'t>,
     /// How many conditions are open since the innermost loop.
-    conditions: Vec<&'t Path>,
+    conditions: Vec<&'t VariablePath>,
 }
 
 /// Why what a loop knows cannot be written.
-fn unknown_of_loop(language: &str, knows: Knows) -> Refused {
+fn unknown_of_loop(language: &str, knows: LoopPosition) -> WriteError {
     match knows {
-        Knows::Index => format!("{language} has no index of an item"),
-        Knows::Number => format!("{language} counts the items of a loop from 0, not from 1"),
-        Knows::First => format!("{language} does not say here whether an item is the first"),
-        Knows::Last => format!("{language} does not say whether an item is the last"),
+        LoopPosition::Index => format!("{language} has no index of an item"),
+        LoopPosition::Number => format!("{language} counts the items of a loop from 0, not from 1"),
+        LoopPosition::First => format!("{language} does not say here whether an item is the first"),
+        LoopPosition::Last => format!("{language} does not say whether an item is the last"),
     }
 }
 
 /// Why something cannot be written.
-type Refused = String;
+type WriteError = String;
 
 /// How one format writes tags.
 trait Syntax {
-    fn print(&self, path: &Path, around: &Around<'_>) -> Result<String, Refused>;
-    fn call(&self, call: &Call, around: &Around<'_>) -> Result<String, Refused>;
+    fn print(&self, path: &VariablePath, around: &WriteContext<'_>) -> Result<String, WriteError>;
+    fn call(&self, call: &TreeCall, around: &WriteContext<'_>) -> Result<String, WriteError>;
     /// A language that has no conditions, no loops and no comments leaves this
     /// and what follows as it is.
-    fn begin_if(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+    fn begin_if(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Err("the format has no conditions".into())
     }
     /// `None` where a condition inside the other part stands in a block of its own.
-    fn else_if(&self, _: Condition<'_>, _: &Around<'_>) -> Option<Result<String, Refused>> {
+    fn else_if(
+        &self,
+        _: ConditionExpr<'_>,
+        _: &WriteContext<'_>,
+    ) -> Option<Result<String, WriteError>> {
         None
     }
     /// Between the parts of a condition or of a loop, whose path is given.
-    fn otherwise(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+    fn otherwise(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Ok(String::new())
     }
-    fn end_if(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+    fn end_if(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Ok(String::new())
     }
     /// The loop is the innermost of those around.
-    fn begin_for(&self, _: &Around<'_>) -> Result<String, Refused> {
+    fn begin_for(&self, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Err("the format has no loops".into())
     }
-    fn end_for(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+    fn end_for(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Ok(String::new())
     }
     /// `None` if the text cannot stand in a comment, or there are none.
     fn comment(&self, _: &str) -> Option<String> {
         None
     }
-    fn role(&self, role: &str) -> Result<String, Refused>;
+    fn role(&self, role: &str) -> Result<String, WriteError>;
     /// What to mind about a path: where it is exact for some values only.
-    fn mind(&self, _path: &Path, _around: &Around<'_>, _condition: bool) -> Option<String> {
+    fn mind(
+        &self,
+        _path: &VariablePath,
+        _around: &WriteContext<'_>,
+        _condition: bool,
+    ) -> Option<String> {
         None
     }
     /// Puts the pieces together.
-    fn join(&self, pieces: &[Piece]) -> Result<String, Refused>;
+    fn join(&self, pieces: &[OutputPart]) -> Result<String, WriteError>;
 }
 
 /// Writes a tree.
 pub(super) fn write(
     language: Language,
-    nodes: &[Node],
-    shapes: &Shape,
-    findings: &mut Findings<'_>,
+    nodes: &[TreeNode],
+    shapes: &VariableType,
+    findings: &mut ConvertFindings<'_>,
 ) -> String {
     let syntax: &dyn Syntax = match language {
-        Language::Go => &go::Go,
+        Language::Go => &go::GoSyntax,
         Language::Jinja => &jinja::Jinja { trims: true },
         Language::JinjaPlain => &jinja::Jinja { trims: false },
         Language::SemanticKernel => &semantic_kernel::SemanticKernel,
@@ -141,15 +150,15 @@ pub(super) fn write(
         Language::Liquid => &liquid::Liquid,
     };
     let lists = loops::lists(nodes);
-    let mut writer = Writer {
+    let mut writer = TemplateWriter {
         language,
         syntax,
         findings,
-        taken: Taken::by(nodes),
+        taken: UsedNames::by(nodes),
         pieces: Vec::new(),
-        around: Around {
+        around: WriteContext {
             loops: Vec::new(),
-            scope: Scope::with_lists(shapes, &lists),
+            scope: TypeScope::with_lists(shapes, &lists),
             conditions: Vec::new(),
         },
     };
@@ -161,48 +170,48 @@ pub(super) fn write(
     })
 }
 
-struct Writer<'t, 'f, 's> {
+struct TemplateWriter<'t, 'f, 's> {
     language: Language,
     syntax: &'f dyn Syntax,
-    findings: &'f mut Findings<'s>,
-    taken: Taken<'t>,
-    pieces: Vec<Piece>,
-    around: Around<'t>,
+    findings: &'f mut ConvertFindings<'s>,
+    taken: UsedNames<'t>,
+    pieces: Vec<OutputPart>,
+    around: WriteContext<'t>,
 }
 
-impl<'t> Writer<'t, '_, '_> {
-    fn nodes(&mut self, nodes: &'t [Node]) {
+impl<'t> TemplateWriter<'t, '_, '_> {
+    fn nodes(&mut self, nodes: &'t [TreeNode]) {
         for node in nodes {
             self.node(node);
         }
     }
 
-    fn node(&mut self, node: &'t Node) {
+    fn node(&mut self, node: &'t TreeNode) {
         let span = node.span;
         match &node.kind {
-            NodeKind::Text(text) => self.pieces.push(Piece::Text(text.clone())),
+            NodeKind::Text(text) => self.pieces.push(OutputPart::Text(text.clone())),
             NodeKind::Print(path) => {
                 let tag = self.syntax.print(path, &self.around);
                 self.mind(path, span, false);
-                self.push(tag, span, Piece::Print);
+                self.push(tag, span, OutputPart::Print);
             }
             NodeKind::Call(call) => {
                 let tag = self.syntax.call(call, &self.around);
-                self.push(tag, span, Piece::Print);
+                self.push(tag, span, OutputPart::Print);
             }
             NodeKind::If { .. } => self.condition(node),
             NodeKind::For { .. } => self.each(node),
             NodeKind::Comment(text) => self.comment(text, span),
             NodeKind::Role(role) => {
                 let tag = self.syntax.role(role);
-                self.push(tag, span, Piece::Print);
+                self.push(tag, span, OutputPart::Print);
             }
         }
     }
 
     fn comment(&mut self, text: &str, span: Span) {
         match self.syntax.comment(text) {
-            Some(tag) => self.pieces.push(Piece::Block(tag)),
+            Some(tag) => self.pieces.push(OutputPart::Block(tag)),
             None => {
                 let name = self.language.name();
                 let message = format!("{name} cannot hold this comment: it is left out");
@@ -211,14 +220,19 @@ impl<'t> Writer<'t, '_, '_> {
         }
     }
 
-    fn mind(&mut self, path: &Path, span: Span, condition: bool) {
+    fn mind(&mut self, path: &VariablePath, span: Span, condition: bool) {
         if let Some(message) = self.syntax.mind(path, &self.around, condition) {
             let help = "declare the kinds, or look at the result";
             self.findings.note(span, message, help);
         }
     }
 
-    fn push(&mut self, tag: Result<String, Refused>, span: Span, piece: fn(String) -> Piece) {
+    fn push(
+        &mut self,
+        tag: Result<String, WriteError>,
+        span: Span,
+        piece: fn(String) -> OutputPart,
+    ) {
         match tag {
             Ok(tag) => self.pieces.push(piece(tag)),
             Err(why) => self.findings.refuse(span, why),
@@ -226,14 +240,14 @@ impl<'t> Writer<'t, '_, '_> {
     }
 
     /// A condition, and those that follow in its other part alone.
-    fn condition(&mut self, node: &'t Node) {
+    fn condition(&mut self, node: &'t TreeNode) {
         let Some((first, then, mut otherwise)) = parts(node) else {
             return;
         };
         let span = node.span;
         let begin = self.syntax.begin_if(first, &self.around);
         self.mind(first.path, span, true);
-        self.push(begin, span, Piece::Block);
+        self.push(begin, span, OutputPart::Block);
         self.part(first, then);
         // Blocks that the format ends one by one.
         let mut open = first;
@@ -242,28 +256,28 @@ impl<'t> Writer<'t, '_, '_> {
             && let Some(tag) = self.syntax.else_if(condition, &self.around)
         {
             self.mind(condition.path, inner.span, true);
-            self.push(tag, inner.span, Piece::Block);
+            self.push(tag, inner.span, OutputPart::Block);
             self.part(condition, then);
             otherwise = rest;
             open = condition;
         }
         if !otherwise.is_empty() {
             let tag = self.syntax.otherwise(open, &self.around);
-            self.push(tag, span, Piece::Block);
+            self.push(tag, span, OutputPart::Block);
             open.negated = !open.negated;
             self.part(open, otherwise);
         }
         let end = self.syntax.end_if(first, &self.around);
-        self.push(end, span, Piece::Block);
+        self.push(end, span, OutputPart::Block);
     }
 
-    fn part(&mut self, condition: Condition<'t>, nodes: &'t [Node]) {
+    fn part(&mut self, condition: ConditionExpr<'t>, nodes: &'t [TreeNode]) {
         self.around.conditions.push(condition.path);
         self.nodes(nodes);
         self.around.conditions.pop();
     }
 
-    fn each(&mut self, node: &'t Node) {
+    fn each(&mut self, node: &'t TreeNode) {
         let NodeKind::For {
             list,
             name,
@@ -277,23 +291,28 @@ impl<'t> Writer<'t, '_, '_> {
         self.mind(list, span, false);
         let conditions = std::mem::take(&mut self.around.conditions);
         let depth = self.around.loops.len();
-        let mut names: Vec<&str> = self.around.loops.iter().flat_map(Loop::names).collect();
+        let mut names: Vec<&str> = self
+            .around
+            .loops
+            .iter()
+            .flat_map(LoopContext::names)
+            .collect();
         let name = self.taken.free(name.as_deref(), &names);
         names.push(&name);
         let index = names::asks_index(body, depth).then(|| self.taken.free(Some("i"), &names));
-        self.around.loops.push(Loop {
+        self.around.loops.push(LoopContext {
             list,
             name,
             index,
             used_inside: names::used_inside(body, depth),
         });
         let begin = self.syntax.begin_for(&self.around);
-        self.push(begin, span, Piece::Block);
+        self.push(begin, span, OutputPart::Block);
         self.around.scope.enter(list);
         self.nodes(body);
         self.around.scope.leave();
         self.around.loops.pop();
-        let path = Condition {
+        let path = ConditionExpr {
             path: list,
             equals: None,
             negated: false,
@@ -301,26 +320,26 @@ impl<'t> Writer<'t, '_, '_> {
         self.around.conditions = conditions;
         if !otherwise.is_empty() {
             let tag = self.syntax.otherwise(path, &self.around);
-            self.push(tag, span, Piece::Block);
+            self.push(tag, span, OutputPart::Block);
             self.nodes(otherwise);
         }
         let end = if otherwise.is_empty() {
             self.syntax.end_for(path, &self.around)
         } else {
             self.syntax.end_for(
-                Condition {
+                ConditionExpr {
                     negated: true,
                     ..path
                 },
                 &self.around,
             )
         };
-        self.push(end, span, Piece::Block);
+        self.push(end, span, OutputPart::Block);
     }
 }
 
 /// A condition with its parts, the other way round if the first is empty.
-fn parts(node: &Node) -> Option<(Condition<'_>, &[Node], &[Node])> {
+fn parts(node: &TreeNode) -> Option<(ConditionExpr<'_>, &[TreeNode], &[TreeNode])> {
     let NodeKind::If {
         condition,
         then,
@@ -330,7 +349,7 @@ fn parts(node: &Node) -> Option<(Condition<'_>, &[Node], &[Node])> {
         return None;
     };
     let negated = then.is_empty() && !otherwise.is_empty();
-    let condition = Condition {
+    let condition = ConditionExpr {
         path: &condition.path,
         equals: condition.equals.as_deref(),
         negated,
@@ -342,12 +361,12 @@ fn parts(node: &Node) -> Option<(Condition<'_>, &[Node], &[Node])> {
     })
 }
 
-fn joined_texts(pieces: Vec<Piece>) -> Vec<Piece> {
-    let mut joined: Vec<Piece> = Vec::with_capacity(pieces.len());
+fn joined_texts(pieces: Vec<OutputPart>) -> Vec<OutputPart> {
+    let mut joined: Vec<OutputPart> = Vec::with_capacity(pieces.len());
     for piece in pieces {
         match (joined.last_mut(), piece) {
-            (_, Piece::Text(text)) if text.is_empty() => {}
-            (Some(Piece::Text(before)), Piece::Text(text)) => before.push_str(&text),
+            (_, OutputPart::Text(text)) if text.is_empty() => {}
+            (Some(OutputPart::Text(before)), OutputPart::Text(text)) => before.push_str(&text),
             (_, piece) => joined.push(piece),
         }
     }
@@ -355,7 +374,7 @@ fn joined_texts(pieces: Vec<Piece>) -> Vec<Piece> {
 }
 
 /// The pieces beside a piece.
-fn beside(pieces: &[Piece], at: usize) -> (Option<&Piece>, Option<&Piece>) {
+fn beside(pieces: &[OutputPart], at: usize) -> (Option<&OutputPart>, Option<&OutputPart>) {
     let before = at.checked_sub(1).and_then(|before| pieces.get(before));
     (before, pieces.get(at + 1))
 }

@@ -4,10 +4,10 @@
 //! it meets; and a name is looked for in the item first, then outside. So much
 //! is exact only where kinds are declared.
 
-use super::{Around, Condition, Piece, Refused, Syntax, unknown_of_loop};
+use super::{ConditionExpr, OutputPart, Syntax, WriteContext, WriteError, unknown_of_loop};
 use crate::TemplateFormat;
-use crate::convert::shape::Shape;
-use crate::convert::tree::{Call, Path, Start};
+use crate::convert::shape::VariableType;
+use crate::convert::tree::{PathStart, TreeCall, VariablePath};
 use crate::convert::values::shown;
 use crate::format::javascript::is_space;
 use crate::format::mustache::MustacheFormat;
@@ -15,20 +15,25 @@ use crate::format::mustache::MustacheFormat;
 pub(super) struct Mustache;
 
 impl Syntax for Mustache {
-    fn print(&self, path: &Path, around: &Around<'_>) -> Result<String, Refused> {
+    fn print(&self, path: &VariablePath, around: &WriteContext<'_>) -> Result<String, WriteError> {
         Ok(format!("{{{{{}}}}}", name(path, around)?))
     }
 
-    fn call(&self, call: &Call, _: &Around<'_>) -> Result<String, Refused> {
+    fn call(&self, call: &TreeCall, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Err(format!("mustache has no calls such as of {}", call.name))
     }
 
-    fn begin_if(&self, condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refused> {
+    fn begin_if(
+        &self,
+        condition: ConditionExpr<'_>,
+        around: &WriteContext<'_>,
+    ) -> Result<String, WriteError> {
         if condition.equals.is_some() {
             return Err("mustache compares nothing".into());
         }
         let shape = around.scope.shape(condition.path);
-        if let (Shape::List(_) | Shape::Object(_), false) = (shape, condition.negated) {
+        if let (VariableType::List(_) | VariableType::Object(_), false) = (shape, condition.negated)
+        {
             return Err(format!(
                 "{} is a list or an object, which a section of mustache goes into",
                 shown(condition.path)
@@ -38,21 +43,29 @@ impl Syntax for Mustache {
         Ok(format!("{{{{{mark}{}}}}}", name(condition.path, around)?))
     }
 
-    fn otherwise(&self, condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refused> {
+    fn otherwise(
+        &self,
+        condition: ConditionExpr<'_>,
+        around: &WriteContext<'_>,
+    ) -> Result<String, WriteError> {
         let name = name(condition.path, around)?;
         let mark = if condition.negated { '#' } else { '^' };
         Ok(format!("{{{{/{name}}}}}{{{{{mark}{name}}}}}"))
     }
 
-    fn end_if(&self, condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refused> {
+    fn end_if(
+        &self,
+        condition: ConditionExpr<'_>,
+        around: &WriteContext<'_>,
+    ) -> Result<String, WriteError> {
         Ok(format!("{{{{/{}}}}}", name(condition.path, around)?))
     }
 
-    fn begin_for(&self, around: &Around<'_>) -> Result<String, Refused> {
+    fn begin_for(&self, around: &WriteContext<'_>) -> Result<String, WriteError> {
         let Some((this, outer)) = around.loops.split_last() else {
             return Ok(String::new());
         };
-        let outside = Around {
+        let outside = WriteContext {
             loops: outer.to_vec(),
             scope: around.scope.clone(),
             conditions: Vec::new(),
@@ -60,7 +73,11 @@ impl Syntax for Mustache {
         Ok(format!("{{{{#{}}}}}", name(this.list, &outside)?))
     }
 
-    fn end_for(&self, list: Condition<'_>, around: &Around<'_>) -> Result<String, Refused> {
+    fn end_for(
+        &self,
+        list: ConditionExpr<'_>,
+        around: &WriteContext<'_>,
+    ) -> Result<String, WriteError> {
         self.end_if(list, around)
     }
 
@@ -68,33 +85,40 @@ impl Syntax for Mustache {
         (!text.contains("}}")).then(|| format!("{{{{! {text} }}}}"))
     }
 
-    fn role(&self, role: &str) -> Result<String, Refused> {
+    fn role(&self, role: &str) -> Result<String, WriteError> {
         Err(format!("mustache has no message role such as {role}"))
     }
 
-    fn mind(&self, path: &Path, around: &Around<'_>, condition: bool) -> Option<String> {
+    fn mind(
+        &self,
+        path: &VariablePath,
+        around: &WriteContext<'_>,
+        condition: bool,
+    ) -> Option<String> {
         let shown = shown(path);
-        if condition && *around.scope.shape(path) == Shape::Unknown {
+        if condition && *around.scope.shape(path) == VariableType::Unknown {
             return Some(format!(
                 "exact if {shown} is neither a list nor an object: a section goes into those"
             ));
         }
         let first = path.keys.first()?;
-        let unknown = |item: &Shape| *item == Shape::Unknown;
+        let unknown = |item: &VariableType| *item == VariableType::Unknown;
         inner_items(path, around).any(unknown).then(|| {
             format!("exact if no item of the loop has {first}, since it would hide {shown}")
         })
     }
 
-    fn join(&self, pieces: &[Piece]) -> Result<String, Refused> {
+    fn join(&self, pieces: &[OutputPart]) -> Result<String, WriteError> {
         let format = MustacheFormat::new();
         let mut out = String::new();
         for line in lines(pieces) {
             let kept = kept(&line)?;
             for (at, piece) in line.iter().enumerate() {
                 match piece {
-                    Piece::Text(text) => out.push_str(&format.escape(text).unwrap_or_default()),
-                    Piece::Print(tag) | Piece::Block(tag) => out.push_str(tag),
+                    OutputPart::Text(text) => {
+                        out.push_str(&format.escape(text).unwrap_or_default())
+                    }
+                    OutputPart::Print(tag) | OutputPart::Block(tag) => out.push_str(tag),
                 }
                 if Some(at) == kept {
                     out.push('\n');
@@ -106,10 +130,10 @@ impl Syntax for Mustache {
 }
 
 /// The pieces line by line; every line but the last has its end.
-fn lines(pieces: &[Piece]) -> Vec<Vec<Piece>> {
+fn lines(pieces: &[OutputPart]) -> Vec<Vec<OutputPart>> {
     let mut lines = vec![Vec::new()];
     for piece in pieces {
-        let Piece::Text(text) = piece else {
+        let OutputPart::Text(text) = piece else {
             lines
                 .last_mut()
                 .unwrap_or(&mut Vec::new())
@@ -118,7 +142,7 @@ fn lines(pieces: &[Piece]) -> Vec<Vec<Piece>> {
         };
         for part in text.split_inclusive('\n') {
             if let Some(line) = lines.last_mut() {
-                line.push(Piece::Text(part.to_owned()));
+                line.push(OutputPart::Text(part.to_owned()));
             }
             if part.ends_with('\n') {
                 lines.push(Vec::new());
@@ -130,13 +154,13 @@ fn lines(pieces: &[Piece]) -> Vec<Vec<Piece>> {
 
 /// A line of tags that print nothing is dropped with its blanks: the tag after
 /// which another line end keeps what follows it.
-fn kept(line: &[Piece]) -> Result<Option<usize>, Refused> {
-    let blank = |piece: &Piece| match piece {
-        Piece::Text(text) => text.chars().all(is_space),
-        Piece::Print(_) => false,
-        Piece::Block(_) => true,
+fn kept(line: &[OutputPart]) -> Result<Option<usize>, WriteError> {
+    let blank = |piece: &OutputPart| match piece {
+        OutputPart::Text(text) => text.chars().all(is_space),
+        OutputPart::Print(_) => false,
+        OutputPart::Block(_) => true,
     };
-    let is_tag = |piece: &Piece| matches!(piece, Piece::Block(_));
+    let is_tag = |piece: &OutputPart| matches!(piece, OutputPart::Block(_));
     let Some(last) = line.iter().rposition(is_tag) else {
         return Ok(None);
     };
@@ -151,20 +175,20 @@ fn kept(line: &[Piece]) -> Result<Option<usize>, Refused> {
     Ok((last + 1 < line.len()).then_some(last))
 }
 
-fn name(path: &Path, around: &Around<'_>) -> Result<String, Refused> {
-    if let Start::Loop(_, knows) = path.start {
+fn name(path: &VariablePath, around: &WriteContext<'_>) -> Result<String, WriteError> {
+    if let PathStart::Loop(_, knows) = path.start {
         return Err(unknown_of_loop("mustache", knows));
     }
     let innermost = around.loops.len().checked_sub(1);
     if path.keys.is_empty() {
         let is_dot = match path.start {
-            Start::Item(depth) => Some(depth) == innermost,
-            Start::Root | Start::Loop(..) => false,
+            PathStart::Item(depth) => Some(depth) == innermost,
+            PathStart::Root | PathStart::Loop(..) => false,
         };
         let in_condition = around
             .conditions
             .iter()
-            .any(|condition| *around.scope.shape(condition) != Shape::Boolean);
+            .any(|condition| *around.scope.shape(condition) != VariableType::Boolean);
         return if is_dot && !in_condition {
             Ok(".".into())
         } else {
@@ -189,10 +213,13 @@ fn name(path: &Path, around: &Around<'_>) -> Result<String, Refused> {
 }
 
 /// The items of the loops between a path's start and where it is used.
-fn inner_items<'a>(path: &Path, around: &'a Around<'_>) -> impl Iterator<Item = &'a Shape> {
+fn inner_items<'a>(
+    path: &VariablePath,
+    around: &'a WriteContext<'_>,
+) -> impl Iterator<Item = &'a VariableType> {
     let from = match path.start {
-        Start::Root | Start::Loop(..) => 0,
-        Start::Item(depth) => depth + 1,
+        PathStart::Root | PathStart::Loop(..) => 0,
+        PathStart::Item(depth) => depth + 1,
     };
-    (from..around.scope.depth()).map(|depth| around.scope.shape(&Path::item(depth, &[])))
+    (from..around.scope.depth()).map(|depth| around.scope.shape(&VariablePath::item(depth, &[])))
 }

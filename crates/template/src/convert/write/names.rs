@@ -3,15 +3,17 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::convert::tree::{Argument, Call, Knows, Node, NodeKind, Path, Start};
+use crate::convert::tree::{
+    Argument, LoopPosition, NodeKind, PathStart, TreeCall, TreeNode, VariablePath,
+};
 
 /// Names that mean something already: variables and functions.
-pub(super) struct Taken<'t>(HashSet<&'t str>);
+pub(super) struct UsedNames<'t>(HashSet<&'t str>);
 
-impl<'t> Taken<'t> {
+impl<'t> UsedNames<'t> {
     /// Those that a tree mentions.
-    pub(super) fn by(nodes: &'t [Node]) -> Self {
-        let mut taken = Taken(HashSet::new());
+    pub(super) fn by(nodes: &'t [TreeNode]) -> Self {
+        let mut taken = UsedNames(HashSet::new());
         visit(nodes, &mut |mention| {
             let name = match mention {
                 // A field of an item stands alone in handlebars.
@@ -38,12 +40,12 @@ impl<'t> Taken<'t> {
 }
 
 /// Whether a loop inside asks for the item of the loop of that depth.
-pub(super) fn used_inside(body: &[Node], depth: usize) -> bool {
+pub(super) fn used_inside(body: &[TreeNode], depth: usize) -> bool {
     let mut used = false;
     let inner = body.iter().flat_map(inner_loops);
     for nodes in inner {
         visit(nodes, &mut |mention| {
-            used |= matches!(mention, Mention::Path(path) if path.start == Start::Item(depth));
+            used |= matches!(mention, Mention::Path(path) if path.start == PathStart::Item(depth));
         });
     }
     used
@@ -51,12 +53,12 @@ pub(super) fn used_inside(body: &[Node], depth: usize) -> bool {
 
 /// Whether something asks for the index in the loop of that depth, or for the
 /// first item, which go knows by its index.
-pub(super) fn asks_index(body: &[Node], depth: usize) -> bool {
+pub(super) fn asks_index(body: &[TreeNode], depth: usize) -> bool {
     let mut asks = false;
     visit(body, &mut |mention| {
         if let Mention::Path(path) = mention {
-            asks |= [Knows::Index, Knows::First]
-                .map(|knows| Start::Loop(depth, knows))
+            asks |= [LoopPosition::Index, LoopPosition::First]
+                .map(|knows| PathStart::Loop(depth, knows))
                 .contains(&path.start);
         }
     });
@@ -64,12 +66,12 @@ pub(super) fn asks_index(body: &[Node], depth: usize) -> bool {
 }
 
 /// The bodies of the loops that a node has in it, the outermost only.
-fn inner_loops(node: &Node) -> Vec<&[Node]> {
+fn inner_loops(node: &TreeNode) -> Vec<&[TreeNode]> {
     match &node.kind {
         NodeKind::For {
             body, otherwise, ..
         } => {
-            let mut found: Vec<&[Node]> = otherwise.iter().flat_map(inner_loops).collect();
+            let mut found: Vec<&[TreeNode]> = otherwise.iter().flat_map(inner_loops).collect();
             found.push(body);
             found
         }
@@ -81,11 +83,11 @@ fn inner_loops(node: &Node) -> Vec<&[Node]> {
 }
 
 enum Mention<'t> {
-    Path(&'t Path),
+    Path(&'t VariablePath),
     Function(&'t String),
 }
 
-fn visit<'t>(nodes: &'t [Node], see: &mut impl FnMut(Mention<'t>)) {
+fn visit<'t>(nodes: &'t [TreeNode], see: &mut impl FnMut(Mention<'t>)) {
     for node in nodes {
         match &node.kind {
             NodeKind::Print(path) => see(Mention::Path(path)),
@@ -114,7 +116,7 @@ fn visit<'t>(nodes: &'t [Node], see: &mut impl FnMut(Mention<'t>)) {
     }
 }
 
-fn visit_call<'t>(call: &'t Call, see: &mut impl FnMut(Mention<'t>)) {
+fn visit_call<'t>(call: &'t TreeCall, see: &mut impl FnMut(Mention<'t>)) {
     see(Mention::Function(&call.name));
     for argument in call.arguments() {
         if let Argument::Path(path) = argument {

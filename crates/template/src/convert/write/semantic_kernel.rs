@@ -1,19 +1,19 @@
 //! Semantic Kernel: `{{$name}}` and `{{plugin.function $x name='text'}}`.
 
 use super::names::is_identifier;
-use super::{Around, Condition, Piece, Refused, Syntax};
+use super::{ConditionExpr, OutputPart, Syntax, WriteContext, WriteError};
 use crate::TemplateFormat;
-use crate::convert::tree::{Argument, Call, Path, Start};
+use crate::convert::tree::{Argument, PathStart, TreeCall, VariablePath};
 use crate::format::semantic_kernel::SemanticKernelFormat;
 
 pub(super) struct SemanticKernel;
 
 impl Syntax for SemanticKernel {
-    fn print(&self, path: &Path, _: &Around<'_>) -> Result<String, Refused> {
+    fn print(&self, path: &VariablePath, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Ok(format!("{{{{{}}}}}", variable(path)?))
     }
 
-    fn call(&self, call: &Call, _: &Around<'_>) -> Result<String, Refused> {
+    fn call(&self, call: &TreeCall, _: &WriteContext<'_>) -> Result<String, WriteError> {
         if !is_identifier(&call.name) {
             return Err(format!("semantic-kernel cannot call {}", call.name));
         }
@@ -47,33 +47,33 @@ impl Syntax for SemanticKernel {
         Ok(format!("{{{{{text}}}}}"))
     }
 
-    fn begin_if(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+    fn begin_if(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Err("semantic-kernel has no conditions".into())
     }
 
-    fn begin_for(&self, _: &Around<'_>) -> Result<String, Refused> {
+    fn begin_for(&self, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Err("semantic-kernel has no loops".into())
     }
 
-    fn role(&self, role: &str) -> Result<String, Refused> {
+    fn role(&self, role: &str) -> Result<String, WriteError> {
         Err(format!(
             "semantic-kernel writes a message of {role} as an element; convert the file, not the text alone"
         ))
     }
 
-    fn join(&self, pieces: &[Piece]) -> Result<String, Refused> {
+    fn join(&self, pieces: &[OutputPart]) -> Result<String, WriteError> {
         let format = SemanticKernelFormat::new();
-        let text = |piece: &Piece| match piece {
-            Piece::Text(text) => format.escape(text).unwrap_or_default(),
-            Piece::Print(tag) | Piece::Block(tag) => tag.clone(),
+        let text = |piece: &OutputPart| match piece {
+            OutputPart::Text(text) => format.escape(text).unwrap_or_default(),
+            OutputPart::Print(tag) | OutputPart::Block(tag) => tag.clone(),
         };
         Ok(pieces.iter().map(text).collect())
     }
 }
 
-fn variable(path: &Path) -> Result<String, Refused> {
+fn variable(path: &VariablePath) -> Result<String, WriteError> {
     match (path.start, path.keys.as_slice()) {
-        (Start::Root, [name]) if is_identifier(name) => Ok(format!("${name}")),
+        (PathStart::Root, [name]) if is_identifier(name) => Ok(format!("${name}")),
         _ => Err(format!(
             "semantic-kernel has variables with one plain name only, so not {}",
             path.keys.join(".")
@@ -81,7 +81,7 @@ fn variable(path: &Path) -> Result<String, Refused> {
     }
 }
 
-fn argument(argument: &Argument) -> Result<String, Refused> {
+fn argument(argument: &Argument) -> Result<String, WriteError> {
     match argument {
         Argument::Path(path) => variable(path),
         Argument::Text(text) => Ok(quoted(text)),

@@ -5,7 +5,7 @@ use std::ops::Range;
 use quillet_core::Span;
 
 use super::super::python::Spec;
-use crate::format::problem::Problem;
+use crate::format::problem::ParseProblem;
 
 /// One source, read.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(super) enum Node {
     Text(Range<usize>),
     Field(Field),
     /// What only fails when it is rendered.
-    Refused(Problem),
+    Refused(ParseProblem),
 }
 
 /// `{name[key]!r:spec}`.
@@ -30,7 +30,7 @@ pub(super) struct Field {
     pub(super) name: Box<str>,
     pub(super) path: Vec<Index>,
     pub(super) conversion: Option<Conversion>,
-    pub(super) layout: Layout,
+    pub(super) layout: FormatSpec,
     /// The name with its path.
     pub(super) span: Span,
     /// All of it, braces included.
@@ -54,17 +54,17 @@ pub(super) enum Conversion {
 
 /// What stands after the colon.
 #[derive(Debug)]
-pub(super) enum Layout {
+pub(super) enum FormatSpec {
     /// Nothing.
     Plain,
     Fixed(Spec),
     /// It has fields of its own.
-    Nested(Vec<Piece>),
+    Nested(Vec<SpecPart>),
 }
 
 /// A piece of a specifier with fields.
 #[derive(Debug)]
-pub(super) enum Piece {
+pub(super) enum SpecPart {
     Text(Box<str>),
     Field(Field),
 }
@@ -72,6 +72,6 @@ pub(super) enum Piece {
 impl Field {
     /// Whether it prints the value as it is.
     pub(super) fn is_plain(&self) -> bool {
-        self.conversion.is_none() && matches!(self.layout, Layout::Plain)
+        self.conversion.is_none() && matches!(self.layout, FormatSpec::Plain)
     }
 }

@@ -4,13 +4,13 @@ use quillet_core::{Diagnostic, Span};
 
 use super::ast::{Field, Index, Node as Piece};
 use super::{Rules, parser};
-use crate::convert::{Findings, Node, NodeKind, Nodes, Path};
-use crate::{MessageSyntax, Source};
+use crate::convert::{ConvertFindings, NodeKind, Nodes, TreeNode, VariablePath};
+use crate::{MessageSyntax, TemplateSource};
 
 /// Reads a source. What other formats do not have is refused.
 pub(crate) fn read(
-    source: &Source<'_>,
-    findings: &mut Findings<'_>,
+    source: &TemplateSource<'_>,
+    findings: &mut ConvertFindings<'_>,
 ) -> Result<Nodes, Vec<Diagnostic>> {
     let program = parser::parse(source, Rules::Python, MessageSyntax::Plain)?;
     let mut nodes = Nodes::new();
@@ -18,7 +18,10 @@ pub(crate) fn read(
         match piece {
             Piece::Text(range) => {
                 let text = program.literals.get(range.clone()).unwrap_or_default();
-                nodes.push(Node::new(NodeKind::Text(text.to_owned()), Span::default()));
+                nodes.push(TreeNode::new(
+                    NodeKind::Text(text.to_owned()),
+                    Span::default(),
+                ));
             }
             Piece::Field(field) => nodes.extend(print(field, findings)),
             Piece::Refused(problem) => {
@@ -30,13 +33,13 @@ pub(crate) fn read(
     Ok(nodes)
 }
 
-fn print(field: &Field, findings: &mut Findings<'_>) -> Option<Node> {
+fn print(field: &Field, findings: &mut ConvertFindings<'_>) -> Option<TreeNode> {
     if !field.is_plain() {
         let message = "a conversion or a layout has no exact counterpart in other formats";
         findings.refuse(field.whole, message);
         return None;
     }
-    let mut path = Path::root(&[&field.name]);
+    let mut path = VariablePath::root(&[&field.name]);
     for index in &field.path {
         match index {
             Index::Key(key) => path.keys.push(key.to_string()),
@@ -47,5 +50,5 @@ fn print(field: &Field, findings: &mut Findings<'_>) -> Option<Node> {
             }
         }
     }
-    Some(Node::new(NodeKind::Print(path), field.span))
+    Some(TreeNode::new(NodeKind::Print(path), field.span))
 }

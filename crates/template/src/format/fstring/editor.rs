@@ -2,19 +2,19 @@
 
 use quillet_core::TokenKind;
 
-use super::parser::{Place, places};
-use crate::editor::{Completion, List, MOST_FAULTS, Names, Scan, Spot};
+use super::parser::{FieldPlace, places};
+use crate::editor::{CompletionItem, CompletionList, ExternalNames, MOST_FAULTS, Spot, TokenScan};
 
 /// The tokens of a text; of a field without an end, its brace and its name.
-pub(super) fn scan(text: &str) -> Scan {
-    let mut scan = Scan::default();
+pub(super) fn scan(text: &str) -> TokenScan {
+    let mut scan = TokenScan::default();
     for place in places(text, MOST_FAULTS) {
         field(text, &place, &mut scan);
     }
     scan
 }
 
-fn field(text: &str, place: &Place, scan: &mut Scan) {
+fn field(text: &str, place: &FieldPlace, scan: &mut TokenScan) {
     let (start, end) = (place.name.start, place.name.end);
     scan.begin(start - 1, start);
     let name = text.get(start..end).unwrap_or_default();
@@ -61,7 +61,7 @@ fn field(text: &str, place: &Place, scan: &mut Scan) {
 }
 
 /// What is taken out of a variable: `[key]`, `[0]`, `.attribute`.
-fn path(name: &str, start: usize, mut at: usize, scan: &mut Scan) {
+fn path(name: &str, start: usize, mut at: usize, scan: &mut TokenScan) {
     while let Some(rest) = name.get(at..).filter(|rest| !rest.is_empty()) {
         let (open, close) = match rest.as_bytes() {
             [b'[', ..] => (1, rest.find(']')),
@@ -92,11 +92,11 @@ fn path(name: &str, start: usize, mut at: usize, scan: &mut Scan) {
 }
 
 /// What could stand at a byte: the name of a variable.
-pub(super) fn completions(text: &str, at: usize, names: &Names<'_>) -> Vec<Completion> {
+pub(super) fn completions(text: &str, at: usize, names: &ExternalNames<'_>) -> Vec<CompletionItem> {
     let Some(spot) = Spot::find(text, at, scan) else {
         return Vec::new();
     };
-    let mut list = List::new(spot.span);
+    let mut list = CompletionList::new(spot.span);
     if spot.before().is_none() {
         list.variables(names);
         list.functions(names, &[], "");

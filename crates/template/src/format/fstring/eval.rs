@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use quillet_core::{Map, Position, Span, Value, nearest};
+use quillet_core::{LineColumn, Map, Span, Value, nearest};
 
 use super::super::python::{Operand, Spec, ascii};
 use super::Compilation;
-use super::ast::{Conversion, Field, Index, Layout, Node, Piece};
+use super::ast::{Conversion, Field, FormatSpec, Index, Node, SpecPart};
 use super::print::{self, kind};
-use crate::{Called, ErrorKind, Missing, Pass, RenderError, Stop};
+use crate::{CallState, ErrorKind, Missing, Pass, RenderError, StopReason};
 
 pub(super) struct Evaluator<'t, 'p, 'v> {
     pub(super) source: &'t Compilation,
@@ -17,7 +17,7 @@ pub(super) struct Evaluator<'t, 'p, 'v> {
 }
 
 /// What a name leads to.
-enum Found<'v> {
+enum NameLookup<'v> {
     Value(Cow<'v, Value>),
     /// A call that is made when the pass is over.
     Pending,
@@ -25,12 +25,12 @@ enum Found<'v> {
     Nothing,
 }
 
-fn fail(reason: impl Into<String>) -> Stop {
+fn fail(reason: impl Into<String>) -> StopReason {
     RenderError::new(ErrorKind::Execution, reason).into()
 }
 
 impl<'v> Evaluator<'_, '_, 'v> {
-    pub(super) fn run(&mut self) -> Result<(), Stop> {
+    pub(super) fn run(&mut self) -> Result<(), StopReason> {
         let program = &self.source.program;
         for node in &program.nodes {
             self.pass.step()?;
@@ -44,7 +44,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
                     let holes = self.pass.holes();
                     let printed = match self.print(field) {
                         // Nothing else sees what a field does.
-                        Err(Stop::Suspended) => {
+                        Err(StopReason::Suspended) => {
                             self.pass.skip_since(holes);
                             Ok(())
                         }
@@ -67,34 +67,34 @@ impl<'v> Evaluator<'_, '_, 'v> {
     }
 
     /// Adds the place, unless there is one already.
-    fn located(&self, stop: Stop, span: Span) -> Stop {
-        let Stop::Failed(mut error) = stop else {
+    fn located(&self, stop: StopReason, span: Span) -> StopReason {
+        let StopReason::Failed(mut error) = stop else {
             return stop;
         };
         if error.position.is_none() {
             let (name, text) = (&self.source.name, &self.source.text);
-            let at = Position::of(text, span.start);
+            let at = LineColumn::of(text, span.start);
             error.message = format!("{name}:{}:{}: {}", at.line, at.column, error.reason);
             error.source_name.clone_from(name);
             error.span = Some(span);
             error.position = Some(at);
         }
-        Stop::Failed(error)
+        StopReason::Failed(error)
     }
 
-    fn print(&mut self, field: &Field) -> Result<(), Stop> {
+    fn print(&mut self, field: &Field) -> Result<(), StopReason> {
         let value = match self.find(field)? {
-            Found::Value(value) => value,
-            Found::Pending => {
+            NameLookup::Value(value) => value,
+            NameLookup::Pending => {
                 // What it is laid out with is called for meanwhile.
                 return match &field.layout {
-                    Layout::Nested(pieces) => self.spec(pieces).map(drop),
-                    Layout::Plain | Layout::Fixed(_) => Ok(()),
+                    FormatSpec::Nested(pieces) => self.spec(pieces).map(drop),
+                    FormatSpec::Plain | FormatSpec::Fixed(_) => Ok(()),
                 };
             }
-            Found::Nothing => return Ok(()),
+            NameLookup::Nothing => return Ok(()),
         };
-        let stood = value.stands_in();
+        let stood = value.is_fallback();
         let value = printed(value);
         match field.is_plain() {
             true => print::write(&value, self.pass),
@@ -110,29 +110,29 @@ impl<'v> Evaluator<'_, '_, 'v> {
         }
     }
 
-    fn find(&mut self, field: &Field) -> Result<Found<'v>, Stop> {
+    fn find(&mut self, field: &Field) -> Result<NameLookup<'v>, StopReason> {
         let variables: &'v Map = self.pass.variables();
         if let Some(value) = variables.get(&field.name) {
             let value = self.at(Cow::Borrowed(value), field)?;
-            return Ok(Found::Value(value));
+            return Ok(NameLookup::Value(value));
         }
         if self.pass.has_function(&field.name) {
             let place = [field.whole.start, field.span.start];
             return Ok(match self.pass.call_bound_at(&place, &field.name)? {
-                Called::Pending => Found::Pending,
-                Called::Ready(value) => {
+                CallState::Pending => NameLookup::Pending,
+                CallState::Ready(value) => {
                     let value = self.at(Cow::Owned(value), field)?;
-                    Found::Value(value)
+                    NameLookup::Value(value)
                 }
             });
         }
         match self.missing {
-            Missing::Zero | Missing::Empty => Ok(Found::Nothing),
+            Missing::Zero | Missing::Empty => Ok(NameLookup::Nothing),
             Missing::Strict | Missing::Default => Err(self.key_error(&field.name)),
         }
     }
 
-    fn key_error(&self, name: &str) -> Stop {
+    fn key_error(&self, name: &str) -> StopReason {
         let reason = format!("variable '{name}' is not set (KeyError)");
         let mut error = RenderError::new(ErrorKind::MissingVariable, reason);
         let variables = self.pass.variables().table().keys().map(AsRef::as_ref);
@@ -146,7 +146,11 @@ impl<'v> Evaluator<'_, '_, 'v> {
     }
 
     /// What the brackets take out of a value.
-    fn at<'a>(&mut self, mut value: Cow<'a, Value>, field: &Field) -> Result<Cow<'a, Value>, Stop> {
+    fn at<'a>(
+        &mut self,
+        mut value: Cow<'a, Value>,
+        field: &Field,
+    ) -> Result<Cow<'a, Value>, StopReason> {
         for index in &field.path {
             self.pass.step()?;
             value = match value {
@@ -157,16 +161,16 @@ impl<'v> Evaluator<'_, '_, 'v> {
         Ok(value)
     }
 
-    fn item<'a>(&mut self, value: &'a Value, index: &Index) -> Result<Cow<'a, Value>, Stop> {
+    fn item<'a>(&mut self, value: &'a Value, index: &Index) -> Result<Cow<'a, Value>, StopReason> {
         if let Value::Map(map) = value
-            && map.stands_in()
+            && map.is_fallback()
         {
             let found = match (map.meant(), index) {
                 (None, Index::Key(key)) => return Ok(Cow::Owned(map.field_standing_in(key))),
                 (None, Index::Number(_)) => None,
                 (Some(meant), index) => self.item(meant, index).ok().map(Cow::into_owned),
             };
-            return Ok(Cow::Owned(found.unwrap_or_default().standing_in()));
+            return Ok(Cow::Owned(found.unwrap_or_default().into_fallback()));
         }
         match (value, index) {
             (Value::List(list), Index::Number(number)) => list
@@ -195,7 +199,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         }
     }
 
-    fn laid_out(&mut self, field: &Field, value: &Value) -> Result<String, Stop> {
+    fn laid_out(&mut self, field: &Field, value: &Value) -> Result<String, StopReason> {
         let converted = match field.conversion {
             None => None,
             Some(Conversion::Str) => Some(print::text(value, self.pass)?),
@@ -208,9 +212,9 @@ impl<'v> Evaluator<'_, '_, 'v> {
         };
         let nested;
         let spec = match &field.layout {
-            Layout::Plain => None,
-            Layout::Fixed(spec) => Some(spec),
-            Layout::Nested(pieces) => {
+            FormatSpec::Plain => None,
+            FormatSpec::Fixed(spec) => Some(spec),
+            FormatSpec::Nested(pieces) => {
                 nested = self.spec(pieces)?;
                 nested.as_ref()
             }
@@ -232,27 +236,27 @@ impl<'v> Evaluator<'_, '_, 'v> {
     }
 
     /// A specifier out of its pieces; `None` if nothing is left of it.
-    fn spec(&mut self, pieces: &[Piece]) -> Result<Option<Spec>, Stop> {
+    fn spec(&mut self, pieces: &[SpecPart]) -> Result<Option<Spec>, StopReason> {
         let (mut text, mut hole) = (String::new(), false);
         for piece in pieces {
             self.pass.step()?;
             match piece {
-                Piece::Text(piece) => text.push_str(piece),
-                Piece::Field(field) => match self.find(field)? {
-                    Found::Value(value) => {
-                        let stood = value.stands_in();
+                SpecPart::Text(piece) => text.push_str(piece),
+                SpecPart::Field(field) => match self.find(field)? {
+                    NameLookup::Value(value) => {
+                        let stood = value.is_fallback();
                         match self.laid_out(field, &printed(value)) {
                             Err(stop) if stood && stop.is_of_values() => {}
                             piece => text.push_str(&piece?),
                         }
                     }
-                    Found::Pending => hole = true,
-                    Found::Nothing => {}
+                    NameLookup::Pending => hole = true,
+                    NameLookup::Nothing => {}
                 },
             }
         }
         if hole {
-            return Err(Stop::Suspended);
+            return Err(StopReason::Suspended);
         }
         if text.is_empty() {
             Ok(None)
@@ -277,7 +281,7 @@ fn printed(value: Cow<'_, Value>) -> Cow<'_, Value> {
     }
 }
 
-fn operand(value: &Value) -> Result<Operand<'_>, Stop> {
+fn operand(value: &Value) -> Result<Operand<'_>, StopReason> {
     match value {
         Value::Str(text) => Ok(Operand::Text(text)),
         Value::Int(int) => Ok(Operand::Int(*int, "int")),
@@ -295,7 +299,7 @@ fn operand(value: &Value) -> Result<Operand<'_>, Stop> {
     }
 }
 
-fn no_key(map: &Map, key: &str) -> Stop {
+fn no_key(map: &Map, key: &str) -> StopReason {
     let reason = format!("the object has no key '{key}' (KeyError)");
     let mut error = RenderError::new(ErrorKind::MissingVariable, reason);
     error.help = match map.get(key) {

@@ -14,17 +14,17 @@ mod references;
 
 use std::sync::Arc;
 
-use quillet_core::Token;
+use quillet_core::SemanticToken;
 
-use crate::editor::Completion;
+use crate::editor::CompletionItem;
 use crate::{
-    CompileError, CompileOptions, Missing, Pass, References, RenderError, Source, Stop, Template,
-    TemplateFormat,
+    CompileError, CompileOptions, CompiledTemplate, Missing, Pass, References, RenderError,
+    StopReason, TemplateFormat, TemplateSource,
 };
 use ast::Program;
 use eval::Evaluator;
 use parser::Rules;
-use references::Names;
+use references::VariableNames;
 
 /// The format `f-string`, by Python's rules or by LangChain's stricter ones.
 #[derive(Clone, Copy, Debug, Default)]
@@ -70,7 +70,7 @@ impl TemplateFormat for FStringFormat {
         true
     }
 
-    fn tokens(&self, text: &str) -> Vec<Token> {
+    fn tokens(&self, text: &str) -> Vec<SemanticToken> {
         editor::scan(text).tokens
     }
 
@@ -78,8 +78,8 @@ impl TemplateFormat for FStringFormat {
         &self,
         text: &str,
         at: usize,
-        names: &crate::editor::Names<'_>,
-    ) -> Vec<Completion> {
+        names: &crate::editor::ExternalNames<'_>,
+    ) -> Vec<CompletionItem> {
         editor::completions(text, at, names)
     }
 
@@ -89,11 +89,11 @@ impl TemplateFormat for FStringFormat {
 
     fn compile(
         &self,
-        sources: &[Source<'_>],
+        sources: &[TemplateSource<'_>],
         options: &CompileOptions,
-    ) -> Result<Arc<dyn Template>, CompileError> {
+    ) -> Result<Arc<dyn CompiledTemplate>, CompileError> {
         let mut compiled = Vec::with_capacity(sources.len());
-        let mut names = Names::default();
+        let mut names = VariableNames::default();
         let mut found = Vec::new();
         for (index, source) in sources.iter().enumerate() {
             match parser::parse(source, self.rules, options.messages) {
@@ -111,7 +111,7 @@ impl TemplateFormat for FStringFormat {
             }
         }
         CompileError::unless_empty(found)?;
-        Ok(Arc::new(Compiled {
+        Ok(Arc::new(FStringTemplate {
             sources: compiled,
             references: names.into_references(),
             missing: options.missing,
@@ -120,7 +120,7 @@ impl TemplateFormat for FStringFormat {
 }
 
 #[derive(Debug)]
-struct Compiled {
+struct FStringTemplate {
     sources: Vec<Compilation>,
     references: References,
     missing: Missing,
@@ -133,12 +133,12 @@ struct Compilation {
     program: Program,
 }
 
-impl Template for Compiled {
+impl CompiledTemplate for FStringTemplate {
     fn references(&self) -> &References {
         &self.references
     }
 
-    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop> {
+    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), StopReason> {
         let Some(source) = self.sources.iter().find(|source| source.name == entry) else {
             return Err(RenderError::no_source(entry).into());
         };

@@ -4,9 +4,9 @@ use quillet_core::{Diagnostic, Span};
 
 use super::super::literals::Literals;
 use super::super::python::{Spec, SpecError, digits};
-use super::ast::{Conversion, Field, Index, Layout, Node, Piece, Program};
-use crate::format::problem::{MOST_PROBLEMS, Problem};
-use crate::{MessageSyntax, Source};
+use super::ast::{Conversion, Field, FormatSpec, Index, Node, Program, SpecPart};
+use crate::format::problem::{MOST_PROBLEMS, ParseProblem};
+use crate::{MessageSyntax, TemplateSource};
 
 /// Whose rules say what a template may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(super) enum Rules {
 /// # Errors
 /// What refuses it.
 pub(super) fn parse(
-    source: &Source<'_>,
+    source: &TemplateSource<'_>,
     rules: Rules,
     messages: MessageSyntax,
 ) -> Result<Program, Vec<Diagnostic>> {
@@ -52,18 +52,18 @@ struct Parser<'t> {
     text: &'t str,
     at: usize,
     rules: Rules,
-    problems: Vec<Problem>,
+    problems: Vec<ParseProblem>,
 }
 
 /// Where a field stands, with its parts.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct FieldPlace {
     /// The name and the path behind it; up to the fault in a field without an end.
     pub(super) name: Span,
     /// The letter after `!`, and where.
     pub(super) conversion: Option<(usize, char)>,
     /// Fields in the specifier.
-    pub(super) nested: Vec<Place>,
+    pub(super) nested: Vec<FieldPlace>,
     /// Whether the field has an end.
     pub(super) closed: bool,
     /// Where it ends.
@@ -72,7 +72,7 @@ pub(super) struct Place {
 
 /// Where the fields of a text stand, those behind mistakes too, of which at most so many are
 /// passed.
-pub(super) fn places(text: &str, most_faults: usize) -> Vec<Place> {
+pub(super) fn places(text: &str, most_faults: usize) -> Vec<FieldPlace> {
     let mut parser = Parser {
         text,
         at: 0,
@@ -91,7 +91,7 @@ enum Markup<'t> {
 }
 
 /// A field before its parts are read: where the name and the specifier stand.
-struct Raw {
+struct RawField {
     name: (usize, usize),
     conversion: Option<(char, usize)>,
     spec: (usize, usize),
@@ -117,7 +117,7 @@ impl<'t> Parser<'t> {
     }
 
     /// The fields up to the end of the text; `nested` ones have no others in them.
-    fn places(&mut self, nested: bool, faults: &mut usize) -> Vec<Place> {
+    fn places(&mut self, nested: bool, faults: &mut usize) -> Vec<FieldPlace> {
         let mut places = Vec::new();
         let bytes = self.text.as_bytes();
         while let Some(rest) = bytes.get(self.at..)
@@ -141,7 +141,7 @@ impl<'t> Parser<'t> {
                     },
                     self.at,
                 );
-                places.push(Place {
+                places.push(FieldPlace {
                     name,
                     conversion: None,
                     nested: Vec::new(),
@@ -161,7 +161,7 @@ impl<'t> Parser<'t> {
                 rules: self.rules,
                 problems: Vec::new(),
             };
-            places.push(Place {
+            places.push(FieldPlace {
                 name: Span {
                     start: raw.name.0,
                     end: raw.name.1,
@@ -176,7 +176,7 @@ impl<'t> Parser<'t> {
     }
 
     /// The next piece; `None` at the end.
-    fn next(&mut self, nested: bool) -> Option<Result<Markup<'t>, Problem>> {
+    fn next(&mut self, nested: bool) -> Option<Result<Markup<'t>, ParseProblem>> {
         let rest = self.text.get(self.at..).filter(|rest| !rest.is_empty())?;
         let start = self.at;
         let Some(brace) = memchr::memchr2(b'{', b'}', rest.as_bytes()) else {
@@ -194,7 +194,7 @@ impl<'t> Parser<'t> {
             return Some(Ok(Markup::Text(brace, start)));
         }
         if brace == "}" || after.is_empty() {
-            let problem = Problem::at(
+            let problem = ParseProblem::at(
                 format!("Single '{brace}' encountered in format string"),
                 start,
                 start + 1,
@@ -212,7 +212,7 @@ impl<'t> Parser<'t> {
     }
 
     /// A field, after its opening brace.
-    fn field(&mut self, nested: bool) -> Result<Field, Problem> {
+    fn field(&mut self, nested: bool) -> Result<Field, ParseProblem> {
         let raw = self.raw()?;
         let (start, end) = raw.name;
         let name = &self.text[start..end];
@@ -224,7 +224,7 @@ impl<'t> Parser<'t> {
             let help = "name the variable: a template has no positional values; \
                         for braces that are text write {{ and }}";
             let message = format!("the field {{{name}}} has no name");
-            return Err(Problem::at(message, start - 1, end).late().help(help));
+            return Err(ParseProblem::at(message, start - 1, end).late().help(help));
         }
         Ok(Field {
             name: name.into(),
@@ -240,13 +240,14 @@ impl<'t> Parser<'t> {
     }
 
     /// Where the parts of a field are; ends after its closing brace.
-    fn raw(&mut self) -> Result<Raw, Problem> {
+    fn raw(&mut self) -> Result<RawField, ParseProblem> {
         let start = self.at;
         let end = loop {
             match self.byte() {
                 Some(b'{') => {
                     self.at -= 1;
-                    let problem = Problem::at("unexpected '{' in field name", self.at, self.at + 1);
+                    let problem =
+                        ParseProblem::at("unexpected '{' in field name", self.at, self.at + 1);
                     return Err(problem.help("write {{ for a brace that is text"));
                 }
                 Some(b'[') => {
@@ -258,7 +259,7 @@ impl<'t> Parser<'t> {
                 None => return Err(self.unclosed(start)),
             }
         };
-        let mut raw = Raw {
+        let mut raw = RawField {
             name: (start, end.0),
             conversion: None,
             spec: (self.at, self.at),
@@ -275,7 +276,7 @@ impl<'t> Parser<'t> {
     }
 
     /// The character after `!`; whether the field ends there.
-    fn raw_conversion(&mut self, raw: &mut Raw, start: usize) -> Result<bool, Problem> {
+    fn raw_conversion(&mut self, raw: &mut RawField, start: usize) -> Result<bool, ParseProblem> {
         let rest = &self.text[self.at..];
         let Some(character) = rest.chars().next() else {
             return Err(self.unclosed(start));
@@ -291,13 +292,14 @@ impl<'t> Parser<'t> {
                 // The rest of the field would only be wrong once more.
                 let rest = &self.text.as_bytes()[at..];
                 self.at = at + memchr::memchr(b'}', rest).map_or(rest.len(), |end| end + 1);
-                Err(Problem::at(message, at, at).help("a conversion is one letter: !r, !s or !a"))
+                Err(ParseProblem::at(message, at, at)
+                    .help("a conversion is one letter: !r, !s or !a"))
             }
             None => Err(self.unclosed(start)),
         }
     }
 
-    fn raw_spec(&mut self, field: usize) -> Result<(usize, usize), Problem> {
+    fn raw_spec(&mut self, field: usize) -> Result<(usize, usize), ParseProblem> {
         let start = self.at;
         let mut open = 1;
         loop {
@@ -311,15 +313,20 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn unclosed(&self, start: usize) -> Problem {
-        Problem::at("expected '}' before end of string", start - 1, start)
+    fn unclosed(&self, start: usize) -> ParseProblem {
+        ParseProblem::at("expected '}' before end of string", start - 1, start)
             .help("close the field with }, or write {{ for a brace that is text")
     }
 
     /// What LangChain refuses when a prompt is made.
-    fn check_strict(&self, name: &str, start: usize, spec: (usize, usize)) -> Result<(), Problem> {
+    fn check_strict(
+        &self,
+        name: &str,
+        start: usize,
+        spec: (usize, usize),
+    ) -> Result<(), ParseProblem> {
         let end = start + name.len();
-        let refused = |message: String| Err(Problem::at(message, start, end));
+        let refused = |message: String| Err(ParseProblem::at(message, start, end));
         if name.contains(['.', '[', ']']) {
             return refused(format!(
                 "Invalid variable name '{name}' in f-string template. Variable names cannot \
@@ -335,28 +342,34 @@ impl<'t> Parser<'t> {
         if self.text[spec.0..spec.1].contains(['{', '}']) {
             let message = "Invalid format specifier in f-string template. \
                            Nested replacement fields are not allowed.";
-            return Err(Problem::at(message, spec.0, spec.1));
+            return Err(ParseProblem::at(message, spec.0, spec.1));
         }
         Ok(())
     }
 
-    fn layout(&self, (start, end): (usize, usize), nested: bool) -> Result<Layout, Problem> {
+    fn layout(
+        &self,
+        (start, end): (usize, usize),
+        nested: bool,
+    ) -> Result<FormatSpec, ParseProblem> {
         let text = &self.text[start..end];
         let problem = |error: SpecError| {
-            Problem::at(error.to_string(), start, end)
+            ParseProblem::at(error.to_string(), start, end)
                 .late()
                 .help("see Python's format mini-language: [[fill]align][sign][#][0][width][,][.precision][type]")
         };
         match text {
-            "" => Ok(Layout::Plain),
-            _ if !text.contains('{') => Spec::parse(text).map(Layout::Fixed).map_err(problem),
-            _ if nested => Err(Problem::at("Max string recursion exceeded", start, end).late()),
-            _ => self.nested(start, end).map(Layout::Nested),
+            "" => Ok(FormatSpec::Plain),
+            _ if !text.contains('{') => Spec::parse(text).map(FormatSpec::Fixed).map_err(problem),
+            _ if nested => {
+                Err(ParseProblem::at("Max string recursion exceeded", start, end).late())
+            }
+            _ => self.nested(start, end).map(FormatSpec::Nested),
         }
     }
 
     /// A specifier with fields in it.
-    fn nested(&self, start: usize, end: usize) -> Result<Vec<Piece>, Problem> {
+    fn nested(&self, start: usize, end: usize) -> Result<Vec<SpecPart>, ParseProblem> {
         let mut parser = Parser {
             text: &self.text[..end],
             at: start,
@@ -366,8 +379,8 @@ impl<'t> Parser<'t> {
         let mut pieces = Vec::new();
         while let Some(markup) = parser.next(true) {
             pieces.push(match markup? {
-                Markup::Text(text, _) => Piece::Text(text.into()),
-                Markup::Field(field) => Piece::Field(field),
+                Markup::Text(text, _) => SpecPart::Text(text.into()),
+                Markup::Field(field) => SpecPart::Field(field),
             });
         }
         Ok(pieces)
@@ -382,7 +395,7 @@ fn add_text(nodes: &mut Vec<Node>, range: std::ops::Range<usize>) {
     }
 }
 
-fn conversion(given: Option<(char, usize)>) -> Result<Option<Conversion>, Problem> {
+fn conversion(given: Option<(char, usize)>) -> Result<Option<Conversion>, ParseProblem> {
     Ok(Some(match given {
         None => return Ok(None),
         Some(('s', _)) => Conversion::Str,
@@ -390,7 +403,7 @@ fn conversion(given: Option<(char, usize)>) -> Result<Option<Conversion>, Proble
         Some(('a', _)) => Conversion::Ascii,
         Some((other, at)) => {
             let message = format!("Unknown conversion specifier {other}");
-            let problem = Problem::at(message, at, at + other.len_utf8());
+            let problem = ParseProblem::at(message, at, at + other.len_utf8());
             return Err(problem
                 .late()
                 .help("there are !r (repr), !s (str) and !a (ascii)"));
@@ -399,7 +412,7 @@ fn conversion(given: Option<(char, usize)>) -> Result<Option<Conversion>, Proble
 }
 
 /// The name of a variable and what is taken out of it.
-fn path(text: &str, start: usize) -> Result<(&str, Vec<Index>), Problem> {
+fn path(text: &str, start: usize) -> Result<(&str, Vec<Index>), ParseProblem> {
     let end = text.find(['.', '[']).unwrap_or(text.len());
     let (name, mut rest) = text.split_at(end);
     let mut path = Vec::new();
@@ -409,27 +422,29 @@ fn path(text: &str, start: usize) -> Result<(&str, Vec<Index>), Problem> {
             return Err(no_index(name, rest, at(rest)));
         };
         let Some((key, after)) = after.split_once(']') else {
-            let problem = Problem::at("Missing ']' in format string", at(rest), at(""));
+            let problem = ParseProblem::at("Missing ']' in format string", at(rest), at(""));
             return Err(problem.late());
         };
-        path.push(index(key).map_err(|message| Problem::at(message, at(rest), at(after)).late())?);
+        path.push(
+            index(key).map_err(|message| ParseProblem::at(message, at(rest), at(after)).late())?,
+        );
         rest = after;
     }
     Ok((name, path))
 }
 
 /// What else could stand after a name.
-fn no_index(name: &str, rest: &str, at: usize) -> Problem {
+fn no_index(name: &str, rest: &str, at: usize) -> ParseProblem {
     let end = at + rest.len();
     let Some(attribute) = rest.strip_prefix('.') else {
         let message = "Only '.' or '[' may follow ']' in format field specifier";
-        return Problem::at(message, at, end).late();
+        return ParseProblem::at(message, at, end).late();
     };
     let attribute = &attribute[..attribute.find(['.', '[']).unwrap_or(attribute.len())];
     if attribute.is_empty() {
-        return Problem::at("Empty attribute in format string", at, end).late();
+        return ParseProblem::at("Empty attribute in format string", at, end).late();
     }
-    let problem = Problem::at(format!("data has no attribute '{attribute}'"), at, end).late();
+    let problem = ParseProblem::at(format!("data has no attribute '{attribute}'"), at, end).late();
     if attribute.starts_with("__") {
         problem
     } else {

@@ -6,7 +6,7 @@ use quillet_core::Value;
 use quillet_core::value::MAX_DEPTH;
 
 use super::super::python::{escaped_size, float_text, quote};
-use crate::{Limit, Pass, Stop};
+use crate::{LimitKind, Pass, StopReason};
 
 /// Python's name of a value's type.
 pub(super) fn kind(value: &Value) -> &'static str {
@@ -22,7 +22,7 @@ pub(super) fn kind(value: &Value) -> &'static str {
 }
 
 /// Writes `str(value)` to the output.
-pub(super) fn write(value: &Value, pass: &mut Pass<'_>) -> Result<(), Stop> {
+pub(super) fn write(value: &Value, pass: &mut Pass<'_>) -> Result<(), StopReason> {
     match value {
         Value::Str(text) => pass.write(text),
         Value::Int(int) => {
@@ -38,7 +38,7 @@ pub(super) fn write(value: &Value, pass: &mut Pass<'_>) -> Result<(), Stop> {
 }
 
 /// `str(value)`.
-pub(super) fn text(value: &Value, pass: &mut Pass<'_>) -> Result<String, Stop> {
+pub(super) fn text(value: &Value, pass: &mut Pass<'_>) -> Result<String, StopReason> {
     match value {
         Value::Str(text) => {
             pass.charge(text.len())?;
@@ -49,9 +49,9 @@ pub(super) fn text(value: &Value, pass: &mut Pass<'_>) -> Result<String, Stop> {
 }
 
 /// `repr(value)`.
-pub(super) fn repr(value: &Value, pass: &mut Pass<'_>) -> Result<String, Stop> {
+pub(super) fn repr(value: &Value, pass: &mut Pass<'_>) -> Result<String, StopReason> {
     if value.depth() > MAX_DEPTH {
-        return Err(pass.limit(Limit::ValueDepth));
+        return Err(pass.limit(LimitKind::ValueDepth));
     }
     let mut out = String::new();
     write_repr(value, pass, &mut out)?;
@@ -59,7 +59,7 @@ pub(super) fn repr(value: &Value, pass: &mut Pass<'_>) -> Result<String, Stop> {
 }
 
 /// The depth of the value is bounded.
-fn write_repr(value: &Value, pass: &mut Pass<'_>, out: &mut String) -> Result<(), Stop> {
+fn write_repr(value: &Value, pass: &mut Pass<'_>, out: &mut String) -> Result<(), StopReason> {
     pass.step()?;
     let before = out.len();
     match value {

@@ -2,17 +2,17 @@
 
 use indexmap::IndexSet;
 
-use super::ast::{Field, Index, Layout, Node, Piece, Program};
+use super::ast::{Field, FormatSpec, Index, Node, Program, SpecPart};
 use crate::reference::ByPath;
 use crate::{References, VariableReference};
 
 /// Variables by path, in order of first use.
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct VariableNames {
     variables: IndexSet<ByPath, foldhash::fast::RandomState>,
 }
 
-impl Names {
+impl VariableNames {
     /// Adds those of a source.
     pub(super) fn add(&mut self, program: &Program, source: usize) {
         for node in &program.nodes {
@@ -36,9 +36,9 @@ impl Names {
             source,
             span: field.span,
         }));
-        if let Layout::Nested(pieces) = &field.layout {
+        if let FormatSpec::Nested(pieces) = &field.layout {
             for piece in pieces {
-                if let Piece::Field(field) = piece {
+                if let SpecPart::Field(field) = piece {
                     self.add_field(field, source);
                 }
             }

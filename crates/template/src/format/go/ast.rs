@@ -7,15 +7,15 @@ use std::sync::Arc;
 use quillet_core::{Span, Value};
 
 use super::function::GoFunction;
-use super::literal::{Ideal, Number};
+use super::literal::{Ideal, NumberLiteral};
 use super::value::GoStr;
 
 /// Index of an operation.
-pub(super) type Place = usize;
+pub(super) type OpIndex = usize;
 
 /// Index of a variable in its template's frame. Each declaration has its own;
 /// `$`, the dot that the template began with, is 0.
-pub(super) type Slot = usize;
+pub(super) type SlotIndex = usize;
 
 /// One step of a template.
 #[derive(Debug)]
@@ -32,30 +32,30 @@ pub(super) enum Op {
     /// Goes to `otherwise` unless true.
     If {
         pipe: Pipe,
-        otherwise: Place,
+        otherwise: OpIndex,
     },
     /// As `If`, with the value as dot until the matching `EndWith`.
     With {
         pipe: Pipe,
-        otherwise: Place,
+        otherwise: OpIndex,
     },
     /// Takes the dot back and goes to `next`.
     EndWith {
-        next: Place,
+        next: OpIndex,
     },
     /// Goes on for each element, or to `otherwise` if there is none.
     Range {
         pipe: Pipe,
-        otherwise: Place,
-        end: Place,
+        otherwise: OpIndex,
+        end: OpIndex,
         /// Variables declared inside, unset again in each turn.
-        inside: std::ops::Range<Slot>,
+        inside: std::ops::Range<SlotIndex>,
     },
     /// The next turn of the innermost loop.
     Next,
     /// Leaves the innermost loop.
     Break,
-    Jump(Place),
+    Jump(OpIndex),
     /// Runs another template.
     Call(Box<TemplateCall>),
 }
@@ -86,13 +86,13 @@ pub(super) struct TemplateCall {
 
 /// A named template.
 #[derive(Debug)]
-pub(super) struct Definition {
+pub(super) struct TemplateDefinition {
     pub(super) name: Arc<str>,
     /// Index of the source it stands in.
     pub(super) source: usize,
     pub(super) ops: Vec<Op>,
     /// For each of its variables but `$` the one of the same name that it shadows.
-    pub(super) shadowed: Vec<Option<Slot>>,
+    pub(super) shadowed: Vec<Option<SlotIndex>>,
     /// Bytes of its text, to guess how much it will write.
     pub(super) text_bytes: usize,
     /// Nothing but space and comments: does not replace another definition.
@@ -105,21 +105,21 @@ pub(super) struct Pipe {
     pub(super) pos: usize,
     pub(super) span: Span,
     pub(super) assign: bool,
-    pub(super) variables: Vec<Target>,
-    pub(super) commands: Vec<Command>,
+    pub(super) variables: Vec<AssignTarget>,
+    pub(super) commands: Vec<CommandNode>,
 }
 
 /// A variable that a pipeline sets.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct AssignTarget {
     pub(super) name: Box<str>,
     /// The new variable, or the innermost that an assignment can mean.
-    pub(super) slot: Option<Slot>,
+    pub(super) slot: Option<SlotIndex>,
 }
 
 /// An operand and its arguments.
 #[derive(Debug)]
-pub(super) struct Command {
+pub(super) struct CommandNode {
     pub(super) pos: usize,
     pub(super) span: Span,
     pub(super) first: Node,
@@ -144,7 +144,7 @@ pub(super) enum NodeKind {
     Number(Box<NumberNode>),
     String(Box<StringNode>),
     /// `.a.b`.
-    Field(Fields),
+    Field(FieldNames),
     Variable(Box<VariableNode>),
     Function(Box<FunctionNode>),
     Pipe(Box<Pipe>),
@@ -154,27 +154,27 @@ pub(super) enum NodeKind {
 
 /// Names of fields in order. Most are alone, and cost one allocation.
 #[derive(Debug, Default)]
-pub(super) enum Fields {
+pub(super) enum FieldNames {
     #[default]
     None,
     One(Box<str>),
     Many(Vec<Box<str>>),
 }
 
-impl Fields {
+impl FieldNames {
     /// Cuts `a.b.c`.
-    pub(super) fn of(text: &str) -> Fields {
+    pub(super) fn of(text: &str) -> FieldNames {
         if text.contains('.') {
-            return Fields::Many(text.split('.').map(Box::from).collect());
+            return FieldNames::Many(text.split('.').map(Box::from).collect());
         }
-        Fields::One(text.into())
+        FieldNames::One(text.into())
     }
 
     pub(super) fn as_slice(&self) -> &[Box<str>] {
         match self {
-            Fields::None => &[],
-            Fields::One(name) => std::slice::from_ref(name),
-            Fields::Many(names) => names,
+            FieldNames::None => &[],
+            FieldNames::One(name) => std::slice::from_ref(name),
+            FieldNames::Many(names) => names,
         }
     }
 
@@ -189,7 +189,7 @@ impl Fields {
 #[derive(Debug)]
 pub(super) struct NumberNode {
     pub(super) text: Box<str>,
-    pub(super) number: Number,
+    pub(super) number: NumberLiteral,
     pub(super) ideal: Ideal,
 }
 
@@ -214,27 +214,27 @@ pub(super) struct VariableNode {
     pub(super) name: Box<str>,
     /// The innermost variable of that name. A declaration that was not reached
     /// does not count: then the one that it shadows is meant.
-    pub(super) slot: Option<Slot>,
-    pub(super) fields: Fields,
+    pub(super) slot: Option<SlotIndex>,
+    pub(super) fields: FieldNames,
 }
 
 #[derive(Debug)]
 pub(super) struct FunctionNode {
     pub(super) name: Box<str>,
-    pub(super) function: Function,
+    pub(super) function: FunctionBinding,
 }
 
 /// What a function's name is bound to when the template is compiled.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Function {
-    Builtin(Builtin),
+pub(super) enum FunctionBinding {
+    Builtin(BuiltinFunction),
     Native(GoFunction),
     /// Nothing yet: called through the pass.
     Late,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Builtin {
+pub(super) enum BuiltinFunction {
     And,
     Or,
     Not,
@@ -256,31 +256,31 @@ pub(super) enum Builtin {
     Ge,
 }
 
-impl Builtin {
+impl BuiltinFunction {
     /// All of them, by name.
-    pub(super) const TABLE: [(&'static str, Builtin); 19] = [
-        ("and", Builtin::And),
-        ("or", Builtin::Or),
-        ("not", Builtin::Not),
-        ("call", Builtin::Call),
-        ("html", Builtin::Html),
-        ("index", Builtin::Index),
-        ("slice", Builtin::Slice),
-        ("js", Builtin::Js),
-        ("len", Builtin::Len),
-        ("print", Builtin::Print),
-        ("printf", Builtin::Printf),
-        ("println", Builtin::Println),
-        ("urlquery", Builtin::Urlquery),
-        ("eq", Builtin::Eq),
-        ("ne", Builtin::Ne),
-        ("lt", Builtin::Lt),
-        ("le", Builtin::Le),
-        ("gt", Builtin::Gt),
-        ("ge", Builtin::Ge),
+    pub(super) const TABLE: [(&'static str, BuiltinFunction); 19] = [
+        ("and", BuiltinFunction::And),
+        ("or", BuiltinFunction::Or),
+        ("not", BuiltinFunction::Not),
+        ("call", BuiltinFunction::Call),
+        ("html", BuiltinFunction::Html),
+        ("index", BuiltinFunction::Index),
+        ("slice", BuiltinFunction::Slice),
+        ("js", BuiltinFunction::Js),
+        ("len", BuiltinFunction::Len),
+        ("print", BuiltinFunction::Print),
+        ("printf", BuiltinFunction::Printf),
+        ("println", BuiltinFunction::Println),
+        ("urlquery", BuiltinFunction::Urlquery),
+        ("eq", BuiltinFunction::Eq),
+        ("ne", BuiltinFunction::Ne),
+        ("lt", BuiltinFunction::Lt),
+        ("le", BuiltinFunction::Le),
+        ("gt", BuiltinFunction::Gt),
+        ("ge", BuiltinFunction::Ge),
     ];
 
-    pub(super) fn of_name(name: &str) -> Option<Builtin> {
+    pub(super) fn of_name(name: &str) -> Option<BuiltinFunction> {
         let found = Self::TABLE.iter().find(|(known, _)| *known == name);
         found.map(|(_, builtin)| *builtin)
     }
@@ -288,18 +288,24 @@ impl Builtin {
     /// How many fixed parameters it has, and whether more arguments may follow.
     pub(super) fn arity(self) -> (usize, bool) {
         match self {
-            Builtin::Not | Builtin::Len => (1, false),
-            Builtin::Ne | Builtin::Lt | Builtin::Le | Builtin::Gt | Builtin::Ge => (2, false),
-            Builtin::And
-            | Builtin::Or
-            | Builtin::Call
-            | Builtin::Index
-            | Builtin::Slice
-            | Builtin::Printf
-            | Builtin::Eq => (1, true),
-            Builtin::Html | Builtin::Js | Builtin::Print | Builtin::Println | Builtin::Urlquery => {
-                (0, true)
-            }
+            BuiltinFunction::Not | BuiltinFunction::Len => (1, false),
+            BuiltinFunction::Ne
+            | BuiltinFunction::Lt
+            | BuiltinFunction::Le
+            | BuiltinFunction::Gt
+            | BuiltinFunction::Ge => (2, false),
+            BuiltinFunction::And
+            | BuiltinFunction::Or
+            | BuiltinFunction::Call
+            | BuiltinFunction::Index
+            | BuiltinFunction::Slice
+            | BuiltinFunction::Printf
+            | BuiltinFunction::Eq => (1, true),
+            BuiltinFunction::Html
+            | BuiltinFunction::Js
+            | BuiltinFunction::Print
+            | BuiltinFunction::Println
+            | BuiltinFunction::Urlquery => (0, true),
         }
     }
 }
@@ -307,17 +313,17 @@ impl Builtin {
 #[derive(Debug)]
 pub(super) struct ChainNode {
     pub(super) base: Node,
-    pub(super) fields: Fields,
+    pub(super) fields: FieldNames,
 }
 
-impl Definition {
+impl TemplateDefinition {
     /// How many variables it has, `$` included.
     pub(super) fn slots(&self) -> usize {
         1 + self.shadowed.len()
     }
 
     /// The variable that another one shadows.
-    pub(super) fn shadowed(&self, slot: Slot) -> Option<Slot> {
+    pub(super) fn shadowed(&self, slot: SlotIndex) -> Option<SlotIndex> {
         *self.shadowed.get(slot.checked_sub(1)?)?
     }
 }
@@ -352,7 +358,7 @@ impl Pipe {
     }
 }
 
-impl Command {
+impl CommandNode {
     pub(super) fn write(&self, out: &mut String) {
         self.first.write_argument(out);
         for argument in &self.arguments {

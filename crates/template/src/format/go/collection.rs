@@ -5,23 +5,23 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::rc::Rc;
 
-use quillet_core::value::{MAX_DEPTH, Table};
-use quillet_core::{List, Map, Value};
+use quillet_core::value::{MAX_DEPTH, MapTable};
+use quillet_core::{Map, Value, ValueList};
 
 use super::types::GoType;
 use super::value::{GoStr, GoValue};
 
 /// A Go slice. Nothing can change one, so parts are copies.
 #[derive(Clone)]
-pub struct GoList(Items);
+pub struct GoList(ListItems);
 
 #[derive(Clone)]
-enum Items {
-    Core(List),
-    Built(Rc<Built>),
+enum ListItems {
+    Core(ValueList),
+    Built(Rc<BuiltList>),
 }
 
-struct Built {
+struct BuiltList {
     element: GoType,
     items: Vec<GoValue>,
     depth: u32,
@@ -33,10 +33,10 @@ struct Built {
 /// (Sprig's `set`) changes it for all who hold it. Core maps are the caller's
 /// and never change.
 #[derive(Clone)]
-pub struct GoMap(Entries);
+pub struct GoMap(MapEntries);
 
 #[derive(Clone)]
-enum Entries {
+enum MapEntries {
     Core(Map),
     Built(Rc<BuiltMap>),
 }
@@ -49,8 +49,8 @@ struct BuiltMap {
 impl GoList {
     /// A `[]interface {}` that shares a core list.
     #[must_use]
-    pub fn core(list: List) -> Self {
-        GoList(Items::Core(list))
+    pub fn core(list: ValueList) -> Self {
+        GoList(ListItems::Core(list))
     }
 
     /// A `[]interface {}` of these items.
@@ -63,7 +63,7 @@ impl GoList {
     #[must_use]
     pub fn typed(element: GoType, items: Vec<GoValue>) -> Self {
         let depth = 1 + items.iter().map(GoValue::depth).max().unwrap_or(0);
-        GoList(Items::Built(Rc::new(Built {
+        GoList(ListItems::Built(Rc::new(BuiltList {
             element,
             items,
             depth,
@@ -74,8 +74,8 @@ impl GoList {
     #[must_use]
     pub fn element(&self) -> GoType {
         match &self.0 {
-            Items::Core(_) => GoType::Any,
-            Items::Built(built) => built.element,
+            ListItems::Core(_) => GoType::Any,
+            ListItems::Built(built) => built.element,
         }
     }
 
@@ -101,8 +101,8 @@ impl GoList {
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.0 {
-            Items::Core(list) => list.len(),
-            Items::Built(built) => built.items.len(),
+            ListItems::Core(list) => list.len(),
+            ListItems::Built(built) => built.items.len(),
         }
     }
 
@@ -116,8 +116,8 @@ impl GoList {
     #[must_use]
     pub fn get(&self, index: usize) -> Option<GoValue> {
         match &self.0 {
-            Items::Core(list) => list.get(index).map(GoValue::from),
-            Items::Built(built) => built.items.get(index).cloned(),
+            ListItems::Core(list) => list.get(index).map(GoValue::from),
+            ListItems::Built(built) => built.items.get(index).cloned(),
         }
     }
 
@@ -128,10 +128,10 @@ impl GoList {
 
     /// The shared core list, if it is one.
     #[must_use]
-    pub fn as_core(&self) -> Option<&List> {
+    pub fn as_core(&self) -> Option<&ValueList> {
         match &self.0 {
-            Items::Core(list) => Some(list),
-            Items::Built(_) => None,
+            ListItems::Core(list) => Some(list),
+            ListItems::Built(_) => None,
         }
     }
 
@@ -139,17 +139,17 @@ impl GoList {
     #[must_use]
     pub fn depth(&self) -> u32 {
         match &self.0 {
-            Items::Core(list) => list.depth(),
-            Items::Built(built) => built.depth,
+            ListItems::Core(list) => list.depth(),
+            ListItems::Built(built) => built.depth,
         }
     }
 
     /// The same for core.
     #[must_use]
-    pub fn to_core(&self) -> List {
+    pub fn to_core(&self) -> ValueList {
         match &self.0 {
-            Items::Core(list) => list.clone(),
-            Items::Built(built) => built.items.iter().map(GoValue::to_core).collect(),
+            ListItems::Core(list) => list.clone(),
+            ListItems::Built(built) => built.items.iter().map(GoValue::to_core).collect(),
         }
     }
 }
@@ -158,7 +158,7 @@ impl GoMap {
     /// A `map[string]interface {}` that shares a core map.
     #[must_use]
     pub fn core(map: Map) -> Self {
-        GoMap(Entries::Core(map))
+        GoMap(MapEntries::Core(map))
     }
 
     /// An empty `map[string]interface {}`.
@@ -177,7 +177,7 @@ impl GoMap {
     /// the map itself is reachable from cannot exist yet, so nothing is checked.
     #[must_use]
     pub fn of(element: GoType, table: BTreeMap<GoStr, GoValue>) -> Self {
-        GoMap(Entries::Built(Rc::new(BuiltMap {
+        GoMap(MapEntries::Built(Rc::new(BuiltMap {
             element,
             table: RefCell::new(table),
         })))
@@ -187,8 +187,8 @@ impl GoMap {
     #[must_use]
     pub fn element(&self) -> GoType {
         match &self.0 {
-            Entries::Core(_) => GoType::Any,
-            Entries::Built(built) => built.element,
+            MapEntries::Core(_) => GoType::Any,
+            MapEntries::Built(built) => built.element,
         }
     }
 
@@ -207,8 +207,8 @@ impl GoMap {
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.0 {
-            Entries::Core(map) => map.len(),
-            Entries::Built(built) => built.table.borrow().len(),
+            MapEntries::Core(map) => map.len(),
+            MapEntries::Built(built) => built.table.borrow().len(),
         }
     }
 
@@ -222,8 +222,8 @@ impl GoMap {
     #[must_use]
     pub fn get(&self, key: &[u8]) -> Option<GoValue> {
         match &self.0 {
-            Entries::Core(map) => map.get(std::str::from_utf8(key).ok()?).map(GoValue::from),
-            Entries::Built(built) => built.table.borrow().get(key).cloned(),
+            MapEntries::Core(map) => map.get(std::str::from_utf8(key).ok()?).map(GoValue::from),
+            MapEntries::Built(built) => built.table.borrow().get(key).cloned(),
         }
     }
 
@@ -231,7 +231,7 @@ impl GoMap {
     #[must_use]
     pub fn sorted(&self) -> Vec<(GoStr, GoValue)> {
         match &self.0 {
-            Entries::Core(map) => {
+            MapEntries::Core(map) => {
                 let mut entries: Vec<_> = map.iter().collect();
                 entries.sort_unstable_by_key(|(key, _)| *key);
                 let own = |(key, value): (&std::sync::Arc<str>, &Value)| {
@@ -239,7 +239,7 @@ impl GoMap {
                 };
                 entries.into_iter().map(own).collect()
             }
-            Entries::Built(built) => {
+            MapEntries::Built(built) => {
                 let table = built.table.borrow();
                 table.iter().map(|(k, v)| (k.clone(), v.clone())).collect()
             }
@@ -250,8 +250,8 @@ impl GoMap {
     #[must_use]
     pub fn as_core(&self) -> Option<&Map> {
         match &self.0 {
-            Entries::Core(map) => Some(map),
-            Entries::Built(_) => None,
+            MapEntries::Core(map) => Some(map),
+            MapEntries::Built(_) => None,
         }
     }
 
@@ -259,7 +259,7 @@ impl GoMap {
     #[must_use]
     pub fn is(&self, other: &GoMap) -> bool {
         match (&self.0, &other.0) {
-            (Entries::Built(a), Entries::Built(b)) => Rc::ptr_eq(a, b),
+            (MapEntries::Built(a), MapEntries::Built(b)) => Rc::ptr_eq(a, b),
             _ => false,
         }
     }
@@ -276,7 +276,7 @@ impl GoMap {
     /// This is the caller's map, which never changes; the value contains this
     /// map, or is nested too deeply.
     pub fn insert(&self, key: GoStr, value: GoValue) -> Result<(), String> {
-        let Entries::Built(built) = &self.0 else {
+        let MapEntries::Built(built) = &self.0 else {
             return Err("cannot change a variable of the caller; copy it first".to_owned());
         };
         if !is_container(&value) {
@@ -299,8 +299,8 @@ impl GoMap {
     /// This is the caller's map, which never changes.
     pub fn remove(&self, key: &[u8]) -> Result<Option<GoValue>, String> {
         match &self.0 {
-            Entries::Built(built) => Ok(built.table.borrow_mut().remove(key)),
-            Entries::Core(_) => {
+            MapEntries::Built(built) => Ok(built.table.borrow_mut().remove(key)),
+            MapEntries::Core(_) => {
                 Err("cannot change a variable of the caller; copy it first".to_owned())
             }
         }
@@ -311,22 +311,22 @@ impl GoMap {
     #[must_use]
     pub fn depth(&self) -> u32 {
         match &self.0 {
-            Entries::Core(map) => map.depth(),
-            Entries::Built(_) => built_depth(self),
+            MapEntries::Core(map) => map.depth(),
+            MapEntries::Built(_) => built_depth(self),
         }
     }
 
     /// The same for core; containers below [`MAX_DEPTH`] levels become `null`.
     #[must_use]
     pub fn to_core(&self) -> Map {
-        let Entries::Built(built) = &self.0 else {
+        let MapEntries::Built(built) = &self.0 else {
             return self.as_core().cloned().unwrap_or_default();
         };
         if self.depth() > MAX_DEPTH {
             return Map::default();
         }
         let table = built.table.borrow();
-        let core: Table = table
+        let core: MapTable = table
             .iter()
             .map(|(key, value)| (key.to_shared(), value.to_core()))
             .collect();
@@ -346,7 +346,7 @@ fn contains(value: &GoValue, wanted: &Rc<BuiltMap>) -> bool {
     let mut work = vec![value.clone()];
     while let Some(value) = work.pop() {
         match value {
-            GoValue::Map(GoMap(Entries::Built(map))) => {
+            GoValue::Map(GoMap(MapEntries::Built(map))) => {
                 if Rc::ptr_eq(&map, wanted) {
                     return true;
                 }
@@ -354,7 +354,7 @@ fn contains(value: &GoValue, wanted: &Rc<BuiltMap>) -> bool {
                     work.extend(map.table.borrow().values().cloned());
                 }
             }
-            GoValue::List(GoList(Items::Built(list)))
+            GoValue::List(GoList(ListItems::Built(list)))
                 if list.depth > 1 && seen.insert(Rc::as_ptr(&list).cast()) =>
             {
                 work.extend(list.items.iter().cloned());
@@ -378,7 +378,7 @@ fn built_depth(map: &GoMap) -> u32 {
         let mut next = Vec::new();
         for value in level {
             match value {
-                GoValue::Map(GoMap(Entries::Built(map))) => {
+                GoValue::Map(GoMap(MapEntries::Built(map))) => {
                     if seen.insert(Rc::as_ptr(&map).cast()) {
                         let table = map.table.borrow();
                         next.extend(table.values().filter(|v| is_container(v)).cloned());
@@ -410,10 +410,10 @@ impl Drop for BuiltMap {
 fn take_apart(mut work: Vec<GoValue>) {
     while let Some(value) = work.pop() {
         match value {
-            GoValue::Map(GoMap(Entries::Built(map))) if Rc::strong_count(&map) == 1 => {
+            GoValue::Map(GoMap(MapEntries::Built(map))) if Rc::strong_count(&map) == 1 => {
                 work.extend(std::mem::take(&mut *map.table.borrow_mut()).into_values());
             }
-            GoValue::List(GoList(Items::Built(list))) => {
+            GoValue::List(GoList(ListItems::Built(list))) => {
                 if let Some(list) = Rc::into_inner(list) {
                     work.extend(list.items);
                 }

@@ -7,13 +7,17 @@ use std::collections::HashMap;
 
 use quillet_core::{Diagnostic, Span, Value};
 
-use super::ast::{Builtin, Command, Function, Node as Operand, NodeKind as Kind, Op, Pipe, Slot};
-use super::ast::{Fields, NumberNode, StringText};
-use super::parser::{self, Settings};
+use super::ast::{
+    BuiltinFunction, CommandNode, FunctionBinding, Node as Operand, NodeKind as Kind, Op, Pipe,
+    SlotIndex,
+};
+use super::ast::{FieldNames, NumberNode, StringText};
+use super::parser::{self, ParserSettings};
 use super::{GoFormat, lexer};
-use crate::Source;
+use crate::TemplateSource;
 use crate::convert::{
-    Argument, Call, Condition, Findings, Knows, Node, NodeKind, Nodes, Path, Start,
+    Argument, ConvertFindings, LoopPosition, NodeKind, Nodes, PathStart, TreeCall, TreeCondition,
+    TreeNode, VariablePath,
 };
 
 /// How far a jump is looked for.
@@ -24,12 +28,12 @@ const MOST_DEFINITIONS: usize = 100;
 
 /// Reads a source. What other formats do not have is refused.
 pub(crate) fn read(
-    source: &Source<'_>,
+    source: &TemplateSource<'_>,
     nesting: usize,
-    findings: &mut Findings<'_>,
+    findings: &mut ConvertFindings<'_>,
 ) -> Result<Nodes, Vec<Diagnostic>> {
     let format = GoFormat::new().with_sprig();
-    let settings = Settings {
+    let settings = ParserSettings {
         functions: &format.functions,
         strict_functions: false,
         nesting,
@@ -57,9 +61,9 @@ pub(crate) fn read(
     let mut reader = Reader {
         ops: &main.ops,
         findings,
-        dot: Path::root(&[]),
+        dot: VariablePath::root(&[]),
         loops: 0,
-        slots: HashMap::from([(0, Path::root(&[]))]),
+        slots: HashMap::from([(0, VariablePath::root(&[]))]),
         comments: lexer::comments(source.text),
         read_to: 0,
     };
@@ -71,13 +75,13 @@ pub(crate) fn read(
 
 struct Reader<'r, 's> {
     ops: &'r [Op],
-    findings: &'r mut Findings<'s>,
+    findings: &'r mut ConvertFindings<'s>,
     /// What the dot is.
-    dot: Path,
+    dot: VariablePath,
     /// How many loops are around.
     loops: usize,
     /// What variables stand for.
-    slots: HashMap<Slot, Path>,
+    slots: HashMap<SlotIndex, VariablePath>,
     /// Those still to come, the last one first.
     comments: Vec<Span>,
     /// Where the last operation began that has a place.
@@ -108,7 +112,7 @@ impl Reader<'_, '_> {
                     end: *end,
                 };
                 let text = self.findings.at(span).to_owned();
-                nodes.push(Node::new(NodeKind::Text(text), span));
+                nodes.push(TreeNode::new(NodeKind::Text(text), span));
             }
             // Marks are made only where messages are asked for.
             Op::Marked(_) => {}
@@ -160,7 +164,7 @@ impl Reader<'_, '_> {
     fn comments_before(&mut self, start: usize, nodes: &mut Nodes) {
         while let Some(span) = self.comments.pop_if(|span| span.start < start) {
             let text = self.findings.at(span).trim().to_owned();
-            nodes.push(Node::new(NodeKind::Comment(text), span));
+            nodes.push(TreeNode::new(NodeKind::Comment(text), span));
         }
     }
 
@@ -170,7 +174,7 @@ impl Reader<'_, '_> {
         pipe: &Pipe,
         at: usize,
         otherwise: usize,
-        dot: Option<Path>,
+        dot: Option<VariablePath>,
         nodes: &mut Nodes,
     ) -> usize {
         let last = otherwise.saturating_sub(1);
@@ -181,7 +185,7 @@ impl Reader<'_, '_> {
         let found = self.truth(pipe);
         if let (Some(_), Some((condition, negated))) = (&dot, &found) {
             let is_value = !negated && condition.equals.is_none();
-            if !is_value || matches!(condition.path.start, Start::Loop(..)) {
+            if !is_value || matches!(condition.path.start, PathStart::Loop(..)) {
                 self.refuse_span::<()>(pipe.span, "with on anything but a variable");
             }
             self.dot = condition.path.clone();
@@ -202,14 +206,14 @@ impl Reader<'_, '_> {
                 then,
                 otherwise,
             };
-            nodes.push(Node::new(kind, pipe.span));
+            nodes.push(TreeNode::new(kind, pipe.span));
         }
         end
     }
 
-    fn each(&mut self, pipe: &Pipe, at: usize, otherwise: usize, end: usize) -> Option<Node> {
+    fn each(&mut self, pipe: &Pipe, at: usize, otherwise: usize, end: usize) -> Option<TreeNode> {
         let list = self.path_of(pipe, "the list of a loop");
-        let item = Path::item(self.loops, &[]);
+        let item = VariablePath::item(self.loops, &[]);
         let name = pipe
             .variables
             .last()
@@ -221,7 +225,7 @@ impl Reader<'_, '_> {
         if let [index, _] = pipe.variables.as_slice()
             && let Some(slot) = index.slot
         {
-            let index = Path::in_loop(self.loops, Knows::Index);
+            let index = VariablePath::in_loop(self.loops, LoopPosition::Index);
             self.slots.insert(slot, index);
         }
         let dot = std::mem::replace(&mut self.dot, item);
@@ -236,11 +240,11 @@ impl Reader<'_, '_> {
             body,
             otherwise,
         };
-        Some(Node::new(kind, pipe.span))
+        Some(TreeNode::new(kind, pipe.span))
     }
 
     /// What is printed, or a name for a path.
-    fn action(&mut self, pipe: &Pipe) -> Option<Node> {
+    fn action(&mut self, pipe: &Pipe) -> Option<TreeNode> {
         if !pipe.variables.is_empty() {
             self.declare(pipe);
             return None;
@@ -249,7 +253,7 @@ impl Reader<'_, '_> {
             Some(operand) => self.printed(operand)?,
             None => NodeKind::Call(self.call(pipe)?),
         };
-        Some(Node::new(kind, pipe.span))
+        Some(TreeNode::new(kind, pipe.span))
     }
 
     fn printed(&mut self, operand: &Operand) -> Option<NodeKind> {
@@ -262,14 +266,14 @@ impl Reader<'_, '_> {
                 NodeKind::Text(number.text.to_string())
             }
             Kind::Bool(value) => NodeKind::Text((*value == Value::Bool(true)).to_string()),
-            Kind::Function(function) => NodeKind::Call(Call {
+            Kind::Function(function) => NodeKind::Call(TreeCall {
                 name: self.late(&function.name, function.function, operand.span)?,
                 positional: Vec::new(),
                 named: Vec::new(),
             }),
             _ => {
                 let path = self.path(operand)?;
-                if path == Path::root(&[]) {
+                if path == VariablePath::root(&[]) {
                     return self.refuse(operand, "all variables at once");
                 }
                 NodeKind::Print(path)
@@ -289,7 +293,7 @@ impl Reader<'_, '_> {
         self.bind(pipe, path);
     }
 
-    fn bind(&mut self, pipe: &Pipe, path: Option<Path>) {
+    fn bind(&mut self, pipe: &Pipe, path: Option<VariablePath>) {
         if let (Some(path), [target]) = (path, pipe.variables.as_slice())
             && let Some(slot) = target.slot
         {
@@ -298,15 +302,15 @@ impl Reader<'_, '_> {
     }
 
     /// What a condition asks, and whether it is negated.
-    fn truth(&mut self, pipe: &Pipe) -> Option<(Condition, bool)> {
+    fn truth(&mut self, pipe: &Pipe) -> Option<(TreeCondition, bool)> {
         if let ([command], []) = (pipe.commands.as_slice(), pipe.variables.as_slice())
             && let Kind::Function(function) = &command.first.kind
-            && let Function::Builtin(builtin) = function.function
+            && let FunctionBinding::Builtin(builtin) = function.function
         {
             let asked = match (builtin, command.arguments.as_slice()) {
-                (Builtin::Not, [argument]) => return self.not(argument),
-                (Builtin::Eq, [left, right]) => Some((left, right, false)),
-                (Builtin::Ne, [left, right]) => Some((left, right, true)),
+                (BuiltinFunction::Not, [argument]) => return self.not(argument),
+                (BuiltinFunction::Eq, [left, right]) => Some((left, right, false)),
+                (BuiltinFunction::Ne, [left, right]) => Some((left, right, true)),
                 _ => None,
             };
             if let Some((left, right, negated)) = asked {
@@ -315,38 +319,38 @@ impl Reader<'_, '_> {
         }
         let path = self.path_of(pipe, "a condition on anything but a variable")?;
         self.bind(pipe, Some(path.clone()));
-        Some((Condition::truth(path), false))
+        Some((TreeCondition::truth(path), false))
     }
 
-    fn not(&mut self, argument: &Operand) -> Option<(Condition, bool)> {
+    fn not(&mut self, argument: &Operand) -> Option<(TreeCondition, bool)> {
         match &argument.kind {
             Kind::Pipe(pipe) => {
                 let (condition, negated) = self.truth(pipe)?;
                 Some((condition, !negated))
             }
-            _ => Some((Condition::truth(self.path(argument)?), true)),
+            _ => Some((TreeCondition::truth(self.path(argument)?), true)),
         }
     }
 
     /// A variable beside a text, on either side.
-    fn equality(&mut self, left: &Operand, right: &Operand) -> Option<Condition> {
+    fn equality(&mut self, left: &Operand, right: &Operand) -> Option<TreeCondition> {
         let (left, right) = (plain(left), plain(right));
         let (subject, text) = match (text_of(left), text_of(right)) {
             (_, Some(text)) => (left, text),
             (Some(text), None) => (right, text),
             _ => return self.refuse(left, "a comparison with anything but a text"),
         };
-        Some(Condition::equals(self.path(subject)?, text))
+        Some(TreeCondition::equals(self.path(subject)?, text))
     }
 
-    fn path_of(&mut self, pipe: &Pipe, what: &str) -> Option<Path> {
+    fn path_of(&mut self, pipe: &Pipe, what: &str) -> Option<VariablePath> {
         match pipe.operand_of_declaration() {
             Some(operand) => self.path(plain(operand)),
             None => self.refuse_span(pipe.span, what),
         }
     }
 
-    fn path(&mut self, operand: &Operand) -> Option<Path> {
+    fn path(&mut self, operand: &Operand) -> Option<VariablePath> {
         match &operand.kind {
             Kind::Dot => Some(self.dot.clone()),
             Kind::Field(fields) => Some(self.dot.join(names(fields))),
@@ -355,7 +359,7 @@ impl Reader<'_, '_> {
                 let Some(base) = base else {
                     return self.refuse(operand, &format!("the variable {}", variable.name));
                 };
-                let is_index = matches!(base.start, Start::Loop(..));
+                let is_index = matches!(base.start, PathStart::Loop(..));
                 if is_index && !variable.fields.as_slice().is_empty() {
                     return self.refuse(operand, "a field of an index");
                 }
@@ -369,7 +373,7 @@ impl Reader<'_, '_> {
     }
 
     /// `f a b`, or `a | f b`, which is `f b a`.
-    fn call(&mut self, pipe: &Pipe) -> Option<Call> {
+    fn call(&mut self, pipe: &Pipe) -> Option<TreeCall> {
         let (piped, command) = match pipe.commands.as_slice() {
             [command] => (None, command),
             [first, command] if first.arguments.is_empty() => (Some(&first.first), command),
@@ -383,7 +387,7 @@ impl Reader<'_, '_> {
         let positional = arguments
             .map(|one| self.argument(one))
             .collect::<Option<Vec<_>>>()?;
-        Some(Call {
+        Some(TreeCall {
             name,
             positional,
             named: Vec::new(),
@@ -391,9 +395,9 @@ impl Reader<'_, '_> {
     }
 
     /// The name of a function that is bound late; others are the format's own.
-    fn late(&mut self, name: &str, function: Function, span: Span) -> Option<String> {
+    fn late(&mut self, name: &str, function: FunctionBinding, span: Span) -> Option<String> {
         match function {
-            Function::Late => Some(name.to_owned()),
+            FunctionBinding::Late => Some(name.to_owned()),
             _ => self.refuse_span(span, &format!("the function {name} of go")),
         }
     }
@@ -428,7 +432,7 @@ impl Pipe {
     fn operand_of_declaration(&self) -> Option<&Operand> {
         match self.commands.as_slice() {
             [
-                Command {
+                CommandNode {
                     first, arguments, ..
                 },
             ] if arguments.is_empty() => Some(first),
@@ -456,7 +460,7 @@ fn text_of(operand: &Operand) -> Option<&str> {
     }
 }
 
-fn names(fields: &Fields) -> impl Iterator<Item = String> + '_ {
+fn names(fields: &FieldNames) -> impl Iterator<Item = String> + '_ {
     fields.as_slice().iter().map(|name| name.to_string())
 }
 

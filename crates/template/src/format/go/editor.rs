@@ -4,7 +4,7 @@ use memchr::memmem;
 use quillet_core::TokenKind;
 
 use super::lexer::{Kind, Lexer};
-use crate::editor::{Completion, List, MOST_FAULTS, Names, Scan, Spot};
+use crate::editor::{CompletionItem, CompletionList, ExternalNames, MOST_FAULTS, Spot, TokenScan};
 
 /// What begins an action.
 const ACTIONS: &[&str] = &[
@@ -12,8 +12,8 @@ const ACTIONS: &[&str] = &[
 ];
 
 /// The tokens of a text; behind a fault, those from the next delimiter on.
-pub(super) fn scan(text: &str) -> Scan {
-    let mut scan = Scan::default();
+pub(super) fn scan(text: &str) -> TokenScan {
+    let mut scan = TokenScan::default();
     let mut from = 0;
     for _ in 0..MOST_FAULTS {
         let Some(fault) = part(text, from, &mut scan) else {
@@ -29,7 +29,7 @@ pub(super) fn scan(text: &str) -> Scan {
 }
 
 /// Reads from a byte to the end, or to a fault: where to look for the next delimiter.
-fn part(text: &str, from: usize, scan: &mut Scan) -> Option<usize> {
+fn part(text: &str, from: usize, scan: &mut TokenScan) -> Option<usize> {
     let source = text.get(from..)?;
     scan.open = None;
     let mut lexer = Lexer::new(source);
@@ -127,13 +127,13 @@ fn comment(source: &str, start: usize, end: usize) -> (usize, usize) {
 pub(super) fn completions(
     text: &str,
     at: usize,
-    names: &Names<'_>,
+    names: &ExternalNames<'_>,
     own: &[&str],
-) -> Vec<Completion> {
+) -> Vec<CompletionItem> {
     let Some(spot) = Spot::find(text, at, scan) else {
         return Vec::new();
     };
-    let mut list = List::new(spot.span);
+    let mut list = CompletionList::new(spot.span);
     match spot.before() {
         Some((TokenKind::Operator, "|")) => list.functions(names, own, "built-in function"),
         Some((TokenKind::Keyword, "else")) => list.keywords("action", &["if", "with"]),

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::pass::{Pass, Stop};
+use crate::pass::{Pass, StopReason};
 
 use super::exec::Caller;
 use super::types::GoType;
@@ -13,7 +13,7 @@ use super::value::GoValue;
 
 /// The code of a native function. The arguments have the declared types: the
 /// engine has checked them and their number.
-pub type Run = fn(&mut Context<'_, '_>, &[GoValue]) -> Result<GoValue, FunctionError>;
+pub type NativeFn = fn(&mut FunctionContext<'_, '_>, &[GoValue]) -> Result<GoValue, FunctionError>;
 
 /// A native function: it runs inside an evaluation, needs nothing from
 /// outside and gives the same value for the same arguments in every pass.
@@ -28,7 +28,7 @@ pub struct GoFunction {
     /// Its own type, for `%T` and errors about function values.
     pub go_type: GoType,
     /// The code.
-    pub run: Run,
+    pub run: NativeFn,
     /// What a call does besides giving a value.
     pub effect: Effect,
 }
@@ -49,7 +49,7 @@ pub enum Effect {
 impl GoFunction {
     /// A function with a fixed number of parameters.
     #[must_use]
-    pub const fn new(name: &'static str, params: &'static [GoType], run: Run) -> Self {
+    pub const fn new(name: &'static str, params: &'static [GoType], run: NativeFn) -> Self {
         GoFunction {
             name,
             params,
@@ -79,7 +79,7 @@ impl GoFunction {
 
     /// A function whose last parameter is repeated.
     #[must_use]
-    pub const fn variadic(name: &'static str, params: &'static [GoType], run: Run) -> Self {
+    pub const fn variadic(name: &'static str, params: &'static [GoType], run: NativeFn) -> Self {
         GoFunction {
             variadic: true,
             ..GoFunction::new(name, params, run)
@@ -93,13 +93,13 @@ pub enum FunctionError {
     /// An error as Go would return it: the executor adds `error calling NAME: `.
     Message(String),
     /// A limit, or a value that is still pending.
-    Stop(Stop),
+    Stop(StopReason),
     /// The value depends on a call that is still pending.
     Pending,
 }
 
-impl From<Stop> for FunctionError {
-    fn from(stop: Stop) -> Self {
+impl From<StopReason> for FunctionError {
+    fn from(stop: StopReason) -> Self {
         FunctionError::Stop(stop)
     }
 }
@@ -116,15 +116,15 @@ impl From<&str> for FunctionError {
 
 /// What functions keep from one call to the next within one evaluation.
 #[derive(Default)]
-pub struct State(Vec<Box<dyn Any>>);
+pub struct FunctionState(Vec<Box<dyn Any>>);
 
-impl fmt::Debug for State {
+impl fmt::Debug for FunctionState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("State").field(&self.0.len()).finish()
     }
 }
 
-impl State {
+impl FunctionState {
     /// The value of that type, made when it is first asked for.
     pub fn get<T: Default + 'static>(&mut self) -> &mut T {
         let known = self.0.iter().position(|entry| entry.is::<T>());
@@ -141,13 +141,13 @@ impl State {
 
 /// What a native function may use besides its arguments.
 #[derive(Debug)]
-pub struct Context<'c, 'p> {
+pub struct FunctionContext<'c, 'p> {
     pub(super) pass: &'c mut Pass<'p>,
-    pub(super) state: &'c mut State,
+    pub(super) state: &'c mut FunctionState,
     pub(super) caller: Caller<'c>,
 }
 
-impl Context<'_, '_> {
+impl FunctionContext<'_, '_> {
     /// Counts bytes that the function is about to build.
     ///
     /// # Errors
@@ -198,17 +198,19 @@ impl Context<'_, '_> {
     /// The error for text that would be larger than the limit on memory.
     #[must_use]
     pub fn too_large(&self) -> FunctionError {
-        self.pass.limit(crate::limits::Limit::MemoryBytes).into()
+        self.pass
+            .limit(crate::limits::LimitKind::MemoryBytes)
+            .into()
     }
 }
 
 /// Native functions by name; a later one replaces an earlier one of its name.
 #[derive(Clone, Debug, Default)]
-pub struct Functions(
+pub struct FunctionMap(
     Arc<std::collections::HashMap<&'static str, GoFunction, foldhash::fast::RandomState>>,
 );
 
-impl Functions {
+impl FunctionMap {
     /// Adds functions.
     #[must_use]
     pub fn with(mut self, functions: &[GoFunction]) -> Self {

@@ -8,7 +8,7 @@ use super::value::GoStr;
 /// A number literal. Which of the values is used depends on where it stands,
 /// as with Go's untyped constants.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Number {
+pub(super) struct NumberLiteral {
     pub(super) int: Option<i64>,
     pub(super) uint: Option<u64>,
     pub(super) float: Option<f64>,
@@ -25,22 +25,22 @@ pub(super) enum Ideal {
     Overflow,
 }
 
-impl Number {
+impl NumberLiteral {
     /// Reads a number that is neither a character nor a pair.
-    pub(super) fn parse(text: &str) -> Result<Number, String> {
+    pub(super) fn parse(text: &str) -> Result<NumberLiteral, String> {
         if let Some(imaginary) = text.strip_suffix('i').and_then(parse_float) {
-            return Ok(Number::of_complex(0.0, imaginary));
+            return Ok(NumberLiteral::of_complex(0.0, imaginary));
         }
         let uint = parse_uint(text);
         let int = parse_int(text);
-        let mut number = Number {
+        let mut number = NumberLiteral {
             int,
             uint: if int == Some(0) {
                 uint.or(Some(0))
             } else {
                 uint
             },
-            ..Number::default()
+            ..NumberLiteral::default()
         };
         if let Some(int) = number.int {
             number.float = Some(int as f64);
@@ -50,7 +50,7 @@ impl Number {
             if !text.contains(['.', 'e', 'E', 'p', 'P']) {
                 return Err(format!("integer overflow: {}", quote(text)));
             }
-            number = Number::of_float(float);
+            number = NumberLiteral::of_float(float);
         }
         if number.float.is_none() {
             return Err(format!("illegal number syntax: {}", quote(text)));
@@ -59,13 +59,13 @@ impl Number {
     }
 
     /// Reads a character constant with its quotes.
-    pub(super) fn parse_char(text: &str) -> Result<Number, String> {
+    pub(super) fn parse_char(text: &str) -> Result<NumberLiteral, String> {
         let inside = text.as_bytes().get(1..).unwrap_or_default();
         let (code, _, rest) = unquote_char(inside, b'\'').ok_or("invalid syntax")?;
         if rest != b"'" {
             return Err(format!("malformed character constant: {text}"));
         }
-        Ok(Number {
+        Ok(NumberLiteral {
             int: Some(code.into()),
             uint: Some(code.into()),
             float: Some(code.into()),
@@ -74,7 +74,7 @@ impl Number {
     }
 
     /// Reads `1+2i`.
-    pub(super) fn parse_complex(text: &str) -> Result<Number, String> {
+    pub(super) fn parse_complex(text: &str) -> Result<NumberLiteral, String> {
         let bytes = text.as_bytes();
         let sign = |i: &usize| {
             let exponent = matches!(bytes[i - 1], b'e' | b'E' | b'p' | b'P');
@@ -86,23 +86,23 @@ impl Number {
             Some((parse_float(&text[..middle])?, parse_float(imaginary)?))
         });
         let (real, imaginary) = pair.ok_or("syntax error scanning complex number")?;
-        Ok(Number::of_complex(real, imaginary))
+        Ok(NumberLiteral::of_complex(real, imaginary))
     }
 
-    fn of_complex(real: f64, imaginary: f64) -> Number {
+    fn of_complex(real: f64, imaginary: f64) -> NumberLiteral {
         let real_only = if imaginary == 0.0 {
-            Number::of_float(real)
+            NumberLiteral::of_float(real)
         } else {
-            Number::default()
+            NumberLiteral::default()
         };
-        Number {
+        NumberLiteral {
             complex: Some((real, imaginary)),
             ..real_only
         }
     }
 
-    fn of_float(float: f64) -> Number {
-        Number {
+    fn of_float(float: f64) -> NumberLiteral {
+        NumberLiteral {
             int: Some(float as i64).filter(|int| *int as f64 == float),
             uint: Some(float as u64).filter(|uint| *uint as f64 == float),
             float: Some(float),
@@ -363,7 +363,7 @@ mod tests {
             ),
         ];
         for (text, int, float) in cases {
-            let number = Number::parse(text).unwrap();
+            let number = NumberLiteral::parse(text).unwrap();
             assert_eq!((number.int, number.float), (int, float), "{text}");
         }
     }
@@ -380,14 +380,14 @@ mod tests {
             ("0x", "illegal number syntax: \"0x\""),
         ];
         for (text, message) in cases {
-            assert_eq!(Number::parse(text).unwrap_err(), message);
+            assert_eq!(NumberLiteral::parse(text).unwrap_err(), message);
         }
     }
 
     #[test]
     fn the_way_a_number_is_written_decides_its_type() {
         let is_float = |text: &str| {
-            let ideal = Number::parse(text).unwrap().ideal(text);
+            let ideal = NumberLiteral::parse(text).unwrap().ideal(text);
             matches!(ideal, Ideal::Real(Value::Float(_)))
         };
         assert!(is_float("1.0") && is_float("1e3") && is_float("0x1p4"));
@@ -409,6 +409,6 @@ mod tests {
             let bytes = unquote(quoted);
             assert_eq!(bytes.as_ref().map(GoStr::as_bytes), expected, "{quoted}");
         }
-        assert_eq!(Number::parse_char(r"'\n'").unwrap().int, Some(10));
+        assert_eq!(NumberLiteral::parse_char(r"'\n'").unwrap().int, Some(10));
     }
 }

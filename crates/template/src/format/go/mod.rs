@@ -17,7 +17,9 @@ mod types;
 mod value;
 
 pub use collection::{GoList, GoMap};
-pub use function::{Context, Effect, FunctionError, Functions, GoFunction, Run, State};
+pub use function::{
+    Effect, FunctionContext, FunctionError, FunctionMap, FunctionState, GoFunction, NativeFn,
+};
 pub use template::GoFormat;
 pub use types::GoType;
-pub use value::{GoStr, GoValue, Number, Object};
+pub use value::{GoNumber, GoObject, GoStr, GoValue};

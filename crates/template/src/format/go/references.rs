@@ -11,23 +11,23 @@ use std::collections::{HashSet, VecDeque};
 use indexmap::IndexMap;
 use quillet_core::{Span, Value};
 
-use crate::Source;
+use crate::TemplateSource;
 use crate::reference::{FunctionReference, References, VariableReference};
 
 use super::ast::{
-    Builtin, Command, Definition, Fields, Function, Node, NodeKind, Op, Pipe, Slot, StringText,
-    Target,
+    AssignTarget, BuiltinFunction, CommandNode, FieldNames, FunctionBinding, Node, NodeKind, Op,
+    Pipe, SlotIndex, StringText, TemplateDefinition,
 };
-use super::template::Compiled;
+use super::template::GoTemplate;
 
 /// Where in the variables a value can come from; nothing if that is not known
 /// or of no interest.
-type Known<'c> = Vec<Origin<'c>>;
-type Path<'c> = Vec<&'c str>;
+type ValueOrigins<'c> = Vec<ValueOrigin<'c>>;
+type KeyPath<'c> = Vec<&'c str>;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Origin<'c> {
-    path: Path<'c>,
+struct ValueOrigin<'c> {
+    path: KeyPath<'c>,
     /// Its value has been looked at; its fields may still count.
     touched: bool,
 }
@@ -39,8 +39,8 @@ const LONGEST_PATH: usize = 32;
 /// Definitions read with different dots. Above this the access is called dynamic.
 const MOST_VISITS: usize = 2_000;
 
-pub(super) fn find<'c>(compiled: &'c Compiled, sources: &'c [Source<'_>]) -> References {
-    let mut finder = Finder {
+pub(super) fn find<'c>(compiled: &'c GoTemplate, sources: &'c [TemplateSource<'_>]) -> References {
+    let mut finder = ReferenceFinder {
         compiled,
         found: References::default(),
         variables: IndexMap::default(),
@@ -50,41 +50,41 @@ pub(super) fn find<'c>(compiled: &'c Compiled, sources: &'c [Source<'_>]) -> Ref
         visits: HashSet::default(),
         waiting: VecDeque::new(),
         source: 0,
-        dot: Known::new(),
+        dot: ValueOrigins::new(),
         slots: Vec::new(),
     };
     for source in sources.iter().filter(|source| !source.library) {
-        finder.visit(source.name, vec![Origin::default()]);
+        finder.visit(source.name, vec![ValueOrigin::default()]);
         finder.run();
     }
     finder.finish()
 }
 
 /// How and where a path is touched first.
-struct Touched {
+struct PathUse {
     optional: bool,
     source: usize,
     span: Span,
 }
 
-struct Finder<'c> {
-    compiled: &'c Compiled,
+struct ReferenceFinder<'c> {
+    compiled: &'c GoTemplate,
     found: References,
-    variables: IndexMap<Path<'c>, Touched, foldhash::fast::RandomState>,
+    variables: IndexMap<KeyPath<'c>, PathUse, foldhash::fast::RandomState>,
     functions: HashSet<&'c str, foldhash::fast::RandomState>,
     templates: HashSet<&'c str, foldhash::fast::RandomState>,
     /// Paths that were only handed to a variable or a template. They count if
     /// nothing below them does.
-    passed_on: Vec<(Path<'c>, Touched)>,
-    visits: HashSet<(*const Definition, Known<'c>), foldhash::fast::RandomState>,
-    waiting: VecDeque<(&'c Definition, Known<'c>)>,
+    passed_on: Vec<(KeyPath<'c>, PathUse)>,
+    visits: HashSet<(*const TemplateDefinition, ValueOrigins<'c>), foldhash::fast::RandomState>,
+    waiting: VecDeque<(&'c TemplateDefinition, ValueOrigins<'c>)>,
     source: usize,
-    dot: Known<'c>,
-    slots: Vec<Known<'c>>,
+    dot: ValueOrigins<'c>,
+    slots: Vec<ValueOrigins<'c>>,
 }
 
-impl<'c> Finder<'c> {
-    fn visit(&mut self, name: &'c str, dot: Known<'c>) {
+impl<'c> ReferenceFinder<'c> {
+    fn visit(&mut self, name: &'c str, dot: ValueOrigins<'c>) {
         let Some(definition) = self.compiled.definition(name) else {
             if self.templates.insert(name) {
                 self.found.templates.push(name.to_owned());
@@ -103,7 +103,7 @@ impl<'c> Finder<'c> {
     fn run(&mut self) {
         while let Some((definition, dot)) = self.waiting.pop_front() {
             self.source = definition.source;
-            self.slots = vec![Known::new(); definition.slots()];
+            self.slots = vec![ValueOrigins::new(); definition.slots()];
             self.slots[0] = dot.clone();
             // An assignment late in a loop is seen early in its next turn.
             let assigns = definition
@@ -117,9 +117,9 @@ impl<'c> Finder<'c> {
         }
     }
 
-    fn read(&mut self, definition: &'c Definition) {
+    fn read(&mut self, definition: &'c TemplateDefinition) {
         // Blocks that set the dot, as where they end and the dot around them.
-        let mut around: Vec<(usize, Known<'c>)> = Vec::new();
+        let mut around: Vec<(usize, ValueOrigins<'c>)> = Vec::new();
         for (place, op) in definition.ops.iter().enumerate() {
             while around.last().is_some_and(|(end, _)| *end <= place) {
                 if let Some((_, dot)) = around.pop() {
@@ -154,7 +154,7 @@ impl<'c> Finder<'c> {
                     let dot = call
                         .pipe
                         .as_ref()
-                        .map_or_else(Known::new, |pipe| self.pipe(pipe));
+                        .map_or_else(ValueOrigins::new, |pipe| self.pipe(pipe));
                     self.pass_on(&dot, call.span);
                     self.visit(&call.name, dot);
                 }
@@ -176,7 +176,7 @@ impl<'c> Finder<'c> {
         self.touch(value, pipe.span, false);
     }
 
-    fn pipe(&mut self, pipe: &'c Pipe) -> Known<'c> {
+    fn pipe(&mut self, pipe: &'c Pipe) -> ValueOrigins<'c> {
         let value = self.commands(pipe);
         for target in &pipe.variables {
             self.set(target, &value);
@@ -184,8 +184,8 @@ impl<'c> Finder<'c> {
         value
     }
 
-    fn commands(&mut self, pipe: &'c Pipe) -> Known<'c> {
-        let mut value = Known::new();
+    fn commands(&mut self, pipe: &'c Pipe) -> ValueOrigins<'c> {
+        let mut value = ValueOrigins::new();
         for (i, command) in pipe.commands.iter().enumerate() {
             if i > 0 {
                 // It is an argument of what follows.
@@ -197,7 +197,7 @@ impl<'c> Finder<'c> {
     }
 
     /// An assignment may happen or not, so what was known before stays possible.
-    fn set(&mut self, target: &Target, value: &[Origin<'c>]) {
+    fn set(&mut self, target: &AssignTarget, value: &[ValueOrigin<'c>]) {
         let Some(slot) = target.slot else {
             return;
         };
@@ -208,19 +208,21 @@ impl<'c> Finder<'c> {
         }
     }
 
-    fn command(&mut self, command: &'c Command) -> Known<'c> {
+    fn command(&mut self, command: &'c CommandNode) -> ValueOrigins<'c> {
         let value = match &command.first.kind {
             NodeKind::Function(function) => match function.function {
-                Function::Builtin(Builtin::Index) => return self.index(&command.arguments),
-                Function::Native(native) if matches!(native.name, "get" | "hasKey") => {
+                FunctionBinding::Builtin(BuiltinFunction::Index) => {
+                    return self.index(&command.arguments);
+                }
+                FunctionBinding::Native(native) if matches!(native.name, "get" | "hasKey") => {
                     let value = self.index(&command.arguments);
                     return if native.name == "get" {
                         value
                     } else {
-                        Known::new()
+                        ValueOrigins::new()
                     };
                 }
-                Function::Native(native) if native.name == "include" => {
+                FunctionBinding::Native(native) if native.name == "include" => {
                     return self.include(&command.arguments);
                 }
                 _ => self.node(&command.first),
@@ -235,8 +237,8 @@ impl<'c> Finder<'c> {
     }
 
     /// `include "name" VALUE`: a template called in an expression.
-    fn include(&mut self, arguments: &'c [Node]) -> Known<'c> {
-        let values: Vec<Known<'c>> = arguments.iter().map(|node| self.node(node)).collect();
+    fn include(&mut self, arguments: &'c [Node]) -> ValueOrigins<'c> {
+        let values: Vec<ValueOrigins<'c>> = arguments.iter().map(|node| self.node(node)).collect();
         match (arguments.first().and_then(key_of), values.get(1)) {
             (Some(name), Some(dot)) => {
                 self.pass_on(dot, arguments[1].span);
@@ -245,13 +247,13 @@ impl<'c> Finder<'c> {
             // Which template it is shows only when it runs.
             _ => self.found.dynamic = true,
         }
-        Known::new()
+        ValueOrigins::new()
     }
 
     /// `index VALUE "key" …`: the source deals with the absence itself.
-    fn index(&mut self, arguments: &'c [Node]) -> Known<'c> {
+    fn index(&mut self, arguments: &'c [Node]) -> ValueOrigins<'c> {
         let Some((item, indexes)) = arguments.split_first() else {
-            return Known::new();
+            return ValueOrigins::new();
         };
         let mut value = self.node(item);
         for index in indexes {
@@ -261,7 +263,7 @@ impl<'c> Finder<'c> {
                     self.touch(value, item.span, true);
                     let index_value = self.node(index);
                     self.touch(index_value, index.span, false);
-                    value = Known::new();
+                    value = ValueOrigins::new();
                 }
             }
         }
@@ -272,7 +274,7 @@ impl<'c> Finder<'c> {
         value
     }
 
-    fn node(&mut self, node: &'c Node) -> Known<'c> {
+    fn node(&mut self, node: &'c Node) -> ValueOrigins<'c> {
         match &node.kind {
             NodeKind::Dot => self.dot.clone(),
             NodeKind::Field(fields) => {
@@ -289,13 +291,13 @@ impl<'c> Finder<'c> {
                 self.fields(value, &chain.fields, node.span)
             }
             NodeKind::Function(function) => {
-                if matches!(function.function, Function::Late) {
+                if matches!(function.function, FunctionBinding::Late) {
                     self.function(&function.name, node.span);
                 }
-                Known::new()
+                ValueOrigins::new()
             }
             NodeKind::Nil | NodeKind::Bool(_) | NodeKind::Number(_) | NodeKind::String(_) => {
-                Known::new()
+                ValueOrigins::new()
             }
         }
     }
@@ -303,15 +305,20 @@ impl<'c> Finder<'c> {
     /// A name can mean the variable or, where its declaration was not reached,
     /// one that it shadows; only the first is followed, the other has counted
     /// where it was declared.
-    fn variable(&self, slot: Option<Slot>) -> Known<'c> {
-        slot.map_or_else(Known::new, |slot| self.slots[slot].clone())
+    fn variable(&self, slot: Option<SlotIndex>) -> ValueOrigins<'c> {
+        slot.map_or_else(ValueOrigins::new, |slot| self.slots[slot].clone())
     }
 
-    fn fields(&mut self, mut value: Known<'c>, fields: &'c Fields, span: Span) -> Known<'c> {
+    fn fields(
+        &mut self,
+        mut value: ValueOrigins<'c>,
+        fields: &'c FieldNames,
+        span: Span,
+    ) -> ValueOrigins<'c> {
         for field in fields.as_slice() {
             if value.iter().any(|origin| origin.path.len() >= LONGEST_PATH) {
                 self.touch(value, span, false);
-                return Known::new();
+                return ValueOrigins::new();
             }
             extend(&mut value, field);
         }
@@ -328,13 +335,13 @@ impl<'c> Finder<'c> {
         }
     }
 
-    fn touch(&mut self, value: Known<'c>, span: Span, optional: bool) {
-        for Origin { path, .. } in value.into_iter().filter(|origin| !origin.touched) {
+    fn touch(&mut self, value: ValueOrigins<'c>, span: Span, optional: bool) {
+        for ValueOrigin { path, .. } in value.into_iter().filter(|origin| !origin.touched) {
             if path.is_empty() {
                 self.found.dynamic = true;
                 continue;
             }
-            let touched = self.variables.entry(path).or_insert(Touched {
+            let touched = self.variables.entry(path).or_insert(PathUse {
                 optional,
                 source: self.source,
                 span,
@@ -343,10 +350,10 @@ impl<'c> Finder<'c> {
         }
     }
 
-    fn pass_on(&mut self, value: &[Origin<'c>], span: Span) {
-        let counts = |origin: &&Origin| !origin.touched && !origin.path.is_empty();
+    fn pass_on(&mut self, value: &[ValueOrigin<'c>], span: Span) {
+        let counts = |origin: &&ValueOrigin| !origin.touched && !origin.path.is_empty();
         for origin in value.iter().filter(counts) {
-            let touched = Touched {
+            let touched = PathUse {
                 optional: false,
                 source: self.source,
                 span,
@@ -360,7 +367,7 @@ impl<'c> Finder<'c> {
         if self.passed_on.is_empty() {
             return;
         }
-        let mut prefixes: HashSet<Path<'c>, foldhash::fast::RandomState> = HashSet::default();
+        let mut prefixes: HashSet<KeyPath<'c>, foldhash::fast::RandomState> = HashSet::default();
         for path in self.variables.keys() {
             for length in 1..=path.len() {
                 prefixes.insert(path[..length].to_vec());
@@ -376,7 +383,7 @@ impl<'c> Finder<'c> {
     fn finish(mut self) -> References {
         self.add_passed_on();
         let variables = self.variables.into_iter();
-        let variable = |(path, touched): (Path<'c>, Touched)| VariableReference {
+        let variable = |(path, touched): (KeyPath<'c>, PathUse)| VariableReference {
             path: path.into_iter().map(str::to_owned).collect(),
             optional: touched.optional,
             source: touched.source,
@@ -387,7 +394,7 @@ impl<'c> Finder<'c> {
     }
 }
 
-fn extend<'c>(value: &mut Known<'c>, key: &'c str) {
+fn extend<'c>(value: &mut ValueOrigins<'c>, key: &'c str) {
     for origin in value {
         origin.path.push(key);
         origin.touched = false;
@@ -407,16 +414,16 @@ fn key_of(node: &Node) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use crate::format::go::GoFormat;
-    use crate::{CompileOptions, References, Source, TemplateFormat};
+    use crate::{CompileOptions, References, TemplateFormat, TemplateSource};
 
-    fn references(sources: &[Source<'_>]) -> References {
+    fn references(sources: &[TemplateSource<'_>]) -> References {
         let compiled = GoFormat::new().compile(sources, &CompileOptions::default());
         compiled.unwrap().references().clone()
     }
 
     /// Paths joined by dots, optional ones with a question mark.
     fn paths(text: &str) -> Vec<String> {
-        let found = references(&[Source::new("t", text)]);
+        let found = references(&[TemplateSource::new("t", text)]);
         let shown = found.variables.iter().map(|variable| {
             let mark = if variable.optional { "?" } else { "" };
             variable.path.join(".") + mark
@@ -467,7 +474,7 @@ mod tests {
             ("{{$x := .}}{{$x.a}}", false),
         ];
         for (text, dynamic) in cases {
-            let found = references(&[Source::new("t", text)]);
+            let found = references(&[TemplateSource::new("t", text)]);
             assert_eq!(found.dynamic, dynamic, "{text}");
         }
     }
@@ -475,8 +482,8 @@ mod tests {
     #[test]
     fn only_what_other_sources_reach_counts_in_a_library() {
         let sources = [
-            Source::library("lib", "{{define \"used\"}}{{.a}}{{f}}{{end}}{{.b}}{{g}}"),
-            Source::new("main", "{{template \"used\" .x}}{{template \"gone\"}}"),
+            TemplateSource::library("lib", "{{define \"used\"}}{{.a}}{{f}}{{end}}{{.b}}{{g}}"),
+            TemplateSource::new("main", "{{template \"used\" .x}}{{template \"gone\"}}"),
         ];
         let found = references(&sources);
         let paths: Vec<String> = found.variables.iter().map(|v| v.path.join(".")).collect();
@@ -490,7 +497,7 @@ mod tests {
     #[test]
     fn places_are_those_of_the_source() {
         let text = "ä {{.a.b}} {{f 1}}";
-        let found = references(&[Source::new("t", text)]);
+        let found = references(&[TemplateSource::new("t", text)]);
         let span = found.variables[0].span;
         assert_eq!(&text[span.start..span.end], ".a.b");
         let span = found.functions[0].span;
@@ -500,7 +507,11 @@ mod tests {
     #[test]
     fn recursive_and_doubling_templates_come_to_an_end() {
         let deep = "{{define \"r\"}}{{template \"r\" .c}}{{end}}{{template \"r\" .}}";
-        assert!(!references(&[Source::new("t", deep)]).variables.is_empty());
+        assert!(
+            !references(&[TemplateSource::new("t", deep)])
+                .variables
+                .is_empty()
+        );
         let mut text = String::from("{{template \"t0\" .}}");
         for i in 0..30 {
             let next = i + 1;
@@ -508,6 +519,6 @@ mod tests {
                 "{{{{define \"t{i}\"}}}}{{{{template \"t{next}\" .a}}}}{{{{template \"t{next}\" .b}}}}{{{{end}}}}"
             );
         }
-        assert!(references(&[Source::new("t", &text)]).dynamic);
+        assert!(references(&[TemplateSource::new("t", &text)]).dynamic);
     }
 }

@@ -3,17 +3,19 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use quillet_core::{Token, Value};
+use quillet_core::{SemanticToken, Value};
 
-use crate::editor::{Completion, Names};
+use crate::editor::{CompletionItem, ExternalNames};
 use crate::error::{CompileError, ErrorKind, RenderError};
-use crate::pass::{Pass, Stop};
+use crate::pass::{Pass, StopReason};
 use crate::reference::References;
-use crate::{CompileOptions, MessageSyntax, Missing, Source, Template, TemplateFormat};
+use crate::{
+    CompileOptions, CompiledTemplate, MessageSyntax, Missing, TemplateFormat, TemplateSource,
+};
 
-use super::ast::{Builtin, Definition};
-use super::function::{Functions, GoFunction};
-use super::parser::{self, Settings};
+use super::ast::{BuiltinFunction, TemplateDefinition};
+use super::function::{FunctionMap, GoFunction};
+use super::parser::{self, ParserSettings};
 use super::{editor, references, sprig};
 
 /// Go's text/template as a [`TemplateFormat`].
@@ -23,7 +25,7 @@ use super::{editor, references, sprig};
 /// [`quillet_core::json::Numbers::Float`].
 #[derive(Clone, Debug, Default)]
 pub struct GoFormat {
-    pub(super) functions: Functions,
+    pub(super) functions: FunctionMap,
     strict_functions: bool,
 }
 
@@ -60,10 +62,10 @@ impl GoFormat {
 
     fn parse_all(
         &self,
-        sources: &[Source<'_>],
+        sources: &[TemplateSource<'_>],
         options: &CompileOptions,
-    ) -> Result<Vec<Vec<Definition>>, CompileError> {
-        let settings = Settings {
+    ) -> Result<Vec<Vec<TemplateDefinition>>, CompileError> {
+        let settings = ParserSettings {
             functions: &self.functions,
             strict_functions: self.strict_functions,
             nesting: options.limits.nesting,
@@ -107,15 +109,15 @@ impl TemplateFormat for GoFormat {
     }
 
     fn functions(&self) -> Vec<&str> {
-        let builtins = Builtin::TABLE.iter().map(|(name, _)| *name);
+        let builtins = BuiltinFunction::TABLE.iter().map(|(name, _)| *name);
         builtins.chain(self.functions.names()).collect()
     }
 
-    fn tokens(&self, text: &str) -> Vec<Token> {
+    fn tokens(&self, text: &str) -> Vec<SemanticToken> {
         editor::scan(text).tokens
     }
 
-    fn completions(&self, text: &str, at: usize, names: &Names<'_>) -> Vec<Completion> {
+    fn completions(&self, text: &str, at: usize, names: &ExternalNames<'_>) -> Vec<CompletionItem> {
         editor::completions(text, at, names, &self.functions())
     }
 
@@ -131,11 +133,11 @@ impl TemplateFormat for GoFormat {
 
     fn compile(
         &self,
-        sources: &[Source<'_>],
+        sources: &[TemplateSource<'_>],
         options: &CompileOptions,
-    ) -> Result<Arc<dyn Template>, CompileError> {
+    ) -> Result<Arc<dyn CompiledTemplate>, CompileError> {
         let parsed = self.parse_all(sources, options)?;
-        let mut compiled = Compiled {
+        let mut compiled = GoTemplate {
             sources: sources.iter().map(SourceText::of).collect(),
             definitions: Vec::new(),
             by_name: HashMap::default(),
@@ -160,7 +162,7 @@ pub(super) struct SourceText {
 }
 
 impl SourceText {
-    fn of(source: &Source<'_>) -> Self {
+    fn of(source: &TemplateSource<'_>) -> Self {
         SourceText {
             name: source.name.into(),
             text: source.text.into(),
@@ -170,20 +172,20 @@ impl SourceText {
 
 /// A compiled set of sources.
 #[derive(Debug)]
-pub(super) struct Compiled {
+pub(super) struct GoTemplate {
     sources: Vec<SourceText>,
-    definitions: Vec<Definition>,
+    definitions: Vec<TemplateDefinition>,
     by_name: HashMap<Arc<str>, usize, foldhash::fast::RandomState>,
-    /// See [`Compiled::has_effects`], once a pass asked.
+    /// See [`GoTemplate::has_effects`], once a pass asked.
     effects: OnceLock<bool>,
     pub(super) missing: Missing,
     references: References,
 }
 
-impl Compiled {
+impl GoTemplate {
     /// Adds a definition. It replaces one of its name from an earlier source,
     /// unless it is empty.
-    fn add(&mut self, definition: Definition) {
+    fn add(&mut self, definition: TemplateDefinition) {
         match self.by_name.get(&definition.name) {
             Some(_) if definition.is_empty => {}
             Some(known) => self.definitions[*known] = definition,
@@ -195,13 +197,13 @@ impl Compiled {
         }
     }
 
-    pub(super) fn definition(&self, name: &str) -> Option<&Definition> {
+    pub(super) fn definition(&self, name: &str) -> Option<&TemplateDefinition> {
         self.definitions.get(*self.by_name.get(name)?)
     }
 
     /// Whether any template of the set calls a function on which what follows depends.
     pub(super) fn has_effects(&self) -> bool {
-        let any = |definition: &Definition| {
+        let any = |definition: &TemplateDefinition| {
             let mut ops = definition.ops.iter();
             ops.any(|op| super::exec::lasts(op, false))
         };
@@ -210,7 +212,7 @@ impl Compiled {
             .get_or_init(|| self.definitions.iter().any(any))
     }
 
-    pub(super) fn source_of(&self, definition: &Definition) -> &SourceText {
+    pub(super) fn source_of(&self, definition: &TemplateDefinition) -> &SourceText {
         &self.sources[definition.source]
     }
 
@@ -223,12 +225,12 @@ impl Compiled {
     }
 }
 
-impl Template for Compiled {
+impl CompiledTemplate for GoTemplate {
     fn references(&self) -> &References {
         &self.references
     }
 
-    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop> {
+    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), StopReason> {
         let Some(definition) = self.definition(entry) else {
             return Err(self.no_template(entry).into());
         };

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use quillet_core::Value;
 
 use super::collection::{GoList, GoMap};
-use super::function::{Context, FunctionError, GoFunction};
+use super::function::{FunctionContext, FunctionError, GoFunction};
 use super::types::GoType;
 
 /// A Go string: bytes that usually, but not always, are UTF-8.
@@ -110,7 +110,7 @@ impl fmt::Debug for GoStr {
 }
 
 /// A Go value of a type with methods, such as `time.Time`.
-pub trait Object: fmt::Debug {
+pub trait GoObject: fmt::Debug {
     /// Its type: `time.Time`.
     fn go_type(&self) -> GoType;
 
@@ -160,12 +160,12 @@ pub enum GoValue {
     /// A function value.
     Func(Rc<GoFunction>),
     /// A value of a type with methods.
-    Object(Rc<dyn Object>),
+    Object(Rc<dyn GoObject>),
 }
 
 /// A number as comparisons and conversions see it, whatever its size.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Number {
+pub enum GoNumber {
     /// Of a signed type.
     Int(i64),
     /// Of an unsigned type.
@@ -228,14 +228,14 @@ impl GoValue {
 
     /// The number, if it is a real one.
     #[must_use]
-    pub fn number(&self) -> Option<Number> {
+    pub fn number(&self) -> Option<GoNumber> {
         Some(match self {
-            GoValue::Int(value) | GoValue::Int64(value) => Number::Int(*value),
-            GoValue::Int32(value) => Number::Int((*value).into()),
-            GoValue::Uint8(value) => Number::Uint((*value).into()),
-            GoValue::Uint64(value) => Number::Uint(*value),
-            GoValue::Float(value) => Number::Float(*value),
-            GoValue::Object(object) => Number::Int(object.integer()?),
+            GoValue::Int(value) | GoValue::Int64(value) => GoNumber::Int(*value),
+            GoValue::Int32(value) => GoNumber::Int((*value).into()),
+            GoValue::Uint8(value) => GoNumber::Uint((*value).into()),
+            GoValue::Uint64(value) => GoNumber::Uint(*value),
+            GoValue::Float(value) => GoNumber::Float(*value),
+            GoValue::Object(object) => GoNumber::Int(object.integer()?),
             _ => return None,
         })
     }
@@ -309,11 +309,11 @@ impl GoValue {
             GoValue::Complex(real, imaginary) => format!("({real}{imaginary:+}i)").into(),
             GoValue::Object(object) if object.integer().is_none() => object.text().into(),
             _ => match self.number() {
-                Some(Number::Int(value)) => Value::Int(value),
-                Some(Number::Uint(value)) => {
+                Some(GoNumber::Int(value)) => Value::Int(value),
+                Some(GoNumber::Uint(value)) => {
                     i64::try_from(value).map_or(Value::Float(value as f64), Value::Int)
                 }
-                Some(Number::Float(value)) => Value::Float(value),
+                Some(GoNumber::Float(value)) => Value::Float(value),
                 None => Value::Null,
             },
         }
@@ -338,7 +338,7 @@ impl GoValue {
     /// What the function gives; that this is no function.
     pub fn call(
         &self,
-        context: &mut Context<'_, '_>,
+        context: &mut FunctionContext<'_, '_>,
         arguments: &[GoValue],
     ) -> Result<GoValue, FunctionError> {
         match self {
@@ -374,13 +374,13 @@ impl From<Value> for GoValue {
 impl GoValue {
     /// Nothing, where a failed call was looked into.
     pub(super) fn nothing() -> GoValue {
-        Value::Null.standing_in().into()
+        Value::Null.into_fallback().into()
     }
 
     /// Whether it stands in for the result of a failed call.
     pub(super) fn stands_in(&self) -> bool {
         let map = self.as_map().and_then(GoMap::as_core);
-        map.is_some_and(quillet_core::Map::stands_in)
+        map.is_some_and(quillet_core::Map::is_fallback)
     }
 
     /// The value that functions get, see [`Value::meant`].

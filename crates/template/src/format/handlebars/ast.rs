@@ -9,7 +9,7 @@ use super::helper::Callee;
 
 /// What stands between an opening tag and the next that ends it.
 #[derive(Debug, Default)]
-pub(super) struct Body {
+pub(super) struct BlockBody {
     pub(super) nodes: Vec<Node>,
     /// Names that it declares: `as |item index|`.
     pub(super) params: usize,
@@ -25,7 +25,7 @@ pub(super) enum Node {
     Print(Box<Print>),
     Block(Box<Block>),
     Partial(Box<Partial>),
-    Inline(Box<Inline>),
+    Inline(Box<InlinePartial>),
     /// Counts only while white space is taken out.
     Comment(Strip),
 }
@@ -52,7 +52,7 @@ pub(super) struct Strip {
 /// `{{…}}` whose value is printed.
 #[derive(Debug)]
 pub(super) struct Print {
-    pub(super) call: Call,
+    pub(super) call: CallExpr,
     pub(super) escaped: bool,
     pub(super) strip: Strip,
 }
@@ -63,7 +63,7 @@ pub(super) struct Block {
     /// The opening tag and every `else …` with a call of its own; never empty.
     pub(super) arms: Vec<Arm>,
     /// What is rendered if no arm is: `{{else}}`, or the body of `{{^…}}`.
-    pub(super) otherwise: Option<Body>,
+    pub(super) otherwise: Option<BlockBody>,
     /// Whether it was written `{{^…}}`: `otherwise` stands first in the source.
     pub(super) inverted: bool,
     /// Of `{{else}}`.
@@ -73,16 +73,16 @@ pub(super) struct Block {
 
 #[derive(Debug)]
 pub(super) struct Arm {
-    pub(super) call: Call,
+    pub(super) call: CallExpr,
     /// None in `{{^…}}` without an `{{else}}`.
-    pub(super) body: Option<Body>,
+    pub(super) body: Option<BlockBody>,
     pub(super) strip: Strip,
 }
 
 /// A name that is called or looked up, with what it is given.
 #[derive(Debug)]
-pub(super) struct Call {
-    pub(super) kind: Kind,
+pub(super) struct CallExpr {
+    pub(super) kind: CallKind,
     pub(super) path: Path,
     pub(super) positional: Vec<Expr>,
     pub(super) named: Vec<(Arc<str>, Expr)>,
@@ -92,7 +92,7 @@ pub(super) struct Call {
 
 /// What a name can mean, as far as the source tells.
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(super) enum CallKind {
     /// A variable: its path has several parts, or `this` or `../` in it.
     Variable,
     /// A late-bound function or a variable.
@@ -108,7 +108,7 @@ pub(super) enum Expr {
     Literal(Value),
     Undefined,
     Path(Path),
-    Call(Box<Call>),
+    Call(Box<CallExpr>),
 }
 
 #[derive(Clone, Debug)]
@@ -137,7 +137,7 @@ pub(super) struct Partial {
     pub(super) context: Option<Expr>,
     pub(super) named: Vec<(Arc<str>, Expr)>,
     /// What `@partial-block` is, or stands here if there is no such partial.
-    pub(super) body: Option<Body>,
+    pub(super) body: Option<BlockBody>,
     pub(super) open: Strip,
     pub(super) close: Strip,
     /// White space before it on its line, put before each line of it.
@@ -156,9 +156,9 @@ pub(super) enum PartialName {
 
 /// `{{#*inline "name"}}…{{/inline}}`.
 #[derive(Debug)]
-pub(super) struct Inline {
+pub(super) struct InlinePartial {
     pub(super) name: Expr,
-    pub(super) body: Body,
+    pub(super) body: BlockBody,
     pub(super) open: Strip,
     pub(super) close: Strip,
 }

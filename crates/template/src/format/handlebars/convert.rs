@@ -3,24 +3,27 @@
 use quillet_core::{Diagnostic, Span, Value};
 
 use super::HandlebarsFormat;
-use super::ast::{Arm, Block, Body, Call, Expr, Kind, Node as Piece, Path as Written, Root};
+use super::ast::{
+    Arm, Block, BlockBody, CallExpr, CallKind, Expr, Node as Piece, Path as Written, Root,
+};
 use super::helper::Callee;
 use crate::convert::{
-    self, Argument, Condition, DEEPEST, Findings, Knows, Node, NodeKind, Nodes, Path, Start,
+    self, Argument, ConvertFindings, DEEPEST, LoopPosition, NodeKind, Nodes, PathStart,
+    TreeCondition, TreeNode, VariablePath,
 };
-use crate::{CompileOptions, Source};
+use crate::{CompileOptions, TemplateSource};
 
 /// Reads a source of this format. What other formats do not have is refused.
 pub(crate) fn read(
     format: &HandlebarsFormat,
-    source: &Source<'_>,
+    source: &TemplateSource<'_>,
     options: &CompileOptions,
-    findings: &mut Findings<'_>,
+    findings: &mut ConvertFindings<'_>,
 ) -> Result<Nodes, Vec<Diagnostic>> {
     let compilation = format.parse(source, &[*source], options)?;
     let mut reader = Reader {
         findings,
-        contexts: vec![Path::root(&[])],
+        contexts: vec![VariablePath::root(&[])],
         params: Vec::new(),
         loops: 0,
         depth: 0,
@@ -29,11 +32,11 @@ pub(crate) fn read(
 }
 
 struct Reader<'r, 's> {
-    findings: &'r mut Findings<'s>,
+    findings: &'r mut ConvertFindings<'s>,
     /// What names are looked for in; the innermost comes last.
-    contexts: Vec<Path>,
+    contexts: Vec<VariablePath>,
     /// What the first name of each block that declares names stands for.
-    params: Vec<Path>,
+    params: Vec<VariablePath>,
     /// How many loops are around.
     loops: usize,
     /// Parts around what is being read.
@@ -41,7 +44,7 @@ struct Reader<'r, 's> {
 }
 
 impl Reader<'_, '_> {
-    fn body(&mut self, body: &Body) -> Nodes {
+    fn body(&mut self, body: &BlockBody) -> Nodes {
         let mut nodes = Nodes::new();
         for piece in &body.nodes {
             match piece {
@@ -51,11 +54,11 @@ impl Reader<'_, '_> {
                         end: text.end,
                     };
                     let text = self.findings.at(span).to_owned();
-                    nodes.push(Node::new(NodeKind::Text(text), span));
+                    nodes.push(TreeNode::new(NodeKind::Text(text), span));
                 }
                 Piece::Print(print) => {
                     let kind = self.print(&print.call);
-                    nodes.extend(kind.map(|kind| Node::new(kind, print.call.span)));
+                    nodes.extend(kind.map(|kind| TreeNode::new(kind, print.call.span)));
                 }
                 Piece::Block(block) => nodes.extend(self.block(block)),
                 Piece::Partial(partial) => self.refuse(partial.span, "a partial").unwrap_or(()),
@@ -69,28 +72,28 @@ impl Reader<'_, '_> {
         nodes
     }
 
-    fn body_of(&mut self, body: Option<&Body>) -> Nodes {
+    fn body_of(&mut self, body: Option<&BlockBody>) -> Nodes {
         body.map(|body| self.body(body)).unwrap_or_default()
     }
 
-    fn print(&mut self, call: &Call) -> Option<NodeKind> {
+    fn print(&mut self, call: &CallExpr) -> Option<NodeKind> {
         match &call.kind {
-            Kind::Variable | Kind::Ambiguous => self.path(&call.path).map(NodeKind::Print),
-            Kind::Function => self.call(call).map(NodeKind::Call),
-            Kind::Helper(_) if name(call) == Some("role") => self.role(call),
-            Kind::Helper(_) => self.refuse_helper(call),
+            CallKind::Variable | CallKind::Ambiguous => self.path(&call.path).map(NodeKind::Print),
+            CallKind::Function => self.call(call).map(NodeKind::Call),
+            CallKind::Helper(_) if name(call) == Some("role") => self.role(call),
+            CallKind::Helper(_) => self.refuse_helper(call),
         }
     }
 
     /// `{{role "system"}}`.
-    fn role(&mut self, call: &Call) -> Option<NodeKind> {
+    fn role(&mut self, call: &CallExpr) -> Option<NodeKind> {
         match call.positional.as_slice() {
             [Expr::Literal(Value::Str(role))] => Some(NodeKind::Role(role.to_string())),
             _ => self.refuse(call.span, "a role that is not written out"),
         }
     }
 
-    fn call(&mut self, call: &Call) -> Option<convert::Call> {
+    fn call(&mut self, call: &CallExpr) -> Option<convert::TreeCall> {
         let Some(name) = name(call) else {
             return self.refuse(call.path.span, "a call of a path");
         };
@@ -101,7 +104,7 @@ impl Reader<'_, '_> {
             Some((name.to_string(), value))
         });
         let named = named.collect::<Option<Vec<_>>>();
-        Some(convert::Call {
+        Some(convert::TreeCall {
             name: name.replace(['.', '-'], "_"),
             positional: positional?,
             named: named?,
@@ -118,14 +121,14 @@ impl Reader<'_, '_> {
         })
     }
 
-    fn block(&mut self, block: &Block) -> Option<Node> {
+    fn block(&mut self, block: &Block) -> Option<TreeNode> {
         let (first, rest) = block.arms.split_first()?;
         self.arm(first, rest, block)
     }
 
-    fn arm(&mut self, arm: &Arm, rest: &[Arm], block: &Block) -> Option<Node> {
+    fn arm(&mut self, arm: &Arm, rest: &[Arm], block: &Block) -> Option<TreeNode> {
         let call = &arm.call;
-        let Kind::Helper(callee) = &call.kind else {
+        let CallKind::Helper(callee) = &call.kind else {
             let message = "a section without a helper is a condition or a loop by its value, which has no counterpart";
             let help = "write {{#if …}} or {{#each …}}";
             self.findings.refuse_with(call.span, message, help);
@@ -152,7 +155,7 @@ impl Reader<'_, '_> {
             Callee::Lookup | Callee::Log | Callee::Native(_) => self.refuse_helper(call),
         };
         self.depth -= 1;
-        Some(Node::new(kind?, call.span))
+        Some(TreeNode::new(kind?, call.span))
     }
 
     /// What stands in the other part: the arms that follow, or the last one.
@@ -170,7 +173,7 @@ impl Reader<'_, '_> {
         block: &Block,
         negated: bool,
     ) -> Option<NodeKind> {
-        let condition = self.subject(&arm.call).map(Condition::truth);
+        let condition = self.subject(&arm.call).map(TreeCondition::truth);
         self.parts(condition, arm, rest, block, negated)
     }
 
@@ -186,7 +189,7 @@ impl Reader<'_, '_> {
             [Expr::Path(path), Expr::Literal(Value::Str(text))]
             | [Expr::Literal(Value::Str(text)), Expr::Path(path)] => {
                 let path = self.path(path);
-                path.map(|path| Condition::equals(path, text.to_string()))
+                path.map(|path| TreeCondition::equals(path, text.to_string()))
             }
             _ => self.refuse(arm.call.span, "a comparison with anything but a text"),
         };
@@ -195,7 +198,7 @@ impl Reader<'_, '_> {
 
     fn parts(
         &mut self,
-        condition: Option<Condition>,
+        condition: Option<TreeCondition>,
         arm: &Arm,
         rest: &[Arm],
         block: &Block,
@@ -217,14 +220,14 @@ impl Reader<'_, '_> {
 
     fn with(&mut self, arm: &Arm, rest: &[Arm], block: &Block) -> Option<NodeKind> {
         let mut condition = self.subject(&arm.call);
-        if let Some(Start::Loop(..)) = condition.as_ref().map(|path| path.start) {
+        if let Some(PathStart::Loop(..)) = condition.as_ref().map(|path| path.start) {
             condition = self.refuse(arm.call.span, "a step into what a loop knows");
         }
-        let inside = condition.clone().unwrap_or_else(|| Path::root(&[]));
+        let inside = condition.clone().unwrap_or_else(|| VariablePath::root(&[]));
         let then = self.inside(arm, inside);
         let otherwise = self.otherwise(rest, block);
         Some(NodeKind::If {
-            condition: Condition::truth(condition?),
+            condition: TreeCondition::truth(condition?),
             then,
             otherwise,
         })
@@ -232,7 +235,7 @@ impl Reader<'_, '_> {
 
     fn each(&mut self, arm: &Arm, rest: &[Arm], block: &Block) -> Option<NodeKind> {
         let list = self.subject(&arm.call);
-        let item = Path::item(self.loops, &[]);
+        let item = VariablePath::item(self.loops, &[]);
         self.loops += 1;
         let body = self.inside(arm, item);
         self.loops -= 1;
@@ -246,7 +249,7 @@ impl Reader<'_, '_> {
     }
 
     /// The body of an arm with another context.
-    fn inside(&mut self, arm: &Arm, context: Path) -> Nodes {
+    fn inside(&mut self, arm: &Arm, context: VariablePath) -> Nodes {
         let names = arm.body.as_ref().is_some_and(|body| body.params > 0);
         self.contexts.push(context.clone());
         self.params.extend(names.then_some(context));
@@ -259,14 +262,14 @@ impl Reader<'_, '_> {
     }
 
     /// The only argument of a block.
-    fn subject(&mut self, call: &Call) -> Option<Path> {
+    fn subject(&mut self, call: &CallExpr) -> Option<VariablePath> {
         match call.positional.as_slice() {
             [Expr::Path(path)] => self.path(path),
             _ => self.refuse(call.span, "a block with anything but one variable"),
         }
     }
 
-    fn path(&mut self, path: &Written) -> Option<Path> {
+    fn path(&mut self, path: &Written) -> Option<VariablePath> {
         if let Some(part) = path.parts.iter().find(|part| is_index(part)) {
             return self.refuse(path.span, &format!("{part} of a list"));
         }
@@ -278,7 +281,7 @@ impl Reader<'_, '_> {
                     .map(|context| context.join(keys()))
             }
             Root::Data(0) if path.parts.first().is_some_and(|part| &**part == "@root") => {
-                Some(Path::root(&[]).join(keys().skip(1)))
+                Some(VariablePath::root(&[]).join(keys().skip(1)))
             }
             Root::Data(outside) => self.known(outside, &path.parts),
             Root::Param(outside, 0) => {
@@ -289,7 +292,7 @@ impl Reader<'_, '_> {
             Root::Param(..) => None,
         };
         match found {
-            Some(found) if found == Path::root(&[]) => {
+            Some(found) if found == VariablePath::root(&[]) => {
                 self.refuse(path.span, "all variables at once")
             }
             Some(found) => Some(found),
@@ -301,21 +304,21 @@ impl Reader<'_, '_> {
     }
 
     /// `@index` and its like, of the innermost loop or of one outside.
-    fn known(&self, outside: usize, parts: &[Box<str>]) -> Option<Path> {
+    fn known(&self, outside: usize, parts: &[Box<str>]) -> Option<VariablePath> {
         let [name] = parts else {
             return None;
         };
         let knows = match &**name {
-            "@index" => Knows::Index,
-            "@first" => Knows::First,
-            "@last" => Knows::Last,
+            "@index" => LoopPosition::Index,
+            "@first" => LoopPosition::First,
+            "@last" => LoopPosition::Last,
             _ => return None,
         };
         let depth = self.loops.checked_sub(outside + 1)?;
-        Some(Path::in_loop(depth, knows))
+        Some(VariablePath::in_loop(depth, knows))
     }
 
-    fn refuse_helper<T>(&mut self, call: &Call) -> Option<T> {
+    fn refuse_helper<T>(&mut self, call: &CallExpr) -> Option<T> {
         let what = format!("the helper {}", name(call).unwrap_or_default());
         self.refuse(call.span, &what)
     }
@@ -331,7 +334,7 @@ fn is_index(part: &str) -> bool {
 }
 
 /// The name that a call is of.
-fn name(call: &Call) -> Option<&str> {
+fn name(call: &CallExpr) -> Option<&str> {
     match (call.path.root, call.path.parts.as_slice()) {
         (Root::Context(0), [name]) => Some(name),
         _ => None,

@@ -4,10 +4,10 @@
 
 use quillet_core::Value;
 
-use super::helper::{Answer, HelperCall};
-use super::json::{self, Layout};
-use super::{HandlebarsFormat, Preset};
-use crate::{Stop, structure};
+use super::helper::{HelperCall, HelperResult};
+use super::json::{self, JsonLayout};
+use super::{HandlebarsFormat, HandlebarsPreset};
+use crate::{StopReason, structure};
 
 /// As deep as `JSON.stringify` indents.
 const MOST_INDENT: i64 = 10;
@@ -20,23 +20,23 @@ impl HandlebarsFormat {
     #[must_use]
     pub fn dotprompt() -> Self {
         HandlebarsFormat {
-            preset: Preset::Dotprompt,
+            preset: HandlebarsPreset::Dotprompt,
             ..Self::new()
         }
         .with_pure_helper("role", |call| {
             let name = call.text(0)?;
-            Ok(Answer::Safe(structure::role(&name)))
+            Ok(HelperResult::Safe(structure::role(&name)))
         })
-        .with_pure_helper("history", |_| Ok(Answer::Safe(structure::history())))
+        .with_pure_helper("history", |_| Ok(HelperResult::Safe(structure::history())))
         .with_pure_helper("section", |call| {
             let name = call.text(0)?;
-            Ok(Answer::Safe(structure::section(&name)))
+            Ok(HelperResult::Safe(structure::section(&name)))
         })
         .with_pure_helper("media", media)
         .with_pure_helper("json", |call| {
             let value = call.argument(0).unwrap_or(&Value::Null);
-            let text = json::text(call, value, Layout::javascript(indent(call)))?;
-            Ok(Answer::Safe(text))
+            let text = json::text(call, value, JsonLayout::javascript(indent(call)))?;
+            Ok(HelperResult::Safe(text))
         })
         .with_pure_helper("ifEquals", |call| branch(call, true))
         .with_pure_helper("unlessEquals", |call| branch(call, false))
@@ -44,7 +44,7 @@ impl HandlebarsFormat {
 }
 
 /// `{{media url=… contentType=…}}`.
-fn media(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+fn media(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     let Some(url) = call.named("url") else {
         return Err(call.fail("it needs url=…, the address of the media"));
     };
@@ -53,7 +53,7 @@ fn media(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
         Some(kind) => Some(call.text_of(kind)?),
         None => None,
     };
-    Ok(Answer::Safe(structure::media(&url, kind.as_deref())))
+    Ok(HelperResult::Safe(structure::media(&url, kind.as_deref())))
 }
 
 fn indent(call: &HelperCall<'_>) -> usize {
@@ -64,13 +64,13 @@ fn indent(call: &HelperCall<'_>) -> usize {
     }
 }
 
-fn branch(call: &mut HelperCall<'_>, wanted: bool) -> Result<Answer, Stop> {
+fn branch(call: &mut HelperCall<'_>, wanted: bool) -> Result<HelperResult, StopReason> {
     if equal(call.argument(0), call.argument(1)) == wanted {
         call.body()?
     } else {
         call.otherwise()?
     }
-    Ok(Answer::Written)
+    Ok(HelperResult::Written)
 }
 
 /// JavaScript's `===`, but for lists and objects, which are equal if their content is.

@@ -3,17 +3,17 @@
 use quillet_core::TokenKind;
 
 use super::lexer::{Kind, Lexer, Opening, Token};
-use crate::editor::{Completion, List, MOST_FAULTS, Names, Scan, Spot};
+use crate::editor::{CompletionItem, CompletionList, ExternalNames, MOST_FAULTS, Spot, TokenScan};
 
 /// Helpers that are words of the language.
 const BLOCKS: &[&str] = &["if", "unless", "each", "with"];
 
 /// The tokens of a text; behind a fault, those from the next tag on.
-pub(super) fn scan(text: &str, is_helper: &dyn Fn(&str) -> bool) -> Scan {
+pub(super) fn scan(text: &str, is_helper: &dyn Fn(&str) -> bool) -> TokenScan {
     let mut reader = Reader {
         lexer: Lexer::new(text),
         is_helper,
-        scan: Scan::default(),
+        scan: TokenScan::default(),
         blocks: Vec::new(),
         inside: Vec::new(),
         faults: 0,
@@ -29,7 +29,7 @@ pub(super) fn scan(text: &str, is_helper: &dyn Fn(&str) -> bool) -> Scan {
 struct Reader<'s, 'h> {
     lexer: Lexer<'s>,
     is_helper: &'h dyn Fn(&str) -> bool,
-    scan: Scan,
+    scan: TokenScan,
     /// What the names of open blocks are.
     blocks: Vec<TokenKind>,
     /// The tokens of the tag that is read.
@@ -321,14 +321,14 @@ fn path(tokens: &[Token], at: usize) -> usize {
 pub(super) fn completions(
     text: &str,
     at: usize,
-    names: &Names<'_>,
+    names: &ExternalNames<'_>,
     is_helper: &dyn Fn(&str) -> bool,
     own: &[&str],
-) -> Vec<Completion> {
+) -> Vec<CompletionItem> {
     let Some(spot) = Spot::find(text, at, |text| scan(text, is_helper)) else {
         return Vec::new();
     };
-    let mut list = List::new(spot.span);
+    let mut list = CompletionList::new(spot.span);
     let opening = spot.opening();
     let values: Vec<&str> = own
         .iter()

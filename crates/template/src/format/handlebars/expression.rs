@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use quillet_core::{Span, Value};
 
-use super::ast::{Call, Expr, Kind, Path, Root};
+use super::ast::{CallExpr, CallKind, Expr, Path, Root};
 use super::lexer::{Kind as Lexeme, Token};
 use super::parser::Parser;
 use crate::format::javascript;
-use crate::format::problem::Problem;
+use crate::format::problem::ParseProblem;
 
 /// What a tag begins with.
-pub(super) struct Head<'s> {
+pub(super) struct TagHead<'s> {
     value: HeadValue,
     /// As it is written, without brackets and quotes.
     pub(super) original: Cow<'s, str>,
@@ -26,14 +26,14 @@ enum HeadValue {
 
 /// What follows it.
 #[derive(Debug, Default)]
-pub(super) struct Arguments {
+pub(super) struct ArgumentExprs {
     pub(super) positional: Vec<Expr>,
     pub(super) named: Vec<(Arc<str>, Expr)>,
 }
 
 impl<'s> Parser<'s, '_> {
     /// The problem that another token stands here than what is named.
-    pub(super) fn unexpected(&self, expected: &str) -> Problem {
+    pub(super) fn unexpected(&self, expected: &str) -> ParseProblem {
         let found = self.lexer.slice(self.token);
         let message = match self.token.kind {
             Lexeme::End => format!("the tag is not closed: expected {expected}"),
@@ -43,7 +43,7 @@ impl<'s> Parser<'s, '_> {
             start: self.token.start,
             end: self.token.end,
         };
-        Problem::new(message, span)
+        ParseProblem::new(message, span)
     }
 
     /// The name that is the current token.
@@ -56,7 +56,7 @@ impl<'s> Parser<'s, '_> {
     }
 
     /// A path or a literal.
-    pub(super) fn head(&mut self) -> Result<Head<'s>, Problem> {
+    pub(super) fn head(&mut self) -> Result<TagHead<'s>, ParseProblem> {
         let token = self.token;
         let literal = match token.kind {
             Lexeme::Id | Lexeme::Bracketed => return self.path(false),
@@ -72,7 +72,7 @@ impl<'s> Parser<'s, '_> {
             _ => return Err(self.unexpected("a name")),
         };
         self.advance();
-        Ok(Head {
+        Ok(TagHead {
             value: HeadValue::Literal(literal_value(token, self.lexer.slice(token), &literal)),
             original: literal,
             span: Span {
@@ -83,7 +83,7 @@ impl<'s> Parser<'s, '_> {
     }
 
     /// `a.b`, `../a/b`, `this.[any name]`; after `@` if `data`.
-    fn path(&mut self, data: bool) -> Result<Head<'s>, Problem> {
+    fn path(&mut self, data: bool) -> Result<TagHead<'s>, ParseProblem> {
         let first = self.token;
         let start = first.start - usize::from(data);
         let mut original: Cow<'s, str> = Cow::Borrowed("");
@@ -103,7 +103,7 @@ impl<'s> Parser<'s, '_> {
             extend(&mut original, name);
             if !fits {
                 let message = format!("`.`, `..` and `this` can only begin a path: {original}");
-                return Err(Problem::new(message, Span { start, end }));
+                return Err(ParseProblem::new(message, Span { start, end }));
             }
             self.advance();
             if self.token.kind != Lexeme::Separator {
@@ -121,7 +121,7 @@ impl<'s> Parser<'s, '_> {
         path: PathParts,
         original: Cow<'s, str>,
         span: Span,
-    ) -> Head<'s> {
+    ) -> TagHead<'s> {
         let mut parts = path.parts;
         let scoped = is_scoped(&original);
         let param = || self.param(parts.first().filter(|_| path.depth == 0 && !scoped)?);
@@ -133,7 +133,7 @@ impl<'s> Parser<'s, '_> {
         if matches!(root, Root::Param(..)) {
             parts.remove(0);
         }
-        Head {
+        TagHead {
             value: HeadValue::Path(Path { root, parts, span }),
             original,
             span,
@@ -151,8 +151,8 @@ impl<'s> Parser<'s, '_> {
     }
 
     /// Everything up to the end of the tag, the parentheses, or `as |`.
-    pub(super) fn arguments(&mut self) -> Result<Arguments, Problem> {
-        let mut arguments = Arguments::default();
+    pub(super) fn arguments(&mut self) -> Result<ArgumentExprs, ParseProblem> {
+        let mut arguments = ArgumentExprs::default();
         loop {
             if let Some(name) = self.hash_name() {
                 let value = self.parameter()?;
@@ -166,7 +166,7 @@ impl<'s> Parser<'s, '_> {
                     start: self.token.start,
                     end: self.token.end,
                 };
-                return Err(Problem::new(message, span).help("put it before"));
+                return Err(ParseProblem::new(message, span).help("put it before"));
             } else {
                 return Ok(arguments);
             }
@@ -205,7 +205,7 @@ impl<'s> Parser<'s, '_> {
     }
 
     /// One argument.
-    pub(super) fn parameter(&mut self) -> Result<Expr, Problem> {
+    pub(super) fn parameter(&mut self) -> Result<Expr, ParseProblem> {
         if self.token.kind == Lexeme::OpenCall {
             return self.sub_expression();
         }
@@ -215,7 +215,7 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    fn sub_expression(&mut self) -> Result<Expr, Problem> {
+    fn sub_expression(&mut self) -> Result<Expr, ParseProblem> {
         let start = self.token.start;
         self.depth += 1;
         if self.depth > self.known.nesting {
@@ -239,12 +239,12 @@ impl<'s> Parser<'s, '_> {
     /// rules for what is a helper.
     pub(super) fn call(
         &self,
-        head: Head<'s>,
-        arguments: Arguments,
+        head: TagHead<'s>,
+        arguments: ArgumentExprs,
         span: Span,
         nested: bool,
-    ) -> Call {
-        let Arguments { positional, named } = arguments;
+    ) -> CallExpr {
+        let ArgumentExprs { positional, named } = arguments;
         let path = match head.value {
             HeadValue::Path(path) => path,
             HeadValue::Literal(_) => Path {
@@ -268,13 +268,13 @@ impl<'s> Parser<'s, '_> {
         };
         let is_param = matches!(path.root, Root::Param(..)) && path.parts.is_empty();
         let kind = match helper {
-            Some(callee) => Kind::Helper(callee),
-            None if is_param => Kind::Variable,
-            None if has_arguments => Kind::Function,
-            None if simple => Kind::Ambiguous,
-            None => Kind::Variable,
+            Some(callee) => CallKind::Helper(callee),
+            None if is_param => CallKind::Variable,
+            None if has_arguments => CallKind::Function,
+            None if simple => CallKind::Ambiguous,
+            None => CallKind::Variable,
         };
-        Call {
+        CallExpr {
             kind,
             path,
             positional,

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use quillet_core::{Map, Value};
 
-use super::ast::{Arm, Body};
+use super::ast::{Arm, BlockBody};
 use super::eval::{Scope, Val};
-use crate::{ErrorKind, RenderError, Stop, structure};
+use crate::{ErrorKind, RenderError, StopReason, structure};
 
 /// The result of a helper.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
+pub enum HelperResult {
     /// A value: to be printed, escaped where the format escapes, or to be used
     /// where the helper is an argument.
     Value(Value),
@@ -23,33 +23,33 @@ pub enum Answer {
     Written,
 }
 
-impl From<Value> for Answer {
+impl From<Value> for HelperResult {
     fn from(value: Value) -> Self {
-        Answer::Value(value)
+        HelperResult::Value(value)
     }
 }
-impl From<String> for Answer {
+impl From<String> for HelperResult {
     fn from(text: String) -> Self {
-        Answer::Value(text.into())
+        HelperResult::Value(text.into())
     }
 }
-impl From<&str> for Answer {
+impl From<&str> for HelperResult {
     fn from(text: &str) -> Self {
-        Answer::Value(text.into())
+        HelperResult::Value(text.into())
     }
 }
-impl From<bool> for Answer {
+impl From<bool> for HelperResult {
     fn from(value: bool) -> Self {
-        Answer::Value(value.into())
+        HelperResult::Value(value.into())
     }
 }
 
-type Run = dyn Fn(&mut HelperCall<'_>) -> Result<Answer, Stop> + Send + Sync;
+type HelperFn = dyn Fn(&mut HelperCall<'_>) -> Result<HelperResult, StopReason> + Send + Sync;
 
 /// A helper that was registered.
 #[derive(Clone)]
 pub(super) struct Helper {
-    run: Arc<Run>,
+    run: Arc<HelperFn>,
     pub(super) effect: Effect,
 }
 
@@ -67,13 +67,13 @@ pub(super) enum Effect {
 impl Helper {
     pub(super) fn new(
         effect: Effect,
-        run: impl Fn(&mut HelperCall<'_>) -> Result<Answer, Stop> + Send + Sync + 'static,
+        run: impl Fn(&mut HelperCall<'_>) -> Result<HelperResult, StopReason> + Send + Sync + 'static,
     ) -> Self {
         let run = Arc::new(run);
         Helper { run, effect }
     }
 
-    pub(super) fn call(&self, call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+    pub(super) fn call(&self, call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
         (self.run)(call)
     }
 }
@@ -117,28 +117,32 @@ pub(super) const BUILTIN: [&str; 6] = ["each", "if", "log", "lookup", "unless", 
 /// The branches of a block.
 #[derive(Clone, Copy)]
 pub(super) struct Branches<'c> {
-    pub(super) body: Option<&'c Body>,
+    pub(super) body: Option<&'c BlockBody>,
     /// The `else if` chain that follows, and what stands at its end.
     pub(super) rest: &'c [Arm],
-    pub(super) otherwise: Option<&'c Body>,
+    pub(super) otherwise: Option<&'c BlockBody>,
 }
 
 /// What a helper can ask of the evaluation.
 pub(super) trait Host {
-    fn write(&mut self, text: &str) -> Result<(), Stop>;
-    fn steps(&mut self, count: usize) -> Result<(), Stop>;
-    fn charge(&mut self, bytes: usize) -> Result<(), Stop>;
-    fn text<'v>(&mut self, value: &'v Value) -> Result<Cow<'v, str>, Stop>;
+    fn write(&mut self, text: &str) -> Result<(), StopReason>;
+    fn steps(&mut self, count: usize) -> Result<(), StopReason>;
+    fn charge(&mut self, bytes: usize) -> Result<(), StopReason>;
+    fn text<'v>(&mut self, value: &'v Value) -> Result<Cow<'v, str>, StopReason>;
     fn body(
         &mut self,
         branches: &Branches<'_>,
         scope: &Scope<'_>,
         context: Option<&Value>,
         data: &[(&str, Value)],
-    ) -> Result<(), Stop>;
-    fn otherwise(&mut self, branches: &Branches<'_>, scope: &Scope<'_>) -> Result<(), Stop>;
-    fn body_text(&mut self, branches: &Branches<'_>, scope: &Scope<'_>) -> Result<String, Stop>;
-    fn assign(&mut self, name: &str, value: Value) -> Result<(), Stop>;
+    ) -> Result<(), StopReason>;
+    fn otherwise(&mut self, branches: &Branches<'_>, scope: &Scope<'_>) -> Result<(), StopReason>;
+    fn body_text(
+        &mut self,
+        branches: &Branches<'_>,
+        scope: &Scope<'_>,
+    ) -> Result<String, StopReason>;
+    fn assign(&mut self, name: &str, value: Value) -> Result<(), StopReason>;
     fn variable(&self, name: &str) -> Option<Value>;
 }
 
@@ -204,7 +208,7 @@ impl<'c> HelperCall<'c> {
     ///
     /// # Errors
     /// The limits on steps and memory.
-    pub fn text(&mut self, index: usize) -> Result<Cow<'c, str>, Stop> {
+    pub fn text(&mut self, index: usize) -> Result<Cow<'c, str>, StopReason> {
         let value = self.argument(index);
         value.map_or(Ok(Cow::Borrowed("")), |value| self.text_of(value))
     }
@@ -213,7 +217,7 @@ impl<'c> HelperCall<'c> {
     ///
     /// # Errors
     /// The limits on steps and memory.
-    pub fn text_of<'v>(&mut self, value: &'v Value) -> Result<Cow<'v, str>, Stop> {
+    pub fn text_of<'v>(&mut self, value: &'v Value) -> Result<Cow<'v, str>, StopReason> {
         self.host.text(value)
     }
 
@@ -221,7 +225,7 @@ impl<'c> HelperCall<'c> {
     ///
     /// # Errors
     /// The limit on output.
-    pub fn write(&mut self, text: &str) -> Result<(), Stop> {
+    pub fn write(&mut self, text: &str) -> Result<(), StopReason> {
         self.host.write(text)
     }
 
@@ -230,7 +234,7 @@ impl<'c> HelperCall<'c> {
     ///
     /// # Errors
     /// Whatever ends the render there.
-    pub fn body(&mut self) -> Result<(), Stop> {
+    pub fn body(&mut self) -> Result<(), StopReason> {
         self.body_with(self.this(), &[])
     }
 
@@ -243,7 +247,7 @@ impl<'c> HelperCall<'c> {
         &mut self,
         context: Option<&Value>,
         data: &[(&str, Value)],
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopReason> {
         match self.branches {
             Some(branches) => self.host.body(&branches, self.scope, context, data),
             None => Ok(()),
@@ -255,13 +259,13 @@ impl<'c> HelperCall<'c> {
     ///
     /// # Errors
     /// Whatever ends the render there.
-    pub fn body_text(&mut self) -> Result<String, Stop> {
+    pub fn body_text(&mut self) -> Result<String, StopReason> {
         let text = self.marked_body()?;
         Ok(structure::unmarked(&text).unwrap_or(text))
     }
 
     /// The same with the marks of messages, for a helper that writes it as it is.
-    pub(crate) fn marked_body(&mut self) -> Result<String, Stop> {
+    pub(crate) fn marked_body(&mut self) -> Result<String, StopReason> {
         match self.branches {
             Some(branches) => self.host.body_text(&branches, self.scope),
             None => Ok(String::new()),
@@ -272,7 +276,7 @@ impl<'c> HelperCall<'c> {
     ///
     /// # Errors
     /// Whatever ends the render there.
-    pub fn otherwise(&mut self) -> Result<(), Stop> {
+    pub fn otherwise(&mut self) -> Result<(), StopReason> {
         match self.branches {
             Some(branches) => self.host.otherwise(&branches, self.scope),
             None => Ok(()),
@@ -283,7 +287,7 @@ impl<'c> HelperCall<'c> {
     ///
     /// # Errors
     /// The limit on memory.
-    pub fn assign(&mut self, name: &str, value: Value) -> Result<(), Stop> {
+    pub fn assign(&mut self, name: &str, value: Value) -> Result<(), StopReason> {
         self.host.assign(name, value)
     }
 
@@ -297,7 +301,7 @@ impl<'c> HelperCall<'c> {
     ///
     /// # Errors
     /// The limit on steps, or on time.
-    pub fn steps(&mut self, count: usize) -> Result<(), Stop> {
+    pub fn steps(&mut self, count: usize) -> Result<(), StopReason> {
         self.host.steps(count)
     }
 
@@ -305,13 +309,13 @@ impl<'c> HelperCall<'c> {
     ///
     /// # Errors
     /// The limit on memory.
-    pub fn charge(&mut self, bytes: usize) -> Result<(), Stop> {
+    pub fn charge(&mut self, bytes: usize) -> Result<(), StopReason> {
         self.host.charge(bytes)
     }
 
     /// The error of this helper, for that reason.
     #[must_use]
-    pub fn fail(&self, reason: impl fmt::Display) -> Stop {
+    pub fn fail(&self, reason: impl fmt::Display) -> StopReason {
         let reason = format!("{}: {reason}", self.name);
         RenderError::new(ErrorKind::Execution, reason).into()
     }

@@ -2,18 +2,21 @@
 //! ones get the marks of their message structure, and for Semantic Kernel's
 //! text the others are encoded.
 
-use quillet_core::{List, Map, Value};
+use quillet_core::{Map, Value, ValueList};
 
-use super::Compiled;
+use super::HandlebarsTemplate;
 use super::semantic_kernel::encode;
 use crate::structure::Elements;
-use crate::{Pass, Stop};
+use crate::{Pass, StopReason};
 
 /// Bytes that one item takes, about.
 const ITEM_BYTES: usize = 64;
 
 /// The root of the variables as the template sees it.
-pub(super) fn prepared(compiled: &Compiled, pass: &mut Pass<'_>) -> Result<Value, Stop> {
+pub(super) fn prepared(
+    compiled: &HandlebarsTemplate,
+    pass: &mut Pass<'_>,
+) -> Result<Value, StopReason> {
     let variables = pass.variables();
     let mut table = variables.to_table();
     pass.charge(table.len().saturating_mul(ITEM_BYTES))?;
@@ -32,7 +35,7 @@ pub(super) fn prepared(compiled: &Compiled, pass: &mut Pass<'_>) -> Result<Value
 }
 
 /// A value whose texts are HTML-encoded.
-pub(super) fn encoded(value: &Value, pass: &mut Pass<'_>) -> Result<Value, Stop> {
+pub(super) fn encoded(value: &Value, pass: &mut Pass<'_>) -> Result<Value, StopReason> {
     pass.step()?;
     match value {
         Value::Str(text) => {
@@ -42,7 +45,8 @@ pub(super) fn encoded(value: &Value, pass: &mut Pass<'_>) -> Result<Value, Stop>
         }
         Value::List(list) => {
             pass.charge(list.len().saturating_mul(ITEM_BYTES))?;
-            let items: Result<List, Stop> = list.iter().map(|item| encoded(item, pass)).collect();
+            let items: Result<ValueList, StopReason> =
+                list.iter().map(|item| encoded(item, pass)).collect();
             Ok(Value::List(items?))
         }
         Value::Map(map) => {
@@ -50,7 +54,7 @@ pub(super) fn encoded(value: &Value, pass: &mut Pass<'_>) -> Result<Value, Stop>
             let entry = |(key, value): (&std::sync::Arc<str>, &Value)| {
                 Ok((key.clone(), encoded(value, pass)?))
             };
-            let entries: Result<Map, Stop> = map.iter().map(entry).collect();
+            let entries: Result<Map, StopReason> = map.iter().map(entry).collect();
             Ok(Value::Map(entries?))
         }
         scalar => Ok(scalar.clone()),

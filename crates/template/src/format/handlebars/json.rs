@@ -6,12 +6,12 @@ use std::fmt::Write;
 use quillet_core::{Value, json};
 
 use super::helper::HelperCall;
-use crate::Stop;
+use crate::StopReason;
 use crate::format::javascript;
 
 /// How JSON is laid out.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Layout {
+pub(super) struct JsonLayout {
     /// Between items on one line.
     pub(super) item: &'static str,
     /// Between a key and its value.
@@ -20,10 +20,10 @@ pub(super) struct Layout {
     pub(super) indent: Option<usize>,
 }
 
-impl Layout {
+impl JsonLayout {
     /// `JSON.stringify(value, null, indent)`.
     pub(super) fn javascript(indent: usize) -> Self {
-        Layout {
+        JsonLayout {
             item: ",",
             colon: if indent == 0 { ":" } else { ": " },
             indent: (indent > 0).then_some(indent),
@@ -31,7 +31,7 @@ impl Layout {
     }
 
     /// `json.dumps(value)`, but with the characters of all languages as they are.
-    pub(super) const PYTHON: Layout = Layout {
+    pub(super) const PYTHON: JsonLayout = JsonLayout {
         item: ", ",
         colon: ": ",
         indent: None,
@@ -42,9 +42,9 @@ impl Layout {
 pub(super) fn text(
     call: &mut HelperCall<'_>,
     value: &Value,
-    layout: Layout,
-) -> Result<String, Stop> {
-    let mut writer = Writer {
+    layout: JsonLayout,
+) -> Result<String, StopReason> {
+    let mut writer = JsonWriter {
         call,
         layout,
         out: String::new(),
@@ -54,16 +54,16 @@ pub(super) fn text(
     Ok(writer.out)
 }
 
-struct Writer<'w, 'c> {
+struct JsonWriter<'w, 'c> {
     call: &'w mut HelperCall<'c>,
-    layout: Layout,
+    layout: JsonLayout,
     out: String,
     /// Bytes of the text that have been counted.
     charged: usize,
 }
 
-impl Writer<'_, '_> {
-    fn value(&mut self, value: &Value, level: usize) -> Result<(), Stop> {
+impl JsonWriter<'_, '_> {
+    fn value(&mut self, value: &Value, level: usize) -> Result<(), StopReason> {
         self.count()?;
         match value {
             Value::Float(number) if number.is_finite() => {
@@ -94,7 +94,7 @@ impl Writer<'_, '_> {
         [open, close]: [char; 2],
         items: impl Iterator<Item = (Option<&'v str>, &'v Value)>,
         level: usize,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopReason> {
         self.out.push(open);
         let mut any = false;
         for (key, value) in items {
@@ -129,7 +129,7 @@ impl Writer<'_, '_> {
     }
 
     /// Counts a step, and what was written since the last one.
-    fn count(&mut self) -> Result<(), Stop> {
+    fn count(&mut self) -> Result<(), StopReason> {
         self.call.steps(1)?;
         let more = self.out.len() - self.charged;
         self.charged = self.out.len();

@@ -86,7 +86,7 @@ pub(super) struct Token {
 
 /// The literal text up to a tag: one or two pieces, and where it goes on.
 #[derive(Debug)]
-pub(super) struct Content {
+pub(super) struct TextContent {
     pub(super) pieces: [(usize, usize); 2],
     /// Whether a tag follows; else more literal text, or nothing.
     pub(super) tag: bool,
@@ -133,12 +133,12 @@ impl<'s> Lexer<'s> {
 
     /// Literal text up to the next tag. `\{{` is two braces and goes on up to the
     /// next one; `\\{{` is a backslash before a tag.
-    pub(super) fn content(&mut self) -> Content {
+    pub(super) fn content(&mut self) -> TextContent {
         let start = self.at;
         let none = (start, start);
         let Some(open) = self.find_braces(start) else {
             self.at = self.text.len();
-            return Content {
+            return TextContent {
                 pieces: [(start, self.at), none],
                 tag: false,
             };
@@ -147,7 +147,7 @@ impl<'s> Lexer<'s> {
         let before = self.text.get(start..open).unwrap_or_default();
         if before.ends_with(r"\\") || !before.ends_with('\\') {
             let end = open - usize::from(before.ends_with(r"\\"));
-            return Content {
+            return TextContent {
                 pieces: [(start, end), none],
                 tag: true,
             };
@@ -157,7 +157,7 @@ impl<'s> Lexer<'s> {
             Some(next) => next - self.backslashes(first, next),
             None => self.text.len(),
         };
-        Content {
+        TextContent {
             pieces: [(start, open - 1), (open, self.at)],
             tag: false,
         }
@@ -436,7 +436,7 @@ impl<'s> Lexer<'s> {
 
     /// The pieces of a raw block up to its end tag; the name in that tag, and
     /// where the tag begins. `None` if there is no end.
-    pub(super) fn raw(&mut self) -> Option<Raw<'s>> {
+    pub(super) fn raw(&mut self) -> Option<RawBlock<'s>> {
         let mut pieces = Vec::new();
         let mut depth = 0;
         loop {
@@ -459,7 +459,7 @@ impl<'s> Lexer<'s> {
                 continue;
             };
             if depth == 0 {
-                return Some(Raw {
+                return Some(RawBlock {
                     pieces,
                     name,
                     end: open,
@@ -485,7 +485,7 @@ impl<'s> Lexer<'s> {
 
 /// A raw block's content.
 #[derive(Debug)]
-pub(super) struct Raw<'s> {
+pub(super) struct RawBlock<'s> {
     pub(super) pieces: Vec<(usize, usize)>,
     pub(super) name: &'s str,
     /// Where the end tag begins.

@@ -22,27 +22,27 @@ mod whitespace;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use quillet_core::{Diagnostic, Span, Token, Value};
+use quillet_core::{Diagnostic, SemanticToken, Span, Value};
 
-pub use helper::{Answer, HelperCall};
+pub use helper::{HelperCall, HelperResult};
 
-use crate::editor::{Completion, Names};
+use crate::editor::{CompletionItem, ExternalNames};
 use crate::format::javascript::Escape;
-use crate::format::problem::Problem;
+use crate::format::problem::ParseProblem;
 use crate::structure::{Elements, MessageSyntax};
 use crate::{
-    CompileError, CompileOptions, Missing, Pass, References, RenderError, Source, Stop, Template,
-    TemplateFormat, plugin_function,
+    CompileError, CompileOptions, CompiledTemplate, Missing, Pass, References, RenderError,
+    StopReason, TemplateFormat, TemplateSource, plugin_function,
 };
-use ast::{Body, Node};
+use ast::{BlockBody, Node};
 use eval::Evaluator;
 use helper::{BUILTIN, Callee, Effect, Helper};
-use parser::Known;
+use parser::ParseContext;
 
 /// The format `handlebars` and its presets.
 #[derive(Clone, Debug, Default)]
 pub struct HandlebarsFormat {
-    preset: Preset,
+    preset: HandlebarsPreset,
     helpers: Arc<BTreeMap<String, Helper>>,
     escape_html: bool,
     strict: bool,
@@ -52,7 +52,7 @@ pub struct HandlebarsFormat {
 
 /// Under which names a format goes, and what only that one does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Preset {
+enum HandlebarsPreset {
     #[default]
     Plain,
     SemanticKernel,
@@ -91,7 +91,7 @@ impl HandlebarsFormat {
     pub fn with_helper(
         self,
         name: impl Into<String>,
-        helper: impl Fn(&mut HelperCall<'_>) -> Result<Answer, Stop> + Send + Sync + 'static,
+        helper: impl Fn(&mut HelperCall<'_>) -> Result<HelperResult, StopReason> + Send + Sync + 'static,
     ) -> Self {
         self.with(name.into(), Helper::new(Effect::Unknown, helper))
     }
@@ -103,7 +103,7 @@ impl HandlebarsFormat {
     pub fn with_pure_helper(
         self,
         name: impl Into<String>,
-        helper: impl Fn(&mut HelperCall<'_>) -> Result<Answer, Stop> + Send + Sync + 'static,
+        helper: impl Fn(&mut HelperCall<'_>) -> Result<HelperResult, StopReason> + Send + Sync + 'static,
     ) -> Self {
         self.with(name.into(), Helper::new(Effect::None, helper))
     }
@@ -121,7 +121,8 @@ impl HandlebarsFormat {
 
     /// Whether tags in the literal text are message structure.
     fn marks(&self, options: &CompileOptions) -> bool {
-        options.messages == MessageSyntax::Elements || self.preset == Preset::SemanticKernel
+        options.messages == MessageSyntax::Elements
+            || self.preset == HandlebarsPreset::SemanticKernel
     }
 
     fn names(&self) -> impl Iterator<Item = &str> {
@@ -131,16 +132,16 @@ impl HandlebarsFormat {
 
     fn parse(
         &self,
-        source: &Source<'_>,
-        sources: &[Source<'_>],
+        source: &TemplateSource<'_>,
+        sources: &[TemplateSource<'_>],
         options: &CompileOptions,
     ) -> Result<Compilation, Vec<Diagnostic>> {
-        let known = Known {
+        let known = ParseContext {
             helper: &|name| self.helper(name),
             source: &|name| sources.iter().position(|source| source.name == name),
             nesting: options.limits.nesting,
         };
-        let place = |problem: Problem| problem.diagnostic(source);
+        let place = |problem: ParseProblem| problem.diagnostic(source);
         let parsed = parser::parse(source.text, &known);
         let mut body = parsed
             .map_err(|problems| -> Vec<Diagnostic> { problems.into_iter().map(place).collect() })?;
@@ -167,19 +168,19 @@ impl HandlebarsFormat {
 impl TemplateFormat for HandlebarsFormat {
     fn name(&self) -> &'static str {
         match self.preset {
-            Preset::Plain if self.escape_html => "handlebars-html",
-            Preset::Plain => "handlebars",
-            Preset::SemanticKernel => "semantic-kernel-handlebars",
-            Preset::Dotprompt => "dotprompt",
+            HandlebarsPreset::Plain if self.escape_html => "handlebars-html",
+            HandlebarsPreset::Plain => "handlebars",
+            HandlebarsPreset::SemanticKernel => "semantic-kernel-handlebars",
+            HandlebarsPreset::Dotprompt => "dotprompt",
         }
     }
 
     fn aliases(&self) -> &'static [&'static str] {
         match self.preset {
-            Preset::Plain if self.escape_html => &[],
-            Preset::Plain => &["hbs"],
-            Preset::SemanticKernel => &["sk-handlebars"],
-            Preset::Dotprompt => &[],
+            HandlebarsPreset::Plain if self.escape_html => &[],
+            HandlebarsPreset::Plain => &["hbs"],
+            HandlebarsPreset::SemanticKernel => &["sk-handlebars"],
+            HandlebarsPreset::Dotprompt => &[],
         }
     }
 
@@ -195,11 +196,11 @@ impl TemplateFormat for HandlebarsFormat {
         true
     }
 
-    fn tokens(&self, text: &str) -> Vec<Token> {
+    fn tokens(&self, text: &str) -> Vec<SemanticToken> {
         editor::scan(text, &|name| self.helper(name).is_some()).tokens
     }
 
-    fn completions(&self, text: &str, at: usize, names: &Names<'_>) -> Vec<Completion> {
+    fn completions(&self, text: &str, at: usize, names: &ExternalNames<'_>) -> Vec<CompletionItem> {
         let is_helper = |name: &str| self.helper(name).is_some();
         editor::completions(text, at, names, &is_helper, &self.functions())
     }
@@ -207,17 +208,17 @@ impl TemplateFormat for HandlebarsFormat {
     fn escape(&self, literal: &str) -> Option<String> {
         let escaped = escaped(literal);
         Some(match self.preset {
-            Preset::SemanticKernel => without_tags(&escaped),
+            HandlebarsPreset::SemanticKernel => without_tags(&escaped),
             _ => escaped,
         })
     }
 
     fn compile(
         &self,
-        sources: &[Source<'_>],
+        sources: &[TemplateSource<'_>],
         options: &CompileOptions,
-    ) -> Result<Arc<dyn Template>, CompileError> {
-        let mut compiled = Compiled {
+    ) -> Result<Arc<dyn CompiledTemplate>, CompileError> {
+        let mut compiled = HandlebarsTemplate {
             sources: Vec::with_capacity(sources.len()),
             references: References::default(),
             helpers: Arc::clone(&self.helpers),
@@ -228,8 +229,8 @@ impl TemplateFormat for HandlebarsFormat {
             trusted_results: options.trusted_results && self.marks(options) && !self.encoded,
             marks: self.marks(options) && !self.encoded,
             encoded: self.encoded,
-            variables_first: self.preset == Preset::Dotprompt,
-            python: self.preset == Preset::SemanticKernel,
+            variables_first: self.preset == HandlebarsPreset::Dotprompt,
+            python: self.preset == HandlebarsPreset::SemanticKernel,
         };
         let mut found = Vec::new();
         for source in sources {
@@ -245,12 +246,12 @@ impl TemplateFormat for HandlebarsFormat {
 }
 
 #[derive(Debug)]
-struct Compiled {
+struct HandlebarsTemplate {
     sources: Vec<Compilation>,
     references: References,
     /// The helpers that handlebars.js does not have, to suggest one.
     helpers: Arc<BTreeMap<String, Helper>>,
-    /// See [`Compiled::has_effects`], once a pass asked.
+    /// See [`HandlebarsTemplate::has_effects`], once a pass asked.
     effects: std::sync::OnceLock<bool>,
     strict: bool,
     escape: Option<Escape>,
@@ -272,10 +273,10 @@ struct Compiled {
 struct Compilation {
     name: String,
     text: String,
-    body: Body,
+    body: BlockBody,
 }
 
-impl Compiled {
+impl HandlebarsTemplate {
     fn index(&self, name: &str) -> Option<usize> {
         self.sources.iter().position(|source| source.name == name)
     }
@@ -287,12 +288,12 @@ impl Compiled {
     }
 }
 
-impl Template for Compiled {
+impl CompiledTemplate for HandlebarsTemplate {
     fn references(&self) -> &References {
         &self.references
     }
 
-    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop> {
+    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), StopReason> {
         let Some(index) = self.index(entry) else {
             return Err(RenderError::no_source(entry).into());
         };
@@ -306,7 +307,7 @@ impl Template for Compiled {
 }
 
 /// Marks message structure in the literal text of a body, in source order.
-fn mark(body: &mut Body, source: &str, elements: &mut Elements) {
+fn mark(body: &mut BlockBody, source: &str, elements: &mut Elements) {
     for node in &mut body.nodes {
         match node {
             Node::Text(text) => {
@@ -317,7 +318,7 @@ fn mark(body: &mut Body, source: &str, elements: &mut Elements) {
             }
             Node::Block(block) => {
                 let arms = block.arms.iter_mut().filter_map(|arm| arm.body.as_mut());
-                let mut bodies: Vec<&mut Body> = arms.collect();
+                let mut bodies: Vec<&mut BlockBody> = arms.collect();
                 bodies.extend(&mut block.otherwise);
                 if block.inverted {
                     bodies.reverse();
@@ -337,7 +338,7 @@ fn mark(body: &mut Body, source: &str, elements: &mut Elements) {
 }
 
 /// Whether all literal text of a body is written, one after another.
-fn is_straight(body: &Body) -> bool {
+fn is_straight(body: &BlockBody) -> bool {
     let plain = |node: &Node| match node {
         Node::Text(_) | Node::Marked(_) | Node::Print(_) | Node::Comment(_) => true,
         Node::Block(_) | Node::Partial(_) | Node::Inline(_) => false,

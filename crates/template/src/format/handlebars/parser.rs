@@ -3,18 +3,20 @@
 
 use quillet_core::Span;
 
-use super::ast::{Arm, Block, Body, Expr, Inline, Node, PartialName, Print, Strip, Text};
-use super::expression::{Arguments, Head};
+use super::ast::{
+    Arm, Block, BlockBody, Expr, InlinePartial, Node, PartialName, Print, Strip, Text,
+};
+use super::expression::{ArgumentExprs, TagHead};
 use super::helper::Callee;
 use super::lexer::{Kind as Lexeme, Lexer, Opening, Token};
 use super::partial_tags::partial;
-use crate::format::problem::{MOST_PROBLEMS, Problem};
+use crate::format::problem::{MOST_PROBLEMS, ParseProblem};
 
 /// More block parameters than any helper gives.
 const MOST_PARAMS: usize = 16;
 
 /// What parsing needs to know of the format and of the other sources.
-pub(super) struct Known<'k> {
+pub(super) struct ParseContext<'k> {
     /// The helper of that name, if the format has one.
     pub(super) helper: &'k dyn Fn(&str) -> Option<Callee>,
     /// The source of that name, if it is in the set.
@@ -24,7 +26,7 @@ pub(super) struct Known<'k> {
 }
 
 /// A block whose end has not come.
-pub(super) struct Open {
+pub(super) struct OpenBlock {
     pub(super) kind: OpenKind,
     /// As its end has to name it; `None` if no end can.
     pub(super) name: Option<String>,
@@ -43,28 +45,28 @@ pub(super) enum OpenKind {
         inverted: bool,
         /// The strip of `{{else}}`, once that has come, and in an inverted block
         /// the body before it.
-        otherwise: Option<(Strip, Option<Body>)>,
+        otherwise: Option<(Strip, Option<BlockBody>)>,
     },
-    Partial(PartialName, Arguments),
+    Partial(PartialName, ArgumentExprs),
     Inline(Expr),
 }
 
 pub(super) struct Parser<'s, 'k> {
     pub(super) lexer: Lexer<'s>,
     pub(super) token: Token,
-    pub(super) known: &'k Known<'k>,
+    pub(super) known: &'k ParseContext<'k>,
     /// Names of block parameters, innermost last.
     pub(super) params: Vec<Vec<Box<str>>>,
     pub(super) depth: usize,
     pub(super) nodes: Vec<Node>,
-    open: Vec<Open>,
-    problems: Vec<Problem>,
+    open: Vec<OpenBlock>,
+    problems: Vec<ParseProblem>,
     /// Whether a block's beginning could not be read, so that ends may be missing.
     lost: bool,
 }
 
 /// Reads one source.
-pub(super) fn parse(text: &str, known: &Known<'_>) -> Result<Body, Vec<Problem>> {
+pub(super) fn parse(text: &str, known: &ParseContext<'_>) -> Result<BlockBody, Vec<ParseProblem>> {
     let end = Token {
         kind: Lexeme::End,
         start: 0,
@@ -85,7 +87,7 @@ pub(super) fn parse(text: &str, known: &Known<'_>) -> Result<Body, Vec<Problem>>
 }
 
 impl Parser<'_, '_> {
-    fn source(mut self) -> Result<Body, Vec<Problem>> {
+    fn source(mut self) -> Result<BlockBody, Vec<ParseProblem>> {
         while self.lexer.at < self.lexer.text.len() && self.problems.len() < MOST_PROBLEMS {
             let content = self.lexer.content();
             for (start, end) in content.pieces {
@@ -116,7 +118,7 @@ impl Parser<'_, '_> {
     }
 
     /// Notes what is wrong with a tag, and goes on after it.
-    fn recover(&mut self, tag: usize, problem: Problem) {
+    fn recover(&mut self, tag: usize, problem: ParseProblem) {
         self.depth = 0;
         let text = self.lexer.text;
         let from = self.token.start.max(tag);
@@ -130,7 +132,7 @@ impl Parser<'_, '_> {
                     start: tag,
                     end: text.len(),
                 };
-                Problem::new("the tag is not closed", span).help("end it with }}")
+                ParseProblem::new("the tag is not closed", span).help("end it with }}")
             }
             _ => problem,
         };
@@ -152,7 +154,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    fn tag(&mut self) -> Result<(), Problem> {
+    fn tag(&mut self) -> Result<(), ParseProblem> {
         let start = self.lexer.at;
         let Some((opening, open)) = self.lexer.opening() else {
             let span = Span {
@@ -160,7 +162,7 @@ impl Parser<'_, '_> {
                 end: start + 2,
             };
             self.lexer.at = self.lexer.text.len();
-            return Err(Problem::new("the comment is not closed", span));
+            return Err(ParseProblem::new("the comment is not closed", span));
         };
         match opening {
             Opening::Comment { close } => {
@@ -183,7 +185,7 @@ impl Parser<'_, '_> {
             Opening::Decorator => self.decorator(start, open),
             Opening::Raw => return self.raw(start),
             _ => Err(
-                Problem::new("decorators can only be blocks", self.span(start))
+                ParseProblem::new("decorators can only be blocks", self.span(start))
                     .help("only {{#*inline \"name\"}}…{{/inline}} is there"),
             ),
         };
@@ -191,14 +193,14 @@ impl Parser<'_, '_> {
         result
     }
 
-    fn print(&mut self, start: usize, open: bool, escaped: bool) -> Result<(), Problem> {
+    fn print(&mut self, start: usize, open: bool, escaped: bool) -> Result<(), ParseProblem> {
         let head = self.head()?;
         let arguments = self.arguments()?;
         let close = self.close()?;
         self.push_print(start, head, arguments, escaped, Strip { open, close })
     }
 
-    fn triple(&mut self, start: usize, open: bool) -> Result<(), Problem> {
+    fn triple(&mut self, start: usize, open: bool) -> Result<(), ParseProblem> {
         let head = self.head()?;
         let arguments = self.arguments()?;
         let Lexeme::CloseTriple { strip: close } = self.token.kind else {
@@ -210,11 +212,11 @@ impl Parser<'_, '_> {
     fn push_print(
         &mut self,
         start: usize,
-        head: Head<'_>,
-        arguments: Arguments,
+        head: TagHead<'_>,
+        arguments: ArgumentExprs,
         escaped: bool,
         strip: Strip,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), ParseProblem> {
         let call = self.call(head, arguments, self.span(start), false);
         self.nodes.push(Node::Print(Box::new(Print {
             call,
@@ -225,7 +227,7 @@ impl Parser<'_, '_> {
     }
 
     /// Begins a block: what follows goes into it.
-    pub(super) fn begin(&mut self, open: Open) -> Result<(), Problem> {
+    pub(super) fn begin(&mut self, open: OpenBlock) -> Result<(), ParseProblem> {
         if self.open.len() >= self.known.nesting {
             return Err(self.too_deep(open.span));
         }
@@ -233,15 +235,15 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn too_deep(&self, span: Span) -> Problem {
+    pub(super) fn too_deep(&self, span: Span) -> ParseProblem {
         let limit = self.known.nesting;
         let message = format!("more than {limit} levels of blocks and parentheses");
-        Problem::new(message, span)
+        ParseProblem::new(message, span)
             .limit()
             .help("the limit is nesting")
     }
 
-    fn block(&mut self, start: usize, open: bool, inverted: bool) -> Result<(), Problem> {
+    fn block(&mut self, start: usize, open: bool, inverted: bool) -> Result<(), ParseProblem> {
         let head = self.head()?;
         let name = head.original.clone().into_owned();
         let arguments = self.arguments()?;
@@ -259,7 +261,7 @@ impl Parser<'_, '_> {
             otherwise: None,
         };
         let outer = std::mem::take(&mut self.nodes);
-        let open = Open {
+        let open = OpenBlock {
             kind,
             name: Some(name),
             outer,
@@ -281,7 +283,7 @@ impl Parser<'_, '_> {
     }
 
     /// `as |item index|`.
-    pub(super) fn block_params(&mut self) -> Result<Vec<Box<str>>, Problem> {
+    pub(super) fn block_params(&mut self) -> Result<Vec<Box<str>>, ParseProblem> {
         let mut names = Vec::new();
         if self.token.kind != Lexeme::OpenParams {
             return Ok(names);
@@ -296,14 +298,14 @@ impl Parser<'_, '_> {
         }
         if names.len() > MOST_PARAMS {
             let message = format!("a block has at most {MOST_PARAMS} block parameters");
-            return Err(Problem::new(message, self.span(self.token.start)));
+            return Err(ParseProblem::new(message, self.span(self.token.start)));
         }
         self.advance();
         Ok(names)
     }
 
     /// The body of the part that ends here.
-    fn part(&mut self, open: &mut Open) -> Body {
+    fn part(&mut self, open: &mut OpenBlock) -> BlockBody {
         if std::mem::take(&mut open.named_params) {
             self.params.pop();
         }
@@ -313,7 +315,7 @@ impl Parser<'_, '_> {
         )
     }
 
-    fn otherwise(&mut self, start: usize, strip: Strip) -> Result<(), Problem> {
+    fn otherwise(&mut self, start: usize, strip: Strip) -> Result<(), ParseProblem> {
         let span = self.span(start);
         let Some(mut open) = self.open.pop() else {
             return self.stray(span, "{{else}} stands outside of a block");
@@ -341,12 +343,12 @@ impl Parser<'_, '_> {
         };
         self.open.push(open);
         match wrong {
-            Some(wrong) => Err(Problem::new(wrong, span)),
+            Some(wrong) => Err(ParseProblem::new(wrong, span)),
             None => Ok(()),
         }
     }
 
-    fn else_call(&mut self, start: usize, open_strip: bool) -> Result<(), Problem> {
+    fn else_call(&mut self, start: usize, open_strip: bool) -> Result<(), ParseProblem> {
         let Some(mut open) = self.open.pop() else {
             return self.stray(self.span(start), "{{else …}} stands outside of a block");
         };
@@ -361,9 +363,9 @@ impl Parser<'_, '_> {
         &mut self,
         start: usize,
         open_strip: bool,
-        open: &mut Open,
-        part: Body,
-    ) -> Result<(), Problem> {
+        open: &mut OpenBlock,
+        part: BlockBody,
+    ) -> Result<(), ParseProblem> {
         let head = self.head()?;
         let arguments = self.arguments()?;
         let params = self.block_params()?;
@@ -376,7 +378,7 @@ impl Parser<'_, '_> {
         } = &mut open.kind
         else {
             let message = "{{else …}} with a condition can only follow {{#…}} or another one";
-            return Err(Problem::new(message, span));
+            return Err(ParseProblem::new(message, span));
         };
         let call = self.call(head, arguments, span, false);
         if let Some(arm) = arms.last_mut() {
@@ -396,15 +398,15 @@ impl Parser<'_, '_> {
     }
 
     /// A tag that belongs to a block, where there is none.
-    fn stray(&self, span: Span, message: &str) -> Result<(), Problem> {
+    fn stray(&self, span: Span, message: &str) -> Result<(), ParseProblem> {
         if self.lost {
             Ok(())
         } else {
-            Err(Problem::new(message, span))
+            Err(ParseProblem::new(message, span))
         }
     }
 
-    fn end(&mut self, start: usize, open_strip: bool) -> Result<(), Problem> {
+    fn end(&mut self, start: usize, open_strip: bool) -> Result<(), ParseProblem> {
         let head = self.head()?;
         let name = head.original.into_owned();
         let close = self.close()?;
@@ -416,7 +418,7 @@ impl Parser<'_, '_> {
         if open.name.as_deref() != Some(name.as_str()) && !self.lost {
             let problem = self.mismatch(&open, &name, span);
             // An end that fits an outer block ends what is open in it.
-            let fits = |open: &Open| open.name.as_deref() == Some(name.as_str());
+            let fits = |open: &OpenBlock| open.name.as_deref() == Some(name.as_str());
             match self.open.iter().rposition(fits) {
                 Some(_) => while self.open.pop().is_some_and(|open| !fits(&open)) {},
                 None => self.open.push(open),
@@ -434,10 +436,10 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    fn mismatch(&self, open: &Open, name: &str, span: Span) -> Problem {
+    fn mismatch(&self, open: &OpenBlock, name: &str, span: Span) -> ParseProblem {
         let expected = open.name.as_deref().unwrap_or("(…)");
-        let line = quillet_core::Position::of(self.lexer.text, open.span.start).line;
-        Problem::new(
+        let line = quillet_core::LineColumn::of(self.lexer.text, open.span.start).line;
+        ParseProblem::new(
             format!("{{{{/{name}}}}} does not match {expected}, which was opened in line {line}"),
             span,
         )
@@ -445,7 +447,7 @@ impl Parser<'_, '_> {
     }
 
     /// `}}`, and whether it has a `~`.
-    pub(super) fn close(&mut self) -> Result<bool, Problem> {
+    pub(super) fn close(&mut self) -> Result<bool, ParseProblem> {
         match self.token.kind {
             Lexeme::Close { strip } => Ok(strip),
             Lexeme::CloseTriple { .. } => Err(self.unexpected("}}").help(
@@ -461,15 +463,15 @@ fn closing_braces(text: &str) -> usize {
     text.bytes().take_while(|byte| *byte == b'}').count().max(2)
 }
 
-fn not_closed(open: &Open) -> Problem {
+fn not_closed(open: &OpenBlock) -> ParseProblem {
     let name = open.name.as_deref().unwrap_or("(…)");
-    Problem::new(format!("the block {name} is not closed"), open.span)
+    ParseProblem::new(format!("the block {name} is not closed"), open.span)
         .help(format!("close it with {{{{/{name}}}}}"))
 }
 
-pub(super) fn body(nodes: Vec<Node>, params: usize) -> Body {
+pub(super) fn body(nodes: Vec<Node>, params: usize) -> BlockBody {
     let inlines = nodes.iter().any(|node| matches!(node, Node::Inline(_)));
-    Body {
+    BlockBody {
         nodes,
         params,
         inlines,
@@ -477,12 +479,12 @@ pub(super) fn body(nodes: Vec<Node>, params: usize) -> Body {
 }
 
 /// The node of a block whose end has come.
-fn closed(open: Open, part: Body, close: Strip) -> Node {
+fn closed(open: OpenBlock, part: BlockBody, close: Strip) -> Node {
     match open.kind {
         OpenKind::Partial(name, arguments) => {
             partial(name, arguments, Some(part), (open.strip, close), open.span)
         }
-        OpenKind::Inline(name) => Node::Inline(Box::new(Inline {
+        OpenKind::Inline(name) => Node::Inline(Box::new(InlinePartial {
             name,
             body: part,
             open: open.strip,
@@ -517,7 +519,7 @@ fn closed(open: Open, part: Body, close: Strip) -> Node {
     }
 }
 
-fn set_last(arms: &mut [Arm], body: Body) {
+fn set_last(arms: &mut [Arm], body: BlockBody) {
     if let Some(arm) = arms.last_mut() {
         arm.body = Some(body);
     }

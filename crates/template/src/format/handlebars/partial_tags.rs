@@ -2,14 +2,14 @@
 
 use quillet_core::Span;
 
-use super::ast::{Arm, Block, Body, Node, Partial, PartialName, Strip, Text};
-use super::expression::Arguments;
+use super::ast::{Arm, Block, BlockBody, Node, Partial, PartialName, Strip, Text};
+use super::expression::ArgumentExprs;
 use super::lexer::Kind as Lexeme;
-use super::parser::{Open, OpenKind, Parser, body};
-use crate::format::problem::Problem;
+use super::parser::{OpenBlock, OpenKind, Parser, body};
+use crate::format::problem::ParseProblem;
 
 impl Parser<'_, '_> {
-    fn partial_name(&mut self) -> Result<(PartialName, Option<String>), Problem> {
+    fn partial_name(&mut self) -> Result<(PartialName, Option<String>), ParseProblem> {
         if self.token.kind == Lexeme::OpenCall {
             let call = self.parameter()?;
             return Ok((PartialName::Dynamic(call), None));
@@ -24,19 +24,19 @@ impl Parser<'_, '_> {
     }
 
     /// What a partial is given: at most one context, and names.
-    fn partial_arguments(&mut self, start: usize) -> Result<Arguments, Problem> {
+    fn partial_arguments(&mut self, start: usize) -> Result<ArgumentExprs, ParseProblem> {
         let arguments = self.arguments()?;
         match arguments.positional.len() {
             0 | 1 => Ok(arguments),
             count => {
                 let message = format!("a partial takes one context, not {count}");
                 let help = "give more by name: {{> name context key=value}}";
-                Err(Problem::new(message, self.span(start)).help(help))
+                Err(ParseProblem::new(message, self.span(start)).help(help))
             }
         }
     }
 
-    pub(super) fn partial(&mut self, start: usize, open: bool) -> Result<(), Problem> {
+    pub(super) fn partial(&mut self, start: usize, open: bool) -> Result<(), ParseProblem> {
         let (name, _) = self.partial_name()?;
         let arguments = self.partial_arguments(start)?;
         let close = self.close()?;
@@ -47,7 +47,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn partial_block(&mut self, start: usize, open: bool) -> Result<(), Problem> {
+    pub(super) fn partial_block(&mut self, start: usize, open: bool) -> Result<(), ParseProblem> {
         let (name, original) = self.partial_name()?;
         let arguments = self.partial_arguments(start)?;
         let close = self.close()?;
@@ -65,8 +65,8 @@ impl Parser<'_, '_> {
         name: Option<String>,
         start: usize,
         strip: Strip,
-    ) -> Result<(), Problem> {
-        let open = Open {
+    ) -> Result<(), ParseProblem> {
+        let open = OpenBlock {
             kind,
             name,
             outer: std::mem::take(&mut self.nodes),
@@ -78,7 +78,7 @@ impl Parser<'_, '_> {
         self.begin(open)
     }
 
-    pub(super) fn decorator(&mut self, start: usize, open: bool) -> Result<(), Problem> {
+    pub(super) fn decorator(&mut self, start: usize, open: bool) -> Result<(), ParseProblem> {
         let head = self.head()?;
         let name = head.original.into_owned();
         let mut arguments = self.arguments()?;
@@ -87,17 +87,17 @@ impl Parser<'_, '_> {
         let span = self.span(start);
         if name != "inline" || !params.is_empty() {
             let message = format!("there is no decorator {name}");
-            return Err(Problem::new(message, span).help("only inline is one"));
+            return Err(ParseProblem::new(message, span).help("only inline is one"));
         }
         let Some(partial) = arguments.positional.drain(..).next() else {
-            return Err(Problem::new("an inline partial needs a name", span)
+            return Err(ParseProblem::new("an inline partial needs a name", span)
                 .help("{{#*inline \"name\"}}…{{/inline}}"));
         };
         let strip = Strip { open, close };
         self.begin_plain(OpenKind::Inline(partial), Some(name), start, strip)
     }
 
-    pub(super) fn raw(&mut self, start: usize) -> Result<(), Problem> {
+    pub(super) fn raw(&mut self, start: usize) -> Result<(), ParseProblem> {
         let head = self.head()?;
         let name = head.original.clone().into_owned();
         let arguments = self.arguments()?;
@@ -108,13 +108,13 @@ impl Parser<'_, '_> {
         let Some(raw) = self.lexer.raw() else {
             self.lexer.at = self.lexer.text.len();
             let message = format!("the raw block {name} is not closed");
-            return Err(Problem::new(message, call.span)
+            return Err(ParseProblem::new(message, call.span)
                 .help(format!("close it with {{{{{{{{/{name}}}}}}}}}")));
         };
         if raw.name != name {
             let message = format!("the raw block {name} is closed as {}", raw.name);
             let span = self.span(raw.end);
-            return Err(Problem::new(message, span));
+            return Err(ParseProblem::new(message, span));
         }
         let text = |(start, end)| Node::Text(Text::new(start, end));
         let nodes = raw.pieces.into_iter().map(text).collect();
@@ -136,8 +136,8 @@ impl Parser<'_, '_> {
 
 pub(super) fn partial(
     name: PartialName,
-    arguments: Arguments,
-    body: Option<Body>,
+    arguments: ArgumentExprs,
+    body: Option<BlockBody>,
     (open, close): (Strip, Strip),
     span: Span,
 ) -> Node {

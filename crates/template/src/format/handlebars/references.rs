@@ -6,60 +6,61 @@ use std::collections::{HashMap, HashSet};
 use indexmap::{IndexMap, IndexSet};
 use quillet_core::{Span, Value};
 
-use super::Compiled;
+use super::HandlebarsTemplate;
 use super::ast::{
-    Arm, Block, Body, Call, Expr, Inline, Kind, Node, Partial, PartialName, Path, Root,
+    Arm, Block, BlockBody, CallExpr, CallKind, Expr, InlinePartial, Node, Partial, PartialName,
+    Path, Root,
 };
 use super::helper::Callee;
 use crate::{FunctionReference, References, VariableReference};
 
 /// Keys from the root of the variables.
-type Keys<'a> = Vec<&'a str>;
+type KeyPath<'a> = Vec<&'a str>;
 
 /// What is known of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Known<'a> {
+enum ValueOrigin<'a> {
     /// It is at this path from the root.
-    At(Keys<'a>),
+    At(KeyPath<'a>),
     /// It is inside of what is referenced already, or made by the template.
     Inside,
 }
 
 /// Where a variable is used first, and whether it may be absent wherever it is used.
-struct Use {
+struct VariableUse {
     optional: bool,
     source: usize,
     span: Span,
 }
 
 struct Walk<'a> {
-    compiled: &'a Compiled,
+    compiled: &'a HandlebarsTemplate,
     found: References,
-    variables: IndexMap<Keys<'a>, Use, foldhash::fast::RandomState>,
+    variables: IndexMap<KeyPath<'a>, VariableUse, foldhash::fast::RandomState>,
     functions: HashSet<String, foldhash::fast::RandomState>,
     source: usize,
-    contexts: Vec<Level<'a>>,
+    contexts: Vec<ContextLevel<'a>>,
     /// What block parameters are, those of the innermost block last.
-    params: Vec<[Known<'a>; 2]>,
+    params: Vec<[ValueOrigin<'a>; 2]>,
     /// Inline partials that are there, innermost last, with their sources.
-    inlines: HashMap<&'a str, Vec<(usize, &'a Body)>, foldhash::fast::RandomState>,
+    inlines: HashMap<&'a str, Vec<(usize, &'a BlockBody)>, foldhash::fast::RandomState>,
     /// Their names in the order in which they were defined.
     defined: Vec<&'a str>,
     /// Partials that are called and not there.
     templates: IndexSet<&'a str, foldhash::fast::RandomState>,
     /// Paths that a condition around says are there.
-    guards: Vec<Keys<'a>>,
+    guards: Vec<KeyPath<'a>>,
     /// Sources that have been walked, and in which context.
-    visited: HashSet<(usize, Known<'a>)>,
+    visited: HashSet<(usize, ValueOrigin<'a>)>,
     /// Partials that are being walked.
-    walking: Vec<*const Body>,
+    walking: Vec<*const BlockBody>,
     /// Nodes of partials that may still be walked.
     budget: usize,
 }
 
 /// A context.
-struct Level<'a> {
-    value: Known<'a>,
+struct ContextLevel<'a> {
+    value: ValueOrigin<'a>,
     /// Whether it is that of a section, which keeps the context around it if its
     /// value is `true`.
     section: bool,
@@ -71,7 +72,7 @@ const MOST_PARTIALS: usize = 50;
 const MOST_NODES: usize = 100_000;
 
 /// The references of all sources that are not libraries, and of what they call.
-pub(super) fn references(compiled: &Compiled, roots: &[usize]) -> References {
+pub(super) fn references(compiled: &HandlebarsTemplate, roots: &[usize]) -> References {
     let mut walk = Walk {
         compiled,
         found: References::default(),
@@ -89,9 +90,9 @@ pub(super) fn references(compiled: &Compiled, roots: &[usize]) -> References {
         budget: MOST_NODES,
     };
     for root in roots {
-        walk.visit(*root, Known::At(Vec::new()));
+        walk.visit(*root, ValueOrigin::At(Vec::new()));
     }
-    let variable = |(path, first): (Keys<'_>, Use)| VariableReference {
+    let variable = |(path, first): (KeyPath<'_>, VariableUse)| VariableReference {
         path: path.into_iter().map(str::to_owned).collect(),
         optional: first.optional,
         source: first.source,
@@ -106,7 +107,7 @@ pub(super) fn references(compiled: &Compiled, roots: &[usize]) -> References {
 
 impl<'a> Walk<'a> {
     /// Walks through a source that is rendered, or called as a partial.
-    fn visit(&mut self, source: usize, context: Known<'a>) {
+    fn visit(&mut self, source: usize, context: ValueOrigin<'a>) {
         let Some(compilation) = self.compiled.sources.get(source) else {
             return;
         };
@@ -129,12 +130,12 @@ impl<'a> Walk<'a> {
         may
     }
 
-    fn context(&self) -> Known<'a> {
+    fn context(&self) -> ValueOrigin<'a> {
         let last = self.contexts.last();
-        last.map_or(Known::Inside, |level| level.value.clone())
+        last.map_or(ValueOrigin::Inside, |level| level.value.clone())
     }
 
-    fn body(&mut self, body: &'a Body) {
+    fn body(&mut self, body: &'a BlockBody) {
         if self.walking.len() > 1 {
             self.budget = self.budget.saturating_sub(body.nodes.len());
         }
@@ -163,7 +164,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn define(&mut self, inline: &'a Inline) {
+    fn define(&mut self, inline: &'a InlinePartial) {
         match &inline.name {
             Expr::Literal(Value::Str(name)) => {
                 let one = (self.source, &inline.body);
@@ -173,20 +174,20 @@ impl<'a> Walk<'a> {
             name => {
                 // Its name is not known, so neither is who calls it.
                 self.argument(name);
-                self.within(Known::Inside, |walk| walk.body(&inline.body));
+                self.within(ValueOrigin::Inside, |walk| walk.body(&inline.body));
             }
         }
     }
 
-    fn within(&mut self, context: Known<'a>, walk: impl FnOnce(&mut Self)) {
+    fn within(&mut self, context: ValueOrigin<'a>, walk: impl FnOnce(&mut Self)) {
         self.contexts.push(level(context));
         walk(self);
         self.contexts.pop();
     }
 
-    fn guarded(&mut self, guard: Known<'a>, walk: impl FnOnce(&mut Self)) {
+    fn guarded(&mut self, guard: ValueOrigin<'a>, walk: impl FnOnce(&mut Self)) {
         let before = self.guards.len();
-        if let Known::At(keys) = guard {
+        if let ValueOrigin::At(keys) = guard {
             self.guards.push(keys);
         }
         walk(self);
@@ -194,18 +195,18 @@ impl<'a> Walk<'a> {
     }
 
     /// What a name that is printed or called is, and gives.
-    fn call(&mut self, call: &'a Call, optional: bool) -> Known<'a> {
+    fn call(&mut self, call: &'a CallExpr, optional: bool) -> ValueOrigin<'a> {
         match &call.kind {
-            Kind::Variable | Kind::Ambiguous => self.path(&call.path, optional),
-            Kind::Helper(Callee::Lookup) => self.lookup(call),
-            Kind::Helper(_) => {
+            CallKind::Variable | CallKind::Ambiguous => self.path(&call.path, optional),
+            CallKind::Helper(Callee::Lookup) => self.lookup(call),
+            CallKind::Helper(_) => {
                 if self.compiled.python {
                     self.get(call);
                 }
                 self.arguments(call);
-                Known::Inside
+                ValueOrigin::Inside
             }
-            Kind::Function => {
+            CallKind::Function => {
                 self.arguments(call);
                 let name = call.path.parts.join(".");
                 if self.functions.insert(name.clone()) {
@@ -215,12 +216,12 @@ impl<'a> Walk<'a> {
                         span: call.path.span,
                     });
                 }
-                Known::Inside
+                ValueOrigin::Inside
             }
         }
     }
 
-    fn arguments(&mut self, call: &'a Call) {
+    fn arguments(&mut self, call: &'a CallExpr) {
         for expr in &call.positional {
             self.whole(expr);
         }
@@ -230,7 +231,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Semantic Kernel's `get` reads the variable of a name that it is given.
-    fn get(&mut self, call: &'a Call) {
+    fn get(&mut self, call: &'a CallExpr) {
         if call.path.parts.iter().map(|part| &**part).ne(["get"]) {
             return;
         }
@@ -245,51 +246,51 @@ impl<'a> Walk<'a> {
     /// An argument that is handed over as a whole.
     fn whole(&mut self, expr: &'a Expr) {
         let known = self.argument(expr);
-        self.found.dynamic |= known == Known::At(Vec::new());
+        self.found.dynamic |= known == ValueOrigin::At(Vec::new());
     }
 
-    fn argument(&mut self, expr: &'a Expr) -> Known<'a> {
+    fn argument(&mut self, expr: &'a Expr) -> ValueOrigin<'a> {
         match expr {
-            Expr::Literal(_) | Expr::Undefined => Known::Inside,
+            Expr::Literal(_) | Expr::Undefined => ValueOrigin::Inside,
             Expr::Path(path) => self.path_known(path, true),
             Expr::Call(call) => self.call(call, true),
         }
     }
 
-    fn lookup(&mut self, call: &'a Call) -> Known<'a> {
+    fn lookup(&mut self, call: &'a CallExpr) -> ValueOrigin<'a> {
         let [object, key] = call.positional.as_slice() else {
-            return Known::Inside;
+            return ValueOrigin::Inside;
         };
         let base = match object {
             Expr::Path(path) => self.resolve(path),
             other => self.argument(other),
         };
-        if let (Known::At(mut keys), Expr::Literal(Value::Str(key))) = (base.clone(), key) {
+        if let (ValueOrigin::At(mut keys), Expr::Literal(Value::Str(key))) = (base.clone(), key) {
             keys.push(key);
             self.touch(&keys, true, call.span);
-            return Known::At(keys);
+            return ValueOrigin::At(keys);
         }
         self.argument(key);
         match base {
-            Known::At(keys) if keys.is_empty() => self.found.dynamic = true,
-            Known::At(keys) => self.touch(&keys, true, call.span),
-            Known::Inside => {}
+            ValueOrigin::At(keys) if keys.is_empty() => self.found.dynamic = true,
+            ValueOrigin::At(keys) => self.touch(&keys, true, call.span),
+            ValueOrigin::Inside => {}
         }
-        Known::Inside
+        ValueOrigin::Inside
     }
 
     /// A path whose value is printed, or used as a whole.
-    fn path(&mut self, path: &'a Path, optional: bool) -> Known<'a> {
+    fn path(&mut self, path: &'a Path, optional: bool) -> ValueOrigin<'a> {
         let known = self.path_known(path, optional);
-        self.found.dynamic |= known == Known::At(Vec::new());
+        self.found.dynamic |= known == ValueOrigin::At(Vec::new());
         known
     }
 
     /// A path that is used in a way that does not need all of its value.
-    fn path_known(&mut self, path: &'a Path, optional: bool) -> Known<'a> {
+    fn path_known(&mut self, path: &'a Path, optional: bool) -> ValueOrigin<'a> {
         let known = self.resolve(path);
         let around = self.around(path);
-        if let Known::At(keys) = &known
+        if let ValueOrigin::At(keys) = &known
             && !keys.is_empty()
         {
             self.touch(keys, optional || !around.is_empty(), path.span);
@@ -301,7 +302,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Where else a path leads if sections around it are only conditions.
-    fn around(&self, path: &'a Path) -> Vec<Keys<'a>> {
+    fn around(&self, path: &'a Path) -> Vec<KeyPath<'a>> {
         let Root::Context(up) = path.root else {
             return Vec::new();
         };
@@ -316,16 +317,16 @@ impl<'a> Walk<'a> {
         let below = below.and_then(|at| levels.get(at..levels.len() - 1));
         let below = below.unwrap_or_default().iter().rev();
         let keys = below.filter_map(|level| match &level.value {
-            Known::At(keys) => Some(keys.iter().copied()),
-            Known::Inside => None,
+            ValueOrigin::At(keys) => Some(keys.iter().copied()),
+            ValueOrigin::Inside => None,
         });
         let parts = || path.parts.iter().map(|part| &**part);
         keys.map(|keys| keys.chain(parts()).collect())
-            .filter(|keys: &Keys<'_>| !keys.is_empty())
+            .filter(|keys: &KeyPath<'_>| !keys.is_empty())
             .collect()
     }
 
-    fn resolve(&self, path: &'a Path) -> Known<'a> {
+    fn resolve(&self, path: &'a Path) -> ValueOrigin<'a> {
         let parts = || path.parts.iter().map(|part| &**part);
         let base = match path.root {
             Root::Context(up) => {
@@ -341,11 +342,11 @@ impl<'a> Walk<'a> {
             Root::Data(_) => return data(parts().collect()),
         };
         match base {
-            Some(Known::At(mut keys)) => {
+            Some(ValueOrigin::At(mut keys)) => {
                 keys.extend(parts());
-                Known::At(keys)
+                ValueOrigin::At(keys)
             }
-            _ => Known::Inside,
+            _ => ValueOrigin::Inside,
         }
     }
 
@@ -355,7 +356,7 @@ impl<'a> Walk<'a> {
         match self.variables.get_mut(keys) {
             Some(known) => known.optional &= optional,
             None => {
-                let first = Use {
+                let first = VariableUse {
                     optional,
                     source: self.source,
                     span,
@@ -377,8 +378,8 @@ impl<'a> Walk<'a> {
     fn arm(&mut self, arm: &'a Arm) {
         let first = arm.call.positional.first();
         let (kind, value) = match (&arm.call.kind, first) {
-            (Kind::Helper(callee), Some(first)) => (Some(callee), self.argument(first)),
-            (Kind::Helper(callee), None) => (Some(callee), Known::Inside),
+            (CallKind::Helper(callee), Some(first)) => (Some(callee), self.argument(first)),
+            (CallKind::Helper(callee), None) => (Some(callee), ValueOrigin::Inside),
             _ => (None, self.call(&arm.call, true)),
         };
         for (_, expr) in &arm.call.named {
@@ -389,13 +390,13 @@ impl<'a> Walk<'a> {
             Some(Callee::If) => self.guarded(value, |walk| walk.body(body)),
             Some(Callee::Unless) => self.body(body),
             Some(Callee::With) => {
-                let params = [value.clone(), Known::Inside];
+                let params = [value.clone(), ValueOrigin::Inside];
                 self.guarded(value.clone(), |walk| walk.inner(body, value, params));
             }
             Some(Callee::Each) => {
-                self.found.dynamic |= value == Known::At(Vec::new());
-                let params = [Known::Inside, Known::Inside];
-                self.guarded(value, |walk| walk.inner(body, Known::Inside, params));
+                self.found.dynamic |= value == ValueOrigin::At(Vec::new());
+                let params = [ValueOrigin::Inside, ValueOrigin::Inside];
+                self.guarded(value, |walk| walk.inner(body, ValueOrigin::Inside, params));
             }
             Some(_) => {
                 self.arguments(&arm.call);
@@ -406,9 +407,9 @@ impl<'a> Walk<'a> {
     }
 
     /// A section is rendered in its value's context, or in the one around it.
-    fn section(&mut self, body: &'a Body, value: Known<'a>) {
+    fn section(&mut self, body: &'a BlockBody, value: ValueOrigin<'a>) {
         self.guarded(value.clone(), |walk| {
-            walk.contexts.push(Level {
+            walk.contexts.push(ContextLevel {
                 value,
                 section: true,
             });
@@ -417,7 +418,12 @@ impl<'a> Walk<'a> {
         });
     }
 
-    fn inner(&mut self, body: &'a Body, context: Known<'a>, params: [Known<'a>; 2]) {
+    fn inner(
+        &mut self,
+        body: &'a BlockBody,
+        context: ValueOrigin<'a>,
+        params: [ValueOrigin<'a>; 2],
+    ) {
         let any = body.params > 0;
         if any {
             self.params.push(params);
@@ -462,7 +468,7 @@ impl<'a> Walk<'a> {
         self.undefine(defined);
     }
 
-    fn fixed(&mut self, name: &'a str, source: Option<usize>, context: Known<'a>) {
+    fn fixed(&mut self, name: &'a str, source: Option<usize>, context: ValueOrigin<'a>) {
         let inline = self.inlines.get(name).and_then(|all| all.last());
         if let Some((source, body)) = inline.copied() {
             self.inline(source, body, context);
@@ -476,7 +482,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn inline(&mut self, source: usize, body: &'a Body, context: Known<'a>) {
+    fn inline(&mut self, source: usize, body: &'a BlockBody, context: ValueOrigin<'a>) {
         if self.walking.contains(&(&raw const *body)) || !self.may_walk() {
             return;
         }
@@ -488,20 +494,20 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn level(value: Known<'_>) -> Level<'_> {
-    Level {
+fn level(value: ValueOrigin<'_>) -> ContextLevel<'_> {
+    ContextLevel {
         value,
         section: false,
     }
 }
 
 /// What `@name.rest` is.
-fn data<'a>(parts: Keys<'a>) -> Known<'a> {
+fn data<'a>(parts: KeyPath<'a>) -> ValueOrigin<'a> {
     match parts.split_first() {
-        Some((&"@root", rest)) => Known::At(rest.to_vec()),
+        Some((&"@root", rest)) => ValueOrigin::At(rest.to_vec()),
         Some((&("@index" | "@key" | "@first" | "@last" | "@partial-block"), _)) | None => {
-            Known::Inside
+            ValueOrigin::Inside
         }
-        Some(_) => Known::At(parts),
+        Some(_) => ValueOrigin::At(parts),
     }
 }

@@ -4,21 +4,21 @@
 
 use std::borrow::Cow;
 
-use quillet_core::{List, Value};
+use quillet_core::{Value, ValueList};
 
-use super::helper::{Answer, Effect, Helper, HelperCall};
-use super::json::{self, Layout};
-use super::{HandlebarsFormat, Preset};
+use super::helper::{Effect, Helper, HelperCall, HelperResult};
+use super::json::{self, JsonLayout};
+use super::{HandlebarsFormat, HandlebarsPreset};
 use crate::structure::Elements;
-use crate::{Stop, structure};
+use crate::{StopReason, structure};
 
 /// A range of more numbers is refused.
 const MOST_NUMBERS: i64 = 100_000;
 
-type Run = fn(&mut HelperCall<'_>) -> Result<Answer, Stop>;
+type HelperFn = fn(&mut HelperCall<'_>) -> Result<HelperResult, StopReason>;
 
 /// Helpers with all their names.
-const HELPERS: &[(&[&str], Run)] = &[
+const HELPERS: &[(&[&str], HelperFn)] = &[
     (&["set"], set),
     (&["get"], get),
     (&["array"], array),
@@ -56,7 +56,7 @@ impl HandlebarsFormat {
     #[must_use]
     pub fn semantic_kernel() -> Self {
         let format = HandlebarsFormat {
-            preset: Preset::SemanticKernel,
+            preset: HandlebarsPreset::SemanticKernel,
             ..Self::new()
         };
         let names = HELPERS
@@ -92,7 +92,7 @@ pub(super) fn encode(byte: u8) -> Option<&'static str> {
     })
 }
 
-fn set(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+fn set(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     let (name, value) = match (call.named("name"), call.named("value")) {
         (Some(name), value) => (Some(name), value),
         _ => (call.argument(0), call.argument(1)),
@@ -102,10 +102,10 @@ fn set(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
     };
     let name = call.text_of(name)?;
     call.assign(&name, value.cloned().unwrap_or_default())?;
-    Ok(Answer::Written)
+    Ok(HelperResult::Written)
 }
 
-fn get(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+fn get(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     let name = match call.named("name") {
         Some(name) => call.text_of(name)?,
         None => call.text(0)?,
@@ -113,13 +113,13 @@ fn get(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
     Ok(call.variable(&name).unwrap_or_default().into())
 }
 
-fn array(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+fn array(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     let one = |index| call.argument(index).cloned().unwrap_or_default();
-    Ok(Value::List((0..call.count()).map(one).collect::<List>()).into())
+    Ok(Value::List((0..call.count()).map(one).collect::<ValueList>()).into())
 }
 
 /// `range end`, `range start end`, `range start end step`, as in Python.
-fn range(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+fn range(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     let mut numbers = [0; 3];
     for (index, number) in numbers.iter_mut().enumerate().take(call.count()) {
         *number = integer(call, index)?;
@@ -145,10 +145,10 @@ fn range(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
     call.charge(size.saturating_mul(size_of::<Value>()))?;
     call.steps(size)?;
     let number = |index| Value::Int(start + index * step);
-    Ok(Value::List((0..count).map(number).collect::<List>()).into())
+    Ok(Value::List((0..count).map(number).collect::<ValueList>()).into())
 }
 
-fn integer(call: &mut HelperCall<'_>, index: usize) -> Result<i64, Stop> {
+fn integer(call: &mut HelperCall<'_>, index: usize) -> Result<i64, StopReason> {
     match call.argument(index) {
         Some(Value::Int(number)) => Ok(*number),
         _ => Ok(number(call, index)? as i64),
@@ -156,7 +156,7 @@ fn integer(call: &mut HelperCall<'_>, index: usize) -> Result<i64, Stop> {
 }
 
 /// An argument as Python's `float` reads it.
-fn number(call: &mut HelperCall<'_>, index: usize) -> Result<f64, Stop> {
+fn number(call: &mut HelperCall<'_>, index: usize) -> Result<f64, StopReason> {
     match call.argument(index) {
         Some(Value::Int(number)) => Ok(*number as f64),
         Some(Value::Float(number)) => Ok(*number),
@@ -169,7 +169,7 @@ fn number(call: &mut HelperCall<'_>, index: usize) -> Result<f64, Stop> {
     }
 }
 
-fn concat(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+fn concat(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     let mut all = String::new();
     for index in 0..call.count() {
         let text = call.text(index)?;
@@ -179,7 +179,7 @@ fn concat(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
     Ok(all.into())
 }
 
-fn or(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+fn or(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     let holds = |index| call.argument(index).is_some_and(is_true);
     Ok((0..call.count()).any(holds).into())
 }
@@ -193,7 +193,7 @@ fn is_true(value: &Value) -> bool {
     }
 }
 
-fn add(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+fn add(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     let mut sum = 0.0;
     for index in 0..call.count() {
         sum += number(call, index)?;
@@ -201,7 +201,7 @@ fn add(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
     Ok(Value::Float(sum).into())
 }
 
-fn subtract(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+fn subtract(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     let mut rest = number(call, 0)?;
     for index in 1..call.count() {
         rest -= number(call, index)?;
@@ -209,7 +209,7 @@ fn subtract(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
     Ok(Value::Float(rest).into())
 }
 
-fn equals(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+fn equals(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     let equal = match (call.argument(0), call.argument(1)) {
         (Some(Value::Int(int)), Some(Value::Float(float)))
         | (Some(Value::Float(float)), Some(Value::Int(int))) => *int as f64 == *float,
@@ -218,26 +218,29 @@ fn equals(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
     Ok(equal.into())
 }
 
-fn compare(call: &mut HelperCall<'_>, holds: fn(f64, f64) -> bool) -> Result<Answer, Stop> {
+fn compare(
+    call: &mut HelperCall<'_>,
+    holds: fn(f64, f64) -> bool,
+) -> Result<HelperResult, StopReason> {
     let (one, other) = (number(call, 0)?, number(call, 1)?);
     Ok(holds(one, other).into())
 }
 
-fn to_json(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+fn to_json(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     let Some(value) = call.argument(0) else {
         return Err(call.fail("it needs a value"));
     };
     let value = value.clone();
-    Ok(json::text(call, &value, Layout::PYTHON)?.into())
+    Ok(json::text(call, &value, JsonLayout::PYTHON)?.into())
 }
 
-fn raw(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+fn raw(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     call.body()?;
-    Ok(Answer::Written)
+    Ok(HelperResult::Written)
 }
 
 /// `hello_world` to `HelloWorld`.
-fn camel_case(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+fn camel_case(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     let text = call.text(0)?;
     call.charge(text.len().saturating_mul(3))?;
     let word = |word: &str| {
@@ -249,7 +252,7 @@ fn camel_case(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
 }
 
 /// `HelloWorld` to `hello_world`.
-fn snake_case(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+fn snake_case(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     let text = call.text(0)?;
     call.charge(text.len().saturating_mul(3))?;
     let mut out = String::with_capacity(text.len() + 8);
@@ -268,7 +271,7 @@ fn snake_case(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
 
 /// `{{#message role="user"}}…{{/message}}`: a message, with every named argument
 /// as an attribute. A body without parts of its own is one text.
-fn message(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+fn message(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     let attributes = call.all_named();
     let mut elements = Elements::default();
     let mut write = |call: &mut HelperCall<'_>, literal: &str| {
@@ -296,5 +299,5 @@ fn message(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
         write(call, "</text>")?;
     }
     write(call, "</message>")?;
-    Ok(Answer::Written)
+    Ok(HelperResult::Written)
 }

@@ -3,13 +3,13 @@
 //! and decides what its templates print in odd cases, such as an `else if`
 //! chain or an inverted section with an `{{else}}`.
 
-use super::ast::{Block, Body, Node, Strip, Text};
+use super::ast::{Block, BlockBody, Node, Strip, Text};
 use crate::format::javascript::is_space;
 use crate::format::standalone;
 
 /// What a tag asks of the text around it.
 #[derive(Clone, Copy, Default)]
-struct Wanted {
+struct WhitespaceRule {
     strip: Strip,
     /// Whether it takes its line out if it is alone on it.
     alone: bool,
@@ -25,7 +25,7 @@ pub(super) struct Control<'s> {
 
 impl Control<'_> {
     /// Works through a body; `root` is the whole source.
-    pub(super) fn body(&self, body: &mut Body, root: bool) {
+    pub(super) fn body(&self, body: &mut BlockBody, root: bool) {
         let nodes = body.nodes.as_mut_slice();
         for index in 0..nodes.len() {
             let wanted = match nodes.get_mut(index) {
@@ -36,7 +36,7 @@ impl Control<'_> {
         }
     }
 
-    fn around(&self, nodes: &mut [Node], index: usize, wanted: Wanted, root: bool) {
+    fn around(&self, nodes: &mut [Node], index: usize, wanted: WhitespaceRule, root: bool) {
         let before = self.blank_before(nodes, index, root);
         let after = self.blank_after(nodes, index + 1, root);
         if wanted.strip.close {
@@ -76,33 +76,33 @@ impl Control<'_> {
     }
 
     /// Works through what a tag encloses, and says what the tag itself wants.
-    fn inside(&self, node: &mut Node) -> Wanted {
+    fn inside(&self, node: &mut Node) -> WhitespaceRule {
         match node {
-            Node::Text(_) | Node::Marked(_) => Wanted::default(),
-            Node::Print(print) => Wanted {
+            Node::Text(_) | Node::Marked(_) => WhitespaceRule::default(),
+            Node::Print(print) => WhitespaceRule {
                 strip: print.strip,
-                ..Wanted::default()
+                ..WhitespaceRule::default()
             },
-            Node::Comment(strip) => Wanted {
+            Node::Comment(strip) => WhitespaceRule {
                 strip: *strip,
                 alone: true,
-                ..Wanted::default()
+                ..WhitespaceRule::default()
             },
             Node::Block(block) => self.block(block),
             Node::Inline(inline) => self.single(&mut inline.body, inline.open, inline.close),
             Node::Partial(partial) => match &mut partial.body {
                 Some(body) => self.single(body, partial.open, partial.close),
-                None => Wanted {
+                None => WhitespaceRule {
                     strip: partial.open,
                     alone: true,
-                    ..Wanted::default()
+                    ..WhitespaceRule::default()
                 },
             },
         }
     }
 
     /// A block of one part.
-    fn single(&self, body: &mut Body, open: Strip, close: Strip) -> Wanted {
+    fn single(&self, body: &mut BlockBody, open: Strip, close: Strip) -> WhitespaceRule {
         self.body(body, false);
         let wanted = self.wanted(body, None, open, close);
         if open.close {
@@ -115,9 +115,15 @@ impl Control<'_> {
     }
 
     /// `second` is what follows the first part, if there is such.
-    fn wanted(&self, first: &Body, second: Option<&Body>, open: Strip, close: Strip) -> Wanted {
+    fn wanted(
+        &self,
+        first: &BlockBody,
+        second: Option<&BlockBody>,
+        open: Strip,
+        close: Strip,
+    ) -> WhitespaceRule {
         let last = &second.unwrap_or(first).nodes;
-        Wanted {
+        WhitespaceRule {
             strip: Strip {
                 open: open.open,
                 close: close.close,
@@ -128,7 +134,7 @@ impl Control<'_> {
         }
     }
 
-    fn block(&self, block: &mut Block) -> Wanted {
+    fn block(&self, block: &mut Block) -> WhitespaceRule {
         for arm in &mut block.arms {
             if let Some(body) = &mut arm.body {
                 self.body(body, false);
@@ -137,7 +143,7 @@ impl Control<'_> {
         if let Some(body) = &mut block.otherwise {
             self.body(body, false);
         }
-        let mut wanted = Wanted::default();
+        let mut wanted = WhitespaceRule::default();
         for index in (0..block.arms.len()).rev() {
             wanted = self.arm(block, index);
         }
@@ -145,11 +151,11 @@ impl Control<'_> {
     }
 
     /// The borders of one arm of a block and what follows it.
-    fn arm(&self, block: &mut Block, index: usize) -> Wanted {
+    fn arm(&self, block: &mut Block, index: usize) -> WhitespaceRule {
         let (close, else_strip) = (block.close, block.else_strip);
         let (arms, rest) = block.arms.split_at_mut(index + 1);
         let Some(arm) = arms.last_mut() else {
-            return Wanted::default();
+            return WhitespaceRule::default();
         };
         // An arm after the second is closed by its own opening tag (sic).
         let close = if index < 2 { close } else { arm.strip };
@@ -161,14 +167,14 @@ impl Control<'_> {
         let (first, second) = match (arm.body.as_mut(), next) {
             (Some(first), second) => (first, second),
             (None, Some(only)) => (only, None),
-            (None, None) => return Wanted::default(),
+            (None, None) => return WhitespaceRule::default(),
         };
         let wanted = self.wanted(first, second.as_deref(), open, close);
         self.borders(first, second, [open, next_strip, close]);
         wanted
     }
 
-    fn borders(&self, first: &mut Body, second: Option<&mut Body>, strips: [Strip; 3]) {
+    fn borders(&self, first: &mut BlockBody, second: Option<&mut BlockBody>, strips: [Strip; 3]) {
         let [open, middle, close] = strips;
         if open.close {
             self.strip_start(first.nodes.first_mut(), true);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use quillet_core::{Span, Value};
 
-use super::filters::Filter;
+use super::filters::FilterEntry;
 use super::test::Test;
 
 /// One source after parsing.
@@ -49,10 +49,10 @@ pub(super) enum StatementKind {
         otherwise: Vec<Statement>,
     },
     For(Arc<For>),
-    Set(Target, Expr),
+    Set(AssignTarget, Expr),
     /// `{% set x | upper %}…{% endset %}`.
-    SetBlock(Target, Vec<FilterCall>, Vec<Statement>),
-    With(Vec<(Target, Expr)>, Vec<Statement>),
+    SetBlock(AssignTarget, Vec<FilterCall>, Vec<Statement>),
+    With(Vec<(AssignTarget, Expr)>, Vec<Statement>),
     /// `{% filter upper %}…{% endfilter %}`.
     FilterBlock(Vec<FilterCall>, Vec<Statement>),
     Macro(Arc<Macro>),
@@ -82,7 +82,7 @@ pub(super) enum StatementKind {
 
 #[derive(Debug)]
 pub(super) struct For {
-    pub(super) target: Target,
+    pub(super) target: AssignTarget,
     pub(super) iterable: Expr,
     pub(super) condition: Option<Expr>,
     pub(super) recursive: bool,
@@ -110,11 +110,11 @@ pub(super) struct Block {
 
 /// What an assignment writes to.
 #[derive(Debug)]
-pub(super) enum Target {
+pub(super) enum AssignTarget {
     Name(Arc<str>),
     /// `ns.field`.
     Field(Arc<str>, Arc<str>),
-    Tuple(Vec<Target>),
+    Tuple(Vec<AssignTarget>),
 }
 
 #[derive(Debug)]
@@ -185,20 +185,20 @@ pub(super) enum ExprKind {
     Attribute(Box<Expr>, Arc<str>),
     Item(Box<Expr>, Box<Expr>),
     Slice(Box<Expr>, Box<[Option<Expr>; 3]>),
-    Call(Box<Expr>, Box<Arguments>),
+    Call(Box<Expr>, Box<ArgumentExprs>),
     Filter(Box<Expr>, Box<FilterCall>),
     Test {
         subject: Box<Expr>,
         test: &'static Test,
-        arguments: Box<Arguments>,
+        arguments: Box<ArgumentExprs>,
         negated: bool,
     },
     Not(Box<Expr>),
     Negative(Box<Expr>),
     Positive(Box<Expr>),
     /// Operators of equal rank, from the left.
-    Math(Box<Expr>, Vec<(Operator, Expr)>),
-    Compare(Box<Expr>, Vec<(Comparison, Expr)>),
+    Math(Box<Expr>, Vec<(BinaryOperator, Expr)>),
+    Compare(Box<Expr>, Vec<(CompareOperator, Expr)>),
     Concat(Vec<Expr>),
     And(Vec<Expr>),
     Or(Vec<Expr>),
@@ -214,14 +214,14 @@ pub(super) enum ExprKind {
 
 #[derive(Debug)]
 pub(super) struct FilterCall {
-    pub(super) filter: &'static Filter,
-    pub(super) arguments: Arguments,
+    pub(super) filter: &'static FilterEntry,
+    pub(super) arguments: ArgumentExprs,
     pub(super) span: Span,
 }
 
 /// Arguments as they are written.
 #[derive(Debug, Default)]
-pub(super) struct Arguments {
+pub(super) struct ArgumentExprs {
     pub(super) positional: Vec<Expr>,
     pub(super) named: Vec<(Arc<str>, Expr)>,
     /// `*list`.
@@ -230,7 +230,7 @@ pub(super) struct Arguments {
     pub(super) spread_named: Option<Box<Expr>>,
 }
 
-impl Arguments {
+impl ArgumentExprs {
     /// Every expression in them, in the order in which they are evaluated.
     pub(super) fn in_order(&self) -> impl Iterator<Item = &Expr> {
         let named = self.named.iter().map(|(_, value)| value);
@@ -251,7 +251,7 @@ impl Arguments {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operator {
+pub(super) enum BinaryOperator {
     Add,
     Subtract,
     Multiply,
@@ -261,23 +261,23 @@ pub(super) enum Operator {
     Power,
 }
 
-impl Operator {
+impl BinaryOperator {
     /// As in Python's messages.
     pub(super) fn symbol(self) -> &'static str {
         match self {
-            Operator::Add => "+",
-            Operator::Subtract => "-",
-            Operator::Multiply => "*",
-            Operator::Divide => "/",
-            Operator::FloorDivide => "//",
-            Operator::Remainder => "%",
-            Operator::Power => "** or pow()",
+            BinaryOperator::Add => "+",
+            BinaryOperator::Subtract => "-",
+            BinaryOperator::Multiply => "*",
+            BinaryOperator::Divide => "/",
+            BinaryOperator::FloorDivide => "//",
+            BinaryOperator::Remainder => "%",
+            BinaryOperator::Power => "** or pow()",
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Comparison {
+pub(super) enum CompareOperator {
     Equal,
     NotEqual,
     Less,

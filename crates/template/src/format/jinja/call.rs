@@ -7,20 +7,20 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use quillet_core as core;
 
-use super::ast::{Arguments, Expr, ExprKind, FilterCall};
+use super::ast::{ArgumentExprs, Expr, ExprKind, FilterCall};
 use super::eval::{Evaluator, VALUE_SIZE, fail};
 use super::ops::or_nothing;
-use super::value::{Dict, Key, List, MacroValue, Sort, Value};
-use crate::{Called, Stop};
+use super::value::{Dict, DictKey, List, MacroValue, Sort, Value};
+use crate::{CallState, StopReason};
 
 /// Arguments with their values.
 #[derive(Debug, Default)]
-pub(super) struct Given {
+pub(super) struct EvaluatedArguments {
     pub(super) positional: Vec<Value>,
     pub(super) named: Vec<(Arc<str>, Value)>,
 }
 
-impl Given {
+impl EvaluatedArguments {
     /// An argument that may be given by place or by name.
     pub(super) fn get(&self, index: usize, name: &str) -> Option<&Value> {
         self.positional.get(index).or_else(|| self.named(name))
@@ -33,7 +33,7 @@ impl Given {
     }
 
     /// An argument that has to be there.
-    pub(super) fn need(&self, index: usize, name: &str) -> Result<&Value, Stop> {
+    pub(super) fn need(&self, index: usize, name: &str) -> Result<&Value, StopReason> {
         self.get(index, name)
             .ok_or_else(|| fail(format!("missing 1 required argument: '{name}'")))
     }
@@ -44,7 +44,7 @@ impl Given {
         index: usize,
         name: &str,
         default: &'a str,
-    ) -> Result<&'a str, Stop> {
+    ) -> Result<&'a str, StopReason> {
         match self.get(index, name) {
             None => Ok(default),
             Some(Value::Str(text)) => Ok(text),
@@ -53,7 +53,7 @@ impl Given {
     }
 
     /// An integer, or what stands for it when it is not given.
-    pub(super) fn int(&self, index: usize, name: &str, default: i64) -> Result<i64, Stop> {
+    pub(super) fn int(&self, index: usize, name: &str, default: i64) -> Result<i64, StopReason> {
         match self.get(index, name) {
             None => Ok(default),
             Some(value) => value
@@ -63,7 +63,12 @@ impl Given {
     }
 
     /// A number of things; negative ones count as none.
-    pub(super) fn size(&self, index: usize, name: &str, default: usize) -> Result<usize, Stop> {
+    pub(super) fn size(
+        &self,
+        index: usize,
+        name: &str,
+        default: usize,
+    ) -> Result<usize, StopReason> {
         let default = i64::try_from(default).unwrap_or(i64::MAX);
         Ok(usize::try_from(self.int(index, name, default)?).unwrap_or(0))
     }
@@ -80,9 +85,9 @@ impl Given {
     }
 
     /// The same with what they stand in for.
-    fn meant(&self) -> Given {
+    fn meant(&self) -> EvaluatedArguments {
         let named = self.named.iter();
-        Given {
+        EvaluatedArguments {
             positional: self.positional.iter().map(Value::meant).collect(),
             named: named
                 .map(|(name, value)| (Arc::clone(name), value.meant()))
@@ -91,7 +96,7 @@ impl Given {
     }
 
     /// Refuses arguments that nothing takes.
-    pub(super) fn check(&self, callee: &str, parameters: &[&str]) -> Result<(), Stop> {
+    pub(super) fn check(&self, callee: &str, parameters: &[&str]) -> Result<(), StopReason> {
         if self.positional.len() > parameters.len() {
             return Err(fail(format!(
                 "{callee}() takes {} arguments but {} were given",
@@ -108,7 +113,7 @@ impl Given {
     }
 }
 
-fn unexpected(callee: &str, name: &str) -> Stop {
+fn unexpected(callee: &str, name: &str) -> StopReason {
     fail(format!(
         "{callee}() got an unexpected keyword argument '{name}'"
     ))
@@ -119,8 +124,8 @@ impl Evaluator<'_, '_> {
     pub(super) fn call(
         &mut self,
         callee: &Expr,
-        arguments: &Arguments,
-    ) -> Result<Option<Value>, Stop> {
+        arguments: &ArgumentExprs,
+    ) -> Result<Option<Value>, StopReason> {
         let function = self.eval(callee)?;
         if let (ExprKind::Name(name), Value::Undefined(_)) = (&callee.kind, &function) {
             return self.call_late(name, arguments, callee.span.start);
@@ -137,9 +142,9 @@ impl Evaluator<'_, '_> {
     fn call_late(
         &mut self,
         name: &str,
-        arguments: &Arguments,
+        arguments: &ArgumentExprs,
         place: usize,
-    ) -> Result<Option<Value>, Stop> {
+    ) -> Result<Option<Value>, StopReason> {
         let meant = self.function_name(name);
         let name = meant.as_deref().unwrap_or(name);
         if let Some(unknown) = self.unknown_in_script(name) {
@@ -147,10 +152,10 @@ impl Evaluator<'_, '_> {
         }
         if !self.pass.has_function(name) {
             // Says so, with the nearest name.
-            self.pass.call(name, crate::Arguments::default())?;
+            self.pass.call(name, crate::CallArguments::default())?;
         }
         let given = self.given(arguments)?;
-        let mut bound = crate::Arguments::default();
+        let mut bound = crate::CallArguments::default();
         for value in &given.positional {
             bound.positional.push(self.argument(value)?);
         }
@@ -162,23 +167,27 @@ impl Evaluator<'_, '_> {
         bound.named = core::Map::new(named);
         let place = [self.names.source, place];
         match self.pass.call_at(&place, name, bound)? {
-            Called::Pending => Ok(None),
-            Called::Ready(value) if value.depth() > core::value::MAX_DEPTH => {
-                Err(self.pass.limit(crate::Limit::ValueDepth))
+            CallState::Pending => Ok(None),
+            CallState::Ready(value) if value.depth() > core::value::MAX_DEPTH => {
+                Err(self.pass.limit(crate::LimitKind::ValueDepth))
             }
-            Called::Ready(value) if self.compiled.encoded => {
+            CallState::Ready(value) if self.compiled.encoded => {
                 self.encoded(&Value::from(&value)).map(Some)
             }
-            Called::Ready(core::Value::Str(text)) if self.compiled.trusted_results => {
+            CallState::Ready(core::Value::Str(text)) if self.compiled.trusted_results => {
                 self.pass.charge(text.len())?;
                 Ok(Some(Value::Str(self.compiled.with_tags(&text))))
             }
-            Called::Ready(value) => Ok(Some(Value::from(&value))),
+            CallState::Ready(value) => Ok(Some(Value::from(&value))),
         }
     }
 
     /// Calls something that is a value of the template.
-    pub(super) fn call_value(&mut self, function: &Value, given: Given) -> Result<Value, Stop> {
+    pub(super) fn call_value(
+        &mut self,
+        function: &Value,
+        given: EvaluatedArguments,
+    ) -> Result<Value, StopReason> {
         match function {
             value if value.stands_in() => Ok(Value::nothing()),
             Value::Function(function)
@@ -222,7 +231,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// `{% call m(x) %}…{% endcall %}`.
-    pub(super) fn call_block(&mut self, call: &Expr, caller: Value) -> Result<(), Stop> {
+    pub(super) fn call_block(&mut self, call: &Expr, caller: Value) -> Result<(), StopReason> {
         let ExprKind::Call(callee, arguments) = &call.kind else {
             return Err(self.place(fail("a call block needs a call"), call.span));
         };
@@ -243,9 +252,9 @@ impl Evaluator<'_, '_> {
     fn call_macro(
         &mut self,
         declared: &Rc<MacroValue>,
-        given: Given,
+        given: EvaluatedArguments,
         caller: Option<Value>,
-    ) -> Result<Value, Stop> {
+    ) -> Result<Value, StopReason> {
         let scope = self.names.open_apart(declared.base, declared.source);
         self.charge(declared.captured.len() * VALUE_SIZE)?;
         for (name, value) in &declared.captured {
@@ -260,15 +269,19 @@ impl Evaluator<'_, '_> {
         let bound = self.bind(&node, given);
         let text = bound.and_then(|()| self.template(|e| e.captured(|e| e.body(&node.body))));
         // A body that prints a hole gives one, and what comes after it goes on.
-        if matches!(text, Ok(_) | Err(Stop::Suspended)) {
+        if matches!(text, Ok(_) | Err(StopReason::Suspended)) {
             self.names.close(&scope);
         }
         text
     }
 
     /// Puts arguments into the scope of a macro.
-    fn bind(&mut self, node: &super::ast::Macro, given: Given) -> Result<(), Stop> {
-        let Given {
+    fn bind(
+        &mut self,
+        node: &super::ast::Macro,
+        given: EvaluatedArguments,
+    ) -> Result<(), StopReason> {
+        let EvaluatedArguments {
             positional,
             mut named,
         } = given;
@@ -310,7 +323,7 @@ impl Evaluator<'_, '_> {
         if node.kwargs {
             let table = named
                 .into_iter()
-                .map(|(name, value)| (Key::Str(name), value));
+                .map(|(name, value)| (DictKey::Str(name), value));
             let rest = self.dict(table.collect())?;
             self.names.push("kwargs".into(), rest);
         }
@@ -318,7 +331,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Applies a filter.
-    pub(super) fn filter(&mut self, value: &Value, call: &FilterCall) -> Result<Value, Stop> {
+    pub(super) fn filter(&mut self, value: &Value, call: &FilterCall) -> Result<Value, StopReason> {
         let given = self.given(&call.arguments)?;
         if let Some(parameters) = call.filter.parameters {
             given.check(call.filter.name, parameters)?;
@@ -336,8 +349,8 @@ impl Evaluator<'_, '_> {
         &mut self,
         value: &Value,
         call: &FilterCall,
-        given: &Given,
-    ) -> Result<Value, Stop> {
+        given: &EvaluatedArguments,
+    ) -> Result<Value, StopReason> {
         let meant = match value.meant() {
             Value::Str(text)
                 if value.stands_in()
@@ -356,7 +369,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// What a late-bound function receives.
-    fn argument(&mut self, value: &Value) -> Result<core::Value, Stop> {
+    fn argument(&mut self, value: &Value) -> Result<core::Value, StopReason> {
         self.step()?;
         self.pass.charge(size_of::<core::Value>())?;
         Ok(match value {
@@ -381,7 +394,7 @@ impl Evaluator<'_, '_> {
         })
     }
 
-    fn list_argument(&mut self, list: &List) -> Result<core::Value, Stop> {
+    fn list_argument(&mut self, list: &List) -> Result<core::Value, StopReason> {
         let mut items = Vec::with_capacity(list.len());
         for item in list.iter() {
             items.push(self.argument(&item)?);
@@ -389,7 +402,7 @@ impl Evaluator<'_, '_> {
         Ok(core::Value::from(items))
     }
 
-    fn dict_argument(&mut self, dict: &Dict) -> Result<core::Value, Stop> {
+    fn dict_argument(&mut self, dict: &Dict) -> Result<core::Value, StopReason> {
         let mut entries: IndexMap<Arc<str>, core::Value> = IndexMap::new();
         for (key, value) in dict.iter() {
             let key = self.text(&key)?;

@@ -4,24 +4,27 @@ use std::sync::Arc;
 
 use quillet_core::{Diagnostic, Span, Value};
 
-use super::ast::{Arguments, Comparison, Expr, ExprKind, For, Statement, StatementKind, Target};
-use super::syntax::Preset;
+use super::ast::{
+    ArgumentExprs, AssignTarget, CompareOperator, Expr, ExprKind, For, Statement, StatementKind,
+};
+use super::syntax::JinjaPreset;
 use super::{functions, lexer, methods, parser};
 use crate::convert::{
-    Argument, Call, Condition, DEEPEST, Findings, Knows, Language, Node, NodeKind, Nodes, Path,
+    Argument, ConvertFindings, DEEPEST, Language, LoopPosition, NodeKind, Nodes, TreeCall,
+    TreeCondition, TreeNode, VariablePath,
 };
-use crate::{CompileOptions, Source};
+use crate::{CompileOptions, TemplateSource};
 
 /// Reads a source. What other formats do not have is refused.
 pub(crate) fn read(
-    source: &Source<'_>,
+    source: &TemplateSource<'_>,
     language: Language,
     options: &CompileOptions,
-    findings: &mut Findings<'_>,
+    findings: &mut ConvertFindings<'_>,
 ) -> Result<Nodes, Vec<Diagnostic>> {
     let preset = match language {
-        Language::Jinja => Preset::HuggingFace,
-        _ => Preset::Plain,
+        Language::Jinja => JinjaPreset::HuggingFace,
+        _ => JinjaPreset::Plain,
     };
     let parsed = parser::parse(source.text, preset, options);
     let (program, literals) = parsed.map_err(|problem| vec![problem.diagnostic(source)])?;
@@ -41,10 +44,10 @@ pub(crate) fn read(
 }
 
 struct Reader<'r, 's> {
-    preset: Preset,
+    preset: JinjaPreset,
     /// All literal text.
     literals: &'r str,
-    findings: &'r mut Findings<'s>,
+    findings: &'r mut ConvertFindings<'s>,
     /// Names of the items of the loops around.
     items: Vec<Arc<str>>,
     /// Those still to come, the last one first.
@@ -60,7 +63,7 @@ impl Reader<'_, '_> {
             self.comments_before(statement.span.start, &mut nodes);
             let span = statement.span;
             if let Some(kind) = self.statement(statement) {
-                nodes.push(Node::new(kind, span));
+                nodes.push(TreeNode::new(kind, span));
             }
         }
         nodes
@@ -69,7 +72,7 @@ impl Reader<'_, '_> {
     fn comments_before(&mut self, start: usize, nodes: &mut Nodes) {
         while let Some(span) = self.comments.pop_if(|span| span.start <= start) {
             let text = self.findings.at(span).trim().to_owned();
-            nodes.push(Node::new(NodeKind::Comment(text), span));
+            nodes.push(TreeNode::new(NodeKind::Comment(text), span));
         }
     }
 
@@ -130,7 +133,7 @@ impl Reader<'_, '_> {
             [] => self.statements(otherwise),
             rest => {
                 let inner = self.branches(rest, otherwise);
-                let node = |kind| Node::new(kind, condition.span);
+                let node = |kind| TreeNode::new(kind, condition.span);
                 inner.map(node).into_iter().collect()
             }
         };
@@ -149,26 +152,28 @@ impl Reader<'_, '_> {
     }
 
     /// What a condition asks, and whether it is negated.
-    fn truth(&mut self, expr: &Expr, negated: bool) -> Option<(Condition, bool)> {
+    fn truth(&mut self, expr: &Expr, negated: bool) -> Option<(TreeCondition, bool)> {
         match &expr.kind {
             ExprKind::Not(inner) => self.truth(inner, !negated),
             ExprKind::Compare(left, rest) => match rest.as_slice() {
-                [(Comparison::Equal, right)] => Some((self.equality(left, right)?, negated)),
-                [(Comparison::NotEqual, right)] => Some((self.equality(left, right)?, !negated)),
+                [(CompareOperator::Equal, right)] => Some((self.equality(left, right)?, negated)),
+                [(CompareOperator::NotEqual, right)] => {
+                    Some((self.equality(left, right)?, !negated))
+                }
                 _ => self.refuse(expr.span, "a comparison"),
             },
-            _ => Some((Condition::truth(self.path(expr)?), negated)),
+            _ => Some((TreeCondition::truth(self.path(expr)?), negated)),
         }
     }
 
     /// A variable beside a text, on either side.
-    fn equality(&mut self, left: &Expr, right: &Expr) -> Option<Condition> {
+    fn equality(&mut self, left: &Expr, right: &Expr) -> Option<TreeCondition> {
         let (subject, text) = match (&left.kind, &right.kind) {
             (_, ExprKind::Constant(Value::Str(text))) => (left, text),
             (ExprKind::Constant(Value::Str(text)), _) => (right, text),
             _ => return self.refuse(left.span, "a comparison with anything but a text"),
         };
-        Some(Condition::equals(self.path(subject)?, text.to_string()))
+        Some(TreeCondition::equals(self.path(subject)?, text.to_string()))
     }
 
     fn each(&mut self, each: &For, span: Span) -> Option<NodeKind> {
@@ -180,7 +185,7 @@ impl Reader<'_, '_> {
         }
         let list = self.path(&each.iterable);
         let name = match &each.target {
-            Target::Name(name) => Arc::clone(name),
+            AssignTarget::Name(name) => Arc::clone(name),
             _ => {
                 self.refuse::<()>(span, "a loop with several names");
                 Arc::from("")
@@ -198,7 +203,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    fn path(&mut self, expr: &Expr) -> Option<Path> {
+    fn path(&mut self, expr: &Expr) -> Option<VariablePath> {
         match &expr.kind {
             ExprKind::Name(name) => self.name(name, expr.span),
             ExprKind::Attribute(base, name) if methods::of_dict(name) => {
@@ -207,7 +212,7 @@ impl Reader<'_, '_> {
             }
             ExprKind::Attribute(base, name) if self.is_loop(base) => self
                 .known(name, expr.span)
-                .map(|knows| Path::in_loop(self.items.len() - 1, knows)),
+                .map(|knows| VariablePath::in_loop(self.items.len() - 1, knows)),
             ExprKind::Attribute(base, name) => Some(self.path(base)?.join([name.to_string()])),
             ExprKind::Item(base, key) => match &key.kind {
                 ExprKind::Constant(Value::Str(key)) => {
@@ -222,14 +227,14 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn name(&mut self, name: &Arc<str>, span: Span) -> Option<Path> {
+    fn name(&mut self, name: &Arc<str>, span: Span) -> Option<VariablePath> {
         if let Some(depth) = self.items.iter().rposition(|item| item == name) {
-            return Some(Path::item(depth, &[]));
+            return Some(VariablePath::item(depth, &[]));
         }
         if &**name == "loop" && !self.items.is_empty() {
             return self.refuse(span, "loop as a whole");
         }
-        Some(Path::root(&[name]))
+        Some(VariablePath::root(&[name]))
     }
 
     /// Whether that is what the innermost loop knows, and no item of that name.
@@ -239,17 +244,17 @@ impl Reader<'_, '_> {
             && !self.items.iter().any(|item| &**item == "loop")
     }
 
-    fn known(&mut self, name: &str, span: Span) -> Option<Knows> {
+    fn known(&mut self, name: &str, span: Span) -> Option<LoopPosition> {
         match name {
-            "index0" => Some(Knows::Index),
-            "index" => Some(Knows::Number),
-            "first" => Some(Knows::First),
-            "last" => Some(Knows::Last),
+            "index0" => Some(LoopPosition::Index),
+            "index" => Some(LoopPosition::Number),
+            "first" => Some(LoopPosition::First),
+            "last" => Some(LoopPosition::Last),
             other => self.refuse(span, &format!("loop.{other}")),
         }
     }
 
-    fn call(&mut self, function: &Expr, arguments: &Arguments) -> Option<Call> {
+    fn call(&mut self, function: &Expr, arguments: &ArgumentExprs) -> Option<TreeCall> {
         let ExprKind::Name(name) = &function.kind else {
             return self.refuse(function.span, "a method");
         };
@@ -266,7 +271,7 @@ impl Reader<'_, '_> {
             Some((name.to_string(), value))
         });
         let named = named.collect::<Option<Vec<_>>>();
-        Some(Call {
+        Some(TreeCall {
             name: name.to_string(),
             positional: positional?,
             named: named?,

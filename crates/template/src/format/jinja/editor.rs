@@ -3,8 +3,8 @@
 use quillet_core::{Span, TokenKind};
 
 use super::lexer::{Token, survey};
-use super::syntax::Preset;
-use crate::editor::{Completion, List, MOST_FAULTS, Names, Scan, Spot};
+use super::syntax::JinjaPreset;
+use crate::editor::{CompletionItem, CompletionList, ExternalNames, MOST_FAULTS, Spot, TokenScan};
 
 /// What begins a tag, the ends with it.
 const TAGS: &[&str] = &[
@@ -44,17 +44,17 @@ const VALUES: &[&str] = &["true", "false", "none", "not"];
 
 /// Names that the format has.
 #[derive(Debug)]
-pub(super) struct Words<'a> {
+pub(super) struct FormatNames<'a> {
     pub(super) functions: Vec<&'a str>,
     pub(super) filters: Vec<&'a str>,
     pub(super) tests: Vec<&'a str>,
 }
 
 /// The tokens of a text; behind a fault, those from the next tag on.
-pub(super) fn scan(text: &str, preset: Preset) -> Scan {
+pub(super) fn scan(text: &str, preset: JinjaPreset) -> TokenScan {
     let found = survey(text, preset, MOST_FAULTS);
-    let mut scan = Scan::default();
-    let mut tag = Tag::default();
+    let mut scan = TokenScan::default();
+    let mut tag = TagState::default();
     for (index, (token, span)) in found.tokens.iter().enumerate() {
         let next = found.tokens.get(index + 1).map(|(token, _)| token);
         one(text, token, *span, next, &mut tag, &mut scan);
@@ -80,19 +80,19 @@ pub(super) fn scan(text: &str, preset: Preset) -> Scan {
 
 /// What has been read of a tag.
 #[derive(Default)]
-struct Tag<'t> {
+struct TagState<'t> {
     /// The word that a block tag begins with.
     word: &'t str,
     /// Whether a word has yet to come.
     begins: bool,
     /// How many brackets are open.
     depth: usize,
-    last: Last,
+    last: PreviousToken,
 }
 
 /// What the token before was.
 #[derive(Clone, Copy, Default, PartialEq)]
-enum Last {
+enum PreviousToken {
     #[default]
     Other,
     Dot,
@@ -107,18 +107,18 @@ fn one<'t>(
     token: &Token<'t>,
     span: Span,
     next: Option<&Token<'_>>,
-    tag: &mut Tag<'t>,
-    scan: &mut Scan,
+    tag: &mut TagState<'t>,
+    scan: &mut TokenScan,
 ) {
     let (start, end) = (span.start, span.end);
-    let mut last = Last::Other;
+    let mut last = PreviousToken::Other;
     match token {
         Token::Text(_) | Token::End => {}
         Token::PrintBegin | Token::TagBegin => {
             scan.begin(start, end);
-            *tag = Tag {
+            *tag = TagState {
                 begins: *token == Token::TagBegin,
-                ..Tag::default()
+                ..TagState::default()
             };
         }
         Token::PrintEnd | Token::TagEnd => {
@@ -134,8 +134,8 @@ fn one<'t>(
             match *operator {
                 "(" | "[" | "{" => tag.depth += 1,
                 ")" | "]" | "}" => tag.depth = tag.depth.saturating_sub(1),
-                "." => last = Last::Dot,
-                "|" => last = Last::Pipe,
+                "." => last = PreviousToken::Dot,
+                "|" => last = PreviousToken::Pipe,
                 _ => {}
             }
             scan.add(start, end, TokenKind::Operator);
@@ -144,10 +144,10 @@ fn one<'t>(
             let kind = name_kind(name, next, tag);
             if kind == TokenKind::Keyword {
                 last = match *name {
-                    "is" => Last::Is,
-                    "not" if tag.last == Last::Is => Last::Is,
-                    _ if tag.begins => Last::Word,
-                    _ => Last::Other,
+                    "is" => PreviousToken::Is,
+                    "not" if tag.last == PreviousToken::Is => PreviousToken::Is,
+                    _ if tag.begins => PreviousToken::Word,
+                    _ => PreviousToken::Other,
                 };
             }
             if tag.begins {
@@ -160,15 +160,15 @@ fn one<'t>(
     tag.last = last;
 }
 
-fn name_kind(name: &str, next: Option<&Token<'_>>, tag: &Tag<'_>) -> TokenKind {
+fn name_kind(name: &str, next: Option<&Token<'_>>, tag: &TagState<'_>) -> TokenKind {
     let is_next = |operator: &str| matches!(next, Some(Token::Operator(next)) if *next == operator);
     match tag.last {
         _ if tag.begins => return TokenKind::Keyword,
-        Last::Dot if is_next("(") => return TokenKind::Function,
-        Last::Dot => return TokenKind::Property,
-        Last::Pipe => return TokenKind::Function,
-        Last::Is if name != "not" => return TokenKind::Function,
-        Last::Word if matches!(tag.word, "filter" | "macro" | "block") => {
+        PreviousToken::Dot if is_next("(") => return TokenKind::Function,
+        PreviousToken::Dot => return TokenKind::Property,
+        PreviousToken::Pipe => return TokenKind::Function,
+        PreviousToken::Is if name != "not" => return TokenKind::Function,
+        PreviousToken::Word if matches!(tag.word, "filter" | "macro" | "block") => {
             return TokenKind::Function;
         }
         _ => {}
@@ -195,7 +195,7 @@ fn name_kind(name: &str, next: Option<&Token<'_>>, tag: &Tag<'_>) -> TokenKind {
 }
 
 /// `{% raw %}` or its end, with white space that it takes.
-fn raw(text: &str, span: Span, scan: &mut Scan) {
+fn raw(text: &str, span: Span, scan: &mut TokenScan) {
     let tag = text
         .get(span.start..span.end)
         .unwrap_or_default()
@@ -218,14 +218,14 @@ fn raw(text: &str, span: Span, scan: &mut Scan) {
 pub(super) fn completions(
     text: &str,
     at: usize,
-    names: &Names<'_>,
-    preset: Preset,
-    words: &Words<'_>,
-) -> Vec<Completion> {
+    names: &ExternalNames<'_>,
+    preset: JinjaPreset,
+    words: &FormatNames<'_>,
+) -> Vec<CompletionItem> {
     let Some(spot) = Spot::find(text, at, |text| scan(text, preset)) else {
         return Vec::new();
     };
-    let mut list = List::new(spot.span);
+    let mut list = CompletionList::new(spot.span);
     let is_block = spot.opening().starts_with("{%");
     match spot.before() {
         None if is_block => {
@@ -237,7 +237,7 @@ pub(super) fn completions(
         Some((TokenKind::Operator, ".")) => {}
         Some((TokenKind::Operator, "|")) => {
             let late: &[String] = match preset {
-                Preset::Script => names.functions,
+                JinjaPreset::Script => names.functions,
                 _ => &[],
             };
             list.add(TokenKind::Function, "function", late.iter().cloned());

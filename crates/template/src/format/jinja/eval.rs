@@ -5,15 +5,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use quillet_core::{Position, Span, nearest};
+use quillet_core::{LineColumn, Span, nearest};
 
-use super::Compiled;
-use super::ast::{Block, Expr, ExprKind, FilterCall, Operator, Statement, StatementKind, Target};
-use super::scope::{Names, Seen, Table};
+use super::JinjaTemplate;
+use super::ast::{
+    AssignTarget, BinaryOperator, Block, Expr, ExprKind, FilterCall, Statement, StatementKind,
+};
+use super::scope::{NameStack, NameTable, ValueRef};
 use super::source::source;
 use super::value::{List, MacroValue, Sort, Value};
 use crate::structure;
-use crate::{ErrorKind, Limit, Missing, Pass, RenderError, Stop};
+use crate::{ErrorKind, LimitKind, Missing, Pass, RenderError, StopReason};
 
 /// Expressions and bodies inside each other, macros included. Each level takes
 /// a few hundred bytes of a 2 MiB stack, several kilobytes without optimisation.
@@ -22,18 +24,18 @@ const MAX_LEVELS: usize = 400;
 /// Bytes of one value in a list.
 pub(super) const VALUE_SIZE: usize = size_of::<Value>();
 
-pub(super) fn fail(reason: impl Into<String>) -> Stop {
+pub(super) fn fail(reason: impl Into<String>) -> StopReason {
     RenderError::new(ErrorKind::Execution, reason).into()
 }
 
 pub(super) struct Evaluator<'t, 'p> {
-    pub(super) compiled: &'t Compiled,
+    pub(super) compiled: &'t JinjaTemplate,
     pub(super) pass: &'t mut Pass<'p>,
-    pub(super) names: Names<'p>,
+    pub(super) names: NameStack<'p>,
     pub(super) namespaces: Vec<IndexMap<Arc<str>, Value>>,
     pub(super) captures: Vec<String>,
     /// Definitions of every block, the one that counts first, with their sources.
-    pub(super) blocks: Table<Vec<(usize, Arc<Block>)>>,
+    pub(super) blocks: NameTable<Vec<(usize, Arc<Block>)>>,
     /// The source that the current one extends.
     pub(super) parent: Option<usize>,
     levels: usize,
@@ -52,47 +54,47 @@ pub(super) enum Flow {
 }
 
 impl<'t, 'p> Evaluator<'t, 'p> {
-    pub(super) fn new(compiled: &'t Compiled, pass: &'t mut Pass<'p>) -> Self {
+    pub(super) fn new(compiled: &'t JinjaTemplate, pass: &'t mut Pass<'p>) -> Self {
         Evaluator {
             compiled,
-            names: Names::new(compiled, pass.variables()),
+            names: NameStack::new(compiled, pass.variables()),
             pass,
             namespaces: Vec::new(),
             captures: Vec::new(),
-            blocks: Table::default(),
+            blocks: NameTable::default(),
             parent: None,
             levels: 0,
             templates: 0,
         }
     }
 
-    pub(super) fn step(&mut self) -> Result<(), Stop> {
+    pub(super) fn step(&mut self) -> Result<(), StopReason> {
         self.pass.step()
     }
 
     /// Counts the work of looking through so many bytes.
-    pub(super) fn scan(&mut self, bytes: usize) -> Result<(), Stop> {
+    pub(super) fn scan(&mut self, bytes: usize) -> Result<(), StopReason> {
         self.pass.steps(bytes / 256)
     }
 
     /// Counts bytes that are about to be built, and the work of building them.
-    pub(super) fn charge(&mut self, bytes: usize) -> Result<(), Stop> {
+    pub(super) fn charge(&mut self, bytes: usize) -> Result<(), StopReason> {
         self.pass.charge(bytes)?;
         self.scan(bytes)
     }
 
     /// A list that a template builds; bounded in depth, so that printing,
     /// comparing and dropping it cannot exhaust the stack.
-    pub(super) fn list(&mut self, sort: Sort, items: Vec<Value>) -> Result<Value, Stop> {
+    pub(super) fn list(&mut self, sort: Sort, items: Vec<Value>) -> Result<Value, StopReason> {
         let sort = self.script_sort(sort);
         let list = Value::List(List::new(sort, items));
         self.check_depth(&list)?;
         Ok(list)
     }
 
-    pub(super) fn check_depth(&self, value: &Value) -> Result<(), Stop> {
+    pub(super) fn check_depth(&self, value: &Value) -> Result<(), StopReason> {
         if value.depth() > quillet_core::value::MAX_DEPTH {
-            Err(self.pass.limit(Limit::ValueDepth))
+            Err(self.pass.limit(LimitKind::ValueDepth))
         } else {
             Ok(())
         }
@@ -104,7 +106,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
 
     /// Something looks into an undefined value in a way that jinja2 allows
     /// unless it is strict, or the name has to be there.
-    pub(super) fn undefined_is_used(&self, path: Option<&str>) -> Result<(), Stop> {
+    pub(super) fn undefined_is_used(&self, path: Option<&str>) -> Result<(), StopReason> {
         let required = |name| self.compiled.required.iter().any(|known| known == name);
         if self.strict() || path.is_some_and(required) {
             Err(self.undefined(path))
@@ -114,7 +116,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     /// The error of an undefined value that is needed.
-    pub(super) fn undefined(&self, path: Option<&str>) -> Stop {
+    pub(super) fn undefined(&self, path: Option<&str>) -> StopReason {
         let reason = match path {
             Some(path) => format!("'{path}' is undefined"),
             None => "the value is undefined".to_owned(),
@@ -129,29 +131,29 @@ impl<'t, 'p> Evaluator<'t, 'p> {
 
     /// Adds the place to an error that has none.
     #[cold]
-    pub(super) fn place(&self, stop: Stop, span: Span) -> Stop {
-        let Stop::Failed(mut error) = stop else {
+    pub(super) fn place(&self, stop: StopReason, span: Span) -> StopReason {
+        let StopReason::Failed(mut error) = stop else {
             return stop;
         };
         if error.span.is_none() {
             let (name, text) = self.compiled.source(self.names.source);
-            let at = Position::of(text, span.start);
+            let at = LineColumn::of(text, span.start);
             error.message = format!("{name}:{}:{}: {}", at.line, at.column, error.reason);
             error.source_name = name.to_owned();
             error.span = Some(span);
             error.position = Some(at);
         }
-        Stop::Failed(error)
+        StopReason::Failed(error)
     }
 
     /// Goes one level down, and back up after `run`.
     pub(super) fn level<T>(
         &mut self,
-        run: impl FnOnce(&mut Self) -> Result<T, Stop>,
-    ) -> Result<T, Stop> {
+        run: impl FnOnce(&mut Self) -> Result<T, StopReason>,
+    ) -> Result<T, StopReason> {
         self.levels += 1;
         if self.levels > MAX_LEVELS {
-            return Err(self.pass.limit(Limit::Nesting));
+            return Err(self.pass.limit(LimitKind::Nesting));
         }
         let result = run(self);
         self.levels -= 1;
@@ -161,11 +163,11 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     /// The same for a macro, an include or a block.
     pub(super) fn template<T>(
         &mut self,
-        run: impl FnOnce(&mut Self) -> Result<T, Stop>,
-    ) -> Result<T, Stop> {
+        run: impl FnOnce(&mut Self) -> Result<T, StopReason>,
+    ) -> Result<T, StopReason> {
         self.templates += 1;
         if self.templates > self.pass.limits().nesting {
-            return Err(self.pass.limit(Limit::Nesting));
+            return Err(self.pass.limit(LimitKind::Nesting));
         }
         let result = self.level(run);
         self.templates -= 1;
@@ -173,7 +175,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     /// Writes the template's own text.
-    fn literal(&mut self, text: &str) -> Result<(), Stop> {
+    fn literal(&mut self, text: &str) -> Result<(), StopReason> {
         if self.at_output() {
             self.pass.literal(text)
         } else {
@@ -181,7 +183,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
     }
 
-    pub(super) fn write(&mut self, text: &str) -> Result<(), Stop> {
+    pub(super) fn write(&mut self, text: &str) -> Result<(), StopReason> {
         if self.captures.is_empty() {
             return self.pass.write(text);
         }
@@ -200,14 +202,14 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     /// What `run` prints, as a text. It is a hole if one is printed in it.
     pub(super) fn captured(
         &mut self,
-        run: impl FnOnce(&mut Self) -> Result<(), Stop>,
-    ) -> Result<Value, Stop> {
+        run: impl FnOnce(&mut Self) -> Result<(), StopReason>,
+    ) -> Result<Value, StopReason> {
         let before = self.pass.forget_pending();
         let (text, ran) = self.caught(run);
         let pending = self.pass.recall_pending(before);
         ran?;
         if pending {
-            Err(Stop::Suspended)
+            Err(StopReason::Suspended)
         } else {
             Ok(text.into())
         }
@@ -215,8 +217,8 @@ impl<'t, 'p> Evaluator<'t, 'p> {
 
     pub(super) fn caught(
         &mut self,
-        run: impl FnOnce(&mut Self) -> Result<(), Stop>,
-    ) -> (String, Result<(), Stop>) {
+        run: impl FnOnce(&mut Self) -> Result<(), StopReason>,
+    ) -> (String, Result<(), StopReason>) {
         let depth = self.captures.len();
         self.captures.push(String::new());
         let ran = run(self);
@@ -238,11 +240,11 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
     }
 
-    pub(super) fn body(&mut self, body: &[Statement]) -> Result<(), Stop> {
+    pub(super) fn body(&mut self, body: &[Statement]) -> Result<(), StopReason> {
         self.flow(body).map(|_| ())
     }
 
-    pub(super) fn flow(&mut self, body: &[Statement]) -> Result<Flow, Stop> {
+    pub(super) fn flow(&mut self, body: &[Statement]) -> Result<Flow, StopReason> {
         let entered = self.pass.entered();
         for statement in body {
             self.step()
@@ -263,19 +265,19 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     #[cold]
     fn stopped(
         &mut self,
-        stop: Stop,
+        stop: StopReason,
         statement: &Statement,
         entered: usize,
         holes: usize,
-    ) -> Result<Flow, Stop> {
-        if let Stop::Suspended = stop {
+    ) -> Result<Flow, StopReason> {
+        if let StopReason::Suspended = stop {
             self.pass.leave(entered);
             return self.skip(statement, holes);
         }
         Err(self.place(stop, statement.span))
     }
 
-    fn statement(&mut self, statement: &StatementKind) -> Result<Flow, Stop> {
+    fn statement(&mut self, statement: &StatementKind) -> Result<Flow, StopReason> {
         match statement {
             StatementKind::Text(place) => {
                 let text = self.compiled.literal(self.names.source, place);
@@ -345,14 +347,14 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     /// Evaluates for what calls do. Nothing looks at the value, so none is waited for.
-    fn drop_value(&mut self, expr: &Expr) -> Result<(), Stop> {
+    fn drop_value(&mut self, expr: &Expr) -> Result<(), StopReason> {
         match &expr.kind {
             ExprKind::Call(callee, arguments) => self.call(callee, arguments).map(drop),
             _ => self.eval(expr).map(drop),
         }
     }
 
-    fn print(&mut self, expr: &Expr) -> Result<(), Stop> {
+    fn print(&mut self, expr: &Expr) -> Result<(), StopReason> {
         if let (true, ExprKind::Call(callee, arguments)) = (self.at_output(), &expr.kind) {
             // Nothing looks at the value, so a pending call leaves a hole.
             let called = self.call(callee, arguments);
@@ -371,16 +373,16 @@ impl<'t, 'p> Evaluator<'t, 'p> {
 
     /// Prints texts from where they are, also several that are added together:
     /// nothing is built. False if there is more to do than that.
-    fn print_seen(&mut self, expr: &Expr) -> Result<bool, Stop> {
+    fn print_seen(&mut self, expr: &Expr) -> Result<bool, StopReason> {
         if !self.at_output() {
             return Ok(false);
         }
         let names = &self.names;
-        let is_text = |expr: &Expr| names.see(expr).and_then(Seen::as_str).is_some();
+        let is_text = |expr: &Expr| names.see(expr).and_then(ValueRef::as_str).is_some();
         match &expr.kind {
             ExprKind::Math(first, rest) => {
-                let added = |(operator, right): &(Operator, Expr)| {
-                    *operator == Operator::Add && is_text(right)
+                let added = |(operator, right): &(BinaryOperator, Expr)| {
+                    *operator == BinaryOperator::Add && is_text(right)
                 };
                 if !is_text(first) || !rest.iter().all(added) {
                     return Ok(false);
@@ -402,14 +404,14 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     #[inline]
-    fn write_seen(&mut self, expr: &Expr) -> Result<bool, Stop> {
-        match self.names.see(expr).and_then(Seen::as_str) {
+    fn write_seen(&mut self, expr: &Expr) -> Result<bool, StopReason> {
+        match self.names.see(expr).and_then(ValueRef::as_str) {
             Some(text) => self.pass.write(text).map(|()| true),
             None => Ok(false),
         }
     }
 
-    fn print_value(&mut self, value: &Value) -> Result<(), Stop> {
+    fn print_value(&mut self, value: &Value) -> Result<(), StopReason> {
         match value {
             Value::Int(int) if self.at_output() => self.pass.write_int(*int),
             Value::Str(text) => self.write(text),
@@ -427,7 +429,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         &mut self,
         branches: &[(Expr, Vec<Statement>)],
         otherwise: &[Statement],
-    ) -> Result<Flow, Stop> {
+    ) -> Result<Flow, StopReason> {
         for (condition, body) in branches {
             if self.condition(condition)? {
                 return self.level(|e| e.flow(body));
@@ -436,7 +438,11 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         self.level(|e| e.flow(otherwise))
     }
 
-    fn with(&mut self, bindings: &[(Target, Expr)], body: &[Statement]) -> Result<Flow, Stop> {
+    fn with(
+        &mut self,
+        bindings: &[(AssignTarget, Expr)],
+        body: &[Statement],
+    ) -> Result<Flow, StopReason> {
         let mut values = Vec::with_capacity(bindings.len());
         for (index, (_, value)) in bindings.iter().enumerate() {
             let rest = bindings.iter().skip(index + 1).map(|(_, value)| value);
@@ -451,7 +457,11 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         Ok(flow)
     }
 
-    fn filtered_body(&mut self, filters: &[FilterCall], body: &[Statement]) -> Result<Value, Stop> {
+    fn filtered_body(
+        &mut self,
+        filters: &[FilterCall],
+        body: &[Statement],
+    ) -> Result<Value, StopReason> {
         let scope = self.names.open();
         let value = self.captured(|e| e.level(|e| e.body(body)));
         self.names.close(&scope);
@@ -463,7 +473,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         Ok(value)
     }
 
-    fn macro_value(&mut self, declared: &Arc<super::ast::Macro>) -> Result<Value, Stop> {
+    fn macro_value(&mut self, declared: &Arc<super::ast::Macro>) -> Result<Value, StopReason> {
         let visible = self.names.visible();
         self.pass.charge(visible.len() * 2 * VALUE_SIZE)?;
         let value = Value::Macro(Rc::new(MacroValue {
@@ -476,10 +486,14 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         Ok(value)
     }
 
-    pub(super) fn assign_target(&mut self, target: &Target, value: Value) -> Result<(), Stop> {
+    pub(super) fn assign_target(
+        &mut self,
+        target: &AssignTarget,
+        value: Value,
+    ) -> Result<(), StopReason> {
         match target {
-            Target::Name(name) => self.names.assign(name, value),
-            Target::Field(name, field) => {
+            AssignTarget::Name(name) => self.names.assign(name, value),
+            AssignTarget::Field(name, field) => {
                 let owner = self.names.own(name);
                 let Some(Value::Namespace(number)) = owner else {
                     return Err(fail("cannot assign attribute on non-namespace object"));
@@ -490,12 +504,12 @@ impl<'t, 'p> Evaluator<'t, 'p> {
                     namespace.insert(Arc::clone(field), value);
                 }
             }
-            Target::Tuple(targets) if value.stands_in() => {
+            AssignTarget::Tuple(targets) if value.stands_in() => {
                 for target in targets {
                     self.assign_target(target, Value::nothing())?;
                 }
             }
-            Target::Tuple(targets) => {
+            AssignTarget::Tuple(targets) => {
                 let values = self.iterate(&value)?;
                 if values.len() != targets.len() {
                     return Err(fail(format!(

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use quillet_core::{Span, Value};
 
-use super::ast::{Arguments, Comparison, Expr, ExprKind, FilterCall, Operator};
+use super::ast::{ArgumentExprs, BinaryOperator, CompareOperator, Expr, ExprKind, FilterCall};
 use super::filters;
 use super::lexer::Token;
-use super::parser::{Parsed, Parser};
-use super::syntax::Preset;
+use super::parser::{ParseResult, Parser};
+use super::syntax::JinjaPreset;
 use super::test;
-use crate::format::problem::Problem;
+use crate::format::problem::ParseProblem;
 
 /// Ranks of the operators that stand between two operands, loosest first.
 const OR: usize = 0;
@@ -28,7 +28,7 @@ fn deepest<'a>(exprs: impl IntoIterator<Item = &'a Expr>) -> usize {
 }
 
 impl Parser<'_> {
-    fn expr(&self, kind: ExprKind, start: usize, below: usize) -> Parsed<Expr> {
+    fn expr(&self, kind: ExprKind, start: usize, below: usize) -> ParseResult<Expr> {
         let end = self.last_end();
         self.check_depth(below + 1)?;
         Ok(Expr {
@@ -39,7 +39,7 @@ impl Parser<'_> {
     }
 
     /// One expression: `a if b else c` and everything tighter.
-    pub(super) fn expression(&mut self) -> Parsed<Expr> {
+    pub(super) fn expression(&mut self) -> ParseResult<Expr> {
         self.nested(|p| {
             let start = p.span().start;
             let mut expr = p.ranked(OR)?;
@@ -63,16 +63,16 @@ impl Parser<'_> {
     }
 
     /// One expression, or several with commas: a tuple.
-    pub(super) fn tuple(&mut self) -> Parsed<Expr> {
+    pub(super) fn tuple(&mut self) -> ParseResult<Expr> {
         self.tuple_of(Self::expression)
     }
 
     /// The same, where an `if` that follows belongs to the tag.
-    pub(super) fn tuple_without_choice(&mut self) -> Parsed<Expr> {
+    pub(super) fn tuple_without_choice(&mut self) -> ParseResult<Expr> {
         self.tuple_of(|p| p.nested(|p| p.ranked(OR)))
     }
 
-    fn tuple_of(&mut self, one: fn(&mut Self) -> Parsed<Expr>) -> Parsed<Expr> {
+    fn tuple_of(&mut self, one: fn(&mut Self) -> ParseResult<Expr>) -> ParseResult<Expr> {
         let start = self.span().start;
         let first = one(self)?;
         if !self.is_operator(",") {
@@ -98,7 +98,7 @@ impl Parser<'_> {
         }
     }
 
-    fn ranked(&mut self, rank: usize) -> Parsed<Expr> {
+    fn ranked(&mut self, rank: usize) -> ParseResult<Expr> {
         let start = self.span().start;
         if rank <= NOT && self.skip_name("not") {
             let operand = self.nested(|p| p.ranked(NOT))?;
@@ -117,7 +117,7 @@ impl Parser<'_> {
         start: usize,
         rank: usize,
         tightest: usize,
-    ) -> Parsed<Expr> {
+    ) -> ParseResult<Expr> {
         // Most operands stand alone.
         if !matches!(self.peek(), Token::Operator(_) | Token::Name(_)) {
             return Ok(left);
@@ -142,7 +142,7 @@ impl Parser<'_> {
         name: &str,
         rank: usize,
         kind: fn(Vec<Expr>) -> ExprKind,
-    ) -> Parsed<Expr> {
+    ) -> ParseResult<Expr> {
         if !self.is_name(name) {
             return Ok(left);
         }
@@ -154,21 +154,21 @@ impl Parser<'_> {
         self.expr(kind(operands), start, below)
     }
 
-    fn comparison(&mut self) -> Option<Comparison> {
+    fn comparison(&mut self) -> Option<CompareOperator> {
         let found = match self.peek() {
-            Token::Operator("==") => Comparison::Equal,
-            Token::Operator("!=") => Comparison::NotEqual,
-            Token::Operator("<") => Comparison::Less,
-            Token::Operator("<=") => Comparison::LessOrEqual,
-            Token::Operator(">") => Comparison::Greater,
-            Token::Operator(">=") => Comparison::GreaterOrEqual,
-            Token::Name("in") => Comparison::In,
+            Token::Operator("==") => CompareOperator::Equal,
+            Token::Operator("!=") => CompareOperator::NotEqual,
+            Token::Operator("<") => CompareOperator::Less,
+            Token::Operator("<=") => CompareOperator::LessOrEqual,
+            Token::Operator(">") => CompareOperator::Greater,
+            Token::Operator(">=") => CompareOperator::GreaterOrEqual,
+            Token::Name("in") => CompareOperator::In,
             Token::Name("not") => {
                 if !matches!(self.peek_after(), Token::Name("in")) {
                     return None;
                 }
                 self.advance();
-                Comparison::NotIn
+                CompareOperator::NotIn
             }
             _ => return None,
         };
@@ -176,7 +176,7 @@ impl Parser<'_> {
         Some(found)
     }
 
-    fn compare(&mut self, left: Expr, start: usize) -> Parsed<Expr> {
+    fn compare(&mut self, left: Expr, start: usize) -> ParseResult<Expr> {
         let mut rest = Vec::new();
         while let Some(comparison) = self.comparison() {
             rest.push((comparison, self.ranked(SUM)?));
@@ -188,7 +188,7 @@ impl Parser<'_> {
         self.expr(ExprKind::Compare(Box::new(left), rest), start, below)
     }
 
-    fn concat(&mut self, left: Expr, start: usize) -> Parsed<Expr> {
+    fn concat(&mut self, left: Expr, start: usize) -> ParseResult<Expr> {
         if !self.is_operator("~") {
             return Ok(left);
         }
@@ -200,7 +200,7 @@ impl Parser<'_> {
         self.expr(ExprKind::Concat(parts), start, below)
     }
 
-    fn math(&mut self, left: Expr, start: usize, rank: usize) -> Parsed<Expr> {
+    fn math(&mut self, left: Expr, start: usize, rank: usize) -> ParseResult<Expr> {
         let mut rest = Vec::new();
         while let Some(operator) = self.math_operator(rank) {
             self.advance();
@@ -213,25 +213,25 @@ impl Parser<'_> {
         self.expr(ExprKind::Math(Box::new(left), rest), start, below)
     }
 
-    fn math_operator(&self, rank: usize) -> Option<Operator> {
+    fn math_operator(&self, rank: usize) -> Option<BinaryOperator> {
         let Token::Operator(symbol) = self.peek() else {
             return None;
         };
         Some(match (rank, *symbol) {
-            (SUM, "+") => Operator::Add,
-            (SUM, "-") => Operator::Subtract,
-            (PRODUCT, "*") => Operator::Multiply,
-            (PRODUCT, "/") => Operator::Divide,
-            (PRODUCT, "//") => Operator::FloorDivide,
-            (PRODUCT, "%") => Operator::Remainder,
-            (POWER, "**") => Operator::Power,
+            (SUM, "+") => BinaryOperator::Add,
+            (SUM, "-") => BinaryOperator::Subtract,
+            (PRODUCT, "*") => BinaryOperator::Multiply,
+            (PRODUCT, "/") => BinaryOperator::Divide,
+            (PRODUCT, "//") => BinaryOperator::FloorDivide,
+            (PRODUCT, "%") => BinaryOperator::Remainder,
+            (POWER, "**") => BinaryOperator::Power,
             _ => return None,
         })
     }
 
     /// A sign, or an operand with what follows it. A sign binds its operand
     /// without filters: `-x|abs` filters the negative.
-    fn unary(&mut self, with_filters: bool) -> Parsed<Expr> {
+    fn unary(&mut self, with_filters: bool) -> ParseResult<Expr> {
         let start = self.span().start;
         let expr = if self.skip_operator("-") {
             let operand = self.nested(|p| p.unary(false))?;
@@ -252,7 +252,7 @@ impl Parser<'_> {
         }
     }
 
-    fn primary(&mut self) -> Parsed<Expr> {
+    fn primary(&mut self) -> ParseResult<Expr> {
         let start = self.span().start;
         let value = match self.peek() {
             Token::Name(_) => return self.name_or_constant(),
@@ -281,7 +281,7 @@ impl Parser<'_> {
         text
     }
 
-    fn name_or_constant(&mut self) -> Parsed<Expr> {
+    fn name_or_constant(&mut self) -> ParseResult<Expr> {
         let start = self.span().start;
         let name = self.name()?;
         let kind = match &*name {
@@ -290,7 +290,7 @@ impl Parser<'_> {
             "none" | "None" => ExprKind::Constant(Value::Null),
             "and" | "or" | "not" | "if" | "else" | "in" | "is" => {
                 let message = format!("unexpected {name:?}, expected an expression");
-                return Err(Problem::at(message, start, self.last_end()));
+                return Err(ParseProblem::at(message, start, self.last_end()));
             }
             _ => {
                 self.varargs |= &*name == "varargs";
@@ -301,7 +301,7 @@ impl Parser<'_> {
         self.expr(kind, start, 0)
     }
 
-    fn parenthesis(&mut self, start: usize) -> Parsed<Expr> {
+    fn parenthesis(&mut self, start: usize) -> ParseResult<Expr> {
         self.advance();
         if self.skip_operator(")") {
             return self.expr(ExprKind::Tuple(Vec::new()), start, 0);
@@ -311,14 +311,14 @@ impl Parser<'_> {
         Ok(inner)
     }
 
-    fn list(&mut self, start: usize) -> Parsed<Expr> {
+    fn list(&mut self, start: usize) -> ParseResult<Expr> {
         self.advance();
         let items = self.items("]")?;
         let below = deepest(&items);
         self.expr(ExprKind::List(items), start, below)
     }
 
-    fn items(&mut self, close: &str) -> Parsed<Vec<Expr>> {
+    fn items(&mut self, close: &str) -> ParseResult<Vec<Expr>> {
         let mut items = Vec::new();
         while !self.skip_operator(close) {
             if !items.is_empty() {
@@ -332,7 +332,7 @@ impl Parser<'_> {
         Ok(items)
     }
 
-    fn dict(&mut self, start: usize) -> Parsed<Expr> {
+    fn dict(&mut self, start: usize) -> ParseResult<Expr> {
         self.advance();
         let mut entries: Vec<(Expr, Expr)> = Vec::new();
         while !self.skip_operator("}") {
@@ -350,7 +350,7 @@ impl Parser<'_> {
         self.expr(ExprKind::Dict(entries), start, below)
     }
 
-    fn postfix(&mut self, mut expr: Expr, start: usize) -> Parsed<Expr> {
+    fn postfix(&mut self, mut expr: Expr, start: usize) -> ParseResult<Expr> {
         loop {
             expr = match self.peek() {
                 Token::Operator(".") => self.dot(expr, start)?,
@@ -361,7 +361,7 @@ impl Parser<'_> {
         }
     }
 
-    fn dot(&mut self, subject: Expr, start: usize) -> Parsed<Expr> {
+    fn dot(&mut self, subject: Expr, start: usize) -> ParseResult<Expr> {
         self.advance();
         let below = subject.depth;
         if let Token::Int(index) = *self.peek() {
@@ -378,7 +378,7 @@ impl Parser<'_> {
         self.expr(ExprKind::Attribute(Box::new(subject), name), start, below)
     }
 
-    fn subscript(&mut self, subject: Expr, start: usize) -> Parsed<Expr> {
+    fn subscript(&mut self, subject: Expr, start: usize) -> ParseResult<Expr> {
         self.advance();
         let first = if self.is_operator(":") {
             None
@@ -406,15 +406,15 @@ impl Parser<'_> {
         self.expr(kind, start, below)
     }
 
-    fn call(&mut self, callee: Expr, start: usize) -> Parsed<Expr> {
+    fn call(&mut self, callee: Expr, start: usize) -> ParseResult<Expr> {
         let arguments = Box::new(self.arguments()?);
         let below = deepest(arguments.all().chain([&callee]));
         self.expr(ExprKind::Call(Box::new(callee), arguments), start, below)
     }
 
-    fn arguments(&mut self) -> Parsed<Arguments> {
+    fn arguments(&mut self) -> ParseResult<ArgumentExprs> {
         self.expect_operator("(")?;
-        let mut arguments = Arguments::default();
+        let mut arguments = ArgumentExprs::default();
         let mut first = true;
         while !self.skip_operator(")") {
             if !first {
@@ -429,7 +429,7 @@ impl Parser<'_> {
         Ok(arguments)
     }
 
-    fn argument(&mut self, arguments: &mut Arguments) -> Parsed<()> {
+    fn argument(&mut self, arguments: &mut ArgumentExprs) -> ParseResult<()> {
         if self.skip_operator("**") {
             arguments.spread_named = Some(Box::new(self.expression()?));
         } else if self.skip_operator("*") {
@@ -448,7 +448,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn filters_and_tests(&mut self, mut expr: Expr, start: usize) -> Parsed<Expr> {
+    fn filters_and_tests(&mut self, mut expr: Expr, start: usize) -> ParseResult<Expr> {
         loop {
             expr = if self.skip_operator("|") {
                 if let Some(name) = self.late_filter() {
@@ -473,7 +473,7 @@ impl Parser<'_> {
         let Token::Name(name) = *self.peek() else {
             return None;
         };
-        let is_unknown = || self.preset == Preset::Script && filters::find(name).is_none();
+        let is_unknown = || self.preset == JinjaPreset::Script && filters::find(name).is_none();
         if !self.filters.iter().any(|filter| filter == name) && !is_unknown() {
             return None;
         }
@@ -482,12 +482,12 @@ impl Parser<'_> {
     }
 
     /// `subject|name(arguments)` as `name(subject, arguments)`.
-    fn late_call(&mut self, name: Arc<str>, subject: Expr, start: usize) -> Parsed<Expr> {
+    fn late_call(&mut self, name: Arc<str>, subject: Expr, start: usize) -> ParseResult<Expr> {
         let callee = self.expr(ExprKind::Name(name), start, 0)?;
         let mut arguments = if self.is_operator("(") {
             self.arguments()?
         } else {
-            Arguments::default()
+            ArgumentExprs::default()
         };
         arguments.positional.insert(0, subject);
         let below = deepest(arguments.all().chain([&callee]));
@@ -495,7 +495,7 @@ impl Parser<'_> {
         self.expr(kind, start, below)
     }
 
-    pub(super) fn filter_call(&mut self) -> Parsed<FilterCall> {
+    pub(super) fn filter_call(&mut self) -> ParseResult<FilterCall> {
         let span = self.span();
         let name = self.name()?;
         let Some(filter) = filters::find(&name) else {
@@ -505,7 +505,7 @@ impl Parser<'_> {
         let arguments = if self.is_operator("(") {
             self.arguments()?
         } else {
-            Arguments::default()
+            ArgumentExprs::default()
         };
         Ok(FilterCall {
             filter,
@@ -514,7 +514,7 @@ impl Parser<'_> {
         })
     }
 
-    fn test(&mut self, subject: Expr, start: usize) -> Parsed<Expr> {
+    fn test(&mut self, subject: Expr, start: usize) -> ParseResult<Expr> {
         let negated = self.skip_name("not");
         let span = self.span();
         let name = self.name()?;
@@ -533,7 +533,7 @@ impl Parser<'_> {
     }
 
     /// In parentheses, or a single operand without them: `divisibleby 3`.
-    fn test_arguments(&mut self) -> Parsed<Arguments> {
+    fn test_arguments(&mut self) -> ParseResult<ArgumentExprs> {
         let operand = match self.peek() {
             Token::Operator("(") => return self.arguments(),
             Token::Operator(operator) => matches!(*operator, "[" | "{"),
@@ -546,7 +546,7 @@ impl Parser<'_> {
             Token::Str(_) | Token::Int(_) | Token::Float(_) => true,
             _ => false,
         };
-        let mut arguments = Arguments::default();
+        let mut arguments = ArgumentExprs::default();
         if operand {
             let start = self.span().start;
             let operand = self.nested(Self::primary)?;
@@ -561,8 +561,8 @@ fn unknown<'a>(
     name: &str,
     span: Span,
     names: impl Iterator<Item = &'a str>,
-) -> Problem {
-    let problem = Problem::at(format!("{what} {name} is unknown"), span.start, span.end);
+) -> ParseProblem {
+    let problem = ParseProblem::at(format!("{what} {name} is unknown"), span.start, span.end);
     match quillet_core::nearest(name, names) {
         Some(near) => problem.help(format!("did you mean {near}?")),
         None => problem,

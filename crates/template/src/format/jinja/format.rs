@@ -1,15 +1,15 @@
 //! Python's two ways to format: `'%s' % x` and `'{}'.format(x)`.
 
-use super::call::Given;
+use super::call::EvaluatedArguments;
 use super::eval::{Evaluator, fail};
 use super::value::{Sort, Value};
-use crate::Stop;
+use crate::StopReason;
 use crate::format::python::{Operand, Spec, ascii, digits};
 
 impl Evaluator<'_, '_> {
     /// `format % values`.
-    pub(super) fn percent(&mut self, format: &str, values: &Value) -> Result<Value, Stop> {
-        let mut given = Given::default();
+    pub(super) fn percent(&mut self, format: &str, values: &Value) -> Result<Value, StopReason> {
+        let mut given = EvaluatedArguments::default();
         match values {
             Value::List(list) if list.sort == Sort::Tuple => {
                 given.positional = self.items(values)?;
@@ -27,7 +27,11 @@ impl Evaluator<'_, '_> {
     }
 
     /// The same with the values as arguments.
-    pub(super) fn percent_given(&mut self, format: &str, given: &Given) -> Result<Value, Stop> {
+    pub(super) fn percent_given(
+        &mut self,
+        format: &str,
+        given: &EvaluatedArguments,
+    ) -> Result<Value, StopReason> {
         let mut out = String::new();
         let mut values = given.positional.iter();
         let mut rest = format;
@@ -67,7 +71,7 @@ impl Evaluator<'_, '_> {
         value: &Value,
         mut spec: Spec,
         out: &mut String,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopReason> {
         match spec.kind {
             Some('s') => {
                 let text = self.text(&self.unmarked(value))?;
@@ -108,7 +112,11 @@ impl Evaluator<'_, '_> {
     }
 
     /// `format.format(...)`.
-    pub(super) fn str_format(&mut self, format: &str, given: &Given) -> Result<Value, Stop> {
+    pub(super) fn str_format(
+        &mut self,
+        format: &str,
+        given: &EvaluatedArguments,
+    ) -> Result<Value, StopReason> {
         let mut out = String::new();
         let mut next = 0;
         let mut rest = format;
@@ -137,10 +145,10 @@ impl Evaluator<'_, '_> {
     fn field(
         &mut self,
         field: &str,
-        given: &Given,
+        given: &EvaluatedArguments,
         next: &mut usize,
         out: &mut String,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopReason> {
         let (target, spec_text) = field.split_once(':').unwrap_or((field, ""));
         let (name, conversion) = target.split_once('!').unwrap_or((target, ""));
         if spec_text.contains('{') {
@@ -185,12 +193,17 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    fn lay_out(&mut self, operand: Operand<'_>, spec: &Spec, out: &mut String) -> Result<(), Stop> {
+    fn lay_out(
+        &mut self,
+        operand: Operand<'_>,
+        spec: &Spec,
+        out: &mut String,
+    ) -> Result<(), StopReason> {
         self.charge(spec.bytes(operand))?;
         Ok(spec.write(operand, out)?)
     }
 
-    fn pad_text(&mut self, text: &str, spec: &Spec, out: &mut String) -> Result<(), Stop> {
+    fn pad_text(&mut self, text: &str, spec: &Spec, out: &mut String) -> Result<(), StopReason> {
         self.charge(spec.bytes(Operand::Text(text)))?;
         spec.pad_text(text, out);
         Ok(())
@@ -207,7 +220,7 @@ fn operand(value: &Value) -> Option<Operand<'_>> {
     })
 }
 
-fn percent_character(value: &Value) -> Result<String, Stop> {
+fn percent_character(value: &Value) -> Result<String, StopReason> {
     if let Value::Str(text) = value
         && text.chars().count() == 1
     {
@@ -219,7 +232,7 @@ fn percent_character(value: &Value) -> Result<String, Stop> {
         .ok_or_else(|| fail("%c requires int or char"))
 }
 
-fn percent_int(value: &Value) -> Result<i64, Stop> {
+fn percent_int(value: &Value) -> Result<i64, StopReason> {
     match value {
         Value::Float(float) if float.is_finite() => Ok(float.trunc() as i64),
         other => other.as_int().ok_or_else(|| {
@@ -230,7 +243,7 @@ fn percent_int(value: &Value) -> Result<i64, Stop> {
 }
 
 /// `(name)` after a percent sign.
-fn mapping_key<'a>(rest: &mut &'a str) -> Result<Option<&'a str>, Stop> {
+fn mapping_key<'a>(rest: &mut &'a str) -> Result<Option<&'a str>, StopReason> {
     let Some(after) = rest.strip_prefix('(') else {
         return Ok(None);
     };
@@ -244,7 +257,7 @@ fn mapping_key<'a>(rest: &mut &'a str) -> Result<Option<&'a str>, Stop> {
 fn percent_spec<'a>(
     rest: &mut &str,
     values: &mut impl Iterator<Item = &'a Value>,
-) -> Result<Spec, Stop> {
+) -> Result<Spec, StopReason> {
     let mut spec = Spec {
         align: Some('>'),
         ..Spec::default()
@@ -283,7 +296,7 @@ fn percent_spec<'a>(
 fn star_or_number<'a>(
     rest: &mut &str,
     values: &mut impl Iterator<Item = &'a Value>,
-) -> Result<Option<usize>, Stop> {
+) -> Result<Option<usize>, StopReason> {
     if let Some(after) = rest.strip_prefix('*') {
         *rest = after;
         let width = values.next().and_then(Value::as_int);

@@ -8,26 +8,26 @@ use indexmap::IndexMap;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::call::Given;
+use super::call::EvaluatedArguments;
 use super::eval::{Evaluator, VALUE_SIZE, fail};
 use super::semantic_kernel;
-use super::syntax::Preset;
-use super::value::{Key, List, Sort, Value};
-use crate::Stop;
+use super::syntax::JinjaPreset;
+use super::value::{DictKey, List, Sort, Value};
+use crate::StopReason;
 
 /// Longest range, as in jinja2's sandbox.
 const MAX_RANGE: usize = 100_000;
 
-pub(super) struct Function {
+pub(super) struct FunctionEntry {
     pub(super) name: &'static str,
     /// Names of its parameters; `None` if it takes whatever is given.
     pub(super) parameters: Option<&'static [&'static str]>,
-    pub(super) run: Run,
+    pub(super) run: FunctionFn,
 }
 
-type Run = fn(&mut Evaluator<'_, '_>, &Given) -> Result<Value, Stop>;
+type FunctionFn = fn(&mut Evaluator<'_, '_>, &EvaluatedArguments) -> Result<Value, StopReason>;
 
-impl std::fmt::Debug for Function {
+impl std::fmt::Debug for FunctionEntry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name)
     }
@@ -36,16 +36,16 @@ impl std::fmt::Debug for Function {
 pub(super) const fn function(
     name: &'static str,
     parameters: Option<&'static [&'static str]>,
-    run: Run,
-) -> Function {
-    Function {
+    run: FunctionFn,
+) -> FunctionEntry {
+    FunctionEntry {
         name,
         parameters,
         run,
     }
 }
 
-static FUNCTIONS: &[Function] = &[
+static FUNCTIONS: &[FunctionEntry] = &[
     function("range", Some(&["start", "stop", "step"]), range),
     function("namespace", None, namespace),
     function("dict", None, dict),
@@ -54,32 +54,32 @@ static FUNCTIONS: &[Function] = &[
 ];
 
 /// What only chat templates of transformers have.
-static HUGGING_FACE: &[Function] = &[
+static HUGGING_FACE: &[FunctionEntry] = &[
     function("raise_exception", Some(&["message"]), raise_exception),
     function("strftime_now", Some(&["format"]), strftime_now),
 ];
 
 /// All functions of a preset.
-fn of(preset: Preset) -> impl Iterator<Item = &'static Function> {
+fn of(preset: JinjaPreset) -> impl Iterator<Item = &'static FunctionEntry> {
     let own = match preset {
-        Preset::HuggingFace | Preset::Script => HUGGING_FACE,
-        Preset::Plain => &[],
-        Preset::SemanticKernel => semantic_kernel::FUNCTIONS,
+        JinjaPreset::HuggingFace | JinjaPreset::Script => HUGGING_FACE,
+        JinjaPreset::Plain => &[],
+        JinjaPreset::SemanticKernel => semantic_kernel::FUNCTIONS,
     };
     FUNCTIONS.iter().chain(own)
 }
 
 /// The names of all functions of a preset.
-pub(super) fn names(preset: Preset) -> impl Iterator<Item = &'static str> {
+pub(super) fn names(preset: JinjaPreset) -> impl Iterator<Item = &'static str> {
     of(preset).map(|function| function.name)
 }
 
 /// The function of that name.
-pub(super) fn find(name: &str, preset: Preset) -> Option<&'static Function> {
+pub(super) fn find(name: &str, preset: JinjaPreset) -> Option<&'static FunctionEntry> {
     of(preset).find(|function| function.name == name)
 }
 
-fn range(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+fn range(e: &mut Evaluator<'_, '_>, given: &EvaluatedArguments) -> Result<Value, StopReason> {
     let first = given.int(0, "start", 0)?;
     let (start, stop) = match given.get(1, "stop") {
         Some(_) => (first, given.int(1, "stop", 0)?),
@@ -99,7 +99,10 @@ fn range(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
     Ok(Value::List(range))
 }
 
-fn table(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<IndexMap<Key, Value>, Stop> {
+fn table(
+    e: &mut Evaluator<'_, '_>,
+    given: &EvaluatedArguments,
+) -> Result<IndexMap<DictKey, Value>, StopReason> {
     let mut table = IndexMap::new();
     match given.positional.first() {
         None => {}
@@ -120,17 +123,17 @@ fn table(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<IndexMap<Key, Value
         }
     }
     for (name, value) in &given.named {
-        table.insert(Key::Str(Arc::clone(name)), value.clone());
+        table.insert(DictKey::Str(Arc::clone(name)), value.clone());
     }
     Ok(table)
 }
 
-fn dict(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+fn dict(e: &mut Evaluator<'_, '_>, given: &EvaluatedArguments) -> Result<Value, StopReason> {
     let table = table(e, given)?;
     e.dict(table)
 }
 
-fn namespace(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+fn namespace(e: &mut Evaluator<'_, '_>, given: &EvaluatedArguments) -> Result<Value, StopReason> {
     let table = table(e, given)?;
     e.charge((4 + 2 * table.len()) * VALUE_SIZE)?;
     let mut names = IndexMap::new();
@@ -141,7 +144,7 @@ fn namespace(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
     Ok(Value::Namespace(e.namespaces.len() - 1))
 }
 
-fn cycler(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+fn cycler(e: &mut Evaluator<'_, '_>, given: &EvaluatedArguments) -> Result<Value, StopReason> {
     if given.positional.is_empty() {
         return Err(fail("at least one item has to be provided"));
     }
@@ -152,18 +155,24 @@ fn cycler(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
     Ok(cycler)
 }
 
-fn joiner(_: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+fn joiner(_: &mut Evaluator<'_, '_>, given: &EvaluatedArguments) -> Result<Value, StopReason> {
     let separator = given.str(0, "sep", ", ")?;
     Ok(Value::Joiner(Rc::new((separator.into(), Cell::new(false)))))
 }
 
-fn raise_exception(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+fn raise_exception(
+    e: &mut Evaluator<'_, '_>,
+    given: &EvaluatedArguments,
+) -> Result<Value, StopReason> {
     let message = given.need(0, "message")?.clone();
     Err(fail(&*e.text(&message)?))
 }
 
 /// The time of the render, in UTC: the same in every pass of it.
-fn strftime_now(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+fn strftime_now(
+    e: &mut Evaluator<'_, '_>,
+    given: &EvaluatedArguments,
+) -> Result<Value, StopReason> {
     let format = given.str(0, "format", "%Y-%m-%d")?;
     e.charge(format.len() * 8)?;
     let now = Timestamp::try_from(e.pass.now()).map_err(|error| fail(error.to_string()))?;

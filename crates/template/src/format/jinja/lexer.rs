@@ -6,9 +6,9 @@ use std::ops::Range;
 
 use quillet_core::Span;
 
-use super::syntax::Preset;
+use super::syntax::JinjaPreset;
 use crate::format::literals::Literals;
-use crate::format::problem::Problem;
+use crate::format::problem::ParseProblem;
 use crate::structure::MessageSyntax;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +47,7 @@ pub(super) type Tokens<'a> = Vec<(Token<'a>, Span)>;
 pub(super) struct Lexer<'a> {
     source: &'a str,
     at: usize,
-    preset: Preset,
+    preset: JinjaPreset,
     /// Whether the last token ended a line, so that blanks before a tag are indentation.
     line_start: bool,
     literals: Literals,
@@ -59,7 +59,7 @@ pub(super) struct Lexer<'a> {
 }
 
 /// What stands in the comments of a source, in order.
-pub(super) fn comments(source: &str, preset: Preset) -> Vec<Span> {
+pub(super) fn comments(source: &str, preset: JinjaPreset) -> Vec<Span> {
     let mut lexer = Lexer::new(source, preset, MessageSyntax::Plain);
     while lexer.at < source.len() && lexer.text_and_tag().is_ok() {}
     lexer.comments
@@ -78,7 +78,7 @@ pub(super) struct Survey<'a> {
 }
 
 /// Reads on behind mistakes, with the next tag; at most so many of them are passed.
-pub(super) fn survey(source: &str, preset: Preset, most_faults: usize) -> Survey<'_> {
+pub(super) fn survey(source: &str, preset: JinjaPreset, most_faults: usize) -> Survey<'_> {
     let mut lexer = Lexer::new(source, preset, MessageSyntax::Plain);
     let mut is_open = false;
     for _ in 0..most_faults {
@@ -122,14 +122,14 @@ fn ceil(source: &str, mut at: usize) -> usize {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Tag {
+enum TagKind {
     Print,
     Block,
     Comment,
 }
 
 impl<'a> Lexer<'a> {
-    pub(super) fn new(source: &'a str, preset: Preset, messages: MessageSyntax) -> Self {
+    pub(super) fn new(source: &'a str, preset: JinjaPreset, messages: MessageSyntax) -> Self {
         Lexer {
             source,
             at: 0,
@@ -144,7 +144,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// The tokens, and the literal text that they are parts of.
-    pub(super) fn run(mut self) -> Result<(Tokens<'a>, Literals), Problem> {
+    pub(super) fn run(mut self) -> Result<(Tokens<'a>, Literals), ParseProblem> {
         while self.at < self.source.len() {
             self.text_and_tag()?;
         }
@@ -169,7 +169,7 @@ impl<'a> Lexer<'a> {
         self.push(Token::Text(place), start);
     }
 
-    fn text_and_tag(&mut self) -> Result<(), Problem> {
+    fn text_and_tag(&mut self) -> Result<(), ParseProblem> {
         let start = self.at;
         let Some((offset, tag)) = next_tag(self.rest()) else {
             let text = without_last_newline(self.rest());
@@ -184,21 +184,21 @@ impl<'a> Lexer<'a> {
         let begin = start + offset;
         self.at = begin + 2 + usize::from(matches!(sign, Some('-' | '+')));
         match tag {
-            Tag::Comment => self.comment(begin),
-            Tag::Block if self.raw_begin() => self.raw(begin),
-            Tag::Block => self.inside(begin, Token::TagBegin, "%}"),
-            Tag::Print => self.inside(begin, Token::PrintBegin, "}}"),
+            TagKind::Comment => self.comment(begin),
+            TagKind::Block if self.raw_begin() => self.raw(begin),
+            TagKind::Block => self.inside(begin, Token::TagBegin, "%}"),
+            TagKind::Print => self.inside(begin, Token::PrintBegin, "}}"),
         }
     }
 
     /// What is left of the text before a tag.
-    fn before_tag(&self, text: &'a str, tag: Tag, sign: Option<char>) -> &'a str {
+    fn before_tag(&self, text: &'a str, tag: TagKind, sign: Option<char>) -> &'a str {
         match sign {
             Some('-') => return text.trim_end(),
             Some('+') => return text,
             _ => {}
         }
-        if !self.preset.trims() || tag == Tag::Print {
+        if !self.preset.trims() || tag == TagKind::Print {
             return text;
         }
         let line = text.rfind('\n').map(|newline| newline + 1);
@@ -239,10 +239,12 @@ impl<'a> Lexer<'a> {
         true
     }
 
-    fn comment(&mut self, begin: usize) -> Result<(), Problem> {
+    fn comment(&mut self, begin: usize) -> Result<(), ParseProblem> {
         let Some(end) = self.rest().find("#}") else {
-            return Err(Problem::at("missing end of comment tag", begin, begin + 2)
-                .help("close the comment with #}"));
+            return Err(
+                ParseProblem::at("missing end of comment tag", begin, begin + 2)
+                    .help("close the comment with #}"),
+            );
         };
         let close = self.at + end;
         let signed = end > 0 && matches!(self.source.as_bytes()[close - 1], b'-' | b'+');
@@ -275,7 +277,7 @@ impl<'a> Lexer<'a> {
         true
     }
 
-    fn raw(&mut self, begin: usize) -> Result<(), Problem> {
+    fn raw(&mut self, begin: usize) -> Result<(), ParseProblem> {
         let start = self.at;
         self.line_start = self.source[..start].ends_with('\n');
         self.raws.push(Span {
@@ -296,7 +298,7 @@ impl<'a> Lexer<'a> {
                     let end = self.at;
                     self.raws.push(Span { start: tag, end });
                     let after = std::mem::replace(&mut self.line_start, line_start);
-                    let text = self.before_tag(&self.source[start..tag], Tag::Block, sign);
+                    let text = self.before_tag(&self.source[start..tag], TagKind::Block, sign);
                     self.line_start = after;
                     self.text(text, start);
                     return Ok(());
@@ -305,7 +307,7 @@ impl<'a> Lexer<'a> {
             from = tag + 2;
         }
         Err(
-            Problem::at("missing end of raw directive", begin, begin + 2)
+            ParseProblem::at("missing end of raw directive", begin, begin + 2)
                 .help("close it with {% endraw %}"),
         )
     }
@@ -315,7 +317,7 @@ impl<'a> Lexer<'a> {
         begin: usize,
         token: Token<'a>,
         mark: &'static str,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), ParseProblem> {
         let end = match token {
             Token::PrintBegin => Token::PrintEnd,
             _ => Token::TagEnd,
@@ -330,7 +332,7 @@ impl<'a> Lexer<'a> {
                 return Ok(());
             }
             let Some(first) = self.rest().chars().next() else {
-                return Err(Problem::at(
+                return Err(ParseProblem::at(
                     format!("unexpected end of template, expected {mark:?}"),
                     begin,
                     begin + 2,
@@ -357,7 +359,11 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn token(&mut self, first: char, open: &mut Vec<&'static str>) -> Result<Token<'a>, Problem> {
+    fn token(
+        &mut self,
+        first: char,
+        open: &mut Vec<&'static str>,
+    ) -> Result<Token<'a>, ParseProblem> {
         if first.is_ascii_digit() {
             return self.number();
         }
@@ -373,7 +379,7 @@ impl<'a> Lexer<'a> {
         let found = operator(self.rest());
         let Some(operator) = found else {
             let end = self.at + first.len_utf8();
-            return Err(Problem::at(
+            return Err(ParseProblem::at(
                 format!("unexpected char {first:?}"),
                 self.at,
                 end,
@@ -385,7 +391,11 @@ impl<'a> Lexer<'a> {
     }
 
     /// Brackets must match; while one is open, `}}` does not end a tag.
-    fn bracket(&self, operator: &'static str, open: &mut Vec<&'static str>) -> Result<(), Problem> {
+    fn bracket(
+        &self,
+        operator: &'static str,
+        open: &mut Vec<&'static str>,
+    ) -> Result<(), ParseProblem> {
         let closing = match operator {
             "(" => ")",
             "[" => "]",
@@ -404,10 +414,10 @@ impl<'a> Lexer<'a> {
             Some(expected) => format!("unexpected {operator:?}, expected {expected:?}"),
             None => format!("unexpected {operator:?}"),
         };
-        Err(Problem::at(message, self.at, self.at + operator.len()))
+        Err(ParseProblem::at(message, self.at, self.at + operator.len()))
     }
 
-    fn number(&mut self) -> Result<Token<'a>, Problem> {
+    fn number(&mut self) -> Result<Token<'a>, ParseProblem> {
         let start = self.at;
         let rest = self.rest();
         let radix = match rest.get(..2).map(str::to_ascii_lowercase).as_deref() {
@@ -432,10 +442,10 @@ impl<'a> Lexer<'a> {
         } else {
             i64::from_str_radix(&text, radix).ok().map(Token::Int)
         };
-        token.ok_or_else(|| Problem::at("the number does not fit 64 bits", start, self.at))
+        token.ok_or_else(|| ParseProblem::at("the number does not fit 64 bits", start, self.at))
     }
 
-    fn string(&mut self, quote: char) -> Result<Token<'a>, Problem> {
+    fn string(&mut self, quote: char) -> Result<Token<'a>, ParseProblem> {
         let start = self.at;
         let mut characters = self.rest().char_indices().skip(1);
         while let Some((offset, c)) = characters.next() {
@@ -451,7 +461,7 @@ impl<'a> Lexer<'a> {
                 }));
             }
         }
-        let problem = Problem::at("unexpected end of template in a string", start, start + 1);
+        let problem = ParseProblem::at("unexpected end of template in a string", start, start + 1);
         Err(problem.help("close the string"))
     }
 }
@@ -468,14 +478,14 @@ fn word_end(text: &str) -> usize {
 }
 
 /// The first tag in a text, and where.
-fn next_tag(text: &str) -> Option<(usize, Tag)> {
+fn next_tag(text: &str) -> Option<(usize, TagKind)> {
     let mut from = 0;
     while let Some(offset) = text[from..].find('{') {
         let at = from + offset;
         let tag = match text.as_bytes().get(at + 1) {
-            Some(b'{') => Tag::Print,
-            Some(b'%') => Tag::Block,
-            Some(b'#') => Tag::Comment,
+            Some(b'{') => TagKind::Print,
+            Some(b'%') => TagKind::Block,
+            Some(b'#') => TagKind::Comment,
             _ => {
                 from = at + 1;
                 continue;

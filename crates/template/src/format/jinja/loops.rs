@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use super::ast::{Expr, For};
 use super::eval::{Evaluator, Flow, VALUE_SIZE};
-use super::value::{List, Loop, Sort, Value};
-use crate::Stop;
+use super::value::{List, LoopState, Sort, Value};
+use crate::StopReason;
 
 impl Evaluator<'_, '_> {
-    pub(super) fn for_tag(&mut self, node: &Arc<For>) -> Result<(), Stop> {
+    pub(super) fn for_tag(&mut self, node: &Arc<For>) -> Result<(), StopReason> {
         let iterable = self.eval(&node.iterable)?;
         self.for_loop(node, &iterable, 0)
     }
@@ -21,7 +21,7 @@ impl Evaluator<'_, '_> {
         node: &Arc<For>,
         iterable: &Value,
         depth: usize,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopReason> {
         let items = self.iterate(iterable);
         let mut items = items.map_err(|stop| self.place(stop, node.iterable.span))?;
         if let Some(condition) = &node.condition {
@@ -66,9 +66,9 @@ impl Evaluator<'_, '_> {
     }
 
     /// What `loop` is, where any source of the set names it.
-    fn loop_state(&mut self, node: &Arc<For>, items: &List, depth: usize) -> Option<Rc<Loop>> {
+    fn loop_state(&mut self, node: &Arc<For>, items: &List, depth: usize) -> Option<Rc<LoopState>> {
         let name = self.compiled.loop_name.as_ref()?;
-        let state = Rc::new(Loop {
+        let state = Rc::new(LoopState {
             items: items.clone(),
             index: Cell::new(0),
             depth,
@@ -80,7 +80,7 @@ impl Evaluator<'_, '_> {
         Some(state)
     }
 
-    fn matching(&mut self, node: &For, condition: &Expr, items: &List) -> Result<List, Stop> {
+    fn matching(&mut self, node: &For, condition: &Expr, items: &List) -> Result<List, StopReason> {
         let mut found = Vec::new();
         let scope = self.names.open();
         let (entered, mut hole) = (self.pass.entered(), false);
@@ -98,14 +98,14 @@ impl Evaluator<'_, '_> {
                 }
                 Ok(false) => {}
                 // The conditions of the other items are evaluated whatever this one is.
-                Err(Stop::Suspended) if !self.pass.is_stopped() => hole = true,
+                Err(StopReason::Suspended) if !self.pass.is_stopped() => hole = true,
                 Err(stop) => return Err(stop),
             }
         }
         self.pass.leave(entered);
         self.names.close(&scope);
         if hole {
-            return Err(Stop::Suspended);
+            return Err(StopReason::Suspended);
         }
         Ok(List::new(Sort::List, found))
     }

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use super::call::Given;
+use super::call::EvaluatedArguments;
 use super::eval::{Evaluator, VALUE_SIZE, fail};
 use super::test::is_cased;
-use super::value::{Dict, List, Sort, Value, View};
-use crate::Stop;
+use super::value::{Dict, DictView, List, Sort, Value};
+use crate::StopReason;
 
 const TEXT: &[&str] = &[
     "capitalize",
@@ -107,8 +107,8 @@ impl Evaluator<'_, '_> {
         &mut self,
         subject: &Value,
         name: &str,
-        given: &Given,
-    ) -> Result<Value, Stop> {
+        given: &EvaluatedArguments,
+    ) -> Result<Value, StopReason> {
         check_arguments(subject, name, given)?;
         match subject {
             Value::Str(text) => self.text_method(text, name, given),
@@ -144,7 +144,12 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    fn list_method(&mut self, list: &List, name: &str, given: &Given) -> Result<Value, Stop> {
+    fn list_method(
+        &mut self,
+        list: &List,
+        name: &str,
+        given: &EvaluatedArguments,
+    ) -> Result<Value, StopReason> {
         match name {
             "copy" => Ok(Value::List(list.clone())),
             "count" => {
@@ -169,7 +174,12 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    fn dict_method(&mut self, dict: &Dict, name: &str, given: &Given) -> Result<Value, Stop> {
+    fn dict_method(
+        &mut self,
+        dict: &Dict,
+        name: &str,
+        given: &EvaluatedArguments,
+    ) -> Result<Value, StopReason> {
         self.pass
             .steps(if name == "get" { 1 } else { dict.len() })?;
         match name {
@@ -182,24 +192,29 @@ impl Evaluator<'_, '_> {
             "keys" => {
                 self.charge(dict.len() * VALUE_SIZE)?;
                 let keys = dict.iter().map(|(key, _)| key).collect();
-                self.list(Sort::View(View::Keys), keys)
+                self.list(Sort::View(DictView::Keys), keys)
             }
             "values" => {
                 self.charge(dict.len() * VALUE_SIZE)?;
                 let values = dict.iter().map(|(_, value)| value).collect();
-                self.list(Sort::View(View::Values), values)
+                self.list(Sort::View(DictView::Values), values)
             }
             "items" => {
                 self.charge(dict.len() * 5 * VALUE_SIZE)?;
                 let pair = |(key, value)| Value::List(List::new(Sort::Tuple, vec![key, value]));
                 let pairs = dict.iter().map(pair).collect();
-                self.list(Sort::View(View::Items), pairs)
+                self.list(Sort::View(DictView::Items), pairs)
             }
             _ => Err(unsafe_method(name, "dict")),
         }
     }
 
-    fn text_method(&mut self, text: &Arc<str>, name: &str, given: &Given) -> Result<Value, Stop> {
+    fn text_method(
+        &mut self,
+        text: &Arc<str>,
+        name: &str,
+        given: &EvaluatedArguments,
+    ) -> Result<Value, StopReason> {
         // Every method reads the text, and most build one of its size.
         self.charge(text.len())?;
         Ok(match name {
@@ -262,7 +277,7 @@ impl Evaluator<'_, '_> {
             "expandtabs" => self.expand_tabs(text, given)?,
             "format" => self.str_format(text, given)?,
             "format_map" => {
-                let mut named = Given::default();
+                let mut named = EvaluatedArguments::default();
                 if let Value::Dict(dict) = given.need(0, "mapping")? {
                     for (key, value) in dict.iter() {
                         named.named.push((self.text(&key)?, value));
@@ -274,7 +289,12 @@ impl Evaluator<'_, '_> {
         })
     }
 
-    fn strip(&mut self, text: &str, given: &Given, sides: (bool, bool)) -> Result<Value, Stop> {
+    fn strip(
+        &mut self,
+        text: &str,
+        given: &EvaluatedArguments,
+        sides: (bool, bool),
+    ) -> Result<Value, StopReason> {
         let chars = match given.get(0, "chars") {
             None | Some(Value::None) => None,
             Some(_) => Some(given.str(0, "chars", "")?),
@@ -282,7 +302,12 @@ impl Evaluator<'_, '_> {
         Ok(trimmed(text, chars, sides).into())
     }
 
-    fn split(&mut self, text: &str, given: &Given, from_right: bool) -> Result<Value, Stop> {
+    fn split(
+        &mut self,
+        text: &str,
+        given: &EvaluatedArguments,
+        from_right: bool,
+    ) -> Result<Value, StopReason> {
         let limit = given.int(1, "maxsplit", -1)?;
         let limit = usize::try_from(limit).map_or(usize::MAX, |limit| limit.saturating_add(1));
         let separator = match given.get(0, "sep") {
@@ -310,7 +335,12 @@ impl Evaluator<'_, '_> {
         self.list(Sort::List, parts)
     }
 
-    fn partition(&mut self, text: &str, given: &Given, last: bool) -> Result<Value, Stop> {
+    fn partition(
+        &mut self,
+        text: &str,
+        given: &EvaluatedArguments,
+        last: bool,
+    ) -> Result<Value, StopReason> {
         let separator = given.str(0, "sep", "")?;
         if separator.is_empty() {
             return Err(fail("empty separator"));
@@ -324,7 +354,7 @@ impl Evaluator<'_, '_> {
         self.list(Sort::Tuple, parts.map(Value::from).to_vec())
     }
 
-    fn join(&mut self, separator: &str, given: &Given) -> Result<Value, Stop> {
+    fn join(&mut self, separator: &str, given: &EvaluatedArguments) -> Result<Value, StopReason> {
         let mut texts = Vec::new();
         let list = given.need(0, "iterable")?.clone();
         for (index, item) in self.items(&list)?.into_iter().enumerate() {
@@ -346,7 +376,7 @@ impl Evaluator<'_, '_> {
         old: &str,
         new: &str,
         count: i64,
-    ) -> Result<Value, Stop> {
+    ) -> Result<Value, StopReason> {
         let limit = usize::try_from(count).unwrap_or(usize::MAX);
         self.scan(text.len() * 4)?;
         let found = if old.is_empty() {
@@ -359,7 +389,12 @@ impl Evaluator<'_, '_> {
         Ok(text.replacen(old, new, limit).into())
     }
 
-    fn justify(&mut self, text: &str, name: &str, given: &Given) -> Result<Value, Stop> {
+    fn justify(
+        &mut self,
+        text: &str,
+        name: &str,
+        given: &EvaluatedArguments,
+    ) -> Result<Value, StopReason> {
         let width = given.size(0, "width", 0)?;
         let fill = given.str(1, "fillchar", " ")?;
         let mut characters = fill.chars();
@@ -382,7 +417,7 @@ impl Evaluator<'_, '_> {
         Ok(padded(text, left, missing - left, fill).into())
     }
 
-    fn zero_fill(&mut self, text: &str, given: &Given) -> Result<Value, Stop> {
+    fn zero_fill(&mut self, text: &str, given: &EvaluatedArguments) -> Result<Value, StopReason> {
         let width = given.size(0, "width", 0)?;
         self.charge(text.len().saturating_add(width))?;
         let missing = width.saturating_sub(text.chars().count());
@@ -393,7 +428,7 @@ impl Evaluator<'_, '_> {
         Ok(format!("{sign}{}{digits}", "0".repeat(missing)).into())
     }
 
-    fn expand_tabs(&mut self, text: &str, given: &Given) -> Result<Value, Stop> {
+    fn expand_tabs(&mut self, text: &str, given: &EvaluatedArguments) -> Result<Value, StopReason> {
         let size = given.size(0, "tabsize", 8)?;
         let tabs = text.matches('\t').count();
         self.charge(text.len().saturating_add(tabs.saturating_mul(size)))?;
@@ -422,7 +457,11 @@ impl Evaluator<'_, '_> {
 }
 
 /// As many arguments as Python takes, by name only where Python has names.
-fn check_arguments(subject: &Value, name: &str, given: &Given) -> Result<(), Stop> {
+fn check_arguments(
+    subject: &Value,
+    name: &str,
+    given: &EvaluatedArguments,
+) -> Result<(), StopReason> {
     if !matches!(subject, Value::Str(_) | Value::List(_) | Value::Dict(_)) || name == "format" {
         return Ok(());
     }
@@ -461,7 +500,7 @@ fn check_arguments(subject: &Value, name: &str, given: &Given) -> Result<(), Sto
     }
 }
 
-fn unsafe_method(name: &str, kind: &str) -> Stop {
+fn unsafe_method(name: &str, kind: &str) -> StopReason {
     fail(format!(
         "access to '{name}' of '{kind}' object is unsafe: values cannot be changed in a template"
     ))
@@ -518,7 +557,11 @@ pub(super) fn padded(text: &str, left: usize, right: usize, fill: char) -> Strin
     out
 }
 
-fn affix(text: &str, given: &Given, has: fn(&str, &str) -> bool) -> Result<Value, Stop> {
+fn affix(
+    text: &str,
+    given: &EvaluatedArguments,
+    has: fn(&str, &str) -> bool,
+) -> Result<Value, StopReason> {
     let parts = match given.need(0, "affix")? {
         Value::List(parts) => parts.iter().collect(),
         part => vec![part.clone()],
@@ -583,7 +626,10 @@ fn lines(text: &str, keep_ends: bool) -> impl Iterator<Item = &str> {
 
 /// The part of a text that a search looks at, from its second argument to its
 /// third, and how many characters are before it.
-fn window<'a>(text: &'a str, given: &Given) -> Result<Option<(usize, &'a str)>, Stop> {
+fn window<'a>(
+    text: &'a str,
+    given: &EvaluatedArguments,
+) -> Result<Option<(usize, &'a str)>, StopReason> {
     let bound = |index, name, default: i64| match given.get(index, name) {
         None | Some(Value::None) => Ok(default),
         Some(_) => given.int(index, name, default),
@@ -615,7 +661,7 @@ fn window<'a>(text: &'a str, given: &Given) -> Result<Option<(usize, &'a str)>, 
 }
 
 /// The place of a part in characters.
-fn place(text: &str, given: &Given, last: bool) -> Result<Option<usize>, Stop> {
+fn place(text: &str, given: &EvaluatedArguments, last: bool) -> Result<Option<usize>, StopReason> {
     let Value::Str(part) = given.need(0, "sub")? else {
         return Err(fail("must be str"));
     };

@@ -40,15 +40,15 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use syntax::Preset;
+pub use syntax::JinjaPreset;
 
-use quillet_core::Token;
+use quillet_core::SemanticToken;
 
-use crate::editor::{Completion, Names};
+use crate::editor::{CompletionItem, ExternalNames};
 use crate::structure::Elements;
 use crate::{
-    CompileError, CompileOptions, MessageSyntax, Missing, Pass, References, RenderError, Source,
-    Stop, Template, TemplateFormat, plugin_function,
+    CompileError, CompileOptions, CompiledTemplate, MessageSyntax, Missing, Pass, References,
+    RenderError, StopReason, TemplateFormat, TemplateSource, plugin_function,
 };
 use ast::Program;
 use eval::Evaluator;
@@ -56,7 +56,7 @@ use eval::Evaluator;
 /// The format `jinja`, with one preset.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct JinjaFormat {
-    preset: Preset,
+    preset: JinjaPreset,
     encoded: bool,
 }
 
@@ -71,7 +71,7 @@ impl JinjaFormat {
     #[must_use]
     pub fn plain() -> Self {
         JinjaFormat {
-            preset: Preset::Plain,
+            preset: JinjaPreset::Plain,
             ..Self::default()
         }
     }
@@ -81,7 +81,7 @@ impl JinjaFormat {
     #[must_use]
     pub fn semantic_kernel() -> Self {
         JinjaFormat {
-            preset: Preset::SemanticKernel,
+            preset: JinjaPreset::SemanticKernel,
             ..Self::default()
         }
     }
@@ -93,7 +93,7 @@ impl JinjaFormat {
     #[must_use]
     pub fn script() -> Self {
         JinjaFormat {
-            preset: Preset::Script,
+            preset: JinjaPreset::Script,
             ..Self::default()
         }
     }
@@ -113,19 +113,19 @@ impl JinjaFormat {
 impl TemplateFormat for JinjaFormat {
     fn name(&self) -> &'static str {
         match self.preset {
-            Preset::HuggingFace => "jinja",
-            Preset::Plain => "jinja-plain",
-            Preset::Script => "jinja-script",
-            Preset::SemanticKernel => "semantic-kernel-jinja2",
+            JinjaPreset::HuggingFace => "jinja",
+            JinjaPreset::Plain => "jinja-plain",
+            JinjaPreset::Script => "jinja-script",
+            JinjaPreset::SemanticKernel => "semantic-kernel-jinja2",
         }
     }
 
     fn aliases(&self) -> &'static [&'static str] {
         match self.preset {
-            Preset::HuggingFace => &["hf", "huggingface", "jinja2"],
-            Preset::Plain => &["langchain-jinja2"],
-            Preset::Script => &[],
-            Preset::SemanticKernel => &["sk-jinja2"],
+            JinjaPreset::HuggingFace => &["hf", "huggingface", "jinja2"],
+            JinjaPreset::Plain => &["langchain-jinja2"],
+            JinjaPreset::Script => &[],
+            JinjaPreset::SemanticKernel => &["sk-jinja2"],
         }
     }
 
@@ -135,17 +135,17 @@ impl TemplateFormat for JinjaFormat {
 
     fn resolve<'n>(&self, name: &str, functions: &[&'n str]) -> Option<&'n str> {
         match self.preset {
-            Preset::SemanticKernel => plugin_function(name, functions),
+            JinjaPreset::SemanticKernel => plugin_function(name, functions),
             _ => functions.iter().copied().find(|known| *known == name),
         }
     }
 
-    fn tokens(&self, text: &str) -> Vec<Token> {
+    fn tokens(&self, text: &str) -> Vec<SemanticToken> {
         editor::scan(text, self.preset).tokens
     }
 
-    fn completions(&self, text: &str, at: usize, names: &Names<'_>) -> Vec<Completion> {
-        let words = editor::Words {
+    fn completions(&self, text: &str, at: usize, names: &ExternalNames<'_>) -> Vec<CompletionItem> {
+        let words = editor::FormatNames {
             functions: self.functions(),
             filters: filters::names().collect(),
             tests: test::names().collect(),
@@ -159,10 +159,10 @@ impl TemplateFormat for JinjaFormat {
 
     fn compile(
         &self,
-        sources: &[Source<'_>],
+        sources: &[TemplateSource<'_>],
         options: &CompileOptions,
-    ) -> Result<Arc<dyn Template>, CompileError> {
-        let mut compiled = Compiled {
+    ) -> Result<Arc<dyn CompiledTemplate>, CompileError> {
+        let mut compiled = JinjaTemplate {
             sources: Vec::with_capacity(sources.len()),
             references: References::default(),
             effects: std::sync::OnceLock::new(),
@@ -201,12 +201,12 @@ impl TemplateFormat for JinjaFormat {
 }
 
 #[derive(Debug)]
-struct Compiled {
+struct JinjaTemplate {
     sources: Vec<Compilation>,
     references: References,
-    /// See [`Compiled::has_effects`], once a pass asked.
+    /// See [`JinjaTemplate::has_effects`], once a pass asked.
     effects: std::sync::OnceLock<bool>,
-    preset: Preset,
+    preset: JinjaPreset,
     missing: Missing,
     /// Names that it is an error to read where nothing has them.
     required: Vec<String>,
@@ -231,7 +231,7 @@ struct Compilation {
     program: Program,
 }
 
-impl Compiled {
+impl JinjaTemplate {
     fn index(&self, name: &str) -> Option<usize> {
         self.sources.iter().position(|source| source.name == name)
     }
@@ -252,7 +252,7 @@ impl Compiled {
 
     /// Whether texts may have marks of message structure.
     fn has_marks(&self) -> bool {
-        self.messages == MessageSyntax::Elements || self.preset == Preset::SemanticKernel
+        self.messages == MessageSyntax::Elements || self.preset == JinjaPreset::SemanticKernel
     }
 
     /// The text of a trusted variable, with its tags marked.
@@ -292,12 +292,12 @@ impl Compiled {
     }
 }
 
-impl Template for Compiled {
+impl CompiledTemplate for JinjaTemplate {
     fn references(&self) -> &References {
         &self.references
     }
 
-    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop> {
+    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), StopReason> {
         let Some(index) = self.index(entry) else {
             return Err(RenderError::no_source(entry).into());
         };

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::ast::{Arguments, Comparison, Expr, ExprKind, Operator};
+use super::ast::{ArgumentExprs, BinaryOperator, CompareOperator, Expr, ExprKind};
 use super::eval::{Evaluator, VALUE_SIZE, fail};
 use super::functions;
 use super::methods;
-use super::scope::Seen;
-use super::value::{Dict, Key, List, Loop, Sort, Value};
-use crate::{Limit, Stop};
+use super::scope::ValueRef;
+use super::value::{Dict, DictKey, List, LoopState, Sort, Value};
+use crate::{LimitKind, StopReason};
 
 impl Evaluator<'_, '_> {
-    pub(super) fn eval(&mut self, expr: &Expr) -> Result<Value, Stop> {
+    pub(super) fn eval(&mut self, expr: &Expr) -> Result<Value, StopReason> {
         let result = match &expr.kind {
             // The leaves need no level of their own.
             ExprKind::Constant(value) => Ok(Value::from(value)),
@@ -26,7 +26,7 @@ impl Evaluator<'_, '_> {
         result.map_err(|stop| self.place(stop, expr.span))
     }
 
-    fn operation(&mut self, expr: &Expr) -> Result<Value, Stop> {
+    fn operation(&mut self, expr: &Expr) -> Result<Value, StopReason> {
         match &expr.kind {
             ExprKind::Constant(value) => Ok(Value::from(value)),
             ExprKind::Name(name) => self.name(name),
@@ -40,7 +40,7 @@ impl Evaluator<'_, '_> {
             ExprKind::Item(subject, key) => self.item_expr(expr, subject, key),
             ExprKind::Slice(subject, parts) => self.slice_expr(subject, parts),
             ExprKind::Call(callee, arguments) => {
-                self.call(callee, arguments)?.ok_or(Stop::Suspended)
+                self.call(callee, arguments)?.ok_or(StopReason::Suspended)
             }
             ExprKind::Filter(subject, call) => {
                 let value = self.operand(subject, call.arguments.all())?;
@@ -110,29 +110,29 @@ impl Evaluator<'_, '_> {
         &mut self,
         expr: &Expr,
         others: impl Iterator<Item = &'x Expr>,
-    ) -> Result<Value, Stop> {
+    ) -> Result<Value, StopReason> {
         match self.eval(expr) {
-            Err(Stop::Suspended) => Err(self.after_hole(others)),
+            Err(StopReason::Suspended) => Err(self.after_hole(others)),
             value => value,
         }
     }
 
     #[cold]
-    fn after_hole<'x>(&mut self, others: impl Iterator<Item = &'x Expr>) -> Stop {
+    fn after_hole<'x>(&mut self, others: impl Iterator<Item = &'x Expr>) -> StopReason {
         for other in others {
             if self.pass.is_stopped() {
                 break;
             }
-            if let Err(failed @ Stop::Failed(_)) = self.eval(other) {
+            if let Err(failed @ StopReason::Failed(_)) = self.eval(other) {
                 return failed;
             }
         }
-        Stop::Suspended
+        StopReason::Suspended
     }
 
     /// Whether an expression is true; an undefined one is not, unless strict.
-    pub(super) fn condition(&mut self, expr: &Expr) -> Result<bool, Stop> {
-        if let Some(truth) = self.names.see(expr).and_then(Seen::is_true) {
+    pub(super) fn condition(&mut self, expr: &Expr) -> Result<bool, StopReason> {
+        if let Some(truth) = self.names.see(expr).and_then(ValueRef::is_true) {
             return Ok(truth);
         }
         let value = self.eval(expr)?;
@@ -144,20 +144,23 @@ impl Evaluator<'_, '_> {
     fn same_text(
         &mut self,
         left: &Expr,
-        rest: &[(Comparison, Expr)],
-    ) -> Result<Option<bool>, Stop> {
-        let [(comparison @ (Comparison::Equal | Comparison::NotEqual), right)] = rest else {
+        rest: &[(CompareOperator, Expr)],
+    ) -> Result<Option<bool>, StopReason> {
+        let [(comparison @ (CompareOperator::Equal | CompareOperator::NotEqual), right)] = rest
+        else {
             return Ok(None);
         };
-        let text = |expr| self.names.see(expr).and_then(Seen::as_str);
+        let text = |expr| self.names.see(expr).and_then(ValueRef::as_str);
         let (Some(left), Some(right)) = (text(left), text(right)) else {
             return Ok(None);
         };
         self.pass.steps(left.len().min(right.len()) / 256)?;
-        Ok(Some((left == right) == (*comparison == Comparison::Equal)))
+        Ok(Some(
+            (left == right) == (*comparison == CompareOperator::Equal),
+        ))
     }
 
-    pub(super) fn truth(&mut self, value: &Value) -> Result<bool, Stop> {
+    pub(super) fn truth(&mut self, value: &Value) -> Result<bool, StopReason> {
         if let Value::Undefined(path) = value
             && self.strict()
         {
@@ -166,7 +169,7 @@ impl Evaluator<'_, '_> {
         Ok(value.is_true())
     }
 
-    fn logic(&mut self, operands: &[Expr], ends: bool) -> Result<Value, Stop> {
+    fn logic(&mut self, operands: &[Expr], ends: bool) -> Result<Value, StopReason> {
         let mut last = Value::None;
         for operand in operands {
             last = self.eval(operand)?;
@@ -183,15 +186,15 @@ impl Evaluator<'_, '_> {
         Ok(last)
     }
 
-    fn name(&mut self, name: &Arc<str>) -> Result<Value, Stop> {
+    fn name(&mut self, name: &Arc<str>) -> Result<Value, StopReason> {
         match self.names.own(name) {
-            Some(Value::Hole) => return Err(Stop::Suspended),
+            Some(Value::Hole) => return Err(StopReason::Suspended),
             Some(value) => return Ok(value.clone()),
             None => {}
         }
         if let Some(value) = self.names.variable(name) {
             if value.depth() > quillet_core::value::MAX_DEPTH {
-                return Err(self.pass.limit(Limit::ValueDepth));
+                return Err(self.pass.limit(LimitKind::ValueDepth));
             }
             if let quillet_core::Value::Str(text) = value {
                 return Ok(Value::Str(if self.compiled.encodes(name) {
@@ -214,13 +217,19 @@ impl Evaluator<'_, '_> {
 
     /// Operators of equal rank. Texts that are added one after the other are
     /// joined in one place, so that a long chain is not copied at each sign.
-    fn math_chain(&mut self, first: &Expr, rest: &[(Operator, Expr)]) -> Result<Value, Stop> {
+    fn math_chain(
+        &mut self,
+        first: &Expr,
+        rest: &[(BinaryOperator, Expr)],
+    ) -> Result<Value, StopReason> {
         let after = |at: usize| rest.iter().skip(at).map(|(_, right)| right);
         let mut left = self.operand(first, after(0))?;
         let mut joined = String::new();
         for (at, (operator, right)) in rest.iter().enumerate() {
             let right = self.operand(right, after(at + 1))?;
-            if let (Operator::Add, Value::Str(text), Value::Str(more)) = (operator, &left, &right) {
+            if let (BinaryOperator::Add, Value::Str(text), Value::Str(more)) =
+                (operator, &left, &right)
+            {
                 if joined.is_empty() {
                     self.charge(text.len())?;
                     joined.push_str(text);
@@ -241,7 +250,7 @@ impl Evaluator<'_, '_> {
         })
     }
 
-    fn concat(&mut self, parts: &[Expr]) -> Result<Value, Stop> {
+    fn concat(&mut self, parts: &[Expr]) -> Result<Value, StopReason> {
         let mut texts = Vec::with_capacity(parts.len());
         for (at, part) in parts.iter().enumerate() {
             let value = self.operand(part, parts.iter().skip(at + 1))?;
@@ -252,7 +261,7 @@ impl Evaluator<'_, '_> {
         Ok(texts.concat().into())
     }
 
-    fn list_expr(&mut self, sort: Sort, items: &[Expr]) -> Result<Value, Stop> {
+    fn list_expr(&mut self, sort: Sort, items: &[Expr]) -> Result<Value, StopReason> {
         self.pass.charge(items.len() * VALUE_SIZE)?;
         let mut values = Vec::with_capacity(items.len());
         for (at, item) in items.iter().enumerate() {
@@ -261,7 +270,7 @@ impl Evaluator<'_, '_> {
         self.list(sort, values)
     }
 
-    fn dict_expr(&mut self, entries: &[(Expr, Expr)]) -> Result<Value, Stop> {
+    fn dict_expr(&mut self, entries: &[(Expr, Expr)]) -> Result<Value, StopReason> {
         let mut table = IndexMap::new();
         for (at, (key, value)) in entries.iter().enumerate() {
             let after = || {
@@ -275,21 +284,21 @@ impl Evaluator<'_, '_> {
         self.dict(table)
     }
 
-    pub(super) fn key(&mut self, value: &Value) -> Result<Key, Stop> {
+    pub(super) fn key(&mut self, value: &Value) -> Result<DictKey, StopReason> {
         let key = self.hashed(value)?;
         key.ok_or_else(|| fail(format!("unhashable type: '{}'", value.kind())))
     }
 
     /// The key of a value; `None` if Python cannot hash it.
-    fn hashed(&mut self, value: &Value) -> Result<Option<Key>, Stop> {
+    fn hashed(&mut self, value: &Value) -> Result<Option<DictKey>, StopReason> {
         let Value::List(list) = value else {
-            return Ok(Key::of(value));
+            return Ok(DictKey::of(value));
         };
         if list.sort != Sort::Tuple {
             return Ok(None);
         }
         self.pass.steps(list.len())?;
-        self.charge(list.len() * size_of::<Key>())?;
+        self.charge(list.len() * size_of::<DictKey>())?;
         let mut keys = Vec::with_capacity(list.len());
         for item in list.iter() {
             let Some(key) = self.hashed(&item)? else {
@@ -297,10 +306,10 @@ impl Evaluator<'_, '_> {
             };
             keys.push(key);
         }
-        Ok(Some(Key::Tuple(keys.into())))
+        Ok(Some(DictKey::Tuple(keys.into())))
     }
 
-    pub(super) fn dict(&mut self, table: IndexMap<Key, Value>) -> Result<Value, Stop> {
+    pub(super) fn dict(&mut self, table: IndexMap<DictKey, Value>) -> Result<Value, StopReason> {
         self.pass.charge(table.len() * 3 * VALUE_SIZE)?;
         let dict = Value::Dict(Dict::new(table));
         self.check_depth(&dict)?;
@@ -315,12 +324,12 @@ impl Evaluator<'_, '_> {
         &mut self,
         subject: &Value,
         name: &Arc<str>,
-    ) -> Result<Option<Value>, Stop> {
+    ) -> Result<Option<Value>, StopReason> {
         if let Value::Undefined(path) = subject {
             return Err(self.undefined(path.as_deref()));
         }
         if let Value::Dict(Dict::Core(map)) = subject
-            && map.stands_in()
+            && map.is_fallback()
         {
             return Ok(Some(standing_in(subject, map, name)));
         }
@@ -347,12 +356,12 @@ impl Evaluator<'_, '_> {
             _ => None,
         };
         match found {
-            Some(Value::Hole) => Err(Stop::Suspended),
+            Some(Value::Hole) => Err(StopReason::Suspended),
             found => Ok(found),
         }
     }
 
-    fn item_expr(&mut self, expr: &Expr, subject: &Expr, key: &Expr) -> Result<Value, Stop> {
+    fn item_expr(&mut self, expr: &Expr, subject: &Expr, key: &Expr) -> Result<Value, StopReason> {
         let subject = self.operand(subject, std::iter::once(key))?;
         let key = self.eval(key)?;
         Ok(match self.item(&subject, &key)? {
@@ -362,7 +371,11 @@ impl Evaluator<'_, '_> {
     }
 
     /// `subject[key]`: `None` if there is no such thing.
-    pub(super) fn item(&mut self, subject: &Value, key: &Value) -> Result<Option<Value>, Stop> {
+    pub(super) fn item(
+        &mut self,
+        subject: &Value,
+        key: &Value,
+    ) -> Result<Option<Value>, StopReason> {
         if let Value::Undefined(path) = subject {
             return Err(self.undefined(path.as_deref()));
         }
@@ -396,7 +409,11 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    fn slice_expr(&mut self, subject: &Expr, parts: &[Option<Expr>; 3]) -> Result<Value, Stop> {
+    fn slice_expr(
+        &mut self,
+        subject: &Expr,
+        parts: &[Option<Expr>; 3],
+    ) -> Result<Value, StopReason> {
         let value = self.operand(subject, parts.iter().flatten())?;
         let mut numbers = [None; 3];
         for (at, number) in numbers.iter_mut().enumerate() {
@@ -420,8 +437,8 @@ impl Evaluator<'_, '_> {
         &mut self,
         test: &super::test::Test,
         value: &Value,
-        given: &super::call::Given,
-    ) -> Result<bool, Stop> {
+        given: &super::call::EvaluatedArguments,
+    ) -> Result<bool, StopReason> {
         let meant = match value.meant() {
             Value::Str(text) if test.of_undefined && text.is_empty() => Value::UNDEFINED,
             meant => meant,
@@ -432,7 +449,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    fn slice(&mut self, value: &Value, parts: [Option<i64>; 3]) -> Result<Value, Stop> {
+    fn slice(&mut self, value: &Value, parts: [Option<i64>; 3]) -> Result<Value, StopReason> {
         if value.is_meant_otherwise() {
             return match self.slice(&value.meant(), parts) {
                 Err(stop) if stop.is_of_values() => Ok(Value::nothing()),
@@ -475,7 +492,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// What a loop goes through.
-    pub(super) fn iterate(&mut self, value: &Value) -> Result<List, Stop> {
+    pub(super) fn iterate(&mut self, value: &Value) -> Result<List, StopReason> {
         if let Value::Dict(dict) = value
             && let Some(meant) = dict.meant()
         {
@@ -507,7 +524,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// The same for a filter that visits every item: they count as steps.
-    pub(super) fn items(&mut self, value: &Value) -> Result<Vec<Value>, Stop> {
+    pub(super) fn items(&mut self, value: &Value) -> Result<Vec<Value>, StopReason> {
         let list = self.iterate(value)?;
         self.pass.steps(list.len())?;
         self.charge(list.len() * VALUE_SIZE)?;
@@ -515,8 +532,11 @@ impl Evaluator<'_, '_> {
     }
 
     /// Arguments with their values.
-    pub(super) fn given(&mut self, arguments: &Arguments) -> Result<super::call::Given, Stop> {
-        let mut given = super::call::Given::default();
+    pub(super) fn given(
+        &mut self,
+        arguments: &ArgumentExprs,
+    ) -> Result<super::call::EvaluatedArguments, StopReason> {
+        let mut given = super::call::EvaluatedArguments::default();
         let all = arguments.positional.len();
         let spread = usize::from(arguments.spread.is_some());
         for (at, argument) in arguments.positional.iter().enumerate() {
@@ -575,7 +595,7 @@ fn standing_in(subject: &Value, map: &quillet_core::Map, name: &Arc<str>) -> Val
     }
 }
 
-fn loop_attribute(state: &Loop, name: &str) -> Option<Value> {
+fn loop_attribute(state: &LoopState, name: &str) -> Option<Value> {
     let index = state.index.get();
     let length = state.items.len();
     Some(match name {
@@ -620,7 +640,7 @@ fn slice_of_range(
     (first, _, step): (i64, i64, i64),
     len: usize,
     parts: [Option<i64>; 3],
-) -> Result<List, Stop> {
+) -> Result<List, StopReason> {
     let [start, stop, by] = slice_bounds(len, parts)?;
     let place = |index: i64| first.saturating_add(index.saturating_mul(step));
     let step = step.saturating_mul(by);
@@ -628,7 +648,7 @@ fn slice_of_range(
 }
 
 /// The indices of a Python slice.
-fn slice_indices(len: usize, parts: [Option<i64>; 3]) -> Result<Vec<usize>, Stop> {
+fn slice_indices(len: usize, parts: [Option<i64>; 3]) -> Result<Vec<usize>, StopReason> {
     let [start, stop, step] = slice_bounds(len, parts)?;
     let mut indices = Vec::new();
     let mut at = start;
@@ -640,7 +660,7 @@ fn slice_indices(len: usize, parts: [Option<i64>; 3]) -> Result<Vec<usize>, Stop
 }
 
 /// Where a Python slice begins and ends, and its step.
-fn slice_bounds(len: usize, parts: [Option<i64>; 3]) -> Result<[i64; 3], Stop> {
+fn slice_bounds(len: usize, parts: [Option<i64>; 3]) -> Result<[i64; 3], StopReason> {
     let [start, stop, step] = parts;
     let step = step.unwrap_or(1);
     let len = i64::try_from(len).unwrap_or(i64::MAX);

@@ -2,14 +2,14 @@
 
 use std::cmp::Ordering;
 
-use super::ast::{Comparison, Operator};
+use super::ast::{BinaryOperator, CompareOperator};
 use super::eval::{Evaluator, VALUE_SIZE, fail};
 use super::value::{Dict, List, Sort, Value};
-use crate::Stop;
+use crate::StopReason;
 
 /// What an operation on a failed call gives: nothing where it cannot be done.
 #[cold]
-pub(super) fn or_nothing(value: Result<Value, Stop>) -> Result<Value, Stop> {
+pub(super) fn or_nothing(value: Result<Value, StopReason>) -> Result<Value, StopReason> {
     match value {
         Err(stop) if stop.is_of_values() => Ok(Value::nothing()),
         value => value,
@@ -17,7 +17,7 @@ pub(super) fn or_nothing(value: Result<Value, Stop>) -> Result<Value, Stop> {
 }
 
 impl Evaluator<'_, '_> {
-    pub(super) fn negative(&mut self, value: &Value) -> Result<Value, Stop> {
+    pub(super) fn negative(&mut self, value: &Value) -> Result<Value, StopReason> {
         if value.is_meant_otherwise() {
             return or_nothing(self.negative(&value.meant()));
         }
@@ -36,14 +36,14 @@ impl Evaluator<'_, '_> {
 
     pub(super) fn math(
         &mut self,
-        operator: Operator,
+        operator: BinaryOperator,
         left: &Value,
         right: &Value,
-    ) -> Result<Value, Stop> {
+    ) -> Result<Value, StopReason> {
         if left.is_meant_otherwise() || right.is_meant_otherwise() {
             return or_nothing(self.math(operator, &left.meant(), &right.meant()));
         }
-        let formats = operator == Operator::Remainder && left.as_str().is_some();
+        let formats = operator == BinaryOperator::Remainder && left.as_str().is_some();
         for operand in [left, right] {
             if let (Value::Undefined(path), false) = (operand, formats) {
                 return Err(self.undefined(path.as_deref()));
@@ -59,25 +59,25 @@ impl Evaluator<'_, '_> {
             return Ok(sum);
         }
         match (operator, left, right) {
-            (Operator::Add, Value::Str(left), Value::Str(right)) => {
+            (BinaryOperator::Add, Value::Str(left), Value::Str(right)) => {
                 self.charge(left.len() + right.len())?;
                 Ok([&**left, &**right].concat().into())
             }
-            (Operator::Add, Value::List(left), Value::List(right)) if joins(left, right) => {
+            (BinaryOperator::Add, Value::List(left), Value::List(right)) if joins(left, right) => {
                 self.charge((left.len() + right.len()) * VALUE_SIZE)?;
                 self.list(left.sort, left.iter().chain(right.iter()).collect())
             }
-            (Operator::Multiply, value, times) | (Operator::Multiply, times, value)
+            (BinaryOperator::Multiply, value, times) | (BinaryOperator::Multiply, times, value)
                 if times.as_int().is_some() =>
             {
                 self.repeat(value, times)
             }
-            (Operator::Remainder, Value::Str(format), values) => self.percent(format, values),
+            (BinaryOperator::Remainder, Value::Str(format), values) => self.percent(format, values),
             _ => Err(unsupported(operator, left, right)),
         }
     }
 
-    fn repeat(&mut self, value: &Value, times: &Value) -> Result<Value, Stop> {
+    fn repeat(&mut self, value: &Value, times: &Value) -> Result<Value, StopReason> {
         let times = times.as_int().and_then(|times| usize::try_from(times).ok());
         let times = times.unwrap_or(0);
         match value {
@@ -93,16 +93,16 @@ impl Evaluator<'_, '_> {
                 let items = (0..times).flat_map(|_| list.iter()).collect();
                 self.list(list.sort, items)
             }
-            other => Err(unsupported(Operator::Multiply, other, &Value::Int(1))),
+            other => Err(unsupported(BinaryOperator::Multiply, other, &Value::Int(1))),
         }
     }
 
     pub(super) fn compare(
         &mut self,
-        comparison: Comparison,
+        comparison: CompareOperator,
         left: &Value,
         right: &Value,
-    ) -> Result<bool, Stop> {
+    ) -> Result<bool, StopReason> {
         if left.is_meant_otherwise() || right.is_meant_otherwise() {
             return match self.compare(comparison, &left.meant(), &right.meant()) {
                 Err(stop) if stop.is_of_values() => Ok(false),
@@ -113,24 +113,28 @@ impl Evaluator<'_, '_> {
             Ok(ordering.is_some_and(wanted))
         };
         match comparison {
-            Comparison::Equal | Comparison::NotEqual => {
+            CompareOperator::Equal | CompareOperator::NotEqual => {
                 for operand in [left, right] {
                     if let Value::Undefined(path) = operand {
                         self.undefined_is_used(path.as_deref())?;
                     }
                 }
-                Ok(self.equal(left, right)? == (comparison == Comparison::Equal))
+                Ok(self.equal(left, right)? == (comparison == CompareOperator::Equal))
             }
-            Comparison::Less => ordered(self.order("<", left, right)?, Ordering::is_lt),
-            Comparison::LessOrEqual => ordered(self.order("<=", left, right)?, Ordering::is_le),
-            Comparison::Greater => ordered(self.order(">", left, right)?, Ordering::is_gt),
-            Comparison::GreaterOrEqual => ordered(self.order(">=", left, right)?, Ordering::is_ge),
-            Comparison::In => self.contains(right, left),
-            Comparison::NotIn => self.contains(right, left).map(|found| !found),
+            CompareOperator::Less => ordered(self.order("<", left, right)?, Ordering::is_lt),
+            CompareOperator::LessOrEqual => {
+                ordered(self.order("<=", left, right)?, Ordering::is_le)
+            }
+            CompareOperator::Greater => ordered(self.order(">", left, right)?, Ordering::is_gt),
+            CompareOperator::GreaterOrEqual => {
+                ordered(self.order(">=", left, right)?, Ordering::is_ge)
+            }
+            CompareOperator::In => self.contains(right, left),
+            CompareOperator::NotIn => self.contains(right, left).map(|found| !found),
         }
     }
 
-    pub(super) fn equal(&mut self, left: &Value, right: &Value) -> Result<bool, Stop> {
+    pub(super) fn equal(&mut self, left: &Value, right: &Value) -> Result<bool, StopReason> {
         self.step()?;
         if let (Some(left), Some(right)) = (left.as_int(), right.as_int()) {
             return Ok(left == right);
@@ -155,7 +159,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    fn equal_lists(&mut self, left: &List, right: &List) -> Result<bool, Stop> {
+    fn equal_lists(&mut self, left: &List, right: &List) -> Result<bool, StopReason> {
         if left.len() != right.len() || left.sort != right.sort {
             return Ok(false);
         }
@@ -167,7 +171,7 @@ impl Evaluator<'_, '_> {
         Ok(true)
     }
 
-    fn equal_dicts(&mut self, left: &Dict, right: &Dict) -> Result<bool, Stop> {
+    fn equal_dicts(&mut self, left: &Dict, right: &Dict) -> Result<bool, StopReason> {
         if left.len() != right.len() {
             return Ok(false);
         }
@@ -187,7 +191,7 @@ impl Evaluator<'_, '_> {
         symbol: &str,
         left: &Value,
         right: &Value,
-    ) -> Result<Option<Ordering>, Stop> {
+    ) -> Result<Option<Ordering>, StopReason> {
         self.step()?;
         if let (Some(left), Some(right)) = (left.as_int(), right.as_int()) {
             return Ok(Some(left.cmp(&right)));
@@ -219,7 +223,7 @@ impl Evaluator<'_, '_> {
         symbol: &str,
         left: &List,
         right: &List,
-    ) -> Result<Option<Ordering>, Stop> {
+    ) -> Result<Option<Ordering>, StopReason> {
         for (left, right) in left.iter().zip(right.iter()) {
             if !self.equal(&left, &right)? {
                 return self.order(symbol, &left, &right);
@@ -229,7 +233,11 @@ impl Evaluator<'_, '_> {
     }
 
     /// `needle in haystack`.
-    pub(super) fn contains(&mut self, haystack: &Value, needle: &Value) -> Result<bool, Stop> {
+    pub(super) fn contains(
+        &mut self,
+        haystack: &Value,
+        needle: &Value,
+    ) -> Result<bool, StopReason> {
         match (haystack, needle) {
             (Value::Undefined(path), _) => {
                 self.undefined_is_used(path.as_deref())?;
@@ -274,8 +282,8 @@ fn joins(left: &List, right: &List) -> bool {
     left.sort == right.sort && plain(left.sort)
 }
 
-fn unsupported(operator: Operator, left: &Value, right: &Value) -> Stop {
-    if let (Operator::Add, Value::Str(_)) = (operator, left) {
+fn unsupported(operator: BinaryOperator, left: &Value, right: &Value) -> StopReason {
+    if let (BinaryOperator::Add, Value::Str(_)) = (operator, left) {
         return fail(format!(
             "can only concatenate str (not \"{}\") to str",
             right.kind()
@@ -289,23 +297,25 @@ fn unsupported(operator: Operator, left: &Value, right: &Value) -> Stop {
     ))
 }
 
-fn overflow() -> Stop {
+fn overflow() -> StopReason {
     fail("the result does not fit 64 bits")
 }
 
-fn int_math(operator: Operator, left: i64, right: i64) -> Result<Value, Stop> {
+fn int_math(operator: BinaryOperator, left: i64, right: i64) -> Result<Value, StopReason> {
     let result = match operator {
-        Operator::Add => left.checked_add(right),
-        Operator::Subtract => left.checked_sub(right),
-        Operator::Multiply => left.checked_mul(right),
-        Operator::Divide => {
+        BinaryOperator::Add => left.checked_add(right),
+        BinaryOperator::Subtract => left.checked_sub(right),
+        BinaryOperator::Multiply => left.checked_mul(right),
+        BinaryOperator::Divide => {
             return float_math(operator, left as f64, right as f64).map(Value::Float);
         }
-        Operator::FloorDivide | Operator::Remainder if right == 0 => return Err(by_zero()),
-        Operator::FloorDivide => floor_divide(left, right),
-        Operator::Remainder => floor_divide(left, right)
+        BinaryOperator::FloorDivide | BinaryOperator::Remainder if right == 0 => {
+            return Err(by_zero());
+        }
+        BinaryOperator::FloorDivide => floor_divide(left, right),
+        BinaryOperator::Remainder => floor_divide(left, right)
             .and_then(|quotient| left.checked_sub(quotient.checked_mul(right)?)),
-        Operator::Power => match u32::try_from(right) {
+        BinaryOperator::Power => match u32::try_from(right) {
             Ok(exponent) => left.checked_pow(exponent),
             Err(_) if right < 0 => {
                 return float_math(operator, left as f64, right as f64).map(Value::Float);
@@ -326,29 +336,29 @@ fn floor_divide(left: i64, right: i64) -> Option<i64> {
     Some(quotient - i64::from(inexact && (left < 0) != (right < 0)))
 }
 
-fn float_math(operator: Operator, left: f64, right: f64) -> Result<f64, Stop> {
+fn float_math(operator: BinaryOperator, left: f64, right: f64) -> Result<f64, StopReason> {
     let divides = matches!(
         operator,
-        Operator::Divide | Operator::FloorDivide | Operator::Remainder
+        BinaryOperator::Divide | BinaryOperator::FloorDivide | BinaryOperator::Remainder
     );
     if divides && right == 0.0 {
         return Err(by_zero());
     }
     Ok(match operator {
-        Operator::Add => left + right,
-        Operator::Subtract => left - right,
-        Operator::Multiply => left * right,
-        Operator::Divide => left / right,
+        BinaryOperator::Add => left + right,
+        BinaryOperator::Subtract => left - right,
+        BinaryOperator::Multiply => left * right,
+        BinaryOperator::Divide => left / right,
         // As Python: from the remainder, since the quotient may be rounded up.
-        Operator::FloorDivide => ((left - float_remainder(left, right)) / right).round(),
-        Operator::Remainder => float_remainder(left, right),
-        Operator::Power if left == 0.0 && right < 0.0 => {
+        BinaryOperator::FloorDivide => ((left - float_remainder(left, right)) / right).round(),
+        BinaryOperator::Remainder => float_remainder(left, right),
+        BinaryOperator::Power if left == 0.0 && right < 0.0 => {
             return Err(fail("0.0 cannot be raised to a negative power"));
         }
-        Operator::Power if left < 0.0 && left.is_finite() && right.fract() != 0.0 => {
+        BinaryOperator::Power if left < 0.0 && left.is_finite() && right.fract() != 0.0 => {
             return Err(fail("the result is a complex number"));
         }
-        Operator::Power => left.powf(right),
+        BinaryOperator::Power => left.powf(right),
     })
 }
 
@@ -361,6 +371,6 @@ fn float_remainder(left: f64, right: f64) -> f64 {
     }
 }
 
-fn by_zero() -> Stop {
+fn by_zero() -> StopReason {
     fail("division by zero")
 }

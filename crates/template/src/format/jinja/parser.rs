@@ -5,19 +5,21 @@ use std::sync::Arc;
 
 use quillet_core::Span;
 
-use super::ast::{Block, Expr, FilterCall, For, Macro, Program, Statement, StatementKind, Target};
+use super::ast::{
+    AssignTarget, Block, Expr, FilterCall, For, Macro, Program, Statement, StatementKind,
+};
 use super::lexer::{Lexer, Token, Tokens};
-use super::syntax::Preset;
+use super::syntax::JinjaPreset;
 use crate::CompileOptions;
 use crate::format::literals::Literals;
-use crate::format::problem::Problem;
+use crate::format::problem::ParseProblem;
 
-pub(super) type Parsed<T> = Result<T, Problem>;
+pub(super) type ParseResult<T> = Result<T, ParseProblem>;
 
 pub(super) struct Parser<'a> {
     tokens: Tokens<'a>,
     next: usize,
-    pub(super) preset: Preset,
+    pub(super) preset: JinjaPreset,
     /// Functions that are filters as well.
     pub(super) filters: &'a [String],
     /// Levels of blocks and expressions around what is being parsed.
@@ -35,9 +37,9 @@ pub(super) struct Parser<'a> {
 /// Parses one source. The literal texts come with what is wrong with their messages.
 pub(super) fn parse<'a>(
     source: &'a str,
-    preset: Preset,
+    preset: JinjaPreset,
     options: &'a CompileOptions,
-) -> Parsed<(Program, Literals)> {
+) -> ParseResult<(Program, Literals)> {
     let (tokens, literals) = Lexer::new(source, preset, options.messages).run()?;
     let mut parser = Parser {
         tokens,
@@ -115,7 +117,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    pub(super) fn expect_operator(&mut self, operator: &str) -> Parsed<()> {
+    pub(super) fn expect_operator(&mut self, operator: &str) -> ParseResult<()> {
         if self.skip_operator(operator) {
             Ok(())
         } else {
@@ -123,7 +125,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn expect_name(&mut self, name: &str) -> Parsed<()> {
+    fn expect_name(&mut self, name: &str) -> ParseResult<()> {
         if self.skip_name(name) {
             Ok(())
         } else {
@@ -131,7 +133,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    pub(super) fn name(&mut self) -> Parsed<Arc<str>> {
+    pub(super) fn name(&mut self) -> ParseResult<Arc<str>> {
         let Token::Name(name) = *self.peek() else {
             return Err(self.unexpected("identifier"));
         };
@@ -148,7 +150,7 @@ impl<'a> Parser<'a> {
         name
     }
 
-    pub(super) fn unexpected(&self, expected: &str) -> Problem {
+    pub(super) fn unexpected(&self, expected: &str) -> ParseProblem {
         let Span { start, end } = self.span();
         let found = match self.peek() {
             Token::Text(_) | Token::TagBegin | Token::PrintBegin => "template text".to_owned(),
@@ -159,7 +161,7 @@ impl<'a> Parser<'a> {
             Token::Operator(operator) => format!("{operator:?}"),
             Token::End => "end of template".to_owned(),
         };
-        Problem::at(
+        ParseProblem::at(
             format!("unexpected {found}, expected {expected}"),
             start,
             end,
@@ -167,7 +169,10 @@ impl<'a> Parser<'a> {
     }
 
     /// Goes one level down, and back up after `parse`.
-    pub(super) fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    pub(super) fn nested<T>(
+        &mut self,
+        parse: impl FnOnce(&mut Self) -> ParseResult<T>,
+    ) -> ParseResult<T> {
         self.depth += 1;
         self.check_depth(self.depth)?;
         let parsed = parse(self);
@@ -175,7 +180,7 @@ impl<'a> Parser<'a> {
         parsed
     }
 
-    pub(super) fn check_depth(&self, depth: usize) -> Parsed<()> {
+    pub(super) fn check_depth(&self, depth: usize) -> ParseResult<()> {
         if depth <= self.nesting {
             return Ok(());
         }
@@ -184,11 +189,11 @@ impl<'a> Parser<'a> {
             "the template is nested deeper than the limit on nesting ({})",
             self.nesting
         );
-        Err(Problem::at(message, start, end).limit())
+        Err(ParseProblem::at(message, start, end).limit())
     }
 
     /// Statements up to a tag of one of these names, whose name is next then.
-    fn body(&mut self, ends: &[&str]) -> Parsed<Vec<Statement>> {
+    fn body(&mut self, ends: &[&str]) -> ParseResult<Vec<Statement>> {
         let mut body = Vec::new();
         let opened = self.span();
         loop {
@@ -218,7 +223,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn end_of(&mut self, token: &Token<'_>) -> Parsed<()> {
+    fn end_of(&mut self, token: &Token<'_>) -> ParseResult<()> {
         if self.peek() != token {
             return Err(self.unexpected("end of tag"));
         }
@@ -226,11 +231,11 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn tag_end(&mut self) -> Parsed<()> {
+    fn tag_end(&mut self) -> ParseResult<()> {
         self.end_of(&Token::TagEnd)
     }
 
-    fn tag(&mut self) -> Parsed<StatementKind> {
+    fn tag(&mut self) -> ParseResult<StatementKind> {
         let span = self.span();
         let Token::Name(name) = *self.peek() else {
             return Err(self.unexpected("tag name"));
@@ -266,12 +271,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn group(&mut self, end: &str) -> Parsed<StatementKind> {
+    fn group(&mut self, end: &str) -> ParseResult<StatementKind> {
         Ok(StatementKind::Group(self.block_until(end)?))
     }
 
     /// The rest of the opening tag, the body, and the closing tag.
-    fn block_until(&mut self, end: &str) -> Parsed<Vec<Statement>> {
+    fn block_until(&mut self, end: &str) -> ParseResult<Vec<Statement>> {
         self.tag_end()?;
         let body = self.body(&[end])?;
         self.advance();
@@ -279,15 +284,15 @@ impl<'a> Parser<'a> {
         Ok(body)
     }
 
-    fn last_expression(&mut self) -> Parsed<Expr> {
+    fn last_expression(&mut self) -> ParseResult<Expr> {
         let expr = self.expression()?;
         self.tag_end()?;
         Ok(expr)
     }
 
-    fn loop_control(&mut self, kind: StatementKind, span: Span) -> Parsed<StatementKind> {
+    fn loop_control(&mut self, kind: StatementKind, span: Span) -> ParseResult<StatementKind> {
         if self.loops == 0 {
-            return Err(Problem::at(
+            return Err(ParseProblem::at(
                 "break and continue are for loops only",
                 span.start,
                 span.end,
@@ -297,7 +302,7 @@ impl<'a> Parser<'a> {
         Ok(kind)
     }
 
-    fn if_tag(&mut self) -> Parsed<StatementKind> {
+    fn if_tag(&mut self) -> ParseResult<StatementKind> {
         let mut branches = Vec::new();
         let mut otherwise = Vec::new();
         loop {
@@ -322,7 +327,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn for_tag(&mut self) -> Parsed<StatementKind> {
+    fn for_tag(&mut self) -> ParseResult<StatementKind> {
         let target = self.targets(false)?;
         self.expect_name("in")?;
         let iterable = self.tuple_without_choice()?;
@@ -354,7 +359,7 @@ impl<'a> Parser<'a> {
         })))
     }
 
-    fn set_tag(&mut self) -> Parsed<StatementKind> {
+    fn set_tag(&mut self) -> ParseResult<StatementKind> {
         let target = self.targets(true)?;
         if self.skip_operator("=") {
             let value = self.tuple()?;
@@ -366,7 +371,7 @@ impl<'a> Parser<'a> {
         Ok(StatementKind::SetBlock(target, filters, body))
     }
 
-    fn with_tag(&mut self) -> Parsed<StatementKind> {
+    fn with_tag(&mut self) -> ParseResult<StatementKind> {
         let mut bindings = Vec::new();
         while *self.peek() != Token::TagEnd {
             if !bindings.is_empty() {
@@ -380,14 +385,14 @@ impl<'a> Parser<'a> {
         Ok(StatementKind::With(bindings, body))
     }
 
-    fn macro_tag(&mut self) -> Parsed<StatementKind> {
+    fn macro_tag(&mut self) -> ParseResult<StatementKind> {
         let name = self.name()?;
         self.expect_operator("(")?;
         let declared = self.macro_after_name(name, "endmacro")?;
         Ok(StatementKind::Macro(declared))
     }
 
-    fn call_tag(&mut self) -> Parsed<StatementKind> {
+    fn call_tag(&mut self) -> ParseResult<StatementKind> {
         let name = self.intern("caller");
         let mut parameters = Vec::new();
         if self.skip_operator("(") {
@@ -398,7 +403,7 @@ impl<'a> Parser<'a> {
         Ok(StatementKind::CallBlock(call, declared))
     }
 
-    fn macro_after_name(&mut self, name: Arc<str>, end: &str) -> Parsed<Arc<Macro>> {
+    fn macro_after_name(&mut self, name: Arc<str>, end: &str) -> ParseResult<Arc<Macro>> {
         let parameters = self.parameters()?;
         self.macro_body(name, parameters, end)
     }
@@ -408,7 +413,7 @@ impl<'a> Parser<'a> {
         name: Arc<str>,
         parameters: Vec<(Arc<str>, Option<Expr>)>,
         end: &str,
-    ) -> Parsed<Arc<Macro>> {
+    ) -> ParseResult<Arc<Macro>> {
         let outer = (self.varargs, self.kwargs, self.loops);
         (self.varargs, self.kwargs, self.loops) = (false, false, 0);
         let body = self.block_until(end);
@@ -423,7 +428,7 @@ impl<'a> Parser<'a> {
         }))
     }
 
-    fn parameters(&mut self) -> Parsed<Vec<(Arc<str>, Option<Expr>)>> {
+    fn parameters(&mut self) -> ParseResult<Vec<(Arc<str>, Option<Expr>)>> {
         let mut parameters: Vec<(Arc<str>, Option<Expr>)> = Vec::new();
         while !self.skip_operator(")") {
             if !parameters.is_empty() {
@@ -443,14 +448,14 @@ impl<'a> Parser<'a> {
         Ok(parameters)
     }
 
-    fn filter_tag(&mut self) -> Parsed<StatementKind> {
+    fn filter_tag(&mut self) -> ParseResult<StatementKind> {
         let mut filters = vec![self.filter_call()?];
         filters.extend(self.filter_chain()?);
         let body = self.block_until("endfilter")?;
         Ok(StatementKind::FilterBlock(filters, body))
     }
 
-    fn filter_chain(&mut self) -> Parsed<Vec<FilterCall>> {
+    fn filter_chain(&mut self) -> ParseResult<Vec<FilterCall>> {
         let mut filters = Vec::new();
         while self.skip_operator("|") {
             filters.push(self.filter_call()?);
@@ -458,7 +463,7 @@ impl<'a> Parser<'a> {
         Ok(filters)
     }
 
-    fn block_tag(&mut self) -> Parsed<StatementKind> {
+    fn block_tag(&mut self) -> ParseResult<StatementKind> {
         let span = self.span();
         let name = self.name()?;
         let mut scoped = false;
@@ -479,14 +484,14 @@ impl<'a> Parser<'a> {
         self.tag_end()?;
         if !self.block_names.insert(Arc::clone(&name)) {
             let message = format!("block {name:?} defined twice");
-            return Err(Problem::at(message, span.start, span.end));
+            return Err(ParseProblem::at(message, span.start, span.end));
         }
         let block = Arc::new(Block { name, scoped, body });
         self.blocks.push(Arc::clone(&block));
         Ok(StatementKind::Block(block))
     }
 
-    fn include_tag(&mut self) -> Parsed<StatementKind> {
+    fn include_tag(&mut self) -> ParseResult<StatementKind> {
         let name = self.expression()?;
         let mut ignore_missing = false;
         if self.skip_name("ignore") {
@@ -502,7 +507,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn context(&mut self, default: bool) -> Parsed<bool> {
+    fn context(&mut self, default: bool) -> ParseResult<bool> {
         let with = match self.peek() {
             Token::Name("with") => true,
             Token::Name("without") => false,
@@ -513,7 +518,7 @@ impl<'a> Parser<'a> {
         Ok(with)
     }
 
-    fn import_tag(&mut self) -> Parsed<StatementKind> {
+    fn import_tag(&mut self) -> ParseResult<StatementKind> {
         let name = self.expression()?;
         self.expect_name("as")?;
         let target = self.name()?;
@@ -526,7 +531,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn import_names_tag(&mut self) -> Parsed<StatementKind> {
+    fn import_names_tag(&mut self) -> ParseResult<StatementKind> {
         let name = self.expression()?;
         self.expect_name("import")?;
         let mut names = Vec::new();
@@ -557,7 +562,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `a`, `a, b`, `(a, (b, c))`, and `ns.a` where fields may be set.
-    fn targets(&mut self, fields: bool) -> Parsed<Target> {
+    fn targets(&mut self, fields: bool) -> ParseResult<AssignTarget> {
         let first = self.target(fields)?;
         if !self.is_operator(",") {
             return Ok(first);
@@ -569,10 +574,10 @@ impl<'a> Parser<'a> {
             }
             targets.push(self.target(fields)?);
         }
-        Ok(Target::Tuple(targets))
+        Ok(AssignTarget::Tuple(targets))
     }
 
-    fn target(&mut self, fields: bool) -> Parsed<Target> {
+    fn target(&mut self, fields: bool) -> ParseResult<AssignTarget> {
         if self.skip_operator("(") {
             let targets = self.nested(|p| p.targets(fields))?;
             self.expect_operator(")")?;
@@ -582,23 +587,23 @@ impl<'a> Parser<'a> {
         let name = self.name()?;
         if ["true", "false", "none", "True", "False", "None"].contains(&&*name) {
             let message = format!("can't assign to {name}");
-            return Err(Problem::at(message, span.start, span.end));
+            return Err(ParseProblem::at(message, span.start, span.end));
         }
         if fields && self.skip_operator(".") {
-            return Ok(Target::Field(name, self.name()?));
+            return Ok(AssignTarget::Field(name, self.name()?));
         }
-        Ok(Target::Name(name))
+        Ok(AssignTarget::Name(name))
     }
 }
 
-fn unclosed(ends: &[&str], opened: Span) -> Problem {
+fn unclosed(ends: &[&str], opened: Span) -> ParseProblem {
     let end = ends.last().copied().unwrap_or_default();
     let message = format!("unexpected end of template, expected {}", ends.join(", "));
-    Problem::at(message, opened.start, opened.end)
+    ParseProblem::at(message, opened.start, opened.end)
         .help(format!("close the block with {{% {end} %}}"))
 }
 
-fn unknown_tag(name: &str, span: Span) -> Problem {
+fn unknown_tag(name: &str, span: Span) -> ParseProblem {
     const TAGS: &[&str] = &[
         "if",
         "elif",
@@ -632,7 +637,7 @@ fn unknown_tag(name: &str, span: Span) -> Problem {
         "autoescape",
         "endautoescape",
     ];
-    let problem = Problem::at(format!("unknown tag {name:?}"), span.start, span.end);
+    let problem = ParseProblem::at(format!("unknown tag {name:?}"), span.start, span.end);
     match quillet_core::nearest(name, TAGS.iter().copied()) {
         Some(near) if near == name => problem.help(format!("no open block expects {name} here")),
         Some(near) => problem.help(format!("did you mean {near}?")),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::eval::{Evaluator, fail};
 use super::value::{Dict, List, Sort, Value};
-use crate::Stop;
+use crate::StopReason;
 use crate::format::python::{escaped_size, float_text, quote};
 use crate::structure::unmarked;
 
@@ -22,7 +22,7 @@ pub(super) struct JsonStyle {
 
 impl Evaluator<'_, '_> {
     /// `str(value)`.
-    pub(super) fn text(&mut self, value: &Value) -> Result<Arc<str>, Stop> {
+    pub(super) fn text(&mut self, value: &Value) -> Result<Arc<str>, StopReason> {
         match value {
             Value::Str(text) => Ok(Arc::clone(text)),
             Value::Undefined(path) => {
@@ -37,7 +37,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    fn shown(&mut self, value: &Value) -> Result<Arc<str>, Stop> {
+    fn shown(&mut self, value: &Value) -> Result<Arc<str>, StopReason> {
         match self.script_text(value)? {
             Some(text) => Ok(text),
             None => Ok(self.repr(value)?.into()),
@@ -51,13 +51,13 @@ impl Evaluator<'_, '_> {
     }
 
     /// `repr(value)`.
-    pub(super) fn repr(&mut self, value: &Value) -> Result<String, Stop> {
+    pub(super) fn repr(&mut self, value: &Value) -> Result<String, StopReason> {
         let mut out = String::new();
         self.write_repr(value, &mut out)?;
         Ok(out)
     }
 
-    fn write_repr(&mut self, value: &Value, out: &mut String) -> Result<(), Stop> {
+    fn write_repr(&mut self, value: &Value, out: &mut String) -> Result<(), StopReason> {
         let before = out.len();
         match value {
             Value::None => out.push_str("None"),
@@ -87,7 +87,7 @@ impl Evaluator<'_, '_> {
         self.charge(out.len() - before)
     }
 
-    fn write_list(&mut self, list: &List, out: &mut String) -> Result<(), Stop> {
+    fn write_list(&mut self, list: &List, out: &mut String) -> Result<(), StopReason> {
         if let Some((start, stop, step)) = list.as_range() {
             match step {
                 1 => push(out, format_args!("range({start}, {stop})")),
@@ -116,7 +116,7 @@ impl Evaluator<'_, '_> {
         self.charge(4)
     }
 
-    fn write_dict(&mut self, dict: &Dict, out: &mut String) -> Result<(), Stop> {
+    fn write_dict(&mut self, dict: &Dict, out: &mut String) -> Result<(), StopReason> {
         out.push('{');
         for (index, (key, value)) in dict.iter().enumerate() {
             self.step()?;
@@ -132,7 +132,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// `json.dumps(value)`.
-    pub(super) fn json(&mut self, value: &Value, style: &JsonStyle) -> Result<String, Stop> {
+    pub(super) fn json(&mut self, value: &Value, style: &JsonStyle) -> Result<String, StopReason> {
         let mut out = String::new();
         self.write_json(value, style, 0, &mut out)?;
         Ok(out)
@@ -144,7 +144,7 @@ impl Evaluator<'_, '_> {
         style: &JsonStyle,
         level: usize,
         out: &mut String,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopReason> {
         self.step()?;
         let before = out.len();
         match value {
@@ -192,7 +192,7 @@ impl Evaluator<'_, '_> {
         style: &JsonStyle,
         level: usize,
         out: &mut String,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopReason> {
         out.push('[');
         for (index, item) in list.iter().enumerate() {
             self.json_separator(index, style, level + 1, out)?;
@@ -209,7 +209,7 @@ impl Evaluator<'_, '_> {
         style: &JsonStyle,
         level: usize,
         out: &mut String,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopReason> {
         let mut entries = Vec::with_capacity(dict.len());
         self.charge(dict.len() * 64)?;
         for (key, value) in dict.iter() {
@@ -235,7 +235,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// JSON has string keys only.
-    fn json_key(&mut self, key: &Value) -> Result<Arc<str>, Stop> {
+    fn json_key(&mut self, key: &Value) -> Result<Arc<str>, StopReason> {
         Ok(match key {
             Value::Str(text) => Arc::clone(text),
             Value::None => "null".into(),
@@ -257,7 +257,7 @@ impl Evaluator<'_, '_> {
         style: &JsonStyle,
         level: usize,
         out: &mut String,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopReason> {
         if index > 0 {
             out.push_str(&style.item);
         }
@@ -271,14 +271,19 @@ impl Evaluator<'_, '_> {
         style: &JsonStyle,
         level: usize,
         out: &mut String,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopReason> {
         match items {
             0 => Ok(()),
             _ => self.json_line(style, level, out),
         }
     }
 
-    fn json_line(&mut self, style: &JsonStyle, level: usize, out: &mut String) -> Result<(), Stop> {
+    fn json_line(
+        &mut self,
+        style: &JsonStyle,
+        level: usize,
+        out: &mut String,
+    ) -> Result<(), StopReason> {
         let Some(indent) = &style.indent else {
             return Ok(());
         };

@@ -7,16 +7,18 @@ use std::rc::Rc;
 use indexmap::IndexMap;
 use quillet_core::{Span, Value};
 
-use super::Compiled;
-use super::ast::{Arguments, Expr, ExprKind, FilterCall, Macro, Statement, StatementKind, Target};
+use super::JinjaTemplate;
+use super::ast::{
+    ArgumentExprs, AssignTarget, Expr, ExprKind, FilterCall, Macro, Statement, StatementKind,
+};
 use super::{functions, methods};
 use crate::{FunctionReference, References, VariableReference};
 
 /// Names that the template binds, and whether it does on every way to here.
-type Names<'a> = HashMap<&'a str, Bound, foldhash::fast::RandomState>;
+type BoundNames<'a> = HashMap<&'a str, BindingCertainty, foldhash::fast::RandomState>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Bound {
+enum BindingCertainty {
     /// In a branch that may not be taken, or by a line that may come later.
     Perhaps,
     Surely,
@@ -27,28 +29,28 @@ enum Bound {
 const READINGS: usize = 4;
 
 /// Keys from the root.
-type Path<'a> = Vec<&'a str>;
+type KeyPath<'a> = Vec<&'a str>;
 
 /// Where a variable is used first, and whether it may be absent wherever it is used.
-struct Use {
+struct VariableUse {
     optional: bool,
     source: usize,
     span: Span,
 }
 
 struct Walk<'a> {
-    compiled: &'a Compiled,
+    compiled: &'a JinjaTemplate,
     found: References,
-    variables: IndexMap<Path<'a>, Use, foldhash::fast::RandomState>,
+    variables: IndexMap<KeyPath<'a>, VariableUse, foldhash::fast::RandomState>,
     functions: HashSet<&'a str, foldhash::fast::RandomState>,
     templates: HashSet<&'a str, foldhash::fast::RandomState>,
     source: usize,
     /// Names that are bound, innermost scope last.
-    scopes: Vec<Rc<Names<'a>>>,
+    scopes: Vec<Rc<BoundNames<'a>>>,
     /// Names that the top of the source binds somewhere: macros may run after that.
-    top: Rc<Names<'a>>,
+    top: Rc<BoundNames<'a>>,
     /// Paths that are known to be there, by a condition around.
-    guards: Vec<Path<'a>>,
+    guards: Vec<KeyPath<'a>>,
     /// Sources that are being walked, outermost first.
     inside: Vec<usize>,
     /// Bytes of source that may still be walked.
@@ -56,7 +58,7 @@ struct Walk<'a> {
 }
 
 /// The references of all sources that are not libraries, and of what they call.
-pub(super) fn references(compiled: &Compiled, roots: &[usize]) -> References {
+pub(super) fn references(compiled: &JinjaTemplate, roots: &[usize]) -> References {
     let bytes: usize = compiled
         .sources
         .iter()
@@ -84,7 +86,7 @@ pub(super) fn references(compiled: &Compiled, roots: &[usize]) -> References {
 
 impl<'a> Walk<'a> {
     fn finish(self) -> References {
-        let variable = |(path, first): (Path<'_>, Use)| VariableReference {
+        let variable = |(path, first): (KeyPath<'_>, VariableUse)| VariableReference {
             path: path.into_iter().map(str::to_owned).collect(),
             optional: first.optional,
             source: first.source,
@@ -115,7 +117,7 @@ impl<'a> Walk<'a> {
         self.inside.push(source);
         let outer = (self.source, std::mem::take(&mut self.top));
         self.source = source;
-        let mut top = Names::default();
+        let mut top = BoundNames::default();
         assigned(&program.body, &mut top);
         self.top = Rc::new(top);
         self.body(&program.body);
@@ -124,19 +126,19 @@ impl<'a> Walk<'a> {
     }
 
     fn bind(&mut self, name: &'a str) {
-        self.bind_as(name, Bound::Surely);
+        self.bind_as(name, BindingCertainty::Surely);
     }
 
-    fn bind_as(&mut self, name: &'a str, bound: Bound) {
+    fn bind_as(&mut self, name: &'a str, bound: BindingCertainty) {
         if let Some(scope) = self.scopes.last_mut() {
             let known = Rc::make_mut(scope).entry(name).or_insert(bound);
             *known = bound.max(*known);
         }
     }
 
-    fn bound(&self, name: &str) -> Option<Bound> {
+    fn bound(&self, name: &str) -> Option<BindingCertainty> {
         if name == "self" {
-            return Some(Bound::Surely);
+            return Some(BindingCertainty::Surely);
         }
         self.scopes
             .iter()
@@ -145,26 +147,31 @@ impl<'a> Walk<'a> {
     }
 
     /// Walks with more names; gives those that were bound on the way, and these.
-    fn scoped(&mut self, names: &[&'a str], walk: impl FnOnce(&mut Self)) -> Rc<Names<'a>> {
-        let names = names.iter().map(|name| (*name, Bound::Surely));
+    fn scoped(&mut self, names: &[&'a str], walk: impl FnOnce(&mut Self)) -> Rc<BoundNames<'a>> {
+        let names = names.iter().map(|name| (*name, BindingCertainty::Surely));
         self.scopes.push(Rc::new(names.collect()));
         walk(self);
         self.scopes.pop().unwrap_or_default()
     }
 
     /// What is bound after one of these branches has been taken.
-    fn join(&mut self, first: &Names<'a>, rest: &[Rc<Names<'a>>]) {
+    fn join(&mut self, first: &BoundNames<'a>, rest: &[Rc<BoundNames<'a>>]) {
         let names = rest.iter().flat_map(|branch| branch.keys());
-        names.for_each(|name| self.bind_as(name, Bound::Perhaps));
+        names.for_each(|name| self.bind_as(name, BindingCertainty::Perhaps));
         for (name, bound) in first {
-            let surely = |branch: &Rc<Names<'_>>| branch.get(name) == Some(&Bound::Surely);
-            let everywhere = *bound == Bound::Surely && rest.iter().all(surely);
-            let bound = if everywhere { *bound } else { Bound::Perhaps };
+            let surely =
+                |branch: &Rc<BoundNames<'_>>| branch.get(name) == Some(&BindingCertainty::Surely);
+            let everywhere = *bound == BindingCertainty::Surely && rest.iter().all(surely);
+            let bound = if everywhere {
+                *bound
+            } else {
+                BindingCertainty::Perhaps
+            };
             self.bind_as(name, bound);
         }
     }
 
-    fn guarded(&mut self, guards: Vec<Path<'a>>, walk: impl FnOnce(&mut Self)) {
+    fn guarded(&mut self, guards: Vec<KeyPath<'a>>, walk: impl FnOnce(&mut Self)) {
         let before = self.guards.len();
         self.guards.extend(guards);
         walk(self);
@@ -275,11 +282,11 @@ impl<'a> Walk<'a> {
         self.scopes.pop();
     }
 
-    fn target(&mut self, target: &'a Target) {
+    fn target(&mut self, target: &'a AssignTarget) {
         match target {
-            Target::Name(name) => self.bind(name),
-            Target::Field(..) => {}
-            Target::Tuple(targets) => targets.iter().for_each(|target| self.target(target)),
+            AssignTarget::Name(name) => self.bind(name),
+            AssignTarget::Field(..) => {}
+            AssignTarget::Tuple(targets) => targets.iter().for_each(|target| self.target(target)),
         }
     }
 
@@ -302,7 +309,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn arguments(&mut self, arguments: &'a Arguments) {
+    fn arguments(&mut self, arguments: &'a ArgumentExprs) {
         arguments.all().for_each(|argument| self.expr(argument));
     }
 
@@ -380,17 +387,17 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn variable(&mut self, path: Path<'a>, span: Span, optional: bool) {
+    fn variable(&mut self, path: KeyPath<'a>, span: Span, optional: bool) {
         let root = path.first().copied().unwrap_or_default();
         let function = functions::find(root, self.compiled.preset).is_some();
         let bound = self.bound(root);
-        if bound == Some(Bound::Surely) || function {
+        if bound == Some(BindingCertainty::Surely) || function {
             return;
         }
         let optional = optional
-            || bound == Some(Bound::Perhaps)
+            || bound == Some(BindingCertainty::Perhaps)
             || self.guards.iter().any(|guard| path.starts_with(guard));
-        let first = Use {
+        let first = VariableUse {
             optional,
             source: self.source,
             span,
@@ -401,7 +408,7 @@ impl<'a> Walk<'a> {
 
 /// The keys from the root, if an expression is such a path. A constant index
 /// ends it: the list itself is what is needed.
-fn path(expr: &Expr) -> Option<Path<'_>> {
+fn path(expr: &Expr) -> Option<KeyPath<'_>> {
     match &expr.kind {
         ExprKind::Name(name) => Some(vec![&**name]),
         ExprKind::Attribute(subject, name) => {
@@ -422,7 +429,7 @@ fn path(expr: &Expr) -> Option<Path<'_>> {
 }
 
 /// Paths that exist for sure if a condition has this truth.
-fn known_if(condition: &Expr, truth: bool) -> Vec<Path<'_>> {
+fn known_if(condition: &Expr, truth: bool) -> Vec<KeyPath<'_>> {
     match (&condition.kind, truth) {
         (
             ExprKind::Test {
@@ -446,20 +453,24 @@ fn known_if(condition: &Expr, truth: bool) -> Vec<Path<'_>> {
 }
 
 /// Names that a source binds outside its macros and loops.
-fn assigned<'a>(body: &'a [Statement], names: &mut Names<'a>) {
+fn assigned<'a>(body: &'a [Statement], names: &mut BoundNames<'a>) {
     for statement in body {
         match &statement.kind {
             StatementKind::Set(target, _) | StatementKind::SetBlock(target, ..) => {
                 target_names(target, names);
             }
             StatementKind::Macro(declared) => {
-                names.insert(&declared.name, Bound::Perhaps);
+                names.insert(&declared.name, BindingCertainty::Perhaps);
             }
             StatementKind::Import { target, .. } => {
-                names.insert(target, Bound::Perhaps);
+                names.insert(target, BindingCertainty::Perhaps);
             }
             StatementKind::FromImport { names: found, .. } => {
-                names.extend(found.iter().map(|(_, to)| (&**to, Bound::Perhaps)));
+                names.extend(
+                    found
+                        .iter()
+                        .map(|(_, to)| (&**to, BindingCertainty::Perhaps)),
+                );
             }
             StatementKind::If {
                 branches,
@@ -474,13 +485,13 @@ fn assigned<'a>(body: &'a [Statement], names: &mut Names<'a>) {
     }
 }
 
-fn target_names<'a>(target: &'a Target, names: &mut Names<'a>) {
+fn target_names<'a>(target: &'a AssignTarget, names: &mut BoundNames<'a>) {
     match target {
-        Target::Name(name) => {
-            names.insert(name, Bound::Perhaps);
+        AssignTarget::Name(name) => {
+            names.insert(name, BindingCertainty::Perhaps);
         }
-        Target::Field(..) => {}
-        Target::Tuple(targets) => targets
+        AssignTarget::Field(..) => {}
+        AssignTarget::Tuple(targets) => targets
             .iter()
             .for_each(|target| target_names(target, names)),
     }

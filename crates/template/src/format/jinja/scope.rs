@@ -8,23 +8,23 @@ use quillet_core as core;
 use quillet_core::Map;
 use smallvec::{SmallVec, smallvec};
 
-use super::Compiled;
+use super::JinjaTemplate;
 use super::ast::{Expr, ExprKind};
 use super::methods;
 use super::value::{Dict, Value};
 
 /// Things by name.
-pub(super) type Table<T> = HashMap<Arc<str>, T, foldhash::fast::RandomState>;
+pub(super) type NameTable<T> = HashMap<Arc<str>, T, foldhash::fast::RandomState>;
 
 /// The names that can be seen at one point.
-pub(super) struct Names<'p> {
+pub(super) struct NameStack<'p> {
     variables: &'p Map,
     /// Whether variables may be looked at where they are.
     as_is: bool,
     /// Which source is being evaluated.
     pub(super) source: usize,
     /// Tables of global names: the first is the entry's, each import adds one.
-    bases: SmallVec<[Base; 1]>,
+    bases: SmallVec<[BaseScope; 1]>,
     pub(super) base: usize,
     /// Names of inner scopes; those before `floor` cannot be seen now.
     locals: SmallVec<[(Arc<str>, Value); 8]>,
@@ -34,14 +34,14 @@ pub(super) struct Names<'p> {
 }
 
 #[derive(Default)]
-pub(super) struct Base {
-    names: Table<Value>,
+pub(super) struct BaseScope {
+    names: NameTable<Value>,
     /// Whether the variables are seen (`import … without context` hides them).
     context: bool,
 }
 
 /// What a scope change has to put back.
-pub(super) struct Scope {
+pub(super) struct ScopeMark {
     locals: usize,
     floor: usize,
     frame: Option<usize>,
@@ -51,27 +51,27 @@ pub(super) struct Scope {
 
 /// A value where it is.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Seen<'a> {
+pub(super) enum ValueRef<'a> {
     /// The template's own.
     Own(&'a Value),
     /// One that was given.
     Given(&'a core::Value),
 }
 
-impl<'a> Seen<'a> {
+impl<'a> ValueRef<'a> {
     pub(super) fn as_str(self) -> Option<&'a str> {
         match self {
-            Seen::Own(value) => value.as_str(),
-            Seen::Given(value) => value.as_str(),
+            ValueRef::Own(value) => value.as_str(),
+            ValueRef::Given(value) => value.as_str(),
         }
     }
 
     /// Python's truth; `None` for what takes a closer look.
     pub(super) fn is_true(self) -> Option<bool> {
         match self {
-            Seen::Own(Value::Undefined(_) | Value::Hole) => None,
-            Seen::Own(value) => Some(value.is_true()),
-            Seen::Given(value) => Some(match value {
+            ValueRef::Own(Value::Undefined(_) | Value::Hole) => None,
+            ValueRef::Own(value) => Some(value.is_true()),
+            ValueRef::Given(value) => Some(match value {
                 core::Value::Null => false,
                 core::Value::Bool(bool) => *bool,
                 core::Value::Int(int) => *int != 0,
@@ -85,20 +85,20 @@ impl<'a> Seen<'a> {
 
     fn as_map(self) -> Option<&'a Map> {
         match self {
-            Seen::Own(Value::Dict(Dict::Core(map))) => Some(map),
-            Seen::Given(core::Value::Map(map)) => Some(map),
+            ValueRef::Own(Value::Dict(Dict::Core(map))) => Some(map),
+            ValueRef::Given(core::Value::Map(map)) => Some(map),
             _ => None,
         }
     }
 }
 
-impl<'p> Names<'p> {
-    pub(super) fn new(compiled: &Compiled, variables: &'p Map) -> Self {
-        let base = Base {
+impl<'p> NameStack<'p> {
+    pub(super) fn new(compiled: &JinjaTemplate, variables: &'p Map) -> Self {
+        let base = BaseScope {
             context: true,
-            ..Base::default()
+            ..BaseScope::default()
         };
-        Names {
+        NameStack {
             variables,
             as_is: compiled.takes_as_is(),
             source: 0,
@@ -139,35 +139,35 @@ impl<'p> Names<'p> {
     /// A value that an expression names, where it is. `None` if there is none, or
     /// if it takes more than looking.
     #[inline]
-    pub(super) fn see<'a>(&'a self, expr: &'a Expr) -> Option<Seen<'a>> {
+    pub(super) fn see<'a>(&'a self, expr: &'a Expr) -> Option<ValueRef<'a>> {
         match &expr.kind {
-            ExprKind::Constant(value) => Some(Seen::Given(value)),
+            ExprKind::Constant(value) => Some(ValueRef::Given(value)),
             ExprKind::Name(name) => self.see_name(name),
             ExprKind::Attribute(subject, name) => {
                 let map = self.see(subject)?.as_map()?;
                 if methods::of_dict(name) {
                     return None;
                 }
-                map.get(name).map(Seen::Given)
+                map.get(name).map(ValueRef::Given)
             }
             ExprKind::Item(subject, key) => {
                 let ExprKind::Constant(core::Value::Str(key)) = &key.kind else {
                     return None;
                 };
                 let map = self.see(subject)?.as_map()?;
-                map.get(key).map(Seen::Given)
+                map.get(key).map(ValueRef::Given)
             }
             _ => None,
         }
     }
 
-    fn see_name(&self, name: &str) -> Option<Seen<'_>> {
+    fn see_name(&self, name: &str) -> Option<ValueRef<'_>> {
         if let Some(value) = self.own(name) {
-            return Some(Seen::Own(value));
+            return Some(ValueRef::Own(value));
         }
         let value = self.variable(name)?;
         let fits = self.as_is && value.depth() <= core::value::MAX_DEPTH;
-        fits.then_some(Seen::Given(value))
+        fits.then_some(ValueRef::Given(value))
     }
 
     pub(super) fn module_name(&self, base: usize, name: &str) -> Option<Value> {
@@ -199,16 +199,16 @@ impl<'p> Names<'p> {
     }
 
     pub(super) fn new_base(&mut self, context: bool) -> usize {
-        self.bases.push(Base {
+        self.bases.push(BaseScope {
             context,
-            ..Base::default()
+            ..BaseScope::default()
         });
         self.bases.len() - 1
     }
 
     /// Opens a scope that sees what is around it.
-    pub(super) fn open(&mut self) -> Scope {
-        let scope = Scope {
+    pub(super) fn open(&mut self) -> ScopeMark {
+        let scope = ScopeMark {
             locals: self.locals.len(),
             floor: self.floor,
             frame: self.frame,
@@ -220,7 +220,7 @@ impl<'p> Names<'p> {
     }
 
     /// Opens a scope that sees only the global names of `base`.
-    pub(super) fn open_apart(&mut self, base: usize, source: usize) -> Scope {
+    pub(super) fn open_apart(&mut self, base: usize, source: usize) -> ScopeMark {
         let scope = self.open();
         self.floor = self.locals.len();
         self.base = base;
@@ -235,16 +235,16 @@ impl<'p> Names<'p> {
 
     /// Begins another turn of a loop: drops what the last one has set, but for
     /// the first `kept` names.
-    pub(super) fn turn(&mut self, scope: &Scope, kept: usize) {
+    pub(super) fn turn(&mut self, scope: &ScopeMark, kept: usize) {
         self.locals.truncate(scope.locals + kept);
     }
 
     /// How many names were added since a scope was opened.
-    pub(super) fn since(&self, scope: &Scope) -> usize {
+    pub(super) fn since(&self, scope: &ScopeMark) -> usize {
         self.locals.len() - scope.locals
     }
 
-    pub(super) fn close(&mut self, scope: &Scope) {
+    pub(super) fn close(&mut self, scope: &ScopeMark) {
         self.locals.truncate(scope.locals);
         self.floor = scope.floor;
         self.frame = scope.frame;

@@ -4,26 +4,26 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use super::ast::Operator;
+use super::ast::BinaryOperator;
 use super::eval::Evaluator;
 use super::filters;
 use super::functions;
 use super::print::JsonStyle;
-use super::syntax::Preset;
+use super::syntax::JinjaPreset;
 use super::value::{Sort, Value};
-use crate::{ErrorKind, RenderError, Stop};
+use crate::{ErrorKind, RenderError, StopReason};
 
 /// Whole numbers up to here are exact, and print without a fraction.
 const WHOLE: f64 = 9_007_199_254_740_992.0;
 
 impl Evaluator<'_, '_> {
     fn is_script(&self) -> bool {
-        self.compiled.preset == Preset::Script
+        self.compiled.preset == JinjaPreset::Script
     }
 
     /// A value as text, where a script prints it in another way than Python: `true`, `null`,
     /// `2` for `2.0`, lists and objects as compact JSON.
-    pub(super) fn script_text(&mut self, value: &Value) -> Result<Option<Arc<str>>, Stop> {
+    pub(super) fn script_text(&mut self, value: &Value) -> Result<Option<Arc<str>>, StopReason> {
         if !self.is_script() {
             return Ok(None);
         }
@@ -42,7 +42,7 @@ impl Evaluator<'_, '_> {
         })
     }
 
-    fn compact(&mut self, value: &Value) -> Result<Arc<str>, Stop> {
+    fn compact(&mut self, value: &Value) -> Result<Arc<str>, StopReason> {
         let style = JsonStyle {
             indent: None,
             item: ",".to_owned(),
@@ -55,7 +55,7 @@ impl Evaluator<'_, '_> {
 
     /// An object of plain values at the beginning of a line, as a list: `* key: value`. In the
     /// middle of a line it is JSON, as are objects with others in them.
-    pub(super) fn bulleted(&mut self, value: &Value) -> Result<Option<String>, Stop> {
+    pub(super) fn bulleted(&mut self, value: &Value) -> Result<Option<String>, StopReason> {
         let Value::Dict(dict) = value else {
             return Ok(None);
         };
@@ -91,7 +91,7 @@ impl Evaluator<'_, '_> {
         &mut self,
         subject: &Value,
         name: &str,
-    ) -> Result<Option<Value>, Stop> {
+    ) -> Result<Option<Value>, StopReason> {
         if !self.is_script() || name != "length" {
             return Ok(None);
         }
@@ -121,12 +121,12 @@ impl Evaluator<'_, '_> {
     /// `'a' + 1` is `'a1'`.
     pub(super) fn script_sum(
         &mut self,
-        operator: Operator,
+        operator: BinaryOperator,
         left: &Value,
         right: &Value,
-    ) -> Result<Option<Value>, Stop> {
+    ) -> Result<Option<Value>, StopReason> {
         let text = matches!(left, Value::Str(_)) || matches!(right, Value::Str(_));
-        if !self.is_script() || operator != Operator::Add || !text {
+        if !self.is_script() || operator != BinaryOperator::Add || !text {
             return Ok(None);
         }
         let (left, right) = (self.text(left)?, self.text(right)?);
@@ -135,7 +135,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// A name that is neither a filter of the format's nor a function, in a script.
-    pub(super) fn unknown_in_script(&self, name: &str) -> Option<Stop> {
+    pub(super) fn unknown_in_script(&self, name: &str) -> Option<StopReason> {
         if !self.is_script() || self.pass.has_function(name) {
             return None;
         }
@@ -143,7 +143,7 @@ impl Evaluator<'_, '_> {
         let mut error = RenderError::new(ErrorKind::UnknownFunction, reason);
         let mut known = self.pass.function_names();
         filters::names().for_each(|own| known.push(own));
-        functions::names(Preset::Script).for_each(|own| known.push(own));
+        functions::names(JinjaPreset::Script).for_each(|own| known.push(own));
         let near = quillet_core::nearest(name, known);
         error.help = near.map(|near| format!("did you mean {near}?"));
         Some(error.into())

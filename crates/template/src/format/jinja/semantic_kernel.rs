@@ -10,15 +10,15 @@ use std::sync::{Arc, LazyLock};
 use quillet_core as core;
 use regex::Regex;
 
-use super::call::Given;
+use super::call::EvaluatedArguments;
 use super::eval::{Evaluator, VALUE_SIZE, fail};
-use super::functions::{Function, function};
-use super::syntax::Preset;
+use super::functions::{FunctionEntry, function};
+use super::syntax::JinjaPreset;
 use super::value::{Sort, Value};
 use crate::structure::Elements;
-use crate::{ErrorKind, RenderError, Stop, plugin_function};
+use crate::{ErrorKind, RenderError, StopReason, plugin_function};
 
-pub(super) static FUNCTIONS: &[Function] = &[
+pub(super) static FUNCTIONS: &[FunctionEntry] = &[
     function("array", None, array),
     function("camelCase", Some(&["text"]), camel_case),
     function("camel_case", Some(&["text"]), camel_case),
@@ -35,13 +35,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
     function("snake_case", Some(&["text"]), snake_case),
 ];
 
-fn array(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+fn array(e: &mut Evaluator<'_, '_>, given: &EvaluatedArguments) -> Result<Value, StopReason> {
     e.charge(given.positional.len() * VALUE_SIZE)?;
     e.list(Sort::List, given.positional.clone())
 }
 
 /// `context.get(name, default)`; the default too where one of them is not given.
-fn get(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+fn get(e: &mut Evaluator<'_, '_>, given: &EvaluatedArguments) -> Result<Value, StopReason> {
     let default = || given.get(2, "default").cloned().unwrap_or("".into());
     match (given.get(0, "context"), given.get(1, "name")) {
         (None | Some(Value::None), _) | (_, None | Some(Value::None)) => Ok(default()),
@@ -57,7 +57,7 @@ fn get(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
     }
 }
 
-fn camel_case(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+fn camel_case(e: &mut Evaluator<'_, '_>, given: &EvaluatedArguments) -> Result<Value, StopReason> {
     let text = text(given)?;
     e.charge(text.len() * 3)?;
     let word = |word: &str| {
@@ -69,7 +69,7 @@ fn camel_case(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
     Ok(text.split('_').map(word).collect::<String>().into())
 }
 
-fn snake_case(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+fn snake_case(e: &mut Evaluator<'_, '_>, given: &EvaluatedArguments) -> Result<Value, StopReason> {
     static ACRONYM: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new("([A-Z]+)([A-Z][a-z])").ok());
     static WORD: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"([a-z\d])([A-Z])").ok());
@@ -82,14 +82,14 @@ fn snake_case(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
     Ok(out.replace('-', "_").to_lowercase().into())
 }
 
-fn text(given: &Given) -> Result<&str, Stop> {
+fn text(given: &EvaluatedArguments) -> Result<&str, StopReason> {
     given.need(0, "text")?;
     given.str(0, "text", "")
 }
 
 // Messages.
 
-fn message(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+fn message(e: &mut Evaluator<'_, '_>, given: &EvaluatedArguments) -> Result<Value, StopReason> {
     let item = given.need(0, "item")?.clone();
     match e.chat_message(&item)? {
         Some(text) => Ok(text.into()),
@@ -100,7 +100,10 @@ fn message(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
     }
 }
 
-fn message_to_prompt(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+fn message_to_prompt(
+    e: &mut Evaluator<'_, '_>,
+    given: &EvaluatedArguments,
+) -> Result<Value, StopReason> {
     let item = given.need(0, "context")?.clone();
     match e.chat_message(&item)? {
         Some(text) => Ok(text.into()),
@@ -109,7 +112,7 @@ fn message_to_prompt(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, 
 }
 
 /// Every message of a conversation; nothing if it is none.
-fn messages(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+fn messages(e: &mut Evaluator<'_, '_>, given: &EvaluatedArguments) -> Result<Value, StopReason> {
     let Value::List(list) = given.need(0, "chat_history")?.clone() else {
         return Ok("".into());
     };
@@ -129,7 +132,7 @@ fn messages(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
 impl Evaluator<'_, '_> {
     /// The text of a message: with marked tags, so that its content can be
     /// whatever it is; encoded as Semantic Kernel does it where that is wanted.
-    fn chat_message(&mut self, item: &Value) -> Result<Option<String>, Stop> {
+    fn chat_message(&mut self, item: &Value) -> Result<Option<String>, StopReason> {
         let Value::Dict(dict) = item else {
             return Ok(None);
         };
@@ -156,7 +159,7 @@ impl Evaluator<'_, '_> {
     /// The late-bound function that a name of this preset means, if it is
     /// registered under another: `plugin.function` for `plugin_function`.
     pub(super) fn function_name(&self, name: &str) -> Option<String> {
-        if self.compiled.preset != Preset::SemanticKernel || self.pass.has_function(name) {
+        if self.compiled.preset != JinjaPreset::SemanticKernel || self.pass.has_function(name) {
             return None;
         }
         plugin_function(name, &self.pass.function_names()).map(str::to_owned)
@@ -168,9 +171,9 @@ impl Evaluator<'_, '_> {
         &mut self,
         function: &str,
         positional: usize,
-        named: &mut core::value::Table,
-    ) -> Result<(), Stop> {
-        if self.compiled.preset != Preset::SemanticKernel {
+        named: &mut core::value::MapTable,
+    ) -> Result<(), StopReason> {
+        if self.compiled.preset != JinjaPreset::SemanticKernel {
             return Ok(());
         }
         let parameters = self.pass.parameters(function).unwrap_or_default();
@@ -186,7 +189,11 @@ impl Evaluator<'_, '_> {
         Ok(())
     }
 
-    fn encoded_variable(&mut self, name: &str, value: &core::Value) -> Result<core::Value, Stop> {
+    fn encoded_variable(
+        &mut self,
+        name: &str,
+        value: &core::Value,
+    ) -> Result<core::Value, StopReason> {
         match value {
             core::Value::Str(text) if self.compiled.encodes(name) => {
                 Ok(core::Value::Str(self.html(text)?))
@@ -196,7 +203,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Semantic Kernel refuses lists and objects that it cannot encode, used or not.
-    pub(super) fn check_encodable(&self) -> Result<(), Stop> {
+    pub(super) fn check_encodable(&self) -> Result<(), StopReason> {
         let complex = |(name, value): &(&Arc<str>, &core::Value)| {
             value.depth() > 0 && self.compiled.encodes(name)
         };
@@ -213,7 +220,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Python's `html.escape`.
-    pub(super) fn html(&mut self, text: &Arc<str>) -> Result<Arc<str>, Stop> {
+    pub(super) fn html(&mut self, text: &Arc<str>) -> Result<Arc<str>, StopReason> {
         let special = |c: char| matches!(c, '&' | '<' | '>' | '"' | '\'');
         if !text.contains(special) {
             return Ok(Arc::clone(text));
@@ -234,7 +241,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// A variable or a result as an encoding template sees it.
-    pub(super) fn encoded(&mut self, value: &Value) -> Result<Value, Stop> {
+    pub(super) fn encoded(&mut self, value: &Value) -> Result<Value, StopReason> {
         let text = self.text(value)?;
         self.html(&text).map(Value::Str)
     }

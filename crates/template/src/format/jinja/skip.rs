@@ -3,11 +3,13 @@
 
 use std::sync::Arc;
 
-use super::Compiled;
-use super::ast::{Arguments, Expr, ExprKind, FilterCall, For, Statement, StatementKind, Target};
+use super::JinjaTemplate;
+use super::ast::{
+    ArgumentExprs, AssignTarget, Expr, ExprKind, FilterCall, For, Statement, StatementKind,
+};
 use super::eval::{Evaluator, Flow};
 use super::value::Value;
-use crate::Stop;
+use crate::StopReason;
 
 /// Functions on whose call what follows depends: they keep how often they were
 /// called, or are there to end the render.
@@ -18,7 +20,7 @@ const LASTING_METHODS: [&str; 3] = ["next", "reset", "changed"];
 
 /// What statements could do that others see.
 #[derive(Default)]
-struct Effects<'t> {
+struct SideEffects<'t> {
     /// Names that they set in the scope around them.
     names: Vec<&'t Arc<str>>,
     /// Fields of namespaces.
@@ -35,7 +37,7 @@ struct Effects<'t> {
 
 /// Where a statement stands in what is left out.
 #[derive(Clone, Copy, Default)]
-struct Inside {
+struct SkipContext {
     /// What it sets is seen only there.
     scope: bool,
     a_loop: bool,
@@ -44,13 +46,13 @@ struct Inside {
 impl Evaluator<'_, '_> {
     /// Goes on behind a statement; `holes` is how many there were when it began.
     #[cold]
-    pub(super) fn skip(&mut self, statement: &Statement, holes: usize) -> Result<Flow, Stop> {
+    pub(super) fn skip(&mut self, statement: &Statement, holes: usize) -> Result<Flow, StopReason> {
         if self.pass.is_stopped() {
-            return Err(Stop::Suspended);
+            return Err(StopReason::Suspended);
         }
         self.pass.skip_since(holes);
-        let mut effects = Effects::default();
-        effects.statement(statement, Inside::default());
+        let mut effects = SideEffects::default();
+        effects.statement(statement, SkipContext::default());
         self.forget(&effects)?;
         Ok(if effects.leaves {
             Flow::Lost
@@ -61,9 +63,9 @@ impl Evaluator<'_, '_> {
 
     /// Goes on behind a loop whose last turns are not known.
     #[cold]
-    pub(super) fn lose(&mut self, node: &For) -> Result<(), Stop> {
-        let mut effects = Effects::default();
-        let inside = Inside {
+    pub(super) fn lose(&mut self, node: &For) -> Result<(), StopReason> {
+        let mut effects = SideEffects::default();
+        let inside = SkipContext {
             scope: true,
             a_loop: true,
         };
@@ -72,7 +74,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Makes a hole of everything that could have been set.
-    fn forget(&mut self, effects: &Effects<'_>) -> Result<(), Stop> {
+    fn forget(&mut self, effects: &SideEffects<'_>) -> Result<(), StopReason> {
         let nodes = effects.names.len() + effects.fields.len() + effects.called.len();
         self.pass.steps(nodes)?;
         let mut elsewhere = effects.elsewhere;
@@ -104,14 +106,14 @@ impl Evaluator<'_, '_> {
     }
 }
 
-impl Compiled {
+impl JinjaTemplate {
     /// Whether what follows a macro call, a block or an include can depend on what
     /// is done there.
     fn has_effects(&self) -> bool {
         *self.effects.get_or_init(|| {
             self.sources.iter().any(|source| {
-                let mut effects = Effects::default();
-                let inside = Inside {
+                let mut effects = SideEffects::default();
+                let inside = SkipContext {
                     scope: true,
                     a_loop: true,
                 };
@@ -127,8 +129,8 @@ impl Compiled {
     }
 }
 
-impl<'t> Effects<'t> {
-    fn body(&mut self, body: &'t [Statement], inside: Inside) {
+impl<'t> SideEffects<'t> {
+    fn body(&mut self, body: &'t [Statement], inside: SkipContext) {
         for statement in body {
             self.statement(statement, inside);
         }
@@ -136,7 +138,7 @@ impl<'t> Effects<'t> {
 
     /// The bodies of macros and blocks, wherever they stand.
     fn declared(&mut self, body: &'t [Statement]) {
-        let inside = Inside {
+        let inside = SkipContext {
             scope: true,
             a_loop: true,
         };
@@ -176,8 +178,8 @@ impl<'t> Effects<'t> {
         }
     }
 
-    fn statement(&mut self, statement: &'t Statement, inside: Inside) {
-        let scoped = Inside {
+    fn statement(&mut self, statement: &'t Statement, inside: SkipContext) {
+        let scoped = SkipContext {
             scope: true,
             ..inside
         };
@@ -197,7 +199,7 @@ impl<'t> Effects<'t> {
             StatementKind::For(node) => {
                 self.expr(&node.iterable);
                 node.condition.iter().for_each(|expr| self.expr(expr));
-                let turns = Inside {
+                let turns = SkipContext {
                     scope: true,
                     a_loop: true,
                 };
@@ -257,17 +259,17 @@ impl<'t> Effects<'t> {
         }
     }
 
-    fn name(&mut self, name: &'t Arc<str>, inside: Inside) {
+    fn name(&mut self, name: &'t Arc<str>, inside: SkipContext) {
         if !inside.scope {
             self.names.push(name);
         }
     }
 
-    fn target(&mut self, target: &'t Target, inside: Inside) {
+    fn target(&mut self, target: &'t AssignTarget, inside: SkipContext) {
         match target {
-            Target::Name(name) => self.name(name, inside),
-            Target::Field(name, field) => self.fields.push((name, field)),
-            Target::Tuple(targets) => {
+            AssignTarget::Name(name) => self.name(name, inside),
+            AssignTarget::Field(name, field) => self.fields.push((name, field)),
+            AssignTarget::Tuple(targets) => {
                 for target in targets {
                     self.target(target, inside);
                 }
@@ -281,7 +283,7 @@ impl<'t> Effects<'t> {
         }
     }
 
-    fn arguments(&mut self, arguments: &'t Arguments) {
+    fn arguments(&mut self, arguments: &'t ArgumentExprs) {
         for expr in arguments.all() {
             self.expr(expr);
         }

@@ -2,7 +2,7 @@
 
 /// Which host's settings a template expects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Preset {
+pub enum JinjaPreset {
     /// Chat templates of Hugging Face transformers: `trim_blocks`,
     /// `lstrip_blocks`, `break` and `continue`, the `generation` tag,
     /// `raise_exception`, `strftime_now`, and a `tojson` that escapes nothing.
@@ -17,7 +17,7 @@ pub enum Preset {
     SemanticKernel,
 }
 
-impl Preset {
+impl JinjaPreset {
     /// Whether blanks around block tags are dropped.
     pub(super) fn trims(self) -> bool {
         self.is_hugging_face()
@@ -25,6 +25,6 @@ impl Preset {
 
     /// Whether it has what chat templates of transformers have.
     pub(super) fn is_hugging_face(self) -> bool {
-        matches!(self, Preset::HuggingFace | Preset::Script)
+        matches!(self, JinjaPreset::HuggingFace | JinjaPreset::Script)
     }
 }

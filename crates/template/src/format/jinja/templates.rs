@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::ast::Expr;
 use super::eval::{Evaluator, fail};
 use super::value::Value;
-use crate::{Limit, Stop};
+use crate::{LimitKind, StopReason};
 
 impl Evaluator<'_, '_> {
     /// Evaluates a source from its start, and the one that it extends.
-    pub(super) fn entry(&mut self, index: usize) -> Result<(), Stop> {
+    pub(super) fn entry(&mut self, index: usize) -> Result<(), StopReason> {
         let mut next = Some(index);
         while let Some(index) = next {
             self.names.source = index;
@@ -31,7 +31,7 @@ impl Evaluator<'_, '_> {
         Ok(())
     }
 
-    fn find_source(&mut self, name: &Value) -> Result<Option<usize>, Stop> {
+    fn find_source(&mut self, name: &Value) -> Result<Option<usize>, StopReason> {
         if let Value::List(names) = name {
             for name in names.iter() {
                 if let Some(found) = self.find_source(&name)? {
@@ -44,7 +44,7 @@ impl Evaluator<'_, '_> {
         Ok(self.compiled.index(&name))
     }
 
-    fn needed_source(&mut self, name: &Expr) -> Result<usize, Stop> {
+    fn needed_source(&mut self, name: &Expr) -> Result<usize, StopReason> {
         let value = self.eval(name)?;
         if let Some(found) = self.find_source(&value)? {
             return Ok(found);
@@ -54,20 +54,25 @@ impl Evaluator<'_, '_> {
         Err(self.place(stop, name.span))
     }
 
-    pub(super) fn extends(&mut self, name: &Expr) -> Result<(), Stop> {
+    pub(super) fn extends(&mut self, name: &Expr) -> Result<(), StopReason> {
         if self.parent.is_some() {
             return Err(self.place(fail("extended multiple times"), name.span));
         }
         self.templates += 1;
         if self.templates > self.pass.limits().nesting {
-            return Err(self.pass.limit(Limit::Nesting));
+            return Err(self.pass.limit(LimitKind::Nesting));
         }
         self.parent = Some(self.needed_source(name)?);
         self.captures.push(String::new());
         Ok(())
     }
 
-    pub(super) fn include(&mut self, name: &Expr, ignore: bool, context: bool) -> Result<(), Stop> {
+    pub(super) fn include(
+        &mut self,
+        name: &Expr,
+        ignore: bool,
+        context: bool,
+    ) -> Result<(), StopReason> {
         let value = self.eval(name)?;
         let index = match self.find_source(&value)? {
             Some(index) => index,
@@ -89,7 +94,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Evaluates another source with blocks of its own.
-    fn apart(&mut self, index: usize) -> Result<(), Stop> {
+    fn apart(&mut self, index: usize) -> Result<(), StopReason> {
         let blocks = std::mem::take(&mut self.blocks);
         let parent = self.parent.take();
         self.template(|e| e.entry(index))?;
@@ -98,12 +103,12 @@ impl Evaluator<'_, '_> {
         Ok(())
     }
 
-    fn new_base(&mut self, context: bool) -> Result<usize, Stop> {
-        self.charge(size_of::<super::scope::Base>())?;
+    fn new_base(&mut self, context: bool) -> Result<usize, StopReason> {
+        self.charge(size_of::<super::scope::BaseScope>())?;
         Ok(self.names.new_base(context))
     }
 
-    pub(super) fn import(&mut self, name: &Expr, context: bool) -> Result<usize, Stop> {
+    pub(super) fn import(&mut self, name: &Expr, context: bool) -> Result<usize, StopReason> {
         let index = self.needed_source(name)?;
         let base = self.new_base(context)?;
         let scope = self.names.open_apart(base, index);
@@ -121,7 +126,7 @@ impl Evaluator<'_, '_> {
         name: &Expr,
         names: &[(Arc<str>, Arc<str>)],
         context: bool,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopReason> {
         let base = self.import(name, context)?;
         for (from, to) in names {
             let value = self
@@ -134,7 +139,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Evaluates the definition of a block at this place in its chain.
-    pub(super) fn block(&mut self, name: &Arc<str>, at: usize) -> Result<(), Stop> {
+    pub(super) fn block(&mut self, name: &Arc<str>, at: usize) -> Result<(), StopReason> {
         let found = self.blocks.get(name).and_then(|chain| chain.get(at));
         let Some((source, block)) = found.map(|(source, block)| (*source, Arc::clone(block)))
         else {

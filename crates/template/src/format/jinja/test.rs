@@ -1,19 +1,19 @@
 //! Tests: what stands after `is`.
 
-use super::ast::Comparison;
-use super::call::Given;
+use super::ast::CompareOperator;
+use super::call::EvaluatedArguments;
 use super::eval::{Evaluator, fail};
 use super::filters;
 use super::value::Value;
-use crate::Stop;
+use crate::StopReason;
 
-type Run = fn(&mut Evaluator<'_, '_>, &Value, &Given) -> Result<bool, Stop>;
+type TestFn = fn(&mut Evaluator<'_, '_>, &Value, &EvaluatedArguments) -> Result<bool, StopReason>;
 
 pub(super) struct Test {
     pub(super) name: &'static str,
     /// Whether it deals with undefined values itself.
     pub(super) of_undefined: bool,
-    pub(super) run: Run,
+    pub(super) run: TestFn,
 }
 
 impl Test {
@@ -29,7 +29,7 @@ impl std::fmt::Debug for Test {
     }
 }
 
-const fn test(name: &'static str, run: Run) -> Test {
+const fn test(name: &'static str, run: TestFn) -> Test {
     Test {
         name,
         of_undefined: false,
@@ -94,49 +94,49 @@ static TESTS: &[Test] = &[
         Ok(find(&e.text(value)?).is_some())
     }),
     test("eq", |e, value, given| {
-        compare(e, Comparison::Equal, value, given)
+        compare(e, CompareOperator::Equal, value, given)
     }),
     test("==", |e, value, given| {
-        compare(e, Comparison::Equal, value, given)
+        compare(e, CompareOperator::Equal, value, given)
     }),
     test("equalto", |e, value, given| {
-        compare(e, Comparison::Equal, value, given)
+        compare(e, CompareOperator::Equal, value, given)
     }),
     test("ne", |e, value, given| {
-        compare(e, Comparison::NotEqual, value, given)
+        compare(e, CompareOperator::NotEqual, value, given)
     }),
     test("!=", |e, value, given| {
-        compare(e, Comparison::NotEqual, value, given)
+        compare(e, CompareOperator::NotEqual, value, given)
     }),
     test("lt", |e, value, given| {
-        compare(e, Comparison::Less, value, given)
+        compare(e, CompareOperator::Less, value, given)
     }),
     test("<", |e, value, given| {
-        compare(e, Comparison::Less, value, given)
+        compare(e, CompareOperator::Less, value, given)
     }),
     test("lessthan", |e, value, given| {
-        compare(e, Comparison::Less, value, given)
+        compare(e, CompareOperator::Less, value, given)
     }),
     test("le", |e, value, given| {
-        compare(e, Comparison::LessOrEqual, value, given)
+        compare(e, CompareOperator::LessOrEqual, value, given)
     }),
     test("<=", |e, value, given| {
-        compare(e, Comparison::LessOrEqual, value, given)
+        compare(e, CompareOperator::LessOrEqual, value, given)
     }),
     test("gt", |e, value, given| {
-        compare(e, Comparison::Greater, value, given)
+        compare(e, CompareOperator::Greater, value, given)
     }),
     test(">", |e, value, given| {
-        compare(e, Comparison::Greater, value, given)
+        compare(e, CompareOperator::Greater, value, given)
     }),
     test("greaterthan", |e, value, given| {
-        compare(e, Comparison::Greater, value, given)
+        compare(e, CompareOperator::Greater, value, given)
     }),
     test("ge", |e, value, given| {
-        compare(e, Comparison::GreaterOrEqual, value, given)
+        compare(e, CompareOperator::GreaterOrEqual, value, given)
     }),
     test(">=", |e, value, given| {
-        compare(e, Comparison::GreaterOrEqual, value, given)
+        compare(e, CompareOperator::GreaterOrEqual, value, given)
     }),
 ];
 
@@ -152,14 +152,14 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 
 fn compare(
     e: &mut Evaluator<'_, '_>,
-    comparison: Comparison,
+    comparison: CompareOperator,
     value: &Value,
-    given: &Given,
-) -> Result<bool, Stop> {
+    given: &EvaluatedArguments,
+) -> Result<bool, StopReason> {
     e.compare(comparison, value, given.need(0, "other")?)
 }
 
-fn remainder(e: &mut Evaluator<'_, '_>, value: &Value, by: i64) -> Result<i64, Stop> {
+fn remainder(e: &mut Evaluator<'_, '_>, value: &Value, by: i64) -> Result<i64, StopReason> {
     if let Value::Undefined(path) = value {
         return Err(e.undefined(path.as_deref()));
     }

@@ -13,7 +13,7 @@ use indexmap::IndexMap;
 use quillet_core as core;
 
 use super::ast::{For, Macro};
-use super::functions::Function;
+use super::functions::FunctionEntry;
 
 #[derive(Clone, Debug)]
 pub(super) enum Value {
@@ -30,14 +30,14 @@ pub(super) enum Value {
     List(List),
     Dict(Dict),
     Macro(Rc<MacroValue>),
-    Function(&'static Function),
+    Function(&'static FunctionEntry),
     /// A method that was looked up and not called yet.
     Method(Rc<(Value, Arc<str>)>),
     /// A namespace, by its number in the evaluator.
     Namespace(usize),
     /// The names of an imported source, by its number in the evaluator.
     Module(usize),
-    Loop(Rc<Loop>),
+    Loop(Rc<LoopState>),
     Cycler(Rc<(List, Cell<usize>)>),
     Joiner(Rc<(Arc<str>, Cell<bool>)>),
     /// `super`: the next definition of the block with this name, at this place in its chain.
@@ -52,7 +52,7 @@ pub(super) enum Sort {
     List,
     Tuple,
     /// The result of `keys()`, `values()`, `items()`; Python prints its name.
-    View(View),
+    View(DictView),
     Range,
     /// What a lazy filter gives: it can be gone through, and nothing else.
     Iterator,
@@ -60,19 +60,19 @@ pub(super) enum Sort {
 
 /// What of an object a view shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum View {
+pub(super) enum DictView {
     Keys,
     Values,
     Items,
 }
 
-impl View {
+impl DictView {
     /// Python's name of its type.
     pub(super) fn name(self) -> &'static str {
         match self {
-            View::Keys => "dict_keys",
-            View::Values => "dict_values",
-            View::Items => "dict_items",
+            DictView::Keys => "dict_keys",
+            DictView::Values => "dict_values",
+            DictView::Items => "dict_items",
         }
     }
 }
@@ -80,19 +80,19 @@ impl View {
 #[derive(Clone, Debug)]
 pub(super) struct List {
     pub(super) sort: Sort,
-    items: Items,
+    items: ListItems,
 }
 
 #[derive(Clone, Debug)]
-enum Items {
-    Core(core::List),
+enum ListItems {
+    Core(core::ValueList),
     Own(Rc<(Vec<Value>, u32)>),
-    Range(Rc<Range>),
+    Range(Rc<RangeObject>),
 }
 
 /// The numbers from `start` to before `stop`.
 #[derive(Debug)]
-struct Range {
+struct RangeObject {
     start: i64,
     stop: i64,
     step: i64,
@@ -102,20 +102,20 @@ struct Range {
 #[derive(Clone, Debug)]
 pub(super) enum Dict {
     Core(core::Map),
-    Own(Rc<(IndexMap<Key, Value>, u32)>),
+    Own(Rc<(IndexMap<DictKey, Value>, u32)>),
 }
 
 /// What can be a key of an object that a template builds. As in Python, `1`,
 /// `1.0` and `True` are the same key, and the one that came first is kept.
 #[derive(Clone, Debug)]
-pub(super) enum Key {
+pub(super) enum DictKey {
     Undefined,
     None,
     Bool(bool),
     Int(i64),
     Float(f64),
     Str(Arc<str>),
-    Tuple(Rc<[Key]>),
+    Tuple(Rc<[DictKey]>),
 }
 
 #[derive(Debug)]
@@ -131,7 +131,7 @@ pub(super) struct MacroValue {
 
 /// The state behind `loop`.
 #[derive(Debug)]
-pub(super) struct Loop {
+pub(super) struct LoopState {
     pub(super) items: List,
     pub(super) index: Cell<usize>,
     pub(super) depth: usize,
@@ -151,7 +151,7 @@ impl From<&core::Value> for Value {
             core::Value::Str(text) => Value::Str(Arc::clone(text)),
             core::Value::List(list) => Value::List(List {
                 sort: Sort::List,
-                items: Items::Core(list.clone()),
+                items: ListItems::Core(list.clone()),
             }),
             core::Value::Map(map) => Value::Dict(Dict::Core(map.clone())),
         }
@@ -241,12 +241,12 @@ impl Value {
 
     /// Nothing, where a failed call was looked into.
     pub(super) fn nothing() -> Value {
-        Value::from(&core::Value::Null.standing_in())
+        Value::from(&core::Value::Null.into_fallback())
     }
 
     /// Whether it stands in for the result of a failed call.
     pub(super) fn stands_in(&self) -> bool {
-        matches!(self, Value::Dict(Dict::Core(map)) if map.stands_in())
+        matches!(self, Value::Dict(Dict::Core(map)) if map.is_fallback())
     }
 
     /// Whether it stands in for something that is no object.
@@ -298,7 +298,7 @@ impl List {
         let depth = 1 + items.iter().map(Value::depth).max().unwrap_or(0);
         List {
             sort,
-            items: Items::Own(Rc::new((items, depth))),
+            items: ListItems::Own(Rc::new((items, depth))),
         }
     }
 
@@ -309,7 +309,7 @@ impl List {
         let len = (span + step_wide - step_wide.signum()) / step_wide;
         List {
             sort: Sort::Range,
-            items: Items::Range(Rc::new(Range {
+            items: ListItems::Range(Rc::new(RangeObject {
                 start,
                 stop,
                 step,
@@ -321,7 +321,7 @@ impl List {
     /// Start, end and step, if this is a range.
     pub(super) fn as_range(&self) -> Option<(i64, i64, i64)> {
         match &self.items {
-            Items::Range(range) => Some((range.start, range.stop, range.step)),
+            ListItems::Range(range) => Some((range.start, range.stop, range.step)),
             _ => None,
         }
     }
@@ -333,21 +333,21 @@ impl List {
 
     pub(super) fn len(&self) -> usize {
         match &self.items {
-            Items::Core(list) => list.len(),
-            Items::Own(own) => own.0.len(),
-            Items::Range(range) => range.len,
+            ListItems::Core(list) => list.len(),
+            ListItems::Own(own) => own.0.len(),
+            ListItems::Range(range) => range.len,
         }
     }
 
     pub(super) fn get(&self, index: usize) -> Option<Value> {
         match &self.items {
-            Items::Core(list) => list.get(index).map(Value::from),
-            Items::Own(own) => own.0.get(index).cloned(),
-            Items::Range(range) if index < range.len => {
+            ListItems::Core(list) => list.get(index).map(Value::from),
+            ListItems::Own(own) => own.0.get(index).cloned(),
+            ListItems::Range(range) if index < range.len => {
                 let offset = i64::try_from(index).ok()?.checked_mul(range.step)?;
                 range.start.checked_add(offset).map(Value::Int)
             }
-            Items::Range(_) => None,
+            ListItems::Range(_) => None,
         }
     }
 
@@ -357,18 +357,18 @@ impl List {
 
     pub(super) fn depth(&self) -> u32 {
         match &self.items {
-            Items::Core(list) => list.depth(),
-            Items::Own(own) => own.1,
-            Items::Range(_) => 1,
+            ListItems::Core(list) => list.depth(),
+            ListItems::Own(own) => own.1,
+            ListItems::Range(_) => 1,
         }
     }
 }
 
 impl Dict {
-    pub(super) fn new(table: IndexMap<Key, Value>) -> Dict {
+    pub(super) fn new(table: IndexMap<DictKey, Value>) -> Dict {
         let values = table.values().map(Value::depth);
         let depth = 1 + values
-            .chain(table.keys().map(Key::depth))
+            .chain(table.keys().map(DictKey::depth))
             .max()
             .unwrap_or(0);
         Dict::Own(Rc::new((table, depth)))
@@ -391,13 +391,13 @@ impl Dict {
     pub(super) fn get_str(&self, key: &str) -> Option<Value> {
         match self {
             Dict::Core(map) => map.get(key).map(Value::from),
-            Dict::Own(own) => own.0.get(&Key::Str(key.into())).cloned(),
+            Dict::Own(own) => own.0.get(&DictKey::Str(key.into())).cloned(),
         }
     }
 
-    pub(super) fn get(&self, key: &Key) -> Option<Value> {
+    pub(super) fn get(&self, key: &DictKey) -> Option<Value> {
         match (self, key) {
-            (Dict::Core(map), Key::Str(key)) => map.get(key).map(Value::from),
+            (Dict::Core(map), DictKey::Str(key)) => map.get(key).map(Value::from),
             (Dict::Core(_), _) => None,
             (Dict::Own(own), key) => own.0.get(key).cloned(),
         }
@@ -437,23 +437,23 @@ impl Dict {
     }
 }
 
-impl Key {
+impl DictKey {
     /// The key of a value that has no parts; `None` for all others.
-    pub(super) fn of(value: &Value) -> Option<Key> {
+    pub(super) fn of(value: &Value) -> Option<DictKey> {
         Some(match value {
-            Value::Undefined(_) => Key::Undefined,
-            Value::None => Key::None,
-            Value::Bool(bool) => Key::Bool(*bool),
-            Value::Int(int) => Key::Int(*int),
-            Value::Float(float) => Key::Float(*float),
-            Value::Str(text) => Key::Str(Arc::clone(text)),
+            Value::Undefined(_) => DictKey::Undefined,
+            Value::None => DictKey::None,
+            Value::Bool(bool) => DictKey::Bool(*bool),
+            Value::Int(int) => DictKey::Int(*int),
+            Value::Float(float) => DictKey::Float(*float),
+            Value::Str(text) => DictKey::Str(Arc::clone(text)),
             _ => return None,
         })
     }
 
     fn depth(&self) -> u32 {
         match self {
-            Key::Tuple(keys) => 1 + keys.iter().map(Key::depth).max().unwrap_or(0),
+            DictKey::Tuple(keys) => 1 + keys.iter().map(DictKey::depth).max().unwrap_or(0),
             _ => 0,
         }
     }
@@ -461,64 +461,64 @@ impl Key {
     /// Numbers that are equal are equal keys, whatever their type.
     fn number(&self) -> Option<f64> {
         match self {
-            Key::Bool(bool) => Some(f64::from(u8::from(*bool))),
-            Key::Int(int) => Some(*int as f64),
+            DictKey::Bool(bool) => Some(f64::from(u8::from(*bool))),
+            DictKey::Int(int) => Some(*int as f64),
             // Both zeros are one key.
-            Key::Float(float) => Some(*float + 0.0),
+            DictKey::Float(float) => Some(*float + 0.0),
             _ => None,
         }
     }
 
     fn whole(&self) -> Option<i64> {
         match self {
-            Key::Bool(bool) => Some(i64::from(*bool)),
-            Key::Int(int) => Some(*int),
+            DictKey::Bool(bool) => Some(i64::from(*bool)),
+            DictKey::Int(int) => Some(*int),
             _ => None,
         }
     }
 
     pub(super) fn value(&self) -> Value {
         match self {
-            Key::Undefined => Value::UNDEFINED,
-            Key::None => Value::None,
-            Key::Bool(bool) => Value::Bool(*bool),
-            Key::Int(int) => Value::Int(*int),
-            Key::Float(float) => Value::Float(*float),
-            Key::Str(text) => Value::Str(Arc::clone(text)),
-            Key::Tuple(keys) => {
-                let items = keys.iter().map(Key::value).collect();
+            DictKey::Undefined => Value::UNDEFINED,
+            DictKey::None => Value::None,
+            DictKey::Bool(bool) => Value::Bool(*bool),
+            DictKey::Int(int) => Value::Int(*int),
+            DictKey::Float(float) => Value::Float(*float),
+            DictKey::Str(text) => Value::Str(Arc::clone(text)),
+            DictKey::Tuple(keys) => {
+                let items = keys.iter().map(DictKey::value).collect();
                 Value::List(List::new(Sort::Tuple, items))
             }
         }
     }
 }
 
-impl PartialEq for Key {
+impl PartialEq for DictKey {
     fn eq(&self, other: &Self) -> bool {
         if let (Some(left), Some(right)) = (self.whole(), other.whole()) {
             return left == right;
         }
         match (self, other) {
-            (Key::Undefined, Key::Undefined) | (Key::None, Key::None) => true,
-            (Key::Str(left), Key::Str(right)) => left == right,
-            (Key::Tuple(left), Key::Tuple(right)) => left == right,
+            (DictKey::Undefined, DictKey::Undefined) | (DictKey::None, DictKey::None) => true,
+            (DictKey::Str(left), DictKey::Str(right)) => left == right,
+            (DictKey::Tuple(left), DictKey::Tuple(right)) => left == right,
             (left, right) => {
-                let bits = |key: &Key| key.number().map(f64::to_bits);
+                let bits = |key: &DictKey| key.number().map(f64::to_bits);
                 bits(left).is_some() && bits(left) == bits(right)
             }
         }
     }
 }
 
-impl Eq for Key {}
+impl Eq for DictKey {}
 
-impl Hash for Key {
+impl Hash for DictKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match self {
-            Key::Undefined => 0_u8.hash(state),
-            Key::None => 1_u8.hash(state),
-            Key::Str(text) => text.hash(state),
-            Key::Tuple(keys) => keys.hash(state),
+            DictKey::Undefined => 0_u8.hash(state),
+            DictKey::None => 1_u8.hash(state),
+            DictKey::Str(text) => text.hash(state),
+            DictKey::Tuple(keys) => keys.hash(state),
             number => number.number().map(f64::to_bits).hash(state),
         }
     }

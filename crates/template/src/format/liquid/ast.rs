@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use quillet_core::Span;
 
-use super::filters::Filter;
+use super::filters::FilterEntry;
 
 /// What is printed and done, in order.
 pub(super) type Body = Vec<Node>;
@@ -24,11 +24,11 @@ pub(super) enum NodeKind {
     Raw(Range<usize>),
     /// A comment: it stands in the tree since white space control does not see past it.
     Nothing,
-    Print(Piped),
-    Assign(Arc<str>, Piped),
+    Print(FilteredExpr),
+    Assign(Arc<str>, FilteredExpr),
     Capture(Arc<str>, Body),
     If(If),
-    Case(Case),
+    Case(CaseTag),
     For(Box<For>),
     TableRow(Box<TableRow>),
     Cycle(Cycle),
@@ -36,15 +36,15 @@ pub(super) enum NodeKind {
     Increment(Arc<str>),
     Decrement(Arc<str>),
     IfChanged(Body),
-    Include(Box<Partial>),
-    Render(Box<Partial>),
+    Include(Box<PartialTag>),
+    Render(Box<PartialTag>),
     Break,
     Continue,
 }
 
 /// A value and the filters behind it.
 #[derive(Debug)]
-pub(super) struct Piped {
+pub(super) struct FilteredExpr {
     /// Nothing at all prints nothing.
     pub(super) value: Option<Expr>,
     pub(super) filters: Vec<FilterCall>,
@@ -54,7 +54,7 @@ pub(super) struct Piped {
 pub(super) struct FilterCall {
     pub(super) name: Arc<str>,
     /// One of Liquid's own; any other is a function that is bound late.
-    pub(super) own: Option<&'static Filter>,
+    pub(super) own: Option<&'static FilterEntry>,
     pub(super) positional: Vec<Expr>,
     pub(super) named: Vec<(Arc<str>, Expr)>,
     /// Where the name stands.
@@ -105,12 +105,12 @@ pub(super) struct If {
     /// Whether the first condition has to fail.
     pub(super) unless: bool,
     /// `else` has no condition.
-    pub(super) branches: Vec<(Option<Condition>, Body)>,
+    pub(super) branches: Vec<(Option<ConditionChain>, Body)>,
 }
 
 /// Comparisons, which are combined from the right: each with how the next one follows.
 #[derive(Debug)]
-pub(super) struct Condition {
+pub(super) struct ConditionChain {
     pub(super) parts: Vec<(Comparison, Option<Join>)>,
 }
 
@@ -148,7 +148,7 @@ pub(super) enum Operator {
 }
 
 #[derive(Debug)]
-pub(super) struct Case {
+pub(super) struct CaseTag {
     pub(super) left: Expr,
     /// In order: what each asks for (`None` for `else`), and which of the bodies it prints.
     pub(super) arms: Vec<(Option<Term>, usize)>,
@@ -203,7 +203,7 @@ pub(super) enum Group {
 
 /// `include` and `render`.
 #[derive(Debug)]
-pub(super) struct Partial {
+pub(super) struct PartialTag {
     pub(super) template: Expr,
     /// What is handed over as a whole, and whether item by item (`for`).
     pub(super) handed: Option<(Expr, bool)>,

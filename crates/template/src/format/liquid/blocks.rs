@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use quillet_core::{Span, Value as Data};
 
-use super::ast::{Body, Case, Cycle, For, Group, If, Offset, TableRow};
+use super::ast::{Body, CaseTag, Cycle, For, Group, If, Offset, TableRow};
 use super::eval::{Evaluator, fail};
-use super::items::Items;
+use super::items::LoopItems;
 use super::number::leading;
 use super::scope::Interrupt;
-use super::value::{Loop, Rows, Value};
-use crate::Stop;
+use super::value::{ForLoop, TableRowLoop, Value};
+use crate::StopReason;
 
 impl<'t> Evaluator<'t, '_> {
-    pub(super) fn if_tag(&mut self, node: &'t If) -> Result<(), Stop> {
+    pub(super) fn if_tag(&mut self, node: &'t If) -> Result<(), StopReason> {
         for (index, (condition, body)) in node.branches.iter().enumerate() {
             let holds = match condition {
                 Some(condition) => self.condition(condition)? != (node.unless && index == 0),
@@ -29,7 +29,7 @@ impl<'t> Evaluator<'t, '_> {
     }
 
     /// Every arm that matches is printed; `else` is if none before it did.
-    pub(super) fn case(&mut self, node: &'t Case) -> Result<(), Stop> {
+    pub(super) fn case(&mut self, node: &'t CaseTag) -> Result<(), StopReason> {
         let left = self.optional(&node.left)?;
         let mut none = true;
         for (term, body) in &node.arms {
@@ -50,11 +50,11 @@ impl<'t> Evaluator<'t, '_> {
         Ok(())
     }
 
-    pub(super) fn for_tag(&mut self, node: &'t For, span: Span) -> Result<(), Stop> {
+    pub(super) fn for_tag(&mut self, node: &'t For, span: Span) -> Result<(), StopReason> {
         let from = match &node.offset {
             Offset::Start => 0,
             Offset::At(expr) => self.whole_or(expr, 0)?,
-            Offset::Continue if self.world.lost.ends => return Err(Stop::Suspended),
+            Offset::Continue if self.world.lost.ends => return Err(StopReason::Suspended),
             Offset::Continue => self.world.ended.get(&node.name).copied().unwrap_or(0),
         };
         let items = self.eval(&node.items)?;
@@ -69,7 +69,7 @@ impl<'t> Evaluator<'t, '_> {
             }
             None => None,
         };
-        let segment = Items::of(&items).segment(from, to, node.reversed);
+        let segment = LoopItems::of(&items).segment(from, to, node.reversed);
         if self.compiled.continues_loops {
             let length = i64::try_from(segment.length).unwrap_or(i64::MAX);
             let end = from.saturating_add(length);
@@ -83,7 +83,7 @@ impl<'t> Evaluator<'t, '_> {
         }
         let scope = self.world.open();
         let state = self.compiled.asks_loops.then(|| {
-            let state = Rc::new(Loop {
+            let state = Rc::new(ForLoop {
                 name: Arc::clone(&node.name),
                 length: segment.length,
                 index: Cell::new(0),
@@ -124,7 +124,7 @@ impl<'t> Evaluator<'t, '_> {
     }
 
     /// A whole number, or what stands for one that is not there.
-    fn whole_or(&mut self, expr: &'t super::ast::Expr, default: i64) -> Result<i64, Stop> {
+    fn whole_or(&mut self, expr: &'t super::ast::Expr, default: i64) -> Result<i64, StopReason> {
         let value = self.eval(expr)?;
         if value.meant().is_nil() {
             Ok(default)
@@ -135,7 +135,7 @@ impl<'t> Evaluator<'t, '_> {
     }
 
     /// A number as Ruby's `to_i` makes it.
-    fn loose_whole(&mut self, expr: &'t super::ast::Expr) -> Result<i64, Stop> {
+    fn loose_whole(&mut self, expr: &'t super::ast::Expr) -> Result<i64, StopReason> {
         match self.eval(expr)?.meant() {
             Value::Data(Data::Null) => Ok(0),
             Value::Data(Data::Int(number)) => Ok(number),
@@ -149,7 +149,7 @@ impl<'t> Evaluator<'t, '_> {
         }
     }
 
-    pub(super) fn table_row(&mut self, node: &'t TableRow, span: Span) -> Result<(), Stop> {
+    pub(super) fn table_row(&mut self, node: &'t TableRow, span: Span) -> Result<(), StopReason> {
         let items = self.eval(&node.items)?;
         if !items.meant().is_true() {
             return Ok(());
@@ -162,8 +162,8 @@ impl<'t> Evaluator<'t, '_> {
         let limit = attribute(&node.limit)?;
         let columns = attribute(&node.columns)?.unwrap_or(0);
         let to = limit.map(|limit| from.saturating_add(limit));
-        let segment = Items::of(&items).segment(from, to, false);
-        let state = Rc::new(Rows {
+        let segment = LoopItems::of(&items).segment(from, to, false);
+        let state = Rc::new(TableRowLoop {
             length: segment.length,
             index: Cell::new(0),
             column: Cell::new(1),
@@ -210,9 +210,9 @@ impl<'t> Evaluator<'t, '_> {
         if lost { self.lose(&node.body) } else { Ok(()) }
     }
 
-    pub(super) fn cycle(&mut self, node: &'t Cycle) -> Result<(), Stop> {
+    pub(super) fn cycle(&mut self, node: &'t Cycle) -> Result<(), StopReason> {
         if self.world.lost.cycles {
-            return Err(Stop::Suspended);
+            return Err(StopReason::Suspended);
         }
         let group = match &node.group {
             Group::Values(values) => Arc::clone(values),
@@ -238,11 +238,16 @@ impl<'t> Evaluator<'t, '_> {
     }
 
     /// Prints a counter with `before` added, and adds `step` to what it was.
-    pub(super) fn count(&mut self, name: &Arc<str>, before: i64, step: i64) -> Result<(), Stop> {
+    pub(super) fn count(
+        &mut self,
+        name: &Arc<str>,
+        before: i64,
+        step: i64,
+    ) -> Result<(), StopReason> {
         let counter = self.world.counters.get(name).copied();
         let now = match counter {
             Some(Some(number)) => number,
-            Some(None) => return Err(Stop::Suspended),
+            Some(None) => return Err(StopReason::Suspended),
             // A variable of that name is where it begins.
             None => match self.world.variable(name).map(Data::meant) {
                 None | Some(Data::Null | Data::Bool(false)) => 0,
@@ -262,10 +267,10 @@ impl<'t> Evaluator<'t, '_> {
         self.pass.write_int(shown)
     }
 
-    pub(super) fn if_changed(&mut self, body: &'t Body) -> Result<(), Stop> {
+    pub(super) fn if_changed(&mut self, body: &'t Body) -> Result<(), StopReason> {
         let text = self.captured(|e| e.body(body))?;
         if self.world.lost.changed {
-            return Err(Stop::Suspended);
+            return Err(StopReason::Suspended);
         }
         if self.world.changed.as_deref() == Some(text.as_str()) {
             return Ok(());

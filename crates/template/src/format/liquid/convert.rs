@@ -9,21 +9,22 @@ use std::sync::Arc;
 use quillet_core::{Diagnostic, Span};
 
 use super::ast::{
-    Body, Comparison, Condition as Asked, Expr, ExprKind, FilterCall, For, If, Key, Name,
-    Node as Tag, NodeKind as TagKind, Offset, Operator, Piped, Term,
+    Body, Comparison, ConditionChain as Asked, Expr, ExprKind, FilterCall, FilteredExpr, For, If,
+    Key, Name, Node as Tag, NodeKind as TagKind, Offset, Operator, Term,
 };
 use super::parser;
 use crate::convert::{
-    Argument, Call, Condition, DEEPEST, Findings, Knows, Node, NodeKind, Nodes, Path, Scope, Shape,
+    Argument, ConvertFindings, DEEPEST, LoopPosition, NodeKind, Nodes, TreeCall, TreeCondition,
+    TreeNode, TypeScope, VariablePath, VariableType,
 };
-use crate::{CompileOptions, Source};
+use crate::{CompileOptions, TemplateSource};
 
 /// Reads a source. What other formats do not have is refused.
 pub(crate) fn read(
-    source: &Source<'_>,
+    source: &TemplateSource<'_>,
     options: &CompileOptions,
-    shapes: &Shape,
-    findings: &mut Findings<'_>,
+    shapes: &VariableType,
+    findings: &mut ConvertFindings<'_>,
 ) -> Result<Nodes, Vec<Diagnostic>> {
     let parsed = parser::parse(source, options);
     let (program, literals) = parsed.map_err(|problem| vec![problem.diagnostic(source)])?;
@@ -31,7 +32,7 @@ pub(crate) fn read(
     let mut reader = Reader {
         literals: &literals,
         findings,
-        scope: Scope::new(shapes),
+        scope: TypeScope::new(shapes),
         items: Vec::new(),
         depth: 0,
     };
@@ -41,8 +42,8 @@ pub(crate) fn read(
 struct Reader<'r, 's> {
     /// All literal text.
     literals: &'r str,
-    findings: &'r mut Findings<'s>,
-    scope: Scope<'r>,
+    findings: &'r mut ConvertFindings<'s>,
+    scope: TypeScope<'r>,
     /// Names of the items of the loops around.
     items: Vec<Arc<str>>,
     /// Parts around what is being read.
@@ -54,7 +55,7 @@ impl Reader<'_, '_> {
         let mut nodes = Nodes::new();
         for tag in body {
             let kind = self.tag(tag);
-            nodes.extend(kind.map(|kind| Node::new(kind, tag.span)));
+            nodes.extend(kind.map(|kind| TreeNode::new(kind, tag.span)));
         }
         nodes
     }
@@ -89,7 +90,7 @@ impl Reader<'_, '_> {
         self.refuse(tag.span, &format!("the tag {what}"))
     }
 
-    fn print(&mut self, piped: &Piped, span: Span) -> Option<NodeKind> {
+    fn print(&mut self, piped: &FilteredExpr, span: Span) -> Option<NodeKind> {
         let Some(expr) = &piped.value else {
             return Some(NodeKind::Text(String::new()));
         };
@@ -109,7 +110,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    fn call(&mut self, input: &Expr, call: &FilterCall) -> Option<Call> {
+    fn call(&mut self, input: &Expr, call: &FilterCall) -> Option<TreeCall> {
         let input = match input.kind {
             ExprKind::Nil => None,
             _ => Some(self.argument(input)?),
@@ -120,7 +121,7 @@ impl Reader<'_, '_> {
             let value = self.argument(value)?;
             Some((name.to_string(), value))
         });
-        Some(Call {
+        Some(TreeCall {
             name: call.name.to_string(),
             named: named.collect::<Option<Vec<_>>>()?,
             positional: input.into_iter().chain(rest).collect(),
@@ -153,7 +154,7 @@ impl Reader<'_, '_> {
             _ => {
                 let inner = self.branches(node, at + 1, span);
                 inner
-                    .map(|kind| Node::new(kind, span))
+                    .map(|kind| TreeNode::new(kind, span))
                     .into_iter()
                     .collect()
             }
@@ -173,7 +174,7 @@ impl Reader<'_, '_> {
     }
 
     /// What a condition asks, and whether it is negated.
-    fn truth(&mut self, condition: &Asked, span: Span) -> Option<(Condition, bool)> {
+    fn truth(&mut self, condition: &Asked, span: Span) -> Option<(TreeCondition, bool)> {
         let [(comparison, None)] = condition.parts.as_slice() else {
             return self.refuse(span, "and and or");
         };
@@ -197,11 +198,11 @@ impl Reader<'_, '_> {
     }
 
     /// A variable alone. Only where it can be nothing but `true` or `false` do formats agree.
-    fn truth_of(&mut self, expr: &Expr) -> Option<Condition> {
+    fn truth_of(&mut self, expr: &Expr) -> Option<TreeCondition> {
         let path = self.path(expr)?;
         match self.scope.shape(&path) {
-            Shape::Boolean => {}
-            Shape::Unknown => {
+            VariableType::Boolean => {}
+            VariableType::Unknown => {
                 let shown = self.findings.at(expr.span).to_owned();
                 let message = format!(
                     "exact if {shown} is true, false or not there: an empty text, 0 and an empty list are true in liquid alone"
@@ -210,7 +211,7 @@ impl Reader<'_, '_> {
                 self.findings.note(expr.span, message, help);
             }
             // An object is true in all of them, but for one without fields.
-            Shape::Object(fields) if !fields.is_empty() => {}
+            VariableType::Object(fields) if !fields.is_empty() => {}
             _ => {
                 let shown = self.findings.at(expr.span).to_owned();
                 let message = format!(
@@ -221,15 +222,15 @@ impl Reader<'_, '_> {
                 return None;
             }
         }
-        Some(Condition::truth(path))
+        Some(TreeCondition::truth(path))
     }
 
     /// `x == empty`, of a text or a list: what is empty is false everywhere else.
-    fn emptiness(&mut self, expr: &Expr) -> Option<Condition> {
+    fn emptiness(&mut self, expr: &Expr) -> Option<TreeCondition> {
         let path = self.path(expr)?;
         match self.scope.shape(&path) {
-            Shape::Text | Shape::List(_) => {}
-            Shape::Unknown => {
+            VariableType::Text | VariableType::List(_) => {}
+            VariableType::Unknown => {
                 let shown = self.findings.at(expr.span).to_owned();
                 let message = format!("exact if {shown} is a text or a list");
                 let help = format!("declare it: --kind {shown}=text, or --kind {shown}=list");
@@ -237,26 +238,26 @@ impl Reader<'_, '_> {
             }
             _ => return self.refuse(expr.span, "empty for what is neither a text nor a list"),
         }
-        Some(Condition::truth(path))
+        Some(TreeCondition::truth(path))
     }
 
     /// `x == 0`, of a number: zero is false everywhere else.
-    fn zero(&mut self, expr: &Expr) -> Option<Condition> {
+    fn zero(&mut self, expr: &Expr) -> Option<TreeCondition> {
         let path = self.path(expr)?;
         match self.scope.shape(&path) {
-            Shape::Integer | Shape::Number => Some(Condition::truth(path)),
+            VariableType::Integer | VariableType::Number => Some(TreeCondition::truth(path)),
             _ => self.refuse(expr.span, "a comparison with anything but a text"),
         }
     }
 
     /// A variable beside a text, on either side.
-    fn equality(&mut self, left: &Expr, right: &Expr) -> Option<Condition> {
+    fn equality(&mut self, left: &Expr, right: &Expr) -> Option<TreeCondition> {
         let (subject, text) = match (&left.kind, &right.kind) {
             (_, ExprKind::Text(text)) => (left, text),
             (ExprKind::Text(text), _) => (right, text),
             _ => return self.refuse(left.span, "a comparison with anything but a text"),
         };
-        Some(Condition::equals(self.path(subject)?, text.to_string()))
+        Some(TreeCondition::equals(self.path(subject)?, text.to_string()))
     }
 
     fn each(&mut self, node: &For, span: Span) -> Option<NodeKind> {
@@ -266,7 +267,7 @@ impl Reader<'_, '_> {
         }
         let list = self.path(&node.items);
         self.items.push(Arc::clone(&node.variable));
-        let unknown = Path::root(&["\0"]);
+        let unknown = VariablePath::root(&["\0"]);
         self.scope.enter(list.as_ref().unwrap_or(&unknown));
         let body = self.body(&node.body);
         self.scope.leave();
@@ -280,7 +281,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    fn path(&mut self, expr: &Expr) -> Option<Path> {
+    fn path(&mut self, expr: &Expr) -> Option<VariablePath> {
         let ExprKind::Lookup(lookup) = &expr.kind else {
             return self.refuse(expr.span, "this value");
         };
@@ -292,8 +293,8 @@ impl Reader<'_, '_> {
             return self.of_loop(&lookup.keys, expr.span);
         }
         let mut path = match own {
-            Some(depth) => Path::item(depth, &[]),
-            None => Path::root(&[name]),
+            Some(depth) => VariablePath::item(depth, &[]),
+            None => VariablePath::root(&[name]),
         };
         for key in &lookup.keys {
             path = match key {
@@ -312,7 +313,7 @@ impl Reader<'_, '_> {
     }
 
     /// What the innermost loop knows, or one around it.
-    fn of_loop(&mut self, keys: &[Key], span: Span) -> Option<Path> {
+    fn of_loop(&mut self, keys: &[Key], span: Span) -> Option<VariablePath> {
         let mut depth = self.items.len() - 1;
         let mut keys = keys.iter();
         loop {
@@ -320,19 +321,19 @@ impl Reader<'_, '_> {
                 Some(Key::Name(name)) if &**name == "parentloop" && depth > 0 => depth -= 1,
                 Some(Key::Name(name)) if keys.len() == 0 => {
                     let knows = self.known(name, span)?;
-                    return Some(Path::in_loop(depth, knows));
+                    return Some(VariablePath::in_loop(depth, knows));
                 }
                 _ => return self.refuse(span, "forloop as a whole"),
             }
         }
     }
 
-    fn known(&mut self, name: &str, span: Span) -> Option<Knows> {
+    fn known(&mut self, name: &str, span: Span) -> Option<LoopPosition> {
         match name {
-            "index0" => Some(Knows::Index),
-            "index" => Some(Knows::Number),
-            "first" => Some(Knows::First),
-            "last" => Some(Knows::Last),
+            "index0" => Some(LoopPosition::Index),
+            "index" => Some(LoopPosition::Number),
+            "first" => Some(LoopPosition::First),
+            "last" => Some(LoopPosition::Last),
             other => self.refuse(span, &format!("forloop.{other}")),
         }
     }

@@ -35,34 +35,34 @@ pub(super) struct Time {
     utc: bool,
 }
 
-type Pattern = LazyLock<Option<Regex>>;
+type LazyRegex = LazyLock<Option<Regex>>;
 
-static CLOCK: Pattern = LazyLock::new(|| {
+static CLOCK: LazyRegex = LazyLock::new(|| {
     Regex::new(
         r"(?:^|[^\d:.])(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?\s*([ap])?(?:\.?m\b\.?)?\s*(z\b|utc\b|gmt\b|[a-z]{3}\b|[-+]\d{1,2}:?\d{2}\b|[-+]\d{1,2}\b)?",
     )
     .ok()
 });
-static HOUR: Pattern = LazyLock::new(|| Regex::new(r"\b(\d{1,2})\s*([ap])\.?m\b").ok());
-static COMPACT: Pattern = LazyLock::new(|| {
+static HOUR: LazyRegex = LazyLock::new(|| Regex::new(r"\b(\d{1,2})\s*([ap])\.?m\b").ok());
+static COMPACT: LazyRegex = LazyLock::new(|| {
     Regex::new(r"\b(\d{4})(\d{2})(\d{2})t(\d{2})(\d{2})(\d{2})?\s*(z\b|[-+]\d{2}:?\d{2}\b)?").ok()
 });
-static ISO: Pattern = LazyLock::new(|| Regex::new(r"\b(\d{4})[-/](\d{1,2})[-/](\d{1,2})").ok());
-static DAY_OF_YEAR: Pattern = LazyLock::new(|| Regex::new(r"\b(\d{4})-(\d{3})\b").ok());
-static DAY_FIRST: Pattern =
+static ISO: LazyRegex = LazyLock::new(|| Regex::new(r"\b(\d{4})[-/](\d{1,2})[-/](\d{1,2})").ok());
+static DAY_OF_YEAR: LazyRegex = LazyLock::new(|| Regex::new(r"\b(\d{4})-(\d{3})\b").ok());
+static DAY_FIRST: LazyRegex =
     LazyLock::new(|| Regex::new(r"\b(\d{1,2})[./](\d{1,2})[./](\d{4})\b").ok());
-static SHORT: Pattern = LazyLock::new(|| Regex::new(r"\b(\d{2})/(\d{1,2})/(\d{1,2})\b").ok());
-static DAY_MONTH: Pattern = LazyLock::new(|| {
+static SHORT: LazyRegex = LazyLock::new(|| Regex::new(r"\b(\d{2})/(\d{1,2})/(\d{1,2})\b").ok());
+static DAY_MONTH: LazyRegex = LazyLock::new(|| {
     Regex::new(r"\b(\d{1,2})(?:st|nd|rd|th)?[\s-]*(?:of\s+)?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?,?[\s-]*(\d{4})?").ok()
 });
-static MONTH_DAY: Pattern = LazyLock::new(|| {
+static MONTH_DAY: LazyRegex = LazyLock::new(|| {
     Regex::new(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s*(\d{1,2})(?:st|nd|rd|th)?\b(?:,?\s*(\d{4}))?").ok()
 });
-static MONTH_YEAR: Pattern = LazyLock::new(|| {
+static MONTH_YEAR: LazyRegex = LazyLock::new(|| {
     Regex::new(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?,?\s+(\d{4})\b").ok()
 });
 
-fn captured<'t>(pattern: &Pattern, text: &'t str) -> Option<Captures<'t>> {
+fn captured<'t>(pattern: &LazyRegex, text: &'t str) -> Option<Captures<'t>> {
     pattern.as_ref()?.captures(text)
 }
 

@@ -2,9 +2,9 @@
 
 use quillet_core::TokenKind;
 
-use super::lexer::{self, Lexer, PieceKind, Tag};
+use super::lexer::{self, Lexer, SourcePartKind, Tag};
 use super::token::{Kind, Token, is_space, known};
-use crate::editor::{Completion, List, Names, Scan, Spot};
+use crate::editor::{CompletionItem, CompletionList, ExternalNames, Spot, TokenScan};
 
 /// What begins a tag, the ends with it.
 const TAGS: &[&str] = &[
@@ -44,10 +44,10 @@ const TAGS: &[&str] = &[
 const VALUES: &[&str] = &["true", "false", "nil", "empty", "blank"];
 
 /// The tokens of a text; of a tag without an end, those up to the next one.
-pub(super) fn scan(text: &str) -> Scan {
+pub(super) fn scan(text: &str) -> TokenScan {
     let mut lexer = Lexer::new(text);
     let mut reader = Reader {
-        scan: Scan::default(),
+        scan: TokenScan::default(),
         comments: 0,
     };
     let mut is_raw = false;
@@ -64,27 +64,29 @@ pub(super) fn scan(text: &str) -> Scan {
             continue;
         }
         match piece.kind {
-            PieceKind::Text if is_open => {
+            SourcePartKind::Text if is_open => {
                 let markup = content.trim_start_matches('-');
                 let at = end - markup.len();
                 reader.unclosed(text, at, end);
             }
-            PieceKind::Text => reader.text(start, end),
-            PieceKind::Output | PieceKind::Open if reader.comments > 0 => reader.text(start, end),
-            PieceKind::Output => reader.output(content, start),
-            PieceKind::Tag => is_raw = reader.tag(text, start, end) == Some("raw"),
-            PieceKind::Open => {
+            SourcePartKind::Text => reader.text(start, end),
+            SourcePartKind::Output | SourcePartKind::Open if reader.comments > 0 => {
+                reader.text(start, end)
+            }
+            SourcePartKind::Output => reader.output(content, start),
+            SourcePartKind::Tag => is_raw = reader.tag(text, start, end) == Some("raw"),
+            SourcePartKind::Open => {
                 let signed = text.get(end..).is_some_and(|rest| rest.starts_with('-'));
                 reader.scan.begin(start, end + usize::from(signed));
             }
         }
-        is_open = piece.kind == PieceKind::Open && reader.comments == 0;
+        is_open = piece.kind == SourcePartKind::Open && reader.comments == 0;
     }
     reader.scan
 }
 
 struct Reader {
-    scan: Scan,
+    scan: TokenScan,
     /// How many comments are open.
     comments: usize,
 }
@@ -254,13 +256,13 @@ fn is_keyword(tag: &str, word: &str, before: Option<&Token<'_>>) -> bool {
 pub(super) fn completions(
     text: &str,
     at: usize,
-    names: &Names<'_>,
+    names: &ExternalNames<'_>,
     filters: &[&str],
-) -> Vec<Completion> {
+) -> Vec<CompletionItem> {
     let Some(spot) = Spot::find(text, at, scan) else {
         return Vec::new();
     };
-    let mut list = List::new(spot.span);
+    let mut list = CompletionList::new(spot.span);
     let is_tag = spot.opening().starts_with("{%");
     let tag = if is_tag { spot.head() } else { "" };
     match spot.before() {

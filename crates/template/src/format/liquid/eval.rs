@@ -4,15 +4,15 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use quillet_core::{Position, Span, Value as Data, nearest};
+use quillet_core::{LineColumn, Span, Value as Data, nearest};
 
-use super::Compiled;
-use super::ast::{Body, ExprKind, FilterCall, Key, Lookup, Name, Node, NodeKind, Piped};
-use super::number::Fault;
-use super::scope::{Interrupt, World};
+use super::LiquidTemplate;
+use super::ast::{Body, ExprKind, FilterCall, FilteredExpr, Key, Lookup, Name, Node, NodeKind};
+use super::number::NumberError;
+use super::scope::{Interrupt, RenderScope};
 use super::value::{self, Value};
 use crate::structure;
-use crate::{Called, ErrorKind, Limit, Missing, Pass, RenderError, Stop};
+use crate::{CallState, ErrorKind, LimitKind, Missing, Pass, RenderError, StopReason};
 
 /// Bodies and partials inside each other. Each level takes a few hundred bytes of a 2 MiB
 /// stack, several kilobytes without optimisation.
@@ -21,14 +21,14 @@ const MAX_LEVELS: usize = 400;
 /// Bytes of one value in a list.
 pub(super) const VALUE_SIZE: usize = size_of::<Data>();
 
-pub(super) fn fail(reason: impl Into<String>) -> Stop {
+pub(super) fn fail(reason: impl Into<String>) -> StopReason {
     RenderError::new(ErrorKind::Execution, reason).into()
 }
 
 pub(super) struct Evaluator<'t, 'p> {
-    pub(super) compiled: &'t Compiled,
+    pub(super) compiled: &'t LiquidTemplate,
     pub(super) pass: &'t mut Pass<'p>,
-    pub(super) world: World<'p>,
+    pub(super) world: RenderScope<'p>,
     /// Which source is being evaluated.
     pub(super) source: usize,
     levels: usize,
@@ -37,10 +37,10 @@ pub(super) struct Evaluator<'t, 'p> {
 }
 
 impl<'t, 'p> Evaluator<'t, 'p> {
-    pub(super) fn new(compiled: &'t Compiled, pass: &'t mut Pass<'p>) -> Self {
+    pub(super) fn new(compiled: &'t LiquidTemplate, pass: &'t mut Pass<'p>) -> Self {
         Evaluator {
             compiled,
-            world: World::new(pass.variables()),
+            world: RenderScope::new(pass.variables()),
             pass,
             source: 0,
             levels: 0,
@@ -48,7 +48,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
     }
 
-    pub(super) fn run(&mut self, source: usize) -> Result<(), Stop> {
+    pub(super) fn run(&mut self, source: usize) -> Result<(), StopReason> {
         let compiled = self.compiled;
         self.source = source;
         match compiled.body(source) {
@@ -58,12 +58,12 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     /// Counts the work of looking through so many bytes.
-    pub(super) fn scan(&mut self, bytes: usize) -> Result<(), Stop> {
+    pub(super) fn scan(&mut self, bytes: usize) -> Result<(), StopReason> {
         self.pass.steps(bytes / 256)
     }
 
     /// Counts bytes that are about to be built, and the work of building them.
-    pub(super) fn charge(&mut self, bytes: usize) -> Result<(), Stop> {
+    pub(super) fn charge(&mut self, bytes: usize) -> Result<(), StopReason> {
         self.pass.charge(bytes)?;
         self.scan(bytes)
     }
@@ -73,23 +73,23 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     /// Adds the place to an error that has none.
-    pub(super) fn place(&self, stop: Stop, span: Span) -> Stop {
-        let Stop::Failed(mut error) = stop else {
+    pub(super) fn place(&self, stop: StopReason, span: Span) -> StopReason {
+        let StopReason::Failed(mut error) = stop else {
             return stop;
         };
         if error.span.is_none() {
             let (name, text) = self.compiled.source(self.source);
-            let at = Position::of(text, span.start);
+            let at = LineColumn::of(text, span.start);
             error.message = format!("{name}:{}:{}: {}", at.line, at.column, error.reason);
             error.source_name = name.to_owned();
             error.span = Some(span);
             error.position = Some(at);
         }
-        Stop::Failed(error)
+        StopReason::Failed(error)
     }
 
     /// The error of a variable that is not there.
-    pub(super) fn undefined(&self, path: &str) -> Stop {
+    pub(super) fn undefined(&self, path: &str) -> StopReason {
         let reason = format!("undefined variable {path}");
         let mut error = RenderError::new(ErrorKind::MissingVariable, reason);
         let first = path.split(['.', '[']).next().unwrap_or(path);
@@ -100,22 +100,22 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     /// What a filter could not calculate.
-    pub(super) fn fault(&self, fault: Fault) -> Stop {
+    pub(super) fn fault(&self, fault: NumberError) -> StopReason {
         fail(match fault {
-            Fault::ByZero => "divided by 0",
-            Fault::TooLarge => "the whole number does not fit into 64 bits",
-            Fault::NotFinite => "a number without end has no whole part",
+            NumberError::ByZero => "divided by 0",
+            NumberError::TooLarge => "the whole number does not fit into 64 bits",
+            NumberError::NotFinite => "a number without end has no whole part",
         })
     }
 
     /// Goes one level down, and back up after `run`.
     pub(super) fn level<T>(
         &mut self,
-        run: impl FnOnce(&mut Self) -> Result<T, Stop>,
-    ) -> Result<T, Stop> {
+        run: impl FnOnce(&mut Self) -> Result<T, StopReason>,
+    ) -> Result<T, StopReason> {
         self.levels += 1;
         if self.levels > MAX_LEVELS {
-            return Err(self.pass.limit(Limit::Nesting));
+            return Err(self.pass.limit(LimitKind::Nesting));
         }
         let result = run(self);
         self.levels -= 1;
@@ -123,11 +123,11 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     /// Prints a body, up to where it is left.
-    pub(super) fn body(&mut self, body: &'t Body) -> Result<(), Stop> {
+    pub(super) fn body(&mut self, body: &'t Body) -> Result<(), StopReason> {
         self.level(|e| e.nodes(body))
     }
 
-    fn nodes(&mut self, body: &'t Body) -> Result<(), Stop> {
+    fn nodes(&mut self, body: &'t Body) -> Result<(), StopReason> {
         let entered = self.pass.entered();
         let scope = self.world.open();
         let loops = self.world.loops.len();
@@ -142,7 +142,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             }
             let holes = self.pass.holes();
             match self.node(node) {
-                Err(Stop::Suspended) => {
+                Err(StopReason::Suspended) => {
                     self.pass.leave(entered);
                     self.world.close(scope);
                     self.world.loops.truncate(loops);
@@ -157,7 +157,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         Ok(())
     }
 
-    fn node(&mut self, node: &'t Node) -> Result<(), Stop> {
+    fn node(&mut self, node: &'t Node) -> Result<(), StopReason> {
         match &node.kind {
             NodeKind::Text(place) | NodeKind::Raw(place) => {
                 let text = self.compiled.literal(self.source, place);
@@ -199,20 +199,20 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     /// What `run` prints, as a text. It is a hole if one is printed in it.
     pub(super) fn captured(
         &mut self,
-        run: impl FnOnce(&mut Self) -> Result<(), Stop>,
-    ) -> Result<String, Stop> {
+        run: impl FnOnce(&mut Self) -> Result<(), StopReason>,
+    ) -> Result<String, StopReason> {
         let held = self.pass.capture();
         let ran = run(self);
         let (bytes, pending) = self.pass.release(held);
         ran?;
         if pending {
-            return Err(Stop::Suspended);
+            return Err(StopReason::Suspended);
         }
         self.charge(bytes.len())?;
         Ok(String::from_utf8(bytes).unwrap_or_default())
     }
 
-    fn print(&mut self, piped: &'t Piped) -> Result<(), Stop> {
+    fn print(&mut self, piped: &'t FilteredExpr) -> Result<(), StopReason> {
         let start = self.pass.begin_value();
         self.print_value(piped)?;
         let (_, text) = self.compiled.source(self.source);
@@ -220,7 +220,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         self.pass.end_value(start, || source(piped).and_then(name))
     }
 
-    fn print_value(&mut self, piped: &'t Piped) -> Result<(), Stop> {
+    fn print_value(&mut self, piped: &'t FilteredExpr) -> Result<(), StopReason> {
         if self.print_seen(piped)? {
             return Ok(());
         }
@@ -232,7 +232,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     /// Prints a text or a whole number from where it is. False if there is more to do.
-    fn print_seen(&mut self, piped: &Piped) -> Result<bool, Stop> {
+    fn print_seen(&mut self, piped: &FilteredExpr) -> Result<bool, StopReason> {
         if !piped.filters.is_empty() || !self.compiled.takes_as_is() {
             return Ok(false);
         }
@@ -246,7 +246,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
     }
 
-    pub(super) fn write(&mut self, value: &Value) -> Result<(), Stop> {
+    pub(super) fn write(&mut self, value: &Value) -> Result<(), StopReason> {
         match value {
             Value::Data(Data::Str(text)) => self.pass.write(text),
             Value::Data(Data::Int(number)) => self.pass.write_int(*number),
@@ -264,7 +264,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     /// The text of a value; that of a list has brackets.
-    pub(super) fn text(&mut self, value: &Value) -> Result<Arc<str>, Stop> {
+    pub(super) fn text(&mut self, value: &Value) -> Result<Arc<str>, StopReason> {
         Ok(match value {
             Value::Data(value) => {
                 if let Data::Str(text) = value.meant() {
@@ -284,7 +284,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             Value::Range(from, to) => format!("{from}..{to}").into(),
             Value::Loop(_) => "Liquid::ForloopDrop".into(),
             Value::Rows(_) => "Liquid::TablerowloopDrop".into(),
-            Value::Hole => return Err(Stop::Suspended),
+            Value::Hole => return Err(StopReason::Suspended),
         })
     }
 
@@ -302,12 +302,12 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     /// A value with its filters.
-    pub(super) fn piped(&mut self, piped: &'t Piped) -> Result<Value, Stop> {
-        self.piped_or_hole(piped)?.ok_or(Stop::Suspended)
+    pub(super) fn piped(&mut self, piped: &'t FilteredExpr) -> Result<Value, StopReason> {
+        self.piped_or_hole(piped)?.ok_or(StopReason::Suspended)
     }
 
     /// The same; `None` if the last filter is a pending call.
-    fn piped_or_hole(&mut self, piped: &'t Piped) -> Result<Option<Value>, Stop> {
+    fn piped_or_hole(&mut self, piped: &'t FilteredExpr) -> Result<Option<Value>, StopReason> {
         let Some(expr) = &piped.value else {
             return Ok(Some(Value::NIL));
         };
@@ -327,7 +327,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             value = match applied.map_err(|stop| self.place(stop, call.span))? {
                 Some(value) => value,
                 None if index + 1 == piped.filters.len() => return Ok(None),
-                None => return Err(Stop::Suspended),
+                None => return Err(StopReason::Suspended),
             };
         }
         Ok(Some(value))
@@ -339,7 +339,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         value: &Value,
         call: &'t FilterCall,
         no_input: bool,
-    ) -> Result<Option<Value>, Stop> {
+    ) -> Result<Option<Value>, StopReason> {
         self.pass.step()?;
         let mut positional = Vec::with_capacity(call.positional.len());
         for argument in &call.positional {
@@ -366,34 +366,34 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         input: Option<&Value>,
         positional: &[Value],
         named: &[(Arc<str>, Value)],
-    ) -> Result<Option<Value>, Stop> {
+    ) -> Result<Option<Value>, StopReason> {
         let meant = self.compiled.function(&call.name, self.pass);
         let name = meant.as_deref().unwrap_or(&call.name);
         if !self.pass.has_function(name) && !self.is_strict() {
             // As Liquid does with a filter that it does not know.
             return Ok(Some(input.cloned().unwrap_or(Value::NIL)));
         }
-        let mut bound = crate::Arguments::default();
+        let mut bound = crate::CallArguments::default();
         for value in input.into_iter().chain(positional) {
             bound.positional.push(self.argument(value)?);
         }
-        let mut table = quillet_core::Table::default();
+        let mut table = quillet_core::MapTable::default();
         for (name, value) in named {
             table.insert(Arc::clone(name), self.argument(value)?);
         }
         bound.named = quillet_core::Map::new(table);
         let place = [self.source, call.span.start];
         match self.pass.call_at(&place, name, bound)? {
-            Called::Pending => Ok(None),
-            Called::Ready(value) if value.depth() > quillet_core::value::MAX_DEPTH => {
-                Err(self.pass.limit(Limit::ValueDepth))
+            CallState::Pending => Ok(None),
+            CallState::Ready(value) if value.depth() > quillet_core::value::MAX_DEPTH => {
+                Err(self.pass.limit(LimitKind::ValueDepth))
             }
-            Called::Ready(value) => self.answered(value).map(Some),
+            CallState::Ready(value) => self.answered(value).map(Some),
         }
     }
 
     /// What a function gave. It may hold messages where that is trusted.
-    fn answered(&mut self, value: Data) -> Result<Value, Stop> {
+    fn answered(&mut self, value: Data) -> Result<Value, StopReason> {
         match value {
             Data::Str(text) if self.compiled.trusted_results => {
                 self.charge(text.len())?;
@@ -404,7 +404,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     /// What a function receives.
-    fn argument(&mut self, value: &Value) -> Result<Data, Stop> {
+    fn argument(&mut self, value: &Value) -> Result<Data, StopReason> {
         self.pass.step()?;
         self.pass.charge(VALUE_SIZE)?;
         match value {
@@ -413,7 +413,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
                 let items = self.numbers(*from, *to)?;
                 Ok(items.into())
             }
-            Value::Hole => Err(Stop::Suspended),
+            Value::Hole => Err(StopReason::Suspended),
             other => {
                 let kind = other.kind();
                 Err(fail(format!("a {kind} cannot be an argument")))
@@ -422,7 +422,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     /// All numbers of a range.
-    pub(super) fn numbers(&mut self, from: i64, to: i64) -> Result<Vec<Data>, Stop> {
+    pub(super) fn numbers(&mut self, from: i64, to: i64) -> Result<Vec<Data>, StopReason> {
         let length = value::length_of(from, to);
         self.pass.steps(length)?;
         self.charge(length.saturating_mul(VALUE_SIZE))?;
@@ -431,7 +431,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
 }
 
 /// What a path of names leads to, where it is.
-fn see<'a>(world: &'a World<'_>, lookup: &Lookup) -> Option<&'a Data> {
+fn see<'a>(world: &'a RenderScope<'_>, lookup: &Lookup) -> Option<&'a Data> {
     let Name::Known(name) = &lookup.name else {
         return None;
     };
@@ -441,7 +441,7 @@ fn see<'a>(world: &'a World<'_>, lookup: &Lookup) -> Option<&'a Data> {
             return None;
         };
         found = match found {
-            Data::Map(map) if !map.stands_in() => map.get(key)?,
+            Data::Map(map) if !map.is_fallback() => map.get(key)?,
             _ => return None,
         };
     }
@@ -450,7 +450,7 @@ fn see<'a>(world: &'a World<'_>, lookup: &Lookup) -> Option<&'a Data> {
 
 /// Where the path of the one variable is written that an output prints, or the name of the
 /// function. `None` for an output over several.
-fn source(piped: &Piped) -> Option<Span> {
+fn source(piped: &FilteredExpr) -> Option<Span> {
     let last_call = piped.filters.iter().rposition(|call| call.own.is_none());
     let behind = last_call.map_or(0, |at| at + 1);
     let constant = |call: &FilterCall| {

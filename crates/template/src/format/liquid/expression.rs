@@ -5,27 +5,27 @@ use std::sync::Arc;
 use quillet_core::Span;
 
 use super::ast::{
-    Comparison, Condition, Expr, ExprKind, FilterCall, Join, Key, Lookup, Name, Operator, Piped,
-    Term,
+    Comparison, ConditionChain, Expr, ExprKind, FilterCall, FilteredExpr, Join, Key, Lookup, Name,
+    Operator, Term,
 };
 use super::filters;
 use super::token::{Kind, Token, is_space, tokens};
-use crate::format::problem::Problem;
+use crate::format::problem::ParseProblem;
 
-type Read<T> = Result<T, Problem>;
+type ParseResult<T> = Result<T, ParseProblem>;
 
 /// Reads a markup from its start.
-pub(super) struct Reader<'s> {
+pub(super) struct MarkupReader<'s> {
     tokens: Vec<Token<'s>>,
     next: usize,
     /// How many more expressions may stand inside each other.
     depth: usize,
 }
 
-impl<'s> Reader<'s> {
+impl<'s> MarkupReader<'s> {
     /// For a markup that begins at `at` in its source.
-    pub(super) fn new(markup: &'s str, at: usize, depth: usize) -> Read<Self> {
-        Ok(Reader {
+    pub(super) fn new(markup: &'s str, at: usize, depth: usize) -> ParseResult<Self> {
+        Ok(MarkupReader {
             tokens: tokens(markup, at)?,
             next: 0,
             depth,
@@ -61,7 +61,7 @@ impl<'s> Reader<'s> {
         found
     }
 
-    pub(super) fn expect(&mut self, sign: &str) -> Read<()> {
+    pub(super) fn expect(&mut self, sign: &str) -> ParseResult<()> {
         if self.takes(sign) {
             Ok(())
         } else {
@@ -69,7 +69,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    pub(super) fn name(&mut self, what: &str) -> Read<Token<'s>> {
+    pub(super) fn name(&mut self, what: &str) -> ParseResult<Token<'s>> {
         match self.peek().kind {
             Kind::Name => Ok(self.take()),
             _ => Err(self.expected(what)),
@@ -77,20 +77,20 @@ impl<'s> Reader<'s> {
     }
 
     /// The end of the markup.
-    pub(super) fn end(&self) -> Read<()> {
+    pub(super) fn end(&self) -> ParseResult<()> {
         match self.peek().kind {
             Kind::End => Ok(()),
             _ => Err(self.expected("the end of the tag")),
         }
     }
 
-    fn expected(&self, what: &str) -> Problem {
+    fn expected(&self, what: &str) -> ParseProblem {
         let token = self.peek();
         let found = match token.kind {
             Kind::End => "the end of the tag".to_owned(),
             _ => format!("{:?}", token.text),
         };
-        Problem::at(
+        ParseProblem::at(
             format!("expected {what} but found {found}"),
             token.start,
             token.end().max(token.start),
@@ -98,9 +98,9 @@ impl<'s> Reader<'s> {
     }
 
     /// A value with its filters, up to the end.
-    pub(super) fn piped(mut self) -> Read<Piped> {
+    pub(super) fn piped(mut self) -> ParseResult<FilteredExpr> {
         if self.peek().kind == Kind::End {
-            return Ok(Piped {
+            return Ok(FilteredExpr {
                 value: None,
                 filters: Vec::new(),
             });
@@ -111,10 +111,10 @@ impl<'s> Reader<'s> {
             filters.push(self.filter()?);
         }
         self.end()?;
-        Ok(Piped { value, filters })
+        Ok(FilteredExpr { value, filters })
     }
 
-    fn filter(&mut self) -> Read<FilterCall> {
+    fn filter(&mut self) -> ParseResult<FilterCall> {
         let name = self.name("the name of a filter")?;
         let mut call = FilterCall {
             name: name.text.into(),
@@ -143,11 +143,11 @@ impl<'s> Reader<'s> {
         }
     }
 
-    pub(super) fn expr(&mut self) -> Read<Expr> {
+    pub(super) fn expr(&mut self) -> ParseResult<Expr> {
         let token = self.peek();
         if self.depth == 0 {
             let message = "expressions are nested more deeply than the limit on nesting";
-            return Err(Problem::at(message, token.start, token.end()).limit());
+            return Err(ParseProblem::at(message, token.start, token.end()).limit());
         }
         self.depth -= 1;
         let read = self.expr_inside();
@@ -155,7 +155,7 @@ impl<'s> Reader<'s> {
         read
     }
 
-    fn expr_inside(&mut self) -> Read<Expr> {
+    fn expr_inside(&mut self) -> ParseResult<Expr> {
         let token = self.peek();
         let kind = match token.kind {
             Kind::Name => {
@@ -200,7 +200,7 @@ impl<'s> Reader<'s> {
         Ok(Expr::new(kind, token.start, last.end()))
     }
 
-    fn lookup(&mut self, name: Name) -> Read<ExprKind> {
+    fn lookup(&mut self, name: Name) -> ParseResult<ExprKind> {
         let mut keys = Vec::new();
         loop {
             if self.takes("[") {
@@ -215,7 +215,7 @@ impl<'s> Reader<'s> {
     }
 
     /// A condition, up to the end.
-    pub(super) fn condition(mut self) -> Read<Condition> {
+    pub(super) fn condition(mut self) -> ParseResult<ConditionChain> {
         let mut parts = Vec::new();
         loop {
             let comparison = self.comparison()?;
@@ -229,12 +229,12 @@ impl<'s> Reader<'s> {
             parts.push((comparison, join));
             if join.is_none() {
                 self.end()?;
-                return Ok(Condition { parts });
+                return Ok(ConditionChain { parts });
             }
         }
     }
 
-    fn comparison(&mut self) -> Read<Comparison> {
+    fn comparison(&mut self) -> ParseResult<Comparison> {
         let left = self.term()?;
         let token = self.peek();
         if token.kind != Kind::Comparison {
@@ -254,7 +254,7 @@ impl<'s> Reader<'s> {
         Ok(Comparison { left, right })
     }
 
-    fn term(&mut self) -> Read<Term> {
+    fn term(&mut self) -> ParseResult<Term> {
         let token = self.peek();
         let alone = !self.ahead(1).is("[") && !self.ahead(1).is(".");
         if let Some(term) = literal(token.text).filter(|_| alone && token.kind == Kind::Name) {
@@ -310,7 +310,7 @@ fn word(text: &str) -> ExprKind {
     }
 }
 
-fn number(token: Token<'_>) -> Read<ExprKind> {
+fn number(token: Token<'_>) -> ParseResult<ExprKind> {
     if token.text.contains('.') {
         let number = token.text.parse().unwrap_or(0.0);
         return Ok(ExprKind::Float(number));
@@ -318,14 +318,14 @@ fn number(token: Token<'_>) -> Read<ExprKind> {
     let number = token.text.parse().map(ExprKind::Int);
     number.map_err(|_| {
         let message = format!("{} does not fit into 64 bits", token.text);
-        Problem::at(message, token.start, token.end())
+        ParseProblem::at(message, token.start, token.end())
     })
 }
 
 /// A fragment of the tags that take more than they understand (`case`, `cycle`, `include`,
 /// `tablerow`): what is no expression is a variable of the first name in it.
 pub(super) fn loose(fragment: &str, at: usize, depth: usize) -> Expr {
-    let strict = Reader::new(fragment, at, depth).and_then(|mut reader| {
+    let strict = MarkupReader::new(fragment, at, depth).and_then(|mut reader| {
         let expr = reader.expr()?;
         reader.end().map(|()| expr)
     });

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use quillet_core::{List, Map, Value as Data};
+use quillet_core::{Map, Value as Data, ValueList};
 
 use super::value::{Value, length_of};
 
 /// Items, none of which is made before its turn.
 #[derive(Debug)]
-pub(super) enum Items {
-    List(List),
+pub(super) enum LoopItems {
+    List(ValueList),
     /// Each is a list of the key and the value.
     Pairs(Map),
     Range(i64, usize),
@@ -20,44 +20,44 @@ pub(super) enum Items {
 
 /// A part of some items.
 #[derive(Debug)]
-pub(super) struct Segment {
-    items: Items,
+pub(super) struct ItemSlice {
+    items: LoopItems,
     start: usize,
     pub(super) length: usize,
     reversed: bool,
 }
 
-impl Items {
+impl LoopItems {
     /// What a loop over a value runs over.
     pub(super) fn of(value: &Value) -> Self {
         match value.meant() {
-            Value::Data(Data::List(list)) => Items::List(list),
-            Value::Data(Data::Map(map)) => Items::Pairs(map),
-            Value::Data(Data::Str(text)) if !text.is_empty() => Items::Text(Data::Str(text)),
-            Value::Range(from, to) => Items::Range(from, length_of(from, to)),
-            _ => Items::None,
+            Value::Data(Data::List(list)) => LoopItems::List(list),
+            Value::Data(Data::Map(map)) => LoopItems::Pairs(map),
+            Value::Data(Data::Str(text)) if !text.is_empty() => LoopItems::Text(Data::Str(text)),
+            Value::Range(from, to) => LoopItems::Range(from, length_of(from, to)),
+            _ => LoopItems::None,
         }
     }
 
     fn length(&self) -> usize {
         match self {
-            Items::List(list) => list.len(),
-            Items::Pairs(map) => map.len(),
-            Items::Range(_, length) => *length,
-            Items::Text(_) => 1,
-            Items::None => 0,
+            LoopItems::List(list) => list.len(),
+            LoopItems::Pairs(map) => map.len(),
+            LoopItems::Range(_, length) => *length,
+            LoopItems::Text(_) => 1,
+            LoopItems::None => 0,
         }
     }
 
     /// Those from one on, up to another one.
-    pub(super) fn segment(self, from: i64, to: Option<i64>, reversed: bool) -> Segment {
+    pub(super) fn segment(self, from: i64, to: Option<i64>, reversed: bool) -> ItemSlice {
         let whole = self.length();
         let clamped = |at: i64| usize::try_from(at.max(0)).unwrap_or(usize::MAX).min(whole);
         let (start, end) = match &self {
-            Items::Text(_) => (0, 1),
+            LoopItems::Text(_) => (0, 1),
             _ => (clamped(from), to.map_or(whole, clamped)),
         };
-        Segment {
+        ItemSlice {
             items: self,
             start,
             length: end.saturating_sub(start),
@@ -66,7 +66,7 @@ impl Items {
     }
 }
 
-impl Segment {
+impl ItemSlice {
     pub(super) fn get(&self, turn: usize) -> Value {
         let at = if self.reversed {
             self.start + self.length.saturating_sub(turn + 1)
@@ -74,17 +74,17 @@ impl Segment {
             self.start + turn
         };
         let found = match &self.items {
-            Items::List(list) => list.get(at).cloned(),
-            Items::Pairs(map) => map
+            LoopItems::List(list) => list.get(at).cloned(),
+            LoopItems::Pairs(map) => map
                 .table()
                 .get_index(at)
                 .map(|(key, value)| Data::from(vec![Data::Str(Arc::clone(key)), value.clone()])),
-            Items::Range(from, _) => {
+            LoopItems::Range(from, _) => {
                 let more = i64::try_from(at).unwrap_or(i64::MAX);
                 Some(Data::Int(from.saturating_add(more)))
             }
-            Items::Text(text) => Some(text.clone()),
-            Items::None => None,
+            LoopItems::Text(text) => Some(text.clone()),
+            LoopItems::None => None,
         };
         found.map_or(Value::NIL, Value::Data)
     }

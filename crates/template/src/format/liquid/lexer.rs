@@ -3,17 +3,17 @@
 use std::ops::Range;
 
 use super::token::is_space;
-use crate::format::problem::Problem;
+use crate::format::problem::ParseProblem;
 
 /// A piece of a source.
 #[derive(Clone, Debug)]
-pub(super) struct Piece {
-    pub(super) kind: PieceKind,
+pub(super) struct SourcePart {
+    pub(super) kind: SourcePartKind,
     pub(super) place: Range<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PieceKind {
+pub(super) enum SourcePartKind {
     Text,
     /// `{% … %}`
     Tag,
@@ -43,23 +43,23 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    pub(super) fn next(&mut self) -> Option<Piece> {
+    pub(super) fn next(&mut self) -> Option<SourcePart> {
         let rest = self.text.get(self.next..).filter(|rest| !rest.is_empty())?;
         let start = self.next;
         let (kind, length) = match opening(rest) {
-            None => (PieceKind::Text, rest.len()),
+            None => (SourcePartKind::Text, rest.len()),
             Some(0) => self.marked(rest),
-            Some(before) => (PieceKind::Text, before),
+            Some(before) => (SourcePartKind::Text, before),
         };
         self.next += length;
-        Some(Piece {
+        Some(SourcePart {
             kind,
             place: start..self.next,
         })
     }
 
     /// A text that begins with `{%` or `{{`.
-    fn marked(&mut self, rest: &str) -> (PieceKind, usize) {
+    fn marked(&mut self, rest: &str) -> (SourcePartKind, usize) {
         let inside = &rest[2..];
         if rest.starts_with("{%") {
             let end = if self.no_tag_end {
@@ -69,8 +69,8 @@ impl<'s> Lexer<'s> {
             };
             self.no_tag_end = end.is_none();
             return match end {
-                Some(end) => (PieceKind::Tag, end + 4),
-                None => (PieceKind::Open, 2),
+                Some(end) => (SourcePartKind::Tag, end + 4),
+                None => (SourcePartKind::Open, 2),
             };
         }
         let end = if self.no_brace {
@@ -82,9 +82,9 @@ impl<'s> Lexer<'s> {
         match end {
             Some(end) => {
                 let second = inside.as_bytes().get(end + 1) == Some(&b'}');
-                (PieceKind::Output, end + 3 + usize::from(second))
+                (SourcePartKind::Output, end + 3 + usize::from(second))
             }
-            None => (PieceKind::Open, 2),
+            None => (SourcePartKind::Open, 2),
         }
     }
 }
@@ -108,7 +108,7 @@ pub(super) struct Tag<'s> {
 }
 
 /// The tag of a piece, `{%` and `%}` included.
-pub(super) fn tag<'s>(text: &'s str, place: &Range<usize>) -> Result<Tag<'s>, Problem> {
+pub(super) fn tag<'s>(text: &'s str, place: &Range<usize>) -> Result<Tag<'s>, ParseProblem> {
     let (start, end) = (place.start, place.end);
     let inside = text.get(start + 2..end - 2).unwrap_or_default();
     let begins = usize::from(inside.starts_with('-'));
@@ -122,7 +122,7 @@ pub(super) fn tag<'s>(text: &'s str, place: &Range<usize>) -> Result<Tag<'s>, Pr
             start,
             end,
         }),
-        None => Err(Problem::at("a tag needs a name", start, end)
+        None => Err(ParseProblem::at("a tag needs a name", start, end)
             .help("write {% raw %}…{% endraw %} around braces that are text")),
     }
 }

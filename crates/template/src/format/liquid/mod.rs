@@ -32,13 +32,13 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use quillet_core::{Diagnostic, Token};
+use quillet_core::{Diagnostic, SemanticToken};
 
-use crate::editor::{Completion, Names};
+use crate::editor::{CompletionItem, ExternalNames};
 use crate::structure::Elements;
 use crate::{
-    CompileError, CompileOptions, MessageSyntax, Missing, Pass, References, RenderError, Source,
-    Stop, Template, TemplateFormat, plugin_function,
+    CompileError, CompileOptions, CompiledTemplate, MessageSyntax, Missing, Pass, References,
+    RenderError, StopReason, TemplateFormat, TemplateSource, plugin_function,
 };
 use ast::Body;
 use eval::Evaluator;
@@ -100,11 +100,11 @@ impl TemplateFormat for LiquidFormat {
         self.semantic_kernel
     }
 
-    fn tokens(&self, text: &str) -> Vec<Token> {
+    fn tokens(&self, text: &str) -> Vec<SemanticToken> {
         editor::scan(text).tokens
     }
 
-    fn completions(&self, text: &str, at: usize, names: &Names<'_>) -> Vec<Completion> {
+    fn completions(&self, text: &str, at: usize, names: &ExternalNames<'_>) -> Vec<CompletionItem> {
         editor::completions(text, at, names, &self.functions())
     }
 
@@ -114,10 +114,10 @@ impl TemplateFormat for LiquidFormat {
 
     fn compile(
         &self,
-        sources: &[Source<'_>],
+        sources: &[TemplateSource<'_>],
         options: &CompileOptions,
-    ) -> Result<Arc<dyn Template>, CompileError> {
-        let mut compiled = Compiled {
+    ) -> Result<Arc<dyn CompiledTemplate>, CompileError> {
+        let mut compiled = LiquidTemplate {
             sources: Vec::with_capacity(sources.len()),
             references: References::default(),
             semantic_kernel: self.semantic_kernel,
@@ -156,7 +156,7 @@ impl TemplateFormat for LiquidFormat {
 }
 
 #[derive(Debug)]
-struct Compiled {
+struct LiquidTemplate {
     sources: Vec<Compilation>,
     references: References,
     semantic_kernel: bool,
@@ -180,7 +180,7 @@ struct Compilation {
     body: Body,
 }
 
-impl Compiled {
+impl LiquidTemplate {
     fn index(&self, name: &str) -> Option<usize> {
         self.sources.iter().position(|source| source.name == name)
     }
@@ -240,12 +240,12 @@ impl Compiled {
     }
 }
 
-impl Template for Compiled {
+impl CompiledTemplate for LiquidTemplate {
     fn references(&self) -> &References {
         &self.references
     }
 
-    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop> {
+    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), StopReason> {
         let Some(index) = self.index(entry) else {
             return Err(RenderError::no_source(entry).into());
         };

@@ -5,7 +5,7 @@ use quillet_core::Value;
 
 /// A number.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Number {
+pub(super) enum LiquidNumber {
     Int(i64),
     Decimal(Decimal),
     /// What is no decimal: the infinities, and what is no number.
@@ -30,7 +30,7 @@ pub(super) enum Operation {
 
 /// Why there is no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum NumberError {
     ByZero,
     /// A whole number that has more than 64 bits.
     TooLarge,
@@ -39,24 +39,25 @@ pub(super) enum Fault {
 }
 
 /// The number of a value: that at the start of a text, and 0 where there is none.
-pub(super) fn number(value: &Value) -> Result<Number, Fault> {
+pub(super) fn number(value: &Value) -> Result<LiquidNumber, NumberError> {
     match value {
-        Value::Int(number) => Ok(Number::Int(*number)),
+        Value::Int(number) => Ok(LiquidNumber::Int(*number)),
         Value::Float(number) => Ok(of_float(*number)),
         Value::Str(text) => of_text(text),
-        _ => Ok(Number::Int(0)),
+        _ => Ok(LiquidNumber::Int(0)),
     }
 }
 
-fn of_float(number: f64) -> Number {
+fn of_float(number: f64) -> LiquidNumber {
     if number.is_finite() {
-        Decimal::read(&format!("{number:e}")).map_or(Number::Float(number), Number::Decimal)
+        Decimal::read(&format!("{number:e}"))
+            .map_or(LiquidNumber::Float(number), LiquidNumber::Decimal)
     } else {
-        Number::Float(number)
+        LiquidNumber::Float(number)
     }
 }
 
-fn of_text(text: &str) -> Result<Number, Fault> {
+fn of_text(text: &str) -> Result<LiquidNumber, NumberError> {
     let trimmed = text.trim_matches(super::parser::is_blank);
     let unsigned = trimmed.strip_prefix('-').unwrap_or(trimmed);
     let is_decimal = unsigned.split_once('.').is_some_and(|(whole, places)| {
@@ -64,14 +65,14 @@ fn of_text(text: &str) -> Result<Number, Fault> {
         digits(whole) && digits(places)
     });
     if is_decimal {
-        Ok(Decimal::read(trimmed).map_or(Number::Int(0), Number::Decimal))
+        Ok(Decimal::read(trimmed).map_or(LiquidNumber::Int(0), LiquidNumber::Decimal))
     } else {
-        leading(text).map(Number::Int)
+        leading(text).map(LiquidNumber::Int)
     }
 }
 
 /// The whole number that a text begins with, or 0.
-pub(super) fn leading(text: &str) -> Result<i64, Fault> {
+pub(super) fn leading(text: &str) -> Result<i64, NumberError> {
     let text = text.trim_start_matches(super::parser::is_blank);
     let (negative, rest) = match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),
@@ -96,7 +97,7 @@ pub(super) fn leading(text: &str) -> Result<i64, Fault> {
                     number.checked_add(digit)
                 }
             });
-            number = more.ok_or(Fault::TooLarge)?;
+            number = more.ok_or(NumberError::TooLarge)?;
         }
         before = c;
     }
@@ -133,10 +134,14 @@ pub(super) fn strict(text: &str) -> Option<i64> {
     i64::from_str_radix(&signed, radix).ok()
 }
 
-pub(super) fn apply(one: Number, operation: Operation, other: Number) -> Result<Number, Fault> {
-    if let (Number::Int(one), Number::Int(other)) = (one, other) {
+pub(super) fn apply(
+    one: LiquidNumber,
+    operation: Operation,
+    other: LiquidNumber,
+) -> Result<LiquidNumber, NumberError> {
+    if let (LiquidNumber::Int(one), LiquidNumber::Int(other)) = (one, other) {
         let result = match operation {
-            Operation::Over | Operation::Modulo if other == 0 => return Err(Fault::ByZero),
+            Operation::Over | Operation::Modulo if other == 0 => return Err(NumberError::ByZero),
             Operation::Plus => one.checked_add(other),
             Operation::Minus => one.checked_sub(other),
             Operation::Times => one.checked_mul(other),
@@ -146,7 +151,7 @@ pub(super) fn apply(one: Number, operation: Operation, other: Number) -> Result<
                 if wrong_side { rest + other } else { rest }
             }),
         };
-        return result.map(Number::Int).ok_or(Fault::TooLarge);
+        return result.map(LiquidNumber::Int).ok_or(NumberError::TooLarge);
     }
     let exact = match (decimal(one), decimal(other)) {
         (Some(one), Some(other)) => match operation {
@@ -154,13 +159,13 @@ pub(super) fn apply(one: Number, operation: Operation, other: Number) -> Result<
             Operation::Minus => one.plus(other.negated()),
             Operation::Times => one.times(other),
             Operation::Over => one.over(other),
-            Operation::Modulo if other.digits == 0 => return Err(Fault::ByZero),
+            Operation::Modulo if other.digits == 0 => return Err(NumberError::ByZero),
             Operation::Modulo => one.modulo(other),
         },
         _ => None,
     };
     if let Some(decimal) = exact {
-        return Ok(Number::Decimal(decimal));
+        return Ok(LiquidNumber::Decimal(decimal));
     }
     // Numbers so far apart, or so large, have no digits in which a float differs.
     let (one, other) = (float(one), float(other));
@@ -179,29 +184,29 @@ fn floored(one: i64, other: i64) -> Option<i64> {
     Some(quotient - i64::from(inexact && (one < 0) != (other < 0)))
 }
 
-fn decimal(number: Number) -> Option<Decimal> {
+fn decimal(number: LiquidNumber) -> Option<Decimal> {
     match number {
-        Number::Int(number) => Some(Decimal {
+        LiquidNumber::Int(number) => Some(Decimal {
             digits: number.into(),
             exponent: 0,
         }),
-        Number::Decimal(decimal) => Some(decimal),
-        Number::Float(_) => None,
+        LiquidNumber::Decimal(decimal) => Some(decimal),
+        LiquidNumber::Float(_) => None,
     }
 }
 
-fn float(number: Number) -> f64 {
+fn float(number: LiquidNumber) -> f64 {
     match number {
-        Number::Int(number) => number as f64,
-        Number::Decimal(decimal) => decimal.to_float(),
-        Number::Float(number) => number,
+        LiquidNumber::Int(number) => number as f64,
+        LiquidNumber::Decimal(decimal) => decimal.to_float(),
+        LiquidNumber::Float(number) => number,
     }
 }
 
 /// Which of two is larger.
-pub(super) fn is_greater(one: Number, other: Number) -> bool {
+pub(super) fn is_greater(one: LiquidNumber, other: LiquidNumber) -> bool {
     match (one, other) {
-        (Number::Int(one), Number::Int(other)) => one > other,
+        (LiquidNumber::Int(one), LiquidNumber::Int(other)) => one > other,
         _ => match (decimal(one), decimal(other)) {
             (Some(one), Some(other)) => match one.plus(other.negated()) {
                 Some(difference) => difference.digits > 0,
@@ -212,40 +217,42 @@ pub(super) fn is_greater(one: Number, other: Number) -> bool {
     }
 }
 
-pub(super) fn absolute(number: Number) -> Result<Number, Fault> {
+pub(super) fn absolute(number: LiquidNumber) -> Result<LiquidNumber, NumberError> {
     Ok(match number {
-        Number::Int(number) => Number::Int(number.checked_abs().ok_or(Fault::TooLarge)?),
-        Number::Decimal(decimal) => Number::Decimal(Decimal {
+        LiquidNumber::Int(number) => {
+            LiquidNumber::Int(number.checked_abs().ok_or(NumberError::TooLarge)?)
+        }
+        LiquidNumber::Decimal(decimal) => LiquidNumber::Decimal(Decimal {
             digits: decimal.digits.abs(),
             ..decimal
         }),
-        Number::Float(number) => Number::Float(number.abs()),
+        LiquidNumber::Float(number) => LiquidNumber::Float(number.abs()),
     })
 }
 
 /// To so many places, half away from zero.
-pub(super) fn rounded(number: Number, places: i64) -> Result<Number, Fault> {
+pub(super) fn rounded(number: LiquidNumber, places: i64) -> Result<LiquidNumber, NumberError> {
     let places = i32::try_from(places.clamp(-400, 400)).unwrap_or(0);
     match number {
-        Number::Int(number) if places >= 0 => Ok(Number::Int(number)),
-        Number::Int(number) => {
+        LiquidNumber::Int(number) if places >= 0 => Ok(LiquidNumber::Int(number)),
+        LiquidNumber::Int(number) => {
             let decimal = Decimal {
                 digits: number.into(),
                 exponent: 0,
             };
-            decimal.rounded(places).whole().map(Number::Int)
+            decimal.rounded(places).whole().map(LiquidNumber::Int)
         }
-        Number::Decimal(decimal) => Ok(Number::Decimal(decimal.rounded(places))),
-        Number::Float(number) if places > 0 => Ok(Number::Float(number)),
-        Number::Float(_) => Err(Fault::NotFinite),
+        LiquidNumber::Decimal(decimal) => Ok(LiquidNumber::Decimal(decimal.rounded(places))),
+        LiquidNumber::Float(number) if places > 0 => Ok(LiquidNumber::Float(number)),
+        LiquidNumber::Float(_) => Err(NumberError::NotFinite),
     }
 }
 
 /// The whole number below, or above.
-pub(super) fn whole(number: Number, up: bool) -> Result<i64, Fault> {
+pub(super) fn whole(number: LiquidNumber, up: bool) -> Result<i64, NumberError> {
     match number {
-        Number::Int(number) => Ok(number),
-        Number::Decimal(decimal) => {
+        LiquidNumber::Int(number) => Ok(number),
+        LiquidNumber::Decimal(decimal) => {
             if !up {
                 decimal.floor()
             } else {
@@ -253,19 +260,19 @@ pub(super) fn whole(number: Number, up: bool) -> Result<i64, Fault> {
                     .negated()
                     .floor()?
                     .checked_neg()
-                    .ok_or(Fault::TooLarge)
+                    .ok_or(NumberError::TooLarge)
             }
         }
-        Number::Float(_) => Err(Fault::NotFinite),
+        LiquidNumber::Float(_) => Err(NumberError::NotFinite),
     }
 }
 
 /// As a value of a template.
-pub(super) fn value(number: Number) -> Value {
+pub(super) fn value(number: LiquidNumber) -> Value {
     match number {
-        Number::Int(number) => Value::Int(number),
-        Number::Decimal(decimal) => Value::Float(decimal.to_float()),
-        Number::Float(number) => Value::Float(number),
+        LiquidNumber::Int(number) => Value::Int(number),
+        LiquidNumber::Decimal(decimal) => Value::Float(decimal.to_float()),
+        LiquidNumber::Float(number) => Value::Float(number),
     }
 }
 
@@ -379,18 +386,18 @@ impl Decimal {
         }
     }
 
-    fn floor(self) -> Result<i64, Fault> {
+    fn floor(self) -> Result<i64, NumberError> {
         if self.exponent >= 0 {
             return self.whole();
         }
         let Some(power) = 10_i128.checked_pow(self.exponent.unsigned_abs()) else {
             return Ok(if self.digits < 0 { -1 } else { 0 });
         };
-        i64::try_from(self.digits.div_euclid(power)).map_err(|_| Fault::TooLarge)
+        i64::try_from(self.digits.div_euclid(power)).map_err(|_| NumberError::TooLarge)
     }
 
     /// The whole number that it is after it was rounded to one.
-    fn whole(self) -> Result<i64, Fault> {
+    fn whole(self) -> Result<i64, NumberError> {
         if self.digits == 0 {
             return Ok(0);
         }
@@ -401,7 +408,7 @@ impl Decimal {
             Some(power.map_or(0, |power| self.digits / power))
         };
         let whole = digits.and_then(|digits| i64::try_from(digits).ok());
-        whole.ok_or(Fault::TooLarge)
+        whole.ok_or(NumberError::TooLarge)
     }
 }
 
@@ -473,7 +480,7 @@ mod tests {
         }
         assert_eq!(leading(" -12abc"), Ok(-12));
         assert_eq!(leading("abc"), Ok(0));
-        assert_eq!(leading("99999999999999999999"), Err(Fault::TooLarge));
+        assert_eq!(leading("99999999999999999999"), Err(NumberError::TooLarge));
     }
 
     #[test]

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use quillet_core::Value as Data;
 
-use super::ast::{Comparison, Condition, Expr, ExprKind, Join, Key, Lookup, Name, Operator, Term};
+use super::ast::{
+    Comparison, ConditionChain, Expr, ExprKind, Join, Key, Lookup, Name, Operator, Term,
+};
 use super::eval::{Evaluator, fail};
 use super::number::{leading, strict};
-use super::value::{Loop, Rows, Value, equal, length_of};
-use crate::{Limit, Stop};
+use super::value::{ForLoop, TableRowLoop, Value, equal, length_of};
+use crate::{LimitKind, StopReason};
 
 /// What a condition compares.
 enum Side {
@@ -19,18 +21,18 @@ enum Side {
 }
 
 impl<'t> Evaluator<'t, '_> {
-    pub(super) fn eval(&mut self, expr: &'t Expr) -> Result<Value, Stop> {
+    pub(super) fn eval(&mut self, expr: &'t Expr) -> Result<Value, StopReason> {
         let value = self.value(expr, false);
         value.map_err(|stop| self.place(stop, expr.span))
     }
 
     /// A value whose absence is dealt with.
-    pub(super) fn optional(&mut self, expr: &'t Expr) -> Result<Value, Stop> {
+    pub(super) fn optional(&mut self, expr: &'t Expr) -> Result<Value, StopReason> {
         let value = self.value(expr, true);
         value.map_err(|stop| self.place(stop, expr.span))
     }
 
-    fn value(&mut self, expr: &'t Expr, optional: bool) -> Result<Value, Stop> {
+    fn value(&mut self, expr: &'t Expr, optional: bool) -> Result<Value, StopReason> {
         match &expr.kind {
             ExprKind::Nil => Ok(Value::NIL),
             ExprKind::Bool(value) => Ok((*value).into()),
@@ -48,7 +50,7 @@ impl<'t> Evaluator<'t, '_> {
         }
     }
 
-    fn end_of_range(&mut self, value: &Value) -> Result<i64, Stop> {
+    fn end_of_range(&mut self, value: &Value) -> Result<i64, StopReason> {
         match value.meant() {
             Value::Data(Data::Null) => Ok(0),
             Value::Data(Data::Str(text)) => leading(&text).map_err(|fault| self.fault(fault)),
@@ -57,7 +59,7 @@ impl<'t> Evaluator<'t, '_> {
     }
 
     /// A value that must be a whole number, or the text of one.
-    pub(super) fn whole(&mut self, value: &Value) -> Result<i64, Stop> {
+    pub(super) fn whole(&mut self, value: &Value) -> Result<i64, StopReason> {
         let value = value.meant();
         if let Value::Data(Data::Int(number)) = value {
             return Ok(number);
@@ -74,7 +76,7 @@ impl<'t> Evaluator<'t, '_> {
         expr: &'t Expr,
         lookup: &'t Lookup,
         optional: bool,
-    ) -> Result<Value, Stop> {
+    ) -> Result<Value, StopReason> {
         let name = match &lookup.name {
             Name::Known(name) => Arc::clone(name),
             Name::Computed(name) => match self.eval(name)? {
@@ -86,7 +88,7 @@ impl<'t> Evaluator<'t, '_> {
             },
         };
         let mut found = match self.world.get(&name) {
-            Some(Value::Hole) => return Err(Stop::Suspended),
+            Some(Value::Hole) => return Err(StopReason::Suspended),
             Some(Value::Data(value)) => self.marked(&name, value)?,
             Some(value) => value,
             None => return self.absent(expr, optional),
@@ -114,9 +116,9 @@ impl<'t> Evaluator<'t, '_> {
     }
 
     /// A variable as it is given: a trusted one may hold messages.
-    fn marked(&mut self, name: &str, value: Data) -> Result<Value, Stop> {
+    fn marked(&mut self, name: &str, value: Data) -> Result<Value, StopReason> {
         if value.depth() > quillet_core::value::MAX_DEPTH {
-            return Err(self.pass.limit(Limit::ValueDepth));
+            return Err(self.pass.limit(LimitKind::ValueDepth));
         }
         match value {
             Data::Str(text) if self.compiled.trusts(name) => {
@@ -127,7 +129,7 @@ impl<'t> Evaluator<'t, '_> {
     }
 
     /// What is not there: nothing, or an error where that is one.
-    fn absent(&self, expr: &Expr, optional: bool) -> Result<Value, Stop> {
+    fn absent(&self, expr: &Expr, optional: bool) -> Result<Value, StopReason> {
         if optional || !self.is_strict() {
             return Ok(Value::NIL);
         }
@@ -140,7 +142,7 @@ impl<'t> Evaluator<'t, '_> {
     fn named(&self, owner: &Value, name: &Arc<str>) -> Option<Value> {
         let key = Value::Data(Data::Str(Arc::clone(name)));
         if let Value::Data(owner) = owner
-            && owner.stands_in()
+            && owner.is_fallback()
         {
             let own = owner.as_map().is_some_and(|map| map.get(name).is_some());
             let meant = Value::Data(owner.meant().clone());
@@ -152,7 +154,7 @@ impl<'t> Evaluator<'t, '_> {
 
     // Conditions.
 
-    pub(super) fn condition(&mut self, condition: &'t Condition) -> Result<bool, Stop> {
+    pub(super) fn condition(&mut self, condition: &'t ConditionChain) -> Result<bool, StopReason> {
         let mut holds = false;
         for (comparison, join) in &condition.parts {
             holds = self.comparison(comparison)?;
@@ -165,7 +167,7 @@ impl<'t> Evaluator<'t, '_> {
         Ok(holds)
     }
 
-    fn comparison(&mut self, comparison: &'t Comparison) -> Result<bool, Stop> {
+    fn comparison(&mut self, comparison: &'t Comparison) -> Result<bool, StopReason> {
         let Some((operator, right)) = &comparison.right else {
             return Ok(match &comparison.left {
                 // Whether it is there at all is what is asked; of a failed call nothing is.
@@ -200,7 +202,7 @@ impl<'t> Evaluator<'t, '_> {
     }
 
     /// One side of a comparison, and whether it stands in for a failed call.
-    fn side(&mut self, term: &'t Term, optional: bool) -> Result<(Side, bool), Stop> {
+    fn side(&mut self, term: &'t Term, optional: bool) -> Result<(Side, bool), StopReason> {
         Ok(match term {
             Term::Empty => (Side::Empty, false),
             Term::Blank => (Side::Blank, false),
@@ -216,7 +218,12 @@ impl<'t> Evaluator<'t, '_> {
         })
     }
 
-    fn compare(&mut self, operator: Operator, left: &Side, right: &Side) -> Result<bool, Stop> {
+    fn compare(
+        &mut self,
+        operator: Operator,
+        left: &Side,
+        right: &Side,
+    ) -> Result<bool, StopReason> {
         if let Operator::Equal | Operator::NotEqual = operator {
             let same = self.same(left, right)?;
             return Ok(same == (operator == Operator::Equal));
@@ -237,7 +244,7 @@ impl<'t> Evaluator<'t, '_> {
         }
     }
 
-    fn same(&mut self, left: &Side, right: &Side) -> Result<bool, Stop> {
+    fn same(&mut self, left: &Side, right: &Side) -> Result<bool, StopReason> {
         match (left, right) {
             (Side::Value(value), Side::Empty) | (Side::Empty, Side::Value(value)) => {
                 Ok(is_empty(value))
@@ -250,7 +257,7 @@ impl<'t> Evaluator<'t, '_> {
         }
     }
 
-    pub(super) fn equal(&mut self, left: &Value, right: &Value) -> Result<bool, Stop> {
+    pub(super) fn equal(&mut self, left: &Value, right: &Value) -> Result<bool, StopReason> {
         Ok(match (left, right) {
             (Value::Data(left), Value::Data(right)) => {
                 self.scan(left.weight().min(right.weight()))?;
@@ -263,13 +270,13 @@ impl<'t> Evaluator<'t, '_> {
     }
 
     /// What `when` asks.
-    pub(super) fn matches(&mut self, left: &Value, term: &'t Term) -> Result<bool, Stop> {
+    pub(super) fn matches(&mut self, left: &Value, term: &'t Term) -> Result<bool, StopReason> {
         let (right, _) = self.side(term, true)?;
         let left = self.unmarked(&left.meant()).into_owned();
         self.same(&Side::Value(left), &right)
     }
 
-    fn contains(&mut self, left: &Value, right: &Value) -> Result<bool, Stop> {
+    fn contains(&mut self, left: &Value, right: &Value) -> Result<bool, StopReason> {
         if !left.is_true() || !right.is_true() {
             return Ok(false);
         }
@@ -302,7 +309,12 @@ impl<'t> Evaluator<'t, '_> {
         }
     }
 
-    fn order(&mut self, operator: Operator, left: &Value, right: &Value) -> Result<bool, Stop> {
+    fn order(
+        &mut self,
+        operator: Operator,
+        left: &Value,
+        right: &Value,
+    ) -> Result<bool, StopReason> {
         let comparable = |value: &Value| {
             matches!(
                 value,
@@ -350,7 +362,7 @@ pub(super) fn compare_numbers(one: &Data, other: &Data) -> Option<Ordering> {
 /// What a key leads to; `None` if there is no such thing.
 fn keyed(owner: &Value, key: &Value) -> Option<Value> {
     match owner {
-        Value::Data(owner) if owner.stands_in() => Some(in_stand_in(owner, key)),
+        Value::Data(owner) if owner.is_fallback() => Some(in_stand_in(owner, key)),
         Value::Data(Data::Map(map)) => match key {
             Value::Data(Data::Str(key)) => map.get(key).cloned().map(Value::Data),
             Value::Data(Data::Int(_)) => Some(Value::NIL),
@@ -384,13 +396,13 @@ fn in_stand_in(owner: &Data, key: &Value) -> Value {
     let found = match (owner.meant(), key) {
         (Data::List(list), Value::Data(Data::Int(at))) => match item(list, *at) {
             value if value.is_nil() => None,
-            Value::Data(value) => Some(value.standing_in()),
+            Value::Data(value) => Some(value.into_fallback()),
             _ => None,
         },
         (_, Value::Data(Data::Str(key))) => owner.as_map().map(|map| map.field_standing_in(key)),
         _ => None,
     };
-    Value::Data(found.unwrap_or_else(|| Data::from("").standing_in()))
+    Value::Data(found.unwrap_or_else(|| Data::from("").into_fallback()))
 }
 
 /// `size`, `first` and `last`.
@@ -452,7 +464,7 @@ fn number(number: usize) -> Value {
     i64::try_from(number).unwrap_or(i64::MAX).into()
 }
 
-fn of_loop(state: &Loop, name: &str) -> Option<Value> {
+fn of_loop(state: &ForLoop, name: &str) -> Option<Value> {
     let index = state.index.get();
     Some(match name {
         "index" => number(index + 1),
@@ -471,7 +483,7 @@ fn of_loop(state: &Loop, name: &str) -> Option<Value> {
     })
 }
 
-fn of_rows(state: &Rows, name: &str) -> Option<Value> {
+fn of_rows(state: &TableRowLoop, name: &str) -> Option<Value> {
     let (index, column) = (state.index.get(), state.column.get());
     Some(match name {
         "index" => number(index + 1),

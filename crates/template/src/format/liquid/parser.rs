@@ -3,16 +3,16 @@
 
 use std::ops::Range;
 
-use super::ast::{Body, Case, If, Node, NodeKind};
-use super::expression::Reader;
-use super::lexer::{self, Lexer, PieceKind, Tag};
+use super::ast::{Body, CaseTag, If, Node, NodeKind};
+use super::expression::MarkupReader;
+use super::lexer::{self, Lexer, SourcePartKind, Tag};
 use super::tags::{self, Syntax};
 use super::token::is_space;
 use crate::format::literals::Literals;
-use crate::format::problem::Problem;
-use crate::{CompileOptions, Source};
+use crate::format::problem::ParseProblem;
+use crate::{CompileOptions, TemplateSource};
 
-type Read<T> = Result<T, Problem>;
+type ParseResult<T> = Result<T, ParseProblem>;
 
 /// A source that was read.
 #[derive(Debug)]
@@ -47,9 +47,9 @@ const TAGS: [&str; 20] = [
 ];
 
 pub(super) fn parse(
-    source: &Source<'_>,
+    source: &TemplateSource<'_>,
     options: &CompileOptions,
-) -> Result<(Program, Literals), Problem> {
+) -> Result<(Program, Literals), ParseProblem> {
     let mut parser = Parser {
         name: source.name,
         text: source.text,
@@ -84,23 +84,23 @@ pub(super) fn parse(
 }
 
 /// A tag that ends nothing here.
-fn outer(tag: &Tag<'_>) -> Problem {
+fn outer(tag: &Tag<'_>) -> ParseProblem {
     match tag.name {
         "else" | "elsif" | "when" => {
             let message = format!("{} outside of a tag that has such a part", tag.name);
-            Problem::at(message, tag.start, tag.end)
+            ParseProblem::at(message, tag.start, tag.end)
         }
         name if name.starts_with("end") => {
             let message = format!("{name} ends a tag that was not begun");
-            Problem::at(message, tag.start, tag.end)
+            ParseProblem::at(message, tag.start, tag.end)
         }
         _ => unknown(tag),
     }
 }
 
-fn unknown(tag: &Tag<'_>) -> Problem {
+fn unknown(tag: &Tag<'_>) -> ParseProblem {
     let shown: String = tag.name.chars().take(40).collect();
-    let problem = Problem::at(format!("unknown tag {shown:?}"), tag.start, tag.end);
+    let problem = ParseProblem::at(format!("unknown tag {shown:?}"), tag.start, tag.end);
     match quillet_core::nearest(tag.name, TAGS) {
         Some(near) => problem.help(format!("did you mean {near}?")),
         None => problem.help(
@@ -143,7 +143,7 @@ fn place_literals(body: &mut Body, text: &str, literals: &mut Literals) {
 }
 
 /// A body, and the tag that ended it; `None` at the end of the source.
-struct Parsed<'s> {
+struct ParsedBody<'s> {
     body: Body,
     /// Whether it prints white space at most.
     blank: bool,
@@ -172,8 +172,8 @@ impl<'s> Parser<'s> {
     }
 
     /// Reads up to a tag that is not known.
-    fn body(&mut self) -> Read<Parsed<'s>> {
-        let mut parsed = Parsed {
+    fn body(&mut self) -> ParseResult<ParsedBody<'s>> {
+        let mut parsed = ParsedBody {
             body: Body::new(),
             blank: true,
             end: None,
@@ -186,12 +186,12 @@ impl<'s> Parser<'s> {
         Ok(parsed)
     }
 
-    fn document_body(&mut self, parsed: &mut Parsed<'s>) -> Read<()> {
+    fn document_body(&mut self, parsed: &mut ParsedBody<'s>) -> ParseResult<()> {
         while let Some(piece) = self.lexer.next() {
             let (start, end) = (piece.place.start, piece.place.end);
             let text = self.text.get(start..end).unwrap_or_default();
             match piece.kind {
-                PieceKind::Text => {
+                SourcePartKind::Text => {
                     let trimmed = if self.trim {
                         text.trim_start_matches(is_blank)
                     } else {
@@ -203,12 +203,12 @@ impl<'s> Parser<'s> {
                     let node = Node::new(NodeKind::Text(range), start, end);
                     parsed.body.push(node);
                 }
-                PieceKind::Output => {
+                SourcePartKind::Output => {
                     self.control(text, &mut parsed.body);
                     parsed.body.push(self.output(text, start)?);
                     parsed.blank = false;
                 }
-                PieceKind::Tag => {
+                SourcePartKind::Tag => {
                     self.control(text, &mut parsed.body);
                     let tag = lexer::tag(self.text, &piece.place)?;
                     if tag.name == "liquid" {
@@ -220,10 +220,10 @@ impl<'s> Parser<'s> {
                         return Ok(());
                     }
                 }
-                PieceKind::Open => {
+                SourcePartKind::Open => {
                     let what = if text == "{%" { "tag" } else { "output" };
                     let end_is = if text == "{%" { "%}" } else { "}}" };
-                    let problem = Problem::at(format!("the {what} has no end"), start, end);
+                    let problem = ParseProblem::at(format!("the {what} has no end"), start, end);
                     return Err(problem.help(format!("end it with {end_is}")));
                 }
             }
@@ -246,21 +246,21 @@ impl<'s> Parser<'s> {
         self.trim = before_end.is_some_and(|at| piece.as_bytes().get(at) == Some(&b'-'));
     }
 
-    fn output(&self, piece: &'s str, start: usize) -> Read<Node> {
+    fn output(&self, piece: &'s str, start: usize) -> ParseResult<Node> {
         let end = start + piece.len();
         let Some(inside) = piece[2..].strip_suffix("}}") else {
-            let problem = Problem::at("the output has no end", start, end);
+            let problem = ParseProblem::at("the output has no end", start, end);
             return Err(problem.help("end it with }}; a text in it can hold no brace"));
         };
         let begins = usize::from(inside.starts_with('-'));
         let inside = &inside[begins..];
         let inside = inside.strip_suffix('-').unwrap_or(inside);
-        let piped = Reader::new(inside, start + 2 + begins, self.nesting)?.piped()?;
+        let piped = MarkupReader::new(inside, start + 2 + begins, self.nesting)?.piped()?;
         Ok(Node::new(NodeKind::Print(piped), start, end))
     }
 
     /// The lines of a `liquid` tag stand in the body around it.
-    fn liquid(&mut self, tag: &Tag<'s>, parsed: &mut Parsed<'s>) -> Read<()> {
+    fn liquid(&mut self, tag: &Tag<'s>, parsed: &mut ParsedBody<'s>) -> ParseResult<()> {
         let mut at = tag.at;
         let mut lines = Vec::new();
         for line in tag.markup.split('\n') {
@@ -277,7 +277,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn line_body(&mut self, parsed: &mut Parsed<'s>) -> Read<()> {
+    fn line_body(&mut self, parsed: &mut ParsedBody<'s>) -> ParseResult<()> {
         while let Some(place) = self.lines.as_mut().and_then(Vec::pop) {
             let line = self.text.get(place.clone()).unwrap_or_default();
             if line.trim_matches(is_space).is_empty() {
@@ -300,10 +300,10 @@ impl<'s> Parser<'s> {
     }
 
     /// A known tag, with its bodies.
-    fn tag(&mut self, tag: &Tag<'s>, parsed: &mut Parsed<'s>) -> Read<()> {
+    fn tag(&mut self, tag: &Tag<'s>, parsed: &mut ParsedBody<'s>) -> ParseResult<()> {
         if self.depth == 0 {
             let message = "tags are nested more deeply than the limit on nesting";
-            return Err(Problem::at(message, tag.start, tag.end).limit());
+            return Err(ParseProblem::at(message, tag.start, tag.end).limit());
         }
         self.depth -= 1;
         let (kind, blank) = self.node(tag)?;
@@ -314,7 +314,7 @@ impl<'s> Parser<'s> {
     }
 
     /// The node of a tag, and whether it prints white space at most.
-    fn node(&mut self, tag: &Tag<'s>) -> Read<(NodeKind, bool)> {
+    fn node(&mut self, tag: &Tag<'s>) -> ParseResult<(NodeKind, bool)> {
         let syntax = self.syntax();
         Ok(match tag.name {
             "assign" => {
@@ -351,7 +351,7 @@ impl<'s> Parser<'s> {
     }
 
     /// One body up to the tag's own end.
-    fn simple(&mut self, tag: &Tag<'s>) -> Read<(Body, bool)> {
+    fn simple(&mut self, tag: &Tag<'s>) -> ParseResult<(Body, bool)> {
         let parsed = self.body()?;
         match parsed.end {
             Some(end) if ends(&end, tag) => Ok((parsed.body, parsed.blank)),
@@ -361,7 +361,7 @@ impl<'s> Parser<'s> {
 
     /// What stands in a comment is read, so that a mistake in it is one, and dropped. Tags
     /// that are not known are nothing there.
-    fn comment(&mut self, tag: &Tag<'s>) -> Read<(NodeKind, bool)> {
+    fn comment(&mut self, tag: &Tag<'s>) -> ParseResult<(NodeKind, bool)> {
         loop {
             match self.body()?.end {
                 Some(end) if ends(&end, tag) => return Ok((NodeKind::Nothing, true)),
@@ -371,14 +371,14 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn raw(&mut self, tag: &Tag<'s>) -> Read<(NodeKind, bool)> {
+    fn raw(&mut self, tag: &Tag<'s>) -> ParseResult<(NodeKind, bool)> {
         if !tag.markup.trim_matches(is_space).is_empty() {
-            let problem = Problem::at("raw takes nothing", tag.at, tag.end);
+            let problem = ParseProblem::at("raw takes nothing", tag.at, tag.end);
             return Err(problem.help("write {% raw %}"));
         }
         if self.lines.is_some() {
             let message = "raw cannot stand in a liquid tag";
-            return Err(Problem::at(message, tag.start, tag.end));
+            return Err(ParseProblem::at(message, tag.start, tag.end));
         }
         while let Some(piece) = self.lexer.next() {
             let text = self.text.get(piece.place.clone()).unwrap_or_default();
@@ -392,7 +392,7 @@ impl<'s> Parser<'s> {
         Err(misplaced(tag, None))
     }
 
-    fn if_tag(&mut self, tag: &Tag<'s>, unless: bool) -> Read<(NodeKind, bool)> {
+    fn if_tag(&mut self, tag: &Tag<'s>, unless: bool) -> ParseResult<(NodeKind, bool)> {
         let mut condition = Some(self.syntax().condition(tag)?);
         let mut branches = Vec::new();
         let mut all_blank = true;
@@ -413,8 +413,8 @@ impl<'s> Parser<'s> {
         Ok((NodeKind::If(If { unless, branches }), all_blank))
     }
 
-    fn case(&mut self, tag: &Tag<'s>) -> Read<(NodeKind, bool)> {
-        let mut case = Case {
+    fn case(&mut self, tag: &Tag<'s>) -> ParseResult<(NodeKind, bool)> {
+        let mut case = CaseTag {
             left: self.syntax().case(tag)?,
             arms: Vec::new(),
             bodies: Vec::new(),
@@ -447,7 +447,7 @@ impl<'s> Parser<'s> {
         Ok((NodeKind::Case(case), all_blank))
     }
 
-    fn for_tag(&mut self, tag: &Tag<'s>) -> Read<(NodeKind, bool)> {
+    fn for_tag(&mut self, tag: &Tag<'s>) -> ParseResult<(NodeKind, bool)> {
         let mut node = self.syntax().for_tag(tag)?;
         let mut parsed = self.body()?;
         let mut all_blank = parsed.blank;
@@ -486,19 +486,20 @@ fn ends(end: &Tag<'_>, tag: &Tag<'_>) -> bool {
 }
 
 /// Why a tag is not ended by this one.
-fn misplaced(tag: &Tag<'_>, end: Option<Tag<'_>>) -> Problem {
+fn misplaced(tag: &Tag<'_>, end: Option<Tag<'_>>) -> ParseProblem {
     let name = tag.name;
     let Some(end) = end else {
-        let problem = Problem::at(format!("this {name} does not end"), tag.start, tag.end);
+        let problem = ParseProblem::at(format!("this {name} does not end"), tag.start, tag.end);
         return problem.help(format!("end it with {{% end{name} %}}"));
     };
     match end.name {
         "else" | "elsif" | "when" => {
             let message = format!("{name} has no {} here", end.name);
-            Problem::at(message, end.start, end.end)
+            ParseProblem::at(message, end.start, end.end)
         }
         other if other.starts_with("end") => {
-            let problem = Problem::at(format!("{other} does not end {name}"), end.start, end.end);
+            let problem =
+                ParseProblem::at(format!("{other} does not end {name}"), end.start, end.end);
             problem.help(format!("write {{% end{name} %}}"))
         }
         _ => unknown(&end),

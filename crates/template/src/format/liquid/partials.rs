@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use quillet_core::{Span, Value as Data, nearest};
 
-use super::ast::{ExprKind, Partial};
+use super::ast::{ExprKind, PartialTag};
 use super::eval::{Evaluator, fail};
-use super::items::Items;
-use super::scope::World;
-use super::value::{Loop, Value};
-use crate::{ErrorKind, Limit, RenderError, Stop};
+use super::items::LoopItems;
+use super::scope::RenderScope;
+use super::value::{ForLoop, Value};
+use crate::{ErrorKind, LimitKind, RenderError, StopReason};
 
 impl<'t, 'p> Evaluator<'t, 'p> {
-    pub(super) fn include(&mut self, node: &'t Partial, span: Span) -> Result<(), Stop> {
+    pub(super) fn include(&mut self, node: &'t PartialTag, span: Span) -> Result<(), StopReason> {
         if !self.world.includes {
             let mut error = RenderError::new(
                 ErrorKind::Execution,
@@ -35,7 +35,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             None => self.world.get(&name).unwrap_or(Value::NIL),
         };
         if let Value::Hole = value {
-            return Err(Stop::Suspended);
+            return Err(StopReason::Suspended);
         }
         let variable = seen_as(node, &name);
         let scope = self.world.open();
@@ -63,7 +63,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         Ok(())
     }
 
-    pub(super) fn render(&mut self, node: &'t Partial, span: Span) -> Result<(), Stop> {
+    pub(super) fn render(&mut self, node: &'t PartialTag, span: Span) -> Result<(), StopReason> {
         let ExprKind::Text(name) = &node.template.kind else {
             return Err(fail("render needs the name of a template in quotes"));
         };
@@ -84,8 +84,8 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         let entered = self.pass.entered();
         self.pass.enter(span.start);
         let done = if one_by_one && is_list {
-            let segment = Items::of(&value).segment(0, None, false);
-            let state = Rc::new(Loop {
+            let segment = LoopItems::of(&value).segment(0, None, false);
+            let state = Rc::new(ForLoop {
                 name: Arc::clone(name),
                 length: segment.length,
                 index: Cell::new(0),
@@ -97,7 +97,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
                 self.pass.step()?;
                 self.pass.turn(turn);
                 state.index.set(turn);
-                let mut world = World::apart();
+                let mut world = RenderScope::apart();
                 world.assign(&"forloop".into(), Value::Loop(Rc::clone(&state)));
                 done = self.apart(world, &named, &variable, segment.get(turn), source);
                 if done.is_err() {
@@ -106,7 +106,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             }
             done
         } else {
-            self.apart(World::apart(), &named, &variable, value, source)
+            self.apart(RenderScope::apart(), &named, &variable, value, source)
         };
         done?;
         self.pass.leave(entered);
@@ -116,12 +116,12 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     /// Prints a source in a world of its own.
     fn apart(
         &mut self,
-        mut world: World<'p>,
+        mut world: RenderScope<'p>,
         named: &[(&Arc<str>, Value)],
         variable: &Arc<str>,
         value: Value,
         source: usize,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopReason> {
         for (key, value) in named {
             world.assign(key, value.clone());
         }
@@ -134,10 +134,10 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         done
     }
 
-    fn partial(&mut self, source: usize) -> Result<(), Stop> {
+    fn partial(&mut self, source: usize) -> Result<(), StopReason> {
         self.partials += 1;
         if self.partials > self.pass.limits().nesting {
-            return Err(self.pass.limit(Limit::Nesting));
+            return Err(self.pass.limit(LimitKind::Nesting));
         }
         let outer = std::mem::replace(&mut self.source, source);
         let compiled = self.compiled;
@@ -145,14 +145,14 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             Some(body) => self.body(body),
             None => Ok(()),
         };
-        if !matches!(done, Err(Stop::Failed(_))) {
+        if !matches!(done, Err(StopReason::Failed(_))) {
             self.source = outer;
         }
         self.partials -= 1;
         done
     }
 
-    fn find(&self, name: &str) -> Result<usize, Stop> {
+    fn find(&self, name: &str) -> Result<usize, StopReason> {
         if let Some(found) = self.compiled.index(name) {
             return Ok(found);
         }
@@ -164,7 +164,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
 }
 
 /// The name under which a partial sees what it is handed.
-fn seen_as(node: &Partial, template: &str) -> Arc<str> {
+fn seen_as(node: &PartialTag, template: &str) -> Arc<str> {
     match &node.alias {
         Some(alias) => Arc::clone(alias),
         None => template.rsplit('/').next().unwrap_or(template).into(),

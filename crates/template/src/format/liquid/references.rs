@@ -6,10 +6,10 @@ use std::collections::HashSet;
 use indexmap::{IndexMap, IndexSet};
 use quillet_core::Span;
 
-use super::Compiled;
+use super::LiquidTemplate;
 use super::ast::{
-    Body, Comparison, Condition, Expr, ExprKind, Group, Key, Name, Node, NodeKind, Offset,
-    Operator, Partial, Piped, Term,
+    Body, Comparison, ConditionChain, Expr, ExprKind, FilteredExpr, Group, Key, Name, Node,
+    NodeKind, Offset, Operator, PartialTag, Term,
 };
 use crate::{FunctionReference, References, VariableReference};
 
@@ -18,15 +18,15 @@ use crate::{FunctionReference, References, VariableReference};
 const READINGS: usize = 4;
 
 /// Where a variable is used first, and whether it may be absent wherever it is used.
-struct Use {
+struct VariableUse {
     optional: bool,
     source: usize,
     span: Span,
 }
 
 struct Walk<'a> {
-    compiled: &'a Compiled,
-    variables: IndexMap<Vec<&'a str>, Use, foldhash::fast::RandomState>,
+    compiled: &'a LiquidTemplate,
+    variables: IndexMap<Vec<&'a str>, VariableUse, foldhash::fast::RandomState>,
     functions: IndexMap<&'a str, (usize, Span), foldhash::fast::RandomState>,
     templates: IndexSet<&'a str, foldhash::fast::RandomState>,
     dynamic: bool,
@@ -44,7 +44,7 @@ struct Walk<'a> {
 }
 
 /// The references of all sources that are not libraries, and of what they call.
-pub(super) fn references(compiled: &Compiled, roots: &[usize]) -> References {
+pub(super) fn references(compiled: &LiquidTemplate, roots: &[usize]) -> References {
     let bytes: usize = compiled
         .sources
         .iter()
@@ -196,7 +196,7 @@ impl<'a> Walk<'a> {
         self.inner.truncate(scope);
     }
 
-    fn include(&mut self, partial: &'a Partial) {
+    fn include(&mut self, partial: &'a PartialTag) {
         self.handed(partial);
         let ExprKind::Text(name) = &partial.template.kind else {
             self.expr(&partial.template, false);
@@ -216,7 +216,7 @@ impl<'a> Walk<'a> {
         self.with(&names, |walk| walk.visit(index));
     }
 
-    fn render(&mut self, partial: &'a Partial) {
+    fn render(&mut self, partial: &'a PartialTag) {
         self.handed(partial);
         let ExprKind::Text(name) = &partial.template.kind else {
             return;
@@ -234,7 +234,7 @@ impl<'a> Walk<'a> {
         self.sees = sees;
     }
 
-    fn handed(&mut self, partial: &'a Partial) {
+    fn handed(&mut self, partial: &'a PartialTag) {
         partial
             .handed
             .iter()
@@ -245,7 +245,7 @@ impl<'a> Walk<'a> {
             .for_each(|(_, expr)| self.expr(expr, false));
     }
 
-    fn piped(&mut self, piped: &'a Piped) {
+    fn piped(&mut self, piped: &'a FilteredExpr) {
         let default = piped
             .filters
             .first()
@@ -263,7 +263,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn condition(&mut self, condition: &'a Condition) {
+    fn condition(&mut self, condition: &'a ConditionChain) {
         for (comparison, _) in &condition.parts {
             self.comparison(comparison);
         }
@@ -336,7 +336,7 @@ impl<'a> Walk<'a> {
             return;
         }
         let source = self.source;
-        let found = self.variables.entry(path).or_insert(Use {
+        let found = self.variables.entry(path).or_insert(VariableUse {
             optional,
             source,
             span,
@@ -345,7 +345,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn seen_as<'a>(partial: &'a Partial, template: &'a str) -> &'a str {
+fn seen_as<'a>(partial: &'a PartialTag, template: &'a str) -> &'a str {
     match &partial.alias {
         Some(alias) => alias,
         None => template.rsplit('/').next().unwrap_or(template),

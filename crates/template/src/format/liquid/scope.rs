@@ -11,31 +11,31 @@ use std::sync::Arc;
 use quillet_core::{Map, Value as Data};
 use smallvec::SmallVec;
 
-use super::value::{Loop, Value};
+use super::value::{ForLoop, Value};
 
-type Table<T> = HashMap<Arc<str>, T, foldhash::fast::RandomState>;
+type NameTable<T> = HashMap<Arc<str>, T, foldhash::fast::RandomState>;
 
 /// What one template, and what it includes, sees and keeps.
 #[derive(Debug, Default)]
-pub(super) struct World<'p> {
+pub(super) struct RenderScope<'p> {
     /// The variables; `None` inside of `render`.
     variables: Option<&'p Map>,
     /// What was assigned.
-    assigned: Table<Value>,
+    assigned: NameTable<Value>,
     /// What loops and partials bring, the innermost last.
     inner: SmallVec<[(Arc<str>, Value); 4]>,
     /// Counters of `increment`; `None` for one that hangs on a pending call.
-    pub(super) counters: Table<Option<i64>>,
+    pub(super) counters: NameTable<Option<i64>>,
     /// Where cycles are, by their names.
-    pub(super) cycles: Table<usize>,
+    pub(super) cycles: NameTable<usize>,
     /// Where loops have ended, by their names.
-    pub(super) ended: Table<i64>,
+    pub(super) ended: NameTable<i64>,
     /// What `ifchanged` printed last.
     pub(super) changed: Option<Arc<str>>,
     /// Loops around, the innermost last.
-    pub(super) loops: Vec<Rc<Loop>>,
+    pub(super) loops: Vec<Rc<ForLoop>>,
     /// What hangs on a pending call.
-    pub(super) lost: Lost,
+    pub(super) lost: PendingEffects,
     /// The loop, or all of the template, is being left.
     pub(super) interrupts: Vec<Interrupt>,
     /// Whether `include` may be used.
@@ -44,7 +44,7 @@ pub(super) struct World<'p> {
 
 /// What of a world hangs on a pending call.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Lost {
+pub(super) struct PendingEffects {
     pub(super) cycles: bool,
     /// Where loops have ended.
     pub(super) ends: bool,
@@ -60,18 +60,18 @@ pub(super) enum Interrupt {
     Lost,
 }
 
-impl<'p> World<'p> {
+impl<'p> RenderScope<'p> {
     pub(super) fn new(variables: &'p Map) -> Self {
-        World {
+        RenderScope {
             variables: Some(variables),
             includes: true,
-            ..World::default()
+            ..RenderScope::default()
         }
     }
 
     /// Where `render` puts a template: nothing is seen.
     pub(super) fn apart() -> Self {
-        World::default()
+        RenderScope::default()
     }
 
     pub(super) fn get(&self, name: &str) -> Option<Value> {
@@ -124,7 +124,7 @@ impl<'p> World<'p> {
         self.assigned.insert(Arc::clone(name), value);
     }
 
-    /// Where a scope begins, for [`World::close`].
+    /// Where a scope begins, for [`RenderScope::close`].
     pub(super) fn open(&self) -> usize {
         self.inner.len()
     }

@@ -3,20 +3,20 @@
 
 use std::sync::Arc;
 
-use super::Compiled;
+use super::LiquidTemplate;
 use super::ast::{Body, ExprKind, Node, NodeKind};
 use super::eval::Evaluator;
-use super::scope::{Interrupt, Lost};
+use super::scope::{Interrupt, PendingEffects};
 use super::value::Value;
-use crate::Stop;
+use crate::StopReason;
 
 /// What tags could do that others see.
 #[derive(Default)]
-struct Effects<'t> {
+struct SideEffects<'t> {
     /// Names that they set.
     names: Vec<&'t Arc<str>>,
     counters: Vec<&'t Arc<str>>,
-    lost: Lost,
+    lost: PendingEffects,
     /// Whether they include what only a render knows.
     unknown: bool,
     /// Whether they leave the loop around them.
@@ -29,12 +29,12 @@ struct Effects<'t> {
 impl<'t> Evaluator<'t, '_> {
     /// Goes on behind a tag; `holes` is how many there were when it began.
     #[cold]
-    pub(super) fn skip(&mut self, node: &'t Node, holes: usize) -> Result<(), Stop> {
+    pub(super) fn skip(&mut self, node: &'t Node, holes: usize) -> Result<(), StopReason> {
         if self.pass.is_stopped() {
-            return Err(Stop::Suspended);
+            return Err(StopReason::Suspended);
         }
         self.pass.skip_since(holes);
-        let mut effects = Effects::default();
+        let mut effects = SideEffects::default();
         effects.node(self.compiled, node, false);
         self.forget(&effects)?;
         if effects.leaves {
@@ -45,14 +45,14 @@ impl<'t> Evaluator<'t, '_> {
 
     /// Goes on behind a loop whose last turns are not known.
     #[cold]
-    pub(super) fn lose(&mut self, body: &'t Body) -> Result<(), Stop> {
-        let mut effects = Effects::default();
+    pub(super) fn lose(&mut self, body: &'t Body) -> Result<(), StopReason> {
+        let mut effects = SideEffects::default();
         effects.body(self.compiled, body, true);
         self.forget(&effects)
     }
 
     /// Makes a hole of everything that could have been set.
-    fn forget(&mut self, effects: &Effects<'_>) -> Result<(), Stop> {
+    fn forget(&mut self, effects: &SideEffects<'_>) -> Result<(), StopReason> {
         self.pass.steps(effects.nodes)?;
         if effects.unknown {
             return Err(self.pass.stop());
@@ -71,14 +71,14 @@ impl<'t> Evaluator<'t, '_> {
     }
 }
 
-impl<'t> Effects<'t> {
-    fn body(&mut self, compiled: &'t Compiled, body: &'t Body, in_loop: bool) {
+impl<'t> SideEffects<'t> {
+    fn body(&mut self, compiled: &'t LiquidTemplate, body: &'t Body, in_loop: bool) {
         for node in body {
             self.node(compiled, node, in_loop);
         }
     }
 
-    fn node(&mut self, compiled: &'t Compiled, node: &'t Node, in_loop: bool) {
+    fn node(&mut self, compiled: &'t LiquidTemplate, node: &'t Node, in_loop: bool) {
         self.nodes += 1;
         match &node.kind {
             NodeKind::Assign(name, _) | NodeKind::Capture(name, _) => self.names.push(name),
@@ -106,7 +106,7 @@ impl<'t> Effects<'t> {
         }
     }
 
-    fn source(&mut self, compiled: &'t Compiled, name: &str, in_loop: bool) {
+    fn source(&mut self, compiled: &'t LiquidTemplate, name: &str, in_loop: bool) {
         let Some(index) = compiled.index(name) else {
             return;
         };

@@ -6,15 +6,15 @@
 use std::sync::Arc;
 
 use super::ast::{
-    Body, Condition, Cycle, Expr, ExprKind, For, Group, NodeKind, Offset, Partial, Piped, TableRow,
-    Term,
+    Body, ConditionChain, Cycle, Expr, ExprKind, FilteredExpr, For, Group, NodeKind, Offset,
+    PartialTag, TableRow, Term,
 };
-use super::expression::{Reader, attributes, fragment, loose, loose_term};
+use super::expression::{MarkupReader, attributes, fragment, loose, loose_term};
 use super::lexer::Tag;
 use super::token::is_space;
-use crate::format::problem::Problem;
+use crate::format::problem::ParseProblem;
 
-type Read<T> = Result<T, Problem>;
+type ParseResult<T> = Result<T, ParseProblem>;
 
 /// What it takes to read a markup.
 #[derive(Clone, Copy, Debug)]
@@ -25,17 +25,17 @@ pub(super) struct Syntax<'s> {
     pub(super) depth: usize,
 }
 
-fn wrong(tag: &Tag<'_>, valid: &str) -> Problem {
+fn wrong(tag: &Tag<'_>, valid: &str) -> ParseProblem {
     let message = format!("{} is not written like this", tag.name);
-    Problem::at(message, tag.start, tag.end).help(format!("write {valid}"))
+    ParseProblem::at(message, tag.start, tag.end).help(format!("write {valid}"))
 }
 
 /// Refuses a markup where there is none.
-pub(super) fn nothing_more(tag: &Tag<'_>) -> Read<()> {
+pub(super) fn nothing_more(tag: &Tag<'_>) -> ParseResult<()> {
     if tag.markup.trim_matches(is_space).is_empty() {
         Ok(())
     } else {
-        Err(Problem::at(
+        Err(ParseProblem::at(
             format!("{} takes nothing", tag.name),
             tag.at,
             tag.end,
@@ -44,22 +44,22 @@ pub(super) fn nothing_more(tag: &Tag<'_>) -> Read<()> {
 }
 
 impl<'s> Syntax<'s> {
-    fn reader(self, tag: &Tag<'s>) -> Read<Reader<'s>> {
-        Reader::new(tag.markup, tag.at, self.depth)
+    fn reader(self, tag: &Tag<'s>) -> ParseResult<MarkupReader<'s>> {
+        MarkupReader::new(tag.markup, tag.at, self.depth)
     }
 
-    pub(super) fn condition(self, tag: &Tag<'s>) -> Read<Condition> {
+    pub(super) fn condition(self, tag: &Tag<'s>) -> ParseResult<ConditionChain> {
         self.reader(tag)?.condition()
     }
 
     /// `name = value | filter`
-    pub(super) fn assign(self, tag: &Tag<'s>) -> Read<(Arc<str>, Piped)> {
+    pub(super) fn assign(self, tag: &Tag<'s>) -> ParseResult<(Arc<str>, FilteredExpr)> {
         let mut from = 0;
         while let Some((start, end)) = signature(tag.markup, from) {
             let rest = tag.markup[end..].trim_start_matches(is_space);
             if let Some(value) = rest.strip_prefix('=') {
                 let at = tag.at + tag.markup.len() - value.len();
-                let value = Reader::new(value, at, self.depth)?.piped()?;
+                let value = MarkupReader::new(value, at, self.depth)?.piped()?;
                 return Ok((tag.markup[start..end].into(), value));
             }
             from = end;
@@ -67,7 +67,7 @@ impl<'s> Syntax<'s> {
         Err(wrong(tag, "{% assign name = value %}"))
     }
 
-    pub(super) fn capture(self, tag: &Tag<'s>) -> Read<Arc<str>> {
+    pub(super) fn capture(self, tag: &Tag<'s>) -> ParseResult<Arc<str>> {
         match signature(tag.markup, 0) {
             Some((start, end)) => Ok(tag.markup[start..end].into()),
             None => Err(wrong(tag, "{% capture name %}")),
@@ -75,12 +75,12 @@ impl<'s> Syntax<'s> {
     }
 
     /// An inline comment, each line of which begins with `#`.
-    pub(super) fn comment(self, tag: &Tag<'s>) -> Read<()> {
+    pub(super) fn comment(self, tag: &Tag<'s>) -> ParseResult<()> {
         let mut at = tag.at;
         for (index, line) in tag.markup.split('\n').enumerate() {
             let text = line.trim_matches(is_space);
             if index > 0 && !text.is_empty() && !text.starts_with('#') {
-                let problem = Problem::at("this line is no comment", at, at + line.len());
+                let problem = ParseProblem::at("this line is no comment", at, at + line.len());
                 return Err(problem.help("begin each line of the comment with #"));
             }
             at += line.len() + 1;
@@ -88,7 +88,7 @@ impl<'s> Syntax<'s> {
         Ok(())
     }
 
-    pub(super) fn case(self, tag: &Tag<'s>) -> Read<Expr> {
+    pub(super) fn case(self, tag: &Tag<'s>) -> ParseResult<Expr> {
         match fragment(tag.markup, false) {
             Some((start, end)) => Ok(loose(&tag.markup[start..end], tag.at + start, self.depth)),
             None => Err(wrong(tag, "{% case value %}")),
@@ -96,7 +96,7 @@ impl<'s> Syntax<'s> {
     }
 
     /// `a, b or c`
-    pub(super) fn when(self, tag: &Tag<'s>) -> Read<Vec<Term>> {
+    pub(super) fn when(self, tag: &Tag<'s>) -> ParseResult<Vec<Term>> {
         let mut terms = Vec::new();
         let mut from = 0;
         loop {
@@ -116,7 +116,7 @@ impl<'s> Syntax<'s> {
         }
     }
 
-    pub(super) fn for_tag(self, tag: &Tag<'s>) -> Read<For> {
+    pub(super) fn for_tag(self, tag: &Tag<'s>) -> ParseResult<For> {
         let mut reader = self.reader(tag)?;
         let variable = reader.name("the name of an item")?.text;
         if !reader.takes_word("in") {
@@ -138,7 +138,7 @@ impl<'s> Syntax<'s> {
             let is_attribute = matches!(name.text, "limit" | "offset") && reader.peek().is(":");
             if !is_attribute {
                 let message = format!("{:?} is nothing that a loop takes", name.text);
-                let problem = Problem::at(message, name.start, name.end());
+                let problem = ParseProblem::at(message, name.start, name.end());
                 return Err(problem.help("after the list come reversed, limit: n and offset: n"));
             }
             reader.expect(":")?;
@@ -152,7 +152,7 @@ impl<'s> Syntax<'s> {
         Ok(node)
     }
 
-    pub(super) fn table_row(self, tag: &Tag<'s>) -> Read<TableRow> {
+    pub(super) fn table_row(self, tag: &Tag<'s>) -> ParseResult<TableRow> {
         let Some((variable, list)) = in_list(tag.markup) else {
             return Err(wrong(tag, "{% tablerow item in list cols: 3 %}"));
         };
@@ -177,7 +177,7 @@ impl<'s> Syntax<'s> {
     }
 
     /// Tags without a body that print or do something.
-    pub(super) fn plain(self, tag: &Tag<'s>) -> Read<NodeKind> {
+    pub(super) fn plain(self, tag: &Tag<'s>) -> ParseResult<NodeKind> {
         Ok(match tag.name {
             "echo" => NodeKind::Print(self.reader(tag)?.piped()?),
             "break" => NodeKind::Break,
@@ -191,7 +191,7 @@ impl<'s> Syntax<'s> {
     }
 
     /// `name: a, b` or `a, b`
-    fn cycle(self, tag: &Tag<'s>) -> Read<Cycle> {
+    fn cycle(self, tag: &Tag<'s>) -> ParseResult<Cycle> {
         let Some((0, end)) = fragment(tag.markup, false) else {
             return Err(wrong(
                 tag,
@@ -225,7 +225,7 @@ impl<'s> Syntax<'s> {
         values
     }
 
-    fn include(self, tag: &Tag<'s>) -> Read<Partial> {
+    fn include(self, tag: &Tag<'s>) -> ParseResult<PartialTag> {
         let Some((start, end)) = fragment(tag.markup, true) else {
             return Err(wrong(
                 tag,
@@ -236,7 +236,7 @@ impl<'s> Syntax<'s> {
         Ok(self.partial(tag, template, end))
     }
 
-    fn render(self, tag: &Tag<'s>) -> Read<Partial> {
+    fn render(self, tag: &Tag<'s>) -> ParseResult<PartialTag> {
         let quoted = tag.markup.char_indices().find_map(|(start, quote)| {
             let rest = tag.markup.get(start + 1..)?;
             let end = rest.find(quote).filter(|_| matches!(quote, '\'' | '"'))?;
@@ -252,7 +252,7 @@ impl<'s> Syntax<'s> {
     }
 
     /// What follows the template's name: `with value as name, key: value`.
-    fn partial(self, tag: &Tag<'s>, template: Expr, mut from: usize) -> Partial {
+    fn partial(self, tag: &Tag<'s>, template: Expr, mut from: usize) -> PartialTag {
         let mut handed = None;
         if let Some((word, at)) = ["with", "for"]
             .into_iter()
@@ -272,7 +272,7 @@ impl<'s> Syntax<'s> {
             let name = &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())];
             (!name.is_empty()).then(|| name.into())
         });
-        Partial {
+        PartialTag {
             template,
             handed,
             alias,

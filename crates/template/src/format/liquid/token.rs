@@ -1,6 +1,6 @@
 //! The tokens inside of a tag.
 
-use crate::format::problem::Problem;
+use crate::format::problem::ParseProblem;
 
 /// A token and where it stands in the source.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ impl Token<'_> {
 }
 
 /// The tokens of a markup that begins at `at` in the source, and one for its end.
-pub(super) fn tokens(markup: &str, at: usize) -> Result<Vec<Token<'_>>, Problem> {
+pub(super) fn tokens(markup: &str, at: usize) -> Result<Vec<Token<'_>>, ParseProblem> {
     let mut found = Vec::new();
     let mut from = 0;
     loop {
@@ -47,7 +47,7 @@ pub(super) fn tokens(markup: &str, at: usize) -> Result<Vec<Token<'_>>, Problem>
             None => {
                 let c = rest.chars().next().unwrap_or_default();
                 let start = at + from;
-                let problem = Problem::at(
+                let problem = ParseProblem::at(
                     format!("unexpected character {c:?}"),
                     start,
                     start + c.len_utf8(),

@@ -14,25 +14,25 @@ pub(super) enum Value {
     /// Whole numbers from the first to the last one.
     Range(i64, i64),
     /// `forloop`
-    Loop(Rc<Loop>),
+    Loop(Rc<ForLoop>),
     /// `tablerowloop`
-    Rows(Rc<Rows>),
+    Rows(Rc<TableRowLoop>),
     /// What hangs on a pending call.
     Hole,
 }
 
 /// Where a loop is.
 #[derive(Debug)]
-pub(super) struct Loop {
+pub(super) struct ForLoop {
     pub(super) name: Arc<str>,
     pub(super) length: usize,
     pub(super) index: Cell<usize>,
-    pub(super) parent: Option<Rc<Loop>>,
+    pub(super) parent: Option<Rc<ForLoop>>,
 }
 
 /// Where a table is.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(super) struct TableRowLoop {
     pub(super) length: usize,
     pub(super) index: Cell<usize>,
     pub(super) column: Cell<i64>,
@@ -44,13 +44,13 @@ impl Value {
     pub(super) const NIL: Value = Value::Data(core::Value::Null);
 
     pub(super) fn stands_in(&self) -> bool {
-        matches!(self, Value::Data(value) if value.stands_in())
+        matches!(self, Value::Data(value) if value.is_fallback())
     }
 
     /// The value itself, or what it is made of if it stands in for a failed call.
     pub(super) fn meant(&self) -> Value {
         match self {
-            Value::Data(value) if value.stands_in() => Value::Data(value.meant().clone()),
+            Value::Data(value) if value.is_fallback() => Value::Data(value.meant().clone()),
             other => other.clone(),
         }
     }
@@ -153,7 +153,7 @@ pub(super) fn write(value: &core::Value, out: &mut String) {
         core::Value::Str(text) => out.push_str(text),
         core::Value::List(items) => items.iter().for_each(|item| write(item, out)),
         core::Value::Map(map) => match map.printed() {
-            Some(printed) if !map.stands_in() => write(printed, out),
+            Some(printed) if !map.is_fallback() => write(printed, out),
             _ => write_map(map, out),
         },
     }

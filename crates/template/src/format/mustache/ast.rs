@@ -16,7 +16,7 @@ pub(super) struct Program {
 #[derive(Debug)]
 pub(super) enum Node {
     /// A range of the literal text.
-    Text(Range<usize>, Start),
+    Text(Range<usize>, LinePosition),
     Value(Tag),
     Section(Section),
     Partial(Partial),
@@ -24,7 +24,7 @@ pub(super) enum Node {
 
 /// What is before a text in its line, for the indentation of partials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Start {
+pub(super) enum LinePosition {
     /// Something.
     Inside,
     /// Nothing, in the first line of the source.
@@ -36,7 +36,7 @@ pub(super) enum Start {
 /// A tag with a name.
 #[derive(Debug)]
 pub(super) struct Tag {
-    pub(super) path: Path,
+    pub(super) path: TagPath,
     /// Whether the value is never escaped: `{{{name}}}`, `{{& name}}`.
     pub(super) raw: bool,
     /// All of the tag.
@@ -69,7 +69,7 @@ pub(super) struct Partial {
 
 /// What a tag names.
 #[derive(Clone, Debug)]
-pub(super) enum Path {
+pub(super) enum TagPath {
     /// `.`: the value of the innermost section.
     Here,
     Name(Box<str>),
@@ -77,37 +77,37 @@ pub(super) enum Path {
     Dotted(Box<str>, Box<[Box<str>]>),
 }
 
-impl Path {
+impl TagPath {
     pub(super) fn new(name: &str) -> Self {
         match name.find('.') {
-            Some(0) if name == "." => Path::Here,
+            Some(0) if name == "." => TagPath::Here,
             // mustache.js takes a point in front for a part of the name.
-            None | Some(0) => Path::Name(name.into()),
-            Some(_) => Path::Dotted(name.into(), name.split('.').map(Into::into).collect()),
+            None | Some(0) => TagPath::Name(name.into()),
+            Some(_) => TagPath::Dotted(name.into(), name.split('.').map(Into::into).collect()),
         }
     }
 
     /// As it is written.
     pub(super) fn text(&self) -> &str {
         match self {
-            Path::Here => ".",
-            Path::Name(name) | Path::Dotted(name, _) => name,
+            TagPath::Here => ".",
+            TagPath::Name(name) | TagPath::Dotted(name, _) => name,
         }
     }
 
     /// The name that is looked for in the sections.
     pub(super) fn first(&self) -> &str {
         match self {
-            Path::Here => ".",
-            Path::Name(name) => name,
-            Path::Dotted(_, parts) => parts.first().map_or("", |part| part),
+            TagPath::Here => ".",
+            TagPath::Name(name) => name,
+            TagPath::Dotted(_, parts) => parts.first().map_or("", |part| part),
         }
     }
 
     /// What is taken out of it.
     pub(super) fn rest(&self) -> &[Box<str>] {
         match self {
-            Path::Dotted(_, parts) => parts.get(1..).unwrap_or_default(),
+            TagPath::Dotted(_, parts) => parts.get(1..).unwrap_or_default(),
             _ => &[],
         }
     }

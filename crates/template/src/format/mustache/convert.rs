@@ -5,17 +5,19 @@
 
 use quillet_core::{Diagnostic, Span};
 
-use super::ast::{Node as Piece, Path as Written, Program, Section};
+use super::ast::{Node as Piece, Program, Section, TagPath as Written};
 use super::parser;
-use crate::convert::{Condition, Findings, Node, NodeKind, Nodes, Path, Shape};
-use crate::{CompileOptions, Source};
+use crate::convert::{
+    ConvertFindings, NodeKind, Nodes, TreeCondition, TreeNode, VariablePath, VariableType,
+};
+use crate::{CompileOptions, TemplateSource};
 
 /// Reads a source. What other formats do not have is refused.
 pub(crate) fn read(
-    source: &Source<'_>,
+    source: &TemplateSource<'_>,
     options: &CompileOptions,
-    shapes: &Shape,
-    findings: &mut Findings<'_>,
+    shapes: &VariableType,
+    findings: &mut ConvertFindings<'_>,
 ) -> Result<Nodes, Vec<Diagnostic>> {
     let program = parser::parse(source, options, &|_| None, true)?;
     let mut reader = Reader {
@@ -29,17 +31,17 @@ pub(crate) fn read(
 }
 
 /// What names are looked for in.
-struct Frame<'p> {
-    path: Path,
-    shape: &'p Shape,
+struct TypeFrame<'p> {
+    path: VariablePath,
+    shape: &'p VariableType,
 }
 
 struct Reader<'p, 'r, 's> {
     program: &'p Program,
-    findings: &'r mut Findings<'s>,
-    root: &'p Shape,
+    findings: &'r mut ConvertFindings<'s>,
+    root: &'p VariableType,
     /// The innermost comes last.
-    frames: Vec<Frame<'p>>,
+    frames: Vec<TypeFrame<'p>>,
     /// How many loops are around.
     loops: usize,
 }
@@ -53,16 +55,19 @@ impl Reader<'_, '_, '_> {
             match piece {
                 Piece::Text(range, _) => {
                     let text = self.program.literals.get(range.clone()).unwrap_or_default();
-                    nodes.push(Node::new(NodeKind::Text(text.to_owned()), Span::default()));
+                    nodes.push(TreeNode::new(
+                        NodeKind::Text(text.to_owned()),
+                        Span::default(),
+                    ));
                 }
                 Piece::Value(tag) => {
                     let found = self.find(&tag.path, tag.span);
-                    let node = |(path, _)| Node::new(NodeKind::Print(path), tag.span);
+                    let node = |(path, _)| TreeNode::new(NodeKind::Print(path), tag.span);
                     nodes.extend(found.map(node));
                 }
                 Piece::Section(section) => {
                     let kind = self.section(section, at);
-                    nodes.extend(kind.map(|kind| Node::new(kind, section.tag.span)));
+                    nodes.extend(kind.map(|kind| TreeNode::new(kind, section.tag.span)));
                     at = section.end;
                 }
                 Piece::Partial(partial) => {
@@ -78,18 +83,18 @@ impl Reader<'_, '_, '_> {
         let (path, shape) = self.find(&section.tag.path, section.tag.span)?;
         if section.inverted {
             return Some(NodeKind::If {
-                condition: Condition::truth(path),
+                condition: TreeCondition::truth(path),
                 then: Nodes::new(),
                 otherwise: self.range(body, section.end),
             });
         }
         match shape {
-            Shape::List(_) => Some(self.each(path, section, body)),
-            Shape::Boolean => Some(self.condition(path, false, section, body)),
-            Shape::Unknown if self.names_item(body, section.end) => {
+            VariableType::List(_) => Some(self.each(path, section, body)),
+            VariableType::Boolean => Some(self.condition(path, false, section, body)),
+            VariableType::Unknown if self.names_item(body, section.end) => {
                 Some(self.each(path, section, body))
             }
-            Shape::Unknown => {
+            VariableType::Unknown => {
                 let name = section.tag.path.text();
                 let message =
                     format!("{name} is a condition or a loop by its value, which nobody declares");
@@ -117,10 +122,10 @@ impl Reader<'_, '_, '_> {
         })
     }
 
-    fn each(&mut self, list: Path, section: &Section, body: usize) -> NodeKind {
+    fn each(&mut self, list: VariablePath, section: &Section, body: usize) -> NodeKind {
         let shape = self.declared(&list).items();
-        self.frames.push(Frame {
-            path: Path::item(self.loops, &[]),
+        self.frames.push(TypeFrame {
+            path: VariablePath::item(self.loops, &[]),
             shape,
         });
         self.loops += 1;
@@ -137,14 +142,14 @@ impl Reader<'_, '_, '_> {
 
     fn condition(
         &mut self,
-        condition: Path,
+        condition: VariablePath,
         inside: bool,
         section: &Section,
         body: usize,
     ) -> NodeKind {
         if inside {
             let shape = self.declared(&condition);
-            self.frames.push(Frame {
+            self.frames.push(TypeFrame {
                 path: condition.clone(),
                 shape,
             });
@@ -154,7 +159,7 @@ impl Reader<'_, '_, '_> {
             self.frames.pop();
         }
         NodeKind::If {
-            condition: Condition::truth(condition),
+            condition: TreeCondition::truth(condition),
             then,
             otherwise: Nodes::new(),
         }
@@ -163,7 +168,7 @@ impl Reader<'_, '_, '_> {
 
 impl<'p> Reader<'p, '_, '_> {
     /// What a name means here, and its kind.
-    fn find(&mut self, written: &Written, span: Span) -> Option<(Path, &'p Shape)> {
+    fn find(&mut self, written: &Written, span: Span) -> Option<(VariablePath, &'p VariableType)> {
         let path = match written {
             Written::Here => self.frames.last().map(|frame| frame.path.clone()),
             name => {
@@ -181,13 +186,13 @@ impl<'p> Reader<'p, '_, '_> {
     }
 
     /// Where a name is found: in the innermost that has it.
-    fn base(&mut self, first: &str, span: Span) -> Path {
+    fn base(&mut self, first: &str, span: Span) -> VariablePath {
         let key = || [first.to_owned()];
         for frame in self.frames.iter().rev() {
             if frame.shape.has(first) {
                 return frame.path.join(key());
             }
-            if *frame.shape == Shape::Unknown {
+            if *frame.shape == VariableType::Unknown {
                 let message = format!(
                     "exact if every item has {first}: mustache looks outside for what an item has not"
                 );
@@ -196,22 +201,22 @@ impl<'p> Reader<'p, '_, '_> {
                 return frame.path.join(key());
             }
         }
-        Path::root(&[first])
+        VariablePath::root(&[first])
     }
 
     /// The kind of a path, from where it begins.
-    fn declared(&self, path: &Path) -> &'p Shape {
-        use crate::convert::Start;
+    fn declared(&self, path: &VariablePath) -> &'p VariableType {
+        use crate::convert::PathStart;
         let (start, skipped) = match path.start {
             // A name is never what a loop knows.
-            Start::Root | Start::Loop(..) => (self.root, 0),
-            Start::Item(_) => {
-                let same = |frame: &&Frame<'p>| {
+            PathStart::Root | PathStart::Loop(..) => (self.root, 0),
+            PathStart::Item(_) => {
+                let same = |frame: &&TypeFrame<'p>| {
                     frame.path.start == path.start && path.keys.starts_with(&frame.path.keys)
                 };
                 match self.frames.iter().rev().find(same) {
                     Some(frame) => (frame.shape, frame.path.keys.len()),
-                    None => (&Shape::Unknown, 0),
+                    None => (&VariableType::Unknown, 0),
                 }
             }
         };

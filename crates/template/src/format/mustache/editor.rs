@@ -3,13 +3,13 @@
 use quillet_core::TokenKind;
 
 use super::super::javascript::is_space;
-use super::lexer::{Kind, Lexer, Raw, Token};
-use crate::editor::{Completion, List, MOST_FAULTS, Names, Scan, Spot};
+use super::lexer::{Lexer, RawTag, TagKind, Token};
+use crate::editor::{CompletionItem, CompletionList, ExternalNames, MOST_FAULTS, Spot, TokenScan};
 
 /// The tokens of a text; of a tag without an end, its opening and the name.
-pub(super) fn scan(text: &str) -> Scan {
+pub(super) fn scan(text: &str) -> TokenScan {
     let (found, faults) = Lexer::new(text).survey(MOST_FAULTS);
-    let mut scan = Scan::default();
+    let mut scan = TokenScan::default();
     let mut faults = faults.iter().peekable();
     for token in found {
         let Token::Tag(tag) = token else {
@@ -27,11 +27,11 @@ pub(super) fn scan(text: &str) -> Scan {
     scan
 }
 
-fn whole(text: &str, tag: &Raw<'_>, scan: &mut Scan) {
+fn whole(text: &str, tag: &RawTag<'_>, scan: &mut TokenScan) {
     let (start, end) = (tag.span.start, tag.span.end);
     match tag.kind {
-        Kind::Comment => return scan.add(start, end, TokenKind::Comment),
-        Kind::Delimiters => return scan.add(start, end, TokenKind::Delimiter),
+        TagKind::Comment => return scan.add(start, end, TokenKind::Comment),
+        TagKind::Delimiters => return scan.add(start, end, TokenKind::Delimiter),
         _ => {}
     }
     let name = tag.name_span;
@@ -43,8 +43,8 @@ fn whole(text: &str, tag: &Raw<'_>, scan: &mut Scan) {
 }
 
 /// A path; `.` alone is the value itself.
-fn names(path: &str, start: usize, kind: Kind, scan: &mut Scan) {
-    if kind == Kind::Partial {
+fn names(path: &str, start: usize, kind: TagKind, scan: &mut TokenScan) {
+    if kind == TagKind::Partial {
         return scan.add(start, start + path.len(), TokenKind::Function);
     }
     if path == "." {
@@ -66,15 +66,15 @@ fn names(path: &str, start: usize, kind: Kind, scan: &mut Scan) {
 }
 
 /// A tag whose opening stands between two bytes, and which has no end before a third.
-fn unclosed(text: &str, start: usize, opened: usize, end: usize, scan: &mut Scan) {
+fn unclosed(text: &str, start: usize, opened: usize, end: usize, scan: &mut TokenScan) {
     let rest = text.get(opened..end).unwrap_or_default();
     let kind = match rest.as_bytes().first() {
         Some(b'!' | b'=') => {
             scan.open = None;
             return scan.add(start, opened, TokenKind::Delimiter);
         }
-        Some(b'>') => Kind::Partial,
-        _ => Kind::Value,
+        Some(b'>') => TagKind::Partial,
+        _ => TagKind::Value,
     };
     let sign = usize::from(rest.starts_with(['#', '^', '/', '>', '{', '&']));
     scan.begin(start, opened + sign);
@@ -95,11 +95,11 @@ fn unclosed(text: &str, start: usize, opened: usize, end: usize, scan: &mut Scan
 }
 
 /// What could stand at a byte: the name of a variable.
-pub(super) fn completions(text: &str, at: usize, names: &Names<'_>) -> Vec<Completion> {
+pub(super) fn completions(text: &str, at: usize, names: &ExternalNames<'_>) -> Vec<CompletionItem> {
     let Some(spot) = Spot::find(text, at, scan) else {
         return Vec::new();
     };
-    let mut list = List::new(spot.span);
+    let mut list = CompletionList::new(spot.span);
     if spot.before().is_none() && !spot.opening().ends_with('>') {
         list.variables(names);
         list.functions(names, &[], "");

@@ -3,30 +3,30 @@
 use std::borrow::Cow;
 
 use quillet_core::value::MAX_DEPTH;
-use quillet_core::{Map, Position, Span, Value, nearest};
+use quillet_core::{LineColumn, Map, Span, Value, nearest};
 use smallvec::{SmallVec, smallvec};
 
-use super::super::javascript::{self, Escape, Property};
-use super::ast::{Node, Partial, Path, Section, Start, Tag};
-use super::{Compilation, Compiled};
-use crate::{Called, ErrorKind, Limit, Missing, Pass, RenderError, Stop};
+use super::super::javascript::{self, Escape, PropertyValue};
+use super::ast::{LinePosition, Node, Partial, Section, Tag, TagPath};
+use super::{Compilation, MustacheTemplate};
+use crate::{CallState, ErrorKind, LimitKind, Missing, Pass, RenderError, StopReason};
 
 /// Sections and partials inside each other. Each level takes a few hundred
 /// bytes of a 2 MiB stack, a kilobyte without optimisation.
 const MAX_LEVELS: usize = 400;
 
 pub(super) struct Evaluator<'t, 'p, 'v> {
-    compiled: &'t Compiled,
+    compiled: &'t MustacheTemplate,
     pass: &'p mut Pass<'v>,
     /// Values of the sections around, the innermost last.
-    frames: SmallVec<[Frame<'v>; 4]>,
+    frames: SmallVec<[ContextFrame<'v>; 4]>,
     levels: usize,
     partials: usize,
 }
 
 /// Where names are looked for.
 #[derive(Clone, Debug)]
-enum Frame<'v> {
+enum ContextFrame<'v> {
     Root(&'v Map),
     Held(&'v Value),
     /// What a call gave.
@@ -34,7 +34,7 @@ enum Frame<'v> {
 }
 
 /// What a name leads to.
-enum Found<'v> {
+enum NameLookup<'v> {
     Value(Cow<'v, Value>),
     /// A call that is made when the pass is over.
     Pending,
@@ -44,7 +44,7 @@ enum Found<'v> {
 
 /// The source that is printed, and how far its lines are indented.
 #[derive(Clone, Copy)]
-struct Place<'t> {
+struct PartialFrame<'t> {
     source: &'t Compilation,
     indent: &'t str,
     /// Whether the first line is indented too.
@@ -52,8 +52,8 @@ struct Place<'t> {
 }
 
 impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
-    pub(super) fn new(compiled: &'t Compiled, pass: &'p mut Pass<'v>) -> Self {
-        let root = Frame::Root(pass.variables());
+    pub(super) fn new(compiled: &'t MustacheTemplate, pass: &'p mut Pass<'v>) -> Self {
+        let root = ContextFrame::Root(pass.variables());
         Evaluator {
             compiled,
             pass,
@@ -63,8 +63,8 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
         }
     }
 
-    pub(super) fn run(&mut self, source: &'t Compilation) -> Result<(), Stop> {
-        let place = Place {
+    pub(super) fn run(&mut self, source: &'t Compilation) -> Result<(), StopReason> {
+        let place = PartialFrame {
             source,
             indent: "",
             first_line: false,
@@ -73,9 +73,14 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
     }
 
     /// Prints a range of nodes.
-    fn nodes(&mut self, place: &Place<'_>, from: usize, end: usize) -> Result<(), Stop> {
+    fn nodes(
+        &mut self,
+        place: &PartialFrame<'_>,
+        from: usize,
+        end: usize,
+    ) -> Result<(), StopReason> {
         if self.levels >= MAX_LEVELS {
-            return Err(self.pass.limit(Limit::Nesting));
+            return Err(self.pass.limit(LimitKind::Nesting));
         }
         self.levels += 1;
         let done = self.all_nodes(place, from, end);
@@ -83,7 +88,12 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
         done
     }
 
-    fn all_nodes(&mut self, place: &Place<'_>, from: usize, end: usize) -> Result<(), Stop> {
+    fn all_nodes(
+        &mut self,
+        place: &PartialFrame<'_>,
+        from: usize,
+        end: usize,
+    ) -> Result<(), StopReason> {
         let entered = self.pass.entered();
         let mut at = from;
         while at < end {
@@ -114,7 +124,7 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
             match printed {
                 Ok(()) => {}
                 // Nothing that a tag does is seen by others: the rest goes on.
-                Err(Stop::Suspended) => {
+                Err(StopReason::Suspended) => {
                     self.pass.leave(entered);
                     self.pass.skip_since(holes);
                 }
@@ -124,11 +134,17 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
         Ok(())
     }
 
-    fn text(&mut self, place: &Place<'_>, text: &str, start: Start) -> Result<(), Stop> {
+    fn text(
+        &mut self,
+        place: &PartialFrame<'_>,
+        text: &str,
+        start: LinePosition,
+    ) -> Result<(), StopReason> {
         if place.indent.is_empty() {
             return self.pass.literal(text);
         }
-        let begins = start == Start::Line || start == Start::Source && place.first_line;
+        let begins =
+            start == LinePosition::Line || start == LinePosition::Source && place.first_line;
         // Lines without anything are not indented.
         if begins && !text.starts_with('\n') {
             self.pass.literal(place.indent)?;
@@ -145,31 +161,36 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
         self.pass.literal(rest)
     }
 
-    fn value(&mut self, tag: &Tag) -> Result<(), Stop> {
+    fn value(&mut self, tag: &Tag) -> Result<(), StopReason> {
         match self.find(&tag.path, tag.span)? {
-            Found::Value(value) => {
+            NameLookup::Value(value) => {
                 if value.depth() > MAX_DEPTH {
-                    return Err(self.pass.limit(Limit::ValueDepth));
+                    return Err(self.pass.limit(LimitKind::ValueDepth));
                 }
                 let escape = self.compiled.escape_html.then_some(html as Escape);
                 let escape = escape.filter(|_| !tag.raw);
                 javascript::write(self.pass, &value, escape)
             }
-            Found::Pending => Ok(()),
-            Found::Nothing => match self.compiled.missing {
+            NameLookup::Pending => Ok(()),
+            NameLookup::Nothing => match self.compiled.missing {
                 Missing::Strict => Err(self.not_set(&tag.path)),
                 Missing::Default | Missing::Zero | Missing::Empty => Ok(()),
             },
         }
     }
 
-    fn section(&mut self, place: &Place<'_>, section: &Section, body: usize) -> Result<(), Stop> {
+    fn section(
+        &mut self,
+        place: &PartialFrame<'_>,
+        section: &Section,
+        body: usize,
+    ) -> Result<(), StopReason> {
         let value = match self.find(&section.tag.path, section.tag.span)? {
-            Found::Value(value) => value,
-            Found::Pending => return Err(Stop::Suspended),
-            Found::Nothing => Cow::Owned(Value::Null),
+            NameLookup::Value(value) => value,
+            NameLookup::Pending => return Err(StopReason::Suspended),
+            NameLookup::Nothing => Cow::Owned(Value::Null),
         };
-        let value = if value.stands_in() {
+        let value = if value.is_fallback() {
             Cow::Owned(value.meant().clone())
         } else {
             value
@@ -187,7 +208,7 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
         self.pass.enter(section.tag.span.start);
         self.pass.enter(0);
         let mut turn = 0;
-        let mut one = |frame: Option<Frame<'v>>| -> Result<(), Stop> {
+        let mut one = |frame: Option<ContextFrame<'v>>| -> Result<(), StopReason> {
             self.pass.step()?;
             self.pass.turn(turn);
             turn += 1;
@@ -203,19 +224,19 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
             _ if !holds => Ok(()),
             Cow::Borrowed(Value::List(list)) => list
                 .iter()
-                .try_for_each(|item| one(Some(Frame::Held(item)))),
+                .try_for_each(|item| one(Some(ContextFrame::Held(item)))),
             Cow::Owned(Value::List(list)) => list
                 .iter()
-                .try_for_each(|item| one(Some(Frame::Made(item.clone())))),
+                .try_for_each(|item| one(Some(ContextFrame::Made(item.clone())))),
             Cow::Borrowed(Value::Bool(_)) | Cow::Owned(Value::Bool(_)) => one(None),
-            Cow::Borrowed(value) => one(Some(Frame::Held(value))),
-            Cow::Owned(value) => one(Some(Frame::Made(value))),
+            Cow::Borrowed(value) => one(Some(ContextFrame::Held(value))),
+            Cow::Owned(value) => one(Some(ContextFrame::Made(value))),
         };
         self.pass.leave(entered);
         done
     }
 
-    fn partial(&mut self, place: &Place<'_>, partial: &Partial) -> Result<(), Stop> {
+    fn partial(&mut self, place: &PartialFrame<'_>, partial: &Partial) -> Result<(), StopReason> {
         let Some(source) = partial
             .source
             .and_then(|index| self.compiled.sources.get(index))
@@ -226,7 +247,7 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
             };
         };
         if self.partials >= self.pass.limits().nesting {
-            return Err(self.pass.limit(Limit::Nesting));
+            return Err(self.pass.limit(LimitKind::Nesting));
         }
         self.partials += 1;
         let indent = match &partial.indent {
@@ -234,7 +255,7 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
             None => Cow::Borrowed(""),
         };
         self.pass.charge(indent.len())?;
-        let inner = Place {
+        let inner = PartialFrame {
             source,
             indent: &indent,
             first_line: partial.first_line,
@@ -249,10 +270,10 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
 
     /// Looks for a name in the sections, from the innermost, then among functions.
     /// `span` is where it stands.
-    fn find(&mut self, path: &Path, span: Span) -> Result<Found<'v>, Stop> {
+    fn find(&mut self, path: &TagPath, span: Span) -> Result<NameLookup<'v>, StopReason> {
         self.pass.steps(self.frames.len())?;
         let found = match path {
-            Path::Here => self.frames.last().map(Frame::value),
+            TagPath::Here => self.frames.last().map(ContextFrame::value),
             _ => {
                 let mut frames = self.frames.iter().rev();
                 frames.find_map(|frame| frame.own(path.first()))
@@ -265,27 +286,27 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
     }
 
     /// Calls the function of a name, or of the first part of a dotted one.
-    fn call(&mut self, path: &Path, span: Span) -> Result<Found<'v>, Stop> {
+    fn call(&mut self, path: &TagPath, span: Span) -> Result<NameLookup<'v>, StopReason> {
         let (name, rest) = if self.pass.has_function(path.text()) {
             (path.text(), &[][..])
         } else {
             (path.first(), path.rest())
         };
         if !self.pass.has_function(name) {
-            return Ok(Found::Nothing);
+            return Ok(NameLookup::Nothing);
         }
         match self.pass.call_bound_at(&[span.start], name)? {
-            Called::Ready(value) => Ok(descend(Cow::Owned(value), rest)),
+            CallState::Ready(value) => Ok(descend(Cow::Owned(value), rest)),
             // What is in a hole prints as nothing, too.
-            Called::Pending => Ok(Found::Pending),
+            CallState::Pending => Ok(NameLookup::Pending),
         }
     }
 
-    fn not_set(&self, path: &Path) -> Stop {
+    fn not_set(&self, path: &TagPath) -> StopReason {
         let name = path.text();
         let reason = format!("variable {name} is not set");
         let mut error = RenderError::new(ErrorKind::MissingVariable, reason);
-        let known = self.frames.iter().flat_map(Frame::names);
+        let known = self.frames.iter().flat_map(ContextFrame::names);
         let known = known.chain(self.pass.function_names());
         error.help = nearest(path.first(), known)
             .filter(|near| *near != path.first())
@@ -293,7 +314,7 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
         error.into()
     }
 
-    fn no_partial(&self, name: &str) -> Stop {
+    fn no_partial(&self, name: &str) -> StopReason {
         let reason = format!("partial {name:?} does not exist");
         let mut error = RenderError::new(ErrorKind::Execution, reason);
         let known = self.compiled.sources.iter().map(|source| &*source.name);
@@ -302,34 +323,34 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
     }
 }
 
-impl<'v> Frame<'v> {
+impl<'v> ContextFrame<'v> {
     /// The value itself.
     fn value(&self) -> Cow<'v, Value> {
         match self {
-            Frame::Root(map) => Cow::Owned(Value::Map((*map).clone())),
-            Frame::Held(value) => Cow::Borrowed(value),
-            Frame::Made(value) => Cow::Owned(value.clone()),
+            ContextFrame::Root(map) => Cow::Owned(Value::Map((*map).clone())),
+            ContextFrame::Held(value) => Cow::Borrowed(value),
+            ContextFrame::Made(value) => Cow::Owned(value.clone()),
         }
     }
 
     /// An entry of an object, or an item of a list; texts have none.
     fn own(&self, name: &str) -> Option<Cow<'v, Value>> {
         match self {
-            Frame::Root(map) => map.get(name).map(Cow::Borrowed),
-            Frame::Held(Value::Map(map)) => map.get(name).map(Cow::Borrowed),
-            Frame::Held(value @ Value::List(_)) => property(&Cow::Borrowed(*value), name),
-            Frame::Made(value @ (Value::Map(_) | Value::List(_))) => {
+            ContextFrame::Root(map) => map.get(name).map(Cow::Borrowed),
+            ContextFrame::Held(Value::Map(map)) => map.get(name).map(Cow::Borrowed),
+            ContextFrame::Held(value @ Value::List(_)) => property(&Cow::Borrowed(*value), name),
+            ContextFrame::Made(value @ (Value::Map(_) | Value::List(_))) => {
                 property(&Cow::Owned(value.clone()), name)
             }
-            Frame::Held(_) | Frame::Made(_) => None,
+            ContextFrame::Held(_) | ContextFrame::Made(_) => None,
         }
     }
 
     fn names(&self) -> impl Iterator<Item = &str> {
         let map = match self {
-            Frame::Root(map) => Some(*map),
-            Frame::Held(value) => value.as_map(),
-            Frame::Made(value) => value.as_map(),
+            ContextFrame::Root(map) => Some(*map),
+            ContextFrame::Held(value) => value.as_map(),
+            ContextFrame::Made(value) => value.as_map(),
         };
         let keys = map.map(|map| map.table().keys().map(AsRef::as_ref));
         keys.into_iter().flatten()
@@ -337,33 +358,33 @@ impl<'v> Frame<'v> {
 }
 
 /// What a path of properties leads to.
-fn descend<'v>(mut value: Cow<'v, Value>, path: &[Box<str>]) -> Found<'v> {
+fn descend<'v>(mut value: Cow<'v, Value>, path: &[Box<str>]) -> NameLookup<'v> {
     for name in path {
         match property(&value, name) {
             Some(next) => value = next,
-            None => return Found::Nothing,
+            None => return NameLookup::Nothing,
         }
     }
-    Found::Value(value)
+    NameLookup::Value(value)
 }
 
 fn property<'v>(value: &Cow<'v, Value>, name: &str) -> Option<Cow<'v, Value>> {
     match value {
         Cow::Borrowed(value) => Some(match javascript::property(value, name)? {
-            Property::Held(value) => Cow::Borrowed(value),
-            Property::Made(value) => Cow::Owned(value),
+            PropertyValue::Held(value) => Cow::Borrowed(value),
+            PropertyValue::Made(value) => Cow::Owned(value),
         }),
         Cow::Owned(value) => Some(Cow::Owned(match javascript::property(value, name)? {
-            Property::Held(value) => value.clone(),
-            Property::Made(value) => value,
+            PropertyValue::Held(value) => value.clone(),
+            PropertyValue::Made(value) => value,
         })),
     }
 }
 
 /// Adds the place, unless there is one already.
 #[cold]
-fn located(stop: Stop, source: &Compilation, node: &Node) -> Stop {
-    let Stop::Failed(mut error) = stop else {
+fn located(stop: StopReason, source: &Compilation, node: &Node) -> StopReason {
+    let StopReason::Failed(mut error) = stop else {
         return stop;
     };
     if error.position.is_none() {
@@ -373,14 +394,14 @@ fn located(stop: Stop, source: &Compilation, node: &Node) -> Stop {
             Node::Section(section) => section.tag.span,
             Node::Partial(partial) => partial.tag.span,
         };
-        let at = Position::of(&source.text, span.start);
+        let at = LineColumn::of(&source.text, span.start);
         let name = &source.name;
         error.message = format!("{name}:{}:{}: {}", at.line, at.column, error.reason);
         error.source_name.clone_from(name);
         error.span = Some(span);
         error.position = Some(at);
     }
-    Stop::Failed(error)
+    StopReason::Failed(error)
 }
 
 /// The characters that mustache.js escapes.

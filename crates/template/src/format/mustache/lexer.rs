@@ -5,21 +5,21 @@ use memchr::{memchr, memmem, memrchr};
 use quillet_core::Span;
 
 use super::super::javascript::is_space;
-use super::ast::Start;
-use crate::format::problem::Problem;
+use super::ast::LinePosition;
+use crate::format::problem::ParseProblem;
 
 /// One token.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Token<'t> {
     /// Literal text between two bytes of the source.
-    Text(usize, usize, Start),
-    Tag(Raw<'t>),
+    Text(usize, usize, LinePosition),
+    Tag(RawTag<'t>),
 }
 
 /// A tag as it stands there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Raw<'t> {
-    pub(super) kind: Kind,
+pub(super) struct RawTag<'t> {
+    pub(super) kind: TagKind,
     pub(super) name: &'t str,
     /// All of the tag.
     pub(super) span: Span,
@@ -32,7 +32,7 @@ pub(super) struct Raw<'t> {
 
 /// What follows the opening delimiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TagKind {
     Value,
     /// `{{{name}}}` or `{{& name}}`.
     RawValue,
@@ -50,12 +50,12 @@ pub(super) struct Lexer<'t> {
     open: &'t str,
     close: &'t str,
     tokens: Vec<Token<'t>>,
-    line: Line,
+    line: LineState,
 }
 
 /// The line that is being read.
 #[derive(Default)]
-struct Line {
+struct LineState {
     start: usize,
     /// Where its texts stand in the tokens.
     texts: Vec<usize>,
@@ -74,12 +74,12 @@ impl<'t> Lexer<'t> {
             open: "{{",
             close: "}}",
             tokens: Vec::new(),
-            line: Line::default(),
+            line: LineState::default(),
         }
     }
 
     /// All tokens; the first mistake ends the reading.
-    pub(super) fn run(mut self) -> (Vec<Token<'t>>, Option<Problem>) {
+    pub(super) fn run(mut self) -> (Vec<Token<'t>>, Option<ParseProblem>) {
         let problem = self.read().err();
         self.end_line(self.text.len());
         (self.tokens, problem)
@@ -102,7 +102,7 @@ impl<'t> Lexer<'t> {
         (self.tokens, faults)
     }
 
-    fn read(&mut self) -> Result<(), Problem> {
+    fn read(&mut self) -> Result<(), ParseProblem> {
         while let Some(rest) = self.text.get(self.at..).filter(|rest| !rest.is_empty()) {
             let found = memmem::find(rest.as_bytes(), self.open.as_bytes());
             let end = self.at + found.unwrap_or(rest.len());
@@ -149,9 +149,9 @@ impl<'t> Lexer<'t> {
 
     fn push_text(&mut self, start: usize, end: usize) {
         let place = match start {
-            0 => Start::Source,
-            _ if start == self.line.start => Start::Line,
-            _ => Start::Inside,
+            0 => LinePosition::Source,
+            _ if start == self.line.start => LinePosition::Line,
+            _ => LinePosition::Inside,
         };
         self.line.texts.push(self.tokens.len());
         self.tokens.push(Token::Text(start, end, place));
@@ -163,7 +163,7 @@ impl<'t> Lexer<'t> {
         if self.line.tags > 0 && !self.line.prints {
             for index in &self.line.texts {
                 if let Some(token) = self.tokens.get_mut(*index) {
-                    *token = Token::Text(next, next, Start::Inside);
+                    *token = Token::Text(next, next, LinePosition::Inside);
                 }
             }
         }
@@ -173,7 +173,7 @@ impl<'t> Lexer<'t> {
         (self.line.text, self.line.prints) = (false, false);
     }
 
-    fn tag(&mut self) -> Result<(), Problem> {
+    fn tag(&mut self) -> Result<(), ParseProblem> {
         let start = self.at;
         if start == self.line.start {
             // Where an indentation goes, if the line stays.
@@ -184,8 +184,8 @@ impl<'t> Lexer<'t> {
         self.skip(self.open.len());
         let kind = self.kind();
         let name = match kind {
-            Kind::Delimiters => self.until("=", start)?,
-            Kind::RawValue if self.text[..self.at].ends_with('{') => {
+            TagKind::Delimiters => self.until("=", start)?,
+            TagKind::RawValue if self.text[..self.at].ends_with('{') => {
                 self.skip(0);
                 let triple = ["}", self.close].concat();
                 self.until(&triple, start)?
@@ -195,11 +195,11 @@ impl<'t> Lexer<'t> {
                 self.until(self.close, start)?
             }
         };
-        if kind == Kind::Delimiters {
+        if kind == TagKind::Delimiters {
             self.until(self.close, start)?;
         }
         let (name_start, name) = name;
-        self.tokens.push(Token::Tag(Raw {
+        self.tokens.push(Token::Tag(RawTag {
             kind,
             name,
             span: Span {
@@ -213,8 +213,8 @@ impl<'t> Lexer<'t> {
             before,
         }));
         self.line.tags += 1;
-        self.line.prints |= matches!(kind, Kind::Value | Kind::RawValue);
-        if kind == Kind::Delimiters {
+        self.line.prints |= matches!(kind, TagKind::Value | TagKind::RawValue);
+        if kind == TagKind::Delimiters {
             self.set_delimiters(name, start)?;
         }
         Ok(())
@@ -226,16 +226,16 @@ impl<'t> Lexer<'t> {
         self.at = self.text.len() - rest.trim_start_matches(is_space).len();
     }
 
-    fn kind(&mut self) -> Kind {
+    fn kind(&mut self) -> TagKind {
         let kind = match self.text.as_bytes().get(self.at) {
-            Some(b'#') => Kind::Section,
-            Some(b'^') => Kind::Inverted,
-            Some(b'/') => Kind::End,
-            Some(b'>') => Kind::Partial,
-            Some(b'{' | b'&') => Kind::RawValue,
-            Some(b'=') => Kind::Delimiters,
-            Some(b'!') => Kind::Comment,
-            _ => return Kind::Value,
+            Some(b'#') => TagKind::Section,
+            Some(b'^') => TagKind::Inverted,
+            Some(b'/') => TagKind::End,
+            Some(b'>') => TagKind::Partial,
+            Some(b'{' | b'&') => TagKind::RawValue,
+            Some(b'=') => TagKind::Delimiters,
+            Some(b'!') => TagKind::Comment,
+            _ => return TagKind::Value,
         };
         self.at += 1;
         kind
@@ -243,10 +243,10 @@ impl<'t> Lexer<'t> {
 
     /// The text up to an end, without blanks around it, and where it begins.
     /// Goes behind the end.
-    fn until(&mut self, end: &str, tag: usize) -> Result<(usize, &'t str), Problem> {
+    fn until(&mut self, end: &str, tag: usize) -> Result<(usize, &'t str), ParseProblem> {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let Some(length) = memmem::find(rest.as_bytes(), end.as_bytes()) else {
-            let problem = Problem::at("Unclosed tag", tag, tag + self.open.len());
+            let problem = ParseProblem::at("Unclosed tag", tag, tag + self.open.len());
             let mut help = format!("close the tag with {end}");
             if !self.text[tag..].contains(self.close) {
                 let open = self.open;
@@ -261,7 +261,7 @@ impl<'t> Lexer<'t> {
         Ok((start, text.trim_end_matches(is_space)))
     }
 
-    fn set_delimiters(&mut self, given: &'t str, start: usize) -> Result<(), Problem> {
+    fn set_delimiters(&mut self, given: &'t str, start: usize) -> Result<(), ParseProblem> {
         let mut parts = given.split(is_space).filter(|part| !part.is_empty());
         match (parts.next(), parts.next(), parts.next()) {
             (Some(open), Some(close), None) => {
@@ -269,7 +269,7 @@ impl<'t> Lexer<'t> {
                 Ok(())
             }
             _ => {
-                let problem = Problem::at(format!("Invalid tags: {given}"), start, self.at);
+                let problem = ParseProblem::at(format!("Invalid tags: {given}"), start, self.at);
                 Err(problem.help("name two delimiters: {{=<% %>=}}"))
             }
         }

@@ -16,12 +16,12 @@ mod references;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use quillet_core::Token;
+use quillet_core::SemanticToken;
 
-use crate::editor::{Completion, Names};
+use crate::editor::{CompletionItem, ExternalNames};
 use crate::{
-    CompileError, CompileOptions, Missing, Pass, References, RenderError, Source, Stop, Template,
-    TemplateFormat,
+    CompileError, CompileOptions, CompiledTemplate, Missing, Pass, References, RenderError,
+    StopReason, TemplateFormat, TemplateSource,
 };
 use ast::Program;
 use eval::Evaluator;
@@ -60,11 +60,11 @@ impl TemplateFormat for MustacheFormat {
         true
     }
 
-    fn tokens(&self, text: &str) -> Vec<Token> {
+    fn tokens(&self, text: &str) -> Vec<SemanticToken> {
         editor::scan(text).tokens
     }
 
-    fn completions(&self, text: &str, at: usize, names: &Names<'_>) -> Vec<Completion> {
+    fn completions(&self, text: &str, at: usize, names: &ExternalNames<'_>) -> Vec<CompletionItem> {
         editor::completions(text, at, names)
     }
 
@@ -74,9 +74,9 @@ impl TemplateFormat for MustacheFormat {
 
     fn compile(
         &self,
-        sources: &[Source<'_>],
+        sources: &[TemplateSource<'_>],
         options: &CompileOptions,
-    ) -> Result<Arc<dyn Template>, CompileError> {
+    ) -> Result<Arc<dyn CompiledTemplate>, CompileError> {
         let names = sources.iter().enumerate().rev();
         let names: HashMap<&str, usize> = names.map(|(index, s)| (s.name, index)).collect();
         let find = |name: &str| names.get(name).copied();
@@ -94,7 +94,7 @@ impl TemplateFormat for MustacheFormat {
             }
         }
         CompileError::unless_empty(found)?;
-        Ok(Arc::new(Compiled {
+        Ok(Arc::new(MustacheTemplate {
             references: references::references(&compiled),
             sources: compiled,
             missing: options.missing,
@@ -130,7 +130,7 @@ fn escaped(literal: &str) -> String {
 }
 
 #[derive(Debug)]
-struct Compiled {
+struct MustacheTemplate {
     sources: Vec<Compilation>,
     references: References,
     missing: Missing,
@@ -145,12 +145,12 @@ struct Compilation {
     program: Program,
 }
 
-impl Template for Compiled {
+impl CompiledTemplate for MustacheTemplate {
     fn references(&self) -> &References {
         &self.references
     }
 
-    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop> {
+    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), StopReason> {
         let Some(source) = self.sources.iter().find(|source| source.name == entry) else {
             return Err(RenderError::no_source(entry).into());
         };

@@ -2,11 +2,11 @@
 
 use quillet_core::{Diagnostic, Span};
 
-use super::ast::{Node, Partial, Path, Program, Section, Start, Tag};
-use super::lexer::{Kind, Lexer, Raw, Token};
+use super::ast::{LinePosition, Node, Partial, Program, Section, Tag, TagPath};
+use super::lexer::{Lexer, RawTag, TagKind, Token};
 use crate::format::literals::Literals;
-use crate::format::problem::{MOST_PROBLEMS, Problem};
-use crate::{CompileOptions, Source};
+use crate::format::problem::{MOST_PROBLEMS, ParseProblem};
+use crate::{CompileOptions, TemplateSource};
 
 /// Reads a source. `find` gives the source that a partial names, `alone` says
 /// that there is none.
@@ -14,7 +14,7 @@ use crate::{CompileOptions, Source};
 /// # Errors
 /// What is wrong with it.
 pub(super) fn parse(
-    source: &Source<'_>,
+    source: &TemplateSource<'_>,
     options: &CompileOptions,
     find: &dyn Fn(&str) -> Option<usize>,
     alone: bool,
@@ -55,11 +55,11 @@ struct Parser<'t, 'f> {
     alone: bool,
     literals: Literals,
     /// A text that may go on: its bytes in the source, and its start.
-    text_open: Option<(usize, usize, Start)>,
+    text_open: Option<(usize, usize, LinePosition)>,
     nodes: Vec<Node>,
     /// Nodes of the sections that are open.
     open: Vec<usize>,
-    problems: Vec<Problem>,
+    problems: Vec<ParseProblem>,
 }
 
 impl<'t> Parser<'t, '_> {
@@ -76,9 +76,9 @@ impl<'t> Parser<'t, '_> {
     }
 
     /// Texts that follow each other in the source are one.
-    fn add_text(&mut self, start: usize, end: usize, place: Start) {
+    fn add_text(&mut self, start: usize, end: usize, place: LinePosition) {
         let is_empty = start == end;
-        if is_empty && (self.alone || place == Start::Inside) {
+        if is_empty && (self.alone || place == LinePosition::Inside) {
             return;
         }
         match &mut self.text_open {
@@ -97,23 +97,23 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    fn tag(&mut self, raw: Raw<'t>) -> Result<(), Problem> {
+    fn tag(&mut self, raw: RawTag<'t>) -> Result<(), ParseProblem> {
         refuse(&raw)?;
         match raw.kind {
-            Kind::Comment | Kind::Delimiters => {}
-            Kind::Value | Kind::RawValue => self.nodes.push(Node::Value(tag(&raw))),
-            Kind::Partial => self.nodes.push(Node::Partial(self.partial(&raw))),
-            Kind::Section | Kind::Inverted => return self.section(&raw),
-            Kind::End => return self.close(&raw),
+            TagKind::Comment | TagKind::Delimiters => {}
+            TagKind::Value | TagKind::RawValue => self.nodes.push(Node::Value(tag(&raw))),
+            TagKind::Partial => self.nodes.push(Node::Partial(self.partial(&raw))),
+            TagKind::Section | TagKind::Inverted => return self.section(&raw),
+            TagKind::End => return self.close(&raw),
         }
         Ok(())
     }
 
-    fn section(&mut self, raw: &Raw<'t>) -> Result<(), Problem> {
+    fn section(&mut self, raw: &RawTag<'t>) -> Result<(), ParseProblem> {
         self.open.push(self.nodes.len());
         self.nodes.push(Node::Section(Section {
             tag: tag(raw),
-            inverted: raw.kind == Kind::Inverted,
+            inverted: raw.kind == TagKind::Inverted,
             end: 0,
         }));
         if self.open.len() == self.nesting + 1 {
@@ -121,7 +121,7 @@ impl<'t> Parser<'t, '_> {
                 "sections are nested deeper than the limit on nesting ({})",
                 self.nesting
             );
-            return Err(Problem::at(message, raw.span.start, raw.span.end).limit());
+            return Err(ParseProblem::at(message, raw.span.start, raw.span.end).limit());
         }
         Ok(())
     }
@@ -134,7 +134,7 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    fn close(&mut self, raw: &Raw<'t>) -> Result<(), Problem> {
+    fn close(&mut self, raw: &RawTag<'t>) -> Result<(), ParseProblem> {
         let named = |node: usize| {
             let section = self.section_at(node)?;
             Some((section.tag.path.text().to_owned(), section.tag.span))
@@ -146,7 +146,7 @@ impl<'t> Parser<'t, '_> {
                 "remove the tag, or open the section with {{{{#{}}}}}",
                 raw.name
             );
-            return Err(Problem::at(message, start, end).help(help));
+            return Err(ParseProblem::at(message, start, end).help(help));
         };
         if name == raw.name {
             self.end_section();
@@ -162,13 +162,13 @@ impl<'t> Parser<'t, '_> {
                 self.end_section();
             }
         }
-        let at = quillet_core::Position::of(self.text, opened.start);
+        let at = quillet_core::LineColumn::of(self.text, opened.start);
         let message = format!("Unclosed section \"{name}\"");
         let help = format!(
             "close {{{{#{name}}}}} of line {} with {{{{/{name}}}}} before {{{{/{}}}}}",
             at.line, raw.name
         );
-        Err(Problem::at(message, start, end).help(help))
+        Err(ParseProblem::at(message, start, end).help(help))
     }
 
     fn end_section(&mut self) {
@@ -179,7 +179,7 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    fn partial(&self, raw: &Raw<'t>) -> Partial {
+    fn partial(&self, raw: &RawTag<'t>) -> Partial {
         let blank = |c: char| match c {
             ' ' | '\t' => Some((c, 1)),
             _ if super::super::javascript::is_space(c) => None,
@@ -199,7 +199,7 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    fn end(&mut self, unclosed: Option<Problem>) {
+    fn end(&mut self, unclosed: Option<ParseProblem>) {
         self.flush();
         if let Some(problem) = unclosed {
             return self.problems.push(problem);
@@ -208,36 +208,37 @@ impl<'t> Parser<'t, '_> {
         let open = open.filter_map(|node| self.section_at(*node));
         let unclosed = open.map(|section| {
             let (name, span) = (section.tag.path.text(), section.tag.span);
-            let problem = Problem::at(format!("Unclosed section \"{name}\""), span.start, span.end);
+            let problem =
+                ParseProblem::at(format!("Unclosed section \"{name}\""), span.start, span.end);
             problem.help(format!("close it with {{{{/{name}}}}}"))
         });
-        let unclosed: Vec<Problem> = unclosed.collect();
+        let unclosed: Vec<ParseProblem> = unclosed.collect();
         self.problems.extend(unclosed);
     }
 }
 
-fn tag(raw: &Raw<'_>) -> Tag {
+fn tag(raw: &RawTag<'_>) -> Tag {
     Tag {
-        path: Path::new(raw.name),
-        raw: raw.kind == Kind::RawValue,
+        path: TagPath::new(raw.name),
+        raw: raw.kind == TagKind::RawValue,
         span: raw.span,
         name: raw.name_span,
     }
 }
 
 /// Refuses what the optional modules of the specification have.
-fn refuse(raw: &Raw<'_>) -> Result<(), Problem> {
+fn refuse(raw: &RawTag<'_>) -> Result<(), ParseProblem> {
     let (what, help) = match (raw.kind, raw.name.chars().next()) {
-        (Kind::Value, Some('<')) => ("inheritance is not supported", "use {{> partial}}"),
-        (Kind::Value, Some('$')) => (
+        (TagKind::Value, Some('<')) => ("inheritance is not supported", "use {{> partial}}"),
+        (TagKind::Value, Some('$')) => (
             "blocks of inheritance ({{$name}}) are not supported",
             "write {{name}} for a variable; {{$name}} is a variable in the format semantic-kernel",
         ),
-        (Kind::Partial, Some('*')) => (
+        (TagKind::Partial, Some('*')) => (
             "dynamic names of partials are not supported",
             "name the partial, in a section for each that there can be",
         ),
         _ => return Ok(()),
     };
-    Err(Problem::at(what, raw.span.start, raw.span.end).help(help))
+    Err(ParseProblem::at(what, raw.span.start, raw.span.end).help(help))
 }

@@ -5,21 +5,21 @@
 use indexmap::IndexSet;
 
 use super::Compilation;
-use super::ast::{Node, Path, Tag};
+use super::ast::{Node, Tag, TagPath};
 use crate::reference::ByPath;
 use crate::{References, VariableReference};
 
-type Set<K> = IndexSet<K, foldhash::fast::RandomState>;
+type HashedSet<K> = IndexSet<K, foldhash::fast::RandomState>;
 
 #[derive(Default)]
 struct Collector {
-    variables: Set<ByPath>,
+    variables: HashedSet<ByPath>,
     /// Whether each of them has to exist at one place at least.
     needed: Vec<bool>,
-    partials: Set<String>,
+    partials: HashedSet<String>,
     dynamic: bool,
     /// Sources to look at, and whether a section's value is around them.
-    wanted: Set<(usize, bool)>,
+    wanted: HashedSet<(usize, bool)>,
 }
 
 /// The references of the sources that are rendered, and of the partials that
@@ -47,7 +47,7 @@ pub(super) fn references(sources: &[Compilation]) -> References {
 }
 
 /// What nobody needs is optional.
-fn variables(found: Set<ByPath>, needed: &[bool]) -> Vec<VariableReference> {
+fn variables(found: HashedSet<ByPath>, needed: &[bool]) -> Vec<VariableReference> {
     let found = found.into_iter().zip(needed);
     found
         .map(|(found, needed)| VariableReference {
@@ -82,12 +82,12 @@ impl Collector {
 
     fn tag(&mut self, source: usize, tag: &Tag, inside: bool, optional: bool) {
         let path = match &tag.path {
-            Path::Here => {
+            TagPath::Here => {
                 self.dynamic |= !inside;
                 return;
             }
-            Path::Name(name) => vec![name.to_string()],
-            Path::Dotted(_, parts) => parts.iter().map(ToString::to_string).collect(),
+            TagPath::Name(name) => vec![name.to_string()],
+            TagPath::Dotted(_, parts) => parts.iter().map(ToString::to_string).collect(),
         };
         let (index, is_new) = self.variables.insert_full(ByPath(VariableReference {
             path,

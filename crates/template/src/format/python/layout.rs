@@ -2,7 +2,7 @@
 
 use std::iter::repeat_n;
 
-use super::number::Number;
+use super::number::NumberParts;
 use super::spec::Spec;
 
 impl Spec {
@@ -23,7 +23,7 @@ impl Spec {
         out.extend(repeat_n(self.filler(), right));
     }
 
-    pub(super) fn pad_number(&self, number: &Number, out: &mut String) {
+    pub(super) fn pad_number(&self, number: &NumberParts, out: &mut String) {
         let fill = self.filler();
         let align = self.align.unwrap_or(if self.zero { '=' } else { '>' });
         let sign = match (number.negative, self.sign) {

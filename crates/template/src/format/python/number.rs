@@ -5,7 +5,7 @@ use super::text::float_text;
 
 /// A number in the pieces that fills and groups go between.
 #[derive(Debug)]
-pub(super) struct Number {
+pub(super) struct NumberParts {
     pub(super) negative: bool,
     /// `0x` and its like.
     pub(super) prefix: &'static str,
@@ -18,7 +18,7 @@ pub(super) struct Number {
 /// No double has more digits after its point, or more that are not zero.
 const MOST_DIGITS: usize = 1_100;
 
-pub(super) fn of_int(int: i64, name: &'static str, spec: &Spec) -> Result<Number, SpecError> {
+pub(super) fn of_int(int: i64, name: &'static str, spec: &Spec) -> Result<NumberParts, SpecError> {
     let kind = spec.kind.unwrap_or('d');
     if "eEfFgG%".contains(kind) {
         return of_float(int as f64, name, spec);
@@ -43,7 +43,7 @@ pub(super) fn of_int(int: i64, name: &'static str, spec: &Spec) -> Result<Number
         'X' => ("0X", format!("{size:X}")),
         _ => ("", size.to_string()),
     };
-    Ok(Number {
+    Ok(NumberParts {
         negative: int < 0,
         prefix: if spec.alternate { prefix } else { "" },
         digits,
@@ -51,7 +51,7 @@ pub(super) fn of_int(int: i64, name: &'static str, spec: &Spec) -> Result<Number
     })
 }
 
-fn character(int: i64, spec: &Spec) -> Result<Number, SpecError> {
+fn character(int: i64, spec: &Spec) -> Result<NumberParts, SpecError> {
     if spec.sign.is_some() {
         return Err(SpecError::NotForCharacter("Sign"));
     }
@@ -59,7 +59,7 @@ fn character(int: i64, spec: &Spec) -> Result<Number, SpecError> {
         return Err(SpecError::NotForCharacter("Alternate form (#)"));
     }
     let code = u32::try_from(int).ok().and_then(char::from_u32);
-    Ok(Number {
+    Ok(NumberParts {
         negative: false,
         prefix: "",
         digits: String::new(),
@@ -67,7 +67,11 @@ fn character(int: i64, spec: &Spec) -> Result<Number, SpecError> {
     })
 }
 
-pub(super) fn of_float(float: f64, name: &'static str, spec: &Spec) -> Result<Number, SpecError> {
+pub(super) fn of_float(
+    float: f64,
+    name: &'static str,
+    spec: &Spec,
+) -> Result<NumberParts, SpecError> {
     let kind = spec.kind.unwrap_or('r');
     if !"reEfFgGn%".contains(kind) || spec.kind == Some('r') {
         return Err(SpecError::UnknownKind(kind, name));
@@ -91,7 +95,7 @@ pub(super) fn of_float(float: f64, name: &'static str, spec: &Spec) -> Result<Nu
     let is_zero = !text.contains(|c: char| ('1'..='9').contains(&c));
     let whole = text.find(|c: char| !c.is_ascii_digit());
     let rest = text.split_off(whole.unwrap_or(text.len()));
-    Ok(Number {
+    Ok(NumberParts {
         negative: negative && !(spec.plain_zero && is_zero && size.is_finite()),
         prefix: "",
         digits: text,

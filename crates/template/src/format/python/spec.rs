@@ -1,7 +1,7 @@
 //! Python's format mini-language: `[[fill]align][sign][z][#][0][width][,_][.precision][type]`.
 
 use super::number;
-use crate::{ErrorKind, RenderError, Stop};
+use crate::{ErrorKind, RenderError, StopReason};
 
 /// A format specifier, as it is written. What it means depends on the type of
 /// the value.
@@ -65,7 +65,7 @@ pub(crate) enum SpecError {
     NoCharacter,
 }
 
-impl From<SpecError> for Stop {
+impl From<SpecError> for StopReason {
     fn from(error: SpecError) -> Self {
         RenderError::new(ErrorKind::Execution, error.to_string()).into()
     }

@@ -3,24 +3,24 @@
 use quillet_core::{Diagnostic, Span, Value};
 
 use super::ast::{Call, Node as Piece, Operand, Program};
-use super::encoding::{Dialect, Encoding};
+use super::encoding::{Encoding, HostLanguage};
 use super::parser::Parser;
-use super::scan::{self, Pieces};
-use crate::Source;
-use crate::convert::{self, Argument, Findings, Node, NodeKind, Nodes, Path};
+use super::scan::{self, PartScanner};
+use crate::TemplateSource;
+use crate::convert::{self, Argument, ConvertFindings, NodeKind, Nodes, TreeNode, VariablePath};
 use crate::structure::Elements;
 
 /// Nothing is encoded and nothing marked: texts stay as they are written.
 const PLAIN: Encoding = Encoding {
-    dialect: Dialect::DotNet,
+    dialect: HostLanguage::DotNet,
     allow_prompt: true,
     allow_factory: true,
 };
 
 /// Reads a source. What other formats do not have is refused.
 pub(crate) fn read(
-    source: &Source<'_>,
-    findings: &mut Findings<'_>,
+    source: &TemplateSource<'_>,
+    findings: &mut ConvertFindings<'_>,
 ) -> Result<Nodes, Vec<Diagnostic>> {
     let mut parser = Parser {
         encoding: Some(PLAIN),
@@ -42,9 +42,9 @@ pub(crate) fn read(
 }
 
 /// Tags of messages are structure here and text elsewhere.
-fn tell_elements(text: &str, findings: &mut Findings<'_>) {
-    for piece in Pieces::new(text) {
-        let scan::Piece::Text(text, at) = piece else {
+fn tell_elements(text: &str, findings: &mut ConvertFindings<'_>) {
+    for piece in PartScanner::new(text) {
+        let scan::TemplatePart::Text(text, at) = piece else {
             continue;
         };
         let mut tags = text.match_indices('<');
@@ -61,21 +61,21 @@ fn tell_elements(text: &str, findings: &mut Findings<'_>) {
     }
 }
 
-fn node(program: &Program, piece: &Piece, findings: &mut Findings<'_>) -> Node {
+fn node(program: &Program, piece: &Piece, findings: &mut ConvertFindings<'_>) -> TreeNode {
     match piece {
         Piece::Text(range) => {
             let text = program.text.get(range.clone()).unwrap_or_default();
-            Node::new(NodeKind::Text(text.to_owned()), Span::default())
+            TreeNode::new(NodeKind::Text(text.to_owned()), Span::default())
         }
         Piece::Variable(variable) => {
-            let path = Path::root(&[&variable.name]);
-            Node::new(NodeKind::Print(path), variable.span)
+            let path = VariablePath::root(&[&variable.name]);
+            TreeNode::new(NodeKind::Print(path), variable.span)
         }
-        Piece::Call(call) => Node::new(NodeKind::Call(called(call, findings)), call.span),
+        Piece::Call(call) => TreeNode::new(NodeKind::Call(called(call, findings)), call.span),
     }
 }
 
-fn called(call: &Call, findings: &mut Findings<'_>) -> convert::Call {
+fn called(call: &Call, findings: &mut ConvertFindings<'_>) -> convert::TreeCall {
     if call.arguments() == 0 {
         let message = format!(
             "{} is called without arguments: semantic-kernel gives it the template's own variables by name",
@@ -84,7 +84,7 @@ fn called(call: &Call, findings: &mut Findings<'_>) -> convert::Call {
         findings.note(call.span, message, "name the arguments that it takes");
     }
     let named = call.named.iter();
-    convert::Call {
+    convert::TreeCall {
         // Functions of plugins are registered with an underscore here.
         name: call.name.replace('.', "_"),
         positional: call.positional.iter().map(argument).collect(),
@@ -96,7 +96,7 @@ fn called(call: &Call, findings: &mut Findings<'_>) -> convert::Call {
 
 fn argument(operand: &Operand) -> Argument {
     match operand {
-        Operand::Variable(variable) => Argument::Path(Path::root(&[&variable.name])),
+        Operand::Variable(variable) => Argument::Path(VariablePath::root(&[&variable.name])),
         Operand::Value(Value::Str(text)) => Argument::Text(text.to_string()),
         // Values are texts.
         Operand::Value(_) => Argument::Text(String::new()),

@@ -2,15 +2,15 @@
 
 use quillet_core::TokenKind as Colour;
 
-use super::encoding::Dialect;
-use super::scan::{Piece, Pieces};
+use super::encoding::HostLanguage;
+use super::scan::{PartScanner, TemplatePart};
 use super::token::{Token, TokenKind, read};
-use crate::editor::{Completion, List, Names, Scan, Spot};
+use crate::editor::{CompletionItem, CompletionList, ExternalNames, Spot, TokenScan};
 
 /// The tokens of a text; those of a block that is not closed, if it is the last.
-pub(super) fn scan(text: &str, dialect: Dialect) -> Scan {
-    let mut scan = Scan::default();
-    let mut pieces = Pieces::new(text);
+pub(super) fn scan(text: &str, dialect: HostLanguage) -> TokenScan {
+    let mut scan = TokenScan::default();
+    let mut pieces = PartScanner::new(text);
     let mut last = 0;
     loop {
         let start = pieces.end();
@@ -18,8 +18,8 @@ pub(super) fn scan(text: &str, dialect: Dialect) -> Scan {
             break;
         };
         match piece {
-            Piece::Text(..) => last = start,
-            Piece::Block(content, at) => {
+            TemplatePart::Text(..) => last = start,
+            TemplatePart::Block(content, at) => {
                 scan.begin(start, start + 2);
                 block(content, at, dialect, &mut scan);
                 scan.end(pieces.end() - 2, pieces.end());
@@ -44,7 +44,7 @@ pub(super) fn scan(text: &str, dialect: Dialect) -> Scan {
 }
 
 /// The tokens of a block; whether it could go on behind them.
-fn block(content: &str, at: usize, dialect: Dialect, scan: &mut Scan) -> bool {
+fn block(content: &str, at: usize, dialect: HostLanguage, scan: &mut TokenScan) -> bool {
     let mut tokens = Vec::new();
     let whole = read(content, at, dialect, &mut tokens);
     for token in &tokens {
@@ -77,7 +77,7 @@ fn block(content: &str, at: usize, dialect: Dialect, scan: &mut Scan) -> bool {
 }
 
 /// Adds a token of a block that begins at a byte.
-fn add(token: &Token<'_>, block: &str, at: usize, scan: &mut Scan) {
+fn add(token: &Token<'_>, block: &str, at: usize, scan: &mut TokenScan) {
     let (start, end) = (token.span.start, token.span.end);
     match &token.kind {
         TokenKind::Variable(_) => scan.add(start, end, Colour::Variable),
@@ -99,13 +99,13 @@ fn add(token: &Token<'_>, block: &str, at: usize, scan: &mut Scan) {
 pub(super) fn completions(
     text: &str,
     at: usize,
-    names: &Names<'_>,
-    dialect: Dialect,
-) -> Vec<Completion> {
+    names: &ExternalNames<'_>,
+    dialect: HostLanguage,
+) -> Vec<CompletionItem> {
     let Some(spot) = Spot::find(text, at, |text| scan(text, dialect)) else {
         return Vec::new();
     };
-    let mut list = List::new(spot.span);
+    let mut list = CompletionList::new(spot.span);
     let variables = names.variables.iter().map(|name| format!("${name}"));
     match spot.before() {
         None => {

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use super::encoding::Dialect;
+use super::encoding::HostLanguage;
 
 /// The text with characters that mean something in HTML as references.
 ///
 /// .NET also writes numbers for U+00A0 to U+00FF and for what is outside of
 /// the Basic Multilingual Plane; Python writes `&#x27;` for the apostrophe.
-pub(super) fn encode(text: &str, dialect: Dialect) -> Cow<'_, str> {
+pub(super) fn encode(text: &str, dialect: HostLanguage) -> Cow<'_, str> {
     let mut out = Cow::Borrowed("");
     let mut copied = 0;
     for (at, c) in text.char_indices() {
@@ -36,15 +36,15 @@ enum Reference {
     Numbered,
 }
 
-fn reference(c: char, dialect: Dialect) -> Option<Reference> {
+fn reference(c: char, dialect: HostLanguage) -> Option<Reference> {
     let named = match (c, dialect) {
         ('&', _) => "&amp;",
         ('<', _) => "&lt;",
         ('>', _) => "&gt;",
         ('"', _) => "&quot;",
-        ('\'', Dialect::DotNet) => "&#39;",
-        ('\'', Dialect::Python) => "&#x27;",
-        ('\u{a0}'..='\u{ff}' | '\u{10000}'.., Dialect::DotNet) => {
+        ('\'', HostLanguage::DotNet) => "&#39;",
+        ('\'', HostLanguage::Python) => "&#x27;",
+        ('\u{a0}'..='\u{ff}' | '\u{10000}'.., HostLanguage::DotNet) => {
             return Some(Reference::Numbered);
         }
         _ => return None,

@@ -4,7 +4,7 @@ use crate::plugin_function;
 
 /// In which language's Semantic Kernel. They differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Dialect {
+pub enum HostLanguage {
     /// C#, the original.
     #[default]
     DotNet,
@@ -12,12 +12,12 @@ pub enum Dialect {
     Python,
 }
 
-impl Dialect {
+impl HostLanguage {
     /// The function that a name means: itself, the same written in another way
     /// (not in Python), or the first of that name in any plugin.
     pub(super) fn function<'n>(self, name: &str, functions: &[&'n str]) -> Option<&'n str> {
         let name = name.strip_prefix('.').unwrap_or(name);
-        if self == Dialect::DotNet {
+        if self == HostLanguage::DotNet {
             return plugin_function(name, functions);
         }
         let of_plugin = |known: &&&str| known.split_once('.').is_some_and(|(_, f)| f == name);
@@ -31,7 +31,7 @@ impl Dialect {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Encoding {
     /// Whose encoding and whose rules.
-    pub dialect: Dialect,
+    pub dialect: HostLanguage,
     /// `allow_dangerously_set_content` of the prompt: frees values and results
     /// of functions in .NET, all but values (which are never encoded) in Python.
     pub allow_prompt: bool,
@@ -41,7 +41,7 @@ pub struct Encoding {
 
 impl Encoding {
     pub(super) fn allows_variables(self) -> bool {
-        self.allow_factory || (self.allow_prompt && self.dialect == Dialect::Python)
+        self.allow_factory || (self.allow_prompt && self.dialect == HostLanguage::Python)
     }
 
     pub(super) fn allows_results(self) -> bool {
@@ -49,6 +49,6 @@ impl Encoding {
     }
 
     pub(super) fn encodes_values(self) -> bool {
-        self.dialect == Dialect::DotNet && !self.allows_results()
+        self.dialect == HostLanguage::DotNet && !self.allows_results()
     }
 }

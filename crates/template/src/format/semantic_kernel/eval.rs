@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::Write;
 
-use quillet_core::{Map, Position, Span, Value, nearest};
+use quillet_core::{LineColumn, Map, Span, Value, nearest};
 
 use super::ast::{Call, Node, Operand, Variable};
 use super::encode::encode;
-use super::encoding::{Dialect, Encoding};
+use super::encoding::{Encoding, HostLanguage};
 use super::{Compilation, print};
 use crate::structure::Elements;
-use crate::{Arguments, Called, ErrorKind, Missing, Pass, RenderError, Stop};
+use crate::{CallArguments, CallState, ErrorKind, Missing, Pass, RenderError, StopReason};
 
 /// Bytes that hold any integer.
 const INTEGER_BYTES: usize = 20;
@@ -47,7 +47,7 @@ impl<'c, 'p> Evaluator<'c, 'p, 'p> {
 }
 
 impl<'v> Evaluator<'_, '_, 'v> {
-    pub(super) fn run(&mut self) -> Result<(), Stop> {
+    pub(super) fn run(&mut self) -> Result<(), StopReason> {
         self.check_encodable()?;
         let program = &self.source.program;
         for node in &program.nodes {
@@ -69,16 +69,16 @@ impl<'v> Evaluator<'_, '_, 'v> {
         Ok(())
     }
 
-    fn dialect(&self) -> Dialect {
+    fn dialect(&self) -> HostLanguage {
         self.encoding.unwrap_or_default().dialect
     }
 
     /// Python refuses to encode lists and objects, including those that nobody reads.
-    fn check_encodable(&mut self) -> Result<(), Stop> {
+    fn check_encodable(&mut self) -> Result<(), StopReason> {
         let Some(encoding) = self.encoding else {
             return Ok(());
         };
-        if encoding.dialect != Dialect::Python || encoding.allows_variables() {
+        if encoding.dialect != HostLanguage::Python || encoding.allows_variables() {
             return Ok(());
         }
         self.pass.steps(self.variables.len())?;
@@ -93,7 +93,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         Ok(())
     }
 
-    fn variable(&mut self, variable: &Variable) -> Result<(), Stop> {
+    fn variable(&mut self, variable: &Variable) -> Result<(), StopReason> {
         let Some(value) = self.lookup(variable)? else {
             return Ok(());
         };
@@ -104,7 +104,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
     }
 
     /// The value of a variable. Nothing if it is missing, unless that is an error.
-    fn lookup(&mut self, variable: &Variable) -> Result<Option<&'v Value>, Stop> {
+    fn lookup(&mut self, variable: &Variable) -> Result<Option<&'v Value>, StopReason> {
         let found = self.find(&variable.name)?;
         if found.is_none() {
             self.missing(variable)?;
@@ -113,9 +113,9 @@ impl<'v> Evaluator<'_, '_, 'v> {
     }
 
     /// The variable of a name; in any case of letters, but in Python.
-    fn find(&mut self, name: &str) -> Result<Option<&'v Value>, Stop> {
+    fn find(&mut self, name: &str) -> Result<Option<&'v Value>, StopReason> {
         let exact = self.variables.get(name);
-        if exact.is_some() || self.dialect() == Dialect::Python {
+        if exact.is_some() || self.dialect() == HostLanguage::Python {
             return Ok(exact);
         }
         if self.folded.is_none() {
@@ -130,7 +130,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         Ok(folded.and_then(|folded| folded.get(&name.to_ascii_lowercase()).copied()))
     }
 
-    fn missing(&self, variable: &Variable) -> Result<(), Stop> {
+    fn missing(&self, variable: &Variable) -> Result<(), StopReason> {
         if self.missing != Missing::Strict {
             return Ok(());
         }
@@ -147,7 +147,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         value: &Value,
         trusted: bool,
         encoded: Option<Encoding>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopReason> {
         if let Value::Int(int) = value {
             self.pass.reserve_output(INTEGER_BYTES)?;
             // Writing into a vector cannot fail.
@@ -170,21 +170,21 @@ impl<'v> Evaluator<'_, '_, 'v> {
         }
     }
 
-    fn call(&mut self, call: &Call) -> Result<(), Stop> {
+    fn call(&mut self, call: &Call) -> Result<(), StopReason> {
         let Some(name) = self.function(&call.name) else {
-            let unknown = self.pass.call(&call.name, Arguments::default());
+            let unknown = self.pass.call(&call.name, CallArguments::default());
             return unknown.map(drop).map_err(|stop| self.hinted(stop, call));
         };
         let arguments = self.arguments(call, &name)?;
         let place = [call.span.start];
         let called = self.pass.call_at(&place, &name, arguments);
         let value = match called? {
-            Called::Ready(value) => value,
-            Called::Pending => return Ok(()),
+            CallState::Ready(value) => value,
+            CallState::Pending => return Ok(()),
         };
         let encoded = self.encoding.filter(|encoding| !encoding.allows_results());
         match (&value, self.encoding, self.dialect()) {
-            (Value::Null, Some(_), Dialect::Python) => self.pass.write("None"),
+            (Value::Null, Some(_), HostLanguage::Python) => self.pass.write("None"),
             _ => self.print(&value, call.trusted, encoded),
         }
     }
@@ -199,20 +199,20 @@ impl<'v> Evaluator<'_, '_, 'v> {
     }
 
     /// `{{name}}` where a variable was meant is the usual mistake.
-    fn hinted(&self, stop: Stop, call: &Call) -> Stop {
+    fn hinted(&self, stop: StopReason, call: &Call) -> StopReason {
         match stop {
-            Stop::Failed(mut error) if error.kind == ErrorKind::UnknownFunction => {
+            StopReason::Failed(mut error) if error.kind == ErrorKind::UnknownFunction => {
                 if self.variables.get(&call.name).is_some() {
                     let name = &call.name;
                     error.help = Some(format!("{name} is a variable: write {{{{${name}}}}}"));
                 }
-                Stop::Failed(error)
+                StopReason::Failed(error)
             }
             other => other,
         }
     }
 
-    fn arguments(&mut self, call: &Call, name: &str) -> Result<Arguments, Stop> {
+    fn arguments(&mut self, call: &Call, name: &str) -> Result<CallArguments, StopReason> {
         let parameters = self.pass.parameters(name);
         let count = call.arguments();
         if count > 0 && parameters.as_ref().is_some_and(Vec::is_empty) {
@@ -221,7 +221,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
             )));
         }
         let first = parameters.as_ref().and_then(|known| known.first());
-        let mut given = Given::default();
+        let mut given = GivenArguments::default();
         let mut positional = None;
         if let Some(operand) = &call.positional {
             let value = self.operand(operand, &given)?;
@@ -233,7 +233,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         for (name_of, operand) in &call.named {
             let taken = call.positional.is_some()
                 && first.is_some_and(|first| first.eq_ignore_ascii_case(name_of));
-            if taken && self.dialect() == Dialect::DotNet {
+            if taken && self.dialect() == HostLanguage::DotNet {
                 return Err(ambiguous(name_of, name, &given));
             }
             let value = self.operand(operand, &given)?;
@@ -243,14 +243,18 @@ impl<'v> Evaluator<'_, '_, 'v> {
             Some(parameters) => self.bound(parameters, &given)?,
             None => given.into_map(),
         };
-        Ok(Arguments {
+        Ok(CallArguments {
             positional: positional.into_iter().collect(),
             named,
         })
     }
 
     /// What each parameter is: an argument of its name, or a variable.
-    fn bound(&mut self, parameters: &[String], given: &Given<'_>) -> Result<Map, Stop> {
+    fn bound(
+        &mut self,
+        parameters: &[String],
+        given: &GivenArguments<'_>,
+    ) -> Result<Map, StopReason> {
         let mut bound = Vec::with_capacity(parameters.len());
         for parameter in parameters {
             let value = match given.get(parameter) {
@@ -264,7 +268,11 @@ impl<'v> Evaluator<'_, '_, 'v> {
         Ok(bound.into_iter().collect())
     }
 
-    fn operand(&mut self, operand: &Operand, given: &Given<'_>) -> Result<Value, Stop> {
+    fn operand(
+        &mut self,
+        operand: &Operand,
+        given: &GivenArguments<'_>,
+    ) -> Result<Value, StopReason> {
         let variable = match operand {
             Operand::Value(value) => return Ok(value.clone()),
             Operand::Variable(variable) => variable,
@@ -284,38 +292,38 @@ impl<'v> Evaluator<'_, '_, 'v> {
         let trusted = || self.source.trusted.iter().any(|known| known == name);
         match value {
             Value::Str(text)
-                if encoding.dialect == Dialect::Python
+                if encoding.dialect == HostLanguage::Python
                     && !encoding.allows_variables()
                     && !trusted() =>
             {
-                Value::from(&*encode(text, Dialect::Python))
+                Value::from(&*encode(text, HostLanguage::Python))
             }
             other => other.clone(),
         }
     }
 
     /// Adds the place to an error that has none.
-    fn place(&self, stop: Stop, span: Span) -> Stop {
-        let Stop::Failed(mut error) = stop else {
+    fn place(&self, stop: StopReason, span: Span) -> StopReason {
+        let StopReason::Failed(mut error) = stop else {
             return stop;
         };
         if error.span.is_none() {
             let Compilation { name, text, .. } = self.source;
-            let at = Position::of(text, span.start);
+            let at = LineColumn::of(text, span.start);
             error.message = format!("{name}:{}:{}: {}", at.line, at.column, error.reason);
             error.source_name.clone_from(name);
             error.span = Some(span);
             error.position = Some(at);
         }
-        Stop::Failed(error)
+        StopReason::Failed(error)
     }
 }
 
 /// Arguments as they are given so far; a later one of a name counts.
 #[derive(Debug, Default)]
-struct Given<'a>(Vec<(&'a str, Value)>);
+struct GivenArguments<'a>(Vec<(&'a str, Value)>);
 
-impl<'a> Given<'a> {
+impl<'a> GivenArguments<'a> {
     fn get(&self, name: &str) -> Option<&Value> {
         let mut found = self.0.iter();
         let found = found.find(|(known, _)| known.eq_ignore_ascii_case(name));
@@ -335,16 +343,16 @@ impl<'a> Given<'a> {
     }
 }
 
-fn ambiguous(parameter: &str, function: &str, given: &Given<'_>) -> Stop {
+fn ambiguous(parameter: &str, function: &str, given: &GivenArguments<'_>) -> StopReason {
     let value = given
         .get(parameter)
-        .map(|value| print::text(value, Dialect::DotNet));
+        .map(|value| print::text(value, HostLanguage::DotNet));
     let value = value.unwrap_or_default();
     failed(format!(
         "Ambiguity found as a named parameter '{parameter}' cannot be set for the first parameter when there is also a positional value: '{value}' provided. Function: {function}"
     ))
 }
 
-fn failed(reason: String) -> Stop {
+fn failed(reason: String) -> StopReason {
     RenderError::new(ErrorKind::Execution, reason).into()
 }

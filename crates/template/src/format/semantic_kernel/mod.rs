@@ -22,16 +22,16 @@ mod token;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use quillet_core::{Diagnostic, Span, Token};
+use quillet_core::{Diagnostic, SemanticToken, Span};
 
-use crate::editor::{Completion, Names};
-use crate::format::problem::Problem;
+use crate::editor::{CompletionItem, ExternalNames};
+use crate::format::problem::ParseProblem;
 use crate::structure::Elements;
 use crate::{
-    CompileError, CompileOptions, FunctionReference, Missing, Pass, References, RenderError,
-    Source, Stop, Template, TemplateFormat, VariableReference,
+    CompileError, CompileOptions, CompiledTemplate, FunctionReference, Missing, Pass, References,
+    RenderError, StopReason, TemplateFormat, TemplateSource, VariableReference,
 };
-pub use encoding::{Dialect, Encoding};
+pub use encoding::{Encoding, HostLanguage};
 
 use ast::{Node, Program, Variable};
 use eval::Evaluator;
@@ -87,11 +87,11 @@ impl TemplateFormat for SemanticKernelFormat {
         }
     }
 
-    fn tokens(&self, text: &str) -> Vec<Token> {
+    fn tokens(&self, text: &str) -> Vec<SemanticToken> {
         editor::scan(text, self.encoding.unwrap_or_default().dialect).tokens
     }
 
-    fn completions(&self, text: &str, at: usize, names: &Names<'_>) -> Vec<Completion> {
+    fn completions(&self, text: &str, at: usize, names: &ExternalNames<'_>) -> Vec<CompletionItem> {
         editor::completions(text, at, names, self.encoding.unwrap_or_default().dialect)
     }
 
@@ -101,7 +101,7 @@ impl TemplateFormat for SemanticKernelFormat {
     }
 
     fn ignores_case(&self) -> bool {
-        self.encoding.unwrap_or_default().dialect == Dialect::DotNet
+        self.encoding.unwrap_or_default().dialect == HostLanguage::DotNet
     }
 
     /// Braces, and what would be a tag or a reference to a character, as values.
@@ -129,10 +129,10 @@ impl TemplateFormat for SemanticKernelFormat {
 
     fn compile(
         &self,
-        sources: &[Source<'_>],
+        sources: &[TemplateSource<'_>],
         options: &CompileOptions,
-    ) -> Result<Arc<dyn Template>, CompileError> {
-        let mut compiled = Compiled {
+    ) -> Result<Arc<dyn CompiledTemplate>, CompileError> {
+        let mut compiled = KernelTemplate {
             sources: Vec::with_capacity(sources.len()),
             references: References::default(),
             encoding: self.encoding,
@@ -154,7 +154,7 @@ impl TemplateFormat for SemanticKernelFormat {
 impl SemanticKernelFormat {
     fn source(
         &self,
-        source: &Source<'_>,
+        source: &TemplateSource<'_>,
         options: &CompileOptions,
     ) -> Result<Compilation, Vec<Diagnostic>> {
         let mut parser = Parser {
@@ -166,7 +166,7 @@ impl SemanticKernelFormat {
             program: Program::default(),
         };
         parser.source(source.text);
-        let diagnostic = |problem: Problem| problem.diagnostic(source);
+        let diagnostic = |problem: ParseProblem| problem.diagnostic(source);
         let mut problems: Vec<Diagnostic> = parser.problems.into_iter().map(diagnostic).collect();
         problems.extend(parser.elements.diagnostics(source.name, source.text));
         if !problems.is_empty() {
@@ -183,7 +183,7 @@ impl SemanticKernelFormat {
 }
 
 #[derive(Debug)]
-struct Compiled {
+struct KernelTemplate {
     sources: Vec<Compilation>,
     references: References,
     encoding: Option<Encoding>,
@@ -199,12 +199,12 @@ struct Compilation {
     trusted: Vec<String>,
 }
 
-impl Template for Compiled {
+impl CompiledTemplate for KernelTemplate {
     fn references(&self) -> &References {
         &self.references
     }
 
-    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop> {
+    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), StopReason> {
         let Some(source) = self.sources.iter().find(|source| source.name == entry) else {
             return Err(RenderError::no_source(entry).into());
         };

@@ -4,10 +4,10 @@ use quillet_core::Value;
 
 use super::ast::{Call, Node, Operand, Program, Variable};
 use super::encode::encode;
-use super::encoding::{Dialect, Encoding};
-use super::scan::{Piece, Pieces};
+use super::encoding::{Encoding, HostLanguage};
+use super::scan::{PartScanner, TemplatePart};
 use super::token::{Token, TokenKind, tokens};
-use crate::format::problem::Problem;
+use crate::format::problem::ParseProblem;
 use crate::structure::Elements;
 
 /// More problems of one source are not reported: each place takes a look
@@ -24,21 +24,23 @@ pub(super) struct Parser<'o> {
     pub(super) trusted_results: bool,
     /// Marks the tags in literal text.
     pub(super) elements: Elements,
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Vec<ParseProblem>,
     pub(super) program: Program,
 }
 
 impl Parser<'_> {
     pub(super) fn source(&mut self, source: &str) {
         self.program.text.reserve(source.len());
-        for piece in Pieces::new(source) {
+        for piece in PartScanner::new(source) {
             match piece {
-                Piece::Text(text, _) if self.encoding.is_some() => self.program.add_text(text),
-                Piece::Text(text, at) => {
+                TemplatePart::Text(text, _) if self.encoding.is_some() => {
+                    self.program.add_text(text)
+                }
+                TemplatePart::Text(text, at) => {
                     let text = self.elements.mark_at(text, at);
                     self.program.add_text(&text);
                 }
-                Piece::Block(block, at) => {
+                TemplatePart::Block(block, at) => {
                     if let Err(problem) = self.block(block, at) {
                         self.problems.push(problem);
                     }
@@ -50,11 +52,11 @@ impl Parser<'_> {
         }
     }
 
-    fn dialect(&self) -> Dialect {
+    fn dialect(&self) -> HostLanguage {
         self.encoding.unwrap_or_default().dialect
     }
 
-    fn block(&mut self, block: &str, at: usize) -> Result<(), Problem> {
+    fn block(&mut self, block: &str, at: usize) -> Result<(), ParseProblem> {
         let mut tokens = tokens(block, at, self.dialect())?.into_iter();
         let Some(first) = tokens.next() else {
             return Ok(());
@@ -90,12 +92,12 @@ impl Parser<'_> {
     }
 
     /// Python ignores what stands after a variable or a value.
-    fn alone(&self, next: Option<Token<'_>>, what: &str, block: &str) -> Result<(), Problem> {
+    fn alone(&self, next: Option<Token<'_>>, what: &str, block: &str) -> Result<(), ParseProblem> {
         match next {
-            Some(next) if self.dialect() == Dialect::DotNet => {
+            Some(next) if self.dialect() == HostLanguage::DotNet => {
                 let message = format!("Invalid token detected after the {what}: {block}");
                 let help = "a block holds one variable, one value, or a function and its arguments";
-                Err(Problem::new(message, next.span).help(help))
+                Err(ParseProblem::new(message, next.span).help(help))
             }
             _ => Ok(()),
         }
@@ -106,7 +108,7 @@ impl Parser<'_> {
         name: &str,
         token: &Token<'_>,
         arguments: impl Iterator<Item = Token<'t>>,
-    ) -> Result<Call, Problem> {
+    ) -> Result<Call, ParseProblem> {
         let mut call = Call {
             name: name.into(),
             span: token.span,
@@ -126,7 +128,7 @@ impl Parser<'_> {
                         index + 1
                     );
                     let help = "write name='value'";
-                    return Err(Problem::new(message, argument.span).help(help));
+                    return Err(ParseProblem::new(message, argument.span).help(help));
                 }
             }
         }

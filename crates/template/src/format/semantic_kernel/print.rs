@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use quillet_core::{Value, json};
 
-use super::encoding::Dialect;
+use super::encoding::HostLanguage;
 
 /// The text of a value: `True`, `1.5`, the texts of a list on lines of their
 /// own (Semantic Kernel), objects and other lists as JSON (it prints the name of their type).
-pub(super) fn text(value: &Value, dialect: Dialect) -> Cow<'_, str> {
+pub(super) fn text(value: &Value, dialect: HostLanguage) -> Cow<'_, str> {
     match value {
         Value::Null => Cow::Borrowed(""),
         Value::Str(text) => Cow::Borrowed(text),
@@ -16,8 +16,8 @@ pub(super) fn text(value: &Value, dialect: Dialect) -> Cow<'_, str> {
         Value::Bool(false) => Cow::Borrowed("False"),
         Value::Int(int) => Cow::Owned(int.to_string()),
         Value::Float(float) => Cow::Owned(match dialect {
-            Dialect::DotNet => float_of_dot_net(*float),
-            Dialect::Python => float_of_python(*float),
+            HostLanguage::DotNet => float_of_dot_net(*float),
+            HostLanguage::Python => float_of_python(*float),
         }),
         Value::List(list) => match list.iter().map(Value::as_str).collect::<Option<Vec<_>>>() {
             Some(texts) => Cow::Owned(texts.join("\n")),
@@ -80,8 +80,8 @@ mod tests {
             (-1.5e20, "-1.5E+20", "-1.5e+20"),
         ];
         for (float, dot_net, python) in cases {
-            assert_eq!(text(&Value::Float(float), Dialect::DotNet), dot_net);
-            assert_eq!(text(&Value::Float(float), Dialect::Python), python);
+            assert_eq!(text(&Value::Float(float), HostLanguage::DotNet), dot_net);
+            assert_eq!(text(&Value::Float(float), HostLanguage::Python), python);
         }
     }
 }

@@ -5,7 +5,7 @@ use memchr::memmem;
 
 /// A piece of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Piece<'t> {
+pub(super) enum TemplatePart<'t> {
     /// Text, and where it begins.
     Text(&'t str, usize),
     /// What stands between `{{` and `}}`, without blanks at its ends, and where
@@ -15,17 +15,17 @@ pub(super) enum Piece<'t> {
 
 /// The pieces of a template in their order.
 #[derive(Debug)]
-pub(super) struct Pieces<'t> {
+pub(super) struct PartScanner<'t> {
     source: &'t str,
     /// Up to here, pieces have been given.
     done: usize,
     /// A block that stands after the text that was given last, and its end.
-    ready: Option<(Piece<'t>, usize)>,
+    ready: Option<(TemplatePart<'t>, usize)>,
 }
 
-impl<'t> Pieces<'t> {
+impl<'t> PartScanner<'t> {
     pub(super) fn new(source: &'t str) -> Self {
-        Pieces {
+        PartScanner {
             source,
             done: 0,
             ready: None,
@@ -38,7 +38,7 @@ impl<'t> Pieces<'t> {
     }
 
     /// The next block that is not empty: where its braces begin and end, and the block.
-    fn block(&self) -> Option<(usize, usize, Piece<'t>)> {
+    fn block(&self) -> Option<(usize, usize, TemplatePart<'t>)> {
         let mut from = self.done;
         loop {
             let (start, end) = self.braces(from)?;
@@ -47,7 +47,7 @@ impl<'t> Pieces<'t> {
             let at = end - 2 - content.len();
             let content = content.trim_end();
             if !content.is_empty() {
-                return Some((start, end, Piece::Block(content, at)));
+                return Some((start, end, TemplatePart::Block(content, at)));
             }
             from = end;
         }
@@ -84,10 +84,10 @@ fn closing_quote(bytes: &[u8], start: usize, quote: u8) -> Option<usize> {
     }
 }
 
-impl<'t> Iterator for Pieces<'t> {
-    type Item = Piece<'t>;
+impl<'t> Iterator for PartScanner<'t> {
+    type Item = TemplatePart<'t>;
 
-    fn next(&mut self) -> Option<Piece<'t>> {
+    fn next(&mut self) -> Option<TemplatePart<'t>> {
         if let Some((block, end)) = self.ready.take() {
             self.done = end;
             return Some(block);
@@ -103,7 +103,7 @@ impl<'t> Iterator for Pieces<'t> {
         }
         self.done = start;
         self.ready = block.map(|block| (block, end));
-        Some(Piece::Text(text, from))
+        Some(TemplatePart::Text(text, from))
     }
 }
 
@@ -113,16 +113,16 @@ mod tests {
 
     fn shown(source: &str) -> String {
         let show = |piece| match piece {
-            Piece::Text(text, at) => {
+            TemplatePart::Text(text, at) => {
                 assert_eq!(&source[at..at + text.len()], text);
                 format!("[{text}]")
             }
-            Piece::Block(code, at) => {
+            TemplatePart::Block(code, at) => {
                 assert_eq!(&source[at..at + code.len()], code);
                 format!("({code})")
             }
         };
-        Pieces::new(source).map(show).collect()
+        PartScanner::new(source).map(show).collect()
     }
 
     #[test]

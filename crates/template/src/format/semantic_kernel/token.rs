@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use quillet_core::Span;
 
-use super::encoding::Dialect;
-use crate::format::problem::Problem;
+use super::encoding::HostLanguage;
+use crate::format::problem::ParseProblem;
 
 /// One token and its place.
 #[derive(Debug)]
@@ -33,7 +33,11 @@ const NOT_NAMED: &str =
 const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
 
 /// The tokens of a block. `at` is where it begins in its source.
-pub(super) fn tokens(block: &str, at: usize, dialect: Dialect) -> Result<Vec<Token<'_>>, Problem> {
+pub(super) fn tokens(
+    block: &str,
+    at: usize,
+    dialect: HostLanguage,
+) -> Result<Vec<Token<'_>>, ParseProblem> {
     let mut tokens = Vec::new();
     read(block, at, dialect, &mut tokens)?;
     Ok(tokens)
@@ -43,9 +47,9 @@ pub(super) fn tokens(block: &str, at: usize, dialect: Dialect) -> Result<Vec<Tok
 pub(super) fn read<'t>(
     block: &'t str,
     at: usize,
-    dialect: Dialect,
+    dialect: HostLanguage,
     tokens: &mut Vec<Token<'t>>,
-) -> Result<(), Problem> {
+) -> Result<(), ParseProblem> {
     let mut lexer = Lexer {
         block,
         at,
@@ -56,7 +60,7 @@ pub(super) fn read<'t>(
         if lexer.done > 0 && !lexer.block[..lexer.done].ends_with(BLANKS) {
             let next = lexer.rest().chars().next().map_or(0, char::len_utf8);
             let here = lexer.span(lexer.done, lexer.done + next);
-            return Err(Problem::new(
+            return Err(ParseProblem::new(
                 "Tokens must be separated by one space least",
                 here,
             ));
@@ -70,7 +74,7 @@ struct Lexer<'t> {
     block: &'t str,
     at: usize,
     done: usize,
-    dialect: Dialect,
+    dialect: HostLanguage,
 }
 
 impl<'t> Lexer<'t> {
@@ -99,13 +103,13 @@ impl<'t> Lexer<'t> {
         word
     }
 
-    fn token(&mut self, first: bool) -> Result<Token<'t>, Problem> {
+    fn token(&mut self, first: bool) -> Result<Token<'t>, ParseProblem> {
         let start = self.done;
         let kind = match self.rest().as_bytes().first() {
             Some(b'$') => self.variable()?,
             Some(quote @ (b'"' | b'\'')) => self.value(*quote)?,
             _ if first => self.function()?,
-            _ if self.dialect == Dialect::Python => self.named_of_python()?,
+            _ if self.dialect == HostLanguage::Python => self.named_of_python()?,
             _ => self.named()?,
         };
         Ok(Token {
@@ -114,17 +118,17 @@ impl<'t> Lexer<'t> {
         })
     }
 
-    fn variable(&mut self) -> Result<TokenKind<'t>, Problem> {
+    fn variable(&mut self) -> Result<TokenKind<'t>, ParseProblem> {
         let start = self.done;
         let name = &self.word()[1..];
         self.check_name(name, start, "variable")?;
         Ok(TokenKind::Variable(name))
     }
 
-    fn check_name(&self, name: &str, start: usize, what: &str) -> Result<(), Problem> {
+    fn check_name(&self, name: &str, start: usize, what: &str) -> Result<(), ParseProblem> {
         let span = self.span(start, self.done);
         if name.is_empty() {
-            return Err(Problem::new(format!("The {what} name is empty"), span));
+            return Err(ParseProblem::new(format!("The {what} name is empty"), span));
         }
         if name
             .bytes()
@@ -140,10 +144,10 @@ impl<'t> Lexer<'t> {
         } else {
             "rename it, or write {{'{{'}} for braces that are text"
         };
-        Err(Problem::new(message, span).help(help))
+        Err(ParseProblem::new(message, span).help(help))
     }
 
-    fn value(&mut self, quote: u8) -> Result<TokenKind<'t>, Problem> {
+    fn value(&mut self, quote: u8) -> Result<TokenKind<'t>, ParseProblem> {
         let start = self.done;
         let bytes = self.block.as_bytes();
         let mut out: Cow<'t, str> = Cow::Borrowed("");
@@ -153,7 +157,7 @@ impl<'t> Lexer<'t> {
             match (bytes.get(at), bytes.get(at + 1)) {
                 (None, _) => {
                     let message = "A value must have single quotes or double quotes on both sides";
-                    return Err(Problem::new(message, self.span(start, at)));
+                    return Err(ParseProblem::new(message, self.span(start, at)));
                 }
                 (Some(b'\\'), Some(b'"' | b'\'' | b'\\')) => {
                     out += &self.block[from..at];
@@ -169,19 +173,19 @@ impl<'t> Lexer<'t> {
         Ok(TokenKind::Value(out))
     }
 
-    fn function(&mut self) -> Result<TokenKind<'t>, Problem> {
+    fn function(&mut self) -> Result<TokenKind<'t>, ParseProblem> {
         let start = self.done;
         let name = self.word();
         let span = self.span(start, self.done);
         let parts = match self.dialect {
-            Dialect::DotNet => name.split('.').count(),
-            Dialect::Python => name.split('.').filter(|part| !part.is_empty()).count(),
+            HostLanguage::DotNet => name.split('.').count(),
+            HostLanguage::Python => name.split('.').filter(|part| !part.is_empty()).count(),
         };
         if parts > 2 {
             let message = format!(
                 "Invalid function name `{name}`. A function name can contain at most one dot separating the plugin name from the function name"
             );
-            return Err(Problem::new(message, span));
+            return Err(ParseProblem::new(message, span));
         }
         let known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.';
         let whole = parts == name.split('.').count();
@@ -191,7 +195,7 @@ impl<'t> Lexer<'t> {
         if name.contains('=') {
             let message = "Code tokenizer returned an incorrect first token type NamedArg";
             let help = "name the function first: {{plugin.function name='value'}}";
-            return Err(Problem::new(message, span).help(help));
+            return Err(ParseProblem::new(message, span).help(help));
         }
         let message = format!(
             "The function identifier '{name}' contains invalid characters. Only alphanumeric chars, underscore and one dot are allowed"
@@ -202,16 +206,16 @@ impl<'t> Lexer<'t> {
             }
             _ => "write {{$name}} for a variable and {{'{{'}} for braces that are text",
         };
-        Err(Problem::new(message, span).help(help))
+        Err(ParseProblem::new(message, span).help(help))
     }
 
     /// `name = 'value'`, blanks around `=` allowed.
-    fn named(&mut self) -> Result<TokenKind<'t>, Problem> {
+    fn named(&mut self) -> Result<TokenKind<'t>, ParseProblem> {
         let start = self.done;
         let Some(length) = self.rest().find('=') else {
             self.word();
             let help = "only the first argument may be without a name, and it needs quotes or $";
-            return Err(Problem::new(NOT_NAMED, self.span(start, self.done)).help(help));
+            return Err(ParseProblem::new(NOT_NAMED, self.span(start, self.done)).help(help));
         };
         let name = self.rest()[..length].trim_end_matches(BLANKS);
         self.done += length;
@@ -228,22 +232,22 @@ impl<'t> Lexer<'t> {
         })?;
         if self.block[from..self.done].contains('=') {
             let help = "Semantic Kernel refuses a second '=' here, even in quotes: put the text into a variable";
-            return Err(Problem::new(NOT_NAMED, value.span).help(help));
+            return Err(ParseProblem::new(NOT_NAMED, value.span).help(help));
         }
         Ok(TokenKind::Named(name, Box::new(value)))
     }
 
     /// What stands after `=`, in an argument that begins at `start`.
-    fn named_value(&mut self, start: usize) -> Result<Token<'t>, Problem> {
+    fn named_value(&mut self, start: usize) -> Result<Token<'t>, ParseProblem> {
         let from = self.done;
         match self.rest().as_bytes().first() {
             Some(b'$' | b'"' | b'\'') => self.token(false),
             Some(_) => {
                 self.word();
                 let message = "Named argument values need to be prefixed with a quote or $.";
-                Err(Problem::new(message, self.span(from, self.done)))
+                Err(ParseProblem::new(message, self.span(from, self.done)))
             }
-            None => Err(Problem::new(
+            None => Err(ParseProblem::new(
                 "A function named argument must contain a quoted value or variable after the '=' character.",
                 self.span(start, self.done),
             )),
@@ -252,11 +256,11 @@ impl<'t> Lexer<'t> {
 
     /// `name='value'`: a word that matches the pattern in Semantic Kernel's
     /// Python, which allows neither blanks nor quotes nor nothing as a value.
-    fn named_of_python(&mut self) -> Result<TokenKind<'t>, Problem> {
+    fn named_of_python(&mut self) -> Result<TokenKind<'t>, ParseProblem> {
         let start = self.done;
         let word = self.word();
         let end = self.done;
-        let wrong = |message: String| Problem::new(message, self.span(start, end));
+        let wrong = |message: String| ParseProblem::new(message, self.span(start, end));
         let message = || {
             format!(
                 "A NamedArgBlock starts with a name (letters, numbers or underscore) followed by a single equal sign, then the value of the argument, which can either be a variable or a quoted value: {word}"

@@ -7,15 +7,18 @@ mod trees;
 
 use quillet_core::{Map, Value, json};
 use quillet_template::convert::{
-    ConvertOptions, Converted, Findings, Language, Nodes, Shape, convert, read, write,
+    ConvertFindings, ConvertOptions, ConvertedTemplate, Language, Nodes, VariableType, convert,
+    read, write,
 };
-use quillet_template::{Limits, NoFunctions, Render, Source, TemplateFactory, render};
+use quillet_template::{
+    NoFunctions, Render, RenderLimits, TemplateFactory, TemplateSource, render,
+};
 
 /// Reads and writes, or says why not, one reason a line.
 fn converted(text: &str, from: Language, to: Language, options: &ConvertOptions) -> String {
-    let source = Source::new("t", text);
+    let source = TemplateSource::new("t", text);
     match convert(&source, from, to, options) {
-        Ok(Converted { text, notes }) => {
+        Ok(ConvertedTemplate { text, notes }) => {
             let notes = notes.iter().map(|note| format!("\nnote {note}"));
             text + &notes.collect::<String>()
         }
@@ -27,8 +30,8 @@ fn converted(text: &str, from: Language, to: Language, options: &ConvertOptions)
 }
 
 /// A tree as text, or everything that is refused.
-fn written(language: Language, nodes: &Nodes, shapes: &Shape) -> Result<String, String> {
-    let mut findings = Findings::new("tree", "");
+fn written(language: Language, nodes: &Nodes, shapes: &VariableType) -> Result<String, String> {
+    let mut findings = ConvertFindings::new("tree", "");
     let text = write(language, nodes, shapes, &mut findings);
     if !findings.refused() {
         Ok(text)
@@ -43,8 +46,13 @@ fn written(language: Language, nodes: &Nodes, shapes: &Shape) -> Result<String, 
 
 /// A text as a tree.
 fn tree(language: Language, text: &str, options: &ConvertOptions) -> Result<Nodes, String> {
-    let mut findings = Findings::new("t", text);
-    let nodes = read(language, &Source::new("t", text), options, &mut findings);
+    let mut findings = ConvertFindings::new("t", text);
+    let nodes = read(
+        language,
+        &TemplateSource::new("t", text),
+        options,
+        &mut findings,
+    );
     let nodes = nodes.map_err(|found| format!("{found:?}"))?;
     if !findings.refused() {
         Ok(nodes)
@@ -61,11 +69,11 @@ fn printed(language: Language, text: &str, variables: &Map) -> Result<String, St
         ..Default::default()
     };
     let template = factory
-        .compile(language.name(), &[Source::new("t", text)], &options)
+        .compile(language.name(), &[TemplateSource::new("t", text)], &options)
         .map_err(|error| format!("{error}"))?;
-    let limits = Limits {
+    let limits = RenderLimits {
         time: std::time::Duration::from_secs(20),
-        ..Limits::default()
+        ..RenderLimits::default()
     };
     let rendered = futures_util::FutureExt::now_or_never(render(&Render {
         template: &*template,

@@ -1,14 +1,14 @@
 //! What converts into what, in short examples.
 
-use quillet_template::convert::{ConvertOptions, Language, Shape};
+use quillet_template::convert::{ConvertOptions, Language, VariableType};
 
 use super::converted;
 use Language::{Dotprompt, Go, Handlebars, Jinja, JinjaPlain, Mustache};
 
 fn kinds(declared: &[(&str, &str)]) -> ConvertOptions {
-    let mut shapes = Shape::Unknown;
+    let mut shapes = VariableType::Unknown;
     for (path, kind) in declared {
-        shapes.declare(path, Shape::of_name(kind).expect("it is a kind"));
+        shapes.declare(path, VariableType::of_name(kind).expect("it is a kind"));
     }
     ConvertOptions {
         shapes,

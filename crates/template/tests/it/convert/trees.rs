@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use quillet_core::{Map, Span, Value};
 use quillet_template::convert::{
-    Condition, Knows, Node, NodeKind, Nodes, Path, Shape, Start, merged,
+    LoopPosition, NodeKind, Nodes, PathStart, TreeCondition, TreeNode, VariablePath, VariableType,
+    merged,
 };
 
 /// Variables of the kinds that print and decide the same everywhere.
@@ -20,27 +21,27 @@ pub(super) const DATA: &str = r#"{
 }"#;
 
 /// Their kinds.
-pub(super) fn shapes() -> Shape {
+pub(super) fn shapes() -> VariableType {
     let Value::Map(data) = quillet_core::json::parse(DATA).expect("it is JSON") else {
         unreachable!("the data are an object");
     };
     shape_of(&Value::Map(data))
 }
 
-fn shape_of(value: &Value) -> Shape {
+fn shape_of(value: &Value) -> VariableType {
     match value {
-        Value::Null => Shape::Unknown,
-        Value::Bool(_) => Shape::Boolean,
-        Value::Int(_) => Shape::Integer,
-        Value::Float(_) => Shape::Number,
-        Value::Str(_) => Shape::Text,
+        Value::Null => VariableType::Unknown,
+        Value::Bool(_) => VariableType::Boolean,
+        Value::Int(_) => VariableType::Integer,
+        Value::Float(_) => VariableType::Number,
+        Value::Str(_) => VariableType::Text,
         Value::List(list) => {
-            let items = list.first().map(shape_of).unwrap_or(Shape::Text);
-            Shape::List(Box::new(items))
+            let items = list.first().map(shape_of).unwrap_or(VariableType::Text);
+            VariableType::List(Box::new(items))
         }
         Value::Map(map) => {
             let field = |(name, value): (_, &Value)| (ToString::to_string(name), shape_of(value));
-            Shape::Object(
+            VariableType::Object(
                 map.iter()
                     .map(|(name, value)| field((name, value)))
                     .collect(),
@@ -74,18 +75,18 @@ fn plain_text() -> impl Strategy<Value = NodeKind> {
 }
 
 /// Paths that print.
-fn printable(items: &[Item]) -> Vec<Path> {
-    let mut paths: Vec<Path> = ["name", "empty", "count", "zero", "braces"]
-        .map(|name| Path::root(&[name]))
+fn printable(items: &[Item]) -> Vec<VariablePath> {
+    let mut paths: Vec<VariablePath> = ["name", "empty", "count", "zero", "braces"]
+        .map(|name| VariablePath::root(&[name]))
         .into();
-    paths.push(Path::root(&["user", "nick"]));
-    paths.push(Path::root(&["user", "age"]));
+    paths.push(VariablePath::root(&["user", "nick"]));
+    paths.push(VariablePath::root(&["user", "age"]));
     for (depth, item) in items.iter().enumerate() {
         match item {
-            Item::Word => paths.push(Path::item(depth, &[])),
+            Item::Word => paths.push(VariablePath::item(depth, &[])),
             Item::Row => {
-                paths.push(Path::item(depth, &["title"]));
-                paths.push(Path::item(depth, &["size"]));
+                paths.push(VariablePath::item(depth, &["title"]));
+                paths.push(VariablePath::item(depth, &["size"]));
             }
         }
     }
@@ -93,28 +94,28 @@ fn printable(items: &[Item]) -> Vec<Path> {
 }
 
 /// Paths that a condition can ask for.
-fn decidable(items: &[Item]) -> Vec<Path> {
+fn decidable(items: &[Item]) -> Vec<VariablePath> {
     let mut paths = printable(items);
-    paths.extend(["yes", "no"].map(|name| Path::root(&[name])));
-    paths.push(Path::root(&["user", "admin"]));
+    paths.extend(["yes", "no"].map(|name| VariablePath::root(&[name])));
+    paths.push(VariablePath::root(&["user", "admin"]));
     for (depth, item) in items.iter().enumerate() {
         if *item == Item::Row {
-            paths.push(Path::item(depth, &["done"]));
+            paths.push(VariablePath::item(depth, &["done"]));
         }
     }
     paths
 }
 
 /// Paths of lists, with what is in them.
-fn lists(items: &[Item]) -> Vec<(Path, Item)> {
+fn lists(items: &[Item]) -> Vec<(VariablePath, Item)> {
     let mut lists = vec![
-        (Path::root(&["words"]), Item::Word),
-        (Path::root(&["nothing"]), Item::Word),
-        (Path::root(&["rows"]), Item::Row),
+        (VariablePath::root(&["words"]), Item::Word),
+        (VariablePath::root(&["nothing"]), Item::Word),
+        (VariablePath::root(&["rows"]), Item::Row),
     ];
     for (depth, item) in items.iter().enumerate() {
         if *item == Item::Row {
-            lists.push((Path::item(depth, &["tags"]), Item::Word));
+            lists.push((VariablePath::item(depth, &["tags"]), Item::Word));
         }
     }
     lists
@@ -138,7 +139,7 @@ fn nodes(wanted: Wanted, items: Vec<Item>, depth: usize) -> BoxedStrategy<Nodes>
     vec(node(wanted, items, depth), 0..4).boxed()
 }
 
-fn node(wanted: Wanted, items: Vec<Item>, depth: usize) -> BoxedStrategy<Node> {
+fn node(wanted: Wanted, items: Vec<Item>, depth: usize) -> BoxedStrategy<TreeNode> {
     let text = if wanted.braces {
         text().boxed()
     } else {
@@ -147,12 +148,12 @@ fn node(wanted: Wanted, items: Vec<Item>, depth: usize) -> BoxedStrategy<Node> {
     let print = select(match wanted.blocks {
         true if wanted.knows => {
             let mut paths = printable(&items);
-            paths.extend(known(&items, &[Knows::Index, Knows::Number]));
+            paths.extend(known(&items, &[LoopPosition::Index, LoopPosition::Number]));
             paths
         }
         true => printable(&items),
         false => ["name", "empty", "count"]
-            .map(|name| Path::root(&[name]))
+            .map(|name| VariablePath::root(&[name]))
             .into(),
     });
     let print = print.prop_map(NodeKind::Print);
@@ -167,18 +168,21 @@ fn node(wanted: Wanted, items: Vec<Item>, depth: usize) -> BoxedStrategy<Node> {
         ]
         .boxed()
     };
-    kind.prop_map(|kind| Node::new(kind, Span::default()))
+    kind.prop_map(|kind| TreeNode::new(kind, Span::default()))
         .boxed()
 }
 
 /// What the loops around know, the innermost more often than the others.
-fn known(items: &[Item], all: &[Knows]) -> Vec<Path> {
+fn known(items: &[Item], all: &[LoopPosition]) -> Vec<VariablePath> {
     let innermost = items.len().saturating_sub(1);
     let depths = (0..items.len())
         .chain([innermost; 2])
         .filter(|depth| *depth < items.len());
     depths
-        .flat_map(|depth| all.iter().map(move |knows| Path::in_loop(depth, *knows)))
+        .flat_map(|depth| {
+            all.iter()
+                .map(move |knows| VariablePath::in_loop(depth, *knows))
+        })
         .collect()
 }
 
@@ -186,7 +190,7 @@ fn known(items: &[Item], all: &[Knows]) -> Vec<Path> {
 const COMPARED: &[&str] = &["Ada", "", "one", "x", "\"quoted\"", "a\\b", "{{c}}"];
 
 /// Paths of texts.
-fn texts(items: &[Item]) -> Vec<Path> {
+fn texts(items: &[Item]) -> Vec<VariablePath> {
     let mut paths = printable(items);
     paths.retain(|path| {
         !matches!(
@@ -197,17 +201,17 @@ fn texts(items: &[Item]) -> Vec<Path> {
     paths
 }
 
-fn asked(wanted: Wanted, items: &[Item]) -> BoxedStrategy<Condition> {
-    let truth = select(decidable(items)).prop_map(Condition::truth);
+fn asked(wanted: Wanted, items: &[Item]) -> BoxedStrategy<TreeCondition> {
+    let truth = select(decidable(items)).prop_map(TreeCondition::truth);
     if !wanted.knows {
         return truth.boxed();
     }
     let equals = (select(texts(items)), select(COMPARED));
-    let equals = equals.prop_map(|(path, text)| Condition::equals(path, text));
-    match known(items, &[Knows::First, Knows::Last]) {
+    let equals = equals.prop_map(|(path, text)| TreeCondition::equals(path, text));
+    match known(items, &[LoopPosition::First, LoopPosition::Last]) {
         known if known.is_empty() => prop_oneof![truth, equals].boxed(),
         known => {
-            let known = select(known).prop_map(Condition::truth);
+            let known = select(known).prop_map(TreeCondition::truth);
             prop_oneof![1 => truth, 1 => equals, 2 => known].boxed()
         }
     }
@@ -245,7 +249,7 @@ fn each(wanted: Wanted, items: Vec<Item>, depth: usize) -> BoxedStrategy<NodeKin
 
 /// The tree without names, which are the source's choice.
 pub(super) fn nameless(nodes: Nodes) -> Nodes {
-    let node = |node: Node| {
+    let node = |node: TreeNode| {
         let kind = match node.kind {
             NodeKind::For {
                 list,
@@ -269,20 +273,20 @@ pub(super) fn nameless(nodes: Nodes) -> Nodes {
             },
             kind => kind,
         };
-        Node::new(kind, node.span)
+        TreeNode::new(kind, node.span)
     };
     nodes.into_iter().map(node).collect()
 }
 
 /// What a tree prints with these variables.
-pub(super) fn meaning(nodes: &[Node], variables: &Map) -> String {
+pub(super) fn meaning(nodes: &[TreeNode], variables: &Map) -> String {
     let mut out = String::new();
     let root = Value::Map(variables.clone());
     print(nodes, &root, &mut Vec::new(), &mut out);
     out
 }
 
-fn print(nodes: &[Node], root: &Value, items: &mut Vec<Turn>, out: &mut String) {
+fn print(nodes: &[TreeNode], root: &Value, items: &mut Vec<Turn>, out: &mut String) {
     for node in nodes {
         match &node.kind {
             NodeKind::Text(text) => out.push_str(text),
@@ -338,18 +342,18 @@ struct Turn {
 }
 
 impl Turn {
-    fn known(&self, knows: Knows) -> Value {
+    fn known(&self, knows: LoopPosition) -> Value {
         let number = |index: usize| Value::Int(index.try_into().expect("lists are short"));
         match knows {
-            Knows::Index => number(self.index),
-            Knows::Number => number(self.index + 1),
-            Knows::First => Value::Bool(self.index == 0),
-            Knows::Last => Value::Bool(self.last),
+            LoopPosition::Index => number(self.index),
+            LoopPosition::Number => number(self.index + 1),
+            LoopPosition::First => Value::Bool(self.index == 0),
+            LoopPosition::Last => Value::Bool(self.last),
         }
     }
 }
 
-fn holds(condition: &Condition, root: &Value, items: &[Turn]) -> bool {
+fn holds(condition: &TreeCondition, root: &Value, items: &[Turn]) -> bool {
     let value = look(&condition.path, root, items);
     match (&condition.equals, value) {
         (Some(text), value) => value.as_str() == Some(text),
@@ -359,11 +363,11 @@ fn holds(condition: &Condition, root: &Value, items: &[Turn]) -> bool {
     }
 }
 
-fn look(path: &Path, root: &Value, items: &[Turn]) -> Value {
+fn look(path: &VariablePath, root: &Value, items: &[Turn]) -> Value {
     let start = match path.start {
-        Start::Root => root,
-        Start::Item(depth) => &items[depth].item,
-        Start::Loop(depth, knows) => return items[depth].known(knows),
+        PathStart::Root => root,
+        PathStart::Item(depth) => &items[depth].item,
+        PathStart::Loop(depth, knows) => return items[depth].known(knows),
     };
     start.at(&path.keys).cloned().expect("it is there")
 }

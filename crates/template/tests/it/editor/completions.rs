@@ -1,14 +1,14 @@
 //! What is offered at a place, in each format. `¦` marks the place.
 
 use quillet_template::CompileLimits;
-use quillet_template::editor::{self, Completion, Names};
+use quillet_template::editor::{self, CompletionItem, ExternalNames};
 
 use super::factory;
 
-fn at(format: &str, marked: &str) -> Vec<Completion> {
+fn at(format: &str, marked: &str) -> Vec<CompletionItem> {
     let variables = ["user".to_owned(), "city".to_owned()];
     let functions = ["weather".to_owned()];
-    let names = Names {
+    let names = ExternalNames {
         variables: &variables,
         functions: &functions,
     };

@@ -5,7 +5,7 @@ mod published;
 mod random;
 mod tables;
 
-use quillet_core::{Token, TokenKind};
+use quillet_core::{SemanticToken, TokenKind};
 use quillet_template::{CompileLimits, TemplateFactory, editor};
 
 /// Every format, and what stands for one in each of its settings.
@@ -17,14 +17,14 @@ fn factory() -> TemplateFactory {
         .with(SemanticKernelFormat::encoded(Encoding::default()))
 }
 
-fn tokens(format: &str, text: &str) -> Vec<Token> {
+fn tokens(format: &str, text: &str) -> Vec<SemanticToken> {
     let factory = factory();
     let format = factory.format(format).expect("the format exists");
     editor::tokens(&**format, text, &CompileLimits::default())
 }
 
 /// That tokens are in order, apart, in the text, and no part of a character.
-fn assert_fit(text: &str, tokens: &[Token]) {
+fn assert_fit(text: &str, tokens: &[SemanticToken]) {
     let mut end = 0;
     for token in tokens {
         let span = token.span;
@@ -44,7 +44,7 @@ fn assert_fit(text: &str, tokens: &[Token]) {
 fn shown(format: &str, text: &str) -> String {
     let tokens = tokens(format, text);
     assert_fit(text, &tokens);
-    let show = |token: &Token| {
+    let show = |token: &SemanticToken| {
         let letter = match token.kind {
             TokenKind::Comment => 'c',
             TokenKind::Delimiter => 'd',

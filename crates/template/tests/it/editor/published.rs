@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use quillet_core::{Span, Token, TokenKind};
-use quillet_template::{CompileOptions, Missing, Source, TemplateFormat};
+use quillet_core::{SemanticToken, Span, TokenKind};
+use quillet_template::{CompileOptions, Missing, TemplateFormat, TemplateSource};
 use serde_json::Value;
 
 use super::{assert_fit, factory, tokens};
@@ -112,7 +112,7 @@ fn one(format: &dyn TemplateFormat, text: &str, wrong: &mut Vec<String>) -> usiz
         missing: Missing::Default,
         ..CompileOptions::default()
     };
-    let Ok(template) = format.compile(&[Source::new("t", text)], &options) else {
+    let Ok(template) = format.compile(&[TemplateSource::new("t", text)], &options) else {
         return 0;
     };
     // What stands before a fault keeps its tokens.
@@ -131,7 +131,7 @@ fn one(format: &dyn TemplateFormat, text: &str, wrong: &mut Vec<String>) -> usiz
     for variable in &references.variables {
         let name = variable.path.first().map_or("", String::as_str);
         // A name in quotes is a text: `{% include 'x' %}` hands on the variable `x`.
-        let quoted = |token: &Token| {
+        let quoted = |token: &SemanticToken| {
             let written = &text[token.span.start..token.span.end];
             token.kind == TokenKind::String && written.trim_matches(['"', '\'']) == name
         };
@@ -157,11 +157,12 @@ fn one(format: &dyn TemplateFormat, text: &str, wrong: &mut Vec<String>) -> usiz
 }
 
 /// Whether a token of that kind stands in a span.
-fn has(tokens: &[Token], span: Span, kind: TokenKind) -> bool {
+fn has(tokens: &[SemanticToken], span: Span, kind: TokenKind) -> bool {
     within(tokens, span).any(|token| token.kind == kind)
 }
 
-fn within(tokens: &[Token], span: Span) -> impl Iterator<Item = &Token> {
-    let inside = move |token: &&Token| token.span.start >= span.start && token.span.end <= span.end;
+fn within(tokens: &[SemanticToken], span: Span) -> impl Iterator<Item = &SemanticToken> {
+    let inside =
+        move |token: &&SemanticToken| token.span.start >= span.start && token.span.end <= span.end;
     tokens.iter().filter(inside)
 }

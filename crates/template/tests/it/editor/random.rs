@@ -160,7 +160,7 @@ fn check(text: &str) {
     let limits = CompileLimits::default();
     let variables = ["name".to_owned()];
     let functions = ["tool".to_owned()];
-    let names = editor::Names {
+    let names = editor::ExternalNames {
         variables: &variables,
         functions: &functions,
     };
@@ -230,7 +230,7 @@ fn a_text_over_the_limit_has_none() {
     let format = FACTORY.format("jinja").unwrap();
     assert_eq!(editor::tokens(&**format, "{{ xx }}", &limits), []);
     assert_eq!(editor::tokens(&**format, "{{ x }}", &limits).len(), 3);
-    let names = editor::Names::default();
+    let names = editor::ExternalNames::default();
     assert_eq!(
         editor::completions(&**format, "{{ xx }}", 3, &names, &limits),
         []

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use quillet_template::{ErrorKind, Limits};
+use quillet_template::{ErrorKind, RenderLimits};
 use tokio::sync::Barrier;
 use tokio::time::Instant;
 
@@ -203,9 +203,9 @@ async fn dropping_the_render_drops_its_calls() {
 async fn calls_that_hang_end_at_the_limit_on_time() {
     for (format, row) in rows() {
         let hanging = Hanging::default();
-        let limits = Limits {
+        let limits = RenderLimits {
             time: Duration::from_millis(20),
-            ..Limits::default()
+            ..RenderLimits::default()
         };
         let template = compile(&*format, row.ten);
         let error = run(&*template, variables(), &hanging, &limits).await;

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use futures_util::FutureExt;
 use proptest::prelude::*;
 use quillet_core::Span;
-use quillet_template::{CompileLimits, CompileOptions, Source};
+use quillet_template::{CompileLimits, CompileOptions, TemplateSource};
 
 use super::tools::Noted;
 use super::{compile, compile_all, factory, generous, rows, run, strict, variables};
@@ -89,7 +89,7 @@ fn a_mistake_has_its_place_and_its_mend() {
         let Some((text, column)) = row.mistake else {
             continue;
         };
-        let error = format.compile(&[Source::new("main", text)], &strict());
+        let error = format.compile(&[TemplateSource::new("main", text)], &strict());
         let error = error.expect_err(row.format);
         let found = &error.diagnostics[0];
         let place = found.position.map(|at| (at.line, at.column));
@@ -110,7 +110,11 @@ fn sources_are_bounded_before_they_are_parsed() {
             },
             ..CompileOptions::default()
         };
-        let compiled = factory().compile(row.format, &[Source::new("main", row.hello)], &options);
+        let compiled = factory().compile(
+            row.format,
+            &[TemplateSource::new("main", row.hello)],
+            &options,
+        );
         let error = compiled.expect_err(row.format).to_string();
         assert!(error.contains("source_bytes"), "{}: {error}", row.format);
     }
@@ -129,7 +133,7 @@ fn nesting_is_bounded_before_anything_runs() {
                 ..CompileOptions::default()
             };
             let text = deep(depth);
-            let compiled = format.compile(&[Source::new("main", &text)], &options);
+            let compiled = format.compile(&[TemplateSource::new("main", &text)], &options);
             assert_eq!(compiled.is_ok(), fits, "{} at {depth}", row.format);
             let Err(error) = compiled else { continue };
             // Go has words of its own.

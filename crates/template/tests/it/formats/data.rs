@@ -2,7 +2,7 @@
 //! message, and no template reaches files, the environment or code.
 
 use futures_util::FutureExt;
-use quillet_template::{Limits, Source};
+use quillet_template::{RenderLimits, TemplateSource};
 
 use super::tools::Noted;
 use super::{compile, generous, rows, run, variables, with_messages, with_x};
@@ -131,14 +131,14 @@ fn secrets() -> Vec<String> {
 #[test]
 fn no_template_reaches_files_the_environment_or_code() {
     let secrets = secrets();
-    let limits = Limits {
+    let limits = RenderLimits {
         time: std::time::Duration::from_secs(2),
-        ..Limits::default()
+        ..RenderLimits::default()
     };
     for (format, row) in rows() {
         for attack in ATTACKS {
             for options in [super::strict(), quillet_template::CompileOptions::default()] {
-                let compiled = format.compile(&[Source::new("main", attack)], &options);
+                let compiled = format.compile(&[TemplateSource::new("main", attack)], &options);
                 let Ok(template) = compiled else { continue };
                 let noted = Noted::default();
                 let rendered = run(&*template, variables(), &noted, &limits);
@@ -203,7 +203,7 @@ async fn no_value_makes_or_breaks_a_message() {
             "<message role=\"system\">S</message>\n<message role=\"user\">{}</message>",
             row.print
         );
-        let template = format.compile(&[Source::new("main", &text)], &with_messages());
+        let template = format.compile(&[TemplateSource::new("main", &text)], &with_messages());
         let template = template.unwrap_or_else(|error| panic!("{}: {error}", row.format));
         for value in ATTACKS.iter().chain(STRUCTURE) {
             let rendered = run(&*template, &with_x(value), &Noted::default(), &generous()).await;

@@ -2,7 +2,7 @@
 //! into it never ends a render, in no format.
 
 use quillet_core::{BoxFuture, Map, Value, json};
-use quillet_template::{Arguments, CallError, Functions};
+use quillet_template::{CallArguments, CallError, FunctionHost};
 
 use super::{compile, generous, rows, run};
 
@@ -10,7 +10,7 @@ use super::{compile, generous, rows, run};
 /// object; `g` tells what it gets.
 struct Failed;
 
-impl Functions for Failed {
+impl FunctionHost for Failed {
     fn contains(&self, name: &str) -> bool {
         self.names().contains(&name)
     }
@@ -28,7 +28,7 @@ impl Functions for Failed {
     fn call<'a>(
         &'a self,
         name: &'a str,
-        arguments: Arguments,
+        arguments: CallArguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         Box::pin(async move {
             let text = match name {
@@ -41,7 +41,7 @@ impl Functions for Failed {
                     return Ok(first.map(json::to_string).unwrap_or_default().into());
                 }
             };
-            Ok(json::parse(text).expect("it is JSON").standing_in())
+            Ok(json::parse(text).expect("it is JSON").into_fallback())
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use quillet_template::{ErrorKind, Limit, Limits, TemplateFormat};
+use quillet_template::{ErrorKind, LimitKind, RenderLimits, TemplateFormat};
 
 use super::tools::Noted;
 use super::{compile_all, generous, rows, run, variables};
@@ -11,8 +11,8 @@ use super::{compile_all, generous, rows, run, variables};
 async fn reaches(
     format: &dyn TemplateFormat,
     sources: &[(&str, &str)],
-    limit: Limit,
-    set: impl Fn(&mut Limits),
+    limit: LimitKind,
+    set: impl Fn(&mut RenderLimits),
 ) {
     let name = format.name();
     let template = compile_all(format, sources);
@@ -26,18 +26,27 @@ async fn reaches(
     let named = words.iter().any(|word| error.reason.contains(word));
     assert!(named, "{name}: {error}");
     let free = run(&*template, variables(), &Noted::default(), &generous()).await;
-    assert!(free.is_ok() || limit == Limit::Nesting, "{name}: {limit:?}");
+    assert!(
+        free.is_ok() || limit == LimitKind::Nesting,
+        "{name}: {limit:?}"
+    );
 }
 
 #[tokio::test]
 async fn calls_and_passes() {
     for (format, row) in rows() {
         let ten = [("main", row.ten)];
-        reaches(&*format, &ten, Limit::Calls, |limits| limits.calls = 9).await;
-        reaches(&*format, &ten, Limit::Passes, |limits| limits.passes = 1).await;
+        reaches(&*format, &ten, LimitKind::Calls, |limits| limits.calls = 9).await;
+        reaches(&*format, &ten, LimitKind::Passes, |limits| {
+            limits.passes = 1
+        })
+        .await;
         let Some(chain) = row.chain else { continue };
         let chain = [("main", chain)];
-        reaches(&*format, &chain, Limit::Passes, |limits| limits.passes = 3).await;
+        reaches(&*format, &chain, LimitKind::Passes, |limits| {
+            limits.passes = 3
+        })
+        .await;
     }
 }
 
@@ -46,11 +55,14 @@ async fn output_steps_and_time() {
     for (format, row) in rows() {
         let long = row.print.repeat(3000);
         let long = [("main", long.as_str())];
-        let output = |limits: &mut Limits| limits.output_bytes = 2999;
-        reaches(&*format, &long, Limit::OutputBytes, output).await;
-        reaches(&*format, &long, Limit::Steps, |limits| limits.steps = 1000).await;
-        let no_time = |limits: &mut Limits| limits.time = Duration::ZERO;
-        reaches(&*format, &long, Limit::Time, no_time).await;
+        let output = |limits: &mut RenderLimits| limits.output_bytes = 2999;
+        reaches(&*format, &long, LimitKind::OutputBytes, output).await;
+        reaches(&*format, &long, LimitKind::Steps, |limits| {
+            limits.steps = 1000
+        })
+        .await;
+        let no_time = |limits: &mut RenderLimits| limits.time = Duration::ZERO;
+        reaches(&*format, &long, LimitKind::Time, no_time).await;
     }
 }
 
@@ -58,12 +70,18 @@ async fn output_steps_and_time() {
 async fn memory_and_nesting() {
     for (format, row) in rows() {
         if let Some(builds) = row.builds {
-            let memory = |limits: &mut Limits| limits.memory_bytes = 10_000;
-            reaches(&*format, &[("main", builds)], Limit::MemoryBytes, memory).await;
+            let memory = |limits: &mut RenderLimits| limits.memory_bytes = 10_000;
+            reaches(
+                &*format,
+                &[("main", builds)],
+                LimitKind::MemoryBytes,
+                memory,
+            )
+            .await;
         }
         if let Some(recursion) = row.recursion {
-            let nesting = |limits: &mut Limits| limits.nesting = 9;
-            reaches(&*format, &recursion, Limit::Nesting, nesting).await;
+            let nesting = |limits: &mut RenderLimits| limits.nesting = 9;
+            reaches(&*format, &recursion, LimitKind::Nesting, nesting).await;
         }
     }
 }

@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use quillet_core::{Map, json};
 use quillet_template::{
-    CompileOptions, Functions, Limits, MessageSyntax, Missing, Render, RenderError, Rendered,
-    Source, Template, TemplateFactory, TemplateFormat, render,
+    CompileOptions, CompiledTemplate, FunctionHost, MessageSyntax, Missing, Render, RenderError,
+    RenderLimits, RenderedTemplate, TemplateFactory, TemplateFormat, TemplateSource, render,
 };
 
 use crate::custom_format::Brackets;
@@ -176,25 +176,25 @@ fn with_messages() -> CompileOptions {
     }
 }
 
-fn generous() -> Limits {
-    Limits {
+fn generous() -> RenderLimits {
+    RenderLimits {
         time: Duration::from_secs(20),
-        ..Limits::default()
+        ..RenderLimits::default()
     }
 }
 
-fn compile(format: &dyn TemplateFormat, text: &str) -> Arc<dyn Template> {
+fn compile(format: &dyn TemplateFormat, text: &str) -> Arc<dyn CompiledTemplate> {
     compile_all(format, &[("main", text)])
 }
 
 /// The first source is rendered, the others are there to be called.
-fn compile_all(format: &dyn TemplateFormat, texts: &[(&str, &str)]) -> Arc<dyn Template> {
-    let sources: Vec<Source<'_>> = texts
+fn compile_all(format: &dyn TemplateFormat, texts: &[(&str, &str)]) -> Arc<dyn CompiledTemplate> {
+    let sources: Vec<TemplateSource<'_>> = texts
         .iter()
         .enumerate()
         .map(|(index, (name, text))| match index {
-            0 => Source::new(name, text),
-            _ => Source::library(name, text),
+            0 => TemplateSource::new(name, text),
+            _ => TemplateSource::library(name, text),
         })
         .collect();
     let compiled = format.compile(&sources, &strict());
@@ -203,11 +203,11 @@ fn compile_all(format: &dyn TemplateFormat, texts: &[(&str, &str)]) -> Arc<dyn T
 
 /// Renders `main` with these variables.
 async fn run(
-    template: &dyn Template,
+    template: &dyn CompiledTemplate,
     variables: &Map,
-    functions: &dyn Functions,
-    limits: &Limits,
-) -> Result<Rendered, Box<RenderError>> {
+    functions: &dyn FunctionHost,
+    limits: &RenderLimits,
+) -> Result<RenderedTemplate, Box<RenderError>> {
     render(&Render {
         template,
         entries: &["main"],

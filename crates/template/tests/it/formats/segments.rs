@@ -2,15 +2,19 @@
 
 use quillet_core::Map;
 use quillet_template::{
-    CompileOptions, Limits, MessageSyntax, Render, Rendered, Segment, SegmentKind, Source,
-    Template, render_segments,
+    CompileOptions, CompiledTemplate, MessageSyntax, Render, RenderLimits, RenderedTemplate,
+    SegmentKind, TemplateSource, TextSegment, render_segments,
 };
 
 use super::data::{ATTACKS, STRUCTURE};
 use super::tools::Noted;
 use super::{compile, compile_all, factory, generous, rows, run, strict, variables, with_x};
 
-async fn noted(template: &dyn Template, variables: &Map, limits: &Limits) -> Rendered {
+async fn noted(
+    template: &dyn CompiledTemplate,
+    variables: &Map,
+    limits: &RenderLimits,
+) -> RenderedTemplate {
     render_segments(&Render {
         template,
         entries: &["main"],
@@ -22,7 +26,7 @@ async fn noted(template: &dyn Template, variables: &Map, limits: &Limits) -> Ren
     .expect("it renders")
 }
 
-fn of_kind(segments: &[Segment], kind: SegmentKind) -> Vec<&str> {
+fn of_kind(segments: &[TextSegment], kind: SegmentKind) -> Vec<&str> {
     let found = segments.iter().filter(|segment| segment.kind == kind);
     found.map(|segment| segment.text.as_str()).collect()
 }
@@ -132,7 +136,7 @@ async fn marks_of_structure_are_in_no_piece() {
                 messages,
                 ..strict()
             };
-            let sources = [Source::new("main", &text)];
+            let sources = [TemplateSource::new("main", &text)];
             let template = factory.compile(format.name(), &sources, &options);
             let template = template.expect("it compiles");
             for value in STRUCTURE {

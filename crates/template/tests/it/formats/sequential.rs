@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use quillet_core::{BoxFuture, Map, Value, json};
-use quillet_template::{Arguments, CallError, Functions, Limits};
+use quillet_template::{CallArguments, CallError, FunctionHost, RenderLimits};
 
 use super::{compile, generous, rows, run};
 
@@ -488,7 +488,7 @@ struct Tools {
     calls: Mutex<Vec<String>>,
 }
 
-impl Functions for Tools {
+impl FunctionHost for Tools {
     fn contains(&self, name: &str) -> bool {
         self.names().contains(&name)
     }
@@ -501,7 +501,7 @@ impl Functions for Tools {
     fn call<'a>(
         &'a self,
         name: &'a str,
-        arguments: Arguments,
+        arguments: CallArguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         let argument = arguments.positional.first().cloned().unwrap_or_default();
         let time = self.dice.lock().expect("nobody panicked").below(100) as u64;
@@ -538,7 +538,7 @@ impl Functions for Tools {
 async fn text_and_calls_are_those_of_a_sequential_render() {
     let count = std::env::var("SEQUENTIAL_COUNT").ok();
     let count = count.and_then(|text| text.parse().ok()).unwrap_or(COUNT);
-    let limits = Limits {
+    let limits = RenderLimits {
         concurrency: 256,
         passes: 1_000,
         // The clock goes on from one render to the next, and the limit does not know.

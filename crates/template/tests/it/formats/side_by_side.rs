@@ -7,7 +7,9 @@ use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 
 use quillet_core::{BoxFuture, Map, Value, json};
-use quillet_template::{Arguments, CallError, ErrorKind, Functions, Limit, Limits};
+use quillet_template::{
+    CallArguments, CallError, ErrorKind, FunctionHost, LimitKind, RenderLimits,
+};
 use tokio::time::Instant;
 
 use super::{compile, generous, rows, run};
@@ -27,7 +29,7 @@ struct Slow {
     calls: Mutex<Vec<String>>,
 }
 
-impl Functions for Slow {
+impl FunctionHost for Slow {
     fn contains(&self, name: &str) -> bool {
         let mut letters = name.chars();
         let kind = letters.next();
@@ -52,7 +54,7 @@ impl Functions for Slow {
     fn call<'a>(
         &'a self,
         name: &'a str,
-        arguments: Arguments,
+        arguments: CallArguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         let named = arguments.named.get("text").cloned();
         let first = arguments.positional.first().cloned().or(named);
@@ -360,7 +362,7 @@ fn variables() -> Map {
 
 /// Renders under the paused clock: the text, the time in calls, and the calls.
 async fn timed(
-    template: &dyn quillet_template::Template,
+    template: &dyn quillet_template::CompiledTemplate,
     idempotent: bool,
 ) -> (String, Duration, usize) {
     let slow = Slow {
@@ -368,7 +370,7 @@ async fn timed(
         ..Slow::default()
     };
     let begun = Instant::now();
-    let limits = Limits {
+    let limits = RenderLimits {
         concurrency: 256,
         // The clock goes on from one render to the next, and the limit does not know.
         time: Duration::from_secs(3600),
@@ -563,7 +565,7 @@ async fn turns_of_a_loop_call_at_the_same_time() {
 #[tokio::test(start_paused = true)]
 async fn a_chain_does_not_wait_for_calls_that_it_does_not_need() {
     struct Uneven(Slow);
-    impl Functions for Uneven {
+    impl FunctionHost for Uneven {
         fn contains(&self, name: &str) -> bool {
             self.0.contains(name)
         }
@@ -573,7 +575,7 @@ async fn a_chain_does_not_wait_for_calls_that_it_does_not_need() {
         fn call<'a>(
             &'a self,
             name: &'a str,
-            arguments: Arguments,
+            arguments: CallArguments,
         ) -> BoxFuture<'a, Result<Value, CallError>> {
             Box::pin(async move {
                 if name == "e0" {
@@ -599,7 +601,7 @@ async fn the_limit_on_passes_counts_a_chain_and_names_it() {
     let template = compile(&*format, &chain);
     let error = run(&*template, &variables(), &Slow::default(), &generous()).await;
     let error = error.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Limit(Limit::Passes));
+    assert_eq!(error.kind, ErrorKind::Limit(LimitKind::Passes));
     assert_eq!(
         error.reason,
         "render stopped at the limit on passes (16): a chain of 16 calls, each of which needs \

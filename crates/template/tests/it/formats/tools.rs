@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use quillet_core::{BoxFuture, Value, json};
-use quillet_template::{Arguments, CallError, Functions};
+use quillet_template::{CallArguments, CallError, FunctionHost};
 use tokio::sync::{Barrier, Notify};
 
 /// `d0` to `d9` answer with their digit, for formats whose calls have no arguments.
@@ -37,7 +37,7 @@ impl Noted {
     }
 }
 
-impl Functions for Noted {
+impl FunctionHost for Noted {
     fn contains(&self, name: &str) -> bool {
         NAMES.contains(&name)
     }
@@ -53,7 +53,7 @@ impl Functions for Noted {
             _ => Some(Vec::new()),
         }
     }
-    fn call<'a>(&'a self, name: &'a str, arguments: Arguments) -> Answer<'a> {
+    fn call<'a>(&'a self, name: &'a str, arguments: CallArguments) -> Answer<'a> {
         let mut calls = self.calls.lock().expect("nobody panicked");
         calls.push(name.to_owned());
         Box::pin(async move {
@@ -71,7 +71,7 @@ impl Functions for Noted {
     }
 }
 
-fn answer(name: &str, arguments: &Arguments) -> Result<Value, CallError> {
+fn answer(name: &str, arguments: &CallArguments) -> Result<Value, CallError> {
     let named = || arguments.named.get("text");
     let first = arguments.positional.first().or_else(named).cloned();
     let first = first.unwrap_or_default();
@@ -110,7 +110,7 @@ impl Drop for Waiting {
     }
 }
 
-impl Functions for Hanging {
+impl FunctionHost for Hanging {
     fn contains(&self, name: &str) -> bool {
         NAMES.contains(&name)
     }
@@ -120,7 +120,7 @@ impl Functions for Hanging {
     fn parameters(&self, _: &str) -> Option<Vec<String>> {
         Some(vec!["text".into()])
     }
-    fn call<'a>(&'a self, _: &'a str, _: Arguments) -> Answer<'a> {
+    fn call<'a>(&'a self, _: &'a str, _: CallArguments) -> Answer<'a> {
         Box::pin(async move {
             self.waiting.fetch_add(1, Ordering::SeqCst);
             let _waiting = Waiting(Arc::clone(&self.waiting));

@@ -1,7 +1,7 @@
 //! The functions that vectors declare: `const`, `echo`, `template` and `fail`.
 
 use quillet_core::{BoxFuture, Map, Value, json};
-use quillet_template::{Arguments, CallError, Functions};
+use quillet_template::{CallArguments, CallError, FunctionHost};
 
 /// Functions by name, as a file declares them, over the variables of one vector.
 #[derive(Clone, Debug)]
@@ -37,7 +37,11 @@ impl Declared {
     }
 
     /// What a parameter is: the argument, a variable of its name, its default.
-    fn bind(&self, name: &str, arguments: &Arguments) -> Result<Vec<(String, Value)>, CallError> {
+    fn bind(
+        &self,
+        name: &str,
+        arguments: &CallArguments,
+    ) -> Result<Vec<(String, Value)>, CallError> {
         let mut bound = Vec::new();
         for (index, (parameter, default)) in self.parameters_of(name).into_iter().enumerate() {
             let given = arguments.named.get(&parameter);
@@ -51,7 +55,7 @@ impl Declared {
         Ok(bound)
     }
 
-    fn answer(&self, name: &str, arguments: &Arguments) -> Result<Value, CallError> {
+    fn answer(&self, name: &str, arguments: &CallArguments) -> Result<Value, CallError> {
         let bound = self.bind(name, arguments)?;
         let body = self.functions.get(name).and_then(|f| f.at(&["body"]));
         let field = |key: &str| {
@@ -86,7 +90,7 @@ impl Declared {
     }
 }
 
-impl Functions for Declared {
+impl FunctionHost for Declared {
     fn contains(&self, name: &str) -> bool {
         self.functions.get(name).is_some()
     }
@@ -103,7 +107,7 @@ impl Functions for Declared {
     fn call<'a>(
         &'a self,
         name: &'a str,
-        arguments: Arguments,
+        arguments: CallArguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         Box::pin(async move { self.answer(name, &arguments) })
     }

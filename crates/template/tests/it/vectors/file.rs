@@ -3,7 +3,8 @@
 
 use quillet_core::{Map, Value, json};
 use quillet_template::{
-    CompileOptions, Functions, Limits, Render, Rendered, Source, Template, TemplateFormat, render,
+    CompileOptions, CompiledTemplate, FunctionHost, Render, RenderLimits, RenderedTemplate,
+    TemplateFormat, TemplateSource, render,
 };
 
 use super::report::Outcome;
@@ -91,10 +92,10 @@ impl Vector<'_> {
 /// Compiles and renders sources; the first is rendered. The error is its message.
 pub(super) fn rendered(
     format: &dyn TemplateFormat,
-    sources: &[Source<'_>],
+    sources: &[TemplateSource<'_>],
     variables: &Map,
-    functions: &dyn Functions,
-) -> Result<Rendered, String> {
+    functions: &dyn FunctionHost,
+) -> Result<RenderedTemplate, String> {
     let template = format
         .compile(sources, &CompileOptions::default())
         .map_err(|error| error.message)?;
@@ -103,17 +104,17 @@ pub(super) fn rendered(
 
 /// Renders one source of a template. The error is its message.
 pub(super) fn evaluated(
-    template: &dyn Template,
+    template: &dyn CompiledTemplate,
     entry: &str,
     variables: &Map,
-    functions: &dyn Functions,
-) -> Result<Rendered, String> {
+    functions: &dyn FunctionHost,
+) -> Result<RenderedTemplate, String> {
     let request = Render {
         template,
         entries: &[entry],
         variables,
         functions,
-        limits: &Limits::default(),
+        limits: &RenderLimits::default(),
     };
     // Calls have a deadline, which needs a clock.
     let runtime = tokio::runtime::Builder::new_current_thread()

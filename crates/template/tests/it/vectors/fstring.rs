@@ -2,7 +2,7 @@
 
 use quillet_core::Value;
 use quillet_template::format::fstring::FStringFormat;
-use quillet_template::{CompileOptions, NoFunctions, Source, TemplateFormat};
+use quillet_template::{CompileOptions, NoFunctions, TemplateFormat, TemplateSource};
 
 use super::file::{self, Vector};
 use super::report::Outcome;
@@ -17,7 +17,7 @@ pub(super) fn run(text: &str) -> Result<Vec<Outcome>, String> {
 fn evaluate(vector: &Vector<'_>) -> Result<String, String> {
     let data = vector.data();
     let variables = data.as_map().cloned().unwrap_or_default();
-    let sources = [Source::new("t", vector.text("template"))];
+    let sources = [TemplateSource::new("t", vector.text("template"))];
     let format = FStringFormat::new();
     Ok(file::rendered(&format, &sources, &variables, &NoFunctions)?.text(0))
 }
@@ -25,7 +25,7 @@ fn evaluate(vector: &Vector<'_>) -> Result<String, String> {
 /// What LangChain says of a template, and what the strict preset says.
 fn verdict(vector: &Vector<'_>) -> Result<String, String> {
     let wanted = vector.get(&["langchain", "valid"]) == Some(&Value::Bool(true));
-    let sources = [Source::new("t", vector.text("template"))];
+    let sources = [TemplateSource::new("t", vector.text("template"))];
     let compiled = FStringFormat::strict().compile(&sources, &CompileOptions::default());
     match (wanted, compiled) {
         (true, Ok(_)) | (false, Err(_)) => Ok(String::new()),

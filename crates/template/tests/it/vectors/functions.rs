@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use quillet_template::format::go::fmt;
 use quillet_template::format::go::{
-    Context, FunctionError, GoFunction, GoList, GoMap, GoType, GoValue,
+    FunctionContext, FunctionError, GoFunction, GoList, GoMap, GoType, GoValue,
 };
 
 type Result = std::result::Result<GoValue, FunctionError>;
@@ -71,12 +71,12 @@ fn printed(operands: &[GoValue]) -> std::result::Result<Vec<u8>, FunctionError> 
     Ok(out)
 }
 
-fn vari(_: &mut Context<'_, '_>, arguments: &[GoValue]) -> Result {
+fn vari(_: &mut FunctionContext<'_, '_>, arguments: &[GoValue]) -> Result {
     let texts: Vec<&[u8]> = arguments[1..].iter().map(bytes).collect();
     Ok(texts.join(bytes(&arguments[0])).into())
 }
 
-fn add(_: &mut Context<'_, '_>, arguments: &[GoValue]) -> Result {
+fn add(_: &mut FunctionContext<'_, '_>, arguments: &[GoValue]) -> Result {
     let ints = arguments.iter().map(|argument| match argument {
         GoValue::Int(value) => *value,
         _ => 0,
@@ -84,18 +84,18 @@ fn add(_: &mut Context<'_, '_>, arguments: &[GoValue]) -> Result {
     Ok(GoValue::Int(ints.fold(0, i64::wrapping_add)))
 }
 
-fn addf(_: &mut Context<'_, '_>, arguments: &[GoValue]) -> Result {
+fn addf(_: &mut FunctionContext<'_, '_>, arguments: &[GoValue]) -> Result {
     match arguments {
         [GoValue::Float(a), GoValue::Float(b)] => Ok(GoValue::Float(a + b)),
         _ => Err("addf: not two numbers".into()),
     }
 }
 
-fn is_bool(_: &mut Context<'_, '_>, arguments: &[GoValue]) -> Result {
+fn is_bool(_: &mut FunctionContext<'_, '_>, arguments: &[GoValue]) -> Result {
     Ok(if arguments[0].is_true() { "yes" } else { "no" }.into())
 }
 
-fn type_of(_: &mut Context<'_, '_>, arguments: &[GoValue]) -> Result {
+fn type_of(_: &mut FunctionContext<'_, '_>, arguments: &[GoValue]) -> Result {
     let name = match &arguments[0] {
         GoValue::Nil => "nil",
         GoValue::Bool(_) => "bool",
@@ -110,7 +110,7 @@ fn type_of(_: &mut Context<'_, '_>, arguments: &[GoValue]) -> Result {
     Ok(name.into())
 }
 
-fn dict(_: &mut Context<'_, '_>, arguments: &[GoValue]) -> Result {
+fn dict(_: &mut FunctionContext<'_, '_>, arguments: &[GoValue]) -> Result {
     if !arguments.len().is_multiple_of(2) {
         return Err("dict: odd number of arguments".into());
     }
@@ -124,7 +124,7 @@ fn dict(_: &mut Context<'_, '_>, arguments: &[GoValue]) -> Result {
     Ok(GoValue::Map(map))
 }
 
-fn to_int(_: &mut Context<'_, '_>, arguments: &[GoValue]) -> Result {
+fn to_int(_: &mut FunctionContext<'_, '_>, arguments: &[GoValue]) -> Result {
     match arguments[0] {
         GoValue::Float(value) => Ok(GoValue::Int(truncated(value))),
         GoValue::Int(value) => Ok(GoValue::Int(value)),
@@ -141,7 +141,7 @@ fn truncated(value: f64) -> i64 {
     }
 }
 
-fn to_float(_: &mut Context<'_, '_>, arguments: &[GoValue]) -> Result {
+fn to_float(_: &mut FunctionContext<'_, '_>, arguments: &[GoValue]) -> Result {
     match arguments[0] {
         GoValue::Float(value) => Ok(GoValue::Float(value)),
         GoValue::Int(value) => Ok(GoValue::Float(value as f64)),
@@ -153,17 +153,17 @@ fn to_float(_: &mut Context<'_, '_>, arguments: &[GoValue]) -> Result {
 #[derive(Default)]
 struct Tags(Vec<String>);
 
-fn trace(context: &mut Context<'_, '_>, arguments: &[GoValue]) -> Result {
+fn trace(context: &mut FunctionContext<'_, '_>, arguments: &[GoValue]) -> Result {
     let tag = text(&arguments[0]);
     context.state::<Tags>().0.push(tag);
     Ok(arguments[1].clone())
 }
 
-fn traced(context: &mut Context<'_, '_>, _: &[GoValue]) -> Result {
+fn traced(context: &mut FunctionContext<'_, '_>, _: &[GoValue]) -> Result {
     Ok(context.state::<Tags>().0.join(",").into())
 }
 
-fn tool(_: &mut Context<'_, '_>, arguments: &[GoValue]) -> Result {
+fn tool(_: &mut FunctionContext<'_, '_>, arguments: &[GoValue]) -> Result {
     let map = GoMap::new();
     map.insert("args".into(), list(arguments))?;
     map.insert("n".into(), GoValue::Float(arguments.len() as f64))?;
@@ -171,14 +171,14 @@ fn tool(_: &mut Context<'_, '_>, arguments: &[GoValue]) -> Result {
     Ok(GoValue::Map(map))
 }
 
-fn join(_: &mut Context<'_, '_>, arguments: &[GoValue]) -> Result {
+fn join(_: &mut FunctionContext<'_, '_>, arguments: &[GoValue]) -> Result {
     let separator = text(&arguments[0]).into_bytes();
     let items = arguments[1].as_list().into_iter().flat_map(GoList::iter);
     let texts: std::result::Result<Vec<_>, _> = items.map(|item| printed(&[item])).collect();
     Ok(texts?.join(&separator[..]).into())
 }
 
-fn lookup(_: &mut Context<'_, '_>, arguments: &[GoValue]) -> Result {
+fn lookup(_: &mut FunctionContext<'_, '_>, arguments: &[GoValue]) -> Result {
     let mut reference = b"ref:".to_vec();
     reference.extend(printed(arguments)?);
     Ok(reference.into())

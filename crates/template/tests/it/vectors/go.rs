@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use quillet_core::json::{Numbers, parse_with};
+use quillet_core::json::{NumberMode, parse_with};
 use quillet_core::{Map, Value};
 use quillet_template::format::go::GoFormat;
 use quillet_template::{
-    CompileLimits, CompileOptions, Limits, Missing, NoFunctions, Render, RenderError, Source,
-    Template, TemplateFormat, render,
+    CompileLimits, CompileOptions, CompiledTemplate, Missing, NoFunctions, Render, RenderError,
+    RenderLimits, TemplateFormat, TemplateSource, render,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -125,8 +125,8 @@ fn data(datasets: &BTreeMap<String, Box<RawValue>>, vector: &Vector) -> Result<V
         return Ok(Value::Null);
     };
     let numbers = match vector.numbers.as_deref() {
-        Some("int") => Numbers::Exact,
-        _ => Numbers::Float,
+        Some("int") => NumberMode::Exact,
+        _ => NumberMode::Float,
     };
     parse_with(raw.get(), numbers).map_err(|error| error.to_string())
 }
@@ -153,16 +153,16 @@ fn bytes(hex: &str) -> Vec<u8> {
 }
 
 fn evaluate(format: &GoFormat, vector: &Vector, data: Value) -> Given {
-    let mut sources: Vec<Source<'_>> = vector
+    let mut sources: Vec<TemplateSource<'_>> = vector
         .templates
         .iter()
-        .map(|text| Source::new(&text.name, &text.text))
+        .map(|text| TemplateSource::new(&text.name, &text.text))
         .collect();
     let root = format!("{{{{template {:?} .{}}}}}", vector.entry, ROOT.1);
     let (entry, variables) = match data {
         Value::Map(map) => (vector.entry.as_str(), map),
         other => {
-            sources.push(Source::library(ROOT.0, &root));
+            sources.push(TemplateSource::library(ROOT.0, &root));
             (ROOT.0, [(ROOT.1, other)].into_iter().collect())
         }
     };
@@ -209,12 +209,12 @@ fn parse_reason(message: &str) -> String {
         .to_owned()
 }
 
-fn execute(template: &Arc<dyn Template>, entry: &str, variables: &Map) -> Given {
-    let limits = Limits {
+fn execute(template: &Arc<dyn CompiledTemplate>, entry: &str, variables: &Map) -> Given {
+    let limits = RenderLimits {
         time: std::time::Duration::from_secs(60),
         // Go's own bound on templates that call templates.
         nesting: 100_000,
-        ..Limits::default()
+        ..RenderLimits::default()
     };
     let rendered = render(&Render {
         template: template.as_ref(),

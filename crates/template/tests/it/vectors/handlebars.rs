@@ -1,8 +1,8 @@
 //! Vectors of Handlebars, with the helpers that they declare.
 
-use quillet_core::{List, Map, Value, json};
-use quillet_template::format::handlebars::{Answer, HandlebarsFormat, HelperCall};
-use quillet_template::{NoFunctions, Source, Stop};
+use quillet_core::{Map, Value, ValueList, json};
+use quillet_template::format::handlebars::{HandlebarsFormat, HelperCall, HelperResult};
+use quillet_template::{NoFunctions, StopReason, TemplateSource};
 
 use super::file::{self, Vector};
 use super::report::Outcome;
@@ -23,16 +23,19 @@ fn evaluate(vector: &Vector<'_>) -> Result<String, String> {
     let partials = vector.shared("partials");
     let partials = partials.iter().filter_map(|(name, text)| {
         let text = text.as_str()?;
-        Some(Source::library(name, text))
+        Some(TemplateSource::library(name, text))
     });
-    let mut sources = vec![Source::new("main", vector.text("template"))];
+    let mut sources = vec![TemplateSource::new("main", vector.text("template"))];
     sources.extend(partials);
     let variables = vector.data().as_map().cloned().unwrap_or_default();
     Ok(file::rendered(&format, &sources, &variables, &NoFunctions)?.text(0))
 }
 
 /// A helper of the kinds that the files' README lists.
-fn declared_helper(declared: &Value, call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+fn declared_helper(
+    declared: &Value,
+    call: &mut HelperCall<'_>,
+) -> Result<HelperResult, StopReason> {
     let field = |key: &str| declared.at(&[key]).cloned().unwrap_or_default();
     let text = |key: &str| field(key).as_str().unwrap_or_default().to_owned();
     match text("op").as_str() {
@@ -42,7 +45,7 @@ fn declared_helper(declared: &Value, call: &mut HelperCall<'_>) -> Result<Answer
         "json" => Ok(json::to_string(call.argument(0).unwrap_or(&Value::Null)).into()),
         "hash" => hash(call),
         "list" => Ok(arguments(call).into()),
-        "safe" => Ok(Answer::Safe(call.text(0)?.into_owned())),
+        "safe" => Ok(HelperResult::Safe(call.text(0)?.into_owned())),
         "const" => Ok(field("value").into()),
         "add" => Ok(sum(call).into()),
         "ctx" => Ok(this(call, &text("key")).into()),
@@ -50,7 +53,7 @@ fn declared_helper(declared: &Value, call: &mut HelperCall<'_>) -> Result<Answer
             call.write(&text("before"))?;
             call.body()?;
             call.write(&text("after"))?;
-            Ok(Answer::Written)
+            Ok(HelperResult::Written)
         }
         "block_repeat" => repeat(call),
         "block_if_eq" => {
@@ -59,17 +62,17 @@ fn declared_helper(declared: &Value, call: &mut HelperCall<'_>) -> Result<Answer
             } else {
                 call.otherwise()?
             }
-            Ok(Answer::Written)
+            Ok(HelperResult::Written)
         }
         "block_with_value" => {
             call.body_with(call.argument(0), &[])?;
-            Ok(Answer::Written)
+            Ok(HelperResult::Written)
         }
         _ => Err(call.fail(text("message"))),
     }
 }
 
-fn all_text(call: &mut HelperCall<'_>) -> Result<String, Stop> {
+fn all_text(call: &mut HelperCall<'_>) -> Result<String, StopReason> {
     let mut all = String::new();
     for index in 0..call.count() {
         all.push_str(&call.text(index)?);
@@ -79,7 +82,7 @@ fn all_text(call: &mut HelperCall<'_>) -> Result<String, Stop> {
 
 fn arguments(call: &HelperCall<'_>) -> Value {
     let one = |index| call.argument(index).cloned().unwrap_or_default();
-    Value::List((0..call.count()).map(one).collect::<List>())
+    Value::List((0..call.count()).map(one).collect::<ValueList>())
 }
 
 fn equal(call: &HelperCall<'_>) -> bool {
@@ -90,7 +93,7 @@ fn equal(call: &HelperCall<'_>) -> bool {
     }
 }
 
-fn hash(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+fn hash(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     let named: Map = call.all_named();
     let mut pairs = Vec::new();
     for (name, value) in &named {
@@ -114,13 +117,13 @@ fn this(call: &HelperCall<'_>, key: &str) -> Value {
     value.cloned().unwrap_or_default()
 }
 
-fn repeat(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+fn repeat(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     let Some(Value::Int(count @ 1..)) = call.argument(0) else {
         call.otherwise()?;
-        return Ok(Answer::Written);
+        return Ok(HelperResult::Written);
     };
     for index in 0..*count {
         call.body_with(call.this(), &[("index", Value::Int(index))])?;
     }
-    Ok(Answer::Written)
+    Ok(HelperResult::Written)
 }

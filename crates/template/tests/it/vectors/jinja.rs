@@ -1,6 +1,6 @@
 //! Vectors of Jinja, as Hugging Face chat templates use it and plain.
 
-use quillet_template::Source;
+use quillet_template::TemplateSource;
 use quillet_template::format::jinja::JinjaFormat;
 
 use super::declared::Declared;
@@ -19,6 +19,6 @@ fn evaluate(vector: &Vector<'_>) -> Result<String, String> {
     let data = vector.data();
     let variables = data.as_map().cloned().unwrap_or_default();
     let functions = Declared::new(vector.shared("functions"), variables.clone(), "None");
-    let sources = [Source::new("t", vector.text("template"))];
+    let sources = [TemplateSource::new("t", vector.text("template"))];
     Ok(file::rendered(&format, &sources, &variables, &functions)?.text(0))
 }

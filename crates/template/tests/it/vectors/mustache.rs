@@ -2,7 +2,7 @@
 
 use quillet_core::{Map, Value, json};
 use quillet_template::format::mustache::MustacheFormat;
-use quillet_template::{NoFunctions, Source};
+use quillet_template::{NoFunctions, TemplateSource};
 
 use super::file::{self, Vector};
 use super::report::Outcome;
@@ -20,11 +20,11 @@ fn evaluate(vector: &Vector<'_>) -> Result<String, String> {
 fn rendered(template: &str, partials: &Map, variables: &Map) -> Result<String, String> {
     let partials = partials.iter().filter_map(|(name, text)| {
         let text = text.as_str()?;
-        Some(Source::library(name, text))
+        Some(TemplateSource::library(name, text))
     });
     // No partial can have that name.
-    let main = Source::new("{main}", template);
-    let sources: Vec<Source<'_>> = std::iter::once(main).chain(partials).collect();
+    let main = TemplateSource::new("{main}", template);
+    let sources: Vec<TemplateSource<'_>> = std::iter::once(main).chain(partials).collect();
     let format = MustacheFormat::new().escape_html(true);
     Ok(file::rendered(&format, &sources, variables, &NoFunctions)?.text(0))
 }

@@ -2,8 +2,8 @@
 //! `python`, what Python writes.
 
 use quillet_core::{Map, Value};
-use quillet_template::format::semantic_kernel::{Dialect, Encoding, SemanticKernelFormat};
-use quillet_template::{CompileOptions, Source, TemplateFormat};
+use quillet_template::format::semantic_kernel::{Encoding, HostLanguage, SemanticKernelFormat};
+use quillet_template::{CompileOptions, TemplateFormat, TemplateSource};
 use serde_json::json;
 
 use super::declared::Declared;
@@ -11,10 +11,10 @@ use super::file::{self, Vector};
 use super::report::Outcome;
 
 pub(super) fn run(text: &str) -> Result<Vec<Outcome>, String> {
-    let mut outcomes = file::run(text, |vector| evaluate(vector, Dialect::DotNet))?;
+    let mut outcomes = file::run(text, |vector| evaluate(vector, HostLanguage::DotNet))?;
     let python = of_python(text).map_err(|error| error.to_string())?;
     outcomes.extend(file::run(&python, |vector| {
-        evaluate(vector, Dialect::Python)
+        evaluate(vector, HostLanguage::Python)
     })?);
     Ok(outcomes)
 }
@@ -36,7 +36,7 @@ fn of_python(text: &str) -> serde_json::Result<String> {
     serde_json::to_string(&file)
 }
 
-fn evaluate(vector: &Vector<'_>, dialect: Dialect) -> Result<String, String> {
+fn evaluate(vector: &Vector<'_>, dialect: HostLanguage) -> Result<String, String> {
     let flag = |key| vector.get(&["config", key]) == Some(&Value::Bool(true));
     let format = SemanticKernelFormat::encoded(Encoding {
         dialect,
@@ -47,7 +47,7 @@ fn evaluate(vector: &Vector<'_>, dialect: Dialect) -> Result<String, String> {
         trusted: trusted(vector),
         ..CompileOptions::default()
     };
-    let sources = [Source::new("t", vector.text("template"))];
+    let sources = [TemplateSource::new("t", vector.text("template"))];
     let compiled = format.compile(&sources, &options);
     let compiled = compiled.map_err(|error| error.message)?;
     let declared: Vec<String> = inputs(vector).iter().map(name).collect();
@@ -61,7 +61,7 @@ fn evaluate(vector: &Vector<'_>, dialect: Dialect) -> Result<String, String> {
         return Ok(format!("input variables: {found:?}"));
     }
     let variables = with_defaults(vector);
-    let null = if dialect == Dialect::Python {
+    let null = if dialect == HostLanguage::Python {
         "None"
     } else {
         "null"

@@ -2,8 +2,8 @@
 //! tier `python`, what Python makes of them.
 
 use quillet_core::Value;
-use quillet_template::format::semantic_kernel::{Dialect, chat};
-use quillet_template::{ChatMessage, Part};
+use quillet_template::format::semantic_kernel::{HostLanguage, chat};
+use quillet_template::{ChatMessage, MessagePart};
 use serde_json::{Value as Json, json};
 
 use super::file::{self, Vector};
@@ -11,7 +11,7 @@ use super::report::Outcome;
 
 pub(super) fn run(text: &str) -> Result<Vec<Outcome>, String> {
     let mut outcomes = Vec::new();
-    for dialect in [Dialect::DotNet, Dialect::Python] {
+    for dialect in [HostLanguage::DotNet, HostLanguage::Python] {
         let file = expected_as_text(text, dialect).map_err(|error| error.to_string())?;
         outcomes.extend(file::run(&file, |vector| evaluate(vector, dialect))?);
     }
@@ -20,12 +20,12 @@ pub(super) fn run(text: &str) -> Result<Vec<Outcome>, String> {
 
 /// The file with what is expected of a language as text. Only .NET's says
 /// whether a text is a chat prompt at all.
-fn expected_as_text(text: &str, dialect: Dialect) -> serde_json::Result<String> {
+fn expected_as_text(text: &str, dialect: HostLanguage) -> serde_json::Result<String> {
     let mut file: Json = serde_json::from_str(text)?;
     for vector in file["vectors"].as_array_mut().into_iter().flatten() {
         vector["template"] = vector["rendered"].clone();
         let mut wanted = vector["expected"].clone();
-        if dialect == Dialect::Python {
+        if dialect == HostLanguage::Python {
             vector["name"] = json!(format!("python-{}", vector["name"].as_str().unwrap_or("")));
             vector["group"] = json!("python");
             if vector["python"].is_object() {
@@ -41,12 +41,12 @@ fn expected_as_text(text: &str, dialect: Dialect) -> serde_json::Result<String> 
     serde_json::to_string(&file)
 }
 
-fn evaluate(vector: &Vector<'_>, dialect: Dialect) -> Result<String, String> {
+fn evaluate(vector: &Vector<'_>, dialect: HostLanguage) -> Result<String, String> {
     let found = chat::parse(vector.text("rendered"), dialect).map_err(|error| error.message)?;
     let messages: Vec<Json> = found.messages.iter().map(message).collect();
     let fallback = match dialect {
-        Dialect::DotNet => json!(!found.structured),
-        Dialect::Python => Json::Null,
+        HostLanguage::DotNet => json!(!found.structured),
+        HostLanguage::Python => Json::Null,
     };
     Ok(json!({ "messages": messages, "fallback": fallback }).to_string())
 }
@@ -54,7 +54,7 @@ fn evaluate(vector: &Vector<'_>, dialect: Dialect) -> Result<String, String> {
 fn message(message: &ChatMessage) -> Json {
     match &message.parts[..] {
         [] => json!({ "role": message.role, "content": null }),
-        [Part::Text(text)] => json!({ "role": message.role, "content": text }),
+        [MessagePart::Text(text)] => json!({ "role": message.role, "content": text }),
         parts => {
             let items: Vec<Json> = parts.iter().map(part).collect();
             json!({ "role": message.role, "items": items })
@@ -62,10 +62,10 @@ fn message(message: &ChatMessage) -> Json {
     }
 }
 
-fn part(part: &Part) -> Json {
+fn part(part: &MessagePart) -> Json {
     match part {
-        Part::Text(text) => json!({ "type": "text", "content": text }),
-        Part::Media {
+        MessagePart::Text(text) => json!({ "type": "text", "content": text }),
+        MessagePart::Media {
             kind,
             url,
             content_type,
@@ -76,6 +76,6 @@ fn part(part: &Part) -> Json {
             }
             item
         }
-        Part::Pending(map) => json!({ "pending": format!("{:?}", Value::Map(map.clone())) }),
+        MessagePart::Pending(map) => json!({ "pending": format!("{:?}", Value::Map(map.clone())) }),
     }
 }

@@ -1,7 +1,7 @@
 //! Vectors of Handlebars as Semantic Kernel uses it, in the text that it writes.
 
 use quillet_core::Value;
-use quillet_template::Source;
+use quillet_template::TemplateSource;
 use quillet_template::format::handlebars::HandlebarsFormat;
 
 use super::declared::Declared;
@@ -21,6 +21,6 @@ fn evaluate(vector: &Vector<'_>) -> Result<String, String> {
     let data = vector.data();
     let variables = data.as_map().cloned().unwrap_or_default();
     let functions = Declared::new(vector.shared("functions"), variables.clone(), "None");
-    let sources = [Source::new("t", vector.text("template"))];
+    let sources = [TemplateSource::new("t", vector.text("template"))];
     Ok(file::rendered(&format, &sources, &variables, &functions)?.text(0))
 }

@@ -4,10 +4,10 @@
 
 /// A pattern, by segment.
 #[derive(Debug)]
-pub(super) struct Glob(Vec<Segment>);
+pub(super) struct Glob(Vec<GlobSegment>);
 
 #[derive(Debug)]
-enum Segment {
+enum GlobSegment {
     /// `**`: any number of folders, none included.
     Folders,
     Name(Vec<char>),
@@ -15,7 +15,7 @@ enum Segment {
 
 /// Which segments may come next, as positions in the pattern. What a walk keeps of
 /// the folders that it is in.
-pub(super) type Places = Vec<usize>;
+pub(super) type GlobPositions = Vec<usize>;
 
 /// No honest pattern is longer; matching takes the product of both lengths.
 const MOST_CHARACTERS: usize = 500;
@@ -33,8 +33,8 @@ impl Glob {
         for part in pattern.split('/').filter(|part| !matches!(*part, "" | ".")) {
             match part {
                 ".." => return Err("it leads out of the directory by ..".to_owned()),
-                "**" => segments.push(Segment::Folders),
-                name => segments.push(Segment::Name(name.chars().collect())),
+                "**" => segments.push(GlobSegment::Folders),
+                name => segments.push(GlobSegment::Name(name.chars().collect())),
             }
         }
         if segments.is_empty() {
@@ -45,25 +45,25 @@ impl Glob {
     }
 
     /// Where every walk begins.
-    pub(super) fn start(&self) -> Places {
+    pub(super) fn start(&self) -> GlobPositions {
         self.closed(vec![0])
     }
 
     /// The places after an entry of this name: whether the entry itself matches,
     /// and where the walk goes on inside it.
-    pub(super) fn step(&self, places: &Places, name: &str) -> (bool, Places) {
+    pub(super) fn step(&self, places: &GlobPositions, name: &str) -> (bool, GlobPositions) {
         let name: Vec<char> = name.chars().collect();
         let mut next = Vec::new();
         for &place in places {
             match self.0.get(place) {
-                Some(Segment::Folders) => next.push(place),
-                Some(Segment::Name(pattern)) if matches(pattern, &name) => next.push(place + 1),
+                Some(GlobSegment::Folders) => next.push(place),
+                Some(GlobSegment::Name(pattern)) if matches(pattern, &name) => next.push(place + 1),
                 _ => {}
             }
         }
         let next = self.closed(next);
         let whole = next.contains(&self.0.len());
-        let within: Places = next
+        let within: GlobPositions = next
             .into_iter()
             .filter(|place| *place < self.0.len())
             .collect();
@@ -72,10 +72,10 @@ impl Glob {
 
     /// Adds the places behind `**`, which may stand for nothing. A `**` at the end
     /// stands for everything below it.
-    fn closed(&self, mut places: Places) -> Places {
+    fn closed(&self, mut places: GlobPositions) -> GlobPositions {
         let mut at = 0;
         while let Some(&place) = places.get(at) {
-            if matches!(self.0.get(place), Some(Segment::Folders)) {
+            if matches!(self.0.get(place), Some(GlobSegment::Folders)) {
                 places.push(place + 1);
             }
             at += 1;

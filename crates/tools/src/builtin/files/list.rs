@@ -9,10 +9,10 @@ use quillet_core::tool::{ToolError, ToolErrorKind};
 use quillet_core::{BoxFuture, Map, Value};
 use serde_json::{Value as Json, json};
 
-use super::glob::{Glob, Places};
-use super::workspace::{Refusal, Workspace};
+use super::glob::{Glob, GlobPositions};
+use super::workspace::{PathError, Workspace};
 use super::{TIME, blocking, word};
-use crate::builtin::work::{Shape, Work};
+use crate::builtin::work::{BuiltinHandler, BuiltinSpec};
 
 /// Files that one call gives.
 const MOST_FILES: usize = 1_000;
@@ -21,8 +21,8 @@ const MOST_ENTRIES: usize = 50_000;
 /// Folders within folders.
 const MOST_DEPTH: usize = 32;
 
-pub(crate) static SHAPE: LazyLock<Shape> = LazyLock::new(|| {
-    Shape::new(
+pub(crate) static SHAPE: LazyLock<BuiltinSpec> = LazyLock::new(|| {
+    BuiltinSpec::new(
         "list_files",
         "Lists files of the workspace. Without a pattern: what is in the directory itself.",
         &json!({
@@ -37,7 +37,7 @@ pub(crate) static SHAPE: LazyLock<Shape> = LazyLock::new(|| {
 #[derive(Debug)]
 pub(crate) struct ListFiles(pub(crate) Arc<Workspace>);
 
-impl Work for ListFiles {
+impl BuiltinHandler for ListFiles {
     fn run<'a>(&'a self, arguments: &'a Map) -> BoxFuture<'a, Result<Value, ToolError>> {
         let directory = word(arguments, "directory").to_owned();
         let pattern = arguments.get("pattern").and_then(Value::as_str);
@@ -52,19 +52,19 @@ impl Work for ListFiles {
     }
 }
 
-fn list(workspace: &Workspace, directory: &str, pattern: Option<&str>) -> Result<Json, Refusal> {
+fn list(workspace: &Workspace, directory: &str, pattern: Option<&str>) -> Result<Json, PathError> {
     let glob = Glob::read(pattern.unwrap_or("*")).map_err(|why| {
         let why = format!("the pattern {:?}: {why}", pattern.unwrap_or_default());
-        Refusal::new(ToolErrorKind::Arguments, why)
+        PathError::new(ToolErrorKind::Arguments, why)
     })?;
     let folder = workspace.folder(directory)?;
-    let mut walk = Walk::new(&glob, directory);
+    let mut walk = FolderWalk::new(&glob, directory);
     walk.folder(&folder, "", &glob.start(), 0);
     Ok(walk.answer(pattern))
 }
 
 /// A walk through folders, and what it found.
-struct Walk<'w> {
+struct FolderWalk<'w> {
     glob: &'w Glob,
     directory: &'w str,
     files: Vec<Json>,
@@ -75,9 +75,9 @@ struct Walk<'w> {
     cut: Option<String>,
 }
 
-impl<'w> Walk<'w> {
+impl<'w> FolderWalk<'w> {
     fn new(glob: &'w Glob, directory: &'w str) -> Self {
-        Walk {
+        FolderWalk {
             glob,
             directory,
             files: Vec::new(),
@@ -90,7 +90,7 @@ impl<'w> Walk<'w> {
 
     /// Looks at what is in a folder, in the order of names; `inside` is its path
     /// from the directory that was asked for.
-    fn folder(&mut self, folder: &Dir, inside: &str, places: &Places, depth: usize) {
+    fn folder(&mut self, folder: &Dir, inside: &str, places: &GlobPositions, depth: usize) {
         let Ok(entries) = folder.entries() else {
             return;
         };
@@ -134,7 +134,7 @@ impl<'w> Walk<'w> {
         folder: &Dir,
         name: &std::ffi::OsStr,
         path: &str,
-        within: &Places,
+        within: &GlobPositions,
         depth: usize,
     ) {
         if depth == 0 {

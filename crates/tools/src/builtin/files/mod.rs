@@ -12,28 +12,28 @@ use quillet_core::tool::ToolErrorKind;
 use quillet_core::{Map, Value};
 use serde_json::Value as Json;
 
-use crate::deadline::Limit;
+use crate::deadline::CallTimeout;
 
 pub(super) use list::{ListFiles, SHAPE as LIST};
 pub(super) use read::{ReadFile, SHAPE as READ};
-use workspace::Refusal;
+use workspace::PathError;
 pub(crate) use workspace::Workspace;
 
 /// The longest that a call may take: enough for any folder on a disk that answers.
 const TIME: Duration = Duration::from_secs(10);
 
-pub(super) const LIMIT: Limit = Limit {
+pub(super) const LIMIT: CallTimeout = CallTimeout {
     time: TIME,
     setting: "the limit on file tools",
 };
 
 /// Runs what waits for a disk where waiting hurts nobody.
 async fn blocking(
-    work: impl FnOnce() -> Result<Json, Refusal> + Send + 'static,
-) -> Result<Value, Refusal> {
+    work: impl FnOnce() -> Result<Json, PathError> + Send + 'static,
+) -> Result<Value, PathError> {
     match tokio::task::spawn_blocking(work).await {
         Ok(answer) => answer.map(Value::from),
-        Err(error) => Err(Refusal::new(ToolErrorKind::Transport, error.to_string())),
+        Err(error) => Err(PathError::new(ToolErrorKind::Transport, error.to_string())),
     }
 }
 

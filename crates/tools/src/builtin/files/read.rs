@@ -7,9 +7,9 @@ use quillet_core::tool::{ToolError, ToolErrorKind};
 use quillet_core::{BoxFuture, Map, Value};
 use serde_json::{Value as Json, json};
 
-use super::workspace::{Refusal, Workspace};
+use super::workspace::{PathError, Workspace};
 use super::{blocking, count, word};
-use crate::builtin::work::{Shape, Work, failure};
+use crate::builtin::work::{BuiltinHandler, BuiltinSpec, failure};
 
 /// Lines that one call gives at most, as in Chat Shell.
 const MOST_LINES: u64 = 500;
@@ -20,8 +20,8 @@ const MOST_BYTES: u64 = 64 << 20;
 /// A file with a zero byte in its beginning is not text, as git has it.
 const BEGINNING: usize = 8_000;
 
-pub(crate) static SHAPE: LazyLock<Shape> = LazyLock::new(|| {
-    Shape::new(
+pub(crate) static SHAPE: LazyLock<BuiltinSpec> = LazyLock::new(|| {
+    BuiltinSpec::new(
         "read_file",
         "Reads lines of a text file of the workspace.",
         &json!({
@@ -37,7 +37,7 @@ pub(crate) static SHAPE: LazyLock<Shape> = LazyLock::new(|| {
 #[derive(Debug)]
 pub(crate) struct ReadFile(pub(crate) Arc<Workspace>);
 
-impl Work for ReadFile {
+impl BuiltinHandler for ReadFile {
     fn run<'a>(&'a self, arguments: &'a Map) -> BoxFuture<'a, Result<Value, ToolError>> {
         let path = word(arguments, "file_path").to_owned();
         let offset = count(arguments, "offset", 0);
@@ -51,7 +51,7 @@ impl Work for ReadFile {
     }
 }
 
-impl Refusal {
+impl PathError {
     /// As the model reads it: the error, and what it is about.
     pub(super) fn told(self, tool: &str, mut about: Json) -> ToolError {
         about["error"] = self.why.clone().into();
@@ -61,7 +61,7 @@ impl Refusal {
 
 /// What was read of a file.
 #[derive(Default)]
-struct Lines {
+struct FileExcerpt {
     text: Vec<u8>,
     read: u64,
     /// Lines of the whole file, if its end was seen.
@@ -69,11 +69,11 @@ struct Lines {
     cut: bool,
 }
 
-fn read(workspace: &Workspace, path: &str, offset: u64, limit: u64) -> Result<Json, Refusal> {
+fn read(workspace: &Workspace, path: &str, offset: u64, limit: u64) -> Result<Json, PathError> {
     let (file, metadata) = workspace.file(path)?;
     let mut reader = BufReader::with_capacity(64 << 10, file.take(MOST_BYTES));
     let wrong = |error: std::io::Error| {
-        Refusal::new(ToolErrorKind::Transport, format!("{path:?}: {error}"))
+        PathError::new(ToolErrorKind::Transport, format!("{path:?}: {error}"))
     };
     let beginning = reader.fill_buf().map_err(wrong)?;
     if beginning.iter().take(BEGINNING).any(|byte| *byte == 0) {
@@ -81,7 +81,7 @@ fn read(workspace: &Workspace, path: &str, offset: u64, limit: u64) -> Result<Js
             "{path:?} is a binary file of {} bytes, not text",
             metadata.len()
         );
-        return Err(Refusal::new(ToolErrorKind::Arguments, why));
+        return Err(PathError::new(ToolErrorKind::Arguments, why));
     }
     let whole = metadata.len() <= MOST_BYTES;
     let lines = collect(&mut reader, offset, limit, whole).map_err(wrong)?;
@@ -92,7 +92,7 @@ fn read(workspace: &Workspace, path: &str, offset: u64, limit: u64) -> Result<Js
             }
             None => format!("line {offset} of {path:?} is not within its first {MOST_BYTES} bytes"),
         };
-        return Err(Refusal::new(ToolErrorKind::Arguments, why));
+        return Err(PathError::new(ToolErrorKind::Arguments, why));
     }
     let next = offset + lines.read;
     let has_more = lines.total.is_none_or(|total| next < total);
@@ -118,8 +118,8 @@ fn collect(
     offset: u64,
     limit: u64,
     whole: bool,
-) -> std::io::Result<Lines> {
-    let mut lines = Lines::default();
+) -> std::io::Result<FileExcerpt> {
+    let mut lines = FileExcerpt::default();
     let mut total = 0;
     let mut full = false;
     loop {

@@ -18,15 +18,15 @@ pub(crate) struct Workspace {
 
 /// Why a path was not opened; a sentence that models and people may read.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct PathError {
     pub(super) kind: ToolErrorKind,
     pub(super) why: String,
 }
 
-impl Refusal {
+impl PathError {
     pub(super) fn new(kind: ToolErrorKind, why: impl Into<String>) -> Self {
         let why = why.into();
-        Refusal { kind, why }
+        PathError { kind, why }
     }
 }
 
@@ -38,7 +38,7 @@ impl Workspace {
     }
 
     /// A regular file, for reading.
-    pub(super) fn file(&self, path: &str) -> Result<(File, Metadata), Refusal> {
+    pub(super) fn file(&self, path: &str) -> Result<(File, Metadata), PathError> {
         within(path)?;
         // Opening a fifo would wait for somebody to write to it.
         let mut options = OpenOptions::new();
@@ -49,24 +49,24 @@ impl Workspace {
         let metadata = file.metadata().map_err(|error| refusal(path, &error))?;
         if metadata.is_dir() {
             let why = format!("{path:?} is a directory (list_files shows what is in it)");
-            return Err(Refusal::new(ToolErrorKind::Arguments, why));
+            return Err(PathError::new(ToolErrorKind::Arguments, why));
         }
         if !metadata.is_file() {
             let why = format!("{path:?} is a device, pipe or socket; only files are read");
-            return Err(Refusal::new(ToolErrorKind::Refused, why));
+            return Err(PathError::new(ToolErrorKind::Refused, why));
         }
         Ok((file, metadata))
     }
 
     /// A folder, for listing.
-    pub(super) fn folder(&self, path: &str) -> Result<Dir, Refusal> {
+    pub(super) fn folder(&self, path: &str) -> Result<Dir, PathError> {
         within(path)?;
         let path = if path.is_empty() { "." } else { path };
         let folder = self.root.open_dir(path);
         folder.map_err(|error| match error.kind() {
             io::ErrorKind::NotADirectory => {
                 let why = format!("{path:?} is not a directory (read_file reads files)");
-                Refusal::new(ToolErrorKind::Arguments, why)
+                PathError::new(ToolErrorKind::Arguments, why)
             }
             _ => refusal(path, &error),
         })
@@ -74,10 +74,10 @@ impl Workspace {
 }
 
 /// Refuses what the path alone shows to be wrong, with the fix.
-fn within(path: &str) -> Result<(), Refusal> {
+fn within(path: &str) -> Result<(), PathError> {
     let refuse = |why: &str| {
         let why = format!("{path:?} {why}");
-        Err(Refusal::new(ToolErrorKind::Refused, why))
+        Err(PathError::new(ToolErrorKind::Refused, why))
     };
     for component in Path::new(path).components() {
         match component {
@@ -91,7 +91,7 @@ fn within(path: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn refusal(path: &str, error: &io::Error) -> Refusal {
+fn refusal(path: &str, error: &io::Error) -> PathError {
     let (kind, what) = match error.kind() {
         io::ErrorKind::NotFound => (
             ToolErrorKind::Arguments,
@@ -107,5 +107,5 @@ fn refusal(path: &str, error: &io::Error) -> Refusal {
             format!("cannot be opened: {error}"),
         ),
     };
-    Refusal::new(kind, format!("{path:?} {what}"))
+    PathError::new(kind, format!("{path:?} {what}"))
 }

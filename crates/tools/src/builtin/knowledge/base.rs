@@ -5,9 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use quillet_core::tool::ToolError;
 use tokio::sync::OnceCell;
 
-use super::budget::Budget;
+use super::budget::KnowledgeBudget;
 use super::document::Sizes;
-use super::source::Source;
+use super::source::KnowledgeSource;
 
 /// Which documents a conversation may read, and how much.
 #[derive(Clone, Debug, Default)]
@@ -27,25 +27,25 @@ pub struct KnowledgeScope {
 /// every conversation needs its own.
 #[derive(Debug)]
 pub struct KnowledgeBase {
-    pub(super) source: Source,
+    pub(super) source: KnowledgeSource,
     pub(super) scope: KnowledgeScope,
     sizes: OnceCell<Sizes>,
-    budget: Mutex<Budget>,
+    budget: Mutex<KnowledgeBudget>,
 }
 
 impl KnowledgeBase {
     /// Documents of that scope, of which nothing was read yet.
-    pub(super) fn new(source: Source, scope: KnowledgeScope) -> Self {
+    pub(super) fn new(source: KnowledgeSource, scope: KnowledgeScope) -> Self {
         KnowledgeBase {
             source,
-            budget: Mutex::new(Budget::new(scope.window)),
+            budget: Mutex::new(KnowledgeBudget::new(scope.window)),
             scope,
             sizes: OnceCell::new(),
         }
     }
 
     /// What the conversation has read.
-    pub(super) fn budget(&self) -> MutexGuard<'_, Budget> {
+    pub(super) fn budget(&self) -> MutexGuard<'_, KnowledgeBudget> {
         self.budget.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -5,16 +5,16 @@ use serde_json::{Value as Json, json};
 
 /// Bounds of the collections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Calls {
+pub(super) struct KnowledgeLimits {
     /// Calls of one conversation. Default 10.
     pub(super) most: u32,
     /// Calls before the window is looked at. Default 5.
     pub(super) free: u32,
 }
 
-impl Default for Calls {
+impl Default for KnowledgeLimits {
     fn default() -> Self {
-        Calls { most: 10, free: 5 }
+        KnowledgeLimits { most: 10, free: 5 }
     }
 }
 
@@ -25,16 +25,16 @@ const REJECTED: u64 = 90;
 
 /// What a conversation has read.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(super) struct KnowledgeBudget {
     window: u64,
     searches: u32,
     looks: u32,
     tokens: u64,
 }
 
-impl Budget {
+impl KnowledgeBudget {
     pub(super) fn new(window: u64) -> Self {
-        Budget {
+        KnowledgeBudget {
             window,
             searches: 0,
             looks: 0,
@@ -43,7 +43,7 @@ impl Budget {
     }
 
     /// Admits a search, perhaps with a warning for the model; or says why not.
-    pub(super) fn search(&mut self, calls: Calls) -> Result<Option<String>, Json> {
+    pub(super) fn search(&mut self, calls: KnowledgeLimits) -> Result<Option<String>, Json> {
         if self.searches >= calls.most {
             return Err(exceeded(self.searches, calls.most));
         }
@@ -69,7 +69,7 @@ impl Budget {
     }
 
     /// Admits a look at a list or a document; they are counted apart from searches.
-    pub(super) fn look(&mut self, calls: Calls) -> Result<(), Json> {
+    pub(super) fn look(&mut self, calls: KnowledgeLimits) -> Result<(), Json> {
         if self.looks >= calls.most {
             return Err(exceeded(self.looks, calls.most));
         }
@@ -99,8 +99,8 @@ mod tests {
 
     #[test]
     fn calls_run_out() {
-        let mut budget = Budget::new(1_000);
-        let calls = Calls { most: 3, free: 5 };
+        let mut budget = KnowledgeBudget::new(1_000);
+        let calls = KnowledgeLimits { most: 3, free: 5 };
         for _ in 0..3 {
             assert_eq!(budget.search(calls), Ok(None));
             assert_eq!(budget.look(calls), Ok(()));
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn the_window_fills() {
-        let calls = Calls { most: 10, free: 2 };
+        let calls = KnowledgeLimits { most: 10, free: 2 };
         let cases = [
             (699, true, false),
             (700, true, true),
@@ -121,7 +121,7 @@ mod tests {
             (900, false, false),
         ];
         for (tokens, admitted, warned) in cases {
-            let mut budget = Budget::new(1_000);
+            let mut budget = KnowledgeBudget::new(1_000);
             budget.read(tokens);
             for _ in 0..2 {
                 assert_eq!(budget.search(calls), Ok(None), "free calls");
@@ -130,9 +130,12 @@ mod tests {
             assert_eq!(third.is_ok(), admitted, "{tokens}");
             assert_eq!(matches!(third, Ok(Some(_))), warned, "{tokens}");
         }
-        let mut unknown = Budget::new(0);
+        let mut unknown = KnowledgeBudget::new(0);
         unknown.read(u64::MAX);
         unknown.read(1);
-        assert_eq!(unknown.search(Calls { most: 9, free: 0 }), Ok(None));
+        assert_eq!(
+            unknown.search(KnowledgeLimits { most: 9, free: 0 }),
+            Ok(None)
+        );
     }
 }

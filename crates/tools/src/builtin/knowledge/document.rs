@@ -2,21 +2,21 @@
 
 use serde_json::Value as Json;
 
-use super::budget::Calls;
+use super::budget::KnowledgeLimits;
 
 /// How large collections are, and how often they may be searched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sizes {
     /// Tokens of all documents, about.
     pub(super) tokens: u64,
-    pub(super) calls: Calls,
+    pub(super) calls: KnowledgeLimits,
     /// The collections that can be searched, each with its name.
     pub(super) searchable: Vec<String>,
 }
 
 /// A passage that was found.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Found {
+pub(super) struct SearchHit {
     pub(super) collection: String,
     pub(super) document: Option<i64>,
     pub(super) title: String,
@@ -28,7 +28,7 @@ pub(super) struct Found {
 
 /// A part of a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct DocumentExcerpt {
     pub(super) name: String,
     pub(super) collection: Option<String>,
     pub(super) content: String,

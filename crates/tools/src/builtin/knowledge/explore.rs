@@ -8,8 +8,8 @@ use quillet_core::{BoxFuture, Map, Value};
 use serde_json::{Value as Json, json};
 
 use super::base::KnowledgeBase;
-use super::document::{Piece, id, tokens};
-use crate::builtin::work::{Shape, Work, failure};
+use super::document::{DocumentExcerpt, id, tokens};
+use crate::builtin::work::{BuiltinHandler, BuiltinSpec, failure};
 
 /// Documents of one list, and of one call that reads.
 const MOST_LISTED: usize = 1_000;
@@ -18,8 +18,8 @@ const MOST_READ: usize = 20;
 /// one.
 const MOST_CHARACTERS: u64 = 500_000;
 
-pub(super) static LIST: LazyLock<Shape> = LazyLock::new(|| {
-    Shape::new(
+pub(super) static LIST: LazyLock<BuiltinSpec> = LazyLock::new(|| {
+    BuiltinSpec::new(
         "kb_ls",
         "Lists the documents of a knowledge base with their summaries, for when a search does not find what is needed.",
         &json!({"knowledge_base_id": {"type": ["integer", "string"], "description": "The knowledge base."}}),
@@ -27,8 +27,8 @@ pub(super) static LIST: LazyLock<Shape> = LazyLock::new(|| {
     )
 });
 
-pub(super) static HEAD: LazyLock<Shape> = LazyLock::new(|| {
-    Shape::new(
+pub(super) static HEAD: LazyLock<BuiltinSpec> = LazyLock::new(|| {
+    BuiltinSpec::new(
         "kb_head",
         "Reads a part of documents of the knowledge bases. Where has_more is true, go on with a larger offset.",
         &json!({
@@ -44,13 +44,13 @@ pub(super) static HEAD: LazyLock<Shape> = LazyLock::new(|| {
 
 /// Lists collections that one conversation may read.
 #[derive(Debug)]
-pub(super) struct List(pub(super) Arc<KnowledgeBase>);
+pub(super) struct ListCollections(pub(super) Arc<KnowledgeBase>);
 
 /// Reads documents that one conversation may read.
 #[derive(Debug)]
-pub(super) struct Head(pub(super) Arc<KnowledgeBase>);
+pub(super) struct ReadDocument(pub(super) Arc<KnowledgeBase>);
 
-impl Work for List {
+impl BuiltinHandler for ListCollections {
     fn run<'a>(&'a self, arguments: &'a Map) -> BoxFuture<'a, Result<Value, ToolError>> {
         Box::pin(async move {
             let answer = self.0.list(&name(arguments)).await;
@@ -61,7 +61,7 @@ impl Work for List {
     }
 }
 
-impl Work for Head {
+impl BuiltinHandler for ReadDocument {
     fn run<'a>(&'a self, arguments: &'a Map) -> BoxFuture<'a, Result<Value, ToolError>> {
         Box::pin(async move {
             let count = |name: &str| match arguments.get(name) {
@@ -167,7 +167,7 @@ impl KnowledgeBase {
         document: i64,
         offset: u64,
         limit: u64,
-    ) -> Result<Option<Piece>, ToolError> {
+    ) -> Result<Option<DocumentExcerpt>, ToolError> {
         let asked_for = &self.scope.documents;
         if !asked_for.is_empty() && !asked_for.contains(&document) {
             return Ok(None);
@@ -177,7 +177,7 @@ impl KnowledgeBase {
     }
 }
 
-fn shown(document: i64, piece: &Piece, offset: u64, returned: u64) -> Json {
+fn shown(document: i64, piece: &DocumentExcerpt, offset: u64, returned: u64) -> Json {
     json!({
         "id": document,
         "name": piece.name,

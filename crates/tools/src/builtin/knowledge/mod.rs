@@ -19,14 +19,14 @@ use quillet_core::tool::Tool;
 
 use super::work::tool;
 use crate::Tools;
-use crate::deadline::Limit;
+use crate::deadline::CallTimeout;
 pub use base::{KnowledgeBase, KnowledgeScope};
 pub use injection::Injection;
 pub(crate) use remote::Remote;
 pub use remote::RemoteKnowledgeConfig;
-use source::Source;
+use source::KnowledgeSource;
 
-const LIMIT: Limit = Limit {
+const LIMIT: CallTimeout = CallTimeout {
     time: Duration::from_secs(60),
     setting: "the limit on knowledge tools",
 };
@@ -42,8 +42,8 @@ impl Tools {
         scope: KnowledgeScope,
     ) -> Option<Arc<KnowledgeBase>> {
         let source = match (&self.rag, here) {
-            (Some(remote), _) => Source::Remote(remote.clone()),
-            (None, Some(here)) => Source::Here(here),
+            (Some(remote), _) => KnowledgeSource::Remote(remote.clone()),
+            (None, Some(here)) => KnowledgeSource::Here(here),
             (None, None) => return None,
         };
         if scope.collections.is_empty() {
@@ -57,11 +57,15 @@ impl KnowledgeBase {
     /// Its tools, for an agent that is to search by itself.
     pub fn tools(self: &Arc<Self>, max_results: Option<u32>) -> Vec<Arc<dyn Tool>> {
         let base = self.clone();
-        let search = search::Search { base, max_results };
+        let search = search::SearchDocuments { base, max_results };
         vec![
             tool(&search::SHAPE, LIMIT, search),
-            tool(&explore::LIST, LIMIT, explore::List(self.clone())),
-            tool(&explore::HEAD, LIMIT, explore::Head(self.clone())),
+            tool(
+                &explore::LIST,
+                LIMIT,
+                explore::ListCollections(self.clone()),
+            ),
+            tool(&explore::HEAD, LIMIT, explore::ReadDocument(self.clone())),
         ]
     }
 }

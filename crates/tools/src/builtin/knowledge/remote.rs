@@ -11,11 +11,11 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use url::Url;
 
-use super::budget::Calls;
-use super::document::{Found, Piece, Sizes, id};
+use super::budget::KnowledgeLimits;
+use super::document::{DocumentExcerpt, SearchHit, Sizes, id};
 use crate::address::AddressPolicy;
 use crate::headers::secret_headers;
-use crate::http::{Http, Request, checked_url, remote_error};
+use crate::http::{Http, HttpRequest, checked_url, remote_error};
 use crate::setting::ConfigError;
 
 /// Where the interface is, the section `tools.rag` of the configuration.
@@ -98,7 +98,7 @@ impl Remote {
         let url = url.map_err(|error| wrong(error.to_string()))?;
         let response = self
             .http
-            .send(Request {
+            .send(HttpRequest {
                 method: Method::POST,
                 url: url.clone(),
                 body: Some(body.to_string().into()),
@@ -140,12 +140,12 @@ impl Remote {
                 .min()
                 .map_or(default, |count| u32::try_from(count).unwrap_or(u32::MAX))
         };
-        let default = Calls::default();
+        let default = KnowledgeLimits::default();
         Ok(Sizes {
             tokens: answer["total_estimated_tokens"]
                 .as_u64()
                 .unwrap_or(u64::MAX),
-            calls: Calls {
+            calls: KnowledgeLimits {
                 most: least("max_calls_per_conversation", default.most),
                 free: least("exempt_calls_before_check", default.free),
             },
@@ -163,7 +163,7 @@ impl Remote {
         collection: &str,
         documents: &[i64],
         most: usize,
-    ) -> Result<Vec<Found>, ToolError> {
+    ) -> Result<Vec<SearchHit>, ToolError> {
         let mut body =
             json!({"query": question, "knowledge_base_id": id(collection), "max_results": most});
         if !documents.is_empty() {
@@ -177,7 +177,7 @@ impl Remote {
         &self,
         question: &str,
         collection: &str,
-    ) -> Result<Vec<Found>, ToolError> {
+    ) -> Result<Vec<SearchHit>, ToolError> {
         let body =
             json!({"knowledge_base_id": id(collection), "max_chunks": 10_000, "query": question});
         let answer = self.must("all-chunks", &body).await?;
@@ -216,11 +216,11 @@ impl Remote {
         collections: &[String],
         offset: u64,
         limit: u64,
-    ) -> Result<Option<Piece>, ToolError> {
+    ) -> Result<Option<DocumentExcerpt>, ToolError> {
         let ids: Vec<Json> = collections.iter().map(|name| id(name)).collect();
         let body = json!({"document_id": document, "offset": offset, "limit": limit, "knowledge_base_ids": ids});
         let answer = self.ask("read-doc", &body).await?;
-        Ok(answer.map(|answer| Piece {
+        Ok(answer.map(|answer| DocumentExcerpt {
             name: text(&answer["name"]),
             collection: text_id(&answer["knowledge_base_id"]),
             content: text(&answer["content"]),
@@ -229,8 +229,8 @@ impl Remote {
     }
 }
 
-fn passages(list: &Json, collection: &str) -> Vec<Found> {
-    let passage = |record: &Json| Found {
+fn passages(list: &Json, collection: &str) -> Vec<SearchHit> {
+    let passage = |record: &Json| SearchHit {
         collection: collection.to_owned(),
         document: record["document_id"].as_i64(),
         title: text(&record["title"]),

@@ -7,15 +7,15 @@ use quillet_core::{BoxFuture, Map, Value};
 use serde_json::{Value as Json, json};
 
 use super::base::KnowledgeBase;
-use super::document::{Found, Sizes, id, tokens};
-use super::source::Source;
-use crate::builtin::work::{Shape, Work, failure};
+use super::document::{SearchHit, Sizes, id, tokens};
+use super::source::KnowledgeSource;
+use crate::builtin::work::{BuiltinHandler, BuiltinSpec, failure};
 
 /// Passages that one call gives at most.
 const MOST_RESULTS: u32 = 100;
 
-pub(super) static SHAPE: LazyLock<Shape> = LazyLock::new(|| {
-    Shape::new(
+pub(super) static SHAPE: LazyLock<BuiltinSpec> = LazyLock::new(|| {
+    BuiltinSpec::new(
         "knowledge_base_search",
         "Searches the documents of the knowledge bases. Gives the passages that fit best, and where they are from.",
         &json!({
@@ -28,12 +28,12 @@ pub(super) static SHAPE: LazyLock<Shape> = LazyLock::new(|| {
 
 /// Searches what one conversation may read.
 #[derive(Debug)]
-pub(super) struct Search {
+pub(super) struct SearchDocuments {
     pub(super) base: Arc<KnowledgeBase>,
     pub(super) max_results: Option<u32>,
 }
 
-impl Work for Search {
+impl BuiltinHandler for SearchDocuments {
     fn run<'a>(&'a self, arguments: &'a Map) -> BoxFuture<'a, Result<Value, ToolError>> {
         Box::pin(async move {
             let question = arguments.get("query").and_then(Value::as_str);
@@ -90,8 +90,9 @@ impl KnowledgeBase {
     }
 
     /// Saves what was found where the remote side keeps such things.
-    async fn save(&self, found: &[Found], sources: &[Json]) {
-        let (Source::Remote(remote), Some(message)) = (&self.source, self.scope.saved_for) else {
+    async fn save(&self, found: &[SearchHit], sources: &[Json]) {
+        let (KnowledgeSource::Remote(remote), Some(message)) = (&self.source, self.scope.saved_for)
+        else {
             return;
         };
         for collection in &self.scope.collections {
@@ -118,7 +119,7 @@ fn not_searchable() -> Json {
     })
 }
 
-fn result(found: &Found, sources: &[Json]) -> Json {
+fn result(found: &SearchHit, sources: &[Json]) -> Json {
     let source = sources.iter().find(|source| is_of(source, found));
     let mut result = json!({
         "content": found.content,
@@ -133,12 +134,12 @@ fn result(found: &Found, sources: &[Json]) -> Json {
     result
 }
 
-fn is_of(source: &Json, found: &Found) -> bool {
+fn is_of(source: &Json, found: &SearchHit) -> bool {
     source["title"] == found.title.as_str() && source["kb_id"] == id(&found.collection)
 }
 
 /// Each document once, numbered in the order in which it was found.
-pub(super) fn sources(found: &[Found]) -> Vec<Json> {
+pub(super) fn sources(found: &[SearchHit]) -> Vec<Json> {
     let mut sources: Vec<Json> = Vec::new();
     for found in found {
         if sources.iter().any(|source| is_of(source, found)) {

@@ -8,22 +8,22 @@ use quillet_core::store::StoreError;
 use quillet_core::tool::{ToolError, ToolErrorKind};
 use serde_json::{Value as Json, json};
 
-use super::budget::Calls;
-use super::document::{Found, Piece, Sizes};
+use super::budget::KnowledgeLimits;
+use super::document::{DocumentExcerpt, SearchHit, Sizes};
 use super::remote::Remote;
 
 /// Where documents are.
 #[derive(Debug)]
-pub(super) enum Source {
+pub(super) enum KnowledgeSource {
     Here(Arc<dyn Knowledge>),
     Remote(Arc<Remote>),
 }
 
-impl Source {
+impl KnowledgeSource {
     pub(super) async fn sizes(&self, collections: &[String]) -> Result<Sizes, ToolError> {
         let here = match self {
-            Source::Here(here) => here,
-            Source::Remote(remote) => return remote.sizes(collections).await,
+            KnowledgeSource::Here(here) => here,
+            KnowledgeSource::Remote(remote) => return remote.sizes(collections).await,
         };
         let mut characters = 0;
         for collection in collections {
@@ -35,7 +35,7 @@ impl Source {
         }
         Ok(Sizes {
             tokens: characters / 4,
-            calls: Calls::default(),
+            calls: KnowledgeLimits::default(),
             searchable: collections.to_vec(),
         })
     }
@@ -47,9 +47,9 @@ impl Source {
         collections: &[String],
         documents: &[i64],
         most: usize,
-    ) -> Result<Vec<Found>, ToolError> {
+    ) -> Result<Vec<SearchHit>, ToolError> {
         let mut found = match self {
-            Source::Here(here) => {
+            KnowledgeSource::Here(here) => {
                 // Passages of other documents are among them, and left out below.
                 let asked = if documents.is_empty() {
                     most
@@ -58,7 +58,7 @@ impl Source {
                 };
                 let passages = here.search(question, collections, asked).await;
                 let passages = passages.map_err(|error| failed(&error))?;
-                let passages = passages.into_iter().map(|passage| Found {
+                let passages = passages.into_iter().map(|passage| SearchHit {
                     collection: passage.collection,
                     document: Some(passage.document),
                     title: passage.title,
@@ -68,14 +68,14 @@ impl Source {
                 });
                 passages.collect()
             }
-            Source::Remote(remote) => {
+            KnowledgeSource::Remote(remote) => {
                 let asked = collections
                     .iter()
                     .map(|collection| remote.retrieve(question, collection, documents, most));
                 merged(join_all(asked).await)?
             }
         };
-        let asked_for = |found: &Found| {
+        let asked_for = |found: &SearchHit| {
             let document = found.document;
             documents.is_empty() || document.is_none_or(|document| documents.contains(&document))
         };
@@ -88,8 +88,8 @@ impl Source {
     /// The documents of a collection, as the model reads them.
     pub(super) async fn list(&self, collection: &str) -> Result<Vec<Json>, ToolError> {
         match self {
-            Source::Remote(remote) => remote.list(collection).await,
-            Source::Here(here) => {
+            KnowledgeSource::Remote(remote) => remote.list(collection).await,
+            KnowledgeSource::Here(here) => {
                 let documents = here
                     .list(collection)
                     .await
@@ -106,10 +106,10 @@ impl Source {
         collections: &[String],
         offset: u64,
         limit: u64,
-    ) -> Result<Option<Piece>, ToolError> {
+    ) -> Result<Option<DocumentExcerpt>, ToolError> {
         let here = match self {
-            Source::Here(here) => here,
-            Source::Remote(remote) => {
+            KnowledgeSource::Here(here) => here,
+            KnowledgeSource::Remote(remote) => {
                 return remote.read(document, collections, offset, limit).await;
             }
         };
@@ -118,7 +118,7 @@ impl Source {
         };
         let text = here.read(document, offset, limit).await;
         let text = text.map_err(|error| failed(&error))?;
-        Ok(text.map(|content| Piece {
+        Ok(text.map(|content| DocumentExcerpt {
             name: info.title,
             collection: Some(info.collection),
             content,
@@ -131,14 +131,14 @@ impl Source {
         &self,
         question: &str,
         collections: &[String],
-    ) -> Result<Vec<Found>, ToolError> {
+    ) -> Result<Vec<SearchHit>, ToolError> {
         let mut all = Vec::new();
         for collection in collections {
             match self {
-                Source::Remote(remote) => {
+                KnowledgeSource::Remote(remote) => {
                     all.extend(remote.all_chunks(question, collection).await?)
                 }
-                Source::Here(here) => all.extend(texts(&**here, collection).await?),
+                KnowledgeSource::Here(here) => all.extend(texts(&**here, collection).await?),
             }
         }
         Ok(all)
@@ -146,7 +146,7 @@ impl Source {
 }
 
 /// What the collections gave; one that failed is missed only where all did.
-fn merged(answers: Vec<Result<Vec<Found>, ToolError>>) -> Result<Vec<Found>, ToolError> {
+fn merged(answers: Vec<Result<Vec<SearchHit>, ToolError>>) -> Result<Vec<SearchHit>, ToolError> {
     let (mut found, mut failure, mut answered) = (Vec::new(), None, false);
     for answer in answers {
         match answer {
@@ -193,7 +193,7 @@ async fn find(
     Ok(None)
 }
 
-async fn texts(here: &dyn Knowledge, collection: &str) -> Result<Vec<Found>, ToolError> {
+async fn texts(here: &dyn Knowledge, collection: &str) -> Result<Vec<SearchHit>, ToolError> {
     let documents = here
         .list(collection)
         .await
@@ -204,12 +204,12 @@ async fn texts(here: &dyn Knowledge, collection: &str) -> Result<Vec<Found>, Too
         let Some(content) = text.map_err(|error| failed(&error))? else {
             continue;
         };
-        texts.push(Found {
+        texts.push(SearchHit {
             collection: info.collection,
             document: Some(info.id),
             title: info.title,
             content,
-            ..Found::default()
+            ..SearchHit::default()
         });
     }
     Ok(texts)

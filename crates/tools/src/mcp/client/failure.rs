@@ -5,7 +5,7 @@ use rmcp::service::ServiceError;
 use rmcp::transport::DynamicTransportError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
-use super::sse::Unsent;
+use super::sse::SendError;
 use crate::http;
 
 /// The kind of a failure.
@@ -28,7 +28,7 @@ pub(super) fn said(error: &ServiceError) -> String {
 
 /// What the HTTP client said; the wrappers around it do not name it as their cause.
 pub(super) fn http_failure(error: &DynamicTransportError) -> Option<ToolError> {
-    if let Some(Unsent(known)) = error.error.downcast_ref() {
+    if let Some(SendError(known)) = error.error.downcast_ref() {
         return Some(known.clone());
     }
     match error.error.downcast_ref()? {

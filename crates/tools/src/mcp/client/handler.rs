@@ -7,17 +7,17 @@ use rmcp::ClientHandler;
 use rmcp::model::{ClientConfig, Implementation, ProtocolVersion};
 use rmcp::service::{NotificationContext, RoleClient, RunningService};
 
-pub(crate) type Session = Arc<RunningService<RoleClient, Client>>;
+pub(crate) type McpSession = Arc<RunningService<RoleClient, McpClientHandler>>;
 
 /// What we are towards a server.
 #[derive(Debug)]
-pub(crate) struct Client {
+pub(crate) struct McpClientHandler {
     config: ClientConfig,
     /// How often the server said that its tools changed.
     pub(crate) changes: Arc<AtomicU64>,
 }
 
-impl ClientHandler for Client {
+impl ClientHandler for McpClientHandler {
     fn get_info(&self) -> ClientConfig {
         self.config.clone()
     }
@@ -29,11 +29,11 @@ impl ClientHandler for Client {
 
 /// The handshake that servers of every age understand; the newest revision
 /// has none, and its servers still answer this one.
-pub(super) fn client() -> Client {
+pub(super) fn client() -> McpClientHandler {
     let mut config = ClientConfig::default();
     config.protocol_version = ProtocolVersion::LATEST_WITH_INITIALIZE;
     config.client_info = Implementation::new("quillet", env!("CARGO_PKG_VERSION"));
-    Client {
+    McpClientHandler {
         config,
         changes: Arc::default(),
     }

@@ -8,7 +8,7 @@ use quillet_core::tool::ToolErrorKind;
 use rmcp::model::{PaginatedRequestParams, Tool};
 
 use super::failure::{kind, said};
-use super::handler::Session;
+use super::handler::McpSession;
 
 /// Tools of one server; no model can choose among more.
 const MOST_TOOLS: usize = 1_000;
@@ -42,7 +42,7 @@ impl Listing {
 /// # Errors
 /// What went wrong, in the words of the server's or ours.
 pub(super) async fn list(
-    session: Session,
+    session: McpSession,
     most_bytes: usize,
 ) -> Result<Listing, (ToolErrorKind, String)> {
     let changes = session.service().changes.clone();

@@ -3,17 +3,17 @@
 //! at the first call, and again when they broke.
 
 mod failure;
-mod greeting;
 mod handler;
 mod listing;
 mod names;
 mod session;
+mod single_flight;
 mod sse;
 mod toolset;
 
 use std::sync::Arc;
 
-use quillet_core::build::Missing;
+use quillet_core::build::FeatureDisabled;
 use quillet_core::tool::{ToolError, ToolErrorKind};
 use quillet_core::{Map, Value};
 use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock};
@@ -21,26 +21,26 @@ use rmcp::service::ServiceError;
 use serde_json::Value as Json;
 
 use crate::http::too_large;
-use crate::parameters::{self, Given};
+use crate::parameters::{self, CallArguments};
 use crate::returns::Returns;
 use failure::{http_failure, kind, said};
-pub(crate) use greeting::Patience;
-pub(crate) use session::Server;
+pub(crate) use session::McpServer;
+pub(crate) use single_flight::McpTimeouts;
 
 /// Whether this build has a client.
-pub(crate) const AVAILABLE: Result<(), Missing> = Ok(());
+pub(crate) const AVAILABLE: Result<(), FeatureDisabled> = Ok(());
 
 /// Calls a tool of a server; the result as a definition shapes it.
 pub(crate) async fn call(
-    server: &Arc<Server>,
+    server: &Arc<McpServer>,
     name: &str,
     tool: &str,
-    given: Given<'_>,
+    given: CallArguments<'_>,
     returns: &Returns,
 ) -> Result<Value, ToolError> {
     let result = match given {
-        Given::Named(arguments) => answer(server, name, tool, arguments).await?,
-        Given::InOrder(list) => {
+        CallArguments::Named(arguments) => answer(server, name, tool, arguments).await?,
+        CallArguments::InOrder(list) => {
             let arguments = in_order(server, name, tool, list).await?;
             answer(server, name, tool, &arguments).await?
         }
@@ -60,7 +60,7 @@ pub(crate) async fn call(
 
 /// Arguments in the order of the properties that the server lists for the tool.
 async fn in_order(
-    server: &Arc<Server>,
+    server: &Arc<McpServer>,
     name: &str,
     tool: &str,
     list: &[Value],
@@ -83,7 +83,7 @@ async fn in_order(
 
 /// The property that a tool's results are, where its schema has no other: servers wrap
 /// what is no object in one, since structured content has to be an object.
-async fn wrapped(server: &Arc<Server>, tool: &str) -> Option<String> {
+async fn wrapped(server: &Arc<McpServer>, tool: &str) -> Option<String> {
     // What is printed is a matter of taste; a list that fails must not fail the call.
     let listing = server.listing().await.ok()?;
     let known = listing.tools.iter().find(|known| known.name == tool)?;
@@ -105,7 +105,7 @@ fn only_member(tree: &Json) -> Option<&Json> {
 
 /// Calls a tool of a server.
 async fn answer(
-    server: &Arc<Server>,
+    server: &Arc<McpServer>,
     name: &str,
     tool: &str,
     arguments: &Map,
@@ -135,7 +135,7 @@ async fn answer(
 /// Structured content as it is; else the text, which is JSON only where the
 /// definition's `returns` says that it is not text; else the content blocks.
 fn decode(
-    server: &Server,
+    server: &McpServer,
     name: &str,
     result: CallToolResult,
     returns: &Returns,
@@ -172,7 +172,7 @@ fn decode(
     }
 }
 
-fn bounded(server: &Server, tree: Json) -> Result<Value, ToolError> {
+fn bounded(server: &McpServer, tree: Json) -> Result<Value, ToolError> {
     match serde_json::to_vec(&tree).map_or(0, |text| text.len()) {
         size if size > server.response_bytes => Err(too_large(server.response_bytes)),
         _ => Ok(tree.into()),
@@ -191,7 +191,7 @@ fn text_of(content: &[ContentBlock]) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
-fn failed(server: &Server, error: &ServiceError) -> ToolError {
+fn failed(server: &McpServer, error: &ServiceError) -> ToolError {
     if let ServiceError::TransportSend(error) = error
         && let Some(known) = http_failure(error)
     {

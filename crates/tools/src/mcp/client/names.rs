@@ -7,12 +7,12 @@ const MOST: usize = 64;
 
 /// The names that are given away.
 #[derive(Debug, Default)]
-pub(super) struct Names(HashSet<String>);
+pub(super) struct UsedNames(HashSet<String>);
 
-impl Names {
+impl UsedNames {
     /// With names that other tools have already.
     pub(super) fn taken(names: &[&str]) -> Self {
-        Names(names.iter().map(|name| (*name).to_owned()).collect())
+        UsedNames(names.iter().map(|name| (*name).to_owned()).collect())
     }
 
     /// A name for a tool of a server: the server's own, if a model may read it and
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn names_fit_and_differ() {
-        let mut names = Names::taken(&["web_search"]);
+        let mut names = UsedNames::taken(&["web_search"]);
         let long = "x".repeat(64);
         let longer = "y".repeat(5_000);
         let cases = [

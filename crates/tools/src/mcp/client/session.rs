@@ -15,9 +15,9 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{ChildStderr, Command};
 
 use super::failure::http_failure;
-use super::greeting::{Greeting, Patience};
-use super::handler::{Client, Session, client};
+use super::handler::{McpClientHandler, McpSession, client};
 use super::listing::{Listing, list};
+use super::single_flight::{McpTimeouts, SharedConnect};
 use super::sse::SseTransport;
 use crate::config::McpWire;
 use crate::http::Http;
@@ -26,38 +26,38 @@ use crate::mcp::Endpoint;
 /// A server and its session; shared by all tools that name it. Dropping the
 /// last of them ends the session and the program.
 #[derive(Debug)]
-pub(crate) struct Server {
+pub(crate) struct McpServer {
     pub(crate) endpoint: Endpoint,
     pub(crate) response_bytes: usize,
     http: Arc<Http>,
-    pub(super) patience: Arc<Patience>,
-    session: Greeting<Session>,
-    pub(super) listing: Greeting<Arc<Listing>>,
+    pub(super) patience: Arc<McpTimeouts>,
+    session: SharedConnect<McpSession>,
+    pub(super) listing: SharedConnect<Arc<Listing>>,
     /// The last line that the program wrote to its standard error.
     last_line: Arc<Mutex<String>>,
 }
 
-impl Server {
+impl McpServer {
     pub(crate) fn new(
         endpoint: Endpoint,
         http: Arc<Http>,
-        patience: Arc<Patience>,
+        patience: Arc<McpTimeouts>,
         response_bytes: usize,
     ) -> Self {
-        Server {
+        McpServer {
             endpoint,
             response_bytes,
             http,
-            session: Greeting::new("greet", patience.clone()),
-            listing: Greeting::new("list its tools", patience.clone()),
+            session: SharedConnect::new("greet", patience.clone()),
+            listing: SharedConnect::new("list its tools", patience.clone()),
             patience,
             last_line: Arc::default(),
         }
     }
 
     /// The session, opened if there is none that serves.
-    pub(crate) async fn session(&self) -> Result<Session, ToolError> {
-        let serves = |session: &Session| !session.is_closed() && !session.is_transport_closed();
+    pub(crate) async fn session(&self) -> Result<McpSession, ToolError> {
+        let serves = |session: &McpSession| !session.is_closed() && !session.is_transport_closed();
         self.session
             .get(&self.endpoint, serves, || self.open())
             .await
@@ -103,7 +103,7 @@ impl Server {
 
     /// Opens a session, as a task of its own: it does not borrow the server,
     /// so that dropping the server ends it.
-    fn open(&self) -> impl Future<Output = Result<Session, ToolError>> + Send + 'static {
+    fn open(&self) -> impl Future<Output = Result<McpSession, ToolError>> + Send + 'static {
         let (endpoint, http) = (self.endpoint.clone(), self.http.clone());
         let (start, last_line) = (self.patience.start, self.last_line.clone());
         async move {
@@ -118,8 +118,8 @@ impl Server {
             };
             match greeted {
                 Ok(Ok(session)) => Ok(Arc::new(session)),
-                Ok(Err(Start::Known(error))) => Err(error),
-                Ok(Err(Start::Failed(why))) => Err(failed(ToolErrorKind::Transport, &why)),
+                Ok(Err(StartError::Known(error))) => Err(error),
+                Ok(Err(StartError::Failed(why))) => Err(failed(ToolErrorKind::Transport, &why)),
                 Err(_) => {
                     let why = format!("no greeting within {start:?} (tools.mcp_start_ms)");
                     Err(failed(ToolErrorKind::Timeout, &why))
@@ -142,21 +142,21 @@ fn last_words(line: &Mutex<String>) -> String {
 }
 
 /// Why a session did not come about.
-enum Start {
+enum StartError {
     /// Its own words are enough.
     Known(ToolError),
     /// To be reported with the server's name and last words.
     Failed(String),
 }
 
-impl From<ClientInitializeError> for Start {
+impl From<ClientInitializeError> for StartError {
     fn from(error: ClientInitializeError) -> Self {
         if let ClientInitializeError::TransportError { error, .. } = &error
             && let Some(known) = http_failure(error)
         {
-            return Start::Known(known);
+            return StartError::Known(known);
         }
-        Start::Failed(crate::network::whole_story(&error))
+        StartError::Failed(crate::network::error_chain(&error))
     }
 }
 
@@ -164,11 +164,11 @@ async fn greet(
     endpoint: &Endpoint,
     http: &Arc<Http>,
     last_line: &Arc<Mutex<String>>,
-) -> Result<RunningService<RoleClient, Client>, Start> {
+) -> Result<RunningService<RoleClient, McpClientHandler>, StartError> {
     let mode = ClientLifecycleMode::Initialize;
     match endpoint {
         Endpoint::Program { command, args, env } => {
-            let transport = spawn(command, args, env, last_line).map_err(Start::Failed)?;
+            let transport = spawn(command, args, env, last_line).map_err(StartError::Failed)?;
             Ok(client().serve_with_lifecycle(transport, mode).await?)
         }
         Endpoint::Address {
@@ -177,12 +177,12 @@ async fn greet(
             headers,
         } => {
             let transport = SseTransport::open(http.clone(), url, headers);
-            let transport = transport.await.map_err(Start::Known)?;
+            let transport = transport.await.map_err(StartError::Known)?;
             Ok(client().serve_with_lifecycle(transport, mode).await?)
         }
         Endpoint::Address { url, headers, .. } => {
-            http.check(url).map_err(Start::Known)?;
-            let client_of_http = http.client().map_err(Start::Known)?.clone();
+            http.check(url).map_err(StartError::Known)?;
+            let client_of_http = http.client().map_err(StartError::Known)?.clone();
             let headers = headers
                 .iter()
                 .map(|(name, value)| (name.clone(), value.clone()));

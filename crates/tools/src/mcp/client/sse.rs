@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use quillet_core::sse::{Frame, Frames, TooLong};
+use quillet_core::sse::{SseDecoder, SseEvent, TooLong};
 use quillet_core::tool::{ToolError, ToolErrorKind};
 use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 use reqwest::{Method, Response};
@@ -15,7 +15,7 @@ use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use url::Url;
 
-use crate::http::{Http, Request, remote_error};
+use crate::http::{Http, HttpRequest, remote_error};
 
 /// As large as the other transports take one (rmcp's limits).
 const MOST_EVENT_BYTES: usize = 16 << 20;
@@ -34,7 +34,7 @@ pub(super) struct SseTransport {
 /// The events of the server.
 struct Stream {
     response: Option<Response>,
-    frames: Frames,
+    frames: SseDecoder,
     waiting: VecDeque<Event>,
 }
 
@@ -45,8 +45,8 @@ struct Event {
     data: String,
 }
 
-impl From<Frame<'_>> for Event {
-    fn from(frame: Frame<'_>) -> Self {
+impl From<SseEvent<'_>> for Event {
+    fn from(frame: SseEvent<'_>) -> Self {
         Event {
             name: frame.name.unwrap_or_default().to_owned(),
             data: String::from_utf8_lossy(frame.data).into_owned(),
@@ -63,7 +63,7 @@ impl SseTransport {
     ) -> Result<Self, ToolError> {
         let mut accept = HeaderMap::new();
         accept.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-        let request = Request {
+        let request = HttpRequest {
             method: Method::GET,
             url: url.clone(),
             body: None,
@@ -77,7 +77,7 @@ impl SseTransport {
         let base = response.url().clone();
         let mut stream = Stream {
             response: Some(response),
-            frames: Frames::new(MOST_EVENT_BYTES, MOST_EVENT_BYTES),
+            frames: SseDecoder::new(MOST_EVENT_BYTES, MOST_EVENT_BYTES),
             waiting: VecDeque::new(),
         };
         let messages = stream.endpoint(&base).await?;
@@ -99,7 +99,7 @@ impl Stream {
                 return Some(event);
             }
             let chunk = self.response.as_mut()?.chunk().await;
-            let mut take = |frame: Frame<'_>| {
+            let mut take = |frame: SseEvent<'_>| {
                 self.waiting.push_back(frame.into());
                 Ok::<(), TooLong>(())
             };
@@ -109,7 +109,7 @@ impl Stream {
                     fed.map_err(|error| error.to_string())
                 }
                 Ok(None) => Err("the server closed the stream".to_owned()),
-                Err(error) => Err(crate::network::whole_story(&error)),
+                Err(error) => Err(crate::network::error_chain(&error)),
             };
             if let Err(error) = fed {
                 tracing::debug!(error, "MCP stream ended");
@@ -149,24 +149,24 @@ impl Stream {
 /// A message that could not be sent; wraps what is known about it.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-pub(super) struct Unsent(pub(super) ToolError);
+pub(super) struct SendError(pub(super) ToolError);
 
 impl Transport<RoleClient> for SseTransport {
-    type Error = Unsent;
+    type Error = SendError;
 
     fn send(
         &mut self,
         message: TxJsonRpcMessage<RoleClient>,
-    ) -> impl Future<Output = Result<(), Unsent>> + Send + 'static {
+    ) -> impl Future<Output = Result<(), SendError>> + Send + 'static {
         let (http, url) = (self.http.clone(), self.messages.clone());
         let headers = self.headers.clone();
         async move {
             let body = serde_json::to_vec(&message).map_err(|error| {
-                Unsent(ToolError::new(ToolErrorKind::Protocol, error.to_string()))
+                SendError(ToolError::new(ToolErrorKind::Protocol, error.to_string()))
             })?;
             let posted = post(&http, url, headers, body.into());
             let posted = tokio::time::timeout(POST_TIME, posted).await;
-            posted.unwrap_or_else(|_| Err(late())).map_err(Unsent)
+            posted.unwrap_or_else(|_| Err(late())).map_err(SendError)
         }
     }
 
@@ -183,7 +183,7 @@ impl Transport<RoleClient> for SseTransport {
         }
     }
 
-    async fn close(&mut self) -> Result<(), Unsent> {
+    async fn close(&mut self) -> Result<(), SendError> {
         self.stream.response = None;
         Ok(())
     }
@@ -195,7 +195,7 @@ fn late() -> ToolError {
 }
 
 async fn post(http: &Http, url: Url, headers: HeaderMap, body: Bytes) -> Result<(), ToolError> {
-    let request = Request {
+    let request = HttpRequest {
         method: Method::POST,
         url: url.clone(),
         body: Some(body),

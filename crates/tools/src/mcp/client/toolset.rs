@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use quillet_core::tool::{
-    Repeat, Tool, ToolAnswer, ToolContext, ToolError, ToolErrorKind, ToolSpec,
+    Idempotency, Tool, ToolAnswer, ToolContext, ToolError, ToolErrorKind, ToolSpec,
 };
 use quillet_core::{BoxFuture, Map, MediaUrl, Value, nearest};
 use rmcp::model::{
@@ -14,14 +14,14 @@ use rmcp::model::{
 use secrecy::SecretString;
 use serde_json::Value as Json;
 
-use super::Server;
-use super::names::Names;
+use super::McpServer;
+use super::names::UsedNames;
 use crate::Tools;
 use crate::config::McpWire;
-use crate::deadline::Limit;
+use crate::deadline::CallTimeout;
 use crate::headers::secret_headers;
 use crate::http::checked_url;
-use crate::mcp::wanted::{McpType, Wanted, warning};
+use crate::mcp::server_entry::{McpServerEntry, McpType, warning};
 use crate::mcp::{Endpoint, McpServers, McpTools};
 
 impl Tools {
@@ -32,7 +32,7 @@ impl Tools {
     pub async fn mcp_tools(&self, servers: &McpServers, taken: &[&str]) -> McpTools {
         let connecting = servers.servers.iter().map(|wanted| self.connect(wanted));
         let connected = join_all(connecting).await;
-        let mut names = Names::taken(taken);
+        let mut names = UsedNames::taken(taken);
         let (mut tools, mut warnings) = (Vec::new(), Vec::new());
         for (wanted, connected) in servers.servers.iter().zip(connected) {
             match connected {
@@ -58,10 +58,10 @@ impl Tools {
         }
     }
 
-    async fn connect(&self, wanted: &Wanted) -> Result<Connected, String> {
+    async fn connect(&self, wanted: &McpServerEntry) -> Result<ListedServer, String> {
         let endpoint = self.endpoint(wanted)?;
         let most = self.config.mcp_call;
-        let limit = Limit {
+        let limit = CallTimeout {
             time: wanted.timeout()?.map_or(most, |time| time.min(most)),
             setting: "timeout of the server, or tools.mcp_call_ms",
         };
@@ -69,14 +69,14 @@ impl Tools {
         // Greeting and listing are no call, and take no longer than one may.
         let listing = limit.hold("listing its tools", limit.time, server.listing());
         let listing = listing.await.map_err(|error| error.message)?;
-        Ok(Connected {
+        Ok(ListedServer {
             listed: listing.tools.clone(),
             server,
             limit,
         })
     }
 
-    fn endpoint(&self, wanted: &Wanted) -> Result<Endpoint, String> {
+    fn endpoint(&self, wanted: &McpServerEntry) -> Result<Endpoint, String> {
         let wire = match wanted.kind {
             McpType::StreamableHttp => McpWire::StreamableHttp,
             McpType::Sse => McpWire::Sse,
@@ -111,7 +111,7 @@ impl Tools {
     }
 }
 
-fn program(wanted: &Wanted) -> Result<Endpoint, String> {
+fn program(wanted: &McpServerEntry) -> Result<Endpoint, String> {
     let env = wanted.pairs("env")?.into_iter();
     Ok(Endpoint::Program {
         command: wanted.text("command")?.to_owned(),
@@ -123,14 +123,14 @@ fn program(wanted: &Wanted) -> Result<Endpoint, String> {
 }
 
 /// A server that listed its tools.
-struct Connected {
-    server: Arc<Server>,
+struct ListedServer {
+    server: Arc<McpServer>,
     listed: Vec<Listed>,
-    limit: Limit,
+    limit: CallTimeout,
 }
 
-impl Connected {
-    fn tools(self, name: &str, names: &mut Names) -> Vec<Arc<dyn Tool>> {
+impl ListedServer {
+    fn tools(self, name: &str, names: &mut UsedNames) -> Vec<Arc<dyn Tool>> {
         let tool = |listed: Listed| -> Arc<dyn Tool> {
             let spec = ToolSpec {
                 name: names.give(name, &listed.name),
@@ -152,14 +152,14 @@ impl Connected {
 }
 
 /// What a server says of a tool is a hint, which counts for nothing but this.
-fn repeat(told: Option<&ToolAnnotations>) -> Repeat {
+fn repeat(told: Option<&ToolAnnotations>) -> Idempotency {
     let is_told = told.is_some_and(|told| {
         told.read_only_hint == Some(true) || told.idempotent_hint == Some(true)
     });
     if is_told {
-        Repeat::Freely
+        Idempotency::Freely
     } else {
-        Repeat::Never
+        Idempotency::Never
     }
 }
 
@@ -169,8 +169,8 @@ struct McpTool {
     spec: ToolSpec,
     /// The server's own name for it.
     theirs: String,
-    server: Arc<Server>,
-    limit: Limit,
+    server: Arc<McpServer>,
+    limit: CallTimeout,
 }
 
 impl Tool for McpTool {

@@ -5,21 +5,21 @@ mod shape;
 use axum::extract::Request;
 use axum::response::Response;
 use quillet_core::ErrorCode;
-use quillet_core::batch::{Batch, Status, Step};
+use quillet_core::batch::{Batch, BatchTransition, Status};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
 use self::shape::{BatchList, BatchObject};
-use super::kept::{batching, own, stored};
-use super::page::{self, Listed};
+use super::file_access::{batching, own, stored};
+use super::page::{self, PageParams};
 use super::request;
 use super::schema::ErrorBody;
 use crate::api::{Id, json};
 use crate::batch::{ENDPOINTS, order, seconds, window};
 use crate::error::{ApiError, problem};
-use crate::exchange::Call;
-use crate::given::Params;
+use crate::extract::QueryParams;
+use crate::request_context::RequestContext;
 
 /// OpenAI's bounds on what an owner may want to find again.
 const PAIRS: usize = 16;
@@ -60,7 +60,10 @@ pub(crate) struct WhichBatches {
     (status = 400, body = ErrorBody),
     (status = 404, body = ErrorBody, description = "No such file"),
 ))]
-pub(crate) async fn create_batch(call: Call, request: Request) -> Result<Response, ApiError> {
+pub(crate) async fn create_batch(
+    call: RequestContext,
+    request: Request,
+) -> Result<Response, ApiError> {
     let body = request::json(&call, request.into_body()).await?;
     let Value::Object(members) = body else {
         let message = "the body has to be an object";
@@ -118,7 +121,7 @@ pub(crate) async fn create_batch(call: Call, request: Request) -> Result<Respons
     (status = 200, body = BatchObject),
     (status = 404, body = ErrorBody, description = "No such batch"),
 ))]
-pub(crate) async fn retrieve_batch(call: Call, Id(id): Id) -> Result<Response, ApiError> {
+pub(crate) async fn retrieve_batch(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
     json(&BatchObject::of(find(&call, &id).await?))
 }
 
@@ -128,12 +131,15 @@ pub(crate) async fn retrieve_batch(call: Call, Id(id): Id) -> Result<Response, A
     (status = 400, body = ErrorBody),
 ))]
 pub(crate) async fn list_batches(
-    call: Call,
-    Params(which): Params<WhichBatches>,
+    call: RequestContext,
+    QueryParams(which): QueryParams<WhichBatches>,
 ) -> Result<Response, ApiError> {
     let store = &batching(&call.app)?.store;
-    let ids = store.batches(call.who().scope()).await.map_err(stored)?;
-    let listed = Listed {
+    let ids = store
+        .batches(call.principal().scope())
+        .await
+        .map_err(stored)?;
+    let listed = PageParams {
         after: which.after.as_deref(),
         limit: page::limit(which.limit, 100)?,
     };
@@ -152,7 +158,7 @@ pub(crate) async fn list_batches(
     (status = 404, body = ErrorBody, description = "No such batch"),
     (status = 409, body = ErrorBody, description = "It has come to its end"),
 ))]
-pub(crate) async fn cancel_batch(call: Call, Id(id): Id) -> Result<Response, ApiError> {
+pub(crate) async fn cancel_batch(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
     find(&call, &id).await?;
     const UNDER_WAY: &[Status] = &[
         Status::Validating,
@@ -160,7 +166,7 @@ pub(crate) async fn cancel_batch(call: Call, Id(id): Id) -> Result<Response, Api
         Status::Expiring,
         Status::Finalizing,
     ];
-    let step = Step::new(UNDER_WAY, Status::Cancelling, seconds());
+    let step = BatchTransition::new(UNDER_WAY, Status::Cancelling, seconds());
     let store = &batching(&call.app)?.store;
     let taken = store.step(&id, &step).await.map_err(stored)?;
     let batch = find(&call, &id).await?;
@@ -173,12 +179,12 @@ pub(crate) async fn cancel_batch(call: Call, Id(id): Id) -> Result<Response, Api
 }
 
 /// A batch of whoever asks; that of anybody else is not there.
-async fn find(call: &Call, id: &str) -> Result<Batch, ApiError> {
+async fn find(call: &RequestContext, id: &str) -> Result<Batch, ApiError> {
     let batch = match page::is_id(id) {
         true => batching(&call.app)?.store.batch(id).await.map_err(stored)?,
         false => None,
     };
-    let who = call.who();
+    let who = call.principal();
     batch
         .filter(|batch| batch.order.owner == who.scope())
         .ok_or_else(|| {

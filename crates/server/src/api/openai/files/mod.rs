@@ -14,13 +14,13 @@ use quillet_core::store::StoreError;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::kept::{batching, own, stored};
-use super::page::{self, Listed};
+use super::file_access::{batching, own, stored};
+use super::page::{self, PageParams};
 use super::schema::ErrorBody;
 use crate::api::{Id, json};
 use crate::error::{ApiError, problem};
-use crate::exchange::Call;
-use crate::given::Params;
+use crate::extract::QueryParams;
+use crate::request_context::RequestContext;
 
 /// Bytes that are read of a file at once.
 const READ: usize = 256 << 10;
@@ -120,7 +120,10 @@ pub(crate) struct Upload {
     (status = 400, body = ErrorBody),
     (status = 413, body = ErrorBody, description = "Larger than batch.file_bytes, or a line larger than batch.line_bytes"),
 ))]
-pub(crate) async fn upload_file(call: Call, request: Request) -> Result<Response, ApiError> {
+pub(crate) async fn upload_file(
+    call: RequestContext,
+    request: Request,
+) -> Result<Response, ApiError> {
     json(&FileObject::of(upload::take(&call, request).await?))
 }
 
@@ -130,10 +133,10 @@ pub(crate) async fn upload_file(call: Call, request: Request) -> Result<Response
     (status = 400, body = ErrorBody),
 ))]
 pub(crate) async fn list_files(
-    call: Call,
-    Params(which): Params<WhichFiles>,
+    call: RequestContext,
+    QueryParams(which): QueryParams<WhichFiles>,
 ) -> Result<Response, ApiError> {
-    let who = call.who();
+    let who = call.principal();
     let mut files = batching(&call.app)?
         .store
         .files(who.scope())
@@ -145,7 +148,7 @@ pub(crate) async fn list_files(
     if let Some(purpose) = &which.purpose {
         files.retain(|file| file.purpose == *purpose);
     }
-    let listed = Listed {
+    let listed = PageParams {
         after: which.after.as_deref(),
         limit: page::limit(which.limit, 10_000)?,
     };
@@ -165,7 +168,7 @@ pub(crate) async fn list_files(
     (status = 200, body = FileObject),
     (status = 404, body = ErrorBody, description = "No such file"),
 ))]
-pub(crate) async fn retrieve_file(call: Call, Id(id): Id) -> Result<Response, ApiError> {
+pub(crate) async fn retrieve_file(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
     json(&FileObject::of(own(&call, &id, "file_id").await?))
 }
 
@@ -174,7 +177,7 @@ pub(crate) async fn retrieve_file(call: Call, Id(id): Id) -> Result<Response, Ap
     (status = 200, content_type = "application/octet-stream", body = String, description = "Its bytes"),
     (status = 404, body = ErrorBody, description = "No such file"),
 ))]
-pub(crate) async fn file_content(call: Call, Id(id): Id) -> Result<Response, ApiError> {
+pub(crate) async fn file_content(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
     let file = own(&call, &id, "file_id").await?;
     let store = batching(&call.app)?.store.clone();
     // Read as it is sent: a file may be larger than memory.
@@ -207,7 +210,7 @@ pub(crate) async fn file_content(call: Call, Id(id): Id) -> Result<Response, Api
     (status = 404, body = ErrorBody, description = "No such file"),
     (status = 409, body = ErrorBody, description = "A batch reads from it"),
 ))]
-pub(crate) async fn delete_file(call: Call, Id(id): Id) -> Result<Response, ApiError> {
+pub(crate) async fn delete_file(call: RequestContext, Id(id): Id) -> Result<Response, ApiError> {
     own(&call, &id, "file_id").await?;
     let store = &batching(&call.app)?.store;
     for active in store.active().await.map_err(stored)? {

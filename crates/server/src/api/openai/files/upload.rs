@@ -6,12 +6,12 @@ use axum::extract::Request;
 use axum::http::header::CONTENT_TYPE;
 use multer::{Field, Multipart};
 use quillet_core::ErrorCode;
-use quillet_core::batch::{Batching, Cutter, FileInfo, Piece};
+use quillet_core::batch::{BatchService, FileChunk, FileInfo, RowSplitter};
 
-use super::super::kept::{batching, stored};
+use super::super::file_access::{batching, stored};
 use crate::batch::{new_tag, seconds};
 use crate::error::{ApiError, problem};
-use crate::exchange::Call;
+use crate::request_context::RequestContext;
 
 /// Bytes of pieces that are written at once.
 const WRITTEN: usize = 512 << 10;
@@ -24,14 +24,14 @@ const TIMES: (u64, u64) = (3600, 2_592_000);
 
 /// What was found of the form until now.
 #[derive(Debug, Default)]
-struct Form {
+struct UploadForm {
     file: Option<(String, u64)>,
     purpose: Option<String>,
     seconds: Option<String>,
 }
 
 /// Takes the file of a request.
-pub(super) async fn take(call: &Call, request: Request) -> Result<FileInfo, ApiError> {
+pub(super) async fn take(call: &RequestContext, request: Request) -> Result<FileInfo, ApiError> {
     let batching = batching(&call.app)?;
     let kind = request.headers().get(CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
@@ -73,7 +73,7 @@ pub(super) async fn take(call: &Call, request: Request) -> Result<FileInfo, ApiE
     let created = seconds();
     let file = FileInfo {
         id,
-        owner: call.who().scope().to_owned(),
+        owner: call.principal().scope().to_owned(),
         name,
         purpose: "batch".to_owned(),
         bytes,
@@ -85,13 +85,13 @@ pub(super) async fn take(call: &Call, request: Request) -> Result<FileInfo, ApiE
 }
 
 async fn form(
-    call: &Call,
-    batching: &Batching,
+    call: &RequestContext,
+    batching: &BatchService,
     id: &str,
     parts: &mut Multipart<'_>,
-) -> Result<Form, ApiError> {
+) -> Result<UploadForm, ApiError> {
     let time = call.app.config.body_time;
-    let mut form = Form::default();
+    let mut form = UploadForm::default();
     while let Some(mut field) = in_time(time, parts.next_field()).await? {
         match field.name() {
             Some("file") if form.file.is_some() => {
@@ -113,14 +113,14 @@ async fn form(
 
 /// Writes the file away as it comes in; how large it is.
 async fn pieces(
-    batching: &Batching,
+    batching: &BatchService,
     id: &str,
     time: Duration,
     field: &mut Field<'_>,
 ) -> Result<u64, ApiError> {
     let options = &batching.options;
-    let mut cutter = Cutter::new(options.line_bytes);
-    let mut waiting: Vec<Piece> = Vec::new();
+    let mut cutter = RowSplitter::new(options.line_bytes);
+    let mut waiting: Vec<FileChunk> = Vec::new();
     let mut size = 0;
     while let Some(chunk) = in_time(time, field.chunk()).await? {
         if cutter.bytes() + chunk.len() as u64 > options.file_bytes {
@@ -149,7 +149,11 @@ async fn pieces(
     Ok(bytes)
 }
 
-async fn write(batching: &Batching, id: &str, waiting: &mut Vec<Piece>) -> Result<(), ApiError> {
+async fn write(
+    batching: &BatchService,
+    id: &str,
+    waiting: &mut Vec<FileChunk>,
+) -> Result<(), ApiError> {
     if !waiting.is_empty() {
         let expires = seconds() + ABANDONED;
         let written = batching.store.add_pieces(id, waiting, expires).await;
@@ -198,7 +202,7 @@ fn lacks(member: &str) -> ApiError {
 }
 
 /// How long the file is kept.
-fn keep(wish: Option<&str>, batching: &Batching) -> Result<u64, ApiError> {
+fn keep(wish: Option<&str>, batching: &BatchService) -> Result<u64, ApiError> {
     let Some(wish) = wish else {
         return Ok(batching.options.keep.as_secs());
     };
@@ -212,7 +216,7 @@ fn keep(wish: Option<&str>, batching: &Batching) -> Result<u64, ApiError> {
 }
 
 /// What came of a file that is not kept goes by itself, and better now.
-async fn discard(batching: &Batching, id: &str) {
+async fn discard(batching: &BatchService, id: &str) {
     let gone = FileInfo {
         id: id.to_owned(),
         owner: String::new(),

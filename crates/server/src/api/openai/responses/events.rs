@@ -7,20 +7,20 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::super::error;
-use super::items::{self, Item, Kind};
-use super::keep::Keeper;
+use super::items::{self, OutputItem, OutputItemKind};
 use super::native;
-use super::object::Object;
+use super::object::ResponseObject;
+use super::recorder::ResponseRecorder;
 use crate::api::Warning;
 use crate::api::chunk::json as write_json;
-use crate::api::feed::Tell;
+use crate::api::event_stream::EventEncoder;
 use crate::error::ApiError;
 
 /// Tells an answer.
 #[derive(Debug)]
-pub(super) struct Teller {
-    object: Object,
-    items: Vec<Item>,
+pub(super) struct ResponsesEncoder {
+    object: ResponseObject,
+    items: Vec<OutputItem>,
     has_begun: bool,
     /// Number of the next event.
     sequence: u64,
@@ -29,11 +29,11 @@ pub(super) struct Teller {
     native: Option<NativeTurn>,
     reason: FinishReason,
     usage: Option<Usage>,
-    keeper: Keeper,
+    keeper: ResponseRecorder,
 }
 
 #[derive(Serialize)]
-struct Delta<'a> {
+struct DeltaEvent<'a> {
     r#type: &'a str,
     sequence_number: u64,
     item_id: &'a str,
@@ -47,9 +47,9 @@ struct Delta<'a> {
     logprobs: Option<[(); 0]>,
 }
 
-impl Teller {
-    pub(super) fn new(object: Object, with_native: bool, keeper: Keeper) -> Self {
-        Teller {
+impl ResponsesEncoder {
+    pub(super) fn new(object: ResponseObject, with_native: bool, keeper: ResponseRecorder) -> Self {
+        ResponsesEncoder {
             object,
             items: Vec::new(),
             has_begun: false,
@@ -96,12 +96,12 @@ impl Teller {
     }
 
     /// A piece of the text of this kind.
-    fn piece(&mut self, kind: Kind, text: &str, out: &mut Vec<u8>) {
+    fn piece(&mut self, kind: OutputItemKind, text: &str, out: &mut Vec<u8>) {
         self.begun(out);
         if text.is_empty() {
             return;
         }
-        let same = |item: &Item| item.is_open && item.kind == kind;
+        let same = |item: &OutputItem| item.is_open && item.kind == kind;
         let index = match self.items.iter().rposition(same) {
             Some(index) => index,
             None => {
@@ -121,13 +121,13 @@ impl Teller {
         out: &mut Vec<u8>,
     ) {
         self.begun(out);
-        let same = |item: &Item| matches!(item.kind, Kind::Call(number, ..) if number == call);
+        let same = |item: &OutputItem| matches!(item.kind, OutputItemKind::Call(number, ..) if number == call);
         let index = match self.items.iter().position(same) {
             Some(index) => index,
             None => {
                 self.close_texts(out);
                 let (id, name) = start.unwrap_or_default();
-                self.open(Kind::Call(call, id, name), out)
+                self.open(OutputItemKind::Call(call, id, name), out)
             }
         };
         if !text.is_empty() {
@@ -135,9 +135,9 @@ impl Teller {
         }
     }
 
-    fn open(&mut self, kind: Kind, out: &mut Vec<u8>) -> usize {
+    fn open(&mut self, kind: OutputItemKind, out: &mut Vec<u8>) -> usize {
         let index = self.items.len();
-        let item = Item::new(&self.object.id, index, kind);
+        let item = OutputItem::new(&self.object.id, index, kind);
         let added = json!({"output_index": index, "item": item.json("in_progress")});
         self.tell("response.output_item.added", added, out);
         if let Some((added, _)) = part_events(&item.kind) {
@@ -155,11 +155,11 @@ impl Teller {
         };
         item.text.push_str(text);
         let (delta, _) = text_events(&item.kind);
-        let is_text = item.kind == Kind::Text;
-        let is_message = is_text || item.kind == Kind::Refusal;
-        let is_reasoning = matches!(item.kind, Kind::Reasoning(_));
+        let is_text = item.kind == OutputItemKind::Text;
+        let is_message = is_text || item.kind == OutputItemKind::Refusal;
+        let is_reasoning = matches!(item.kind, OutputItemKind::Reasoning(_));
         let id = item.id.clone();
-        let payload = Delta {
+        let payload = DeltaEvent {
             r#type: delta,
             sequence_number,
             item_id: &id,
@@ -176,10 +176,10 @@ impl Teller {
     /// that gets the turn's own words waits for them.
     fn close_texts(&mut self, out: &mut Vec<u8>) {
         for index in 0..self.items.len() {
-            let waits = |kind: &Kind| match kind {
-                Kind::Reasoning(_) => self.with_native,
-                Kind::Call(..) => true,
-                Kind::Text | Kind::Refusal => false,
+            let waits = |kind: &OutputItemKind| match kind {
+                OutputItemKind::Reasoning(_) => self.with_native,
+                OutputItemKind::Call(..) => true,
+                OutputItemKind::Text | OutputItemKind::Refusal => false,
             };
             if self.items.get(index).is_some_and(|item| !waits(&item.kind)) {
                 self.close(index, "completed", out);
@@ -199,20 +199,20 @@ impl Teller {
         let (_, kind) = text_events(&item.kind);
         let after = part_events(&item.kind).map(|(_, done)| done);
         match &item.kind {
-            Kind::Text => {
+            OutputItemKind::Text => {
                 done["content_index"] = 0.into();
                 done["text"] = text.into();
                 done["logprobs"] = json!([]);
             }
-            Kind::Refusal => {
+            OutputItemKind::Refusal => {
                 done["content_index"] = 0.into();
                 done["refusal"] = text.into();
             }
-            Kind::Reasoning(_) => {
+            OutputItemKind::Reasoning(_) => {
                 done["summary_index"] = 0.into();
                 done["text"] = text.into();
             }
-            Kind::Call(_, _, name) => {
+            OutputItemKind::Call(_, _, name) => {
                 done["name"] = name.as_str().into();
                 done["arguments"] = text.into();
             }
@@ -228,9 +228,10 @@ impl Teller {
     fn close_all(&mut self, status: &str, out: &mut Vec<u8>) {
         if let Some(turn) = self.native.as_ref().filter(|_| self.with_native) {
             let encrypted = Some(native::encode(turn));
-            let is_reasoning = |item: &&mut Item| matches!(item.kind, Kind::Reasoning(_));
+            let is_reasoning =
+                |item: &&mut OutputItem| matches!(item.kind, OutputItemKind::Reasoning(_));
             match self.items.iter_mut().rev().find(is_reasoning) {
-                Some(item) => item.kind = Kind::Reasoning(encrypted),
+                Some(item) => item.kind = OutputItemKind::Reasoning(encrypted),
                 None => self.add_unspoken(encrypted, out),
             }
         }
@@ -242,7 +243,8 @@ impl Teller {
     /// Reasoning of which nothing was sent.
     fn add_unspoken(&mut self, encrypted: Option<String>, out: &mut Vec<u8>) {
         let index = self.items.len();
-        let mut item = Item::new(&self.object.id, index, Kind::Reasoning(encrypted));
+        let mut item =
+            OutputItem::new(&self.object.id, index, OutputItemKind::Reasoning(encrypted));
         item.is_open = false;
         for kind in ["response.output_item.added", "response.output_item.done"] {
             let event = json!({"output_index": index, "item": item.json("completed")});
@@ -257,15 +259,15 @@ impl Teller {
 }
 
 /// The events of an item's text: a piece, and the whole.
-fn text_events(kind: &Kind) -> (&'static str, &'static str) {
+fn text_events(kind: &OutputItemKind) -> (&'static str, &'static str) {
     match kind {
-        Kind::Text => ("response.output_text.delta", "response.output_text.done"),
-        Kind::Refusal => ("response.refusal.delta", "response.refusal.done"),
-        Kind::Reasoning(_) => (
+        OutputItemKind::Text => ("response.output_text.delta", "response.output_text.done"),
+        OutputItemKind::Refusal => ("response.refusal.delta", "response.refusal.done"),
+        OutputItemKind::Reasoning(_) => (
             "response.reasoning_summary_text.delta",
             "response.reasoning_summary_text.done",
         ),
-        Kind::Call(..) => (
+        OutputItemKind::Call(..) => (
             "response.function_call_arguments.delta",
             "response.function_call_arguments.done",
         ),
@@ -273,30 +275,32 @@ fn text_events(kind: &Kind) -> (&'static str, &'static str) {
 }
 
 /// The events of an item's part, if it has parts: its beginning, and its end.
-fn part_events(kind: &Kind) -> Option<(&'static str, &'static str)> {
+fn part_events(kind: &OutputItemKind) -> Option<(&'static str, &'static str)> {
     match kind {
-        Kind::Text | Kind::Refusal => {
+        OutputItemKind::Text | OutputItemKind::Refusal => {
             Some(("response.content_part.added", "response.content_part.done"))
         }
-        Kind::Reasoning(_) => Some((
+        OutputItemKind::Reasoning(_) => Some((
             "response.reasoning_summary_part.added",
             "response.reasoning_summary_part.done",
         )),
-        Kind::Call(..) => None,
+        OutputItemKind::Call(..) => None,
     }
 }
 
-fn part_event(index: usize, item: &Item, text: &str) -> Value {
+fn part_event(index: usize, item: &OutputItem, text: &str) -> Value {
     let mut event = json!({"item_id": item.id, "output_index": index, "part": item.part(text)});
     let name = match item.kind {
-        Kind::Reasoning(_) => "summary_index",
-        Kind::Text | Kind::Refusal | Kind::Call(..) => "content_index",
+        OutputItemKind::Reasoning(_) => "summary_index",
+        OutputItemKind::Text | OutputItemKind::Refusal | OutputItemKind::Call(..) => {
+            "content_index"
+        }
     };
     event[name] = 0.into();
     event
 }
 
-impl Tell for Teller {
+impl EventEncoder for ResponsesEncoder {
     // Members that OpenAI's do not have are no part of these events.
     fn begin(&mut self, _: Vec<Warning>, _: &mut Vec<u8>) {}
 
@@ -306,11 +310,13 @@ impl Tell for Teller {
                 self.object.answered_by(&model);
                 self.begun(out);
             }
-            ChatEvent::Text { choice: 0, text } => self.piece(Kind::Text, &text, out),
+            ChatEvent::Text { choice: 0, text } => self.piece(OutputItemKind::Text, &text, out),
             ChatEvent::Reasoning { choice: 0, text } => {
-                self.piece(Kind::Reasoning(None), &text, out);
+                self.piece(OutputItemKind::Reasoning(None), &text, out);
             }
-            ChatEvent::Refusal { choice: 0, text } => self.piece(Kind::Refusal, &text, out),
+            ChatEvent::Refusal { choice: 0, text } => {
+                self.piece(OutputItemKind::Refusal, &text, out)
+            }
             ChatEvent::ToolCall {
                 choice: 0,
                 index,

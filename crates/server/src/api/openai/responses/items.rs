@@ -14,9 +14,9 @@ pub(super) fn is_made_here(item: &Value) -> bool {
 
 /// One item of an answer, as far as it has come.
 #[derive(Debug)]
-pub(super) struct Item {
+pub(super) struct OutputItem {
     pub(super) id: String,
-    pub(super) kind: Kind,
+    pub(super) kind: OutputItemKind,
     pub(super) is_open: bool,
     /// Its text: what is said, thought or refused, or the arguments of a call.
     pub(super) text: String,
@@ -24,7 +24,7 @@ pub(super) struct Item {
 
 /// What an item is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum OutputItemKind {
     /// A text.
     Text,
     /// What is said in place of an answer.
@@ -35,15 +35,15 @@ pub(super) enum Kind {
     Call(u32, String, String),
 }
 
-impl Item {
-    pub(super) fn new(response: &str, index: usize, kind: Kind) -> Self {
+impl OutputItem {
+    pub(super) fn new(response: &str, index: usize, kind: OutputItemKind) -> Self {
         let prefix = match kind {
-            Kind::Text | Kind::Refusal => "msg",
-            Kind::Reasoning(_) => "rs",
-            Kind::Call(..) => "fc",
+            OutputItemKind::Text | OutputItemKind::Refusal => "msg",
+            OutputItemKind::Reasoning(_) => "rs",
+            OutputItemKind::Call(..) => "fc",
         };
         let own = response.strip_prefix("resp_").unwrap_or(response);
-        Item {
+        OutputItem {
             id: format!("{prefix}{MADE_HERE}{own}_{index}"),
             kind,
             is_open: true,
@@ -55,14 +55,14 @@ impl Item {
     pub(super) fn json(&self, status: &str) -> Value {
         let id = &self.id;
         match &self.kind {
-            Kind::Text | Kind::Refusal => {
+            OutputItemKind::Text | OutputItemKind::Refusal => {
                 let content = match status {
                     "in_progress" => Vec::new(),
                     _ => vec![self.part(&self.text)],
                 };
                 json!({"id": id, "type": "message", "status": status, "role": "assistant", "content": content})
             }
-            Kind::Reasoning(encrypted) => {
+            OutputItemKind::Reasoning(encrypted) => {
                 let summary = if self.text.is_empty() {
                     Vec::new()
                 } else {
@@ -74,7 +74,7 @@ impl Item {
                 }
                 item
             }
-            Kind::Call(_, call, name) => json!({
+            OutputItemKind::Call(_, call, name) => json!({
                 "id": id, "type": "function_call", "status": status,
                 "call_id": call, "name": name, "arguments": self.text,
             }),
@@ -84,24 +84,24 @@ impl Item {
     /// The only part of an item, with this text; a call has none.
     pub(super) fn part(&self, text: &str) -> Value {
         match &self.kind {
-            Kind::Text | Kind::Call(..) => {
+            OutputItemKind::Text | OutputItemKind::Call(..) => {
                 json!({"type": "output_text", "text": text, "annotations": [], "logprobs": []})
             }
-            Kind::Refusal => json!({"type": "refusal", "refusal": text}),
-            Kind::Reasoning(_) => json!({"type": "summary_text", "text": text}),
+            OutputItemKind::Refusal => json!({"type": "refusal", "refusal": text}),
+            OutputItemKind::Reasoning(_) => json!({"type": "summary_text", "text": text}),
         }
     }
 }
 
 /// The items as one message of the conversation.
-pub(super) fn message(items: &[Item]) -> Message {
+pub(super) fn message(items: &[OutputItem]) -> Message {
     let mut message = Message::new(Role::Assistant, "");
     let (mut said, mut thought) = (String::new(), String::new());
     for item in items {
         match &item.kind {
-            Kind::Text | Kind::Refusal => said.push_str(&item.text),
-            Kind::Reasoning(_) => thought.push_str(&item.text),
-            Kind::Call(_, id, name) => message.tool_calls.push(ToolCall {
+            OutputItemKind::Text | OutputItemKind::Refusal => said.push_str(&item.text),
+            OutputItemKind::Reasoning(_) => thought.push_str(&item.text),
+            OutputItemKind::Call(_, id, name) => message.tool_calls.push(ToolCall {
                 id: id.clone(),
                 name: name.clone(),
                 arguments: item.text.clone(),

@@ -6,10 +6,10 @@
 
 mod events;
 mod items;
-mod keep;
 mod native;
 mod object;
-mod wish;
+mod options;
+mod recorder;
 
 use axum::extract::Request;
 use axum::response::Response;
@@ -19,18 +19,18 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use self::events::Teller;
-use self::keep::Keeper;
-use self::object::Object;
-use self::wish::Wish;
-use super::request::Asked;
+use self::events::ResponsesEncoder;
+use self::object::ResponseObject;
+use self::options::ResponseOptions;
+use self::recorder::ResponseRecorder;
+use super::request::ParsedRequest;
 use super::schema::ErrorBody;
 use super::{ask, request};
 use crate::api::chat::in_time;
-use crate::api::feed::{self, Asking, Tell};
+use crate::api::event_stream::{self, EventEncoder, PendingReply};
 use crate::api::{Id, json};
 use crate::error::ApiError;
-use crate::exchange::Call;
+use crate::request_context::RequestContext;
 
 /// Responses, as OpenAI's clients ask for them. `model` is as in chat completions. `prompt` names a
 /// stored prompt, with its `version` and `variables`; then no `model` is needed. With
@@ -45,19 +45,22 @@ use crate::exchange::Call;
     (status = 429, body = ErrorBody),
     (status = 500, body = ErrorBody),
 ))]
-pub(crate) async fn create_response(call: Call, request: Request) -> Result<Response, ApiError> {
+pub(crate) async fn create_response(
+    call: RequestContext,
+    request: Request,
+) -> Result<Response, ApiError> {
     let mut body = request::json(&call, request.into_body()).await?;
-    let (wish, prompted) = Wish::take(&mut body)?;
+    let (wish, prompted) = ResponseOptions::take(&mut body)?;
     let mut asked = request::read(&OpenAiResponses, body, prompted, "input")?;
     native::read_back(&mut asked.request.messages)?;
-    let mut keeper = Keeper::new(&call, &wish);
+    let mut keeper = ResponseRecorder::new(&call, &wish);
     go_on(&mut asked, &wish, &mut keeper).await?;
     let stream = asked.stream;
-    let object = Object::new(&wish, ask::name(&asked.request).is_some(), keeper.is_on());
-    let teller = Teller::new(object, wish.with_native, keeper);
+    let object = ResponseObject::new(&wish, ask::name(&asked.request).is_some(), keeper.is_on());
+    let teller = ResponsesEncoder::new(object, wish.with_native, keeper);
     let asking = ask::ask(&call, asked).await?;
     if stream {
-        return feed::answer(&call, asking, teller).await;
+        return event_stream::answer(&call, asking, teller).await;
     }
     let answer = in_time(&call.app, whole(asking, teller)).await?;
     json(&answer)
@@ -65,7 +68,11 @@ pub(crate) async fn create_response(call: Call, request: Request) -> Result<Resp
 
 /// Puts what was said before between the instructions and the new input, and says which part of it
 /// all is to be stored: instructions hold for one response only.
-async fn go_on(asked: &mut Asked, wish: &Wish, keeper: &mut Keeper) -> Result<(), ApiError> {
+async fn go_on(
+    asked: &mut ParsedRequest,
+    wish: &ResponseOptions,
+    keeper: &mut ResponseRecorder,
+) -> Result<(), ApiError> {
     let messages = &mut asked.request.messages;
     let first = usize::from(wish.has_instructions).min(messages.len());
     if let Some(previous) = &wish.previous {
@@ -76,7 +83,7 @@ async fn go_on(asked: &mut Asked, wish: &Wish, keeper: &mut Keeper) -> Result<()
     Ok(())
 }
 
-async fn whole(asking: Asking, mut teller: Teller) -> Result<Value, ApiError> {
+async fn whole(asking: PendingReply, mut teller: ResponsesEncoder) -> Result<Value, ApiError> {
     let mut answer = asking.await?;
     let mut unsent = Vec::new();
     while let Some(event) = answer.stream.next().await {
@@ -94,13 +101,17 @@ async fn whole(asking: Asking, mut teller: Teller) -> Result<Value, ApiError> {
     (status = 200, body = Object),
     (status = 404, body = ErrorBody, description = "None is kept by this id"),
 ))]
-pub(crate) async fn retrieve_response(call: Call, Id(id): Id) -> Result<Response, ApiError> {
-    json(&keep::find(&call, &id).await?)
+pub(crate) async fn retrieve_response(
+    call: RequestContext,
+    Id(id): Id,
+) -> Result<Response, ApiError> {
+    json(&recorder::find(&call, &id).await?)
 }
 
 /// What became of a response that was to be forgotten.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Deleted {
+#[schema(as = Deleted)]
+pub(crate) struct DeleteResponse {
     /// The response.
     id: String,
     /// Always `response`.
@@ -111,12 +122,15 @@ pub(crate) struct Deleted {
 
 /// Forgets a response.
 #[utoipa::path(delete, path = "/responses/{id}", tag = "openai", params(("id" = String, Path)), responses(
-    (status = 200, body = Deleted),
+    (status = 200, body = DeleteResponse),
     (status = 404, body = ErrorBody, description = "None is kept by this id"),
 ))]
-pub(crate) async fn delete_response(call: Call, Id(id): Id) -> Result<Response, ApiError> {
-    keep::forget(&call, &id).await?;
-    json(&Deleted {
+pub(crate) async fn delete_response(
+    call: RequestContext,
+    Id(id): Id,
+) -> Result<Response, ApiError> {
+    recorder::forget(&call, &id).await?;
+    json(&DeleteResponse {
         id,
         object: "response",
         deleted: true,

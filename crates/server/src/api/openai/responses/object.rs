@@ -5,21 +5,21 @@ use quillet_core::chat::{FinishReason, Usage};
 use quillet_core::clock;
 use serde_json::{Map, Value, json};
 
-use super::wish::Wish;
+use super::options::ResponseOptions;
 use crate::error::ApiError;
 
 /// The response as an object.
 #[derive(Debug)]
-pub(super) struct Object {
+pub(super) struct ResponseObject {
     pub(super) id: String,
     members: Map<String, Value>,
     /// Whether the name of the model is not that of the one that answers.
     is_named: bool,
 }
 
-impl Object {
+impl ResponseObject {
     /// A response that begins now.
-    pub(super) fn new(wish: &Wish, is_named: bool, is_kept: bool) -> Self {
+    pub(super) fn new(wish: &ResponseOptions, is_named: bool, is_kept: bool) -> Self {
         let id = format!("resp_{}", uuid::Uuid::new_v4().simple());
         let mut members = Map::new();
         members.insert("id".into(), id.as_str().into());
@@ -34,7 +34,7 @@ impl Object {
         members.insert("usage".into(), Value::Null);
         members.insert("store".into(), is_kept.into());
         members.extend(wish.repeated.clone());
-        Object {
+        ResponseObject {
             id,
             members,
             is_named,

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use grammar::Grammar;
 use quillet_sql::guard::{self, Policy};
-use quillet_sql::{Catalogue, Database, DatabaseErrorKind as Kind, Dialect, QueryLimits};
+use quillet_sql::{Catalogue, Database, DatabaseErrorKind as Kind, QueryLimits, SqlDialect};
 use quillet_test_support::Postgres;
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
@@ -171,7 +171,7 @@ impl Trial {
         let (database, catalogue) = &self.roles[usize::try_from(i).unwrap() % 2];
         let checked = guard::check(
             &sql,
-            Dialect::PostgreSql,
+            SqlDialect::PostgreSql,
             Some(catalogue),
             &Policy::default(),
         );

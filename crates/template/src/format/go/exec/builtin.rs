@@ -2,43 +2,48 @@
 
 use quillet_core::Value;
 
-use super::super::ast::Builtin;
+use super::super::ast::BuiltinFunction;
 use super::super::collection::GoList;
 use super::super::function::GoFunction;
 use super::super::types::GoType;
 use super::super::value::GoValue;
 use super::compare;
-use super::item::{Basic, Item};
+use super::item::{Basic, DotValue};
 
 /// Runs a builtin. The number of arguments has been checked.
-pub(super) fn run<'a>(builtin: Builtin, items: &[Item<'a>]) -> Result<Item<'a>, String> {
-    let bool = |value| Ok(Item::own(GoValue::Bool(value)));
+pub(super) fn run<'a>(
+    builtin: BuiltinFunction,
+    items: &[DotValue<'a>],
+) -> Result<DotValue<'a>, String> {
+    let bool = |value| Ok(DotValue::own(GoValue::Bool(value)));
     match (builtin, items) {
-        (Builtin::Not, [item]) => bool(!item.is_true()),
-        (Builtin::Len, [item]) => length(item).map(|length| Item::own(GoValue::Int(length))),
-        (Builtin::Index, [item, indexes @ ..]) => index(item, indexes),
-        (Builtin::Slice, [item, indexes @ ..]) => slice(item, indexes),
-        (Builtin::Eq, [first, others @ ..]) => bool(compare::equal_any(first, others)?),
-        (Builtin::Ne, [a, b]) => bool(!compare::equal(a, b)?),
-        (Builtin::Lt, [a, b]) => bool(compare::less(a, b)?),
-        (Builtin::Le, [a, b]) => bool(compare::less_or_equal(a, b)?),
-        (Builtin::Gt, [a, b]) => bool(!compare::less_or_equal(a, b)?),
-        (Builtin::Ge, [a, b]) => bool(!compare::less(a, b)?),
+        (BuiltinFunction::Not, [item]) => bool(!item.is_true()),
+        (BuiltinFunction::Len, [item]) => {
+            length(item).map(|length| DotValue::own(GoValue::Int(length)))
+        }
+        (BuiltinFunction::Index, [item, indexes @ ..]) => index(item, indexes),
+        (BuiltinFunction::Slice, [item, indexes @ ..]) => slice(item, indexes),
+        (BuiltinFunction::Eq, [first, others @ ..]) => bool(compare::equal_any(first, others)?),
+        (BuiltinFunction::Ne, [a, b]) => bool(!compare::equal(a, b)?),
+        (BuiltinFunction::Lt, [a, b]) => bool(compare::less(a, b)?),
+        (BuiltinFunction::Le, [a, b]) => bool(compare::less_or_equal(a, b)?),
+        (BuiltinFunction::Gt, [a, b]) => bool(!compare::less_or_equal(a, b)?),
+        (BuiltinFunction::Ge, [a, b]) => bool(!compare::less(a, b)?),
         _ => Err("wrong number of arguments".to_owned()),
     }
 }
 
-fn length(item: &Item<'_>) -> Result<i64, String> {
+fn length(item: &DotValue<'_>) -> Result<i64, String> {
     let length = match item {
         // Go's len asks a value that is none for its type, which panics.
-        Item::Missing => {
+        DotValue::Missing => {
             return Err("reflect: call of reflect.Value.Type on zero Value".to_owned());
         }
-        Item::Nil => return Err("len of nil pointer".to_owned()),
-        Item::Core(Value::List(list), _) => list.len(),
-        Item::Core(Value::Map(map), _) => map.len(),
-        Item::Own(GoValue::List(list), _) => list.len(),
-        Item::Own(GoValue::Map(map), _) => map.len(),
+        DotValue::Nil => return Err("len of nil pointer".to_owned()),
+        DotValue::Core(Value::List(list), _) => list.len(),
+        DotValue::Core(Value::Map(map), _) => map.len(),
+        DotValue::Own(GoValue::List(list), _) => list.len(),
+        DotValue::Own(GoValue::Map(map), _) => map.len(),
         item => match item.as_bytes() {
             Some(text) => text.len(),
             None => return Err(format!("len of type {}", item.type_name())),
@@ -47,7 +52,7 @@ fn length(item: &Item<'_>) -> Result<i64, String> {
     Ok(length as i64)
 }
 
-fn index<'a>(item: &Item<'a>, indexes: &[Item<'a>]) -> Result<Item<'a>, String> {
+fn index<'a>(item: &DotValue<'a>, indexes: &[DotValue<'a>]) -> Result<DotValue<'a>, String> {
     if item.is_nil() {
         return Err("index of untyped nil".to_owned());
     }
@@ -58,36 +63,36 @@ fn index<'a>(item: &Item<'a>, indexes: &[Item<'a>]) -> Result<Item<'a>, String> 
     Ok(item)
 }
 
-fn index_once<'a>(item: &Item<'a>, index: &Item<'a>) -> Result<Item<'a>, String> {
+fn index_once<'a>(item: &DotValue<'a>, index: &DotValue<'a>) -> Result<DotValue<'a>, String> {
     match item {
-        Item::Missing | Item::Nil => Err("index of nil pointer".to_owned()),
-        Item::Core(Value::List(list), _) => {
+        DotValue::Missing | DotValue::Nil => Err("index of nil pointer".to_owned()),
+        DotValue::Core(Value::List(list), _) => {
             let value = list.get(position(index, list.len())?);
             value
-                .map(Item::element)
+                .map(DotValue::element)
                 .ok_or_else(|| out_of_range("slice"))
         }
-        Item::Own(GoValue::List(list), _) => {
+        DotValue::Own(GoValue::List(list), _) => {
             let value = list.get(position(index, list.len())?);
-            let value = value.map(|value| Item::own_element(value, list.element()));
+            let value = value.map(|value| DotValue::own_element(value, list.element()));
             value.ok_or_else(|| out_of_range("slice"))
         }
-        Item::Core(Value::Map(map), _) => {
+        DotValue::Core(Value::Map(map), _) => {
             let key = std::str::from_utf8(key(index)?).unwrap_or_default();
-            Ok(map.get(key).map_or(Item::Nil, Item::element))
+            Ok(map.get(key).map_or(DotValue::Nil, DotValue::element))
         }
-        Item::Own(GoValue::Map(map), _) => {
+        DotValue::Own(GoValue::Map(map), _) => {
             let element = map.element();
             let value = map.get(key(index)?);
             let value = value.unwrap_or_else(|| GoValue::zero(element));
-            Ok(Item::own_element(value, element))
+            Ok(DotValue::own_element(value, element))
         }
         item => {
             let Some(text) = item.as_bytes() else {
                 return Err(format!("can't index item of type {}", item.type_name()));
             };
             let byte = text.get(position(index, text.len())?);
-            let byte = byte.map(|byte| Item::own(GoValue::Uint8(*byte)));
+            let byte = byte.map(|byte| DotValue::own(GoValue::Uint8(*byte)));
             byte.ok_or_else(|| out_of_range("string"))
         }
     }
@@ -99,7 +104,7 @@ fn out_of_range(kind: &str) -> String {
 }
 
 /// An index from 0 to `most`.
-fn position(index: &Item<'_>, most: usize) -> Result<usize, String> {
+fn position(index: &DotValue<'_>, most: usize) -> Result<usize, String> {
     let position = match index.basic() {
         Basic::Int(value) => value,
         Basic::Uint(value) => value as i64,
@@ -115,7 +120,7 @@ fn position(index: &Item<'_>, most: usize) -> Result<usize, String> {
     }
 }
 
-fn key<'i>(index: &'i Item<'_>) -> Result<&'i [u8], String> {
+fn key<'i>(index: &'i DotValue<'_>) -> Result<&'i [u8], String> {
     if index.is_nil() {
         return Err("value is nil; should be of type string".to_owned());
     }
@@ -123,7 +128,7 @@ fn key<'i>(index: &'i Item<'_>) -> Result<&'i [u8], String> {
     index.as_bytes().ok_or_else(wrong)
 }
 
-fn slice<'a>(item: &Item<'a>, indexes: &[Item<'a>]) -> Result<Item<'a>, String> {
+fn slice<'a>(item: &DotValue<'a>, indexes: &[DotValue<'a>]) -> Result<DotValue<'a>, String> {
     if item.is_nil() {
         return Err("slice of untyped nil".to_owned());
     }
@@ -135,26 +140,26 @@ fn slice<'a>(item: &Item<'a>, indexes: &[Item<'a>]) -> Result<Item<'a>, String> 
             return Err("cannot 3-index slice a string".to_owned());
         }
         let (start, end) = bounds(indexes, text.len())?;
-        return Ok(Item::own(GoValue::Str(text[start..end].into())));
+        return Ok(DotValue::own(GoValue::Str(text[start..end].into())));
     }
     let list = match item {
-        Item::Core(Value::List(list), _) => GoList::core(list.clone()),
-        Item::Own(GoValue::List(list), _) => list.clone(),
+        DotValue::Core(Value::List(list), _) => GoList::core(list.clone()),
+        DotValue::Own(GoValue::List(list), _) => list.clone(),
         other => return Err(format!("can't slice item of type {}", other.type_name())),
     };
     let (start, end) = bounds(indexes, list.len())?;
     let items = list.iter().skip(start).take(end - start).collect();
-    Ok(Item::own(GoValue::List(GoList::typed(
+    Ok(DotValue::own(GoValue::List(GoList::typed(
         list.element(),
         items,
     ))))
 }
 
-fn bounds(indexes: &[Item<'_>], length: usize) -> Result<(usize, usize), String> {
+fn bounds(indexes: &[DotValue<'_>], length: usize) -> Result<(usize, usize), String> {
     let mut found = [0, length, length];
     for (i, index) in indexes.iter().enumerate() {
         // Unlike `index`, Go's `slice` does not look for a number inside an interface.
-        if let Item::Nil | Item::Core(_, true) | Item::Own(_, true) = index {
+        if let DotValue::Nil | DotValue::Core(_, true) | DotValue::Own(_, true) = index {
             return Err("cannot index slice/array with type interface {}".to_owned());
         }
         found[i] = position(index, length)?;
@@ -173,7 +178,7 @@ fn bounds(indexes: &[Item<'_>], length: usize) -> Result<(usize, usize), String>
 pub(super) fn call_arguments(
     name: &str,
     function: &GoFunction,
-    items: &[Item<'_>],
+    items: &[DotValue<'_>],
 ) -> Result<Vec<GoValue>, String> {
     let given = items.len();
     let fixed = function.params.len() - usize::from(function.variadic);
@@ -201,7 +206,7 @@ pub(super) fn call_arguments(
         .collect()
 }
 
-fn prepared(item: &Item<'_>, go_type: GoType) -> Result<GoValue, String> {
+fn prepared(item: &DotValue<'_>, go_type: GoType) -> Result<GoValue, String> {
     match item.go_type() {
         None if go_type.can_be_nil() => Ok(GoValue::zero(go_type)),
         None => Err(format!("value is nil; should be of type {go_type}")),

@@ -2,18 +2,18 @@
 
 use quillet_core::Value;
 
-use crate::call::Arguments;
-use crate::pass::{Called, Stop};
+use crate::call::CallArguments;
+use crate::pass::{CallState, StopReason};
 
-use super::super::ast::{Builtin, Function, FunctionNode, Node, NodeKind};
+use super::super::ast::{BuiltinFunction, FunctionBinding, FunctionNode, Node, NodeKind};
 use super::super::fmt::{self, Full};
-use super::super::function::{Context, Effect, FunctionError, GoFunction};
-use super::super::literal::Number;
+use super::super::function::{Effect, FunctionContext, FunctionError, GoFunction};
+use super::super::literal::NumberLiteral;
 use super::super::types::GoType;
 use super::super::value::{GoStr, GoValue};
-use super::item::Item;
-use super::{At, Executor, Pipe, builtin, escape};
-use crate::limits::Limit;
+use super::item::DotValue;
+use super::{ErrorContext, Executor, Pipe, builtin, escape};
+use crate::limits::LimitKind;
 
 impl<'a> Executor<'a, '_, '_> {
     /// Calls a function. `whole` is the node that a failing function is blamed
@@ -21,23 +21,23 @@ impl<'a> Executor<'a, '_, '_> {
     pub(super) fn call(
         &mut self,
         function: &'a FunctionNode,
-        whole: At<'a>,
+        whole: ErrorContext<'a>,
         arguments: &'a [Node],
-        last: Option<Item<'a>>,
-    ) -> Result<Item<'a>, Stop> {
+        last: Option<DotValue<'a>>,
+    ) -> Result<DotValue<'a>, StopReason> {
         match &function.function {
-            Function::Late => self.late(function, whole, arguments, last),
-            Function::Native(native) => self.native(native, whole, arguments, last),
-            Function::Builtin(builtin) => {
+            FunctionBinding::Late => self.late(function, whole, arguments, last),
+            FunctionBinding::Native(native) => self.native(native, whole, arguments, last),
+            FunctionBinding::Builtin(builtin) => {
                 let arity = builtin.arity();
                 self.check_count(&function.name, arity, arguments, last.is_some())?;
                 match builtin {
-                    Builtin::And => self.and_or(false, arguments, last),
-                    Builtin::Or => self.and_or(true, arguments, last),
-                    Builtin::Print | Builtin::Println | Builtin::Printf => {
+                    BuiltinFunction::And => self.and_or(false, arguments, last),
+                    BuiltinFunction::Or => self.and_or(true, arguments, last),
+                    BuiltinFunction::Print | BuiltinFunction::Println | BuiltinFunction::Printf => {
                         self.format(*builtin, arguments, last)
                     }
-                    Builtin::Html | Builtin::Js | Builtin::Urlquery => {
+                    BuiltinFunction::Html | BuiltinFunction::Js | BuiltinFunction::Urlquery => {
                         self.escape(*builtin, arguments, last)
                     }
                     _ => self.builtin(*builtin, function, whole, arguments, last),
@@ -52,7 +52,7 @@ impl<'a> Executor<'a, '_, '_> {
         (fixed, variadic): (usize, bool),
         arguments: &[Node],
         has_last: bool,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopReason> {
         let given = arguments.len();
         let all = given + usize::from(has_last);
         if variadic && all < fixed {
@@ -73,22 +73,22 @@ impl<'a> Executor<'a, '_, '_> {
         &mut self,
         decisive: bool,
         arguments: &'a [Node],
-        last: Option<Item<'a>>,
-    ) -> Result<Item<'a>, Stop> {
-        let mut value = Item::Missing;
+        last: Option<DotValue<'a>>,
+    ) -> Result<DotValue<'a>, StopReason> {
+        let mut value = DotValue::Missing;
         for (i, argument) in arguments.iter().enumerate() {
             value = self.untyped_argument(argument)?;
             let is_last = i + 1 == arguments.len() && last.is_none();
             if is_last {
                 break;
             }
-            if matches!(value, Item::Pending) {
+            if matches!(value, DotValue::Pending) {
                 let effects = self.compiled.has_effects();
                 let mut rest = arguments.iter().skip(i + 1);
                 return if rest.any(|node| super::skip::node_lasts(node, effects)) {
                     Err(self.pass.stop())
                 } else {
-                    Ok(Item::Pending)
+                    Ok(DotValue::Pending)
                 };
             }
             if value.is_true() == decisive {
@@ -100,18 +100,18 @@ impl<'a> Executor<'a, '_, '_> {
 
     fn builtin(
         &mut self,
-        builtin: Builtin,
+        builtin: BuiltinFunction,
         function: &'a FunctionNode,
-        whole: At<'a>,
+        whole: ErrorContext<'a>,
         arguments: &'a [Node],
-        last: Option<Item<'a>>,
-    ) -> Result<Item<'a>, Stop> {
+        last: Option<DotValue<'a>>,
+    ) -> Result<DotValue<'a>, StopReason> {
         let base = self.arguments.len();
         for argument in arguments {
             let item = self.untyped_argument(argument)?;
             self.arguments.push(item);
         }
-        let is_call = builtin == Builtin::Call;
+        let is_call = builtin == BuiltinFunction::Call;
         let callee = if is_call {
             callee_name(arguments, last.as_ref())
         } else {
@@ -119,14 +119,14 @@ impl<'a> Executor<'a, '_, '_> {
         };
         self.arguments.extend(last);
         let items = &mut self.arguments[base..];
-        if items.iter().any(|item| matches!(item, Item::Pending)) {
+        if items.iter().any(|item| matches!(item, DotValue::Pending)) {
             self.arguments.truncate(base);
-            return Ok(Item::Pending);
+            return Ok(DotValue::Pending);
         }
-        let stood = items.iter().any(Item::stands_in);
+        let stood = items.iter().any(DotValue::stands_in);
         if stood {
             for item in &mut *items {
-                let taken = std::mem::replace(item, Item::Missing);
+                let taken = std::mem::replace(item, DotValue::Missing);
                 *item = taken.meant();
             }
         }
@@ -140,9 +140,9 @@ impl<'a> Executor<'a, '_, '_> {
         self.arguments.truncate(base);
         match result {
             // Nothing is in what is not there.
-            Err(FunctionError::Message(_)) if stood => Ok(Item::own(GoValue::nothing())),
-            Ok(Item::Nil | Item::Missing) if stood && builtin == Builtin::Index => {
-                Ok(Item::own(GoValue::nothing()))
+            Err(FunctionError::Message(_)) if stood => Ok(DotValue::own(GoValue::nothing())),
+            Ok(DotValue::Nil | DotValue::Missing) if stood && builtin == BuiltinFunction::Index => {
+                Ok(DotValue::own(GoValue::nothing()))
             }
             result => self.finish(&function.name, whole, result),
         }
@@ -152,13 +152,13 @@ impl<'a> Executor<'a, '_, '_> {
     fn finish(
         &mut self,
         name: &str,
-        whole: At<'a>,
-        result: Result<Item<'a>, FunctionError>,
-    ) -> Result<Item<'a>, Stop> {
+        whole: ErrorContext<'a>,
+        result: Result<DotValue<'a>, FunctionError>,
+    ) -> Result<DotValue<'a>, StopReason> {
         match result {
             Ok(item) => Ok(item),
             Err(FunctionError::Stop(stop)) => Err(stop),
-            Err(FunctionError::Pending) => Ok(Item::Pending),
+            Err(FunctionError::Pending) => Ok(DotValue::Pending),
             Err(FunctionError::Message(message)) => {
                 self.at = whole;
                 Err(self.fail(format!("error calling {name}: {message}")))
@@ -167,13 +167,17 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     /// The builtin `call`: a function value with its arguments.
-    fn call_value(&mut self, name: &str, items: &[Item<'a>]) -> Result<Item<'a>, FunctionError> {
+    fn call_value(
+        &mut self,
+        name: &str,
+        items: &[DotValue<'a>],
+    ) -> Result<DotValue<'a>, FunctionError> {
         let Some((callee, items)) = items.split_first() else {
             return Err("call of nil".into());
         };
         let function = match callee {
-            Item::Own(GoValue::Func(function), _) => function.clone(),
-            Item::Missing | Item::Nil => return Err("call of nil".into()),
+            DotValue::Own(GoValue::Func(function), _) => function.clone(),
+            DotValue::Missing | DotValue::Nil => return Err("call of nil".into()),
             other => {
                 let go_type = other.type_name();
                 return Err(format!("non-function {name} of type {go_type}").into());
@@ -181,21 +185,21 @@ impl<'a> Executor<'a, '_, '_> {
         };
         let values = builtin::call_arguments(name, &function, items)?;
         let caller = self.caller();
-        let mut context = Context {
+        let mut context = FunctionContext {
             pass: &mut *self.pass,
             state: &mut self.state,
             caller,
         };
-        (function.run)(&mut context, &values).map(Item::own)
+        (function.run)(&mut context, &values).map(DotValue::own)
     }
 
     fn native(
         &mut self,
         function: &'a GoFunction,
-        whole: At<'a>,
+        whole: ErrorContext<'a>,
         arguments: &'a [Node],
-        last: Option<Item<'a>>,
-    ) -> Result<Item<'a>, Stop> {
+        last: Option<DotValue<'a>>,
+    ) -> Result<DotValue<'a>, StopReason> {
         let fixed = function.params.len() - usize::from(function.variadic);
         self.check_count(
             function.name,
@@ -219,7 +223,7 @@ impl<'a> Executor<'a, '_, '_> {
             return if self.lasts(function) {
                 Err(self.pass.stop())
             } else {
-                Ok(Item::Pending)
+                Ok(DotValue::Pending)
             };
         }
         let includes = function.effect == Effect::Includes;
@@ -235,7 +239,7 @@ impl<'a> Executor<'a, '_, '_> {
         }
         let values = std::mem::take(&mut self.values);
         let caller = self.caller();
-        let mut context = Context {
+        let mut context = FunctionContext {
             pass: &mut *self.pass,
             state: &mut self.state,
             caller,
@@ -249,9 +253,9 @@ impl<'a> Executor<'a, '_, '_> {
             && function.effect == Effect::None
             && matches!(result, Err(FunctionError::Message(_)))
         {
-            return Ok(Item::own(GoValue::nothing()));
+            return Ok(DotValue::own(GoValue::nothing()));
         }
-        self.finish(function.name, whole, result.map(Item::own))
+        self.finish(function.name, whole, result.map(DotValue::own))
     }
 
     /// Whether what follows depends on a call of this function.
@@ -280,24 +284,24 @@ impl<'a> Executor<'a, '_, '_> {
     fn late(
         &mut self,
         function: &'a FunctionNode,
-        whole: At<'a>,
+        whole: ErrorContext<'a>,
         arguments: &'a [Node],
-        last: Option<Item<'a>>,
-    ) -> Result<Item<'a>, Stop> {
+        last: Option<DotValue<'a>>,
+    ) -> Result<DotValue<'a>, StopReason> {
         let mut values: Vec<Value> = Vec::with_capacity(arguments.len() + 1);
         let (holes, mut hole) = (self.pass.holes(), false);
         for argument in arguments {
             let item = self.argument(argument, GoType::Any)?;
-            hole |= matches!(item, Item::Pending);
+            hole |= matches!(item, DotValue::Pending);
             values.push(core_argument(&item));
         }
         if let Some(last) = last {
-            hole |= matches!(last, Item::Pending);
+            hole |= matches!(last, DotValue::Pending);
             values.push(core_argument(&last));
         }
         if hole {
             self.pass.skip_since(holes);
-            return Ok(Item::Pending);
+            return Ok(DotValue::Pending);
         }
         self.at = whole;
         let entered = self.pass.entered();
@@ -305,48 +309,49 @@ impl<'a> Executor<'a, '_, '_> {
         let place = std::ptr::from_ref(function).addr();
         let called = self
             .pass
-            .call_at(&[place], &function.name, Arguments::from(values));
+            .call_at(&[place], &function.name, CallArguments::from(values));
         self.pass.leave(entered);
         match called? {
-            Called::Pending => Ok(Item::Pending),
-            Called::Ready(value) => Ok(Item::own_element(value.into(), GoType::Any)),
+            CallState::Pending => Ok(DotValue::Pending),
+            CallState::Ready(value) => Ok(DotValue::own_element(value.into(), GoType::Any)),
         }
     }
 
     /// `print` and its kin, as a string.
     fn format(
         &mut self,
-        builtin: Builtin,
+        builtin: BuiltinFunction,
         arguments: &'a [Node],
-        last: Option<Item<'a>>,
-    ) -> Result<Item<'a>, Stop> {
+        last: Option<DotValue<'a>>,
+    ) -> Result<DotValue<'a>, StopReason> {
         let Some(base) = self.format_arguments(builtin, arguments, last)? else {
-            return Ok(Item::Pending);
+            return Ok(DotValue::Pending);
         };
         let mut text = Vec::new();
         let limit = self.pass.limits().memory_bytes;
         let full = append_formatted(builtin, &mut text, limit, &self.values[base..]);
         self.values.truncate(base);
-        full.map_err(|Full| self.pass.limit(Limit::MemoryBytes))?;
+        full.map_err(|Full| self.pass.limit(LimitKind::MemoryBytes))?;
         self.pass.charge(text.len())?;
-        Ok(Item::own(GoValue::Str(GoStr::from(text))))
+        Ok(DotValue::own(GoValue::Str(GoStr::from(text))))
     }
 
     /// An action that ends in `print` or one of its kin writes straight to the
     /// output. Says whether the action was one.
-    pub(super) fn print_formatted(&mut self, pipe: &'a Pipe) -> Result<bool, Stop> {
+    pub(super) fn print_formatted(&mut self, pipe: &'a Pipe) -> Result<bool, StopReason> {
         let Some((command, before)) = pipe.commands.split_last() else {
             return Ok(false);
         };
         let NodeKind::Function(function) = &command.first.kind else {
             return Ok(false);
         };
-        let Function::Builtin(builtin @ (Builtin::Print | Builtin::Printf | Builtin::Println)) =
-            function.function
+        let FunctionBinding::Builtin(
+            builtin @ (BuiltinFunction::Print | BuiltinFunction::Printf | BuiltinFunction::Println),
+        ) = function.function
         else {
             return Ok(false);
         };
-        self.at = At::Pipe(pipe);
+        self.at = ErrorContext::Pipe(pipe);
         let last = self.commands(before)?;
         self.at_node(&command.first);
         let arguments = &command.arguments;
@@ -366,14 +371,14 @@ impl<'a> Executor<'a, '_, '_> {
     /// if one is a hole.
     fn format_arguments(
         &mut self,
-        builtin: Builtin,
+        builtin: BuiltinFunction,
         arguments: &'a [Node],
-        last: Option<Item<'a>>,
-    ) -> Result<Option<usize>, Stop> {
+        last: Option<DotValue<'a>>,
+    ) -> Result<Option<usize>, StopReason> {
         let (base, mut hole) = (self.values.len(), false);
         // Only the format itself, printf's first argument, has to be text.
         let type_of_next = |values: &[GoValue]| match builtin {
-            Builtin::Printf if values.len() == base => GoType::String,
+            BuiltinFunction::Printf if values.len() == base => GoType::String,
             _ => GoType::Any,
         };
         for argument in arguments {
@@ -398,12 +403,12 @@ impl<'a> Executor<'a, '_, '_> {
 
     fn escape(
         &mut self,
-        builtin: Builtin,
+        builtin: BuiltinFunction,
         arguments: &'a [Node],
-        last: Option<Item<'a>>,
-    ) -> Result<Item<'a>, Stop> {
+        last: Option<DotValue<'a>>,
+    ) -> Result<DotValue<'a>, StopReason> {
         let Some(base) = self.format_arguments(builtin, arguments, last)? else {
-            return Ok(Item::Pending);
+            return Ok(DotValue::Pending);
         };
         for value in &mut self.values[base..] {
             if matches!(value, GoValue::Nil) {
@@ -414,30 +419,34 @@ impl<'a> Executor<'a, '_, '_> {
         let limit = self.pass.limits().memory_bytes;
         let full = fmt::print(&mut text, limit, &self.values[base..]);
         self.values.truncate(base);
-        full.map_err(|Full| self.pass.limit(Limit::MemoryBytes))?;
+        full.map_err(|Full| self.pass.limit(LimitKind::MemoryBytes))?;
         // No byte becomes more than six.
         self.pass.charge(text.len().saturating_mul(6))?;
-        Ok(Item::own(escape::run(builtin, text).into()))
+        Ok(DotValue::own(escape::run(builtin, text).into()))
     }
 
     /// An argument of a builtin that takes values as they are.
-    fn untyped_argument(&mut self, node: &'a Node) -> Result<Item<'a>, Stop> {
+    fn untyped_argument(&mut self, node: &'a Node) -> Result<DotValue<'a>, StopReason> {
         self.at_node(node);
         if let Some((value, boxed)) = self.found(node) {
-            return Ok(Item::Core(value, boxed));
+            return Ok(DotValue::Core(value, boxed));
         }
         match node.kind {
-            NodeKind::Nil => Ok(Item::Missing),
+            NodeKind::Nil => Ok(DotValue::Missing),
             _ => self.operand(node),
         }
     }
 
     /// Puts an argument on the stack of values. Says whether it is one: in place of
     /// a hole stands nothing, and what comes behind it is evaluated for its calls.
-    pub(super) fn push_argument(&mut self, node: &'a Node, go_type: GoType) -> Result<bool, Stop> {
+    pub(super) fn push_argument(
+        &mut self,
+        node: &'a Node,
+        go_type: GoType,
+    ) -> Result<bool, StopReason> {
         self.at_node(node);
         if let Some((value, _)) = self.found(node)
-            && (go_type == GoType::Any || Item::core(value).go_type() == Some(go_type))
+            && (go_type == GoType::Any || DotValue::core(value).go_type() == Some(go_type))
         {
             self.values.push(value.into());
             return Ok(true);
@@ -446,22 +455,22 @@ impl<'a> Executor<'a, '_, '_> {
         Ok(self.push(item))
     }
 
-    fn push_checked(&mut self, item: Item<'a>, go_type: GoType) -> Result<bool, Stop> {
+    fn push_checked(&mut self, item: DotValue<'a>, go_type: GoType) -> Result<bool, StopReason> {
         let item = self.checked(item, go_type)?;
         Ok(self.push(item))
     }
 
-    fn push(&mut self, item: Item<'a>) -> bool {
-        let is_hole = matches!(item, Item::Pending);
+    fn push(&mut self, item: DotValue<'a>) -> bool {
+        let is_hole = matches!(item, DotValue::Pending);
         self.values.push(item.into_value());
         !is_hole
     }
 
     /// Evaluates an argument for a parameter of that type.
-    fn argument(&mut self, node: &'a Node, go_type: GoType) -> Result<Item<'a>, Stop> {
+    fn argument(&mut self, node: &'a Node, go_type: GoType) -> Result<DotValue<'a>, StopReason> {
         self.at_node(node);
         match &node.kind {
-            NodeKind::Nil if go_type.can_be_nil() => Ok(Item::own(GoValue::zero(go_type))),
+            NodeKind::Nil if go_type.can_be_nil() => Ok(DotValue::own(GoValue::zero(go_type))),
             NodeKind::Nil => Err(self.fail(format!("cannot assign nil to {go_type}"))),
             NodeKind::Bool(_) | NodeKind::String(_) | NodeKind::Number(_) => {
                 self.literal(node, go_type)
@@ -474,7 +483,7 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     /// A literal takes the type that is asked for, if it can.
-    fn literal(&mut self, node: &'a Node, go_type: GoType) -> Result<Item<'a>, Stop> {
+    fn literal(&mut self, node: &'a Node, go_type: GoType) -> Result<DotValue<'a>, StopReason> {
         let number = match &node.kind {
             NodeKind::Number(number) => Some(&number.number),
             _ => None,
@@ -490,7 +499,7 @@ impl<'a> Executor<'a, '_, '_> {
                 return Err(self.fail(format!("can't handle {text} for arg of type {go_type}")));
             }
             _ => match number.and_then(|number| number_as(number, go_type)) {
-                Some(value) => return Ok(Item::own(value)),
+                Some(value) => return Ok(DotValue::own(value)),
                 None => kind_of_number(go_type),
             },
         };
@@ -498,18 +507,18 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     /// Go's validateType: whether a value may be given for a parameter.
-    fn checked(&mut self, item: Item<'a>, go_type: GoType) -> Result<Item<'a>, Stop> {
+    fn checked(&mut self, item: DotValue<'a>, go_type: GoType) -> Result<DotValue<'a>, StopReason> {
         match &item {
-            Item::Pending => Ok(item),
+            DotValue::Pending => Ok(item),
             _ if go_type == GoType::Any => Ok(item),
-            Item::Missing if go_type.can_be_nil() => Ok(Item::own(GoValue::zero(go_type))),
-            Item::Missing => Err(self.fail(format!("invalid value; expected {go_type}"))),
+            DotValue::Missing if go_type.can_be_nil() => Ok(DotValue::own(GoValue::zero(go_type))),
+            DotValue::Missing => Err(self.fail(format!("invalid value; expected {go_type}"))),
             _ if item.stands_in() => {
                 let meant = item.meant();
                 Ok(if meant.go_type() == Some(go_type) {
                     meant
                 } else {
-                    Item::own(GoValue::zero(go_type))
+                    DotValue::own(GoValue::zero(go_type))
                 })
             }
             _ if item.go_type() == Some(go_type) => Ok(item),
@@ -526,23 +535,23 @@ impl<'a> Executor<'a, '_, '_> {
 }
 
 /// The string that stands for a tool's result where a string is wanted.
-fn printed_string<'a>(item: &Item<'a>, go_type: GoType) -> Option<Item<'a>> {
+fn printed_string<'a>(item: &DotValue<'a>, go_type: GoType) -> Option<DotValue<'a>> {
     if go_type != GoType::String {
         return None;
     }
     let printed = super::printed(&item.to_value())?;
-    matches!(printed, GoValue::Str(_)).then(|| Item::own(printed))
+    matches!(printed, GoValue::Str(_)).then(|| DotValue::own(printed))
 }
 
-fn core_argument(item: &Item<'_>) -> Value {
+fn core_argument(item: &DotValue<'_>) -> Value {
     match item {
-        Item::Pending | Item::Missing | Item::Nil => Value::Null,
-        Item::Core(value, _) => (*value).clone(),
-        Item::Own(value, _) => value.to_core(),
+        DotValue::Pending | DotValue::Missing | DotValue::Nil => Value::Null,
+        DotValue::Core(value, _) => (*value).clone(),
+        DotValue::Own(value, _) => value.to_core(),
     }
 }
 
-fn callee_name(arguments: &[Node], last: Option<&Item<'_>>) -> String {
+fn callee_name(arguments: &[Node], last: Option<&DotValue<'_>>) -> String {
     match (arguments.first(), last) {
         (Some(node), _) => node.text(),
         (None, Some(item)) => match item.as_bytes() {
@@ -554,22 +563,22 @@ fn callee_name(arguments: &[Node], last: Option<&Item<'_>>) -> String {
 }
 
 fn append_formatted(
-    builtin: Builtin,
+    builtin: BuiltinFunction,
     out: &mut Vec<u8>,
     limit: usize,
     values: &[GoValue],
 ) -> Result<(), Full> {
     match (builtin, values) {
-        (Builtin::Printf, [GoValue::Str(format), operands @ ..]) => {
+        (BuiltinFunction::Printf, [GoValue::Str(format), operands @ ..]) => {
             fmt::printf(out, limit, format.as_bytes(), operands)
         }
-        (Builtin::Println, _) => fmt::println(out, limit, values),
+        (BuiltinFunction::Println, _) => fmt::println(out, limit, values),
         _ => fmt::print(out, limit, values),
     }
 }
 
 /// A number literal under a numeric type.
-fn number_as(number: &Number, go_type: GoType) -> Option<GoValue> {
+fn number_as(number: &NumberLiteral, go_type: GoType) -> Option<GoValue> {
     Some(match go_type {
         GoType::Int => GoValue::Int(number.int?),
         // Go cuts off what does not fit.

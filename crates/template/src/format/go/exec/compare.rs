@@ -3,12 +3,12 @@
 use super::super::types::GoType;
 use super::super::value::GoValue;
 use super::formatted;
-use super::item::{Basic, Item};
+use super::item::{Basic, DotValue};
 
 const BAD_TYPE: &str = "invalid type for comparison";
 
 /// Whether the first is equal to any of the others.
-pub(super) fn equal_any(first: &Item<'_>, others: &[Item<'_>]) -> Result<bool, String> {
+pub(super) fn equal_any(first: &DotValue<'_>, others: &[DotValue<'_>]) -> Result<bool, String> {
     if others.is_empty() {
         return Err("missing argument for comparison".to_owned());
     }
@@ -20,7 +20,7 @@ pub(super) fn equal_any(first: &Item<'_>, others: &[Item<'_>]) -> Result<bool, S
     Ok(false)
 }
 
-pub(super) fn equal(a: &Item<'_>, b: &Item<'_>) -> Result<bool, String> {
+pub(super) fn equal(a: &DotValue<'_>, b: &DotValue<'_>) -> Result<bool, String> {
     match (a.basic(), b.basic()) {
         (Basic::Bool(a), Basic::Bool(b)) => Ok(a == b),
         (Basic::Complex(ar, ai), Basic::Complex(br, bi)) => Ok(ar == br && ai == bi),
@@ -37,20 +37,20 @@ pub(super) fn equal(a: &Item<'_>, b: &Item<'_>) -> Result<bool, String> {
     }
 }
 
-fn incompatible(a: &Item<'_>, b: &Item<'_>) -> String {
+fn incompatible(a: &DotValue<'_>, b: &DotValue<'_>) -> String {
     let (a, b) = (a.type_name(), b.type_name());
     format!("incompatible types for comparison: {a} and {b}")
 }
 
 /// Nil, lists, maps and functions: only nil can be compared with them.
-fn equal_others(a: &Item<'_>, b: &Item<'_>) -> Result<bool, String> {
+fn equal_others(a: &DotValue<'_>, b: &DotValue<'_>) -> Result<bool, String> {
     if a.is_nil() || b.is_nil() {
         return Ok(a.is_nil() && b.is_nil());
     }
-    if let (Item::Own(GoValue::Object(a), _), Item::Own(GoValue::Object(b), _)) = (a, b) {
+    if let (DotValue::Own(GoValue::Object(a), _), DotValue::Own(GoValue::Object(b), _)) = (a, b) {
         return Ok(a.go_type() == b.go_type() && a.text() == b.text());
     }
-    let text = |item: &Item<'_>, verb: &[u8]| formatted(verb, &[item.to_value()]);
+    let text = |item: &DotValue<'_>, verb: &[u8]| formatted(verb, &[item.to_value()]);
     let (a_type, b_type) = (a.type_name(), b.type_name());
     if kind(a) != kind(b) {
         // Go prints the second pair the other way round.
@@ -60,7 +60,7 @@ fn equal_others(a: &Item<'_>, b: &Item<'_>) -> Result<bool, String> {
     Err(format!("non-comparable type {}: {b_type}", text(b, b"%s")))
 }
 
-fn kind(item: &Item<'_>) -> u8 {
+fn kind(item: &DotValue<'_>) -> u8 {
     match item.go_type() {
         Some(GoType::Slice(_)) => 0,
         Some(GoType::Map(_)) => 1,
@@ -68,7 +68,7 @@ fn kind(item: &Item<'_>) -> u8 {
     }
 }
 
-pub(super) fn less(a: &Item<'_>, b: &Item<'_>) -> Result<bool, String> {
+pub(super) fn less(a: &DotValue<'_>, b: &DotValue<'_>) -> Result<bool, String> {
     match (a.basic(), b.basic()) {
         (Basic::Other, _) | (_, Basic::Other) => Err(BAD_TYPE.to_owned()),
         (Basic::Bool(_), Basic::Bool(_)) | (Basic::Complex(..), Basic::Complex(..)) => {
@@ -84,6 +84,6 @@ pub(super) fn less(a: &Item<'_>, b: &Item<'_>) -> Result<bool, String> {
     }
 }
 
-pub(super) fn less_or_equal(a: &Item<'_>, b: &Item<'_>) -> Result<bool, String> {
+pub(super) fn less_or_equal(a: &DotValue<'_>, b: &DotValue<'_>) -> Result<bool, String> {
     Ok(less(a, b)? || equal(a, b)?)
 }

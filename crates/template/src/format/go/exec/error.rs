@@ -1,50 +1,50 @@
 //! Errors with Go's place and words.
 
-use quillet_core::{Position, Span};
+use quillet_core::{LineColumn, Span};
 
 use crate::error::{ErrorKind, RenderError};
-use crate::pass::Stop;
+use crate::pass::StopReason;
 
-use super::super::ast::{Command, Node, Pipe, TemplateCall};
+use super::super::ast::{CommandNode, Node, Pipe, TemplateCall};
 use super::Executor;
 
 /// The node that Go would name if something failed now.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum At<'a> {
+pub(super) enum ErrorContext<'a> {
     Start,
     Node(&'a Node),
     Pipe(&'a Pipe),
-    Command(&'a Command),
+    Command(&'a CommandNode),
     /// A whole action, with its delimiters.
     Action(&'a Pipe),
     Call(&'a TemplateCall),
 }
 
-impl At<'_> {
+impl ErrorContext<'_> {
     /// Go's place, ours, and the text of the node.
     fn describe(self) -> Option<(usize, Span, String)> {
         let mut text = String::new();
         let (pos, span) = match self {
-            At::Start => return None,
-            At::Node(node) => {
+            ErrorContext::Start => return None,
+            ErrorContext::Node(node) => {
                 node.write(&mut text);
                 (node.pos, node.span)
             }
-            At::Pipe(pipe) => {
+            ErrorContext::Pipe(pipe) => {
                 pipe.write(&mut text);
                 (pipe.pos, pipe.span)
             }
-            At::Command(command) => {
+            ErrorContext::Command(command) => {
                 command.write(&mut text);
                 (command.pos, command.span)
             }
-            At::Action(pipe) => {
+            ErrorContext::Action(pipe) => {
                 text.push_str("{{");
                 pipe.write(&mut text);
                 text.push_str("}}");
                 (pipe.pos, pipe.span)
             }
-            At::Call(call) => {
+            ErrorContext::Call(call) => {
                 text = call.text();
                 (call.pos, call.span)
             }
@@ -56,26 +56,26 @@ impl At<'_> {
 impl<'a> Executor<'a, '_, '_> {
     /// An error of the template and its values.
     #[cold]
-    pub(super) fn fail(&self, reason: impl Into<String>) -> Stop {
+    pub(super) fn fail(&self, reason: impl Into<String>) -> StopReason {
         self.placed(RenderError::new(ErrorKind::Execution, reason))
     }
 
     /// A variable is not there, and the template is strict.
     #[cold]
-    pub(super) fn missing(&self, reason: String) -> Stop {
+    pub(super) fn missing(&self, reason: String) -> StopReason {
         self.placed(RenderError::new(ErrorKind::MissingVariable, reason))
     }
 
     /// Adds the present place to an error that has none.
     #[cold]
-    pub(super) fn place(&self, stop: Stop) -> Stop {
+    pub(super) fn place(&self, stop: StopReason) -> StopReason {
         match stop {
-            Stop::Failed(error) if error.source_name.is_empty() => self.placed(*error),
+            StopReason::Failed(error) if error.source_name.is_empty() => self.placed(*error),
             other => other,
         }
     }
 
-    fn placed(&self, mut error: RenderError) -> Stop {
+    fn placed(&self, mut error: RenderError) -> StopReason {
         let source = self.compiled.source_of(self.definition);
         let name = super::quote(&self.definition.name);
         error.source_name = source.name.to_string();
@@ -83,7 +83,7 @@ impl<'a> Executor<'a, '_, '_> {
             None => format!("template: {}: {}", self.definition.name, error.reason),
             Some((pos, span, context)) => {
                 error.span = Some(span);
-                error.position = Some(Position::of(&source.text, span.start));
+                error.position = Some(LineColumn::of(&source.text, span.start));
                 let (line, column) = line_and_column(&source.text, pos);
                 format!(
                     "template: {}:{line}:{column}: executing {name} at <{context}>: {}",

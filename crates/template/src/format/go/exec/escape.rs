@@ -2,13 +2,13 @@
 
 use std::io::Write;
 
-use super::super::ast::Builtin;
+use super::super::ast::BuiltinFunction;
 use super::super::fmt::printable::is_printable;
 
-pub(super) fn run(builtin: Builtin, text: Vec<u8>) -> Vec<u8> {
+pub(super) fn run(builtin: BuiltinFunction, text: Vec<u8>) -> Vec<u8> {
     match builtin {
-        Builtin::Html => html(text),
-        Builtin::Js => js(text),
+        BuiltinFunction::Html => html(text),
+        BuiltinFunction::Js => js(text),
         _ => url_query(&text),
     }
 }
@@ -95,16 +95,16 @@ mod tests {
     fn text_is_escaped_for_its_place() {
         let cases = [
             (
-                Builtin::Html,
+                BuiltinFunction::Html,
                 "<a b='\0'>",
                 "&lt;a b=&#39;\u{fffd}&#39;&gt;",
             ),
             (
-                Builtin::Js,
+                BuiltinFunction::Js,
                 "'\"\\<\n世\u{2028}",
                 r#"\'\"\\\u003C\u000A世\u2028"#,
             ),
-            (Builtin::Urlquery, "a b+é~", "a+b%2B%C3%A9~"),
+            (BuiltinFunction::Urlquery, "a b+é~", "a+b%2B%C3%A9~"),
         ];
         for (builtin, text, expected) in cases {
             let escaped = run(builtin, text.as_bytes().to_vec());

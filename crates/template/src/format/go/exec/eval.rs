@@ -3,23 +3,24 @@
 use quillet_core::Value;
 
 use crate::Missing;
-use crate::pass::Stop;
+use crate::pass::StopReason;
 
 use super::super::ast::{
-    Command, Fields, Node, NodeKind, Pipe, Slot, StringText, Target, VariableNode,
+    AssignTarget, CommandNode, FieldNames, Node, NodeKind, Pipe, SlotIndex, StringText,
+    VariableNode,
 };
 use super::super::collection::GoMap;
 use super::super::function::FunctionError;
 use super::super::literal::Ideal;
 use super::super::types::GoType;
 use super::super::value::GoValue;
-use super::item::Item;
-use super::{At, Executor};
+use super::item::DotValue;
+use super::{ErrorContext, Executor};
 
 impl<'a> Executor<'a, '_, '_> {
-    pub(super) fn pipeline(&mut self, pipe: &'a Pipe) -> Result<Item<'a>, Stop> {
-        self.at = At::Pipe(pipe);
-        let value = self.commands(&pipe.commands)?.unwrap_or(Item::Missing);
+    pub(super) fn pipeline(&mut self, pipe: &'a Pipe) -> Result<DotValue<'a>, StopReason> {
+        self.at = ErrorContext::Pipe(pipe);
+        let value = self.commands(&pipe.commands)?.unwrap_or(DotValue::Missing);
         for target in &pipe.variables {
             if pipe.assign {
                 self.assign(target, value.clone())?;
@@ -31,7 +32,10 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     /// Evaluates commands, each with the value of the one before it.
-    pub(super) fn commands(&mut self, commands: &'a [Command]) -> Result<Option<Item<'a>>, Stop> {
+    pub(super) fn commands(
+        &mut self,
+        commands: &'a [CommandNode],
+    ) -> Result<Option<DotValue<'a>>, StopReason> {
         let mut value = None;
         for command in commands {
             value = Some(self.command(command, value)?.unboxed());
@@ -39,7 +43,11 @@ impl<'a> Executor<'a, '_, '_> {
         Ok(value)
     }
 
-    pub(super) fn assign(&mut self, target: &Target, item: Item<'a>) -> Result<(), Stop> {
+    pub(super) fn assign(
+        &mut self,
+        target: &AssignTarget,
+        item: DotValue<'a>,
+    ) -> Result<(), StopReason> {
         match self.reached(target.slot)? {
             Some(slot) => {
                 self.slots[slot] = Some(item);
@@ -50,7 +58,10 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     /// The innermost variable whose declaration was reached, from this one on.
-    pub(super) fn reached(&mut self, mut slot: Option<Slot>) -> Result<Option<Slot>, Stop> {
+    pub(super) fn reached(
+        &mut self,
+        mut slot: Option<SlotIndex>,
+    ) -> Result<Option<SlotIndex>, StopReason> {
         while let Some(found) = slot {
             if self.slots[self.base + found].is_some() {
                 return Ok(Some(self.base + found));
@@ -62,13 +73,17 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     /// Evaluates a command; `last` is the value of the command before it.
-    fn command(&mut self, command: &'a Command, last: Option<Item<'a>>) -> Result<Item<'a>, Stop> {
+    fn command(
+        &mut self,
+        command: &'a CommandNode,
+        last: Option<DotValue<'a>>,
+    ) -> Result<DotValue<'a>, StopReason> {
         let node = &command.first;
         let arguments = &command.arguments;
         match &node.kind {
             NodeKind::Function(function) => {
                 self.at_node(node);
-                self.call(function, At::Command(command), arguments, last)
+                self.call(function, ErrorContext::Command(command), arguments, last)
             }
             NodeKind::Field(fields) => {
                 self.at_node(node);
@@ -78,7 +93,7 @@ impl<'a> Executor<'a, '_, '_> {
             NodeKind::Variable(variable) => {
                 self.at_node(node);
                 let value = self.variable(variable)?;
-                if matches!(variable.fields, Fields::None) {
+                if matches!(variable.fields, FieldNames::None) {
                     self.refuse_arguments(node, arguments, last.as_ref())?;
                     return Ok(value);
                 }
@@ -108,8 +123,8 @@ impl<'a> Executor<'a, '_, '_> {
         &self,
         node: &Node,
         arguments: &[Node],
-        last: Option<&Item<'a>>,
-    ) -> Result<(), Stop> {
+        last: Option<&DotValue<'a>>,
+    ) -> Result<(), StopReason> {
         if arguments.is_empty() && last.is_none() {
             return Ok(());
         }
@@ -130,7 +145,7 @@ impl<'a> Executor<'a, '_, '_> {
             }
             _ => return literal(node).map(|value| (value, false)),
         };
-        let &Item::Core(mut value, boxed) = start else {
+        let &DotValue::Core(mut value, boxed) = start else {
             return None;
         };
         for field in fields {
@@ -140,7 +155,7 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     /// An operand that stands alone, without a type that it must have.
-    pub(super) fn operand(&mut self, node: &'a Node) -> Result<Item<'a>, Stop> {
+    pub(super) fn operand(&mut self, node: &'a Node) -> Result<DotValue<'a>, StopReason> {
         match &node.kind {
             NodeKind::Field(fields) => {
                 let dot = self.dot.clone();
@@ -151,7 +166,9 @@ impl<'a> Executor<'a, '_, '_> {
                 self.fields(value, &variable.fields, &[], None)
             }
             NodeKind::Pipe(pipe) => self.pipeline(pipe),
-            NodeKind::Function(function) => self.call(function, At::Node(node), &[], None),
+            NodeKind::Function(function) => {
+                self.call(function, ErrorContext::Node(node), &[], None)
+            }
             NodeKind::Chain(chain) => {
                 let base = self.chain_base(node, &chain.base)?;
                 self.fields(base, &chain.fields, &[], None)
@@ -160,7 +177,7 @@ impl<'a> Executor<'a, '_, '_> {
         }
     }
 
-    fn chain_base(&mut self, chain: &'a Node, base: &'a Node) -> Result<Item<'a>, Stop> {
+    fn chain_base(&mut self, chain: &'a Node, base: &'a Node) -> Result<DotValue<'a>, StopReason> {
         if matches!(base.kind, NodeKind::Nil) {
             let reason = format!("indirection through explicit nil in {}", chain.text());
             return Err(self.fail(reason));
@@ -170,25 +187,27 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     /// Dot or a literal.
-    fn constant(&mut self, node: &'a Node) -> Result<Item<'a>, Stop> {
+    fn constant(&mut self, node: &'a Node) -> Result<DotValue<'a>, StopReason> {
         if let Some(value) = literal(node) {
-            return Ok(Item::core(value));
+            return Ok(DotValue::core(value));
         }
         match &node.kind {
             NodeKind::Dot => Ok(self.dot.clone()),
             NodeKind::String(string) => match &string.text {
-                StringText::Bytes(bytes) => Ok(Item::own(GoValue::Str(bytes.clone()))),
-                StringText::Text(value) => Ok(Item::core(value)),
+                StringText::Bytes(bytes) => Ok(DotValue::own(GoValue::Str(bytes.clone()))),
+                StringText::Text(value) => Ok(DotValue::core(value)),
             },
             NodeKind::Number(number) => match number.ideal {
-                Ideal::Complex(real, imaginary) => Ok(Item::own(GoValue::Complex(real, imaginary))),
+                Ideal::Complex(real, imaginary) => {
+                    Ok(DotValue::own(GoValue::Complex(real, imaginary)))
+                }
                 _ => Err(self.fail(format!("{} overflows int", number.text))),
             },
-            _ => Ok(Item::Missing),
+            _ => Ok(DotValue::Missing),
         }
     }
 
-    fn variable(&mut self, variable: &'a VariableNode) -> Result<Item<'a>, Stop> {
+    fn variable(&mut self, variable: &'a VariableNode) -> Result<DotValue<'a>, StopReason> {
         let slot = self.reached(variable.slot)?;
         let value = slot.and_then(|slot| self.slots[slot].clone());
         value.ok_or_else(|| self.fail(format!("undefined variable: {}", variable.name)))
@@ -197,11 +216,11 @@ impl<'a> Executor<'a, '_, '_> {
     /// Follows fields; arguments are for the last one, if it is a method.
     fn fields(
         &mut self,
-        mut receiver: Item<'a>,
-        fields: &'a Fields,
+        mut receiver: DotValue<'a>,
+        fields: &'a FieldNames,
         arguments: &'a [Node],
-        last: Option<Item<'a>>,
-    ) -> Result<Item<'a>, Stop> {
+        last: Option<DotValue<'a>>,
+    ) -> Result<DotValue<'a>, StopReason> {
         if arguments.is_empty() && last.is_none() {
             for field in fields.as_slice() {
                 receiver = self.field(&receiver, field)?;
@@ -217,51 +236,55 @@ impl<'a> Executor<'a, '_, '_> {
         self.method(&receiver, method, arguments, last)
     }
 
-    fn field(&mut self, receiver: &Item<'a>, name: &'a str) -> Result<Item<'a>, Stop> {
+    fn field(
+        &mut self,
+        receiver: &DotValue<'a>,
+        name: &'a str,
+    ) -> Result<DotValue<'a>, StopReason> {
         match receiver {
-            Item::Core(Value::Map(map), _) => match map.get(name) {
-                Some(value) => Ok(Item::element(value)),
+            DotValue::Core(Value::Map(map), _) => match map.get(name) {
+                Some(value) => Ok(DotValue::element(value)),
                 None => self.missing_key(name, GoType::Any),
             },
-            Item::Own(GoValue::Map(map), _) => self.field_of_map(map, name),
-            Item::Missing if self.compiled.missing == Missing::Strict => {
+            DotValue::Own(GoValue::Map(map), _) => self.field_of_map(map, name),
+            DotValue::Missing if self.compiled.missing == Missing::Strict => {
                 let name = super::quote(name);
                 Err(self.missing(format!("nil data; no entry for key {name}")))
             }
-            Item::Missing => Ok(Item::Missing),
-            Item::Pending => Ok(Item::Pending),
-            Item::Nil => {
+            DotValue::Missing => Ok(DotValue::Missing),
+            DotValue::Pending => Ok(DotValue::Pending),
+            DotValue::Nil => {
                 let reason = format!("nil pointer evaluating interface {{}}.{name}");
                 Err(self.fail(reason))
             }
-            Item::Own(value, _) => match value.member(name, &[]) {
+            DotValue::Own(value, _) => match value.member(name, &[]) {
                 Some(result) => self.member_result(name, result),
                 None => Err(self.no_field(receiver, name)),
             },
-            Item::Core(..) => Err(self.no_field(receiver, name)),
+            DotValue::Core(..) => Err(self.no_field(receiver, name)),
         }
     }
 
-    fn no_field(&self, receiver: &Item<'a>, name: &str) -> Stop {
+    fn no_field(&self, receiver: &DotValue<'a>, name: &str) -> StopReason {
         let go_type = receiver.receiver_type();
         self.fail(format!("can't evaluate field {name} in type {go_type}"))
     }
 
-    fn field_of_map(&mut self, map: &GoMap, name: &str) -> Result<Item<'a>, Stop> {
-        if let Some(core) = map.as_core().filter(|core| core.stands_in()) {
+    fn field_of_map(&mut self, map: &GoMap, name: &str) -> Result<DotValue<'a>, StopReason> {
+        if let Some(core) = map.as_core().filter(|core| core.is_fallback()) {
             let value = core.field_standing_in(name);
-            return Ok(Item::own_element(value.into(), GoType::Any));
+            return Ok(DotValue::own_element(value.into(), GoType::Any));
         }
         match map.get(name.as_bytes()) {
-            Some(value) => Ok(Item::own_element(value, map.element())),
+            Some(value) => Ok(DotValue::own_element(value, map.element())),
             None => self.missing_key(name, map.element()),
         }
     }
 
-    fn missing_key(&mut self, name: &str, element: GoType) -> Result<Item<'a>, Stop> {
+    fn missing_key(&mut self, name: &str, element: GoType) -> Result<DotValue<'a>, StopReason> {
         match self.compiled.missing {
-            Missing::Default | Missing::Empty => Ok(Item::Missing),
-            Missing::Zero => Ok(Item::own(GoValue::zero(element))),
+            Missing::Default | Missing::Empty => Ok(DotValue::Missing),
+            Missing::Zero => Ok(DotValue::own(GoValue::zero(element))),
             Missing::Strict => {
                 let name = super::quote(name);
                 Err(self.missing(format!("map has no entry for key {name}")))
@@ -272,25 +295,25 @@ impl<'a> Executor<'a, '_, '_> {
     /// A field that is given arguments, which only a method can take.
     fn method(
         &mut self,
-        receiver: &Item<'a>,
+        receiver: &DotValue<'a>,
         name: &'a str,
         arguments: &'a [Node],
-        last: Option<Item<'a>>,
-    ) -> Result<Item<'a>, Stop> {
+        last: Option<DotValue<'a>>,
+    ) -> Result<DotValue<'a>, StopReason> {
         match receiver {
-            Item::Core(Value::Map(_), _) | Item::Own(GoValue::Map(_), _) => {
+            DotValue::Core(Value::Map(_), _) | DotValue::Own(GoValue::Map(_), _) => {
                 Err(self.fail(format!("{name} is not a method but has arguments")))
             }
-            Item::Own(value @ GoValue::Object(_), _) => {
-                let (base, mut hole) = (self.values.len(), matches!(last, Some(Item::Pending)));
+            DotValue::Own(value @ GoValue::Object(_), _) => {
+                let (base, mut hole) = (self.values.len(), matches!(last, Some(DotValue::Pending)));
                 for argument in arguments {
                     hole |= !self.push_argument(argument, GoType::Any)?;
                 }
                 let mut values = self.values.split_off(base);
                 if hole {
-                    return Ok(Item::Pending);
+                    return Ok(DotValue::Pending);
                 }
-                values.extend(last.map(Item::into_value));
+                values.extend(last.map(DotValue::into_value));
                 match value.member(name, &values) {
                     Some(result) => self.member_result(name, result),
                     None => Err(self.no_field(receiver, name)),
@@ -304,11 +327,11 @@ impl<'a> Executor<'a, '_, '_> {
         &mut self,
         name: &str,
         result: Result<GoValue, FunctionError>,
-    ) -> Result<Item<'a>, Stop> {
+    ) -> Result<DotValue<'a>, StopReason> {
         match result {
-            Ok(value) => Ok(Item::own(value)),
+            Ok(value) => Ok(DotValue::own(value)),
             Err(FunctionError::Stop(stop)) => Err(stop),
-            Err(FunctionError::Pending) => Ok(Item::Pending),
+            Err(FunctionError::Pending) => Ok(DotValue::Pending),
             Err(FunctionError::Message(message)) => {
                 Err(self.fail(format!("error calling {name}: {message}")))
             }

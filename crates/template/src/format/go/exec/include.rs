@@ -5,14 +5,14 @@
 //! and by what the stack has been found to take.
 
 use crate::error::{ErrorKind, RenderError};
-use crate::limits::Limit;
-use crate::pass::Stop;
+use crate::limits::LimitKind;
+use crate::pass::StopReason;
 use crate::structure;
 
-use super::super::function::{Context, FunctionError};
-use super::super::template::Compiled;
+use super::super::function::{FunctionContext, FunctionError};
+use super::super::template::GoTemplate;
 use super::super::value::GoValue;
-use super::item::Item;
+use super::item::DotValue;
 use super::{Executor, quote};
 
 /// Native stack that nested calls may use before the next one is refused, in
@@ -22,7 +22,7 @@ const MAX_STACK: usize = 512 << 10;
 /// The evaluation that calls a function.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Caller<'a> {
-    compiled: &'a Compiled,
+    compiled: &'a GoTemplate,
     /// Templates that wait for this one.
     depth: usize,
     /// Where the native stack was when the first of them began.
@@ -45,7 +45,7 @@ impl<'a> Executor<'a, '_, '_> {
 /// There is no such template, it fails, it waits for a call, or templates call
 /// each other too deeply.
 pub(in super::super) fn include(
-    context: &mut Context<'_, '_>,
+    context: &mut FunctionContext<'_, '_>,
     name: &str,
     dot: GoValue,
 ) -> Result<GoValue, FunctionError> {
@@ -57,14 +57,14 @@ pub(in super::super) fn include(
     let most = context.pass.limits().nesting;
     if caller.depth >= most || stack_place().abs_diff(caller.stack) > MAX_STACK {
         let reason = format!("exceeded maximum template depth ({most})");
-        let kind = ErrorKind::Limit(Limit::Nesting);
-        return Err(Stop::from(RenderError::new(kind, reason)).into());
+        let kind = ErrorKind::Limit(LimitKind::Nesting);
+        return Err(StopReason::from(RenderError::new(kind, reason)).into());
     }
     let held = context.pass.capture();
     let mut executor = Executor::new(
         caller.compiled,
         definition,
-        Item::own(dot),
+        DotValue::own(dot),
         &mut *context.pass,
     );
     executor.outer = caller.depth + 1;

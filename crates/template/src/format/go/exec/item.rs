@@ -1,16 +1,16 @@
 //! Values inside an evaluation.
 //!
-//! An [`Item`] is what Go's executor calls a reflect.Value: it borrows the
+//! An [`DotValue`] is what Go's executor calls a reflect.Value: it borrows the
 //! caller's variables, tells a missing value from nil, and remembers whether
 //! it was found through an interface, which only error texts show.
 
 use quillet_core::Value;
 
 use super::super::types::GoType;
-use super::super::value::{GoValue, Number};
+use super::super::value::{GoNumber, GoValue};
 
 #[derive(Clone, Debug)]
-pub(super) enum Item<'a> {
+pub(super) enum DotValue<'a> {
     /// No value at all: a key that is not there.
     Missing,
     /// A nil interface: a key that holds `null`.
@@ -37,90 +37,90 @@ pub(super) enum Basic<'i> {
     Other,
 }
 
-impl<'a> Item<'a> {
+impl<'a> DotValue<'a> {
     /// An element of a core container.
     pub(super) fn element(value: &'a Value) -> Self {
         match value {
-            Value::Null => Item::Nil,
-            value => Item::Core(value, true),
+            Value::Null => DotValue::Nil,
+            value => DotValue::Core(value, true),
         }
     }
 
     /// A core value that is not inside an interface.
     pub(super) fn core(value: &'a Value) -> Self {
         match value {
-            Value::Null => Item::Missing,
-            value => Item::Core(value, false),
+            Value::Null => DotValue::Missing,
+            value => DotValue::Core(value, false),
         }
     }
 
     /// What a function returns: nil can only have come as an interface.
     pub(super) fn own(value: GoValue) -> Self {
         match value {
-            GoValue::Nil => Item::Nil,
-            value => Item::Own(value, false),
+            GoValue::Nil => DotValue::Nil,
+            value => DotValue::Own(value, false),
         }
     }
 
     /// An element of a container of that element type.
     pub(super) fn own_element(value: GoValue, element: GoType) -> Self {
         match value {
-            GoValue::Nil => Item::Nil,
-            value => Item::Own(value, element == GoType::Any),
+            GoValue::Nil => DotValue::Nil,
+            value => DotValue::Own(value, element == GoType::Any),
         }
     }
 
     /// What is inside the interface, as the end of each command takes it out.
     pub(super) fn unboxed(self) -> Self {
         match self {
-            Item::Nil => Item::Missing,
-            Item::Core(value, _) => Item::Core(value, false),
-            Item::Own(value, _) => Item::Own(value, false),
+            DotValue::Nil => DotValue::Missing,
+            DotValue::Core(value, _) => DotValue::Core(value, false),
+            DotValue::Own(value, _) => DotValue::Own(value, false),
             other => other,
         }
     }
 
     /// Whether it stands in for the result of a failed call.
     pub(super) fn stands_in(&self) -> bool {
-        matches!(self, Item::Own(value, _) if value.stands_in())
+        matches!(self, DotValue::Own(value, _) if value.stands_in())
     }
 
     /// What functions get of it.
     pub(super) fn meant(self) -> Self {
         match self {
-            Item::Own(value, boxed) => match value.meant() {
-                GoValue::Nil => Item::Nil,
-                value => Item::Own(value, boxed),
+            DotValue::Own(value, boxed) => match value.meant() {
+                GoValue::Nil => DotValue::Nil,
+                value => DotValue::Own(value, boxed),
             },
             other => other,
         }
     }
 
     pub(super) fn is_nil(&self) -> bool {
-        matches!(self, Item::Missing | Item::Nil)
+        matches!(self, DotValue::Missing | DotValue::Nil)
     }
 
     /// The value as functions take it.
     pub(super) fn to_value(&self) -> GoValue {
         match self {
-            Item::Missing | Item::Nil | Item::Pending => GoValue::Nil,
-            Item::Core(value, _) => GoValue::from(*value),
-            Item::Own(value, _) => value.clone(),
+            DotValue::Missing | DotValue::Nil | DotValue::Pending => GoValue::Nil,
+            DotValue::Core(value, _) => GoValue::from(*value),
+            DotValue::Own(value, _) => value.clone(),
         }
     }
 
     pub(super) fn into_value(self) -> GoValue {
         match self {
-            Item::Own(value, _) => value,
+            DotValue::Own(value, _) => value,
             other => other.to_value(),
         }
     }
 
     pub(super) fn is_true(&self) -> bool {
         match self {
-            Item::Missing | Item::Nil | Item::Pending => false,
-            Item::Own(value, _) => value.is_true(),
-            Item::Core(value, _) => match value {
+            DotValue::Missing | DotValue::Nil | DotValue::Pending => false,
+            DotValue::Own(value, _) => value.is_true(),
+            DotValue::Core(value, _) => match value {
                 Value::Null => false,
                 Value::Bool(value) => *value,
                 Value::Int(value) => *value != 0,
@@ -135,9 +135,9 @@ impl<'a> Item<'a> {
     /// The type of what is inside; `None` for nil.
     pub(super) fn go_type(&self) -> Option<GoType> {
         match self {
-            Item::Missing | Item::Nil | Item::Pending => None,
-            Item::Own(value, _) => value.go_type(),
-            Item::Core(value, _) => match value {
+            DotValue::Missing | DotValue::Nil | DotValue::Pending => None,
+            DotValue::Own(value, _) => value.go_type(),
+            DotValue::Core(value, _) => match value {
                 Value::Null => None,
                 Value::Bool(_) => Some(GoType::Bool),
                 Value::Int(_) => Some(GoType::Int),
@@ -157,28 +157,28 @@ impl<'a> Item<'a> {
     /// The type that field accesses name: `interface {}` for what came through one.
     pub(super) fn receiver_type(&self) -> GoType {
         match self {
-            Item::Core(_, true) | Item::Own(_, true) => GoType::Any,
+            DotValue::Core(_, true) | DotValue::Own(_, true) => GoType::Any,
             other => other.go_type().unwrap_or(GoType::Any),
         }
     }
 
     pub(super) fn basic(&self) -> Basic<'_> {
         match self {
-            Item::Core(value, _) => match value {
+            DotValue::Core(value, _) => match value {
                 Value::Bool(value) => Basic::Bool(*value),
                 Value::Int(value) => Basic::Int(*value),
                 Value::Float(value) => Basic::Float(*value),
                 Value::Str(text) => Basic::Str(text.as_bytes()),
                 _ => Basic::Other,
             },
-            Item::Own(value, _) => match value {
+            DotValue::Own(value, _) => match value {
                 GoValue::Bool(value) => Basic::Bool(*value),
                 GoValue::Complex(real, imaginary) => Basic::Complex(*real, *imaginary),
                 GoValue::Str(text) => Basic::Str(text.as_bytes()),
                 value => match value.number() {
-                    Some(Number::Int(value)) => Basic::Int(value),
-                    Some(Number::Uint(value)) => Basic::Uint(value),
-                    Some(Number::Float(value)) => Basic::Float(value),
+                    Some(GoNumber::Int(value)) => Basic::Int(value),
+                    Some(GoNumber::Uint(value)) => Basic::Uint(value),
+                    Some(GoNumber::Float(value)) => Basic::Float(value),
                     None => Basic::Other,
                 },
             },

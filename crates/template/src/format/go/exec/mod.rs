@@ -23,55 +23,55 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::Missing;
 use crate::error::{ErrorKind, RenderError};
-use crate::limits::Limit;
-use crate::pass::{Pass, Stop};
+use crate::limits::LimitKind;
+use crate::pass::{Pass, StopReason};
 
-use super::ast::{Definition, Node, Op, Pipe, Place, TemplateCall};
+use super::ast::{Node, Op, OpIndex, Pipe, TemplateCall, TemplateDefinition};
 use super::fmt::{self, Full, quoted as quote};
-use super::function::State;
-use super::template::Compiled;
+use super::function::FunctionState;
+use super::template::GoTemplate;
 use super::value::GoValue;
-use error::At;
+use error::ErrorContext;
 pub(super) use include::{Caller, include};
-use item::Item;
-use range::Loop;
+use item::DotValue;
+use range::LoopState;
 pub(super) use skip::lasts;
 
 /// Evaluates one source with this value as dot.
 pub(super) fn run<'a>(
-    compiled: &'a Compiled,
-    definition: &'a Definition,
+    compiled: &'a GoTemplate,
+    definition: &'a TemplateDefinition,
     dot: &'a quillet_core::Value,
     pass: &mut Pass<'_>,
-) -> Result<(), Stop> {
-    let mut executor = Executor::new(compiled, definition, Item::core(dot), pass);
+) -> Result<(), StopReason> {
+    let mut executor = Executor::new(compiled, definition, DotValue::core(dot), pass);
     // What is written around the variables is a fair guess for their size too.
     executor.pass.out().reserve(2 * definition.text_bytes + 64);
     executor.run().map_err(|stop| executor.place(stop))
 }
 
 struct Executor<'a, 'c, 'p> {
-    compiled: &'a Compiled,
+    compiled: &'a GoTemplate,
     pass: &'c mut Pass<'p>,
-    state: State,
-    definition: &'a Definition,
+    state: FunctionState,
+    definition: &'a TemplateDefinition,
     /// The next operation.
-    place: Place,
+    place: OpIndex,
     /// Where the variables of this template begin in `slots`.
     base: usize,
-    dot: Item<'a>,
+    dot: DotValue<'a>,
     /// Variables of this template and its callers; `None` is not declared yet.
-    slots: SmallVec<[Option<Item<'a>>; 4]>,
+    slots: SmallVec<[Option<DotValue<'a>>; 4]>,
     /// Dots to take back at the end of a block.
-    dots: SmallVec<[Item<'a>; 4]>,
-    loops: SmallVec<[Loop<'a>; 2]>,
-    callers: Vec<Waiting<'a>>,
+    dots: SmallVec<[DotValue<'a>; 4]>,
+    loops: SmallVec<[LoopState<'a>; 2]>,
+    callers: Vec<CallFrame<'a>>,
     /// Arguments of the builtins that are being called.
-    arguments: Vec<Item<'a>>,
+    arguments: Vec<DotValue<'a>>,
     /// Arguments of the native functions that are being called.
     values: Vec<GoValue>,
     /// The node for errors.
-    at: At<'a>,
+    at: ErrorContext<'a>,
     /// Templates that wait for a function which called this one.
     outer: usize,
     /// Where the native stack was when the evaluation began.
@@ -79,17 +79,17 @@ struct Executor<'a, 'c, 'p> {
 }
 
 /// A template that waits for the one it called.
-struct Waiting<'a> {
-    definition: &'a Definition,
-    place: Place,
+struct CallFrame<'a> {
+    definition: &'a TemplateDefinition,
+    place: OpIndex,
     base: usize,
 }
 
 impl<'a, 'c, 'p> Executor<'a, 'c, 'p> {
     fn new(
-        compiled: &'a Compiled,
-        definition: &'a Definition,
-        dot: Item<'a>,
+        compiled: &'a GoTemplate,
+        definition: &'a TemplateDefinition,
+        dot: DotValue<'a>,
         pass: &'c mut Pass<'p>,
     ) -> Self {
         let mut slots = smallvec![None; definition.slots()];
@@ -97,7 +97,7 @@ impl<'a, 'c, 'p> Executor<'a, 'c, 'p> {
         Executor {
             compiled,
             pass,
-            state: State::default(),
+            state: FunctionState::default(),
             definition,
             place: 0,
             base: 0,
@@ -108,7 +108,7 @@ impl<'a, 'c, 'p> Executor<'a, 'c, 'p> {
             callers: Vec::new(),
             arguments: Vec::new(),
             values: Vec::new(),
-            at: At::Start,
+            at: ErrorContext::Start,
             outer: 0,
             stack: include::stack_place(),
         }
@@ -116,7 +116,7 @@ impl<'a, 'c, 'p> Executor<'a, 'c, 'p> {
 }
 
 impl<'a> Executor<'a, '_, '_> {
-    fn run(&mut self) -> Result<(), Stop> {
+    fn run(&mut self) -> Result<(), StopReason> {
         loop {
             let definition = self.definition;
             let Some(op) = definition.ops.get(self.place) else {
@@ -139,7 +139,7 @@ impl<'a> Executor<'a, '_, '_> {
                 Op::If { pipe, otherwise } => {
                     let holes = self.pass.holes();
                     match self.condition(pipe)? {
-                        (Item::Pending, _) => self.skip_branches(*otherwise, holes)?,
+                        (DotValue::Pending, _) => self.skip_branches(*otherwise, holes)?,
                         (_, true) => {}
                         (_, false) => self.place = *otherwise,
                     }
@@ -147,7 +147,7 @@ impl<'a> Executor<'a, '_, '_> {
                 Op::With { pipe, otherwise } => {
                     let holes = self.pass.holes();
                     match self.condition(pipe)? {
-                        (Item::Pending, _) => self.skip_branches(*otherwise, holes)?,
+                        (DotValue::Pending, _) => self.skip_branches(*otherwise, holes)?,
                         (value, true) => self.dots.push(std::mem::replace(&mut self.dot, value)),
                         (_, false) => self.place = *otherwise,
                     }
@@ -170,17 +170,17 @@ impl<'a> Executor<'a, '_, '_> {
         }
     }
 
-    fn text(&mut self, range: Range<usize>) -> Result<(), Stop> {
+    fn text(&mut self, range: Range<usize>) -> Result<(), StopReason> {
         let source = self.compiled.source_of(self.definition);
         self.pass
             .literal(source.text.get(range).unwrap_or_default())
     }
 
-    fn action(&mut self, pipe: &'a Pipe) -> Result<(), Stop> {
+    fn action(&mut self, pipe: &'a Pipe) -> Result<(), StopReason> {
         if let Some(node) = pipe.operand() {
             self.at_node(node);
             if let Some((value, _)) = self.found(node) {
-                return self.print(&Item::Core(value, false));
+                return self.print(&DotValue::Core(value, false));
             }
         } else if pipe.variables.is_empty() && self.print_formatted(pipe)? {
             return Ok(());
@@ -189,13 +189,13 @@ impl<'a> Executor<'a, '_, '_> {
         if !pipe.variables.is_empty() {
             return Ok(());
         }
-        self.at = At::Action(pipe);
+        self.at = ErrorContext::Action(pipe);
         self.print(&value)
     }
 
-    fn condition(&mut self, pipe: &'a Pipe) -> Result<(Item<'a>, bool), Stop> {
+    fn condition(&mut self, pipe: &'a Pipe) -> Result<(DotValue<'a>, bool), StopReason> {
         if let Some((value, _)) = pipe.operand().and_then(|node| self.found(node)) {
-            let value = Item::Core(value, false);
+            let value = DotValue::Core(value, false);
             let truth = value.is_true();
             return Ok((value, truth));
         }
@@ -205,7 +205,7 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     fn at_node(&mut self, node: &'a Node) {
-        self.at = At::Node(node);
+        self.at = ErrorContext::Node(node);
     }
 
     fn take_back_dot(&mut self) {
@@ -214,8 +214,8 @@ impl<'a> Executor<'a, '_, '_> {
         }
     }
 
-    fn call_template(&mut self, call: &'a TemplateCall) -> Result<(), Stop> {
-        self.at = At::Call(call);
+    fn call_template(&mut self, call: &'a TemplateCall) -> Result<(), StopReason> {
+        self.at = ErrorContext::Call(call);
         let Some(definition) = self.compiled.definition(&call.name) else {
             let name = quote(&call.name);
             return Err(self.fail(format!("template {name} not defined")));
@@ -223,17 +223,17 @@ impl<'a> Executor<'a, '_, '_> {
         let most = self.pass.limits().nesting;
         if self.outer + self.callers.len() >= most {
             let reason = format!("exceeded maximum template depth ({most})");
-            let kind = ErrorKind::Limit(Limit::Nesting);
+            let kind = ErrorKind::Limit(LimitKind::Nesting);
             return Err(self.place(RenderError::new(kind, reason).into()));
         }
         let dot = match &call.pipe {
             Some(pipe) => self.pipeline(pipe)?,
-            None => Item::Missing,
+            None => DotValue::Missing,
         };
         // A template can declare far more variables than it writes bytes.
-        let variables = definition.shadowed.len() * size_of::<Option<Item<'a>>>();
+        let variables = definition.shadowed.len() * size_of::<Option<DotValue<'a>>>();
         self.pass.charge(variables)?;
-        self.callers.push(Waiting {
+        self.callers.push(CallFrame {
             definition: self.definition,
             place: self.place,
             base: self.base,
@@ -248,7 +248,7 @@ impl<'a> Executor<'a, '_, '_> {
         Ok(())
     }
 
-    fn go_back(&mut self, caller: &Waiting<'a>) {
+    fn go_back(&mut self, caller: &CallFrame<'a>) {
         self.slots.truncate(self.base);
         self.definition = caller.definition;
         self.place = caller.place;
@@ -257,26 +257,26 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     /// Prints a value as an action does.
-    fn print(&mut self, value: &Item<'a>) -> Result<(), Stop> {
+    fn print(&mut self, value: &DotValue<'a>) -> Result<(), StopReason> {
         use quillet_core::Value;
         match value {
-            Item::Pending => Ok(()),
-            Item::Missing | Item::Nil if self.compiled.missing == Missing::Empty => Ok(()),
-            Item::Missing | Item::Nil => self.pass.write("<no value>"),
-            Item::Core(Value::Str(text), _) => self.pass.write(text),
-            Item::Core(Value::Bool(value), _) => {
+            DotValue::Pending => Ok(()),
+            DotValue::Missing | DotValue::Nil if self.compiled.missing == Missing::Empty => Ok(()),
+            DotValue::Missing | DotValue::Nil => self.pass.write("<no value>"),
+            DotValue::Core(Value::Str(text), _) => self.pass.write(text),
+            DotValue::Core(Value::Bool(value), _) => {
                 self.pass.write(if *value { "true" } else { "false" })
             }
-            Item::Core(Value::Int(value), _) | Item::Own(GoValue::Int(value), _) => {
+            DotValue::Core(Value::Int(value), _) | DotValue::Own(GoValue::Int(value), _) => {
                 self.print_int(*value)
             }
-            Item::Core(value, _) => self.print_core(value),
-            Item::Own(GoValue::Str(text), _) => self.pass.write_bytes(text.as_bytes()),
-            Item::Own(value, _) => self.print_value(value),
+            DotValue::Core(value, _) => self.print_core(value),
+            DotValue::Own(GoValue::Str(text), _) => self.pass.write_bytes(text.as_bytes()),
+            DotValue::Own(value, _) => self.print_value(value),
         }
     }
 
-    fn print_int(&mut self, value: i64) -> Result<(), Stop> {
+    fn print_int(&mut self, value: i64) -> Result<(), StopReason> {
         // Twenty bytes hold every 64-bit integer with its sign.
         let mut digits = [0; 20];
         let mut start = digits.len();
@@ -296,16 +296,16 @@ impl<'a> Executor<'a, '_, '_> {
         self.pass.write_bytes(&digits[start..])
     }
 
-    fn print_core(&mut self, value: &quillet_core::Value) -> Result<(), Stop> {
+    fn print_core(&mut self, value: &quillet_core::Value) -> Result<(), StopReason> {
         let printed = value.as_map().and_then(quillet_core::Map::printed);
         let limit = self.pass.limits().output_bytes;
         let result = fmt::append_core(self.pass.out(), limit, printed.unwrap_or(value));
         self.check_output(result)
     }
 
-    fn print_value(&mut self, value: &GoValue) -> Result<(), Stop> {
+    fn print_value(&mut self, value: &GoValue) -> Result<(), StopReason> {
         if let GoValue::Func(function) = value {
-            let At::Action(pipe) = self.at else {
+            let ErrorContext::Action(pipe) = self.at else {
                 return Err(self.fail("can't print a function"));
             };
             let mut text = String::from("{{");
@@ -320,8 +320,8 @@ impl<'a> Executor<'a, '_, '_> {
         self.check_output(result)
     }
 
-    fn check_output(&mut self, result: Result<(), Full>) -> Result<(), Stop> {
-        result.map_err(|Full| self.pass.limit(Limit::OutputBytes))?;
+    fn check_output(&mut self, result: Result<(), Full>) -> Result<(), StopReason> {
+        result.map_err(|Full| self.pass.limit(LimitKind::OutputBytes))?;
         self.pass.check_output()
     }
 }

@@ -5,31 +5,31 @@ use std::sync::Arc;
 
 use quillet_core::Value;
 
-use crate::pass::Stop;
+use crate::pass::StopReason;
 
-use super::super::ast::{Pipe, Place, Slot, Target};
+use super::super::ast::{AssignTarget, OpIndex, Pipe, SlotIndex};
 use super::super::collection::GoList;
 use super::super::types::GoType;
-use super::super::value::{GoStr, GoValue, Number};
+use super::super::value::{GoNumber, GoStr, GoValue};
 use super::Executor;
-use super::item::Item;
+use super::item::DotValue;
 
 /// A loop that is being run.
-pub(super) struct Loop<'a> {
-    items: Items<'a>,
+pub(super) struct LoopState<'a> {
+    items: RangeItems<'a>,
     /// Turns that have begun.
     turns: usize,
     pipe: &'a Pipe,
-    body: Place,
-    end: Place,
+    body: OpIndex,
+    end: OpIndex,
     /// Variables declared inside, unset in each turn.
-    inside: Range<Slot>,
+    inside: Range<SlotIndex>,
     /// How many dots there were when the loop began, its own not counted.
     dots: usize,
 }
 
 /// What a loop goes over.
-enum Items<'a> {
+enum RangeItems<'a> {
     Values(&'a [Value]),
     List(GoList),
     Entries(Vec<(&'a Arc<str>, &'a Value)>),
@@ -38,53 +38,56 @@ enum Items<'a> {
     Count(i64, GoValue),
 }
 
-impl Loop<'_> {
+impl LoopState<'_> {
     /// Its place in the template, and the turn that it is in.
-    pub(super) fn at(&self) -> (Place, usize) {
+    pub(super) fn at(&self) -> (OpIndex, usize) {
         (self.body, self.turns)
     }
 
     /// The operations of its body, and of what stands after `else`.
-    pub(super) fn ops(&self) -> Range<Place> {
+    pub(super) fn ops(&self) -> Range<OpIndex> {
         self.body..self.end
     }
 }
 
-impl<'a> Items<'a> {
+impl<'a> RangeItems<'a> {
     fn len(&self) -> usize {
         match self {
-            Items::Values(values) => values.len(),
-            Items::List(list) => list.len(),
-            Items::Entries(entries) => entries.len(),
-            Items::Built(entries, _) => entries.len(),
-            Items::Count(count, _) => usize::try_from(*count).unwrap_or(0),
+            RangeItems::Values(values) => values.len(),
+            RangeItems::List(list) => list.len(),
+            RangeItems::Entries(entries) => entries.len(),
+            RangeItems::Built(entries, _) => entries.len(),
+            RangeItems::Count(count, _) => usize::try_from(*count).unwrap_or(0),
         }
     }
 
     /// Key and element of a turn.
-    fn get(&self, turn: usize) -> Option<(Item<'a>, Item<'a>)> {
-        let index = || Item::own(GoValue::Int(turn as i64));
+    fn get(&self, turn: usize) -> Option<(DotValue<'a>, DotValue<'a>)> {
+        let index = || DotValue::own(GoValue::Int(turn as i64));
         match self {
-            Items::Values(values) => Some((index(), Item::element(values.get(turn)?))),
-            Items::List(list) => {
-                let element = Item::own_element(list.get(turn)?, list.element());
+            RangeItems::Values(values) => Some((index(), DotValue::element(values.get(turn)?))),
+            RangeItems::List(list) => {
+                let element = DotValue::own_element(list.get(turn)?, list.element());
                 Some((index(), element))
             }
-            Items::Entries(entries) => {
+            RangeItems::Entries(entries) => {
                 let (key, value) = *entries.get(turn)?;
                 let key = GoValue::Str(GoStr::Text(key.clone()));
-                Some((Item::own(key), Item::element(value)))
+                Some((DotValue::own(key), DotValue::element(value)))
             }
-            Items::Built(entries, element) => {
+            RangeItems::Built(entries, element) => {
                 let (key, value) = entries.get(turn)?;
-                let key = Item::own(GoValue::Str(key.clone()));
-                Some((key, Item::own_element(value.clone(), *element)))
+                let key = DotValue::own(GoValue::Str(key.clone()));
+                Some((key, DotValue::own_element(value.clone(), *element)))
             }
-            Items::Count(count, like) => {
+            RangeItems::Count(count, like) => {
                 if turn as i64 >= *count {
                     return None;
                 }
-                Some((Item::Missing, Item::own(number_like(like, turn as i64))))
+                Some((
+                    DotValue::Missing,
+                    DotValue::own(number_like(like, turn as i64)),
+                ))
             }
         }
     }
@@ -105,13 +108,13 @@ impl<'a> Executor<'a, '_, '_> {
     pub(super) fn begin_range(
         &mut self,
         pipe: &'a Pipe,
-        otherwise: Place,
-        end: Place,
-        inside: &Range<Slot>,
-    ) -> Result<(), Stop> {
+        otherwise: OpIndex,
+        end: OpIndex,
+        inside: &Range<SlotIndex>,
+    ) -> Result<(), StopReason> {
         let holes = self.pass.holes();
         let value = self.pipeline(pipe)?;
-        if matches!(value, Item::Pending) {
+        if matches!(value, DotValue::Pending) {
             return self.skip_range(otherwise, end, holes);
         }
         let items = self.items(value, pipe)?;
@@ -121,7 +124,7 @@ impl<'a> Executor<'a, '_, '_> {
         };
         let body = self.place;
         self.dots.push(self.dot.clone());
-        self.loops.push(Loop {
+        self.loops.push(LoopState {
             items,
             turns: 0,
             pipe,
@@ -134,34 +137,38 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     /// What a value has to offer to a loop; `None` is nothing, as with a missing value.
-    fn items(&mut self, value: Item<'a>, pipe: &'a Pipe) -> Result<Option<Items<'a>>, Stop> {
+    fn items(
+        &mut self,
+        value: DotValue<'a>,
+        pipe: &'a Pipe,
+    ) -> Result<Option<RangeItems<'a>>, StopReason> {
         Ok(Some(match value {
-            Item::Missing | Item::Nil | Item::Pending => return Ok(None),
-            Item::Core(Value::List(list), _) => Items::Values(list.as_slice()),
-            Item::Core(Value::Map(map), _) => {
+            DotValue::Missing | DotValue::Nil | DotValue::Pending => return Ok(None),
+            DotValue::Core(Value::List(list), _) => RangeItems::Values(list.as_slice()),
+            DotValue::Core(Value::Map(map), _) => {
                 self.pass.steps(map.len())?;
                 let mut entries: Vec<_> = map.iter().collect();
                 entries.sort_unstable_by_key(|(key, _)| *key);
-                Items::Entries(entries)
+                RangeItems::Entries(entries)
             }
-            Item::Own(GoValue::List(list), _) => Items::List(list),
-            Item::Own(value, _) if value.stands_in() => match value.meant() {
-                GoValue::List(list) => Items::List(list),
-                GoValue::Map(map) => Items::Built(map.sorted(), map.element()),
+            DotValue::Own(GoValue::List(list), _) => RangeItems::List(list),
+            DotValue::Own(value, _) if value.stands_in() => match value.meant() {
+                GoValue::List(list) => RangeItems::List(list),
+                GoValue::Map(map) => RangeItems::Built(map.sorted(), map.element()),
                 _ => return Ok(None),
             },
-            Item::Own(GoValue::Map(map), _) => {
+            DotValue::Own(GoValue::Map(map), _) => {
                 self.pass.steps(map.len())?;
-                Items::Built(map.sorted(), map.element())
+                RangeItems::Built(map.sorted(), map.element())
             }
             other => return self.count(&other.into_value(), pipe).map(Some),
         }))
     }
 
-    fn count(&mut self, value: &GoValue, pipe: &'a Pipe) -> Result<Items<'a>, Stop> {
+    fn count(&mut self, value: &GoValue, pipe: &'a Pipe) -> Result<RangeItems<'a>, StopReason> {
         let count = match value.number() {
-            Some(Number::Int(count)) => count,
-            Some(Number::Uint(count)) => i64::try_from(count).unwrap_or(i64::MAX),
+            Some(GoNumber::Int(count)) => count,
+            Some(GoNumber::Uint(count)) => i64::try_from(count).unwrap_or(i64::MAX),
             _ => {
                 let text = super::formatted(b"%v", std::slice::from_ref(value));
                 return Err(self.fail(format!("range can't iterate over {text}")));
@@ -171,11 +178,11 @@ impl<'a> Executor<'a, '_, '_> {
             let reason = format!("can't use {count} to iterate over more than one variable");
             return Err(self.fail(reason));
         }
-        Ok(Items::Count(count, value.clone()))
+        Ok(RangeItems::Count(count, value.clone()))
     }
 
     /// Begins the next turn of the innermost loop, or ends it.
-    pub(super) fn next_turn(&mut self) -> Result<(), Stop> {
+    pub(super) fn next_turn(&mut self) -> Result<(), StopReason> {
         let Some(innermost) = self.loops.last_mut() else {
             return Ok(());
         };
@@ -202,7 +209,12 @@ impl<'a> Executor<'a, '_, '_> {
         Ok(())
     }
 
-    fn set_in_turn(&mut self, pipe: &'a Pipe, target: &Target, item: Item<'a>) -> Result<(), Stop> {
+    fn set_in_turn(
+        &mut self,
+        pipe: &'a Pipe,
+        target: &AssignTarget,
+        item: DotValue<'a>,
+    ) -> Result<(), StopReason> {
         if pipe.assign {
             return self.assign(target, item);
         }

@@ -1,23 +1,27 @@
 //! Leaving out blocks that hang on a pending call.
 //!
-//! Values that are made of a hole are holes themselves ([`Item::Pending`]), so
+//! Values that are made of a hole are holes themselves ([`DotValue::Pending`]), so
 //! actions need nothing of this. A block whose condition or list is one is not
 //! entered; what it might have done is looked up in its operations.
 
 use std::ops::Range;
 
-use crate::pass::Stop;
+use crate::pass::StopReason;
 
-use super::super::ast::{Function, FunctionNode, Node, NodeKind, Op, Pipe, Place};
+use super::super::ast::{FunctionBinding, FunctionNode, Node, NodeKind, Op, OpIndex, Pipe};
 use super::super::function::Effect;
 use super::Executor;
-use super::item::Item;
+use super::item::DotValue;
 
 impl Executor<'_, '_, '_> {
     /// Goes on behind an `if` or a `with`, the first of whose operations is next.
     /// `holes` is how many there were when it began.
     #[cold]
-    pub(super) fn skip_branches(&mut self, otherwise: Place, holes: usize) -> Result<(), Stop> {
+    pub(super) fn skip_branches(
+        &mut self,
+        otherwise: OpIndex,
+        holes: usize,
+    ) -> Result<(), StopReason> {
         let last = otherwise.checked_sub(1);
         let end = match last.and_then(|last| self.definition.ops.get(last)) {
             Some(Op::Jump(end) | Op::EndWith { next: end }) => *end,
@@ -30,22 +34,27 @@ impl Executor<'_, '_, '_> {
     #[cold]
     pub(super) fn skip_range(
         &mut self,
-        otherwise: Place,
-        end: Place,
+        otherwise: OpIndex,
+        end: OpIndex,
         holes: usize,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopReason> {
         self.skip(self.place..end, otherwise, holes)
     }
 
     /// Leaves out operations. Up to `inside` a `break` stays in them.
-    fn skip(&mut self, ops: Range<Place>, inside: Place, holes: usize) -> Result<(), Stop> {
+    fn skip(
+        &mut self,
+        ops: Range<OpIndex>,
+        inside: OpIndex,
+        holes: usize,
+    ) -> Result<(), StopReason> {
         self.pass.skip_since(holes);
         self.place = ops.end;
         if !self.forget(ops, inside)? {
             return Ok(());
         }
         // It might have been the last thing that the loop did.
-        let Some(ops) = self.loops.last().map(super::range::Loop::ops) else {
+        let Some(ops) = self.loops.last().map(super::range::LoopState::ops) else {
             return Err(self.pass.stop());
         };
         let end = ops.end;
@@ -58,7 +67,7 @@ impl Executor<'_, '_, '_> {
 
     /// Makes a hole of every variable that operations could set. Says whether they
     /// could leave the loop around them.
-    fn forget(&mut self, ops: Range<Place>, mut inside: Place) -> Result<bool, Stop> {
+    fn forget(&mut self, ops: Range<OpIndex>, mut inside: OpIndex) -> Result<bool, StopReason> {
         let definition = self.definition;
         let mut leaves = false;
         for at in ops.clone() {
@@ -82,7 +91,7 @@ impl Executor<'_, '_, '_> {
             };
             for target in &pipe.variables {
                 if let Some(slot) = self.reached(target.slot)? {
-                    self.slots[slot] = Some(Item::Pending);
+                    self.slots[slot] = Some(DotValue::Pending);
                 }
             }
         }
@@ -116,11 +125,11 @@ pub(super) fn node_lasts(node: &Node, templates: bool) -> bool {
 
 fn function_lasts(function: &FunctionNode, templates: bool) -> bool {
     match &function.function {
-        Function::Native(native) => match native.effect {
+        FunctionBinding::Native(native) => match native.effect {
             Effect::None => false,
             Effect::Lasts => true,
             Effect::Includes => templates,
         },
-        Function::Builtin(_) | Function::Late => false,
+        FunctionBinding::Builtin(_) | FunctionBinding::Late => false,
     }
 }

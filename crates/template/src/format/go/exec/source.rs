@@ -1,6 +1,6 @@
 //! What an action takes its value from, for the segments of a render.
 
-use super::super::ast::{Command, Function, Node, NodeKind, Pipe};
+use super::super::ast::{CommandNode, FunctionBinding, Node, NodeKind, Pipe};
 
 /// The one variable that a pipeline prints, or the function it calls. `None` for
 /// a pipeline over several. The parser bounds the depth.
@@ -21,7 +21,8 @@ pub(super) fn source(pipe: &Pipe) -> Option<String> {
 fn called(node: &Node) -> Option<&str> {
     match &node.kind {
         NodeKind::Function(function)
-            if matches!(function.function, Function::Late) || &*function.name == "include" =>
+            if matches!(function.function, FunctionBinding::Late)
+                || &*function.name == "include" =>
         {
             Some(&function.name)
         }
@@ -31,7 +32,7 @@ fn called(node: &Node) -> Option<&str> {
 
 /// The operands that have a value of their own.
 fn collect<'a>(pipe: &'a Pipe, found: &mut Vec<&'a Node>) {
-    for Command {
+    for CommandNode {
         first, arguments, ..
     } in &pipe.commands
     {

@@ -17,7 +17,7 @@ mod tests;
 mod verb;
 
 use super::value::GoValue;
-use shape::Shape;
+use shape::PrintShape;
 use sink::Sink;
 
 /// The text would have passed the limit. What fitted may be in the buffer.
@@ -30,7 +30,9 @@ pub struct Full;
 /// The limit.
 #[inline]
 pub fn append_value(out: &mut Vec<u8>, limit: usize, value: &GoValue) -> Result<(), Full> {
-    written(out, limit, |sink| verb::plain(sink, &Shape::from(value)))
+    written(out, limit, |sink| {
+        verb::plain(sink, &PrintShape::from(value))
+    })
 }
 
 /// Appends a variable of the caller as `%v` prints it.
@@ -43,7 +45,9 @@ pub fn append_core(
     limit: usize,
     value: &quillet_core::Value,
 ) -> Result<(), Full> {
-    written(out, limit, |sink| verb::plain(sink, &Shape::from(value)))
+    written(out, limit, |sink| {
+        verb::plain(sink, &PrintShape::from(value))
+    })
 }
 
 /// Go's `Sprint`: operands with spaces between those of which neither is a string.
@@ -58,7 +62,7 @@ pub fn print(out: &mut Vec<u8>, limit: usize, operands: &[GoValue]) -> Result<()
             if !is_string && !after_string {
                 sink.byte(b' ');
             }
-            verb::plain(sink, &Shape::from(operand));
+            verb::plain(sink, &PrintShape::from(operand));
             after_string = is_string;
         }
     })
@@ -74,7 +78,7 @@ pub fn println(out: &mut Vec<u8>, limit: usize, operands: &[GoValue]) -> Result<
             if index > 0 {
                 sink.byte(b' ');
             }
-            verb::plain(sink, &Shape::from(operand));
+            verb::plain(sink, &PrintShape::from(operand));
         }
         sink.byte(b'\n');
     })

@@ -1,8 +1,8 @@
 //! The format of `printf`: text with verbs, and the remarks that Go leaves
 //! where verbs and operands do not match.
 
-use super::super::value::{GoValue, Number};
-use super::shape::Shape;
+use super::super::value::{GoNumber, GoValue};
+use super::shape::PrintShape;
 use super::sink::Sink;
 use super::spec::Spec;
 use super::verb::{operand, plain};
@@ -12,7 +12,7 @@ use super::verb::{operand, plain};
 const TOO_LARGE: i64 = 1_000_000;
 
 /// A format on its way.
-struct Format<'f, 's, 'o> {
+struct FormatState<'f, 's, 'o> {
     text: &'f [u8],
     at: usize,
     operands: &'f [GoValue],
@@ -26,7 +26,7 @@ struct Format<'f, 's, 'o> {
 
 /// Writes the operands into the format.
 pub(super) fn printf(sink: &mut Sink<'_>, text: &[u8], operands: &[GoValue]) {
-    let mut format = Format {
+    let mut format = FormatState {
         text,
         at: 0,
         operands,
@@ -46,7 +46,7 @@ pub(super) fn printf(sink: &mut Sink<'_>, text: &[u8], operands: &[GoValue]) {
     }
 }
 
-impl Format<'_, '_, '_> {
+impl FormatState<'_, '_, '_> {
     fn peek(&self) -> Option<u8> {
         self.text.get(self.at).copied()
     }
@@ -178,9 +178,9 @@ impl Format<'_, '_, '_> {
         let operand = self.operands.get(self.next)?;
         self.next += 1;
         let number = match operand.number()? {
-            Number::Int(number) => number,
-            Number::Uint(number) => i64::try_from(number).ok()?,
-            Number::Float(_) => return None,
+            GoNumber::Int(number) => number,
+            GoNumber::Uint(number) => i64::try_from(number).ok()?,
+            GoNumber::Float(_) => return None,
         };
         Some(number).filter(|number| (-TOO_LARGE..=TOO_LARGE).contains(number))
     }
@@ -210,7 +210,7 @@ impl Format<'_, '_, '_> {
             'v' | 'w' => spec.for_value(),
             _ => *spec,
         };
-        operand(self.sink, &Shape::from(value), verb, &spec);
+        operand(self.sink, &PrintShape::from(value), verb, &spec);
     }
 
     fn remark(&mut self, verb: char, remark: &[u8]) {
@@ -225,7 +225,7 @@ impl Format<'_, '_, '_> {
             if index > 0 {
                 self.sink.write(b", ");
             }
-            let shape = Shape::from(value);
+            let shape = PrintShape::from(value);
             if let Some(go_type) = shape.go_type() {
                 self.sink.write(go_type.to_string().as_bytes());
                 self.sink.byte(b'=');

@@ -1,11 +1,11 @@
 //! One value under one verb. Containers apply the verb to what they hold.
 
 use super::super::types::GoType;
-use super::super::value::Object;
+use super::super::value::GoObject;
 use super::float::{float, shortest};
 use super::integer::{Integer, decimal, integer};
 use super::quote::{can_backquote, escape_text};
-use super::shape::{Elements, Entries, Shape};
+use super::shape::{Elements, FormattedMap, PrintShape};
 use super::sink::{Sink, first_runes};
 use super::spec::Spec;
 
@@ -18,17 +18,17 @@ const PIECE: usize = 1024;
 const MAX_DEPTH: u32 = quillet_core::value::MAX_DEPTH + 1;
 
 /// Writes an operand as `print` does and `%v` without flags.
-pub(super) fn plain(sink: &mut Sink<'_>, value: &Shape<'_>) {
+pub(super) fn plain(sink: &mut Sink<'_>, value: &PrintShape<'_>) {
     match value {
-        Shape::Str(text) => sink.write(text),
-        Shape::Signed(value, _) => decimal(sink, Integer::from(*value)),
-        Shape::Float(value) => shortest(sink, *value),
+        PrintShape::Str(text) => sink.write(text),
+        PrintShape::Signed(value, _) => decimal(sink, Integer::from(*value)),
+        PrintShape::Float(value) => shortest(sink, *value),
         _ => operand(sink, value, 'v', &Spec::default()),
     }
 }
 
 /// Writes an operand of a format under its verb.
-pub(super) fn operand(sink: &mut Sink<'_>, value: &Shape<'_>, verb: char, spec: &Spec) {
+pub(super) fn operand(sink: &mut Sink<'_>, value: &PrintShape<'_>, verb: char, spec: &Spec) {
     match (verb, value.go_type()) {
         ('v' | 'T', None) => padded(sink, b"<nil>", spec),
         ('T', Some(go_type)) => string(sink, go_type.to_string().as_bytes(), spec),
@@ -39,7 +39,7 @@ pub(super) fn operand(sink: &mut Sink<'_>, value: &Shape<'_>, verb: char, spec: 
 }
 
 /// A verb that the value's type does not have: `%!d(string=hi)`.
-fn bad_verb(sink: &mut Sink<'_>, value: &Shape<'_>, verb: char, spec: &Spec) {
+fn bad_verb(sink: &mut Sink<'_>, value: &PrintShape<'_>, verb: char, spec: &Spec) {
     sink.write(b"%!");
     sink.char(verb);
     sink.byte(b'(');
@@ -56,9 +56,9 @@ fn bad_verb(sink: &mut Sink<'_>, value: &Shape<'_>, verb: char, spec: &Spec) {
 
 /// Writes what a bad verb was used on. Methods such as `String` do not count
 /// here, so a duration shows its number.
-fn bare(sink: &mut Sink<'_>, value: &Shape<'_>, spec: &Spec) {
+fn bare(sink: &mut Sink<'_>, value: &PrintShape<'_>, spec: &Spec) {
     let number = match value {
-        Shape::Object(object) => object.integer(),
+        PrintShape::Object(object) => object.integer(),
         _ => None,
     };
     match (number, value) {
@@ -66,7 +66,7 @@ fn bare(sink: &mut Sink<'_>, value: &Shape<'_>, spec: &Spec) {
             integer(sink, Integer::from(number), 'v', spec);
         }
         // There is no address to show.
-        (None, Shape::Func(_)) => sink.write(b"?"),
+        (None, PrintShape::Func(_)) => sink.write(b"?"),
         _ => operand(sink, value, 'v', spec),
     }
 }
@@ -156,20 +156,22 @@ struct Printer {
 }
 
 impl Printer {
-    fn value(&self, sink: &mut Sink<'_>, value: &Shape<'_>, depth: u32) {
+    fn value(&self, sink: &mut Sink<'_>, value: &PrintShape<'_>, depth: u32) {
         let known = match value {
-            Shape::Nil => return self.nil(sink),
-            Shape::Bool(value) => self.boolean(sink, *value),
-            Shape::Signed(value, _) => integer(sink, (*value).into(), self.verb, &self.spec),
-            Shape::Unsigned(value, _) => self.unsigned(sink, *value),
-            Shape::Float(value) => float(sink, *value, self.verb, &self.spec),
-            Shape::Complex(real, imaginary) => self.complex(sink, *real, *imaginary),
-            Shape::Str(text) => self.text(sink, text),
-            Shape::List(_) | Shape::Map(_) if depth > MAX_DEPTH || self.verb == 'p' => false,
-            Shape::List(elements) => return self.list(sink, elements, depth),
-            Shape::Map(entries) => return self.map(sink, entries, depth),
-            Shape::Func(_) => false,
-            Shape::Object(object) => self.object(sink, *object),
+            PrintShape::Nil => return self.nil(sink),
+            PrintShape::Bool(value) => self.boolean(sink, *value),
+            PrintShape::Signed(value, _) => integer(sink, (*value).into(), self.verb, &self.spec),
+            PrintShape::Unsigned(value, _) => self.unsigned(sink, *value),
+            PrintShape::Float(value) => float(sink, *value, self.verb, &self.spec),
+            PrintShape::Complex(real, imaginary) => self.complex(sink, *real, *imaginary),
+            PrintShape::Str(text) => self.text(sink, text),
+            PrintShape::List(_) | PrintShape::Map(_) if depth > MAX_DEPTH || self.verb == 'p' => {
+                false
+            }
+            PrintShape::List(elements) => return self.list(sink, elements, depth),
+            PrintShape::Map(entries) => return self.map(sink, entries, depth),
+            PrintShape::Func(_) => false,
+            PrintShape::Object(object) => self.object(sink, *object),
         };
         if !known {
             bad_verb(sink, value, self.verb, &self.spec);
@@ -236,7 +238,7 @@ impl Printer {
 
     /// A value with a `String` method: that text under the verbs of strings,
     /// else the number underneath.
-    fn object(&self, sink: &mut Sink<'_>, object: &dyn Object) -> bool {
+    fn object(&self, sink: &mut Sink<'_>, object: &dyn GoObject) -> bool {
         match (self.verb, object.integer()) {
             ('v' | 's' | 'q' | 'x' | 'X', _) => self.text(sink, object.text().as_bytes()),
             (_, Some(number)) => integer(sink, number.into(), self.verb, &self.spec),
@@ -268,7 +270,7 @@ impl Printer {
         self.close(sink);
     }
 
-    fn map(&self, sink: &mut Sink<'_>, entries: &Entries<'_>, depth: u32) {
+    fn map(&self, sink: &mut Sink<'_>, entries: &FormattedMap<'_>, depth: u32) {
         let go_type = if self.spec.go_syntax {
             entries.go_type().to_string()
         } else {
@@ -279,7 +281,7 @@ impl Printer {
             if index > 0 {
                 self.separator(sink);
             }
-            self.value(sink, &Shape::Str(key), depth + 1);
+            self.value(sink, &PrintShape::Str(key), depth + 1);
             sink.byte(b':');
             self.value(sink, &value, depth + 1);
             !sink.is_full()

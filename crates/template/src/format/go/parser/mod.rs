@@ -12,12 +12,12 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use quillet_core::{Diagnostic, Span, nearest};
 
-use super::ast::{Definition, Op, Place, TemplateCall};
+use super::ast::{Op, OpIndex, TemplateCall, TemplateDefinition};
 use super::fmt::quoted as quote;
-use super::function::Functions;
+use super::function::FunctionMap;
 use super::lexer::{Kind, Lexer, Token};
 use crate::structure::Elements;
-use names::Names;
+use names::NameStack;
 
 /// Parentheses recurse on the native stack, so the limit on nesting cannot
 /// raise them above this. Go's own bound is 10,000.
@@ -25,8 +25,8 @@ const MAX_PARENTHESES: usize = 250;
 
 /// What the parser needs to know besides the source.
 #[derive(Debug)]
-pub(super) struct Settings<'a> {
-    pub(super) functions: &'a Functions,
+pub(super) struct ParserSettings<'a> {
+    pub(super) functions: &'a FunctionMap,
     /// Whether unknown functions are errors, as in Go.
     pub(super) strict_functions: bool,
     pub(super) nesting: usize,
@@ -36,16 +36,16 @@ pub(super) struct Settings<'a> {
 
 /// A source and all that it defines.
 #[derive(Debug)]
-pub(super) struct Parsed {
+pub(super) struct ParsedSource {
     /// The definition of the source itself comes last.
-    pub(super) definitions: Vec<Definition>,
+    pub(super) definitions: Vec<TemplateDefinition>,
     /// What is wrong with its messages.
     pub(super) problems: Vec<Diagnostic>,
 }
 
 /// Why a source does not parse.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct ParseError {
     /// Go's full text.
     pub(super) message: String,
     pub(super) diagnostic: Diagnostic,
@@ -56,9 +56,9 @@ pub(super) fn parse(
     name: &str,
     text: &str,
     source: usize,
-    settings: &Settings<'_>,
-) -> Result<Parsed, Box<Failure>> {
-    let mut root = Tree::new(name.into(), Opened::Source);
+    settings: &ParserSettings<'_>,
+) -> Result<ParsedSource, Box<ParseError>> {
+    let mut root = Tree::new(name.into(), TreeKind::Source);
     // Most sources have a dozen actions; growing to that copies operations three times.
     root.ops.reserve(16);
     let mut parser = Parser {
@@ -73,20 +73,20 @@ pub(super) fn parse(
         done: IndexMap::default(),
     };
     parser.run()?;
-    let definitions: Vec<Definition> = parser.done.into_values().collect();
+    let definitions: Vec<TemplateDefinition> = parser.done.into_values().collect();
     let flat = definitions.len() == 1 && definitions.iter().all(is_flat);
     let problems = match parser.elements.filter(|_| flat) {
         Some(elements) => elements.diagnostics(name, text),
         None => Vec::new(),
     };
-    Ok(Parsed {
+    Ok(ParsedSource {
         definitions,
         problems,
     })
 }
 
 /// Whether everything in a definition is written, once and in order.
-fn is_flat(definition: &Definition) -> bool {
+fn is_flat(definition: &TemplateDefinition) -> bool {
     let flat = |op: &Op| matches!(op, Op::Text { .. } | Op::Marked(_) | Op::Action(_));
     definition.ops.iter().all(flat)
 }
@@ -95,7 +95,7 @@ struct Parser<'s> {
     name: &'s str,
     text: &'s str,
     source: usize,
-    settings: &'s Settings<'s>,
+    settings: &'s ParserSettings<'s>,
     /// Marks the tags of messages, if they are structure.
     elements: Option<Elements>,
     lexer: Lexer<'s>,
@@ -103,26 +103,26 @@ struct Parser<'s> {
     tree: Tree,
     /// Those around it: a `define` or `block` interrupts its surroundings.
     outer: Vec<Tree>,
-    done: IndexMap<Arc<str>, Definition, foldhash::fast::RandomState>,
+    done: IndexMap<Arc<str>, TemplateDefinition, foldhash::fast::RandomState>,
 }
 
 /// A definition in the making. Each has its own lookahead, as in Go, because
 /// the line of an error is that of the last token its tree has read.
 struct Tree {
     name: Arc<str>,
-    opened: Opened,
+    opened: TreeKind,
     tokens: [Token; 3],
     peeked: usize,
-    names: Names,
+    names: NameStack,
     action_line: usize,
     range_depth: usize,
     parentheses: usize,
     ops: Vec<Op>,
-    blocks: Vec<Block>,
+    blocks: Vec<OpenBlock>,
 }
 
 /// How a tree began, which decides how it ends.
-enum Opened {
+enum TreeKind {
     Source,
     Define,
     /// The call that takes the block's place.
@@ -130,25 +130,25 @@ enum Opened {
 }
 
 /// An open `if`, `with` or `range`.
-struct Block {
+struct OpenBlock {
     kind: Kind,
     /// The line of its keyword.
     line: usize,
     /// Its first operation.
-    op: Place,
+    op: OpIndex,
     /// How many names there were before it.
     names: usize,
     /// How many variables there were before its body.
     slots: usize,
     /// Operations that must lead to its end.
-    to_end: Vec<Place>,
+    to_end: Vec<OpIndex>,
     in_else: bool,
     /// Opened by `else if`: ends with the block around it.
     chained: bool,
 }
 
 impl Tree {
-    fn new(name: Arc<str>, opened: Opened) -> Self {
+    fn new(name: Arc<str>, opened: TreeKind) -> Self {
         let nothing = Token {
             kind: Kind::Eof,
             start: 0,
@@ -160,7 +160,7 @@ impl Tree {
             opened,
             tokens: [nothing; 3],
             peeked: 0,
-            names: Names::new(),
+            names: NameStack::new(),
             action_line: 0,
             range_depth: 0,
             parentheses: 0,
@@ -219,7 +219,7 @@ impl Parser<'_> {
         token
     }
 
-    fn expect(&mut self, kind: Kind, context: &str) -> Result<Token, Box<Failure>> {
+    fn expect(&mut self, kind: Kind, context: &str) -> Result<Token, Box<ParseError>> {
         let token = self.next_non_space();
         if token.kind != kind {
             return Err(self.unexpected(token, context));
@@ -235,13 +235,13 @@ impl Parser<'_> {
 // Errors.
 impl Parser<'_> {
     /// An error on the line of the token that was read last.
-    fn fail(&self, reason: String) -> Box<Failure> {
+    fn fail(&self, reason: String) -> Box<ParseError> {
         let last = self.tree.tokens[0];
         self.fail_at(last, reason)
     }
 
     /// As `fail`, for a token that is to be pointed at.
-    fn fail_at(&self, token: Token, reason: String) -> Box<Failure> {
+    fn fail_at(&self, token: Token, reason: String) -> Box<ParseError> {
         let line = self.tree.tokens[0].line;
         let span = Span {
             start: token.start,
@@ -249,13 +249,13 @@ impl Parser<'_> {
         };
         let message = format!("template: {}:{line}: {reason}", self.name);
         let diagnostic = Diagnostic::error("template.syntax", self.name, reason);
-        Box::new(Failure {
+        Box::new(ParseError {
             message,
             diagnostic: diagnostic.at(self.text, span),
         })
     }
 
-    fn unexpected(&self, token: Token, context: &str) -> Box<Failure> {
+    fn unexpected(&self, token: Token, context: &str) -> Box<ParseError> {
         if token.kind != Kind::Error {
             let reason = format!("unexpected {} in {context}", self.describe(token));
             return self.fail_at(token, reason);
@@ -291,7 +291,7 @@ impl Parser<'_> {
         }
     }
 
-    fn undefined_function(&self, token: Token) -> Box<Failure> {
+    fn undefined_function(&self, token: Token) -> Box<ParseError> {
         let name = self.word(token);
         let mut failure = self.fail_at(token, format!("function {} not defined", quote(name)));
         let near = nearest(name, self.settings.functions.names());
@@ -299,7 +299,7 @@ impl Parser<'_> {
         failure
     }
 
-    fn too_deep(&self, token: Token, reason: &str) -> Box<Failure> {
+    fn too_deep(&self, token: Token, reason: &str) -> Box<ParseError> {
         let mut failure = self.fail_at(token, reason.to_owned());
         failure.diagnostic.code = "template.limit";
         failure.diagnostic.help =

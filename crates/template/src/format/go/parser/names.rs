@@ -2,30 +2,30 @@
 
 use std::collections::HashMap;
 
-use super::super::ast::Slot;
+use super::super::ast::SlotIndex;
 
 /// The names that may be used, innermost last.
 ///
 /// Assignments make names usable without declaring them, as in Go: that there
 /// is no such variable is found when it is used.
-pub(super) struct Names {
-    names: Vec<Name>,
+pub(super) struct NameStack {
+    names: Vec<StackName>,
     latest: HashMap<Box<str>, usize, foldhash::fast::RandomState>,
     /// For each variable but `$` the one of the same name that it shadows.
-    shadowed: Vec<Option<Slot>>,
+    shadowed: Vec<Option<SlotIndex>>,
 }
 
-struct Name {
+struct StackName {
     text: Box<str>,
     /// The innermost declared variable of that name.
-    slot: Option<Slot>,
+    slot: Option<SlotIndex>,
     /// The same name before.
     previous: Option<usize>,
 }
 
-impl Names {
+impl NameStack {
     pub(super) fn new() -> Self {
-        Names {
+        NameStack {
             names: Vec::new(),
             latest: HashMap::default(),
             shadowed: Vec::new(),
@@ -42,7 +42,7 @@ impl Names {
     }
 
     /// Whether a name may be used, and which variable it means.
-    pub(super) fn find(&self, text: &str) -> Option<Option<Slot>> {
+    pub(super) fn find(&self, text: &str) -> Option<Option<SlotIndex>> {
         match self.latest.get(text) {
             Some(latest) => self.names.get(*latest).map(|name| name.slot),
             // It is always there, and most templates have no other.
@@ -50,22 +50,22 @@ impl Names {
         }
     }
 
-    pub(super) fn declare(&mut self, text: &str) -> Slot {
+    pub(super) fn declare(&mut self, text: &str) -> SlotIndex {
         let slot = self.slots();
         self.shadowed.push(self.find(text).flatten());
         self.push(text, Some(slot));
         slot
     }
 
-    pub(super) fn assign(&mut self, text: &str) -> Option<Slot> {
+    pub(super) fn assign(&mut self, text: &str) -> Option<SlotIndex> {
         let slot = self.find(text).flatten();
         self.push(text, slot);
         slot
     }
 
-    fn push(&mut self, text: &str, slot: Option<Slot>) {
+    fn push(&mut self, text: &str, slot: Option<SlotIndex>) {
         let previous = self.latest.insert(text.into(), self.names.len());
-        self.names.push(Name {
+        self.names.push(StackName {
             text: text.into(),
             slot,
             previous,
@@ -86,7 +86,7 @@ impl Names {
     }
 
     /// For each variable but `$` the one of the same name that it shadows.
-    pub(super) fn take_shadowed(&mut self) -> Vec<Option<Slot>> {
+    pub(super) fn take_shadowed(&mut self) -> Vec<Option<SlotIndex>> {
         std::mem::take(&mut self.shadowed)
     }
 }
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn the_end_of_a_scope_brings_back_the_names_before() {
-        let mut names = Names::new();
+        let mut names = NameStack::new();
         let outer = names.declare("$x");
         let before = names.len();
         let inner = names.declare("$x");

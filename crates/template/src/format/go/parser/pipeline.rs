@@ -3,19 +3,19 @@
 use quillet_core::{Span, Value};
 
 use super::super::ast::{
-    Builtin, ChainNode, Command, Fields, Function, FunctionNode, Node, NodeKind, NumberNode, Pipe,
-    StringNode, StringText, Target, VariableNode,
+    AssignTarget, BuiltinFunction, ChainNode, CommandNode, FieldNames, FunctionBinding,
+    FunctionNode, Node, NodeKind, NumberNode, Pipe, StringNode, StringText, VariableNode,
 };
 use super::super::lexer::{Kind, Token};
-use super::super::literal::{self, Number};
+use super::super::literal::{self, NumberLiteral};
 use super::super::value::GoStr;
-use super::{Failure, MAX_PARENTHESES, Parser, quote};
+use super::{MAX_PARENTHESES, ParseError, Parser, quote};
 
-type Result<T> = std::result::Result<T, Box<Failure>>;
+type ParseResult<T> = std::result::Result<T, Box<ParseError>>;
 
 impl Parser<'_> {
     /// Reads up to the token `end`, which is taken.
-    pub(super) fn pipeline(&mut self, context: &str, end: Kind) -> Result<Pipe> {
+    pub(super) fn pipeline(&mut self, context: &str, end: Kind) -> ParseResult<Pipe> {
         let first = self.peek_non_space();
         let mut pipe = Pipe {
             pos: first.start,
@@ -41,7 +41,7 @@ impl Parser<'_> {
         }
     }
 
-    fn declarations(&mut self, pipe: &mut Pipe, context: &str) -> Result<()> {
+    fn declarations(&mut self, pipe: &mut Pipe, context: &str) -> ParseResult<()> {
         loop {
             let variable = self.peek_non_space();
             if variable.kind != Kind::Variable {
@@ -83,7 +83,7 @@ impl Parser<'_> {
     }
 
     fn target(&mut self, pipe: &mut Pipe, variable: Token) {
-        pipe.variables.push(Target {
+        pipe.variables.push(AssignTarget {
             name: self.word(variable).into(),
             slot: None,
         });
@@ -100,7 +100,7 @@ impl Parser<'_> {
         }
     }
 
-    fn check_pipeline(&self, pipe: &Pipe, context: &str) -> Result<()> {
+    fn check_pipeline(&self, pipe: &Pipe, context: &str) -> ParseResult<()> {
         if pipe.commands.is_empty() {
             return Err(self.fail(format!("missing value for {context}")));
         }
@@ -114,7 +114,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn command(&mut self) -> Result<Command> {
+    fn command(&mut self) -> ParseResult<CommandNode> {
         let pos = self.peek_non_space().start;
         let mut first = None;
         let mut arguments = Vec::new();
@@ -140,7 +140,7 @@ impl Parser<'_> {
         let Some(first) = first else {
             return Err(self.fail("empty command".to_owned()));
         };
-        Ok(Command {
+        Ok(CommandNode {
             pos,
             span: Span { start: pos, end },
             first,
@@ -148,7 +148,7 @@ impl Parser<'_> {
         })
     }
 
-    fn operand(&mut self) -> Result<Option<Node>> {
+    fn operand(&mut self) -> ParseResult<Option<Node>> {
         let Some(mut node) = self.term()? else {
             return Ok(None);
         };
@@ -161,7 +161,7 @@ impl Parser<'_> {
         }
         // Fields follow each other without a space, so they are one piece of the source.
         let text = self.text;
-        let fields = |start: usize| Fields::of(&text[start + 1..node.span.end]);
+        let fields = |start: usize| FieldNames::of(&text[start + 1..node.span.end]);
         match &mut node.kind {
             NodeKind::Field(known) => *known = fields(node.span.start),
             NodeKind::Variable(variable) => variable.fields = fields(next.start),
@@ -185,14 +185,14 @@ impl Parser<'_> {
         Ok(Some(node))
     }
 
-    fn term(&mut self) -> Result<Option<Node>> {
+    fn term(&mut self) -> ParseResult<Option<Node>> {
         let token = self.next_non_space();
         let kind = match token.kind {
             Kind::Identifier => self.function(token)?,
             Kind::Dot => NodeKind::Dot,
             Kind::Nil => NodeKind::Nil,
             Kind::Variable => self.variable(token)?,
-            Kind::Field => NodeKind::Field(Fields::of(&self.text[token.start + 1..token.end])),
+            Kind::Field => NodeKind::Field(FieldNames::of(&self.text[token.start + 1..token.end])),
             Kind::Bool => NodeKind::Bool(Value::Bool(self.word(token) == "true")),
             Kind::CharConstant | Kind::Complex | Kind::Number => self.number(token)?,
             Kind::String | Kind::RawString => self.string(token)?,
@@ -209,7 +209,7 @@ impl Parser<'_> {
         }))
     }
 
-    fn parenthesis(&mut self, open: Token) -> Result<Node> {
+    fn parenthesis(&mut self, open: Token) -> ParseResult<Node> {
         if self.tree.parentheses >= self.settings.nesting.min(MAX_PARENTHESES) {
             return Err(self.too_deep(open, "max expression depth exceeded"));
         }
@@ -226,22 +226,22 @@ impl Parser<'_> {
         })
     }
 
-    fn function(&mut self, token: Token) -> Result<NodeKind> {
+    fn function(&mut self, token: Token) -> ParseResult<NodeKind> {
         let name = self.word(token);
         let native = self.settings.functions.get(name).copied();
         let function = native
-            .map(Function::Native)
-            .or_else(|| Builtin::of_name(name).map(Function::Builtin));
+            .map(FunctionBinding::Native)
+            .or_else(|| BuiltinFunction::of_name(name).map(FunctionBinding::Builtin));
         if function.is_none() && self.settings.strict_functions {
             return Err(self.undefined_function(token));
         }
         Ok(NodeKind::Function(Box::new(FunctionNode {
             name: name.into(),
-            function: function.unwrap_or(Function::Late),
+            function: function.unwrap_or(FunctionBinding::Late),
         })))
     }
 
-    fn variable(&mut self, token: Token) -> Result<NodeKind> {
+    fn variable(&mut self, token: Token) -> ParseResult<NodeKind> {
         let name = self.word(token);
         let Some(slot) = self.tree.names.find(name) else {
             let reason = format!("undefined variable {}", quote(name));
@@ -250,16 +250,16 @@ impl Parser<'_> {
         Ok(NodeKind::Variable(Box::new(VariableNode {
             name: name.into(),
             slot,
-            fields: Fields::default(),
+            fields: FieldNames::default(),
         })))
     }
 
-    fn number(&mut self, token: Token) -> Result<NodeKind> {
+    fn number(&mut self, token: Token) -> ParseResult<NodeKind> {
         let text = self.word(token);
         let number = match token.kind {
-            Kind::CharConstant => Number::parse_char(text),
-            Kind::Complex => Number::parse_complex(text),
-            _ => Number::parse(text),
+            Kind::CharConstant => NumberLiteral::parse_char(text),
+            Kind::Complex => NumberLiteral::parse_complex(text),
+            _ => NumberLiteral::parse(text),
         };
         let number = number.map_err(|reason| self.fail_at(token, reason))?;
         Ok(NodeKind::Number(Box::new(NumberNode {
@@ -269,7 +269,7 @@ impl Parser<'_> {
         })))
     }
 
-    fn string(&mut self, token: Token) -> Result<NodeKind> {
+    fn string(&mut self, token: Token) -> ParseResult<NodeKind> {
         let quoted = self.word(token);
         let text = match literal::unquote(quoted) {
             Some(GoStr::Text(text)) => StringText::Text(Value::Str(text)),

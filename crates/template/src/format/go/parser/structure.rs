@@ -4,15 +4,15 @@ use std::borrow::Cow;
 
 use quillet_core::Span;
 
-use super::super::ast::{Definition, Op, Pipe, Place, TemplateCall};
+use super::super::ast::{Op, OpIndex, Pipe, TemplateCall, TemplateDefinition};
 use super::super::lexer::{Kind, Token};
 use super::super::literal;
-use super::{Block, Failure, Opened, Parser, Tree, quote};
+use super::{OpenBlock, ParseError, Parser, Tree, TreeKind, quote};
 
-type Result<T = ()> = std::result::Result<T, Box<Failure>>;
+type ParseResult<T = ()> = std::result::Result<T, Box<ParseError>>;
 
 impl Parser<'_> {
-    pub(super) fn run(&mut self) -> Result {
+    pub(super) fn run(&mut self) -> ParseResult {
         while !self.at_end()? {
             if !self.at_define()? {
                 self.text_or_action()?;
@@ -22,10 +22,10 @@ impl Parser<'_> {
     }
 
     fn is_top_level(&self) -> bool {
-        self.tree.blocks.is_empty() && matches!(self.tree.opened, Opened::Source)
+        self.tree.blocks.is_empty() && matches!(self.tree.opened, TreeKind::Source)
     }
 
-    fn at_end(&mut self) -> Result<bool> {
+    fn at_end(&mut self) -> ParseResult<bool> {
         if self.peek_non_space().kind != Kind::Eof {
             return Ok(false);
         }
@@ -41,8 +41,8 @@ impl Parser<'_> {
     fn unclosed(&self) -> String {
         let Some(block) = self.tree.blocks.iter().rfind(|block| !block.chained) else {
             let keyword = match self.tree.opened {
-                Opened::Block(_) => "block",
-                Opened::Source | Opened::Define => "define",
+                TreeKind::Block(_) => "block",
+                TreeKind::Source | TreeKind::Define => "define",
             };
             return format!(
                 "the {{{{{keyword} {}}}}} has no {{{{end}}}}",
@@ -59,7 +59,7 @@ impl Parser<'_> {
     }
 
     /// Begins a definition if one stands here. Only the top level has them.
-    fn at_define(&mut self) -> Result<bool> {
+    fn at_define(&mut self) -> ParseResult<bool> {
         if !self.is_top_level() || self.peek().kind != Kind::LeftDelim {
             return Ok(false);
         }
@@ -68,7 +68,7 @@ impl Parser<'_> {
             self.backup2(delim);
             return Ok(false);
         }
-        self.open(Tree::new("definition".into(), Opened::Define));
+        self.open(Tree::new("definition".into(), TreeKind::Define));
         let context = "define clause";
         let token = self.next_non_space();
         self.tree.name = self.template_name(token, context)?;
@@ -87,9 +87,9 @@ impl Parser<'_> {
     }
 
     /// Keeps the definition that is complete now.
-    fn add(&mut self) -> Result {
+    fn add(&mut self) -> ParseResult {
         let ops = std::mem::take(&mut self.tree.ops);
-        let definition = Definition {
+        let definition = TemplateDefinition {
             name: self.tree.name.clone(),
             source: self.source,
             text_bytes: ops.iter().map(text_length).sum(),
@@ -129,7 +129,7 @@ impl Parser<'_> {
         }
     }
 
-    fn text_or_action(&mut self) -> Result {
+    fn text_or_action(&mut self) -> ParseResult {
         let token = self.next_non_space();
         match token.kind {
             Kind::Text => {
@@ -145,7 +145,7 @@ impl Parser<'_> {
         }
     }
 
-    fn action(&mut self) -> Result {
+    fn action(&mut self) -> ParseResult {
         let token = self.next_non_space();
         match token.kind {
             // The action lasts as long as the block, as far as errors name its line.
@@ -166,7 +166,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn open_block(&mut self, keyword: Token, chained: bool) -> Result {
+    fn open_block(&mut self, keyword: Token, chained: bool) -> ParseResult {
         if self.tree.blocks.len() + self.outer.len() >= self.settings.nesting {
             return Err(self.too_deep(keyword, "blocks are nested too deeply"));
         }
@@ -178,7 +178,7 @@ impl Parser<'_> {
         };
         let pipe = self.pipeline(context, Kind::RightDelim)?;
         let tree = &mut self.tree;
-        tree.blocks.push(Block {
+        tree.blocks.push(OpenBlock {
             kind: keyword.kind,
             line: keyword.line,
             op: tree.ops.len(),
@@ -202,7 +202,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn else_clause(&mut self) -> Result {
+    fn else_clause(&mut self) -> ParseResult {
         let next = self.peek_non_space();
         let chain = matches!(next.kind, Kind::If | Kind::With);
         if !chain {
@@ -224,11 +224,11 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn unexpected_else(&mut self) -> Box<Failure> {
+    fn unexpected_else(&mut self) -> Box<ParseError> {
         let context = match self.tree.opened {
-            Opened::Source => return self.fail("unexpected {{else}}".to_owned()),
-            Opened::Define => "define clause",
-            Opened::Block(_) => {
+            TreeKind::Source => return self.fail("unexpected {{else}}".to_owned()),
+            TreeKind::Define => "define clause",
+            TreeKind::Block(_) => {
                 // Go blames the line where the block's clause stands.
                 self.close();
                 "block clause"
@@ -262,7 +262,7 @@ impl Parser<'_> {
         set_otherwise(&mut tree.ops[block.op], here);
     }
 
-    fn end_clause(&mut self) -> Result {
+    fn end_clause(&mut self) -> ParseResult {
         self.expect(Kind::RightDelim, "end")?;
         if self.tree.blocks.is_empty() {
             return self.end_definition();
@@ -297,18 +297,18 @@ impl Parser<'_> {
         }
     }
 
-    fn end_definition(&mut self) -> Result {
-        if matches!(self.tree.opened, Opened::Source) {
+    fn end_definition(&mut self) -> ParseResult {
+        if matches!(self.tree.opened, TreeKind::Source) {
             return Err(self.fail("unexpected {{end}}".to_owned()));
         }
         self.add()?;
-        if let Some(Opened::Block(call)) = self.close().map(|tree| tree.opened) {
+        if let Some(TreeKind::Block(call)) = self.close().map(|tree| tree.opened) {
             self.tree.ops.push(Op::Call(call));
         }
         Ok(())
     }
 
-    fn break_or_continue(&mut self, context: &str, kind: Kind) -> Result {
+    fn break_or_continue(&mut self, context: &str, kind: Kind) -> ParseResult {
         let token = self.next_non_space();
         if token.kind != Kind::RightDelim {
             return Err(self.unexpected(token, context));
@@ -328,13 +328,13 @@ impl Parser<'_> {
     /// loop runs: there it is a jump that takes back the dots of each `with`.
     fn push_break(&mut self) {
         let tree = &mut self.tree;
-        let is_range = |block: &Block| block.kind == Kind::Range;
+        let is_range = |block: &OpenBlock| block.kind == Kind::Range;
         let innermost = tree.blocks.iter().rposition(is_range);
         let Some(range) = innermost.filter(|range| tree.blocks[*range].in_else) else {
             tree.ops.push(Op::Break);
             return;
         };
-        let with = |block: &&Block| block.kind == Kind::With && !block.in_else;
+        let with = |block: &&OpenBlock| block.kind == Kind::With && !block.in_else;
         for _ in tree.blocks[range..].iter().filter(with) {
             let next = tree.ops.len() + 1;
             tree.ops.push(Op::EndWith { next });
@@ -344,7 +344,7 @@ impl Parser<'_> {
         tree.ops.push(Op::Jump(0));
     }
 
-    fn template_clause(&mut self) -> Result {
+    fn template_clause(&mut self) -> ParseResult {
         let context = "template clause";
         let token = self.next_non_space();
         let name = self.template_name(token, context)?;
@@ -361,7 +361,7 @@ impl Parser<'_> {
     }
 
     /// `{{block "name" pipe}}`: a definition and a call of it.
-    fn block_clause(&mut self) -> Result {
+    fn block_clause(&mut self) -> ParseResult {
         let context = "block clause";
         let token = self.next_non_space();
         if self.tree.blocks.len() + self.outer.len() >= self.settings.nesting {
@@ -372,11 +372,11 @@ impl Parser<'_> {
         let end = self.tree.tokens[0];
         let call = template_call(token, end, name.clone(), Some(pipe));
         self.tree.action_line = 0;
-        self.open(Tree::new(name, Opened::Block(Box::new(call))));
+        self.open(Tree::new(name, TreeKind::Block(Box::new(call))));
         Ok(())
     }
 
-    fn template_name(&mut self, token: Token, context: &str) -> Result<std::sync::Arc<str>> {
+    fn template_name(&mut self, token: Token, context: &str) -> ParseResult<std::sync::Arc<str>> {
         if !matches!(token.kind, Kind::String | Kind::RawString) {
             return Err(self.unexpected(token, context));
         }
@@ -412,7 +412,7 @@ fn text_length(op: &Op) -> usize {
     }
 }
 
-fn set_otherwise(op: &mut Op, place: Place) {
+fn set_otherwise(op: &mut Op, place: OpIndex) {
     match op {
         Op::If { otherwise, .. } | Op::With { otherwise, .. } | Op::Range { otherwise, .. } => {
             *otherwise = place;
@@ -421,7 +421,7 @@ fn set_otherwise(op: &mut Op, place: Place) {
     }
 }
 
-fn set_target(op: &mut Op, place: Place) {
+fn set_target(op: &mut Op, place: OpIndex) {
     match op {
         Op::Jump(target) | Op::EndWith { next: target } => *target = place,
         _ => {}

@@ -1,7 +1,7 @@
 //! Numbers from anything, as the Go library `cast` reads them: what is no
 //! number is 0.
 
-use super::super::{GoValue, Number};
+use super::super::{GoNumber, GoValue};
 
 /// The integer that a value stands for.
 pub(super) fn to_int(value: &GoValue) -> i64 {
@@ -9,9 +9,9 @@ pub(super) fn to_int(value: &GoValue) -> i64 {
         GoValue::Bool(value) => i64::from(*value),
         GoValue::Str(text) => parse_int(trim_zero_decimal(&text.to_text())).unwrap_or(0),
         other => match other.number() {
-            Some(Number::Int(value)) => value,
-            Some(Number::Uint(value)) => value as i64,
-            Some(Number::Float(value)) => truncate(value),
+            Some(GoNumber::Int(value)) => value,
+            Some(GoNumber::Uint(value)) => value as i64,
+            Some(GoNumber::Float(value)) => truncate(value),
             None => 0,
         },
     }
@@ -23,9 +23,9 @@ pub(super) fn to_float(value: &GoValue) -> f64 {
         GoValue::Bool(value) => f64::from(u8::from(*value)),
         GoValue::Str(text) => parse_float(&text.to_text()).unwrap_or(0.0),
         other => match other.number() {
-            Some(Number::Int(value)) => value as f64,
-            Some(Number::Uint(value)) => value as f64,
-            Some(Number::Float(value)) => value,
+            Some(GoNumber::Int(value)) => value as f64,
+            Some(GoNumber::Uint(value)) => value as f64,
+            Some(GoNumber::Float(value)) => value,
             None => 0.0,
         },
     }

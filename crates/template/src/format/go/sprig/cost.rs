@@ -4,26 +4,26 @@
 use quillet_core::value::MAX_DEPTH;
 
 use super::super::fmt::append_value;
-use super::super::{Context, FunctionError, GoList, GoMap, GoStr, GoType, GoValue};
-use crate::limits::Limit;
+use super::super::{FunctionContext, FunctionError, GoList, GoMap, GoStr, GoType, GoValue};
+use crate::limits::LimitKind;
 
 /// Bytes that are looked through in one step.
 const BYTES_PER_STEP: usize = 256;
 
 /// Pays for looking through a text.
-pub(super) fn scan(cx: &mut Context<'_, '_>, bytes: usize) -> Result<(), FunctionError> {
+pub(super) fn scan(cx: &mut FunctionContext<'_, '_>, bytes: usize) -> Result<(), FunctionError> {
     cx.steps(bytes / BYTES_PER_STEP)
 }
 
 /// Pays for a text that is about to be built.
-pub(super) fn build(cx: &mut Context<'_, '_>, bytes: usize) -> Result<(), FunctionError> {
+pub(super) fn build(cx: &mut FunctionContext<'_, '_>, bytes: usize) -> Result<(), FunctionError> {
     cx.charge(bytes)?;
     scan(cx, bytes)
 }
 
 /// Pays for as many parts of that size, refusing sizes no memory has.
 pub(super) fn build_many(
-    cx: &mut Context<'_, '_>,
+    cx: &mut FunctionContext<'_, '_>,
     count: usize,
     bytes: usize,
 ) -> Result<(), FunctionError> {
@@ -34,7 +34,10 @@ pub(super) fn build_many(
 }
 
 /// The text that `%v` gives; strings stay as they are.
-pub(super) fn display(cx: &mut Context<'_, '_>, value: &GoValue) -> Result<GoStr, FunctionError> {
+pub(super) fn display(
+    cx: &mut FunctionContext<'_, '_>,
+    value: &GoValue,
+) -> Result<GoStr, FunctionError> {
     if let GoValue::Str(text) = value {
         return Ok(text.clone());
     }
@@ -48,7 +51,7 @@ pub(super) fn display(cx: &mut Context<'_, '_>, value: &GoValue) -> Result<GoStr
 }
 
 /// Pays for a list of that many elements.
-pub(super) fn items(cx: &mut Context<'_, '_>, count: usize) -> Result<(), FunctionError> {
+pub(super) fn items(cx: &mut FunctionContext<'_, '_>, count: usize) -> Result<(), FunctionError> {
     cx.steps(count)?;
     match count.checked_mul(size_of::<GoValue>()) {
         Some(bytes) => cx.charge(bytes),
@@ -61,7 +64,7 @@ pub(super) fn items(cx: &mut Context<'_, '_>, count: usize) -> Result<(), Functi
 /// # Errors
 /// It is nested too deeply.
 pub(super) fn list(
-    cx: &mut Context<'_, '_>,
+    cx: &mut FunctionContext<'_, '_>,
     items: Vec<GoValue>,
 ) -> Result<GoValue, FunctionError> {
     for item in &items {
@@ -72,7 +75,7 @@ pub(super) fn list(
 
 /// A `[]string`, paid for here.
 pub(super) fn strings<T: Into<GoStr>>(
-    cx: &mut Context<'_, '_>,
+    cx: &mut FunctionContext<'_, '_>,
     texts: Vec<T>,
 ) -> Result<GoValue, FunctionError> {
     items(cx, texts.len())?;
@@ -84,7 +87,7 @@ pub(super) fn strings<T: Into<GoStr>>(
 
 /// Puts an entry into a map that a template built, and pays for it.
 pub(super) fn insert(
-    cx: &mut Context<'_, '_>,
+    cx: &mut FunctionContext<'_, '_>,
     map: &GoMap,
     key: GoStr,
     value: GoValue,
@@ -97,7 +100,7 @@ pub(super) fn insert(
 }
 
 /// A copy of a map, paid for.
-pub(super) fn copy(cx: &mut Context<'_, '_>, map: &GoMap) -> Result<GoMap, FunctionError> {
+pub(super) fn copy(cx: &mut FunctionContext<'_, '_>, map: &GoMap) -> Result<GoMap, FunctionError> {
     items(cx, map.len().saturating_mul(2))?;
     Ok(map.copied())
 }
@@ -106,7 +109,7 @@ pub(super) fn copy(cx: &mut Context<'_, '_>, map: &GoMap) -> Result<GoMap, Funct
 ///
 /// The depth of what a template built can have changed since it was built and
 /// has to be counted; the entries looked at are steps.
-fn check_depth(cx: &mut Context<'_, '_>, value: &GoValue) -> Result<(), FunctionError> {
+fn check_depth(cx: &mut FunctionContext<'_, '_>, value: &GoValue) -> Result<(), FunctionError> {
     let mut work: Vec<GoValue> = built(value).cloned().into_iter().collect();
     while let Some(container) = work.pop() {
         let entries = entries(&container);
@@ -114,7 +117,7 @@ fn check_depth(cx: &mut Context<'_, '_>, value: &GoValue) -> Result<(), Function
         work.extend(entries.iter().filter_map(built).cloned());
     }
     if value.depth() >= MAX_DEPTH {
-        return Err(cx.pass.limit(Limit::ValueDepth).into());
+        return Err(cx.pass.limit(LimitKind::ValueDepth).into());
     }
     Ok(())
 }

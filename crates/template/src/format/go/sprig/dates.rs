@@ -7,12 +7,12 @@ use std::rc::Rc;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, Zoned};
 
-use super::super::{Context, FunctionError, GoFunction, GoType, GoValue, Object};
+use super::super::{FunctionContext, FunctionError, GoFunction, GoObject, GoType, GoValue};
 use super::duration::{Duration, HOUR, MINUTE, SECOND};
 use super::{args, cost, timetext};
 use crate::format::calendar::{MONTHS, WEEKDAYS};
 
-type Outcome = Result<GoValue, FunctionError>;
+type FnResult = Result<GoValue, FunctionError>;
 
 const ANY: GoType = GoType::Any;
 const STRING: GoType = GoType::String;
@@ -43,20 +43,20 @@ struct Time(Zoned);
 
 /// A number that prints as a word, such as `time.Month`.
 #[derive(Debug)]
-struct Named {
+struct NamedNumber {
     go_type: &'static str,
     number: i64,
     text: String,
 }
 
-impl Object for Named {
+impl GoObject for NamedNumber {
     fn go_type(&self) -> GoType {
         GoType::Named(self.go_type)
     }
     fn text(&self) -> String {
         self.text.clone()
     }
-    fn member(&self, name: &str, _: &[GoValue]) -> Option<Outcome> {
+    fn member(&self, name: &str, _: &[GoValue]) -> Option<FnResult> {
         let fraction = |unit: i64| Some(Ok(GoValue::Float(self.number as f64 / unit as f64)));
         match (name, self.go_type) {
             ("String", _) => Some(Ok(self.text().into())),
@@ -75,14 +75,14 @@ impl Object for Named {
     }
 }
 
-impl Object for Time {
+impl GoObject for Time {
     fn go_type(&self) -> GoType {
         TIME
     }
     fn text(&self) -> String {
         timetext::format(&self.0, "2006-01-02 15:04:05.999999999 -0700 MST")
     }
-    fn member(&self, name: &str, args: &[GoValue]) -> Option<Outcome> {
+    fn member(&self, name: &str, args: &[GoValue]) -> Option<FnResult> {
         let int = |number: i64| Some(Ok(GoValue::Int(number)));
         let int64 = |number: i64| Some(Ok(GoValue::Int64(number)));
         let time = &self.0;
@@ -120,19 +120,23 @@ impl Object for Time {
 }
 
 impl Time {
-    fn compare(&self, args: &[GoValue], test: fn(Timestamp, Timestamp) -> bool) -> Option<Outcome> {
+    fn compare(
+        &self,
+        args: &[GoValue],
+        test: fn(Timestamp, Timestamp) -> bool,
+    ) -> Option<FnResult> {
         let other = args.first().and_then(time_of)?;
         Some(Ok(test(self.0.timestamp(), other.timestamp()).into()))
     }
 
-    fn since(&self, args: &[GoValue]) -> Option<Outcome> {
+    fn since(&self, args: &[GoValue]) -> Option<FnResult> {
         let other = args.first().and_then(time_of)?;
         Some(Ok(elapsed(&other, &self.0).into()))
     }
 
     /// Years, months and days; a day that the month does not have runs over
     /// into the next, as in Go.
-    fn add_date(&self, args: &[GoValue]) -> Outcome {
+    fn add_date(&self, args: &[GoValue]) -> FnResult {
         let [years, months, days] = [0, 1, 2].map(|at| args::int(args, at).clamp(-99_999, 99_999));
         let out_of_range = |_| FunctionError::from("year out of range");
         let first = self.0.first_of_month().map_err(out_of_range)?;
@@ -148,7 +152,7 @@ fn named(go_type: &'static str, number: i64, names: &[&str], first: i64) -> GoVa
     let name = usize::try_from(number - first)
         .ok()
         .and_then(|at| names.get(at));
-    GoValue::Object(Rc::new(Named {
+    GoValue::Object(Rc::new(NamedNumber {
         go_type,
         number,
         text: name.copied().unwrap_or_default().to_owned(),
@@ -157,7 +161,7 @@ fn named(go_type: &'static str, number: i64, names: &[&str], first: i64) -> GoVa
 
 impl From<Duration> for GoValue {
     fn from(duration: Duration) -> Self {
-        GoValue::Object(Rc::new(Named {
+        GoValue::Object(Rc::new(NamedNumber {
             go_type: "time.Duration",
             number: duration.0,
             text: duration.to_string(),
@@ -177,7 +181,7 @@ fn time_of(value: &GoValue) -> Option<Zoned> {
 }
 
 /// How JSON has a time.
-pub(super) fn rfc3339(object: &dyn Object) -> Option<String> {
+pub(super) fn rfc3339(object: &dyn GoObject) -> Option<String> {
     let time = object.as_any().downcast_ref::<Time>()?;
     Some(timetext::format(
         &time.0,
@@ -192,13 +196,13 @@ fn zero() -> Zoned {
         .unwrap_or_default()
 }
 
-fn current(cx: &Context<'_, '_>) -> Zoned {
+fn current(cx: &FunctionContext<'_, '_>) -> Zoned {
     let now = Timestamp::try_from(cx.now()).unwrap_or_default();
     now.to_zoned(TimeZone::system())
 }
 
 /// A time as Sprig finds one: a time, seconds since 1970, or now.
-fn moment(cx: &Context<'_, '_>, value: &GoValue) -> Zoned {
+fn moment(cx: &FunctionContext<'_, '_>, value: &GoValue) -> Zoned {
     let seconds = match value {
         GoValue::Int(seconds) | GoValue::Int64(seconds) => *seconds,
         GoValue::Int32(seconds) => i64::from(*seconds),
@@ -219,38 +223,43 @@ fn zone(name: &str) -> TimeZone {
     }
 }
 
-fn now(cx: &mut Context<'_, '_>, _: &[GoValue]) -> Outcome {
+fn now(cx: &mut FunctionContext<'_, '_>, _: &[GoValue]) -> FnResult {
     Ok(value(current(cx)))
 }
 
-fn written(cx: &mut Context<'_, '_>, layout: &str, time: &GoValue, zone: TimeZone) -> Outcome {
+fn written(
+    cx: &mut FunctionContext<'_, '_>,
+    layout: &str,
+    time: &GoValue,
+    zone: TimeZone,
+) -> FnResult {
     // No field of a layout is written more than ten times as long.
     cost::build_many(cx, layout.len(), 10)?;
     let time = moment(cx, time).with_time_zone(zone);
     Ok(timetext::format(&time, layout).into())
 }
 
-fn date(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn date(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let zone = TimeZone::system();
     written(cx, &args::chars(args, 0), &args::value(args, 1), zone)
 }
 
-fn date_in_zone(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn date_in_zone(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let zone = zone(&args::chars(args, 2));
     written(cx, &args::chars(args, 0), &args::value(args, 1), zone)
 }
 
-fn html_date(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn html_date(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     written(cx, "2006-01-02", &args::value(args, 0), TimeZone::system())
 }
 
-fn html_date_in_zone(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn html_date_in_zone(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let zone = zone(&args::chars(args, 1));
     written(cx, "2006-01-02", &args::value(args, 0), zone)
 }
 
 fn read(
-    cx: &mut Context<'_, '_>,
+    cx: &mut FunctionContext<'_, '_>,
     args: &[GoValue],
 ) -> Result<Result<Zoned, String>, FunctionError> {
     let (layout, text) = (args::chars(args, 0), args::chars(args, 1));
@@ -258,19 +267,19 @@ fn read(
     Ok(timetext::parse(&layout, &text, &TimeZone::system()))
 }
 
-fn to_date(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn to_date(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(value(read(cx, args)?.unwrap_or_else(|_| zero())))
 }
 
-fn must_to_date(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn must_to_date(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(value(read(cx, args)??))
 }
 
-fn date_modify(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn date_modify(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     super::json::or_else(must_date_modify(cx, args), args::value(args, 1))
 }
 
-fn must_date_modify(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn must_date_modify(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let text = args::chars(args, 0);
     cost::scan(cx, text.len())?;
     let change = Duration::parse(&text)?;
@@ -279,7 +288,7 @@ fn must_date_modify(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     Ok(value(changed.map_err(|_| "year out of range")?))
 }
 
-fn unix_epoch(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn unix_epoch(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let time = args.first().and_then(time_of).unwrap_or_else(zero);
     Ok(time.timestamp().as_second().to_string().into())
 }
@@ -291,13 +300,13 @@ fn elapsed(from: &Zoned, to: &Zoned) -> Duration {
     Duration(nanoseconds.clamp(bounds.0, bounds.1) as i64)
 }
 
-fn ago(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn ago(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let passed = elapsed(&moment(cx, &args::value(args, 0)), &current(cx));
     Ok(passed.rounded_to_seconds().to_string().into())
 }
 
 /// Seconds as a duration; Sprig takes a text or an `int64` and nothing else.
-fn duration(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn duration(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let seconds = match args.first() {
         Some(GoValue::Int64(seconds)) => *seconds,
         Some(GoValue::Str(text)) => text.to_text().parse().unwrap_or(0),
@@ -307,7 +316,7 @@ fn duration(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
 }
 
 /// The largest unit of a duration alone: `2h`, `3d`, `1mo`.
-fn duration_round(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn duration_round(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let length = match args.first() {
         Some(GoValue::Int64(nanoseconds)) => Duration(*nanoseconds),
         Some(GoValue::Str(text)) => Duration::parse(&text.to_text()).unwrap_or(Duration(0)),

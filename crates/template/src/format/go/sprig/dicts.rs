@@ -4,10 +4,10 @@
 //! all who hold it. A variable of the caller never changes; `set` and `unset`
 //! refuse it, `merge` works on a copy.
 
-use super::super::{Context, FunctionError, GoFunction, GoMap, GoType, GoValue};
+use super::super::{FunctionContext, FunctionError, GoFunction, GoMap, GoType, GoValue};
 use super::{args, cost, flow, types};
 
-type Outcome = Result<GoValue, FunctionError>;
+type FnResult = Result<GoValue, FunctionError>;
 
 const ANY: GoType = GoType::Any;
 const MAP: GoType = GoType::MAP;
@@ -33,7 +33,7 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::new("mustDeepCopy", &[ANY], deep_copy),
 ];
 
-fn dict(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn dict(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let map = GoMap::new();
     for pair in args.chunks(2) {
         let (key, value) = match pair {
@@ -47,30 +47,30 @@ fn dict(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     Ok(GoValue::Map(map))
 }
 
-fn get(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn get(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let found = args::map(args, 0).get(args::text(args, 1));
     Ok(found.unwrap_or_else(|| "".into()))
 }
 
-fn set(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn set(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let map = args::map(args, 0);
     let key = args::text(args, 1).into();
     cost::insert(cx, &map, key, args::value(args, 2))?;
     Ok(GoValue::Map(map))
 }
 
-fn unset(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn unset(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let map = args::map(args, 0);
     map.remove(args::text(args, 1))?;
     Ok(GoValue::Map(map))
 }
 
-fn has_key(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn has_key(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(args::map(args, 0).get(args::text(args, 1)).is_some().into())
 }
 
 /// In the order of the keys, where Sprig gives them in any order.
-fn keys(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn keys(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let mut keys = Vec::new();
     for at in 0..args.len() {
         let map = args::map(args, at);
@@ -81,7 +81,7 @@ fn keys(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
 }
 
 /// In the order of the keys, where Sprig gives them in any order.
-fn values(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn values(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let map = args::map(args, 0);
     cost::items(cx, map.len())?;
     cost::list(
@@ -90,14 +90,14 @@ fn values(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     )
 }
 
-fn pluck(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn pluck(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let key = args::text(args, 0);
     cost::items(cx, args.len())?;
     let found = (1..args.len()).filter_map(|at| args::map(args, at).get(key));
     cost::list(cx, found.collect())
 }
 
-fn pick(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn pick(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (map, picked) = (args::map(args, 0), GoMap::new());
     for key in args::rest(args, 1).iter().filter_map(GoValue::as_bytes) {
         if let Some(value) = map.get(key) {
@@ -107,7 +107,7 @@ fn pick(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     Ok(GoValue::Map(picked))
 }
 
-fn omit(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn omit(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let left = cost::copy(cx, &args::map(args, 0))?;
     for key in args::rest(args, 1).iter().filter_map(GoValue::as_bytes) {
         left.remove(key)?;
@@ -116,7 +116,7 @@ fn omit(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
 }
 
 /// `dig KEY... DEFAULT DICT`.
-fn dig(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn dig(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let [path @ .., default, start] = args else {
         return Err("dig needs at least three arguments".into());
     };
@@ -148,15 +148,15 @@ fn conversion(value: &GoValue, wanted: GoType) -> FunctionError {
     format!("interface conversion: interface {{}} is {found}, not {wanted}").into()
 }
 
-fn merge(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn merge(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     merge_all(cx, args, false)
 }
 
-fn merge_overwrite(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn merge_overwrite(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     merge_all(cx, args, true)
 }
 
-fn merge_all(cx: &mut Context<'_, '_>, args: &[GoValue], overwrite: bool) -> Outcome {
+fn merge_all(cx: &mut FunctionContext<'_, '_>, args: &[GoValue], overwrite: bool) -> FnResult {
     let target = own(cx, &args::map(args, 0))?;
     for at in 1..args.len() {
         merge_into(cx, &target, &args::map(args, at), overwrite)?;
@@ -165,7 +165,7 @@ fn merge_all(cx: &mut Context<'_, '_>, args: &[GoValue], overwrite: bool) -> Out
 }
 
 /// The map itself if a template built it, a copy if it is the caller's.
-fn own(cx: &mut Context<'_, '_>, map: &GoMap) -> Result<GoMap, FunctionError> {
+fn own(cx: &mut FunctionContext<'_, '_>, map: &GoMap) -> Result<GoMap, FunctionError> {
     match map.as_core() {
         Some(_) => cost::copy(cx, map),
         None => Ok(map.clone()),
@@ -177,7 +177,7 @@ fn own(cx: &mut Context<'_, '_>, map: &GoMap) -> Result<GoMap, FunctionError> {
 ///
 /// The recursion ends at the depth that values may have.
 fn merge_into(
-    cx: &mut Context<'_, '_>,
+    cx: &mut FunctionContext<'_, '_>,
     target: &GoMap,
     source: &GoMap,
     overwrite: bool,
@@ -208,7 +208,7 @@ fn merge_into(
     Ok(())
 }
 
-fn deep_copy(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn deep_copy(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let value = args::value(args, 0);
     match value {
         GoValue::Nil => Err("reflect: call of reflect.Value.Type on zero Value".into()),

@@ -1,9 +1,9 @@
 //! Base 64, base 32 and check sums.
 
-use super::super::{Context, FunctionError, GoFunction, GoType, GoValue};
+use super::super::{FunctionContext, FunctionError, GoFunction, GoType, GoValue};
 use super::{args, cost};
 
-type Outcome = Result<GoValue, FunctionError>;
+type FnResult = Result<GoValue, FunctionError>;
 
 const STRING: GoType = GoType::String;
 
@@ -20,28 +20,28 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
 
 /// An alphabet of letters that stand for `bits` bits each. `group` letters
 /// make whole bytes.
-struct Base {
+struct BaseEncoding {
     name: &'static str,
     alphabet: &'static [u8],
     bits: u32,
     group: usize,
 }
 
-const BASE64: Base = Base {
+const BASE64: BaseEncoding = BaseEncoding {
     name: "base64",
     alphabet: b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
     bits: 6,
     group: 4,
 };
 
-const BASE32: Base = Base {
+const BASE32: BaseEncoding = BaseEncoding {
     name: "base32",
     alphabet: b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567",
     bits: 5,
     group: 8,
 };
 
-impl Base {
+impl BaseEncoding {
     fn encode(&self, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(bytes.len() * 2);
         let (mut held, mut bits) = (0_u32, 0);
@@ -123,14 +123,14 @@ impl Base {
     }
 }
 
-fn encode(cx: &mut Context<'_, '_>, args: &[GoValue], base: &Base) -> Outcome {
+fn encode(cx: &mut FunctionContext<'_, '_>, args: &[GoValue], base: &BaseEncoding) -> FnResult {
     let bytes = args::text(args, 0);
     cost::build_many(cx, bytes.len() + base.group, 2)?;
     Ok(base.encode(bytes).into())
 }
 
 /// Sprig prints the error in place of the text.
-fn decode(cx: &mut Context<'_, '_>, args: &[GoValue], base: &Base) -> Outcome {
+fn decode(cx: &mut FunctionContext<'_, '_>, args: &[GoValue], base: &BaseEncoding) -> FnResult {
     let text = args::text(args, 0);
     // The letters are held with their places.
     cost::build_many(cx, text.len(), size_of::<(usize, u8)>())?;
@@ -140,19 +140,19 @@ fn decode(cx: &mut Context<'_, '_>, args: &[GoValue], base: &Base) -> Outcome {
     })
 }
 
-fn base64_encode(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn base64_encode(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     encode(cx, args, &BASE64)
 }
 
-fn base64_decode(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn base64_decode(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     decode(cx, args, &BASE64)
 }
 
-fn base32_encode(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn base32_encode(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     encode(cx, args, &BASE32)
 }
 
-fn base32_decode(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn base32_decode(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     decode(cx, args, &BASE32)
 }
 
@@ -163,28 +163,31 @@ fn hex(digest: &[u8]) -> GoValue {
 }
 
 /// The bytes to digest; a digest takes about as long as four searches.
-fn digested<'a>(cx: &mut Context<'_, '_>, args: &'a [GoValue]) -> Result<&'a [u8], FunctionError> {
+fn digested<'a>(
+    cx: &mut FunctionContext<'_, '_>,
+    args: &'a [GoValue],
+) -> Result<&'a [u8], FunctionError> {
     let bytes = args::text(args, 0);
     cost::scan(cx, bytes.len().saturating_mul(4))?;
     Ok(bytes)
 }
 
-fn sha1(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn sha1(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let bytes = digested(cx, args)?;
     Ok(hex(&sha1_smol::Sha1::from(bytes).digest().bytes()))
 }
 
-fn sha256(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn sha256(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let bytes = digested(cx, args)?;
     Ok(hex(&hmac_sha256::Hash::hash(bytes)))
 }
 
-fn sha512(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn sha512(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let bytes = digested(cx, args)?;
     Ok(hex(&hmac_sha512::Hash::hash(bytes)))
 }
 
-fn adler32(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn adler32(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let bytes = digested(cx, args)?;
     let (mut a, mut b) = (1_u32, 0_u32);
     for &byte in bytes {

@@ -1,9 +1,9 @@
 //! Defaults, choices, refusals, and templates called in expressions.
 
-use super::super::{Context, FunctionError, GoFunction, GoType, GoValue};
+use super::super::{FunctionContext, FunctionError, GoFunction, GoType, GoValue};
 use super::{args, cost};
 
-type Outcome = Result<GoValue, FunctionError>;
+type FnResult = Result<GoValue, FunctionError>;
 
 const ANY: GoType = GoType::Any;
 const STRING: GoType = GoType::String;
@@ -29,47 +29,47 @@ pub(super) fn is_empty(value: &GoValue) -> bool {
     }
 }
 
-fn default(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn default(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let given = args.get(1).filter(|given| !is_empty(given));
     Ok(given.cloned().unwrap_or_else(|| args::value(args, 0)))
 }
 
-fn empty(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn empty(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(is_empty(&args::value(args, 0)).into())
 }
 
-fn coalesce(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn coalesce(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let found = args.iter().find(|value| !is_empty(value));
     Ok(found.cloned().unwrap_or_default())
 }
 
-fn all(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn all(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok((!args.iter().any(is_empty)).into())
 }
 
-fn any(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn any(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok((!args.iter().all(is_empty)).into())
 }
 
-fn ternary(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn ternary(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(args::value(args, usize::from(!args::boolean(args, 2))))
 }
 
-fn fail(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn fail(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let message = args::chars(args, 0);
     cost::scan(cx, message.len())?;
     Err(message.into_owned().into())
 }
 
 /// Helm's: what a template writes, as a text that a pipeline can go on with.
-fn include(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn include(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let name = args::chars(args, 0);
     cx.include(&name, args::value(args, 1))
 }
 
 /// Helm's: its value, or an error with the author's words where it is nil or
 /// an empty text.
-fn required(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn required(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let value = args::value(args, 1);
     let missing = match &value {
         GoValue::Nil => true,

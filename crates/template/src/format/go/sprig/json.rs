@@ -7,11 +7,11 @@
 
 use quillet_core::value::MAX_DEPTH;
 
-use super::super::{Context, FunctionError, GoFunction, GoStr, GoType, GoValue, Number};
+use super::super::{FunctionContext, FunctionError, GoFunction, GoNumber, GoStr, GoType, GoValue};
 use super::{args, cost, dates, json_error};
-use crate::limits::Limit;
+use crate::limits::LimitKind;
 
-type Outcome = Result<GoValue, FunctionError>;
+type FnResult = Result<GoValue, FunctionError>;
 
 const ANY: GoType = GoType::Any;
 const STRING: GoType = GoType::String;
@@ -30,11 +30,11 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
 /// Bytes of value that a byte of text can become: `[0,0,0]` is the worst.
 const BYTES_PER_BYTE: usize = size_of::<quillet_core::Value>() / 2;
 
-fn from_json(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn from_json(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     or_else(must_from_json(cx, args), GoValue::Nil)
 }
 
-fn must_from_json(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn must_from_json(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let text = args::chars(args, 0);
     cost::build_many(cx, text.len(), BYTES_PER_BYTE)?;
     match quillet_core::json::parse(&text) {
@@ -46,62 +46,62 @@ fn must_from_json(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
 }
 
 /// Sprig's functions without `must` swallow errors; limits are never swallowed.
-pub(super) fn or_else(outcome: Outcome, instead: GoValue) -> Outcome {
+pub(super) fn or_else(outcome: FnResult, instead: GoValue) -> FnResult {
     match outcome {
         Err(FunctionError::Message(_)) => Ok(instead),
         other => other,
     }
 }
 
-fn to_json(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn to_json(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     or_else(must_to_json(cx, args), "".into())
 }
 
-fn must_to_json(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
-    write(cx, &args::value(args, 0), Style::default())
+fn must_to_json(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
+    write(cx, &args::value(args, 0), JsonOptions::default())
 }
 
-fn to_pretty_json(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn to_pretty_json(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     or_else(must_to_pretty_json(cx, args), "".into())
 }
 
-fn must_to_pretty_json(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
-    let style = Style {
+fn must_to_pretty_json(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
+    let style = JsonOptions {
         pretty: true,
-        ..Style::default()
+        ..JsonOptions::default()
     };
     write(cx, &args::value(args, 0), style)
 }
 
-fn to_raw_json(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn to_raw_json(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     or_else(must_to_raw_json(cx, args), "".into())
 }
 
-fn must_to_raw_json(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
-    let style = Style {
+fn must_to_raw_json(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
+    let style = JsonOptions {
         raw: true,
-        ..Style::default()
+        ..JsonOptions::default()
     };
     write(cx, &args::value(args, 0), style)
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Style {
+struct JsonOptions {
     /// Indented by two spaces.
     pretty: bool,
     /// `<`, `>` and `&` as they are.
     raw: bool,
 }
 
-struct Writer<'c, 'a, 'p> {
-    cx: &'c mut Context<'a, 'p>,
-    style: Style,
+struct JsonWriter<'c, 'a, 'p> {
+    cx: &'c mut FunctionContext<'a, 'p>,
+    style: JsonOptions,
     out: String,
     paid: usize,
 }
 
-fn write(cx: &mut Context<'_, '_>, value: &GoValue, style: Style) -> Outcome {
-    let mut writer = Writer {
+fn write(cx: &mut FunctionContext<'_, '_>, value: &GoValue, style: JsonOptions) -> FnResult {
+    let mut writer = JsonWriter {
         cx,
         style,
         out: String::new(),
@@ -112,7 +112,7 @@ fn write(cx: &mut Context<'_, '_>, value: &GoValue, style: Style) -> Outcome {
     Ok(writer.out.into())
 }
 
-impl Writer<'_, '_, '_> {
+impl JsonWriter<'_, '_, '_> {
     /// Pays for what was written and what is about to be.
     fn pay(&mut self, more: usize) -> Result<(), FunctionError> {
         let written = self.out.len() + more;
@@ -123,7 +123,7 @@ impl Writer<'_, '_, '_> {
 
     fn value(&mut self, value: &GoValue, depth: u32) -> Result<(), FunctionError> {
         if depth > MAX_DEPTH {
-            return Err(self.cx.pass.limit(Limit::ValueDepth).into());
+            return Err(self.cx.pass.limit(LimitKind::ValueDepth).into());
         }
         self.cx.steps(1)?;
         self.pay(0)?;
@@ -150,9 +150,9 @@ impl Writer<'_, '_, '_> {
 
     fn scalar(&mut self, value: &GoValue) -> Result<(), FunctionError> {
         match (value, value.number()) {
-            (_, Some(Number::Int(number))) => self.out.push_str(&number.to_string()),
-            (_, Some(Number::Uint(number))) => self.out.push_str(&number.to_string()),
-            (_, Some(Number::Float(number))) => self.out.push_str(&float(number)?),
+            (_, Some(GoNumber::Int(number))) => self.out.push_str(&number.to_string()),
+            (_, Some(GoNumber::Uint(number))) => self.out.push_str(&number.to_string()),
+            (_, Some(GoNumber::Float(number))) => self.out.push_str(&float(number)?),
             (GoValue::Object(object), None) => {
                 let text = dates::rfc3339(&**object).unwrap_or_else(|| object.text());
                 self.string(text.as_bytes())?;

@@ -9,14 +9,14 @@ pub(super) fn explain(text: &[u8]) -> Option<String> {
     let mut scanner = Scanner { text, at: 0 };
     match scanner.document() {
         Ok(()) => None,
-        Err(Wrong::End) => Some("unexpected end of JSON input".to_owned()),
-        Err(Wrong::Deep) => Some("exceeded max depth".to_owned()),
-        Err(Wrong::Character(context)) => Some(scanner.complain(&context)),
-        Err(Wrong::Escape(c)) => Some(format!("invalid escape sequence `\\{c}` in string")),
+        Err(JsonError::End) => Some("unexpected end of JSON input".to_owned()),
+        Err(JsonError::Deep) => Some("exceeded max depth".to_owned()),
+        Err(JsonError::Character(context)) => Some(scanner.complain(&context)),
+        Err(JsonError::Escape(c)) => Some(format!("invalid escape sequence `\\{c}` in string")),
     }
 }
 
-enum Wrong {
+enum JsonError {
     End,
     Deep,
     Character(String),
@@ -24,8 +24,8 @@ enum Wrong {
     Escape(char),
 }
 
-fn wrong<T>(context: &str) -> Result<T, Wrong> {
-    Err(Wrong::Character(context.to_owned()))
+fn wrong<T>(context: &str) -> Result<T, JsonError> {
+    Err(JsonError::Character(context.to_owned()))
 }
 
 struct Scanner<'a> {
@@ -50,29 +50,29 @@ impl Scanner<'_> {
         format!("invalid character '{shown}' {context}")
     }
 
-    fn document(&mut self) -> Result<(), Wrong> {
+    fn document(&mut self) -> Result<(), JsonError> {
         self.value(0)?;
         match self.next_visible() {
-            Err(Wrong::End) => Ok(()),
+            Err(JsonError::End) => Ok(()),
             _ => wrong("after top-level value"),
         }
     }
 
-    fn peek(&self) -> Result<u8, Wrong> {
-        self.text.get(self.at).copied().ok_or(Wrong::End)
+    fn peek(&self) -> Result<u8, JsonError> {
+        self.text.get(self.at).copied().ok_or(JsonError::End)
     }
 
     /// The next byte that is no white space, without taking it.
-    fn next_visible(&mut self) -> Result<u8, Wrong> {
+    fn next_visible(&mut self) -> Result<u8, JsonError> {
         while matches!(self.peek()?, b' ' | b'\t' | b'\r' | b'\n') {
             self.at += 1;
         }
         self.peek()
     }
 
-    fn value(&mut self, depth: usize) -> Result<(), Wrong> {
+    fn value(&mut self, depth: usize) -> Result<(), JsonError> {
         if depth > MAX_DEPTH {
-            return Err(Wrong::Deep);
+            return Err(JsonError::Deep);
         }
         match self.next_visible()? {
             b'{' => self.object(depth),
@@ -86,7 +86,7 @@ impl Scanner<'_> {
         }
     }
 
-    fn array(&mut self, depth: usize) -> Result<(), Wrong> {
+    fn array(&mut self, depth: usize) -> Result<(), JsonError> {
         self.at += 1;
         if self.next_visible()? == b']' {
             self.at += 1;
@@ -104,7 +104,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    fn object(&mut self, depth: usize) -> Result<(), Wrong> {
+    fn object(&mut self, depth: usize) -> Result<(), JsonError> {
         self.at += 1;
         if self.next_visible()? == b'}' {
             self.at += 1;
@@ -130,7 +130,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    fn string(&mut self) -> Result<(), Wrong> {
+    fn string(&mut self) -> Result<(), JsonError> {
         self.at += 1;
         loop {
             match self.peek()? {
@@ -144,7 +144,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    fn escape(&mut self) -> Result<(), Wrong> {
+    fn escape(&mut self) -> Result<(), JsonError> {
         self.at += 1;
         match self.peek()? {
             b'b' | b'f' | b'n' | b'r' | b't' | b'\\' | b'/' | b'"' => self.at += 1,
@@ -157,12 +157,12 @@ impl Scanner<'_> {
                     self.at += 1;
                 }
             }
-            other => return Err(Wrong::Escape(char::from(other))),
+            other => return Err(JsonError::Escape(char::from(other))),
         }
         Ok(())
     }
 
-    fn number(&mut self) -> Result<(), Wrong> {
+    fn number(&mut self) -> Result<(), JsonError> {
         if self.peek()? == b'-' {
             self.at += 1;
         }
@@ -185,7 +185,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    fn some_digits(&mut self) -> Result<(), Wrong> {
+    fn some_digits(&mut self) -> Result<(), JsonError> {
         if !self.peek()?.is_ascii_digit() {
             return wrong("in numeric literal");
         }
@@ -199,7 +199,7 @@ impl Scanner<'_> {
         }
     }
 
-    fn literal(&mut self, word: &str) -> Result<(), Wrong> {
+    fn literal(&mut self, word: &str) -> Result<(), JsonError> {
         for expected in word.bytes() {
             if self.peek()? != expected {
                 let expected = char::from(expected);

@@ -2,16 +2,16 @@
 
 /// A piece of a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Piece<'a> {
+pub(super) enum LayoutPart<'a> {
     /// Text that stands for itself.
     Text(&'a str),
     /// A part of the time, with the layout's own text for errors.
-    Field(Field, &'a str),
+    Field(TimeField, &'a str),
 }
 
 /// A part of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Field {
+pub(super) enum TimeField {
     /// `2006`.
     Year,
     /// `06`.
@@ -58,7 +58,7 @@ pub(super) enum Pad {
 }
 
 /// Takes a layout apart.
-pub(super) fn pieces(layout: &str) -> Vec<Piece<'_>> {
+pub(super) fn pieces(layout: &str) -> Vec<LayoutPart<'_>> {
     let mut pieces = Vec::new();
     let mut text = 0;
     let mut at = 0;
@@ -68,46 +68,46 @@ pub(super) fn pieces(layout: &str) -> Vec<Piece<'_>> {
             continue;
         };
         if text < at {
-            pieces.push(Piece::Text(&layout[text..at]));
+            pieces.push(LayoutPart::Text(&layout[text..at]));
         }
-        pieces.push(Piece::Field(field, &layout[at..at + length]));
+        pieces.push(LayoutPart::Field(field, &layout[at..at + length]));
         at += length;
         text = at;
     }
     if text < layout.len() {
-        pieces.push(Piece::Text(&layout[text..]));
+        pieces.push(LayoutPart::Text(&layout[text..]));
     }
     pieces
 }
 
 /// Fields by their text; where one begins with another, the longer comes first.
-const FIELDS: &[(&str, Field)] = &[
-    ("January", Field::MonthName { short: false }),
-    ("Jan", Field::MonthName { short: true }),
-    ("Monday", Field::Weekday { short: false }),
-    ("Mon", Field::Weekday { short: true }),
-    ("MST", Field::ZoneName),
-    ("002", Field::YearDay(Pad::Zero)),
-    ("01", Field::Month(Pad::Zero)),
-    ("02", Field::Day(Pad::Zero)),
-    ("03", Field::Hour12(Pad::Zero)),
-    ("04", Field::Minute(Pad::Zero)),
-    ("05", Field::Second(Pad::Zero)),
-    ("06", Field::ShortYear),
-    ("15", Field::Hour),
-    ("1", Field::Month(Pad::None)),
-    ("2006", Field::Year),
-    ("2", Field::Day(Pad::None)),
-    ("__2", Field::YearDay(Pad::Space)),
-    ("_2", Field::Day(Pad::Space)),
-    ("3", Field::Hour12(Pad::None)),
-    ("4", Field::Minute(Pad::None)),
-    ("5", Field::Second(Pad::None)),
-    ("PM", Field::HalfDay { lower: false }),
-    ("pm", Field::HalfDay { lower: true }),
+const FIELDS: &[(&str, TimeField)] = &[
+    ("January", TimeField::MonthName { short: false }),
+    ("Jan", TimeField::MonthName { short: true }),
+    ("Monday", TimeField::Weekday { short: false }),
+    ("Mon", TimeField::Weekday { short: true }),
+    ("MST", TimeField::ZoneName),
+    ("002", TimeField::YearDay(Pad::Zero)),
+    ("01", TimeField::Month(Pad::Zero)),
+    ("02", TimeField::Day(Pad::Zero)),
+    ("03", TimeField::Hour12(Pad::Zero)),
+    ("04", TimeField::Minute(Pad::Zero)),
+    ("05", TimeField::Second(Pad::Zero)),
+    ("06", TimeField::ShortYear),
+    ("15", TimeField::Hour),
+    ("1", TimeField::Month(Pad::None)),
+    ("2006", TimeField::Year),
+    ("2", TimeField::Day(Pad::None)),
+    ("__2", TimeField::YearDay(Pad::Space)),
+    ("_2", TimeField::Day(Pad::Space)),
+    ("3", TimeField::Hour12(Pad::None)),
+    ("4", TimeField::Minute(Pad::None)),
+    ("5", TimeField::Second(Pad::None)),
+    ("PM", TimeField::HalfDay { lower: false }),
+    ("pm", TimeField::HalfDay { lower: true }),
 ];
 
-fn field(text: &str) -> Option<(Field, usize)> {
+fn field(text: &str) -> Option<(TimeField, usize)> {
     match text.as_bytes().first()? {
         b'-' | b'Z' => return offset(text),
         b'.' | b',' => return fraction(text),
@@ -124,7 +124,7 @@ fn field(text: &str) -> Option<(Field, usize)> {
     Some((*field, name.len()))
 }
 
-fn offset(text: &str) -> Option<(Field, usize)> {
+fn offset(text: &str) -> Option<(TimeField, usize)> {
     const FORMS: [(&str, bool, bool, bool); 5] = [
         ("070000", false, true, true),
         ("07:00:00", true, true, true),
@@ -133,7 +133,7 @@ fn offset(text: &str) -> Option<(Field, usize)> {
         ("07", false, false, false),
     ];
     let form = FORMS.iter().find(|form| text[1..].starts_with(form.0))?;
-    let field = Field::Offset {
+    let field = TimeField::Offset {
         z: text.starts_with('Z'),
         colon: form.1,
         minutes: form.2,
@@ -142,7 +142,7 @@ fn offset(text: &str) -> Option<(Field, usize)> {
     Some((field, 1 + form.0.len()))
 }
 
-fn fraction(text: &str) -> Option<(Field, usize)> {
+fn fraction(text: &str) -> Option<(TimeField, usize)> {
     let digit = *text.as_bytes().get(1)?;
     if !matches!(digit, b'0' | b'9') {
         return None;
@@ -156,7 +156,7 @@ fn fraction(text: &str) -> Option<(Field, usize)> {
     if next.is_some_and(u8::is_ascii_digit) {
         return None;
     }
-    let field = Field::Fraction {
+    let field = TimeField::Fraction {
         digits,
         trimmed: digit == b'9',
     };

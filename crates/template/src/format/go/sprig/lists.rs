@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::super::{Context, FunctionError, GoFunction, GoList, GoType, GoValue};
+use super::super::{FunctionContext, FunctionError, GoFunction, GoList, GoType, GoValue};
 use super::{args, cast, cost, flow, strings, types};
 
-type Outcome = Result<GoValue, FunctionError>;
+type FnResult = Result<GoValue, FunctionError>;
 
 const ANY: GoType = GoType::Any;
 const INT: GoType = GoType::Int;
@@ -49,13 +49,13 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
 ];
 
 /// Pays for a list of these items and makes it.
-fn make(cx: &mut Context<'_, '_>, items: Vec<GoValue>) -> Outcome {
+fn make(cx: &mut FunctionContext<'_, '_>, items: Vec<GoValue>) -> FnResult {
     cost::list(cx, items)
 }
 
 /// The items of a list that is about to be copied, paid for.
 fn items(
-    cx: &mut Context<'_, '_>,
+    cx: &mut FunctionContext<'_, '_>,
     value: &GoValue,
     refusal: &str,
 ) -> Result<Vec<GoValue>, FunctionError> {
@@ -64,46 +64,46 @@ fn items(
     Ok(list.iter().collect())
 }
 
-fn list(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn list(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     cost::items(cx, args.len())?;
     make(cx, args.to_vec())
 }
 
-fn first(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn first(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let list = args::list_of(&args::value(args, 0), "Cannot find first on type")?;
     Ok(list.get(0).unwrap_or_default())
 }
 
-fn last(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn last(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let list = args::list_of(&args::value(args, 0), "Cannot find last on type")?;
     let last = list.len().checked_sub(1).and_then(|at| list.get(at));
     Ok(last.unwrap_or_default())
 }
 
-fn rest(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn rest(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let items = items(cx, &args::value(args, 0), "Cannot find rest on type")?;
     make(cx, items.into_iter().skip(1).collect())
 }
 
-fn initial(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn initial(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let mut items = items(cx, &args::value(args, 0), "Cannot find initial on type")?;
     items.pop();
     make(cx, items)
 }
 
-fn append(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn append(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let mut items = items(cx, &args::value(args, 0), "Cannot push on type")?;
     items.push(args::value(args, 1));
     make(cx, items)
 }
 
-fn prepend(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn prepend(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let mut items = items(cx, &args::value(args, 0), "Cannot prepend on type")?;
     items.insert(0, args::value(args, 1));
     make(cx, items)
 }
 
-fn concat(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn concat(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let mut all = Vec::new();
     for arg in args {
         let GoValue::List(list) = arg else {
@@ -122,13 +122,13 @@ fn not_a_list(value: &GoValue) -> FunctionError {
     }
 }
 
-fn reverse(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn reverse(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let mut items = items(cx, &args::value(args, 0), "Cannot find reverse on type")?;
     items.reverse();
     make(cx, items)
 }
 
-fn uniq(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn uniq(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let items = items(cx, &args::value(args, 0), "Cannot find uniq on type")?;
     // Texts, of which there may be many, are not compared with each other one by one.
     let mut texts = BTreeSet::new();
@@ -151,7 +151,7 @@ fn uniq(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
 }
 
 fn contains(
-    cx: &mut Context<'_, '_>,
+    cx: &mut FunctionContext<'_, '_>,
     items: &[GoValue],
     wanted: &GoValue,
 ) -> Result<bool, FunctionError> {
@@ -163,13 +163,13 @@ fn contains(
     Ok(false)
 }
 
-fn compact(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn compact(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let mut items = items(cx, &args::value(args, 0), "Cannot compact on type")?;
     items.retain(|item| !flow::is_empty(item));
     make(cx, items)
 }
 
-fn without(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn without(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let items = items(cx, &args::value(args, 0), "Cannot find without on type")?;
     let mut kept = Vec::new();
     for item in items {
@@ -180,7 +180,7 @@ fn without(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     make(cx, kept)
 }
 
-fn has(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn has(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (needle, haystack) = (args::value(args, 0), args::value(args, 1));
     if matches!(haystack, GoValue::Nil) {
         return Ok(false.into());
@@ -194,7 +194,7 @@ fn has(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     Ok(false.into())
 }
 
-fn slice(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn slice(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let refusal = "list should be type of slice or array but";
     let list = args::list_of(&args::value(args, 0), refusal)?;
     if list.is_empty() {
@@ -211,7 +211,7 @@ fn slice(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     Ok(GoValue::List(GoList::typed(list.element(), part)))
 }
 
-fn chunk(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn chunk(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let items = items(cx, &args::value(args, 1), "Cannot chunk type")?;
     let Some(size) = usize::try_from(args::int(args, 0)).ok().filter(|&n| n > 0) else {
         return Err("runtime error: makeslice: len out of range".into());
@@ -224,7 +224,7 @@ fn chunk(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     Ok(GoValue::List(GoList::typed(GoType::LIST, chunks)))
 }
 
-fn sort_alpha(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn sort_alpha(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let value = args::value(args, 0);
     let mut texts = match value {
         GoValue::Nil => vec!["<nil>".into()],
@@ -262,7 +262,7 @@ impl Progression {
     }
 }
 
-fn until(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn until(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let stop = args::int(args, 0);
     let step = if stop < 0 { -1 } else { 1 };
     integers(
@@ -275,19 +275,19 @@ fn until(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     )
 }
 
-fn until_step(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn until_step(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (start, stop, step) = (args::int(args, 0), args::int(args, 1), args::int(args, 2));
     integers(cx, Progression { start, stop, step })
 }
 
-fn integers(cx: &mut Context<'_, '_>, numbers: Progression) -> Outcome {
+fn integers(cx: &mut FunctionContext<'_, '_>, numbers: Progression) -> FnResult {
     cost::items(cx, numbers.len())?;
     let list = numbers.numbers().map(GoValue::Int).collect();
     Ok(GoValue::List(GoList::typed(GoType::Int, list)))
 }
 
 /// Numbers as text, as the command of that name prints them.
-fn seq(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn seq(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let numbers: Vec<i64> = (0..args.len()).map(|at| args::int(args, at)).collect();
     let toward = |start: i64, end: i64| if end < start { -1 } else { 1 };
     let (start, step, end) = match *numbers {

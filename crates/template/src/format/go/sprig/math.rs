@@ -1,11 +1,11 @@
 //! Arithmetic: on whole numbers as Go's `int64` does it, on floats in decimal.
 
-use super::super::{Context, FunctionError, GoFunction, GoType, GoValue};
+use super::super::{FunctionContext, FunctionError, GoFunction, GoType, GoValue};
 use super::cast::{to_float, to_int};
 use super::decimal::Decimal;
 use super::{args, cast};
 
-type Outcome = Result<GoValue, FunctionError>;
+type FnResult = Result<GoValue, FunctionError>;
 
 const ANY: GoType = GoType::Any;
 
@@ -35,21 +35,21 @@ fn ints(args: &[GoValue]) -> impl Iterator<Item = i64> + '_ {
     args.iter().map(to_int)
 }
 
-fn add(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn add(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(GoValue::Int64(ints(args).fold(0, i64::wrapping_add)))
 }
 
-fn add1(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn add1(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let number = to_int(&args::value(args, 0));
     Ok(GoValue::Int64(number.wrapping_add(1)))
 }
 
-fn sub(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn sub(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (a, b) = operands(args);
     Ok(GoValue::Int64(a.wrapping_sub(b)))
 }
 
-fn mul(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn mul(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(GoValue::Int64(ints(args).fold(1, i64::wrapping_mul)))
 }
 
@@ -57,25 +57,25 @@ fn operands(args: &[GoValue]) -> (i64, i64) {
     (to_int(&args::value(args, 0)), to_int(&args::value(args, 1)))
 }
 
-fn div(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn div(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     match operands(args) {
         (_, 0) => Err("runtime error: integer divide by zero".into()),
         (a, b) => Ok(GoValue::Int64(a.wrapping_div(b))),
     }
 }
 
-fn modulo(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn modulo(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     match operands(args) {
         (_, 0) => Err("runtime error: integer divide by zero".into()),
         (a, b) => Ok(GoValue::Int64(a.wrapping_rem(b))),
     }
 }
 
-fn max(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn max(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(GoValue::Int64(ints(args).max().unwrap_or(0)))
 }
 
-fn min(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn min(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(GoValue::Int64(ints(args).min().unwrap_or(0)))
 }
 
@@ -91,24 +91,24 @@ fn extreme(args: &[GoValue], pick: fn(f64, f64) -> f64) -> GoValue {
     GoValue::Float(args.iter().map(to_float).reduce(pick).unwrap_or(0.0))
 }
 
-fn maxf(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn maxf(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(extreme(args, f64::max))
 }
 
-fn minf(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn minf(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(extreme(args, f64::min))
 }
 
-fn floor(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn floor(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(to_float(&args::value(args, 0)).floor().into())
 }
 
-fn ceil(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn ceil(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(to_float(&args::value(args, 0)).ceil().into())
 }
 
 /// `round NUMBER PLACES [HALF]`: up from `HALF` (0.5) of the last place on.
-fn round(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn round(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let up_from = args.get(2).map_or(0.5, cast::to_float);
     let places = args::int(args, 1).clamp(-400, 400);
     let power = 10_f64.powi(i32::try_from(places).unwrap_or(0));
@@ -126,7 +126,7 @@ fn in_decimal(
     first: &GoValue,
     others: &[GoValue],
     operate: fn(Decimal, Decimal) -> Option<Decimal>,
-) -> Outcome {
+) -> FnResult {
     let mut result = decimal(first)?;
     for other in others {
         result = operate(result, decimal(other)?).ok_or("the number has too many digits")?;
@@ -139,23 +139,23 @@ fn decimal(value: &GoValue) -> Result<Decimal, FunctionError> {
     Decimal::from_float(float).ok_or_else(|| format!("Cannot create a Decimal from {float}").into())
 }
 
-fn addf(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn addf(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     in_decimal(&GoValue::Float(0.0), args, Decimal::plus)
 }
 
-fn add1f(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn add1f(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     in_decimal(&args::value(args, 0), &[GoValue::Float(1.0)], Decimal::plus)
 }
 
-fn subf(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn subf(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     in_decimal(&args::value(args, 0), args::rest(args, 1), Decimal::minus)
 }
 
-fn mulf(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn mulf(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     in_decimal(&args::value(args, 0), args::rest(args, 1), Decimal::times)
 }
 
-fn divf(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn divf(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let divisors = args::rest(args, 1);
     if divisors.iter().any(|divisor| to_float(divisor) == 0.0) {
         return Err("decimal division by 0".into());

@@ -32,7 +32,7 @@ mod text;
 mod timetext;
 mod types;
 mod urls;
-mod words;
+mod word_split;
 mod yaml;
 
 use super::GoFunction;

@@ -1,9 +1,9 @@
 //! Slash-separated paths, as Go's `path` package takes them apart.
 
-use super::super::{Context, FunctionError, GoFunction, GoType, GoValue};
+use super::super::{FunctionContext, FunctionError, GoFunction, GoType, GoValue};
 use super::{args, cost};
 
-type Outcome = Result<GoValue, FunctionError>;
+type FnResult = Result<GoValue, FunctionError>;
 
 const STRING: GoType = GoType::String;
 
@@ -21,7 +21,7 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::new("osIsAbs", &[STRING], is_abs),
 ];
 
-fn base(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn base(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let path = args::chars(args, 0);
     cost::build(cx, path.len())?;
     Ok(last(&path).into())
@@ -37,14 +37,14 @@ fn last(path: &str) -> &str {
     }
 }
 
-fn dir(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn dir(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let path = args::chars(args, 0);
     cost::build_many(cx, path.len(), 2)?;
     let parent = path.rfind('/').map_or("", |slash| &path[..=slash]);
     Ok(cleaned(parent).into())
 }
 
-fn clean(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn clean(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let path = args::chars(args, 0);
     cost::build_many(cx, path.len(), 2)?;
     Ok(cleaned(&path).into())
@@ -72,14 +72,14 @@ fn cleaned(path: &str) -> String {
     }
 }
 
-fn ext(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn ext(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let path = args::chars(args, 0);
     cost::build(cx, path.len())?;
     let name = path.rsplit('/').next().unwrap_or_default();
     Ok(name.rfind('.').map_or("", |dot| &name[dot..]).into())
 }
 
-fn is_abs(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn is_abs(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(args::text(args, 0).starts_with(b"/").into())
 }
 

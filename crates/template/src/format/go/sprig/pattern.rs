@@ -21,7 +21,7 @@ pub(super) fn translate(pattern: &str) -> Result<String, String> {
         out: String::with_capacity(pattern.len() + 16),
         groups: Vec::new(),
         names: Vec::new(),
-        last: Last::Nothing,
+        last: RepeatTarget::Nothing,
     };
     let outcome = rewriter.run();
     outcome.map_err(|reason| format!("error parsing regexp: {reason}"))?;
@@ -30,7 +30,7 @@ pub(super) fn translate(pattern: &str) -> Result<String, String> {
 
 /// What a repetition that comes next would repeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Last {
+enum RepeatTarget {
     Nothing,
     Atom,
     /// A repetition, from this place on.
@@ -43,7 +43,7 @@ struct Rewriter<'a> {
     out: String,
     groups: Vec<usize>,
     names: Vec<&'a str>,
-    last: Last,
+    last: RepeatTarget,
 }
 
 impl<'a> Rewriter<'a> {
@@ -68,7 +68,7 @@ impl<'a> Rewriter<'a> {
             }
             '|' => {
                 self.out.push('|');
-                self.last = Last::Nothing;
+                self.last = RepeatTarget::Nothing;
             }
             '*' | '+' | '?' => self.repeat(at, 1)?,
             '{' => match bounds(self.rest(at)) {
@@ -90,7 +90,7 @@ impl<'a> Rewriter<'a> {
             c => {
                 // Go has no comments in patterns; everything else is plain.
                 self.out.push(c);
-                self.last = Last::Atom;
+                self.last = RepeatTarget::Atom;
             }
         }
         Ok(())
@@ -108,31 +108,31 @@ impl<'a> Rewriter<'a> {
 
     fn atom(&mut self, text: &str) {
         self.out.push_str(text);
-        self.last = Last::Atom;
+        self.last = RepeatTarget::Atom;
     }
 
     fn repeat(&mut self, at: usize, length: usize) -> Result<(), String> {
         let lazy = self.rest(at + length).starts_with('?');
         let text = &self.pattern[at..at + length + usize::from(lazy)];
         match self.last {
-            Last::Nothing => {
+            RepeatTarget::Nothing => {
                 return Err(format!("missing argument to repetition operator: `{text}`"));
             }
-            Last::Repeat(from) => {
+            RepeatTarget::Repeat(from) => {
                 let nested = &self.pattern[from..at + text.len()];
                 return Err(format!("invalid nested repetition operator: `{nested}`"));
             }
-            Last::Atom => {}
+            RepeatTarget::Atom => {}
         }
         self.out.push_str(text);
         self.skip(usize::from(lazy));
-        self.last = Last::Repeat(at);
+        self.last = RepeatTarget::Repeat(at);
         Ok(())
     }
 
     /// A group: plain, with flags, or with a name.
     fn open(&mut self, at: usize) -> Result<(), String> {
-        self.last = Last::Nothing;
+        self.last = RepeatTarget::Nothing;
         let Some(after) = self.rest(at).strip_prefix("(?") else {
             self.groups.push(at);
             self.out.push('(');
@@ -213,7 +213,7 @@ impl<'a> Rewriter<'a> {
         };
         self.out.push_str(&regex::escape(body));
         if !body.is_empty() {
-            self.last = Last::Atom;
+            self.last = RepeatTarget::Atom;
         }
         let rest = &self.rest(at)[1..2 + consumed];
         self.skip(rest.chars().count());

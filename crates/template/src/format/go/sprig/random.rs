@@ -2,10 +2,10 @@
 //! others in the next: a text with `uuidv4` in it does not change because a
 //! tool's result came in.
 
-use super::super::{Context, FunctionError, GoFunction, GoType, GoValue};
+use super::super::{FunctionContext, FunctionError, GoFunction, GoType, GoValue};
 use super::{args, cost};
 
-type Outcome = Result<GoValue, FunctionError>;
+type FnResult = Result<GoValue, FunctionError>;
 
 const INT: GoType = GoType::Int;
 
@@ -22,12 +22,12 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
 
 /// How many values were drawn in this pass.
 #[derive(Default)]
-struct Drawn(u64);
+struct DrawCount(u64);
 
 /// The next number of a SplitMix64 generator.
-fn next(cx: &mut Context<'_, '_>) -> u64 {
+fn next(cx: &mut FunctionContext<'_, '_>) -> u64 {
     let seed = cx.seed();
-    let drawn = cx.state::<Drawn>();
+    let drawn = cx.state::<DrawCount>();
     drawn.0 += 1;
     let state = seed.wrapping_add(drawn.0.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -35,11 +35,11 @@ fn next(cx: &mut Context<'_, '_>) -> u64 {
     state ^ (state >> 31)
 }
 
-fn below(cx: &mut Context<'_, '_>, bound: u64) -> u64 {
+fn below(cx: &mut FunctionContext<'_, '_>, bound: u64) -> u64 {
     next(cx) % bound.max(1)
 }
 
-fn uuid(cx: &mut Context<'_, '_>, _: &[GoValue]) -> Outcome {
+fn uuid(cx: &mut FunctionContext<'_, '_>, _: &[GoValue]) -> FnResult {
     let bytes = u128::from(next(cx)) << 64 | u128::from(next(cx));
     // Version 4 of RFC 9562, and its variant.
     let bits = bytes & !(0xf << 76) & !(0b11 << 62) | 0x4 << 76 | 0b10 << 62;
@@ -49,7 +49,7 @@ fn uuid(cx: &mut Context<'_, '_>, _: &[GoValue]) -> Outcome {
 }
 
 /// From the first number on, below the second.
-fn int(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn int(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (least, end) = (args::int(args, 0), args::int(args, 1));
     if least >= end {
         return Err("invalid argument to Intn".into());
@@ -59,7 +59,7 @@ fn int(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
 }
 
 /// As many characters as the argument says, out of these.
-fn text(cx: &mut Context<'_, '_>, args: &[GoValue], alphabet: &[u8]) -> Outcome {
+fn text(cx: &mut FunctionContext<'_, '_>, args: &[GoValue], alphabet: &[u8]) -> FnResult {
     let count = usize::try_from(args::int(args, 0)).unwrap_or(0);
     cx.steps(count)?;
     cost::build(cx, count)?;
@@ -74,24 +74,24 @@ fn text(cx: &mut Context<'_, '_>, args: &[GoValue], alphabet: &[u8]) -> Outcome 
 const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const DIGITS: &[u8] = b"0123456789";
 
-fn alphanumeric(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn alphanumeric(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     text(cx, args, &[LETTERS, DIGITS].concat())
 }
 
-fn letters(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn letters(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     text(cx, args, LETTERS)
 }
 
-fn digits(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn digits(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     text(cx, args, DIGITS)
 }
 
-fn ascii(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn ascii(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let printable: Vec<u8> = (b' '..=b'~').collect();
     text(cx, args, &printable)
 }
 
-fn shuffle(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn shuffle(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let text = args::chars(args, 0);
     cx.steps(text.len())?;
     cost::build_many(cx, text.len(), size_of::<char>())?;

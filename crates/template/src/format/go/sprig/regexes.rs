@@ -9,10 +9,10 @@ use std::sync::{Arc, LazyLock};
 use quick_cache::sync::Cache;
 use regex::bytes::{Match, Regex, RegexBuilder};
 
-use super::super::{Context, FunctionError, GoFunction, GoType, GoValue};
+use super::super::{FunctionContext, FunctionError, GoFunction, GoType, GoValue};
 use super::{args, cost, pattern};
 
-type Outcome = Result<GoValue, FunctionError>;
+type FnResult = Result<GoValue, FunctionError>;
 
 const INT: GoType = GoType::Int;
 const STRING: GoType = GoType::String;
@@ -56,17 +56,20 @@ const BYTES_PER_STEP: usize = 4;
 const MAX_PATTERN: usize = 4096;
 
 #[derive(Debug)]
-struct Compiled {
+struct CompiledRegex {
     regex: Regex,
     /// Steps for every [`BYTES_PER_STEP`] bytes of text.
     rate: usize,
 }
 
-type Kept = Result<Arc<Compiled>, Arc<str>>;
+type CachedRegex = Result<Arc<CompiledRegex>, Arc<str>>;
 
-static COMPILED: LazyLock<Cache<String, Kept>> = LazyLock::new(|| Cache::new(64));
+static COMPILED: LazyLock<Cache<String, CachedRegex>> = LazyLock::new(|| Cache::new(64));
 
-fn compiled(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Result<Arc<Compiled>, FunctionError> {
+fn compiled(
+    cx: &mut FunctionContext<'_, '_>,
+    args: &[GoValue],
+) -> Result<Arc<CompiledRegex>, FunctionError> {
     let pattern = args::chars(args, 0);
     if pattern.len() > MAX_PATTERN {
         return Err(format!("error parsing regexp: longer than {MAX_PATTERN} bytes").into());
@@ -84,7 +87,7 @@ fn compiled(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Result<Arc<Compiled>,
     kept.map_err(|error| error.to_string().into())
 }
 
-fn compile(pattern: &str) -> Result<Compiled, String> {
+fn compile(pattern: &str) -> Result<CompiledRegex, String> {
     let translated = pattern::translate(pattern)?;
     for size in SIZES {
         let built = RegexBuilder::new(&translated)
@@ -95,7 +98,7 @@ fn compile(pattern: &str) -> Result<Compiled, String> {
         match built {
             Ok(regex) => {
                 let rate = size / SIZES[0];
-                return Ok(Compiled { regex, rate });
+                return Ok(CompiledRegex { regex, rate });
             }
             Err(regex::Error::CompiledTooBig(_)) => {}
             Err(error) => return Err(in_one_line(&error)),
@@ -114,9 +117,9 @@ fn in_one_line(error: &regex::Error) -> String {
 
 /// The pattern and the text, with the match paid for.
 fn prepared<'a>(
-    cx: &mut Context<'_, '_>,
+    cx: &mut FunctionContext<'_, '_>,
     args: &'a [GoValue],
-) -> Result<(Arc<Compiled>, &'a [u8]), FunctionError> {
+) -> Result<(Arc<CompiledRegex>, &'a [u8]), FunctionError> {
     let compiled = compiled(cx, args)?;
     let text = args::text(args, 1);
     let steps = text.len().saturating_mul(compiled.rate) / BYTES_PER_STEP;
@@ -126,7 +129,7 @@ fn prepared<'a>(
 
 /// Without `must`, a pattern that is none panics in Go: the same error, but
 /// in Go's words for it.
-fn panics(outcome: Outcome, args: &[GoValue]) -> Outcome {
+fn panics(outcome: FnResult, args: &[GoValue]) -> FnResult {
     outcome.map_err(|error| match error {
         FunctionError::Message(reason) => {
             let pattern = args::chars(args, 0);
@@ -147,20 +150,20 @@ fn all<'r, 't>(regex: &'r Regex, text: &'t [u8]) -> impl Iterator<Item = Match<'
     regex.find_iter(text).filter(|found| is_whole(text, found))
 }
 
-fn matches(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn matches(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     super::json::or_else(must_match(cx, args), false.into())
 }
 
-fn must_match(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn must_match(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (compiled, text) = prepared(cx, args)?;
     Ok(compiled.regex.is_match(text).into())
 }
 
-fn find(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn find(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     panics(must_find(cx, args), args)
 }
 
-fn must_find(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn must_find(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (compiled, text) = prepared(cx, args)?;
     let found = compiled
         .regex
@@ -170,11 +173,11 @@ fn must_find(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     Ok(GoValue::Str(found.into()))
 }
 
-fn find_all(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn find_all(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     panics(must_find_all(cx, args), args)
 }
 
-fn must_find_all(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn must_find_all(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (compiled, text) = prepared(cx, args)?;
     let most = usize::try_from(args::int(args, 2)).unwrap_or(usize::MAX);
     let mut found: Vec<&[u8]> = Vec::new();
@@ -185,11 +188,11 @@ fn must_find_all(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     cost::strings(cx, found)
 }
 
-fn replace(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn replace(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     panics(must_replace(cx, args), args)
 }
 
-fn must_replace(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn must_replace(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (compiled, text) = prepared(cx, args)?;
     let with = args::text(args, 2);
     // Finding groups takes longer than finding matches.
@@ -213,11 +216,11 @@ fn must_replace(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     Ok(out.into())
 }
 
-fn replace_literal(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn replace_literal(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     panics(must_replace_literal(cx, args), args)
 }
 
-fn must_replace_literal(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn must_replace_literal(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (compiled, text) = prepared(cx, args)?;
     let with = args::text(args, 2);
     cost::build(cx, text.len())?;
@@ -233,12 +236,12 @@ fn must_replace_literal(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     Ok(out.into())
 }
 
-fn split(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn split(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     panics(must_split(cx, args), args)
 }
 
 /// Go's `Split`: an empty match at the very start gives no empty piece.
-fn must_split(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn must_split(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (compiled, text) = prepared(cx, args)?;
     let most = usize::try_from(args::int(args, 2)).unwrap_or(usize::MAX);
     // At most a piece for every byte.
@@ -272,7 +275,7 @@ fn pieces<'a>(regex: &Regex, pattern: &str, text: &'a [u8], most: usize) -> Vec<
     pieces
 }
 
-fn quote_meta(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn quote_meta(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let text = args::text(args, 0);
     cost::build_many(cx, text.len(), 2)?;
     let mut out = Vec::with_capacity(text.len());

@@ -5,10 +5,10 @@ use std::any::Any;
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-use super::super::{Context, FunctionError, GoFunction, GoType, GoValue, Object};
+use super::super::{FunctionContext, FunctionError, GoFunction, GoObject, GoType, GoValue};
 use super::{args, cost};
 
-type Outcome = Result<GoValue, FunctionError>;
+type FnResult = Result<GoValue, FunctionError>;
 
 const STRING: GoType = GoType::String;
 
@@ -18,16 +18,16 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Version {
+struct SemVersion {
     numbers: [u64; 3],
     prerelease: String,
     metadata: String,
     original: String,
 }
 
-impl Version {
+impl SemVersion {
     /// Reads `v1.2.3-beta.1+build`; the second and third number may be missing.
-    fn parse(text: &str) -> Option<Version> {
+    fn parse(text: &str) -> Option<SemVersion> {
         let body = text.strip_prefix('v').unwrap_or(text);
         let (body, metadata) = body.split_once('+').unwrap_or((body, ""));
         let (core, prerelease) = body.split_once('-').unwrap_or((body, ""));
@@ -45,7 +45,7 @@ impl Version {
             }
             *numbers.get_mut(at)? = digits.parse().ok()?;
         }
-        Some(Version {
+        Some(SemVersion {
             numbers,
             prerelease: prerelease.to_owned(),
             metadata: metadata.to_owned(),
@@ -54,7 +54,7 @@ impl Version {
     }
 
     /// The order of semantic versions, in which metadata is of no weight.
-    fn order(&self, other: &Version) -> Ordering {
+    fn order(&self, other: &SemVersion) -> Ordering {
         self.numbers.cmp(&other.numbers).then_with(|| {
             match (self.prerelease.is_empty(), other.prerelease.is_empty()) {
                 (true, true) => Ordering::Equal,
@@ -94,7 +94,7 @@ fn prerelease_order(a: &str, b: &str) -> Ordering {
     }
 }
 
-impl std::fmt::Display for Version {
+impl std::fmt::Display for SemVersion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [major, minor, patch] = self.numbers;
         write!(f, "{major}.{minor}.{patch}")?;
@@ -108,14 +108,14 @@ impl std::fmt::Display for Version {
     }
 }
 
-impl Object for Version {
+impl GoObject for SemVersion {
     fn go_type(&self) -> GoType {
         GoType::Named("*semver.Version")
     }
     fn text(&self) -> String {
         self.to_string()
     }
-    fn member(&self, name: &str, args: &[GoValue]) -> Option<Outcome> {
+    fn member(&self, name: &str, args: &[GoValue]) -> Option<FnResult> {
         Some(Ok(match name {
             "Major" => GoValue::Uint64(self.numbers[0]),
             "Minor" => GoValue::Uint64(self.numbers[1]),
@@ -136,29 +136,29 @@ impl Object for Version {
     }
 }
 
-fn other(args: &[GoValue]) -> Option<&Version> {
+fn other(args: &[GoValue]) -> Option<&SemVersion> {
     match args.first()? {
         GoValue::Object(object) => object.as_any().downcast_ref(),
         _ => None,
     }
 }
 
-fn semver(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn semver(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(GoValue::Object(Rc::new(version(cx, args, 0)?)))
 }
 
 fn version(
-    cx: &mut Context<'_, '_>,
+    cx: &mut FunctionContext<'_, '_>,
     args: &[GoValue],
     at: usize,
-) -> Result<Version, FunctionError> {
+) -> Result<SemVersion, FunctionError> {
     let text = args::chars(args, at);
     cost::build_many(cx, text.len(), 3)?;
-    Version::parse(&text).ok_or_else(|| "Invalid Semantic Version".into())
+    SemVersion::parse(&text).ok_or_else(|| "Invalid Semantic Version".into())
 }
 
 /// `semverCompare CONSTRAINT VERSION`.
-fn compare(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn compare(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let text = args::chars(args, 0);
     cost::build_many(cx, text.len(), 64)?;
     let constraints = constraints(&text)?;
@@ -169,14 +169,14 @@ fn compare(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Constraint {
-    operator: Operator,
-    version: Version,
+    operator: RangeOperator,
+    version: SemVersion,
     /// How many numbers were given: `1.x` and `1` are one, `*` is none.
     given: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operator {
+enum RangeOperator {
     Equal,
     NotEqual,
     Greater,
@@ -188,18 +188,18 @@ enum Operator {
 }
 
 /// Longer operators before those that they begin with.
-const OPERATORS: [(&str, Operator); 11] = [
-    ("!=", Operator::NotEqual),
-    (">=", Operator::GreaterEqual),
-    ("=>", Operator::GreaterEqual),
-    ("<=", Operator::LessEqual),
-    ("=<", Operator::LessEqual),
-    ("~>", Operator::Tilde),
-    (">", Operator::Greater),
-    ("<", Operator::Less),
-    ("=", Operator::Equal),
-    ("~", Operator::Tilde),
-    ("^", Operator::Caret),
+const OPERATORS: [(&str, RangeOperator); 11] = [
+    ("!=", RangeOperator::NotEqual),
+    (">=", RangeOperator::GreaterEqual),
+    ("=>", RangeOperator::GreaterEqual),
+    ("<=", RangeOperator::LessEqual),
+    ("=<", RangeOperator::LessEqual),
+    ("~>", RangeOperator::Tilde),
+    (">", RangeOperator::Greater),
+    ("<", RangeOperator::Less),
+    ("=", RangeOperator::Equal),
+    ("~", RangeOperator::Tilde),
+    ("^", RangeOperator::Caret),
 ];
 
 /// Alternatives, each of constraints that hold together.
@@ -224,9 +224,9 @@ fn together(text: &str) -> Result<Vec<Constraint>, String> {
         };
         let mut constraint = Constraint::parse(operator, version).ok_or_else(improper)?;
         if words.next_if_eq(&"-").is_some() {
-            constraint.operator = Operator::GreaterEqual;
+            constraint.operator = RangeOperator::GreaterEqual;
             let end = words.next().ok_or_else(improper)?;
-            all.push(Constraint::parse(Operator::LessEqual, end).ok_or_else(improper)?);
+            all.push(Constraint::parse(RangeOperator::LessEqual, end).ok_or_else(improper)?);
         }
         all.push(constraint);
     }
@@ -236,16 +236,16 @@ fn together(text: &str) -> Result<Vec<Constraint>, String> {
     Ok(all)
 }
 
-fn operator(word: &str) -> (Operator, &str) {
+fn operator(word: &str) -> (RangeOperator, &str) {
     let found = OPERATORS.iter().find_map(|(text, operator)| {
         let rest = word.strip_prefix(text)?;
         Some((*operator, rest))
     });
-    found.unwrap_or((Operator::Equal, word))
+    found.unwrap_or((RangeOperator::Equal, word))
 }
 
 impl Constraint {
-    fn parse(operator: Operator, text: &str) -> Option<Constraint> {
+    fn parse(operator: RangeOperator, text: &str) -> Option<Constraint> {
         let body = text.strip_prefix('v').unwrap_or(text);
         let end = body.find(['-', '+']).unwrap_or(body.len());
         let (core, tail) = body.split_at(end);
@@ -261,45 +261,45 @@ impl Constraint {
         };
         Some(Constraint {
             operator,
-            version: Version::parse(&format!("{numbers}{tail}"))?,
+            version: SemVersion::parse(&format!("{numbers}{tail}"))?,
             given,
         })
     }
 
-    fn check(&self, version: &Version) -> bool {
+    fn check(&self, version: &SemVersion) -> bool {
         // A constraint without a pre-release matches releases only.
         let early = !version.prerelease.is_empty() && self.version.prerelease.is_empty();
-        if early && (self.operator != Operator::NotEqual || self.given < 3) {
+        if early && (self.operator != RangeOperator::NotEqual || self.given < 3) {
             return false;
         }
         let order = version.order(&self.version);
         match self.operator {
-            Operator::Equal if self.given < 3 => self.tilde(version),
-            Operator::Equal => order == Ordering::Equal,
-            Operator::NotEqual if self.given < 3 => !self.same(version, self.given),
-            Operator::NotEqual => order != Ordering::Equal,
-            Operator::Greater if self.given < 3 => {
+            RangeOperator::Equal if self.given < 3 => self.tilde(version),
+            RangeOperator::Equal => order == Ordering::Equal,
+            RangeOperator::NotEqual if self.given < 3 => !self.same(version, self.given),
+            RangeOperator::NotEqual => order != Ordering::Equal,
+            RangeOperator::Greater if self.given < 3 => {
                 version.numbers[..self.given] > self.version.numbers[..self.given]
             }
-            Operator::Greater => order == Ordering::Greater,
-            Operator::GreaterEqual => order != Ordering::Less,
-            Operator::Less => order == Ordering::Less,
-            Operator::LessEqual if self.given < 3 => {
+            RangeOperator::Greater => order == Ordering::Greater,
+            RangeOperator::GreaterEqual => order != Ordering::Less,
+            RangeOperator::Less => order == Ordering::Less,
+            RangeOperator::LessEqual if self.given < 3 => {
                 version.numbers[..self.given] <= self.version.numbers[..self.given]
             }
-            Operator::LessEqual => order != Ordering::Greater,
-            Operator::Tilde => self.tilde(version),
-            Operator::Caret => self.caret(version),
+            RangeOperator::LessEqual => order != Ordering::Greater,
+            RangeOperator::Tilde => self.tilde(version),
+            RangeOperator::Caret => self.caret(version),
         }
     }
 
     /// Whether the first numbers are those of the constraint.
-    fn same(&self, version: &Version, count: usize) -> bool {
+    fn same(&self, version: &SemVersion, count: usize) -> bool {
         version.numbers[..count] == self.version.numbers[..count]
     }
 
     /// `~1.2.3` is at least 1.2.3 with 1.2; `~1` is any 1.
-    fn tilde(&self, version: &Version) -> bool {
+    fn tilde(&self, version: &SemVersion) -> bool {
         if version.order(&self.version) == Ordering::Less {
             return false;
         }
@@ -308,7 +308,7 @@ impl Constraint {
     }
 
     /// `^1.2.3` is at least that with the same first number that is not 0.
-    fn caret(&self, version: &Version) -> bool {
+    fn caret(&self, version: &SemVersion) -> bool {
         if version.order(&self.version) == Ordering::Less {
             return false;
         }
@@ -354,7 +354,7 @@ mod tests {
         ];
         for (constraint, version, wanted) in cases {
             let all = constraints(constraint).unwrap();
-            let version = Version::parse(version).unwrap();
+            let version = SemVersion::parse(version).unwrap();
             let met = all
                 .iter()
                 .any(|all| all.iter().all(|one| one.check(&version)));
@@ -374,11 +374,11 @@ mod tests {
             "1.10",
         ];
         for pair in sorted.windows(2) {
-            let [a, b] = [0, 1].map(|at| Version::parse(pair[at]).unwrap());
+            let [a, b] = [0, 1].map(|at| SemVersion::parse(pair[at]).unwrap());
             assert_eq!(a.order(&b), Ordering::Less, "{a} {b}");
         }
         for wrong in ["", "a", "1.2.3.4", "1.2-", "1.2+", "1..2", "1.2.3-a..b"] {
-            assert_eq!(Version::parse(wrong), None, "{wrong}");
+            assert_eq!(SemVersion::parse(wrong), None, "{wrong}");
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Functions on text.
 
 use super::super::fmt::append_quoted;
-use super::super::{Context, FunctionError, GoFunction, GoMap, GoStr, GoType, GoValue};
+use super::super::{FunctionContext, FunctionError, GoFunction, GoMap, GoStr, GoType, GoValue};
 use super::text::{self, Wrap};
-use super::{args, cost, words};
+use super::{args, cost, word_split};
 
-type Outcome = Result<GoValue, FunctionError>;
+type FnResult = Result<GoValue, FunctionError>;
 
 const ANY: GoType = GoType::Any;
 const INT: GoType = GoType::Int;
@@ -53,17 +53,17 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::new("splitn", &[STRING, INT, STRING], splitn),
 ];
 
-fn hello(_: &mut Context<'_, '_>, _: &[GoValue]) -> Outcome {
+fn hello(_: &mut FunctionContext<'_, '_>, _: &[GoValue]) -> FnResult {
     Ok("Hello!".into())
 }
 
 /// Pays for a part of a text, which Go shares and this copies.
-fn part(cx: &mut Context<'_, '_>, part: &[u8]) -> Outcome {
+fn part(cx: &mut FunctionContext<'_, '_>, part: &[u8]) -> FnResult {
     cost::build(cx, part.len())?;
     Ok(GoValue::Str(part.into()))
 }
 
-fn trim(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn trim(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let text = args::text(args, 0);
     match std::str::from_utf8(text) {
         Ok(text) => part(cx, text.trim().as_bytes()),
@@ -71,7 +71,7 @@ fn trim(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     }
 }
 
-fn trim_all(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn trim_all(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (set, text) = (args::chars(args, 0), args::chars(args, 1));
     // Every character at the ends is compared with the whole set.
     cost::scan(cx, text.len().saturating_mul(1 + set.len() / 16))?;
@@ -80,90 +80,98 @@ fn trim_all(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     part(cx, text.trim_matches(&chars[..]).as_bytes())
 }
 
-fn trim_prefix(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn trim_prefix(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let text = args::text(args, 1);
     part(cx, text.strip_prefix(args::text(args, 0)).unwrap_or(text))
 }
 
-fn trim_suffix(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn trim_suffix(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let text = args::text(args, 1);
     part(cx, text.strip_suffix(args::text(args, 0)).unwrap_or(text))
 }
 
 /// Applies a function on characters whose result is about as large as the text.
-fn recase(cx: &mut Context<'_, '_>, args: &[GoValue], change: fn(&str) -> String) -> Outcome {
+fn recase(
+    cx: &mut FunctionContext<'_, '_>,
+    args: &[GoValue],
+    change: fn(&str) -> String,
+) -> FnResult {
     let text = args::chars(args, 0);
     cost::build(cx, text.len())?;
     Ok(change(&text).into())
 }
 
-fn upper(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
-    recase(cx, args, |text| text.chars().map(words::upper).collect())
+fn upper(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
+    recase(cx, args, |text| {
+        text.chars().map(word_split::upper).collect()
+    })
 }
 
-fn lower(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
-    recase(cx, args, |text| text.chars().map(words::lower).collect())
+fn lower(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
+    recase(cx, args, |text| {
+        text.chars().map(word_split::lower).collect()
+    })
 }
 
-fn title(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
-    recase(cx, args, words::title)
+fn title(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
+    recase(cx, args, word_split::title)
 }
 
-fn untitle(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
-    recase(cx, args, words::untitle)
+fn untitle(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
+    recase(cx, args, word_split::untitle)
 }
 
-fn swap_case(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
-    recase(cx, args, words::swap_case)
+fn swap_case(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
+    recase(cx, args, word_split::swap_case)
 }
 
-fn snake(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
-    recase(cx, args, words::snake)
+fn snake(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
+    recase(cx, args, word_split::snake)
 }
 
-fn camel(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
-    recase(cx, args, words::camel)
+fn camel(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
+    recase(cx, args, word_split::camel)
 }
 
-fn kebab(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
-    recase(cx, args, words::kebab)
+fn kebab(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
+    recase(cx, args, word_split::kebab)
 }
 
-fn initials(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn initials(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let text = args::text(args, 0);
     cost::build(cx, text.len())?;
-    Ok(words::initials(text).into())
+    Ok(word_split::initials(text).into())
 }
 
-fn without_space(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn without_space(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let text = args::text(args, 0);
     // Four bytes for each while it is looked at as characters.
     cost::build_many(cx, text.len(), 4)?;
-    Ok(words::without_space(text).into())
+    Ok(word_split::without_space(text).into())
 }
 
-fn trunc(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn trunc(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     part(cx, text::trunc(args::int(args, 0), args::text(args, 1)))
 }
 
-fn abbrev(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn abbrev(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let text = args::text(args, 1);
     cost::build(cx, text.len())?;
     Ok(text::abbreviate(text, 0, args::int(args, 0)).into())
 }
 
-fn abbrev_both(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn abbrev_both(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let text = args::text(args, 2);
     cost::build(cx, text.len())?;
     Ok(text::abbreviate(text, args::int(args, 0), args::int(args, 1)).into())
 }
 
-fn substr(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn substr(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (start, end) = (args::int(args, 0), args::int(args, 1));
     part(cx, text::substr(start, end, args::text(args, 2))?)
 }
 
-fn repeat(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn repeat(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let text = args::text(args, 1);
     let Ok(count) = usize::try_from(args::int(args, 0)) else {
         return Err("strings: negative Repeat count".into());
@@ -172,19 +180,19 @@ fn repeat(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     Ok(text.repeat(count).into())
 }
 
-fn contains(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn contains(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (needle, text) = (args::text(args, 0), args::text(args, 1));
     pay_for_search(cx, text, needle)?;
     Ok(text::find(text, needle).is_some().into())
 }
 
-fn has_prefix(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn has_prefix(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (prefix, text) = (args::text(args, 0), args::text(args, 1));
     cost::scan(cx, prefix.len())?;
     Ok(text.starts_with(prefix).into())
 }
 
-fn has_suffix(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn has_suffix(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (suffix, text) = (args::text(args, 0), args::text(args, 1));
     cost::scan(cx, suffix.len())?;
     Ok(text.ends_with(suffix).into())
@@ -192,7 +200,7 @@ fn has_suffix(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
 
 /// A search compares, at worst, the whole needle at every place of the text.
 fn pay_for_search(
-    cx: &mut Context<'_, '_>,
+    cx: &mut FunctionContext<'_, '_>,
     text: &[u8],
     needle: &[u8],
 ) -> Result<(), FunctionError> {
@@ -200,7 +208,7 @@ fn pay_for_search(
     cost::scan(cx, text.len().saturating_mul(rounds))
 }
 
-fn replace(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn replace(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (old, new) = (args::text(args, 0), args::text(args, 1));
     let text = args::text(args, 2);
     pay_for_search(cx, text, old)?;
@@ -218,13 +226,13 @@ fn replace(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     Ok(out.into())
 }
 
-fn indent(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn indent(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let text = args::text(args, 1);
     let spaces = pay_for_indent(cx, args::int(args, 0), text)?;
     Ok(text::indent(spaces, text).into())
 }
 
-fn nindent(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn nindent(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let text = args::text(args, 1);
     let spaces = pay_for_indent(cx, args::int(args, 0), text)?;
     let mut out = vec![b'\n'];
@@ -233,7 +241,7 @@ fn nindent(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
 }
 
 fn pay_for_indent(
-    cx: &mut Context<'_, '_>,
+    cx: &mut FunctionContext<'_, '_>,
     spaces: i64,
     text: &[u8],
 ) -> Result<usize, FunctionError> {
@@ -245,7 +253,7 @@ fn pay_for_indent(
     Ok(spaces)
 }
 
-fn wrap(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn wrap(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let how = Wrap {
         width: line_width(args),
         newline: b"\n",
@@ -254,7 +262,7 @@ fn wrap(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     wrapped(cx, args::text(args, 1), how)
 }
 
-fn wrap_with(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn wrap_with(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let newline = match args::text(args, 1) {
         b"" => b"\n",
         given => given,
@@ -271,7 +279,7 @@ fn line_width(args: &[GoValue]) -> usize {
     usize::try_from(args::int(args, 0)).unwrap_or(1).max(1)
 }
 
-fn wrapped(cx: &mut Context<'_, '_>, text: &[u8], how: Wrap<'_>) -> Outcome {
+fn wrapped(cx: &mut FunctionContext<'_, '_>, text: &[u8], how: Wrap<'_>) -> FnResult {
     // A line that ends early at a space was paid for by the spaces it skipped,
     // so there are at most two breaks for every full line.
     let breaks = (text.len() / how.width).saturating_add(1).saturating_mul(2);
@@ -280,12 +288,16 @@ fn wrapped(cx: &mut Context<'_, '_>, text: &[u8], how: Wrap<'_>) -> Outcome {
     Ok(text::wrap(text, how).into())
 }
 
-fn plural(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn plural(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(args::value(args, usize::from(args::int(args, 2) != 1)))
 }
 
 /// The texts of all that is not nil, each as `write` puts it, with spaces between.
-fn listed(cx: &mut Context<'_, '_>, args: &[GoValue], write: fn(&mut Vec<u8>, &[u8])) -> Outcome {
+fn listed(
+    cx: &mut FunctionContext<'_, '_>,
+    args: &[GoValue],
+    write: fn(&mut Vec<u8>, &[u8]),
+) -> FnResult {
     let mut out = Vec::new();
     for arg in args.iter().filter(|arg| !matches!(arg, GoValue::Nil)) {
         let text = cost::display(cx, arg)?;
@@ -302,11 +314,11 @@ fn listed(cx: &mut Context<'_, '_>, args: &[GoValue], write: fn(&mut Vec<u8>, &[
     Ok(out.into())
 }
 
-fn quote(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn quote(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     listed(cx, args, append_quoted)
 }
 
-fn squote(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn squote(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     listed(cx, args, |out, text| {
         out.push(b'\'');
         out.extend_from_slice(text);
@@ -314,7 +326,7 @@ fn squote(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     })
 }
 
-fn cat(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn cat(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let mut out = Vec::new();
     let mut first = true;
     for arg in args.iter().filter(|arg| !matches!(arg, GoValue::Nil)) {
@@ -328,11 +340,11 @@ fn cat(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     Ok(out.into())
 }
 
-fn to_string(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn to_string(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(GoValue::Str(cost::display(cx, &args::value(args, 0))?))
 }
 
-fn to_strings(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn to_strings(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let texts = texts(cx, &args::value(args, 0))?;
     cost::strings(cx, texts)
 }
@@ -340,7 +352,7 @@ fn to_strings(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
 /// What Sprig takes for a list of texts: the elements that are not nil, or a
 /// single value.
 pub(super) fn texts(
-    cx: &mut Context<'_, '_>,
+    cx: &mut FunctionContext<'_, '_>,
     value: &GoValue,
 ) -> Result<Vec<GoStr>, FunctionError> {
     let list = match value {
@@ -356,7 +368,7 @@ pub(super) fn texts(
     Ok(texts)
 }
 
-fn join(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn join(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let separator = args::text(args, 0);
     let texts = texts(cx, &args::value(args, 1))?;
     let bytes: usize = texts.iter().map(|text| text.as_bytes().len()).sum();
@@ -366,13 +378,13 @@ fn join(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     Ok(pieces.join(separator).into())
 }
 
-fn split_list(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn split_list(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let pieces = pieces(cx, args::text(args, 1), args::text(args, 0), usize::MAX)?;
     cost::strings(cx, pieces)
 }
 
 fn pieces<'a>(
-    cx: &mut Context<'_, '_>,
+    cx: &mut FunctionContext<'_, '_>,
     text: &'a [u8],
     separator: &[u8],
     limit: usize,
@@ -383,19 +395,19 @@ fn pieces<'a>(
     Ok(text::split(text, separator, limit))
 }
 
-fn split(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn split(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let pieces = pieces(cx, args::text(args, 1), args::text(args, 0), usize::MAX)?;
     numbered(cx, pieces)
 }
 
-fn splitn(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn splitn(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let limit = usize::try_from(args::int(args, 1)).unwrap_or(usize::MAX);
     let pieces = pieces(cx, args::text(args, 2), args::text(args, 0), limit)?;
     numbered(cx, pieces)
 }
 
 /// The pieces as a map with the keys `_0`, `_1` and so on.
-fn numbered(cx: &mut Context<'_, '_>, pieces: Vec<&[u8]>) -> Outcome {
+fn numbered(cx: &mut FunctionContext<'_, '_>, pieces: Vec<&[u8]>) -> FnResult {
     let map = GoMap::typed(GoType::String);
     for (index, piece) in pieces.into_iter().enumerate() {
         cost::build(cx, piece.len())?;

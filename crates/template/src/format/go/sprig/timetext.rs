@@ -6,7 +6,7 @@ use jiff::Zoned;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::{Offset, TimeZone};
 
-use super::layout::{Field, Pad, Piece, pieces};
+use super::layout::{LayoutPart, Pad, TimeField, pieces};
 use crate::format::calendar::{MONTHS, WEEKDAYS};
 
 /// The time as the layout says.
@@ -14,21 +14,21 @@ pub(super) fn format(time: &Zoned, layout: &str) -> String {
     let mut out = String::with_capacity(layout.len() + 10);
     for piece in pieces(layout) {
         match piece {
-            Piece::Text(text) => out.push_str(text),
-            Piece::Field(field, text) => write_field(&mut out, time, field, text),
+            LayoutPart::Text(text) => out.push_str(text),
+            LayoutPart::Field(field, text) => write_field(&mut out, time, field, text),
         }
     }
     out
 }
 
-fn write_field(out: &mut String, time: &Zoned, field: Field, text: &str) {
+fn write_field(out: &mut String, time: &Zoned, field: TimeField, text: &str) {
     let hour12 = (time.hour() + 11) % 12 + 1;
     match field {
-        Field::Year => number(out, time.year().into(), 4, Pad::Zero),
-        Field::ShortYear => number(out, i64::from(time.year()).rem_euclid(100), 2, Pad::Zero),
-        Field::MonthName { short } => name(out, &MONTHS, time.month() - 1, short),
-        Field::Month(pad) => number(out, time.month().into(), 2, pad),
-        Field::Weekday { short } => {
+        TimeField::Year => number(out, time.year().into(), 4, Pad::Zero),
+        TimeField::ShortYear => number(out, i64::from(time.year()).rem_euclid(100), 2, Pad::Zero),
+        TimeField::MonthName { short } => name(out, &MONTHS, time.month() - 1, short),
+        TimeField::Month(pad) => number(out, time.month().into(), 2, pad),
+        TimeField::Weekday { short } => {
             name(
                 out,
                 &WEEKDAYS,
@@ -36,24 +36,24 @@ fn write_field(out: &mut String, time: &Zoned, field: Field, text: &str) {
                 short,
             );
         }
-        Field::Day(pad) => number(out, time.day().into(), 2, pad),
-        Field::YearDay(pad) => number(out, time.day_of_year().into(), 3, pad),
-        Field::Hour => number(out, time.hour().into(), 2, Pad::Zero),
-        Field::Hour12(pad) => number(out, hour12.into(), 2, pad),
-        Field::Minute(pad) => number(out, time.minute().into(), 2, pad),
-        Field::Second(pad) => number(out, time.second().into(), 2, pad),
-        Field::Fraction { digits, trimmed } => {
+        TimeField::Day(pad) => number(out, time.day().into(), 2, pad),
+        TimeField::YearDay(pad) => number(out, time.day_of_year().into(), 3, pad),
+        TimeField::Hour => number(out, time.hour().into(), 2, Pad::Zero),
+        TimeField::Hour12(pad) => number(out, hour12.into(), 2, pad),
+        TimeField::Minute(pad) => number(out, time.minute().into(), 2, pad),
+        TimeField::Second(pad) => number(out, time.second().into(), 2, pad),
+        TimeField::Fraction { digits, trimmed } => {
             let separator = &text[..1];
             fraction(out, time.subsec_nanosecond(), digits, trimmed, separator);
         }
-        Field::HalfDay { lower } => out.push_str(match (time.hour() >= 12, lower) {
+        TimeField::HalfDay { lower } => out.push_str(match (time.hour() >= 12, lower) {
             (true, false) => "PM",
             (false, false) => "AM",
             (true, true) => "pm",
             (false, true) => "am",
         }),
-        Field::ZoneName => out.push_str(&zone_name(time)),
-        Field::Offset { .. } => write_offset(out, time.offset().seconds(), field),
+        TimeField::ZoneName => out.push_str(&zone_name(time)),
+        TimeField::Offset { .. } => write_offset(out, time.offset().seconds(), field),
     }
 }
 
@@ -97,7 +97,7 @@ fn zone_name(time: &Zoned) -> String {
         let mut out = String::new();
         let seconds = time.offset().seconds();
         let whole_hours = seconds % 3600 == 0;
-        let field = Field::Offset {
+        let field = TimeField::Offset {
             z: false,
             colon: false,
             minutes: !whole_hours,
@@ -108,8 +108,8 @@ fn zone_name(time: &Zoned) -> String {
     }
 }
 
-fn write_offset(out: &mut String, offset: i32, field: Field) {
-    let Field::Offset {
+fn write_offset(out: &mut String, offset: i32, field: TimeField) {
+    let TimeField::Offset {
         z,
         colon,
         minutes,
@@ -139,18 +139,18 @@ fn write_offset(out: &mut String, offset: i32, field: Field) {
 /// # Errors
 /// In the words of Go's `time.Parse`.
 pub(super) fn parse(layout: &str, text: &str, zone: &TimeZone) -> Result<Zoned, String> {
-    let mut reader = Reader {
+    let mut reader = TimeReader {
         rest: text,
-        parts: Parts::default(),
+        parts: TimeParts::default(),
     };
-    let complain = |wrong: Wrong<'_>| match wrong {
-        Wrong::Mismatch(rest, wanted) => {
+    let complain = |wrong: TimeParseError<'_>| match wrong {
+        TimeParseError::Mismatch(rest, wanted) => {
             let [rest, wanted, layout] = [rest, wanted, layout].map(quoted);
             let text = quoted(text);
             format!("parsing time {text} as {layout}: cannot parse {rest} as {wanted}")
         }
-        Wrong::Invalid(what) => format!("parsing time {}: {what}", quoted(text)),
-        Wrong::Extra(rest) => {
+        TimeParseError::Invalid(what) => format!("parsing time {}: {what}", quoted(text)),
+        TimeParseError::Extra(rest) => {
             format!(
                 "parsing time {}: extra text: {}",
                 quoted(text),
@@ -164,7 +164,7 @@ pub(super) fn parse(layout: &str, text: &str, zone: &TimeZone) -> Result<Zoned, 
         reader.piece(*piece, then).map_err(complain)?;
     }
     if !reader.rest.is_empty() {
-        return Err(complain(Wrong::Extra(reader.rest)));
+        return Err(complain(TimeParseError::Extra(reader.rest)));
     }
     reader.parts.zoned(zone).map_err(complain)
 }
@@ -183,7 +183,7 @@ fn quoted(text: &str) -> String {
     out
 }
 
-enum Wrong<'a> {
+enum TimeParseError<'a> {
     /// The rest of the text, and the part of the layout that it should match.
     Mismatch(&'a str, &'a str),
     /// What is wrong with the numbers.
@@ -191,13 +191,13 @@ enum Wrong<'a> {
     Extra(&'a str),
 }
 
-struct Reader<'a> {
+struct TimeReader<'a> {
     rest: &'a str,
-    parts: Parts,
+    parts: TimeParts,
 }
 
 #[derive(Default)]
-struct Parts {
+struct TimeParts {
     year: i64,
     month: Option<i64>,
     day: Option<i64>,
@@ -211,17 +211,21 @@ struct Parts {
     utc: bool,
 }
 
-impl<'a> Reader<'a> {
-    fn piece(&mut self, piece: Piece<'a>, then: Option<&Piece<'a>>) -> Result<(), Wrong<'a>> {
+impl<'a> TimeReader<'a> {
+    fn piece(
+        &mut self,
+        piece: LayoutPart<'a>,
+        then: Option<&LayoutPart<'a>>,
+    ) -> Result<(), TimeParseError<'a>> {
         match piece {
-            Piece::Text(text) => self.literal(text),
-            Piece::Field(field, text) => {
+            LayoutPart::Text(text) => self.literal(text),
+            LayoutPart::Field(field, text) => {
                 let before = self.rest;
                 let read = self.field(field)?;
                 if read.is_none() {
-                    return Err(Wrong::Mismatch(before, text));
+                    return Err(TimeParseError::Mismatch(before, text));
                 }
-                if matches!(field, Field::Second(_)) {
+                if matches!(field, TimeField::Second(_)) {
                     self.unannounced_fraction(then);
                 }
                 Ok(())
@@ -230,19 +234,19 @@ impl<'a> Reader<'a> {
     }
 
     /// A space in the layout stands for any number of them.
-    fn literal(&mut self, text: &'a str) -> Result<(), Wrong<'a>> {
+    fn literal(&mut self, text: &'a str) -> Result<(), TimeParseError<'a>> {
         let mut wanted = text;
         while let Some(first) = wanted.chars().next() {
             if first == ' ' {
                 if !self.rest.is_empty() && !self.rest.starts_with(' ') {
-                    return Err(Wrong::Mismatch(self.rest, text));
+                    return Err(TimeParseError::Mismatch(self.rest, text));
                 }
                 wanted = wanted.trim_start_matches(' ');
                 self.rest = self.rest.trim_start_matches(' ');
                 continue;
             }
             let Some(rest) = self.rest.strip_prefix(first) else {
-                return Err(Wrong::Mismatch(self.rest, text));
+                return Err(TimeParseError::Mismatch(self.rest, text));
             };
             self.rest = rest;
             wanted = &wanted[first.len_utf8()..];
@@ -251,48 +255,48 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads one field; `None` if the text does not look like it.
-    fn field(&mut self, field: Field) -> Result<Option<()>, Wrong<'a>> {
+    fn field(&mut self, field: TimeField) -> Result<Option<()>, TimeParseError<'a>> {
         let read = match field {
-            Field::Year => self.digits(4, 4).map(|year| self.parts.year = year),
-            Field::ShortYear => self.digits(2, 2).map(|year| {
+            TimeField::Year => self.digits(4, 4).map(|year| self.parts.year = year),
+            TimeField::ShortYear => self.digits(2, 2).map(|year| {
                 self.parts.year = if year >= 69 { 1900 } else { 2000 } + year;
             }),
-            Field::MonthName { short } => self
+            TimeField::MonthName { short } => self
                 .named(&MONTHS, short)
                 .map(|index| self.parts.month = Some(index + 1)),
-            Field::Weekday { short } => self.named(&WEEKDAYS, short).map(|_| ()),
-            Field::Month(pad) => {
+            TimeField::Weekday { short } => self.named(&WEEKDAYS, short).map(|_| ()),
+            TimeField::Month(pad) => {
                 let month = self.padded(pad, 2);
                 check(month, 1..=12, "month out of range")?
                     .map(|month| self.parts.month = Some(month))
             }
             // The length of the month is looked at when it is known.
-            Field::Day(pad) => self.padded(pad, 2).map(|day| self.parts.day = Some(day)),
-            Field::YearDay(pad) => self
+            TimeField::Day(pad) => self.padded(pad, 2).map(|day| self.parts.day = Some(day)),
+            TimeField::YearDay(pad) => self
                 .padded(pad, 3)
                 .map(|day| self.parts.year_day = Some(day)),
-            Field::Hour => {
+            TimeField::Hour => {
                 let hour = self.padded(Pad::None, 2);
                 check(hour, 0..=23, "hour out of range")?.map(|hour| self.parts.hour = hour)
             }
-            Field::Hour12(pad) => {
+            TimeField::Hour12(pad) => {
                 let hour = self.padded(pad, 2);
                 check(hour, 0..=12, "hour out of range")?.map(|hour| self.parts.hour = hour)
             }
-            Field::Minute(pad) => {
+            TimeField::Minute(pad) => {
                 let minute = self.padded(pad, 2);
                 check(minute, 0..=59, "minute out of range")?
                     .map(|minute| self.parts.minute = minute)
             }
-            Field::Second(pad) => {
+            TimeField::Second(pad) => {
                 let second = self.padded(pad, 2);
                 check(second, 0..=59, "second out of range")?
                     .map(|second| self.parts.second = second)
             }
-            Field::Fraction { digits, trimmed } => self.fraction(digits, trimmed),
-            Field::HalfDay { lower } => self.half_day(lower),
-            Field::ZoneName => self.zone_name(),
-            Field::Offset { .. } => self.offset(field),
+            TimeField::Fraction { digits, trimmed } => self.fraction(digits, trimmed),
+            TimeField::HalfDay { lower } => self.half_day(lower),
+            TimeField::ZoneName => self.zone_name(),
+            TimeField::Offset { .. } => self.offset(field),
         };
         Ok(read)
     }
@@ -357,8 +361,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Go takes a fraction after the seconds even if the layout has none.
-    fn unannounced_fraction(&mut self, then: Option<&Piece<'_>>) {
-        let announced = matches!(then, Some(Piece::Field(Field::Fraction { .. }, _)));
+    fn unannounced_fraction(&mut self, then: Option<&LayoutPart<'_>>) {
+        let announced = matches!(then, Some(LayoutPart::Field(TimeField::Fraction { .. }, _)));
         let digits = self.rest.strip_prefix(['.', ',']).unwrap_or_default();
         if !announced && digits.starts_with(|c: char| c.is_ascii_digit()) {
             self.fraction(0, true);
@@ -384,8 +388,8 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    fn offset(&mut self, field: Field) -> Option<()> {
-        let Field::Offset {
+    fn offset(&mut self, field: TimeField) -> Option<()> {
+        let TimeField::Offset {
             z,
             colon,
             minutes,
@@ -423,9 +427,9 @@ fn check(
     number: Option<i64>,
     range: std::ops::RangeInclusive<i64>,
     what: &'static str,
-) -> Result<Option<i64>, Wrong<'static>> {
+) -> Result<Option<i64>, TimeParseError<'static>> {
     match number {
-        Some(number) if !range.contains(&number) => Err(Wrong::Invalid(what)),
+        Some(number) if !range.contains(&number) => Err(TimeParseError::Invalid(what)),
         number => Ok(number),
     }
 }
@@ -435,8 +439,8 @@ fn nanoseconds(digits: &str) -> i64 {
     digits.parse().unwrap_or(0)
 }
 
-impl Parts {
-    fn zoned(self, zone: &TimeZone) -> Result<Zoned, Wrong<'static>> {
+impl TimeParts {
+    fn zoned(self, zone: &TimeZone) -> Result<Zoned, TimeParseError<'static>> {
         let hour = match (self.afternoon, self.hour) {
             (Some(true), hour) if hour < 12 => hour + 12,
             (Some(false), 12) => 0,
@@ -448,41 +452,43 @@ impl Parts {
             self.second as i8,
             self.nanosecond as i32,
         )
-        .map_err(|_| Wrong::Invalid("hour out of range"))?;
+        .map_err(|_| TimeParseError::Invalid("hour out of range"))?;
         let zone = match (self.offset, self.utc) {
             (Some(offset), _) => Offset::from_seconds(offset)
                 .map(TimeZone::fixed)
-                .map_err(|_| Wrong::Invalid("time zone offset hour out of range"))?,
+                .map_err(|_| TimeParseError::Invalid("time zone offset hour out of range"))?,
             (None, true) => TimeZone::UTC,
             (None, false) => zone.clone(),
         };
         DateTime::from_parts(self.date()?, time)
             .to_zoned(zone)
-            .map_err(|_| Wrong::Invalid("year out of range"))
+            .map_err(|_| TimeParseError::Invalid("year out of range"))
     }
 
-    fn date(&self) -> Result<Date, Wrong<'static>> {
-        let year = i16::try_from(self.year).map_err(|_| Wrong::Invalid("year out of range"))?;
+    fn date(&self) -> Result<Date, TimeParseError<'static>> {
+        let year =
+            i16::try_from(self.year).map_err(|_| TimeParseError::Invalid("year out of range"))?;
         if let Some(day) = self.year_day {
             return self.date_of_year(year, day);
         }
         let (month, day) = (self.month.unwrap_or(1), self.day.unwrap_or(1));
-        Date::new(year, month as i8, day as i8).map_err(|_| Wrong::Invalid("day out of range"))
+        Date::new(year, month as i8, day as i8)
+            .map_err(|_| TimeParseError::Invalid("day out of range"))
     }
 
     /// The day of the year, which must be that of the month if both are given.
-    fn date_of_year(&self, year: i16, day: i64) -> Result<Date, Wrong<'static>> {
+    fn date_of_year(&self, year: i16, day: i64) -> Result<Date, TimeParseError<'static>> {
         let date = Date::new(year, 1, 1)
             .and_then(|first| first.checked_add(jiff::Span::new().try_days(day - 1)?))
             .ok()
             .filter(|date| day > 0 && date.year() == year)
-            .ok_or(Wrong::Invalid("day-of-year out of range"))?;
+            .ok_or(TimeParseError::Invalid("day-of-year out of range"))?;
         let differs = |given: Option<i64>, found: i8| given.is_some_and(|n| n != i64::from(found));
         if differs(self.month, date.month()) {
-            return Err(Wrong::Invalid("day-of-year does not match month"));
+            return Err(TimeParseError::Invalid("day-of-year does not match month"));
         }
         if differs(self.day, date.day()) {
-            return Err(Wrong::Invalid("day-of-year does not match day"));
+            return Err(TimeParseError::Invalid("day-of-year does not match day"));
         }
         Ok(date)
     }

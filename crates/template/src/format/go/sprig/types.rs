@@ -2,11 +2,11 @@
 
 use quillet_core::value::MAX_DEPTH;
 
-use super::super::{Context, FunctionError, GoFunction, GoList, GoMap, GoType, GoValue};
+use super::super::{FunctionContext, FunctionError, GoFunction, GoList, GoMap, GoType, GoValue};
 use super::{args, cast, cost};
-use crate::limits::Limit;
+use crate::limits::LimitKind;
 
-type Outcome = Result<GoValue, FunctionError>;
+type FnResult = Result<GoValue, FunctionError>;
 
 const ANY: GoType = GoType::Any;
 const STRING: GoType = GoType::String;
@@ -49,35 +49,35 @@ pub(super) fn kind(value: &GoValue) -> &'static str {
     }
 }
 
-fn type_of(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn type_of(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(args::value(args, 0).type_name().into())
 }
 
-fn type_is(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn type_is(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok((args::value(args, 1).type_name() == args::chars(args, 0)).into())
 }
 
-fn type_is_like(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn type_is_like(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (wanted, found) = (args::chars(args, 0), args::value(args, 1).type_name());
     Ok((found == wanted || found.strip_prefix('*') == Some(&*wanted)).into())
 }
 
-fn kind_of(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn kind_of(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(kind(&args::value(args, 0)).into())
 }
 
-fn kind_is(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn kind_is(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok((kind(&args::value(args, 1)) == args::chars(args, 0)).into())
 }
 
-fn equal(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn equal(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(deep_equal(cx, &args::value(args, 0), &args::value(args, 1))?.into())
 }
 
 /// Go's `reflect.DeepEqual`: values of different types are never equal, so the
 /// `int` 1 is not the `float64` 1. Every pair compared is a step.
 pub(super) fn deep_equal(
-    cx: &mut Context<'_, '_>,
+    cx: &mut FunctionContext<'_, '_>,
     a: &GoValue,
     b: &GoValue,
 ) -> Result<bool, FunctionError> {
@@ -93,7 +93,7 @@ pub(super) fn deep_equal(
 
 /// Compares two values of one type, leaving what is in them as work.
 fn shallow_equal(
-    cx: &mut Context<'_, '_>,
+    cx: &mut FunctionContext<'_, '_>,
     a: &GoValue,
     b: &GoValue,
     work: &mut Vec<(GoValue, GoValue)>,
@@ -124,37 +124,37 @@ fn shallow_equal(
     })
 }
 
-fn int(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn int(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(GoValue::Int(cast::to_int(&args::value(args, 0))))
 }
 
-fn int64(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn int64(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(GoValue::Int64(cast::to_int(&args::value(args, 0))))
 }
 
-fn float64(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn float64(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(GoValue::Float(cast::to_float(&args::value(args, 0))))
 }
 
-fn atoi(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn atoi(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(GoValue::Int(cast::atoi(&args::chars(args, 0)).unwrap_or(0)))
 }
 
 /// The value of octal digits, which file modes are written in.
-fn to_decimal(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn to_decimal(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let digits = cost::display(cx, &args::value(args, 0))?;
     let value = i64::from_str_radix(&digits.to_text(), 8).unwrap_or(0);
     Ok(GoValue::Int64(value))
 }
 
 /// A copy all the way down, so that no change of one is a change of the other.
-pub(super) fn copied(cx: &mut Context<'_, '_>, value: &GoValue) -> Outcome {
+pub(super) fn copied(cx: &mut FunctionContext<'_, '_>, value: &GoValue) -> FnResult {
     copy_level(cx, value, 0)
 }
 
-fn copy_level(cx: &mut Context<'_, '_>, value: &GoValue, depth: u32) -> Outcome {
+fn copy_level(cx: &mut FunctionContext<'_, '_>, value: &GoValue, depth: u32) -> FnResult {
     if depth > MAX_DEPTH {
-        return Err(cx.pass.limit(Limit::ValueDepth).into());
+        return Err(cx.pass.limit(LimitKind::ValueDepth).into());
     }
     match value {
         GoValue::List(list) => {

@@ -1,9 +1,9 @@
 //! URLs taken apart and put together, as Go's `net/url` does it.
 
-use super::super::{Context, FunctionError, GoFunction, GoMap, GoType, GoValue};
+use super::super::{FunctionContext, FunctionError, GoFunction, GoMap, GoType, GoValue};
 use super::{args, cost, types};
 
-type Outcome = Result<GoValue, FunctionError>;
+type FnResult = Result<GoValue, FunctionError>;
 
 pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::new("urlParse", &[GoType::String], parse),
@@ -12,7 +12,7 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
 
 /// The parts of a URL; those that it does not have are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Parts {
+struct UrlParts {
     scheme: String,
     opaque: String,
     userinfo: String,
@@ -22,10 +22,10 @@ struct Parts {
     fragment: String,
 }
 
-fn parse(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn parse(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let text = args::chars(args, 0);
     cost::build_many(cx, text.len(), 4)?;
-    let parts = Parts::read(&text)
+    let parts = UrlParts::read(&text)
         .map_err(|why| format!("unable to parse url: parse {:?}: {why}", shown(&text)))?;
     let hostname = parts.hostname().to_owned();
     let entries = [
@@ -50,7 +50,7 @@ fn shown(url: &str) -> &str {
     url.split('#').next().unwrap_or(url)
 }
 
-fn join(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn join(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let map = args::map(args, 0);
     let mut part = |key: &str| -> Result<String, FunctionError> {
         match map.get(key.as_bytes()) {
@@ -67,7 +67,7 @@ fn join(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
             .into()),
         }
     };
-    let parts = Parts {
+    let parts = UrlParts {
         scheme: part("scheme")?,
         host: part("host")?,
         path: part("path")?,
@@ -79,19 +79,19 @@ fn join(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     Ok(parts.write().into())
 }
 
-impl Parts {
-    fn read(text: &str) -> Result<Parts, String> {
+impl UrlParts {
+    fn read(text: &str) -> Result<UrlParts, String> {
         if text.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
             return Err("net/url: invalid control character in URL".to_owned());
         }
         let (text, fragment) = text.split_once('#').unwrap_or((text, ""));
         let (scheme, rest) = scheme(text)?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let mut parts = Parts {
+        let mut parts = UrlParts {
             scheme: scheme.to_ascii_lowercase(),
             query: query.to_owned(),
             fragment: unescaped(fragment)?,
-            ..Parts::default()
+            ..UrlParts::default()
         };
         if !rest.starts_with('/') && !scheme.is_empty() {
             parts.opaque = rest.to_owned();
@@ -246,10 +246,10 @@ mod tests {
             "",
         ];
         for url in urls {
-            let parts = Parts::read(url).unwrap();
+            let parts = UrlParts::read(url).unwrap();
             assert_eq!(parts.write(), url, "{parts:?}");
         }
-        let parts = Parts::read("HTTP://u@[::1]:80/p").unwrap();
+        let parts = UrlParts::read("HTTP://u@[::1]:80/p").unwrap();
         assert_eq!((&*parts.scheme, parts.hostname()), ("http", "::1"));
     }
 
@@ -262,7 +262,7 @@ mod tests {
             ("1a:b", "first path segment in URL cannot contain colon"),
         ];
         for (url, wanted) in cases {
-            assert_eq!(Parts::read(url).unwrap_err(), wanted, "{url}");
+            assert_eq!(UrlParts::read(url).unwrap_err(), wanted, "{url}");
         }
     }
 }

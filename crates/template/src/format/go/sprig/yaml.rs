@@ -8,11 +8,13 @@ use quillet_core::value::MAX_DEPTH;
 use quillet_core::{Map, Value};
 use quillet_yaml::{Node, Options};
 
-use super::super::{Context, FunctionError, GoFunction, GoList, GoMap, GoType, GoValue, Number};
+use super::super::{
+    FunctionContext, FunctionError, GoFunction, GoList, GoMap, GoNumber, GoType, GoValue,
+};
 use super::{args, cost, json};
-use crate::limits::Limit;
+use crate::limits::LimitKind;
 
-type Outcome = Result<GoValue, FunctionError>;
+type FnResult = Result<GoValue, FunctionError>;
 
 const ANY: GoType = GoType::Any;
 const STRING: GoType = GoType::String;
@@ -31,7 +33,7 @@ const MAX_NODES: usize = 20_000;
 const BYTES_PER_BYTE: usize = 16;
 
 fn read(
-    cx: &mut Context<'_, '_>,
+    cx: &mut FunctionContext<'_, '_>,
     args: &[GoValue],
 ) -> Result<Result<Value, String>, FunctionError> {
     let text = args::chars(args, 0);
@@ -51,7 +53,7 @@ fn read(
 }
 
 /// A map; what cannot be read becomes a map with the reason under `Error`.
-fn from_yaml(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn from_yaml(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let reason = match read(cx, args)? {
         Ok(Value::Map(map)) => return Ok(GoValue::Map(GoMap::core(map))),
         Ok(Value::Null) => return Ok(GoValue::Map(GoMap::new())),
@@ -63,7 +65,7 @@ fn from_yaml(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
 }
 
 /// A list; what cannot be read becomes a list of the reason.
-fn from_yaml_array(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn from_yaml_array(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let reason = match read(cx, args)? {
         Ok(Value::List(list)) => return Ok(GoValue::List(GoList::core(list))),
         Ok(Value::Null) => return Ok(GoValue::List(GoList::new(Vec::new()))),
@@ -73,24 +75,24 @@ fn from_yaml_array(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     Ok(GoValue::List(GoList::new(vec![reason.into()])))
 }
 
-fn to_yaml(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+fn to_yaml(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     json::or_else(must_to_yaml(cx, args), "".into())
 }
 
-fn must_to_yaml(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
-    let mut writer = Writer {
+fn must_to_yaml(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
+    let mut writer = YamlWriter {
         cx,
         out: String::new(),
         paid: 0,
     };
-    writer.value(&args::value(args, 0), 0, Place::Top)?;
+    writer.value(&args::value(args, 0), 0, YamlPosition::Top)?;
     writer.pay(0)?;
     Ok(writer.out.into())
 }
 
 /// Where a value stands, which says what comes before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum YamlPosition {
     Top,
     /// After `key:`.
     Entry,
@@ -98,13 +100,13 @@ enum Place {
     Item,
 }
 
-struct Writer<'c, 'a, 'p> {
-    cx: &'c mut Context<'a, 'p>,
+struct YamlWriter<'c, 'a, 'p> {
+    cx: &'c mut FunctionContext<'a, 'p>,
     out: String,
     paid: usize,
 }
 
-impl Writer<'_, '_, '_> {
+impl YamlWriter<'_, '_, '_> {
     /// Pays for what was written and what is about to be.
     fn pay(&mut self, more: usize) -> Result<(), FunctionError> {
         let written = self.out.len() + more;
@@ -113,9 +115,14 @@ impl Writer<'_, '_, '_> {
         cost::build(self.cx, due)
     }
 
-    fn value(&mut self, value: &GoValue, indent: usize, place: Place) -> Result<(), FunctionError> {
+    fn value(
+        &mut self,
+        value: &GoValue,
+        indent: usize,
+        place: YamlPosition,
+    ) -> Result<(), FunctionError> {
         if indent > 2 * MAX_DEPTH as usize {
-            return Err(self.cx.pass.limit(Limit::ValueDepth).into());
+            return Err(self.cx.pass.limit(LimitKind::ValueDepth).into());
         }
         self.cx.steps(1)?;
         self.pay(indent + 2)?;
@@ -123,58 +130,68 @@ impl Writer<'_, '_, '_> {
             GoValue::List(list) if !list.is_empty() => self.list(list, indent, place),
             GoValue::Map(map) if !map.is_empty() => self.map(map, indent, place),
             scalar => {
-                if place != Place::Top {
+                if place != YamlPosition::Top {
                     self.out.push(' ');
                 }
                 self.scalar(scalar, indent)?;
-                if place != Place::Top {
+                if place != YamlPosition::Top {
                     self.out.push('\n');
                 }
                 Ok(())
             }
         }?;
-        if place == Place::Top && self.out.ends_with('\n') {
+        if place == YamlPosition::Top && self.out.ends_with('\n') {
             self.out.pop();
         }
         Ok(())
     }
 
-    fn list(&mut self, list: &GoList, indent: usize, place: Place) -> Result<(), FunctionError> {
+    fn list(
+        &mut self,
+        list: &GoList,
+        indent: usize,
+        place: YamlPosition,
+    ) -> Result<(), FunctionError> {
         // A list stands at the level of its key, one step further in another list.
         let indent = match place {
-            Place::Entry => indent.saturating_sub(2),
+            YamlPosition::Entry => indent.saturating_sub(2),
             _ => indent,
         };
         let mut beside = self.begin(place);
         for item in list.iter() {
             self.line(indent, &mut beside);
             self.out.push('-');
-            self.value(&item, indent + 2, Place::Item)?;
+            self.value(&item, indent + 2, YamlPosition::Item)?;
         }
         Ok(())
     }
 
-    fn map(&mut self, map: &GoMap, indent: usize, place: Place) -> Result<(), FunctionError> {
+    fn map(
+        &mut self,
+        map: &GoMap,
+        indent: usize,
+        place: YamlPosition,
+    ) -> Result<(), FunctionError> {
         let mut beside = self.begin(place);
         self.cx.steps(map.len())?;
         for (key, value) in map.sorted() {
             self.line(indent, &mut beside);
             self.text(&key.to_text(), None)?;
             self.out.push(':');
-            self.value(&value, indent + 2, Place::Entry)?;
+            self.value(&value, indent + 2, YamlPosition::Entry)?;
         }
         Ok(())
     }
 
     /// Whether the first line goes on behind the dash of a list.
-    fn begin(&mut self, place: Place) -> bool {
+    fn begin(&mut self, place: YamlPosition) -> bool {
         match place {
-            Place::Top => false,
-            Place::Entry => {
+            YamlPosition::Top => false,
+            YamlPosition::Entry => {
                 self.out.push('\n');
                 false
             }
-            Place::Item => {
+            YamlPosition::Item => {
                 self.out.push(' ');
                 true
             }
@@ -194,9 +211,9 @@ impl Writer<'_, '_, '_> {
             (GoValue::List(_), _) => self.out.push_str("[]"),
             (GoValue::Map(_), _) => self.out.push_str("{}"),
             (GoValue::Str(text), _) => self.text(&text.to_text(), Some(indent))?,
-            (_, Some(Number::Int(number))) => self.out.push_str(&number.to_string()),
-            (_, Some(Number::Uint(number))) => self.out.push_str(&number.to_string()),
-            (_, Some(Number::Float(number))) => self.out.push_str(&json::float(number)?),
+            (_, Some(GoNumber::Int(number))) => self.out.push_str(&number.to_string()),
+            (_, Some(GoNumber::Uint(number))) => self.out.push_str(&number.to_string()),
+            (_, Some(GoNumber::Float(number))) => self.out.push_str(&json::float(number)?),
             (GoValue::Object(object), None) => self.text(&object.text(), Some(indent))?,
             _ => return Err(format!("json: unsupported type: {}", value.type_name()).into()),
         }

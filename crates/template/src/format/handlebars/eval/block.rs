@@ -3,23 +3,23 @@
 
 use quillet_core::Value;
 
-use super::call::Printed;
-use super::scope::{Context, Data, Frame, Key, Params, Scope, Val, same};
+use super::call::CallOutput;
+use super::scope::{BlockParams, ContextStack, DataFrame, FrameData, Key, Scope, Val, same};
 use super::{Evaluator, fail};
-use crate::Stop;
-use crate::format::handlebars::ast::{Arm, Block, Body, Call, Kind};
-use crate::format::handlebars::helper::{Answer, Branches, Callee};
+use crate::StopReason;
+use crate::format::handlebars::ast::{Arm, Block, BlockBody, CallExpr, CallKind};
+use crate::format::handlebars::helper::{Branches, Callee, HelperResult};
 use crate::format::javascript;
 
 /// Whether a branch was rendered, or the next one has its turn.
 #[derive(Clone, Copy, PartialEq)]
-enum Turn {
+enum BranchOutcome {
     Done,
     Next,
 }
 
 impl Evaluator<'_, '_> {
-    pub(super) fn block(&mut self, block: &Block, scope: &Scope<'_>) -> Result<(), Stop> {
+    pub(super) fn block(&mut self, block: &Block, scope: &Scope<'_>) -> Result<(), StopReason> {
         self.arms(&block.arms, block.otherwise.as_ref(), scope)
     }
 
@@ -27,9 +27,9 @@ impl Evaluator<'_, '_> {
     pub(super) fn arms(
         &mut self,
         arms: &[Arm],
-        otherwise: Option<&Body>,
+        otherwise: Option<&BlockBody>,
         scope: &Scope<'_>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopReason> {
         for (index, arm) in arms.iter().enumerate() {
             let branches = Branches {
                 body: arm.body.as_ref(),
@@ -37,7 +37,9 @@ impl Evaluator<'_, '_> {
                 otherwise,
             };
             let turn = self.arm(&arm.call, branches, scope);
-            if turn.map_err(|stop| self.place(stop, arm.call.path.span, scope))? == Turn::Done {
+            if turn.map_err(|stop| self.place(stop, arm.call.path.span, scope))?
+                == BranchOutcome::Done
+            {
                 return Ok(());
             }
         }
@@ -46,32 +48,32 @@ impl Evaluator<'_, '_> {
 
     fn arm(
         &mut self,
-        call: &Call,
+        call: &CallExpr,
         branches: Branches<'_>,
         scope: &Scope<'_>,
-    ) -> Result<Turn, Stop> {
+    ) -> Result<BranchOutcome, StopReason> {
         match &call.kind {
-            Kind::Helper(Callee::If) => self.condition(call, true, branches.body, scope),
-            Kind::Helper(Callee::Unless) => self.condition(call, false, branches.body, scope),
-            Kind::Helper(Callee::With) => self.with(call, branches.body, scope),
-            Kind::Helper(Callee::Each) => {
+            CallKind::Helper(Callee::If) => self.condition(call, true, branches.body, scope),
+            CallKind::Helper(Callee::Unless) => self.condition(call, false, branches.body, scope),
+            CallKind::Helper(Callee::With) => self.with(call, branches.body, scope),
+            CallKind::Helper(Callee::Each) => {
                 let value = self.iterated(call, scope)?;
                 self.each(value.get(), branches.body, scope)
             }
-            Kind::Helper(Callee::Native(helper)) => {
+            CallKind::Helper(Callee::Native(helper)) => {
                 let answer = self.native(helper, call, Some(branches), scope)?;
                 self.append(answer)?;
-                Ok(Turn::Done)
+                Ok(BranchOutcome::Done)
             }
-            Kind::Helper(_) => {
-                if let Printed::Value(value) = self.printed(call, scope)?
+            CallKind::Helper(_) => {
+                if let CallOutput::Value(value) = self.printed(call, scope)?
                     && let Some(value) = value.get()
                 {
                     javascript::write(self.pass, value, None)?;
                 }
-                Ok(Turn::Done)
+                Ok(BranchOutcome::Done)
             }
-            Kind::Variable | Kind::Ambiguous | Kind::Function => {
+            CallKind::Variable | CallKind::Ambiguous | CallKind::Function => {
                 let value = self.section_value(call, scope)?;
                 self.section(value.get(), branches.body, scope)
             }
@@ -79,15 +81,19 @@ impl Evaluator<'_, '_> {
     }
 
     /// What a helper gives as a block is printed as it is.
-    fn append(&mut self, answer: Answer) -> Result<(), Stop> {
+    fn append(&mut self, answer: HelperResult) -> Result<(), StopReason> {
         match answer {
-            Answer::Value(value) => javascript::write(self.pass, &value, None),
-            Answer::Safe(text) => self.pass.write(&text),
-            Answer::Written => Ok(()),
+            HelperResult::Value(value) => javascript::write(self.pass, &value, None),
+            HelperResult::Safe(text) => self.pass.write(&text),
+            HelperResult::Written => Ok(()),
         }
     }
 
-    pub(super) fn optional(&mut self, body: Option<&Body>, scope: &Scope<'_>) -> Result<(), Stop> {
+    pub(super) fn optional(
+        &mut self,
+        body: Option<&BlockBody>,
+        scope: &Scope<'_>,
+    ) -> Result<(), StopReason> {
         match body {
             Some(body) => self.body(body, scope, Some(scope.context)),
             None => Ok(()),
@@ -97,11 +103,11 @@ impl Evaluator<'_, '_> {
     /// `if` and `unless`.
     fn condition(
         &mut self,
-        call: &Call,
+        call: &CallExpr,
         wanted: bool,
-        body: Option<&Body>,
+        body: Option<&BlockBody>,
         scope: &Scope<'_>,
-    ) -> Result<Turn, Stop> {
+    ) -> Result<BranchOutcome, StopReason> {
         let value = self.only(call, scope)?;
         let mut zero = false;
         for (name, expr) in &call.named {
@@ -114,14 +120,14 @@ impl Evaluator<'_, '_> {
             None => false,
         };
         if holds != wanted {
-            return Ok(Turn::Next);
+            return Ok(BranchOutcome::Next);
         }
         self.optional(body, scope)?;
-        Ok(Turn::Done)
+        Ok(BranchOutcome::Done)
     }
 
     /// The one argument of a helper that takes just one.
-    fn only<'s>(&mut self, call: &'s Call, scope: &Scope<'s>) -> Result<Val<'s>, Stop> {
+    fn only<'s>(&mut self, call: &'s CallExpr, scope: &Scope<'s>) -> Result<Val<'s>, StopReason> {
         match call.positional.as_slice() {
             [expr] => self.value(expr, scope),
             others => {
@@ -134,26 +140,35 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    fn with(&mut self, call: &Call, body: Option<&Body>, scope: &Scope<'_>) -> Result<Turn, Stop> {
+    fn with(
+        &mut self,
+        call: &CallExpr,
+        body: Option<&BlockBody>,
+        scope: &Scope<'_>,
+    ) -> Result<BranchOutcome, StopReason> {
         let value = self.only(call, scope)?;
         self.options(call, scope)?;
         let Some(value) = value.get().filter(|value| !is_empty(value)) else {
-            return Ok(Turn::Next);
+            return Ok(BranchOutcome::Next);
         };
         let params = [Some(value), None];
         self.inner(body, Some(value), None, params, scope)?;
-        Ok(Turn::Done)
+        Ok(BranchOutcome::Done)
     }
 
     /// Evaluates named arguments that mean nothing: a call in them is made.
-    fn options(&mut self, call: &Call, scope: &Scope<'_>) -> Result<(), Stop> {
+    fn options(&mut self, call: &CallExpr, scope: &Scope<'_>) -> Result<(), StopReason> {
         for (_, expr) in &call.named {
             self.value(expr, scope)?;
         }
         Ok(())
     }
 
-    fn iterated<'s>(&mut self, call: &'s Call, scope: &Scope<'s>) -> Result<Val<'s>, Stop> {
+    fn iterated<'s>(
+        &mut self,
+        call: &'s CallExpr,
+        scope: &Scope<'s>,
+    ) -> Result<Val<'s>, StopReason> {
         let value = match call.positional.as_slice() {
             [expr] => self.value(expr, scope)?,
             [] => return Err(fail("Must pass iterator to #each")),
@@ -167,9 +182,9 @@ impl Evaluator<'_, '_> {
     fn each(
         &mut self,
         value: Option<&Value>,
-        body: Option<&Body>,
+        body: Option<&BlockBody>,
         scope: &Scope<'_>,
-    ) -> Result<Turn, Stop> {
+    ) -> Result<BranchOutcome, StopReason> {
         let entered = self.pass.entered();
         self.pass.enter(0);
         let turn = self.turns(value, body, scope);
@@ -180,9 +195,9 @@ impl Evaluator<'_, '_> {
     fn turns(
         &mut self,
         value: Option<&Value>,
-        body: Option<&Body>,
+        body: Option<&BlockBody>,
         scope: &Scope<'_>,
-    ) -> Result<Turn, Stop> {
+    ) -> Result<BranchOutcome, StopReason> {
         match value.map(Value::meant) {
             Some(Value::List(list)) if !list.is_empty() => {
                 for (index, item) in list.iter().enumerate() {
@@ -196,23 +211,23 @@ impl Evaluator<'_, '_> {
                     self.turn(body, value, Key::Name(key), (index, last), scope)?;
                 }
             }
-            _ => return Ok(Turn::Next),
+            _ => return Ok(BranchOutcome::Next),
         }
-        Ok(Turn::Done)
+        Ok(BranchOutcome::Done)
     }
 
     fn turn(
         &mut self,
-        body: Option<&Body>,
+        body: Option<&BlockBody>,
         item: &Value,
         key: Key<'_>,
         (index, last): (usize, bool),
         scope: &Scope<'_>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopReason> {
         self.pass.step()?;
         self.pass.turn(index);
-        let data = Data::Turn { key, index, last };
-        let frame = Frame {
+        let data = FrameData::Turn { key, index, last };
+        let frame = DataFrame {
             data,
             parent: scope.frame,
         };
@@ -229,19 +244,19 @@ impl Evaluator<'_, '_> {
     /// Renders a body in another context, with block parameters.
     pub(super) fn inner(
         &mut self,
-        body: Option<&Body>,
+        body: Option<&BlockBody>,
         context: Option<&Value>,
-        frame: Option<&Frame<'_>>,
+        frame: Option<&DataFrame<'_>>,
         params: [Option<&Value>; 2],
         scope: &Scope<'_>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopReason> {
         let Some(body) = body else { return Ok(()) };
-        let params = Params {
+        let params = BlockParams {
             values: params,
             parent: scope.params,
         };
         let stays = same(context, scope.context.value);
-        let context = Context {
+        let context = ContextStack {
             value: context,
             parent: if stays {
                 scope.context.parent
@@ -262,18 +277,22 @@ impl Evaluator<'_, '_> {
     }
 
     /// The value of a section `{{#name}}`.
-    fn section_value<'s>(&mut self, call: &'s Call, scope: &Scope<'s>) -> Result<Val<'s>, Stop> {
+    fn section_value<'s>(
+        &mut self,
+        call: &'s CallExpr,
+        scope: &Scope<'s>,
+    ) -> Result<Val<'s>, StopReason> {
         let called = match &call.kind {
-            Kind::Variable => return self.head(&call.path, scope),
-            Kind::Ambiguous => match self.ambiguous(call, scope)? {
-                Printed::Value(value) => return Ok(value),
-                _ => return Err(Stop::Suspended),
+            CallKind::Variable => return self.head(&call.path, scope),
+            CallKind::Ambiguous => match self.ambiguous(call, scope)? {
+                CallOutput::Value(value) => return Ok(value),
+                _ => return Err(StopReason::Suspended),
             },
             _ => self.late(call, scope)?,
         };
         match called {
-            crate::Called::Ready(value) => Ok(Val::Made(value)),
-            crate::Called::Pending => Err(Stop::Suspended),
+            crate::CallState::Ready(value) => Ok(Val::Made(value)),
+            crate::CallState::Pending => Err(StopReason::Suspended),
         }
     }
 
@@ -281,19 +300,19 @@ impl Evaluator<'_, '_> {
     fn section(
         &mut self,
         value: Option<&Value>,
-        body: Option<&Body>,
+        body: Option<&BlockBody>,
         scope: &Scope<'_>,
-    ) -> Result<Turn, Stop> {
-        if value.is_some_and(|value| value.stands_in() && is_empty(value)) {
-            return Ok(Turn::Next);
+    ) -> Result<BranchOutcome, StopReason> {
+        if value.is_some_and(|value| value.is_fallback() && is_empty(value)) {
+            return Ok(BranchOutcome::Next);
         }
         match value.map(Value::meant) {
-            None | Some(Value::Null | Value::Bool(false)) => return Ok(Turn::Next),
+            None | Some(Value::Null | Value::Bool(false)) => return Ok(BranchOutcome::Next),
             Some(Value::Bool(true)) => self.optional(body, scope)?,
             Some(list @ Value::List(_)) => return self.each(Some(list), body, scope),
             value => self.inner(body, value, None, [None, None], scope)?,
         }
-        Ok(Turn::Done)
+        Ok(BranchOutcome::Done)
     }
 }
 

@@ -7,15 +7,19 @@ use quillet_core::{Value, nearest};
 
 use super::scope::{Scope, Val};
 use super::{Evaluator, fail};
-use crate::format::handlebars::ast::{Call, Expr, Kind};
-use crate::format::handlebars::helper::{Answer, BUILTIN, Branches, Callee, Helper, HelperCall};
+use crate::format::handlebars::ast::{CallExpr, CallKind, Expr};
+use crate::format::handlebars::helper::{
+    BUILTIN, Branches, Callee, Helper, HelperCall, HelperResult,
+};
 use crate::format::handlebars::input::encoded;
 use crate::format::javascript;
 use crate::structure::Elements;
-use crate::{Arguments, Called, ErrorKind, Limit, RenderError, Stop, plugin_function};
+use crate::{
+    CallArguments, CallState, ErrorKind, LimitKind, RenderError, StopReason, plugin_function,
+};
 
 /// What a call gives where it is printed.
-pub(super) enum Printed<'s> {
+pub(super) enum CallOutput<'s> {
     Value(Val<'s>),
     /// Text that is not escaped.
     Safe(String),
@@ -24,18 +28,18 @@ pub(super) enum Printed<'s> {
 }
 
 /// Arguments after their evaluation.
-pub(super) struct Given<'s> {
+pub(super) struct EvaluatedArguments<'s> {
     pub(super) positional: Vec<Val<'s>>,
     pub(super) named: Vec<(Arc<str>, Val<'s>)>,
 }
 
-impl Given<'_> {
+impl EvaluatedArguments<'_> {
     /// Puts what they stand in for in the place of stand-ins; says whether there were any.
     fn take_meant(&mut self) -> bool {
         let named = self.named.iter_mut().map(|(_, value)| value);
         let mut stood = false;
         for value in self.positional.iter_mut().chain(named) {
-            if let Some(known) = value.get().filter(|value| value.stands_in()) {
+            if let Some(known) = value.get().filter(|value| value.is_fallback()) {
                 stood = true;
                 *value = Val::Made(known.meant().clone());
             }
@@ -45,7 +49,7 @@ impl Given<'_> {
 
     fn without_marks(self) -> Self {
         let named = self.named.into_iter();
-        Given {
+        EvaluatedArguments {
             positional: self
                 .positional
                 .into_iter()
@@ -60,7 +64,11 @@ impl Given<'_> {
 
 impl Evaluator<'_, '_> {
     /// The value of an argument. A pending call ends the pass.
-    pub(super) fn value<'s>(&mut self, expr: &'s Expr, scope: &Scope<'s>) -> Result<Val<'s>, Stop> {
+    pub(super) fn value<'s>(
+        &mut self,
+        expr: &'s Expr,
+        scope: &Scope<'s>,
+    ) -> Result<Val<'s>, StopReason> {
         match expr {
             Expr::Literal(value) => Ok(Val::Held(value)),
             Expr::Undefined => Ok(Val::Undefined),
@@ -73,20 +81,20 @@ impl Evaluator<'_, '_> {
     }
 
     /// The value of a call in parentheses.
-    fn used<'s>(&mut self, call: &'s Call, scope: &Scope<'s>) -> Result<Val<'s>, Stop> {
+    fn used<'s>(&mut self, call: &'s CallExpr, scope: &Scope<'s>) -> Result<Val<'s>, StopReason> {
         self.pass.step()?;
         self.levels += 1;
         if self.levels > super::MAX_LEVELS {
-            return Err(self.pass.limit(Limit::Nesting));
+            return Err(self.pass.limit(LimitKind::Nesting));
         }
         let value = match &call.kind {
-            Kind::Variable | Kind::Ambiguous => self.head(&call.path, scope),
-            Kind::Function => self.late(call, scope).and_then(|called| match called {
-                Called::Ready(value) => Ok(Val::Made(value)),
-                Called::Pending => Err(Stop::Suspended),
+            CallKind::Variable | CallKind::Ambiguous => self.head(&call.path, scope),
+            CallKind::Function => self.late(call, scope).and_then(|called| match called {
+                CallState::Ready(value) => Ok(Val::Made(value)),
+                CallState::Pending => Err(StopReason::Suspended),
             }),
-            Kind::Helper(Callee::Native(helper)) => self.captured(helper, call, scope),
-            Kind::Helper(callee) => self.builtin_value(callee, call, scope),
+            CallKind::Helper(Callee::Native(helper)) => self.captured(helper, call, scope),
+            CallKind::Helper(callee) => self.builtin_value(callee, call, scope),
         };
         self.levels -= 1;
         value
@@ -99,9 +107,9 @@ impl Evaluator<'_, '_> {
         expr: &'s Expr,
         scope: &Scope<'s>,
         hole: &mut bool,
-    ) -> Result<Val<'s>, Stop> {
+    ) -> Result<Val<'s>, StopReason> {
         match self.value(expr, scope) {
-            Err(Stop::Suspended) if !self.pass.is_stopped() => {
+            Err(StopReason::Suspended) if !self.pass.is_stopped() => {
                 *hole = true;
                 Ok(Val::Undefined)
             }
@@ -112,22 +120,22 @@ impl Evaluator<'_, '_> {
     /// What a call gives that is printed.
     pub(super) fn printed<'s>(
         &mut self,
-        call: &'s Call,
+        call: &'s CallExpr,
         scope: &Scope<'s>,
-    ) -> Result<Printed<'s>, Stop> {
+    ) -> Result<CallOutput<'s>, StopReason> {
         let called = match &call.kind {
-            Kind::Variable => return Ok(Printed::Value(self.head(&call.path, scope)?)),
-            Kind::Ambiguous => return self.ambiguous(call, scope),
-            Kind::Function => self.late(call, scope)?,
-            Kind::Helper(Callee::Native(helper)) => {
+            CallKind::Variable => return Ok(CallOutput::Value(self.head(&call.path, scope)?)),
+            CallKind::Ambiguous => return self.ambiguous(call, scope),
+            CallKind::Function => self.late(call, scope)?,
+            CallKind::Helper(Callee::Native(helper)) => {
                 return Ok(match self.native(helper, call, None, scope)? {
-                    Answer::Value(value) => Printed::Value(Val::Made(value)),
-                    Answer::Safe(text) => Printed::Safe(text),
-                    Answer::Written => Printed::Nothing,
+                    HelperResult::Value(value) => CallOutput::Value(Val::Made(value)),
+                    HelperResult::Safe(text) => CallOutput::Safe(text),
+                    HelperResult::Written => CallOutput::Nothing,
                 });
             }
-            Kind::Helper(callee) => {
-                return Ok(Printed::Value(self.builtin_value(callee, call, scope)?));
+            CallKind::Helper(callee) => {
+                return Ok(CallOutput::Value(self.builtin_value(callee, call, scope)?));
             }
         };
         Ok(printed(called))
@@ -138,16 +146,16 @@ impl Evaluator<'_, '_> {
     /// whose names are variables unless they are known helpers, first the variable.
     pub(super) fn ambiguous<'s>(
         &mut self,
-        call: &'s Call,
+        call: &'s CallExpr,
         scope: &Scope<'s>,
-    ) -> Result<Printed<'s>, Stop> {
+    ) -> Result<CallOutput<'s>, StopReason> {
         let name = call.path.parts.first().map_or("", |name| &**name);
         if !self.compiled.variables_first && self.pass.has_function(name) {
             return Ok(printed(self.call_bound(name, call, scope)?));
         }
         let value = self.path(&call.path, scope)?;
         if !matches!(value, Val::Undefined) {
-            return Ok(Printed::Value(value));
+            return Ok(CallOutput::Value(value));
         }
         if let Some(function) = self.function(name)? {
             return Ok(printed(self.call_bound(&function, call, scope)?));
@@ -155,12 +163,12 @@ impl Evaluator<'_, '_> {
         if self.compiled.strict {
             Err(self.missing(&call.path))
         } else {
-            Ok(Printed::Value(Val::Undefined))
+            Ok(CallOutput::Value(Val::Undefined))
         }
     }
 
     /// The late-bound function that a name means.
-    fn function(&mut self, name: &str) -> Result<Option<String>, Stop> {
+    fn function(&mut self, name: &str) -> Result<Option<String>, StopReason> {
         let names = self.pass.function_names();
         let found = plugin_function(name, &names).map(str::to_owned);
         let visited = names.len();
@@ -169,7 +177,11 @@ impl Evaluator<'_, '_> {
     }
 
     /// Calls a late-bound function.
-    pub(super) fn late(&mut self, call: &Call, scope: &Scope<'_>) -> Result<Called, Stop> {
+    pub(super) fn late(
+        &mut self,
+        call: &CallExpr,
+        scope: &Scope<'_>,
+    ) -> Result<CallState, StopReason> {
         let name = call.path.parts.join(".");
         let function = if self.pass.has_function(&name) {
             name
@@ -188,7 +200,7 @@ impl Evaluator<'_, '_> {
         // What is not there is not given, so that a default can take its place.
         let named = given.named.iter();
         let named = named.filter_map(|(name, value)| Some((name.clone(), value.get()?.clone())));
-        let arguments = Arguments {
+        let arguments = CallArguments {
             positional,
             named: named.collect(),
         };
@@ -200,31 +212,31 @@ impl Evaluator<'_, '_> {
     fn call_bound(
         &mut self,
         function: &str,
-        call: &Call,
+        call: &CallExpr,
         scope: &Scope<'_>,
-    ) -> Result<Called, Stop> {
+    ) -> Result<CallState, StopReason> {
         let place = [scope.source, call.path.span.start];
         let called = self.pass.call_bound_at(&place, function)?;
         self.answered(called)
     }
 
     /// A result as the template sees it.
-    fn answered(&mut self, called: Called) -> Result<Called, Stop> {
+    fn answered(&mut self, called: CallState) -> Result<CallState, StopReason> {
         match called {
-            Called::Ready(value) if self.compiled.encoded => {
-                Ok(Called::Ready(encoded(&value, self.pass)?))
+            CallState::Ready(value) if self.compiled.encoded => {
+                Ok(CallState::Ready(encoded(&value, self.pass)?))
             }
-            Called::Ready(Value::Str(text)) if self.compiled.trusted_results => {
+            CallState::Ready(Value::Str(text)) if self.compiled.trusted_results => {
                 self.pass.charge(text.len())?;
                 let marked = Elements::default().mark(&text).into_owned();
-                Ok(Called::Ready(marked.into()))
+                Ok(CallState::Ready(marked.into()))
             }
             called => Ok(called),
         }
     }
 
     #[cold]
-    fn unknown(&self, name: &str) -> Stop {
+    fn unknown(&self, name: &str) -> StopReason {
         let mut error = RenderError::new(
             ErrorKind::UnknownFunction,
             format!("Missing helper: {name:?}"),
@@ -238,10 +250,10 @@ impl Evaluator<'_, '_> {
 
     pub(super) fn given<'s>(
         &mut self,
-        call: &'s Call,
+        call: &'s CallExpr,
         scope: &Scope<'s>,
-    ) -> Result<Given<'s>, Stop> {
-        let mut given = Given {
+    ) -> Result<EvaluatedArguments<'s>, StopReason> {
+        let mut given = EvaluatedArguments {
             positional: Vec::with_capacity(call.positional.len()),
             named: Vec::with_capacity(call.named.len()),
         };
@@ -255,7 +267,7 @@ impl Evaluator<'_, '_> {
             given.named.push((name.clone(), value));
         }
         if hole {
-            Err(Stop::Suspended)
+            Err(StopReason::Suspended)
         } else {
             Ok(given)
         }
@@ -265,10 +277,10 @@ impl Evaluator<'_, '_> {
     pub(super) fn native(
         &mut self,
         helper: &Helper,
-        call: &Call,
+        call: &CallExpr,
         branches: Option<Branches<'_>>,
         scope: &Scope<'_>,
-    ) -> Result<Answer, Stop> {
+    ) -> Result<HelperResult, StopReason> {
         let mut given = self.given(call, scope)?.without_marks();
         let stood = given.take_meant();
         let answer = helper.call(&mut HelperCall {
@@ -281,15 +293,17 @@ impl Evaluator<'_, '_> {
         });
         let answer = match answer {
             // Nothing is in what is not there.
-            Err(stop) if stood && stop.is_of_values() => Answer::Value(Value::Null.standing_in()),
+            Err(stop) if stood && stop.is_of_values() => {
+                HelperResult::Value(Value::Null.into_fallback())
+            }
             answer => answer?,
         };
         if self.read_hole.take() {
-            return Err(Stop::Suspended);
+            return Err(StopReason::Suspended);
         }
         match &answer {
-            Answer::Value(value) if value.depth() > quillet_core::value::MAX_DEPTH => {
-                Err(self.pass.limit(Limit::ValueDepth))
+            HelperResult::Value(value) if value.depth() > quillet_core::value::MAX_DEPTH => {
+                Err(self.pass.limit(LimitKind::ValueDepth))
             }
             _ => Ok(answer),
         }
@@ -299,17 +313,17 @@ impl Evaluator<'_, '_> {
     fn captured<'s>(
         &mut self,
         helper: &Helper,
-        call: &Call,
+        call: &CallExpr,
         scope: &Scope<'_>,
-    ) -> Result<Val<'s>, Stop> {
+    ) -> Result<Val<'s>, StopReason> {
         let held = self.pass.capture();
         let answer = self.native(helper, call, None, scope);
         let (written, pending) = self.pass.release(held);
         match answer? {
-            Answer::Value(value) => Ok(Val::Made(value)),
-            Answer::Safe(text) => Ok(Val::Made(text.into())),
-            Answer::Written if pending => Err(Stop::Suspended),
-            Answer::Written => {
+            HelperResult::Value(value) => Ok(Val::Made(value)),
+            HelperResult::Safe(text) => Ok(Val::Made(text.into())),
+            HelperResult::Written if pending => Err(StopReason::Suspended),
+            HelperResult::Written => {
                 self.pass.charge(written.len())?;
                 let text = String::from_utf8_lossy(&written);
                 Ok(Val::Made(Value::from(&*text)))
@@ -321,9 +335,9 @@ impl Evaluator<'_, '_> {
     fn builtin_value<'s>(
         &mut self,
         callee: &Callee,
-        call: &'s Call,
+        call: &'s CallExpr,
         scope: &Scope<'s>,
-    ) -> Result<Val<'s>, Stop> {
+    ) -> Result<Val<'s>, StopReason> {
         match callee {
             Callee::Lookup => self.lookup(call, scope),
             Callee::Log => {
@@ -340,7 +354,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// `lookup object key`.
-    fn lookup<'s>(&mut self, call: &'s Call, scope: &Scope<'s>) -> Result<Val<'s>, Stop> {
+    fn lookup<'s>(&mut self, call: &'s CallExpr, scope: &Scope<'s>) -> Result<Val<'s>, StopReason> {
         let [object, key] = call.positional.as_slice() else {
             return Err(fail("lookup needs an object and a key"));
         };
@@ -348,7 +362,7 @@ impl Evaluator<'_, '_> {
         let object = self.argument(object, scope, &mut hole)?;
         let key = self.argument(key, scope, &mut hole)?;
         if hole {
-            return Err(Stop::Suspended);
+            return Err(StopReason::Suspended);
         }
         if !object.get().is_some_and(javascript::is_true) {
             return Ok(object);
@@ -370,10 +384,10 @@ impl Evaluator<'_, '_> {
     }
 }
 
-fn printed<'s>(called: Called) -> Printed<'s> {
+fn printed<'s>(called: CallState) -> CallOutput<'s> {
     match called {
-        Called::Ready(value) => Printed::Value(Val::Made(value)),
-        Called::Pending => Printed::Nothing,
+        CallState::Ready(value) => CallOutput::Value(Val::Made(value)),
+        CallState::Pending => CallOutput::Nothing,
     }
 }
 

@@ -12,26 +12,26 @@ mod skip;
 use std::cell::Cell;
 use std::sync::Arc;
 
-use quillet_core::{Position, Span, Value, nearest};
+use quillet_core::{LineColumn, Span, Value, nearest};
 
-pub(super) use scope::{Context, Scope, Val};
+pub(super) use scope::{ContextStack, Scope, Val};
 
-use super::Compiled;
-use super::ast::{Body, Call, Kind, Node, Print, Root};
+use super::HandlebarsTemplate;
+use super::ast::{BlockBody, CallExpr, CallKind, Node, Print, Root};
 use crate::format::javascript;
 use crate::format::python::float_text;
-use crate::{ErrorKind, Limit, Pass, RenderError, Stop};
+use crate::{ErrorKind, LimitKind, Pass, RenderError, StopReason};
 
 /// Blocks, partials and calls inside each other. Each level takes a few hundred
 /// bytes of a 2 MiB stack, several kilobytes without optimisation.
 const MAX_LEVELS: usize = 300;
 
-pub(super) fn fail(reason: impl Into<String>) -> Stop {
+pub(super) fn fail(reason: impl Into<String>) -> StopReason {
     RenderError::new(ErrorKind::Execution, reason).into()
 }
 
 pub(super) struct Evaluator<'e, 'p> {
-    compiled: &'e Compiled,
+    compiled: &'e HandlebarsTemplate,
     pass: &'e mut Pass<'p>,
     /// The variables as one value.
     root: &'e Value,
@@ -45,7 +45,11 @@ pub(super) struct Evaluator<'e, 'p> {
 }
 
 impl<'e, 'p> Evaluator<'e, 'p> {
-    pub(super) fn new(compiled: &'e Compiled, pass: &'e mut Pass<'p>, root: &'e Value) -> Self {
+    pub(super) fn new(
+        compiled: &'e HandlebarsTemplate,
+        pass: &'e mut Pass<'p>,
+        root: &'e Value,
+    ) -> Self {
         Evaluator {
             compiled,
             pass,
@@ -58,8 +62,8 @@ impl<'e, 'p> Evaluator<'e, 'p> {
     }
 
     /// Renders a source from its start.
-    pub(super) fn entry(&mut self, source: usize) -> Result<(), Stop> {
-        let context = Context {
+    pub(super) fn entry(&mut self, source: usize) -> Result<(), StopReason> {
+        let context = ContextStack {
             value: Some(self.root),
             parent: None,
         };
@@ -68,7 +72,7 @@ impl<'e, 'p> Evaluator<'e, 'p> {
     }
 
     /// Renders the source that a scope is in.
-    fn source(&mut self, scope: &Scope<'_>) -> Result<(), Stop> {
+    fn source(&mut self, scope: &Scope<'_>) -> Result<(), StopReason> {
         let compiled = self.compiled;
         match compiled.sources.get(scope.source) {
             Some(source) => self.body(&source.body, scope, None),
@@ -80,13 +84,13 @@ impl<'e, 'p> Evaluator<'e, 'p> {
     /// which its inline partials see.
     fn body(
         &mut self,
-        body: &Body,
+        body: &BlockBody,
         scope: &Scope<'_>,
-        outer: Option<&Context<'_>>,
-    ) -> Result<(), Stop> {
+        outer: Option<&ContextStack<'_>>,
+    ) -> Result<(), StopReason> {
         self.levels += 1;
         if self.levels > MAX_LEVELS {
-            return Err(self.pass.limit(Limit::Nesting));
+            return Err(self.pass.limit(LimitKind::Nesting));
         }
         let done = if body.inlines {
             self.with_inlines(body, scope, outer)
@@ -97,14 +101,14 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         done
     }
 
-    fn nodes(&mut self, nodes: &[Node], scope: &Scope<'_>) -> Result<(), Stop> {
+    fn nodes(&mut self, nodes: &[Node], scope: &Scope<'_>) -> Result<(), StopReason> {
         let entered = self.pass.entered();
         for node in nodes {
             self.pass.step()?;
             let holes = self.pass.holes();
             match self.node(node, scope) {
                 Ok(()) => {}
-                Err(Stop::Suspended) => {
+                Err(StopReason::Suspended) => {
                     self.pass.leave(entered);
                     self.skip(node, holes)?;
                 }
@@ -115,7 +119,7 @@ impl<'e, 'p> Evaluator<'e, 'p> {
     }
 
     #[inline]
-    fn node(&mut self, node: &Node, scope: &Scope<'_>) -> Result<(), Stop> {
+    fn node(&mut self, node: &Node, scope: &Scope<'_>) -> Result<(), StopReason> {
         match node {
             Node::Text(text) => {
                 let compiled = self.compiled;
@@ -140,14 +144,14 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         }
     }
 
-    fn print(&mut self, print: &Print, scope: &Scope<'_>) -> Result<(), Stop> {
+    fn print(&mut self, print: &Print, scope: &Scope<'_>) -> Result<(), StopReason> {
         if let Some(value) = self.plain(&print.call, scope) {
             return self.print_value(value, print.escaped);
         }
         let value = match self.printed(&print.call, scope)? {
-            call::Printed::Value(value) => value,
-            call::Printed::Safe(text) => return self.pass.write(&text),
-            call::Printed::Nothing => return Ok(()),
+            call::CallOutput::Value(value) => value,
+            call::CallOutput::Safe(text) => return self.pass.write(&text),
+            call::CallOutput::Nothing => return Ok(()),
         };
         match value.get() {
             Some(value) => self.print_value(value, print.escaped),
@@ -157,14 +161,14 @@ impl<'e, 'p> Evaluator<'e, 'p> {
 
     /// What is printed most: a name that the context itself has, and no function.
     #[inline]
-    fn plain<'s>(&self, call: &Call, scope: &Scope<'s>) -> Option<&'s Value> {
+    fn plain<'s>(&self, call: &CallExpr, scope: &Scope<'s>) -> Option<&'s Value> {
         let [name] = call.path.parts.as_slice() else {
             return None;
         };
         let of_context = matches!(call.path.root, Root::Context(0)) && self.assigned.is_empty();
         let of_function = match call.kind {
-            Kind::Variable => false,
-            Kind::Ambiguous => !self.compiled.variables_first && self.pass.has_function(name),
+            CallKind::Variable => false,
+            CallKind::Ambiguous => !self.compiled.variables_first && self.pass.has_function(name),
             _ => true,
         };
         if of_function || !of_context {
@@ -173,7 +177,7 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         scope.context.value?.as_map()?.get(name)
     }
 
-    fn print_value(&mut self, value: &Value, escaped: bool) -> Result<(), Stop> {
+    fn print_value(&mut self, value: &Value, escaped: bool) -> Result<(), StopReason> {
         match value {
             Value::Float(number) if self.compiled.python => self.pass.write(&float_text(*number)),
             value => {
@@ -185,25 +189,25 @@ impl<'e, 'p> Evaluator<'e, 'p> {
 
     /// Adds the place to an error that has none.
     #[cold]
-    fn place(&self, stop: Stop, span: Span, scope: &Scope<'_>) -> Stop {
-        let Stop::Failed(mut error) = stop else {
+    fn place(&self, stop: StopReason, span: Span, scope: &Scope<'_>) -> StopReason {
+        let StopReason::Failed(mut error) = stop else {
             return stop;
         };
         if error.span.is_none() {
             let source = self.compiled.sources.get(scope.source);
             let (name, text) = source.map_or(("", ""), |source| (&source.name, &source.text));
-            let at = Position::of(text, span.start);
+            let at = LineColumn::of(text, span.start);
             error.message = format!("{name}:{}:{}: {}", at.line, at.column, error.reason);
             error.source_name = name.to_owned();
             error.span = Some(span);
             error.position = Some(at);
         }
-        Stop::Failed(error)
+        StopReason::Failed(error)
     }
 
     /// The error of a variable that is not there, in a strict template.
     #[cold]
-    fn missing(&self, path: &super::ast::Path) -> Stop {
+    fn missing(&self, path: &super::ast::Path) -> StopReason {
         let name = path.parts.join(".");
         let mut error = RenderError::new(
             ErrorKind::MissingVariable,

@@ -3,16 +3,16 @@
 
 use quillet_core::{Map, Value, nearest};
 
-use super::scope::{Context, Inlines, PartialBlock, Scope, Val, same};
+use super::scope::{ContextStack, Inlines, PartialBlock, Scope, Val, same};
 use super::{Evaluator, fail};
-use crate::format::handlebars::ast::{Body, Node, Partial, PartialName};
+use crate::format::handlebars::ast::{BlockBody, Node, Partial, PartialName};
 use crate::format::javascript;
-use crate::{ErrorKind, Limit, RenderError, Stop};
+use crate::{ErrorKind, LimitKind, RenderError, StopReason};
 
 /// What a partial's name leads to.
-enum Target<'s> {
+enum PartialTarget<'s> {
     Source(usize),
-    Inline(&'s Body, &'s Inlines<'s>),
+    Inline(&'s BlockBody, &'s Inlines<'s>),
     Block(&'s PartialBlock<'s>),
 }
 
@@ -23,10 +23,10 @@ impl<'e> Evaluator<'e, '_> {
     /// Renders a body that defines inline partials: they are there from its start.
     pub(super) fn with_inlines(
         &mut self,
-        body: &Body,
+        body: &BlockBody,
         scope: &Scope<'_>,
-        outer: Option<&Context<'_>>,
-    ) -> Result<(), Stop> {
+        outer: Option<&ContextStack<'_>>,
+    ) -> Result<(), StopReason> {
         let inlines = self.inlines(body, scope, outer)?;
         let scope = Scope {
             inlines: Some(&inlines),
@@ -37,10 +37,10 @@ impl<'e> Evaluator<'e, '_> {
 
     fn inlines<'s>(
         &mut self,
-        body: &'s Body,
+        body: &'s BlockBody,
         scope: &Scope<'s>,
-        outer: Option<&'s Context<'s>>,
-    ) -> Result<Inlines<'s>, Stop> {
+        outer: Option<&'s ContextStack<'s>>,
+    ) -> Result<Inlines<'s>, StopReason> {
         let mut partials = Vec::new();
         for node in &body.nodes {
             let Node::Inline(inline) = node else { continue };
@@ -57,14 +57,18 @@ impl<'e> Evaluator<'e, '_> {
         })
     }
 
-    fn name_text(&mut self, name: &Val<'_>) -> Result<String, Stop> {
+    fn name_text(&mut self, name: &Val<'_>) -> Result<String, StopReason> {
         match name.get() {
             Some(name) => Ok(javascript::text(self.pass, name)?.into_owned()),
             None => Ok("undefined".to_owned()),
         }
     }
 
-    pub(super) fn partial(&mut self, partial: &Partial, scope: &Scope<'_>) -> Result<(), Stop> {
+    pub(super) fn partial(
+        &mut self,
+        partial: &Partial,
+        scope: &Scope<'_>,
+    ) -> Result<(), StopReason> {
         let target = self.target(partial, scope)?;
         let context = match &partial.context {
             Some(expr) => self.value(expr, scope)?,
@@ -77,7 +81,7 @@ impl<'e> Evaluator<'e, '_> {
         };
         self.partials += 1;
         if self.partials > self.pass.limits().nesting {
-            return Err(self.pass.limit(Limit::Nesting));
+            return Err(self.pass.limit(LimitKind::Nesting));
         }
         let start = self.pass.out().len();
         let entered = self.pass.entered();
@@ -102,11 +106,11 @@ impl<'e> Evaluator<'e, '_> {
     /// Calls a partial with a block: its inline partials are given too.
     fn partial_block(
         &mut self,
-        target: Option<&Target<'_>>,
-        body: &Body,
+        target: Option<&PartialTarget<'_>>,
+        body: &BlockBody,
         context: Option<&Value>,
         scope: &Scope<'_>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopReason> {
         let block = PartialBlock { body, scope };
         let given = Scope {
             block: Some(&block),
@@ -128,13 +132,13 @@ impl<'e> Evaluator<'e, '_> {
 
     fn invoke(
         &mut self,
-        target: Option<&Target<'_>>,
+        target: Option<&PartialTarget<'_>>,
         context: Option<&Value>,
         scope: &Scope<'_>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopReason> {
         match target {
-            Some(Target::Source(source)) => {
-                let context = Context {
+            Some(PartialTarget::Source(source)) => {
+                let context = ContextStack {
                     value: context,
                     parent: None,
                 };
@@ -146,7 +150,7 @@ impl<'e> Evaluator<'e, '_> {
                 };
                 self.source(&inner)
             }
-            Some(Target::Inline(body, inlines)) => {
+            Some(PartialTarget::Inline(body, inlines)) => {
                 let context = joined(context, inlines.contexts);
                 let inner = Scope {
                     source: inlines.source,
@@ -156,7 +160,7 @@ impl<'e> Evaluator<'e, '_> {
                 };
                 self.body(body, &inner, inlines.contexts)
             }
-            Some(Target::Block(block)) => self.block_body(block, context, scope),
+            Some(PartialTarget::Block(block)) => self.block_body(block, context, scope),
             None => Err(fail("the partial could not be found")),
         }
     }
@@ -167,7 +171,7 @@ impl<'e> Evaluator<'e, '_> {
         block: &PartialBlock<'_>,
         context: Option<&Value>,
         scope: &Scope<'_>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopReason> {
         let at = block.scope;
         let contexts = Some(at.context);
         let context = joined(context, contexts);
@@ -184,11 +188,11 @@ impl<'e> Evaluator<'e, '_> {
         &mut self,
         partial: &'s Partial,
         scope: &Scope<'s>,
-    ) -> Result<Option<Target<'s>>, Stop> {
+    ) -> Result<Option<PartialTarget<'s>>, StopReason> {
         let (name, source) = match &partial.name {
             PartialName::Fixed(name, source) => (name.to_string(), *source),
             PartialName::Block => match scope.block {
-                Some(block) => return Ok(Some(Target::Block(block))),
+                Some(block) => return Ok(Some(PartialTarget::Block(block))),
                 None => ("@partial-block".to_owned(), None),
             },
             PartialName::Dynamic(expr) => {
@@ -202,20 +206,24 @@ impl<'e> Evaluator<'e, '_> {
             return Ok(Some(inline));
         }
         match source {
-            Some(source) => Ok(Some(Target::Source(source))),
+            Some(source) => Ok(Some(PartialTarget::Source(source))),
             None if partial.body.is_some() => Ok(None),
             None => Err(self.no_partial(&name)),
         }
     }
 
-    fn inline<'s>(&mut self, name: &str, scope: &Scope<'s>) -> Result<Option<Target<'s>>, Stop> {
+    fn inline<'s>(
+        &mut self,
+        name: &str,
+        scope: &Scope<'s>,
+    ) -> Result<Option<PartialTarget<'s>>, StopReason> {
         let mut inlines = scope.inlines;
         while let Some(inner) = inlines {
             self.pass.steps(inner.partials.len() + 1)?;
             // A later one of the same name counts.
             let mut partials = inner.partials.iter().rev();
             if let Some((_, body)) = partials.find(|(known, _)| known == name) {
-                return Ok(Some(Target::Inline(body, inner)));
+                return Ok(Some(PartialTarget::Inline(body, inner)));
             }
             inlines = inner.parent;
         }
@@ -223,7 +231,7 @@ impl<'e> Evaluator<'e, '_> {
     }
 
     #[cold]
-    fn no_partial(&self, name: &str) -> Stop {
+    fn no_partial(&self, name: &str) -> StopReason {
         let reason = format!("The partial {name} could not be found");
         let mut error = RenderError::new(ErrorKind::Execution, reason);
         let names = self.compiled.sources.iter().map(|source| &*source.name);
@@ -237,14 +245,14 @@ impl<'e> Evaluator<'e, '_> {
         context: &Val<'_>,
         partial: &Partial,
         scope: &Scope<'_>,
-    ) -> Result<Value, Stop> {
+    ) -> Result<Value, StopReason> {
         let mut table = match context.get() {
             Some(Value::Map(map)) => {
                 self.pass.steps(map.len())?;
                 self.pass.charge(map.len().saturating_mul(ENTRY_BYTES))?;
                 map.to_table()
             }
-            _ => quillet_core::value::Table::default(),
+            _ => quillet_core::value::MapTable::default(),
         };
         for (name, expr) in &partial.named {
             let value = self.value(expr, scope)?;
@@ -252,7 +260,7 @@ impl<'e> Evaluator<'e, '_> {
         }
         let merged = Value::Map(Map::new(table));
         if merged.depth() > quillet_core::value::MAX_DEPTH {
-            Err(self.pass.limit(Limit::ValueDepth))
+            Err(self.pass.limit(LimitKind::ValueDepth))
         } else {
             Ok(merged)
         }
@@ -260,10 +268,13 @@ impl<'e> Evaluator<'e, '_> {
 }
 
 /// A context on top of others, unless it is the innermost of them.
-fn joined<'s>(value: Option<&'s Value>, contexts: Option<&'s Context<'s>>) -> Context<'s> {
+fn joined<'s>(
+    value: Option<&'s Value>,
+    contexts: Option<&'s ContextStack<'s>>,
+) -> ContextStack<'s> {
     let parent = match contexts {
         Some(inner) if same(value, inner.value) => inner.parent,
         contexts => contexts,
     };
-    Context { value, parent }
+    ContextStack { value, parent }
 }

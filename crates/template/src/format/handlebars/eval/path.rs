@@ -3,10 +3,10 @@
 use quillet_core::Value;
 
 use super::Evaluator;
-use super::scope::{Data, Frame, Scope, Val};
-use crate::Stop;
+use super::scope::{DataFrame, FrameData, Scope, Val};
+use crate::StopReason;
 use crate::format::handlebars::ast::{Path, Root};
-use crate::format::javascript::{Property, property};
+use crate::format::javascript::{PropertyValue, property};
 
 /// How much of a text its length is counted in one step.
 const TEXT_PER_STEP: usize = 256;
@@ -14,14 +14,22 @@ const TEXT_PER_STEP: usize = 256;
 impl Evaluator<'_, '_> {
     /// The value that a path leads to. In a strict template it is an error to
     /// look into nothing.
-    pub(super) fn path<'s>(&mut self, path: &Path, scope: &Scope<'s>) -> Result<Val<'s>, Stop> {
+    pub(super) fn path<'s>(
+        &mut self,
+        path: &Path,
+        scope: &Scope<'s>,
+    ) -> Result<Val<'s>, StopReason> {
         let (value, parts) = self.begin(path, scope)?;
         self.walk(path, value, parts)
     }
 
     /// The same for a name that is printed or called: in a strict template it has
     /// to be there.
-    pub(super) fn head<'s>(&mut self, path: &Path, scope: &Scope<'s>) -> Result<Val<'s>, Stop> {
+    pub(super) fn head<'s>(
+        &mut self,
+        path: &Path,
+        scope: &Scope<'s>,
+    ) -> Result<Val<'s>, StopReason> {
         let (value, parts) = self.begin(path, scope)?;
         let value = self.walk(path, value, parts)?;
         let needed = self.compiled.strict && !path.parts.is_empty();
@@ -36,7 +44,7 @@ impl Evaluator<'_, '_> {
         path: &'t Path,
         mut value: Val<'s>,
         parts: &'t [Box<str>],
-    ) -> Result<Val<'s>, Stop> {
+    ) -> Result<Val<'s>, StopReason> {
         for part in parts {
             value = match value {
                 Val::Held(held) => self.property(held, part)?,
@@ -57,14 +65,14 @@ impl Evaluator<'_, '_> {
         &self,
         path: &'t Path,
         scope: &Scope<'s>,
-    ) -> Result<(Val<'s>, &'t [Box<str>]), Stop> {
+    ) -> Result<(Val<'s>, &'t [Box<str>]), StopReason> {
         Ok(match path.root {
             Root::Context(levels) => {
                 let context = scope.context.up(levels).and_then(|context| context.value);
                 if let Some(first) = path.parts.first()
                     && let Some(value) = self.assigned(context, first)
                 {
-                    let value = value.clone().ok_or(Stop::Suspended)?;
+                    let value = value.clone().ok_or(StopReason::Suspended)?;
                     return Ok((Val::Made(value), path.parts.get(1..).unwrap_or_default()));
                 }
                 (context.into(), &path.parts)
@@ -99,13 +107,17 @@ impl Evaluator<'_, '_> {
         Some(value)
     }
 
-    pub(super) fn property<'v>(&mut self, value: &'v Value, name: &str) -> Result<Val<'v>, Stop> {
+    pub(super) fn property<'v>(
+        &mut self,
+        value: &'v Value,
+        name: &str,
+    ) -> Result<Val<'v>, StopReason> {
         if let Value::Str(text) = value {
             self.pass.steps(text.len() / TEXT_PER_STEP)?;
         }
         Ok(match property(value, name) {
-            Some(Property::Held(value)) => Val::Held(value),
-            Some(Property::Made(value)) => Val::Made(value),
+            Some(PropertyValue::Held(value)) => Val::Held(value),
+            Some(PropertyValue::Made(value)) => Val::Made(value),
             None => Val::Undefined,
         })
     }
@@ -140,16 +152,16 @@ impl Evaluator<'_, '_> {
 }
 
 /// A name that one frame has.
-fn in_frame<'s>(frame: &Frame<'s>, name: &str) -> Option<Val<'s>> {
+fn in_frame<'s>(frame: &DataFrame<'s>, name: &str) -> Option<Val<'s>> {
     match &frame.data {
-        Data::Turn { key, index, last } => Some(Val::Made(match name {
+        FrameData::Turn { key, index, last } => Some(Val::Made(match name {
             "@index" => Value::Int(i64::try_from(*index).unwrap_or(i64::MAX)),
             "@key" => key.value(),
             "@first" => Value::Bool(*index == 0),
             "@last" => Value::Bool(*last),
             _ => return None,
         })),
-        Data::Named(data) => {
+        FrameData::Named(data) => {
             let (_, value) = data
                 .iter()
                 .find(|(known, _)| name.strip_prefix('@') == Some(known))?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use quillet_core::Value;
 
-use crate::format::handlebars::ast::Body;
+use crate::format::handlebars::ast::BlockBody;
 use crate::structure;
 
 /// A value that is used: held by the data, made on the way, or not there.
@@ -52,27 +52,27 @@ pub(in crate::format::handlebars) struct Scope<'s> {
     pub(super) source: usize,
     /// The variables.
     pub(super) root: &'s Value,
-    pub(in crate::format::handlebars) context: &'s Context<'s>,
-    pub(super) frame: Option<&'s Frame<'s>>,
-    pub(super) params: Option<&'s Params<'s>>,
+    pub(in crate::format::handlebars) context: &'s ContextStack<'s>,
+    pub(super) frame: Option<&'s DataFrame<'s>>,
+    pub(super) params: Option<&'s BlockParams<'s>>,
     pub(super) inlines: Option<&'s Inlines<'s>>,
     /// What `@partial-block` is.
     pub(super) block: Option<&'s PartialBlock<'s>>,
 }
 
 /// A context, and the ones that `../` leads to.
-pub(in crate::format::handlebars) struct Context<'s> {
+pub(in crate::format::handlebars) struct ContextStack<'s> {
     pub(in crate::format::handlebars) value: Option<&'s Value>,
-    pub(super) parent: Option<&'s Context<'s>>,
+    pub(super) parent: Option<&'s ContextStack<'s>>,
 }
 
 /// Data that a loop or a helper gives: `@index`, `@key`.
-pub(super) struct Frame<'s> {
-    pub(super) data: Data<'s>,
-    pub(super) parent: Option<&'s Frame<'s>>,
+pub(super) struct DataFrame<'s> {
+    pub(super) data: FrameData<'s>,
+    pub(super) parent: Option<&'s DataFrame<'s>>,
 }
 
-pub(super) enum Data<'s> {
+pub(super) enum FrameData<'s> {
     Turn {
         key: Key<'s>,
         index: usize,
@@ -97,30 +97,30 @@ impl Key<'_> {
 }
 
 /// Values of the block parameters of one block.
-pub(super) struct Params<'s> {
+pub(super) struct BlockParams<'s> {
     pub(super) values: [Option<&'s Value>; 2],
-    pub(super) parent: Option<&'s Params<'s>>,
+    pub(super) parent: Option<&'s BlockParams<'s>>,
 }
 
 /// The inline partials that one body defines.
 pub(super) struct Inlines<'s> {
-    pub(super) partials: Vec<(String, &'s Body)>,
+    pub(super) partials: Vec<(String, &'s BlockBody)>,
     /// Where they were defined.
     pub(super) source: usize,
-    pub(super) contexts: Option<&'s Context<'s>>,
-    pub(super) params: Option<&'s Params<'s>>,
+    pub(super) contexts: Option<&'s ContextStack<'s>>,
+    pub(super) params: Option<&'s BlockParams<'s>>,
     pub(super) parent: Option<&'s Inlines<'s>>,
 }
 
 /// The body of a `{{#> …}}`, with where it stands.
 pub(super) struct PartialBlock<'s> {
-    pub(super) body: &'s Body,
+    pub(super) body: &'s BlockBody,
     pub(super) scope: &'s Scope<'s>,
 }
 
 impl<'s> Scope<'s> {
     /// The scope of a source that nothing else belongs to.
-    pub(super) fn of_source(source: usize, root: &'s Value, context: &'s Context<'s>) -> Self {
+    pub(super) fn of_source(source: usize, root: &'s Value, context: &'s ContextStack<'s>) -> Self {
         Scope {
             source,
             root,
@@ -133,9 +133,9 @@ impl<'s> Scope<'s> {
     }
 }
 
-impl<'s> Context<'s> {
+impl<'s> ContextStack<'s> {
     /// The context so many levels outside.
-    pub(super) fn up(&'s self, levels: usize) -> Option<&'s Context<'s>> {
+    pub(super) fn up(&'s self, levels: usize) -> Option<&'s ContextStack<'s>> {
         let mut context = self;
         for _ in 0..levels {
             context = context.parent?;

@@ -4,14 +4,14 @@
 use quillet_core::Value;
 
 use super::Evaluator;
-use crate::Stop;
-use crate::format::handlebars::Compiled;
-use crate::format::handlebars::ast::{Arm, Body, Call, Expr, Kind, Node, PartialName};
+use crate::StopReason;
+use crate::format::handlebars::HandlebarsTemplate;
+use crate::format::handlebars::ast::{Arm, BlockBody, CallExpr, CallKind, Expr, Node, PartialName};
 use crate::format::handlebars::helper::{Callee, Effect};
 
 /// What nodes could do that others see.
 #[derive(Default)]
-struct Effects<'t> {
+struct SideEffects<'t> {
     /// Variables that they set.
     sets: Vec<&'t str>,
     /// Whether they may set any other.
@@ -23,13 +23,13 @@ struct Effects<'t> {
 impl Evaluator<'_, '_> {
     /// Goes on behind a node; `holes` is how many there were when it began.
     #[cold]
-    pub(super) fn skip(&mut self, node: &Node, holes: usize) -> Result<(), Stop> {
+    pub(super) fn skip(&mut self, node: &Node, holes: usize) -> Result<(), StopReason> {
         if self.pass.is_stopped() {
-            return Err(Stop::Suspended);
+            return Err(StopReason::Suspended);
         }
         self.pass.skip_since(holes);
         self.read_hole.set(false);
-        let mut effects = Effects::default();
+        let mut effects = SideEffects::default();
         effects.node(node);
         if effects.unknown || effects.elsewhere && self.compiled.has_effects() {
             return Err(self.pass.stop());
@@ -45,12 +45,12 @@ impl Evaluator<'_, '_> {
     }
 }
 
-impl Compiled {
+impl HandlebarsTemplate {
     /// Whether a partial may set a variable.
     fn has_effects(&self) -> bool {
         *self.effects.get_or_init(|| {
             self.sources.iter().any(|source| {
-                let mut effects = Effects::default();
+                let mut effects = SideEffects::default();
                 effects.body(&source.body);
                 effects.unknown || !effects.sets.is_empty()
             })
@@ -58,8 +58,8 @@ impl Compiled {
     }
 }
 
-impl<'t> Effects<'t> {
-    fn body(&mut self, body: &'t Body) {
+impl<'t> SideEffects<'t> {
+    fn body(&mut self, body: &'t BlockBody) {
         body.nodes.iter().for_each(|node| self.node(node));
     }
 
@@ -90,10 +90,10 @@ impl<'t> Effects<'t> {
         }
     }
 
-    fn call(&mut self, call: &'t Call) {
+    fn call(&mut self, call: &'t CallExpr) {
         call.positional.iter().for_each(|expr| self.expr(expr));
         call.named.iter().for_each(|(_, expr)| self.expr(expr));
-        let Kind::Helper(Callee::Native(helper)) = &call.kind else {
+        let CallKind::Helper(Callee::Native(helper)) = &call.kind else {
             return;
         };
         match (helper.effect, variable(call)) {
@@ -111,7 +111,7 @@ impl<'t> Effects<'t> {
 }
 
 /// The variable that `set` sets, where the template names it.
-fn variable(call: &Call) -> Option<&str> {
+fn variable(call: &CallExpr) -> Option<&str> {
     let mut named = call.named.iter();
     let named = named.find(|(name, _)| &**name == "name");
     match named.map(|(_, expr)| expr).or(call.positional.first())? {

@@ -3,15 +3,19 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::super::call::Given;
+use super::super::call::EvaluatedArguments;
 use super::super::eval::{Evaluator, VALUE_SIZE, fail};
 use super::super::value::{Sort, Value};
-use super::super::{ast::Operator, test};
-use crate::Stop;
+use super::super::{ast::BinaryOperator, test};
+use crate::StopReason;
 
-type Result<T> = std::result::Result<T, Stop>;
+type FilterResult<T> = std::result::Result<T, StopReason>;
 
-pub(super) fn length(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Result<Value> {
+pub(super) fn length(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    _: &EvaluatedArguments,
+) -> FilterResult<Value> {
     Ok(Value::int(match value {
         Value::List(list) if list.sort != Sort::Iterator => list.len(),
         Value::Dict(dict) => dict.len(),
@@ -30,11 +34,19 @@ pub(super) fn length(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Res
     }))
 }
 
-pub(super) fn first(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Result<Value> {
+pub(super) fn first(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    _: &EvaluatedArguments,
+) -> FilterResult<Value> {
     Ok(e.iterate(value)?.get(0).unwrap_or(Value::UNDEFINED))
 }
 
-pub(super) fn last(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Result<Value> {
+pub(super) fn last(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    _: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let list = e.iterate(value)?;
     if list.sort == Sort::Iterator {
         return Err(fail("'generator' object is not reversible"));
@@ -44,7 +56,11 @@ pub(super) fn last(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Resul
 }
 
 /// One item by chance: the same one in every pass of a render.
-pub(super) fn random(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Result<Value> {
+pub(super) fn random(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    _: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let list = e.iterate(value)?;
     if !matches!(value, Value::Str(_)) && !list.has_places() || matches!(value, Value::Dict(_)) {
         return Err(fail(format!("'{}' object has no order", value.kind())));
@@ -56,12 +72,20 @@ pub(super) fn random(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Res
         .unwrap_or(Value::UNDEFINED))
 }
 
-pub(super) fn list(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Result<Value> {
+pub(super) fn list(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    _: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let items = e.items(value)?;
     e.list(Sort::List, items)
 }
 
-pub(super) fn reverse(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Result<Value> {
+pub(super) fn reverse(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    _: &EvaluatedArguments,
+) -> FilterResult<Value> {
     if let Value::Str(text) = value {
         e.charge(text.len())?;
         return Ok(text.chars().rev().collect::<String>().into());
@@ -71,7 +95,11 @@ pub(super) fn reverse(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Re
     e.list(Sort::Iterator, items)
 }
 
-pub(super) fn items(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Result<Value> {
+pub(super) fn items(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    _: &EvaluatedArguments,
+) -> FilterResult<Value> {
     match value {
         Value::Undefined(path) => {
             e.undefined_is_used(path.as_deref())?;
@@ -82,14 +110,18 @@ pub(super) fn items(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Resu
             let pairs = pairs
                 .into_iter()
                 .map(|(key, value)| e.list(Sort::Tuple, vec![key, value]));
-            let pairs = pairs.collect::<Result<Vec<_>>>()?;
+            let pairs = pairs.collect::<FilterResult<Vec<_>>>()?;
             e.list(Sort::Iterator, pairs)
         }
         _ => Err(fail("can only get item pairs from a mapping")),
     }
 }
 
-pub(super) fn join(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn join(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let separator = match given.get(0, "d") {
         None => "".into(),
         Some(separator) => e.text(&separator.clone())?,
@@ -108,7 +140,7 @@ pub(super) fn join(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> R
 }
 
 /// A value in an item: by name, dotted path or index; the item itself for none.
-fn lookup(e: &mut Evaluator<'_, '_>, item: &Value, path: Option<&Value>) -> Result<Value> {
+fn lookup(e: &mut Evaluator<'_, '_>, item: &Value, path: Option<&Value>) -> FilterResult<Value> {
     let path = match path {
         None | Some(Value::None) => return Ok(item.clone()),
         Some(Value::Int(index)) => {
@@ -130,7 +162,11 @@ fn lookup(e: &mut Evaluator<'_, '_>, item: &Value, path: Option<&Value>) -> Resu
     Ok(value)
 }
 
-pub(super) fn attr(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn attr(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let name = given.need(0, "name")?.clone();
     let name = e.text(&name)?;
     // Unlike the dot, this never looks at keys.
@@ -144,7 +180,11 @@ pub(super) fn attr(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> R
     Ok(found.unwrap_or_else(|| Value::Undefined(Some((&*name).into()))))
 }
 
-pub(super) fn map(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn map(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     if !e.truth(value)? {
         return e.list(Sort::Iterator, Vec::new());
     }
@@ -173,8 +213,8 @@ pub(super) fn map(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Re
     e.list(Sort::Iterator, mapped)
 }
 
-fn rest(given: &Given, from: usize) -> Given {
-    Given {
+fn rest(given: &EvaluatedArguments, from: usize) -> EvaluatedArguments {
+    EvaluatedArguments {
         positional: given.positional.iter().skip(from).cloned().collect(),
         named: given.named.clone(),
     }
@@ -184,10 +224,10 @@ fn rest(given: &Given, from: usize) -> Given {
 fn keep(
     e: &mut Evaluator<'_, '_>,
     value: &Value,
-    given: &Given,
+    given: &EvaluatedArguments,
     by_attribute: bool,
     wanted: bool,
-) -> Result<Value> {
+) -> FilterResult<Value> {
     if !e.truth(value)? {
         return e.list(Sort::Iterator, Vec::new());
     }
@@ -220,24 +260,40 @@ fn keep(
     e.list(Sort::Iterator, kept)
 }
 
-pub(super) fn select(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn select(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     keep(e, value, given, false, true)
 }
 
-pub(super) fn reject(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn reject(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     keep(e, value, given, false, false)
 }
 
-pub(super) fn selectattr(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn selectattr(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     keep(e, value, given, true, true)
 }
 
-pub(super) fn rejectattr(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn rejectattr(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     keep(e, value, given, true, false)
 }
 
 /// Lower case, unless case counts.
-fn folded(e: &mut Evaluator<'_, '_>, value: Value, sensitive: bool) -> Result<Value> {
+fn folded(e: &mut Evaluator<'_, '_>, value: Value, sensitive: bool) -> FilterResult<Value> {
     match value {
         Value::Str(text) if !sensitive => {
             e.charge(text.len())?;
@@ -253,7 +309,7 @@ fn sort_by_key(
     e: &mut Evaluator<'_, '_>,
     keyed: Vec<(Value, Value)>,
     reverse: bool,
-) -> Result<Vec<Value>> {
+) -> FilterResult<Vec<Value>> {
     let sorted = merge_sort(e, keyed, reverse)?;
     Ok(sorted.into_iter().map(|(_, value)| value).collect())
 }
@@ -262,7 +318,7 @@ fn merge_sort(
     e: &mut Evaluator<'_, '_>,
     mut left: Vec<(Value, Value)>,
     reverse: bool,
-) -> Result<Vec<(Value, Value)>> {
+) -> FilterResult<Vec<(Value, Value)>> {
     if left.len() < 2 {
         return Ok(left);
     }
@@ -296,7 +352,7 @@ fn sort_key(
     item: &Value,
     attribute: Option<&Value>,
     sensitive: bool,
-) -> Result<Value> {
+) -> FilterResult<Value> {
     match attribute {
         Some(Value::Str(paths)) if paths.contains(',') => {
             let mut keys = Vec::new();
@@ -314,7 +370,11 @@ fn sort_key(
     }
 }
 
-pub(super) fn sort(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn sort(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let sensitive = given.flag(1, "case_sensitive", false);
     let mut keyed = Vec::new();
     for item in e.items(value)? {
@@ -325,7 +385,7 @@ pub(super) fn sort(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> R
     e.list(Sort::List, sorted)
 }
 
-fn pairs(e: &mut Evaluator<'_, '_>, value: &Value) -> Result<Vec<(Value, Value)>> {
+fn pairs(e: &mut Evaluator<'_, '_>, value: &Value) -> FilterResult<Vec<(Value, Value)>> {
     let Value::Dict(dict) = value else {
         return Err(fail(format!(
             "'{}' object has no attribute 'items'",
@@ -337,7 +397,11 @@ fn pairs(e: &mut Evaluator<'_, '_>, value: &Value) -> Result<Vec<(Value, Value)>
     Ok(dict.iter().collect())
 }
 
-pub(super) fn dictsort(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn dictsort(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let sensitive = given.flag(0, "case_sensitive", false);
     let by_value = match given.str(1, "by", "key")? {
         "key" => false,
@@ -354,7 +418,11 @@ pub(super) fn dictsort(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) 
     e.list(Sort::List, sorted)
 }
 
-pub(super) fn groupby(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn groupby(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let attribute = given.need(0, "attribute")?.clone();
     let default = given.get(1, "default").cloned();
     let sensitive = given.flag(2, "case_sensitive", false);
@@ -385,7 +453,11 @@ pub(super) fn groupby(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -
     e.list(Sort::List, out)
 }
 
-pub(super) fn unique(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn unique(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let sensitive = given.flag(0, "case_sensitive", false);
     let mut seen = std::collections::HashSet::new();
     let mut kept = Vec::new();
@@ -399,20 +471,28 @@ pub(super) fn unique(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) ->
     e.list(Sort::Iterator, kept)
 }
 
-pub(super) fn max(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn max(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     extreme(e, value, given, Ordering::Greater)
 }
 
-pub(super) fn min(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn min(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     extreme(e, value, given, Ordering::Less)
 }
 
 fn extreme(
     e: &mut Evaluator<'_, '_>,
     value: &Value,
-    given: &Given,
+    given: &EvaluatedArguments,
     wanted: Ordering,
-) -> Result<Value> {
+) -> FilterResult<Value> {
     let sensitive = given.flag(0, "case_sensitive", false);
     let mut best: Option<(Value, Value)> = None;
     for item in e.items(value)? {
@@ -429,16 +509,24 @@ fn extreme(
     Ok(best.map_or(Value::UNDEFINED, |(_, item)| item))
 }
 
-pub(super) fn sum(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn sum(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let mut total = given.get(1, "start").cloned().unwrap_or(Value::Int(0));
     for item in e.items(value)? {
         let item = lookup(e, &item, given.get(0, "attribute"))?;
-        total = e.math(Operator::Add, &total, &item)?;
+        total = e.math(BinaryOperator::Add, &total, &item)?;
     }
     Ok(total)
 }
 
-pub(super) fn batch(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn batch(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let size = given.size(0, "linecount", 0)?.max(1);
     let items = e.items(value)?;
     let mut rows = Vec::new();
@@ -450,7 +538,12 @@ pub(super) fn batch(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> 
     e.list(Sort::Iterator, rows)
 }
 
-fn fill(e: &mut Evaluator<'_, '_>, row: &mut Vec<Value>, size: usize, given: &Given) -> Result<()> {
+fn fill(
+    e: &mut Evaluator<'_, '_>,
+    row: &mut Vec<Value>,
+    size: usize,
+    given: &EvaluatedArguments,
+) -> FilterResult<()> {
     if let (Some(filler), true) = (given.get(1, "fill_with"), row.len() < size) {
         e.charge((size - row.len()).saturating_mul(VALUE_SIZE))?;
         row.resize(size, filler.clone());
@@ -458,7 +551,11 @@ fn fill(e: &mut Evaluator<'_, '_>, row: &mut Vec<Value>, size: usize, given: &Gi
     Ok(())
 }
 
-pub(super) fn slice(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn slice(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let slices = given.size(0, "slices", 0)?;
     let items = e.items(value)?;
     if slices == 0 {

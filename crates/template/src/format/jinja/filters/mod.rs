@@ -5,44 +5,49 @@ mod list;
 mod number;
 mod text;
 
-use super::call::Given;
+use super::call::EvaluatedArguments;
 use super::eval::{Evaluator, fail};
 use super::print::JsonStyle;
 use super::value::Value;
-use crate::Stop;
+use crate::StopReason;
 
-type Run = fn(&mut Evaluator<'_, '_>, &Value, &Given) -> Result<Value, Stop>;
+type FilterFn =
+    fn(&mut Evaluator<'_, '_>, &Value, &EvaluatedArguments) -> Result<Value, StopReason>;
 
-pub(super) struct Filter {
+pub(super) struct FilterEntry {
     pub(super) name: &'static str,
     /// Names of its parameters; `None` if it takes whatever is given.
     pub(super) parameters: Option<&'static [&'static str]>,
-    pub(super) run: Run,
+    pub(super) run: FilterFn,
 }
 
-impl std::fmt::Debug for Filter {
+impl std::fmt::Debug for FilterEntry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name)
     }
 }
 
-const fn filter(name: &'static str, parameters: &'static [&'static str], run: Run) -> Filter {
-    Filter {
+const fn filter(
+    name: &'static str,
+    parameters: &'static [&'static str],
+    run: FilterFn,
+) -> FilterEntry {
+    FilterEntry {
         name,
         parameters: Some(parameters),
         run,
     }
 }
 
-const fn variadic(name: &'static str, run: Run) -> Filter {
-    Filter {
+const fn variadic(name: &'static str, run: FilterFn) -> FilterEntry {
+    FilterEntry {
         name,
         parameters: None,
         run,
     }
 }
 
-static FILTERS: &[Filter] = &[
+static FILTERS: &[FilterEntry] = &[
     filter("abs", &[], number::abs),
     variadic("attr", list::attr),
     filter("batch", &["linecount", "fill_with"], list::batch),
@@ -127,7 +132,7 @@ static FILTERS: &[Filter] = &[
 ];
 
 /// The filter of that name.
-pub(super) fn find(name: &str) -> Option<&'static Filter> {
+pub(super) fn find(name: &str) -> Option<&'static FilterEntry> {
     FILTERS
         .binary_search_by(|filter| filter.name.cmp(name))
         .ok()
@@ -139,7 +144,11 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     FILTERS.iter().map(|filter| filter.name)
 }
 
-fn default(_: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value, Stop> {
+fn default(
+    _: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> Result<Value, StopReason> {
     let absent = value.is_undefined() || (given.flag(1, "boolean", false) && !value.is_true());
     Ok(match (absent, given.get(0, "default_value")) {
         (false, _) => value.clone(),
@@ -150,7 +159,11 @@ fn default(_: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Va
 
 /// `tojson` of transformers escapes nothing; jinja2's own escapes `<`, `>`,
 /// `&` and `'`, writes ASCII only, and sorts keys.
-fn tojson(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value, Stop> {
+fn tojson(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> Result<Value, StopReason> {
     let plain = !e.compiled.preset.is_hugging_face();
     let (names, indent_at): (&[&str], _) = if plain {
         (&["indent"], 0)
@@ -188,7 +201,7 @@ fn tojson(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Val
 }
 
 /// The indentation of one level: a number of blanks, or a text.
-fn indent(e: &mut Evaluator<'_, '_>, given: Option<&Value>) -> Result<Option<String>, Stop> {
+fn indent(e: &mut Evaluator<'_, '_>, given: Option<&Value>) -> Result<Option<String>, StopReason> {
     match given {
         None | Some(Value::None) => Ok(None),
         Some(Value::Str(text)) => Ok(Some(text.to_string())),

@@ -1,13 +1,17 @@
 //! Filters on numbers.
 
-use super::super::call::Given;
+use super::super::call::EvaluatedArguments;
 use super::super::eval::{Evaluator, fail};
 use super::super::value::Value;
-use crate::Stop;
+use crate::StopReason;
 
-type Result<T> = std::result::Result<T, Stop>;
+type FilterResult<T> = std::result::Result<T, StopReason>;
 
-pub(super) fn abs(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Result<Value> {
+pub(super) fn abs(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    _: &EvaluatedArguments,
+) -> FilterResult<Value> {
     match value {
         Value::Float(float) => Ok(Value::Float(float.abs())),
         Value::Undefined(path) => Err(e.undefined(path.as_deref())),
@@ -21,7 +25,11 @@ pub(super) fn abs(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Result
     }
 }
 
-pub(super) fn int(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn int(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let default = given.get(0, "default").cloned().unwrap_or(Value::Int(0));
     let base = given.int(1, "base", 10)?;
     Ok(match value {
@@ -57,7 +65,11 @@ fn parse_int(text: &str, base: i64) -> Option<i64> {
     })
 }
 
-pub(super) fn float(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn float(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let default = given
         .get(0, "default")
         .cloned()
@@ -73,7 +85,11 @@ pub(super) fn float(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> 
     })
 }
 
-pub(super) fn round(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn round(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     if let Value::Undefined(path) = value {
         return Err(e.undefined(path.as_deref()));
     }
@@ -110,8 +126,8 @@ fn round_decimal(number: f64, precision: usize) -> f64 {
 pub(super) fn filesizeformat(
     e: &mut Evaluator<'_, '_>,
     value: &Value,
-    given: &Given,
-) -> Result<Value> {
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let number = match value {
         Value::Str(text) => text.trim().parse().ok(),
         Value::Undefined(path) => return Err(e.undefined(path.as_deref())),

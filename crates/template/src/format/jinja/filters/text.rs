@@ -2,27 +2,39 @@
 
 use std::sync::Arc;
 
-use super::super::call::Given;
+use super::super::call::EvaluatedArguments;
 use super::super::eval::{Evaluator, fail};
 use super::super::methods::{cased_words, padded, trimmed};
 use super::super::value::Value;
-use crate::Stop;
+use crate::StopReason;
 
-type Result<T> = std::result::Result<T, Stop>;
+type FilterResult<T> = std::result::Result<T, StopReason>;
 
-pub(super) fn upper(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Result<Value> {
+pub(super) fn upper(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    _: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let text = e.text(value)?;
     e.charge(text.len() * 2)?;
     Ok(text.to_uppercase().into())
 }
 
-pub(super) fn lower(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Result<Value> {
+pub(super) fn lower(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    _: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let text = e.text(value)?;
     e.charge(text.len() * 2)?;
     Ok(text.to_lowercase().into())
 }
 
-pub(super) fn capitalize(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Result<Value> {
+pub(super) fn capitalize(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    _: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let text = e.text(value)?;
     e.charge(text.len() * 2)?;
     let mut characters = text.chars();
@@ -31,7 +43,11 @@ pub(super) fn capitalize(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) ->
     Ok((first.collect::<String>() + &rest).into())
 }
 
-pub(super) fn title(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Result<Value> {
+pub(super) fn title(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    _: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let text = e.text(value)?;
     e.charge(text.len() * 2)?;
     // jinja2 starts words after blanks and opening brackets, Python after anything.
@@ -39,7 +55,11 @@ pub(super) fn title(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Resu
     Ok(cased_words(&text, starts).into())
 }
 
-pub(super) fn trim(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn trim(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let text = e.text(value)?;
     let chars = match given.get(0, "chars") {
         None | Some(Value::None) => None,
@@ -49,7 +69,11 @@ pub(super) fn trim(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> R
     Ok(trimmed(&text, chars.as_deref(), (true, true)).into())
 }
 
-pub(super) fn center(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn center(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let text = e.text(value)?;
     let width = given.size(0, "width", 80)?;
     e.charge(text.len().saturating_add(width))?;
@@ -59,7 +83,11 @@ pub(super) fn center(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) ->
     Ok(padded(&text, left, missing - left, ' ').into())
 }
 
-pub(super) fn escape(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Result<Value> {
+pub(super) fn escape(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    _: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let text = e.text(value)?;
     let special = text.bytes().filter(|b| b"&<>'\"".contains(b)).count();
     e.charge(text.len() + special * 5)?;
@@ -77,7 +105,11 @@ pub(super) fn escape(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Res
     Ok(out.into())
 }
 
-pub(super) fn replace(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn replace(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let text = e.text(value)?;
     let old = given.need(0, "old")?.clone();
     let new = given.need(1, "new")?.clone();
@@ -90,7 +122,7 @@ pub(super) fn replace(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -
 }
 
 /// The text, for filters that take nothing else.
-fn only_text(e: &Evaluator<'_, '_>, value: &Value) -> Result<Arc<str>> {
+fn only_text(e: &Evaluator<'_, '_>, value: &Value) -> FilterResult<Arc<str>> {
     match value {
         Value::Str(text) => Ok(Arc::clone(text)),
         Value::Undefined(path) => Err(e.undefined(path.as_deref())),
@@ -98,7 +130,11 @@ fn only_text(e: &Evaluator<'_, '_>, value: &Value) -> Result<Arc<str>> {
     }
 }
 
-pub(super) fn indent(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn indent(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let text = only_text(e, value)?;
     let (first, blank) = (given.flag(1, "first", false), given.flag(2, "blank", false));
     let width = match given.get(0, "width") {
@@ -130,7 +166,11 @@ pub(super) fn indent(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) ->
     Ok(out.into())
 }
 
-pub(super) fn truncate(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn truncate(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let length = given.size(0, "length", 255)?;
     let end = given.str(2, "end", "...")?;
     let leeway = given.size(3, "leeway", 5)?;
@@ -142,7 +182,8 @@ pub(super) fn truncate(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) 
     }
     if let Value::List(_) | Value::Dict(_) = value {
         // Anything with a length that is short enough stays as it is.
-        let Value::Int(items) = super::list::length(e, value, &Given::default())? else {
+        let Value::Int(items) = super::list::length(e, value, &EvaluatedArguments::default())?
+        else {
             return Err(fail("truncate needs a text"));
         };
         if usize::try_from(items).is_ok_and(|items| items <= length.saturating_add(leeway)) {
@@ -166,7 +207,11 @@ pub(super) fn truncate(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) 
     Ok((kept.to_owned() + end).into())
 }
 
-pub(super) fn striptags(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Result<Value> {
+pub(super) fn striptags(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    _: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let text = e.text(value)?;
     e.charge(text.len() * 2)?;
     let mut out = String::new();
@@ -181,7 +226,11 @@ pub(super) fn striptags(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> 
     Ok(words.join(" ").into())
 }
 
-pub(super) fn urlencode(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Result<Value> {
+pub(super) fn urlencode(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    _: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let pairs = match value {
         Value::Dict(dict) => dict.iter().collect(),
         Value::List(list) => {
@@ -226,14 +275,22 @@ fn quoted(text: &str, safe: &[u8]) -> String {
     out
 }
 
-pub(super) fn wordcount(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Result<Value> {
+pub(super) fn wordcount(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    _: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let text = e.text(value)?;
     e.scan(text.len() * 4)?;
     let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     Ok(Value::int(words.filter(|word| !word.is_empty()).count()))
 }
 
-pub(super) fn wordwrap(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn wordwrap(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let text = only_text(e, value)?;
     let width = given.size(0, "width", 79)?.max(1);
     let breaks = given.flag(1, "break_long_words", true);
@@ -298,7 +355,11 @@ fn chunks(line: &str) -> Vec<&str> {
     chunks
 }
 
-pub(super) fn xmlattr(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+pub(super) fn xmlattr(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &EvaluatedArguments,
+) -> FilterResult<Value> {
     let Value::Dict(dict) = value else {
         return Err(fail(format!(
             "'{}' object has no attribute 'items'",
@@ -316,7 +377,7 @@ pub(super) fn xmlattr(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -
                 "invalid character in attribute name: {key:?}"
             )));
         }
-        let value = escape(e, &value, &Given::default())?;
+        let value = escape(e, &value, &EvaluatedArguments::default())?;
         let value = e.text(&value)?;
         e.charge(key.len() + value.len() + 4)?;
         parts.push(format!("{key}=\"{value}\""));

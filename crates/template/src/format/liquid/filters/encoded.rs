@@ -4,10 +4,14 @@ use quillet_core::Value as Data;
 
 use super::super::eval::{Evaluator, fail};
 use super::super::value::Value;
-use crate::Stop;
+use crate::StopReason;
 
 /// Escapes what HTML would read; with `once`, not what is a reference already.
-pub(super) fn html(e: &mut Evaluator<'_, '_>, input: &Value, once: bool) -> Result<Value, Stop> {
+pub(super) fn html(
+    e: &mut Evaluator<'_, '_>,
+    input: &Value,
+    once: bool,
+) -> Result<Value, StopReason> {
     if input.is_nil() && !once {
         return Ok(Value::NIL);
     }
@@ -88,7 +92,11 @@ pub(super) fn without_tags(text: &str) -> String {
     out + rest
 }
 
-pub(super) fn url(e: &mut Evaluator<'_, '_>, input: &Value, _: &[Value]) -> Result<Value, Stop> {
+pub(super) fn url(
+    e: &mut Evaluator<'_, '_>,
+    input: &Value,
+    _: &[Value],
+) -> Result<Value, StopReason> {
     if input.is_nil() {
         return Ok(Value::NIL);
     }
@@ -105,7 +113,11 @@ pub(super) fn url(e: &mut Evaluator<'_, '_>, input: &Value, _: &[Value]) -> Resu
     Ok(out.into())
 }
 
-pub(super) fn of_url(e: &mut Evaluator<'_, '_>, input: &Value, _: &[Value]) -> Result<Value, Stop> {
+pub(super) fn of_url(
+    e: &mut Evaluator<'_, '_>,
+    input: &Value,
+    _: &[Value],
+) -> Result<Value, StopReason> {
     if input.is_nil() {
         return Ok(Value::NIL);
     }
@@ -137,7 +149,11 @@ pub(super) fn of_url(e: &mut Evaluator<'_, '_>, input: &Value, _: &[Value]) -> R
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-pub(super) fn base64(e: &mut Evaluator<'_, '_>, input: &Value, safe: bool) -> Result<Value, Stop> {
+pub(super) fn base64(
+    e: &mut Evaluator<'_, '_>,
+    input: &Value,
+    safe: bool,
+) -> Result<Value, StopReason> {
     let text = e.text(input)?;
     e.charge(text.len().saturating_mul(2))?;
     let mut out = String::with_capacity(text.len().div_ceil(3) * 4);
@@ -165,7 +181,7 @@ pub(super) fn of_base64(
     e: &mut Evaluator<'_, '_>,
     input: &Value,
     safe: bool,
-) -> Result<Value, Stop> {
+) -> Result<Value, StopReason> {
     let text = e.text(input)?;
     e.charge(text.len())?;
     let decoded = decoded(&text, safe).and_then(|bytes| String::from_utf8(bytes).ok());

@@ -9,10 +9,10 @@ use super::super::eval::{Evaluator, fail};
 use super::super::operand::compare_numbers;
 use super::super::value::{Value, equal, length_of, write};
 use super::select::property;
-use super::{Filter, filter, items, made, text};
-use crate::Stop;
+use super::{FilterEntry, filter, items, made, text};
+use crate::StopReason;
 
-pub(super) static FILTERS: &[Filter] = &[
+pub(super) static FILTERS: &[FilterEntry] = &[
     filter("compact", 0, 1, compact),
     filter("concat", 1, 1, concat),
     filter("join", 0, 1, join),
@@ -30,7 +30,11 @@ pub(super) static FILTERS: &[Filter] = &[
 ];
 
 /// Characters of a text, items of a list.
-pub(super) fn size(e: &mut Evaluator<'_, '_>, input: &Value, _: &[Value]) -> Result<Value, Stop> {
+pub(super) fn size(
+    e: &mut Evaluator<'_, '_>,
+    input: &Value,
+    _: &[Value],
+) -> Result<Value, StopReason> {
     let size = match input {
         Value::Data(Data::Str(text)) => {
             e.scan(text.len())?;
@@ -46,7 +50,7 @@ pub(super) fn size(e: &mut Evaluator<'_, '_>, input: &Value, _: &[Value]) -> Res
     Ok(i64::try_from(size).unwrap_or(i64::MAX).into())
 }
 
-fn join(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Value, Stop> {
+fn join(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Value, StopReason> {
     let items = items(e, input)?;
     let between = if given.is_empty() {
         " ".into()
@@ -65,7 +69,7 @@ fn join(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Val
     Ok(out.into())
 }
 
-fn concat(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Value, Stop> {
+fn concat(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Value, StopReason> {
     let Some(Value::Data(Data::List(more))) = given.first() else {
         return Err(fail("concat needs a list to add"));
     };
@@ -75,18 +79,18 @@ fn concat(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<V
     made(e, items)
 }
 
-fn map(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Value, Stop> {
+fn map(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Value, StopReason> {
     let Some(key) = given.first() else {
         return Ok(Value::NIL);
     };
     let items = items(e, input)?;
     let found = items.iter().map(|item| property(item, key));
     let found = found.map(|found| found.map(Option::unwrap_or_default));
-    let found = found.collect::<Result<Vec<Data>, Stop>>()?;
+    let found = found.collect::<Result<Vec<Data>, StopReason>>()?;
     made(e, found)
 }
 
-fn compact(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Value, Stop> {
+fn compact(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Value, StopReason> {
     let mut kept = Vec::new();
     for item in items(e, input)? {
         let value = match given.first().filter(|key| !key.is_nil()) {
@@ -103,7 +107,7 @@ fn compact(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<
     made(e, kept)
 }
 
-fn uniq(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Value, Stop> {
+fn uniq(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Value, StopReason> {
     let items = items(e, input)?;
     if items.len() < 2 {
         return made(e, items);
@@ -130,18 +134,18 @@ fn uniq(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Val
 
 /// What can be put into an order with its like.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum SortKind {
     Number,
     Text,
     Other,
 }
 
-fn kind(value: &Data) -> Kind {
+fn kind(value: &Data) -> SortKind {
     match value.meant() {
-        Data::Int(_) => Kind::Number,
-        Data::Float(number) if !number.is_nan() => Kind::Number,
-        Data::Str(_) => Kind::Text,
-        _ => Kind::Other,
+        Data::Int(_) => SortKind::Number,
+        Data::Float(number) if !number.is_nan() => SortKind::Number,
+        Data::Str(_) => SortKind::Text,
+        _ => SortKind::Other,
     }
 }
 
@@ -150,7 +154,7 @@ fn sort(
     input: &Value,
     given: &[Value],
     natural: bool,
-) -> Result<Value, Stop> {
+) -> Result<Value, StopReason> {
     let items = items(e, input)?;
     let key = given.first().filter(|key| !key.is_nil());
     if items.len() < 2 {
@@ -189,7 +193,7 @@ fn sort(
     if let Some(first) = keys.next() {
         let sort = kind(first);
         let fits = |key: &Data| match sort {
-            Kind::Other => equal(first, key),
+            SortKind::Other => equal(first, key),
             sort => kind(key) == sort,
         };
         if !keys.all(fits) {

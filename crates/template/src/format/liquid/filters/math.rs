@@ -3,12 +3,12 @@
 use quillet_core::Value as Data;
 
 use super::super::eval::Evaluator;
-use super::super::number::{self, Fault, Number, Operation};
+use super::super::number::{self, LiquidNumber, NumberError, Operation};
 use super::super::value::Value;
-use super::{Filter, filter, items, select};
-use crate::Stop;
+use super::{FilterEntry, filter, items, select};
+use crate::StopReason;
 
-pub(super) static FILTERS: &[Filter] = &[
+pub(super) static FILTERS: &[FilterEntry] = &[
     filter("abs", 0, 0, |e, input, _| {
         let absolute = of(input).and_then(number::absolute);
         finish(e, absolute)
@@ -40,18 +40,21 @@ pub(super) static FILTERS: &[Filter] = &[
     }),
 ];
 
-fn of(value: &Value) -> Result<Number, Fault> {
+fn of(value: &Value) -> Result<LiquidNumber, NumberError> {
     match value {
         Value::Data(value) => number::number(value),
-        _ => Ok(Number::Int(0)),
+        _ => Ok(LiquidNumber::Int(0)),
     }
 }
 
-fn argument(given: &[Value]) -> Result<Number, Fault> {
-    given.first().map_or(Ok(Number::Int(0)), of)
+fn argument(given: &[Value]) -> Result<LiquidNumber, NumberError> {
+    given.first().map_or(Ok(LiquidNumber::Int(0)), of)
 }
 
-fn finish(e: &Evaluator<'_, '_>, result: Result<Number, Fault>) -> Result<Value, Stop> {
+fn finish(
+    e: &Evaluator<'_, '_>,
+    result: Result<LiquidNumber, NumberError>,
+) -> Result<Value, StopReason> {
     let result = result.map_err(|fault| e.fault(fault))?;
     Ok(Value::Data(number::value(result)))
 }
@@ -61,7 +64,7 @@ fn calculate(
     input: &Value,
     operation: Operation,
     given: &[Value],
-) -> Result<Value, Stop> {
+) -> Result<Value, StopReason> {
     let both = of(input).and_then(|one| Ok((one, argument(given)?)));
     let result = both.and_then(|(one, other)| number::apply(one, operation, other));
     finish(e, result)
@@ -72,7 +75,7 @@ fn bound(
     input: &Value,
     given: &[Value],
     above: bool,
-) -> Result<Value, Stop> {
+) -> Result<Value, StopReason> {
     let both = of(input).and_then(|one| Ok((one, argument(given)?)));
     let result = both.map(|(one, bound)| {
         let passes = if above {
@@ -85,12 +88,12 @@ fn bound(
     finish(e, result)
 }
 
-fn whole(e: &mut Evaluator<'_, '_>, input: &Value, up: bool) -> Result<Value, Stop> {
+fn whole(e: &mut Evaluator<'_, '_>, input: &Value, up: bool) -> Result<Value, StopReason> {
     let whole = of(input).and_then(|number| number::whole(number, up));
     whole.map(Value::from).map_err(|fault| e.fault(fault))
 }
 
-fn round(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Value, Stop> {
+fn round(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Value, StopReason> {
     let places = argument(given).and_then(|places| number::whole(places, false));
     let places = places.map_err(|fault| e.fault(fault))?;
     let rounded = of(input).and_then(|number| number::rounded(number, places));
@@ -103,8 +106,8 @@ fn round(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Va
 }
 
 /// The sum of the items, or of a property of theirs.
-fn sum(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Value, Stop> {
-    let mut sum = Ok(Number::Int(0));
+fn sum(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Value, StopReason> {
+    let mut sum = Ok(LiquidNumber::Int(0));
     for item in items(e, input)? {
         let item = match given.first() {
             Some(key) => select::property(&item, key)?.unwrap_or(Data::Null),

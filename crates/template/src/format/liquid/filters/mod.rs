@@ -14,23 +14,23 @@ use super::dates::Time;
 use super::eval::{Evaluator, VALUE_SIZE, fail};
 use super::operand;
 use super::value::Value;
-use crate::Stop;
+use crate::StopReason;
 
 /// What a filter does with its input and its arguments.
-type Run = fn(&mut Evaluator<'_, '_>, &Value, &[Value]) -> Result<Value, Stop>;
+type FilterFn = fn(&mut Evaluator<'_, '_>, &Value, &[Value]) -> Result<Value, StopReason>;
 
 /// One of Liquid's own filters.
 #[derive(Debug)]
-pub(super) struct Filter {
+pub(super) struct FilterEntry {
     pub(super) name: &'static str,
     /// How many arguments it takes.
     least: usize,
     most: usize,
-    run: Run,
+    run: FilterFn,
 }
 
-const fn filter(name: &'static str, least: usize, most: usize, run: Run) -> Filter {
-    Filter {
+const fn filter(name: &'static str, least: usize, most: usize, run: FilterFn) -> FilterEntry {
+    FilterEntry {
         name,
         least,
         most,
@@ -38,7 +38,7 @@ const fn filter(name: &'static str, least: usize, most: usize, run: Run) -> Filt
     }
 }
 
-static ANY: &[Filter] = &[
+static ANY: &[FilterEntry] = &[
     filter("date", 1, 1, date),
     filter("default", 0, 2, default),
     filter("first", 0, 0, |_, input, _| Ok(operand::first(input))),
@@ -46,7 +46,7 @@ static ANY: &[Filter] = &[
     filter("size", 0, 0, list::size),
 ];
 
-static ALL: [&[Filter]; 5] = [
+static ALL: [&[FilterEntry]; 5] = [
     ANY,
     text::FILTERS,
     math::FILTERS,
@@ -55,7 +55,7 @@ static ALL: [&[Filter]; 5] = [
 ];
 
 /// The filter of that name.
-pub(super) fn find(name: &str) -> Option<&'static Filter> {
+pub(super) fn find(name: &str) -> Option<&'static FilterEntry> {
     let mut all = ALL.into_iter().flatten();
     all.find(|filter| filter.name == name)
 }
@@ -68,11 +68,11 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 /// Applies a filter. Arguments by name are one more argument, an object.
 pub(super) fn apply(
     e: &mut Evaluator<'_, '_>,
-    filter: &Filter,
+    filter: &FilterEntry,
     input: &Value,
     mut arguments: Vec<Value>,
     named: Vec<(Arc<str>, Value)>,
-) -> Result<Value, Stop> {
+) -> Result<Value, StopReason> {
     if !named.is_empty() {
         let data = |(name, value)| match value {
             Value::Data(value) => Ok((name, value)),
@@ -82,7 +82,7 @@ pub(super) fn apply(
         let named: Map = named.into_iter().collect();
         arguments.push(Value::Data(Data::Map(named)));
     }
-    let Filter {
+    let FilterEntry {
         name, least, most, ..
     } = filter;
     if !(*least..=*most).contains(&arguments.len()) {
@@ -119,12 +119,12 @@ pub(super) fn apply(
 #[cold]
 fn standing_in(
     e: &mut Evaluator<'_, '_>,
-    filter: &Filter,
+    filter: &FilterEntry,
     input: &Value,
     arguments: &[Value],
-) -> Result<Value, Stop> {
+) -> Result<Value, StopReason> {
     let meant: Vec<Value> = arguments.iter().map(Value::meant).collect();
-    let nothing = || Value::Data(Data::from("").standing_in());
+    let nothing = || Value::Data(Data::from("").into_fallback());
     match (filter.run)(e, &input.meant(), &meant) {
         Ok(value) if value.is_nil() => Ok(nothing()),
         Err(stop) if stop.is_of_values() => Ok(nothing()),
@@ -133,7 +133,11 @@ fn standing_in(
 }
 
 /// The default for what is not there, `false` or empty.
-fn default(_: &mut Evaluator<'_, '_>, input: &Value, arguments: &[Value]) -> Result<Value, Stop> {
+fn default(
+    _: &mut Evaluator<'_, '_>,
+    input: &Value,
+    arguments: &[Value],
+) -> Result<Value, StopReason> {
     let options = arguments.last().and_then(|last| match last {
         Value::Data(Data::Map(map)) => Some(map),
         _ => None,
@@ -160,7 +164,11 @@ fn default(_: &mut Evaluator<'_, '_>, input: &Value, arguments: &[Value]) -> Res
 }
 
 /// A time in another form. What is none stays as it is.
-fn date(e: &mut Evaluator<'_, '_>, input: &Value, arguments: &[Value]) -> Result<Value, Stop> {
+fn date(
+    e: &mut Evaluator<'_, '_>,
+    input: &Value,
+    arguments: &[Value],
+) -> Result<Value, StopReason> {
     let format = text(e, arguments, 0)?;
     if format.is_empty() {
         return Ok(input.clone());
@@ -191,7 +199,11 @@ fn date(e: &mut Evaluator<'_, '_>, input: &Value, arguments: &[Value]) -> Result
 // What filters need.
 
 /// An argument as text; empty if it is not given.
-fn text(e: &mut Evaluator<'_, '_>, arguments: &[Value], index: usize) -> Result<Arc<str>, Stop> {
+fn text(
+    e: &mut Evaluator<'_, '_>,
+    arguments: &[Value],
+    index: usize,
+) -> Result<Arc<str>, StopReason> {
     match arguments.get(index) {
         Some(value) => e.text(value),
         None => Ok("".into()),
@@ -199,7 +211,7 @@ fn text(e: &mut Evaluator<'_, '_>, arguments: &[Value], index: usize) -> Result<
 }
 
 /// The items of a list, those of lists in it too; of an object itself; of anything else one.
-fn items(e: &mut Evaluator<'_, '_>, input: &Value) -> Result<Vec<Data>, Stop> {
+fn items(e: &mut Evaluator<'_, '_>, input: &Value) -> Result<Vec<Data>, StopReason> {
     match input {
         Value::Data(Data::Null) => Ok(Vec::new()),
         Value::Data(Data::List(list)) => {
@@ -214,7 +226,11 @@ fn items(e: &mut Evaluator<'_, '_>, input: &Value) -> Result<Vec<Data>, Stop> {
 }
 
 /// Lists inside each other are bounded in depth.
-fn flatten(e: &mut Evaluator<'_, '_>, list: &[Data], flat: &mut Vec<Data>) -> Result<(), Stop> {
+fn flatten(
+    e: &mut Evaluator<'_, '_>,
+    list: &[Data],
+    flat: &mut Vec<Data>,
+) -> Result<(), StopReason> {
     e.pass.steps(list.len())?;
     e.charge(list.len() * VALUE_SIZE)?;
     for item in list {
@@ -227,11 +243,11 @@ fn flatten(e: &mut Evaluator<'_, '_>, list: &[Data], flat: &mut Vec<Data>) -> Re
 }
 
 /// A list that a filter makes.
-fn made(e: &mut Evaluator<'_, '_>, items: Vec<Data>) -> Result<Value, Stop> {
+fn made(e: &mut Evaluator<'_, '_>, items: Vec<Data>) -> Result<Value, StopReason> {
     e.charge(items.len() * VALUE_SIZE)?;
     let list = Data::from(items);
     if list.depth() > quillet_core::value::MAX_DEPTH {
-        Err(e.pass.limit(crate::Limit::ValueDepth))
+        Err(e.pass.limit(crate::LimitKind::ValueDepth))
     } else {
         Ok(Value::Data(list))
     }

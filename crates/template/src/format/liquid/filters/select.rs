@@ -4,10 +4,10 @@ use quillet_core::Value as Data;
 
 use super::super::eval::{Evaluator, fail};
 use super::super::value::{Value, equal};
-use super::{Filter, filter, items, made};
-use crate::Stop;
+use super::{FilterEntry, filter, items, made};
+use crate::StopReason;
 
-pub(super) static FILTERS: &[Filter] = &[
+pub(super) static FILTERS: &[FilterEntry] = &[
     filter("find", 1, 2, |e, input, given| {
         Ok(match selected(e, input, given)? {
             Some(found) => {
@@ -37,7 +37,7 @@ pub(super) static FILTERS: &[Filter] = &[
 ];
 
 /// A property of an item; `None` if it is nothing that has any.
-pub(super) fn property(item: &Data, key: &Value) -> Result<Option<Data>, Stop> {
+pub(super) fn property(item: &Data, key: &Value) -> Result<Option<Data>, StopReason> {
     let wrong = || {
         let shown = match key {
             Value::Data(Data::Str(key)) => key.to_string(),
@@ -48,10 +48,10 @@ pub(super) fn property(item: &Data, key: &Value) -> Result<Option<Data>, Stop> {
             "cannot select the property {shown:?} of a {kind}"
         )))
     };
-    if item.stands_in() {
+    if item.is_fallback() {
         let field = match (item.as_map(), key) {
             (Some(map), Value::Data(Data::Str(key))) => map.field_standing_in(key),
-            _ => Data::from("").standing_in(),
+            _ => Data::from("").into_fallback(),
         };
         return Ok(Some(field));
     }
@@ -95,7 +95,7 @@ fn selected(
     e: &mut Evaluator<'_, '_>,
     input: &Value,
     given: &[Value],
-) -> Result<Option<Vec<(Data, bool)>>, Stop> {
+) -> Result<Option<Vec<(Data, bool)>>, StopReason> {
     let Some(key) = given.first() else {
         return Ok(None);
     };
@@ -120,7 +120,7 @@ fn of_those(
     input: &Value,
     given: &[Value],
     wanted: bool,
-) -> Result<Value, Stop> {
+) -> Result<Value, StopReason> {
     match selected(e, input, given)? {
         Some(found) => {
             let kept = found.into_iter().filter(|(_, fits)| *fits == wanted);

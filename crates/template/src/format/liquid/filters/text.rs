@@ -7,10 +7,10 @@ use quillet_core::Value as Data;
 use super::super::eval::{Evaluator, VALUE_SIZE, fail};
 use super::super::parser::is_blank;
 use super::super::value::Value;
-use super::{Filter, encoded, filter, made, text};
-use crate::Stop;
+use super::{FilterEntry, encoded, filter, made, text};
+use crate::StopReason;
 
-pub(super) static FILTERS: &[Filter] = &[
+pub(super) static FILTERS: &[FilterEntry] = &[
     filter("append", 1, 1, |e, input, given| {
         let (one, more) = (e.text(input)?, text(e, given, 0)?);
         e.charge(one.len() + more.len())?;
@@ -105,7 +105,7 @@ fn changed(
     input: &Value,
     times: usize,
     change: impl Fn(&str) -> String,
-) -> Result<Value, Stop> {
+) -> Result<Value, StopReason> {
     let text = e.text(input)?;
     // What it might become is refused before it is made; what it became is counted.
     if text.len() > 1 << 16 {
@@ -123,7 +123,7 @@ fn replace(
     input: &Value,
     given: &[Value],
     most: usize,
-) -> Result<Value, Stop> {
+) -> Result<Value, StopReason> {
     let (whole, old, new) = (e.text(input)?, text(e, given, 0)?, text(e, given, 1)?);
     e.scan(whole.len())?;
     let mut out = String::new();
@@ -157,11 +157,11 @@ fn expand(
     new: &str,
     [before, found, behind]: [&str; 3],
     out: &mut String,
-) -> Result<(), Stop> {
+) -> Result<(), StopReason> {
     let mut add = |part: &str| {
         e.pass.charge(part.len())?;
         out.push_str(part);
-        Ok::<(), Stop>(())
+        Ok::<(), StopReason>(())
     };
     let mut rest = new;
     while let Some(at) = rest.find('\\') {
@@ -180,7 +180,11 @@ fn expand(
     add(rest)
 }
 
-fn replace_last(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Value, Stop> {
+fn replace_last(
+    e: &mut Evaluator<'_, '_>,
+    input: &Value,
+    given: &[Value],
+) -> Result<Value, StopReason> {
     let (whole, old, new) = (e.text(input)?, text(e, given, 0)?, text(e, given, 1)?);
     e.scan(whole.len())?;
     let Some(at) = whole.rfind(&*old) else {
@@ -192,7 +196,7 @@ fn replace_last(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Re
         .into())
 }
 
-fn slice(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Value, Stop> {
+fn slice(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Value, StopReason> {
     let offset = match given.first() {
         Some(offset) => e.whole(offset)?,
         None => 0,
@@ -228,7 +232,7 @@ fn part(count: usize, offset: i64, length: i64) -> Option<std::ops::Range<usize>
     Some(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
 }
 
-fn split(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Value, Stop> {
+fn split(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Value, StopReason> {
     let (whole, pattern) = (e.text(input)?, text(e, given, 0)?);
     e.charge(whole.len())?;
     let mut parts: Vec<&str> = match &*pattern {
@@ -251,7 +255,7 @@ fn length(
     e: &mut Evaluator<'_, '_>,
     given: &[Value],
     default: i64,
-) -> Result<(i64, Arc<str>), Stop> {
+) -> Result<(i64, Arc<str>), StopReason> {
     let length = match given.first() {
         Some(length) => e.whole(length)?,
         None => default,
@@ -263,7 +267,11 @@ fn length(
     Ok((length, rest))
 }
 
-fn truncate(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Value, Stop> {
+fn truncate(
+    e: &mut Evaluator<'_, '_>,
+    input: &Value,
+    given: &[Value],
+) -> Result<Value, StopReason> {
     if input.is_nil() {
         return Ok(Value::NIL);
     }
@@ -284,7 +292,7 @@ fn truncate_words(
     e: &mut Evaluator<'_, '_>,
     input: &Value,
     given: &[Value],
-) -> Result<Value, Stop> {
+) -> Result<Value, StopReason> {
     if input.is_nil() {
         return Ok(Value::NIL);
     }

@@ -1,8 +1,8 @@
 //! The rules of .NET's `XmlPromptParser` and `ChatPromptParser`.
 
-use super::xml::{self, Element, Node};
+use super::xml::{self, Element, XmlNode};
 use super::{ChatPrompt, message, names, unstructured};
-use crate::structure::{ChatMessage, Part};
+use crate::structure::{ChatMessage, MessagePart};
 
 pub(super) fn parse(text: &str) -> ChatPrompt {
     if !mentions_message(text) {
@@ -36,22 +36,22 @@ fn read(element: &Element) -> Option<ChatMessage> {
         return None;
     }
     let role = element.attribute("role")?;
-    let mut parts: Vec<Part> = element.elements().filter_map(part).collect();
+    let mut parts: Vec<MessagePart> = element.elements().filter_map(part).collect();
     if parts.is_empty() {
-        parts.extend(content(element).map(Part::Text));
+        parts.extend(content(element).map(MessagePart::Text));
     }
     Some(message(role, &element.attributes, parts))
 }
 
-fn part(element: &Element) -> Option<Part> {
+fn part(element: &Element) -> Option<MessagePart> {
     let kind = match element.name.to_ascii_lowercase().as_str() {
-        "text" => return content(element).map(Part::Text),
+        "text" => return content(element).map(MessagePart::Text),
         "image" => "image",
         "audio" => "audio",
         "binary" => "file",
         _ => return None,
     };
-    Some(Part::Media {
+    Some(MessagePart::Media {
         kind: Some(kind.to_owned()),
         url: content(element)?,
         content_type: element.attribute("mimetype").map(str::to_owned),
@@ -63,11 +63,11 @@ fn content(element: &Element) -> Option<String> {
     let mut children = element.children.iter();
     let first = children.find(|child| !child.is_blank());
     let inside = match first {
-        Some(Node::Data(_)) => element.text(),
+        Some(XmlNode::Data(_)) => element.text(),
         _ => inner_xml(element),
     };
     let inside = inside.trim();
-    (!inside.is_empty()).then(|| names::decode(inside, names::End::Semicolon))
+    (!inside.is_empty()).then(|| names::decode(inside, names::ReferenceEnd::Semicolon))
 }
 
 fn inner_xml(element: &Element) -> String {
@@ -78,13 +78,13 @@ fn inner_xml(element: &Element) -> String {
     out
 }
 
-fn write(node: &Node, out: &mut String) {
+fn write(node: &XmlNode, out: &mut String) {
     match node {
-        Node::Text(text) => xml::escape(text, xml::Escape::Text, out),
-        Node::Data(text) => out.extend(["<![CDATA[", text, "]]>"]),
-        Node::Comment(text) => out.extend(["<!--", text, "-->"]),
-        Node::Instruction(text) => out.extend(["<?", text, "?>"]),
-        Node::Element(element) => write_element(element, out),
+        XmlNode::Text(text) => xml::escape(text, xml::Escape::Text, out),
+        XmlNode::Data(text) => out.extend(["<![CDATA[", text, "]]>"]),
+        XmlNode::Comment(text) => out.extend(["<!--", text, "-->"]),
+        XmlNode::Instruction(text) => out.extend(["<?", text, "?>"]),
+        XmlNode::Element(element) => write_element(element, out),
     }
 }
 

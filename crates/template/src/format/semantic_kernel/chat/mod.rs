@@ -10,8 +10,8 @@ mod names;
 mod python;
 mod xml;
 
-use crate::format::semantic_kernel::encoding::Dialect;
-use crate::structure::{ChatMessage, Part};
+use crate::format::semantic_kernel::encoding::HostLanguage;
+use crate::structure::{ChatMessage, MessagePart};
 
 /// What a text was taken for.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,10 +48,10 @@ impl ChatPromptError {
 /// # Errors
 /// In Python: a role that does not exist, a message without one, an image that
 /// is no `data:` URL, something else than messages in `<chat_history>`.
-pub fn parse(text: &str, dialect: Dialect) -> Result<ChatPrompt, ChatPromptError> {
+pub fn parse(text: &str, dialect: HostLanguage) -> Result<ChatPrompt, ChatPromptError> {
     match dialect {
-        Dialect::DotNet => Ok(dot_net::parse(text)),
-        Dialect::Python => python::parse(text),
+        HostLanguage::DotNet => Ok(dot_net::parse(text)),
+        HostLanguage::Python => python::parse(text),
     }
 }
 
@@ -64,7 +64,7 @@ fn unstructured(text: &str) -> ChatPrompt {
 }
 
 /// A message from its attributes, one of which is its role.
-fn message(role: &str, attributes: &[(String, String)], parts: Vec<Part>) -> ChatMessage {
+fn message(role: &str, attributes: &[(String, String)], parts: Vec<MessagePart>) -> ChatMessage {
     let others = attributes.iter().filter(|(name, _)| name != "role");
     ChatMessage {
         role: role.to_owned(),

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 /// How a reference ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum End {
+pub(super) enum ReferenceEnd {
     /// Always with a semicolon (.NET).
     Semicolon,
     /// Names of Latin-1 and numbers also without (Python, as HTML 5 has it).
@@ -51,7 +51,7 @@ static NUMBERS: LazyLock<HashMap<&str, u32>> = LazyLock::new(|| {
 });
 
 /// The text with its references decoded, once, from left to right.
-pub(super) fn decode(text: &str, end: End) -> String {
+pub(super) fn decode(text: &str, end: ReferenceEnd) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('&') {
@@ -65,7 +65,7 @@ pub(super) fn decode(text: &str, end: End) -> String {
 }
 
 /// The character that a text begins by naming, and the bytes that this takes.
-fn read(text: &str, end: End) -> Option<(char, usize)> {
+fn read(text: &str, end: ReferenceEnd) -> Option<(char, usize)> {
     let name = &text[1..];
     let length = name
         .bytes()
@@ -77,7 +77,7 @@ fn read(text: &str, end: End) -> Option<(char, usize)> {
     {
         return Some((character, length + 2));
     }
-    if end == End::Semicolon {
+    if end == ReferenceEnd::Semicolon {
         return None;
     }
     let open = |length: &usize| {
@@ -125,8 +125,8 @@ mod tests {
             ),
         ];
         for (text, dot_net, python) in cases {
-            assert_eq!(decode(text, End::Semicolon), dot_net);
-            assert_eq!(decode(text, End::Optional), python);
+            assert_eq!(decode(text, ReferenceEnd::Semicolon), dot_net);
+            assert_eq!(decode(text, ReferenceEnd::Optional), python);
         }
     }
 }

@@ -1,14 +1,14 @@
 //! The rules of Python's `ChatHistory.from_rendered_prompt`, version 1.45.
 
-use super::xml::{self, Element, Node};
+use super::xml::{self, Element, XmlNode};
 use super::{ChatPrompt, ChatPromptError, message, names, unstructured};
-use crate::structure::{ChatMessage, Part};
+use crate::structure::{ChatMessage, MessagePart};
 
-type Result<T> = std::result::Result<T, ChatPromptError>;
+type ChatResult<T> = std::result::Result<T, ChatPromptError>;
 
 const ROLES: &[&str] = &["system", "user", "assistant", "tool", "developer"];
 
-pub(super) fn parse(text: &str) -> Result<ChatPrompt> {
+pub(super) fn parse(text: &str) -> ChatResult<ChatPrompt> {
     let text = text.trim();
     // All line ends are one to expat.
     let lines = text.replace("\r\n", "\n").replace('\r', "\n");
@@ -63,12 +63,12 @@ fn append(messages: &mut Vec<ChatMessage>, text: &str) {
         return messages.push(ChatMessage::text("user", text));
     };
     let known = last.parts.iter_mut().find_map(|part| match part {
-        Part::Text(known) => Some(known),
+        MessagePart::Text(known) => Some(known),
         _ => None,
     });
     match known {
         Some(known) => known.push_str(text),
-        None => last.parts.push(Part::Text(text.to_owned())),
+        None => last.parts.push(MessagePart::Text(text.to_owned())),
     }
 }
 
@@ -78,15 +78,15 @@ fn pieces(element: &Element) -> Vec<(Option<&Element>, String)> {
     let mut pieces = vec![(None, String::new())];
     for child in &element.children {
         match (child, pieces.last_mut()) {
-            (Node::Element(element), _) => pieces.push((Some(element), String::new())),
-            (Node::Text(text) | Node::Data(text), Some((_, last))) => last.push_str(text),
+            (XmlNode::Element(element), _) => pieces.push((Some(element), String::new())),
+            (XmlNode::Text(text) | XmlNode::Data(text), Some((_, last))) => last.push_str(text),
             _ => {}
         }
     }
     pieces
 }
 
-fn read(element: &Element) -> Result<ChatMessage> {
+fn read(element: &Element) -> ChatResult<ChatMessage> {
     if element.name != "message" {
         return Err(ChatPromptError::new("Element tag is not message"));
     }
@@ -101,7 +101,7 @@ fn read(element: &Element) -> Result<ChatMessage> {
     for (child, text) in pieces(element) {
         match child {
             None if text.is_empty() => {}
-            None => parts.push(Part::Text(unescape(&text))),
+            None => parts.push(MessagePart::Text(unescape(&text))),
             Some(child) => parts.push(part(child, &text)?),
         }
     }
@@ -109,34 +109,34 @@ fn read(element: &Element) -> Result<ChatMessage> {
 }
 
 /// Texts without anything else are one; nothing if that is empty.
-fn joined(parts: Vec<Part>) -> Vec<Part> {
-    let text = |part: &Part| match part {
-        Part::Text(text) => Some(text.clone()),
+fn joined(parts: Vec<MessagePart>) -> Vec<MessagePart> {
+    let text = |part: &MessagePart| match part {
+        MessagePart::Text(text) => Some(text.clone()),
         _ => None,
     };
     match parts.iter().map(text).collect::<Option<String>>() {
         Some(text) if text.is_empty() => Vec::new(),
-        Some(text) => vec![Part::Text(text)],
+        Some(text) => vec![MessagePart::Text(text)],
         None => parts,
     }
 }
 
 /// A child of a message. Text after one of a known name is lost, as it is there.
-fn part(element: &Element, tail: &str) -> Result<Part> {
+fn part(element: &Element, tail: &str) -> ChatResult<MessagePart> {
     let pieces = pieces(element);
     let text = pieces.first().map_or("", |(_, text)| text.as_str());
     match element.name.as_str() {
-        "text" => Ok(Part::Text(unescape(text))),
+        "text" => Ok(MessagePart::Text(unescape(text))),
         "image" => image(element, text),
         _ => {
             let mut all = markup(element);
             xml::escape(tail, xml::Escape::Text, &mut all);
-            Ok(Part::Text(unescape(&all)))
+            Ok(MessagePart::Text(unescape(&all)))
         }
     }
 }
 
-fn image(element: &Element, text: &str) -> Result<Part> {
+fn image(element: &Element, text: &str) -> ChatResult<MessagePart> {
     let url = match (text, element.attribute("uri")) {
         ("", Some(uri)) => uri,
         ("", None) => "",
@@ -146,7 +146,7 @@ fn image(element: &Element, text: &str) -> Result<Part> {
             return Err(ChatPromptError::new(message));
         }
     };
-    Ok(Part::Media {
+    Ok(MessagePart::Media {
         kind: Some("image".to_owned()),
         url: url.to_owned(),
         content_type: element.attribute("mime_type").map(str::to_owned),
@@ -170,14 +170,14 @@ fn write(element: &Element, out: &mut String) {
     out.push('>');
     for child in &element.children {
         match child {
-            Node::Text(text) | Node::Data(text) => xml::escape(text, xml::Escape::Text, out),
-            Node::Element(element) => write(element, out),
-            Node::Comment(_) | Node::Instruction(_) => {}
+            XmlNode::Text(text) | XmlNode::Data(text) => xml::escape(text, xml::Escape::Text, out),
+            XmlNode::Element(element) => write(element, out),
+            XmlNode::Comment(_) | XmlNode::Instruction(_) => {}
         }
     }
     out.extend(["</", &element.name, ">"]);
 }
 
 fn unescape(text: &str) -> String {
-    names::decode(text, names::End::Optional)
+    names::decode(text, names::ReferenceEnd::Optional)
 }

@@ -12,13 +12,13 @@ const MAX_DEPTH: usize = 64;
 pub(super) struct Element {
     pub(super) name: String,
     pub(super) attributes: Vec<(String, String)>,
-    pub(super) children: Vec<Node>,
+    pub(super) children: Vec<XmlNode>,
     /// Written as `<name/>`.
     pub(super) empty: bool,
 }
 
 #[derive(Debug)]
-pub(super) enum Node {
+pub(super) enum XmlNode {
     Element(Element),
     /// Text, references decoded.
     Text(String),
@@ -30,9 +30,9 @@ pub(super) enum Node {
     Instruction(String),
 }
 
-impl Node {
+impl XmlNode {
     pub(super) fn is_blank(&self) -> bool {
-        matches!(self, Node::Text(text) if text.trim_matches(BLANKS).is_empty())
+        matches!(self, XmlNode::Text(text) if text.trim_matches(BLANKS).is_empty())
     }
 }
 
@@ -46,7 +46,7 @@ impl Element {
 
     pub(super) fn elements(&self) -> impl Iterator<Item = &Element> {
         self.children.iter().filter_map(|child| match child {
-            Node::Element(element) => Some(element),
+            XmlNode::Element(element) => Some(element),
             _ => None,
         })
     }
@@ -56,9 +56,9 @@ impl Element {
         let mut out = String::new();
         for child in &self.children {
             match child {
-                Node::Text(text) | Node::Data(text) => out.push_str(text),
-                Node::Element(element) => out.push_str(&element.text()),
-                Node::Comment(_) | Node::Instruction(_) => {}
+                XmlNode::Text(text) | XmlNode::Data(text) => out.push_str(text),
+                XmlNode::Element(element) => out.push_str(&element.text()),
+                XmlNode::Comment(_) | XmlNode::Instruction(_) => {}
             }
         }
         out
@@ -70,7 +70,7 @@ pub(super) fn parse(text: &str) -> Option<Element> {
     if !text.chars().all(is_allowed) {
         return None;
     }
-    let mut parser = Parser {
+    let mut parser = XmlParser {
         rest: text,
         open: vec![Element::default()],
         prefixes: Vec::new(),
@@ -88,7 +88,7 @@ fn is_allowed(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }
 
-struct Parser<'t> {
+struct XmlParser<'t> {
     rest: &'t str,
     open: Vec<Element>,
     /// Prefixes of names, where they are declared, innermost last.
@@ -97,7 +97,7 @@ struct Parser<'t> {
     declared: HashMap<&'t str, usize>,
 }
 
-impl<'t> Parser<'t> {
+impl<'t> XmlParser<'t> {
     fn next(&mut self) -> Option<()> {
         let Some(after) = self.rest.strip_prefix('<') else {
             return self.text();
@@ -107,12 +107,12 @@ impl<'t> Parser<'t> {
             return self.close();
         }
         if let Some(after) = after.strip_prefix("![CDATA[") {
-            return self.until(after, "]]>", |text| Some(Node::Data(text.to_owned())));
+            return self.until(after, "]]>", |text| Some(XmlNode::Data(text.to_owned())));
         }
         if let Some(after) = after.strip_prefix("!--") {
             let comment = |text: &str| {
                 let wrong = text.contains("--") || text.ends_with('-');
-                (!wrong).then(|| Node::Comment(text.to_owned()))
+                (!wrong).then(|| XmlNode::Comment(text.to_owned()))
             };
             return self.until(after, "-->", comment);
         }
@@ -123,7 +123,7 @@ impl<'t> Parser<'t> {
         self.element()
     }
 
-    fn add(&mut self, node: Node) -> Option<()> {
+    fn add(&mut self, node: XmlNode) -> Option<()> {
         self.open.last_mut()?.children.push(node);
         Some(())
     }
@@ -132,7 +132,7 @@ impl<'t> Parser<'t> {
         &mut self,
         after: &'t str,
         end: &str,
-        node: impl Fn(&str) -> Option<Node>,
+        node: impl Fn(&str) -> Option<XmlNode>,
     ) -> Option<()> {
         let (text, rest) = after.split_once(end)?;
         self.rest = rest;
@@ -146,7 +146,7 @@ impl<'t> Parser<'t> {
             return None;
         }
         self.rest = rest;
-        self.add(Node::Text(decoded(text)?))
+        self.add(XmlNode::Text(decoded(text)?))
     }
 
     fn close(&mut self) -> Option<()> {
@@ -158,7 +158,7 @@ impl<'t> Parser<'t> {
             return None;
         }
         self.left();
-        self.add(Node::Element(element))
+        self.add(XmlNode::Element(element))
     }
 
     /// Prefixes end with the element that declares them.
@@ -203,7 +203,7 @@ impl<'t> Parser<'t> {
         }
         if element.empty {
             self.left();
-            return self.add(Node::Element(element));
+            return self.add(XmlNode::Element(element));
         }
         self.open.push(element);
         Some(())
@@ -268,12 +268,12 @@ impl<'t> Parser<'t> {
     }
 }
 
-fn instruction(text: &str) -> Option<Node> {
+fn instruction(text: &str) -> Option<XmlNode> {
     let end = text.find(|c| !is_name(c)).unwrap_or(text.len());
     let target = &text[..end];
     // A declaration can only stand at the very start, where the root's is.
     let wrong = target.is_empty() || target.eq_ignore_ascii_case("xml");
-    (!wrong).then(|| Node::Instruction(text.to_owned()))
+    (!wrong).then(|| XmlNode::Instruction(text.to_owned()))
 }
 
 fn is_name(c: char) -> bool {

@@ -1,0 +1,174 @@
+//! Where work asks for calls, and whoever drives it answers.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use quillet::{Map, Value};
+use tokio::sync::oneshot;
+
+/// Something that whoever drives a work has to know.
+#[derive(Debug)]
+pub enum QueueEvent {
+    /// A function is to be called.
+    Call(HostCall),
+    /// Nobody waits for the call of this number any more.
+    Gone(u64),
+    /// Something happened in a script that is watched.
+    Event(Map),
+}
+
+/// A call that is wanted.
+#[derive(Debug)]
+pub struct HostCall {
+    /// By which it is answered.
+    pub id: u64,
+    /// The name of the tool; `None` for the model.
+    pub tool: Option<Arc<str>>,
+    /// Arguments in their order.
+    pub positional: Vec<Value>,
+    /// Arguments by name.
+    pub named: Map,
+}
+
+/// Called when there is news, from any thread. It must not wait.
+pub(crate) type NotifyCallback = Arc<dyn Fn() + Send + Sync>;
+
+type CallResult = Result<Value, String>;
+
+/// The board of one work. Clones are the same board.
+#[derive(Clone, Default)]
+pub struct CallQueue(Arc<QueueInner>);
+
+#[derive(Default)]
+struct QueueInner {
+    state: Mutex<QueueState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct QueueState {
+    news: Vec<QueueEvent>,
+    waiting: HashMap<u64, oneshot::Sender<CallResult>>,
+    last: u64,
+    is_over: bool,
+    bell: Option<NotifyCallback>,
+}
+
+impl CallQueue {
+    /// Held for a moment only, and never while a function of somebody else runs.
+    fn state(&self) -> MutexGuard<'_, QueueState> {
+        let state = self.0.state.lock();
+        state.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the board, and says so.
+    fn change<T>(&self, change: impl FnOnce(&mut QueueState) -> T) -> T {
+        let mut state = self.state();
+        let changed = change(&mut state);
+        let bell = state.bell.clone();
+        drop(state);
+        self.0.changed.notify_all();
+        if let Some(bell) = bell {
+            bell();
+        }
+        changed
+    }
+
+    /// Has a function called. Dropping the future says that nobody waits for it any more.
+    pub(crate) async fn call(
+        &self,
+        tool: Option<Arc<str>>,
+        positional: Vec<Value>,
+        named: Map,
+    ) -> CallResult {
+        let (sender, receiver) = oneshot::channel();
+        let id = self.change(|state| {
+            state.last += 1;
+            let id = state.last;
+            state.waiting.insert(id, sender);
+            state.news.push(QueueEvent::Call(HostCall {
+                id,
+                tool,
+                positional,
+                named,
+            }));
+            id
+        });
+        let _waiting = PendingCall { board: self, id };
+        let answer = receiver.await;
+        answer.unwrap_or_else(|_| Err("it was given up".to_owned()))
+    }
+
+    /// Tells of something that happened.
+    pub(crate) fn event(&self, event: Map) {
+        self.change(|state| state.news.push(QueueEvent::Event(event)));
+    }
+
+    /// Says that there is nothing more to come. The bell is let go then, whoever still has the
+    /// board: it may keep a process from ending.
+    pub(crate) fn finish(&self) {
+        self.change(|state| state.is_over = true);
+        self.state().bell = None;
+    }
+
+    /// Has a bell rung at once, and from now on whenever there is news.
+    pub(crate) fn listen(&self, bell: NotifyCallback) {
+        let mut state = self.state();
+        state.bell = (!state.is_over).then(|| bell.clone());
+        drop(state);
+        bell();
+    }
+
+    /// The news since the last time, for which it waits so long at most; `None` once all is over
+    /// and told.
+    pub(crate) fn news(&self, patience: Duration) -> Option<Vec<QueueEvent>> {
+        let deadline = Instant::now() + patience;
+        let mut state = self.state();
+        loop {
+            if !state.news.is_empty() {
+                return Some(std::mem::take(&mut state.news));
+            }
+            if state.is_over {
+                return None;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Some(Vec::new());
+            }
+            let waited = self.0.changed.wait_timeout(state, left);
+            state = waited.map_or_else(|error| error.into_inner().0, |(state, _)| state);
+        }
+    }
+
+    /// Gives what a call gave, or why it failed. Nothing happens where nobody waits for it.
+    pub(crate) fn answer(&self, id: u64, answer: CallResult) {
+        let waiting = self.state().waiting.remove(&id);
+        if let Some(waiting) = waiting {
+            let _ = waiting.send(answer);
+        }
+    }
+}
+
+impl fmt::Debug for CallQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Board").finish_non_exhaustive()
+    }
+}
+
+/// A call whose answer somebody waits for.
+struct PendingCall<'a> {
+    board: &'a CallQueue,
+    id: u64,
+}
+
+impl Drop for PendingCall<'_> {
+    fn drop(&mut self) {
+        let was_waiting = self.board.state().waiting.remove(&self.id).is_some();
+        if was_waiting {
+            let id = self.id;
+            self.board.change(|state| state.news.push(QueueEvent::Gone(id)));
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What is to be done with each call of a turn, before any is made.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use quillet_core::ToolCall;
+use quillet_core::tool::Tool;
+use serde_json::{Map, Value as Json};
+
+use crate::answer::CompletedTurn;
+use crate::failure::CallFailure;
+use crate::repeats::DuplicateCalls;
+use crate::toolbox::{CallExecutor, Toolbox};
+use crate::{AgentEvent, RunLimits};
+
+/// The calls of a turn, sorted by who executes them.
+#[derive(Default)]
+pub(crate) struct SortedCalls {
+    /// For this run, in the order of the calls.
+    pub(crate) ours: VecDeque<PlannedCall>,
+    /// For the client.
+    pub(crate) for_client: Vec<AgentEvent>,
+    /// Why the model has nothing to say, if it said that.
+    pub(crate) silent: Option<String>,
+}
+
+/// A call of this run.
+pub(crate) struct PlannedCall {
+    /// Which of its turn.
+    pub(crate) index: usize,
+    /// The call.
+    pub(crate) call: ToolCall,
+    /// Its arguments; none where they cannot be read.
+    pub(crate) input: Map<String, Json>,
+    /// What is to be done with it.
+    pub(crate) plan: CallAction,
+}
+
+/// What this run does with a call.
+pub(crate) enum CallAction {
+    /// Makes it.
+    Make(Arc<dyn Tool>),
+    /// Loads a skill.
+    LoadSkill,
+    /// Ends silently.
+    SilentExit,
+    /// Answers without making it.
+    Refuse(CallFailure),
+    /// Answers what somebody knows it gives.
+    Answer(String),
+}
+
+/// Judges the calls of a turn.
+pub(crate) fn judge(turn: CompletedTurn, toolbox: &Toolbox, limits: &RunLimits) -> SortedCalls {
+    let mut doubles = DuplicateCalls::default();
+    let last = turn.calls.len().saturating_sub(1);
+    let mut judged = SortedCalls::default();
+    for (index, call) in turn.calls.into_iter().enumerate() {
+        let checked = match index {
+            _ if index >= limits.turn_calls => Err(CallFailure::too_many(limits.turn_calls).into()),
+            _ if turn.cut_call && index == last => Err(CallFailure::cut(&call).into()),
+            _ => check(&call, toolbox, &mut doubles, limits.repeated_calls),
+        };
+        match checked {
+            Ok((input, by)) => judged.sort(index, call, input, by),
+            Err(RejectedCall { input, failure }) => {
+                judged.plan(index, call, input, CallAction::Refuse(failure));
+            }
+        }
+    }
+    judged
+}
+
+impl SortedCalls {
+    fn plan(&mut self, index: usize, call: ToolCall, input: Map<String, Json>, plan: CallAction) {
+        self.ours.push_back(PlannedCall {
+            index,
+            call,
+            input,
+            plan,
+        });
+    }
+
+    fn sort(&mut self, index: usize, call: ToolCall, input: Map<String, Json>, by: &CallExecutor) {
+        match by {
+            CallExecutor::Run(tool) => {
+                self.plan(index, call, input, CallAction::Make(tool.clone()))
+            }
+            CallExecutor::LoadSkill => self.plan(index, call, input, CallAction::LoadSkill),
+            CallExecutor::SilentExit => {
+                self.silent = Some(argument(&input, "reason"));
+                self.plan(index, call, input, CallAction::SilentExit);
+            }
+            CallExecutor::Client | CallExecutor::Provider => {
+                let (id, name) = (call.id, call.name);
+                let required = AgentEvent::CallRequired { id, name, input };
+                self.for_client.push(required);
+            }
+        }
+    }
+}
+
+/// A call that is not made.
+struct RejectedCall {
+    /// Its arguments, as far as they could be read.
+    input: Map<String, Json>,
+    failure: CallFailure,
+}
+
+impl From<CallFailure> for RejectedCall {
+    fn from(failure: CallFailure) -> Self {
+        let input = Map::new();
+        RejectedCall { input, failure }
+    }
+}
+
+/// The arguments of a call and who executes it, if nothing is wrong with it.
+fn check<'t>(
+    call: &ToolCall,
+    toolbox: &'t Toolbox,
+    doubles: &mut DuplicateCalls,
+    most: u32,
+) -> Result<(Map<String, Json>, &'t CallExecutor), RejectedCall> {
+    let input = match read(&call.arguments) {
+        Ok(input) => input,
+        Err(error) => return Err(CallFailure::unreadable(&error).into()),
+    };
+    let Some(entry) = toolbox.find(&call.name) else {
+        let failure = CallFailure::unknown(toolbox.unknown(&call.name));
+        return Err(RejectedCall { input, failure });
+    };
+    if let Some(problems) = entry.problems(&input) {
+        let failure = CallFailure::arguments(problems);
+        return Err(RejectedCall { input, failure });
+    }
+    if doubles.too_often(&call.name, &input, most) {
+        let failure = CallFailure::repeated(most);
+        return Err(RejectedCall { input, failure });
+    }
+    Ok((input, &entry.by))
+}
+
+/// A text that is blank or `null` stands for no arguments.
+fn read(text: &str) -> Result<Map<String, Json>, serde_json::Error> {
+    match text.trim() {
+        "" | "null" => Ok(Map::new()),
+        _ => serde_json::from_str(text),
+    }
+}
+
+/// An argument that is a text; empty where it is missing.
+pub(crate) fn argument(input: &Map<String, Json>, name: &str) -> String {
+    let given = input.get(name).and_then(Json::as_str);
+    given.unwrap_or_default().to_owned()
+}

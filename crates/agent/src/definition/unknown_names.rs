@@ -1,0 +1,133 @@
+//! Names in a definition that nothing answers to.
+
+use quillet_core::{Diagnostic, nearest};
+use quillet_yaml::Node;
+
+use super::fields::{DefinitionDiagnostics, ObjectFields};
+use super::{AgentDefinition, FIELDS, tree};
+use crate::Permissions;
+use crate::permission::{pattern_matches, unasked, unmatched};
+
+/// The code of these findings.
+const CODE: &str = "agent.unmatched";
+
+/// What the names in a definition may be about, as far as it is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KnownNames<'a> {
+    /// The names of each tool: that of its function, and its targets, such as `prompt/ID`.
+    pub tools: &'a [Vec<String>],
+    /// Names of skills; `None` where nobody knows which there are.
+    pub skills: Option<&'a [String]>,
+    /// Whether every agent has more tools, such as those of MCP servers, that are not in `tools`.
+    pub has_more: bool,
+}
+
+impl AgentDefinition {
+    /// Names in a definition that nothing answers to: patterns of `tools` that match none of the
+    /// known tools, patterns of `ask` that match none that the agent may call, and names of skills
+    /// that do not exist.
+    #[must_use]
+    pub fn doubts(source: &str, text: &str, known: KnownNames<'_>) -> Vec<Diagnostic> {
+        let Ok(root) = tree(source, text) else {
+            return Vec::new();
+        };
+        let mut other = DefinitionDiagnostics::new(source, text);
+        let fields = ObjectFields::of(&root, "", Some(FIELDS), &mut other);
+        let warning = |node: &Node, message: String, help: Option<String>| {
+            let found = Diagnostic::warning(CODE, source, message);
+            Diagnostic {
+                help,
+                ..found.at(text, node.span)
+            }
+        };
+        let near = |name: &str, known: Vec<&str>| {
+            nearest(name, known).map(|near| format!("did you mean {near}?"))
+        };
+        let mut doubts = Vec::new();
+        for (node, pattern) in texts(&fields, "tools") {
+            if !known.tools.iter().any(|names| is_about(pattern, names)) {
+                let help = near(
+                    plain(pattern),
+                    known.tools.iter().flatten().map(String::as_str).collect(),
+                );
+                doubts.push(warning(node, unmatched(pattern), help));
+            }
+        }
+        let called = CallableTools::of(&fields, known);
+        for (node, pattern) in texts(&fields, "ask") {
+            if called.has_more || called.tools.iter().any(|names| is_about(pattern, names)) {
+                continue;
+            }
+            let is_known = known.tools.iter().any(|names| is_about(pattern, names));
+            let help = if is_known {
+                Some("add it to `tools`, too".to_owned())
+            } else {
+                near(
+                    plain(pattern),
+                    called
+                        .tools
+                        .iter()
+                        .copied()
+                        .flatten()
+                        .map(String::as_str)
+                        .collect(),
+                )
+            };
+            doubts.push(warning(node, unasked(pattern), help));
+        }
+        for node in fields.list("skills") {
+            let name = node.as_str().or_else(|| node.get("name")?.as_str());
+            let (Some(name), Some(skills)) = (name, known.skills) else {
+                continue;
+            };
+            if !skills.iter().any(|skill| skill == name) {
+                let message = format!("skills: there is no skill {name:?}");
+                let help = near(name, skills.iter().map(String::as_str).collect());
+                doubts.push(warning(node, message, help));
+            }
+        }
+        doubts
+    }
+}
+
+/// The tools that an agent may call.
+struct CallableTools<'a> {
+    tools: Vec<&'a Vec<String>>,
+    /// Whether there may be others: those of its servers, of its skills, and of everybody.
+    has_more: bool,
+}
+
+impl<'a> CallableTools<'a> {
+    fn of(fields: &ObjectFields<'_>, known: KnownNames<'a>) -> Self {
+        let patterns: Vec<&str> = texts(fields, "tools").map(|(_, pattern)| pattern).collect();
+        let permitted = Permissions::parse(&patterns).unwrap_or_default();
+        let searches = |features: &Node| {
+            let names = ["webSearch", "web_search"];
+            names.iter().any(|name| features.get(name).is_some())
+        };
+        let tools = known.tools.iter().filter(|names| {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            permitted.allows_one_of(&names)
+        });
+        CallableTools {
+            tools: tools.collect(),
+            has_more: known.has_more
+                || fields.get("features").is_some_and(searches)
+                || fields.get("mcpServers").is_some()
+                || !fields.list("skills").is_empty(),
+        }
+    }
+}
+
+fn texts<'n>(fields: &ObjectFields<'n>, name: &str) -> impl Iterator<Item = (&'n Node, &'n str)> {
+    let nodes = fields.list(name).into_iter();
+    nodes.filter_map(|node| Some((node, node.as_str()?)))
+}
+
+fn is_about(pattern: &str, names: &[String]) -> bool {
+    names.iter().any(|name| pattern_matches(pattern, name))
+}
+
+fn plain(pattern: &str) -> &str {
+    pattern.trim_start_matches('!')
+}

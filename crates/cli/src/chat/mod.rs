@@ -1,0 +1,215 @@
+//! What `quillet ask` and `quillet chat` have in common: from arguments to a run, and what a run
+//! shows on the terminal.
+
+mod call;
+mod follow;
+mod idle_indicator;
+mod markdown;
+mod sanitize;
+mod show;
+mod tool_patterns;
+mod writer;
+
+use std::sync::Arc;
+
+use quillet::components;
+use quillet::components::agents;
+use quillet::components::traces::{self, Traces};
+use quillet::settings::{self, Settings};
+use quillet_agent::skills;
+use quillet_core::Exit;
+use quillet_core::store::Store;
+use quillet_host::agent::{
+    AdmissionError, AgentRequest, AgentService, ModelSettings, Principal, RunHandle, RunInput,
+    SkillChoice, ToolSettings,
+};
+use quillet_llm::models::ModelRouter;
+use quillet_store::MemoryStore;
+
+use crate::args::ModelArgs;
+use crate::databases;
+use crate::failure::CliError;
+use crate::terminal;
+
+pub(crate) use call::ToolCallDisplay;
+pub(crate) use follow::{ended, follow};
+pub(crate) use idle_indicator::IdleIndicator;
+pub(crate) use sanitize::{one_line, sanitize};
+pub(crate) use show::ChatPrinter;
+pub(crate) use writer::ProseWriter;
+
+const NO_MODEL: &str = "no model is named: pass -m MODEL (gpt-6-sol, claude-…, gemini-…, or mock to try it offline), or set QUILLET_MODEL or model.name; keys are OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or `quillet keys set PROVIDER`";
+
+/// Sessions and traces of a user's commands are stored in the user's folder, unless a
+/// setting says otherwise.
+pub(crate) fn rest_with_the_user(config: &mut Settings) {
+    let Some(folder) = settings::user_data() else {
+        return;
+    };
+    let is_set = |setting| config.text(setting).is_some();
+    if is_set(&settings::AGENT_SESSIONS) && is_set(&settings::AGENT_TRACES) {
+        return;
+    }
+    // A question needs neither: in a container there may be no home at all.
+    if let Err(failure) = traces::can_write(&folder.join("sessions.db")) {
+        terminal::warning(&format!(
+            "sessions and traces are not kept: {failure}; XDG_DATA_HOME names another place"
+        ));
+        return;
+    }
+    let file = |name: &str| folder.join(name).display().to_string();
+    config.fill(
+        &settings::AGENT_SESSIONS,
+        format!("sqlite:{}", file("sessions.db")),
+    );
+    config.fill(&settings::AGENT_TRACES, file("traces.db"));
+}
+
+/// Somebody to talk with.
+#[derive(Debug)]
+pub(crate) struct ChatClient {
+    pub(crate) service: Arc<AgentService>,
+    pub(crate) models: Arc<ModelRouter>,
+    /// Who is asked, and what that one may do; the question is missing.
+    pub(crate) request: AgentRequest,
+    traces: Traces,
+}
+
+impl ChatClient {
+    /// Puts together what the arguments name.
+    ///
+    /// # Errors
+    /// No model is named, or something that is named is not there.
+    pub(crate) async fn new(args: &ModelArgs, config: &Settings) -> Result<Self, CliError> {
+        if args.agent.is_none() && config.text(&settings::MODEL).is_none() {
+            return Err(CliError::Usage(NO_MODEL.to_owned()));
+        }
+        let sessions = config.text(&settings::AGENT_SESSIONS);
+        if let Some(path) = sessions.and_then(|address| address.strip_prefix("sqlite:")) {
+            traces::make_folder_of(path.as_ref())?;
+        }
+        let given = args.store.store.as_deref().unwrap_or_default();
+        if given.contains(char::is_whitespace) && !given.contains(':') {
+            return Err(CliError::Usage(format!(
+                "-s names a store, and {given:?} is none; --system TEXT gives the model instructions"
+            )));
+        }
+        // An agent is in a store: without one, that is what is missing.
+        if args.agent.is_some() {
+            components::store(config).await?;
+        }
+        let store = match components::optional_store(config).await? {
+            Some(store) => store,
+            None => Arc::new(MemoryStore::new()) as Arc<dyn Store>,
+        };
+        let prompts = components::service(config, store.clone(), None, Arc::default())?;
+        let prompts = Arc::new(prompts);
+        prompts.load().await?;
+        let traces = Traces::open(config).await?;
+        let models = agents::models(config)?;
+        databases::offer(config, store, &prompts, models.clone()).await?;
+        let skills = skills_of(args)?;
+        let names: Vec<String> = skills.iter().map(|skill| skill.name.clone()).collect();
+        let service =
+            agents::service(config, prompts, models.clone(), skills, None, &traces).await?;
+        let builtin = tool_patterns::tools(&service, args)?;
+        let skill = |name| SkillChoice {
+            name,
+            preload: false,
+        };
+        let request = AgentRequest {
+            model: args.agent.as_deref().map(agent),
+            temperature: args.temperature,
+            max_tokens: args.max_tokens,
+            system: args.system.clone(),
+            tools: ToolSettings {
+                builtin,
+                skills: names.into_iter().map(skill).collect(),
+                ..ToolSettings::default()
+            },
+            ..AgentRequest::default()
+        };
+        Ok(ChatClient {
+            service,
+            models,
+            request,
+            traces,
+        })
+    }
+
+    /// The model that answers, as far as it is known before it does.
+    pub(crate) fn model(&self) -> String {
+        match &self.request.model {
+            Some(model) => model.model_id.clone(),
+            None => self.models.default_model().unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// Begins to answer.
+    ///
+    /// # Errors
+    /// As many answers are on their way as may be.
+    pub(crate) async fn begin(
+        &self,
+        input: RunInput,
+        session: Option<&str>,
+    ) -> Result<RunHandle, CliError> {
+        let request = AgentRequest {
+            input,
+            session: session.map(str::to_owned),
+            ..self.request.clone()
+        };
+        // Every question is a request of its own.
+        let id = quillet::components::new_id();
+        let who = Principal::at("terminal");
+        let begun = self.service.begin(request, &who, &id);
+        begun.await.map_err(|refused| match refused {
+            AdmissionError::Store(error) => error.into(),
+            other => {
+                terminal::error(&other.to_string());
+                CliError::Said(Exit::Refused)
+            }
+        })
+    }
+
+    /// Waits until traces are written.
+    pub(crate) async fn close(&self) {
+        self.traces.flush().await;
+    }
+}
+
+/// Settings that name a model and leave the rest as it is configured.
+pub(crate) fn model(name: &str) -> ModelSettings {
+    ModelSettings {
+        model_id: name.to_owned(),
+        ..ModelSettings::default()
+    }
+}
+
+fn agent(name: &str) -> ModelSettings {
+    model(&format!("agent/{name}"))
+}
+
+/// The skills of the folders that are named. One that is broken is an error here: it
+/// was asked for.
+fn skills_of(args: &ModelArgs) -> Result<Vec<skills::SkillDefinition>, CliError> {
+    let mut all = Vec::new();
+    for folder in &args.skill {
+        let (skills, found) = skills::read_folder(folder);
+        let wrong = found
+            .into_iter()
+            .map(crate::report::LocatedDiagnostic::without_text);
+        let wrong: Vec<_> = wrong.collect();
+        if wrong.iter().any(crate::report::LocatedDiagnostic::is_error) {
+            return Err(CliError::Findings(wrong));
+        }
+        if skills.is_empty() {
+            return Err(CliError::Usage(format!(
+                "there is no skill in {}: a skill is a folder with a SKILL.md",
+                folder.display()
+            )));
+        }
+        all.extend(skills);
+    }
+    Ok(all)
+}

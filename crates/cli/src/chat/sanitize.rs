@@ -1,0 +1,85 @@
+//! Text of models made harmless for a terminal.
+//!
+//! A terminal obeys what it is sent: escape sequences move the cursor, change the
+//! title, write to the clipboard. Text of a model is to be read, so what a terminal
+//! would obey is shown as a sign for it.
+
+use std::borrow::Cow;
+
+/// The text without anything that a terminal obeys, except new lines and tabs.
+///
+/// Control characters become their pictures (ESC: `␛`), those above 127 and the ones
+/// that turn the direction of text around become `\u{fffd}`. Carriage returns go: a
+/// terminal would write over what stands before them.
+pub(crate) fn sanitize(text: &str) -> Cow<'_, str> {
+    if text.chars().all(|c| shown(c) == Some(c)) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().filter_map(shown).collect())
+}
+
+/// As [`harmless`], on one line and no longer than `most` characters.
+pub(crate) fn one_line(text: &str, most: usize) -> String {
+    let mut line = String::new();
+    let mut count = 0;
+    let mut is_space = false;
+    for c in text.chars().filter_map(shown) {
+        let c = if c.is_whitespace() { ' ' } else { c };
+        if c == ' ' && is_space {
+            continue;
+        }
+        is_space = c == ' ';
+        if count == most {
+            line.push('…');
+            break;
+        }
+        line.push(c);
+        count += 1;
+    }
+    line
+}
+
+pub(super) fn shown(c: char) -> Option<char> {
+    match c {
+        '\n' | '\t' => Some(c),
+        '\r' => None,
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)),
+        '\u{7f}' => Some('\u{2421}'),
+        // C1 controls: 0x9b begins a sequence as ESC [ does.
+        '\u{80}'..='\u{9f}' => Some('\u{fffd}'),
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Some('\u{fffd}'),
+        _ => Some(c),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_left_that_a_terminal_obeys() {
+        let cases = [
+            ("plain\n\ttext, 中文 🎉", "plain\n\ttext, 中文 🎉"),
+            ("\u{1b}[2J\u{1b}]0;title\u{7}", "␛[2J␛]0;title␇"),
+            ("a\rb\r\nc", "ab\nc"),
+            ("\u{9b}31m\u{7f}\u{8}", "\u{fffd}31m␡␈"),
+            ("a\u{202e}b\u{2066}", "a\u{fffd}b\u{fffd}"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(sanitize(text), expected, "{text:?}");
+        }
+        for byte in 0..=0x9f_u8 {
+            let text = char::from(byte).to_string();
+            let safe = sanitize(&text).into_owned();
+            let obeyed = |c: char| c.is_control() && c != '\n' && c != '\t';
+            assert!(!safe.contains(obeyed), "{byte:#x} becomes {safe:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_is_one_line_and_has_an_end() {
+        assert_eq!(one_line("a\n b\t\tc\u{1b}", 99), "a b c␛");
+        assert_eq!(one_line("äöüß", 3), "äöü…");
+        assert_eq!(one_line("äöü", 3), "äöü");
+    }
+}

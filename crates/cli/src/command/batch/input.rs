@@ -1,0 +1,231 @@
+//! Reading the file of a batch into the queue, unless it is there already.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use quillet_core::Exit;
+use quillet_core::batch::{BatchService, FileChunk, FileInfo, RowSplitter};
+use quillet_core::clock;
+use quillet_server::LocalWork;
+use serde_json::{Map, Value, json};
+
+use crate::failure::CliError;
+use crate::terminal;
+
+/// The time that a batch of one's own has.
+const WINDOW: (&str, u64) = ("30d", 30 * 86_400);
+const CHAT: &str = "/v1/chat/completions";
+/// Bytes of pieces that are written at once.
+const WRITTEN: usize = 1 << 20;
+/// After so many findings the rest of the file is not read.
+const MOST: usize = 20;
+
+/// A file that is to be run.
+#[derive(Debug)]
+pub(super) struct InputReader {
+    path: PathBuf,
+    model: Option<String>,
+    /// Whether the rows go to the batch API of a provider.
+    provider: bool,
+    /// What tells it from another file, and from the same with another model.
+    mark: String,
+}
+
+impl InputReader {
+    pub(super) fn open(path: &Path, model: Option<&str>, provider: bool) -> Result<Self, CliError> {
+        let mut file = BufReader::with_capacity(1 << 16, opened(path)?);
+        let mut buffer = vec![0; 1 << 16];
+        let (mut size, mut sum) = (0_u64, FNV);
+        loop {
+            let count = file
+                .read(&mut buffer)
+                .map_err(|error| unread(path, &error))?;
+            if count == 0 {
+                break;
+            }
+            size += count as u64;
+            sum = summed(sum, &buffer[..count]);
+        }
+        sum = summed(sum, model.unwrap_or_default().as_bytes());
+        if provider {
+            sum = summed(sum, b"provider");
+        }
+        Ok(InputReader {
+            path: path.to_owned(),
+            model: model.map(str::to_owned),
+            provider,
+            mark: format!("{size} bytes, {sum:016x}"),
+        })
+    }
+
+    /// The batch of this file: that of the queue, or a new one.
+    pub(super) async fn begin(
+        &self,
+        work: &LocalWork,
+        batching: &BatchService,
+    ) -> Result<String, CliError> {
+        let (id, owner) = work.new_file();
+        let store = &batching.store;
+        if let Some(known) = store.batches(owner).await?.into_iter().next() {
+            let batch = store.batch(&known).await?;
+            let input = match &batch {
+                Some(batch) => store.file(&batch.order.input).await?,
+                None => None,
+            };
+            if input.is_none_or(|input| input.name != self.mark) {
+                return Err(CliError::Usage(format!(
+                    "{} is half done with another file or another -m: run that to its end, or remove it",
+                    store.describe()
+                )));
+            }
+            return Ok(known);
+        }
+        let (bytes, endpoint) = self.read(&id, batching).await?;
+        let now = clock::millis() / 1000;
+        let file = FileInfo {
+            id,
+            owner: owner.to_owned(),
+            name: self.mark.clone(),
+            purpose: "batch".to_owned(),
+            bytes,
+            created: now,
+            expires: now + WINDOW.1 + batching.options.keep.as_secs(),
+        };
+        store.keep_file(&file).await?;
+        let order = work.order(&file.id, &endpoint, WINDOW, self.provider);
+        store.begin(&order).await?;
+        Ok(order.id)
+    }
+
+    /// Writes the file into the queue, as lines of a batch with the numbers that they have here.
+    async fn read(&self, id: &str, batching: &BatchService) -> Result<(u64, String), CliError> {
+        let options = &batching.options;
+        let mut file = BufReader::with_capacity(1 << 16, opened(&self.path)?);
+        let mut cutter = RowSplitter::new(usize::MAX);
+        let (mut waiting, mut size) = (Vec::<FileChunk>::new(), 0);
+        let (mut line, mut number, mut wrong) = (Vec::new(), 0_u64, 0);
+        let mut endpoint: Option<String> = None;
+        let expires = clock::millis() / 1000 + WINDOW.1;
+        let most = options.line_bytes as u64;
+        loop {
+            line.clear();
+            let mut bounded = (&mut file).take(most + 1);
+            let count = bounded.read_until(b'\n', &mut line);
+            if count.map_err(|error| unread(&self.path, &error))? == 0 {
+                break;
+            }
+            number += 1;
+            let row = if line.len() as u64 > most {
+                let why = format!("it is longer than {most} bytes (batch.line_bytes)");
+                self.tell(number, &why);
+                return Err(CliError::Said(Exit::Usage));
+            } else {
+                self.row(number, &line, &mut endpoint)
+            };
+            match row {
+                Ok(row) => {
+                    size += row.len();
+                    cutter.add(row.as_bytes(), &mut waiting).map_err(|long| {
+                        CliError::Other(format!("line {} is too long", long.line))
+                    })?;
+                }
+                Err(why) => {
+                    self.tell(number, &why);
+                    wrong += 1;
+                    if wrong >= MOST {
+                        break;
+                    }
+                }
+            }
+            if size >= WRITTEN {
+                batching.store.add_pieces(id, &waiting, expires).await?;
+                waiting.clear();
+                size = 0;
+            }
+        }
+        if wrong > 0 {
+            return Err(CliError::Said(Exit::Usage));
+        }
+        let bytes = cutter.bytes();
+        waiting.extend(cutter.end());
+        batching.store.add_pieces(id, &waiting, expires).await?;
+        Ok((bytes, endpoint.unwrap_or_else(|| CHAT.to_owned())))
+    }
+
+    fn tell(&self, line: u64, why: &str) {
+        terminal::error(&format!("{}:{line}: {why}", self.path.display()));
+    }
+
+    /// A line of the file as a line of a batch.
+    fn row(
+        &self,
+        number: u64,
+        line: &[u8],
+        endpoint: &mut Option<String>,
+    ) -> Result<String, String> {
+        let line = if number == 1 {
+            line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
+        } else {
+            line
+        };
+        if line.trim_ascii().is_empty() {
+            return Ok("\n".to_owned());
+        }
+        let read: Value = serde_json::from_slice(line)
+            .map_err(|error| format!("it is no JSON ({error}): write one object on each line"))?;
+        let Value::Object(mut members) = read else {
+            return Err("it is no object: write one object on each line".to_owned());
+        };
+        let row = if members.contains_key("custom_id") && members.contains_key("body") {
+            if let Some(url) = members.get("url").and_then(Value::as_str) {
+                endpoint.get_or_insert_with(|| url.to_owned());
+            }
+            if let (Some(model), Some(Value::Object(body))) = (&self.model, members.get_mut("body"))
+            {
+                body.entry("model").or_insert_with(|| model.as_str().into());
+            }
+            Value::Object(members)
+        } else {
+            endpoint.get_or_insert_with(|| CHAT.to_owned());
+            self.rendered(number, &members)?
+        };
+        Ok(format!("{row}\n"))
+    }
+
+    /// The request for a row of variables.
+    fn rendered(&self, number: u64, variables: &Map<String, Value>) -> Result<Value, String> {
+        match self.model.as_deref() {
+            Some(model) if model.starts_with("prompt/") => Ok(json!({
+                "custom_id": format!("row-{number}"),
+                "method": "POST",
+                "url": CHAT,
+                "body": {"model": model, "variables": variables, "messages": []},
+            })),
+            Some(model) => Err(format!(
+                "it has variables, which only a prompt takes: pass -m prompt/ID in place of {model}, or write a request with custom_id and body"
+            )),
+            None => Err(
+                "it has variables, which only a prompt takes: pass -m prompt/ID, or write a request with custom_id and body".to_owned(),
+            ),
+        }
+    }
+}
+
+fn opened(path: &Path) -> Result<File, CliError> {
+    File::open(path).map_err(|error| unread(path, &error))
+}
+
+fn unread(path: &Path, error: &std::io::Error) -> CliError {
+    CliError::Usage(format!("cannot read {}: {error}", path.display()))
+}
+
+/// Where sums begin.
+const FNV: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// FNV-1a, which is the same in every version of this program.
+fn summed(sum: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(sum, |sum, byte| {
+        (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+    })
+}

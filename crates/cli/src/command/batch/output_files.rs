@@ -1,0 +1,51 @@
+//! What lies beside the output while a batch is run.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use crate::failure::CliError;
+
+/// What lies beside the output.
+#[derive(Debug)]
+pub(super) struct OutputFiles {
+    pub(super) queue: PathBuf,
+    pub(super) errors: PathBuf,
+}
+
+impl OutputFiles {
+    pub(super) fn of(output: &Path) -> Self {
+        OutputFiles {
+            queue: beside(output, ".queue"),
+            errors: beside(output, ".errors"),
+        }
+    }
+
+    /// Held as long as this process works, however it ends.
+    pub(super) fn lock(&self) -> Result<File, CliError> {
+        let path = beside(&self.queue, ".lock");
+        let wrong = |error: &dyn std::fmt::Display| {
+            CliError::Usage(format!("cannot write {}: {error}", path.display()))
+        };
+        let file = File::create(&path).map_err(|error| wrong(&error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(fs::TryLockError::WouldBlock) => Err(CliError::Usage(format!(
+                "another `quillet batch` works on {}: wait for its end, or name another file with -o",
+                self.queue.display()
+            ))),
+            Err(fs::TryLockError::Error(error)) => Err(wrong(&error)),
+        }
+    }
+
+    pub(super) fn forget_queue(&self) {
+        for end in ["", "-wal", "-shm", ".lock"] {
+            let _ = fs::remove_file(beside(&self.queue, end));
+        }
+    }
+}
+
+pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}

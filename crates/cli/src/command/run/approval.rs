@@ -1,0 +1,145 @@
+//! Tools that a script is to ask somebody about: the terminal asks, as in `quillet chat`.
+
+use std::fmt;
+use std::future::pending;
+use std::sync::Arc;
+
+use quillet_core::journal::{ApprovalReason, Decision};
+use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
+use quillet_core::web::{WebAnswer, WebRequest};
+use quillet_core::{BoxFuture, Map, Value};
+use quillet_script::host::{FETCH, Network, Tools};
+use tokio::sync::Mutex;
+
+use super::screen::ScriptPrinter;
+use crate::command::chat::approval::{decision, question};
+use crate::command::chat::input::InputSource;
+
+/// Where answers are remembered for the editor of lines, as those of `quillet chat`.
+const HISTORY: &str = "chat_history";
+
+/// Who asks. One question at a time: calls may be made side by side.
+struct Terminal {
+    screen: Arc<ScriptPrinter>,
+    turn: Mutex<()>,
+}
+
+impl fmt::Debug for Terminal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Terminal")
+    }
+}
+
+impl Terminal {
+    /// The arguments to call a tool with, if somebody agrees. Whoever leaves ends the run.
+    async fn ask(&self, tool: &str, arguments: Map) -> Result<Map, String> {
+        let _turn = self.turn.lock().await;
+        let shown = serde_json::Value::from(&Value::Map(arguments.clone()));
+        let shown = shown.as_object().cloned().unwrap_or_default();
+        let question = question(tool, &shown, ApprovalReason::Permission);
+        let failed = |error: crate::failure::CliError| error.to_string();
+        let mut input = InputSource::open(Vec::new(), HISTORY).map_err(failed)?;
+        match decision(&question, &mut input).await.map_err(failed)? {
+            Some(Decision::Deny { note }) => Err(note.unwrap_or_else(|| {
+                "The call was not made: the person who was asked did not agree.".to_owned()
+            })),
+            Some(_) => Ok(arguments),
+            None => {
+                self.screen.request_exit();
+                pending().await
+            }
+        }
+    }
+}
+
+/// Tools of a script at a terminal.
+#[derive(Debug)]
+pub(super) struct AtTerminal {
+    inner: Arc<dyn Tools>,
+    terminal: Arc<Terminal>,
+}
+
+impl AtTerminal {
+    pub(super) fn new(inner: Arc<dyn Tools>, screen: Arc<ScriptPrinter>) -> Self {
+        let turn = Mutex::default();
+        let terminal = Arc::new(Terminal { screen, turn });
+        AtTerminal { inner, terminal }
+    }
+}
+
+impl Tools for AtTerminal {
+    fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.inner.tool(name)
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.inner.names()
+    }
+
+    fn dry(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.inner.dry(name)
+    }
+
+    fn asked(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let (inner, terminal) = (self.inner.tool(name)?, self.terminal.clone());
+        Some(Arc::new(ApprovalTool { inner, terminal }))
+    }
+
+    fn asked_network(&self) -> Option<Arc<dyn Network>> {
+        let (inner, terminal) = (self.inner.network()?, self.terminal.clone());
+        Some(Arc::new(ApprovalNetwork { inner, terminal }))
+    }
+
+    fn network(&self) -> Option<Arc<dyn Network>> {
+        self.inner.network()
+    }
+
+    fn has_unasked(&self) -> bool {
+        self.inner.has_unasked()
+    }
+}
+
+/// A tool that is called when somebody has agreed.
+#[derive(Debug)]
+struct ApprovalTool {
+    inner: Arc<dyn Tool>,
+    terminal: Arc<Terminal>,
+}
+
+impl Tool for ApprovalTool {
+    fn spec(&self) -> &ToolSpec {
+        self.inner.spec()
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Map,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Value, ToolError>> {
+        Box::pin(async move {
+            let agreed = self.terminal.ask(&self.spec().name, arguments).await;
+            let arguments = agreed.map_err(|why| ToolError::new(ToolErrorKind::Refused, why))?;
+            self.inner.call(arguments, context).await
+        })
+    }
+}
+
+/// The network, which is used when somebody has agreed.
+#[derive(Debug)]
+struct ApprovalNetwork {
+    inner: Arc<dyn Network>,
+    terminal: Arc<Terminal>,
+}
+
+impl Network for ApprovalNetwork {
+    fn fetch(&self, request: WebRequest) -> BoxFuture<'_, Result<WebAnswer, String>> {
+        Box::pin(async move {
+            let shown = [
+                ("method", Value::from(request.method.as_str())),
+                ("url", Value::from(request.url.as_str())),
+            ];
+            self.terminal.ask(FETCH, Map::from_iter(shown)).await?;
+            self.inner.fetch(request).await
+        })
+    }
+}

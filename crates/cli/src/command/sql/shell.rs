@@ -1,0 +1,308 @@
+//! `quillet sql` alone: a session of questions, each of which may go on from those before.
+//!
+//! On a terminal with an editor; lines of a pipe are answered one after the other. Control-C ends
+//! what runs, not the session.
+
+use std::path::PathBuf;
+
+use quillet::settings::Settings;
+use quillet_core::{ErrorCode, Exit};
+use quillet_sql::chain::Previous;
+use quillet_sql::guard::{self, Policy};
+use quillet_sql::{Catalogue, SqlDialect};
+
+use super::cell::one_line;
+use super::dot::{self, ShellInput};
+use super::session::SqlSession;
+use super::{catalogue, interrupted, query, question, wait_for_termination};
+use crate::args::{ShowRows, Sql};
+use crate::command::chat::input::{InputSource, UserInput, print_hint};
+use crate::failure::CliError;
+use crate::terminal;
+
+/// Words that begin a statement, and a question as well: what follows decides.
+const STATEMENTS: [&str; 11] = [
+    "with", "values", "explain", "insert", "update", "delete", "create", "drop", "alter",
+    "truncate", "pragma",
+];
+/// Tables that words find.
+const MOST_TABLES: usize = 10;
+
+/// Whether nothing is asked yet.
+pub(super) fn is_wanted(args: &Sql) -> bool {
+    args.command.is_none() && args.sql.is_none() && args.question.is_empty()
+}
+
+pub(super) async fn run(args: &Sql, config: &Settings) -> Result<(), CliError> {
+    if args.shown().output.is_some() {
+        return Err(CliError::Usage(
+            "--output takes the rows of one question; in a session .export FILE writes them".into(),
+        ));
+    }
+    let opened = async {
+        let opened = SqlSession::open_or_demo(args, config).await?;
+        let catalogue = catalogue::read(&opened.0, false).await?;
+        Ok::<_, CliError>((opened, catalogue))
+    };
+    let ((session, is_demo), catalogue) = tokio::select! {
+        biased;
+        opened = opened => opened?,
+        () = super::ended() => return Err(CliError::Interrupted),
+    };
+    if is_demo {
+        terminal::note(
+            "no database is named and none is stored: this is the demo, a small shop; --db NAME, URL or FILE asks another",
+        );
+    }
+    let mut input = InputSource::with_names(dot::commands(), names(&catalogue), "sql_history")?;
+    print_hint(&input, &greeting(&session, &catalogue));
+    let mut talk = SqlShell {
+        runs: args.run,
+        dialect: catalogue.dialect,
+        previous: Vec::new(),
+        last: None,
+        failed: None,
+        args,
+        session: &session,
+    };
+    tokio::select! {
+        biased;
+        done = talk.go_on(&mut input) => done,
+        () = wait_for_termination() => Err(CliError::Interrupted),
+    }
+}
+
+fn greeting(session: &SqlSession, catalogue: &Catalogue) -> String {
+    let tables = match catalogue.tables.len() {
+        1 => "1 table".to_owned(),
+        many => format!("{many} tables"),
+    };
+    let asks = if session.databases.has_model() {
+        "Ask in words, go on from there (\"and only Berlin?\"), or write SQL."
+    } else {
+        "No model is named: SQL runs without one; -m MODEL answers questions, -m mock tries them."
+    };
+    format!(
+        "{}: {}, {tables}.\n{asks}\n.help shows the commands, control-D ends.",
+        one_line(&session.label),
+        catalogue.dialect.title()
+    )
+}
+
+/// Names of tables and columns, for completion.
+fn names(catalogue: &Catalogue) -> Vec<String> {
+    let tables = catalogue.tables.iter();
+    let names = tables.flat_map(|table| {
+        let columns = table.columns.iter().map(|column| column.name.clone());
+        columns.chain([table.table_name.clone()])
+    });
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// A session on its way.
+struct SqlShell<'a> {
+    args: &'a Sql,
+    session: &'a SqlSession,
+    dialect: SqlDialect,
+    /// Whether queries run without asking.
+    runs: bool,
+    previous: Vec<Previous>,
+    /// The last query that was given out or typed.
+    last: Option<String>,
+    /// Why an answer failed that a program waited for.
+    failed: Option<CliError>,
+}
+
+impl SqlShell<'_> {
+    async fn go_on(&mut self, input: &mut InputSource) -> Result<(), CliError> {
+        let mut lines = 0_usize;
+        loop {
+            let line = match input.next().await? {
+                UserInput::Line(line) => line,
+                UserInput::Interrupt => {
+                    terminal::note("control-D or .quit ends");
+                    continue;
+                }
+                UserInput::End => break,
+            };
+            let done = match dot::read(&line) {
+                ShellInput::Empty => continue,
+                ShellInput::Command("quit", _) => return self.end(),
+                ShellInput::Unknown(why) => Err(CliError::Usage(why)),
+                ShellInput::Command(name, rest) => {
+                    self.ends_with(ShellAction::Command(name, rest), input)
+                        .await
+                }
+                ShellInput::Words(words) => self.ends_with(ShellAction::Words(words), input).await,
+            };
+            lines += 1;
+            self.report_failure(done, input.is_typed())?;
+        }
+        if lines == 0 && !input.is_typed() {
+            return Err(CliError::Usage(
+                "there is no question: quillet sql \"How many orders are there?\" --db demo".into(),
+            ));
+        }
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<(), CliError> {
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
+    /// Does what the line asks for, until it is done or control-C is pressed: whoever types goes on
+    /// then.
+    async fn ends_with(
+        &mut self,
+        wish: ShellAction<'_>,
+        input: &InputSource,
+    ) -> Result<(), CliError> {
+        let done = tokio::select! {
+            biased;
+            done = self.grant(wish) => done,
+            () = interrupted() => Err(CliError::Interrupted),
+        };
+        match done {
+            Err(CliError::Interrupted) if input.is_typed() => {
+                terminal::note("stopped");
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    /// What failed is reported and does not end the session; a program hears of it at the end.
+    fn report_failure(
+        &mut self,
+        done: Result<(), CliError>,
+        is_typed: bool,
+    ) -> Result<(), CliError> {
+        match done {
+            Ok(()) => {}
+            Err(failure @ (CliError::ClosedPipe | CliError::Interrupted)) => return Err(failure),
+            Err(CliError::Usage(why)) => {
+                terminal::error(&why);
+                self.failed = (!is_typed).then_some(CliError::Said(Exit::Usage));
+            }
+            Err(failure) => {
+                let exit = failure.exit();
+                crate::tell(&failure);
+                self.failed = (!is_typed).then_some(CliError::Said(exit));
+            }
+        }
+        Ok(())
+    }
+
+    async fn grant(&mut self, wish: ShellAction<'_>) -> Result<(), CliError> {
+        let (name, rest) = match wish {
+            ShellAction::Words(words) if self.is_sql(words) => return self.query(words).await,
+            ShellAction::Words(words) => return self.question(words).await,
+            ShellAction::Command(name, rest) => (name, rest),
+        };
+        let as_json = self.args.with.json;
+        match name {
+            "tables" => {
+                let words = Some(rest).filter(|words| !words.is_empty());
+                catalogue::list_tables(self.session, words, MOST_TABLES, as_json).await?;
+            }
+            "schema" => {
+                let names: Vec<String> = rest.split_whitespace().map(str::to_owned).collect();
+                catalogue::describe(self.session, &names, as_json).await?;
+            }
+            "export" => self.export(rest).await?,
+            "refresh" => {
+                let catalogue = catalogue::read(self.session, true).await?;
+                terminal::note(&format!("{} tables", catalogue.tables.len()));
+            }
+            "sql" => terminal::line(self.last()?)?,
+            "new" => {
+                self.previous.clear();
+                terminal::note("the next question stands alone");
+            }
+            "run" => {
+                self.runs = match rest {
+                    "" => !self.runs,
+                    "on" => true,
+                    "off" => false,
+                    other => {
+                        return Err(CliError::Usage(format!(
+                            ".run takes on or off, not {other:?}"
+                        )));
+                    }
+                };
+                terminal::note(if self.runs {
+                    "queries run without asking; .run off asks again"
+                } else {
+                    "queries run when you say so; .run on runs them at once"
+                });
+            }
+            _ => terminal::note(&dot::help()),
+        }
+        Ok(())
+    }
+
+    async fn question(&mut self, words: &str) -> Result<(), CliError> {
+        let runs = self.runs && !self.args.no_run;
+        let done = question::answer(self.args, self.session, words, runs, &mut self.previous).await;
+        if let Some(given) = self.previous.last().filter(|given| given.question == words) {
+            self.last = Some(given.sql.clone());
+        }
+        // More are never shown to a model.
+        let most = self.session.databases.config().previous;
+        let over = self.previous.len().saturating_sub(most);
+        self.previous.drain(..over);
+        done
+    }
+
+    async fn query(&mut self, sql: &str) -> Result<(), CliError> {
+        query::run_in(self.session, sql, self.args.shown(), self.args.with.json).await?;
+        self.last = Some(sql.to_owned());
+        Ok(())
+    }
+
+    async fn export(&mut self, path: &str) -> Result<(), CliError> {
+        if path.is_empty() {
+            return Err(CliError::Usage(
+                ".export wants the name of a file: .export rows.csv".into(),
+            ));
+        }
+        let (path, force) = match path.strip_suffix("--force") {
+            Some(path) => (path.trim_end(), true),
+            None => (path, false),
+        };
+        let show = ShowRows {
+            output: Some(PathBuf::from(path)),
+            force,
+            ..ShowRows::default()
+        };
+        query::run_in(self.session, self.last()?, &show, false).await?;
+        terminal::note(&format!("written to {}", one_line(path)));
+        Ok(())
+    }
+
+    fn last(&self) -> Result<&str, CliError> {
+        let none = || CliError::Usage("there is no query yet".into());
+        self.last.as_deref().ok_or_else(none)
+    }
+
+    /// Whether a line is SQL: SELECT begins no question; other words do where the rest is none.
+    fn is_sql(&self, line: &str) -> bool {
+        let first = line.split(|c: char| !c.is_alphanumeric()).next();
+        let first = first.unwrap_or_default().to_lowercase();
+        if first == "select" || (line.ends_with(';') && STATEMENTS.contains(&first.as_str())) {
+            return true;
+        }
+        let checked = guard::check(line, self.dialect, None, &Policy::default());
+        let is_read = !matches!(checked, Err(error) if error.code == ErrorCode::GuardSyntax);
+        STATEMENTS.contains(&first.as_str()) && is_read
+    }
+}
+
+/// What a line wants done.
+enum ShellAction<'a> {
+    Words(&'a str),
+    Command(&'static str, &'a str),
+}

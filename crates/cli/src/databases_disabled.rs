@@ -1,0 +1,23 @@
+//! What stands where databases would, in a build without the feature `sql`.
+
+use std::sync::Arc;
+
+pub(crate) use quillet::components::databases::*;
+use quillet::settings::Settings;
+use quillet_core::store::Store;
+
+/// What `quillet doctor` finds of one database.
+#[derive(Debug)]
+pub(crate) enum DoctorFinding {
+    #[allow(dead_code)] // As where there are databases.
+    Fine(String),
+    Mind(String),
+    #[allow(dead_code)]
+    Broken(String),
+}
+
+/// That the databases of a store are left out.
+pub(crate) async fn examined(_: &Settings, store: Arc<dyn Store>) -> Vec<DoctorFinding> {
+    let said = left_out(&*store).await;
+    said.into_iter().map(DoctorFinding::Mind).collect()
+}

@@ -1,0 +1,94 @@
+//! A file as a store would hand it out: with what stands beside it in its folder.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use quillet_core::store::{EntryKey, StoreEntry};
+
+use crate::failure::CliError;
+use crate::source::{self, InputFileKind};
+
+/// A file as an entry of a store, with the file that belongs to it.
+///
+/// # Errors
+/// That one cannot be read.
+pub(crate) fn entry(key: EntryKey, definition: String, path: &str) -> Result<StoreEntry, CliError> {
+    let mut entry = StoreEntry::new(key, definition, source::shown(path));
+    entry.folder = folder(path).map(Into::into);
+    let config = path
+        .strip_suffix("skprompt.txt")
+        .map(|folder| format!("{folder}config.json"))
+        .filter(|config| Path::new(config).is_file());
+    if let Some(config) = config {
+        entry.companion = Some((config.as_str().into(), source::read(&config)?.into()));
+    }
+    Ok(entry)
+}
+
+/// The folder that a file is in; `None` for standard input.
+fn folder(path: &str) -> Option<&Path> {
+    let folder = Path::new(path).parent().filter(|_| path != "-")?;
+    Some(if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    })
+}
+
+/// The partials in the folder of a file that it, or one of them, mentions:
+/// `_NAME.prompt`, `_NAME.hbs` and so on. Their keys are what a prompt of that id
+/// finds as partials.
+///
+/// # Errors
+/// One cannot be read.
+pub(crate) fn partials(path: &str, id: &str, text: &str) -> Result<Vec<StoreEntry>, CliError> {
+    let mut files = partial_files(path);
+    let mut texts = vec![text.to_owned()];
+    let mut entries = Vec::new();
+    let prefix = id.rfind('.').and_then(|dot| id.get(..=dot));
+    while let Some(text) = texts.pop() {
+        let mentioned = |name: &String, _: &mut String| text.contains(name.as_str());
+        for (name, file) in files.extract_if(.., mentioned) {
+            let key = EntryKey::new(format!("{}_{name}", prefix.unwrap_or_default()));
+            let text = source::read(&file)?;
+            let definition = match source::form(&file, &text) {
+                Some(InputFileKind::Template(format)) => {
+                    source::template(&text, Some(format), true)
+                }
+                Some(InputFileKind::Prompt) => text.clone(),
+                _ => source::definition(&file, &text)?,
+            };
+            entries.push(entry(key, definition, &file)?);
+            texts.push(text);
+        }
+    }
+    Ok(entries)
+}
+
+/// The files of partials beside a file, by what they are called; of two with one
+/// name the first by ending, as in folders that are stores.
+fn partial_files(path: &str) -> BTreeMap<String, String> {
+    let listed = folder(path).and_then(|folder| fs::read_dir(folder).ok());
+    let own = Path::new(path).file_name();
+    let mut files = BTreeMap::new();
+    for file in listed.into_iter().flatten().flatten() {
+        let (name, file) = (file.file_name(), file.path());
+        let Some(name) = name.to_str().filter(|name| name.starts_with('_')) else {
+            continue;
+        };
+        let is_own = own == Some(name.as_ref());
+        if is_own || source::form_of(name).is_none_or(|form| form == InputFileKind::Toml) {
+            continue;
+        }
+        // `./` is in the way of people who know the file without it.
+        let file = file.strip_prefix(".").unwrap_or(&file);
+        let (called, file) = (source::stem(name), file.to_string_lossy().into_owned());
+        let called = called.trim_start_matches('_').to_owned();
+        let known: &mut String = files.entry(called).or_insert_with(|| file.clone());
+        if file < *known {
+            *known = file;
+        }
+    }
+    files
+}

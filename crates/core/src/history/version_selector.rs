@@ -1,0 +1,129 @@
+//! Ids with marks: `greet.hello@production`, `greet.hello@7`, `greet.hello@sha256:2cf24dba`.
+
+use std::fmt;
+
+use super::{LATEST, wrong_label};
+
+/// Fewest digits that stand for a digest.
+const FEWEST_DIGITS: usize = 8;
+
+/// Which version of a definition is meant.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum VersionSelector {
+    /// The one that a label points at; `latest` is what stands in the store.
+    Label(String),
+    /// The one of this number.
+    Number(u64),
+    /// The newest whose digest begins with these lower-case hexadecimal digits.
+    Digest(String),
+}
+
+impl VersionSelector {
+    /// Reads a mark, without its `@`.
+    ///
+    /// # Errors
+    /// Why it is none, in a sentence.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if let Some(digits) = text.strip_prefix("sha256:") {
+            let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+            if !is_hex || !(FEWEST_DIGITS..=64).contains(&digits.len()) {
+                return Err(format!(
+                    "after sha256: stand {FEWEST_DIGITS} to 64 hexadecimal digits"
+                ));
+            }
+            return Ok(VersionSelector::Digest(digits.to_ascii_lowercase()));
+        }
+        if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+            let number = text.parse().ok().filter(|number| *number > 0);
+            let number = number.ok_or("versions are numbered from 1")?;
+            return Ok(VersionSelector::Number(number));
+        }
+        match wrong_label(text) {
+            Some(why) if text != LATEST => Err(why),
+            _ => Ok(VersionSelector::Label(text.to_owned())),
+        }
+    }
+
+    /// Divides an id with a mark at its last `@`; `None` for an id without one.
+    #[must_use]
+    pub fn divide(id: &str) -> Option<(&str, Result<Self, String>)> {
+        let (id, mark) = id.rsplit_once('@')?;
+        Some((id, VersionSelector::parse(mark)))
+    }
+
+    /// `latest`: what stands in the store.
+    #[must_use]
+    pub fn latest() -> Self {
+        VersionSelector::Label(LATEST.to_owned())
+    }
+
+    /// Whether it is `latest`.
+    #[must_use]
+    pub fn is_latest(&self) -> bool {
+        matches!(self, VersionSelector::Label(name) if name == LATEST)
+    }
+}
+
+impl fmt::Display for VersionSelector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            VersionSelector::Label(name) => f.write_str(name),
+            VersionSelector::Number(number) => write!(f, "{number}"),
+            VersionSelector::Digest(digits) => write!(f, "sha256:{digits}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_read_and_written() {
+        for (text, expected) in [
+            ("7", VersionSelector::Number(7)),
+            (
+                "production",
+                VersionSelector::Label("production".to_owned()),
+            ),
+            ("latest", VersionSelector::Label("latest".to_owned())),
+            (
+                "v2.1-beta_x",
+                VersionSelector::Label("v2.1-beta_x".to_owned()),
+            ),
+            (
+                "sha256:2cf24dba",
+                VersionSelector::Digest("2cf24dba".to_owned()),
+            ),
+        ] {
+            let mark = VersionSelector::parse(text).unwrap();
+            assert_eq!((&mark, mark.to_string().as_str()), (&expected, text));
+        }
+        for (text, part) in [
+            ("", "1 to 64"),
+            ("0", "numbered from 1"),
+            ("99999999999999999999999", "numbered from 1"),
+            ("a b", "' ' is no letter"),
+            ("sha256:2cf", "8 to 64"),
+            ("sha256:2cf24dbx", "8 to 64"),
+            ("a@b", "'@' is no letter"),
+        ] {
+            let error = VersionSelector::parse(text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn ids_are_divided_at_the_last_sign() {
+        let number = VersionSelector::Number(7);
+        assert_eq!(
+            VersionSelector::divide("a.b@7"),
+            Some(("a.b", Ok(number.clone())))
+        );
+        assert_eq!(
+            VersionSelector::divide("a@b.c@7"),
+            Some(("a@b.c", Ok(number)))
+        );
+        assert_eq!(VersionSelector::divide("a.b"), None);
+    }
+}

@@ -1,0 +1,281 @@
+//! Who may do what to which definitions.
+
+use std::sync::Arc;
+
+use quillet_agent::{BadPermissions, Permissions};
+use quillet_core::nearest;
+
+/// Something that one may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Permission {
+    /// See definitions, their versions and labels.
+    Read,
+    /// Render prompts, run scripts, ask agents, models and databases.
+    Render,
+    /// Write and remove definitions, move labels that are not protected.
+    Write,
+    /// Move protected labels.
+    Promote,
+    /// Everything, and read the log, drop old versions, import.
+    Admin,
+}
+
+impl Permission {
+    /// All of them.
+    pub const ALL: [Permission; 5] = [
+        Permission::Read,
+        Permission::Render,
+        Permission::Write,
+        Permission::Promote,
+        Permission::Admin,
+    ];
+
+    /// As settings and messages write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Permission::Read => "read",
+            Permission::Render => "render",
+            Permission::Write => "write",
+            Permission::Promote => "promote",
+            Permission::Admin => "admin",
+        }
+    }
+
+    /// The one of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Permission::ALL
+            .into_iter()
+            .find(|right| right.name() == name)
+    }
+}
+
+/// Some rights to some definitions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The rights. `admin` is all of them.
+    pub rights: Vec<Permission>,
+    /// Patterns of ids: `greet.*`, `!greet.secret`.
+    pub ids: Permissions,
+}
+
+/// Why a text grants nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadGrant {
+    /// It begins with no right.
+    #[error("{word:?} is no right{}; there are {}", hint(.word), list())]
+    Right {
+        /// What it begins with.
+        word: String,
+    },
+    /// What follows are no patterns.
+    #[error("{0}")]
+    Ids(#[from] BadPermissions),
+}
+
+fn hint(word: &str) -> String {
+    let near = nearest(word, Permission::ALL.into_iter().map(Permission::name));
+    near.map_or_else(String::new, |near| format!(" (did you mean {near}?)"))
+}
+
+fn list() -> String {
+    Permission::ALL.map(Permission::name).join(", ")
+}
+
+impl Grant {
+    /// Reads a right and patterns of ids, `write greet.* !greet.secret`; a right alone is for all.
+    ///
+    /// # Errors
+    /// There is no such right, or no id can be like a pattern.
+    pub fn parse(text: &str) -> Result<Self, BadGrant> {
+        let mut words = text.split_whitespace();
+        let word = words.next().unwrap_or_default();
+        let right = Permission::named(word).ok_or_else(|| BadGrant::Right {
+            word: word.to_owned(),
+        })?;
+        let patterns: Vec<&str> = words.collect();
+        let ids = if patterns.is_empty() {
+            Permissions::all()
+        } else {
+            Permissions::parse(&patterns)?
+        };
+        Ok(Grant {
+            rights: vec![right],
+            ids,
+        })
+    }
+}
+
+/// What somebody may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PermissionSet {
+    /// `None` for everything.
+    grants: Option<Vec<Grant>>,
+}
+
+impl PermissionSet {
+    /// Everything.
+    #[must_use]
+    pub fn all() -> Self {
+        PermissionSet { grants: None }
+    }
+
+    /// What these grants say, and nothing else.
+    #[must_use]
+    pub fn of(grants: Vec<Grant>) -> Self {
+        PermissionSet {
+            grants: Some(grants),
+        }
+    }
+
+    /// Each grant in the words of the settings: `read greet.*`; `everything` where nothing is refused.
+    #[must_use]
+    pub fn described(&self) -> Vec<String> {
+        let Some(grants) = &self.grants else {
+            return vec!["everything".to_owned()];
+        };
+        let everything = Permissions::all();
+        let described = |grant: &Grant| {
+            let rights: Vec<&str> = grant.rights.iter().map(|right| right.name()).collect();
+            let mut words = rights.join(", ");
+            if grant.ids != everything {
+                words.push(' ');
+                words.push_str(&grant.ids.patterns().join(" "));
+            }
+            words
+        };
+        grants.iter().map(described).collect()
+    }
+
+    /// Whether a right is held for the definition of an id.
+    #[must_use]
+    pub fn has(&self, right: Permission, id: &str) -> bool {
+        self.any(right, |ids| ids.allows(id))
+    }
+
+    /// Whether nothing is refused.
+    #[must_use]
+    pub fn are_all(&self) -> bool {
+        self.grants.is_none()
+    }
+
+    /// Whether a right is held for every definition that there may ever be, by one grant.
+    #[must_use]
+    pub fn has_everywhere(&self, right: Permission) -> bool {
+        let everything = Permissions::all();
+        self.any(right, |ids| *ids == everything)
+    }
+
+    /// Whether a right is held for any definition at all.
+    #[must_use]
+    pub fn has_somewhere(&self, right: Permission) -> bool {
+        self.any(right, |_| true)
+    }
+
+    fn any(&self, right: Permission, fits: impl Fn(&Permissions) -> bool) -> bool {
+        let Some(grants) = &self.grants else {
+            return true;
+        };
+        let holds = |grant: &&Grant| {
+            grant.rights.contains(&right) || grant.rights.contains(&Permission::Admin)
+        };
+        grants.iter().filter(holds).any(|grant| fits(&grant.ids))
+    }
+}
+
+/// Who does something.
+#[derive(Clone, Debug)]
+pub struct Actor {
+    /// The name of a token or of a user of this machine.
+    pub name: Arc<str>,
+    /// From where: the address of a client, or `command line`.
+    pub from: Arc<str>,
+    /// What they may do.
+    pub rights: Arc<PermissionSet>,
+}
+
+impl Actor {
+    /// Somebody who may do everything.
+    #[must_use]
+    pub fn all(name: &str, from: &str) -> Self {
+        Actor {
+            name: name.into(),
+            from: from.into(),
+            rights: Arc::new(PermissionSet::all()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rights_hold_for_the_ids_of_their_grants() {
+        let ids = |patterns: &[&str]| Permissions::parse(patterns).unwrap();
+        let rights = PermissionSet::of(vec![
+            Grant {
+                rights: vec![Permission::Read, Permission::Render],
+                ids: ids(&["*"]),
+            },
+            Grant {
+                rights: vec![Permission::Write],
+                ids: ids(&["greet.*", "!greet.secret"]),
+            },
+            Grant {
+                rights: vec![Permission::Admin],
+                ids: ids(&["mine.*"]),
+            },
+        ]);
+        for (right, id, expected) in [
+            (Permission::Read, "any", true),
+            (Permission::Write, "any", false),
+            (Permission::Write, "greet.hello", true),
+            (Permission::Write, "greet.secret", false),
+            (Permission::Promote, "greet.hello", false),
+            (Permission::Promote, "mine.a", true),
+            (Permission::Write, "mine.a", true),
+            (Permission::Admin, "greet.hello", false),
+        ] {
+            assert_eq!(rights.has(right, id), expected, "{right:?} {id}");
+            assert!(PermissionSet::all().has(right, id));
+            assert!(!PermissionSet::of(Vec::new()).has(right, id));
+        }
+        assert!(rights.has_somewhere(Permission::Admin) && !rights.are_all());
+        for (right, everywhere) in [(Permission::Read, true), (Permission::Write, false)] {
+            assert_eq!(rights.has_everywhere(right), everywhere, "{right:?}");
+        }
+        assert_eq!(Permission::named("promote"), Some(Permission::Promote));
+        assert_eq!(Permission::named("Promote"), None);
+    }
+
+    #[test]
+    fn grants_are_a_right_and_patterns() {
+        let grant = |text: &str| Grant::parse(text).map(|grant| PermissionSet::of(vec![grant]));
+        for (text, id, expected) in [
+            ("read", "any", true),
+            ("  write   greet.*  !greet.secret ", "greet.hello", true),
+            ("write greet.* !greet.secret", "greet.secret", false),
+            ("write read", "read", true),
+        ] {
+            let rights = grant(text).unwrap();
+            let right = if text.contains("write") {
+                Permission::Write
+            } else {
+                Permission::Read
+            };
+            assert_eq!(rights.has(right, id), expected, "{text} {id}");
+        }
+        for (text, part) in [
+            ("", "\"\" is no right"),
+            ("wirte greet.*", "did you mean write?"),
+            ("greet.*", "there are read, render, write, promote, admin"),
+            ("write !greet.secret", "add `*`"),
+            ("write a!b", "no name is like"),
+        ] {
+            let error = grant(text).unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}

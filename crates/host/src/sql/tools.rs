@@ -1,0 +1,71 @@
+//! Databases as tools of the catalogue, where templates, agents, scripts and MCP clients
+//! find them; they come and go with their connections.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use quillet_core::store::{EntryKind, StoreChange};
+use quillet_prompt::PromptService;
+use quillet_sql::{Databases, SqlError, tools};
+
+/// Who offers these tools to the catalogue.
+const OWNER: &str = "databases";
+
+/// Keeps the tools of a catalogue in step with the databases.
+#[derive(Clone, Debug)]
+pub struct DatabaseTools {
+    databases: Databases,
+    prompts: Arc<PromptService>,
+}
+
+impl DatabaseTools {
+    /// The tools of these databases in the catalogue of this service.
+    #[must_use]
+    pub fn new(databases: Databases, prompts: Arc<PromptService>) -> Self {
+        DatabaseTools { databases, prompts }
+    }
+
+    /// The databases.
+    #[must_use]
+    pub fn databases(&self) -> &Databases {
+        &self.databases
+    }
+
+    /// Offers the tools of the connections that there are now.
+    ///
+    /// # Errors
+    /// The store does not answer; what was offered before stays.
+    pub async fn offer(&self) -> Result<(), SqlError> {
+        let connections = self.databases.list().await?;
+        let tools = tools::all(&self.databases, &connections);
+        self.prompts.catalogue().offer(OWNER, tools).await;
+        Ok(())
+    }
+
+    /// Offers them now and after every change of a connection, for as long as the future is
+    /// polled.
+    pub async fn follow(&self) {
+        let mut changes = self.databases.changes();
+        loop {
+            if let Err(error) = self.offer().await {
+                tracing::warn!(%error, "the tools of databases could not be renewed");
+            }
+            loop {
+                match changes.next().await {
+                    Some(change) if concerns(&change) => break,
+                    Some(_) => {}
+                    None => return,
+                }
+            }
+        }
+    }
+}
+
+fn concerns(change: &StoreChange) -> bool {
+    matches!(
+        change,
+        StoreChange::All
+            | StoreChange::Kind(EntryKind::Database)
+            | StoreChange::Entry(EntryKind::Database, _)
+    )
+}

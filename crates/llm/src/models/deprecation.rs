@@ -1,0 +1,121 @@
+//! The day from which a model cannot be asked, and what is said of it in time.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
+use super::facts::ModelInfo;
+
+/// How many days before a model's end it is spoken of: a release and its review fit in.
+pub const SOON_DAYS: i32 = 90;
+
+/// A model that has ended, or ends within [`SOON_DAYS`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelDeprecation {
+    /// Which model, and when.
+    pub message: String,
+    /// What to do.
+    pub help: String,
+}
+
+/// The day that it is, in UTC: providers name no hour.
+#[must_use]
+pub fn today() -> Date {
+    Timestamp::now().to_zoned(TimeZone::UTC).date()
+}
+
+impl ModelInfo {
+    /// What there is to say of the end of this model, which was asked for by `name`, on a day.
+    #[must_use]
+    pub fn ending(&self, name: &str, today: Date) -> Option<ModelDeprecation> {
+        let ends = self.ends?;
+        let days = today.until(ends).ok()?.get_days();
+        if days > SOON_DAYS {
+            return None;
+        }
+        let when = match days {
+            2.. => format!("ends on {ends}, in {days} days"),
+            1 => format!("ends on {ends}, tomorrow"),
+            0 => format!("ends on {ends}, today"),
+            _ => format!("ended on {ends}"),
+        };
+        let help = match &self.successor {
+            Some(successor) => format!("name another model, such as {successor}"),
+            None => "name another model".to_owned(),
+        };
+        Some(ModelDeprecation {
+            message: format!("the model {name} {when}"),
+            help,
+        })
+    }
+}
+
+impl fmt::Display for ModelDeprecation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.message, self.help)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+
+    use super::super::ModelFacts;
+
+    #[test]
+    fn a_model_is_spoken_of_from_ninety_days_before_its_end() {
+        let own = r#"[
+            {"id": "old", "context": 9, "output": 9, "ends": "2026-12-11", "successor": "new"},
+            {"id": "lost", "context": 9, "output": 9, "ends": "2026-12-11"},
+            {"id": "new", "context": 9, "output": 9}
+        ]"#;
+        let facts = ModelFacts::default().with(own).unwrap();
+        let today = date(2026, 11, 25);
+        for (model, day, said) in [
+            ("old", date(2026, 9, 11), ""),
+            (
+                "old",
+                date(2026, 9, 12),
+                "old ends on 2026-12-11, in 90 days",
+            ),
+            ("old", today, "old ends on 2026-12-11, in 16 days"),
+            (
+                "old",
+                date(2026, 12, 9),
+                "old ends on 2026-12-11, in 2 days",
+            ),
+            (
+                "old",
+                date(2026, 12, 10),
+                "old ends on 2026-12-11, tomorrow",
+            ),
+            ("old", date(2026, 12, 11), "old ends on 2026-12-11, today"),
+            ("old", date(2027, 1, 1), "old ended on 2026-12-11"),
+            (
+                "x/OLD-2025-08-07",
+                today,
+                "x/OLD-2025-08-07 ends on 2026-12-11, in 16 days",
+            ),
+            // These end when others say, if they do.
+            ("old-mini", today, ""),
+            ("old:8b", today, ""),
+            ("new", today, ""),
+            ("my-own", today, ""),
+        ] {
+            let found = facts.find(model).ending(model, day);
+            let message = found.map(|found| found.message).unwrap_or_default();
+            let message = message.strip_prefix("the model ").unwrap_or_default();
+            assert_eq!(message, said, "{model} {day}");
+        }
+        for (model, help) in [
+            ("old", "name another model, such as new"),
+            ("lost", "name another model"),
+        ] {
+            let found = facts.find(model).ending(model, today).unwrap();
+            assert_eq!(found.help, help);
+            assert_eq!(found.to_string(), format!("{}; {help}", found.message));
+        }
+    }
+}

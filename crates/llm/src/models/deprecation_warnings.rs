@@ -1,0 +1,58 @@
+//! The end of a model is told once, however often the model is asked.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::civil::Date;
+
+use super::deprecation::ModelDeprecation;
+use super::facts::ModelInfo;
+
+/// The models whose end was told, by their entries; so there are never more than entries.
+#[derive(Debug, Default)]
+pub(super) struct WarnedModels(Mutex<Vec<Arc<str>>>);
+
+impl WarnedModels {
+    /// What there is to tell of a model that is asked by `name`, the first time.
+    pub(super) fn first(
+        &self,
+        name: &str,
+        facts: &ModelInfo,
+        today: Date,
+    ) -> Option<ModelDeprecation> {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.contains(&facts.id) {
+            return None;
+        }
+        let ending = facts.ending(name, today)?;
+        told.push(facts.id.clone());
+        Some(ending)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+
+    use super::super::ModelFacts;
+    use super::*;
+
+    #[test]
+    fn an_end_is_told_once_and_not_too_early() {
+        let own = r#"[
+            {"id": "old", "context": 9, "output": 9, "ends": "2026-12-11"},
+            {"id": "new", "context": 9, "output": 9}
+        ]"#;
+        let facts = ModelFacts::default().with(own).unwrap();
+        let told = WarnedModels::default();
+        for (model, day, is_told) in [
+            ("new", date(2026, 11, 25), false),
+            ("old", date(2026, 9, 1), false),
+            ("x/old-latest", date(2026, 11, 25), true),
+            ("old", date(2026, 11, 25), false),
+            ("old", date(2026, 12, 24), false),
+        ] {
+            let first = told.first(model, &facts.find(model), day);
+            assert_eq!(first.is_some(), is_told, "{model} {day}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! A reservation while its call is under way.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use futures_util::stream::unfold;
+use quillet_core::budget::{Amount, BudgetAccounts, Budgets, Reservation, RunReservation};
+use quillet_core::chat::{ChatEvent, ChatStream, ModelError, Usage};
+use tokio::time::{Instant, sleep_until};
+
+use super::call::TokenPrice;
+use super::counts::KeyCounters;
+use super::message;
+
+/// Bytes that are a token where a provider does not say what an answer cost.
+const BYTES_PER_TOKEN: usize = 4;
+
+/// What is held for a call, and what it has cost so far. Dropping it counts that, and lets go.
+pub(super) struct ActiveReservation {
+    books: Arc<dyn Budgets>,
+    counts: Arc<KeyCounters>,
+    payer: BudgetAccounts,
+    held: Option<(Option<Reservation>, RunReservation)>,
+    tariff: TokenPrice,
+    /// Tokens of the request.
+    input: u64,
+    /// Whether the provider has the request: then that costs, whatever is heard.
+    pub(super) asked: bool,
+    usage: Option<Usage>,
+    heard_bytes: usize,
+}
+
+impl ActiveReservation {
+    pub(super) fn new(
+        (books, counts): (Arc<dyn Budgets>, Arc<KeyCounters>),
+        payer: BudgetAccounts,
+        held: (Option<Reservation>, RunReservation),
+        tariff: TokenPrice,
+        input: u64,
+    ) -> Self {
+        ActiveReservation {
+            books,
+            counts,
+            payer,
+            held: Some(held),
+            tariff,
+            input,
+            asked: false,
+            usage: None,
+            heard_bytes: 0,
+        }
+    }
+
+    /// When the time of the run is over, and what is said then.
+    pub(super) fn deadline(&self) -> Option<(Instant, ModelError)> {
+        let (left, run) = self.payer.time_left()?;
+        Some((Instant::now() + left, message::out_of_time(run)))
+    }
+
+    fn see(&mut self, event: &ChatEvent) {
+        match event {
+            ChatEvent::Usage(usage) => self.usage = Some(*usage),
+            ChatEvent::Text { text, .. }
+            | ChatEvent::Reasoning { text, .. }
+            | ChatEvent::Refusal { text, .. } => self.heard_bytes += text.len(),
+            ChatEvent::ToolCall { arguments, .. } => self.heard_bytes += arguments.len(),
+            _ => {}
+        }
+    }
+
+    /// What the provider says that it cost, else what is known to have been sent and heard.
+    fn spent(&self) -> Amount {
+        let heard = self.usage.unwrap_or(Usage {
+            input_tokens: self.input,
+            output_tokens: self.heard_bytes.div_ceil(BYTES_PER_TOKEN) as u64,
+            ..Usage::default()
+        });
+        if self.asked {
+            self.tariff.amount(&heard)
+        } else {
+            Amount::default()
+        }
+    }
+
+    /// Counts what was spent in the budgets of the run; what is left to do for those of the day.
+    fn close(&mut self) -> Option<impl Future<Output = ()> + Send + 'static> {
+        let (hold, run) = self.held.take()?;
+        let spent = self.spent();
+        run.settle(spent);
+        self.counts
+            .change(&self.payer, |count| count.spent += spent);
+        let (books, hold) = (self.books.clone(), hold?);
+        Some(async move {
+            if let Err(error) = books.settle(&hold, spent).await {
+                tracing::warn!(target: "quillet::budgets", %error, "what a call cost was not written down");
+            }
+        })
+    }
+
+    /// Counts what was spent, and lets go of the rest.
+    pub(super) async fn settle(mut self) {
+        if let Some(work) = self.close() {
+            // A task of its own, so that a caller who leaves does not leave it half done.
+            let _ = tokio::spawn(work).await;
+        }
+    }
+}
+
+impl Drop for ActiveReservation {
+    fn drop(&mut self) {
+        let Some(work) = self.close() else { return };
+        // Where the runtime has ended, the reservation ends by its time.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(work);
+        }
+    }
+}
+
+/// The stream, at whose end is counted what it cost, and which ends with the time of its run.
+pub(super) fn guarded(
+    stream: ChatStream,
+    holding: ActiveReservation,
+    until: Option<(Instant, ModelError)>,
+) -> ChatStream {
+    let state = (stream, Some(holding), until);
+    Box::pin(unfold(state, |(mut stream, holding, until)| async move {
+        let mut holding = holding?;
+        let next = match &until {
+            None => stream.next().await,
+            Some((at, error)) => tokio::select! {
+                biased;
+                next = stream.next() => next,
+                () = sleep_until(*at) => Some(Err(error.clone())),
+            },
+        };
+        match next {
+            Some(Ok(event)) => {
+                holding.see(&event);
+                Some((Ok(event), (stream, Some(holding), until)))
+            }
+            Some(Err(error)) => {
+                // The connection ends before anything else is done.
+                drop(stream);
+                holding.settle().await;
+                let nothing: ChatStream = Box::pin(futures_util::stream::empty());
+                Some((Err(error), (nothing, None, until)))
+            }
+            None => {
+                holding.settle().await;
+                None
+            }
+        }
+    }))
+}

@@ -1,0 +1,278 @@
+//! Choosing the version that a request gets.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use quillet_core::Diagnostic;
+use quillet_core::history::{TrafficSplit, VersionSelector};
+use quillet_core::store::{EntryKey, EntryKind};
+
+use super::view::{KeyOf, LabelView, Pins};
+use super::{VersionPin, VersionedPrompt, fetch};
+use crate::catalogue::Catalogue;
+use crate::definition::Prompt;
+use crate::error::ServiceError;
+use crate::inline_prompt::InlinePrompt;
+use crate::input::RenderInput;
+use crate::loader::{PromptLoader, Prompts};
+use crate::snapshot::{CatalogueSnapshot, Definition, DefinitionState, PromptEntry};
+use crate::sources::SourceSet;
+
+/// A prompt that is not stored with its sources, or what is wrong with it.
+type InlineResult = Result<(Arc<Prompt>, Arc<SourceSet>), Vec<Diagnostic>>;
+
+/// How often versions that name versions are followed.
+const MOST_ROUNDS: usize = 8;
+
+impl Catalogue {
+    /// The definition that an id, with a mark or without, names for a request.
+    ///
+    /// # Errors
+    /// There is no such prompt, label or version; the store does not answer.
+    pub(crate) async fn choose(
+        &self,
+        snapshot: &Arc<CatalogueSnapshot>,
+        id: &str,
+        input: &RenderInput<'_>,
+    ) -> Result<Arc<Definition<PromptEntry>>, ServiceError> {
+        let known = snapshot.prompts.get(id);
+        if let Some(definition) = known
+            && !is_drawn(definition)
+        {
+            return Ok(definition.clone());
+        }
+        let key_of = |split: &TrafficSplit| input.draws_by(split).into_owned();
+        if let Some(found) = self.marked().get(snapshot, id, &key_of) {
+            return Ok(found);
+        }
+        let asked = PromptRequest::of(snapshot, id)?;
+        let mut pins = Pins::new();
+        for _ in 0..MOST_ROUNDS {
+            match self.put_together(snapshot, &asked, &pins, &key_of) {
+                AssembledPrompt::Of(definition) => return Ok(definition),
+                AssembledPrompt::Nothing => break,
+                AssembledPrompt::Lacking(missing) => {
+                    self.add_pins(snapshot, missing, &mut pins).await?
+                }
+            }
+        }
+        Err(self.no_version(snapshot, &asked).await)
+    }
+
+    /// The same where nothing has to be fetched, for whoever only describes a prompt: of a label in
+    /// shares any version, of a version that is not known yet what readers get who name none.
+    ///
+    /// # Errors
+    /// There is no such prompt or label.
+    pub(crate) fn choose_now(
+        &self,
+        snapshot: &Arc<CatalogueSnapshot>,
+        id: &str,
+    ) -> Result<Arc<Definition<PromptEntry>>, ServiceError> {
+        if let Some(definition) = snapshot.prompts.get(id) {
+            return Ok(definition.clone());
+        }
+        let asked = PromptRequest::of(snapshot, id)?;
+        let key_of = |_: &TrafficSplit| String::new();
+        match self.put_together(snapshot, &asked, &Pins::new(), &key_of) {
+            AssembledPrompt::Of(definition) => Ok(definition),
+            AssembledPrompt::Lacking(_) => snapshot
+                .prompts
+                .get(&asked.base)
+                .cloned()
+                .ok_or_else(|| snapshot.no_prompt(id)),
+            AssembledPrompt::Nothing => Err(asked.unknown(snapshot)),
+        }
+    }
+
+    fn put_together(
+        &self,
+        snapshot: &Arc<CatalogueSnapshot>,
+        asked: &PromptRequest<'_>,
+        pins: &Pins,
+        key_of: KeyOf<'_>,
+    ) -> AssembledPrompt {
+        let label = match &asked.mark {
+            Some(VersionSelector::Label(label)) => Some(label.as_str()),
+            _ => None,
+        };
+        let view = LabelView::new(snapshot, label, pins, key_of);
+        let found = match &asked.mark {
+            Some(mark) => view.marked(&asked.base, mark),
+            None => view.find(&asked.base),
+        };
+        let made = found.map(|found| {
+            let shelf = PromptLoader::new(&view);
+            let candidate = found.candidate();
+            Arc::new(self.builder().prompt(&asked.base, &candidate, &shelf))
+        });
+        let missing = view.missing.take();
+        match made {
+            _ if !missing.is_empty() => AssembledPrompt::Lacking(missing),
+            None => AssembledPrompt::Nothing,
+            Some(made) => {
+                let drawn = view.drawn.take();
+                self.marked().put(snapshot, asked.id, drawn, &made);
+                AssembledPrompt::Of(made)
+            }
+        }
+    }
+
+    /// A prompt that is not stored, and the sources that it compiles from; what it calls may have
+    /// marks.
+    ///
+    /// # Errors
+    /// The store does not answer; inside, what is wrong with the definition.
+    pub(crate) async fn inline_for(
+        &self,
+        id: &str,
+        unstored: &InlinePrompt,
+        snapshot: &CatalogueSnapshot,
+        input: &RenderInput<'_>,
+    ) -> Result<InlineResult, ServiceError> {
+        let key_of = |split: &TrafficSplit| input.draws_by(split).into_owned();
+        let mut pins = Pins::new();
+        for _ in 0..MOST_ROUNDS {
+            let (made, missing) = self.inline_with(id, unstored, snapshot, &pins, &key_of);
+            if missing.is_empty() {
+                return Ok(made);
+            }
+            self.add_pins(snapshot, missing, &mut pins).await?;
+        }
+        Ok(self.inline_with(id, unstored, snapshot, &pins, &key_of).0)
+    }
+
+    fn inline_with(
+        &self,
+        id: &str,
+        unstored: &InlinePrompt,
+        snapshot: &CatalogueSnapshot,
+        pins: &Pins,
+        key_of: KeyOf<'_>,
+    ) -> (InlineResult, BTreeSet<VersionPin>) {
+        let view = LabelView::new(snapshot, None, pins, key_of);
+        let made = self.builder().inline(id, unstored, &view);
+        (made, view.missing.take())
+    }
+
+    /// Does something with the prompts that there are, where a version that a text names needs no
+    /// more than to be one of a prompt that is there.
+    pub(crate) fn describing<T>(
+        &self,
+        snapshot: &CatalogueSnapshot,
+        work: impl FnOnce(&dyn Prompts) -> T,
+    ) -> T {
+        let (pins, key_of) = (Pins::new(), |_: &TrafficSplit| String::new());
+        let view = LabelView {
+            stands_in: true,
+            ..LabelView::new(snapshot, None, &pins, &key_of)
+        };
+        work(&view)
+    }
+
+    async fn add_pins(
+        &self,
+        snapshot: &CatalogueSnapshot,
+        missing: BTreeSet<VersionPin>,
+        pins: &mut Pins,
+    ) -> Result<(), ServiceError> {
+        let place = |pin: VersionPin| {
+            let key = snapshot.key_of(&pin.id);
+            (pin, key)
+        };
+        let wanted: Vec<(VersionPin, EntryKey)> = missing.into_iter().map(place).collect();
+        let asked: Vec<(EntryKey, VersionSelector)> = wanted
+            .iter()
+            .map(|(pin, key)| (key.clone(), pin.mark.clone()))
+            .collect();
+        let kept = fetch(&**self.store(), &asked).await?;
+        for ((pin, key), kept) in wanted.into_iter().zip(kept) {
+            let version = kept.and_then(|kept| {
+                VersionedPrompt::of(self.builder(), snapshot, &pin.id, &key, kept)
+            });
+            pins.insert(pin, version.map(Arc::new));
+        }
+        Ok(())
+    }
+
+    /// A version that is not there, with the nearest that is.
+    async fn no_version(
+        &self,
+        snapshot: &CatalogueSnapshot,
+        asked: &PromptRequest<'_>,
+    ) -> ServiceError {
+        let is_pin = matches!(
+            asked.mark,
+            Some(VersionSelector::Number(_) | VersionSelector::Digest(_))
+        );
+        let Some(history) = self.store().history().filter(|_| is_pin) else {
+            return asked.unknown(snapshot);
+        };
+        let key = snapshot.key_of(&asked.base);
+        let newest = history.versions(EntryKind::Prompt, &key, None, 1).await;
+        let newest = newest.ok().and_then(|found| Some(found.first()?.number));
+        ServiceError::NotFound {
+            kind: EntryKind::Prompt,
+            id: asked.id.to_owned(),
+            nearest: newest.map(|number| format!("{}@{number}", asked.base)),
+            broken: None,
+        }
+    }
+}
+
+/// What came of putting a prompt together.
+enum AssembledPrompt {
+    Of(Arc<Definition<PromptEntry>>),
+    /// Versions have to be fetched first.
+    Lacking(BTreeSet<VersionPin>),
+    /// There is no such label or version.
+    Nothing,
+}
+
+/// What a request asks for.
+struct PromptRequest<'a> {
+    /// As it was sent.
+    id: &'a str,
+    base: Arc<str>,
+    mark: Option<VersionSelector>,
+}
+
+impl<'a> PromptRequest<'a> {
+    fn of(snapshot: &CatalogueSnapshot, id: &'a str) -> Result<Self, ServiceError> {
+        // A key may have the sign in itself.
+        if let Some((base, _)) = snapshot.prompts.get_key_value(id) {
+            let (base, mark) = (base.clone(), None);
+            return Ok(PromptRequest { id, base, mark });
+        }
+        let none = || snapshot.no_prompt(id);
+        let (base, mark) = VersionSelector::divide(id).ok_or_else(none)?;
+        let (base, _) = snapshot.prompts.get_key_value(base).ok_or_else(none)?;
+        let asked = PromptRequest {
+            id,
+            base: base.clone(),
+            mark: None,
+        };
+        match mark {
+            Ok(mark) => Ok(PromptRequest {
+                mark: Some(mark),
+                ..asked
+            }),
+            Err(_) => Err(asked.unknown(snapshot)),
+        }
+    }
+
+    /// The error of a label that is not there, with the nearest that is.
+    fn unknown(&self, snapshot: &CatalogueSnapshot) -> ServiceError {
+        let base = &self.base;
+        let labels = snapshot.labelled.get(base);
+        let labels = labels.into_iter().flat_map(|known| known.labels.0.keys());
+        let known = labels.map(|label| format!("{base}@{label}"));
+        let known: Vec<String> = known.chain([format!("{base}@latest")]).collect();
+        ServiceError::not_found(EntryKind::Prompt, self.id, known.iter().map(String::as_str))
+    }
+}
+
+/// Whether what a request gets of it depends on the request.
+fn is_drawn(definition: &Definition<PromptEntry>) -> bool {
+    matches!(&definition.state, DefinitionState::Valid(entry) if entry.drawn)
+}

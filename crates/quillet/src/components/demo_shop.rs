@@ -1,0 +1,51 @@
+//! The shop of `--db demo` and `serve --demo`: a file of this process, gone with it.
+
+use std::path::PathBuf;
+
+use quillet_sql::{ConnectionDefinition, demo};
+
+use crate::components::new_id;
+use crate::error::Error;
+
+/// A shop to try everything on. Its file goes with this value.
+#[derive(Debug)]
+pub struct DemoShop(PathBuf);
+
+impl DemoShop {
+    /// Builds it in a folder of its own.
+    ///
+    /// # Errors
+    /// No file can be written.
+    pub fn build() -> Result<Self, Error> {
+        let folder = std::env::temp_dir().join(format!("quillet-demo-{}", new_id()));
+        let mut builder = std::fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        let made = builder.create(&folder);
+        made.map_err(|error| Error::Other(format!("{}: {error}", folder.display())))?;
+        let shop = DemoShop(folder);
+        let built = demo::create(&shop.file());
+        built.map_err(|error| Error::Other(error.to_string()))?;
+        Ok(shop)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("shop.db")
+    }
+
+    /// The connection to it.
+    pub fn definition(&self) -> ConnectionDefinition {
+        ConnectionDefinition {
+            url: demo::url(&self.file()),
+            description: Some(demo::DESCRIPTION.to_owned()),
+            ..ConnectionDefinition::default()
+        }
+    }
+}
+
+impl Drop for DemoShop {
+    fn drop(&mut self) {
+        // If somebody removed it before, no harm is done.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,306 @@
+//! What prompt files on this disk may ask for: other files of their folder, the
+//! environment variables that the configuration allows, and schemas by name.
+//!
+//! The environment is handed in as a value ([`Environment`]), so that what a
+//! prompt can see was decided before any prompt was read.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use quillet_prompt::file::{AccessError, EnvironmentProvider, FileEnvironment};
+use serde_json::Value as Tree;
+
+/// All the files that one prompt file refers to, together, in bytes. A file counts
+/// as often as it is referred to.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// The environment variables that prompts may see.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    allowed: Vec<String>,
+    variables: BTreeMap<String, String>,
+}
+
+impl Environment {
+    /// Those of these variables that a pattern allows: a name, or the beginning of
+    /// one and `*`. The others are dropped here.
+    pub fn new(allowed: &[String], variables: impl IntoIterator<Item = (String, String)>) -> Self {
+        let mut environment = Environment {
+            allowed: allowed.to_vec(),
+            variables: BTreeMap::new(),
+        };
+        let variables = variables.into_iter();
+        environment.variables = variables
+            .filter(|(name, _)| environment.allows(name))
+            .collect();
+        environment
+    }
+
+    fn allows(&self, name: &str) -> bool {
+        let fits = |pattern: &String| match pattern.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => name == pattern,
+        };
+        self.allowed.iter().any(fits)
+    }
+}
+
+/// JSON Schemas by name.
+#[derive(Clone, Debug, Default)]
+pub struct Schemas(Arc<BTreeMap<String, Tree>>);
+
+impl Schemas {
+    /// Adds one, in place of another of that name.
+    pub fn add(&mut self, name: &str, schema: Tree) {
+        Arc::make_mut(&mut self.0).insert(name.to_owned(), schema);
+    }
+}
+
+/// What prompt files in folders of this disk may ask for.
+#[derive(Debug)]
+pub struct OnDisk {
+    environment: Arc<Environment>,
+    schemas: Schemas,
+}
+
+impl OnDisk {
+    /// With these variables of the environment, and these schemas.
+    #[must_use]
+    pub fn new(environment: Environment, schemas: Schemas) -> Self {
+        OnDisk {
+            environment: Arc::new(environment),
+            schemas,
+        }
+    }
+}
+
+impl EnvironmentProvider for OnDisk {
+    fn around(&self, folder: &Path) -> Box<dyn FileEnvironment> {
+        Box::new(DiskEnvironment {
+            folder: folder.to_owned(),
+            environment: self.environment.clone(),
+            schemas: self.schemas.clone(),
+            left: Cell::new(MOST_BYTES),
+        })
+    }
+
+    fn anywhere(&self) -> Box<dyn FileEnvironment> {
+        Box::new(self.schemas.clone())
+    }
+}
+
+/// A prompt file that is not in a folder, but in Redis, say, may name schemas and nothing else.
+impl FileEnvironment for Schemas {
+    fn schema(&self, name: &str) -> Option<Tree> {
+        self.0.get(name).cloned()
+    }
+}
+
+/// What is around one prompt file.
+struct DiskEnvironment {
+    folder: PathBuf,
+    environment: Arc<Environment>,
+    schemas: Schemas,
+    /// Bytes that it may still read.
+    left: Cell<u64>,
+}
+
+impl FileEnvironment for DiskEnvironment {
+    fn variable(&self, name: &str) -> Result<Option<String>, AccessError> {
+        if self.environment.allows(name) {
+            return Ok(self.environment.variables.get(name).cloned());
+        }
+        Err(AccessError::NotAllowed(format!(
+            "the setting prompts.env_allow does not allow it: add {name:?} there"
+        )))
+    }
+
+    fn file(&self, path: &str) -> Result<String, AccessError> {
+        let real = inside(&self.folder, path)?;
+        let left = self.left.get();
+        let text = read(&real, left)?;
+        self.left.set(left.saturating_sub(text.len() as u64));
+        Ok(text)
+    }
+
+    fn schema(&self, name: &str) -> Option<Tree> {
+        self.schemas.schema(name)
+    }
+}
+
+/// Where a relative path really is, if that is in the folder.
+fn inside(folder: &Path, path: &str) -> Result<PathBuf, AccessError> {
+    let plain = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    if path.contains(['\\', '\0']) || !Path::new(path).components().all(plain) {
+        return Err(AccessError::Outside);
+    }
+    let folder = fs::canonicalize(folder).map_err(|error| unreadable(&error))?;
+    let real = fs::canonicalize(folder.join(path)).map_err(|error| unreadable(&error))?;
+    if real.starts_with(&folder) {
+        Ok(real)
+    } else {
+        Err(AccessError::Outside)
+    }
+}
+
+fn read(path: &Path, most: u64) -> Result<String, AccessError> {
+    // Before it is opened: opening a pipe waits for whoever writes.
+    let about = fs::metadata(path).map_err(|error| unreadable(&error))?;
+    if !about.is_file() {
+        return Err(AccessError::Unreadable("it is not a regular file".into()));
+    }
+    let file = File::open(path).map_err(|error| unreadable(&error))?;
+    let mut bytes = Vec::new();
+    let read = file.take(most.saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(|error| unreadable(&error))?;
+    if bytes.len() as u64 > most {
+        return Err(AccessError::Unreadable(format!(
+            "the files that a prompt refers to are larger than {MOST_BYTES} bytes"
+        )));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        AccessError::Unreadable(format!("not UTF-8 from byte {at} on"))
+    })
+}
+
+fn unreadable(error: &io::Error) -> AccessError {
+    AccessError::Unreadable(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder of its own, which goes with the value.
+    struct TempFolder(PathBuf);
+
+    impl TempFolder {
+        fn new(name: &str) -> Self {
+            let name = format!("quillet-around-{name}-{}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            let _ = fs::remove_dir_all(&path);
+            fs::create_dir_all(path.join("in/sub")).unwrap();
+            TempFolder(path)
+        }
+
+        fn around(&self) -> Box<dyn FileEnvironment> {
+            OnDisk::new(Environment::default(), Schemas::default()).around(&self.0.join("in"))
+        }
+    }
+
+    impl Drop for TempFolder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn files_of_the_folder_are_read_and_no_others() {
+        let folder = TempFolder::new("paths");
+        fs::write(folder.0.join("secret"), "secret").unwrap();
+        fs::write(folder.0.join("in/a.txt"), "a").unwrap();
+        fs::write(folder.0.join("in/sub/b.txt"), "b").unwrap();
+        fs::write(folder.0.join("in/..%2fsecret"), "odd name").unwrap();
+        let around = folder.around();
+        let cases = [
+            ("a.txt", "a"),
+            ("./a.txt", "a"),
+            ("sub/b.txt", "b"),
+            ("..%2fsecret", "odd name"),
+        ];
+        for (path, text) in cases {
+            assert_eq!(around.file(path).as_deref(), Ok(text), "{path}");
+        }
+        let absolute = folder.0.join("in/a.txt");
+        let outside = [
+            "../secret",
+            "sub/../../secret",
+            "sub/../a.txt",
+            "..",
+            "/etc/passwd",
+            absolute.to_str().unwrap(),
+            "..\\secret",
+            "a.txt\0.json",
+        ];
+        for path in outside {
+            assert_eq!(around.file(path), Err(AccessError::Outside), "{path}");
+        }
+        for path in ["", ".", "sub", "none.txt", "a.txt/", "a.txt/../a.txt"] {
+            assert!(around.file(path).is_err(), "{path}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_inside_of_the_folder_only() {
+        use std::os::unix::fs::symlink;
+        let folder = TempFolder::new("links");
+        let inside = folder.0.join("in");
+        fs::write(folder.0.join("secret"), "secret").unwrap();
+        fs::write(inside.join("a.txt"), "a").unwrap();
+        symlink("a.txt", inside.join("good")).unwrap();
+        symlink("../secret", inside.join("out")).unwrap();
+        symlink("..", inside.join("up")).unwrap();
+        symlink("/dev/zero", inside.join("zero")).unwrap();
+        symlink("loop", inside.join("loop")).unwrap();
+        let around = folder.around();
+        assert_eq!(around.file("good").as_deref(), Ok("a"));
+        for path in ["out", "up/secret", "zero"] {
+            assert_eq!(around.file(path), Err(AccessError::Outside), "{path}");
+        }
+        assert!(matches!(
+            around.file("loop"),
+            Err(AccessError::Unreadable(_))
+        ));
+        // The folder itself may be a link.
+        symlink(&inside, folder.0.join("linked")).unwrap();
+        let linked = OnDisk::new(Environment::default(), Schemas::default())
+            .around(&folder.0.join("linked"));
+        assert_eq!(linked.file("a.txt").as_deref(), Ok("a"));
+    }
+
+    #[test]
+    fn large_files_and_bytes_are_refused() {
+        let folder = TempFolder::new("sizes");
+        let half = vec![b'x'; (MOST_BYTES / 2) as usize];
+        fs::write(folder.0.join("in/half"), &half).unwrap();
+        fs::write(
+            folder.0.join("in/large"),
+            [&half[..], &half[..], b"x"].concat(),
+        )
+        .unwrap();
+        fs::write(folder.0.join("in/bytes"), [b'a', 0xff]).unwrap();
+        let around = folder.around();
+        let why = |path| around.file(path).unwrap_err().to_string();
+        assert!(why("large").contains("larger than"));
+        assert_eq!(why("bytes"), "not UTF-8 from byte 1 on");
+        assert!(around.file("half").is_ok());
+        assert!(around.file("half").is_ok());
+        assert!(why("half").contains("larger than"));
+    }
+
+    #[test]
+    fn only_variables_that_are_allowed_are_seen() {
+        let variables = ["OPENAI_MODEL", "OPENAI", "REGION", "REGIONAL", "HOME"];
+        let variables = variables.map(|name| (name.to_owned(), format!("value of {name}")));
+        let allowed = ["OPENAI_*", "REGION", "EMPTY"].map(str::to_owned);
+        let environment = Environment::new(&allowed, variables);
+        assert_eq!(environment.variables.len(), 2);
+        let around = OnDisk::new(environment, Schemas::default()).around(Path::new("."));
+        for name in ["OPENAI_MODEL", "REGION"] {
+            let value = format!("value of {name}");
+            assert_eq!(around.variable(name), Ok(Some(value)), "{name}");
+        }
+        assert_eq!(around.variable("EMPTY"), Ok(None));
+        for name in ["OPENAI", "REGIONAL", "HOME", "region", "", "*", "OPENAI*"] {
+            let error = around.variable(name).unwrap_err().to_string();
+            assert!(error.contains("prompts.env_allow"), "{name}: {error}");
+            assert!(!error.contains("value of"), "{name}: {error}");
+        }
+    }
+}

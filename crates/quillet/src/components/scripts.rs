@@ -1,0 +1,165 @@
+//! What scripts run with: models, tools, and the runner of those in the store.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use quillet_host::script::{ScriptModels, ScriptOptions, ScriptService, ScriptTools, ServerTools};
+use quillet_llm::models::ModelRouter;
+use quillet_prompt::{PromptService, Variables};
+use quillet_script::host;
+use quillet_store::MemoryStore;
+
+use crate::components::recording::RecordReplay;
+use crate::components::{self, agents};
+use crate::error::Error;
+use crate::settings::{self, Settings};
+
+/// The model where nothing else is configured. It says in its answers what it is.
+pub const MOCK: &str = "mock";
+/// The models of the settings, behind their tape.
+///
+/// # Errors
+/// A setting is wrong.
+pub fn models(settings: &Settings) -> Result<ScriptModels, Error> {
+    let door = agents::models(settings)?;
+    let models = ScriptModels::new(door.clone());
+    let behind = RecordReplay::of(settings)?.around(door);
+    Ok(models.behind(behind?).or_default(MOCK))
+}
+
+/// The same for a dry run, which asks none of them and records nothing.
+///
+/// # Errors
+/// A setting is wrong.
+pub fn unasked_models(settings: &Settings) -> Result<ScriptModels, Error> {
+    Ok(ScriptModels::new(agents::models(settings)?).or_default(MOCK))
+}
+
+/// Has the scripts of a service run, with the models and tools of the settings.
+///
+/// # Errors
+/// A setting is wrong.
+pub async fn serve(
+    settings: &Settings,
+    prompts: &Arc<PromptService>,
+    door: Arc<ModelRouter>,
+) -> Result<Arc<ScriptService>, Error> {
+    let behind = RecordReplay::of(settings)?.around(door.clone());
+    let models = ScriptModels::new(door).behind(behind?);
+    let tools = service_tools(settings, prompts).await?;
+    let options = stored_options(settings)?;
+    let (models, tools) = (Arc::new(models), Arc::new(tools));
+    Ok(ScriptService::run_for(prompts, models, tools, options))
+}
+
+/// What scripts of a service may call besides what is in its store: tools of MCP servers and
+/// built-in ones.
+///
+/// # Errors
+/// A setting is wrong.
+pub async fn service_tools(
+    settings: &Settings,
+    prompts: &Arc<PromptService>,
+) -> Result<ScriptTools, Error> {
+    let tools = components::tools(settings, prompts.variables().clone())?;
+    let servers = agents::mcp_servers(settings)?;
+    let (servers, warnings) = ServerTools::connect(tools.clone(), servers).await;
+    for warning in &warnings {
+        settings.warn(&warning.to_string());
+    }
+    Ok(ScriptTools::default().builtin(tools).servers(servers))
+}
+
+/// The bounds on one run.
+#[must_use]
+pub fn limits(settings: &Settings) -> host::ScriptLimits {
+    let most = |setting| settings.integer(setting).unwrap_or(u64::MAX);
+    host::ScriptLimits {
+        steps: most(&settings::SCRIPTS_STEPS),
+        depth: settings.size(&settings::SCRIPTS_DEPTH),
+        model_calls: most(&settings::SCRIPTS_MODEL_CALLS),
+        tokens: settings.integer(&settings::SCRIPTS_TOKENS),
+        cost: settings.amount(&settings::SCRIPTS_COST),
+        own_time: settings.milliseconds(&settings::SCRIPTS_OWN_MS),
+        js_time: settings.milliseconds(&settings::SCRIPTS_JS_MS),
+        js_memory: settings.size(&settings::SCRIPTS_JS_BYTES),
+        templates: components::limits(settings),
+        ..host::ScriptLimits::default()
+    }
+}
+
+/// How stored scripts run, by the settings.
+pub(super) fn stored_options(settings: &Settings) -> Result<ScriptOptions, Error> {
+    let paths = |setting| -> Vec<PathBuf> {
+        let texts = settings.texts(setting).iter();
+        texts.map(PathBuf::from).collect()
+    };
+    Ok(ScriptOptions {
+        limits: limits(settings),
+        time: settings.milliseconds(&settings::SCRIPTS_TIME_MS),
+        grants: host::Grants {
+            read: folders("scripts.allow_read", &paths(&settings::SCRIPTS_READ))?,
+            write: folders("scripts.allow_write", &paths(&settings::SCRIPTS_WRITE))?,
+            net: settings.is_on(&settings::SCRIPTS_NET),
+            run: settings.is_on(&settings::SCRIPTS_RUN),
+            env: settings.texts(&settings::SCRIPTS_ENV).to_vec(),
+        },
+        ..ScriptOptions::with_javascript(settings.javascript())
+    })
+}
+
+/// Tools of the store, of MCP servers and built-in ones, as far as any are configured. `net` says
+/// whether scripts may connect, for which they need the tools' checks of addresses.
+///
+/// # Errors
+/// A setting is wrong, or the store cannot be opened.
+pub async fn tools(
+    settings: &Settings,
+    asked: McpSources,
+    net: bool,
+) -> Result<Arc<dyn host::Tools>, Error> {
+    let store = components::optional_store(settings).await?;
+    let servers = agents::mcp_servers(settings)?;
+    if store.is_none() && servers.is_empty() && !settings.has_tools() && !net {
+        return Ok(Arc::new(host::NoTools));
+    }
+    let has_store = store.is_some();
+    let store = store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
+    let tools = components::tools(settings, Arc::new(Variables::new(store.clone())))?;
+    let mut all = ScriptTools::default().builtin(tools.clone());
+    if has_store {
+        let prompts = components::service(settings, store, None, Arc::default())?;
+        prompts.load().await?;
+        all = all.stored(Arc::new(prompts));
+    }
+    if asked == McpSources::Nobody {
+        let has_servers = servers.names().next().is_some();
+        return Ok(Arc::new(if has_servers { all.unasked() } else { all }));
+    }
+    let found = tools.mcp_tools(&servers, &[]).await;
+    for warning in &found.warnings {
+        settings.warn(&warning.to_string());
+    }
+    Ok(Arc::new(all.and(found.tools)))
+}
+
+/// Which MCP servers are asked for their tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum McpSources {
+    /// All that are configured.
+    All,
+    /// None: that starts processes and connects.
+    Nobody,
+}
+
+/// Folders that are granted, as they really are; `flag` says who grants them.
+///
+/// # Errors
+/// One is not there.
+pub fn folders(flag: &str, folders: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    let real = folders.iter().map(|folder| {
+        let wrong = |error| Error::Setting(format!("{flag} {}: {error}", folder.display()));
+        folder.canonicalize().map_err(wrong)
+    });
+    real.collect()
+}

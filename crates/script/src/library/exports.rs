@@ -1,0 +1,301 @@
+//! What a script gets that imports another script, and what runs then: rules 81 to 85 of
+//! `docs/scripts/language.md`. Data: the interpreter carries it out.
+//!
+//! The order of an import: the imported script's own imports are made; its functions are declared;
+//! the steps of [`ScriptExports::initialize`] run; the names of [`ScriptExports::bindings`] are bound where the
+//! importing script does not have them already. Imports are made in the order in which they are
+//! written, parents' before children's. A script that is being imported already (a cycle) gives its
+//! names and initializes nothing.
+
+use quillet_core::{Diagnostic, Value, nearest};
+
+use super::ResolvedScript;
+use super::export::{ExportItem, exports};
+use super::import::{
+    ImportItem, ImportKind, ImportNames, ImportedFunction, bare_name, is_initializer,
+};
+use super::name;
+use crate::syntax::{Script, ScriptSource};
+
+/// What importing a script gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptExports {
+    /// The name of the object that holds the bindings, for `"*"` and a name of one's own. It can be
+    /// called itself and then runs the script. `None` binds them one by one.
+    pub namespace: Option<String>,
+    /// Names, without `$`, and what they are, in order.
+    pub bindings: Vec<Binding>,
+    /// What runs after the script's functions are declared, in order.
+    pub initialize: Vec<Initialize>,
+}
+
+/// A name and what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// The name for the importing script, without `$`.
+    pub name: String,
+    /// What it is.
+    pub what: ExportedItem,
+    /// Whether it is for templates.
+    pub template: bool,
+}
+
+/// What a script can offer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExportedItem {
+    /// The script: a function of its input that runs it, with `interact({message})` beside it.
+    Itself,
+    /// A function of the script, by its name there without `$`.
+    Function(String),
+    /// Names of a module that the script hands on: bound as if the import stood in the importing
+    /// script, but relative to the exporting script's folder. The binding's name is the import's
+    /// source.
+    Module(Box<ImportItem>),
+}
+
+/// A step of a module's initialization.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Initialize {
+    /// Runs the script itself. `this` is the script; its input is the importing script's arguments.
+    Itself,
+    /// Calls a function of the script with `(data, caller)`: the importing script's arguments, and
+    /// that script. `this` is the script that declares it.
+    Function(String),
+}
+
+/// What importing a script gives.
+///
+/// # Errors
+/// What is wrong with its exports, and listed names that it does not have, with the nearest.
+pub fn exported_items(
+    resolved: &ResolvedScript,
+    import: &ImportItem,
+    importing: &ScriptSource,
+) -> Result<ScriptExports, Vec<Diagnostic>> {
+    let offered = offered(resolved)?;
+    let namespace = match &import.names {
+        ImportNames::Namespace(name) => Some(name.clone()),
+        ImportNames::All | ImportNames::Listed(_) => None,
+    };
+    let bindings = match &import.names {
+        ImportNames::Listed(listed) => pick(&offered, listed, import, importing)?,
+        ImportNames::All | ImportNames::Namespace(_) => offered,
+    };
+    let left = |binding: &Binding| !import.except.contains(&binding.name);
+    Ok(ScriptExports {
+        namespace,
+        bindings: bindings.into_iter().filter(left).collect(),
+        initialize: initialize(resolved, import),
+    })
+}
+
+/// The script itself, and what it exports.
+fn offered(resolved: &ResolvedScript) -> Result<Vec<Binding>, Vec<Diagnostic>> {
+    let mut bindings = vec![bind(
+        &ImportedFunction::named(&resolved.id),
+        ExportedItem::Itself,
+    )];
+    for export in exports(exporting(resolved))? {
+        bindings.extend(match export {
+            ExportItem::Itself => None,
+            ExportItem::Function { name, alias, .. } => {
+                let imported = ImportedFunction::new(&name, Some(&alias));
+                Some(bind(&imported, ExportedItem::Function(name)))
+            }
+            ExportItem::Module(import) | ExportItem::Script(import) => Some(Binding {
+                name: import.source.clone(),
+                what: ExportedItem::Module(Box::new(import)),
+                template: false,
+            }),
+        });
+    }
+    Ok(bindings)
+}
+
+/// The youngest script of a lineage that says what it exports.
+fn exporting(resolved: &ResolvedScript) -> &Script {
+    let mut youngest = resolved.bodies.iter().rev();
+    let says = youngest.find(|script| script.config.get("export").is_some());
+    says.unwrap_or(&resolved.script)
+}
+
+fn bind(imported: &ImportedFunction, what: ExportedItem) -> Binding {
+    Binding {
+        name: imported.alias.clone(),
+        what,
+        template: imported.template,
+    }
+}
+
+/// The listed ones. What a module hands on is not known before it is loaded: it stays, and the
+/// names that nothing else has are looked for in it.
+fn pick(
+    offered: &[Binding],
+    listed: &[ImportedFunction],
+    import: &ImportItem,
+    importing: &ScriptSource,
+) -> Result<Vec<Binding>, Vec<Diagnostic>> {
+    let mut bindings = Vec::new();
+    let mut elsewhere = Vec::new();
+    for imported in listed {
+        match offered.iter().find(|known| known.name == imported.name) {
+            Some(known) => {
+                let mut binding = bind(imported, known.what.clone());
+                binding.template |= known.template;
+                bindings.push(binding);
+            }
+            None => elsewhere.push(imported.clone()),
+        }
+    }
+    let modules: Vec<&Binding> = offered
+        .iter()
+        .filter(|known| known.module().is_some())
+        .collect();
+    if !elsewhere.is_empty() && modules.is_empty() {
+        let unknown = elsewhere
+            .iter()
+            .map(|name| unknown(name, offered, import, importing));
+        return Err(unknown.collect());
+    }
+    for module in modules {
+        bindings.extend(narrowed(module, &elsewhere));
+    }
+    Ok(bindings)
+}
+
+impl Binding {
+    /// The module that the script hands on.
+    pub(super) fn module(&self) -> Option<&ImportItem> {
+        match &self.what {
+            ExportedItem::Module(import) => Some(import),
+            ExportedItem::Itself | ExportedItem::Function(_) => None,
+        }
+    }
+}
+
+/// A module that is handed on, with only the names that were listed.
+fn narrowed(module: &Binding, listed: &[ImportedFunction]) -> Option<Binding> {
+    let mut import = module.module()?.clone();
+    let names = match &import.names {
+        ImportNames::All => listed.to_vec(),
+        ImportNames::Listed(own) => through(own, listed),
+        ImportNames::Namespace(name) => {
+            let wanted = listed.iter().any(|imported| imported.name == *name);
+            return wanted.then(|| module.clone());
+        }
+    };
+    import.names = ImportNames::Listed(names);
+    let what = ExportedItem::Module(Box::new(import));
+    Some(Binding {
+        what,
+        ..module.clone()
+    })
+}
+
+/// Names of a module by what the script that hands them on calls them.
+fn through(own: &[ImportedFunction], listed: &[ImportedFunction]) -> Vec<ImportedFunction> {
+    let named = |wanted: &ImportedFunction| {
+        let known = own.iter().find(|known| known.alias == wanted.name)?;
+        Some(ImportedFunction {
+            name: known.name.clone(),
+            alias: wanted.alias.clone(),
+            template: known.template || wanted.template,
+        })
+    };
+    listed.iter().filter_map(named).collect()
+}
+
+fn unknown(
+    name: &ImportedFunction,
+    offered: &[Binding],
+    import: &ImportItem,
+    importing: &ScriptSource,
+) -> Diagnostic {
+    let why = format!("{:?} exports no ${}", import.source, name.name);
+    let found = importing.error("script.import.name", why, import.span);
+    let names: Vec<&str> = offered.iter().map(|known| known.name.as_str()).collect();
+    match nearest(&name.name, names.iter().copied()) {
+        Some(near) => found.help(format!("did you mean ${near}?")),
+        None => found.help(format!("it has {}", names.join(", "))),
+    }
+}
+
+/// What runs when a script is imported.
+fn initialize(resolved: &ResolvedScript, import: &ImportItem) -> Vec<Initialize> {
+    let direct = matches!(&import.kind, ImportKind::Package { file: Some(_), .. });
+    if direct || import.initialize == Some(false) {
+        return Vec::new();
+    }
+    let setting = ["$initializeModule", "$initializeExec", "initializeModule"];
+    let setting = setting.iter().find_map(|key| resolved.config.get(key));
+    let function = match setting {
+        Some(Value::Bool(false)) => return Vec::new(),
+        Some(Value::Map(map)) if map.get("disable") == Some(&Value::Bool(true)) => {
+            return Vec::new();
+        }
+        Some(Value::Str(name)) if declares(resolved, bare_name(name)) => Some(name.to_string()),
+        _ => initializer(resolved),
+    };
+    let first = ["runSelfBeforeInitModule", "runSelfBeforeInitializeExec"];
+    let first = first
+        .iter()
+        .any(|key| resolved.config.get(key) == Some(&Value::Bool(true)));
+    match function {
+        Some(name) => {
+            let itself = first.then_some(Initialize::Itself);
+            let function = Initialize::Function(bare_name(&name).to_owned());
+            itself.into_iter().chain([function]).collect()
+        }
+        None if runs_itself(resolved, import) => vec![Initialize::Itself],
+        None => Vec::new(),
+    }
+}
+
+fn declares(resolved: &ResolvedScript, name: &str) -> bool {
+    names(resolved).any(|known| bare_name(known) == name)
+}
+
+fn initializer(resolved: &ResolvedScript) -> Option<String> {
+    names(resolved)
+        .find(|known| is_initializer(known))
+        .map(str::to_owned)
+}
+
+fn names(resolved: &ResolvedScript) -> impl Iterator<Item = &str> {
+    resolved.functions.iter().filter_map(|(script, index)| {
+        script
+            .functions
+            .get(*index)
+            .map(|function| function.name.as_str())
+    })
+}
+
+/// The entry of a package, and a script that exports something: they are their own initializers.
+fn runs_itself(resolved: &ResolvedScript, import: &ImportItem) -> bool {
+    let package = matches!(import.kind, ImportKind::Package { .. }) || is_entry(&resolved.script);
+    package || exporting(resolved).config.get("export").is_some()
+}
+
+/// Whether a script is the entry of a package: its folder has its name.
+fn is_entry(script: &Script) -> bool {
+    let path = script.source.path.as_deref();
+    let folder = path.and_then(|path| path.parent()?.file_name()?.to_str());
+    let stem = path.and_then(|path| name::stem(path.to_str()?));
+    folder.is_some() && folder == stem
+}
+
+/// The function of a loaded JavaScript module that initializes it, if it has one and the import
+/// takes it. It is called with `(data, caller)`, and `this` is the importing script.
+#[must_use]
+pub fn js_initializer<'a>(
+    import: &ImportItem,
+    exported: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let direct = matches!(&import.kind, ImportKind::Package { file: Some(_), .. });
+    // A list takes what it lists.
+    let listed = matches!(&import.names, ImportNames::Listed(_));
+    let wanted = !direct && import.initialize.unwrap_or(!listed);
+    exported
+        .into_iter()
+        .find(|name| wanted && is_initializer(name))
+}

@@ -1,0 +1,203 @@
+//! Words in the place of a role that are not meant as one: a role that is nearly known, a block
+//! that slipped out of its instruction, a directive without its sign.
+//!
+//! Roles of one's own stay free: what begins with a capital is a name, and a role that the script
+//! names under `roles`, or as its own `name`, is never a mistake.
+
+use quillet_core::{Diagnostic, Span, nearest};
+
+use crate::directive::Directive;
+use crate::syntax::{Instruction, InstructionBlock, ItemKind, MessageTemplate, Script, ScriptText};
+
+/// Blocks of instructions, and where each belongs.
+const BLOCKS: [(&str, &str); 3] = [
+    ("then", "`$if`"),
+    ("else", "`$if`"),
+    ("do", "`$for` or `$while`"),
+];
+
+/// Directives that would be odd names for anybody.
+const UNSIGNED: [Directive; 8] = [
+    Directive::If,
+    Directive::While,
+    Directive::For,
+    Directive::Match,
+    Directive::Set,
+    Directive::Print,
+    Directive::Ret,
+    Directive::Echo,
+];
+
+/// Roles of messages that are nearly something else. `roles` are all that the script knows.
+pub(super) fn roles(script: &Script, roles: &[String]) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let mut each = |role: &str, at: Span| {
+        let Some(mistake) = mistake(role, roles) else {
+            return;
+        };
+        let (why, help) = mistake.told(role);
+        found.push(script.source.error("script.role", why, at).help(help));
+    };
+    let configured = script.config.get("prompt");
+    let configured = configured.and_then(|prompt| prompt.get("messages")?.items());
+    for message in configured.unwrap_or_default() {
+        match (message.get("role"), message.entries()) {
+            (Some(role), _) => each(role.as_str().unwrap_or_default(), role.span),
+            (None, Some([entry])) => each(entry.name(), entry.key.span),
+            _ => {}
+        }
+    }
+    block(&script.body, &mut |role| each(&role.value, role.span));
+    found
+}
+
+fn block(items: &InstructionBlock, each: &mut dyn FnMut(&ScriptText)) {
+    for Instruction { kind, .. } in &items.items {
+        match kind {
+            ItemKind::Message(MessageTemplate {
+                role: Some(role), ..
+            }) => each(role),
+            ItemKind::Call(call) => call
+                .branches
+                .iter()
+                .for_each(|branch| block(&branch.block, each)),
+            ItemKind::Block(inner) => block(inner, each),
+            _ => {}
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Mistake<'a> {
+    Role(&'a str),
+    Block(&'static str, &'static str),
+    Directive(&'a str),
+}
+
+impl Mistake<'_> {
+    /// What is wrong, and the fix.
+    fn told(&self, role: &str) -> (String, String) {
+        match self {
+            Mistake::Role(near) => (
+                format!("nobody has the role `{role}`"),
+                format!("did you mean `{near}`? A role of your own is named under `roles`"),
+            ),
+            Mistake::Block(name, owner) => (
+                format!("`{role}` stands alone here, as the role of a message"),
+                format!("`{name}` belongs below {owner}, indented"),
+            ),
+            Mistake::Directive(name) => (
+                format!("`{name}` is no role"),
+                format!("the directive is written `${name}`"),
+            ),
+        }
+    }
+}
+
+fn mistake<'a>(role: &'a str, roles: &'a [String]) -> Option<Mistake<'a>> {
+    if role.is_empty() || roles.iter().any(|known| known == role) {
+        return None;
+    }
+    let known = || roles.iter().map(String::as_str);
+    if let Some(same) = known().find(|known| known.eq_ignore_ascii_case(role)) {
+        return Some(Mistake::Role(same));
+    }
+    if !role.chars().all(|c| c.is_ascii_lowercase()) {
+        return None;
+    }
+    if UNSIGNED.iter().any(|known| known.name() == role) {
+        return Some(Mistake::Directive(role));
+    }
+    let of_block = |(name, owner): &(&'static str, &'static str)| {
+        (role == *name || is_near(role, name)).then_some(Mistake::Block(name, owner))
+    };
+    if let Some(found) = BLOCKS.iter().find_map(of_block) {
+        return Some(found);
+    }
+    known()
+        .find(|known| is_near(role, known))
+        .map(Mistake::Role)
+}
+
+/// Whether a word is a slip of the other: one letter in three, and of short words only what keeps
+/// the first letter, or swaps two.
+fn is_near(word: &str, known: &str) -> bool {
+    if known.len() < 3 || nearest(word, [known]).is_none() {
+        return false;
+    }
+    let sorted = |word: &str| {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    known.len() > 5 || word.chars().next() == known.chars().next() || sorted(word) == sorted(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Mistake, mistake};
+
+    #[test]
+    fn near_misses_are_told_from_names() {
+        let roles: Vec<String> = ["system", "user", "assistant", "tool", "developer", "dobby"]
+            .map(str::to_owned)
+            .into();
+        let near = |role, known| assert_eq!(mistake(role, &roles), Some(Mistake::Role(known)));
+        for (role, known) in [
+            ("asistant", "assistant"),
+            ("assitant", "assistant"),
+            ("assistent", "assistant"),
+            ("assistants", "assistant"),
+            ("Assistant", "assistant"),
+            ("sytem", "system"),
+            ("systme", "system"),
+            ("SYSTEM", "system"),
+            ("usr", "user"),
+            ("uesr", "user"),
+            ("suer", "user"),
+            ("users", "user"),
+            ("tol", "tool"),
+            ("develper", "developer"),
+            ("doby", "dobby"),
+            ("Dobby", "dobby"),
+        ] {
+            near(role, known);
+        }
+        for (role, name) in [
+            ("then", "then"),
+            ("thn", "then"),
+            ("esle", "else"),
+            ("els", "else"),
+            ("do", "do"),
+        ] {
+            let found = mistake(role, &roles);
+            assert!(
+                matches!(found, Some(Mistake::Block(known, _)) if known == name),
+                "{role}: {found:?}"
+            );
+        }
+        assert_eq!(mistake("print", &roles), Some(Mistake::Directive("print")));
+        for role in [
+            "narrator",
+            "user",
+            "guide",
+            "fool",
+            "Elsie",
+            "Theo",
+            "judge",
+            "critic",
+            "teacher",
+            "student",
+            "writer",
+            "editor",
+            "translator",
+            "boss",
+            "Al",
+            "旁白",
+            "her",
+            "cook",
+        ] {
+            assert_eq!(mistake(role, &roles), None, "{role}");
+        }
+    }
+}

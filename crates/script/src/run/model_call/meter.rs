@@ -1,0 +1,111 @@
+//! Counts what models cost, on the way of their answers, whoever asks: holes, repairs, tools.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures_util::{Stream, StreamExt};
+use quillet_core::chat::{
+    ChatEvent, ChatModel, ChatRequest, ChatStream, ModelError, TokenCounter, Usage,
+};
+use quillet_core::{BoxFuture, Message};
+
+use crate::run::instance::RunShared;
+
+/// A model whose tokens count against the budget of a run.
+#[derive(Debug)]
+pub(super) struct MeteredModel {
+    pub(super) inner: Arc<dyn ChatModel>,
+    pub(super) counter: Arc<dyn TokenCounter>,
+    pub(super) world: Arc<RunShared>,
+}
+
+impl ChatModel for MeteredModel {
+    fn describe(&self) -> String {
+        self.inner.describe()
+    }
+
+    fn is_configured(&self) -> bool {
+        self.inner.is_configured()
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
+        let limits = self.world.budget.limits();
+        // Counting takes a vocabulary: only where a bound depends on it.
+        let counts = limits.tokens.is_some() || limits.cost.is_some();
+        let meter = Meter {
+            world: self.world.clone(),
+            counter: self.counter.clone(),
+            model: request.model.clone(),
+            asked: counts.then(|| request.messages.clone()),
+            said: String::new(),
+            told: None,
+        };
+        Box::pin(async move {
+            let events = self.inner.stream(request).await?;
+            let metered: ChatStream = Box::pin(MeteredStream { events, meter });
+            Ok(metered)
+        })
+    }
+}
+
+/// What one answer costs; booked when it is dropped, so that a cut answer is paid, too.
+struct Meter {
+    world: Arc<RunShared>,
+    counter: Arc<dyn TokenCounter>,
+    model: Option<String>,
+    /// What was asked, if it may have to be counted.
+    asked: Option<Vec<Message>>,
+    said: String,
+    /// What the provider says, which wins over what is counted here.
+    told: Option<Usage>,
+}
+
+impl Meter {
+    fn hear(&mut self, event: &ChatEvent) {
+        match event {
+            ChatEvent::Text { text, .. }
+            | ChatEvent::Reasoning { text, .. }
+            | ChatEvent::Refusal { text, .. } => self.said.push_str(text),
+            ChatEvent::ToolCall { arguments, .. } => self.said.push_str(arguments),
+            ChatEvent::Usage(usage) => self.told = Some(*usage),
+            _ => {}
+        }
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        let counted = || {
+            let asked = self.asked.as_ref()?.iter();
+            Some(Usage {
+                input_tokens: asked.map(|message| self.counter.message(message)).sum(),
+                output_tokens: self.counter.text(&self.said),
+                ..Usage::default()
+            })
+        };
+        let Some(usage) = self.told.or_else(counted) else {
+            return;
+        };
+        let model = self.model.as_deref().unwrap_or_default();
+        let cost = self.world.engine.models.cost(model, &usage);
+        self.world.budget.spend(&usage, cost);
+    }
+}
+
+struct MeteredStream {
+    events: ChatStream,
+    meter: Meter,
+}
+
+impl Stream for MeteredStream {
+    type Item = Result<ChatEvent, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let next = self.events.poll_next_unpin(context);
+        if let Poll::Ready(Some(Ok(event))) = &next {
+            self.meter.hear(event);
+        }
+        next
+    }
+}

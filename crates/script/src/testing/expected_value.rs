@@ -1,0 +1,456 @@
+//! What a fixture wants a value to be like: read from YAML once, before anything runs.
+//!
+//! Scalars are equal, `/re/flags` and `!re` are searched for, lists fit item by item, objects are a
+//! part of the actual object. Keys that begin with `$` are operators.
+
+use quillet_core::{Diagnostic, Map, Span, Value, nearest};
+use quillet_schema::{Rules, Validator};
+use quillet_yaml::{MapEntry, Node, NodeData};
+
+use super::pattern::TextPattern;
+use crate::syntax::ScriptSource;
+
+/// A rule and where it stands in the fixture.
+#[derive(Clone, Debug)]
+pub(super) struct ExpectedValue {
+    pub(super) span: Span,
+    pub(super) rule: Rule,
+}
+
+/// What a value has to be like.
+#[derive(Clone, Debug)]
+pub(super) enum Rule {
+    /// This scalar.
+    Equal(Value),
+    /// A text in which this is found.
+    Pattern(TextPattern),
+    /// A list of as many items, each as wanted.
+    List(Vec<ExpectedValue>),
+    /// An object with these fields.
+    Fields(Vec<FieldExpectation>),
+    /// `$and`, and an object with operators and fields.
+    All(Vec<ExpectedValue>),
+    /// `$or`.
+    Any(Vec<ExpectedValue>),
+    /// `$not`.
+    Not(Box<ExpectedValue>),
+    /// `$contains`: each of these is somewhere in it.
+    Contains(Vec<ExpectedValue>),
+    /// `$all`: a list in which each of these is, in any order.
+    Members(Vec<ExpectedValue>),
+    /// `$each`: a list of which every item is so.
+    Each(Box<ExpectedValue>),
+    /// `$sequence`: a list in which these stand in this order, with others between.
+    Sequence(Vec<ExpectedValue>),
+    /// `$exists`; `strict` takes a field that is `null` for there.
+    Exists { there: bool, strict: bool },
+    /// `$eq`, `$gt` and so on.
+    Compared(ScalarComparison, Value),
+    /// `$in`.
+    In(Vec<Value>),
+    /// `$nin`.
+    NotIn(Vec<Value>),
+    /// `$length`.
+    Length(Box<ExpectedValue>),
+    /// `$first`, `$last`, `$nth`: the item of this index, from the end if negative.
+    Nth(i64, Box<ExpectedValue>),
+    /// `$schema`.
+    Schema(SchemaExpectation),
+    /// `$expr`: an expression over `actual` and the variables that is true.
+    Expression(String),
+}
+
+/// A field of an object.
+#[derive(Clone, Debug)]
+pub(super) struct FieldExpectation {
+    pub(super) key: FieldKey,
+    pub(super) wanted: ExpectedValue,
+}
+
+/// How a field is found.
+#[derive(Clone, Debug)]
+pub(super) enum FieldKey {
+    /// By its name, or else by a path as `a.b[0]`.
+    Name(String),
+    /// Any whose name has this in it.
+    Pattern(TextPattern),
+}
+
+/// How two scalars are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ScalarComparison {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl ScalarComparison {
+    /// Its operator.
+    pub(super) fn sign(self) -> &'static str {
+        match self {
+            ScalarComparison::Equal => "equal to",
+            ScalarComparison::NotEqual => "not equal to",
+            ScalarComparison::Less => "less than",
+            ScalarComparison::LessOrEqual => "at most",
+            ScalarComparison::Greater => "greater than",
+            ScalarComparison::GreaterOrEqual => "at least",
+        }
+    }
+}
+
+/// A JSON Schema that compiled.
+#[derive(Clone, Debug)]
+pub(super) struct SchemaExpectation(pub(super) std::sync::Arc<Validator>);
+
+/// Reads what is wanted, and collects everything that is wrong on the way.
+#[derive(Debug)]
+pub(super) struct ExpectationReader<'a> {
+    source: &'a ScriptSource,
+    pub(super) found: Vec<Diagnostic>,
+}
+
+const OPERATORS: [&str; 26] = [
+    "$all",
+    "$and",
+    "$contains",
+    "$each",
+    "$eq",
+    "$exists",
+    "$expect",
+    "$expr",
+    "$first",
+    "$gt",
+    "$gte",
+    "$in",
+    "$last",
+    "$length",
+    "$lt",
+    "$lte",
+    "$ne",
+    "$nin",
+    "$not",
+    "$nth",
+    "$or",
+    "$schema",
+    "$sequence",
+    "$title",
+    "$description",
+    "$regex",
+];
+
+/// Keys that weigh and compare in ways that are not supported.
+const SCORING: [&str; 9] = [
+    "$by",
+    "$critical",
+    "$diff",
+    "$dimension",
+    "$meta",
+    "$score",
+    "$sort",
+    "$strategy",
+    "$threshold",
+];
+
+impl<'a> ExpectationReader<'a> {
+    pub(super) fn new(source: &'a ScriptSource) -> Self {
+        ExpectationReader {
+            source,
+            found: Vec::new(),
+        }
+    }
+
+    fn error(&mut self, message: impl Into<String>, at: Span) {
+        let found = self.source.error("test.expected", message, at);
+        self.found.push(found);
+    }
+
+    /// Reads a node.
+    pub(super) fn read(&mut self, node: &Node) -> ExpectedValue {
+        let rule = match &node.data {
+            NodeData::Scalar(_) => self.scalar(node),
+            NodeData::List(items) => Rule::List(self.all(items)),
+            NodeData::Map(entries) => self.object(entries),
+        };
+        ExpectedValue {
+            span: node.span,
+            rule,
+        }
+    }
+
+    fn all(&mut self, items: &[Node]) -> Vec<ExpectedValue> {
+        items.iter().map(|item| self.read(item)).collect()
+    }
+
+    fn scalar(&mut self, node: &Node) -> Rule {
+        let text = node.text().unwrap_or_default();
+        let is_tagged = matches!(node.tag.as_deref(), Some("re" | "regexp"));
+        let pattern = if is_tagged {
+            Some(TextPattern::tagged(text))
+        } else {
+            node.as_str().and_then(TextPattern::literal)
+        };
+        match pattern {
+            None => Rule::Equal(node.value()),
+            Some(Ok(pattern)) => Rule::Pattern(pattern),
+            Some(Err(why)) => {
+                self.error(why, node.span);
+                Rule::Equal(node.value())
+            }
+        }
+    }
+
+    fn object(&mut self, entries: &[MapEntry]) -> Rule {
+        let mut rules = Vec::new();
+        let mut fields = Vec::new();
+        for entry in entries {
+            if entry.name().starts_with('$') {
+                rules.extend(self.operator(entry))
+            } else {
+                fields.extend(self.field(entry))
+            }
+        }
+        if rules.is_empty() {
+            return Rule::Fields(fields);
+        }
+        if let Some(first) = fields.first() {
+            let span = first.wanted.span;
+            let rule = Rule::Fields(fields);
+            rules.push(ExpectedValue { span, rule });
+        }
+        Rule::All(rules)
+    }
+
+    fn field(&mut self, entry: &MapEntry) -> Option<FieldExpectation> {
+        let name = entry.name();
+        let key = match TextPattern::literal(name) {
+            None => FieldKey::Name(name.to_owned()),
+            Some(Ok(pattern)) => FieldKey::Pattern(pattern),
+            Some(Err(why)) => {
+                self.error(why, entry.key.span);
+                return None;
+            }
+        };
+        let wanted = self.read(&entry.value);
+        Some(FieldExpectation { key, wanted })
+    }
+
+    fn operator(&mut self, entry: &MapEntry) -> Option<ExpectedValue> {
+        let name = entry.name();
+        let node = &entry.value;
+        let boxed = |reader: &mut Self| Box::new(reader.read(node));
+        let rule = match name {
+            "$and" => Rule::All(self.list(entry)),
+            "$or" => Rule::Any(self.list(entry)),
+            "$all" => Rule::Members(self.list(entry)),
+            "$sequence" => Rule::Sequence(self.list(entry)),
+            "$contains" => Rule::Contains(self.one_or_more(node)),
+            "$not" => Rule::Not(boxed(self)),
+            "$each" => Rule::Each(boxed(self)),
+            "$length" => Rule::Length(boxed(self)),
+            "$expect" => self.read(node).rule,
+            "$first" => Rule::Nth(0, boxed(self)),
+            "$last" => Rule::Nth(-1, boxed(self)),
+            "$nth" => self.nth(entry)?,
+            "$eq" => Rule::Compared(ScalarComparison::Equal, node.value()),
+            "$ne" => Rule::Compared(ScalarComparison::NotEqual, node.value()),
+            "$gt" => self.compared(ScalarComparison::Greater, entry)?,
+            "$gte" => self.compared(ScalarComparison::GreaterOrEqual, entry)?,
+            "$lt" => self.compared(ScalarComparison::Less, entry)?,
+            "$lte" => self.compared(ScalarComparison::LessOrEqual, entry)?,
+            "$in" => Rule::In(self.values(entry)),
+            "$nin" => Rule::NotIn(self.values(entry)),
+            "$regex" => self.regex(node)?,
+            "$exists" => self.exists(node)?,
+            "$schema" => Rule::Schema(self.schema(node)?),
+            "$expr" => Rule::Expression(self.text(entry)?),
+            "$title" | "$description" => return None,
+            _ => return self.unknown(entry),
+        };
+        let span = node.span;
+        Some(ExpectedValue { span, rule })
+    }
+
+    fn unknown(&mut self, entry: &MapEntry) -> Option<ExpectedValue> {
+        let name = entry.name();
+        let at = entry.key.span;
+        if SCORING.contains(&name) {
+            let message = format!(
+                "{name} is not supported yet and changes nothing: every expectation counts alike"
+            );
+            self.found
+                .push(self.source.warning("test.unsupported", message, at));
+            return None;
+        }
+        let near = nearest(name, OPERATORS);
+        let help = match near {
+            Some(near) => {
+                format!("did you mean {near}? A field of this name is written /^\\{name}$/")
+            }
+            None => format!("operators are {}", OPERATORS.join(", ")),
+        };
+        let found = self
+            .source
+            .error("test.expected", format!("there is no operator {name}"), at);
+        self.found.push(found.help(help));
+        None
+    }
+
+    fn list(&mut self, entry: &MapEntry) -> Vec<ExpectedValue> {
+        match entry.value.items() {
+            Some(items) => self.all(items),
+            None => {
+                let message = format!("{} wants a list, not {}", entry.name(), entry.value.kind());
+                self.error(message, entry.value.span);
+                Vec::new()
+            }
+        }
+    }
+
+    fn one_or_more(&mut self, node: &Node) -> Vec<ExpectedValue> {
+        match node.items() {
+            Some(items) => self.all(items),
+            None => vec![self.read(node)],
+        }
+    }
+
+    fn values(&mut self, entry: &MapEntry) -> Vec<Value> {
+        match entry.value.items() {
+            Some(items) => items.iter().map(Node::value).collect(),
+            None => {
+                let message = format!(
+                    "{} wants a list of values, not {}",
+                    entry.name(),
+                    entry.value.kind()
+                );
+                self.error(message, entry.value.span);
+                Vec::new()
+            }
+        }
+    }
+
+    fn text(&mut self, entry: &MapEntry) -> Option<String> {
+        let text = entry.value.text().map(str::to_owned);
+        if text.is_none() {
+            let message = format!("{} wants a text, not {}", entry.name(), entry.value.kind());
+            self.error(message, entry.value.span);
+        }
+        text
+    }
+
+    fn regex(&mut self, node: &Node) -> Option<Rule> {
+        match TextPattern::tagged(node.text().unwrap_or_default()) {
+            Ok(pattern) => Some(Rule::Pattern(pattern)),
+            Err(why) => {
+                self.error(why, node.span);
+                None
+            }
+        }
+    }
+
+    fn compared(&mut self, comparison: ScalarComparison, entry: &MapEntry) -> Option<Rule> {
+        match entry.value.value() {
+            value @ (Value::Int(_) | Value::Float(_) | Value::Str(_)) => {
+                Some(Rule::Compared(comparison, value))
+            }
+            other => {
+                let message = format!(
+                    "{} wants a number or a text, not {}",
+                    entry.name(),
+                    other.kind()
+                );
+                self.error(message, entry.value.span);
+                None
+            }
+        }
+    }
+
+    /// `true`, `false`, or `{$value: …, strict: …}`.
+    fn exists(&mut self, node: &Node) -> Option<Rule> {
+        let flag = |node: Option<&Node>| match node.map(Node::value) {
+            Some(Value::Bool(flag)) => Some(flag),
+            _ => None,
+        };
+        let there = flag(Some(node)).or_else(|| flag(node.get("$value")));
+        let strict = flag(node.get("strict")).unwrap_or(false);
+        if there.is_none() {
+            self.error("$exists wants true or false", node.span);
+        }
+        Some(Rule::Exists {
+            there: there?,
+            strict,
+        })
+    }
+
+    /// `{$index: 1, …}`: what stands beside the index is wanted of the item.
+    fn nth(&mut self, entry: &MapEntry) -> Option<Rule> {
+        let node = &entry.value;
+        let Some(Value::Int(index)) = node.get("$index").map(Node::value) else {
+            self.error(
+                "$nth wants $index, a whole number, and what the item has to be like beside it",
+                node.span,
+            );
+            return None;
+        };
+        let mut rest: Vec<MapEntry> = node.entries().unwrap_or_default().to_vec();
+        rest.retain(|entry| entry.name() != "$index");
+        let value = rest.iter().position(|entry| entry.name() == "$value");
+        let wanted = match value {
+            Some(place) => rest.swap_remove(place).value,
+            None => Node::new(node.span, NodeData::Map(rest)),
+        };
+        Some(Rule::Nth(index, Box::new(self.read(&wanted))))
+    }
+
+    /// Compiles a JSON Schema. Nothing is fetched for it.
+    pub(super) fn schema(&mut self, node: &Node) -> Option<SchemaExpectation> {
+        let written = serde_json::to_value(node.value()).unwrap_or_default();
+        let rules = Rules {
+            formats: true,
+            masked: true,
+            ..Rules::default()
+        };
+        match Validator::new(&written, rules) {
+            Ok(validator) => Some(SchemaExpectation(std::sync::Arc::new(validator))),
+            Err(error) => {
+                self.error(format!("this is no JSON Schema: {error}"), node.span);
+                None
+            }
+        }
+    }
+}
+
+/// A node without a place of its own, for values that come from variables.
+pub(super) fn node_of(value: &Value, span: Span) -> Node {
+    use quillet_yaml::{Scalar, ScalarFormat};
+    let data = match value {
+        Value::List(items) => {
+            NodeData::List(items.iter().map(|item| node_of(item, span)).collect())
+        }
+        Value::Map(map) => NodeData::Map(entries_of(map, span)),
+        scalar => NodeData::Scalar(Scalar {
+            text: text_of(scalar).into(),
+            value: scalar.clone(),
+            style: ScalarFormat::DoubleQuoted,
+        }),
+    };
+    Node::new(span, data)
+}
+
+fn entries_of(map: &Map, span: Span) -> Vec<MapEntry> {
+    let entry = |(key, value): (&std::sync::Arc<str>, &Value)| MapEntry {
+        key: node_of(&Value::Str(key.clone()), span),
+        value: node_of(value, span),
+    };
+    map.iter().map(entry).collect()
+}
+
+/// A text as it is, anything else as JSON.
+pub(super) fn text_of(value: &Value) -> String {
+    match value {
+        Value::Str(text) => text.to_string(),
+        other => quillet_core::json::to_string(other),
+    }
+}

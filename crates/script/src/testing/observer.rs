@@ -1,0 +1,83 @@
+//! What a run did, written down for the expectations.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use quillet_core::{Map, Value};
+
+use crate::call::request_map;
+use crate::host::{Observer, RunEvent};
+
+/// Remembers what a run asked, called and printed.
+#[derive(Debug, Default)]
+pub(super) struct RunObserver(Mutex<ObservedRun>);
+
+/// What was seen.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ObservedRun {
+    /// Requests to models, in order.
+    pub(super) requests: Vec<Map>,
+    /// Calls of tools, in order: name, arguments, result or failure.
+    pub(super) calls: Vec<ObservedCall>,
+    /// Lines for standard output.
+    pub(super) printed: Vec<String>,
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug)]
+pub(super) struct ObservedCall {
+    name: String,
+    arguments: Value,
+    result: Option<Result<Value, String>>,
+}
+
+impl RunObserver {
+    fn seen(&self) -> MutexGuard<'_, ObservedRun> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was seen until now.
+    pub(super) fn told(&self) -> ObservedRun {
+        self.seen().clone()
+    }
+}
+
+impl Observer for RunObserver {
+    fn event(&self, event: RunEvent) {
+        let mut seen = self.seen();
+        match event {
+            RunEvent::Printed(line) => seen.printed.push(line),
+            RunEvent::Request(request) => seen.requests.push(request_map(&request)),
+            RunEvent::ToolCall { name, arguments } => seen.calls.push(ObservedCall {
+                name,
+                arguments,
+                result: None,
+            }),
+            RunEvent::ToolResult { name, result } => {
+                let open = |call: &&mut ObservedCall| call.name == name && call.result.is_none();
+                if let Some(call) = seen.calls.iter_mut().find(open) {
+                    call.result = Some(result);
+                }
+            }
+            RunEvent::Message { .. }
+            | RunEvent::Delta { .. }
+            | RunEvent::Thinking { .. }
+            | RunEvent::Warning(_) => {}
+        }
+    }
+}
+
+impl ObservedCall {
+    /// As fixtures see it: `{name, args, result}`, or `error` in place of a result.
+    pub(super) fn value(&self) -> Value {
+        let mut entries = vec![
+            ("name", Value::from(self.name.as_str())),
+            ("args", self.arguments.clone()),
+        ];
+        match &self.result {
+            Some(Ok(result)) => entries.push(("result", result.clone())),
+            Some(Err(why)) => entries.push(("error", Value::from(why.as_str()))),
+            None => {}
+        }
+        Value::Map(entries.into_iter().collect())
+    }
+}

@@ -1,0 +1,131 @@
+//! How versions and labels are shown.
+
+use std::collections::BTreeMap;
+
+use axum::http::{HeaderName, HeaderValue};
+use axum::response::Response;
+use jiff::Timestamp;
+use quillet_core::history::{LATEST, Labels, Version};
+use quillet_core::store::EntryKind;
+use quillet_prompt::Revision;
+use serde::Serialize;
+use serde_json::Value as Tree;
+use utoipa::ToSchema;
+
+/// Header of answers: the number of a version.
+static VERSION: HeaderName = HeaderName::from_static("quillet-version");
+
+/// One version.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DefinitionVersion)]
+pub(crate) struct VersionResponse {
+    /// Its number, from 1.
+    version: u64,
+    /// `sha256:` and 64 hexadecimal digits: of the definition in canonical form. Not of a
+    /// connection to a database, whose password could be guessed by it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
+    /// The version that it was made from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<u64>,
+    /// Who made it: the name of a token, `store` where somebody wrote into the store by other
+    /// means, `anonymous` where no tokens are set.
+    author: String,
+    /// Why.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    message: String,
+    /// When, as RFC 3339 writes it.
+    #[schema(value_type = String)]
+    created: Timestamp,
+    /// Bytes of its texts; not of a connection to a database.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
+    /// Whether the definition was removed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    removed: bool,
+    /// The labels that point at it alone; `latest` of the newest one.
+    labels: Vec<String>,
+}
+
+impl VersionResponse {
+    /// `is_latest` says whether it is what stands in the store.
+    pub(super) fn new(
+        kind: EntryKind,
+        version: &Version,
+        labels: &Labels,
+        is_latest: bool,
+    ) -> Self {
+        let is_open = !has_secrets(kind);
+        let own = labels.of(version.number).map(str::to_owned);
+        let latest = (is_latest && !version.removed).then(|| LATEST.to_owned());
+        VersionResponse {
+            version: version.number,
+            digest: is_open.then(|| format!("sha256:{}", version.digest)),
+            parent: version.parent,
+            author: version.author.to_string(),
+            message: version.message.to_string(),
+            created: time(version.created_ms),
+            bytes: is_open.then_some(version.bytes),
+            removed: version.removed,
+            labels: own.chain(latest).collect(),
+        }
+    }
+}
+
+/// Whether definitions of a kind hold secrets, so that no more is told of their texts than is shown.
+pub(super) fn has_secrets(kind: EntryKind) -> bool {
+    kind == EntryKind::Database
+}
+
+/// A time in milliseconds since 1970.
+pub(super) fn time(milliseconds: u64) -> Timestamp {
+    let milliseconds = i64::try_from(milliseconds).unwrap_or(i64::MAX);
+    Timestamp::from_millisecond(milliseconds).unwrap_or_default()
+}
+
+/// The labels of a definition.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DefinitionLabels)]
+pub(crate) struct AllLabels {
+    /// The definition.
+    id: String,
+    /// Its newest version; absent while the store keeps none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latest: Option<u64>,
+    /// Each label with the number of a version, or with `versions` (weights by number), `by` and
+    /// `salt`.
+    #[schema(value_type = Object)]
+    labels: BTreeMap<String, Tree>,
+}
+
+impl AllLabels {
+    pub(super) fn new(id: &str, latest: Option<u64>, labels: &Labels) -> Self {
+        let written = labels.0.iter().map(|(name, target)| {
+            let target = serde_json::to_value(target).unwrap_or_default();
+            (name.clone(), target)
+        });
+        AllLabels {
+            id: id.to_owned(),
+            latest,
+            labels: written.collect(),
+        }
+    }
+}
+
+/// Says in the headers which version an answer is about, and which text it has.
+pub(crate) fn marked(mut response: Response, version: Option<u64>, text: Option<&str>) -> Response {
+    if let Some(version) = version {
+        let headers = response.headers_mut();
+        headers.insert(&VERSION, HeaderValue::from(version));
+    }
+    match text {
+        Some(text) => {
+            crate::revision::say(
+                response.headers_mut(),
+                &Revision::of(text.as_bytes()).digits(),
+            );
+            response
+        }
+        None => response,
+    }
+}

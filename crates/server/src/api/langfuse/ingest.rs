@@ -1,0 +1,41 @@
+//! `POST /api/public/otel/v1/traces`: what Langfuse's clients observed.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::Response;
+use quillet_core::ErrorCode;
+
+use super::spans;
+use crate::api::{body, json};
+use crate::error::{ApiError, problem};
+use crate::request_context::RequestContext;
+
+/// Takes spans into the store of traces, where there is one; else they are read and dropped, so
+/// that no client fills its queue.
+pub(super) async fn take(call: RequestContext, request: Request) -> Result<Response, ApiError> {
+    let kind = request.headers().get(CONTENT_TYPE);
+    let is_json = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+    let config = &call.app.config;
+    let bytes = body::read(request.into_body(), config.body_bytes, config.body_time).await?;
+    let wrong = |why: String| problem(ErrorCode::DoorRequest, why);
+    let traces = if is_json {
+        let body = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
+        spans::of_json(&body)
+    } else {
+        spans::of_protobuf(&bytes).map_err(|error| wrong(error.to_string()))?
+    };
+    let sink = call.app.agents.as_ref();
+    if let Some(sink) = sink.and_then(|agents| agents.parts().traces.as_ref()) {
+        for trace in traces {
+            sink.record(Arc::new(trace));
+        }
+    }
+    if is_json {
+        return json(&serde_json::json!({}));
+    }
+    let answer = Response::builder().header(CONTENT_TYPE, "application/x-protobuf");
+    Ok(answer.body(Body::empty()).unwrap_or_default())
+}

@@ -1,0 +1,122 @@
+//! Members of a Responses request that are for this server and not for the model: what to keep,
+//! what to go on with, what to repeat.
+
+use quillet_core::ErrorCode;
+use serde_json::{Map, Value, json};
+
+use super::super::prompt_reference::PromptReference;
+use crate::error::{ApiError, problem};
+
+/// Members of a request that the response repeats, with OpenAI's defaults.
+fn repeated() -> Map<String, Value> {
+    let defaults = json!({
+        "instructions": null,
+        "max_output_tokens": null,
+        "max_tool_calls": null,
+        "metadata": {},
+        "model": null,
+        "parallel_tool_calls": true,
+        "previous_response_id": null,
+        "reasoning": {"effort": null, "summary": null},
+        "temperature": null,
+        "text": {"format": {"type": "text"}},
+        "tool_choice": "auto",
+        "tools": [],
+        "top_p": null,
+        "truncation": "disabled",
+        "user": null,
+    });
+    match defaults {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    }
+}
+
+/// Members that mean something to this server alone.
+const OURS: [&str; 6] = [
+    "include",
+    "store",
+    "previous_response_id",
+    "truncation",
+    "background",
+    "conversation",
+];
+
+/// What a request asks of the server, apart from what the model gets.
+#[derive(Debug)]
+pub(super) struct ResponseOptions {
+    /// What the response repeats.
+    pub(super) repeated: Map<String, Value>,
+    /// The response that this one goes on with.
+    pub(super) previous: Option<String>,
+    /// Whether the response is to be stored. Default true, as OpenAI's.
+    pub(super) store: bool,
+    /// Whether the turn is also given as its provider wrote it.
+    pub(super) with_native: bool,
+    /// Whether the first message are the instructions.
+    pub(super) has_instructions: bool,
+}
+
+impl ResponseOptions {
+    /// Takes it out of a body, and the stored prompt that the request names.
+    pub(super) fn take(body: &mut Value) -> Result<(Self, Option<PromptReference>), ApiError> {
+        let Some(members) = body.as_object_mut() else {
+            let message = "the body has to be a JSON object";
+            return Err(problem(ErrorCode::InvalidType, message));
+        };
+        let says = |name: &str| members.get(name).is_some_and(|value| !value.is_null());
+        if says("conversation") {
+            return Err(unsupported("conversation", "send previous_response_id"));
+        }
+        if members.get("background") == Some(&Value::Bool(true)) {
+            return Err(unsupported("background", "ask for a stream"));
+        }
+        let mut repeated = repeated();
+        for (name, value) in &mut repeated {
+            if let Some(given) = members.get(name).filter(|given| !given.is_null()) {
+                *value = given.clone();
+            }
+        }
+        if let Some(prompt) = members.get("prompt").filter(|prompt| !prompt.is_null()) {
+            repeated.insert("prompt".into(), prompt.clone());
+        }
+        let wish = ResponseOptions {
+            repeated,
+            previous: text(members, "previous_response_id")?,
+            store: members.get("store") != Some(&Value::Bool(false)),
+            with_native: wants_native(members),
+            has_instructions: says("instructions"),
+        };
+        // A prompt of this server takes its variables out of the metadata.
+        let is_prompt = text(members, "model")?.is_some_and(|model| model.starts_with("prompt/"));
+        for name in OURS.into_iter().chain((!is_prompt).then_some("metadata")) {
+            members.shift_remove(name);
+        }
+        let prompted = PromptReference::of_response(members)?;
+        Ok((wish, prompted))
+    }
+}
+
+fn wants_native(members: &Map<String, Value>) -> bool {
+    let include = members.get("include").and_then(Value::as_array);
+    include.is_some_and(|list| {
+        list.iter()
+            .any(|wish| wish == "reasoning.encrypted_content")
+    })
+}
+
+fn text(members: &Map<String, Value>, name: &str) -> Result<Option<String>, ApiError> {
+    match members.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => {
+            let message = format!("{name}: it has to be a text");
+            Err(problem(ErrorCode::InvalidType, message).about(name))
+        }
+    }
+}
+
+fn unsupported(name: &str, instead: &str) -> ApiError {
+    let message = format!("{name}: this server does not have it; {instead}");
+    problem(ErrorCode::UnsupportedParameter, message).about(name)
+}

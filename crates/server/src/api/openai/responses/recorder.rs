@@ -1,0 +1,152 @@
+//! Responses at rest: one session for each, found by its own asker only.
+
+use std::sync::Arc;
+
+use quillet_core::session::{Sessions, StoredMessage};
+use quillet_core::{BoxFuture, ErrorCode, Message, Role, clock};
+use quillet_host::agent::Principal;
+use quillet_prompt::ServiceError;
+use serde_json::{Map, Value};
+
+use super::options::ResponseOptions;
+use crate::error::{ApiError, problem};
+use crate::request_context::RequestContext;
+
+/// The turn that holds the object itself; the last of its session.
+const OBJECT: &str = "object";
+
+/// What is stored of one response.
+#[derive(Debug)]
+pub(super) struct ResponseRecorder {
+    sessions: Option<Arc<dyn Sessions>>,
+    who: Principal,
+    /// Most messages of a conversation that are loaded.
+    most: usize,
+    store: bool,
+    asked: Vec<Message>,
+}
+
+impl ResponseRecorder {
+    pub(super) fn new(call: &RequestContext, wish: &ResponseOptions) -> Self {
+        let agents = call.app.agents.as_ref();
+        ResponseRecorder {
+            sessions: agents.map(|agents| agents.parts().sessions.clone()),
+            who: call.principal(),
+            most: agents.map_or(0, |agents| agents.options().history_messages),
+            store: wish.store,
+            asked: Vec::new(),
+        }
+    }
+
+    /// Whether this response is stored.
+    pub(super) fn is_on(&self) -> bool {
+        self.store && self.sessions.is_some()
+    }
+
+    /// The conversation that a response belongs to.
+    pub(super) async fn earlier(&self, id: &str) -> Result<Vec<Message>, ApiError> {
+        let turns = match &self.sessions {
+            None => Vec::new(),
+            Some(_) if given(id).is_err() => Vec::new(),
+            Some(sessions) => {
+                let session = self.who.session_of(id);
+                let turns = sessions.load(&session, self.most.saturating_add(1)).await;
+                turns.map_err(ServiceError::Store)?
+            }
+        };
+        if turns.is_empty() {
+            let message =
+                format!("there is no response {id:?}: it was not stored, or is no longer kept");
+            let error = problem(ErrorCode::PreviousResponseNotFound, message);
+            return Err(error.about("previous_response_id"));
+        }
+        let said = turns.into_iter().filter(|turn| turn.id != OBJECT);
+        Ok(said.map(|turn| turn.message).collect())
+    }
+
+    /// What the response answers.
+    pub(super) fn asked(&mut self, messages: &[Message]) {
+        if self.is_on() {
+            self.asked = messages.to_vec();
+        }
+    }
+
+    /// Keeps the response. That it could not be stored is for the operator to know; the answer
+    /// itself was given.
+    pub(super) fn keep(
+        &mut self,
+        id: &str,
+        answer: Message,
+        object: &Map<String, Value>,
+    ) -> Option<BoxFuture<'static, ()>> {
+        let sessions = self.sessions.clone().filter(|_| self.store)?;
+        let session = self.who.session_of(id);
+        let created_ms = clock::millis();
+        let turn = |id: String, message: Message| StoredMessage {
+            id,
+            created_ms,
+            message,
+            loaded_skills: Vec::new(),
+            partial: false,
+        };
+        let text = serde_json::to_string(object).unwrap_or_default();
+        let asked = std::mem::take(&mut self.asked);
+        let said = asked.into_iter().chain([answer]).enumerate();
+        let mut turns: Vec<StoredMessage> = said
+            .map(|(index, message)| turn(index.to_string(), message))
+            .collect();
+        turns.push(turn(OBJECT.into(), Message::new(Role::System, text)));
+        Some(Box::pin(async move {
+            if let Err(error) = sessions.append(&session, &turns).await {
+                tracing::warn!(session, %error, "the response was not kept");
+            }
+        }))
+    }
+}
+
+/// The object of a stored response.
+pub(super) async fn find(call: &RequestContext, id: &str) -> Result<Value, ApiError> {
+    let agents = call.app.agents.as_ref().ok_or_else(|| unknown(id))?;
+    given(id)?;
+    let session = call.principal().session_of(id);
+    let turns = agents.parts().sessions.load(&session, 1).await;
+    let turns = turns.map_err(ServiceError::Store)?;
+    let object = turns.last().filter(|turn| turn.id == OBJECT);
+    let text = object.map(|turn| turn.message.content.to_string());
+    text.and_then(|text| serde_json::from_str(&text).ok())
+        .ok_or_else(|| unknown(id))
+}
+
+/// Forgets a response.
+pub(super) async fn forget(call: &RequestContext, id: &str) -> Result<(), ApiError> {
+    let agents = call.app.agents.as_ref().ok_or_else(|| unknown(id))?;
+    given(id)?;
+    let session = call.principal().session_of(id);
+    let removed = agents.parts().sessions.remove(&session).await;
+    if removed.map_err(ServiceError::Store)? {
+        Ok(())
+    } else {
+        Err(unknown(id))
+    }
+}
+
+/// Longest id that was ever given.
+const LONGEST_ID: usize = 128;
+
+/// Whether an id may be one of ours; a store of sessions refuses to look for others.
+fn given(id: &str) -> Result<(), ApiError> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if (1..=LONGEST_ID).contains(&id.len()) && id.bytes().all(plain) {
+        Ok(())
+    } else {
+        Err(unknown(id))
+    }
+}
+
+fn unknown(id: &str) -> ApiError {
+    problem(
+        ErrorCode::ResponseNotFound,
+        format!("there is no response {id:?}"),
+    )
+    .about("response_id")
+}

@@ -1,0 +1,142 @@
+//! One row, asked as its owner would ask the route: through the same code, with the same rights.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::HeaderMap;
+use axum::http::header::RETRY_AFTER;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::FutureExt;
+use http_body_util::BodyExt;
+use quillet_core::ErrorCode;
+use quillet_core::budget::{BudgetAccounts, paying};
+use quillet_core::chat::ChatModel;
+use quillet_host::definitions::Permission;
+use serde_json::{Map, Value};
+
+use crate::api::openai;
+use crate::app::App;
+use crate::error::{ApiError, problem};
+use crate::request_context::{Exchange, RequestContext};
+use crate::requirements::RouteRequirements;
+
+/// The way of the rows of a batch.
+#[derive(Debug)]
+pub(super) struct RowDispatcher {
+    app: Arc<App>,
+    endpoint: String,
+    owner: String,
+    /// The place of the endpoint among all routes.
+    route: usize,
+}
+
+/// What a row was answered.
+#[derive(Debug)]
+pub(super) struct RowReply {
+    pub(super) status: u16,
+    pub(super) request_id: String,
+    pub(super) body: Vec<u8>,
+    /// Whether asking again may help, and when, if that was said.
+    pub(super) again: Option<Option<Duration>>,
+}
+
+impl RowDispatcher {
+    pub(super) fn new(app: &Arc<App>, endpoint: &str, owner: &str) -> Self {
+        let path = format!("POST {}{endpoint}", app.config.prefix);
+        RowDispatcher {
+            route: app.metrics.place_of(&path),
+            app: app.clone(),
+            endpoint: endpoint.to_owned(),
+            owner: owner.to_owned(),
+        }
+    }
+
+    /// The answer to a row. `id` is the same whenever the row is handed out, so that a run with a
+    /// journal goes on.
+    pub(super) async fn ask(&self, body: &str, id: &str) -> RowReply {
+        self.ask_by(body, Exchange::of_row(id)).await
+    }
+
+    /// Who pays for the rows; nobody in particular where the key is gone.
+    pub(super) fn payer(&self) -> BudgetAccounts {
+        let client = self.app.auth.client_of(&self.owner);
+        client.map_or_else(BudgetAccounts::default, |client| self.app.payer_of(client))
+    }
+
+    /// The same, answered by a model that stands in for those of this server.
+    pub(super) async fn ask_of(&self, body: &str, model: Arc<dyn ChatModel>) -> RowReply {
+        let exchange = Exchange::new(None).answered_by(model);
+        self.ask_by(body, exchange).await
+    }
+
+    async fn ask_by(&self, body: &str, exchange: Exchange) -> RowReply {
+        // Who it is is looked up each time: a key that is gone has no rights from then on.
+        let Some(client) = self.app.auth.client_of(&self.owner) else {
+            let message = "the key that made this batch is no longer one of this server's";
+            let error = problem(ErrorCode::AuthRefused, message);
+            return answer("", openai::answer(&error)).await;
+        };
+        let address = client.address().unwrap_or([127, 0, 0, 1].into());
+        let exchange = Arc::new(exchange.with_client(client, address));
+        let call = RequestContext::new(self.app.clone(), exchange.clone(), self.route);
+        let payer = self.app.payer_of(client);
+        let asking = AssertUnwindSafe(paying(payer, self.respond(call, body))).catch_unwind();
+        let answered = asking.await.unwrap_or_else(|_| {
+            let message = "the server met a defect of its own";
+            Err(problem(ErrorCode::ServerDefect, message))
+        });
+        let response = answered.unwrap_or_else(|error| {
+            self.app.metrics.errors.count(error.code());
+            openai::answer(&error)
+        });
+        answer(exchange.id(), response).await
+    }
+
+    async fn respond(&self, call: RequestContext, body: &str) -> Result<Response, ApiError> {
+        call.admit(RouteRequirements::Any(Permission::Render), "")
+            .await?;
+        if self.endpoint == "/v1/responses" {
+            let request = Request::new(Body::from(unstored(body)));
+            return openai::responses::create_response(call, request).await;
+        }
+        let request = Request::new(Body::from(Bytes::copy_from_slice(body.as_bytes())));
+        openai::chat::complete(call, request).await
+    }
+}
+
+/// Unless a row says otherwise its response is not stored: a batch would push out all that people
+/// talk about.
+fn unstored(body: &str) -> Vec<u8> {
+    let read = serde_json::from_str::<Map<String, Value>>(body);
+    let Ok(mut members) = read else {
+        return body.as_bytes().to_vec();
+    };
+    members.entry("store").or_insert(Value::Bool(false));
+    serde_json::to_vec(&members).unwrap_or_default()
+}
+
+async fn answer(request_id: &str, response: Response) -> RowReply {
+    let (head, body) = response.into_parts();
+    let body = body.collect().await.map(|body| body.to_bytes().to_vec());
+    let status = head.status.as_u16();
+    RowReply {
+        status,
+        request_id: request_id.to_owned(),
+        body: body.unwrap_or_default(),
+        again: again(status, &head.headers),
+    }
+}
+
+/// What the SDKs of OpenAI's clients read, too.
+fn again(status: u16, headers: &HeaderMap) -> Option<Option<Duration>> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    if !matches!(status, 429 | 500..) || text("x-should-retry") != Some("true") {
+        return None;
+    }
+    let seconds = text(RETRY_AFTER.as_str()).and_then(|text| text.parse().ok());
+    Some(seconds.map(Duration::from_secs))
+}

@@ -1,0 +1,126 @@
+//! The batches that a worker has in hand, and the units of them that it holds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use quillet_core::batch::BatchOrder;
+use tokio_util::sync::CancellationToken;
+
+use super::dispatch::RowDispatcher;
+
+/// A batch that is worked on.
+#[derive(Debug)]
+pub(super) struct BatchLease {
+    pub(super) order: BatchOrder,
+    pub(super) door: RowDispatcher,
+    /// Its time is over: rows are told so, and not asked.
+    expiring: AtomicBool,
+    /// Its rows are to stop at once.
+    pub(super) end: CancellationToken,
+}
+
+impl BatchLease {
+    pub(super) fn new(order: BatchOrder, door: RowDispatcher) -> Self {
+        BatchLease {
+            order,
+            door,
+            expiring: AtomicBool::new(false),
+            end: CancellationToken::new(),
+        }
+    }
+
+    pub(super) fn is_expiring(&self) -> bool {
+        self.expiring.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn expire(&self) {
+        self.expiring.store(true, Ordering::Relaxed);
+    }
+}
+
+/// All that a worker has in hand.
+#[derive(Debug, Default)]
+pub(super) struct LeasedBatches {
+    all: Mutex<BTreeMap<String, Arc<BatchLease>>>,
+    /// Whose turn it is: each batch gives a unit in its turn, so that a large one does not keep
+    /// the others waiting.
+    turns: Mutex<Vec<Arc<BatchLease>>>,
+    held: Mutex<BTreeMap<String, BTreeSet<u64>>>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl LeasedBatches {
+    pub(super) fn get(&self, id: &str) -> Option<Arc<BatchLease>> {
+        locked(&self.all).get(id).cloned()
+    }
+
+    pub(super) fn put(&self, hand: Arc<BatchLease>) {
+        locked(&self.all).insert(hand.order.id.clone(), hand);
+    }
+
+    /// Lets go of a batch; its rows stop.
+    pub(super) fn drop(&self, id: &str) {
+        if let Some(hand) = locked(&self.all).remove(id) {
+            hand.end.cancel();
+        }
+    }
+
+    /// Lets go of all but these.
+    pub(super) fn keep_only(&self, ids: &[String]) {
+        let gone = |id: &&String| !ids.contains(id);
+        let gone: Vec<String> = locked(&self.all).keys().filter(gone).cloned().collect();
+        for id in gone {
+            self.drop(&id);
+        }
+    }
+
+    /// The batches that may have units, in their turn.
+    pub(super) fn turns(&self) -> Vec<Arc<BatchLease>> {
+        let mut turns = locked(&self.turns);
+        if !turns.is_empty() {
+            turns.rotate_left(1);
+        }
+        turns.clone()
+    }
+
+    pub(super) fn set_turns(&self, hands: Vec<Arc<BatchLease>>) {
+        let mut turns = locked(&self.turns);
+        let same = |a: &[Arc<BatchLease>], b: &[Arc<BatchLease>]| {
+            a.len() == b.len()
+                && a.iter()
+                    .all(|hand| b.iter().any(|other| Arc::ptr_eq(hand, other)))
+        };
+        if !same(&turns, &hands) {
+            *turns = hands;
+        }
+    }
+
+    pub(super) fn hold(&self, batch: &str, unit: u64) {
+        locked(&self.held)
+            .entry(batch.to_owned())
+            .or_default()
+            .insert(unit);
+    }
+
+    pub(super) fn release(&self, batch: &str, unit: u64) {
+        let mut held = locked(&self.held);
+        if let Some(units) = held.get_mut(batch) {
+            units.remove(&unit);
+            if units.is_empty() {
+                held.remove(batch);
+            }
+        }
+    }
+
+    pub(super) fn held(&self) -> Vec<(String, Vec<u64>)> {
+        let held = locked(&self.held);
+        let each = held
+            .iter()
+            .map(|(id, units)| (id.clone(), units.iter().copied().collect()));
+        each.collect()
+    }
+}

@@ -1,0 +1,15 @@
+//! Routes for clients of other services.
+
+use axum::routing::MethodRouter;
+
+use crate::request_context::RouteState;
+use crate::requirements::RouteRequirements;
+
+/// A route for clients of another service: what it needs, its method, its path, and what makes its
+/// handler, which asks for the rights for the definition that the client names.
+pub(crate) type CompatRoute = (
+    RouteRequirements,
+    &'static str,
+    &'static str,
+    fn() -> MethodRouter<RouteState>,
+);

@@ -1,0 +1,309 @@
+//! What every request passes on its way in and out: who calls, how often, with
+//! which id; what became of it goes to the log and the counters.
+
+use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::header::{CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
+use hyper::body::Incoming;
+use quillet_core::ErrorCode;
+use quillet_core::budget::paying;
+use tower::Service;
+
+use crate::api::{langfuse, mlflow, openai};
+use crate::app::App;
+use crate::auth::Caller;
+use crate::budget;
+use crate::connection::HEAD_BYTES;
+use crate::error::{ApiError, problem};
+use crate::fast_router::FastRouter;
+use crate::health;
+use crate::inflate::inflated;
+use crate::rate::RateKey;
+use crate::request_context::{Exchange, REQUEST_ID, RequestContext};
+
+/// Answers one request. Dropping the future ends everything done for it.
+pub(crate) async fn answer(
+    app: &Arc<App>,
+    mut entry: FastRouter,
+    (peer, known): (SocketAddr, &CachedHost),
+    request: Request<Incoming>,
+) -> Response {
+    let started = Instant::now();
+    let head = HeaderScan::of(&request);
+    let exchange = Exchange::new(head.id);
+    let page = head
+        .is_of_page
+        .then(|| app.browsers.permitted(request.headers()));
+    let page = page.flatten();
+    let shape = openai::shape(&app.config.prefix, request.uri().path());
+    // hyper prefers Transfer-Encoding to Content-Length where a request has
+    // both and does not tell; such a connection must not be used again, since a
+    // proxy before us may have read the request the other way.
+    let close = head.has_transfer_encoding || app.is_stopping();
+    let is_gzip = head.is_gzip();
+    let is_logged = if app.config.access_log {
+        tracing::enabled!(tracing::Level::INFO)
+    } else {
+        tracing::enabled!(tracing::Level::DEBUG)
+    };
+    // Copied only where they are logged: the request is gone by then.
+    let (method, path) = is_logged
+        .then(|| (request.method().clone(), request.uri().path().to_owned()))
+        .unzip();
+    let admitted = admitted(app, peer, &request, &head, known);
+    let client = *admitted.as_ref().unwrap_or(&RateKey::UNKNOWN);
+    let exchange = Arc::new(exchange.with_client(client, peer.ip()));
+    let payer = match &admitted {
+        Ok(client) => app.payer(*client, request.headers()),
+        Err(_) => Ok(None),
+    };
+    let (admitted, payer) = match payer {
+        Ok(payer) => (admitted, payer),
+        Err(error) => (Err(Box::new(error.into_response())), None),
+    };
+    let answering = async {
+        match admitted {
+            Err(refusal) => *refusal,
+            Ok(_) if is_gzip => {
+                let mut request = request.map(inflated);
+                request.headers_mut().remove(CONTENT_ENCODING);
+                request.headers_mut().remove(CONTENT_LENGTH);
+                request.extensions_mut().insert(exchange.clone());
+                caught(entry.router.call(request)).await
+            }
+            // The routes that are asked most go around axum's router, which boxes a service, two
+            // futures and the body of each request.
+            Ok(_) => match entry.direct.find(request.method(), request.uri().path()) {
+                Some(found) => {
+                    let call = RequestContext::new(app.clone(), exchange.clone(), found.index);
+                    caught(found.answer(call, request)).await
+                }
+                None => {
+                    let mut request = request.map(Body::new);
+                    request.extensions_mut().insert(exchange.clone());
+                    caught(entry.router.call(request)).await
+                }
+            },
+        }
+    };
+    let mut response = match payer {
+        Some(payer) => budget::paid(payer.clone(), paying(payer, answering).await),
+        None => answering.await,
+    };
+    if let Some(error) = response.extensions_mut().remove::<ApiError>() {
+        response = explain(app, error, &exchange, response.headers(), shape);
+    }
+    let headers = response.headers_mut();
+    headers.insert(&REQUEST_ID, exchange.header());
+    if close {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    app.browsers.tell(page.as_ref(), &mut response);
+    let status = response.status().as_u16();
+    let time = started.elapsed();
+    app.metrics.answered(exchange.route(), status, time);
+    if let (Some(method), Some(path)) = (method, path) {
+        let (id, micros) = (
+            exchange.id(),
+            u64::try_from(time.as_micros()).unwrap_or(u64::MAX),
+        );
+        if app.config.access_log {
+            tracing::info!(request_id = id, %method, path, status, micros, %peer, "answered");
+        } else {
+            tracing::debug!(request_id = id, %method, path, status, micros, %peer, "answered");
+        }
+    }
+    response
+}
+
+/// The client, or the answer to a request that does not get to its route.
+fn admitted(
+    app: &App,
+    peer: SocketAddr,
+    request: &Request<Incoming>,
+    head: &HeaderScan<'_>,
+    known: &CachedHost,
+) -> Result<RateKey, Box<Response>> {
+    let refused = |error: ApiError| Box::new(error.into_response());
+    let headers = request.headers();
+    head.readable(request).map_err(refused)?;
+    if head.is_of_page || !known.is(request, head) {
+        let host = app.hosts.check(request.version(), request.uri(), headers);
+        let host = host.map_err(refused)?;
+        // Browsers send no token with a preflight, so it is answered before one is asked for.
+        if app.browsers.is_preflight(request.method(), headers) {
+            return Err(Box::new(StatusCode::NO_CONTENT.into_response()));
+        }
+        let own = app.browsers.check(request.method(), headers, host);
+        own.map_err(refused)?;
+        known.keep(head);
+    }
+    admit(app, peer, request).map_err(refused)
+}
+
+/// The `Host` that the first request of a connection named this server by. Nearly all that
+/// follow say the same, and need no second look.
+#[derive(Debug, Default)]
+pub(crate) struct CachedHost(OnceLock<HeaderValue>);
+
+impl CachedHost {
+    fn is(&self, request: &Request<Incoming>, head: &HeaderScan<'_>) -> bool {
+        let alone = head.hosts == 1 && request.uri().authority().is_none();
+        alone && self.0.get().is_some_and(|known| head.host == Some(known))
+    }
+
+    /// Takes a host for known that has been checked.
+    fn keep(&self, head: &HeaderScan<'_>) {
+        if let (Some(host), 1) = (head.host, head.hosts) {
+            self.0.get_or_init(|| host.clone());
+        }
+    }
+}
+
+/// What is looked for in the headers of every request, found in one pass over them: each look into
+/// the map would hash a name.
+#[derive(Debug, Default)]
+struct HeaderScan<'a> {
+    /// Bytes of all headers.
+    bytes: usize,
+    host: Option<&'a HeaderValue>,
+    /// How often `Host` stands there.
+    hosts: usize,
+    id: Option<&'a HeaderValue>,
+    encoding: Option<&'a HeaderValue>,
+    has_transfer_encoding: bool,
+    /// Whether it says which page it comes from, or which site.
+    is_of_page: bool,
+}
+
+impl<'a> HeaderScan<'a> {
+    fn of(request: &'a Request<Incoming>) -> Self {
+        let mut head = HeaderScan::default();
+        for (name, value) in request.headers() {
+            let text = name.as_str();
+            head.bytes += text.len() + value.len() + ": \r\n".len();
+            match text {
+                "host" => {
+                    head.host = head.host.or(Some(value));
+                    head.hosts += 1;
+                }
+                "x-request-id" => head.id = head.id.or(Some(value)),
+                "content-encoding" => head.encoding = head.encoding.or(Some(value)),
+                "transfer-encoding" => head.has_transfer_encoding = true,
+                "origin" | "sec-fetch-site" => head.is_of_page = true,
+                _ => {}
+            }
+        }
+        head
+    }
+
+    /// Whether the head is small enough, and the body written in a way that is read here.
+    fn readable(&self, request: &Request<Incoming>) -> Result<(), ApiError> {
+        let target = request.uri().path_and_query();
+        let target = target.map_or(0, |target| target.as_str().len());
+        // hyper reads in pieces, and so looks at the bound a piece too late.
+        if self.bytes + target > HEAD_BYTES {
+            let message = format!("the headers are larger than {HEAD_BYTES} bytes");
+            return Err(problem(ErrorCode::RequestHeaders, message));
+        }
+        match self.encoding {
+            Some(encoding) if !self.is_gzip() && !is_called(encoding, &["identity"]) => {
+                let encoding = String::from_utf8_lossy(encoding.as_bytes());
+                let message =
+                    format!("the body is encoded as {encoding:?}, which is not read here");
+                Err(problem(ErrorCode::RequestEncoding, message)
+                    .hint("send it as gzip, or as it is, without Content-Encoding"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the body comes as gzip, by either of its names (RFC 9110, 8.4.1.3).
+    fn is_gzip(&self) -> bool {
+        let gzip = |encoding| is_called(encoding, &["gzip", "x-gzip"]);
+        self.encoding.is_some_and(gzip)
+    }
+}
+
+fn is_called(value: &HeaderValue, names: &[&str]) -> bool {
+    let is = |name: &&str| value.as_bytes().eq_ignore_ascii_case(name.as_bytes());
+    names.iter().any(is)
+}
+
+fn admit(app: &App, peer: SocketAddr, request: &Request<Incoming>) -> Result<RateKey, ApiError> {
+    let (path, headers) = (request.uri().path(), request.headers());
+    if health::is_open(&app.config, path) {
+        return Ok(RateKey::new(Caller::Anyone, peer.ip()));
+    }
+    let caller = app.auth.check(headers)?;
+    if app.is_stopping() {
+        return Err(
+            problem(ErrorCode::ServerStopping, "this server is shutting down")
+                .retry_after(Duration::from_secs(1)),
+        );
+    }
+    let client = RateKey::new(caller, peer.ip());
+    let Some(rate) = &app.rate else {
+        return Ok(client);
+    };
+    let taken = rate.take(client, Instant::now());
+    taken.map(|()| client).map_err(|wait| {
+        problem(
+            ErrorCode::RateLimited,
+            "more requests than the limit on rate permits",
+        )
+        .retry_after(wait)
+    })
+}
+
+/// A handler that panics is our defect; the client gets an answer all the same.
+async fn caught<E: IntoResponse>(call: impl Future<Output = Result<Response, E>>) -> Response {
+    match AssertUnwindSafe(call).catch_unwind().await {
+        Ok(answer) => answer.unwrap_or_else(IntoResponse::into_response),
+        Err(_) => problem(
+            ErrorCode::ServerDefect,
+            "the server met a defect of its own",
+        )
+        .into_response(),
+    }
+}
+
+/// Writes the body of an error, and counts it.
+fn explain(
+    app: &App,
+    error: ApiError,
+    exchange: &Exchange,
+    headers: &HeaderMap,
+    shape: openai::ErrorFormat,
+) -> Response {
+    app.metrics.errors.count(error.code());
+    if error.is_server_side() {
+        tracing::warn!(
+            request_id = exchange.id(),
+            code = %error.code(),
+            "{}",
+            error.message()
+        );
+    }
+    let mut response = match shape {
+        openai::ErrorFormat::Problem => error.into_answer(exchange.id()),
+        openai::ErrorFormat::OpenAi => openai::answer(&error),
+        openai::ErrorFormat::Langfuse => langfuse::answer(&error),
+        openai::ErrorFormat::Mlflow => mlflow::answer(&error),
+        openai::ErrorFormat::Databases => error.of_databases().into_answer(exchange.id()),
+    };
+    if let Some(allow) = headers.get(axum::http::header::ALLOW) {
+        response
+            .headers_mut()
+            .insert(axum::http::header::ALLOW, allow.clone());
+    }
+    response
+}

@@ -1,0 +1,427 @@
+//! What a query's tree names by oid: functions, operators, types, relations.
+//!
+//! Nodes and labels are those of PostgreSQL 12 to 18 (src/include/nodes/primnodes.h and
+//! parsenodes.h). A kind of node that is not listed is refused, and so is a label that looks as if
+//! it named a function, an operator or a type and is not listed: a new version brings new ways of
+//! calling, and none may pass because it was not known.
+
+use std::collections::BTreeMap;
+
+use super::tree::PlanNode;
+
+/// How a function is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum FunctionUse {
+    /// By its name.
+    Call,
+    /// By a cast.
+    Cast,
+    /// By an operator, or by what sorting and frames of windows need.
+    Support,
+    /// By TABLESAMPLE.
+    Sample,
+}
+
+/// How a type is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum TypeUse {
+    /// A value of it is made here, out of a text or out of another value.
+    Made,
+    /// A value that was made elsewhere.
+    Seen,
+}
+
+/// Everything that has to be judged, each with the place where it was first met: bytes in the text
+/// that the server read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ReferencedObjects {
+    pub(super) functions: BTreeMap<(u32, FunctionUse), Option<usize>>,
+    pub(super) operators: BTreeMap<u32, Option<usize>>,
+    pub(super) types: BTreeMap<(u32, TypeUse), Option<usize>>,
+    pub(super) relations: BTreeMap<u32, Option<usize>>,
+    /// `CURRENT_USER` and its kin, with its place.
+    pub(super) asks_user: Option<Option<usize>>,
+}
+
+/// Something that may not be in a query, or that nobody here knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct UnknownNode(pub(super) String);
+
+/// Kinds of nodes that a query which reads consists of, by all names that they had.
+const KINDS: &[&str] = &[
+    "AGGREF",
+    "ALIAS",
+    "ARRAY",
+    "ARRAYCOERCEEXPR",
+    "ARRAYEXPR",
+    "ARRAYREF",
+    "BOOLEANTEST",
+    "BOOLEXPR",
+    "CASE",
+    "CASEEXPR",
+    "CASETESTEXPR",
+    "CASEWHEN",
+    "COALESCE",
+    "COALESCEEXPR",
+    "COERCETODOMAIN",
+    "COERCETODOMAINVALUE",
+    "COERCEVIAIO",
+    "COLLATE",
+    "COLLATEEXPR",
+    "COMMONTABLEEXPR",
+    "CONST",
+    "CONVERTROWTYPEEXPR",
+    "CTECYCLECLAUSE",
+    "CTESEARCHCLAUSE",
+    "DISTINCTEXPR",
+    "FIELDSELECT",
+    "FROMEXPR",
+    "FUNCEXPR",
+    "GROUPINGFUNC",
+    "GROUPINGSET",
+    "JOINEXPR",
+    "JSONBEHAVIOR",
+    "JSONCONSTRUCTOREXPR",
+    "JSONEXPR",
+    "JSONFORMAT",
+    "JSONISPREDICATE",
+    "JSONRETURNING",
+    "JSONTABLEPATH",
+    "JSONTABLEPATHSCAN",
+    "JSONTABLESIBLINGJOIN",
+    "JSONVALUEEXPR",
+    "MINMAX",
+    "MINMAXEXPR",
+    "NAMEDARGEXPR",
+    "NULLIFEXPR",
+    "NULLTEST",
+    "OPEXPR",
+    "PARAM",
+    "QUERY",
+    "RANGETBLENTRY",
+    "RANGETBLFUNCTION",
+    "RANGETBLREF",
+    "RELABELTYPE",
+    "ROW",
+    "ROWCOMPARE",
+    "ROWCOMPAREEXPR",
+    "ROWEXPR",
+    "RTE",
+    "RTEPERMISSIONINFO",
+    "SCALARARRAYOPEXPR",
+    "SETOPERATIONSTMT",
+    "SORTGROUPCLAUSE",
+    "SQLVALUEFUNCTION",
+    "SUBLINK",
+    "SUBSCRIPTINGREF",
+    "TABLEFUNC",
+    "TABLESAMPLECLAUSE",
+    "TARGETENTRY",
+    "VAR",
+    "WHEN",
+    "WINDOWCLAUSE",
+    "WINDOWFUNC",
+    "XMLEXPR",
+];
+
+/// Labels that look like an oid and are none, or one that calls nothing: kinds as numbers, places
+/// in the tree, collations, families of operators.
+const HARMLESS: &[&str] = &[
+    "aggcollid",
+    "array_collid",
+    "boolop",
+    "booltesttype",
+    "btype",
+    "casecollid",
+    "coalescecollid",
+    "collOid",
+    "commandType",
+    "constcollid",
+    "format_type",
+    "funccollid",
+    "functype",
+    "inputcollid",
+    "item_type",
+    "jointype",
+    "minmaxcollid",
+    "msccollid",
+    "nulltesttype",
+    "op",
+    "opcollid",
+    "paramcollid",
+    "paramid",
+    "planType",
+    "rctype",
+    "refcollid",
+    "resultcollid",
+    "subLinkId",
+    "subLinkType",
+    "varcollid",
+    "varreturningtype",
+    "wincollid",
+];
+
+/// Endings of labels that name something.
+const TELLING: [&str; 14] = [
+    "func",
+    "functions",
+    "fn",
+    "fnoid",
+    "handler",
+    "id",
+    "ids",
+    "oid",
+    "oids",
+    "op",
+    "opno",
+    "ops",
+    "proc",
+    "type",
+];
+
+/// The words of a server before numbers in a list.
+const MARKERS: [&str; 4] = ["b", "i", "o", "x"];
+
+impl ReferencedObjects {
+    /// Adds what the nodes of one tree name, but for the relation `own`, which the tree belongs to.
+    pub(super) fn add(&mut self, nodes: &[PlanNode<'_>], own: u32) -> Result<(), UnknownNode> {
+        for node in nodes {
+            if !KINDS.contains(&node.kind) {
+                let message = format!("a part that may not be in a query ({})", node.kind);
+                return Err(UnknownNode(message));
+            }
+            self.check_kind(node)?;
+            let mut labels: Vec<&str> = node.values.iter().map(|(label, _)| *label).collect();
+            labels.dedup();
+            for label in labels {
+                self.label(node, label, own)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What some nodes say besides oids.
+    fn check_kind(&mut self, node: &PlanNode<'_>) -> Result<(), UnknownNode> {
+        let is_not = |label: &str, expected: &str| node.value(label) != Some(expected);
+        match node.kind {
+            "QUERY"
+                if is_not("commandType", "1") || node.value("hasModifyingCTE") == Some("true") =>
+            {
+                return Err(UnknownNode("a statement that changes data".to_owned()));
+            }
+            // The values that a sub-select is compared with are parameters of the server's own.
+            "PARAM" if is_not("paramkind", "2") => {
+                return Err(UnknownNode("a parameter".to_owned()));
+            }
+            "SQLVALUEFUNCTION" => {
+                // Times, and the names of the database and the schema; the others reveal users.
+                let op: Option<u32> = node.numbers("op").next();
+                if !op.is_some_and(|op| op <= 8 || op == 13 || op == 14) {
+                    self.asks_user.get_or_insert(place(node));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn label(&mut self, node: &PlanNode<'_>, label: &str, own: u32) -> Result<(), UnknownNode> {
+        let place = place(node);
+        let is_cast = matches!(node.value("funcformat"), Some("1" | "2"));
+        match (node.kind, label) {
+            (_, "funcid" | "aggfnoid" | "winfnoid") => {
+                let how = if is_cast {
+                    FunctionUse::Cast
+                } else {
+                    FunctionUse::Call
+                };
+                for oid in oids(node, label)? {
+                    self.functions.entry((oid, how)).or_insert(place);
+                }
+            }
+            (
+                _,
+                "opfuncid" | "startInRangeFunc" | "endInRangeFunc" | "hashfuncid" | "negfuncid"
+                | "elemfuncid",
+            ) => {
+                for oid in oids(node, label)? {
+                    self.functions
+                        .entry((oid, FunctionUse::Support))
+                        .or_insert(place);
+                }
+            }
+            (_, "tsmhandler") => {
+                for oid in oids(node, label)? {
+                    self.functions
+                        .entry((oid, FunctionUse::Sample))
+                        .or_insert(place);
+                }
+            }
+            (_, "opno" | "eqop" | "sortop" | "opnos" | "cycle_mark_neop") => {
+                for oid in oids(node, label)? {
+                    self.operators.entry(oid).or_insert(place);
+                }
+            }
+            (_, "relid") => {
+                for oid in oids(node, label)?.into_iter().filter(|oid| *oid != own) {
+                    self.relations.entry(oid).or_insert(place);
+                }
+            }
+            // Numbers of kinds.
+            ("JSONCONSTRUCTOREXPR", "type") => {}
+            (
+                "CONST" | "COERCEVIAIO" | "RELABELTYPE" | "ARRAYCOERCEEXPR" | "COERCETODOMAIN"
+                | "CONVERTROWTYPEEXPR",
+                "consttype" | "resulttype",
+            )
+            | ("TABLEFUNC", "coltypes")
+            | ("JSONRETURNING", "typid")
+            | (_, "row_typeid" | "array_typeid" | "element_typeid" | "funccoltypes") => {
+                self.types_of(node, label, TypeUse::Made, place)?;
+            }
+            ("FUNCEXPR", "funcresulttype") if is_cast => {
+                self.types_of(node, label, TypeUse::Made, place)?;
+            }
+            (_, label) if is_type(label) => self.types_of(node, label, TypeUse::Seen, place)?,
+            (_, label) if HARMLESS.contains(&label) => {}
+            (_, label) if is_telling(label) => {
+                let message = format!("a part that is not known ({} of {})", label, node.kind);
+                return Err(UnknownNode(message));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn types_of(
+        &mut self,
+        node: &PlanNode<'_>,
+        label: &str,
+        of: TypeUse,
+        place: Option<usize>,
+    ) -> Result<(), UnknownNode> {
+        for oid in oids(node, label)? {
+            self.types.entry((oid, of)).or_insert(place);
+        }
+        Ok(())
+    }
+}
+
+/// Labels of types that a value already has.
+fn is_type(label: &str) -> bool {
+    const TYPES: [&str; 27] = [
+        "aggargtypes",
+        "aggtranstype",
+        "aggtype",
+        "casetype",
+        "coalescetype",
+        "colTypes",
+        "coltypes",
+        "colvaltypes",
+        "consttype",
+        "ctecoltypes",
+        "cycle_mark_type",
+        "funcresulttype",
+        "minmaxtype",
+        "opresulttype",
+        "paramtype",
+        "refassgntype",
+        "refarraytype",
+        "refcontainertype",
+        "refelemtype",
+        "refrestype",
+        "resulttype",
+        "type",
+        "typeId",
+        "typid",
+        "vartype",
+        "wintype",
+        "typeid",
+    ];
+    TYPES.contains(&label)
+}
+
+fn is_telling(label: &str) -> bool {
+    let label = label.to_ascii_lowercase();
+    TELLING.iter().any(|ending| label.ends_with(ending)) || label.ends_with("types")
+}
+
+/// The oids of a label; what is no number there is not understood.
+fn oids(node: &PlanNode<'_>, label: &str) -> Result<Vec<u32>, UnknownNode> {
+    let mut oids = Vec::new();
+    for (_, value) in node.values.iter().filter(|(name, _)| *name == label) {
+        match value.parse::<u32>() {
+            Ok(0) => {}
+            Ok(oid) => oids.push(oid),
+            Err(_) if MARKERS.contains(value) => {}
+            Err(_) => {
+                let message = format!("a part that cannot be read ({label} of {})", node.kind);
+                return Err(UnknownNode(message));
+            }
+        }
+    }
+    Ok(oids)
+}
+
+/// Where a node begins in the text that the server read.
+fn place(node: &PlanNode<'_>) -> Option<usize> {
+    node.numbers::<usize>("location").next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::nodes;
+    use super::*;
+
+    fn found(text: &str) -> Result<ReferencedObjects, UnknownNode> {
+        let mut found = ReferencedObjects::default();
+        found.add(&nodes(text).unwrap(), 99)?;
+        Ok(found)
+    }
+
+    #[test]
+    fn what_is_named_is_found() {
+        let text = "{QUERY :commandType 1 :hasModifyingCTE false :rtable ({RTE :relid 99} {RTE :relid 7}) \
+            :targetList ({FUNCEXPR :funcid 12 :funcformat 0 :funcresulttype 25 :args ({OPEXPR :opno 3 \
+            :opfuncid 4 :location 31} {CONST :consttype 24 :constvalue 4 [ 1 2 ]}) :location 8} \
+            {FUNCEXPR :funcid 13 :funcformat 2 :funcresulttype 20 :location -1})}";
+        let found = found(text).unwrap();
+        let functions: Vec<_> = found.functions.keys().copied().collect();
+        assert_eq!(
+            functions,
+            [
+                (4, FunctionUse::Support),
+                (12, FunctionUse::Call),
+                (13, FunctionUse::Cast)
+            ]
+        );
+        assert_eq!(found.functions[&(12, FunctionUse::Call)], Some(8));
+        assert_eq!(found.operators.get(&3), Some(&Some(31)));
+        assert_eq!(found.relations.keys().copied().collect::<Vec<_>>(), [7]);
+        let types: Vec<_> = found.types.keys().copied().collect();
+        assert_eq!(
+            types,
+            [
+                (20, TypeUse::Made),
+                (24, TypeUse::Made),
+                (25, TypeUse::Seen)
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused() {
+        for text in [
+            "{QUERY :commandType 3}",
+            "{QUERY :commandType 1 :hasModifyingCTE true}",
+            "{NEXTVALUEEXPR :seqid 5}",
+            "{ROWMARKCLAUSE :rti 1}",
+            "{PARAM :paramkind 0}",
+            "{VAR :newfuncid 5}",
+            "{VAR :somehandler 5}",
+            "{OPEXPR :opno y}",
+        ] {
+            assert!(found(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The folder of histories beside the store's folder: one writer at a time, whatever process it is
+//! in, and the files of single histories.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+
+use quillet_core::history::{Version, VersionRecord};
+use quillet_core::store::{EntryKey, EntryKind, StoreError, StoreErrorKind};
+
+use super::history_index::{HistoryIndex, Stamp, newest};
+use super::key_path::{self, refused};
+use super::write::make_private;
+use super::{FolderInner, lines, scan};
+use crate::history::VersionChain;
+
+/// The file that a writer holds locked.
+const LOCK: &str = ".lock";
+
+/// A history as it is now: what is in its file, and the file.
+pub(super) struct HistoryFile {
+    pub(super) book: Arc<HistoryIndex>,
+    file: Option<File>,
+    name: String,
+}
+
+impl HistoryFile {
+    /// A version with what it holds.
+    pub(super) fn kept(&mut self, version: &Version) -> Result<VersionRecord, StoreError> {
+        let content = match &mut self.file {
+            Some(file) => self.book.content(file, version),
+            None => Ok(None),
+        };
+        Ok(VersionRecord {
+            version: version.clone(),
+            content: content.map_err(|error| broken(&self.name, &error))?,
+        })
+    }
+
+    /// All versions; only the newest with what it holds.
+    pub(super) fn chain(&mut self) -> Result<VersionChain, StoreError> {
+        let mut chain = self.book.chain.clone();
+        if let Some(head) = chain.head().cloned() {
+            chain.add(self.kept(&head)?);
+        }
+        Ok(chain)
+    }
+}
+
+fn broken(name: &str, error: &io::Error) -> StoreError {
+    let kind = match error.kind() {
+        io::ErrorKind::InvalidData => StoreErrorKind::Corrupt,
+        _ => StoreErrorKind::Unavailable,
+    };
+    StoreError::new(kind, format!("{name}: {error}"))
+}
+
+impl FolderInner {
+    /// Does some work alone among all writers, in other processes too, after what one of them has
+    /// left unfinished was finished. `make` says whether the folder is made if it is not there:
+    /// where there are no histories, there are no writers to be kept off.
+    pub(super) fn alone<T>(
+        &self,
+        make: bool,
+        work: impl FnOnce() -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let writing = &self.shelf.writing;
+        let _one = writing.lock().unwrap_or_else(PoisonError::into_inner);
+        if make {
+            key_path::make_root(&self.roots.history)?;
+        } else if !self.roots.history.is_dir() {
+            return work();
+        }
+        let _lock = self.lock()?;
+        self.finish()?;
+        work()
+    }
+
+    /// Finishes what a process has left unfinished that was killed. The next writer does so as
+    /// well, if this one may not write here.
+    pub(super) fn finish_at_last(&self) {
+        if let Err(error) = self.alone(false, || Ok(())) {
+            tracing::debug!(%error, "the folder of histories cannot be written");
+        }
+    }
+
+    /// The lock goes with the file.
+    fn lock(&self) -> Result<File, StoreError> {
+        let path = self.beside(Path::new(LOCK))?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true);
+        let file = options.open(&path).and_then(|file| {
+            file.lock()?;
+            Ok(file)
+        });
+        file.map_err(|error| refused(format!("{}: {error}", path.display())))
+    }
+
+    /// A place in the folder of histories.
+    ///
+    /// # Errors
+    /// `Refused` for a link that leads out.
+    pub(super) fn beside(&self, relative: &Path) -> Result<PathBuf, StoreError> {
+        let root = &self.roots.history;
+        let path = root.join(relative);
+        if fs::symlink_metadata(&path).is_err() {
+            return Ok(path);
+        }
+        let root = fs::canonicalize(root).map_err(|error| refused(error.to_string()))?;
+        match key_path::inside(&root, &path) {
+            Some(_) => Ok(path),
+            None => Err(refused(format!(
+                "{} is a link that leads out of the folder of histories",
+                path.display()
+            ))),
+        }
+    }
+
+    /// Opens a file there; `None` if there is none.
+    pub(super) fn open_beside(&self, relative: &Path) -> Result<Option<File>, StoreError> {
+        let path = self.beside(relative)?;
+        if fs::symlink_metadata(&path).is_err() {
+            return Ok(None);
+        }
+        let wrong = |why| refused(format!("{}: {why}", path.display()));
+        scan::open(&path).map(Some).map_err(wrong)
+    }
+
+    /// The file of a history; `None` for a key that is no path, which has none.
+    fn book_path(kind: EntryKind, key: &EntryKey) -> Option<PathBuf> {
+        let mut path = key_path::below(kind.word(), key).ok()?.into_os_string();
+        path.push(".jsonl");
+        Some(path.into())
+    }
+
+    /// The newest version, without a look at the others.
+    pub(super) fn newest(
+        &self,
+        kind: EntryKind,
+        key: &EntryKey,
+    ) -> Result<Option<Version>, StoreError> {
+        let Some(path) = FolderInner::book_path(kind, key) else {
+            return Ok(None);
+        };
+        let Some(mut file) = self.open_beside(&path)? else {
+            return Ok(None);
+        };
+        newest(&mut file).map_err(|error| broken(&self.shown(&path), &error))
+    }
+
+    /// The history of a definition.
+    ///
+    /// # Errors
+    /// `Corrupt` for a file that somebody has written wrongly.
+    pub(super) fn history(
+        &self,
+        kind: EntryKind,
+        key: &EntryKey,
+    ) -> Result<HistoryFile, StoreError> {
+        let path = FolderInner::book_path(kind, key).unwrap_or_default();
+        let name = self.shown(&path);
+        let none = HistoryFile {
+            book: Arc::default(),
+            file: None,
+            name: name.clone(),
+        };
+        if path.as_os_str().is_empty() {
+            return Ok(none);
+        }
+        let Some(mut file) = self.open_beside(&path)? else {
+            return Ok(none);
+        };
+        let at = (kind, key.clone());
+        let about = file.metadata().map_err(|error| broken(&name, &error))?;
+        let book = match self.shelf.find(&at, Stamp::of(&about)) {
+            Some(book) => book,
+            None => {
+                let book = HistoryIndex::read(&mut file, self.longest_line());
+                let book = Arc::new(book.map_err(|error| broken(&name, &error))?);
+                self.shelf.keep(at, book.clone());
+                book
+            }
+        };
+        Ok(HistoryFile {
+            book,
+            file: Some(file),
+            name,
+        })
+    }
+
+    /// Appends lines to the file of a history.
+    pub(super) fn add(
+        &self,
+        kind: EntryKind,
+        key: &EntryKey,
+        text: &str,
+    ) -> Result<(), StoreError> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        let before = self.history(kind, key)?.book;
+        let path = key_path::below(kind.word(), key)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        key_path::make_folders(&self.roots.history, folder)?;
+        let path = self.beside(&FolderInner::book_path(kind, key).unwrap_or_default())?;
+        let wrong = |error: io::Error| refused(format!("{}: {error}", path.display()));
+        let added = lines::append(&path, text, kind == EntryKind::Database);
+        let (at, about) = added.map_err(wrong)?;
+        let now = HistoryIndex::clone(&before).with(at, text, Stamp::of(&about));
+        self.shelf
+            .keep((kind, key.clone()), Arc::new(now.map_err(wrong)?));
+        Ok(())
+    }
+
+    /// Keeps only these versions of a history, in a file of their own that takes the place of the
+    /// one that was.
+    pub(super) fn rewrite(
+        &self,
+        kind: EntryKind,
+        key: &EntryKey,
+        opened: &mut HistoryFile,
+        chain: &VersionChain,
+    ) -> Result<(), StoreError> {
+        let (Some(path), Some(file)) = (FolderInner::book_path(kind, key), &mut opened.file) else {
+            return Ok(());
+        };
+        let path = self.beside(&path)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let temporary = path.with_file_name(format!(".{name}.new"));
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        make_private(&mut options, kind == EntryKind::Database);
+        super::write::delete(&temporary)?;
+        let written = options.open(&temporary).and_then(|new| {
+            let mut out = io::BufWriter::new(new);
+            opened.book.copy(file, chain, &mut out)?;
+            out.into_inner()?.sync_data()?;
+            fs::rename(&temporary, &path)
+        });
+        written.map_err(|error| broken(&opened.name, &error))
+    }
+
+    /// As a user knows it.
+    fn shown(&self, relative: &Path) -> String {
+        self.roots.history.join(relative).display().to_string()
+    }
+
+    /// A line holds a text and a second one, and each byte of them takes six at most.
+    fn longest_line(&self) -> u64 {
+        let most = u64::try_from(self.max_file_bytes).unwrap_or(u64::MAX);
+        most.saturating_mul(12).saturating_add(1 << 20)
+    }
+}

@@ -1,0 +1,224 @@
+//! All links of a moment, and which of them a key is asked on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use futures_util::future::{join_all, try_join_all};
+use quillet_core::store::StoreError;
+use redis::{Cmd, PushInfo, PushKind, ServerErrorKind, Value};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::{Notify, watch};
+
+use super::error;
+use super::link::Link;
+use super::settings::RedisSettings;
+use super::slot::slot;
+use super::topology::ClusterTopology;
+use crate::address::RedisNode;
+
+/// The kind of a mark among the notices; Redis sends none of that name.
+const MARK: &str = "quillet-mark";
+
+/// A command and the key that says where it goes.
+#[derive(Clone, Debug)]
+pub(crate) struct KeyedCommand {
+    pub(crate) name: String,
+    pub(crate) command: Cmd,
+}
+
+/// Commands for one node, each with the place of its request among all.
+type NodeCommands = Vec<(usize, Cmd)>;
+
+/// Links to every node that holds data. One server is a ring of one.
+#[derive(Debug)]
+pub(crate) struct NodeConnections {
+    pub(crate) plan: ClusterTopology,
+    pub(crate) links: Vec<Link>,
+    /// Told when a reply says that the nodes' parts have changed.
+    pub(crate) moved: Arc<Notify>,
+    marks: Marks,
+}
+
+/// Marks among the notices, by which one sees how far they have been delivered.
+#[derive(Debug)]
+struct Marks {
+    notices: UnboundedSender<PushInfo>,
+    last: AtomicI64,
+    /// The last one that was reached.
+    told: watch::Sender<i64>,
+}
+
+impl NodeConnections {
+    /// Connects to all nodes; one that does not answer fails the ring, as Redis
+    /// itself refuses a cluster that is not whole.
+    pub(crate) async fn open(
+        settings: &RedisSettings,
+        plan: ClusterTopology,
+        pushes: &UnboundedSender<PushInfo>,
+    ) -> Result<Self, StoreError> {
+        let opening = plan
+            .nodes
+            .iter()
+            .map(|node| Link::open(settings, node, pushes));
+        let links = try_join_all(opening).await?;
+        Ok(NodeConnections {
+            plan,
+            links,
+            moved: Arc::new(Notify::new()),
+            marks: Marks {
+                notices: pushes.clone(),
+                last: AtomicI64::new(0),
+                told: watch::Sender::new(0),
+            },
+        })
+    }
+
+    /// Waits until the notices of all changes that were made before have been delivered.
+    pub(crate) async fn sync(&self) -> Result<(), StoreError> {
+        // A node's answers and notices come over one connection, in order: once it has answered,
+        // its notices of what was before are in the channel, and the mark goes in behind them.
+        let pings = self.links.iter().map(|link| link.ask(redis::cmd("PING")));
+        try_join_all(pings).await?;
+        let mark = self.marks.last.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut told = self.marks.told.subscribe();
+        let sent = self.marks.notices.send(PushInfo {
+            kind: PushKind::Other(MARK.to_owned()),
+            data: vec![Value::Int(mark)],
+        });
+        let reached = async { told.wait_for(|told| *told >= mark).await.is_ok() };
+        if sent.is_ok() && reached.await {
+            Ok(())
+        } else {
+            Err(error::unavailable("the connection to redis has ended"))
+        }
+    }
+
+    /// Takes note that a mark was reached; `false` for what is no mark.
+    pub(crate) fn acknowledge_mark(&self, push: &PushInfo) -> bool {
+        match (&push.kind, push.data.as_slice()) {
+            (PushKind::Other(kind), [Value::Int(mark)]) if kind == MARK => {
+                self.marks.told.send_if_modified(|told| {
+                    let is_later = *mark > *told;
+                    *told = (*told).max(*mark);
+                    is_later
+                });
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether every node sends notices of changes.
+    pub(crate) fn tracked(&self) -> bool {
+        self.links.iter().all(|link| link.tracked)
+    }
+
+    fn number_of(&self, name: &str) -> usize {
+        let slots = self.plan.slots.as_ref();
+        let number = slots.and_then(|slots| slots.get(slot(name.as_bytes())));
+        number.map_or(0, |number| usize::from(*number))
+    }
+
+    /// Sends all requests, to all nodes at the same time and in one round trip
+    /// each; one reply for each request, in order.
+    pub(crate) async fn run(
+        &self,
+        settings: &RedisSettings,
+        requests: &[KeyedCommand],
+    ) -> Result<Vec<Value>, StoreError> {
+        let parts = self.links.iter().zip(self.parts(requests));
+        let sent = parts.map(|(link, part)| send(link, part));
+        let mut replies = vec![Value::Nil; requests.len()];
+        for (place, reply) in try_join_all(sent).await?.into_iter().flatten() {
+            if let Some(slot) = replies.get_mut(place) {
+                *slot = reply;
+            }
+        }
+        if replies.iter().any(error::is_elsewhere) {
+            self.moved.notify_one();
+        }
+        self.follow(settings, requests, &mut replies).await;
+        Ok(replies)
+    }
+
+    /// What each link is to be asked.
+    fn parts(&self, requests: &[KeyedCommand]) -> Vec<NodeCommands> {
+        let mut parts = vec![NodeCommands::new(); self.links.len()];
+        for (place, request) in requests.iter().enumerate() {
+            if let Some(part) = parts.get_mut(self.number_of(&request.name)) {
+                part.push((place, request.command.clone()));
+            }
+        }
+        parts
+    }
+
+    /// Asks again where a node says that a key is now.
+    async fn follow(
+        &self,
+        settings: &RedisSettings,
+        requests: &[KeyedCommand],
+        replies: &mut [Value],
+    ) {
+        let redirected = requests.iter().zip(replies).filter_map(|(request, reply)| {
+            let (node, asking) = redirection(reply)?;
+            Some(async move {
+                if let Ok(answer) = self.ask_at(settings, node, asking, request).await {
+                    *reply = answer;
+                }
+            })
+        });
+        join_all(redirected).await;
+    }
+
+    /// `asking` is for a node that is being handed a slot and does not own it yet.
+    async fn ask_at(
+        &self,
+        settings: &RedisSettings,
+        node: RedisNode,
+        asking: bool,
+        request: &KeyedCommand,
+    ) -> Result<Value, StoreError> {
+        let known = self.links.iter().find(|link| link.node == node);
+        let link = match known {
+            Some(link) => link.clone(),
+            None => Link::plain(settings, &node, &settings.address.login, 0).await?,
+        };
+        let mut commands = vec![request.command.clone()];
+        if asking {
+            commands.insert(0, redis::cmd("ASKING"));
+        }
+        let replies = link.run(&commands).await;
+        let mut replies = replies.map_err(|error| error::of_connection(&node, &error))?;
+        Ok(replies.pop().unwrap_or(Value::Nil))
+    }
+}
+
+async fn send(link: &Link, part: NodeCommands) -> Result<Vec<(usize, Value)>, StoreError> {
+    if part.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (places, commands): (Vec<usize>, Vec<Cmd>) = part.into_iter().unzip();
+    let replies = link.run(&commands).await;
+    let replies = replies.map_err(|error| error::of_connection(&link.node, &error))?;
+    Ok(places.into_iter().zip(replies).collect())
+}
+
+/// The node of a reply `ASK <slot> <host>:<port>` or `MOVED <slot> <host>:<port>`,
+/// and whether it was ASK.
+fn redirection(reply: &Value) -> Option<(RedisNode, bool)> {
+    let Value::ServerError(error) = reply else {
+        return None;
+    };
+    let asking = match error.kind()? {
+        ServerErrorKind::Ask => true,
+        ServerErrorKind::Moved => false,
+        _ => return None,
+    };
+    let (_, address) = error.details()?.split_once(' ')?;
+    let (host, port) = address.rsplit_once(':')?;
+    let node = RedisNode {
+        host: host.to_owned(),
+        port: port.parse().ok()?,
+    };
+    Some((node, asking))
+}

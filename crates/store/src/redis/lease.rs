@@ -1,0 +1,208 @@
+//! The places that this process holds: renewed for as long as their permits live,
+//! given back when they are dropped. A process that dies renews nothing, and Redis
+//! forgets its places after the lease.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_core::runs::Permit;
+use redis::Value;
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::client::RedisClient;
+use super::connections::KeyedCommand;
+use super::pubsub::Notifiers;
+use super::script::{number, script};
+
+/// KEYS: places of the key. ARGV: place, lease. Holds it again even if Redis has
+/// forgotten everything meanwhile.
+const RENEW_PLACE: &str = "
+local t = redis.call('TIME')
+redis.call('ZADD', KEYS[1], t[1] * 1000 + math.floor(t[2] / 1000) + ARGV[2], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return 0";
+
+/// KEYS: log, state. ARGV: place, lease, time to keep. Answers whether the run is to stop.
+const RENEW_RUN: &str = "
+local t = redis.call('TIME')
+local holder = redis.call('HGET', KEYS[2], 'place')
+if holder and holder ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[2], 'place', ARGV[1],
+  'lease', t[1] * 1000 + math.floor(t[2] / 1000) + ARGV[2])
+redis.call('HDEL', KEYS[2], 'missed')
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+redis.call('PEXPIRE', KEYS[2], ARGV[3])
+return tonumber(redis.call('HGET', KEYS[2], 'cancelled') or '0')";
+
+/// KEYS: places of the key. ARGV: place.
+const FREE_PLACE: &str = "return redis.call('ZREM', KEYS[1], ARGV[1])";
+
+/// KEYS: log, state. ARGV: place, time to keep. A run whose permit is gone has
+/// ended, though its last event may be missing.
+const END_RUN: &str = "
+if redis.call('HGET', KEYS[2], 'place') ~= ARGV[1] then return 0 end
+redis.call('HDEL', KEYS[2], 'lease')
+if redis.call('HSETNX', KEYS[2], 'ended', 2) == 1 then redis.call('PUBLISH', KEYS[1], KEYS[1]) end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+redis.call('PEXPIRE', KEYS[2], ARGV[2])
+return 0";
+
+/// A place and what it is in.
+#[derive(Clone, Debug)]
+pub(crate) struct SemaphoreSlot {
+    /// Unlike all others.
+    pub(crate) id: String,
+    /// Name of the sorted set of the key's places.
+    pub(crate) places: String,
+    /// Name of the run's log.
+    pub(crate) log: String,
+}
+
+impl SemaphoreSlot {
+    /// Name of the run's state, in the slot of its log.
+    fn state(&self) -> String {
+        state_of(&self.log)
+    }
+
+    pub(crate) fn free(&self) -> KeyedCommand {
+        script(FREE_PLACE, &[&self.places], &[&self.id])
+    }
+
+    fn end(&self, keep: Duration) -> KeyedCommand {
+        let arguments = [self.id.clone(), keep.as_millis().to_string()];
+        script(END_RUN, &[&self.log, &self.state()], &arguments)
+    }
+
+    fn renew_place(&self, lease: Duration) -> KeyedCommand {
+        let arguments = [self.id.clone(), lease.as_millis().to_string()];
+        script(RENEW_PLACE, &[&self.places], &arguments)
+    }
+
+    fn renew_run(&self, lease: Duration, keep: Duration) -> KeyedCommand {
+        let (lease, keep) = (lease.as_millis().to_string(), keep.as_millis().to_string());
+        let arguments = [self.id.clone(), lease, keep];
+        script(RENEW_RUN, &[&self.log, &self.state()], &arguments)
+    }
+}
+
+pub(crate) fn state_of(log: &str) -> String {
+    format!("{log}:state")
+}
+
+/// Name of the bell that rings when a run is to stop.
+pub(crate) fn cancel_of(log: &str) -> String {
+    format!("{log}:cancel")
+}
+
+/// A place that is held while this lives.
+#[derive(Debug)]
+pub(crate) struct SlotLease {
+    place: SemaphoreSlot,
+    changes: mpsc::UnboundedSender<LeaseEvent>,
+}
+
+impl Permit for SlotLease {}
+
+impl Drop for SlotLease {
+    fn drop(&mut self) {
+        // Without the holder nothing is renewed: the place is free after its lease.
+        let _ = self
+            .changes
+            .send(LeaseEvent::Dropped(self.place.id.clone()));
+    }
+}
+
+/// What became of a place.
+#[derive(Debug)]
+pub(crate) enum LeaseEvent {
+    Taken(SemaphoreSlot),
+    Dropped(String),
+}
+
+impl SlotLease {
+    pub(crate) fn new(place: SemaphoreSlot, changes: &mpsc::UnboundedSender<LeaseEvent>) -> Self {
+        let _ = changes.send(LeaseEvent::Taken(place.clone()));
+        SlotLease {
+            place,
+            changes: changes.clone(),
+        }
+    }
+}
+
+/// The task that renews and gives back.
+pub(crate) struct LeaseRenewer {
+    pub(crate) client: Arc<RedisClient>,
+    pub(crate) bells: Arc<Notifiers>,
+    pub(crate) lease: Duration,
+    pub(crate) keep: Duration,
+    pub(crate) changes: mpsc::UnboundedReceiver<LeaseEvent>,
+}
+
+impl LeaseRenewer {
+    /// Ends when nobody is left who could take a place.
+    pub(crate) async fn hold(mut self) {
+        let mut held = HashMap::new();
+        let mut renewal = interval((self.lease / 3).max(Duration::from_millis(1)));
+        renewal.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                change = self.changes.recv() => match change {
+                    Some(change) => self.follow(&mut held, change).await,
+                    None => return,
+                },
+                _ = renewal.tick() => self.renew(&held).await,
+            }
+        }
+    }
+
+    /// Takes note of a change and of all that wait behind it, in one round trip.
+    async fn follow(&mut self, held: &mut HashMap<String, SemaphoreSlot>, first: LeaseEvent) {
+        let mut requests = Vec::new();
+        let mut next = Some(first);
+        while let Some(change) = next {
+            match change {
+                LeaseEvent::Taken(place) => drop(held.insert(place.id.clone(), place)),
+                LeaseEvent::Dropped(id) => {
+                    let place = held.remove(&id);
+                    let given_back = place.map(|place| [place.end(self.keep), place.free()]);
+                    requests.extend(given_back.into_iter().flatten());
+                }
+            }
+            next = self.changes.try_recv().ok();
+        }
+        if requests.is_empty() {
+            return;
+        }
+        if let Err(error) = self.client.run(&requests).await {
+            tracing::warn!(%error, "places of runs are free only after their lease");
+        }
+    }
+
+    async fn renew(&self, held: &HashMap<String, SemaphoreSlot>) {
+        let requests: Vec<KeyedCommand> = held
+            .values()
+            .flat_map(|place| {
+                let run = place.renew_run(self.lease, self.keep);
+                [run, place.renew_place(self.lease)]
+            })
+            .collect();
+        if requests.is_empty() {
+            return;
+        }
+        match self.client.run(&requests).await {
+            Ok(replies) => self.tell(held, &replies),
+            Err(error) => tracing::debug!(%error, "places of runs were not renewed"),
+        }
+    }
+
+    /// Rings for the runs that are to stop, if the message was missed.
+    fn tell(&self, held: &HashMap<String, SemaphoreSlot>, replies: &[Value]) {
+        for (place, replies) in held.values().zip(replies.chunks(2)) {
+            if replies.first().is_some_and(|stop| number(stop) == 1) {
+                self.bells.notify(&cancel_of(&place.log));
+            }
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Messages of channels, as bells that ring.
+//!
+//! One connection of its own listens for everybody. A bell says only that it is time to look again,
+//! and also rings when the connection was made again, since messages may have been missed: what is
+//! so is always read from keys.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use quillet_core::store::StoreError;
+use redis::RedisResult;
+use redis::aio::{PubSubSink, PubSubStream};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{sleep, timeout};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::client::RedisClient;
+use super::{error, link};
+use crate::address::RedisNode;
+
+/// Time without messages after which the connection is tried.
+const HEARTBEAT: Duration = Duration::from_secs(2);
+
+/// The bells of one process.
+#[derive(Debug)]
+pub(crate) struct Notifiers {
+    tower: Arc<SubscriptionTask>,
+    _listening: AbortOnDropHandle<()>,
+}
+
+#[derive(Debug)]
+struct SubscriptionTask {
+    bells: Mutex<HashMap<String, KeyNotifier>>,
+    /// Names of bells whose channels may have to be listened to, or no longer.
+    wishes: mpsc::UnboundedSender<String>,
+}
+
+#[derive(Debug)]
+struct KeyNotifier {
+    listeners: usize,
+    /// Whether it has a channel of its own name.
+    channel: bool,
+    sender: watch::Sender<()>,
+}
+
+/// Somebody who waits for a bell.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    tower: Arc<SubscriptionTask>,
+    name: String,
+    receiver: watch::Receiver<()>,
+}
+
+impl Listener {
+    /// Waits until the bell rings; at once if it has since the last time.
+    pub(crate) async fn rings(&mut self) {
+        // The tower holds the sender for as long as somebody listens.
+        let _ = self.receiver.changed().await;
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.tower.leave(&self.name);
+    }
+}
+
+impl Notifiers {
+    /// Listens to one channel for all; its messages, and those of every other channel,
+    /// are names of bells.
+    pub(crate) fn hang(client: Arc<RedisClient>, common: String) -> Self {
+        let (sender, wishes) = mpsc::unbounded_channel();
+        let tower = Arc::new(SubscriptionTask {
+            bells: Mutex::default(),
+            wishes: sender,
+        });
+        let ringer = NotifyTask {
+            client,
+            common,
+            tower: tower.clone(),
+            wishes,
+        };
+        Notifiers {
+            tower,
+            _listening: AbortOnDropHandle::new(tokio::spawn(ringer.keep())),
+        }
+    }
+
+    /// Waits for a bell, which has a channel of its own or not.
+    pub(crate) fn listen(&self, name: String, channel: bool) -> Listener {
+        let receiver = self.tower.join(&name, channel);
+        Listener {
+            tower: self.tower.clone(),
+            name,
+            receiver,
+        }
+    }
+
+    /// Rings a bell in this process.
+    pub(crate) fn notify(&self, name: &str) {
+        self.tower.ring(name);
+    }
+}
+
+impl SubscriptionTask {
+    fn with<T>(&self, work: impl FnOnce(&mut HashMap<String, KeyNotifier>) -> T) -> T {
+        work(&mut self.bells.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn join(&self, name: &str, channel: bool) -> watch::Receiver<()> {
+        let (receiver, new) = self.with(|bells| {
+            let bell = bells.entry(name.to_owned()).or_insert_with(|| KeyNotifier {
+                listeners: 0,
+                channel,
+                sender: watch::Sender::new(()),
+            });
+            bell.listeners += 1;
+            (bell.sender.subscribe(), bell.listeners == 1)
+        });
+        if new && channel {
+            self.request_subscription(name);
+        }
+        receiver
+    }
+
+    fn leave(&self, name: &str) {
+        let silent = self.with(|bells| {
+            let bell = bells.get_mut(name)?;
+            bell.listeners -= 1;
+            if bell.listeners > 0 {
+                return None;
+            }
+            bells.remove(name)
+        });
+        if silent.is_some_and(|bell| bell.channel) {
+            self.request_subscription(name);
+        }
+    }
+
+    /// The task that receives these ends only with everything else, so sending does not fail
+    /// before.
+    fn request_subscription(&self, name: &str) {
+        let _ = self.wishes.send(name.to_owned());
+    }
+
+    fn ring(&self, name: &str) {
+        self.with(|bells| {
+            if let Some(bell) = bells.get(name) {
+                bell.sender.send_replace(());
+            }
+        });
+    }
+
+    fn ring_all(&self) {
+        self.with(|bells| bells.values().for_each(|bell| bell.sender.send_replace(())));
+    }
+
+    fn channels(&self) -> Vec<String> {
+        self.with(|bells| {
+            let own = bells.iter().filter(|(_, bell)| bell.channel);
+            own.map(|(name, _)| name.clone()).collect()
+        })
+    }
+
+    fn is_wanted(&self, name: &str) -> bool {
+        self.with(|bells| bells.contains_key(name))
+    }
+}
+
+/// The task that listens.
+struct NotifyTask {
+    client: Arc<RedisClient>,
+    common: String,
+    tower: Arc<SubscriptionTask>,
+    wishes: mpsc::UnboundedReceiver<String>,
+}
+
+impl NotifyTask {
+    /// Never ends.
+    async fn keep(mut self) {
+        loop {
+            let Err(error) = self.listen().await;
+            tracing::debug!(%error, "no messages of channels");
+            sleep(self.client.settings.retry_pause).await;
+        }
+    }
+
+    async fn listen(&mut self) -> Result<Infallible, StoreError> {
+        let ring = self.client.connections().await?;
+        let Some(node) = ring.plan.nodes.first() else {
+            return Err(error::unavailable("redis has no nodes"));
+        };
+        let (mut sink, mut messages) = link::listen(&self.client.settings, node).await?.split();
+        let mut channels = self.tower.channels();
+        channels.push(self.common.clone());
+        self.within(node, sink.subscribe(&channels)).await?;
+        self.tower.ring_all();
+        self.serve(node, &mut sink, &mut messages).await
+    }
+
+    async fn serve(
+        &mut self,
+        node: &RedisNode,
+        sink: &mut PubSubSink,
+        messages: &mut PubSubStream,
+    ) -> Result<Infallible, StoreError> {
+        loop {
+            tokio::select! {
+                message = messages.next() => match message {
+                    Some(message) => {
+                        self.tower.ring(&String::from_utf8_lossy(message.get_payload_bytes()));
+                    }
+                    None => return Err(error::unavailable("redis closed the connection")),
+                },
+                Some(name) = self.wishes.recv() => self.fulfil(node, sink, &name).await?,
+                () = sleep(HEARTBEAT) => self.check(node, sink).await?,
+            }
+        }
+    }
+
+    async fn fulfil(
+        &self,
+        node: &RedisNode,
+        sink: &mut PubSubSink,
+        name: &str,
+    ) -> Result<(), StoreError> {
+        if !self.tower.is_wanted(name) {
+            return self.within(node, sink.unsubscribe(name)).await;
+        }
+        self.within(node, sink.subscribe(name)).await?;
+        // What was said before is said no more.
+        self.tower.ring(name);
+        Ok(())
+    }
+
+    /// Whether the node still answers, and still belongs to the others.
+    async fn check(&self, node: &RedisNode, sink: &mut PubSubSink) -> Result<(), StoreError> {
+        if !self.client.connections().await?.plan.nodes.contains(node) {
+            return Err(error::unavailable(format!("redis at {node} has left")));
+        }
+        self.within(node, sink.ping::<redis::Value>()).await?;
+        Ok(())
+    }
+
+    async fn within<T>(
+        &self,
+        node: &RedisNode,
+        answer: impl Future<Output = RedisResult<T>>,
+    ) -> Result<T, StoreError> {
+        match timeout(self.client.settings.response_timeout, answer).await {
+            Ok(answer) => answer.map_err(|error| error::of_connection(node, &error)),
+            Err(_) => Err(error::unavailable(format!(
+                "redis at {node} does not answer"
+            ))),
+        }
+    }
+}

@@ -1,0 +1,420 @@
+//! Letter case by words: the rules of the two Go libraries that Sprig leans on
+//! (xstrings 1.5 for snake, kebab and camel case; goutils for the rest).
+//!
+//! Texts here are characters. Go's own quirks with bytes (`initials` and `nospace` take every byte
+//! for a character) are kept, since a port that corrects them prints other prompts than the Go host
+//! did.
+
+/// How a piece of text looks to the word splitter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CharClass {
+    /// A space, `_` or `-`.
+    Connector,
+    Punctuation,
+    /// Begins with an upper-case letter.
+    Upper,
+    /// Letters of alphabets; Chinese characters are not among them.
+    Letters,
+    Number,
+    Other,
+    End,
+}
+
+/// `FirstName` as `first_name`.
+pub(super) fn snake(text: &str) -> String {
+    lower_words(text, '_')
+}
+
+/// `FirstName` as `first-name`.
+pub(super) fn kebab(text: &str) -> String {
+    lower_words(text, '-')
+}
+
+/// `first_name` as `FirstName`. Connectors at the start stay, and so does one
+/// of every two that follow each other. A text of connectors alone gets its last
+/// one twice: xstrings takes it for the text's only letter as well.
+pub(super) fn camel(text: &str) -> String {
+    let body = text.trim_start_matches(is_connector);
+    let mut out = text[..text.len() - body.len()].to_owned();
+    let mut chars = body.chars();
+    let Some(first) = chars.next() else {
+        out.extend(text.chars().next_back());
+        return out;
+    };
+    let mut shouting = first.is_uppercase();
+    let mut last = upper(first);
+    for mut current in chars {
+        if is_connector(last) {
+            if is_connector(current) {
+                out.push(std::mem::replace(&mut last, current));
+                continue;
+            }
+            shouting = current.is_uppercase();
+            current = upper(current);
+        } else {
+            if shouting && current.is_uppercase() {
+                current = lower(current);
+            } else {
+                shouting = false;
+            }
+            out.push(last);
+        }
+        last = current;
+    }
+    out.push(last);
+    out
+}
+
+/// Every letter after a character that is not one in its title case.
+pub(super) fn title(text: &str) -> String {
+    let mut after_word = false;
+    text.chars()
+        .map(|c| {
+            let begins = !after_word;
+            after_word = !separates(c);
+            if begins { title_case(c) } else { c }
+        })
+        .collect()
+}
+
+/// The first letter after white space in lower case.
+pub(super) fn untitle(text: &str) -> String {
+    let mut after_space = true;
+    text.chars()
+        .map(|c| {
+            let begins = std::mem::replace(&mut after_space, c.is_whitespace());
+            if begins { lower(c) } else { c }
+        })
+        .collect()
+}
+
+/// Upper case for lower case and the other way round.
+pub(super) fn swap_case(text: &str) -> String {
+    let swap = |c: char| match c {
+        c if c.is_uppercase() => lower(c),
+        c if c.is_lowercase() => upper(c),
+        c => c,
+    };
+    text.chars().map(swap).collect()
+}
+
+/// The first byte of every word, taken for a Latin-1 character as goutils does.
+pub(super) fn initials(text: &[u8]) -> String {
+    let mut after_space = true;
+    text.iter()
+        .map(|&byte| char::from(byte))
+        .filter(|c| {
+            let begins = std::mem::replace(&mut after_space, c.is_whitespace());
+            begins && !c.is_whitespace()
+        })
+        .collect()
+}
+
+/// The text without white space. Where there is some, goutils takes the bytes
+/// of the rest for Latin-1 characters; text without any is left alone.
+pub(super) fn without_space(text: &[u8]) -> Vec<u8> {
+    let kept: Vec<char> = text
+        .iter()
+        .map(|&byte| char::from(byte))
+        .filter(|c| !c.is_whitespace())
+        .collect();
+    if kept.len() == text.len() {
+        return text.to_vec();
+    }
+    kept.iter().collect::<String>().into_bytes()
+}
+
+/// The splitter's state: the word it stands on and what follows.
+struct WordSplitter<'a> {
+    kind: CharClass,
+    word: &'a str,
+    rest: &'a str,
+    connector: char,
+    out: String,
+}
+
+fn lower_words(text: &str, connector: char) -> String {
+    let mut words = WordSplitter {
+        kind: CharClass::End,
+        word: "",
+        rest: text,
+        connector,
+        out: String::with_capacity(text.len() + 8),
+    };
+    words.advance();
+    while !words.rest.is_empty() {
+        words.turn();
+    }
+    words.push(words.kind, words.word);
+    words.out
+}
+
+impl WordSplitter<'_> {
+    fn advance(&mut self) {
+        let (kind, length) = first_word(self.rest);
+        self.kind = kind;
+        (self.word, self.rest) = self.rest.split_at(length);
+    }
+
+    /// Writes the word it stands on, and what separates it from the next.
+    fn turn(&mut self) {
+        let (kind, word) = (self.kind, self.word);
+        if kind != CharClass::Connector {
+            self.push(kind, word);
+        }
+        self.advance();
+        match kind {
+            CharClass::Number => self.after_number(),
+            CharClass::Connector => self.push(kind, word),
+            CharClass::Punctuation => {}
+            _ if self.kind != CharClass::Number => self.separate(),
+            _ if !self.rest.is_empty() => self.number_after_word(),
+            _ => {}
+        }
+    }
+
+    /// `20xOK` is `20x_ok`: letters stay with the number before them.
+    fn after_number(&mut self) {
+        while matches!(self.kind, CharClass::Letters | CharClass::Number) {
+            self.push(self.kind, self.word);
+            self.advance();
+        }
+        self.separate();
+    }
+
+    /// `Bld4Floor` is `bld4_floor`, but `http2xx` is `http_2xx`.
+    fn number_after_word(&mut self) {
+        let number = self.word;
+        self.advance();
+        if self.kind != CharClass::Letters {
+            self.out.push_str(number);
+            self.separate();
+            return;
+        }
+        self.out.push(self.connector);
+        self.out.push_str(number);
+        self.after_number();
+    }
+
+    fn separate(&mut self) {
+        if !matches!(
+            self.kind,
+            CharClass::End | CharClass::Connector | CharClass::Punctuation
+        ) {
+            self.out.push(self.connector);
+        }
+    }
+
+    fn push(&mut self, kind: CharClass, word: &str) {
+        if !matches!(kind, CharClass::Upper | CharClass::Connector) {
+            self.out.push_str(word);
+            return;
+        }
+        let connector = self.connector;
+        let lowered = word.chars().map(|c| match c {
+            c if is_connector(c) => connector,
+            c if c.is_uppercase() => lower(c),
+            c => c,
+        });
+        self.out.extend(lowered);
+    }
+}
+
+fn first_word(text: &str) -> (CharClass, usize) {
+    let Some(first) = text.chars().next() else {
+        return (CharClass::End, 0);
+    };
+    let kind = kind_of(first);
+    let length = match kind {
+        CharClass::Upper => upper_word(text),
+        CharClass::Number => run(text, char::is_numeric),
+        CharClass::Connector => run(text, is_connector),
+        CharClass::Letters => run(text, |c| is_letter(c) && !c.is_uppercase()),
+        _ => run(text, |c| kind_of(c) == kind),
+    };
+    (kind, length)
+}
+
+/// `Name` is a word, and of `HTTPStatus` the word is `HTTP`.
+fn upper_word(text: &str) -> usize {
+    let capitals = run(text, char::is_uppercase);
+    let mut chars = text[capitals..].chars();
+    let followed = chars.next().is_some_and(is_letter);
+    let last = text[..capitals].chars().next_back();
+    match last.map_or(0, char::len_utf8) {
+        last if followed && last < capitals => capitals - last,
+        _ if followed => capitals + run(&text[capitals..], |c| is_letter(c) && !c.is_uppercase()),
+        _ => capitals,
+    }
+}
+
+/// Bytes at the start of `text` whose characters all match.
+fn run(text: &str, matches: impl Fn(char) -> bool) -> usize {
+    text.find(|c| !matches(c)).unwrap_or(text.len())
+}
+
+fn kind_of(c: char) -> CharClass {
+    match c {
+        c if is_connector(c) => CharClass::Connector,
+        c if is_punctuation(c) => CharClass::Punctuation,
+        c if c.is_uppercase() => CharClass::Upper,
+        c if is_letter(c) => CharClass::Letters,
+        c if c.is_numeric() => CharClass::Number,
+        _ => CharClass::Other,
+    }
+}
+
+fn is_connector(c: char) -> bool {
+    c == '-' || c == '_' || c.is_whitespace()
+}
+
+/// Letters of alphabets: Chinese characters never change case, so a word of
+/// them is left whole.
+fn is_letter(c: char) -> bool {
+    c.is_alphabetic()
+        && !matches!(c, '\u{3400}'..='\u{4D85}' | '\u{4E00}'..='\u{9FCC}' | '\u{20000}'..='\u{2B81D}')
+}
+
+/// Unicode's category P, where prompts are likely to have it: ASCII without
+/// the symbols, general punctuation, and that of Chinese and full width.
+fn is_punctuation(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_punctuation() && !"$+<=>^`|~".contains(c);
+    }
+    matches!(c, '¡' | '§' | '«' | '¶' | '·' | '»' | '¿')
+        || matches!(c, '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{2043}' | '\u{2045}'..='\u{2051}' | '\u{2053}'..='\u{205E}')
+        || matches!(c, '\u{3001}'..='\u{3003}' | '\u{3008}'..='\u{3011}' | '\u{3014}'..='\u{301F}' | '\u{30FB}')
+        || matches!(c, '！'..='＃' | '％'..='＊' | '，'..='／' | '：' | '；' | '？' | '＠' | '［'..='］' | '＿' | '｛' | '｝' | '｟'..='･')
+}
+
+/// What ends a word for `title` (Go's strings.Title): neither letter, digit
+/// nor underscore, and beyond ASCII only white space.
+fn separates(c: char) -> bool {
+    match c {
+        '_' => false,
+        c if c.is_ascii() => !c.is_ascii_alphanumeric(),
+        c if c.is_alphabetic() || c.is_numeric() => false,
+        c => c.is_whitespace(),
+    }
+}
+
+/// The upper-case form where it is one character, as in Go; `ß` has none.
+pub(super) fn upper(c: char) -> char {
+    single(c.to_uppercase(), c)
+}
+
+/// The upper-case form, but of two letters in one character only the first.
+fn title_case(c: char) -> char {
+    match c {
+        'Ǆ'..='ǆ' => 'ǅ',
+        'Ǉ'..='ǉ' => 'ǈ',
+        'Ǌ'..='ǌ' => 'ǋ',
+        'Ǳ'..='ǳ' => 'ǲ',
+        c => upper(c),
+    }
+}
+
+/// The lower-case form where it is one character.
+pub(super) fn lower(c: char) -> char {
+    // The only letter whose full form has two characters.
+    if c == 'İ' {
+        return 'i';
+    }
+    single(c.to_lowercase(), c)
+}
+
+fn single(mut forms: impl Iterator<Item = char>, original: char) -> char {
+    match (forms.next(), forms.next()) {
+        (Some(form), None) => form,
+        _ => original,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_split_as_xstrings_does() {
+        // Its documentation's own examples, and the quirks around numbers.
+        let cases = [
+            ("FirstName", "first_name"),
+            ("HTTPServer", "http_server"),
+            ("NoHTTPS", "no_https"),
+            ("GO_PATH", "go_path"),
+            ("GO PATH", "go_path"),
+            ("GO-PATH", "go_path"),
+            ("http2xx", "http_2xx"),
+            ("HTTP20xOK", "http_20x_ok"),
+            ("Duration2m3s", "duration_2m3s"),
+            ("Bld4Floor3rd", "bld4_floor_3rd"),
+            ("  pad  ", "__pad__"),
+            ("src/pkg/main.go", "src/pkg/main.go"),
+            ("helloWorldHTTPServer", "hello_world_http_server"),
+            ("héllo 世界", "héllo_世界"),
+            ("", ""),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(snake(text), wanted, "{text}");
+            assert_eq!(kebab(text), wanted.replace('_', "-"), "{text}");
+        }
+    }
+
+    #[test]
+    fn camel_case_keeps_connectors_at_the_ends() {
+        let cases = [
+            ("some_words", "SomeWords"),
+            ("_complex__case_", "_Complex_Case_"),
+            ("GOLANG_IS_GREAT", "GolangIsGreat"),
+            ("  pad  ", "  Pad  "),
+            ("helloWorldHTTPServer", "HelloWorldHTTPServer"),
+            ("x", "X"),
+            ("a_", "A_"),
+            ("_", "__"),
+            ("__", "___"),
+            (" ", "  "),
+            ("", ""),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(camel(text), wanted, "{text}");
+        }
+    }
+
+    /// What Sprig after 3.3.0 gives, with xstrings 1.5. Sprig 3.2 built with xstrings 1.4 alone
+    /// keeps every capital (`ABC` as `ABC`, `GOLANG_IS_GREAT` as `GOLANGISGREAT`).
+    #[test]
+    fn capitals_in_a_row_are_one_word() {
+        let cases = [
+            ("ABC", "Abc", "abc"),
+            ("aBC", "ABC", "a_bc"),
+            ("ABc", "Abc", "a_bc"),
+            ("ABC_DEF", "AbcDef", "abc_def"),
+            ("FooBar", "FooBar", "foo_bar"),
+            ("foo_BAR", "FooBar", "foo_bar"),
+            ("fooBAR", "FooBAR", "foo_bar"),
+            ("HTTPServer", "Httpserver", "http_server"),
+            ("JSONData_v3", "JsondataV3", "json_data_v3"),
+            ("API2Key", "Api2Key", "api2_key"),
+            ("URL-to HTML", "UrlToHtml", "url_to_html"),
+            ("éCole_ÉTÉ", "ÉColeÉté", "é_cole_été"),
+            ("a__b--C", "A_B-C", "a__b__c"),
+            ("v2Beta10", "V2Beta10", "v2_beta10"),
+            ("X_1y", "X1y", "x_1y"),
+            ("a1B", "A1B", "a1_b"),
+            ("A", "A", "a"),
+        ];
+        for (text, camels, snakes) in cases {
+            assert_eq!(camel(text), camels, "{text}");
+            assert_eq!(snake(text), snakes, "{text}");
+            assert_eq!(kebab(text), snakes.replace('_', "-"), "{text}");
+        }
+    }
+
+    #[test]
+    fn bytes_are_taken_for_characters_where_goutils_does() {
+        assert_eq!(initials("héllo 世界".as_bytes()), "hä");
+        assert_eq!(without_space("ab c".as_bytes()), b"abc");
+        assert_eq!(without_space("é".as_bytes()), "é".as_bytes());
+        assert_eq!(without_space("é x".as_bytes()), "Ã©x".as_bytes());
+    }
+}

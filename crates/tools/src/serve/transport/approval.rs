@@ -1,0 +1,131 @@
+//! Calls that wait for somebody, as forms for whoever sits before the client (`elicitation/create`).
+//!
+//! From revision 2026-07-28 on a server asks nothing of its own accord: the result of the call says
+//! what is wanted, and the client makes the call again with the answers, to any replica. Before
+//! that it asks while the call is on its way, for which the client has to be connected: over standard
+//! input and output, and not over HTTP, where no request stands for an earlier one.
+//!
+//! The specification has three answers. `accept` comes with the form. `decline` is an explicit no, so
+//! the call is denied. `cancel` chooses nothing, so the call goes on waiting, for somebody else or for
+//! later.
+
+use quillet_core::journal::{ApprovalReason, Decision, PendingApproval};
+use rmcp::model::{
+    ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
+    ElicitationSchema, InputRequest, InputRequests, InputRequiredResult, InputResponses,
+    ProtocolVersion, ServerRequest,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::{Value as Tree, json};
+
+/// How a client can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ApprovalChannel {
+    /// By the result of its call.
+    InResult,
+    /// While its call is on its way.
+    Meanwhile,
+    /// Not at all.
+    Never,
+}
+
+/// How the client of a call can be asked: it has to say that it shows forms.
+pub(super) fn way(context: &RequestContext<RoleServer>) -> ApprovalChannel {
+    let capabilities = context.client_capabilities();
+    let elicits = capabilities.and_then(|capabilities| capabilities.elicitation);
+    // Before there were addresses as well, the capability said forms.
+    let shows_forms = elicits.is_some_and(|able| able.form.is_some() || able.url.is_none());
+    if !shows_forms {
+        return ApprovalChannel::Never;
+    }
+    match context.protocol_version() {
+        Some(version) if version >= ProtocolVersion::V_2026_07_28 => ApprovalChannel::InResult,
+        _ => ApprovalChannel::Meanwhile,
+    }
+}
+
+/// The result that asks about calls; the run's id is what the client gives back.
+pub(super) fn wanted(run: String, calls: &[PendingApproval]) -> InputRequiredResult {
+    let requests = calls.iter().filter_map(|call| {
+        let request = ElicitRequest::new(form(call)?);
+        Some((call.call.to_string(), InputRequest::Elicitation(request)))
+    });
+    let requests: InputRequests = requests.collect();
+    InputRequiredResult::new(Some(requests), Some(run))
+}
+
+/// What a client has answered to [`wanted`]. Calls about which nothing was chosen are left out.
+pub(super) fn answers(responses: InputResponses) -> Vec<(String, Decision)> {
+    let decided = responses.into_iter().filter_map(|(call, response)| {
+        let answer = serde_json::from_value(response).ok()?;
+        Some((call, decision(answer)?))
+    });
+    decided.collect()
+}
+
+/// Asks about one call while the client waits for its own; `None` if nothing is chosen, or the
+/// client cannot be asked after all.
+pub(super) async fn ask(
+    context: &RequestContext<RoleServer>,
+    call: &PendingApproval,
+) -> Option<(String, Decision)> {
+    let request = ElicitRequest::new(form(call)?);
+    let request = ServerRequest::ElicitRequest(request);
+    let answer = context.peer.send_request(request).await;
+    match answer {
+        Ok(ClientResult::ElicitResult(answer)) => Some((call.call.to_string(), decision(answer)?)),
+        Ok(_) => None,
+        Err(error) => {
+            tracing::debug!(%error, "an MCP client was not asked");
+            None
+        }
+    }
+}
+
+fn decision(answer: ElicitResult) -> Option<Decision> {
+    let content = answer.content.unwrap_or_default();
+    let note = content["note"].as_str().map(str::trim);
+    let note = note.filter(|note| !note.is_empty()).map(str::to_owned);
+    match answer.action {
+        ElicitationAction::Accept if content["decision"] == "approve" => Some(Decision::Approve {
+            arguments: None,
+            note,
+        }),
+        ElicitationAction::Accept | ElicitationAction::Decline => Some(Decision::Deny { note }),
+        _ => None,
+    }
+}
+
+fn form(call: &PendingApproval) -> Option<ElicitRequestParams> {
+    let arguments = Tree::Object(call.arguments.clone());
+    let message = match call.why {
+        ApprovalReason::Permission => format!("May {} be called with {arguments}?", call.tool),
+        ApprovalReason::Unknown => format!(
+            "{} may have been called with {arguments} already: call it once more?",
+            call.tool
+        ),
+    };
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "decision": {"type": "string", "title": "Decision", "enum": ["approve", "deny"]},
+            "note": {"type": "string", "title": "Why not", "description": "The model reads it where the call is denied."},
+        },
+        "required": ["decision"],
+    });
+    let requested_schema: ElicitationSchema = serde_json::from_value(schema).ok()?;
+    Some(ElicitRequestParams::FormElicitationParams {
+        meta: None,
+        message,
+        requested_schema,
+    })
+}
+
+/// What is said where nobody can be asked, or nobody chose.
+pub(super) fn left_waiting(run: &str, calls: &[PendingApproval]) -> String {
+    let tools: Vec<&str> = calls.iter().map(|call| &*call.tool).collect();
+    format!(
+        "The answer waits for somebody to decide about {}: POST /v1/response/{run}/decide, or `quillet runs decide {run} approve` and `quillet runs resume {run}`.",
+        tools.join(", ")
+    )
+}

@@ -1,0 +1,47 @@
+//! Stands in for what MCP clients connect to, in a build without the feature `mcp`.
+
+use std::io;
+use std::sync::Arc;
+
+use http_body_util::{BodyExt, Full};
+use hyper::{Request, Response, StatusCode};
+use quillet_core::build::FeatureDisabled;
+
+use super::{HttpAnswer, McpBackend};
+
+const MCP: FeatureDisabled = FeatureDisabled {
+    what: "MCP",
+    feature: "mcp",
+};
+
+/// Whether this build serves MCP clients.
+pub const AVAILABLE: Result<(), FeatureDisabled> = Err(MCP);
+
+/// Serves nobody.
+///
+/// # Errors
+/// Always.
+#[allow(clippy::unused_async)] // As where there is a door.
+pub async fn stdio(_: Arc<dyn McpBackend>) -> io::Result<()> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, MCP))
+}
+
+/// An endpoint on an HTTP server that serves nobody.
+#[derive(Clone, Debug)]
+pub struct HttpTransport;
+
+impl HttpTransport {
+    /// An endpoint that serves nobody.
+    #[must_use]
+    pub fn new(_: Arc<dyn McpBackend>, _: usize) -> Self {
+        HttpTransport
+    }
+
+    /// Says why it is closed.
+    #[allow(clippy::unused_async)] // As where there is a door.
+    pub async fn answer<B>(&self, _: Request<B>) -> HttpAnswer {
+        let mut answer = Response::new(Full::from(MCP.to_string()).boxed());
+        *answer.status_mut() = StatusCode::NOT_IMPLEMENTED;
+        answer
+    }
+}

@@ -1,46 +1,46 @@
-//! The table of errors: every stable code with what follows from it. Servers, the command line and
-//! the documentation (`docs/errors.md`) read it, so one failure has one status and one exit code
-//! wherever it is met.
+//! The table of error codes. Each stable code has its HTTP status, exit code, retryability and fix.
+//! Servers, the command line and the documentation (`docs/errors.md`) read this table, so a failure
+//! has the same status and exit code everywhere.
 //!
-//! A row is `Variant "code" STATUS EXIT RETRY "mend"`. STATUS is the HTTP status, `_` for what no
-//! route answers with; EXIT the exit code of the command line, `_` for what ends no command; RETRY
-//! whether the same request may succeed when sent again. Where clients of another wire expect
-//! something else, the row says so behind it: `openai STATUS TYPE CODE` in OpenAI's shape, `sql
-//! STATUS` on the routes of databases. The codes of `/v1/response`, which are Chat Shell's, are rows
-//! of their own.
+//! A row is `Variant "code" STATUS EXIT RETRY "fix"`. STATUS is the HTTP status, or `_` if no route
+//! returns the code. EXIT is the exit code of the command line, or `_` if no command ends with the
+//! code. RETRY is `again` if the same request may succeed when it is retried, else `no`. A row may
+//! end with what clients of other APIs expect: `openai STATUS TYPE CODE` for errors in OpenAI's
+//! format, and `sql STATUS` for the database routes. The codes of `/v1/response` come from Chat
+//! Shell and have their own rows.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// Exit codes of the command line, besides 0 for success.
+/// Exit codes of the command line for failures; success is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// Something failed.
+    /// General failure.
     Failure = 1,
-    /// The command line or the configuration is wrong.
+    /// The command line or the configuration is invalid.
     Usage = 2,
-    /// A template or a script is broken, or a variable is missing or wrong.
+    /// A template or a script is invalid, or a variable is missing or invalid.
     Template = 3,
-    /// The model did not answer.
+    /// The model call failed.
     Provider = 4,
-    /// It was refused by a permission.
+    /// The operation was denied by a permission.
     Refused = 5,
-    /// Interrupted: what a shell shows for SIGINT.
+    /// Interrupted: the exit code that shells report for SIGINT.
     Interrupted = 130,
-    /// The reader of the output left: what a shell shows for SIGPIPE.
+    /// The output pipe was closed: the exit code that shells report for SIGPIPE.
     ClosedPipe = 141,
 }
 
-/// An error in OpenAI's shape.
+/// An error in OpenAI's format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenAi {
-    /// The HTTP status, of which the SDKs make typed errors.
+    /// The HTTP status, which the SDKs map to typed errors.
     pub status: u16,
     /// `error.type`.
     pub kind: &'static str,
-    /// `error.code`; none where the provider's own is passed on.
+    /// `error.code`, or `None` if the provider's own code is passed through.
     pub code: Option<&'static str>,
 }
 
@@ -85,8 +85,7 @@ macro_rules! errors {
         $name:ident $code:literal $status:tt $exit:tt $retry:tt $help:literal
             $(openai $openai:literal $kind:ident $openai_code:tt)? $(sql $sql:literal)?;)*
     })*) => {
-        /// A stable code of an error. Codes never change; what a release adds is a new variant with
-        /// its row.
+        /// A stable error code. Codes never change; a release may add a variant with its row.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum ErrorCode {
@@ -94,7 +93,7 @@ macro_rules! errors {
         }
 
         impl ErrorCode {
-            /// All of them, in the order of the documentation.
+            /// All codes, in the order of the documentation.
             pub const ALL: &[ErrorCode] = &[$($(ErrorCode::$name,)*)*];
         }
 
@@ -120,462 +119,462 @@ macro_rules! errors {
 
 errors! {
 "http.md" {
-    /// The body is not JSON, or does not fit.
-    RequestBody "request.body" 400 _ no "mend the body at `line` and `column`" sql 422;
-    /// The path cannot be read.
-    RequestPath "request.path" 400 _ no "encode the path as UTF-8";
-    /// The parameters behind `?` do not fit.
-    RequestQuery "request.query" 422 _ no "send what /openapi.json says of this route";
-    /// There is no `Host`, or more than one.
+    /// The body is not valid JSON, or does not match the schema.
+    RequestBody "request.body" 400 _ no "fix the body at `line` and `column`" sql 422;
+    /// The path is not valid UTF-8.
+    RequestPath "request.path" 400 _ no "percent-encode the path as UTF-8";
+    /// A query parameter is invalid.
+    RequestQuery "request.query" 422 _ no "send the parameters that /openapi.json lists for this route";
+    /// The `Host` header is missing or was sent more than once.
     RequestHost "request.host" 400 _ no "send the header `Host: NAME:PORT` once";
-    /// What was given is not a revision.
+    /// The value is not a valid revision.
     RequestRevision "request.revision" 400 _ no "send a revision, or `latest`";
-    /// The body came too slowly.
+    /// The body arrived too slowly.
     RequestSlow "request.slow" 408 _ again "send it faster, or raise server.body_ms";
-    /// The body is larger than it may be.
-    RequestTooLarge "request.too_large" 413 _ no "send less, or raise server.body_bytes (agent.body_bytes)";
-    /// The body is encoded.
-    RequestEncoding "request.encoding" 415 _ no "send it as gzip, or without Content-Encoding";
+    /// The body is too large.
+    RequestTooLarge "request.too_large" 413 _ no "send a smaller body, or raise server.body_bytes (agent.body_bytes for agents)";
+    /// The content encoding of the body is not supported.
+    RequestEncoding "request.encoding" 415 _ no "send the body as gzip, or without Content-Encoding";
     /// The headers are larger than 64 KiB.
     RequestHeaders "request.headers" 431 _ no "send fewer or shorter headers";
-    /// There is no such route.
+    /// The route does not exist.
     RouteUnknown "route.unknown" 404 _ no "GET /openapi.json lists the routes";
-    /// The route does not take this method.
-    RouteMethod "route.method" 405 _ no "use a method that the header `Allow` names";
-    /// There is no token.
+    /// The route does not support this method.
+    RouteMethod "route.method" 405 _ no "use a method that the `Allow` header lists";
+    /// The request has no token.
     AuthMissing "auth.missing" 401 _ no "send `Authorization: Bearer TOKEN`";
-    /// The token is not one of this service's.
-    AuthRefused "auth.refused" 401 _ no "send a token of server.tokens, or the secret of a table `[server.token.NAME]`";
-    /// The token does not have the right that this needs.
-    AuthForbidden "auth.forbidden" 403 Refused no "use a token that has the right for that id";
-    /// A page of another origin asks.
+    /// The token is unknown to this server.
+    AuthRefused "auth.refused" 401 _ no "send a token from server.tokens, or the secret of a `[server.token.NAME]` table";
+    /// The token lacks the required permission.
+    AuthForbidden "auth.forbidden" 403 Refused no "use a token that has this permission for the id";
+    /// A page of another origin sent the request.
     BrowserOrigin "browser.origin" 403 _ no "add the page's origin to server.origins";
-    /// `Host` names something that is not this server.
+    /// `Host` does not name this server.
     BrowserHost "browser.host" 403 _ no "add the name to server.hosts";
-    /// More requests than `server.rate_limit` permits.
-    RateLimited "rate.limited" 429 _ again "wait as long as `Retry-After` says";
-    /// The revision that the request wants was not seen in time.
-    RevisionUnseen "revision.unseen" 409 _ again "ask again, or write the definition again";
-    /// The store did not say in time whether it has something newer.
-    RevisionTimeout "revision.timeout" 503 _ again "ask again, or without min_revision";
-    /// The answer took longer than `server.chat_ms`.
-    ChatTimeout "chat.timeout" 503 _ again "ask for a stream";
+    /// The client exceeded `server.rate_limit`.
+    RateLimited "rate.limited" 429 _ again "wait for the time in `Retry-After`";
+    /// The server did not see the requested revision in time.
+    RevisionUnseen "revision.unseen" 409 _ again "retry, or write the definition again";
+    /// The store did not report in time whether it has a newer revision.
+    RevisionTimeout "revision.timeout" 503 _ again "retry, or leave out min_revision";
+    /// The response took longer than `server.chat_ms`.
+    ChatTimeout "chat.timeout" 503 _ again "request a stream";
     /// The server is shutting down.
-    ServerStopping "server.stopping" 503 _ again "ask again; another replica answers";
-    /// The answer has no JSON form.
-    ServerAnswer "server.answer" 500 _ no "keep values shallower than JSON permits";
-    /// A defect of this server.
+    ServerStopping "server.stopping" 503 _ again "retry; another replica answers";
+    /// The response cannot be written as JSON.
+    ServerAnswer "server.answer" 500 _ no "use values that are nested less deeply";
+    /// An internal error in the server.
     ServerDefect "server.defect" 500 _ no "report it with `request_id` and the log";
-    /// The message is none of the Model Context Protocol.
-    McpRequest "mcp.request" 400 _ no "send what the protocol's revision says";
-    /// The port cannot be opened.
-    ServerBind "server.bind" _ Failure again "stop what listens there, or set server.listen";
-    /// Others could call without a token.
+    /// The message is not valid in the Model Context Protocol.
+    McpRequest "mcp.request" 400 _ no "send a message that your revision of the protocol defines";
+    /// The server cannot open its port.
+    ServerBind "server.bind" _ Failure again "stop the process that uses the port, or change server.listen";
+    /// Other machines can reach the address, and no token is set.
     ServerOpen "server.open" _ Usage no "set server.tokens or `[server.token.NAME]`, or listen on 127.0.0.1";
-    /// The prefix is no path.
+    /// The prefix is not a valid path.
     ServerPrefix "server.prefix" _ Usage no "set server.prefix to `/NAME`";
-    /// An entry of `server.hosts` is no name.
+    /// An entry of `server.hosts` is not a valid name.
     ServerHost "server.host" _ Usage no "write NAME, NAME:PORT, *.NAME or *";
-    /// A token is empty, or cannot stand in a header.
-    ServerToken "server.token" _ Usage no "take tokens of plain ASCII";
+    /// A token is empty, or has characters that a header cannot carry.
+    ServerToken "server.token" _ Usage no "use printable ASCII characters without spaces";
 }
 "prompts.md" {
-    /// There is no definition of that id.
-    NotFound "not_found" 404 Failure no "mind `hint`, or list the ids" openai 404 INVALID "model_not_found";
-    /// The definition is broken.
-    DefinitionInvalid "definition.invalid" 400 Template no "mend what `diagnostics` names";
-    /// Variables do not fit the prompt's parameters.
-    VariablesInvalid "variables.invalid" 400 Template no "mend what `problems` names";
-    /// A variable is not there.
-    RenderMissingVariable "render.missing_variable" 400 Template no "give what `missing` names";
-    /// A function is not there.
-    RenderUnknownFunction "render.unknown_function" 400 Template no "mind `hint`, or register the tool";
-    /// A tool that the template calls is registered and broken.
-    RenderBrokenTool "render.broken_tool" 400 Template no "mend the tool's definition";
-    /// A variable would begin a message where none may.
-    RenderStrictVariable "render.strict_variable" 400 Template no "take the line that begins a message out of the value";
-    /// A call could not be made: a name that is computed names no usable tool, or a script cannot be read.
-    RenderCallFailed "render.call_failed" 500 Template no "mend the name, or the tool or script that it names";
+    /// The definition does not exist.
+    NotFound "not_found" 404 Failure no "check `hint`, or list the ids" openai 404 INVALID "model_not_found";
+    /// The definition is invalid.
+    DefinitionInvalid "definition.invalid" 400 Template no "fix the problems listed in `diagnostics`";
+    /// Variables do not match the prompt's parameters.
+    VariablesInvalid "variables.invalid" 400 Template no "fix the problems listed in `problems`";
+    /// A variable is undefined.
+    RenderMissingVariable "render.missing_variable" 400 Template no "send the variables listed in `missing`";
+    /// The template calls an unknown function.
+    RenderUnknownFunction "render.unknown_function" 400 Template no "check `hint`, or register the tool";
+    /// The template calls a tool whose definition is invalid.
+    RenderBrokenTool "render.broken_tool" 400 Template no "fix the tool's definition";
+    /// The value of a variable contains a line that begins a message, which the template does not allow.
+    RenderStrictVariable "render.strict_variable" 400 Template no "remove the line that begins a message from the value";
+    /// A call failed: a computed name does not match a usable tool, or a script cannot be read.
+    RenderCallFailed "render.call_failed" 500 Template no "fix the name, or the tool or script that it names";
     /// The template cannot be evaluated with these values.
-    RenderExecution "render.execution" 500 Template no "mend the template or the value at `line` and `column`";
-    /// A render took longer than `render.time_ms`.
+    RenderExecution "render.execution" 500 Template no "fix the template or the value at `line` and `column`";
+    /// The render took longer than `render.time_ms`.
     RenderTimeout "render.timeout" 503 Template again "call faster tools, or raise render.time_ms";
-    /// A render reached another limit.
-    RenderLimit "render.limit" 500 Template no "raise the setting of `[render]` that the message names";
-    /// Templates in requests are switched off.
+    /// The render exceeded another limit.
+    RenderLimit "render.limit" 500 Template no "raise the `[render]` setting that the message names";
+    /// Templates in requests are disabled.
     RenderInlineTemplates "render.inline_templates" 403 _ no "set server.inline_templates, or store the prompt";
 }
 "stores.md" {
-    /// The store cannot be reached.
-    StoreUnavailable "store.unavailable" 503 Failure again "see that the store runs and that store.url is right";
-    /// The store refused: rights, read-only, full.
-    StoreRefused "store.refused" 500 Refused no "give the user of store.url the rights, or the store room";
-    /// The address or a setting of the store is wrong.
-    StoreConfiguration "store.configuration" 500 Usage no "mend the setting that the message names";
-    /// What is stored is not what it should be.
+    /// The store is unreachable.
+    StoreUnavailable "store.unavailable" 503 Failure again "check that the store is running and that store.url is correct";
+    /// The store rejected the operation: missing privileges, read-only or full.
+    StoreRefused "store.refused" 500 Refused no "grant the user in store.url the privileges, or free space in the store";
+    /// The address or a setting of the store is invalid.
+    StoreConfiguration "store.configuration" 500 Usage no "fix the setting that the message names";
+    /// A stored entry is corrupt.
     StoreCorrupt "store.corrupt" 500 Failure no "write the entry that the message names again";
 }
 "history.md" {
-    /// Somebody else has written since: nothing was changed.
-    HistoryConflict "history.conflict" 412 Failure no "read it again, and write what is wanted on top of that";
-    /// There is no such version.
-    HistoryVersion "history.version" 404 Failure no "ask for a version that the message or the list of versions names";
-    /// There is no such label.
-    HistoryLabel "history.label" 404 Failure no "use a label that the message names, or set it";
-    /// A label's name or target cannot be stored, or an id's mark cannot be read.
+    /// The definition or label is no longer at the version that the request expects. Nothing was changed.
+    HistoryConflict "history.conflict" 412 Failure no "read it again, and apply your change to the current version";
+    /// The version does not exist.
+    HistoryVersion "history.version" 404 Failure no "use a version from the message or from the list of versions";
+    /// The label does not exist.
+    HistoryLabel "history.label" 404 Failure no "use a label that the message lists, or set this one";
+    /// The version selector of an id, or the name or target of a label, is invalid.
     HistoryMark "history.mark" 400 Usage no "write ID@LABEL, ID@NUMBER or ID@sha256:DIGITS";
-    /// The label is protected, and the caller may not promote.
-    HistoryProtected "history.protected" 403 Refused no "use a token that has the right promote";
-    /// The store keeps no history.
-    HistoryNone "history.none" 501 Failure no "use a store of memory:, dir:, sqlite: or redis:";
-    /// A file of histories cannot be read.
-    HistoryImport "history.import" 400 Failure no "import a file that quillet export has written";
-    /// The definition is broken, and nobody said that this is all right.
-    HistoryBroken "history.broken" 422 Template no "mend what the diagnostics name, or write it with ?broken=allow";
+    /// The label is protected, and the caller lacks the permission `promote`.
+    HistoryProtected "history.protected" 403 Refused no "use a token with the permission promote";
+    /// The store has no version history.
+    HistoryNone "history.none" 501 Failure no "use a memory:, dir:, sqlite: or redis: store";
+    /// The file of version histories is invalid.
+    HistoryImport "history.import" 400 Failure no "import a file that quillet export wrote";
+    /// The definition is invalid, and the request does not set `broken=allow`.
+    HistoryBroken "history.broken" 422 Template no "fix the problems listed in the diagnostics, or write it with ?broken=allow";
 }
 "doors.md" {
-    /// A client that fills in variables itself asks for a prompt that cannot be given to it exactly.
-    DoorInexact "door.inexact" 422 Template no "mend what the message names, or let the server fill it in: `POST /api/render/prompts/ID`";
-    /// What a client of another prompt service sends does not fit, or wishes for what is not here.
+    /// A client that fills in variables itself requested a prompt that the compatible API cannot represent exactly.
+    DoorInexact "door.inexact" 422 Template no "fix what the message names, or render on the server: `POST /api/render/prompts/ID`";
+    /// A request to a compatible API is invalid or not supported.
     DoorRequest "door.request" 400 _ no "send what the message asks for";
 }
 "install.md" {
-    /// This build was made without the part.
-    FeatureMissing "build.feature_missing" 501 Usage no "build with the feature that the message names, or take the released binary";
+    /// The feature is not in this build.
+    FeatureMissing "build.feature_missing" 501 Usage no "build with the feature that the message names, or use a released binary";
 }
 "providers.md" {
-    /// The provider cannot be reached.
-    ModelConnect "model.connect" 502 Provider again "see that the provider's address is right and reachable" openai 502 SERVER "model.connect" sql 503;
-    /// The provider did not answer in time.
-    ModelTimeout "model.timeout" 502 Provider again "ask again, or raise model.first_byte_ms, model.idle_ms, model.total_ms" openai 504 SERVER "timeout" sql 503;
-    /// The provider asks to slow down.
-    ModelRateLimited "model.rate_limited" 502 Provider again "wait as long as `Retry-After` says" openai 429 REQUESTS "rate_limit_exceeded" sql 503;
-    /// The provider's or the model's rate is used up for longer than the request can wait.
-    ModelOverRate "model.over_rate" 429 Provider again "wait as long as `Retry-After` says, or raise model.requests_per_minute or model.tokens_per_minute" openai 429 REQUESTS "rate_limit_exceeded" sql 429;
-    /// The account has nothing left.
-    ModelQuota "model.quota" 502 Provider no "pay, or use another key" openai 429 QUOTA "insufficient_quota" sql 503;
-    /// The provider has too much to do.
-    ModelOverloaded "model.overloaded" 502 Provider again "ask again later, or another model" openai 503 SERVER "overloaded" sql 503;
+    /// The provider is unreachable.
+    ModelConnect "model.connect" 502 Provider again "check that the provider's address is correct and reachable" openai 502 SERVER "model.connect" sql 503;
+    /// The provider did not respond in time.
+    ModelTimeout "model.timeout" 502 Provider again "retry, or raise model.first_byte_ms, model.idle_ms or model.total_ms" openai 504 SERVER "timeout" sql 503;
+    /// The provider's rate limit was reached.
+    ModelRateLimited "model.rate_limited" 502 Provider again "wait for the time in `Retry-After`" openai 429 REQUESTS "rate_limit_exceeded" sql 503;
+    /// The configured rate of the provider or the model is used up for longer than the request can wait.
+    ModelOverRate "model.over_rate" 429 Provider again "wait for the time in `Retry-After`, or raise model.requests_per_minute or model.tokens_per_minute" openai 429 REQUESTS "rate_limit_exceeded" sql 429;
+    /// The account has no quota left.
+    ModelQuota "model.quota" 502 Provider no "add credit to the account, or use another key" openai 429 QUOTA "insufficient_quota" sql 503;
+    /// The provider is overloaded.
+    ModelOverloaded "model.overloaded" 502 Provider again "retry later, or use another model" openai 503 SERVER "overloaded" sql 503;
     /// The provider failed.
-    ModelProvider "model.provider" 502 Provider again "ask again; the message has what the provider said" openai 502 SERVER "model.provider" sql 503;
-    /// No key, or a wrong one.
+    ModelProvider "model.provider" 502 Provider again "retry; the message contains the provider's error" openai 502 SERVER "model.provider" sql 503;
+    /// The API key is missing or invalid.
     ModelAuth "model.auth" 502 Provider no "set the provider's key (`quillet keys set`)" openai 401 INVALID "invalid_api_key" sql 503;
-    /// The key may not do this.
-    ModelForbidden "model.forbidden" 502 Provider no "use a key with the right to this model" openai 403 INVALID "forbidden" sql 503;
-    /// The provider has no such model.
-    ModelNotFound "model.not_found" 502 Provider no "name one of `quillet models`" openai 404 INVALID "model_not_found" sql 503;
-    /// The conversation does not fit into the model's window.
-    ModelContextLength "model.context_length" 502 Provider no "send less, or take a model with a larger window" openai 400 INVALID "context_length_exceeded" sql 503;
-    /// The provider's filter refused the request.
-    ModelContentFilter "model.content_filter" 502 Provider no "word the request in another way" openai 400 INVALID "content_filter" sql 503;
-    /// The provider refused the request.
-    ModelRefused "model.refused" 502 Provider no "mend what the provider's message names" openai 400 INVALID _ sql 503;
-    /// The model wrote a call that cannot be read.
-    ModelMalformedToolCall "model.malformed_tool_call" 502 Provider again "ask again" openai 502 SERVER "model.malformed_tool_call" sql 503;
-    /// The answer could not be understood.
-    ModelProtocol "model.protocol" 502 Provider no "see that the address is one of this wire" openai 502 SERVER "model.protocol" sql 503;
-    /// The stream ended in the middle.
-    ModelCut "model.cut" 502 Provider no "ask again; what came is not whole" openai 502 SERVER "model.cut" sql 503;
-    /// Nothing is configured that could answer.
+    /// The API key does not have permission for this request.
+    ModelForbidden "model.forbidden" 502 Provider no "use a key that has permission for this model" openai 403 INVALID "forbidden" sql 503;
+    /// The provider does not have this model.
+    ModelNotFound "model.not_found" 502 Provider no "use a model that `quillet models` lists" openai 404 INVALID "model_not_found" sql 503;
+    /// The conversation exceeds the model's context window.
+    ModelContextLength "model.context_length" 502 Provider no "send less, or use a model with a larger context window" openai 400 INVALID "context_length_exceeded" sql 503;
+    /// The provider's content filter rejected the request.
+    ModelContentFilter "model.content_filter" 502 Provider no "rephrase the request" openai 400 INVALID "content_filter" sql 503;
+    /// The provider rejected the request.
+    ModelRefused "model.refused" 502 Provider no "fix what the provider's message names" openai 400 INVALID _ sql 503;
+    /// The model wrote an invalid tool call.
+    ModelMalformedToolCall "model.malformed_tool_call" 502 Provider again "retry" openai 502 SERVER "model.malformed_tool_call" sql 503;
+    /// The provider's response is invalid.
+    ModelProtocol "model.protocol" 502 Provider no "check that the address serves this provider API" openai 502 SERVER "model.protocol" sql 503;
+    /// The stream was truncated.
+    ModelCut "model.cut" 502 Provider no "retry; the text received so far is incomplete" openai 502 SERVER "model.cut" sql 503;
+    /// No model is configured.
     ModelConfiguration "model.configuration" 503 Provider no "set model.name and the provider's key" openai 503 SERVER "model.configuration";
 }
 "budgets.md" {
-    /// A budget of tokens, money or time has too little left for a call of a model.
-    BudgetExceeded "budget.exceeded" 429 Provider no "wait for the next day in UTC where it is a budget of days, ask for less, or raise the budget that the message names" openai 429 QUOTA "insufficient_quota" sql 429;
-    /// A budget of money limits a model whose price is not known.
-    BudgetUnpriced "budget.unpriced" 403 Provider no "ask a model whose price is known, or set budget.unpriced_usd" openai 403 INVALID "budget.unpriced" sql 403;
-    /// The books of the budgets cannot be had, and budget.alone is off.
-    BudgetUnavailable "budget.unavailable" 503 Provider again "ask again when the store answers, or set budget.alone" openai 503 SERVER "budget.unavailable" sql 503;
+    /// A budget of tokens, money or time has too little left for this model call.
+    BudgetExceeded "budget.exceeded" 429 Provider no "for a daily budget wait for the next day in UTC, else request less, or raise the budget that the message names" openai 429 QUOTA "insufficient_quota" sql 429;
+    /// A budget of money applies, and the price of the model is unknown.
+    BudgetUnpriced "budget.unpriced" 403 Provider no "use a model with a known price, or set budget.unpriced_usd" openai 403 INVALID "budget.unpriced" sql 403;
+    /// The shared budget store is unavailable, and budget.alone is off.
+    BudgetUnavailable "budget.unavailable" 503 Provider again "retry when the store is available, or set budget.alone" openai 503 SERVER "budget.unavailable" sql 503;
 }
 "tools.md" {
-    /// There is no tool of that name.
-    ToolUnknown "tool.unknown" _ _ no "name one that exists";
-    /// The arguments do not fit the tool's schema.
-    ToolArguments "tool.arguments" _ _ no "give what the schema says";
-    /// The call took longer than it may.
-    ToolTimeout "tool.timeout" _ _ again "raise the tool's limit on time";
-    /// The address or the tool is not permitted.
-    ToolRefused "tool.refused" _ _ no "permit it in `[tools]`";
-    /// No connection, or it broke.
-    ToolTransport "tool.transport" _ _ again "see that the tool's address is right and reachable";
-    /// The remote side answered with an error.
-    ToolRemote "tool.remote" _ _ no "see what the remote side says";
-    /// The answer is larger than it may be.
-    ToolTooLarge "tool.too_large" _ _ no "ask for less, or raise the limit on its answers";
-    /// The answer could not be understood.
-    ToolProtocol "tool.protocol" _ _ no "see that the address speaks the protocol of the definition";
-    /// A built-in tool is not set up.
+    /// The tool does not exist.
+    ToolUnknown "tool.unknown" _ _ no "use an existing tool";
+    /// The arguments do not match the tool's schema.
+    ToolArguments "tool.arguments" _ _ no "send arguments that match the schema";
+    /// The call took too long.
+    ToolTimeout "tool.timeout" _ _ again "raise the tool's time limit";
+    /// The address or the tool is not allowed.
+    ToolRefused "tool.refused" _ _ no "allow it in `[tools]`";
+    /// The connection failed or was lost.
+    ToolTransport "tool.transport" _ _ again "check that the tool's address is correct and reachable";
+    /// The remote service returned an error.
+    ToolRemote "tool.remote" _ _ no "check the error of the remote service";
+    /// The result is too large.
+    ToolTooLarge "tool.too_large" _ _ no "request less, or raise the tool's result limit";
+    /// The response is invalid.
+    ToolProtocol "tool.protocol" _ _ no "check that the address uses the protocol in the definition";
+    /// A built-in tool is not configured.
     ToolNotConfigured "tool.not_configured" _ _ no "set what the message names";
-    /// An option of a built-in tool is wrong.
-    ToolOption "tool.option" _ _ no "mend the option that the message names";
-    /// A turn of the model makes more calls than it may.
-    ToolTooMany "tool.too_many" _ _ no "none: the model is told";
-    /// The model makes the same call again and again.
-    ToolRepeated "tool.repeated" _ _ no "none: the model is told";
-    /// The tool broke down in the middle of a call.
+    /// An option of a built-in tool is invalid.
+    ToolOption "tool.option" _ _ no "fix the option that the message names";
+    /// The model made too many calls in one turn.
+    ToolTooMany "tool.too_many" _ _ no "no action: the model sees the error";
+    /// The model repeated the same call too many times in a row.
+    ToolRepeated "tool.repeated" _ _ no "no action: the model sees the error";
+    /// The tool crashed during a call.
     ToolPanic "tool.panic" _ _ no "report it with the log";
 }
 "agent/response.md" {
-    /// No agents are set up in this server.
-    AgentConfiguration "agent.configuration" 503 _ no "set agent.sessions and what the page says";
-    /// A run of this id is on its way.
+    /// Agents or durable runs are not configured on this server.
+    AgentConfiguration "agent.configuration" 503 _ no "set agent.sessions or agent.journal, as the message says";
+    /// A run with this id is in progress.
     AgentRunning "agent.running" 409 _ no "choose another X-Request-ID";
-    /// The process or the key has as many runs as it may.
-    AgentLimit "agent.limit" 429 _ again "wait as long as `Retry-After` says";
+    /// The process or the key has reached its limit on concurrent runs, or the key its limit per minute.
+    AgentLimit "agent.limit" 429 _ again "wait for the time in `Retry-After`";
 }
 "agent/durable.md#errors" {
-    /// There is no durable run of that id, or it is somebody else's.
-    DurableUnknown "run.unknown" 404 Usage no "name one that `GET /v1/runs` (`quillet runs list`) lists";
-    /// The run or the call waits for nobody, or somebody else has decided.
-    DurableNotWaiting "run.not_waiting" 409 Failure no "see what waits: `GET /v1/runs/ID` (`quillet runs show ID`)";
+    /// The durable run does not exist, or belongs to another caller.
+    DurableUnknown "run.unknown" 404 Usage no "use a run from `GET /v1/runs` (`quillet runs list`)";
+    /// The run or call has no pending approval, another approval is still pending, or the decision was already made.
+    DurableNotWaiting "run.not_waiting" 409 Failure no "list the pending approvals: `GET /v1/runs/ID` (`quillet runs show ID`)";
     /// The run has no such step.
-    DurableStep "run.step" 400 Usage no "name a step that `quillet runs show ID` lists";
-    /// A script that is run again did something else than its journal says.
-    DurableDiverged "run.diverged" 500 Failure no "see what it did, `quillet runs show ID`, and what has changed since: a prompt that it calls, its models' abilities, this program; begin it anew, or fork it at a step before";
+    DurableStep "run.step" 400 Usage no "use a step that `quillet runs show ID` lists";
+    /// The script took different steps than its journal records.
+    DurableDiverged "run.diverged" 500 Failure no "compare the steps in `quillet runs show ID` with what has changed since: a prompt that it calls, the capabilities of its models, or this program; then start a new run, or fork it from an earlier step";
 }
 "agent/response.md#errors" {
-    /// No key, or a wrong one.
+    /// The API key is missing or invalid.
     RunAuth "auth" 401 Provider no "set the provider's key";
-    /// The key may not do this.
-    RunForbidden "forbidden" 403 Provider no "use a key with the right to this model";
-    /// The provider or this server asks to slow down.
-    RunRateLimit "rate_limit" 429 Provider again "wait as long as `retry_after_s` says";
-    /// The account has nothing left.
-    RunQuota "quota" 429 Provider no "pay, or use another key";
+    /// The API key does not have permission for this request.
+    RunForbidden "forbidden" 403 Provider no "use a key that has permission for this model";
+    /// A rate limit of the provider or of this server was reached.
+    RunRateLimit "rate_limit" 429 Provider again "wait for the time in `retry_after_s`";
+    /// The account has no quota left.
+    RunQuota "quota" 429 Provider no "add credit to the account, or use another key";
     /// A budget of tokens, money or time has too little left.
-    RunBudget "budget_exceeded" 429 Provider no "wait as long as `retry_after_s` says, or raise the budget that the message names";
-    /// There is no such model or agent.
-    RunModelNotFound "model_not_found" 404 Usage no "name one that exists";
-    /// The provider refused the request, or it names a tool or skill that is not there.
-    RunInvalidRequest "invalid_request" 400 Usage no "mend what the message names";
-    /// The conversation does not fit into the model's window.
-    RunContextLength "context_length" 400 Provider no "send less, or take a model with a larger window";
-    /// The provider's filter refused the request.
-    RunContentFilter "content_filter" 400 Provider no "word the request in another way";
-    /// The provider has too much to do.
-    RunOverloaded "overloaded" 503 Provider again "ask again later, or another model";
-    /// The provider, or the run, took longer than it may.
-    RunTimeout "timeout" 504 Provider again "ask again, or raise agent.run_ms";
-    /// The provider, or a store, failed.
-    RunServerError "server_error" 502 Failure again "ask again; `message` has the cause";
-    /// The provider was not reached.
-    RunNetwork "network" 502 Provider again "see that the provider's address is reachable";
-    /// The provider broke off.
-    RunStreamTruncated "stream_truncated" 502 Provider no "ask again; what came is not whole";
-    /// The model wrote a call that cannot be read.
-    RunMalformedToolCall "malformed_tool_call" 502 Provider again "ask again";
-    /// The replica that ran the answer is gone, or its log cannot be read.
-    RunInterrupted "interrupted" _ _ again "ask again";
+    RunBudget "budget_exceeded" 429 Provider no "wait for the time in `retry_after_s`, or raise the budget that the message names";
+    /// The model or agent does not exist.
+    RunModelNotFound "model_not_found" 404 Usage no "use an existing one";
+    /// The provider rejected the request, or the request names an unknown tool or skill.
+    RunInvalidRequest "invalid_request" 400 Usage no "fix what the message names";
+    /// The conversation exceeds the model's context window.
+    RunContextLength "context_length" 400 Provider no "send less, or use a model with a larger context window";
+    /// The provider's content filter rejected the request.
+    RunContentFilter "content_filter" 400 Provider no "rephrase the request";
+    /// The provider is overloaded.
+    RunOverloaded "overloaded" 503 Provider again "retry later, or use another model";
+    /// The provider or the run took too long.
+    RunTimeout "timeout" 504 Provider again "retry, or raise agent.run_ms";
+    /// The provider or a store failed.
+    RunServerError "server_error" 502 Failure again "retry; `message` contains the cause";
+    /// The provider is unreachable.
+    RunNetwork "network" 502 Provider again "check that the provider's address is reachable";
+    /// The provider's stream was truncated.
+    RunStreamTruncated "stream_truncated" 502 Provider no "retry; the text received so far is incomplete";
+    /// The model wrote an invalid tool call.
+    RunMalformedToolCall "malformed_tool_call" 502 Provider again "retry";
+    /// The replica that ran the request has stopped, or its event log cannot be read.
+    RunInterrupted "interrupted" _ _ again "retry";
     /// The request was cancelled.
-    RunCancelled "cancelled" 409 Interrupted no "ask again if that was not meant";
-    /// A defect of this server.
+    RunCancelled "cancelled" 409 Interrupted no "retry if this was unintended";
+    /// An internal error in the server.
     RunInternalError "internal_error" 500 Failure no "report it with the log";
 }
 "openai.md#errors" {
-    /// A value is not one of those that there are.
-    InvalidValue "invalid_value" 400 _ no "mend what `param` names";
-    /// A value is of another type.
-    InvalidType "invalid_type" 400 _ no "mend what `param` names";
-    /// The body is not JSON.
-    InvalidJson "invalid_json" 400 _ no "mend the body at the place that the message names";
-    /// A parameter is not served here.
-    UnsupportedParameter "unsupported_parameter" 400 _ no "leave out what `param` names";
-    /// The encrypted reasoning is none that was given out.
-    InvalidEncryptedContent "invalid_encrypted_content" 400 _ no "send back what came, unchanged";
-    /// There is no earlier response of that id.
+    /// A value is not one of the allowed values.
+    InvalidValue "invalid_value" 400 _ no "fix what `param` names";
+    /// A value has the wrong type.
+    InvalidType "invalid_type" 400 _ no "fix what `param` names";
+    /// The body is not valid JSON.
+    InvalidJson "invalid_json" 400 _ no "fix the body at the position in the message";
+    /// The parameter is not supported.
+    UnsupportedParameter "unsupported_parameter" 400 _ no "remove what `param` names";
+    /// The encrypted reasoning in `input` was changed.
+    InvalidEncryptedContent "invalid_encrypted_content" 400 _ no "send it back exactly as you received it";
+    /// The previous response does not exist.
     PreviousResponseNotFound "previous_response_not_found" 404 _ no "send the conversation in `input`";
-    /// There is no response of that id.
-    ResponseNotFound "response_not_found" 404 _ no "ask for one that was stored";
+    /// The response does not exist.
+    ResponseNotFound "response_not_found" 404 _ no "use the id of a stored response";
 }
 "batches.md#errors" {
-    /// There is no file of that id, or it is somebody else's.
-    FileNotFound "file_not_found" 404 _ no "name one of `GET /v1/files`";
-    /// A file is larger than files may be.
-    FileTooLarge "file_too_large" 413 _ no "send several files, or raise batch.file_bytes";
-    /// A line of a file is longer than lines may be.
+    /// The file does not exist, or belongs to another caller.
+    FileNotFound "file_not_found" 404 _ no "use a file from `GET /v1/files`";
+    /// The file is too large.
+    FileTooLarge "file_too_large" 413 _ no "split the file, or raise batch.file_bytes";
+    /// A line of the file is too long.
     LineTooLong "line_too_long" 413 Usage no "shorten the line that the message names, or raise batch.line_bytes";
-    /// A batch that is not done yet reads from this file.
-    FileInUse "file_in_use" 409 _ again "cancel the batch, or wait for its end";
-    /// There is no batch of that id, or it is somebody else's.
-    BatchNotFound "batch_not_found" 404 _ no "name one of `GET /v1/batches`";
-    /// The batch has come to its end.
+    /// An unfinished batch reads from this file.
+    FileInUse "file_in_use" 409 _ again "cancel the batch, or wait until it ends";
+    /// The batch does not exist, or belongs to another caller.
+    BatchNotFound "batch_not_found" 404 _ no "use a batch from `GET /v1/batches`";
+    /// The batch has already ended.
     BatchEnded "batch_ended" 409 _ no "read its files; nothing is left to cancel";
-    /// This server keeps no batches.
+    /// This server does not store batches.
     BatchConfiguration "batch.configuration" 503 _ no "serve with `quillet serve`";
-    /// A line of the input is no JSON object of a request.
+    /// An input line is not a JSON object.
     BatchLine "invalid_json_line" _ Usage no "write one JSON object on each line";
-    /// Two lines of the input have the same `custom_id`.
-    BatchDuplicate "duplicate_custom_id" _ Usage no "give each line a `custom_id` of its own";
-    /// A line of the input is for another path than its batch.
+    /// Two input lines have the same `custom_id`.
+    BatchDuplicate "duplicate_custom_id" _ Usage no "give each line its own `custom_id`";
+    /// The `url` of an input line differs from the endpoint of the batch.
     BatchUrl "mismatched_url" _ Usage no "set `url` to the endpoint of the batch";
-    /// A line of the input lacks something, or has it in another form.
-    BatchMember "invalid_request_line" _ Usage no "mend what `param` names";
+    /// A member of an input line is missing or invalid.
+    BatchMember "invalid_request_line" _ Usage no "fix what `param` names";
     /// The input has no lines.
     BatchEmpty "empty_file" _ Usage no "write one request on each line";
-    /// The input has more lines than batches may have.
-    BatchRows "too_many_rows" _ Usage no "make several batches, or raise batch.rows";
-    /// The time of a batch was over before this row was asked.
-    BatchExpired "batch_expired" _ _ again "make a batch of the rows that are left, or give it more time";
+    /// The input has too many lines.
+    BatchRows "too_many_rows" _ Usage no "create several batches, or raise batch.rows";
+    /// The batch expired before this row was sent.
+    BatchExpired "batch_expired" _ _ again "create a batch from the remaining rows, or give it more time";
 }
 "scripts/service.md#bounds-and-rights" {
-    /// The text is no script, or names something that is not there.
-    ScriptInvalid "script.invalid" 400 Template no "mend the script at `line` and `column`";
-    /// Inputs do not fit.
-    ScriptInput "script.input" 400 Template no "give what the script's `input` says";
-    /// The model's answer does not have the form that `output` asks for.
-    ScriptOutput "script.output" 502 Template no "ask again, or ask for a simpler form";
-    /// A script, package, module or file was not found.
-    ScriptNotFound "script.not_found" 400 Template no "mend the name, or add the folder with -I";
-    /// Something was called that the caller may not call.
-    ScriptMethodNotAllowed "MethodNotAllowed" 403 Refused no "call what the script exports";
-    /// Reading, writing, starting or connecting that nobody allowed.
+    /// The text is not a valid script, or refers to an unknown name.
+    ScriptInvalid "script.invalid" 400 Template no "fix the script at `line` and `column`";
+    /// The inputs do not match the script's `input`.
+    ScriptInput "script.input" 400 Template no "send the inputs that the script's `input` declares";
+    /// The model's response does not match `output`.
+    ScriptOutput "script.output" 502 Template no "retry, or declare a simpler `output`";
+    /// A script, package, module or file does not exist.
+    ScriptNotFound "script.not_found" 400 Template no "fix the name, or add the folder with -I";
+    /// The caller may not call this function or tool.
+    ScriptMethodNotAllowed "MethodNotAllowed" 403 Refused no "call a function that the script exports, or allow the call under `permissions.ai.call`";
+    /// The script lacks permission to read, write, connect or start a process.
     ScriptDenied "script.denied" 403 Refused no "allow it (`--allow-…`, `scripts.allow_…`)";
-    /// A limit of scripts was reached.
+    /// The script exceeded a limit.
     ScriptLimit "script.limit" 500 Template no "raise the limit that the message names";
-    /// JavaScript or another language threw.
-    ScriptThrown "script.thrown" 500 Template no "mend the code, or catch it with $catch";
-    /// The model failed; its own code says how.
-    ScriptModel "script.model" 502 Provider no "do what the model's failure says";
+    /// Code in JavaScript or another language threw an error.
+    ScriptThrown "script.thrown" 500 Template no "fix the code, or catch the error with $catch";
+    /// The model failed; the error has the code of that failure.
+    ScriptModel "script.model" 502 Provider no "follow the help of the model's error";
     /// A tool failed.
-    ScriptTool "script.tool" 502 Template no "catch it with $catch, or mend what the tool calls";
-    /// A template did not render.
-    ScriptTemplate "script.template" 500 Template no "mend the template at `line` and `column`";
-    /// `$abort`, or whoever runs the script, ended it.
-    ScriptAborted "script.aborted" 422 Interrupted no "see what the script says";
+    ScriptTool "script.tool" 502 Template no "catch the error with $catch, or fix what the tool calls";
+    /// A template failed to render.
+    ScriptTemplate "script.template" 500 Template no "fix the template at `line` and `column`";
+    /// `$abort` or the server ended the run.
+    ScriptAborted "script.aborted" 422 Interrupted no "see the message of the error";
 }
 "sql/http.md#errors" {
-    /// No such connection.
-    SqlNotFound "sql.not_found" 404 Usage no "mind `hint`, or add the connection";
-    /// No such table.
-    SqlTableNotFound "sql.table_not_found" 404 Usage no "mind `hint`, or read the catalogue again";
-    /// The name cannot be one of a database.
-    SqlInvalidName "sql.invalid.name" 400 Usage no "take 1 to 64 letters, digits, `_`, `-` and `.`";
-    /// The address cannot be used.
-    SqlInvalidUrl "sql.invalid.url" 400 Usage no "write it as the message says";
-    /// The definition of a connection cannot be read.
-    SqlInvalidDefinition "sql.invalid.definition" 400 Usage no "write it again";
+    /// The connection does not exist.
+    SqlNotFound "sql.not_found" 404 Usage no "check `hint`, or add the connection";
+    /// The table does not exist.
+    SqlTableNotFound "sql.table_not_found" 404 Usage no "check `hint`, or refresh the catalogue";
+    /// The name is not a valid connection name.
+    SqlInvalidName "sql.invalid.name" 400 Usage no "use 1 to 64 letters, digits, `_`, `-` and `.`";
+    /// The address is invalid.
+    SqlInvalidUrl "sql.invalid.url" 400 Usage no "write it as the message describes";
+    /// The definition of a connection is invalid.
+    SqlInvalidDefinition "sql.invalid.definition" 400 Usage no "write the definition again";
     /// The question is empty.
-    SqlInvalidPrompt "sql.invalid.prompt" 400 Usage no "ask something";
+    SqlInvalidPrompt "sql.invalid.prompt" 400 Usage no "send a question";
     /// The query cannot be accepted as an example.
-    SqlInvalidAccept "sql.invalid.accept" 400 Usage no "accept one that has a question and ran";
-    /// A suite of questions cannot be read.
-    SqlInvalidEval "sql.invalid.eval" 400 Usage no "mend the file at the place that the message names";
-    /// What history is searched for is empty.
+    SqlInvalidAccept "sql.invalid.accept" 400 Usage no "accept a query that has a question and ran";
+    /// The evaluation suite is invalid.
+    SqlInvalidEval "sql.invalid.eval" 400 Usage no "fix the file at the position in the message";
+    /// The search text for the history is empty.
     SqlInvalidQuery "sql.invalid.query" 422 Usage no "send `query`";
-    /// `limit` is outside of its bounds.
+    /// `limit` is out of range.
     SqlInvalidLimit "sql.invalid.limit" 422 Usage no "send 1 to 100";
     /// `before` is neither a cursor nor a time.
-    SqlInvalidBefore "sql.invalid.before" 422 Usage no "send `nextCursor` of the page before";
-    /// There is no such dialect.
-    SqlInvalidDialect "sql.invalid.dialect" 422 Usage no "name one of those in the message";
-    /// `timeoutSeconds` is outside of its bounds.
+    SqlInvalidBefore "sql.invalid.before" 422 Usage no "send `nextCursor` of the previous page";
+    /// The dialect is unknown.
+    SqlInvalidDialect "sql.invalid.dialect" 422 Usage no "use a dialect that the message lists";
+    /// `timeoutSeconds` is out of range.
     SqlInvalidTimeout "sql.invalid.timeout" 422 Usage no "send 10 to 300";
-    /// There is no such form of rows.
-    SqlInvalidFormat "sql.invalid.format" 422 Usage no "name one of those in the message";
-    /// The database cannot be reached.
-    SqlUnreachable "sql.unreachable" 503 Failure again "see that it runs and that the address is right";
-    /// The user or the password is wrong, or the user may not see this.
-    SqlDenied "sql.denied" 503 Failure no "mend the user and the password of the connection";
-    /// The text is not SQL of this dialect.
-    SqlSyntax "sql.syntax" 400 Failure no "mend the query at `position`";
-    /// The query names what is not there.
-    SqlUnknownName "sql.unknown_name" 400 Failure no "mind `help`, or read the catalogue again";
-    /// The query took longer than it may.
-    SqlTimeout "sql.timeout" 408 Failure no "ask for less, or raise sql.time_ms";
-    /// The query would change something.
-    SqlReadOnly "sql.read_only" 400 Failure no "read only";
-    /// The server says that the query does what none may.
-    SqlRefused "sql.refused" 400 Failure no "leave out what the message names";
-    /// The role may do more than one that runs queries of others should.
-    SqlRole "sql.role" 403 Failure no "use a role that may only read, or set sql.powerful_roles";
-    /// The server could not say what the query would do.
-    SqlUnjudged "sql.unjudged" 403 Failure no "let the role make temporary views, or set sql.second_judge";
-    /// A limit of ours or of the server was met.
-    SqlLimit "sql.limit" 503 Failure no "ask for less, or raise what the message names";
+    /// The row format is unknown.
+    SqlInvalidFormat "sql.invalid.format" 422 Usage no "use a format that the message lists";
+    /// The database is unreachable.
+    SqlUnreachable "sql.unreachable" 503 Failure again "check that it is running and that the address is correct";
+    /// The user or password is wrong, or the user lacks a privilege.
+    SqlDenied "sql.denied" 503 Failure no "fix the user and the password of the connection";
+    /// The query is not valid SQL of this dialect.
+    SqlSyntax "sql.syntax" 400 Failure no "fix the query at `position`";
+    /// The query uses an unknown table, column or function.
+    SqlUnknownName "sql.unknown_name" 400 Failure no "check `help`, or refresh the catalogue";
+    /// The query took too long.
+    SqlTimeout "sql.timeout" 408 Failure no "request less, or raise sql.time_ms";
+    /// The query would change data.
+    SqlReadOnly "sql.read_only" 400 Failure no "send a query that only reads";
+    /// The server-side check found something that a query may not do.
+    SqlRefused "sql.refused" 400 Failure no "remove what the message names";
+    /// The database role has more privileges than queries of others may run with.
+    SqlRole "sql.role" 403 Failure no "use a read-only role, or set sql.powerful_roles";
+    /// The server-side check cannot determine what the query would do.
+    SqlUnjudged "sql.unjudged" 403 Failure no "allow the role to create temporary views, or set sql.second_judge";
+    /// The query exceeded a limit of Quillet or of the database server.
+    SqlLimit "sql.limit" 503 Failure no "request less, or raise what the message names";
     /// The query failed while it ran.
-    SqlFailed "sql.failed" 503 Failure no "mend what the message names";
-    /// No model is named that could write the query.
+    SqlFailed "sql.failed" 503 Failure no "fix what the message names";
+    /// No model is configured to write the query.
     SqlNoModel "sql.no_model" 503 Provider no "set sql.model or model.name";
-    /// The model's answer has no query.
-    SqlAnswer "sql.answer" 400 Provider no "ask in another way, or another model";
-    /// The model's answer was cut.
+    /// The model's response contains no query.
+    SqlAnswer "sql.answer" 400 Provider no "rephrase the question, or use another model";
+    /// The model's response was truncated.
     SqlAnswerCut "sql.answer_cut" 400 Provider no "raise the setting that the message names";
-    /// A stored prompt of the chain is broken.
-    SqlPrompt "sql.prompt" 500 Template no "mend the prompt, or remove it";
-    /// The form cannot hold the rows.
-    SqlExport "sql.export" 400 Failure no "take another form, or change the query";
-    /// Clients may not change connections here.
+    /// A stored prompt of the text-to-SQL pipeline is invalid.
+    SqlPrompt "sql.prompt" 500 Template no "fix the prompt, or delete it";
+    /// The format cannot represent the rows.
+    SqlExport "sql.export" 400 Failure no "use another format, or change the query";
+    /// Clients may not change connections on this server.
     SqlFixed "sql.fixed" 403 _ no "set server.tokens or `[server.token.NAME]`, or server.change_databases";
-    /// No databases are set up in this server.
-    SqlOff "sql.off" 503 _ no "start it with a store";
+    /// Databases are not configured on this server.
+    SqlOff "sql.off" 503 _ no "start the server with a store";
 }
 "sql/README.md#files" {
-    /// A file cannot be read.
-    FileRead "sql.file.read" _ Failure no "see that it is there and may be read";
-    /// A file does not have the form that its name says.
-    FileForm "sql.file.form" _ Failure no "mend the file at the line that the message names";
-    /// Rows of a CSV differ in length.
-    FileRagged "sql.file.ragged" _ Failure no "mend the row, or set sql.file_separator";
-    /// A file is written in another encoding.
+    /// The file cannot be read.
+    FileRead "sql.file.read" _ Failure no "check that it exists and is readable";
+    /// The content of the file does not match its extension.
+    FileForm "sql.file.form" _ Failure no "fix the file at the line that the message names";
+    /// The rows of a CSV file differ in length.
+    FileRagged "sql.file.ragged" _ Failure no "fix the row, or set sql.file_separator";
+    /// The file has another encoding.
     FileEncoding "sql.file.encoding" _ Failure no "set sql.file_encoding";
-    /// A file is larger than it may be.
+    /// The file exceeds a limit.
     FileLimit "sql.file.limit" _ Failure no "raise sql.file_rows, sql.file_bytes or sql.file_row_bytes";
-    /// There is no room for its rows.
-    FileRoom "sql.file.room" _ Failure no "make room among the temporary files";
+    /// The temporary folder has no room for the rows.
+    FileRoom "sql.file.room" _ Failure no "free space in the temporary folder, or set TMPDIR";
     /// Reading was stopped.
-    FileStopped "sql.file.stopped" _ Failure no "none: somebody stopped it";
+    FileStopped "sql.file.stopped" _ Failure no "no action: the caller stopped it";
 }
 "sql/safety.md" {
-    /// nothing but blanks, comments and semicolons
+    /// only whitespace, comments and semicolons
     GuardEmpty "sql.guard.empty" 400 Refused no "write a query";
     /// more bytes than the policy allows
     GuardLength "sql.guard.length" 400 Refused no "write a shorter query";
-    /// a character that no query needs and that servers read in different ways
-    GuardCharacter "sql.guard.character" 400 Refused no "take the character out";
+    /// a character that no query needs and that servers interpret differently
+    GuardCharacter "sql.guard.character" 400 Refused no "remove the character";
     /// deeper nesting, or a longer chain of operators, than the policy allows
     GuardDepth "sql.guard.depth" 400 Refused no "write a flatter query";
-    /// a comment that MySQL or MariaDB runs
-    GuardComment "sql.guard.comment" 400 Refused no "take the comment out";
-    /// a name or a text with Unicode escapes
+    /// a comment that MySQL or MariaDB executes
+    GuardComment "sql.guard.comment" 400 Refused no "remove the comment";
+    /// a name or a string with Unicode escapes
     GuardEscape "sql.guard.escape" 400 Refused no "write the characters themselves";
     /// a command of a client program
     GuardClient "sql.guard.client" 400 Refused no "write SQL";
-    /// words around the query, or no query at all
-    GuardProse "sql.guard.prose" 400 Refused no "send the query alone";
-    /// it cannot be read as SQL of the dialect
-    GuardSyntax "sql.guard.syntax" 400 Refused no "mend the query at `position`";
+    /// text around the query, or no query at all
+    GuardProse "sql.guard.prose" 400 Refused no "send only the query";
+    /// not valid SQL of the dialect
+    GuardSyntax "sql.guard.syntax" 400 Refused no "fix the query at `position`";
     /// more than one statement
     GuardStatements "sql.guard.statements" 400 Refused no "send one statement";
-    /// a statement of a kind that may not pass
+    /// a kind of statement that is not allowed
     GuardStatement "sql.guard.statement" 400 Refused no "write a SELECT";
-    /// data would be changed inside of a query
-    GuardWrites "sql.guard.writes" 400 Refused no "read only";
-    /// INTO writes a table, a file or a variable
-    GuardInto "sql.guard.into" 400 Refused no "leave out INTO";
-    /// rows would be locked
-    GuardLock "sql.guard.lock" 400 Refused no "leave out FOR UPDATE and its kin";
-    /// a variable would be set
-    GuardAssignment "sql.guard.assignment" 400 Refused no "leave out the assignment";
+    /// a change of data inside a query
+    GuardWrites "sql.guard.writes" 400 Refused no "send a query that only reads";
+    /// INTO, which writes a table, a file or a variable
+    GuardInto "sql.guard.into" 400 Refused no "remove INTO";
+    /// a clause that locks rows
+    GuardLock "sql.guard.lock" 400 Refused no "remove FOR UPDATE and similar clauses";
+    /// an assignment to a variable
+    GuardAssignment "sql.guard.assignment" 400 Refused no "remove the assignment";
     /// a variable of the session or the server
-    GuardVariable "sql.guard.variable" 400 Refused no "write the value";
-    /// a parameter that nobody gives a value
-    GuardParameter "sql.guard.parameter" 400 Refused no "write the value";
+    GuardVariable "sql.guard.variable" 400 Refused no "write the value itself";
+    /// a parameter without a value
+    GuardParameter "sql.guard.parameter" 400 Refused no "write the value itself";
     /// a clause that a read does not need
-    GuardClause "sql.guard.clause" 400 Refused no "leave out the clause";
-    /// a relation of the system
-    GuardSystem "sql.guard.system" 400 Refused no "ask for tables of the users";
-    /// a function that is not on the list
+    GuardClause "sql.guard.clause" 400 Refused no "remove the clause";
+    /// a system table or view
+    GuardSystem "sql.guard.system" 400 Refused no "query the users' tables";
+    /// a function that is not on the allowlist
     GuardFunction "sql.guard.function" 400 Refused no "add it to sql.functions if it only reads";
-    /// an operator that is not on the list
+    /// an operator that is not on the allowlist
     GuardOperator "sql.guard.operator" 400 Refused no "use an operator of standard SQL";
     /// a type that looks into the system catalogue
-    GuardType "sql.guard.type" 400 Refused no "leave out the cast";
+    GuardType "sql.guard.type" 400 Refused no "remove the cast";
     /// a table that is not in the catalogue
-    GuardTable "sql.guard.table" 400 Refused no "mind `help`, or read the catalogue again";
+    GuardTable "sql.guard.table" 400 Refused no "check `help`, or refresh the catalogue";
     /// a column that its tables do not have
-    GuardColumn "sql.guard.column" 400 Refused no "mind `help`";
-    /// a table or a column that can mean more than one
-    GuardAmbiguous "sql.guard.ambiguous" 400 Refused no "name its table, or its schema";
+    GuardColumn "sql.guard.column" 400 Refused no "check `help`";
+    /// an ambiguous table or column name
+    GuardAmbiguous "sql.guard.ambiguous" 400 Refused no "qualify it with its table or schema";
     /// a LIMIT that cannot be set
     GuardLimit "sql.guard.limit" 400 Refused no "write LIMIT as a number";
 }
@@ -589,49 +588,49 @@ impl ErrorCode {
         &TABLE[self as usize]
     }
 
-    /// The code itself, as in error bodies.
+    /// Returns the code as it appears in error bodies.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         self.row().code
     }
 
-    /// When it is given.
+    /// Returns what the error means.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         self.row().meaning.trim()
     }
 
-    /// What mends it.
+    /// Returns how to fix the error.
     #[must_use]
     pub fn help(self) -> &'static str {
         self.row().help
     }
 
-    /// The page of the documentation, below `docs`.
+    /// Returns the documentation page, relative to `docs`.
     #[must_use]
     pub fn page(self) -> &'static str {
         self.row().page
     }
 
-    /// The HTTP status. What no route is meant to answer with would be a defect of ours there.
+    /// Returns the HTTP status, or 500 for a code that no route should return.
     #[must_use]
     pub fn status(self) -> u16 {
         self.row().status.unwrap_or(500)
     }
 
-    /// Whether routes answer with it.
+    /// Returns whether routes return this code.
     #[must_use]
     pub fn is_answered(self) -> bool {
         self.row().status.is_some()
     }
 
-    /// The HTTP status on the routes of databases, whose clients are table-chat's.
+    /// Returns the HTTP status on the database routes, whose clients expect that of table-chat.
     #[must_use]
     pub fn sql_status(self) -> u16 {
         self.row().sql.unwrap_or(self.status())
     }
 
-    /// The error in OpenAI's shape: what the row says, else what follows from the status.
+    /// Returns the error in OpenAI's format: from the row, or else derived from the status.
     #[must_use]
     pub fn openai(self) -> OpenAi {
         let status = self.status();
@@ -646,19 +645,19 @@ impl ErrorCode {
         self.row().openai.unwrap_or(usual)
     }
 
-    /// The exit code of the command line, where it ends a command.
+    /// Returns the exit code of a command that ends with this code.
     #[must_use]
     pub fn exit(self) -> Exit {
         self.row().exit.unwrap_or(Exit::Failure)
     }
 
-    /// Whether commands end with it.
+    /// Returns whether commands end with this code.
     #[must_use]
     pub fn ends_commands(self) -> bool {
         self.row().exit.is_some()
     }
 
-    /// Whether the same request may succeed when sent again.
+    /// Returns whether the same request may succeed when it is retried.
     #[must_use]
     pub fn retryable(self) -> bool {
         self.row().retryable

@@ -1,5 +1,5 @@
-//! The tables of `docs/errors.md` are those of the code. `WRITE=1 cargo test -p quillet-core --test
-//! errors_page` writes them anew.
+//! Checks that the tables of `docs/errors.md` match the code. `WRITE=1 cargo test -p quillet-core
+//! --test errors_page` regenerates them.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ fn the_page_has_the_table_of_the_code() {
     } else {
         assert!(
             tables == written,
-            "docs/errors.md is old: run this test with WRITE=1"
+            "docs/errors.md is out of date: run this test with WRITE=1"
         );
     }
 }
@@ -30,7 +30,7 @@ fn written() -> String {
         if code.page() != page {
             page = code.page();
             out.push_str(&format!("\n## [{page}]({page})\n\n"));
-            out.push_str("| code | when | what mends it | status | exit | again | OpenAI |\n");
+            out.push_str("| code | meaning | fix | status | exit | retry | OpenAI |\n");
             out.push_str("|---|---|---|---|---|---|---|\n");
         }
         out.push_str(&row(*code));

@@ -113,7 +113,7 @@ fn mistakes_have_a_place_and_a_mend() {
         ),
         (
             "[render]\ntime_ms = \"1\"\n",
-            &["quillet.toml:2:11", "must be a whole number from 0"],
+            &["quillet.toml:2:11", "must be a non-negative integer"],
         ),
         ("[server\n", &["quillet.toml:1:8"]),
         (

@@ -1,4 +1,4 @@
-//! One configuration file: TOML with places, so that every mistake gets one.
+//! Reading of a configuration file: TOML with locations, so that every error has one.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,30 +14,30 @@ use super::setting::{self, SettingType};
 use super::{SettingValue, number, tokens};
 use crate::error::LocatedDiagnostic;
 
-/// A file larger than this is no configuration.
+/// The maximum size of a configuration file.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// What a file sets.
+/// The settings in a file.
 #[derive(Debug, Default)]
 pub(super) struct SettingsFile {
     pub(super) path: PathBuf,
-    /// Values and their lines, from 1.
+    /// Values with their line numbers, from 1.
     pub(super) values: BTreeMap<&'static str, (SettingValue, usize)>,
-    /// The section of the tools.
+    /// The `[tools]` section.
     pub(super) tools: toml::Table,
 }
 
-/// Everything that is wrong with a file, and its text to point into.
+/// The errors in a file, with its text.
 #[derive(Debug)]
 pub struct SettingsError {
-    /// The text; empty where the file cannot be read.
+    /// The text; empty if the file cannot be read.
     pub text: String,
-    /// What is wrong, with places.
+    /// The diagnostics, with their locations.
     pub found: Vec<Diagnostic>,
 }
 
 impl SettingsError {
-    /// What is wrong, for people.
+    /// Returns the diagnostics for display, each with the text of the file.
     pub fn findings(&self) -> Vec<LocatedDiagnostic> {
         let finding = |diagnostic: &Diagnostic| LocatedDiagnostic {
             diagnostic: diagnostic.clone(),
@@ -58,7 +58,7 @@ pub(super) fn read(path: &Path) -> Result<SettingsFile, SettingsError> {
         std::fs::metadata(path).map_err(|error| refuse(format!("cannot be read: {error}")))?;
     if about.len() > MOST_BYTES {
         return Err(refuse(format!(
-            "has {} bytes, more than {MOST_BYTES}",
+            "too large: {} bytes (limit {MOST_BYTES})",
             about.len()
         )));
     }
@@ -109,7 +109,7 @@ impl SettingsReader<'_> {
         });
     }
 
-    /// A line that sets something may hold a secret, so it is not shown.
+    /// Hides a line that sets a value, because it may contain a secret.
     fn fault(&mut self, (span, message, help): tokens::TokenProblem) {
         let before = self.text.get(..span.start).unwrap_or_default();
         let from = before.rfind('\n').map_or(0, |end| end + 1);
@@ -164,14 +164,14 @@ impl SettingsReader<'_> {
             DeValue::Table(table) if setting::is_section(key) => self.table(key, table),
             _ => {
                 let help = setting::like(key).map(|near| format!("did you mean {near}?"));
-                let all = || "`quillet config show` lists all".to_owned();
+                let all = || "`quillet config show` lists all settings".to_owned();
                 let message = format!("unknown setting {key}");
                 self.report(span, message, Some(help.unwrap_or_else(all)));
             }
         }
     }
 
-    /// The tools' own section is read by their own crate, which knows its keys.
+    /// Checks the `[tools]` section with the tools crate, which defines its keys.
     fn tools(&mut self) {
         #[derive(Deserialize)]
         struct ToolsSection {
@@ -191,14 +191,14 @@ impl SettingsReader<'_> {
     }
 }
 
-/// The value, or what it must be.
+/// Returns the value, or a description of the expected type.
 fn of_form(form: SettingType, value: &DeValue<'_>) -> Result<SettingValue, &'static str> {
     match form {
         SettingType::Text | SettingType::Secret => {
             let text = value
                 .as_str()
                 .map(|text| SettingValue::Text(text.to_owned()));
-            text.ok_or("a text in quotes")
+            text.ok_or("a string in quotes")
         }
         SettingType::Bool => value
             .as_bool()
@@ -206,26 +206,26 @@ fn of_form(form: SettingType, value: &DeValue<'_>) -> Result<SettingValue, &'sta
             .ok_or("true or false"),
         SettingType::Texts | SettingType::Secrets => {
             let texts = texts(value).map(SettingValue::Texts);
-            texts.ok_or("a list of texts, [\"a\", \"b\"]")
+            texts.ok_or("a list of strings, [\"a\", \"b\"]")
         }
         SettingType::Integer => {
             let number = value.as_integer();
             let number = number.and_then(|n| u64::from_str_radix(n.as_str(), n.radix()).ok());
             number
                 .map(SettingValue::Integer)
-                .ok_or("a whole number from 0")
+                .ok_or("a non-negative integer")
         }
         SettingType::Number => number::of_file(value)
             .map(SettingValue::Number)
-            .ok_or("a number from 0"),
+            .ok_or("a non-negative number"),
         SettingType::Tokens => Err("tables, [server.token.NAME]"),
         SettingType::Numbers => {
             let numbers = numbers(value).map(SettingValue::Numbers);
-            numbers.ok_or("a table of whole numbers from 1, {name = 60}")
+            numbers.ok_or("a table of positive integers, {name = 60}")
         }
         SettingType::Table | SettingType::SecretTable => {
             let pairs = pairs(value).map(SettingValue::Pairs);
-            pairs.ok_or("a table of texts, {name = \"value\"}")
+            pairs.ok_or("a table of strings, {name = \"value\"}")
         }
     }
 }
@@ -292,56 +292,56 @@ mod tests {
             ),
             (
                 "[server]\nbody_bytes = \"x\"",
-                "q.toml:2:14: server.body_bytes must be a whole number from 0",
+                "q.toml:2:14: server.body_bytes must be a non-negative integer",
             ),
             (
                 "[server]\nbody_bytes = -1",
-                "q.toml:2:14: server.body_bytes must be a whole number from 0",
+                "q.toml:2:14: server.body_bytes must be a non-negative integer",
             ),
             (
                 "[model]\nrequests_per_minute = {openai = 0}",
-                "q.toml:2:23: model.requests_per_minute must be a table of whole numbers from 1, {name = 60}",
+                "q.toml:2:23: model.requests_per_minute must be a table of positive integers, {name = 60}",
             ),
             (
                 "[model]\ntokens_per_minute = 60",
-                "q.toml:2:21: model.tokens_per_minute must be a table of whole numbers from 1, {name = 60}",
+                "q.toml:2:21: model.tokens_per_minute must be a table of positive integers, {name = 60}",
             ),
             (
                 "zebra = 1",
-                "q.toml:1:1: unknown setting zebra (`quillet config show` lists all)",
+                "q.toml:1:1: unknown setting zebra (`quillet config show` lists all settings)",
             ),
             ("[server\n", "q.toml:1:8: "),
             (
                 "[server.token.ci]\nsecret = \"s3cr3t\"\nrights = [\"raed\"]",
-                "q.toml:1:15: server.token.ci has the right \"raed\": \"raed\" is no right (did you mean read?)",
+                "q.toml:1:15: server.token.ci: invalid permission \"raed\": \"raed\" is no right (did you mean read?)",
             ),
             (
                 "[server.token.ci]\nsecrt = \"s3cr3t\"\nrights = [\"read\"]",
-                "q.toml:1:15: server.token.ci has no key secrt (did you mean secret?)",
+                "q.toml:1:15: server.token.ci: unknown key secrt (did you mean secret?)",
             ),
             (
                 "[server.token.ci]\nsecret = \"\"\nrights = [\"read\"]",
-                "q.toml:1:15: server.token.ci has an empty secret",
+                "q.toml:1:15: server.token.ci: the secret is empty",
             ),
             (
                 "[server.token.ci]\nsecret = \"s3 cr3t\"\nrights = [\"read\"]",
-                "q.toml:1:15: server.token.ci has a secret that has characters that a header cannot carry",
+                "q.toml:1:15: server.token.ci: the secret has characters that a header cannot carry",
             ),
             (
                 "[server.token.ci]\nsecret_env = \"X\"\nsecret_file = \"y\"\nrights = [\"read\"]",
-                "q.toml:1:15: server.token.ci has to have one of secret, secret_env and secret_file",
+                "q.toml:1:15: server.token.ci: expected exactly one of secret, secret_env and secret_file",
             ),
             (
                 "[server.token.ci]\nsecret_env = \"X\"",
-                "q.toml:1:15: server.token.ci has to have rights, a list of texts",
+                "q.toml:1:15: server.token.ci: rights must be a non-empty list of strings",
             ),
             (
                 "[server.token.\"c:i\"]\nsecret_env = \"X\"\nrights = [\"read\"]",
-                "q.toml:1:15: server.token.c:i has a name that cannot be sent",
+                "q.toml:1:15: server.token.c:i: invalid name",
             ),
             (
                 "[server.token]\nci = \"s3cr3t\"",
-                "q.toml: server.token.ci must be a table with secret and rights",
+                "q.toml: server.token.ci: expected a table with secret and rights",
             ),
             (
                 "[server.token.ci]\nsecret = \"x\"\n[server.token.ci]\n",

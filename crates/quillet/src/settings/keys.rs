@@ -1,4 +1,4 @@
-//! The user's file of API keys. Only its user may read it, and nobody else writes it.
+//! The user's file of API keys. Only the user may read and write it.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
@@ -12,14 +12,15 @@ use crate::components::traces::make_folder_of;
 use crate::error::Error;
 use crate::settings::{self, Setting};
 
-/// A file larger than this is not one of keys.
+/// The maximum size of a key file.
 const MOST_BYTES: u64 = 64 << 10;
-const HEAD: &str = "# API keys of `quillet keys`; the environment and quillet.toml win.\n";
+const HEAD: &str =
+    "# API keys from `quillet keys`. The environment and quillet.toml take precedence.\n";
 
-/// Who takes a key.
+/// A provider that needs an API key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Provider {
-    /// OpenAI, or a server that speaks its wire.
+    /// OpenAI, or an OpenAI-compatible server.
     Openai,
     /// Anthropic.
     Anthropic,
@@ -28,10 +29,10 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// All of them.
+    /// All providers.
     pub const ALL: [Provider; 3] = [Provider::Openai, Provider::Anthropic, Provider::Google];
 
-    /// Its name, as in the file and on the command line.
+    /// Returns the name, as in the file and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Provider::Openai => "openai",
@@ -40,24 +41,24 @@ impl Provider {
         }
     }
 
-    /// The one of that name.
+    /// Returns the provider with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let mut all = Provider::ALL.into_iter();
         all.find(|provider| provider.name() == name)
     }
 
-    /// What it is, for people.
+    /// Returns a description for help texts.
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
-            Provider::Openai => "OpenAI, or a server that speaks its wire",
+            Provider::Openai => "OpenAI, or an OpenAI-compatible server",
             Provider::Anthropic => "Anthropic",
             Provider::Google => "Google's Gemini",
         }
     }
 
-    /// The setting that its key is.
+    /// Returns the setting that contains its key.
     pub fn setting(self) -> &'static Setting {
         match self {
             Provider::Openai => &settings::API_KEY,
@@ -67,28 +68,28 @@ impl Provider {
     }
 }
 
-/// The file of keys.
+/// A key file.
 #[derive(Debug)]
 pub struct KeyFile(PathBuf);
 
-/// Keys with the lines that they stand in, from 1.
+/// Keys with their line numbers, from 1.
 type KeyLines = Vec<(Provider, (String, usize))>;
 
 impl KeyFile {
-    /// The user's, if the user has a folder.
+    /// Returns the user's key file, if the user has a home folder.
     pub fn of_user() -> Option<Self> {
         settings::user_keys().map(KeyFile)
     }
 
-    /// Where it is.
+    /// Returns the path.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// The keys in it; none if there is no file.
+    /// Reads the keys; returns none if the file does not exist.
     ///
     /// # Errors
-    /// It cannot be read, others may read it too, or it holds anything else.
+    /// The file cannot be read, or is not a valid key file.
     pub fn read(&self) -> Result<KeyLines, Error> {
         let text = match self.text() {
             Ok(text) => text,
@@ -105,18 +106,18 @@ impl KeyFile {
     fn text(&self) -> std::io::Result<String> {
         let about = fs::metadata(&self.0)?;
         if about.len() > MOST_BYTES {
-            let message = format!("has {} bytes, more than {MOST_BYTES}", about.len());
+            let message = format!("too large: {} bytes (limit {MOST_BYTES})", about.len());
             return Err(std::io::Error::other(message));
         }
         fs::read_to_string(&self.0)
     }
 
-    /// Never quotes the file: what is wrong may be a key.
+    /// Never quotes the file, because the invalid part may be a key.
     fn parse(&self, text: &str) -> Result<KeyLines, Error> {
         let table = DeTable::parse(text);
         let table = table.map_err(|error| {
             let place = error.span().map_or(0, |span| span.start);
-            self.wrong(&format!("line {} is not TOML", line_of(text, place)))
+            self.wrong(&format!("line {}: invalid TOML", line_of(text, place)))
         })?;
         let mut keys = KeyLines::new();
         for (name, value) in table.get_ref() {
@@ -124,12 +125,13 @@ impl KeyFile {
             let provider = Provider::named(name.get_ref());
             let provider = provider.ok_or_else(|| {
                 self.wrong(&format!(
-                    "line {line} names no provider: known are openai, anthropic, google"
+                    "line {line}: unknown provider; expected openai, anthropic or google"
                 ))
             })?;
             let key = value.get_ref().as_str();
-            let key =
-                key.ok_or_else(|| self.wrong(&format!("line {line} must be a text in quotes")))?;
+            let key = key.ok_or_else(|| {
+                self.wrong(&format!("line {line}: the key must be a string in quotes"))
+            })?;
             keys.push((provider, (key.to_owned(), line)));
         }
         Ok(keys)
@@ -137,12 +139,12 @@ impl KeyFile {
 
     fn wrong(&self, what: &str) -> Error {
         Error::Setting(format!(
-            "the file of keys {} {what}; mend it, or take it away and run `quillet keys set` again",
+            "cannot read the key file {}: {what}; fix it, or delete it and run `quillet keys set` again",
             self.0.display()
         ))
     }
 
-    /// Whether others than its user may read it.
+    /// Returns whether other users may read the file.
     pub fn is_open_to_others(&self) -> bool {
         #[cfg(unix)]
         {
@@ -153,7 +155,7 @@ impl KeyFile {
         false
     }
 
-    /// Sets a key, or takes it away; says whether there was one.
+    /// Sets a key, or removes it; returns whether there was one.
     ///
     /// # Errors
     /// The file cannot be read or written.
@@ -173,7 +175,7 @@ impl KeyFile {
         Ok(was_there)
     }
 
-    /// Through a new file next to it, so that it is whole at every moment.
+    /// Writes a temporary file and renames it, so that the key file is never incomplete.
     fn write(&self, keys: &KeyLines) -> std::io::Result<()> {
         let mut text = HEAD.to_owned();
         for (provider, (key, _)) in keys {

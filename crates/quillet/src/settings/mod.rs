@@ -1,5 +1,5 @@
-//! Configuration: flag over environment over project file over user file over
-//! default, and where each value came from.
+//! Configuration. Each value has an origin. In order of precedence: a flag, the environment, the
+//! project file, the user file, the default.
 
 mod file;
 pub mod keys;
@@ -26,42 +26,42 @@ use crate::settings::tokens::TokenSetting;
 pub use file::SettingsError;
 pub use setting::*;
 
-/// The name of a project's file, looked for in the working folder and above.
+/// The name of the project file, in the working folder or a parent folder.
 const PROJECT_FILE: &str = "quillet.toml";
 
-/// One value.
+/// The value of a setting.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SettingValue {
-    /// A text, secret or not.
+    /// A string, secret or not.
     Text(String),
-    /// A whole number.
+    /// An integer.
     Integer(u64),
-    /// A number that need not be whole.
+    /// A number.
     Number(f64),
     /// On or off.
     Bool(bool),
-    /// A list of texts.
+    /// A list of strings.
     Texts(Vec<String>),
-    /// Names and texts.
+    /// Names and strings.
     Pairs(Vec<(String, String)>),
-    /// Names and whole numbers from 1.
+    /// Names and positive integers.
     Numbers(Vec<(String, u32)>),
-    /// Tokens with names and rights.
+    /// Named tokens with permissions.
     Tokens(Vec<TokenSetting>),
 }
 
-/// Where a value came from.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettingOrigin {
-    /// A flag of the command line.
+    /// A command-line flag.
     Flag(&'static str),
-    /// A variable of the environment.
+    /// An environment variable.
     Environment(&'static str),
-    /// A file, and the line in it, from 1.
+    /// A file and a line number, from 1.
     File(PathBuf, usize),
-    /// [`Settings::set`].
+    /// A call of [`Settings::set`].
     Program,
-    /// Nobody said anything else.
+    /// The default.
     Default,
 }
 
@@ -77,26 +77,26 @@ impl fmt::Display for SettingOrigin {
     }
 }
 
-/// Values that flags set.
+/// Values from flags: setting, flag and text.
 pub type Flags = Vec<(&'static Setting, &'static str, String)>;
 
-/// Every setting with its value and where that came from.
+/// All settings with their values and origins.
 #[derive(Clone, Debug)]
 pub struct Settings {
     values: BTreeMap<&'static str, (SettingValue, SettingOrigin)>,
     tools: toml::Table,
-    /// Schemas that prompt files may name, from the command line.
+    /// Schemas that prompt files may refer to, from the command line.
     schemas: Schemas,
-    /// Files that were read, the project's last.
+    /// Files that were read, the project file last.
     files: Vec<PathBuf>,
-    /// Takes what its user should know and need not act upon.
+    /// Receives warnings.
     warn: fn(&str),
-    /// Where the JavaScript of scripts runs.
+    /// The transport that runs the JavaScript of scripts.
     javascript: Transport,
 }
 
 impl Default for Settings {
-    /// The defaults alone.
+    /// Returns the settings with only their defaults.
     fn default() -> Self {
         let mut settings = Settings {
             values: BTreeMap::new(),
@@ -108,7 +108,7 @@ impl Default for Settings {
         };
         for setting in ALL.iter().filter(|setting| !setting.default.is_empty()) {
             let put = settings.put(setting, setting.default, SettingOrigin::Default);
-            // A test reads every default.
+            // A test checks every default.
             debug_assert!(put.is_ok(), "{}", setting.key);
         }
         settings
@@ -116,10 +116,10 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads the files and the environment and lays the flags over them.
+    /// Reads the files and the environment, then applies the flags.
     ///
     /// # Errors
-    /// A file or a value that cannot be read, with its place.
+    /// A file or a value is invalid. The error has the location.
     pub fn load(explicit: Option<&Path>, flags: &Flags) -> Result<Self, Error> {
         let mut config = Settings::default();
         config.keys()?;
@@ -134,10 +134,10 @@ impl Settings {
         Ok(config)
     }
 
-    /// The defaults, and over them the variables of the environment; no file is read.
+    /// Applies the environment variables to the defaults. Reads no files.
     ///
     /// # Errors
-    /// A variable holds what its setting cannot be.
+    /// The value of a variable is invalid for its setting.
     pub fn from_env() -> Result<Self, Error> {
         let mut settings = Settings::default();
         settings.variables()?;
@@ -149,10 +149,10 @@ impl Settings {
         ALL.iter().try_for_each(|setting| self.environment(setting))
     }
 
-    /// Sets one by its name, as in files: `store.url`. Lists are `a,b`, tables `a=x,b=y`.
+    /// Sets a setting by its key, such as `store.url`. Lists are `a,b`, tables `a=x,b=y`.
     ///
     /// # Errors
-    /// There is no such setting, or it cannot be that.
+    /// The setting is unknown, or the value is invalid for it.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), Error> {
         let setting = find(key).ok_or_else(|| {
             let near = like(key).map_or_else(String::new, |near| format!("; did you mean {near}?"));
@@ -161,7 +161,7 @@ impl Settings {
         self.put(setting, text, SettingOrigin::Program)
     }
 
-    /// The keys of `quillet keys`: weaker than everything that is written elsewhere.
+    /// Reads the keys from `quillet keys`. Every other source takes precedence over them.
     fn keys(&mut self) -> Result<(), Error> {
         let Some(file) = KeyFile::of_user() else {
             return Ok(());
@@ -174,7 +174,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Gives a setting a value where nothing else does.
+    /// Sets a setting that has no value yet.
     pub fn fill(&mut self, setting: &'static Setting, text: String) {
         let value = (SettingValue::Text(text), SettingOrigin::Default);
         self.values.entry(setting.key).or_insert(value);
@@ -222,10 +222,10 @@ impl Settings {
         let value = match setting.form {
             SettingType::Text | SettingType::Secret => SettingValue::Text(text.to_owned()),
             SettingType::Integer => {
-                SettingValue::Integer(text.parse().map_err(|_| wrong("a whole number from 0"))?)
+                SettingValue::Integer(text.parse().map_err(|_| wrong("a non-negative integer"))?)
             }
             SettingType::Number => {
-                SettingValue::Number(number::of_text(text).ok_or_else(|| wrong("a number from 0"))?)
+                SettingValue::Number(number::of_text(text).ok_or_else(|| wrong("a non-negative number"))?)
             }
             SettingType::Bool => {
                 SettingValue::Bool(boolean(text).ok_or_else(|| wrong("true or false"))?)
@@ -235,13 +235,13 @@ impl Settings {
                 SettingValue::Pairs(pairs(text).ok_or_else(|| wrong("name=value,name=value"))?)
             }
             SettingType::Numbers => {
-                let wanted = "name=number,name=number, with whole numbers from 1";
+                let wanted = "name=number,name=number, with positive integers";
                 SettingValue::Numbers(numbers(text).ok_or_else(|| wrong(wanted))?)
             }
-            // The text may be a secret, and is not repeated.
+            // The text may be a secret, so the message does not contain it.
             SettingType::Tokens => {
                 let key = setting.key;
-                let message = format!("{key} ({origin}) is set in files only, as [{key}.NAME]");
+                let message = format!("{key} ({origin}) can be set only in files, as [{key}.NAME]");
                 return Err(Error::Setting(message));
             }
         };
@@ -249,8 +249,8 @@ impl Settings {
         Ok(())
     }
 
-    /// `model.api_key_env` names the variable that holds the key; it counts
-    /// where no key is set otherwise.
+    /// Reads the key from the variable that `model.api_key_env` names. An unset variable is an
+    /// error only if no other source sets the key.
     fn key_from_another_variable(&mut self) -> Result<(), Error> {
         let Some(name) = self.text(&API_KEY_ENV).map(str::to_owned) else {
             return Ok(());
@@ -266,12 +266,12 @@ impl Settings {
             }
             Err(_) if self.values.contains_key(API_KEY.key) => Ok(()),
             Err(_) => Err(Error::Setting(format!(
-                "model.api_key_env ({origin}) names the variable {name}, which is not set"
+                "model.api_key_env ({origin}): the environment variable {name} is not set"
             ))),
         }
     }
 
-    /// The text of a setting, if it has one.
+    /// Returns the text of a setting, if it has one.
     pub fn text(&self, setting: &Setting) -> Option<&str> {
         match self.values.get(setting.key) {
             Some((SettingValue::Text(text), _)) if !text.is_empty() => Some(text),
@@ -279,7 +279,7 @@ impl Settings {
         }
     }
 
-    /// The texts of a list.
+    /// Returns the strings of a list.
     pub fn texts(&self, setting: &Setting) -> &[String] {
         match self.values.get(setting.key) {
             Some((SettingValue::Texts(texts), _)) => texts,
@@ -287,7 +287,7 @@ impl Settings {
         }
     }
 
-    /// Names and texts of a table.
+    /// Returns the names and strings of a table.
     pub fn pairs(&self, setting: &Setting) -> &[(String, String)] {
         match self.values.get(setting.key) {
             Some((SettingValue::Pairs(pairs), _)) => pairs,
@@ -295,7 +295,7 @@ impl Settings {
         }
     }
 
-    /// Names and whole numbers of a table.
+    /// Returns the names and integers of a table.
     pub fn numbers(&self, setting: &Setting) -> &[(String, u32)] {
         match self.values.get(setting.key) {
             Some((SettingValue::Numbers(numbers), _)) => numbers,
@@ -303,7 +303,7 @@ impl Settings {
         }
     }
 
-    /// Tokens with names and rights.
+    /// Returns named tokens with their permissions.
     pub fn tokens(&self, setting: &Setting) -> &[TokenSetting] {
         match self.values.get(setting.key) {
             Some((SettingValue::Tokens(tokens), _)) => tokens,
@@ -311,7 +311,7 @@ impl Settings {
         }
     }
 
-    /// The number of a setting, if it has one.
+    /// Returns the integer of a setting, if it has one.
     pub fn integer(&self, setting: &Setting) -> Option<u64> {
         match self.values.get(setting.key) {
             Some((SettingValue::Integer(number), _)) => Some(*number),
@@ -319,12 +319,12 @@ impl Settings {
         }
     }
 
-    /// A number that need not be whole; the setting has a default.
+    /// Returns the number of a setting that has a default.
     pub fn number(&self, setting: &Setting) -> f64 {
         self.amount(setting).unwrap_or(0.0)
     }
 
-    /// A number that need not be whole, if the setting has one.
+    /// Returns the number of a setting, if it has one.
     pub fn amount(&self, setting: &Setting) -> Option<f64> {
         match self.values.get(setting.key) {
             Some((SettingValue::Number(number), _)) => Some(*number),
@@ -332,22 +332,22 @@ impl Settings {
         }
     }
 
-    /// A number that counts things in memory; the setting has a default.
+    /// Returns the size of something in memory, from a setting that has a default.
     pub fn size(&self, setting: &Setting) -> usize {
         usize::try_from(self.integer(setting).unwrap_or_default()).unwrap_or(usize::MAX)
     }
 
-    /// A time in milliseconds; the setting has a default.
+    /// Returns the duration of a setting in milliseconds that has a default.
     pub fn milliseconds(&self, setting: &Setting) -> Duration {
         Duration::from_millis(self.integer(setting).unwrap_or_default())
     }
 
-    /// Whether a setting is on.
+    /// Returns whether a setting is on.
     pub fn is_on(&self, setting: &Setting) -> bool {
         self.choice(setting) == Some(true)
     }
 
-    /// What was chosen for a setting that need not be chosen.
+    /// Returns the boolean of a setting, or `None` if it is unset.
     pub fn choice(&self, setting: &Setting) -> Option<bool> {
         match self.values.get(setting.key) {
             Some((SettingValue::Bool(on), _)) => Some(*on),
@@ -355,12 +355,12 @@ impl Settings {
         }
     }
 
-    /// Where a value came from.
+    /// Returns the origin of a value.
     pub fn origin(&self, setting: &Setting) -> Option<&SettingOrigin> {
         self.values.get(setting.key).map(|(_, origin)| origin)
     }
 
-    /// The environment variables that prompt files may see.
+    /// Returns the environment variables that prompt files may read.
     pub fn environment_of_prompts(&self) -> Environment {
         let text = |(name, value): (OsString, OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -368,64 +368,65 @@ impl Settings {
         Environment::new(self.texts(&ENV_ALLOW), env::vars_os().filter_map(text))
     }
 
-    /// Has warnings said by this function; they are logged otherwise.
+    /// Passes warnings to this function instead of the log.
     pub fn warn_with(&mut self, warn: fn(&str)) {
         self.warn = warn;
     }
 
-    /// Says a warning.
+    /// Reports a warning.
     pub fn warn(&self, text: &str) {
         (self.warn)(text);
     }
 
-    /// Who says warnings.
+    /// Returns the function that reports warnings.
     pub(crate) fn warner(&self) -> fn(&str) {
         self.warn
     }
 
-    /// Has the JavaScript of scripts run there; it runs in a thread of this process otherwise.
+    /// Sets the transport that runs the JavaScript of scripts. Without it, a thread of this process
+    /// runs it.
     pub fn run_javascript_in(&mut self, transport: Transport) {
         self.javascript = transport;
     }
 
-    /// Where the JavaScript of scripts runs.
+    /// Returns the transport that runs the JavaScript of scripts.
     #[must_use]
     pub fn javascript(&self) -> Transport {
         self.javascript.clone()
     }
 
-    /// Files that were read, the project's last.
+    /// Returns the files that were read, the project file last.
     #[must_use]
     pub fn files(&self) -> &[PathBuf] {
         &self.files
     }
 
-    /// Takes the schemas that prompt files may name.
+    /// Sets the schemas that prompt files may refer to.
     pub fn set_schemas(&mut self, schemas: Schemas) {
         self.schemas = schemas;
     }
 
-    /// The schemas that prompt files may name.
+    /// Returns the schemas that prompt files may refer to.
     pub fn schemas(&self) -> Schemas {
         self.schemas.clone()
     }
 
-    /// The settings of the tools.
+    /// Returns the settings of the tools.
     ///
     /// # Errors
-    /// Two files that are right alone and wrong together.
+    /// Two files are valid separately but not together.
     pub fn tools(&self) -> Result<ToolsConfig, Error> {
         let tools = toml::Value::Table(self.tools.clone());
         ToolsConfig::deserialize(tools)
             .map_err(|error| Error::Setting(format!("tools: {}", error.message())))
     }
 
-    /// Whether anything is set for tools.
+    /// Returns whether any tool setting is set.
     pub fn has_tools(&self) -> bool {
         !self.tools.is_empty()
     }
 
-    /// All settings as lines of TOML, secrets hidden; with where each came from if asked.
+    /// Returns all settings as lines of TOML, with secrets hidden. Adds the origins on request.
     pub fn show(&self, with_origin: bool) -> String {
         let mut shown = String::new();
         let mut section = "";
@@ -458,34 +459,34 @@ fn log_warning(text: &str) {
     tracing::warn!("{text}");
 }
 
-/// Configuration files that exist, the weakest first.
+/// Returns the configuration files that exist, the lowest precedence first.
 fn files(explicit: Option<&Path>) -> Vec<PathBuf> {
     let user = user_file().filter(|path| path.is_file());
     let project = match explicit {
-        // A file that was asked for is read even if it is not there: that is an error.
+        // An explicit file that does not exist is an error.
         Some(path) => Some(path.to_owned()),
         None => project_file(),
     };
     user.into_iter().chain(project).collect()
 }
 
-/// `$XDG_CONFIG_HOME/quillet/config.toml`.
+/// Returns `$XDG_CONFIG_HOME/quillet/config.toml`.
 pub fn user_file() -> Option<PathBuf> {
     Some(folder("XDG_CONFIG_HOME", ".config")?.join("config.toml"))
 }
 
-/// `$XDG_CONFIG_HOME/quillet/keys.toml`.
+/// Returns `$XDG_CONFIG_HOME/quillet/keys.toml`.
 pub fn user_keys() -> Option<PathBuf> {
     Some(folder("XDG_CONFIG_HOME", ".config")?.join("keys.toml"))
 }
 
-/// `$XDG_DATA_HOME/quillet`, where the command line stores sessions and traces.
+/// Returns `$XDG_DATA_HOME/quillet`, where the command line stores sessions and traces.
 pub fn user_data() -> Option<PathBuf> {
     folder("XDG_DATA_HOME", ".local/share")
 }
 
-/// Quillet's part of one of the user's folders (XDG Base Directory Specification:
-/// paths that are not absolute do not count).
+/// Returns Quillet's folder in one of the user's base folders. As the XDG Base Directory
+/// Specification requires, relative paths are ignored.
 fn folder(variable: &str, in_home: &str) -> Option<PathBuf> {
     let set = |name| env::var_os(name).map(PathBuf::from);
     let given = set(variable).filter(|path| path.is_absolute());
@@ -503,7 +504,7 @@ fn project_file() -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Lays one table over another; tables inside are joined.
+/// Merges one table over another, including nested tables.
 fn merge(under: &mut toml::Table, over: toml::Table) {
     for (key, value) in over {
         match (under.get_mut(&key), value) {
@@ -515,14 +516,14 @@ fn merge(under: &mut toml::Table, over: toml::Table) {
 
 fn boolean(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {
-        // The last ones are OpenTelemetry's for texts in traces; there are no events here.
+        // The last two are OpenTelemetry's values for content capture; Quillet has no events.
         "1" | "true" | "yes" | "on" | "span_only" | "span_and_event" => Some(true),
         "0" | "false" | "no" | "off" | "event_only" | "no_content" => Some(false),
         _ => None,
     }
 }
 
-/// Names and values as OpenTelemetry has them in variables: values may be
+/// Parses names and values in OpenTelemetry's format for variables. Values may be
 /// percent-encoded.
 fn pairs(text: &str) -> Option<Vec<(String, String)>> {
     let pair = |item: String| {
@@ -593,7 +594,7 @@ fn written(value: &SettingValue, form: SettingType) -> String {
     }
 }
 
-/// What stands between `://` and `@` may hold a password, and a query may too.
+/// Hides the user information and the query of a URL, which may contain a password.
 pub fn hide_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return url.to_owned();

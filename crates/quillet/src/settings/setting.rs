@@ -1,44 +1,44 @@
-//! Every setting that exists: its name, its environment variables, its default.
+//! All settings with their keys, environment variables and defaults.
 
 use quillet_core::nearest;
 
-/// What a value looks like.
+/// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingType {
-    /// A text.
+    /// A string.
     Text,
-    /// Text that is never shown.
+    /// A string that is never printed.
     Secret,
-    /// A whole number from 0.
+    /// A non-negative integer.
     Integer,
-    /// A number that need not be whole.
+    /// A non-negative number.
     Number,
     /// `true` or `false`.
     Bool,
-    /// A list of texts, `a,b` in the environment.
+    /// A list of strings; `a,b` in the environment.
     Texts,
-    /// A list of texts that are never shown.
+    /// A list of strings that are never printed.
     Secrets,
-    /// Names and texts, `a=x,b=y` in the environment.
+    /// Names and strings; `a=x,b=y` in the environment.
     Table,
-    /// Names and texts that are never shown.
+    /// Names and strings that are never printed.
     SecretTable,
-    /// Names and whole numbers from 1, `a=1,b=2` in the environment.
+    /// Names and positive integers; `a=1,b=2` in the environment.
     Numbers,
-    /// Tokens with names and rights; only files have them.
+    /// Named tokens with permissions; only in files.
     Tokens,
 }
 
 /// One setting.
 #[derive(Debug)]
 pub struct Setting {
-    /// `section.name`, as in files.
+    /// The key `section.name`, as in files.
     pub key: &'static str,
-    /// Environment variables that set it, the first that is there wins.
+    /// Environment variables that set it; the first one that is set takes precedence.
     pub env: &'static [&'static str],
-    /// What its value looks like.
+    /// The type of its value.
     pub form: SettingType,
-    /// The default as one would write it in a file; empty for none.
+    /// The default, as text; empty if there is none.
     pub default: &'static str,
 }
 
@@ -51,7 +51,7 @@ macro_rules! settings {
             form: SettingType::$form,
             default: $default,
         };)*
-        /// All of them, by section.
+        /// All settings, by section.
         pub static ALL: &[&Setting] = &[$(&$name),*];
     };
 }
@@ -250,22 +250,22 @@ settings! {
     LOG_JSON = "log.json", Bool, ["QUILLET_LOG_JSON"], "false";
 }
 
-/// The section whose keys belong to the tools: it is read by their crate.
+/// The section of the tools; the tools crate defines its keys.
 pub const TOOLS: &str = "tools";
 
-/// The setting of that name.
+/// Returns the setting with this key.
 pub fn find(key: &str) -> Option<&'static Setting> {
     ALL.iter().copied().find(|setting| setting.key == key)
 }
 
-/// Whether settings begin with this section.
+/// Returns whether this is the name of a section.
 pub fn is_section(name: &str) -> bool {
     let in_section = |setting: &&Setting| setting.key.split('.').next() == Some(name);
     name == TOOLS || ALL.iter().any(in_section)
 }
 
-/// The known name that is most like an unknown one: in the same section by the
-/// last part alone, elsewhere by the whole.
+/// Returns the known key that is most similar to an unknown one. Compares only the last part within
+/// the same section, and the whole key elsewhere.
 pub fn like(key: &str) -> Option<&'static str> {
     let keys = || ALL.iter().map(|setting| setting.key);
     let Some((section, name)) = key.split_once('.') else {

@@ -1,4 +1,4 @@
-//! Tokens with names and rights: the tables `[server.token.NAME]` of a file.
+//! Named tokens with permissions: the tables `[server.token.NAME]` of a file.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,38 +11,38 @@ use quillet_host::definitions::Grant;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// The setting that the tables are of.
+/// The key of the setting that contains the tables.
 const KEY: &str = "server.token";
 const SECRET: &str = "secret";
 const SECRET_ENV: &str = "secret_env";
 const SECRET_FILE: &str = "secret_file";
 const RIGHTS: &str = "rights";
 
-/// A token as a file has it.
+/// A token as defined in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TokenSetting {
     /// Its name.
     pub name: String,
-    /// Where its secret is.
+    /// The location of its secret.
     pub secret: Secret,
-    /// Its rights, as they are written: `read`, `write greet.* !greet.secret`.
+    /// Its permissions as written in the file: `read`, `write greet.* !greet.secret`.
     pub rights: Vec<String>,
-    /// What they mean.
+    /// The parsed permissions.
     pub grants: Vec<Grant>,
-    /// What may be spent with it.
+    /// Its budgets.
     pub budget: BudgetLimits,
-    /// The same, as it is written: `day_usd = 5`.
+    /// The budgets as written in the file: `day_usd = 5`.
     written_budget: Vec<String>,
 }
 
-/// Where a secret is.
+/// The location of a secret.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Secret {
     /// In the file itself.
     Text(String),
-    /// In a variable of the environment.
+    /// In an environment variable.
     Environment(String),
-    /// In a file of its own.
+    /// In a separate file.
     File(PathBuf),
 }
 
@@ -57,7 +57,7 @@ impl fmt::Debug for Secret {
 }
 
 impl TokenSetting {
-    /// The token as a line of TOML, its secret hidden.
+    /// Returns the token as a line of TOML, with its secret hidden.
     pub(super) fn shown(&self) -> String {
         let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
         let secret = match &self.secret {
@@ -78,24 +78,24 @@ impl TokenSetting {
     }
 }
 
-/// What is wrong, where, and how to mend it.
+/// The span, message and help of an error.
 pub(super) type TokenProblem = (Range<usize>, String, Option<String>);
 
-/// Reads the tables below the setting.
+/// Reads the tables of the setting.
 pub(super) fn read(value: &Spanned<DeValue<'_>>) -> Result<Vec<TokenSetting>, Vec<TokenProblem>> {
     let Some(tables) = value.get_ref().as_table() else {
-        let message = format!("{KEY} must be tables, [{KEY}.NAME]");
+        let message = format!("{KEY} must be tables: [{KEY}.NAME]");
         return Err(vec![(value.span(), message, None)]);
     };
     let (mut tokens, mut faults) = (Vec::new(), Vec::new());
     for (name, table) in tables {
-        // Lines inside of the table may hold the secret, and a fault shows its line.
+        // Errors print their line, and the lines of the table may contain the secret.
         let mut fault = |what: String, help: Option<String>| {
-            let message = format!("{KEY}.{} {what}", name.get_ref());
+            let message = format!("{KEY}.{}: {what}", name.get_ref());
             faults.push((name.span(), message, help));
         };
         let Some(table) = table.get_ref().as_table() else {
-            fault(format!("must be a table with {SECRET} and {RIGHTS}"), None);
+            fault(format!("expected a table with {SECRET} and {RIGHTS}"), None);
             continue;
         };
         if let Some(token) = token(name.get_ref(), table, &mut fault) {
@@ -121,14 +121,14 @@ fn token(
         if !known().any(|known| known == &**key) {
             let near = nearest(key, known()).unwrap_or(SECRET);
             fault(
-                format!("has no key {key}"),
+                format!("unknown key {key}"),
                 Some(format!("did you mean {near}?")),
             );
         }
     }
     if name.is_empty() || name.contains(':') || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
-        let what = "has a name that cannot be sent";
-        let help = "letters, digits and signs of ASCII, no colon, no blank";
+        let what = "invalid name";
+        let help = "use ASCII letters, digits and symbols, without colons and spaces";
         fault(what.to_owned(), Some(help.to_owned()));
     }
     let secret = secret(table, fault);
@@ -145,7 +145,7 @@ fn token(
     })
 }
 
-/// The limits of the token, and as they are written.
+/// Returns the budgets of the token, parsed and as written in the file.
 fn budget(
     table: &DeTable<'_>,
     fault: &mut impl FnMut(String, Option<String>),
@@ -157,12 +157,12 @@ fn budget(
             continue;
         }
         let Some(number) = number::of_file(value.get_ref()) else {
-            fault(format!("has to have a number as {key}"), None);
+            fault(format!("{key} must be a non-negative number"), None);
             continue;
         };
         match limits.set(key, number) {
             Ok(()) => written.push(format!("{key} = {number}")),
-            Err(error) => fault(format!("has a wrong budget: {error}"), None),
+            Err(error) => fault(format!("invalid budget: {error}"), None),
         }
     }
     (limits, written)
@@ -181,7 +181,7 @@ fn secret(table: &DeTable<'_>, fault: &mut impl FnMut(String, Option<String>)) -
     let mut given = given.into_iter().flatten();
     let (secret, other) = (given.next(), given.next());
     let Some(secret) = secret.filter(|_| other.is_none()) else {
-        let what = format!("has to have one of {SECRET}, {SECRET_ENV} and {SECRET_FILE}");
+        let what = format!("expected exactly one of {SECRET}, {SECRET_ENV} and {SECRET_FILE}");
         fault(what, None);
         return None;
     };
@@ -190,20 +190,21 @@ fn secret(table: &DeTable<'_>, fault: &mut impl FnMut(String, Option<String>)) -
         Secret::File(path) => path.as_os_str().is_empty(),
     };
     if is_empty {
-        let help = "a long random text in quotes, such as `openssl rand -hex 32` prints";
-        fault("has an empty secret".to_owned(), Some(help.to_owned()));
+        let help =
+            "use a long random string in quotes, such as the output of `openssl rand -hex 32`";
+        fault("the secret is empty".to_owned(), Some(help.to_owned()));
         return None;
     }
     if let Secret::Text(text) = &secret
         && let Some(why) = unsendable(text)
     {
-        fault(format!("has a secret that {why}"), None);
+        fault(format!("the secret {why}"), None);
         return None;
     }
     Some(secret)
 }
 
-/// Why a secret cannot be sent.
+/// Returns why a secret cannot be sent, or `None` if it can.
 pub(crate) fn unsendable(secret: &str) -> Option<&'static str> {
     if secret.is_empty() {
         return Some("is empty");
@@ -223,7 +224,7 @@ fn rights(
         texts.collect::<Option<Vec<&str>>>()
     });
     let Some(texts) = texts.filter(|texts| !texts.is_empty()) else {
-        let what = format!("has to have {RIGHTS}, a list of texts");
+        let what = format!("{RIGHTS} must be a non-empty list of strings");
         let help = format!("{RIGHTS} = [\"read\", \"render\", \"write greet.* !greet.secret\"]");
         fault(what, Some(help));
         return None;
@@ -232,7 +233,7 @@ fn rights(
     for text in &texts {
         match Grant::parse(text) {
             Ok(grant) => grants.push(grant),
-            Err(error) => fault(format!("has the right {text:?}: {error}"), None),
+            Err(error) => fault(format!("invalid permission {text:?}: {error}"), None),
         }
     }
     let rights = texts.into_iter().map(str::to_owned).collect::<Vec<_>>();

@@ -54,7 +54,7 @@ fn settings_that_cannot_be_are_refused_with_their_place() {
     let place = Place::new().with(&[("quillet.toml", "[sql]\nrow = 5\n")]);
     demo(&place, &["tables"]).fails(2, &["sql.row", "did you mean sql.rows?"]);
     let place = Place::new().with(&[("quillet.toml", "[sql]\nphase1_temperature = \"hot\"\n")]);
-    demo(&place, &["tables"]).fails(2, &["a number from 0"]);
+    demo(&place, &["tables"]).fails(2, &["a non-negative number"]);
 }
 
 #[test]

@@ -416,7 +416,7 @@ errors! {
     /// The batch expired before this row was sent.
     BatchExpired "batch_expired" _ _ again "create a batch from the remaining rows, or give it more time";
 }
-"scripts/service.md#bounds-and-rights" {
+"scripts/service.md#limits-and-permissions" {
     /// The text is not a valid script, or refers to an unknown name.
     ScriptInvalid "script.invalid" 400 Template no "fix the script at `line` and `column`";
     /// The inputs do not match the script's `input`.

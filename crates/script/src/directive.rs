@@ -209,7 +209,7 @@ directives! {
             ),
             takes(
                 "pushMessage",
-                "whether the answer joins the dialogue; true by default",
+                "whether the answer is added to the dialogue; true by default",
             ),
             takes("stream", "whether the answer streams"),
         ],
@@ -220,49 +220,49 @@ directives! {
     /// Ends the model's answer or the run with an error.
     Abort = plain(
         "abort",
-        &[takes("reason", "what the error says")],
+        &[takes("reason", "the error message")],
         &[116],
     ),
     /// Leaves the loop.
     Break = plain("break", &[], &[96]).form(DirectiveForm::InLoop),
-    /// Gives a text without the fence of code that a model put around it.
+    /// Removes the code fence that a model put around a text.
     CleanResult = plain(
         "cleanResult",
         &[takes("content", "the text; the latest result by default")],
         &[106],
     ),
-    /// Goes on with the loop's next turn.
+    /// Continues with the next iteration of the loop.
     Continue = plain("continue", &[], &[96]).form(DirectiveForm::InLoop),
-    /// Counts a text's tokens for the model.
+    /// Counts the tokens of a text for the model.
     CountTokens = plain(
         "countTokens",
         &[needs("text", "the text")],
         &[106],
     ),
-    /// Reads or sets what the caller keeps for this script.
+    /// Reads or sets state that the caller keeps for this script.
     Ctx = plain(
         "ctx",
         &[
-            takes("key", "the variable; all of them by default"),
-            takes("value", "what to set it to"),
-            takes("id", "whose variables; this script's by default"),
-            takes("rootScope", "whether the outermost script keeps them"),
+            takes("key", "the variable; all variables by default"),
+            takes("value", "the new value"),
+            takes("id", "the script that owns the variables; this script by default"),
+            takes("rootScope", "whether the outermost script keeps the variables"),
         ],
         &[104],
     ),
-    /// Gives a value as the result.
+    /// Returns a value as the result.
     Echo = plain(
         "echo",
         &[needs("content", "the value")],
         &[102],
     )
     .open(),
-    /// Sends an event to its listeners; the result is the last listener's.
+    /// Sends an event to its listeners and returns the result of the last one.
     Emit = plain(
         "emit",
         &[
-            needs("event", "the event's name"),
-            takes("args", "an argument, or a list of them"),
+            needs("event", "the event name"),
+            takes("args", "an argument or a list of arguments"),
         ],
         &[128],
     ),
@@ -270,36 +270,36 @@ directives! {
     Exec = plain(
         "exec",
         &[
-            takes("id", "the script's id"),
-            takes("filename", "the script's file"),
-            takes("args", "what it is given"),
+            takes("id", "the script id"),
+            takes("filename", "the script file"),
+            takes("args", "the input of the script"),
             takes(
                 "memoized",
-                "whether an earlier result may be taken; true by default",
+                "whether a cached result may be used; true by default",
             ),
             takes("script", "a script as text"),
             takes("tag", "a tag of the script"),
         ],
         &[70, 134],
     ),
-    /// Ends the script, and all that called it, with a result.
+    /// Ends the script and all its callers with a result.
     Exit = plain(
         "exit",
         &[takes("value", "the result")],
         &[100],
     )
     .open(),
-    /// Fetches an address, where that was granted: ok, status, url, headers and text.
+    /// Fetches a URL, if permitted; returns ok, status, url, headers and text.
     Fetch = plain(
         "fetch",
         &[
             needs("url", "an http or https address"),
             takes("method", "GET by default"),
-            takes("headers", "an object of names and values"),
-            takes("body", "a text, or a value that is sent as JSON"),
+            takes("headers", "an object of header names and values"),
+            takes("body", "a string, or a value that is sent as JSON"),
             takes(
                 "encoding",
-                "`base64` for a body of bytes, and an answer that is no text",
+                "`base64` for a binary request and response body",
             ),
         ],
         &[93],
@@ -309,7 +309,7 @@ directives! {
         "for",
         &[
             needs("list", "a count, a range, a list or an object"),
-            takes("as", "names for value, index and items"),
+            takes("as", "variable names for value, index and items"),
             takes("step", "the step of a range; 1 by default"),
         ],
         &[97, 98],
@@ -320,7 +320,7 @@ directives! {
         "format",
         &[
             needs("template", "the template"),
-            takes("data", "its variables; the script's by default"),
+            takes("data", "the variables; those of the script by default"),
             takes("templateFormat", "hf, golang or fstring"),
         ],
         &[56],
@@ -328,11 +328,11 @@ directives! {
     /// Reads variables.
     Get = plain(
         "get",
-        &[needs("key", "a key path, or a list of them")],
+        &[needs("key", "a key path or a list of key paths")],
         &[101],
     )
     .open(),
-    /// Gives the messages of the dialogue.
+    /// Returns the messages of the dialogue.
     GetMessages = plain(
         "getMessages",
         &[],
@@ -341,34 +341,34 @@ directives! {
     /// Runs `then` or `else`.
     If = plain(
         "if",
-        &[needs("condition", "an expression, or a call")],
+        &[needs("condition", "an expression or a call")],
         &[95],
     )
     .form(DirectiveForm::Blocks(&["then", "else"])),
-    /// Whether a path is a folder.
+    /// Returns whether a path is a folder.
     IsDir = plain(
         "isDir",
         &[
             takes("path", "the path"),
             takes("dir", "the same"),
-            takes("content", "the same, as a chain hands it on"),
+            takes("content", "the same, as passed by a chain"),
         ],
         &[107],
     ),
-    /// Lists the files of a folder, by their names in it.
+    /// Lists the names of the files in a folder.
     ListFilenames = plain(
         "listFilenames",
         &[
             takes("path", "the folder; the script's own by default"),
-            takes("pattern", "which files, such as *.md"),
+            takes("pattern", "a file name pattern, such as *.md"),
             takes("dir", "the same as `path`"),
             takes(
                 "extname",
-                "endings of the files, such as .md: a text or a list",
+                "file extensions, such as .md: a string or a list",
             ),
             takes(
                 "recursive",
-                "whether folders inside are gone through, too; false by default",
+                "whether subfolders are searched; false by default",
             ),
         ],
         &[107],
@@ -383,29 +383,29 @@ directives! {
         &[106],
     )
     .open(),
-    /// Runs the branch whose pattern matches.
+    /// Runs the first branch whose pattern matches.
     Match = plain(
         "match",
         &[
             takes("condition", "the value; the latest result by default"),
             takes(
                 "allMatches",
-                "whether all branches that match are run; false by default",
+                "whether all matching branches run; false by default",
             ),
             takes(
                 "parallel",
-                "whether they are run side by side; false by default",
+                "whether branches run concurrently; false by default",
             ),
         ],
         &[99],
     )
     .form(DirectiveForm::Patterns),
-    /// Takes a listener away.
+    /// Removes a listener.
     Off = plain(
         "off",
         &[
-            needs("event", "the event's name"),
-            takes("callback", "the listener; all of them by default"),
+            needs("event", "the event name"),
+            takes("callback", "the listener; all listeners by default"),
         ],
         &[128],
     ),
@@ -413,28 +413,28 @@ directives! {
     On = plain(
         "on",
         &[
-            needs("event", "the event's name"),
+            needs("event", "the event name"),
             needs("callback", "a function's name, a function or an expression"),
-            takes("onError", "`ignore` lets the script go on when it fails"),
+            takes("onError", "`ignore` lets the script continue if the listener fails"),
         ],
         &[128, 133],
     ),
-    /// Listens to an event's next time.
+    /// Listens to the next occurrence of an event.
     Once = plain(
         "once",
         &[
-            needs("event", "the event's name"),
+            needs("event", "the event name"),
             needs("callback", "a function's name, a function or an expression"),
-            takes("onError", "`ignore` lets the script go on when it fails"),
+            takes("onError", "`ignore` lets the script continue if the listener fails"),
         ],
         &[128, 133],
     ),
-    /// Sets parameters of the model.
+    /// Sets model parameters.
     Parameters = plain("parameters", &[], &[103]).open(),
-    /// Hands the result to the next instruction.
+    /// Passes the result to the next instruction.
     Pipe = plain(
         "pipe",
-        &[takes("next", "what gets the result")],
+        &[takes("next", "the instruction that receives the result")],
         &[69],
     )
     .open(),
@@ -445,35 +445,35 @@ directives! {
         &[102],
     )
     .open(),
-    /// Sets variables of the prompt.
+    /// Sets prompt variables.
     Prompt = plain("prompt", &[], &[103]).open(),
-    /// Adds to a list.
+    /// Appends a value to a list.
     Push = plain(
         "push",
         &[
-            needs("key", "the list's key path"),
-            needs("value", "what is added"),
+            needs("key", "the key path of the list"),
+            needs("value", "the value to add"),
         ],
         &[101],
     )
     .open(),
-    /// Adds a message.
+    /// Adds a message to the dialogue.
     PushMessage = plain(
         "pushMessage",
         &[
-            needs("content", "its text"),
-            takes("role", "whose it is; user by default"),
+            needs("content", "the text of the message"),
+            takes("role", "the role; user by default"),
         ],
         &[106],
     )
     .open(),
-    /// Reads a text file; only where it was granted.
+    /// Reads a text file, if permitted.
     ReadFile = plain(
         "readFile",
-        &[needs("path", "the file, relative to the script that asks")],
+        &[needs("path", "the file, relative to the calling script")],
         &[79],
     ),
-    /// Says that the script is ready for conversation.
+    /// Marks the script as ready for conversation.
     Ready = plain(
         "ready",
         &[takes("isReady", "true by default")],
@@ -483,9 +483,9 @@ directives! {
     ReplaceMessage = plain(
         "replaceMessage",
         &[
-            needs("content", "its new text"),
-            takes("index", "which one; the last by default"),
-            takes("role", "its new role"),
+            needs("content", "the new text"),
+            takes("index", "the index of the message; the last by default"),
+            takes("role", "the new role"),
         ],
         &[106],
     )
@@ -499,14 +499,14 @@ directives! {
     .open(),
     /// Sets variables by key paths.
     Set = plain("set", &[], &[101]).open(),
-    /// Fails.
+    /// Fails with an error.
     Throw = plain(
         "throw",
-        &[needs("error", "what the error says")],
+        &[needs("error", "the error message")],
         &[100],
     )
     .open(),
-    /// Gives a text's tokens for the model.
+    /// Returns the tokens of a text for the model.
     Tokenize = plain(
         "tokenize",
         &[needs("text", "the text")],
@@ -515,23 +515,23 @@ directives! {
     /// Calls a registered tool; `llm` is the model.
     Tool = plain(
         "tool",
-        &[needs("name", "the tool's name")],
+        &[needs("name", "the tool name")],
         &[108],
     )
     .open(),
-    /// Cuts a text to a number of tokens.
+    /// Truncates a text to a number of tokens.
     TruncateToTokenLimit = plain(
         "truncateToTokenLimit",
         &[
             needs("text", "the text"),
-            needs("limit", "how many tokens it has at most"),
+            needs("limit", "the maximum number of tokens"),
         ],
         &[106],
     ),
-    /// Takes variables away.
+    /// Removes variables.
     Unset = plain(
         "unset",
-        &[needs("key", "a key path, or a list of them")],
+        &[needs("key", "a key path or a list of key paths")],
         &[101],
     )
     .open(),

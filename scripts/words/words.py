@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes crates/sql/src/rank/words/english.bin from WordNet 3.0.
+"""Makes crates/sql/src/rank/dictionary/english.bin from WordNet 3.0.
 
-    python3 words.py /usr/share/wordnet ../../crates/sql/src/rank/words/english.bin
+    python3 words.py /usr/share/wordnet ../../crates/sql/src/rank/dictionary/english.bin
 
 WordNet is in Debian's package wordnet-base. What is made of it: a list of English words with how
 common they are, irregular forms with their base, and for each word the words that are nearest to it
 in meaning, found by a random walk with restarts over WordNet's relations and definitions.
-The layout of the file is described in crates/sql/src/rank/words/mod.rs, which reads it.
+The layout of the file is described in crates/sql/src/rank/dictionary/mod.rs, which reads it.
 """
 
 import collections

@@ -19,6 +19,8 @@ mod doors;
 mod durable;
 mod endings;
 mod history;
+#[cfg(feature = "full")]
+mod interface;
 #[cfg(feature = "js")]
 mod js_worker;
 mod keys;

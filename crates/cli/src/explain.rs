@@ -202,14 +202,23 @@ impl PromptTemplates {
                 let found: Vec<Diagnostic> = found.collect();
                 (found.len() >= names.len()).then(|| self.place(&found))
             }
-            ServiceError::UnknownFunctions { names, broken, .. } if broken.is_empty() => {
+            ServiceError::UnknownFunctions {
+                names,
+                hints,
+                broken,
+                missing,
+                ..
+            } if broken.is_empty() => {
                 let compiled = self.compiled(catalogue.factory())?;
-                let found = self.unknown_functions(
+                let mut found = self.unknown_functions(
                     compiled.references(),
                     &catalogue.snapshot(),
                     catalogue.factory(),
                 );
-                (found.len() >= names.len()).then(|| self.place(&found))
+                let variables = compiled.references().variables.iter();
+                let absent = variables.filter(|used| missing.contains(&used.path.join(".")));
+                found.extend(absent.map(|used| self.missing(used, hints, given)));
+                (found.len() >= names.len() + missing.len()).then(|| self.place(&found))
             }
             ServiceError::Variables { problems, .. } => {
                 let found: Vec<Diagnostic> = problems

@@ -99,7 +99,7 @@ pub enum ServiceError {
         places: Vec<Diagnostic>,
     },
     /// The template calls functions that are not there, or tools that are broken: all of them.
-    #[error("{}", unknown(.names, .hints, .broken))]
+    #[error("{}", unknown(.names, .hints, .broken, .missing))]
     UnknownFunctions {
         /// Names, in order of use.
         names: Vec<String>,
@@ -107,6 +107,8 @@ pub enum ServiceError {
         hints: Vec<String>,
         /// Tools that are registered and cannot be used.
         broken: Vec<BrokenDefinition>,
+        /// Paths of variables that are missing, too.
+        missing: Vec<String>,
         /// Where each of the names is used.
         places: Vec<Diagnostic>,
     },
@@ -166,6 +168,23 @@ impl From<Box<RenderError>> for ServiceError {
 }
 
 impl ServiceError {
+    /// Adds missing variables to an error about unknown functions, so that one answer reports both.
+    /// Any other error is returned unchanged.
+    #[must_use]
+    pub(crate) fn with_missing(mut self, variables: ServiceError) -> Self {
+        if let ServiceError::UnknownFunctions { missing, hints, .. } = &mut self
+            && let ServiceError::Missing {
+                names,
+                hints: more_hints,
+                ..
+            } = variables
+        {
+            missing.extend(names);
+            hints.extend(more_hints);
+        }
+        self
+    }
+
     /// Calls that had failed before.
     #[must_use]
     pub fn failures(&self) -> &[ToolFailure] {
@@ -272,7 +291,12 @@ fn all(problems: &[VariableError]) -> String {
     problems.iter().map(text).collect::<Vec<_>>().join("; ")
 }
 
-fn unknown(names: &[String], hints: &[String], broken: &[BrokenDefinition]) -> String {
+fn unknown(
+    names: &[String],
+    hints: &[String],
+    broken: &[BrokenDefinition],
+    missing: &[String],
+) -> String {
     let mut parts: Vec<String> = broken.iter().map(ToString::to_string).collect();
     if !names.is_empty() {
         let quoted: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
@@ -281,6 +305,9 @@ fn unknown(names: &[String], hints: &[String], broken: &[BrokenDefinition]) -> S
             text.push_str(&format!(" ({})", hints.join("; ")));
         }
         parts.insert(0, text);
+    }
+    if !missing.is_empty() {
+        parts.push(format!("missing variables: {}", missing.join(", ")));
     }
     parts.join("; ")
 }

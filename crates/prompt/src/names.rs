@@ -232,6 +232,7 @@ impl<'a> AvailableNames<'a> {
             hints: names.iter().filter_map(hint).collect(),
             names: names.into_iter().map(str::to_owned).collect(),
             broken,
+            missing: Vec::new(),
             places: Vec::new(),
         })
     }

@@ -302,9 +302,11 @@ impl From<ServiceError> for ApiError {
             ServiceError::UnknownFunctions {
                 hints,
                 broken,
+                missing,
                 places,
                 ..
             } => {
+                answer.0.missing = missing;
                 let found = broken.into_iter().flat_map(|tool| tool.diagnostics);
                 answer.describe(places.into_iter().chain(found).collect());
                 answer.0.hint = joined(&hints).or(answer.0.hint.take());

@@ -97,7 +97,7 @@ impl DefinitionService {
         if !dropped.is_empty() {
             let message = format!("{} versions dropped, {keep} kept", dropped.len());
             self.record(actor, Action::Collect, (kind, id), None, &message)
-                .await?;
+                .await;
         }
         Ok(dropped)
     }
@@ -219,7 +219,7 @@ impl DefinitionService {
         if added > 0 {
             let message = format!("{added} versions imported");
             self.record(actor, Action::Import, (kind, &id), None, &message)
-                .await?;
+                .await;
         }
         // Labels move also where all versions were here already.
         for (name, target) in &import.labels.0 {
@@ -229,7 +229,7 @@ impl DefinitionService {
                     LabelTarget::Split(_) => None,
                 };
                 self.moved(actor, kind, &id, name, number, "imported")
-                    .await?;
+                    .await;
             }
         }
         Ok(ImportResult { kind, id, added })

@@ -122,7 +122,7 @@ impl DefinitionService {
         }];
         let labels = self.history()?.relabel(kind, &key, &moves).await?;
         self.moved(actor, kind, id, label, number, relabel.message)
-            .await?;
+            .await;
         Ok(labels)
     }
 
@@ -149,7 +149,7 @@ impl DefinitionService {
         let labels = self.history()?.relabel(kind, &key, moves).await?;
         for LabelMove { name, to, .. } in moves {
             let number = to.as_ref().map(super::heaviest);
-            self.moved(actor, kind, id, name, number, message).await?;
+            self.moved(actor, kind, id, name, number, message).await;
         }
         Ok(labels)
     }
@@ -217,8 +217,8 @@ impl DefinitionService {
         label: &str,
         version: Option<u64>,
         message: &str,
-    ) -> Result<(), DefinitionError> {
-        let noted = AuditEntry {
+    ) {
+        let entry = AuditEntry {
             action: Action::Label,
             kind: Some(kind),
             id,
@@ -226,7 +226,7 @@ impl DefinitionService {
             label: Some(label),
             message,
         };
-        self.note(actor, noted).await
+        self.note_done(actor, entry).await;
     }
 
     /// The version that a label pointed at before the one of now, as the log has it; else the one

@@ -319,7 +319,19 @@ impl DefinitionService {
         }
     }
 
-    /// Notes what was done.
+    /// Writes a log entry about something that is done already. A failure of the log is not a
+    /// failure of the operation, whose caller would repeat it: the entry goes to the process's log.
+    async fn note_done(&self, actor: &Actor, entry: AuditEntry<'_>) {
+        let (action, kind) = (entry.action, entry.kind.map_or("", EntryKind::word));
+        let (id, version, label) = (entry.id, entry.version, entry.label);
+        if let Err(error) = self.note(actor, entry).await {
+            tracing::error!(
+                %error, actor = %actor.name, ?action, kind, id, version, label,
+                "cannot write to the audit log; the operation itself succeeded"
+            );
+        }
+    }
+
     async fn note(&self, actor: &Actor, what: AuditEntry<'_>) -> Result<(), DefinitionError> {
         let entry = quillet_core::history::LogEntry {
             number: 0,

@@ -114,20 +114,17 @@ impl DefinitionService {
         let number = committed.version.number;
         if committed.is_new {
             self.record(actor, Action::Write, (kind, id), Some(number), message)
-                .await?;
+                .await;
         }
         for label in write.labels {
             self.moved(actor, kind, id, label, Some(number), message)
-                .await?;
+                .await;
         }
         Ok(committed)
     }
 
     /// Notes in the log what was done to a definition, also by a part that writes by itself, as
-    /// that of databases does.
-    ///
-    /// # Errors
-    /// The store failed.
+    /// that of databases does. If the log cannot be written, the entry goes to the process's log.
     pub async fn record(
         &self,
         actor: &Actor,
@@ -135,8 +132,8 @@ impl DefinitionService {
         (kind, id): (EntryKind, &str),
         version: Option<u64>,
         message: &str,
-    ) -> Result<(), DefinitionError> {
-        let noted = AuditEntry {
+    ) {
+        let entry = AuditEntry {
             action,
             kind: Some(kind),
             id,
@@ -144,7 +141,7 @@ impl DefinitionService {
             label: None,
             message,
         };
-        self.note(actor, noted).await
+        self.note_done(actor, entry).await;
     }
 
     /// Removes a definition with all of its labels; its versions stay.
@@ -175,7 +172,7 @@ impl DefinitionService {
         let committed = self.history()?.commit(&commit).await?;
         let number = Some(committed.version.number);
         self.record(actor, Action::Remove, (kind, id), number, message)
-            .await?;
+            .await;
         Ok(committed)
     }
 }

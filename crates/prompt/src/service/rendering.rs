@@ -86,14 +86,17 @@ impl PromptRendering<'_> {
             None => self.fetch(compiled, &names.taken_by(references)).await?,
         };
         let root = with_request(&shared.tree, &bound, names.has_arguments_at_root());
-        let checked = names.check_functions(references);
-        let checked = checked.and_then(|()| match prompt.missing {
+        let variables = match prompt.missing {
             Missing::Strict => {
                 let checked = names.check_variables(references, &root);
                 checked.map_err(|error| shared.explain(error))
             }
             _ => Ok(()),
-        });
+        };
+        let checked = match (names.check_functions(references), variables) {
+            (Err(functions), Err(variables)) => Err(functions.with_missing(variables)),
+            (functions, variables) => functions.and(variables),
+        };
         checked.map_err(|error| self.placed(error))?;
         let limits = RenderLimits {
             time: resources.limits.time.saturating_sub(started.elapsed()),
@@ -192,22 +195,16 @@ impl PromptRendering<'_> {
                 hints,
                 places,
             } => {
-                for name in names.iter() {
-                    let mut used = references.variables.iter();
-                    let used = used.find(|used| used.path.join(".") == *name);
-                    let message = format!("variable {name} is not set");
-                    let code = "render.missing_variable";
-                    places.extend(used.and_then(|used| {
-                        self.place(used.source, used.span, code, message, name, hints)
-                    }));
-                }
+                places.extend(self.place_missing(names, hints, references));
             }
             ServiceError::UnknownFunctions {
                 names,
                 hints,
                 broken,
+                missing,
                 places,
             } => {
+                places.extend(self.place_missing(missing, hints, references));
                 let broken = broken.iter().map(|tool| (&tool.name, tool.to_string()));
                 let unknown = names.iter();
                 let unknown =
@@ -224,6 +221,22 @@ impl PromptRendering<'_> {
             _ => {}
         }
         error
+    }
+
+    fn place_missing(
+        &self,
+        names: &[String],
+        hints: &[String],
+        references: &References,
+    ) -> Vec<Diagnostic> {
+        let place = |name: &String| {
+            let mut used = references.variables.iter();
+            let used = used.find(|used| used.path.join(".") == *name)?;
+            let message = format!("variable {name} is not set");
+            let code = "render.missing_variable";
+            self.place(used.source, used.span, code, message, name, hints)
+        };
+        names.iter().filter_map(place).collect()
     }
 
     fn place(

@@ -97,7 +97,7 @@ pub(crate) async fn put(
     let put = databases(&call)?
         .put_by(&name, definition, &actor.name, "")
         .await?;
-    note(&call, &actor, (Action::Write, &name, put.version), "").await?;
+    note(&call, &actor, (Action::Write, &name, put.version), "").await;
     renew_tools(&call).await;
     json(&PutConnection::from(put))
 }
@@ -131,7 +131,7 @@ pub(crate) async fn delete(call: RequestContext, Id(name): Id) -> Result<StatusC
             nearest: None,
         }));
     };
-    note(&call, &actor, (Action::Remove, &name, removed.version), "").await?;
+    note(&call, &actor, (Action::Remove, &name, removed.version), "").await;
     renew_tools(&call).await;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -177,13 +177,13 @@ pub(super) async fn note(
     actor: &Actor,
     (action, name, version): (Action, &str, Option<u64>),
     message: &str,
-) -> Result<(), ApiError> {
+) {
     if version.is_none() {
-        return Ok(());
+        return;
     }
     let definitions = &call.app.definitions;
-    let noted = definitions.record(actor, action, (EntryKind::Database, name), version, message);
-    Ok(noted.await?)
+    let id = (EntryKind::Database, name);
+    definitions.record(actor, action, id, version, message).await;
 }
 
 /// Passes who may change what others have of a database.

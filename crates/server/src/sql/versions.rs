@@ -148,7 +148,7 @@ pub(crate) async fn rollback(
     let put = databases(&call)?
         .put_by(&name, definition, &actor.name, &message)
         .await?;
-    note(&call, &actor, (Action::Write, &name, put.version), &message).await?;
+    note(&call, &actor, (Action::Write, &name, put.version), &message).await;
     renew_tools(&call).await;
     let number = put.version;
     let response = json(&PutConnection::from(put))?;

@@ -1,4 +1,4 @@
-// Agents: a talk with its events, what waits for somebody, runs and their forks.
+// Agents: chats and their events, approvals, runs and forks.
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -7,7 +7,7 @@ import { accessible, clean, everywhere, go, reach, ready, serve, staysText, visi
 import { SHORT, TEXTS } from './hostile.mjs';
 import { provider } from './provider.mjs';
 
-/** What the model says to the next questions, by what is in them. */
+/** Answers of the model, by a part of the question. */
 let answers = [];
 let release;
 
@@ -36,7 +36,7 @@ await server.api('PUT', 'api/v1/agents/clerk', AGENT);
 
 after(() => models.stop());
 
-/** Says something, and waits until the answer has ended. */
+/** Sends a message and waits until the answer has ended. */
 async function say(page, text) {
   await page.locator('form textarea').fill(text);
   await page.locator('form textarea').press('Enter');
@@ -49,7 +49,7 @@ async function ended(page) {
 
 const log = (page) => page.locator('[role="log"]');
 
-test('an agent is found and talked to by the mouse', async () => {
+test('an agent is opened and answers, by mouse', async () => {
   const page = await visit(server, '#/agents');
   await page.getByRole('link', { name: 'clerk' }).click();
   await ready(page);
@@ -68,7 +68,7 @@ test('an agent is found and talked to by the mouse', async () => {
   await accessible(page);
 });
 
-test('a session goes on, also after the page was loaded again', async () => {
+test('a session continues after a reload', async () => {
   const page = await visit(server, '#/agents/chat/clerk');
   await say(page, 'my name is Ada');
   await page.reload();
@@ -80,7 +80,7 @@ test('a session goes on, also after the page was loaded again', async () => {
   clean(page);
 });
 
-test('a question back is answered by a button, with the keyboard', async () => {
+test('a clarifying question is answered with a button, by keyboard', async () => {
   const page = await visit(server, '#/agents/chat/clerk');
   await page.keyboard.press('Tab');
   await reach(page, page.locator('form textarea'));
@@ -96,19 +96,19 @@ test('a question back is answered by a button, with the keyboard', async () => {
   clean(page);
 });
 
-test('a call that waits is approved with other arguments, in place', async () => {
+test('a pending call is approved with edited arguments in the chat', async () => {
   const page = await visit(server, '#/agents/chat/clerk');
   await say(page, 'please mail Ada');
-  await log(page).getByRole('button', { name: 'Change the arguments' }).click();
+  await log(page).getByRole('button', { name: 'Edit arguments' }).click();
   const area = log(page).getByLabel('Arguments');
   await area.fill('[1]');
-  await log(page).getByRole('button', { name: 'Approve with these' }).click();
-  await log(page).getByText('have to be an object').waitFor();
+  await log(page).getByRole('button', { name: 'Approve with these arguments' }).click();
+  await log(page).getByText('must be a JSON object').waitFor();
   await area.fill('{"to": "bob"');
-  await log(page).getByRole('button', { name: 'Approve with these' }).click();
-  await log(page).getByText('This is not JSON').waitFor();
+  await log(page).getByRole('button', { name: 'Approve with these arguments' }).click();
+  await log(page).getByText('Invalid JSON').waitFor();
   await area.fill('{"to": "bob"}');
-  await log(page).getByRole('button', { name: 'Approve with these' }).click();
+  await log(page).getByRole('button', { name: 'Approve with these arguments' }).click();
   await log(page).getByText('The tool said: Sent to bob').waitFor();
   await ended(page);
   await page.reload();
@@ -118,7 +118,7 @@ test('a call that waits is approved with other arguments, in place', async () =>
   clean(page);
 });
 
-test('a call that waits is denied from the inbox with the keyboard alone, and the talk goes on', async () => {
+test('a pending call is denied from the inbox by keyboard, and the chat continues', async () => {
   const page = await visit(server, '#/agents/chat/clerk');
   await say(page, 'please mail Ada');
   const talk = new URL(page.url()).hash;
@@ -132,7 +132,7 @@ test('a call that waits is denied from the inbox with the keyboard alone, and th
   await page.keyboard.type('It is Sunday.');
   await reach(page, page.locator('.approval').first().getByRole('button', { name: 'Deny' }));
   await page.keyboard.press('Enter');
-  await page.getByText('Nothing waits for anybody.').waitFor();
+  await page.getByText('No pending approvals.').waitFor();
   await go(page, talk);
   const call = log(page).locator('details.tool');
   await call.getByText('failed').waitFor();
@@ -143,7 +143,7 @@ test('a call that waits is denied from the inbox with the keyboard alone, and th
   clean(page);
 });
 
-test('an answer is stopped by a button', async () => {
+test('an answer is stopped with a button', async () => {
   const page = await visit(server, '#/agents/chat/clerk');
   await page.locator('form textarea').fill('hold on');
   await page.locator('form textarea').press('Enter');
@@ -155,7 +155,7 @@ test('an answer is stopped by a button', async () => {
   clean(page);
 });
 
-test('an answer goes on in a page that was left and opened again', async () => {
+test('an answer continues after the page is left and reopened', async () => {
   const page = await visit(server, '#/agents/chat/clerk');
   await page.locator('form textarea').fill('hold it');
   await page.locator('form textarea').press('Enter');
@@ -169,13 +169,13 @@ test('an answer goes on in a page that was left and opened again', async () => {
   clean(page);
 });
 
-test('a durable answer is taken up when the server was killed and started again', async () => {
+test('a durable answer resumes after the server is killed and restarted', async () => {
   const page = await visit(server, '#/agents/chat/clerk?durable=1');
   await page.locator('form textarea').fill('hold this');
   await page.locator('form textarea').press('Enter');
   await log(page).getByText('first').waitFor();
   await server.stop();
-  await page.getByText('The connection is lost').waitFor();
+  await page.getByText('Connection lost').waitFor();
   release();
   answers = [['hold this', { text: 'one whole answer' }]];
   await server.start();
@@ -187,7 +187,7 @@ test('a durable answer is taken up when the server was killed and started again'
   clean(page);
 });
 
-test('an answer that is gone says so, and is asked again', async () => {
+test('a lost answer is reported and can be retried', async () => {
   const page = await visit(server, '#/agents/chat');
   await page.locator('form textarea').fill('hold that');
   await page.locator('form textarea').press('Enter');
@@ -196,14 +196,14 @@ test('an answer that is gone says so, and is asked again', async () => {
   release();
   answers = [['hold that', { text: 'the second time' }]];
   await server.start();
-  await log(page).getByText('This answer is gone').waitFor({ timeout: 60_000 });
-  await log(page).getByRole('button', { name: 'Ask again' }).click();
+  await log(page).getByText('This answer is lost').waitFor({ timeout: 60_000 });
+  await log(page).getByRole('button', { name: 'Retry' }).click();
   await log(page).getByText('the second time').waitFor();
   await ended(page);
   answers = [];
 });
 
-test('a run is looked at step by step, forked and removed', async () => {
+test('a run is inspected by step, forked and deleted', async () => {
   const page = await visit(server, '#/agents/chat/clerk');
   await say(page, 'please mail Ada');
   await log(page).getByRole('button', { name: 'Approve', exact: true }).click();
@@ -216,25 +216,25 @@ test('a run is looked at step by step, forked and removed', async () => {
   await steps.getByText('You answer the mail of a shop.').first().waitFor();
   await accessible(page, 'a run with its journal');
   await steps.filter({ hasText: 'answered' }).first().getByRole('button', { name: /Fork here/ }).click();
-  await page.locator('dialog').getByLabel('Another model').fill('other-model');
+  await page.locator('dialog').getByLabel('New model').fill('other-model');
   await accessible(page, 'the dialog of a fork');
-  await page.locator('dialog').getByRole('button', { name: 'Fork', exact: true }).click();
+  await page.locator('dialog').getByRole('button', { name: 'Fork run', exact: true }).click();
   await page.getByText('Forked from').waitFor();
   const fork = new URL(page.url()).hash;
   await page.getByRole('button', { name: 'Deny' }).click();
   await page.locator('.approval').getByRole('button', { name: 'Deny' }).click();
   await page.locator('.badge', { hasText: 'ended' }).waitFor();
   assert.equal(models.asked.at(-1).model, 'other-model');
-  await reach(page, page.getByRole('button', { name: 'Remove' }));
+  await reach(page, page.getByRole('button', { name: 'Delete run' }));
   await page.keyboard.press('Enter');
-  await page.locator('dialog').getByRole('button', { name: 'Remove' }).press('Enter');
+  await page.locator('dialog').getByRole('button', { name: 'Delete run' }).press('Enter');
   await page.getByRole('heading', { name: 'Runs' }).waitFor();
   await go(page, fork);
   await page.getByRole('alert').first().waitFor();
   clean(page);
 });
 
-test('sources are links only where they lead to the web', async () => {
+test('only http and https sources are links', async () => {
   const page = await visit(server, '#/agents');
   const links = await page.evaluate(async () => {
     const { answer } = await import('./console/answer.js');
@@ -261,7 +261,7 @@ test('the views are accessible in all sizes, languages and themes', async () => 
   });
 });
 
-/** Texts that fit into one talk, and those that are a talk of their own. */
+/** Texts that fit into one chat, and texts that each need their own. */
 const FEW = TEXTS.filter(([, text]) => text.trim() && text.length <= 20_000);
 const LARGE = TEXTS.filter(([, text]) => text.length > 20_000);
 
@@ -269,7 +269,7 @@ async function unfold(page) {
   await page.evaluate(() => document.querySelectorAll('main details').forEach((one) => (one.open = true)));
 }
 
-test('whatever a model, a tool and a person say stays text', async () => {
+test('text of models, tools and users is never markup', async () => {
   const page = await visit(server, '#/agents/chat/clerk');
   const talk = async (text, calls, what, said) => {
     answers = [
@@ -286,15 +286,15 @@ test('whatever a model, a tool and a person say stays text', async () => {
   await talk(texts.join('\n'), texts, 'all short texts', texts.join('\n'));
   for (const [name, text] of LARGE) {
     await page.evaluate(() => sessionStorage.clear());
-    await page.getByRole('button', { name: 'New session' }).click();
+    await page.getByRole('button', { name: 'Start new session' }).click();
     await page.locator('[role="log"]:empty').waitFor({ state: 'attached' });
     await talk(text, [text], name, '');
   }
   answers = [];
 });
 
-test('names, questions, arguments of calls that wait and journals stay text', async () => {
-  // Halves of surrogates are no text in JSON, and the server refuses such arguments.
+test('names, questions, arguments of pending calls and journals are never markup', async () => {
+  // The server rejects arguments with lone surrogates.
   const texts = FEW.map(([, text]) => text).filter((text) => text.isWellFormed());
   answers = [
     ['hostile question', { calls: [{ name: 'ask_clarification', arguments: { question: texts.join(' '), options: texts.map((text) => ({ label: text, value: text })) } }] }],
@@ -329,26 +329,26 @@ test('names, questions, arguments of calls that wait and journals stay text', as
   await staysText(page, 'a list of agents');
 });
 
-test('a trace leads to the durable run that it is a part of, and the run to its traces', async () => {
+test('a trace links to its durable run, and the run to its traces', async () => {
   const page = await visit(server, '#/agents/chat/clerk');
   await say(page, 'please mail Ada');
   await log(page).getByRole('button', { name: 'Approve', exact: true }).click();
   await log(page).getByText('The tool said: Sent to ada@example.org').waitFor();
   await ended(page);
-  // Of each part of the run, before and after somebody decided, a trace.
+  // The run has one trace before and one after the decision.
   const runs = await server.api('GET', 'v1/runs?limit=1');
   const id = runs[0].id;
   await server.until(async () => (await server.api('GET', `v1/traces?run=${id}`)).traces.length === 2);
   const { traces } = await server.api('GET', `v1/traces?run=${id}`);
   await go(page, `#/traces/${traces[0].id}`);
-  await page.getByRole('link', { name: 'Its run' }).click();
+  await page.getByRole('link', { name: 'Open run' }).click();
   await page.getByRole('heading', { name: 'Journal' }).waitFor();
   assert.ok(page.url().includes(`#/runs/${id}`));
   const links = page.locator('.facts a[href^="#/traces/"]');
   await links.first().waitFor();
   assert.deepEqual(await links.evaluateAll((all) => all.map((one) => one.getAttribute('href'))), traces.map((one) => `#/traces/${one.id}`).reverse());
   await accessible(page, 'a run with its traces');
-  // By the keyboard: to the latest part, to its second question, and a fork from before that.
+  // By keyboard: open the latest trace and its second turn, and fork before that turn.
   await reach(page, links.nth(1));
   await page.keyboard.press('Enter');
   await page.locator('q-list.spans').waitFor();
@@ -363,21 +363,21 @@ test('a trace leads to the durable run that it is a part of, and the run to its 
   const before = journal[journal.findIndex((step) => step.step === 'asked' && step.turn === 2) - 1].number;
   await page.getByRole('heading', { name: `Fork at step ${before}` }).waitFor();
   await page.keyboard.press('Tab');
-  await reach(page, page.getByRole('button', { name: 'Fork', exact: true }));
+  await reach(page, page.getByRole('button', { name: 'Fork run', exact: true }));
   await page.keyboard.press('Enter');
   await page.getByText(`${id}, step ${before}`).waitFor();
   clean(page);
 });
 
-test('one request lists all agents, with what is wrong with each', async () => {
+test('one request lists all agents with their diagnostics', async () => {
   await server.api('PUT', 'api/v1/agents/asker', { description: 'Writes letters', model: 'test-model', tools: ['prompt/*'], ask: ['prompt_send'] });
   await server.api('PUT', 'api/v1/agents/wrong?broken=allow', { model: 5 });
   const page = await visit(server, '#/docs');
   const asked = [];
   page.on('request', (request) => request.url().includes('/v1/agents') && asked.push(new URL(request.url()).search));
   await go(page, '#/agents');
-  await page.getByRole('row', { name: /asker Writes letters test-model · asks before some calls usable/ }).waitFor();
-  await page.getByRole('row', { name: /wrong.*broken/ }).waitFor();
+  await page.getByRole('row', { name: /asker Writes letters test-model · requires approval for some calls valid/ }).waitFor();
+  await page.getByRole('row', { name: /wrong.*invalid/ }).waitFor();
   assert.deepEqual(asked, ['?detail=true']);
   await reach(page, page.getByRole('link', { name: 'asker' }));
   await page.keyboard.press('Enter');

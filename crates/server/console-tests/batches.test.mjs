@@ -1,4 +1,4 @@
-// Batches: from a file to its answers.
+// Batches: from a request file to its results.
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -17,16 +17,16 @@ const server = await serve({ args: ['--demo', '--model', 'test-model'], env: { O
 const row = (id, name, model = 'prompt/hello') => JSON.stringify({ custom_id: id, method: 'POST', url: '/v1/chat/completions', body: { model, variables: { name }, messages: [] } });
 const ROWS = [row('ada', 'Ada'), row('bob', 'Bob'), row('cai', 'Cai', 'prompt/helo')].join('\n');
 
-test('a file is uploaded, a batch begun and its answers downloaded, by the mouse', async () => {
+test('a file is uploaded, a batch created and its answers downloaded, by mouse', async () => {
   const page = await visit(server, '#/batches');
-  await page.getByText(/^There are no batches yet\./).waitFor();
+  await page.getByText(/^No batches\./).waitFor();
   await page.getByRole('tab', { name: 'New batch' }).click();
   await page.getByLabel('File', { exact: true }).setInputFiles({ name: 'rows.jsonl', mimeType: 'application/jsonl', buffer: Buffer.from(ROWS) });
-  await page.getByRole('button', { name: 'Begin' }).click();
-  await page.getByText('2 answered, 1 failed, 3 in all').waitFor();
+  await page.getByRole('button', { name: 'Create batch' }).click();
+  await page.getByText('2 completed, 1 failed, 3 total').waitFor();
   await page.getByText('completed', { exact: true }).waitFor();
   await page.getByText('did you mean').waitFor();
-  for (const [button, holds] of [['Download the answers', 'An answer.'], ['Download the errors', 'model_not_found']]) {
+  for (const [button, holds] of [['Download answers', 'An answer.'], ['Download errors', 'model_not_found']]) {
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: button }).click()]);
     const chunks = [];
     for await (const chunk of await download.createReadStream()) chunks.push(chunk);
@@ -35,13 +35,13 @@ test('a file is uploaded, a batch begun and its answers downloaded, by the mouse
   await accessible(page, 'a batch that is over');
 });
 
-test('lines are written, and a batch cancelled, with the keyboard alone', async () => {
+test('lines are entered and a batch is cancelled by keyboard', async () => {
   const page = await visit(server, '#/batches?tab=new');
-  await reach(page, page.getByLabel('Or lines'));
+  await reach(page, page.getByLabel('Or enter lines'));
   await page.keyboard.insertText([row('a', 'hold'), row('b', 'hold')].join('\n'));
-  await reach(page, page.getByRole('button', { name: 'Begin' }));
+  await reach(page, page.getByRole('button', { name: 'Create batch' }));
   await page.keyboard.press('Enter');
-  const cancel = page.getByRole('button', { name: 'Cancel the batch' });
+  const cancel = page.getByRole('button', { name: 'Cancel batch' });
   await cancel.waitFor();
   await page.getByText('in progress').waitFor();
   await accessible(page, 'a batch on its way');
@@ -52,18 +52,18 @@ test('lines are written, and a batch cancelled, with the keyboard alone', async 
   clean(page);
 });
 
-test('what is wrong with a file is shown with its lines', async () => {
+test('errors of a file are shown with their lines', async () => {
   const page = await visit(server, '#/batches?tab=new');
-  await page.getByRole('button', { name: 'Begin' }).click();
-  await page.getByText('Choose a file, or write lines.').waitFor();
-  await page.getByLabel('Or lines').fill(`${row('a', 'Ada')}\nnot JSON`);
-  await page.getByRole('button', { name: 'Begin' }).click();
+  await page.getByRole('button', { name: 'Create batch' }).click();
+  await page.getByText('Choose a file or enter lines.').waitFor();
+  await page.getByLabel('Or enter lines').fill(`${row('a', 'Ada')}\nnot JSON`);
+  await page.getByRole('button', { name: 'Create batch' }).click();
   await page.getByText('invalid_json_line').waitFor();
   await page.getByText('line 2').first().waitFor();
   await accessible(page, 'a batch that failed');
 });
 
-test('files are listed, downloaded and removed', async () => {
+test('files are listed, downloaded and deleted', async () => {
   const page = await visit(server, '#/batches?tab=files');
   const names = page.locator('tbody th');
   await names.first().waitFor();
@@ -71,8 +71,8 @@ test('files are listed, downloaded and removed', async () => {
   const line = page.locator('tbody tr', { hasText: 'rows.jsonl' }).last();
   const [download] = await Promise.all([page.waitForEvent('download'), line.getByRole('button', { name: /Download/ }).click()]);
   assert.equal(download.suggestedFilename(), 'rows.jsonl');
-  await line.getByRole('button', { name: /Remove/ }).click();
-  await page.locator('dialog').getByRole('button', { name: 'Remove' }).press('Enter');
+  await line.getByRole('button', { name: /Delete/ }).click();
+  await page.locator('dialog').getByRole('button', { name: 'Delete file' }).press('Enter');
   await page.waitForFunction((count) => document.querySelectorAll('tbody th').length === count, before - 1);
   clean(page);
 });
@@ -86,7 +86,7 @@ test('the views are accessible in all sizes, languages and themes', async () => 
   await everywhere(server, `#/batches/${data.at(-1).id}`, async (page) => page.locator('section pre').first().waitFor());
 });
 
-test('names of files, rows, answers and findings stay text', async () => {
+test('file names, rows, answers and diagnostics are never markup', async () => {
   const page = await visit(server, '#/batches?tab=new');
   const texts = TEXTS.filter(([, one]) => one.trim() && one.length <= 20_000 && one.isWellFormed());
   text = texts.map(([, one]) => one).join('\n');
@@ -94,7 +94,7 @@ test('names of files, rows, answers and findings stay text', async () => {
     await go(page, '#/batches');
     await go(page, '#/batches?tab=new');
     await page.getByLabel('File', { exact: true }).setInputFiles({ name, mimeType: 'application/jsonl', buffer: Buffer.from(lines) });
-    await page.getByRole('button', { name: 'Begin' }).click();
+    await page.getByRole('button', { name: 'Create batch' }).click();
     await page.locator('.badge.good, .badge.bad').first().waitFor();
     await page.locator('section pre').or(page.locator('.problem')).first().waitFor();
     await staysText(page, name);

@@ -1,4 +1,4 @@
-// Databases: questions, queries, rows and their chart, tables, history.
+// Databases: questions, queries, results with charts, tables and history.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -14,15 +14,15 @@ async function run(page, sql) {
   await page.getByRole('button', { name: 'Run', exact: true, disabled: false }).waitFor();
 }
 
-test('a question becomes a query, rows and a chart, by the mouse', async () => {
+test('a question produces a query, rows and a chart, by mouse', async () => {
   const page = await visit(server, '#/databases');
-  await page.getByRole('button', { name: 'Test the connection' }).click();
-  await page.getByText('It answers: version').waitFor();
+  await page.getByRole('button', { name: 'Test connection' }).click();
+  await page.getByText('Connected: version').waitFor();
   await page.getByRole('link', { name: 'demo' }).click();
   await ready(page);
   await page.getByLabel('Question').fill('How many orders per city?');
-  await page.getByRole('button', { name: 'Write a query' }).click();
-  await page.getByText('Tables that were looked at').click();
+  await page.getByRole('button', { name: 'Generate query' }).click();
+  await page.getByText('Tables shown to the model').click();
   await page.getByText('main.customers', { exact: true }).waitFor();
   assert.match(await page.getByLabel('SQL').inputValue(), /GROUP BY customers\.city/);
   await page.getByRole('button', { name: 'Run', exact: true }).click();
@@ -38,13 +38,13 @@ test('a question becomes a query, rows and a chart, by the mouse', async () => {
   await accessible(page, 'rows with a chart');
 });
 
-test('the same with the keyboard alone; the address has all of it', async () => {
+test('the same by keyboard, and the address restores it', async () => {
   const page = await visit(server, '#/databases/demo');
   await reach(page, page.getByLabel('Question'));
   await page.keyboard.type('How many orders per city?');
   await page.keyboard.press('Enter');
   const button = page.getByRole('button', { name: 'Run', exact: true });
-  await page.getByText('Tables that were looked at').waitFor();
+  await page.getByText('Tables shown to the model').waitFor();
   await reach(page, button);
   await page.keyboard.press('Enter');
   await page.getByText('15 rows in').waitFor();
@@ -61,7 +61,7 @@ test('the same with the keyboard alone; the address has all of it', async () => 
   clean(again);
 });
 
-test('a line is drawn over time, and nothing where nothing suits', async () => {
+test('a time series has a line chart, and unsuitable rows have no chart', async () => {
   const page = await visit(server, '#/databases/demo');
   await run(page, 'SELECT month, sales FROM monthly_sales');
   await page.locator('svg.chart polyline').waitFor();
@@ -71,7 +71,7 @@ test('a line is drawn over time, and nothing where nothing suits', async () => {
   clean(page);
 });
 
-test('pages of rows, and nulls', async () => {
+test('rows are paged, and nulls are shown', async () => {
   const page = await visit(server, '#/databases/demo');
   await run(page, 'SELECT o.id, NULL AS lacking FROM orders o');
   await page.getByText('Rows 1 to 100 of').waitFor();
@@ -81,47 +81,47 @@ test('pages of rows, and nulls', async () => {
   clean(page);
 });
 
-test('a query that is refused says why and where', async () => {
+test('a rejected query shows the reason and the location', async () => {
   const page = await visit(server, '#/databases/demo');
   await run(page, 'SELECT 1 FROM customers\nWHERE x.nope = 1');
   await page.getByRole('alert').getByText('there is no table or alias x').waitFor();
-  await page.getByRole('button', { name: 'To the place' }).click();
+  await page.getByRole('button', { name: 'Go to error' }).click();
   assert.equal(await page.getByLabel('SQL').evaluate((area) => area.value.slice(area.selectionStart, area.selectionStart + 6)), 'x.nope');
   await run(page, 'DELETE FROM customers');
   await page.getByRole('alert').waitFor();
   await accessible(page, 'a refused query');
 });
 
-test('tables with their columns are found', async () => {
+test('tables and their columns can be searched', async () => {
   const page = await visit(server, '#/databases/demo?tab=tables');
-  await page.getByLabel('Search in tables').fill('退货');
+  await page.getByLabel('Search tables').fill('退货');
   await page.getByText('1 of 16 tables').waitFor();
   await page.getByRole('columnheader', { name: 'Column' }).waitFor();
-  await page.getByLabel('Search in tables').fill('order_items');
+  await page.getByLabel('Search tables').fill('order_items');
   await page.getByText('→ orders.id').first().waitFor();
-  await page.getByRole('button', { name: 'Read anew' }).click();
+  await page.getByRole('button', { name: 'Refresh tables' }).click();
   await page.getByText('main.order_items').waitFor();
   await accessible(page, 'tables');
 });
 
-test('the history is searched, taken up again and accepted', async () => {
+test('queries in the history are searched, reused and used as examples', async () => {
   await server.api('POST', 'api/v1/dbs/demo/query', { sql: 'SELECT count(*) FROM reviews', naturalQuery: 'How many reviews are there?' });
   const page = await visit(server, '#/databases/demo?tab=history');
-  await page.getByLabel('Search in the history').fill('reviews');
+  await page.getByLabel('Search history').fill('reviews');
   await page.getByRole('heading', { name: 'How many reviews are there?' }).waitFor();
   await page.getByText('1 queries').waitFor();
-  await page.getByRole('button', { name: 'Accept as an example' }).click();
+  await page.getByRole('button', { name: 'Use as example' }).click();
   await page.getByText('example', { exact: true }).waitFor();
   await accessible(page, 'the history');
-  await page.getByRole('button', { name: 'No example any more' }).press('Enter');
-  await page.getByRole('button', { name: 'Accept as an example' }).waitFor();
-  await page.getByRole('button', { name: 'Take up' }).click();
+  await page.getByRole('button', { name: 'Remove example' }).press('Enter');
+  await page.getByRole('button', { name: 'Use as example' }).waitFor();
+  await page.getByRole('button', { name: 'Reuse query' }).click();
   assert.match(await page.getByLabel('SQL').inputValue(), /FROM reviews/);
   assert.equal(await page.getByLabel('Question').inputValue(), 'How many reviews are there?');
   clean(page);
 });
 
-test('CSV is quoted, and what a spreadsheet would run is not', async () => {
+test('CSV is quoted, and formulas are disabled', async () => {
   const page = await visit(server, '#/databases');
   const made = await page.evaluate(async () => {
     const { csv } = await import('./console/grid.js');
@@ -140,10 +140,10 @@ test('the views are accessible in all sizes, languages and themes', async () => 
   await everywhere(server, '#/databases/demo?tab=history', async (page) => page.locator('[role="tabpanel"] section').first().waitFor());
 });
 
-test('rows, names of columns, errors, questions and comments stay text', async () => {
+test('rows, column names, errors, questions and comments are never markup', async () => {
   const page = await visit(server, '#/databases/demo');
   const literal = (text) => `'${text.replaceAll("'", "''")}'`;
-  // SQLite ends a text at a null byte, and a query has its length; halves of surrogates are no text.
+  // SQLite ends text at a null byte, queries have a maximum length, and lone surrogates are invalid.
   const texts = TEXTS.filter(([, text]) => text.trim() && text.length <= 20_000 && !text.includes('\u0000') && text.isWellFormed());
   let shown = 0;
   for (const [name, text] of texts) {
@@ -161,7 +161,7 @@ test('rows, names of columns, errors, questions and comments stay text', async (
   }
   await go(page, '#/databases/demo?tab=history');
   await page.locator('[role="tabpanel"] section').first().waitFor();
-  await page.getByRole('button', { name: 'Further ones' }).click();
+  await page.getByRole('button', { name: 'Load more' }).click();
   await page.locator('[role="tabpanel"] section').nth(60).waitFor();
   await staysText(page, 'the history');
   await go(page, `#/databases/${encodeURIComponent('<img src=x onerror=hostile=1>')}`);

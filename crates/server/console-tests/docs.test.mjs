@@ -1,4 +1,4 @@
-// The document of all routes: found, read, sent.
+// The OpenAPI page: search, schemas and requests.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,7 +9,7 @@ import { TEXTS } from './hostile.mjs';
 const server = await serve();
 const route = (page, name) => page.locator('details.card').filter({ has: page.locator('summary', { hasText: name }) });
 
-test('every route of the document is there, by its tag', async () => {
+test('every route of the document is listed under its tag', async () => {
   const page = await visit(server, '#/docs?aliases=1');
   const api = await server.api('GET', 'openapi.json');
   const all = Object.values(api.paths).flatMap((item) => Object.keys(item)).length;
@@ -19,23 +19,23 @@ test('every route of the document is there, by its tag', async () => {
   clean(page);
 });
 
-test('a route is found, its example sent, and the answer shown with status, headers and body', async () => {
+test('a route is found, its example sent, and the response shown with status, headers and body', async () => {
   const page = await visit(server, '#/docs');
   await page.getByLabel('Search').fill('render post body holds');
   const one = route(page, 'POST /api/render Renders');
   await one.locator('summary').first().click();
-  assert.match(await one.getByLabel('Body', { exact: true }).inputValue(), /"name": "Ada"/);
+  assert.match(await one.getByLabel('Request body', { exact: true }).inputValue(), /"name": "Ada"/);
   await one.getByRole('button', { name: 'Send' }).click();
   await one.getByText('200 OK').waitFor();
   await one.getByText('"rendered_prompt": "Hello Ada"').waitFor();
-  await one.getByText('Headers').click();
+  await one.getByText('Response headers').click();
   await one.getByText(/content-type: application\/json/).waitFor();
-  await one.getByText('Answers').last().click();
+  await one.getByText('Responses').last().click();
   await one.getByText('application/problem+json').first().waitFor();
   await accessible(page, 'a route that was sent');
 });
 
-test('a refusal is shown as it came', async () => {
+test('an error response is shown unchanged', async () => {
   const page = await visit(server, '#/docs?route=get+/api/prompts/{id}');
   const one = page.locator('details.card[open]');
   await one.locator('input').first().fill('no such');
@@ -45,12 +45,12 @@ test('a refusal is shown as it came', async () => {
   clean(page);
 });
 
-test('a stream is shown as it comes, with the keyboard alone, and stopped', async () => {
+test('a stream is shown as it arrives, by keyboard', async () => {
   const page = await visit(server, '#/docs?q=post+/v1/response+asks');
   await reach(page, page.locator('details.card summary').first());
   await page.keyboard.press('Enter');
   const one = page.locator('details.card').first();
-  await reach(page, one.getByLabel('Body', { exact: true }));
+  await reach(page, one.getByLabel('Request body', { exact: true }));
   await reach(page, one.getByRole('button', { name: 'Send' }));
   await page.keyboard.press('Enter');
   await one.getByText('event: response.done').waitFor();
@@ -58,7 +58,7 @@ test('a stream is shown as it comes, with the keyboard alone, and stopped', asyn
   clean(page);
 });
 
-test('a file is sent as a form', async () => {
+test('a file is sent as a multipart form', async () => {
   const page = await visit(server, '#/docs?route=post+/v1/files');
   const one = page.locator('details.card[open]');
   await one.locator('input[type="file"]').setInputFiles({ name: 'rows.jsonl', mimeType: 'application/jsonl', buffer: Buffer.from('{"custom_id":"a","method":"POST","url":"/v1/responses","body":{}}') });
@@ -68,11 +68,11 @@ test('a file is sent as a form', async () => {
   clean(page);
 });
 
-test('schemas are told in words', async () => {
+test('schemas are described in words', async () => {
   const page = await visit(server, '#/docs?route=post+/v1/response/{id}/decide');
   const one = page.locator('details.card[open]');
   await one.getByText('What the model reads as the result of a call that is not made.').waitFor();
-  await one.getByText('needed').first().waitFor();
+  await one.getByText('required').first().waitFor();
   clean(page);
 });
 
@@ -93,7 +93,7 @@ test('the view is accessible in all sizes, languages and themes', async () => {
   });
 });
 
-test('behind a prefix routes are where they are', async () => {
+test('routes work behind a prefix', async () => {
   const behind = await serve({ env: { QUILLET_PREFIX: '/deep/below' } });
   for (const [key, part] of [['get /deep/below/api/prompts', '"hello"'], ['get /readyz', '"ready"']]) {
     const page = await visit(behind, `#/docs?route=${encodeURIComponent(key)}`, { prefix: '/deep/below' });
@@ -102,16 +102,16 @@ test('behind a prefix routes are where they are', async () => {
     await one.getByText('200 OK').waitFor();
     await one.getByText(part).first().waitFor();
     await go(page, '#/system');
-    await page.getByText('Numbers since the start').waitFor();
+    await page.getByText('Metrics since startup').waitFor();
     clean(page);
   }
 });
 
-test('what comes back stays text', async () => {
+test('responses are never markup', async () => {
   const page = await visit(server, '#/docs?route=post+/api/render');
   const one = page.locator('details.card[open]');
   for (const [name, text] of TEXTS) {
-    await one.getByLabel('Body', { exact: true }).fill(JSON.stringify({ template: '{{.variables.name}}', variables: { name: text } }));
+    await one.getByLabel('Request body', { exact: true }).fill(JSON.stringify({ template: '{{.variables.name}}', variables: { name: text } }));
     await one.getByRole('button', { name: 'Send' }).click();
     await one.getByText(/^(200 OK|4\d\d )/).waitFor();
     await one.getByRole('button', { name: 'Send', disabled: false }).waitFor();

@@ -1,8 +1,8 @@
-// Starts the program, opens its console in Chromium and watches what goes wrong there.
+// Starts the program, opens its console in Chromium and collects errors.
 //
-// QUILLET_BIN names the program (target/debug/quillet), CHROMIUM the browser (/usr/bin/chromium). With
-// QUILLET_CONSOLE=files the console's files come from the checkout instead of from the program, so that
-// a change of them needs no build; with QUILLET_CONSOLE_SPEED=1 what is measured is held to its bounds.
+// QUILLET_BIN sets the program (default: target/debug/quillet), and CHROMIUM the browser (default:
+// /usr/bin/chromium). QUILLET_CONSOLE=files serves the console's files from the checkout instead of from
+// the program, so changes need no build. QUILLET_CONSOLE_SPEED=1 enforces the limits on measurements.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -16,29 +16,29 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const FILES = fileURLToPath(new URL('../console/', import.meta.url));
-/** The program that is tested. */
+/** Program under test. */
 export const PROGRAM = process.env.QUILLET_BIN ?? join(ROOT, 'target/debug/quillet');
 const MODULES = createRequire(process.env.QUILLET_CONSOLE_MODULES ?? join(ROOT, 'target/console/'));
 const { chromium } = MODULES('playwright-core');
 const AXE = readFileSync(MODULES.resolve('axe-core/axe.min.js'), 'utf8');
 
-/** The sizes, languages and themes in which every view is looked at. */
+/** Window widths, languages and themes for the tests of every view. */
 export const WIDTHS = [360, 1440];
 export const LANGUAGES = ['en', 'zh'];
 export const THEMES = ['light', 'dark'];
 
-/** Whether what is measured has to stay within its bounds; else it is only said. */
+/** Whether measurements must stay within their limits. Otherwise they are only reported. */
 export const SPEED = process.env.QUILLET_CONSOLE_SPEED === '1';
 
 const MEDIA = { css: 'text/css', html: 'text/html', js: 'text/javascript', svg: 'image/svg+xml' };
 
 /**
- * Starts `quillet serve` on a free port, with the demo's definitions in memory unless `args` says
- * otherwise (`--store dir:{folder}/store`), and waits until it answers. `files` are written into the
- * folder before: texts by their paths. Ends with the tests of the file.
+ * Starts `quillet serve` on a free port and waits until it answers. It has the demo definitions in
+ * memory, unless `args` sets another store (`--store dir:{folder}/store`). `files` maps paths in the
+ * folder to texts, which are written first. The server stops after the tests of the file.
  *
- * `url`, `stop()`, `start()` (again, on the same port), `api(method, path, body, headers)`: the
- * response's body as JSON, an error where it is refused.
+ * Returns `url`, `stop()`, `start()` (restarts on the same port) and `api(method, path, body, headers)`,
+ * which returns the parsed response or throws on an error response.
  */
 export async function serve({ args = ['--demo', '--model', 'mock'], env = {}, files = {} } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'quillet-console-'));
@@ -118,11 +118,11 @@ let browser;
 after(() => browser?.close());
 
 /**
- * Opens the console at `path` (`#/prompts`). `page.troubles` collects errors of the page and of its
- * console, what the policy blocked, and requests to other origins; `page.refused` the refusals of
- * the server, which Chromium notes in the console as well.
+ * Opens the console at `path` (`#/prompts`). `init` runs in the page before its scripts. `page.troubles`
+ * collects errors of the page and its console, content security policy violations, and requests to other
+ * origins. `page.refused` collects error responses of the server, which Chromium also logs.
  */
-export async function visit(server, path = '', { width = 1440, height = 900, theme = 'light', language = 'en', token, prefix = '', reduced = true, first = false, scale = 1 } = {}) {
+export async function visit(server, path = '', { width = 1440, height = 900, theme = 'light', language = 'en', token, prefix = '', reduced = true, first = false, scale = 1, init } = {}) {
   browser ??= await chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
@@ -137,18 +137,19 @@ export async function visit(server, path = '', { width = 1440, height = 900, the
     acceptDownloads: true,
   });
   if (token) await context.addInitScript((value) => sessionStorage.setItem('quillet.token', value), token);
+  if (init) await context.addInitScript(init);
   context.setDefaultTimeout(15_000);
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   const page = await context.newPage();
   watch(page, server);
   if (process.env.QUILLET_CONSOLE === 'files') await page.route('**/console/**', fromCheckout);
   await page.goto(`${server.url}${prefix}/${path}`);
-  // The first view of all asks for a token where one is needed.
+  // The first view asks for a token if one is needed.
   if (!first) await ready(page);
   return page;
 }
 
-/** A second tab beside a page, with storage of its own for the session as tabs have. */
+/** Opens a second tab with its own session storage. */
 export async function beside(server, page, path) {
   const tab = await page.context().newPage();
   watch(tab, server);
@@ -158,12 +159,12 @@ export async function beside(server, page, path) {
   return tab;
 }
 
-/** Waits until a view stands. */
+/** Waits until a view is ready. */
 export async function ready(page) {
   await page.locator('main:not([aria-busy]) h1').first().waitFor();
 }
 
-/** Opens another view of the same page. */
+/** Opens another view in the same page. */
 export async function go(page, hash) {
   await page.evaluate((to) => (location.hash = to), hash);
   await page.waitForFunction(() => !document.querySelector('main[aria-busy]'));
@@ -204,14 +205,14 @@ function fromCheckout(route) {
   }
 }
 
-/** Nothing has gone wrong in the page so far. */
+/** Asserts that the page has had no errors so far. */
 export function clean(page) {
   assert.deepEqual(page.troubles, []);
 }
 
-/** No violation that axe knows, no sideways scrolling of the page, and nothing has gone wrong. */
+/** Asserts that axe finds no violation, the page does not scroll sideways, and there are no errors. */
 export async function accessible(page, what = page.url()) {
-  // By the protocol and not by an element: the page's policy stays as it is.
+  // Evaluated over the protocol, so the content security policy stays active.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(AXE);
   const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
   const told = found.violations.map(
@@ -223,7 +224,7 @@ export async function accessible(page, what = page.url()) {
   clean(page);
 }
 
-/** What can be pressed or written in can be seen: in the page, and under nothing else. */
+/** Asserts that no control is hidden behind another element. */
 export async function uncovered(page, what = page.url()) {
   const covered = await page.evaluate(() => {
     const found = [];
@@ -244,7 +245,7 @@ export async function uncovered(page, what = page.url()) {
   assert.deepEqual(covered, [], what);
 }
 
-/** Looks at a view in all sizes, languages and themes; `look(page)` brings it into its state. */
+/** Checks a view in all sizes, languages and themes. `look(page)` prepares its state. */
 export async function everywhere(server, path, look = async () => {}) {
   for (const width of WIDTHS) {
     for (const language of LANGUAGES) {
@@ -259,7 +260,7 @@ export async function everywhere(server, path, look = async () => {}) {
   }
 }
 
-/** Moves the focus with a key alone until it is on an element. */
+/** Presses a key until an element has the focus. */
 export async function reach(page, locator, key = 'Tab', most = 300) {
   for (let pressed = 0; pressed < most; pressed += 1) {
     if (await locator.evaluate((element) => element === document.activeElement)) return;
@@ -268,7 +269,7 @@ export async function reach(page, locator, key = 'Tab', most = 300) {
   throw new Error(`${key} does not lead to ${locator}`);
 }
 
-/** No text of a page has run, made elements, or shows characters that turn others around. */
+/** Asserts that no text ran as a script, became markup, or shows direction-changing characters. */
 export async function staysText(page, what = '') {
   const found = await page.evaluate(() => {
     const wrong = [];
@@ -295,7 +296,7 @@ export async function staysText(page, what = '') {
   clean(page);
 }
 
-/** How long the tasks took that kept the page from answering while `work` ran, in milliseconds. */
+/** Returns the durations of long tasks during `work`, in milliseconds. */
 export async function longTasks(page, work) {
   await page.evaluate(() => {
     globalThis.longTasks = [];

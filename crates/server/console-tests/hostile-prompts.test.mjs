@@ -1,4 +1,4 @@
-// The corpus of hostile texts through the list, the editor, versions, merges and the playground.
+// Hostile texts in the list, the editor, versions, merges and the playground.
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -7,20 +7,20 @@ import { after, test } from 'node:test';
 import { go, serve, staysText, visit } from './harness.mjs';
 import { SHORT, TEXTS } from './hostile.mjs';
 
-// The address of a view holds no lone surrogate, and no path can have a segment of dots alone.
+// An address cannot contain lone surrogates or path segments of only dots.
 const whole = (text) => text.isWellFormed() && !/^\.{1,2}$/.test(text);
 const server = await serve({
   args: ['--demo', '--model', 'mock', '--config', '{folder}/quillet.toml'],
   files: { 'quillet.toml': '[server]\nbody_bytes = 16777216\n' },
 });
 
-/** Writes what the server takes; what it refuses is of no interest here. */
+/** Stores a prompt and ignores rejections. */
 async function put(id, definition, message = '') {
   const query = new URLSearchParams({ broken: 'allow', ...(message ? { message } : {}) });
   await server.api('PUT', `api/v1/prompts/${encodeURIComponent(id)}?${query}`, definition).catch(() => null);
 }
 
-test('ids, titles and findings in the list', async () => {
+test('IDs, titles and diagnostics in the list', async () => {
   for (const [name, text] of SHORT.filter(([, one]) => whole(one))) {
     await put(text.slice(0, 100), { format: 'jinja', name: text, userPrompt: `{{ ${text}` });
     await put(`h.${name}`, { format: 'jinja', name: text, userPrompt: text });
@@ -38,7 +38,7 @@ test('ids, titles and findings in the list', async () => {
   }
 });
 
-test('searched for, and in the address', async () => {
+test('in the search and in the address', async () => {
   const page = await visit(server, '#/prompts');
   for (const [name, text] of SHORT.filter(([, one]) => whole(one))) {
     await page.getByRole('searchbox').fill(text);
@@ -51,7 +51,7 @@ test('searched for, and in the address', async () => {
   }
 });
 
-test('as the text of a prompt, its message, its description and its variables', async () => {
+test('as prompt text, version message, description and variables', async () => {
   const page = await visit(server, '#/prompts');
   for (const [index, [name, text]] of TEXTS.entries()) {
     const id = `hostile.n${index}`;
@@ -60,37 +60,37 @@ test('as the text of a prompt, its message, its description and its variables', 
     await put(id, { format: 'mustache', missing: 'lenient', name: about, userPrompt: 'first', description: about }, 'first');
     await put(id, { format: 'mustache', missing: 'lenient', name: about, userPrompt: text, description: about, parameters, model: about }, whole(about) ? about : '');
     await go(page, `#/prompts/${id}?variables=${encodeURIComponent(JSON.stringify({ value: about }))}`);
-    await page.locator('[aria-busy="false"] > *').or(page.getByText('There is no such prompt.')).first().waitFor({ state: 'attached' });
+    await page.locator('[aria-busy="false"] > *').or(page.getByText('Prompt not found.')).first().waitFor({ state: 'attached' });
     await staysText(page, `${name} in the editor`);
     if (text.length < 100_000) {
       await go(page, `#/prompts/${id}?tab=versions`);
-      await page.locator('.diff').nth(1).or(page.locator('.problem').first()).or(page.getByText('There is no such prompt.')).first().waitFor({ state: 'attached' });
+      await page.locator('.diff').nth(1).or(page.locator('.problem').first()).or(page.getByText('Prompt not found.')).first().waitFor({ state: 'attached' });
       await staysText(page, `${name} in its versions`);
     }
   }
 });
 
-test('typed into the editor, and saved as it was typed', async () => {
+test('entered in the editor and saved as entered', async () => {
   const page = await visit(server, '#/prompts');
   for (const [index, [name, text]] of SHORT.entries()) {
     const id = `typed.n${index}`;
     await put(id, { format: 'mustache', missing: 'lenient', userPrompt: 'x' });
     await go(page, `#/prompts/${id}`);
     await page.getByLabel('Template userPrompt').fill(text);
-    await page.getByLabel('Message of the version').fill(text);
-    await page.getByRole('button', { name: 'Save a new version' }).click();
-    await page.locator('[role="alert"]').or(page.locator('#notes', { hasText: 'Version 2 is saved.' })).first().waitFor();
+    await page.getByLabel('Version message').fill(text);
+    await page.getByRole('button', { name: 'Save new version' }).click();
+    await page.locator('[role="alert"]').or(page.locator('#notes', { hasText: 'Saved version 2.' })).first().waitFor();
     await staysText(page, name);
     const { definition, version } = await server.api('GET', `api/v1/prompts/${id}/versions/latest`);
-    // A text area turns every line break into one kind.
+    // Entered line breaks are saved as line feeds.
     if (version === 2) assert.equal(definition.userPrompt, text.replace(/\r\n?/g, '\n').toWellFormed(), name);
     await page.evaluate(() => (sessionStorage.clear(), document.querySelector('#notes').replaceChildren()));
-    const discard = page.getByRole('button', { name: 'Discard the changes' });
+    const discard = page.getByRole('button', { name: 'Discard changes' });
     if (await discard.isEnabled()) await discard.click();
   }
 });
 
-test('both sides of a merge', async () => {
+test('on both sides of a merge', async () => {
   const page = await visit(server, '#/prompts');
   for (const [index, [name, text]] of SHORT.filter(([, one]) => whole(one)).entries()) {
     const id = `merged.n${index}`;
@@ -98,24 +98,24 @@ test('both sides of a merge', async () => {
     await go(page, `#/prompts/${id}`);
     await page.getByLabel('Template userPrompt').fill(`mine ${text}`);
     await put(id, { format: 'mustache', missing: 'lenient', userPrompt: `theirs ${text}` }, text);
-    await page.getByRole('button', { name: 'Save a new version' }).click();
-    const both = page.getByLabel('Both changes in one text');
-    // Where the other side was refused, this one is saved.
-    const other = page.locator('[role="alert"]').or(page.locator('#notes', { hasText: 'Version 2 is saved.' }));
+    await page.getByRole('button', { name: 'Save new version' }).click();
+    const both = page.getByLabel('Merged text');
+    // If the server rejected the other side, this one is saved.
+    const other = page.locator('[role="alert"]').or(page.locator('#notes', { hasText: 'Saved version 2.' }));
     await both.or(other).first().waitFor();
     await staysText(page, name);
     if (await both.isVisible()) {
       const merged = await both.inputValue();
       assert.ok(merged.includes('mine ') && merged.includes('theirs '), name);
-      await page.getByRole('button', { name: 'Back to my text' }).click();
+      await page.getByRole('button', { name: 'Cancel merge' }).click();
     }
-    const discard = page.getByRole('button', { name: 'Discard the changes' });
+    const discard = page.getByRole('button', { name: 'Discard changes' });
     if (await discard.isEnabled()) await discard.click();
     await page.evaluate(() => document.querySelector('#notes').replaceChildren());
   }
 });
 
-test('as answers of a model, its reasoning, its calls and its errors', async () => {
+test('as model answers, reasoning, tool calls and errors', async () => {
   let text = '';
   const fake = createServer((request, response) => {
     request.resume();

@@ -40,7 +40,7 @@ export const TEXTS = [
   ['refresh', '<meta http-equiv="refresh" content="0;url=https://hostile.example">'],
   ['template element', `<template><script>${RUN}</script></template>`],
   ['MathML', `<math><mtext></form><form><mglyph><style></math><img src onerror=${RUN}>`],
-  ['dialog', '<dialog open>Token of this service <input></dialog>'],
+  ['dialog', '<dialog open>Access token <input></dialog>'],
   ['custom element of the page', '<q-code></q-code><q-list></q-list>'],
   // Attributes and scripts that a text breaks out of.
   ['out of double quotes', `" onmouseover="${RUN}" x="`],

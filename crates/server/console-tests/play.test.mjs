@@ -1,4 +1,4 @@
-// The playground: versions and models beside each other, streamed.
+// The playground: streamed answers of versions and models side by side.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -19,7 +19,7 @@ await server.api('PUT', 'api/v1/prompts/greet?message=Second', { format: 'jinja'
 const address = (query) => `#/play?${new URLSearchParams(query)}`;
 const column = (page, number) => page.getByRole('region', { name: `Column ${number}` });
 
-test('two versions answer beside each other, with tokens and times', async () => {
+test('two versions answer side by side, with tokens and times', async () => {
   const page = await visit(server, address({ prompt: 'greet', versions: '1,2', variables: '{"name":"Ada"}' }));
   await page.getByRole('button', { name: 'Run', exact: true }).click();
   await column(page, 1).getByText('Hello Ada!').waitFor();
@@ -29,7 +29,7 @@ test('two versions answer beside each other, with tokens and times', async () =>
   clean(page);
 });
 
-test('an answer says what it cost, where the price of its model is known, by mouse and by keyboard', async () => {
+test('an answer shows its cost if the price of the model is known', async () => {
   const models = await scripted(() => ({ text: 'An answer.' }));
   after(() => models.stop());
   const priced = await serve({ args: ['--store', 'dir:{folder}/store', '--model', 'gpt-4o'], files: store, env: { OPENAI_BASE_URL: models.url, OPENAI_API_KEY: 'k' } });
@@ -41,9 +41,9 @@ test('an answer says what it cost, where the price of its model is known, by mou
   await column(page, 1).getByText(`12 tokens in, 7 out · $${cost.toPrecision(2)}`).waitFor();
   await column(page, 2).getByText(/12 tokens in, 7 out/).waitFor();
   assert.doesNotMatch(await column(page, 2).innerText(), /\$/);
-  // Without a prompt, and by the keyboard alone.
+  // Without a prompt, by keyboard.
   const bare = await visit(priced, address({}));
-  await reach(bare, bare.getByLabel('Next turn of the user'));
+  await reach(bare, bare.getByLabel('Next user message'));
   await bare.keyboard.type('Hello');
   await bare.keyboard.press('Control+Enter');
   await column(bare, 1).getByText(`7 out · $${cost.toPrecision(2)}`).waitFor();
@@ -51,14 +51,14 @@ test('an answer says what it cost, where the price of its model is known, by mou
   clean(bare);
 });
 
-test('turns, repeating, columns and the address by keyboard alone', async () => {
+test('messages, regeneration, columns and the address, by keyboard', async () => {
   const page = await visit(server, address({ prompt: 'greet', versions: '1', variables: '{"name":"Ada"}' }));
-  await reach(page, page.getByRole('button', { name: 'Add a column' }));
+  await reach(page, page.getByRole('button', { name: 'Add column' }));
   await page.keyboard.press('Enter');
   await page.keyboard.press('End');
   await reach(page, page.getByLabel('Model of column 2'));
   await page.keyboard.type('mock');
-  await reach(page, page.getByLabel('Next turn of the user'), 'Shift+Tab');
+  await reach(page, page.getByLabel('Next user message'), 'Shift+Tab');
   await page.keyboard.press('Control+Enter');
   await column(page, 1).getByText('Hello Ada!').waitFor();
   await column(page, 2).getByText(/tokens in/).waitFor();
@@ -68,28 +68,28 @@ test('turns, repeating, columns and the address by keyboard alone', async () => 
     await column(page, number).locator('.turn.user').getByText('And who are you?').waitFor();
     await column(page, number).getByText('It read 3 messages (2 user, 1 assistant).').waitFor();
   }
-  await page.getByRole('button', { name: 'Repeat the last answer of column 1' }).and(page.locator(':enabled')).waitFor();
-  await reach(page, page.getByRole('button', { name: 'Repeat the last answer of column 1' }));
+  await page.getByRole('button', { name: 'Regenerate the last answer of column 1' }).and(page.locator(':enabled')).waitFor();
+  await reach(page, page.getByRole('button', { name: 'Regenerate the last answer of column 1' }));
   await page.keyboard.press('Enter');
   await column(page, 1).getByText('It read 3 messages').waitFor();
   assert.equal(await column(page, 1).locator('.turn.assistant').count(), 2);
   const query = new URLSearchParams(page.url().split('?')[1]);
   assert.deepEqual(JSON.parse(query.get('turns')), ['And who are you?']);
   assert.equal(query.get('models'), ',mock');
-  // The same again from the address alone.
+  // The address restores the same state.
   await page.reload();
   await ready(page);
   await page.getByRole('button', { name: 'Run', exact: true }).click();
   await column(page, 2).getByText('It read 3 messages').waitFor();
-  await reach(page, page.getByRole('button', { name: 'Take column 1 away' }));
+  await reach(page, page.getByRole('button', { name: 'Remove column 1' }));
   await page.keyboard.press('Enter');
   assert.equal(await page.getByRole('region', { name: /^Column/ }).count(), 1);
   clean(page);
 });
 
-test('a prompt that says nothing as the user waits for a turn', async () => {
+test('a prompt without a user message waits for one', async () => {
   const page = await visit(server, address({ prompt: 'rules', variables: '{"how":"brief"}' }));
-  await page.getByLabel('Next turn of the user').fill('Well?');
+  await page.getByLabel('Next user message').fill('Well?');
   await page.getByRole('button', { name: 'Run', exact: true }).click();
   await column(page, 1).getByText('It read 2 messages (1 system, 1 user).').waitFor();
   assert.equal(await column(page, 1).locator('.turn.assistant').count(), 1);
@@ -100,7 +100,7 @@ test('models alone, without a prompt', async () => {
   const page = await visit(server, '#/play');
   await page.getByRole('button', { name: 'Run', exact: true }).click();
   await page.getByRole('alert').getByText('Choose a prompt').waitFor();
-  await page.getByLabel('Next turn of the user').fill('Just this');
+  await page.getByLabel('Next user message').fill('Just this');
   await page.getByRole('button', { name: 'Run', exact: true }).click();
   await column(page, 1).getByText('Just this').last().waitFor();
   await page.getByLabel('Prompt', { exact: true }).fill('greet');
@@ -111,7 +111,7 @@ test('models alone, without a prompt', async () => {
   clean(page);
 });
 
-test('what fails says why, and the other column goes on', async () => {
+test('a failed column shows the reason, and the other continues', async () => {
   const page = await visit(server, address({ prompt: 'greet', versions: '1,77', variables: '{"name":"Ada"}' }));
   await page.getByRole('button', { name: 'Run', exact: true }).click();
   await column(page, 1).getByText('Hello Ada!').waitFor();
@@ -123,19 +123,19 @@ test('the answer is copied', async () => {
   const page = await visit(server, address({ prompt: 'greet', versions: '2', variables: '{"name":"Ada"}' }));
   await page.getByRole('button', { name: 'Run', exact: true }).click();
   await column(page, 1).getByText(/tokens in/).waitFor();
-  await page.getByRole('button', { name: 'Copy the answer of column 1' }).click();
+  await page.getByRole('button', { name: 'Copy answer of column 1' }).click();
   await page.getByText('Copied.').waitFor();
   assert.match(await page.evaluate(() => navigator.clipboard.readText()), /Good day, Ada\.$/);
   clean(page);
 });
 
-test('a case is a file that quillet test reads', async () => {
+test('a test case is a file that quillet test reads', async () => {
   for (const [expects, passes] of [['contains', true], ['equals', true]]) {
     const page = await visit(server, address({ prompt: 'greet', versions: '2', variables: JSON.stringify({ name: 'Ada: "{{x}}" /re/\n#' }) }));
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await column(page, 1).getByText(/tokens in/).waitFor();
-    await page.getByRole('button', { name: 'Save as a case: column 1' }).click();
-    await page.getByLabel('The answer', { exact: true }).selectOption(expects);
+    await page.getByRole('button', { name: 'Save test case: column 1' }).click();
+    await page.getByLabel('Expectation', { exact: true }).selectOption(expects);
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Download' }).click()]);
     assert.equal(download.suggestedFilename(), 'greet.fixture.yaml');
     const file = join(server.folder, `${expects}-greet.fixture.yaml`);
@@ -154,7 +154,7 @@ function run(args) {
   }
 }
 
-/** A provider that thinks, calls a tool, and waits before its end until it is told. */
+/** Starts a provider that sends reasoning and a tool call and then leaves the stream open. */
 async function provider() {
   const waiting = [];
   const fake = createServer((request, response) => {
@@ -174,7 +174,7 @@ async function provider() {
   return { url: `http://127.0.0.1:${fake.address().port}/v1`, waiting };
 }
 
-test('text, reasoning and calls of tools come as they are made; stopping ends the call', async () => {
+test('text, reasoning and tool calls are streamed, and stopping ends the request', async () => {
   const { url, waiting } = await provider();
   const own = await serve({ args: ['--demo', '--model', 'thinker'], env: { OPENAI_BASE_URL: url, OPENAI_API_KEY: 'none' } });
   const page = await visit(own, address({ prompt: 'hello' }));
@@ -182,14 +182,14 @@ test('text, reasoning and calls of tools come as they are made; stopping ends th
   await column(page, 1).getByText('Half of it').waitFor();
   await column(page, 1).getByText('Reasoning').click();
   await column(page, 1).getByText('Let me think.').waitFor();
-  await column(page, 1).getByText('calls weather').waitFor();
+  await column(page, 1).getByText('Tool call: weather').waitFor();
   await column(page, 1).getByText('"city": "Oslo"').waitFor();
   const left = new Promise((resolve) => waiting[0].once('left', resolve));
   await page.getByRole('button', { name: 'Stop column 1' }).click();
   await column(page, 1).getByText('Stopped.').waitFor();
   await left;
-  // A server that goes away in the middle of an answer.
-  await page.getByRole('button', { name: 'Repeat the last answer of column 1' }).click();
+  // The server stops in the middle of an answer.
+  await page.getByRole('button', { name: 'Regenerate the last answer of column 1' }).click();
   await column(page, 1).getByText('Half of it').waitFor();
   await own.stop();
   await column(page, 1).getByRole('alert').waitFor();
@@ -209,7 +209,7 @@ test('leaving the view ends its streams', async () => {
   clean(page);
 });
 
-test('the playground everywhere', async () => {
+test('the playground in all sizes, languages and themes', async () => {
   await everywhere(server, address({ prompt: 'greet', versions: '1,2', variables: '{"name":"Ada"}' }), async (page, language) => {
     await page.getByRole('button', { name: language === 'zh' ? '运行' : 'Run', exact: true }).click();
     await page.locator('.turn.assistant:not([aria-busy])').nth(1).waitFor();

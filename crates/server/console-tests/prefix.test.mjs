@@ -1,4 +1,4 @@
-// Below a prefix, behind a proxy, at 200 % and in a narrow window: all views load and work.
+// All views behind a prefix, behind a proxy, at 200 % zoom and in a narrow window.
 
 import assert from 'node:assert/strict';
 import { createServer, request } from 'node:http';
@@ -25,7 +25,7 @@ const VIEWS = [
   '#/docs',
 ];
 
-/** A proxy: what comes below `from` goes to the server below `to`. */
+/** Starts a proxy that maps paths below `from` to paths below `to`. */
 async function proxy(server, from, to) {
   const between = createServer((asked, answered) => {
     if (!asked.url.startsWith(`${from}/`)) return answered.writeHead(404).end();
@@ -44,7 +44,7 @@ async function proxy(server, from, to) {
   return { url: `http://127.0.0.1:${between.address().port}` };
 }
 
-/** What the views have something to show of. */
+/** Starts a server with data for all views. */
 async function filled(prefix = '') {
   const server = await serve({ env: prefix ? { QUILLET_PREFIX: prefix } : {} });
   const base = prefix.slice(1) + (prefix ? '/' : '');
@@ -57,10 +57,10 @@ async function filled(prefix = '') {
 const below = await filled('/tools/quillet');
 const bare = await filled();
 
-/** Something is done in each part that has something to do, by the mouse or by keys; `probes`: whether those are there. */
+/** Uses each view, by mouse or keyboard. `probes`: whether the probes are reachable. */
 async function works(page, probes) {
   await go(page, '#/prompts');
-  await page.getByLabel('Search ids, titles and texts').fill('hello');
+  await page.getByLabel('Search IDs, titles and text').fill('hello');
   await page.locator('q-list a[href$="/hello"], q-list a[href*="prompts/hello"]').first().click();
   await ready(page);
   await page.locator('q-code .k-delimiter').first().waitFor();
@@ -80,8 +80,8 @@ async function works(page, probes) {
   await page.keyboard.press('Enter');
   await page.locator('q-list.spans a').first().waitFor();
   await go(page, '#/system');
-  await page.getByText('What bounds a request or a run').waitFor();
-  // The probe is at the server's root, where not every proxy leads.
+  await page.getByText('Limits for requests and runs').waitFor();
+  // Probes are at the server's root, which not every proxy forwards.
   if (probes) assert.equal(await page.getByRole('alert').count(), 0);
 }
 
@@ -104,7 +104,7 @@ for (const [name, make, prefix] of [
     });
     for (const view of VIEWS) {
       await go(page, view);
-      assert.equal(await page.getByText('This did not work').count(), 0, view);
+      assert.equal(await page.getByText('Something went wrong').count(), 0, view);
     }
     await works(page, server === below);
     assert.deepEqual(outside, []);
@@ -118,7 +118,7 @@ for (const [name, make, prefix] of [
   });
 }
 
-test('the prefix without its slash leads to the page', async () => {
+test('the prefix without a slash redirects to the page', async () => {
   const answer = await fetch(`${below.url}/tools/quillet`, { redirect: 'manual' });
   assert.equal(answer.status, 308);
   assert.equal(answer.headers.get('location'), '/tools/quillet/');

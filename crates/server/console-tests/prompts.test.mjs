@@ -1,4 +1,4 @@
-// The list of prompts: tree and list, search, what is broken, by mouse and by keyboard.
+// The prompt list: tree, list, search and diagnostics, by mouse and keyboard.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ await server.api('PUT', 'api/v1/prompts/team.greet.hello/labels/production', { v
 
 const row = (page, name) => page.locator('q-list a', { hasText: name });
 
-test('a tree by the segments of ids, with labels and authors of the rows that are seen', async () => {
+test('a tree of ID segments shows labels and authors of visible rows', async () => {
   const page = await visit(server, '#/prompts');
   const folder = page.getByRole('treeitem', { name: /^▾?\s*greet\./ });
   assert.equal(await folder.getAttribute('aria-level'), '2');
@@ -32,7 +32,7 @@ test('a tree by the segments of ids, with labels and authors of the rows that ar
   clean(page);
 });
 
-test('the tree by keyboard alone', async () => {
+test('the tree by keyboard', async () => {
   const page = await visit(server, '#/prompts?q=');
   await reach(page, page.locator('q-list a').first());
   const focused = () => page.evaluate(() => document.activeElement.textContent);
@@ -56,9 +56,9 @@ test('the tree by keyboard alone', async () => {
   clean(page);
 });
 
-test('what is broken is found, with its place', async () => {
+test('invalid prompts are found with their location', async () => {
   const page = await visit(server, '#/prompts');
-  await page.getByLabel('Show').selectOption('invalid');
+  await page.getByLabel('Status').selectOption('invalid');
   await page.getByText('1 of 10 prompts').waitFor();
   await row(page, 'broken').last().getByText('team.broken.prompt:2:6 unclosed action').waitFor();
   assert.match(page.url(), /state=invalid/);
@@ -70,7 +70,7 @@ test('what is broken is found, with its place', async () => {
   clean(page);
 });
 
-test('search looks into ids, titles and texts', async () => {
+test('search covers IDs, titles and text', async () => {
   const page = await visit(server, '#/prompts?as=list');
   const search = page.getByRole('searchbox');
   const found = async (words, ids) => {
@@ -88,22 +88,22 @@ test('search looks into ids, titles and texts', async () => {
   clean(page);
 });
 
-test('a new prompt, and its removal, by keyboard alone', async () => {
+test('a prompt is created and deleted by keyboard', async () => {
   const page = await visit(server, '#/prompts');
   await reach(page, page.getByRole('link', { name: 'New prompt' }));
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'New prompt' }).waitFor();
-  await reach(page, page.getByLabel('Id', { exact: true }));
+  await reach(page, page.getByLabel('ID', { exact: true }));
   await page.keyboard.type('made.here');
   await reach(page, page.getByLabel('Format'));
   await page.keyboard.type('jinja');
-  await reach(page, page.getByRole('button', { name: 'Begin' }));
+  await reach(page, page.getByRole('button', { name: 'Create prompt' }));
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'made.here' }).waitFor();
   await reach(page, page.getByLabel('Template userPrompt'));
   await page.keyboard.type('Made for {{ who }}');
   await page.keyboard.press('Control+s');
-  await page.getByText('Version 1 is saved.').waitFor();
+  await page.getByText('Saved version 1.').waitFor();
   assert.deepEqual(await server.api('GET', 'api/v1/prompts/made.here/versions/1').then(({ definition }) => definition), {
     format: 'jinja',
     userPrompt: 'Made for {{ who }}',
@@ -111,23 +111,23 @@ test('a new prompt, and its removal, by keyboard alone', async () => {
   });
   await page.reload();
   await ready(page);
-  await reach(page, page.getByRole('button', { name: 'Remove' }));
+  await reach(page, page.getByRole('button', { name: 'Delete prompt' }));
   await page.keyboard.press('Enter');
   await page.getByRole('dialog').waitFor();
-  await reach(page, page.getByRole('dialog').getByRole('button', { name: 'Remove' }));
+  await reach(page, page.getByRole('dialog').getByRole('button', { name: 'Delete prompt' }));
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Prompts' }).waitFor();
   await assert.rejects(server.api('GET', 'api/v1/prompts/made.here'), /404/);
   clean(page);
 });
 
-test('the list everywhere', async () => {
+test('the list in all sizes, languages and themes', async () => {
   await everywhere(server, '#/prompts', (page) => page.locator('q-list a').first().waitFor());
   await everywhere(server, '#/prompts?as=list&q=nothing+has+this');
   await everywhere(server, '#/prompts?new=1');
 });
 
-test('ten thousand prompts: few rows are there, and the page goes on answering', async (t) => {
+test('ten thousand prompts render few rows and keep the page responsive', async (t) => {
   const ids = Array.from({ length: 10_000 }, (_, index) => `area${index % 20}.group${Math.floor(index / 20) % 25}.prompt${index}`);
   const files = Object.fromEntries(ids.map((id) => [`store/prompts/${id.replaceAll('.', '/')}.j2`, `Hello ${id} {{ name }}`]));
   const big = await serve({ args: ['--store', 'dir:{folder}/store', '--model', 'mock'], files });

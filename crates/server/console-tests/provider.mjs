@@ -1,11 +1,11 @@
-// A provider of models that says what a test tells it to, over OpenAI's chat wire.
+// A scripted model provider with the OpenAI chat API.
 
 import { createServer } from 'node:http';
 
 /**
- * Starts one. `script(messages, request)` gives the answer: `{ text, reasoning, calls: [{ name,
- * arguments }], pause, hold }`. `pause` is the time between two pieces in ms; `hold` is a promise that
- * is awaited after the first piece, so that a test can look at half an answer.
+ * Starts a provider. `script(messages, request)` returns the answer: `{ text, reasoning, calls: [{ name,
+ * arguments }], pause, hold }`. `pause` is the time between two chunks in ms. `hold` is a promise awaited
+ * after the first chunk, so a test can check a partial answer.
  */
 export async function provider(script) {
   let calls = 0;

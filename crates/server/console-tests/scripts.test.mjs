@@ -1,4 +1,4 @@
-// Stored scripts: findings, runs with their events, dry runs.
+// Stored scripts: diagnostics, runs with events, and dry runs.
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -23,9 +23,9 @@ await server.api('PUT', 'api/v1/prompts/ask', script('---\ntitle: A greeting\nin
 await server.api('PUT', 'api/v1/prompts/bad?broken=allow', script('---\ninput: [\n---\n- $nope: 1\n'));
 await server.api('PUT', 'api/v1/prompts/plain', { userPrompt: 'Hello' });
 
-const out = (page) => page.getByRole('region', { name: 'What comes of it' });
+const out = (page) => page.getByRole('region', { name: 'Output' });
 
-test('scripts are listed, and nothing else', async () => {
+test('only scripts are listed', async () => {
   const page = await visit(server, '#/scripts');
   assert.deepEqual(await page.locator('tbody th').allTextContents(), ['ask', 'bad', 'shout']);
   await page.getByRole('link', { name: 'shout' }).click();
@@ -34,18 +34,18 @@ test('scripts are listed, and nothing else', async () => {
   clean(page);
 });
 
-test('a script runs by the mouse, and its events come', async () => {
+test('a script runs and shows its events, by mouse', async () => {
   const page = await visit(server, '#/scripts/shout');
   assert.equal(await page.getByLabel('Inputs').inputValue(), '{\n  "word": ""\n}');
   await page.getByLabel('Inputs').fill('{"word": "hey"}');
   await page.getByRole('button', { name: 'Run', exact: true }).click();
   await out(page).getByText('twice hey').waitFor();
-  await out(page).getByText('0 calls of models').waitFor();
+  await out(page).getByText('Model calls: 0').waitFor();
   await out(page).getByText('hey-hey').first().waitFor();
   await accessible(page, 'a script that ran');
 });
 
-test('a script runs and is rehearsed with the keyboard alone', async () => {
+test('a script runs and dry-runs by keyboard', async () => {
   const page = await visit(server, '#/scripts/ask?variables=%7B%22name%22%3A%22Ada%22%7D');
   await reach(page, page.getByLabel('Model'));
   await page.keyboard.press('Enter');
@@ -53,16 +53,16 @@ test('a script runs and is rehearsed with the keyboard alone', async () => {
   await page.getByRole('button', { name: 'Dry run', disabled: false }).waitFor();
   await reach(page, page.getByRole('button', { name: 'Dry run' }));
   await page.keyboard.press('Enter');
-  await out(page).getByText('Request 1 to the model').waitFor();
+  await out(page).getByText('Model request 1').waitFor();
   await out(page).getByText('You greet people.').waitFor();
   clean(page);
 });
 
-test('inputs that are none, that are missing, and a model that is away say so', async () => {
+test('invalid and missing inputs are reported', async () => {
   const page = await visit(server, '#/scripts/ask');
   await page.getByLabel('Inputs').fill('{"name":');
   await page.getByRole('button', { name: 'Run', exact: true }).click();
-  await out(page).getByText('The inputs are not JSON').waitFor();
+  await out(page).getByText('Invalid inputs').waitFor();
   await page.getByLabel('Inputs').fill('{}');
   await page.getByRole('button', { name: 'Run', exact: true }).click();
   await out(page).getByText('it is required, and was not given').first().waitFor();
@@ -79,7 +79,7 @@ test('a run is stopped', async () => {
   clean(page);
 });
 
-test('what is wrong with a script is shown, with its place', async () => {
+test('diagnostics of a script are shown with their location', async () => {
   const page = await visit(server, '#/scripts/bad');
   await page.getByText('unclosed bracket').waitFor();
   await page.getByText(':2:8').waitFor();
@@ -98,7 +98,7 @@ test('the views are accessible in all sizes, languages and themes', async () => 
   });
 });
 
-test('inputs, answers, results and names stay text', async () => {
+test('inputs, answers, results and names are never markup', async () => {
   const page = await visit(server, '#/scripts/ask');
   for (const [name, text] of TEXTS.filter(([, text]) => text.trim())) {
     answer = { text, reasoning: text };

@@ -1,4 +1,4 @@
-// The harness itself: it would notice what it watches for.
+// Tests of the harness: its checks detect what they should.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,7 +8,7 @@ import { TEXTS } from './hostile.mjs';
 
 const server = await serve();
 
-test('what is watched for is noticed', async () => {
+test('the checks detect errors', async () => {
   const page = await visit(server, '#/prompts');
   await accessible(page);
   await staysText(page);
@@ -24,7 +24,7 @@ test('what is watched for is noticed', async () => {
   assert.throws(() => clean(page), /this is seen/);
 });
 
-test('the corpus has at least sixty texts, each once', () => {
+test('the corpus has at least sixty distinct texts', () => {
   assert.ok(TEXTS.length >= 60);
   assert.equal(new Set(TEXTS.map(([, text]) => text)).size, TEXTS.length);
 });

@@ -1,4 +1,4 @@
-// What the console weighs: bytes and time of the first screen, and memory of the server that has it.
+// Size and speed: bytes and time of the first screen, and memory of the server.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { clean, ready, serve, SPEED, visit } from './harness.mjs';
 const EMBEDDED = process.env.QUILLET_CONSOLE !== 'files';
 const FOLDER = new URL('../console/', import.meta.url);
 
-test('the first screen is small and soon usable', async (t) => {
+test('the first screen is small and loads fast', async (t) => {
   const server = await serve();
   const page = await visit(server, '#/prompts');
   const times = [];
@@ -40,7 +40,7 @@ test('the first screen is small and soon usable', async (t) => {
   clean(page);
 });
 
-test('the console takes little memory of the server', async (t) => {
+test('the console uses little server memory', async (t) => {
   const files = readdirSync(FOLDER, { recursive: true }).filter((name) => /\.\w+$/.test(name));
   /** KiB: what the server holds, and with the pages of its program's file that are in memory. */
   const memory = (server) => {

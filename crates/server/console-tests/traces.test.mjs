@@ -1,4 +1,4 @@
-// Traces: found, opened, looked at span by span, and taken to the playground.
+// Traces: search, spans, and opening in the playground.
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -44,7 +44,7 @@ async function run(text) {
   await server.api('POST', 'v1/response', { model_config: { model_id: 'agent/clerk', model: 'agent/clerk' }, input: { text }, features: { streaming: false } });
 }
 
-test('a run is found and looked at span by span, by the mouse', async () => {
+test('a run is found and inspected by span, by mouse', async () => {
   await run('please greet Ada');
   const page = await visit(server, '#/traces');
   await page.locator('q-list a', { hasText: 'clerk' }).first().click();
@@ -55,7 +55,7 @@ test('a run is found and looked at span by span, by the mouse', async () => {
   const span = page.getByRole('region', { name: 'Span' });
   await span.getByText('Be kind.').waitFor();
   await span.getByText('please greet Ada').waitFor();
-  await span.getByText('Tools that were offered').waitFor();
+  await span.getByText('Tools offered').waitFor();
   await span.getByText('prompt_greet').first().waitFor();
   assert.match(page.url(), /span=/);
   await rows.nth(2).click();
@@ -66,7 +66,7 @@ test('a run is found and looked at span by span, by the mouse', async () => {
   await accessible(page, 'a trace');
 });
 
-test('spans are walked with the keyboard alone', async () => {
+test('spans are navigated by keyboard', async () => {
   await run('please greet Ada');
   const page = await visit(server, '#/traces');
   await reach(page, page.locator('q-list a').first());
@@ -84,7 +84,7 @@ test('a chat of a prompt opens in the playground with its version, variables and
   await server.api('POST', 'api/v1/chat/prompts/greet%401', { variables: { name: 'Grace' } });
   const page = await visit(server, '#/traces');
   await page.locator('q-list a').first().click();
-  const link = page.getByRole('link', { name: 'Open in the playground' });
+  const link = page.getByRole('link', { name: 'Open in playground' });
   await link.waitFor();
   const given = new URLSearchParams((await link.getAttribute('href')).split('?')[1]);
   assert.equal(given.get('prompt'), 'greet');
@@ -94,7 +94,7 @@ test('a chat of a prompt opens in the playground with its version, variables and
   clean(page);
 });
 
-test('filters are kept in the address, and find', async () => {
+test('filters work and are stored in the address', async () => {
   await send(hex(1, 32), [{ id: hex(1, 16), name: 'a needle', from: 0, ms: 5 }]);
   await send(hex(2, 32), [{ id: hex(2, 16), name: 'a failure', from: 0, ms: 5, failed: 'it broke' }]);
   const page = await visit(server, '#/traces');
@@ -102,10 +102,10 @@ test('filters are kept in the address, and find', async () => {
   await page.getByLabel('Search').fill('needle');
   await page.waitForFunction(() => document.querySelectorAll('q-list a').length === 1);
   await page.getByLabel('Search').fill('');
-  await page.getByLabel('Only failed ones').check();
+  await page.getByLabel('Failed only').check();
   await rows.filter({ hasText: 'a failure' }).waitFor();
   await page.waitForFunction(() => document.querySelectorAll('q-list a').length === 1);
-  await page.getByLabel('When').selectOption('3600000');
+  await page.getByLabel('Period').selectOption('3600000');
   await rows.filter({ hasText: 'a failure' }).waitFor();
   assert.match(page.url(), /failed=true/);
   assert.match(page.url(), /since=3600000/);
@@ -117,7 +117,7 @@ test('filters are kept in the address, and find', async () => {
   await accessible(again, 'a trace that failed');
 });
 
-test('a trace of 1,000 spans opens quickly, and its rows are those that are seen', async () => {
+test('a trace of 1,000 spans opens fast and renders only visible rows', async () => {
   const spans = Array.from({ length: 1_000 }, (_, index) => ({
     id: hex(0x10000 + index, 16),
     parent: index === 0 ? undefined : hex(0x10000 + Math.floor((index - 1) / 4), 16),
@@ -130,7 +130,7 @@ test('a trace of 1,000 spans opens quickly, and its rows are those that are seen
   const page = await visit(server, '#/traces?text=span%200');
   const row = page.locator('q-list a', { hasText: 'span 0' });
   await row.waitFor();
-  // The file of the view is there after the first one.
+  // Open the view once, so its file is cached.
   await go(page, `#/traces/${hex(0xabc, 32)}`);
   await go(page, '#/traces?text=span%200');
   const took = await page.evaluate(
@@ -153,12 +153,12 @@ test('a trace of 1,000 spans opens quickly, and its rows are those that are seen
   await reach(page, page.locator('q-list.spans a').first());
   await page.keyboard.press('End');
   await page.locator('q-list.spans a[data-index="999"]').waitFor();
-  await page.getByLabel('Search in spans').fill('span 77');
+  await page.getByLabel('Search spans').fill('span 77');
   await page.waitForFunction(() => document.querySelectorAll('q-list.spans a').length === 11);
   clean(page);
 });
 
-/** Ten groups of four under one root. */
+/** Sends ten groups of four spans under one root. */
 async function grouped(trace) {
   const spans = [{ id: hex(0x30000, 16), name: 'root', from: 0, ms: 500 }];
   for (let group = 0; group < 10; group += 1) {
@@ -171,36 +171,36 @@ async function grouped(trace) {
 
 const rowOf = (page, name) => page.locator('q-list.spans a', { has: page.locator('bdi', { hasText: new RegExp(`^${name}$`) }) });
 
-test('a subtree folds and unfolds by the mouse, and the address keeps it', async () => {
+test('a subtree is collapsed and expanded by mouse, and the address stores it', async () => {
   await grouped(hex(0xf01d, 32));
   const page = await visit(server, `#/traces/${hex(0xf01d, 32)}`);
   await rowOf(page, 'leaf 0.1').waitFor();
   await rowOf(page, 'group 0').locator('.fold').click();
   await rowOf(page, 'leaf 0.1').waitFor({ state: 'detached' });
   assert.equal(await rowOf(page, 'group 0').getAttribute('aria-expanded'), 'false');
-  await rowOf(page, 'group 0').getByText('4 below').waitFor();
-  // A press beside the mark chooses the span and folds nothing.
+  await rowOf(page, 'group 0').getByText('4 hidden').waitFor();
+  // A click next to the arrow selects the span and collapses nothing.
   await rowOf(page, 'group 1').click({ position: { x: 120, y: 20 } });
   await page.getByRole('region', { name: 'Span' }).getByRole('heading', { name: 'group 1' }).waitFor();
   assert.equal(await rowOf(page, 'leaf 1.1').count(), 1);
   assert.match(page.url(), /folded=/);
   await page.reload();
   await ready(page);
-  await rowOf(page, 'group 0').getByText('4 below').waitFor();
+  await rowOf(page, 'group 0').getByText('4 hidden').waitFor();
   assert.equal(await rowOf(page, 'leaf 0.1').count(), 0);
   await accessible(page, 'a folded trace');
-  await page.getByRole('button', { name: 'Fold all', exact: true }).click();
+  await page.getByRole('button', { name: 'Collapse all', exact: true }).click();
   await page.waitForFunction(() => document.querySelectorAll('q-list.spans a').length === 11);
-  await page.getByRole('button', { name: 'Unfold all' }).click();
+  await page.getByRole('button', { name: 'Expand all' }).click();
   await rowOf(page, 'leaf 0.1').waitFor();
-  // What is searched for is found though it was folded.
-  await page.getByRole('button', { name: 'Fold all', exact: true }).click();
-  await page.getByLabel('Search in spans').fill('leaf 3.');
+  // Search finds spans in collapsed subtrees.
+  await page.getByRole('button', { name: 'Collapse all', exact: true }).click();
+  await page.getByLabel('Search spans').fill('leaf 3.');
   await page.waitForFunction(() => document.querySelectorAll('q-list.spans a').length === 4);
   clean(page);
 });
 
-test('spans are a tree for the keyboard: Left and Right fold and walk, Home and End lead to the ends', async () => {
+test('spans are a tree for the keyboard: Left, Right, Home and End', async () => {
   await grouped(hex(0xf01e, 32));
   const page = await visit(server, `#/traces/${hex(0xf01e, 32)}`);
   const focused = () => page.evaluate(() => document.activeElement.querySelector('bdi')?.textContent);
@@ -228,7 +228,7 @@ test('spans are a tree for the keyboard: Left and Right fold and walk, Home and 
 
 test('a list of 100,000 scrolls without long tasks', async () => {
   const page = await visit(server, '#/runs');
-  // Pages as the route gives them; keeping so many is the affair of the store's own tests.
+  // Mock the route. The tests of the store cover large numbers of traces.
   await page.route('**/v1/traces?*', (route) => {
     const query = new URL(route.request().url()).searchParams;
     const before = Number(query.get('before') ?? 100_001);
@@ -267,7 +267,7 @@ test('the views are accessible in all sizes, languages and themes', async () => 
   await everywhere(server, `#/traces/${hex(2, 32)}`);
 });
 
-test('names, messages, attributes, errors and results stay text', async () => {
+test('names, messages, attributes, errors and results are never markup', async () => {
   const texts = TEXTS.filter(([, text]) => text.trim() && text.isWellFormed());
   const spans = texts.map(([, whole], index) => [whole, whole.slice(0, 5_000), index]).map(([whole, text, index]) => ({
     id: hex(0x20000 + index, 16),
@@ -288,7 +288,7 @@ test('names, messages, attributes, errors and results stay text', async () => {
       [text.slice(0, 50) || 'x']: text,
     },
   }));
-  // A body has its bounds.
+  // Request bodies are limited in size.
   for (const part of spans.map((span) => [span])) await send(hex(0xdef, 32), part);
   const page = await visit(server, '#/traces');
   await staysText(page, 'the list');

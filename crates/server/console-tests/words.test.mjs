@@ -1,4 +1,4 @@
-// Every sentence of the console is there in Chinese, with the same places for values.
+// Every text of the console has a Chinese translation with the same placeholders.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ for (const name of readdirSync(new URL('zh/', FOLDER))) {
   Object.assign(zh, words);
 }
 
-/** Sentences as the files write them, and the lists that are shown through `t(name)`. */
+/** Returns the texts in a file, and the names of sections shown through `t(name)`. */
 function sentences(name) {
   const source = readFileSync(new URL(name, FOLDER), 'utf8');
   const found = [...source.matchAll(LITERAL)].map(([, literal]) => {
@@ -28,12 +28,12 @@ function sentences(name) {
 
 const places = (text) => (text.match(/\{\w+\}/g) ?? []).sort().join(' ');
 
-test('each sentence has its Chinese', () => {
+test('each text has a Chinese translation', () => {
   const missing = files.flatMap((name) => sentences(name).filter((sentence) => !(sentence in zh)).map((sentence) => `${name}: ${sentence}`));
   assert.deepEqual([...new Set(missing)], []);
 });
 
-test('the Chinese has the same places for values', () => {
+test('the Chinese has the same placeholders', () => {
   const wrong = Object.entries(zh).filter(([english, chinese]) => places(english) !== places(chinese));
   assert.deepEqual(wrong, []);
 });

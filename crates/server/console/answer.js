@@ -1,24 +1,24 @@
-// An answer as it comes: texts, reasoning, calls of tools with their times, questions, sources.
+// Renders a streamed answer: text, reasoning, tool calls with timings, questions and sources.
 
 import { approval } from './approval.js';
 import { money, number, shown, t, took } from './text.js';
 import { fold, json, long } from './value.js';
 import { button, fill, h } from './view.js';
 
-/** How an answer can end. */
+/** Events that end an answer. */
 export const ENDS = ['response.done', 'response.cancelled', 'response.error'];
 
 const REASONS = {
-  tool_use: 'It waits for a tool that this page does not have.',
-  max_tokens: 'It was cut: the limit on tokens of an answer is reached.',
-  repeated_calls: 'The model repeated its calls, and was stopped.',
-  content_filter: 'The provider withheld the answer.',
-  refusal: 'The model refused.',
+  tool_use: 'The model called a tool that this page cannot run.',
+  max_tokens: 'The answer is truncated: it reached the output token limit.',
+  repeated_calls: 'Stopped because the model kept repeating the same calls.',
+  content_filter: 'The provider blocked the answer.',
+  refusal: 'The model refused to answer.',
 };
 
 /**
- * The view of one. `take(event, data)` is told what comes; `choose(text)` is called with the answer to
- * a question, `decided(call)` when somebody has decided about a call.
+ * Creates the view of an answer. `take(event, data)` handles each event. `choose(text)` receives the
+ * option that the user picks, and `decided(call)` is called after an approval decision.
  */
 export function answer({ id, choose, decided }) {
   const node = h('div', { class: 'answer' });
@@ -30,7 +30,7 @@ export function answer({ id, choose, decided }) {
   let reasoning = null;
   let asked = false;
 
-  /** Where text of this block goes. A block begins anew behind a call. */
+  /** Returns the element for the text of a block. A tool call starts a new element. */
   function text(block) {
     if (open?.block === block) return open;
     const element = h('div', { class: 'turn' });
@@ -54,7 +54,7 @@ export function answer({ id, choose, decided }) {
     let known = calls.get(data.id);
     if (known) return known;
     settled(data.id);
-    const state = h('span', { class: 'badge', role: 'status' }, t('runs'));
+    const state = h('span', { class: 'badge', role: 'status' }, t('running'));
     const body = h('div');
     known = { state, body, input: data.input ?? {} };
     calls.set(data.id, known);
@@ -62,7 +62,7 @@ export function answer({ id, choose, decided }) {
       h(
         'details',
         { class: 'turn tool' },
-        h('summary', null, t('Calls'), ' ', h('code', null, h('bdi', null, shown(data.name, 200))), ' ', state),
+        h('summary', null, t('Tool call'), ' ', h('code', null, h('bdi', null, shown(data.name, 200))), ' ', state),
         h('div', { class: 'quiet' }, t('Arguments')),
         json(known.input),
         body,
@@ -81,7 +81,7 @@ export function answer({ id, choose, decided }) {
       : t('done in {time}', { time: ms(data.duration_ms) });
     fill(
       known.body,
-      h('div', { class: 'quiet' }, data.error ? t('Failure') : t('Result')),
+      h('div', { class: 'quiet' }, data.error ? t('Error') : t('Result')),
       data.error ? h('div', { class: 'problem' }, long(data.error)) : json(data.output ?? null),
       data.sources?.length ? sources(data.sources) : null,
     );
@@ -95,13 +95,13 @@ export function answer({ id, choose, decided }) {
     open = null;
   }
 
-  /** Somebody has decided, here or elsewhere. */
+  /** Removes the approval of a call after a decision, made here or elsewhere. */
   function settled(call) {
     waiting.get(call)?.remove();
     waiting.set(call, null);
   }
 
-  /** The run goes on elsewhere: what it had said until then is `content`, and nothing beyond it. */
+  /** Another process resumed the run. Replaces the text shown so far with `content`. */
   function resumed(content) {
     open = null;
     reasoning = null;
@@ -132,7 +132,7 @@ export function answer({ id, choose, decided }) {
   }
 
   function ended(event, data) {
-    // A run that goes on after somebody has decided ends once more: what it says last counts.
+    // A run that resumes after a decision ends again. The last ending counts.
     fill(foot);
     node.append(foot);
     const usage = data.usage;
@@ -142,13 +142,13 @@ export function answer({ id, choose, decided }) {
           'div',
           { class: 'problem', role: 'alert' },
           h('strong', null, shown(data.message ?? t('The answer failed.'), 2000)),
-          h('div', null, h('code', null, shown(data.code ?? '', 100)), data.details?.retryable ? ` · ${t('It may work when it is asked again.')}` : null),
+          h('div', null, h('code', null, shown(data.code ?? '', 100)), data.details?.retryable ? ` · ${t('A retry may succeed.')}` : null),
         ),
       );
     }
     if (event === 'response.cancelled') foot.append(h('p', { class: 'warn' }, t('Stopped.')));
     if (data.sources?.length) foot.append(sources(data.sources));
-    // A question ends an answer like a call that the client makes.
+    // A question ends an answer with the same stop reason as a client-side tool call.
     if (REASONS[data.stop_reason] && !asked) foot.append(h('p', { class: 'warn' }, t(REASONS[data.stop_reason])));
     for (const warning of data.warnings ?? []) foot.append(h('p', { class: 'quiet warn' }, shown(warning, 1000)));
     if (!usage) return;
@@ -175,7 +175,7 @@ export function answer({ id, choose, decided }) {
         returned(data);
         break;
       case 'tool.call_required':
-        call(data).state.textContent = t('waits for its caller');
+        call(data).state.textContent = t('waiting for the client');
         break;
       case 'approval.required':
         ask(data);
@@ -191,7 +191,7 @@ export function answer({ id, choose, decided }) {
         break;
       case 'context.compacted':
         node.append(
-          h('p', { class: 'quiet' }, t('The conversation was cut from {before} to {after} tokens.', { before: number(data.tokens_before), after: number(data.tokens_after) })),
+          h('p', { class: 'quiet' }, t('The conversation was compacted from {before} to {after} tokens.', { before: number(data.tokens_before), after: number(data.tokens_after) })),
         );
         break;
       default:
@@ -216,7 +216,7 @@ function sources(list) {
   );
 }
 
-/** Addresses of the web can be followed; others, such as `javascript:`, are only shown. */
+/** Links http and https addresses. Shows all others, such as `javascript:`, as text. */
 function place(address) {
   if (!address) return null;
   const text = h('bdi', null, shown(address, 500));

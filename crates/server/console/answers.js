@@ -1,17 +1,17 @@
-// One answer of a model while it comes in: text, reasoning, calls of tools, and what it cost.
+// Renders one streamed model answer: text, reasoning, tool calls and cost.
 
 import { ask, events, Refused, send } from './api.js';
 import { problem } from './app.js';
 import { money, number, shown, t, took } from './text.js';
 import { fill, h } from './view.js';
 
-/** So much of an answer is shown; all of it is kept. */
+/** Number of characters of an answer that are shown. The full text is kept. */
 const MOST = 200_000;
 
 /**
- * Sends a request for a chat completion and shows what comes. `{ element, done }`; `done` promises
- * `{ text, message, whole }`: all of the text, the message for the rest of the conversation (null if
- * there is none), and whether it came to its end.
+ * Sends a chat completion request and shows the response as it streams. Returns `{ element, done }`.
+ * `done` resolves to `{ text, message, whole }`: the full text, the message to add to the conversation
+ * (or null), and whether the stream was complete.
  */
 export function answered(request, signal) {
   const text = h('pre', { class: 'answer' });
@@ -24,7 +24,7 @@ export function answered(request, signal) {
   const all = { text: '', reasoning: '', calls: [] };
   let waiting = false;
 
-  /** Pieces are drawn together, once a frame. */
+  /** Draws at most once per frame. */
   function draw() {
     if (waiting) return;
     waiting = true;
@@ -35,7 +35,7 @@ export function answered(request, signal) {
       fill(thought, shown(all.reasoning, MOST));
       fill(
         tools,
-        all.calls.map((call) => h('div', { class: 'turn tool' }, h('strong', null, t('calls {tool}', { tool: shown(call.function.name, 120) })), h('pre', null, shown(pretty(call.function.arguments), 20_000)))),
+        all.calls.map((call) => h('div', { class: 'turn tool' }, h('strong', null, t('Tool call: {tool}', { tool: shown(call.function.name, 120) })), h('pre', null, shown(pretty(call.function.arguments), 20_000)))),
       );
     });
   }
@@ -72,7 +72,7 @@ export function answered(request, signal) {
         else if (data?.error) throw new Refused(response.status, data);
         else if (data) take(data, times);
       }
-      if (!whole) throw new Error(t('The answer was cut: the server ended it before its end.'));
+      if (!whole) throw new Error(t('The answer is truncated: the server closed the stream early.'));
     } catch (error) {
       if (signal.aborted) fill(failed, h('p', { class: 'warn' }, t('Stopped.')));
       else fill(failed, problem(error));
@@ -89,9 +89,9 @@ export function answered(request, signal) {
   return { element, done: run() };
 }
 
-/** What the server knows that it cost; null where it knows no price. */
+/** Returns the cost of the call, or null if the server has no price for the model. */
 async function costOf({ model, usage }, signal) {
-  // A script asks several models, or none.
+  // A script can call several models, or none.
   if (!usage || !model || /^(prompt|agent)\//.test(model)) return null;
   const known = await send('POST', 'api/v1/cost', { model, usage }, { signal }).catch(() => ({}));
   return known.cost_usd ?? null;
@@ -100,7 +100,7 @@ async function costOf({ model, usage }, signal) {
 function told({ began, ended, first, usage, finish }, cost) {
   const parts = [];
   if (first !== null) parts.push(t('first token after {time}', { time: took((first - began) * 1000) }));
-  parts.push(t('{time} in all', { time: took((ended - began) * 1000) }));
+  parts.push(t('{time} total', { time: took((ended - began) * 1000) }));
   if (usage) parts.push(t('{input} tokens in, {output} out', { input: number(usage.prompt_tokens ?? 0), output: number(usage.completion_tokens ?? 0) }));
   if (cost !== null) parts.push(money(cost));
   if (finish && finish !== 'stop') parts.push(shown(finish, 40));

@@ -1,28 +1,28 @@
-// Requests to this server. Addresses are relative to the console's own, so that it works behind any
-// prefix and any proxy.
+// Requests to the server. URLs are relative to the console's own URL, so the console works behind any
+// prefix and proxy.
 
 import { t } from './text.js';
 
-/** Where the routes are. */
+/** Base URL of the routes. */
 export const BASE = new URL('..', import.meta.url);
 
 const KEPT = 'quillet.token';
 let asking = null;
 
-/** Whoever asks for a token when one is needed; set by the shell. */
+/** The shell sets `askToken`, which asks the user for a token. */
 export const hooks = { askToken: async () => null };
 
 export function token() {
   return sessionStorage.getItem(KEPT) ?? '';
 }
 
-/** Keeps a token for this tab. */
+/** Stores a token for this tab. */
 export function keepToken(value) {
   if (value) sessionStorage.setItem(KEPT, value);
   else sessionStorage.removeItem(KEPT);
 }
 
-/** What the server refused. */
+/** An error response of the server. */
 export class Refused extends Error {
   constructor(status, problem) {
     super(said(problem) ?? problem.error?.message ?? problem.message ?? `${status}`);
@@ -33,20 +33,20 @@ export class Refused extends Error {
   }
 }
 
-/** What a problem says; agents' routes list all that is wrong with a request. */
+/** Returns the message of an error response. Agent routes return a list of errors. */
 function said({ detail }) {
   if (!Array.isArray(detail)) return detail;
   return detail.map((one) => `${(one.loc ?? []).join('.')}: ${one.msg}`).join('\n');
 }
 
-/** Encodes the parts of a path: ids may hold anything. */
+/** Encodes the values in a path. IDs can contain any character. */
 export function path(parts, ...values) {
   return parts.reduce((all, part, at) => all + encodeURIComponent(values[at - 1]) + part);
 }
 
 /**
- * Asks. `body` is sent as JSON unless it is a text. Gives the response of a success; a 401 asks for a
- * token and tries again.
+ * Sends a request. A `body` that is not a string is sent as JSON. Returns a successful response. After a
+ * 401 it asks for a token and retries.
  */
 export async function ask(method, where, { body, headers, signal, type } = {}) {
   for (;;) {
@@ -56,7 +56,7 @@ export async function ask(method, where, { body, headers, signal, type } = {}) {
       signal,
       cache: 'no-store',
       headers: {
-        // The browser names the type of a form, with what is between its parts.
+        // The browser sets the content type and boundary of a form.
         ...(body === undefined || body instanceof FormData ? {} : { 'content-type': type ?? 'application/json' }),
         ...(sent ? { authorization: `Bearer ${sent}` } : {}),
         ...headers,
@@ -76,7 +76,7 @@ export async function ask(method, where, { body, headers, signal, type } = {}) {
   }
 }
 
-/** Whether there is another token than the one that was refused. One dialog serves all requests. */
+/** Returns whether a token other than the rejected one is available. All requests share one dialog. */
 async function retry(refused) {
   if (token() !== refused) return true;
   asking ??= hooks.askToken(refused !== '').finally(() => (asking = null));
@@ -95,7 +95,7 @@ export async function send(method, where, body, options) {
   return response.status === 204 ? null : response.json();
 }
 
-/** The events of a stream: `{event, id, data}`, data as JSON where it is some. */
+/** Yields the events of a stream as `{event, id, data}`. Parses `data` if it is JSON. */
 export async function* events(response) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
@@ -137,9 +137,9 @@ function parsed(block) {
   }
 }
 
-/** What to say of a failure. */
+/** Returns the message to show for an error. */
 export function reason(error) {
   if (error.name === 'AbortError') return t('Stopped.');
-  if (error instanceof TypeError) return t('The server does not answer: {why}', { why: error.message });
+  if (error instanceof TypeError) return t('Cannot reach the server: {why}', { why: error.message });
   return error.message;
 }

@@ -1,11 +1,11 @@
-// The shell: sections, the view that the address names, language, theme, token.
+// The shell: navigation, routing, language, theme and token.
 
 import { hooks, keepToken, reason, Refused, token } from './api.js';
 import { language, setLanguage, shown, t } from './text.js';
-import { button, dialog, field, fill, h, link, select } from './view.js';
+import { button, dialog, field, fill, h, link, select, textOf } from './view.js';
 import './list.js';
 
-/** Sections: key, name, what makes the view. Loaded when they are first opened. */
+/** Sections: key, name and loader. A section is loaded when it is first opened. */
 const SECTIONS = [
   ['prompts', 'Prompts', () => import('./screens/prompts.js')],
   ['play', 'Playground', () => import('./screens/play.js')],
@@ -26,11 +26,11 @@ let leave = new AbortController();
 let hold = null;
 let here = location.hash;
 
-/** Where the address points: `#/prompts/ID?tab=versions`. */
+/** Parses the address, such as `#/prompts/ID?tab=versions`. */
 function route() {
   const [path, query = ''] = location.hash.replace(/^#\/?/, '').split(/\?(.*)/s);
   const parts = path.split('/').filter(Boolean).map(decoded);
-  // `/docs` is the same page.
+  // `/docs` serves the same page.
   const first = location.pathname.endsWith('/docs') ? 'docs' : 'prompts';
   return { path: parts.length ? parts : [first], query: new URLSearchParams(query) };
 }
@@ -43,7 +43,7 @@ function decoded(part) {
   }
 }
 
-/** The address of a view: parts of the path, and what follows as a query. */
+/** Returns the address of a view, from path segments and query parameters. */
 export function address(parts, query = {}) {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '');
   const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
@@ -55,7 +55,7 @@ export function go(parts, query) {
   location.hash = address(parts, query);
 }
 
-/** Changes the query of the address without opening the view anew. */
+/** Changes query parameters in the address without reopening the view. */
 export function keep(query) {
   const { path, query: now } = route();
   const all = { ...Object.fromEntries(now), ...query };
@@ -63,12 +63,12 @@ export function keep(query) {
   here = location.hash;
 }
 
-/** Has `may()` asked before another view is opened from this one; it promises whether that is well. */
+/** Sets a check that runs before the user leaves the view. `may()` resolves to whether they can leave. */
 export function beforeLeaving(may) {
   hold = may;
 }
 
-/** Another address was chosen. While it is asked whether to leave, the old one stands. */
+/** Handles a change of the address. Keeps the old address until the check allows the user to leave. */
 async function moved() {
   const to = location.hash;
   if (hold) {
@@ -80,14 +80,14 @@ async function moved() {
   open();
 }
 
-/** Says something at the edge of the page, and to screen readers. */
+/** Shows a notification, which screen readers announce. */
 export function note(text, kind = '') {
   const element = h('div', { class: kind }, shown(text, 500));
   notes.append(element);
   setTimeout(() => element.remove(), kind === 'bad' ? 12_000 : 5_000);
 }
 
-/** A failure, with what helps and where. */
+/** Renders an error with its code, hint and diagnostics. */
 export function problem(error) {
   const hint = error instanceof Refused && error.hint;
   const findings = (error instanceof Refused && error.problem.diagnostics) || [];
@@ -101,7 +101,7 @@ export function problem(error) {
   );
 }
 
-/** One finding of the server about a definition. */
+/** Renders a diagnostic of a definition. */
 export function finding(found) {
   const place = [found.source, found.line ?? found.position?.line, found.column ?? found.position?.column];
   return h(
@@ -114,7 +114,7 @@ export function finding(found) {
   );
 }
 
-/** Does something that may fail, and says so. Gives whether it did. */
+/** Runs `work`, shows an error if it fails, and returns whether it succeeded. */
 export async function attempt(work) {
   try {
     await work();
@@ -138,12 +138,12 @@ async function open() {
   main.setAttribute('aria-busy', 'true');
   let view;
   try {
-    if (!section) throw new Error(t('There is no such view.'));
+    if (!section) throw new Error(t('Page not found.'));
     const { default: screen } = await section[2]();
     view = await screen({ ...to, signal });
   } catch (error) {
     if (signal.aborted) return;
-    view = [h('h1', null, t('This did not work')), problem(error)];
+    view = [h('h1', null, t('Something went wrong')), problem(error)];
   }
   if (signal.aborted) return;
   fill(main, view);
@@ -174,7 +174,7 @@ function drawSections(current) {
         setTheme,
         { 'aria-label': t('Theme') },
       ),
-      button(token() ? t('Token: change') : t('Token'), async () => {
+      button(token() ? t('Change token') : t('Set token'), async () => {
         const given = await askToken(false);
         if (given === undefined || given === null) return;
         keepToken(given);
@@ -191,14 +191,14 @@ function setTheme(theme) {
 }
 
 function askToken(wrong) {
-  return dialog(t('Token'), (close) => {
+  return dialog(t('Set access token'), (close) => {
     const input = h('input', { type: 'password', autocomplete: 'off', autofocus: true });
     return h(
       'form',
-      { onsubmit: (event) => (event.preventDefault(), close(input.value.trim())) },
-      wrong && h('p', { class: 'bad', role: 'alert' }, t('The token was refused, or has been withdrawn.')),
-      field(t('Token of this service'), input, t('It is kept until this tab is closed.')),
-      h('div', { class: 'row end' }, button(t('Cancel'), () => close(null)), h('button', { class: 'main' }, t('Use'))),
+      { onsubmit: (event) => (event.preventDefault(), close(textOf(input).trim())) },
+      wrong && h('p', { class: 'bad', role: 'alert' }, t('The server rejected the token. It is invalid or was revoked.')),
+      field(t('Access token'), input, t('Kept until you close this tab.')),
+      h('div', { class: 'row end' }, button(t('Cancel'), () => close(null)), h('button', { class: 'main' }, t('Use token'))),
     );
   });
 }
@@ -206,7 +206,7 @@ function askToken(wrong) {
 hooks.askToken = askToken;
 setTheme(localStorage.getItem(THEME) ?? '');
 document.body.append(
-  h('a', { class: 'skip', href: '#main', onclick: (event) => (event.preventDefault(), main.focus()) }, t('To the content')),
+  h('a', { class: 'skip', href: '#main', onclick: (event) => (event.preventDefault(), main.focus()) }, t('Skip to content')),
   nav,
   main,
   notes,

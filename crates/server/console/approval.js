@@ -1,21 +1,20 @@
-// A call of a tool that waits for somebody: approve it, change its arguments, deny it, or say what
-// it gave.
+// A pending tool call: approve it, edit its arguments, deny it, or enter its result.
 
 import { path as at, reason, send } from './api.js';
 import { note } from './app.js';
 import { shown, t, when } from './text.js';
 import { json, written } from './value.js';
-import { button, field, fill, h } from './view.js';
+import { button, field, fill, h, textOf } from './view.js';
 
-/** `waiting` is one of `GET v1/runs`; `decided()` is called when it has been decided about. */
+/** `waiting` is a pending call from `GET v1/runs`. `decided()` is called after the decision. */
 export function approval(run, waiting, decided) {
   const body = h('div');
   const node = h(
     'section',
     { class: 'card approval', 'aria-label': t('Approval'), data: { call: waiting.call } },
-    h('div', null, h('strong', null, t('May this be called?')), ' ', h('code', null, h('bdi', null, shown(waiting.tool, 200)))),
-    waiting.why === 'unknown' && h('p', { class: 'warn' }, t('A process ended while it was called: nobody knows whether it was done.')),
-    waiting.expires_ms && h('p', { class: 'quiet' }, t('Until {time}; then it is denied.', { time: when(waiting.expires_ms) })),
+    h('div', null, h('strong', null, t('Approve this call?')), ' ', h('code', null, h('bdi', null, shown(waiting.tool, 200)))),
+    waiting.why === 'unknown' && h('p', { class: 'warn' }, t('The process stopped during this call. It may or may not have completed.')),
+    waiting.expires_ms && h('p', { class: 'quiet' }, t('Expires {time}. An expired call is denied.', { time: when(waiting.expires_ms) })),
     body,
   );
 
@@ -39,9 +38,9 @@ export function approval(run, waiting, decided) {
         'div',
         { class: 'row' },
         button(t('Approve'), () => decide({ decision: 'approve' }), { class: 'main' }),
-        button(t('Change the arguments'), edit),
+        button(t('Edit arguments'), edit),
         button(t('Deny'), deny, { class: 'danger' }),
-        waiting.why === 'unknown' && button(t('I know the result'), result),
+        waiting.why === 'unknown' && button(t('Enter result'), result),
       ),
     );
   }
@@ -57,7 +56,7 @@ export function approval(run, waiting, decided) {
         {
           onsubmit: (event) => {
             event.preventDefault();
-            wrong.textContent = take(area.value) ?? '';
+            wrong.textContent = take(textOf(area)) ?? '';
           },
         },
         field(label, area, about),
@@ -69,29 +68,29 @@ export function approval(run, waiting, decided) {
   }
 
   function edit() {
-    form(t('Arguments'), t('An object of JSON.'), written(waiting.arguments ?? {}), t('Approve with these'), (text) => {
+    form(t('Arguments'), t('A JSON object.'), written(waiting.arguments ?? {}), t('Approve with these arguments'), (text) => {
       let given;
       try {
         given = JSON.parse(text);
       } catch (error) {
-        return t('This is not JSON: {why}', { why: error.message });
+        return t('Invalid JSON: {why}', { why: error.message });
       }
-      if (given === null || typeof given !== 'object' || Array.isArray(given)) return t('The arguments have to be an object: {example}', { example: '{"name": "Ada"}' });
+      if (given === null || typeof given !== 'object' || Array.isArray(given)) return t('The arguments must be a JSON object, such as {example}', { example: '{"name": "Ada"}' });
       decide({ decision: 'edit', arguments: given });
       return null;
     }, 'arguments');
   }
 
   function deny() {
-    form(t('Why not'), t('The model reads it; it may be empty.'), '', t('Deny'), (text) => void decide({ decision: 'deny', ...(text.trim() ? { note: text } : {}) }));
+    form(t('Reason'), t('Optional. The model reads it.'), '', t('Deny'), (text) => void decide({ decision: 'deny', ...(text.trim() ? { note: text } : {}) }));
   }
 
   function result() {
-    form(t('Result'), t('The call is not made; the model reads this as its result.'), '', t('Go on with it'), (text) => void decide({ decision: 'result', text }));
+    form(t('Result'), t('The call is skipped, and the model reads this text as its result.'), '', t('Use this result'), (text) => void decide({ decision: 'result', text }));
   }
 
   ask();
   return node;
 }
 
-const SAID = { approve: 'Approved.', edit: 'Approved with other arguments.', deny: 'Denied.', result: 'The model reads this result.' };
+const SAID = { approve: 'Approved.', edit: 'Approved with edited arguments.', deny: 'Denied.', result: 'Result sent to the model.' };

@@ -1,20 +1,20 @@
-// A chart of rows, where rows suit one: bars for names, a line for times. The table beside it says
-// the same in text.
+// Draws a chart of query results: bars for categories, a line for times. The table below has the same
+// data as text.
 
 import { number, shown, t } from './text.js';
 import { h, svg } from './view.js';
 
 const TIMES = ['date', 'timestamp', 'instant'];
 const NUMBERS = ['integer', 'float', 'decimal'];
-/** More bars than these cannot be told apart, nor can so few points make a line. */
+/** Limits for readable charts. */
 const MOST_BARS = 40;
 const MOST_POINTS = 2_000;
 const [WIDTH, HEIGHT] = [720, 300];
 const [LEFT, RIGHT, TOP, BOTTOM] = [64, 12, 14, 64];
 
 /**
- * What to draw of these rows: `{ kind: 'bars' | 'line', label, value, points: [[label, value]] }`, or
- * `null` where nothing suits.
+ * Chooses a chart for the rows: `{ kind: 'bars' | 'line', label, value, points: [[label, value]] }`, or
+ * `null` if none fits.
  */
 export function plan(columns, rows) {
   if (rows.length < 2) return null;
@@ -35,19 +35,19 @@ export function plan(columns, rows) {
   return { kind: 'bars', label: name.name, value: value.name, points };
 }
 
-/** A column of ids is no amount, beside others. */
+/** A column of IDs is not an amount if there are other columns. */
 function isKey(column, columns) {
   return columns.length > 1 && /(^|_)id$/i.test(column.name) && column === columns[0];
 }
 
-/** SQLite gives days and months as text. */
+/** SQLite returns dates as text. */
 function kind(column, rows) {
   if (column.type !== 'text') return column.type;
   const given = rows.map((row) => row[column.key]).filter((value) => value !== null && value !== undefined);
   return given.length > 1 && given.every((value) => /^\d{4}-\d{2}(-\d{2}([T ].*)?)?$/.test(value)) ? 'date' : 'text';
 }
 
-/** The drawing. */
+/** Draws the chart. */
 export function chart(planned) {
   const { kind, points } = planned;
   const values = points.map(([, value]) => value);
@@ -60,7 +60,7 @@ export function chart(planned) {
   const x = (index) => (kind === 'bars' ? LEFT + index * step : LEFT + (index / (points.length - 1)) * (WIDTH - LEFT - RIGHT));
   const largest = points.reduce((best, point) => (point[1] > best[1] ? point : best));
   const title = t('{value} by {label}', { value: shown(planned.value, 60), label: shown(planned.label, 60) });
-  const about = t('{count} values, from {low} to {high}; the largest is that of {name}. The table has all of them.', {
+  const about = t('{count} values from {low} to {high}. {name} has the largest. The table lists all values.', {
     count: number(points.length),
     low: number(Math.min(...values)),
     high: number(Math.max(...values)),
@@ -92,7 +92,7 @@ export function chart(planned) {
   );
 }
 
-/** Round numbers over a span: some four of them. */
+/** Returns about four round numbers that cover the range. */
 function ticks(low, high) {
   const raw = (high - low || 1) / 4;
   const power = 10 ** Math.floor(Math.log10(raw));

@@ -1,5 +1,5 @@
-// A talk with an agent, or with a model and tools. What was said is kept for this tab; the server
-// keeps the session by itself.
+// A chat with an agent, or with a model and tools. The tab stores the messages shown, and the server
+// stores the session.
 
 import { answer, ENDS } from './answer.js';
 import { ask, get, path as at, send } from './api.js';
@@ -7,7 +7,7 @@ import { address, attempt, keep, note, problem } from './app.js';
 import { follow } from './follow.js';
 import { shown, t } from './text.js';
 import { fold } from './value.js';
-import { button, field, fill, h, later, link } from './view.js';
+import { button, field, fill, h, later, link, textOf } from './view.js';
 
 const KEPT = 'quillet.talk.';
 
@@ -18,20 +18,20 @@ export function chat(agent, query, signal) {
     keep({ session });
   }
   const talk = read(session);
-  const log = h('div', { role: 'log', 'aria-label': t('Talk'), class: 'talk', tabindex: '0' });
+  const log = h('div', { role: 'log', 'aria-label': t('Conversation'), class: 'talk', tabindex: '0' });
   const area = h('textarea', { rows: '3' });
-  const submit = h('button', { class: 'main' }, t('Send'));
+  const submit = h('button', { class: 'main' }, t('Send message'));
   const stop = button(t('Stop'), () => cancel(), { hidden: true });
   const state = h('p', { class: 'quiet', role: 'status' });
   const durable = h('input', { type: 'checkbox', '.checked': query.get('durable') === '1', onchange: () => keep({ durable: durable.checked ? 1 : '' }) });
-  const tools = h('input', { type: 'text', '.value': query.get('tools') ?? '', oninput: () => keep({ tools: tools.value }), placeholder: 'prompt/hello' });
-  const waiting = h('input', { type: 'text', '.value': query.get('ask') ?? '', oninput: () => keep({ ask: waiting.value }), placeholder: 'prompt_*' });
+  const tools = h('input', { type: 'text', '.value': query.get('tools') ?? '', oninput: () => keep({ tools: textOf(tools) }), placeholder: 'prompt/hello' });
+  const waiting = h('input', { type: 'text', '.value': query.get('ask') ?? '', oninput: () => keep({ ask: textOf(waiting) }), placeholder: 'prompt_*' });
   const write = later(() => store(session, talk), 300);
   let running = null;
 
   function body(text) {
-    const builtin = Object.fromEntries(words(tools.value).map((name) => [name, {}]));
-    const asking = words(waiting.value);
+    const builtin = Object.fromEntries(words(textOf(tools)).map((name) => [name, {}]));
+    const asking = words(textOf(waiting));
     return {
       ...(agent ? { model_config: { model_id: `agent/${agent}`, model: `agent/${agent}` } } : {}),
       session_id: session,
@@ -48,7 +48,7 @@ export function chat(agent, query, signal) {
     if (is) state.textContent = '';
   }
 
-  /** Draws a turn, and what came of it until now. */
+  /** Draws a turn and the events received so far. */
   function show(turn) {
     log.append(h('div', { class: 'turn user' }, h('span', { class: 'badge' }, t('You')), ' ', h('bdi', null, shown(turn.text))));
     const view = answer({ id: () => turn.id, choose: say, decided: (call) => decided(turn, view, call) });
@@ -62,16 +62,16 @@ export function chat(agent, query, signal) {
     remember(turn, 'approval.decided', { id: call });
     view.take('approval.decided', { id: call });
     store(session, talk);
-    // The run goes on when all that waited are decided about.
+    // The run resumes when no pending calls are left.
     if (!view.waits()) run(turn, view, null);
   }
 
   function again(turn) {
-    const row = h('div', { class: 'problem' }, h('div', null, shown(turn.failed, 2000)), button(t('Ask again'), () => (row.remove(), say(turn.text))));
+    const row = h('div', { class: 'problem' }, h('div', null, shown(turn.failed, 2000)), button(t('Retry'), () => (row.remove(), say(turn.text))));
     return row;
   }
 
-  /** Follows a turn to its end. Without `begin` it is taken up where it was left. */
+  /** Follows a turn to its end. Without `begin`, resumes after the last event received. */
   async function run(turn, view, begin) {
     if (running) return;
     running = turn;
@@ -90,13 +90,13 @@ export function chat(agent, query, signal) {
           write();
         },
         lost: (attempt) => {
-          state.textContent = attempt ? t('The connection is lost; attempt {attempt} to take it up again …', { attempt }) : t('The connection is back.');
+          state.textContent = attempt ? t('Connection lost. Reconnecting (attempt {attempt})…', { attempt }) : t('Reconnected.');
         },
       });
     } catch (error) {
       if (signal.aborted) return;
       turn.ended = true;
-      turn.failed = error.status === 404 ? t('This answer is gone: the server was started again, and the run was not a durable one.') : error.message;
+      turn.failed = error.status === 404 ? t('This answer is lost: the server restarted, and the run was not durable.') : error.message;
       if (error.status && error.status !== 404) view.node.append(problem(error));
       view.node.append(again(turn));
     } finally {
@@ -122,7 +122,7 @@ export function chat(agent, query, signal) {
   async function cancel() {
     const turn = running;
     if (!turn) return;
-    state.textContent = t('Stopping …');
+    state.textContent = t('Stopping…');
     await attempt(() => send('POST', 'v1/response/cancel', { request_id: turn.id }));
   }
 
@@ -131,12 +131,12 @@ export function chat(agent, query, signal) {
     {
       onsubmit: (event) => {
         event.preventDefault();
-        if (running) return note(t('An answer is still coming.'));
-        say(area.value);
+        if (running) return note(t('The previous answer is still in progress.'));
+        say(textOf(area));
         area.value = '';
       },
     },
-    field(t('Message'), area, t('Enter sends, Shift and Enter make a new line.')),
+    field(t('Message'), area, t('Press Enter to send, or Shift+Enter for a new line.')),
     h('div', { class: 'row' }, submit, stop, state),
   );
   area.addEventListener('keydown', (event) => {
@@ -150,7 +150,7 @@ export function chat(agent, query, signal) {
   if (last) takeUp(...last);
   requestAnimationFrame(() => (log.scrollTop = log.scrollHeight));
 
-  /** The tab was left while an answer came, or somebody has decided elsewhere. */
+  /** Resumes a turn after the user left the tab, or after an approval decision made elsewhere. */
   async function takeUp(turn, view) {
     if (!turn.ended) return run(turn, view, null);
     if (!view.waits()) return undefined;
@@ -165,13 +165,13 @@ export function chat(agent, query, signal) {
       h('h1', { class: 'grow' }, agent ? h('bdi', null, shown(agent, 200)) : t('Chat with a model')),
       link(t('Agents'), address(['agents'])),
       link(t('Inbox'), address(['agents', 'inbox'])),
-      button(t('New session'), () => (location.hash = address(['agents', 'chat', ...(agent ? [agent] : [])], { durable: durable.checked ? 1 : '', tools: tools.value, ask: waiting.value }))),
+      button(t('Start new session'), () => (location.hash = address(['agents', 'chat', ...(agent ? [agent] : [])], { durable: durable.checked ? 1 : '', tools: textOf(tools), ask: textOf(waiting) }))),
     ),
     h('p', { class: 'quiet' }, t('Session {id}', { id: shown(session, 100) })),
     fold(t('Options'), () => [
-      h('label', { class: 'row' }, durable, t('Durable: the run goes on when the server is started again')),
-      field(t('Further tools'), tools, t('Names, separated by commas: prompt/ID, web_search, stored tools')),
-      field(t('Ask before these are called'), waiting, t('Patterns of tools, separated by commas')),
+      h('label', { class: 'row' }, durable, t('Durable: the run resumes after a server restart')),
+      field(t('Additional tools'), tools, t('Comma-separated names: prompt/ID, web_search, or stored tools')),
+      field(t('Tools that need approval'), waiting, t('Comma-separated name patterns')),
     ], Boolean(query.get('tools') || query.get('ask') || query.get('durable'))),
     log,
     form,
@@ -182,7 +182,7 @@ function words(text) {
   return text.split(',').map((word) => word.trim()).filter(Boolean);
 }
 
-/** Keeps an event, without what is in others as well; pieces of one text become one. */
+/** Stores an event without data repeated from other events. Joins consecutive text deltas. */
 function remember(turn, event, data) {
   if (event === 'response.start') return;
   const { blocks, ...rest } = data ?? {};
@@ -204,6 +204,6 @@ function store(session, talk) {
   try {
     sessionStorage.setItem(KEPT + session, JSON.stringify(talk));
   } catch {
-    // There is no room for it. The talk goes on; after a reload its beginning is not shown.
+    // Storage is full. The chat continues, but a reload does not restore it.
   }
 }

@@ -1,14 +1,15 @@
-// An editor: a text area whose text cannot be seen, over the same text in colours. What is coloured is
-// what the server's lexers say.
+// A code editor: a text area with transparent text over the same text with syntax highlighting. The
+// server's lexers provide the tokens.
 
-import { h, fill, id } from './view.js';
+import { h, fill, id, keepLineEndings, lineFeeds, textOf } from './view.js';
 
-/** More than this is not coloured: the browser would lay it out on each key. */
+/** Longer text is not highlighted, because the browser would lay it out again on every key. */
 const MOST = 200_000;
 
 /**
- * `<q-code>`. `value`, `label`, `readOnly`; `paint(tokens, findings)` lays colours under the text:
- * `{ start, end, kind }` and `{ start, end, severity, message }`, in UTF-16 units. Tells `edit`.
+ * `<q-code>`, with `value`, `text`, `label` and `readOnly`. `paint(tokens, findings)` highlights the text.
+ * Tokens are `{ start, end, kind }` and findings `{ start, end, severity, message }`, with offsets into
+ * `value` in UTF-16 units. Fires `edit` after each change.
  */
 class Code extends HTMLElement {
   #area = h('textarea', { spellcheck: 'false', autocomplete: 'off', autocapitalize: 'off', wrap: 'soft' });
@@ -17,9 +18,10 @@ class Code extends HTMLElement {
   #tokens = [];
   #findings = [];
   #before = '';
+  #text = '';
   #offers = [];
   #chosen = 0;
-  /** `complete(at)` promises `[{ label, detail, start, end }]`; none is offered without it. */
+  /** `complete(at)` resolves to `[{ label, detail, start, end }]`. Without it there are no completions. */
   complete = null;
 
   connectedCallback() {
@@ -28,6 +30,7 @@ class Code extends HTMLElement {
     this.#menu.id = id('m');
     this.#area.setAttribute('aria-autocomplete', 'list');
     this.#area.addEventListener('input', () => {
+      this.#text = keepLineEndings(this.#text, this.value);
       this.#shift();
       this.#draw();
       this.#close();
@@ -39,14 +42,20 @@ class Code extends HTMLElement {
   }
 
   get value() {
-    return this.#area.value;
+    return textOf(this.#area);
+  }
+
+  /** Text to save. Lines that were not edited keep the line endings that `value` was set with. */
+  get text() {
+    return this.#text;
   }
 
   set value(text) {
-    this.#area.value = text;
+    this.#text = text;
+    this.#area.value = lineFeeds(text);
     this.#tokens = [];
     this.#findings = [];
-    this.#before = this.#area.value;
+    this.#before = this.value;
     this.#draw();
   }
 
@@ -66,7 +75,7 @@ class Code extends HTMLElement {
     this.#area.focus();
   }
 
-  /** Sets the cursor, to where something was found. */
+  /** Moves the cursor to an offset. */
   go(at) {
     this.#area.focus();
     this.#area.setSelectionRange(at, at);
@@ -75,15 +84,15 @@ class Code extends HTMLElement {
   paint(tokens, findings) {
     this.#tokens = tokens;
     this.#findings = findings;
-    this.#before = this.#area.value;
+    this.#before = this.value;
     const broken = findings.some((found) => found.severity === 'error');
     this.#area.setAttribute('aria-invalid', String(broken));
     this.#draw();
   }
 
-  /** What stands behind a change moves with it, until the server has read the text again. */
+  /** Shifts the tokens and findings after an edit, until the server returns new ones. */
   #shift() {
-    const [was, is] = [this.#before, this.#area.value];
+    const [was, is] = [this.#before, this.value];
     let start = 0;
     while (start < was.length && was[start] === is[start]) start += 1;
     const by = is.length - was.length;
@@ -101,7 +110,7 @@ class Code extends HTMLElement {
   }
 
   #draw() {
-    const text = this.#area.value;
+    const text = this.value;
     if (text.length > MOST) {
       fill(this.#layer, `${text}\n`);
       return;

@@ -1,10 +1,10 @@
-// A prompt's definition for editing: its template texts, and the rest.
+// Splits a prompt definition into its template texts and its other fields, for editing.
 
-/** Members of a definition that are templates. */
+/** Fields of a definition that are templates. */
 const TEXTS = ['systemPrompt', 'userPrompt', 'prompt', 'template'];
 const FORMAT = ['format', 'templateFormat', 'template_format'];
 
-/** The formats that a definition can name. */
+/** Formats that a definition can have. */
 export const FORMATS = [
   'go',
   'jinja',
@@ -26,8 +26,8 @@ export const FORMATS = [
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * `{ order, formatKey, format, texts: [{ key, text }], messages: [{ rest, text }] or null, rest }`;
- * null for what is no object. The text of a message is null where its content is no text.
+ * Returns `{ order, formatKey, format, texts: [{ key, text }], messages: [{ rest, text }] or null, rest }`,
+ * or null if the definition is not an object. The text of a message is null if its content is not a string.
  */
 export function dissect(definition) {
   if (!isObject(definition)) return null;
@@ -56,7 +56,7 @@ export function isScript(format) {
   return format.toLowerCase() === 'script';
 }
 
-/** The definition again, with its members where they were. */
+/** Assembles the definition, with its fields in their original order. */
 export function assemble(model) {
   const all = new Map(Object.entries(model.rest));
   if (model.format) all.set(model.formatKey, model.format);
@@ -66,21 +66,21 @@ export function assemble(model) {
   return Object.fromEntries(order.map((key) => [key, all.get(key)]));
 }
 
-/** What a new prompt begins with. */
+/** Returns the definition of a new prompt. */
 export function draft(kind, format) {
   if (kind === 'script') return { format: 'script', source: '---\ninput:\n  - name: {type: string, index: 0}\n---\nuser: "Greet {{name}}."\n' };
   if (kind === 'messages') return { format, messages: [{ role: 'system', content: '' }, { role: 'user', content: '' }], parameters: [] };
   return { format, userPrompt: '', parameters: [] };
 }
 
-/** Whose template a finding is about: `greet.prompt`, `greet.messages.1`, `greet.userPrompt`. */
+/** Returns the template that a diagnostic refers to. Sources are `greet.prompt`, `greet.messages.1`, …. */
 export function partOf(source, model) {
   const name = String(source ?? '');
   const message = name.match(/\.messages\.(\d+)$/);
   if (message && model.messages?.[message[1]]) return `messages.${message[1]}`;
   const text = model.texts.find(({ key }) => name.endsWith(`.${key}`));
   if (text) return text.key;
-  // Scripts and texts are sources of their own.
+  // Scripts and single texts have only one template.
   return model.texts.length > 0 ? model.texts.at(-1).key : null;
 }
 
@@ -88,7 +88,7 @@ const HEAD = /^──── (definition|message|[A-Za-z]+)(?: (\{.*\}))? ──�
 const escaped = (text) => text.replace(/^(\\*)(?=──── )/gm, '\\$1');
 const unescaped = (text) => text.replace(/^\\(\\*)(?=──── )/gm, '$1');
 
-/** A definition as one text whose lines can be merged: each template under a line that says which. */
+/** Returns a definition as one text that can be merged by line. A heading precedes each template. */
 export function toDocument(definition) {
   const model = dissect(definition);
   if (!model) return typeof definition === 'string' ? definition : JSON.stringify(definition, null, 2);
@@ -103,7 +103,7 @@ export function toDocument(definition) {
   return parts.join('\n');
 }
 
-/** The definition again; throws where its text cannot be read. */
+/** Parses the text of `toDocument`. Throws if it is invalid. */
 export function fromDocument(text, order = []) {
   const parts = [];
   for (const line of text.split('\n')) {

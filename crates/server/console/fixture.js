@@ -1,16 +1,16 @@
-// A test of a prompt in the file that `quillet test` reads (docs/scripts/testing.md).
+// Writes a test case for `quillet test` (docs/scripts/testing.md).
 
-/** JSON is YAML; what its parsers disagree on is written as an escape. */
+/** JSON is valid YAML. Characters that YAML parsers treat differently are escaped. */
 function yaml(value) {
   return JSON.stringify(value).replace(/[\u007f-\u009f\u2028\u2029\ufeff]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /**
- * One test. `script`: the id of the prompt in the store; `input`: its variables; `expects`: `contains`,
- * `equals` or `judge` with the text `what`; `reply`: what stands in for the model, or null.
+ * Returns one test. `script`: ID of the stored prompt; `input`: its variables; `expects`: `contains`,
+ * `equals` or `judge`, with the text `what`; `reply`: the recorded model response, or null.
  */
 export function fixture({ title, script, input, model, expects, what, reply }) {
-  // Texts such as /this/ would be read as patterns.
+  // A plain string such as /this/ would be parsed as a pattern.
   const expected = {
     contains: { output: { $contains: what } },
     equals: { output: { $eq: what } },

@@ -1,15 +1,15 @@
-// The stream of an answer, taken up again where its connection was lost.
+// Reads the stream of an answer and reconnects if the connection is lost.
 
 import { ask, events, get, path as at, Refused } from './api.js';
 import { ENDS } from './answer.js';
 
-/** Pauses before the next attempt, in ms; about two minutes in all. */
+/** Pauses before each reconnect, in ms. About two minutes in total. */
 const PAUSES = [200, 500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000, 15_000, 15_000, 30_000, 30_000];
 
 /**
- * Reads `begin()`'s response, and what follows it, until the answer ends. `state` has `id` (of the
- * request or the answer) and `last` (number of the newest event) and is kept up to date; `take(event,
- * data)` is told each event once; `lost(attempt)` each loss, and 0 when the connection is back.
+ * Reads the response of `begin()` and any resumed streams until the answer ends. Updates `state`: `id`
+ * (of the request or answer) and `last` (number of the latest event). `take(event, data)` receives each
+ * event once. `lost(attempt)` is called for each reconnect, and with 0 when the connection is restored.
  */
 export async function follow(begin, state, { take, lost, signal }) {
   let response = null;
@@ -20,7 +20,7 @@ export async function follow(begin, state, { take, lost, signal }) {
       if (attempt > 0) lost(0);
       for await (const { event, id, data } of events(response)) {
         attempt = 0;
-        // Numbers of one run only rise; what was seen before the loss does not count twice.
+        // Event numbers of a run only increase. Skip events received before the connection was lost.
         if (id && Number(id) <= state.last) continue;
         if (id) state.last = Number(id);
         if (event === 'response.start' && data?.id) state.id = data.id;
@@ -29,8 +29,8 @@ export async function follow(begin, state, { take, lost, signal }) {
       }
     } catch (error) {
       if (signal.aborted) throw error;
-      // A refusal is an answer, unless it says that the server is not ready yet, or that nobody goes
-      // on with the run yet.
+      // An error response is final, unless the server is not ready yet or no process has resumed
+      // the run yet.
       if (error instanceof Refused && error.status === 404) {
         const run = await journalled(state, signal);
         if (!run) throw error;
@@ -39,7 +39,7 @@ export async function follow(begin, state, { take, lost, signal }) {
       if (error.name === 'AbortError') throw error;
       if (attempt >= PAUSES.length) throw error;
     }
-    if (attempt >= PAUSES.length) throw new TypeError('the stream ends again and again');
+    if (attempt >= PAUSES.length) throw new TypeError('the stream keeps ending early');
     attempt += 1;
     begin = null;
     lost(attempt);
@@ -47,12 +47,12 @@ export async function follow(begin, state, { take, lost, signal }) {
   }
 }
 
-/** What the journal has of the run, if it has one. */
+/** Returns the journal of the run, or null. */
 function journalled(state, signal) {
   return get(at`v1/runs/${state.id}`, { signal }).catch(() => null);
 }
 
-/** The end of a run whose events are no longer kept, from its journal. */
+/** Restores the end of a run from its journal if its events are no longer stored. */
 function recall(run, take) {
   const steps = run.journal ?? [];
   const end = steps.findLast((step) => step.step === 'ended');
@@ -73,7 +73,7 @@ function takeUp(state, signal) {
   return ask('GET', at`v1/response/${state.id}/events`, { signal, headers });
 }
 
-/** Waits; the network that comes back ends it early. */
+/** Waits for `ms`, or until the network is back. */
 function pause(ms, signal) {
   return new Promise((resolve, reject) => {
     const end = () => {

@@ -1,4 +1,4 @@
-// A table of values: pages of rows, numbers to the right, and all of it as CSV.
+// A paged table of values, with numbers aligned right and CSV export.
 
 import { number, shown, t } from './text.js';
 import { copy, save } from './value.js';
@@ -8,8 +8,8 @@ const PAGE = 100;
 const NUMBERS = /^(integer|number|decimal|float)$/;
 
 /**
- * `columns`: `[{ key, name, type }]`, `rows`: objects by those keys. `type` is as the routes of
- * databases say it.
+ * `columns`: `[{ key, name, type }]`; `rows`: objects with those keys. `type` is the column type of the
+ * database routes.
  */
 export function grid(caption, columns, rows) {
   const right = columns.map((column) => NUMBERS.test(column.type) || isNumbers(rows, column.key));
@@ -71,7 +71,7 @@ export function grid(caption, columns, rows) {
       at,
       pages > 1 && [back, on],
       button(t('Copy as CSV'), () => copy(csv(columns, rows))),
-      button(t('Save as CSV'), () => save('rows.csv', csv(columns, rows), 'text/csv')),
+      button(t('Download as CSV'), () => save('rows.csv', csv(columns, rows), 'text/csv')),
     ),
   );
 }
@@ -87,8 +87,8 @@ function cell(value) {
 }
 
 /**
- * As RFC 4180 has it. What a spreadsheet would take for a formula gets an apostrophe, since this is
- * for the clipboard; the server's own files have it where `guard_formulas` asks for it.
+ * CSV after RFC 4180. Text that a spreadsheet would run as a formula gets an apostrophe in front. In
+ * the server's own CSV files, `guard_formulas` turns this on.
  */
 export function csv(columns, rows) {
   const line = (values) => values.map(quoted).join(',');

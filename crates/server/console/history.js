@@ -1,32 +1,32 @@
-// What was asked of a database before: search, take one up again, accept one as an example.
+// Query history of a database: search, reuse a query, and use a query as an example.
 
 import { ask, get, path as at, send } from './api.js';
 import { attempt, problem } from './app.js';
 import { number, shown, t, when } from './text.js';
 import { long } from './value.js';
-import { button, field, fill, h, later } from './view.js';
+import { button, field, fill, h, later, textOf } from './view.js';
 
 const PAGE = 50;
 
-/** The view; `take(record)` is called with one that is to be asked again. */
+/** Creates the view. `take(record)` receives the query to reuse. */
 export function history(name, signal, take) {
   const list = h('div');
   const said = h('p', { class: 'quiet', role: 'status' });
   const search = h('input', { type: 'search', oninput: later(() => load(), 200) });
-  const more = button(t('Further ones'), () => load(next), { hidden: true });
+  const more = button(t('Load more'), () => load(next), { hidden: true });
   let next = null;
   let turn = 0;
 
   async function load(before) {
     const mine = (turn += 1);
-    const words = search.value.trim();
+    const words = textOf(search).trim();
     const given = new URLSearchParams({ limit: PAGE, ...(words ? { query: words } : {}), ...(before ? { before } : {}) });
     try {
       const found = await get(at`api/v1/dbs/${name}/history` + (words ? '/search' : '') + `?${given}`, { signal });
       if (mine !== turn) return;
       next = found.nextCursor;
       more.hidden = !found.hasMore;
-      said.textContent = found.total ? t('{count} queries', { count: number(found.total) }) : t('Nothing was asked yet.');
+      said.textContent = found.total ? t('{count} queries', { count: number(found.total) }) : t('No queries.');
       if (!before) fill(list);
       list.append(...found.items.map(record));
     } catch (error) {
@@ -50,9 +50,9 @@ export function history(name, signal, take) {
       fill(
         row,
         of.accepted && h('span', { class: 'badge good' }, t('example')),
-        button(t('Take up'), () => take(of)),
+        button(t('Reuse query'), () => take(of)),
         of.naturalQuery &&
-          button(of.accepted ? t('No example any more') : t('Accept as an example'), () =>
+          button(of.accepted ? t('Remove example') : t('Use as example'), () =>
             attempt(async () => {
               const where = at`api/v1/dbs/${name}/history/${of.id}/accept`;
               if (of.accepted) await ask('DELETE', where);
@@ -67,5 +67,5 @@ export function history(name, signal, take) {
   }
 
   load();
-  return [field(t('Search in the history'), search), said, list, more];
+  return [field(t('Search history'), search), said, list, more];
 }

@@ -1,4 +1,4 @@
-// A list of any length: only the rows that can be seen are there.
+// A virtual list of any length: only visible rows are in the page.
 
 import { h, fill } from './view.js';
 
@@ -6,12 +6,13 @@ const ROW = 40;
 const BEYOND = 8;
 
 /**
- * `<q-list>`. `show({ label, row, items, more })`: `row(item)` gives `{ href, cells }`; `more()`
- * promises further items, and none at the end. Arrow keys, Page, Home and End move between rows.
+ * `<q-list>`. `show({ label, row, items, more })`: `row(item)` returns `{ href, cells }`, and `more()`
+ * resolves to further items, or none at the end. Arrow keys, Page Up, Page Down, Home and End move
+ * between rows.
  *
- * With `tree: true` items have `level`, `place` and `size`, those that open `expanded`; pressing one,
- * and the arrows to the sides, call `toggle(item)`; with `marked: true` pressing opens only at a
- * cell's `.fold`, and rows indent their own cells. `kept` stays where the list was.
+ * With `tree: true`, items have `level`, `place` and `size`, and items with children have `expanded`. A
+ * click, Left and Right call `toggle(item)`. With `marked: true`, only a click on a cell's `.fold`
+ * toggles, and rows indent their own cells. `kept` keeps the scroll position.
  */
 class List extends HTMLElement {
   #items = [];
@@ -38,7 +39,7 @@ class List extends HTMLElement {
   }
 
   show({ label, row, items, more, tree = false, marked = false, toggle, kept = false }) {
-    // What has no rows is no list of any.
+    // An empty element must not have the role of a list.
     if (items.length > 0) this.setAttribute('role', tree ? 'tree' : 'list');
     else this.removeAttribute('role');
     if (items.length > 0) this.setAttribute('aria-label', label);
@@ -76,7 +77,7 @@ class List extends HTMLElement {
     if (first === this.#first && last === this.#last) return;
     const focused = this.contains(document.activeElement) && document.activeElement !== this;
     [this.#first, this.#last] = [first, last];
-    // One row can always be reached by the keyboard.
+    // One row is always in the tab order.
     const seen = Math.min(this.#items.length - 1, Math.ceil(this.scrollTop / ROW));
     this.#stop = this.#at >= first && this.#at < last ? this.#at : seen;
     const rows = this.#items.slice(first, last).map((item, index) => this.#make(item, first + index));
@@ -115,7 +116,7 @@ class List extends HTMLElement {
   }
 
   #press(event, item, index) {
-    // With a key held the browser opens the folder's own address.
+    // With a modifier key, the browser opens the link.
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     if (this.#marked && !event.target.closest('.fold')) return;
     event.preventDefault();
@@ -124,7 +125,7 @@ class List extends HTMLElement {
     this.#toggle(item);
   }
 
-  /** What the arrows to the sides do in a tree: open, close, to the first below, to what is above. */
+  /** Handles Left and Right in a tree: expand, collapse, go to the first child, go to the parent. */
   #side(key) {
     const item = this.#items[this.#at];
     if (!item) return;
@@ -144,11 +145,11 @@ class List extends HTMLElement {
     const more = this.#more;
     const found = await more().catch(() => []);
     this.#loading = false;
-    // Another list is shown by now.
+    // Another list was shown meanwhile.
     if (more !== this.#more) return;
     this.#ended = found.length === 0;
     if (this.#ended) return;
-    // A list of its own from then on: whoever gave the first items keeps theirs as they are.
+    // Copies the array before adding to it, so the caller's array stays unchanged.
     if (!this.#own) this.#items = [...this.#items];
     this.#own = true;
     for (const one of found) this.#items.push(one);

@@ -1,6 +1,6 @@
-// Differences of texts by lines, and a merge of two texts that come from one.
+// Line differences and three-way merges.
 
-/** Texts that differ in more lines than this are taken as different from there on: time stays bounded. */
+/** Maximum number of differing lines to compare. Beyond it, the rest counts as changed, to limit the time. */
 const MOST = 700;
 
 function lines(text) {
@@ -8,8 +8,8 @@ function lines(text) {
 }
 
 /**
- * What changes `a` into `b`: `{ from, to, lines }`, the lines `from` to `to` (not included) of `a` are
- * replaced. After Myers, "An O(ND) Difference Algorithm and Its Variations" (1986).
+ * Returns the changes from `a` to `b` as `{ from, to, lines }`: replace the lines `from` to `to`
+ * (exclusive) of `a`. After Myers, "An O(ND) Difference Algorithm and Its Variations" (1986).
  */
 export function changes(a, b) {
   let start = 0;
@@ -37,7 +37,7 @@ export function changes(a, b) {
   return whole;
 }
 
-/** The way back from the end: single removals and insertions, first to last. */
+/** Walks back from the end. Returns single removals and insertions, first to last. */
 function walked(steps, n, m) {
   const edits = [];
   let [x, y] = [n, m];
@@ -68,7 +68,7 @@ function hunks(edits, b, start) {
   return found;
 }
 
-/** Two texts line by line: `[sign, line]` with `' '`, `'-'` and `'+'`. */
+/** Compares two texts by line. Returns `[sign, line]`, where the sign is `' '`, `'-'` or `'+'`. */
 export function difference(before, after) {
   const a = lines(before);
   const found = [];
@@ -82,12 +82,12 @@ export function difference(before, after) {
   return found;
 }
 
-/** How conflicts are marked, at the beginning of a line. */
+/** Conflict markers, at the start of a line. */
 const MARKS = ['<<<<<<< ', '=======', '>>>>>>> '];
 
 /**
- * Both changes of `base` in one text. Where they touch, both stand there between marks that name
- * them: `{ text, conflicts }`, the number of these.
+ * Merges two changes of `base` into one text. Puts overlapping changes between conflict markers with
+ * their names. Returns `{ text, conflicts }`, where `conflicts` is a count.
  */
 export function merge(base, mine, theirs, names = ['mine', 'theirs']) {
   const a = lines(base);
@@ -111,7 +111,7 @@ export function merge(base, mine, theirs, names = ['mine', 'theirs']) {
   return { text: merged.join('\n'), conflicts };
 }
 
-/** Takes what comes next from both sides, with all that touches it. */
+/** Takes the next region from both sides, with all changes that overlap it. */
 function next(sides) {
   const first = sides[1].length === 0 || (sides[0].length && sides[0][0].from <= sides[1][0].from) ? 0 : 1;
   const begin = sides[first][0];
@@ -139,10 +139,10 @@ function applied(a, { from, to }, taken) {
   return found.concat(a.slice(at, to));
 }
 
-/** The conflicts that are marked in a text: `{ start, end, mine, theirs }`, places in UTF-16 units. */
+/** Returns the conflicts in a text as `{ start, end, mine, theirs }`, with offsets in UTF-16 units. */
 export function conflicts(text) {
   const found = [];
-  const mark = /^<<<<<<< [^\n]*\n([\s\S]*?)^=======\n([\s\S]*?)^>>>>>>> [^\n]*(?:\n|$)/gm;
+  const mark = /^<<<<<<< [^\r\n]*(?:\r\n?|\n)([^]*?)^=======(?:\r\n?|\n)([^]*?)^>>>>>>> [^\r\n]*(?:\r\n?|\n|$)/gm;
   for (const one of text.matchAll(mark)) {
     found.push({ start: one.index, end: one.index + one[0].length, mine: one[1], theirs: one[2] });
   }

@@ -1,4 +1,4 @@
-// Two people have changed the same prompt: both texts, and one of them for both.
+// Merge view for two concurrent changes of a prompt.
 
 import './code.js';
 import { fromDocument, toDocument } from './definition.js';
@@ -6,7 +6,7 @@ import { conflicts, difference, merge } from './merge.js';
 import { number, shown, t } from './text.js';
 import { button, fill, h } from './view.js';
 
-/** A difference as lines with signs; long runs of the same are left out. */
+/** Renders a line difference. Omits long unchanged parts. */
 export function differenceView(before, after, label) {
   const lines = difference(before, after);
   const near = new Set();
@@ -27,12 +27,12 @@ export function differenceView(before, after, label) {
     rows.push(h('span', { class: { '+': 'plus', '-': 'minus' }[sign] }, `${sign} ${shown(line, 20_000)}`));
   }
   const changed = near.size > 0;
-  return h('pre', { class: 'diff card', tabindex: 0, role: 'region', 'aria-label': label }, changed ? rows : t('No difference.'));
+  return h('pre', { class: 'diff card', tabindex: 0, role: 'region', 'aria-label': label }, changed ? rows : t('No differences.'));
 }
 
 /**
- * The view of a merge. `theirs`: `{ definition, version, author, message }`; `done(definition)` is
- * called with what both became, or with null when one goes back to one's own text.
+ * Creates the merge view. `theirs` is `{ definition, version, author, message }`. `done(definition)`
+ * receives the merged definition, or null if the user cancels the merge.
  */
 export function mergeView({ base, mine, theirs, done }) {
   const texts = [base ?? (typeof mine === 'string' ? '' : {}), mine, theirs.definition].map(toDocument);
@@ -42,7 +42,7 @@ export function mergeView({ base, mine, theirs, done }) {
   const status = h('p', { role: 'status' });
   const choices = h('div', { class: 'row' });
   const wrong = h('div');
-  const accept = button(t('Go on with this text'), take, { class: 'main' });
+  const accept = button(t('Use merged text'), take, { class: 'main' });
 
   function put(text) {
     code.value = text;
@@ -51,54 +51,57 @@ export function mergeView({ base, mine, theirs, done }) {
 
   function check() {
     const open = conflicts(code.value);
-    status.textContent = open.length ? t('{count} conflicts are open: keep one side, or write what both mean.', { count: number(open.length) }) : t('No conflict is open.');
+    status.textContent = open.length ? t('Unresolved conflicts: {count}. Keep one side, or edit the text.', { count: number(open.length) }) : t('No conflicts.');
     accept.disabled = open.length > 0;
     code.paint([], open.map(({ start, end }) => ({ start, end, severity: 'error', message: '' })));
     fill(
       choices,
       open.slice(0, 20).map((one, index) => [
-        button(t('Conflict {number}', { number: index + 1 }), () => code.go(one.start), { class: 'plain' }),
-        button(t('Keep mine'), () => replace(one, one.mine), { 'aria-label': t('Keep mine in conflict {number}', { number: index + 1 }) }),
-        button(t('Keep theirs'), () => replace(one, one.theirs), { 'aria-label': t('Keep theirs in conflict {number}', { number: index + 1 }) }),
-        button(t('Keep both'), () => replace(one, one.mine + one.theirs), { 'aria-label': t('Keep both in conflict {number}', { number: index + 1 }) }),
+        button(t('Go to conflict {number}', { number: index + 1 }), () => code.go(one.start), { class: 'plain' }),
+        button(t('Keep mine'), () => replace(index, ({ mine }) => mine), { 'aria-label': t('Keep mine in conflict {number}', { number: index + 1 }) }),
+        button(t('Keep theirs'), () => replace(index, ({ theirs }) => theirs), { 'aria-label': t('Keep theirs in conflict {number}', { number: index + 1 }) }),
+        button(t('Keep both'), () => replace(index, ({ mine, theirs }) => mine + theirs), { 'aria-label': t('Keep both in conflict {number}', { number: index + 1 }) }),
       ]),
     );
   }
 
-  function replace({ start, end }, text) {
-    const all = code.value;
-    // A conflict at the very end has no line break of its own.
-    const kept = end === all.length && !all.endsWith('\n') ? text.replace(/\n$/, '') : text;
+  /** Replaces a conflict with the chosen text. Line endings stay as they are. */
+  function replace(index, choose) {
+    const all = code.text;
+    const { start, end, ...sides } = conflicts(all)[index];
+    const text = choose(sides);
+    // A conflict at the end of the text has no final line break.
+    const kept = end === all.length && !all.endsWith('\n') ? text.replace(/\r?\n$/, '') : text;
     put(all.slice(0, start) + kept + all.slice(end));
     (choices.querySelector('button') ?? accept).focus();
   }
 
   function take() {
     try {
-      // A prompt file is one text already.
-      done(typeof mine === 'string' ? code.value : fromDocument(code.value, Object.keys(mine ?? {})));
+      // A prompt file is edited as one text.
+      done(typeof mine === 'string' ? code.text : fromDocument(code.text, Object.keys(mine ?? {})));
     } catch (error) {
-      fill(wrong, h('p', { class: 'bad', role: 'alert' }, t('This cannot be read as a definition: {why}', { why: error.message })));
+      fill(wrong, h('p', { class: 'bad', role: 'alert' }, t('Invalid definition: {why}', { why: error.message })));
     }
   }
 
   code.addEventListener('edit', check);
   queueMicrotask(() => {
-    code.label = t('Both changes in one text');
+    code.label = t('Merged text');
     put(merged.text);
   });
   return h(
     'section',
     { class: 'merge' },
-    h('h2', { tabindex: -1 }, t('Somebody else has saved version {number}', { number: theirs.version })),
-    h('p', null, t('By {author}. Your text is kept; nothing is written until you save again.', { author: shown(theirs.author ?? '', 80) }), ' ', h('bdi', null, shown(theirs.message ?? '', 300))),
+    h('h2', { tabindex: -1 }, t('Someone else saved version {number}', { number: theirs.version })),
+    h('p', null, t('Saved by {author}. Your text is kept, and nothing is written until you save again.', { author: shown(theirs.author ?? '', 80) }), ' ', h('bdi', null, shown(theirs.message ?? '', 300))),
     h(
       'div',
       { class: 'columns' },
-      h('div', null, h('h3', null, t('What they changed')), differenceView(texts[0], texts[2], t('What they changed'))),
-      h('div', null, h('h3', null, t('What you changed')), differenceView(texts[0], texts[1], t('What you changed'))),
+      h('div', null, h('h3', null, t('Their changes')), differenceView(texts[0], texts[2], t('Their changes'))),
+      h('div', null, h('h3', null, t('Your changes')), differenceView(texts[0], texts[1], t('Your changes'))),
     ),
-    h('h3', null, t('Both changes in one text')),
+    h('h3', null, t('Merged text')),
     status,
     choices,
     code,
@@ -107,9 +110,9 @@ export function mergeView({ base, mine, theirs, done }) {
       'div',
       { class: 'row' },
       accept,
-      button(t('Take mine whole'), () => put(texts[1])),
-      button(t('Take theirs whole'), () => put(texts[2])),
-      button(t('Back to my text'), () => done(null)),
+      button(t('Use all of mine'), () => put(texts[1])),
+      button(t('Use all of theirs'), () => put(texts[2])),
+      button(t('Cancel merge'), () => done(null)),
     ),
   );
 }

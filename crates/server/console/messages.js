@@ -1,11 +1,11 @@
-// Messages as a model is sent them, in the shape of OpenTelemetry's conventions (`parts`) or of
-// OpenAI's wire (`content`, `tool_calls`).
+// Renders model messages in the format of OpenTelemetry (`parts`) or of the OpenAI API (`content`,
+// `tool_calls`).
 
 import { shown, t } from './text.js';
 import { fold, json, long, parsed } from './value.js';
 import { h } from './view.js';
 
-/** A list of them; `value` may be its JSON. */
+/** Renders a list of messages. `value` can be a list or its JSON. */
 export function messages(value) {
   const list = parsed(value);
   if (!Array.isArray(list)) return json(value);
@@ -41,7 +41,7 @@ function part(part) {
     case 'reasoning':
       return fold(t('Reasoning'), () => long(part.content ?? part.text ?? ''));
     case 'tool_call':
-      return h('div', null, t('Calls'), ' ', h('code', null, h('bdi', null, shown(part.name ?? '', 200))), json(part.arguments ?? {}));
+      return h('div', null, t('Tool call'), ' ', h('code', null, h('bdi', null, shown(part.name ?? '', 200))), json(part.arguments ?? {}));
     case 'tool_call_response':
       return json(part.response ?? part.result ?? '');
     default:
@@ -49,7 +49,7 @@ function part(part) {
   }
 }
 
-/** Definitions of tools, as a model is sent them. */
+/** Renders the tool definitions sent to a model. */
 export function definitions(value) {
   const list = parsed(value);
   if (!Array.isArray(list)) return json(value);

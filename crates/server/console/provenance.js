@@ -1,26 +1,26 @@
-// What a prompt renders to, each piece marked by where it came from.
+// Renders the output of a prompt and marks the origin of each segment.
 
 import { finding } from './app.js';
 import { money, number, shown, t } from './text.js';
 import { h } from './view.js';
 import { plain } from './variables.js';
 
-/** More pieces, or more text, than this are shown without marks. */
+/** Output with more segments or longer text is shown without marks. */
 const MOST = 4000;
 const LONGEST = 200_000;
 
 const words = () => ({
   template: t('template'),
-  request: t('variable of the request'),
+  request: t('request variable'),
   shared: t('shared variable'),
   default: t('default'),
-  extension: t('from its extension'),
+  extension: t('extension variable'),
   tool: t('tool'),
   missing: t('missing'),
   other: t('computed'),
 });
 
-/** Where a piece came from: a key of `words`. */
+/** Returns the origin of a segment, a key of `words`. */
 export function originOf(piece, explanation) {
   if (piece.kind === 'literal') return 'template';
   if (!piece.source) return 'other';
@@ -36,7 +36,7 @@ export function originOf(piece, explanation) {
   return from in words() ? from : 'other';
 }
 
-/** The pieces of one text. */
+/** Renders the segments of one text. */
 function pieces(list, explanation, seen) {
   const names = words();
   if (list.length > MOST) return shown(list.map((piece) => piece.text).join(''), LONGEST);
@@ -51,21 +51,21 @@ function pieces(list, explanation, seen) {
 
 const joined = (list) => list.map((piece) => piece.text).join('');
 
-/** The text of a message, and what it has besides. */
+/** Returns the text of a message, with placeholders for other content parts. */
 export function contentOf(content) {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return content === undefined || content === null ? '' : JSON.stringify(content);
   return content.map((part) => (part.type === 'text' ? part.text : `[${part.type}: ${JSON.stringify(part).slice(0, 200)}]`)).join('\n');
 }
 
-/** A render as one text, for comparing. */
+/** Returns the rendered output as one text, for comparison. */
 export function plainResult(answer) {
   const { rendered_prompt: rendered } = answer;
   if (typeof rendered === 'string') return rendered;
   return rendered.map((message) => `${message.role}:\n${contentOf(message.content)}`).join('\n\n');
 }
 
-/** The answer of a render: its text or messages, a legend, tokens and cost, warnings. */
+/** Renders a render response: text or messages, legend, tokens, cost and warnings. */
 export function rendering(answer) {
   const seen = new Set();
   const { explanation } = answer;
@@ -87,10 +87,10 @@ export function rendering(answer) {
         h('pre', { class: 'result' }, own ? pieces(own, explanation, seen) : shown(text, LONGEST)),
       );
     });
-    // A template that divides itself into messages has pieces of its own text only.
+    // If the template splits its own output into messages, segments exist only for the text before.
     if (at === 0 && segments.length > 0 && rendered.length > 0) {
       body.push(
-        h('details', null, h('summary', null, t('The text before it was divided into messages')), segments.map((list) => h('pre', { class: 'result' }, pieces(list, explanation, seen)))),
+        h('details', null, h('summary', null, t('Text before it was split into messages')), segments.map((list) => h('pre', { class: 'result' }, pieces(list, explanation, seen)))),
       );
     }
   }
@@ -104,7 +104,7 @@ function legend(seen) {
   return h(
     'p',
     { class: 'quiet legend' },
-    `${t('Where it came from:')} `,
+    `${t('Origin:')} `,
     h('span', null, names.template),
     shownOnes.map((from) => [' ', h('span', { class: `piece from-${from}` }, names[from])]),
   );
@@ -120,14 +120,14 @@ function counted(count) {
 function warned(answer) {
   const warnings = (answer.warnings ?? []).filter((warning) => warning.code !== 'request.unknown_member');
   return [
-    answer.stale && h('p', { class: 'warn' }, t('The store is away: shared variables may be old.')),
+    answer.stale && h('p', { class: 'warn' }, t('The store is unavailable. Shared variables may be stale.')),
     warnings.map((warning) => finding({ ...warning, source: warning.tool ?? warning.code, severity: 'warning' })),
     (answer.dry_run?.warnings ?? []).map(finding),
     answer.dry_run?.stopped && h('p', { class: 'quiet' }, shown(answer.dry_run.stopped, 1000)),
   ];
 }
 
-/** The same as a list, which needs no colours and no mouse. */
+/** Lists the origins as text, for readers who cannot see colours or hover. */
 function sources(explanation) {
   const rows = explanation?.variables ?? [];
   const calls = explanation?.calls ?? [];
@@ -137,7 +137,7 @@ function sources(explanation) {
   return h(
     'details',
     null,
-    h('summary', null, t('Variables and tools that were used')),
+    h('summary', null, t('Variables and tools used')),
     h(
       'ul',
       null,

@@ -1,4 +1,4 @@
-// A script while it runs: what it says, prints, calls and gives, as it comes.
+// Renders the events of a running script: model text, output, tool calls and result.
 
 import { ask, events } from './api.js';
 import { problem } from './app.js';
@@ -7,9 +7,9 @@ import { fold, json } from './value.js';
 import { button, fill, h } from './view.js';
 
 /**
- * Runs a script when `button` is pressed or `start()` is called: what `request()` gives, `{ where,
- * body }`, or nothing where it cannot be run. Its events are shown in `out`, `busy(is)` is told when
- * it begins and ends, and `stop` ends it early.
+ * Runs a script when `button` is pressed or `start()` is called. `request()` returns `{ where, body }`,
+ * or nothing if the script cannot run. Shows the events in `out`. `busy(is)` is called at the start and
+ * at the end. The `stop` button aborts the run.
  */
 export function runner({ out, signal, request, busy, type }) {
   const run = h('button', { class: type === 'button' ? null : 'main', type: type ?? 'submit', onclick: type === 'button' ? () => start() : null }, t('Run'));
@@ -34,7 +34,7 @@ export function runner({ out, signal, request, busy, type }) {
         if (event === 'done') whole = true;
         else view.take(data);
       }
-      if (!whole && !view.failed()) throw new TypeError(t('the stream ended before the script did'));
+      if (!whole && !view.failed()) throw new Error(t('The stream ended before the script finished.'));
     } catch (error) {
       if (!signal.aborted) out.append(error.name === 'AbortError' ? h('p', { class: 'warn', role: 'status' }, t('Stopped.')) : problem(error));
     } finally {
@@ -53,7 +53,7 @@ export function warning(one) {
   return h('p', { class: 'warn foreign' }, shown(typeof one === 'string' ? one : (one.message ?? JSON.stringify(one)), 1000));
 }
 
-/** A run as it comes: `take(chunk)` is told each chunk of the stream. */
+/** Creates the view of a run. `take(chunk)` handles each chunk of the stream. */
 function played() {
   const node = h('div', { role: 'log', 'aria-label': t('Events') });
   let text = null;
@@ -68,7 +68,7 @@ function played() {
   function piece(role, words) {
     if (inner?.role !== role) {
       inner = { role, element: h('pre', { class: 'foreign' }) };
-      node.append(h('div', { class: 'turn quiet' }, h('span', { class: 'badge' }, t('on the way')), ' ', h('bdi', null, shown(role ?? '', 40)), inner.element));
+      node.append(h('div', { class: 'turn quiet' }, h('span', { class: 'badge' }, t('intermediate')), ' ', h('bdi', null, shown(role ?? '', 40)), inner.element));
     }
     inner.element.append(shown(words ?? ''));
   }
@@ -80,19 +80,19 @@ function played() {
       case 'printed':
         return line(t('printed'), h('bdi', null, shown(script.text, 4000)));
       case 'tool_call':
-        return line(t('Calls'), h('code', null, h('bdi', null, shown(script.name, 200))), json(script.arguments ?? {}));
+        return line(t('Tool call'), h('code', null, h('bdi', null, shown(script.name, 200))), json(script.arguments ?? {}));
       case 'tool_result':
         return line(t('Result'), h('code', null, h('bdi', null, shown(script.name, 200))), json(script.result ?? null));
       case 'tool_failed':
-        return line(t('Failure'), h('code', null, h('bdi', null, shown(script.name, 200))), h('div', { class: 'bad foreign' }, shown(script.message, 2000)));
+        return line(t('Error'), h('code', null, h('bdi', null, shown(script.name, 200))), h('div', { class: 'bad foreign' }, shown(script.message, 2000)));
       case 'warning':
         return node.append(warning(script.warning));
       case 'result':
         return node.append(
           h('h3', null, t('Result')),
           json(script.result ?? null),
-          h('p', { class: 'quiet' }, t('{count} calls of models', { count: number(script.model_calls ?? 0) })),
-          ...(script.enforced?.length ? [fold(t('How answers were held to their form'), () => json(script.enforced))] : []),
+          h('p', { class: 'quiet' }, t('Model calls: {count}', { count: number(script.model_calls ?? 0) })),
+          ...(script.enforced?.length ? [fold(t('How answer formats were enforced'), () => json(script.enforced))] : []),
           ...(script.warnings ?? []).map(warning),
         );
       default:

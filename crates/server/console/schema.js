@@ -1,13 +1,13 @@
-// A schema of the document of routes, in words.
+// Renders a schema of the OpenAPI document as text.
 
 import { shown, t } from './text.js';
 import { fold } from './value.js';
 import { h } from './view.js';
 
-/** Members of members are folded; so are schemas that hold themselves. */
+/** Nested and recursive schemas are collapsed. */
 export function schema(api, of, depth = 0) {
   const { name, value } = resolved(api, of);
-  if (!value) return h('p', { class: 'quiet' }, t('anything'));
+  if (!value) return h('p', { class: 'quiet' }, t('any value'));
   const options = value.oneOf ?? value.anyOf;
   if (options) {
     const real = options.filter((one) => one.type !== 'null');
@@ -16,7 +16,7 @@ export function schema(api, of, depth = 0) {
   }
   if (value.allOf) return value.allOf.map((one) => schema(api, one, depth));
   if (value.type === 'array' || value.items) {
-    return h('div', null, t('a list of'), ' ', schema(api, value.items ?? {}, depth));
+    return h('div', null, t('array of'), ' ', schema(api, value.items ?? {}, depth));
   }
   const members = Object.entries(value.properties ?? {});
   if (members.length === 0) return h('p', { class: 'quiet foreign' }, kind(api, of), value.description ? ` · ${shown(value.description, 500)}` : null);
@@ -30,14 +30,14 @@ export function schema(api, of, depth = 0) {
           null,
           h('code', null, shown(member, 100)),
           ' ',
-          h('span', { class: 'quiet' }, kind(api, its), (value.required ?? []).includes(member) ? ` · ${t('needed')}` : null),
+          h('span', { class: 'quiet' }, kind(api, its), (value.required ?? []).includes(member) ? ` · ${t('required')}` : null),
           ' ',
           h('span', { class: 'foreign' }, shown(resolved(api, its).value?.description ?? its.description ?? '', 1000)),
           isDeep(api, its) ? schema(api, its, depth + 1) : null,
         ),
       ),
     );
-  return depth === 0 ? list() : fold(h('code', null, shown(name ?? t('an object'), 100)), list);
+  return depth === 0 ? list() : fold(h('code', null, shown(name ?? t('object'), 100)), list);
 }
 
 function resolved(api, of) {
@@ -46,7 +46,7 @@ function resolved(api, of) {
   return { name, value: api.components?.schemas?.[name] };
 }
 
-/** In English a type is called what it is called. */
+/** Returns the name of a type. English uses the JSON name. */
 function named(type) {
   const words = {
     string: t('type: string'),
@@ -60,16 +60,16 @@ function named(type) {
   return (words[type] ?? String(type)).replace(/^type: /, '');
 }
 
-/** Its type in a few words. */
+/** Returns the type in a few words. */
 function kind(api, of) {
   const { name, value } = resolved(api, of);
-  if (!value) return t('anything');
+  if (!value) return t('any value');
   if (value.enum) return value.enum.map((one) => JSON.stringify(one)).join(' | ');
-  if (value.type === 'array') return t('list of {what}', { what: kind(api, value.items ?? {}) });
+  if (value.type === 'array') return t('array of {what}', { what: kind(api, value.items ?? {}) });
   const options = value.oneOf ?? value.anyOf;
   if (options) return options.map((one) => kind(api, one)).join(' | ');
   const types = Array.isArray(value.type) ? value.type : [value.type];
-  return name ?? types.map((type) => type === undefined ? t('anything') : named(type)).join(' | ');
+  return name ?? types.map((type) => type === undefined ? t('any value') : named(type)).join(' | ');
 }
 
 function isDeep(api, of) {

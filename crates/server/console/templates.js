@@ -1,4 +1,4 @@
-// One template in an editor: its colours, what is wrong with it and where, what can stand there.
+// Template editor with highlighting, diagnostics and completions.
 
 import './code.js';
 import { send } from './api.js';
@@ -6,13 +6,13 @@ import { shown, t } from './text.js';
 import { button, fill, h, id as unique, later } from './view.js';
 import { plain } from './variables.js';
 
-/** Milliseconds between a key and the question to the server. */
+/** Milliseconds between a key press and the request to the server. */
 export const SOON = 10;
-/** Where tools are called, or texts are long, the questions wait for a pause in the typing. */
+/** If the prompt calls tools or the text is long, requests wait for a pause in typing. */
 export const PAUSE = 350;
 export const LONG = 100_000;
 
-/** Does `work` when it is called for; while it is under way, once more after it. */
+/** Runs `work` when called. A call during a run starts one more run after it. */
 export function latest(work) {
   let running = false;
   let again = false;
@@ -30,7 +30,7 @@ export function latest(work) {
   };
 }
 
-/** The place in a text of a line and a column, which count from 1, columns in characters. */
+/** Returns the offset of a line and column. Both start at 1, and columns count characters. */
 export function offset(text, line, column) {
   let start = 0;
   for (let passed = 1; passed < line; passed += 1) {
@@ -48,7 +48,7 @@ function placed(text, start) {
   return `${before.length}:${[...before.at(-1)].length + 1}`;
 }
 
-/** Where a template names a variable; less than 0 if it does not. */
+/** Returns the offset where a template uses a variable, or -1. */
 export function mentioned(text, path) {
   const name = plain(path).replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
   const found = text.match(new RegExp(`(?<=[{%#][^{}]*?)(?<![\\w])${name}(?![\\w])`));
@@ -56,15 +56,15 @@ export function mentioned(text, path) {
 }
 
 /**
- * The editor of a template. `format()` is its format now; `edited(text)` is told of each change.
- * `extra`: further findings, `place(text)` gives one with its place, or null;
- * `draw()` shows them, `again()` has the server read the text anew.
+ * Creates a template editor. `format()` returns the current format. `edited(text)` receives each change.
+ * `extra` holds additional findings, each with `place(text)`, which returns a finding with offsets or null.
+ * `draw()` shows them, and `again()` sends the text to the server again.
  */
 export function templateEditor({ label, text, readOnly, signal, format, edited }) {
   const code = document.createElement('q-code');
   const list = h('ul', { class: 'findings', id: unique('l') });
   const part = { code, element: h('div', { class: 'field' }, code, list), read: { tokens: [], findings: [] }, extra: [], draw, again: null };
-  // It has no text area before it is in the page.
+  // The element has no text area until it is in the page.
   queueMicrotask(() => {
     code.value = text;
     code.label = label;
@@ -106,7 +106,7 @@ export function templateEditor({ label, text, readOnly, signal, format, edited }
   code.addEventListener('edit', () => {
     part.extra = [];
     (code.value.length > LONG ? readLate : readSoon)();
-    edited(code.value);
+    edited(code.text);
   });
   part.again = readSoon;
   queueMicrotask(readSoon);

@@ -1,4 +1,4 @@
-// Words of the console in two languages, and how numbers, times and foreign texts are shown.
+// Translations, and formatting of numbers, times and untrusted text.
 
 import prompts from './zh/prompts.js';
 import shell from './zh/shell.js';
@@ -8,7 +8,7 @@ const zh = { ...shell, ...prompts, ...work };
 
 const KEPT = 'quillet.language';
 
-/** `en` or `zh`: what was chosen, else what the browser prefers. */
+/** `en` or `zh`: the user's choice, or the language of the browser. */
 export let language = localStorage.getItem(KEPT) ?? (navigator.language.startsWith('zh') ? 'zh' : 'en');
 document.documentElement.lang = language;
 
@@ -18,14 +18,14 @@ export function setLanguage(chosen) {
   document.documentElement.lang = chosen;
 }
 
-/** A text of the console in the language of the reader; `{name}` stands for a value. */
+/** Returns a text in the user's language. Values replace placeholders such as `{name}`. */
 export function t(english, values) {
   const text = language === 'zh' ? (zh[english] ?? english) : english;
   if (!values) return text;
   return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
 }
 
-/** Formats by language: each takes the browser longer to make than many rows of a list to show. */
+/** Formatters by language. Cached, because creating one is slow. */
 const FORMATS = {};
 
 function formats() {
@@ -36,12 +36,12 @@ function formats() {
   return FORMATS[language];
 }
 
-/** A count. */
+/** Formats a number. */
 export function number(value) {
   return formats().number.format(value);
 }
 
-/** US dollars; of little the first two digits. */
+/** Formats US dollars. Small amounts have two significant digits. */
 export function money(value) {
   if (value === undefined || value === null) return '';
   if (value === 0) return '$0';
@@ -49,30 +49,30 @@ export function money(value) {
   return `$${value < 0.01 ? value.toPrecision(2) : value.toFixed(4)}`;
 }
 
-/** How long something took, given in microseconds. */
+/** Formats a duration in microseconds. */
 export function took(us) {
   if (us < 1e3) return `${Math.round(us)} µs`;
   if (us < 1e6) return `${(us / 1e3).toFixed(1)} ms`;
   return `${(us / 1e6).toFixed(2)} s`;
 }
 
-/** A time on the reader's clock; milliseconds, or a text of RFC 3339. */
+/** Formats a time in the local time zone. Takes milliseconds or an RFC 3339 string. */
 export function when(time) {
   const date = new Date(time);
   if (Number.isNaN(date.getTime())) return String(time);
   return formats().time.format(date);
 }
 
-/** Characters that move others about, or that nobody sees. */
+/** Invisible characters and characters that change the text direction. */
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
-/** A foreign text for reading: what would be invisible, or would turn others around, is written out. */
+/** Returns untrusted text for display, with invisible and direction-changing characters made visible. */
 export function shown(text, most = Infinity) {
   const all = String(text);
   const part = all.length > most ? `${all.slice(0, most)}…` : all;
   return part.replace(HIDDEN, (sign) => {
     const code = sign.codePointAt(0);
-    // Pictures of control characters.
+    // Unicode control pictures.
     if (code < 0x20) return String.fromCodePoint(0x2400 + code);
     return `⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩`;
   });

@@ -1,13 +1,13 @@
-// One trace: its spans as a tree beside their times, and all that is known of the chosen one.
+// One trace: a tree of spans with a timeline, and the details of the selected span.
 
 import { address, keep } from './app.js';
 import './list.js';
 import { definitions, messages } from './messages.js';
 import { money, number, shown, t, took, when } from './text.js';
 import { facts, fold, json, long, parsed } from './value.js';
-import { button, field, fill, h, link } from './view.js';
+import { button, field, fill, h, link, textOf } from './view.js';
 
-/** Attributes that have a place of their own, and are not listed once more. */
+/** Attributes with a section of their own, left out of the list. */
 const PLACED = [
   'gen_ai.input.messages',
   'gen_ai.output.messages',
@@ -17,10 +17,10 @@ const PLACED = [
   'quillet.prompt.variables',
 ];
 
-/** So many folded spans are kept in the address. */
+/** Maximum number of collapsed spans stored in the address. */
 const FOLDED = 40;
 
-/** The view; `found` is as `GET v1/traces/{id}` gives it. */
+/** Creates the view. `found` is the response of `GET v1/traces/{id}`. */
 export function trace(found, query) {
   const spans = ordered(found.spans);
   const start = Math.min(...spans.map((span) => span.started_us));
@@ -33,16 +33,16 @@ export function trace(found, query) {
 
   const list = h('q-list', { class: 'spans' });
   const detail = h('section', { class: 'card', 'aria-live': 'polite', 'aria-label': t('Span') });
-  const search = h('input', { type: 'search', '.value': query.get('q') ?? '', oninput: () => (keep({ q: search.value }), show()) });
+  const search = h('input', { type: 'search', '.value': query.get('q') ?? '', oninput: () => (keep({ q: textOf(search) }), show()) });
 
   function show(kept = false) {
-    const word = search.value.toLowerCase();
-    // What is found stands alone, whatever it is below.
+    const word = textOf(search).toLowerCase();
+    // Search results are a flat list.
     listed = word ? spans.filter((span) => JSON.stringify([span.name, span.kind, span.error ?? '']).toLowerCase().includes(word)) : unfolded();
     list.show({ label: t('Spans'), items: listed, row, tree: !word, marked: true, toggle, kept });
   }
 
-  /** The spans that no folded one hides. */
+  /** Returns the spans that are not hidden in a collapsed span. */
   function unfolded() {
     let hides = Infinity;
     return spans.filter((span) => {
@@ -66,7 +66,7 @@ export function trace(found, query) {
     show();
   }
 
-  /** Some fit into an address. */
+  /** Stores the collapsed spans in the address, up to a limit. */
   function remember() {
     keep({ folded: folded.size > 0 && folded.size <= FOLDED ? [...folded].join(',') : '' });
   }
@@ -79,12 +79,12 @@ export function trace(found, query) {
     const element = h(
       'span',
       { class: 'span-name' },
-      span.below > 0 && !search.value && h('span', { class: 'fold', title: t(folded.has(span.id) ? 'Unfold' : 'Fold') }, folded.has(span.id) ? '▸' : '▾'),
+      span.below > 0 && !textOf(search) && h('span', { class: 'fold', title: t(folded.has(span.id) ? 'Expand' : 'Collapse') }, folded.has(span.id) ? '▸' : '▾'),
       h('span', { class: `badge ${span.error ? 'bad' : ''}` }, t(span.kind)),
       ' ',
       h('bdi', null, shown(span.name, 120)),
       span.error && h('span', { class: 'bad' }, ` ${t('failed')}`),
-      folded.has(span.id) && !search.value && h('span', { class: 'quiet' }, ` ${t('{count} below', { count: number(span.below) })}`),
+      folded.has(span.id) && !textOf(search) && h('span', { class: 'quiet' }, ` ${t('{count} hidden', { count: number(span.below) })}`),
     );
     element.style.paddingInlineStart = `${Math.min(span.depth, 12) * 0.9}rem`;
     return element;
@@ -107,7 +107,7 @@ export function trace(found, query) {
     fill(detail, about(span, start, run));
   }
 
-  // The rows are links, so that they can be opened elsewhere; here the view stays.
+  // Rows are links so they can open in a new tab. A plain click stays in this view.
   list.addEventListener('click', (event) => {
     const link = event.target.closest('a');
     if (!link || event.metaKey || event.ctrlKey || event.shiftKey) return;
@@ -123,14 +123,14 @@ export function trace(found, query) {
     h(
       'div',
       { class: 'row' },
-      h('div', { class: 'grow' }, field(t('Search in spans'), search)),
-      spans.some((span) => span.depth > 0 && span.below > 0) && [button(t('Fold all'), () => foldAll(true)), button(t('Unfold all'), () => foldAll(false))],
+      h('div', { class: 'grow' }, field(t('Search spans'), search)),
+      spans.some((span) => span.depth > 0 && span.below > 0) && [button(t('Collapse all'), () => foldAll(true)), button(t('Expand all'), () => foldAll(false))],
     ),
     h('div', { class: 'trace' }, list, detail),
   ];
 }
 
-/** The durable run that the trace is a part of, and which of its questions each model's span is. */
+/** Returns the durable run of the trace, and a function that maps a model span to its turn. */
 function runOf(spans) {
   const id = spans[0]?.attributes?.['quillet.run'];
   if (!id) return null;
@@ -138,14 +138,14 @@ function runOf(spans) {
   return { id, turn: (span) => asked.indexOf(span) + 1 };
 }
 
-/** The way to a fork of the run, from before a question on. */
+/** Links to a fork of the run before a turn. */
 function forkLink(run, turn) {
   return link(t('Fork from here'), address(['runs', run.id], { fork: 1, turn: turn || undefined }));
 }
 
 /**
- * Spans in the order of a tree, with `depth`, how many are `below`, and as `level`, `place` and
- * `size` what a tree says of its rows. One whose parent is not there is a root.
+ * Returns spans in tree order with `depth`, the number of descendants in `below`, and `level`, `place`
+ * and `size` for ARIA. A span with a missing parent is a root.
  */
 export function ordered(spans) {
   const ids = new Set(spans.map((span) => span.id));
@@ -171,7 +171,7 @@ export function ordered(spans) {
     all.push({ ...span, depth, level: depth + 1, place, size, below: 0 });
     push(span.id, depth + 1);
   }
-  // Parents in a circle have no root: they are shown all the same.
+  // Spans in a cycle have no root. Show them anyway.
   for (const span of spans) if (!seen.has(span)) all.push({ ...span, depth: 0, level: 1, place: 1, size: 1, below: 0 });
   const above = [];
   for (const span of all) {
@@ -194,25 +194,25 @@ function summary(found, spans, run, whole) {
     'div',
     { class: 'card' },
     facts([
-      [t('Began'), root && when(root.started_us / 1000)],
-      [t('Took'), took(whole)],
+      [t('Started'), root && when(root.started_us / 1000)],
+      [t('Duration'), took(whole)],
       [t('Spans'), number(spans.length)],
       [t('Tokens'), t('{input} in, {output} out', { input: number(input), output: number(output) })],
       [t('Cost'), money(found.cost_usd)],
-      [t('Failures'), failed ? h('span', { class: 'bad' }, number(failed)) : '0'],
+      [t('Failed spans'), failed ? h('span', { class: 'bad' }, number(failed)) : '0'],
       [t('Trace'), h('code', null, shown(found.id, 200))],
     ]),
-    h('div', { class: 'row' }, playground(spans), run && [link(t('Its run'), address(['runs', run.id])), forkLink(run)]),
+    h('div', { class: 'row' }, playground(spans), run && [link(t('Open run'), address(['runs', run.id])), forkLink(run)]),
   );
 }
 
-/** The prompt, without the version that stands beside it. */
+/** Returns the prompt ID without its version. */
 function named(said) {
   const [name, mark] = [said['gen_ai.prompt.name'], `@${said['gen_ai.prompt.version']}`];
   return name.endsWith(mark) ? name.slice(0, -mark.length) : name;
 }
 
-/** The way to the playground, of a run that a prompt was rendered for. */
+/** Links to the playground if the trace has a prompt. */
 function playground(spans) {
   const from = spans.find((span) => span.attributes?.['gen_ai.prompt.name']);
   if (!from) return null;
@@ -221,7 +221,7 @@ function playground(spans) {
   const asked = spans.find((span) => span.kind === 'model')?.attributes ?? {};
   const model = said['gen_ai.request.model'] ?? asked['gen_ai.request.model'] ?? asked['gen_ai.response.model'];
   return link(
-    t('Open in the playground'),
+    t('Open in playground'),
     address(['play'], {
       prompt: named(said),
       version: said['gen_ai.prompt.version'],
@@ -240,20 +240,20 @@ function about(span, start, run) {
     h('h2', null, h('bdi', null, shown(span.name, 300))),
     facts([
       [t('Kind'), t(span.kind)],
-      [t('After'), took(span.started_us - start)],
-      [t('Took'), took(span.duration_us)],
+      [t('Offset'), took(span.started_us - start)],
+      [t('Duration'), took(span.duration_us)],
       [t('Model'), said['gen_ai.request.model']],
       [t('Tokens'), tokens[0] === undefined ? null : t('{input} in, {output} out', { input: number(tokens[0]), output: number(tokens[1] ?? 0) })],
     ]),
     run && span.kind === 'model' && h('p', null, forkLink(run, run.turn(span))),
     span.error && h('div', { class: 'problem' }, long(typeof span.error === 'string' ? span.error : JSON.stringify(span.error))),
-    part(t('Messages as they were sent'), said['gen_ai.input.messages'], messages),
+    part(t('Messages sent'), said['gen_ai.input.messages'], messages),
     part(t('Answer'), said['gen_ai.output.messages'], messages),
     part(t('Variables'), said['quillet.prompt.variables'], json),
     part(t('Arguments'), said['gen_ai.tool.call.arguments'], json),
     part(t('Result'), said['gen_ai.tool.call.result'], json),
-    said['gen_ai.tool.definitions'] !== undefined && [h('h3', null, t('Tools that were offered')), definitions(said['gen_ai.tool.definitions'])],
-    ['model', 'tool'].includes(span.kind) && !PLACED.some((name) => name in said) && h('p', { class: 'quiet' }, t('Texts are kept only where agent.trace_texts says so.')),
+    said['gen_ai.tool.definitions'] !== undefined && [h('h3', null, t('Tools offered')), definitions(said['gen_ai.tool.definitions'])],
+    ['model', 'tool'].includes(span.kind) && !PLACED.some((name) => name in said) && h('p', { class: 'quiet' }, t('Traces include text only if agent.trace_texts is on.')),
     Object.keys(rest).length > 0 && fold(t('Attributes'), () => json(rest)),
   ];
 }

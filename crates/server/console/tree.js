@@ -1,16 +1,16 @@
-// Ids as a tree: the rows of a list in which folders open and close.
+// Groups prompt IDs into a tree of folders.
 
-/** The segments of an id, each with the sign that ends it. */
+/** Returns the segments of an ID, each with its separator. */
 function segments(id) {
   return id.match(/[^.:/]*[.:/]|[^.:/]+$/g) ?? [id];
 }
 
-/** All prompts as a tree, for `rowsOf`. */
+/** Returns the prompts as a tree, for `rowsOf`. */
 export function grown(prompts) {
   const root = { children: new Map(), prompts: [] };
   for (const prompt of prompts) {
     const parts = segments(prompt.id);
-    // A sign at the very end belongs to the name.
+    // A separator at the end belongs to the name.
     const last = parts.pop();
     let node = root;
     let prefix = '';
@@ -30,7 +30,7 @@ export function grown(prompts) {
   return root;
 }
 
-/** The prefixes of all folders. */
+/** Returns the prefixes of all folders. */
 export function folders(tree) {
   const found = [];
   const walk = (node) => {
@@ -44,8 +44,8 @@ export function folders(tree) {
 }
 
 /**
- * The rows that can be seen, folders first: `{ prompt, label }` or `{ prefix, label, count, broken,
- * expanded }`, each with `level`, `place` and `size` among its siblings.
+ * Returns the visible rows, folders first: `{ prompt, label }` or `{ prefix, label, count, broken,
+ * expanded }`, each with its `level`, its `place` among its siblings and their `size`.
  */
 export function rowsOf(tree, isOpen) {
   const rows = [];

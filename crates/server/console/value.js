@@ -1,13 +1,13 @@
-// Values and texts of others, of any length: a megabyte is cut, and shown whole for whoever asks.
+// Renders untrusted values of any length. Long text is shortened until the user expands it.
 
 import { note } from './app.js';
 import { number, shown, t } from './text.js';
 import { button, fill, h } from './view.js';
 
-/** More than this is laid out only on demand. */
+/** Longer text is shown in full only on request. */
 const MOST = 4_000;
 
-/** A text; its line breaks are kept. */
+/** Renders a text with its line breaks. */
 export function long(text, props) {
   const all = String(text);
   const pre = h('pre', { ...props, class: `foreign ${props?.class ?? ''}`.trim() }, shown(all, MOST));
@@ -19,18 +19,18 @@ export function long(text, props) {
   return h('div', null, pre, more);
 }
 
-/** A value of JSON, or a text that may hold some. */
+/** Renders a JSON value, or a string that can contain JSON. */
 export function json(value, props) {
   const read = parsed(value);
   return long(typeof read === 'string' ? read : written(read), props);
 }
 
-/** JSON with one member on each line. */
+/** Formats a value as indented JSON. */
 export function written(value) {
   return JSON.stringify(value, null, 2) ?? '';
 }
 
-/** What a text holds as JSON, if it holds an object or a list. */
+/** Parses a string that contains a JSON object or array. Returns other values unchanged. */
 export function parsed(value) {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
   try {
@@ -40,7 +40,7 @@ export function parsed(value) {
   }
 }
 
-/** A part that can be opened; it is made when it is first opened. */
+/** Creates a collapsible section. Its content is created when it is first opened. */
 export function fold(title, make, open = false) {
   const body = h('div');
   let made = false;
@@ -64,13 +64,13 @@ export function fold(title, make, open = false) {
   return element;
 }
 
-/** Puts a text on the clipboard. */
+/** Copies a text to the clipboard. */
 export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
     note(t('Copied.'));
   } catch {
-    // No permission, or a page that is served without TLS: the old way needs neither.
+    // Fallback without clipboard permission or TLS.
     const area = h('textarea', { class: 'out', '.value': text, 'aria-hidden': 'true' });
     const focused = document.activeElement;
     document.body.append(area);
@@ -78,18 +78,18 @@ export async function copy(text) {
     const done = document.execCommand('copy');
     area.remove();
     focused?.focus();
-    note(done ? t('Copied.') : t('The browser does not let this page copy.'), done ? '' : 'bad');
+    note(done ? t('Copied.') : t('The browser blocked access to the clipboard.'), done ? '' : 'bad');
   }
 }
 
-/** Hands a text out as a file. */
+/** Downloads a text as a file. */
 export function save(name, text, type = 'application/octet-stream') {
   const address = URL.createObjectURL(new Blob([text], { type }));
   h('a', { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
 
-/** A list of names and values. */
+/** Renders a list of names and values. */
 export function facts(pairs) {
   const given = pairs.filter(([, value]) => value !== undefined && value !== null && value !== '');
   return h(

@@ -1,14 +1,14 @@
-// A form of a prompt's variables, made of what it declares and of what its templates use.
+// A form for the variables that a prompt declares or its templates use.
 
 import { shown, t } from './text.js';
-import { button, field, fill, h, select } from './view.js';
+import { button, field, fill, h, keepLineEndings, select, textOf } from './view.js';
 
-/** A variable as templates write it, without what stands before names of the request. */
+/** Returns the name of a variable without the prefix for request variables. */
 export function plain(path) {
   return String(path).replace(/^\.?(?:variables|args)\./, '');
 }
 
-/** The values in an address. */
+/** Reads variables from the address. */
 export function fromQuery(query) {
   try {
     const value = JSON.parse(query.get('variables') ?? '{}');
@@ -18,13 +18,13 @@ export function fromQuery(query) {
   }
 }
 
-/** The values for an address; too many for one are left out. */
+/** Returns the variables for an address, or an empty string if they are too long. */
 export function forQuery(values) {
   const text = JSON.stringify(values);
   return text === '{}' || text.length > 6000 ? '' : text;
 }
 
-/** A definition's own `parameters` as a JSON Schema, whichever of its three forms they have. */
+/** Returns the `parameters` of a definition as a JSON Schema. They can have three forms. */
 export function schemaOf(parameters) {
   if (Array.isArray(parameters)) {
     const named = parameters.filter((one) => one && typeof one.name === 'string');
@@ -45,8 +45,8 @@ export function schemaOf(parameters) {
 }
 
 /**
- * The form. `change()` is told of each edit; `value` are the variables that are given. `show(schema,
- * used)` says which there are: a schema of the declared ones, and the paths that templates use.
+ * Creates the form. `change()` is called after each edit, and `value` holds the current variables.
+ * `show(schema, used)` sets the fields: the schema of the declared variables and the paths used in templates.
  */
 export function variablesForm(value, change) {
   let values = { ...value };
@@ -86,12 +86,12 @@ export function variablesForm(value, change) {
         'div',
         { class: 'row' },
         h('h2', { class: 'grow' }, t('Variables')),
-        button(json ? t('As a form') : t('As JSON'), () => ((json = !json), draw(true), element.querySelector('button').focus()), {
+        button(json ? t('Edit as form') : t('Edit as JSON'), () => ((json = !json), draw(true), element.querySelector('button').focus()), {
           'aria-pressed': String(json),
           data: { name: '\u0000switch' },
         }),
       ),
-      rows.length ? rows : h('p', { class: 'quiet' }, t('This prompt takes none.')),
+      rows.length ? rows : h('p', { class: 'quiet' }, t('No variables.')),
     );
     if (focused === undefined) return;
     for (const other of element.querySelectorAll('[data-name]')) if (other.dataset.name === focused) other.focus();
@@ -100,7 +100,7 @@ export function variablesForm(value, change) {
   function asJson() {
     const area = h('textarea', { rows: 8, data: { name: '\u0000json' }, '.value': JSON.stringify(values, null, 2) });
     area.addEventListener('input', () => {
-      const read = parsed(area, area.value || '{}');
+      const read = parsed(area, textOf(area) || '{}');
       if (read === undefined || read === null || typeof read !== 'object' || Array.isArray(read)) {
         area.setAttribute('aria-invalid', 'true');
         return;
@@ -108,7 +108,7 @@ export function variablesForm(value, change) {
       values = read;
       change();
     });
-    return field(t('Variables as JSON'), area, t('An object: each name with its value.'));
+    return field(t('Variables (JSON)'), area, t('A JSON object that maps names to values.'));
   }
 
   function one(name, about) {
@@ -122,7 +122,7 @@ export function variablesForm(value, change) {
       ' ',
       types && h('small', null, shown(types, 60)),
       declared.required.includes(name) && h('small', null, ` ${t('required')}`),
-      about.undeclared && h('small', null, ` ${t('not declared')}`),
+      about.undeclared && h('small', null, ` ${t('undeclared')}`),
     );
     const notes = [
       about.description && shown(about.description, 500),
@@ -136,14 +136,14 @@ export function variablesForm(value, change) {
     const now = values[name];
     if (Array.isArray(about.enum)) {
       const options = about.enum.map((option) => [JSON.stringify(option), shown(typeof option === 'string' ? option : JSON.stringify(option), 80)]);
-      return select([['', t('not given')], ...options], now === undefined ? '' : JSON.stringify(now), (chosen) => set(name, chosen ? JSON.parse(chosen) : undefined));
+      return select([['', t('not set')], ...options], now === undefined ? '' : JSON.stringify(now), (chosen) => set(name, chosen ? JSON.parse(chosen) : undefined));
     }
     if (types[0] === 'boolean') {
-      return select([['', t('not given')], ['true', 'true'], ['false', 'false']], now === undefined ? '' : String(now), (chosen) => set(name, chosen ? chosen === 'true' : undefined));
+      return select([['', t('not set')], ['true', 'true'], ['false', 'false']], now === undefined ? '' : String(now), (chosen) => set(name, chosen ? chosen === 'true' : undefined));
     }
     if (types[0] === 'number' || types[0] === 'integer') {
       const input = h('input', { type: 'number', step: types[0] === 'integer' ? 1 : 'any', '.value': now ?? '' });
-      input.addEventListener('input', () => set(name, input.value === '' || Number.isNaN(input.valueAsNumber) ? undefined : input.valueAsNumber));
+      input.addEventListener('input', () => set(name, textOf(input) === '' || Number.isNaN(input.valueAsNumber) ? undefined : input.valueAsNumber));
       return input;
     }
     const area = h('textarea', { class: 'short', rows: 1 });
@@ -151,14 +151,18 @@ export function variablesForm(value, change) {
       area.value = now === undefined ? '' : JSON.stringify(now, null, 1);
       area.placeholder = types[0] === 'array' ? '[…]' : '{…}';
       area.addEventListener('input', () => {
-        if (area.value.trim() === '') return set(name, undefined);
-        const read = parsed(area, area.value);
+        if (textOf(area).trim() === '') return set(name, undefined);
+        const read = parsed(area, textOf(area));
         if (read !== undefined) set(name, read);
       });
       return area;
     }
-    area.value = typeof now === 'string' ? now : now === undefined ? '' : JSON.stringify(now);
-    area.addEventListener('input', () => set(name, area.value === '' ? undefined : area.value));
+    let text = typeof now === 'string' ? now : now === undefined ? '' : JSON.stringify(now);
+    area.value = text;
+    area.addEventListener('input', () => {
+      text = keepLineEndings(text, textOf(area));
+      set(name, text === '' ? undefined : text);
+    });
     return area;
   }
 
@@ -171,7 +175,7 @@ export function variablesForm(value, change) {
       values = { ...given };
       draw(true);
     },
-    /** Says at a field what is wrong with its value: `[name, message]`; nothing is wrong with the others. */
+    /** Shows errors, `[name, message]`, at their fields. Clears the errors of all other fields. */
     wrong(found) {
       const all = new Map(found);
       for (const control of element.querySelectorAll('[data-name]')) {

@@ -1,10 +1,9 @@
-// Makes the nodes of the page. Texts become text nodes and attributes, and there is no way here to
-// make markup out of one: whatever a prompt, an answer or a name holds stays text.
+// Creates the nodes of the page. Text becomes text nodes and attributes and is never parsed as markup,
+// whatever a prompt, an answer or a name contains.
 
 /**
- * An element. `props`: `class`, `on*` (listeners), `.name` (a property), `data`, everything else an
- * attribute; what is `false`, `null` or `undefined` is left out. Children: nodes, texts, numbers,
- * lists of these; nothing for `false`, `null` and `undefined`.
+ * Creates an element. `props`: `on*` (listeners), `.name` (a property), `data`, and attributes, such as
+ * `class`. Children: nodes, texts, numbers and lists of these. Ignores `false`, `null` and `undefined`.
  */
 export function h(name, props, ...children) {
   const element = document.createElement(name);
@@ -15,7 +14,7 @@ export function h(name, props, ...children) {
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** The same, of SVG. */
+/** Creates an SVG element. */
 export function svg(name, props, ...children) {
   const element = document.createElementNS(SVG, name);
   set(element, props);
@@ -40,22 +39,72 @@ function append(element, children) {
   }
 }
 
-/** Puts these in the place of everything in an element, and gives it. */
+/** Replaces the children of an element and returns the element. */
 export function fill(element, ...children) {
   element.replaceChildren();
   append(element, children);
   return element;
 }
 
+/** Returns a text with `\n` for every line break. */
+export function lineFeeds(text) {
+  return text.replace(/\r\n?/g, '\n');
+}
+
+/**
+ * Returns the text of a field. Line breaks are `\n` in a text area, and an input has none. HTML requires
+ * the same of `value`, but Chromium 148 keeps a carriage return that is inserted as text.
+ */
+export function textOf(control) {
+  if (control instanceof HTMLTextAreaElement) return lineFeeds(control.value);
+  return control instanceof HTMLInputElement ? control.value.replace(/[\r\n]+/g, '') : control.value;
+}
+
+// Removes carriage returns from inserted text before it reaches a text area. Offsets in the field then
+// match its text. The user can still undo the insertion.
+document.addEventListener('beforeinput', (event) => {
+  if (!(event.target instanceof HTMLTextAreaElement) || !event.data?.includes('\r')) return;
+  if (!['insertText', 'insertFromPaste'].includes(event.inputType) || !event.cancelable) return;
+  event.preventDefault();
+  document.execCommand('insertText', false, lineFeeds(event.data));
+});
+
+/** Converts an index in `lineFeeds(text)` to an index in `text`. */
+function indexIn(text, index) {
+  let at = index;
+  for (let found = text.indexOf('\r\n'); found >= 0 && found < at; found = text.indexOf('\r\n', found + 2)) at += 1;
+  return at;
+}
+
+/**
+ * Returns the text of a field that was loaded with `before` and now holds `after`. Lines that were not
+ * edited keep the line endings of `before`. A new line ends like the line above it.
+ */
+export function keepLineEndings(before, after) {
+  if (!before.includes('\r')) return after;
+  const was = lineFeeds(before);
+  if (was === after) return before;
+  let start = 0;
+  while (start < was.length && start < after.length && was[start] === after[start]) start += 1;
+  let tail = 0;
+  while (tail < Math.min(was.length, after.length) - start && was[was.length - 1 - tail] === after[after.length - 1 - tail]) tail += 1;
+  const [head, rest] = [before.slice(0, indexIn(before, start)), before.slice(indexIn(before, was.length - tail))];
+  const above = head.lastIndexOf('\n');
+  const near = above < 0 ? (before.match(/\r?\n/)?.[0] ?? '\n') : head[above - 1] === '\r' ? '\r\n' : '\n';
+  const text = head + after.slice(start, after.length - tail).replaceAll('\n', near) + rest;
+  // A lone carriage return directly before a line feed would turn into one line break.
+  return lineFeeds(text) === after ? text : after;
+}
+
 let numbers = 0;
 
-/** An id that no other element has. */
+/** Returns a unique element ID. */
 export function id(prefix = 'i') {
   numbers += 1;
   return `${prefix}${numbers}`;
 }
 
-/** A labelled field. `control` gets its label, and what describes it below. */
+/** Creates a field with a label and an optional description. */
 export function field(label, control, about) {
   control.id ||= id('f');
   const note = about && h('small', { id: `${control.id}-about` }, about);
@@ -63,7 +112,7 @@ export function field(label, control, about) {
   return h('div', { class: 'field' }, h('label', { for: control.id }, label), control, note);
 }
 
-/** A choice of texts, or of `[value, text]`. */
+/** Creates a select element. Options are texts or `[value, text]`. */
 export function select(options, value, change, props) {
   const element = h(
     'select',
@@ -84,7 +133,7 @@ export function link(text, href, props) {
   return h('a', { href, ...props }, text);
 }
 
-/** A table. `columns`: heads, `rows`: lists of cells. */
+/** Creates a table from column headers and rows of cells. */
 export function table(caption, columns, rows, props) {
   return h(
     'div',
@@ -100,8 +149,8 @@ export function table(caption, columns, rows, props) {
 }
 
 /**
- * Views beside each other of which one is shown, by arrow keys too. `tabs`: `[key, text, make]`;
- * `change(key)` is told of a choice.
+ * Creates tabs, which arrow keys can switch. `tabs`: `[key, text, make]`. `change(key)` is called when
+ * the user selects a tab.
  */
 export function tabs(label, tabs, chosen, change) {
   const panel = h('div', { role: 'tabpanel', id: id('p'), tabindex: '0' });
@@ -146,8 +195,8 @@ export function tabs(label, tabs, chosen, change) {
 }
 
 /**
- * Asks in a dialog and gives what `make(close)` closes it with; `undefined` when it is left.
- * The focus goes back to where it was.
+ * Opens a dialog and resolves to the value passed to `close` in `make(close)`, or to `undefined` if the
+ * user dismisses it. The focus returns to where it was.
  */
 export function dialog(title, make) {
   return new Promise((resolve) => {
@@ -168,7 +217,7 @@ export function dialog(title, make) {
   });
 }
 
-/** Asks whether to do something; what is asked is the dialog's text. */
+/** Asks for confirmation. Resolves to true if the user confirms. */
 export function confirm(title, text, yes, no) {
   return dialog(title, (close) =>
     h(
@@ -185,7 +234,7 @@ export function confirm(title, text, yes, no) {
   );
 }
 
-/** Calls `work` when nothing has called for it for so long; what it was called with last counts. */
+/** Debounces `work` by `ms`. The arguments of the last call are used. */
 export function later(work, ms) {
   let timer;
   return (...given) => {

@@ -1,4 +1,4 @@
-// Agents: the list of them, what waits for a person, and a chat with one.
+// Agents: the list, the inbox of pending approvals, and the chat.
 
 import { get } from '../api.js';
 import { address, attempt } from '../app.js';
@@ -22,14 +22,14 @@ export default async function agents({ path, query, signal }) {
       link(t('Chat with a model'), address(['agents', 'chat'])),
     ),
     all.length === 0
-      ? h('p', null, t('There are no agents. An agent is a file below agents/ of the store, or is written with PUT /api/v1/agents/NAME.'))
+      ? h('p', null, t('No agents. Add a file to agents/ in the store, or use PUT /api/v1/agents/NAME.'))
       : h(
           'div',
           { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': t('Agents') },
           h(
             'table',
             null,
-            h('thead', null, h('tr', null, [t('Name'), t('What it is for'), t('State')].map((name) => h('th', { scope: 'col' }, name)))),
+            h('thead', null, h('tr', null, [t('Name'), t('Description'), t('State')].map((name) => h('th', { scope: 'col' }, name)))),
             said,
           ),
         ),
@@ -46,12 +46,12 @@ function row({ id, status, description, model, asks, diagnostics }) {
       'td',
       null,
       h('bdi', null, shown(description ?? '', 300)),
-      h('div', { class: 'quiet' }, model && h('bdi', null, shown(model, 100)), asks && ` · ${t('asks before some calls')}`),
+      h('div', { class: 'quiet' }, model && h('bdi', null, shown(model, 100)), asks && ` · ${t('requires approval for some calls')}`),
     ),
     h(
       'td',
       null,
-      h('span', { class: `badge ${broken ? 'bad' : 'good'}` }, broken ? t('broken') : t('usable')),
+      h('span', { class: `badge ${broken ? 'bad' : 'good'}` }, broken ? t('invalid') : t('valid')),
       diagnostics.map((one) => h('div', { class: 'quiet' }, shown(one.message, 300))),
     ),
   );
@@ -63,7 +63,7 @@ async function inbox(signal) {
   async function load() {
     const runs = await get('v1/runs?state=waiting&limit=200', { signal });
     const count = runs.reduce((sum, run) => sum + (run.waiting ?? []).length, 0);
-    said.textContent = count ? t('{count} calls wait for somebody.', { count }) : t('Nothing waits for anybody.');
+    said.textContent = count ? t('Pending approvals: {count}', { count }) : t('No pending approvals.');
     fill(
       list,
       runs.map((run) =>
@@ -71,7 +71,7 @@ async function inbox(signal) {
           'section',
           { 'aria-label': t('Run {id}', { id: shown(run.id, 100) }) },
           h('h2', null, h('bdi', null, shown(run.title, 200)), ' ', link(h('code', null, shown(run.id, 100)), address(['runs', run.id]))),
-          h('p', { class: 'quiet' }, t('Begun {time}', { time: when(run.created_ms) })),
+          h('p', { class: 'quiet' }, t('Started {time}', { time: when(run.created_ms) })),
           (run.waiting ?? []).map((waiting) => approval(run.id, waiting, () => setTimeout(() => load().catch(() => {}), 800))),
         ),
       ),
@@ -79,7 +79,7 @@ async function inbox(signal) {
   }
   await load();
   return [
-    h('div', { class: 'row' }, h('h1', { class: 'grow' }, t('Inbox')), button(t('Load again'), () => attempt(load)), link(t('Agents'), address(['agents'])), link(t('Runs'), address(['runs']))),
+    h('div', { class: 'row' }, h('h1', { class: 'grow' }, t('Inbox')), button(t('Reload'), () => attempt(load)), link(t('Agents'), address(['agents'])), link(t('Runs'), address(['runs']))),
     said,
     list,
   ];

@@ -1,15 +1,15 @@
-// Batches: files of requests, what became of them, and what they gave.
+// Batches: request files, progress and results.
 
 import { ask, get, path as at, send } from '../api.js';
 import { address, attempt, go, keep, note, problem } from '../app.js';
 import { number, shown, t, when } from '../text.js';
 import { facts, long, save } from '../value.js';
-import { button, confirm, field, fill, h, link, select, tabs } from '../view.js';
+import { button, confirm, field, fill, h, link, select, tabs, textOf } from '../view.js';
 
 const OVER = ['completed', 'failed', 'expired', 'cancelled'];
-/** How often a batch that is on its way is asked about, in ms. */
+/** Polling interval for a running batch, in ms. */
 const EVERY = 1_000;
-/** Of a file, so many characters are shown. */
+/** Number of characters shown of a file. */
 const SHOWN = 20_000;
 
 export default async function batches({ path, query, signal }) {
@@ -27,11 +27,11 @@ export default async function batches({ path, query, signal }) {
   return [h('h1', null, t('Batches')), view];
 }
 
-/** Pages of one of OpenAI's lists, drawn by `row`. */
+/** Renders a paged list of the OpenAI API, one `row` per item. */
 function pages(where, heads, row, empty, signal) {
   const body = h('tbody');
   const said = h('p', { class: 'quiet', role: 'status' });
-  const more = button(t('Further ones'), () => load(last), { hidden: true });
+  const more = button(t('Load more'), () => load(last), { hidden: true });
   const table = h(
     'div',
     { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': heads[0], hidden: true },
@@ -58,7 +58,7 @@ function pages(where, heads, row, empty, signal) {
 function list(signal) {
   return pages(
     'v1/batches',
-    [t('Batch'), t('State'), t('Rows'), t('Begun')],
+    [t('Batch'), t('State'), t('Rows'), t('Started')],
     (one) =>
       h(
         'tr',
@@ -68,7 +68,7 @@ function list(signal) {
         h('td', null, counts(one.request_counts)),
         h('td', null, when(one.created_at * 1000)),
       ),
-    t('There are no batches yet. One is begun with a file of requests under New batch.'),
+    t('No batches. To create one, submit a file of requests under New batch.'),
     signal,
   );
 }
@@ -76,7 +76,7 @@ function list(signal) {
 function files(signal) {
   return pages(
     'v1/files',
-    [t('File'), t('Size'), t('Made'), t('What to do')],
+    [t('File'), t('Size'), t('Created'), t('Actions')],
     (one, again) =>
       h(
         'tr',
@@ -91,19 +91,19 @@ function files(signal) {
             'div',
             { class: 'row' },
             button(t('Download'), () => attempt(() => download(one.id, one.filename)), { 'aria-label': t('Download {name}', { name: shown(one.filename, 100) }) }),
-            button(t('Remove'), () => remove(one, again), { class: 'danger', 'aria-label': t('Remove {name}', { name: shown(one.filename, 100) }) }),
+            button(t('Delete file'), () => remove(one, again), { class: 'danger', 'aria-label': t('Delete file {name}', { name: shown(one.filename, 100) }) }),
           ),
         ),
       ),
-    t('There are no files yet. Those of batches are uploaded under New batch.'),
+    t('No files. Upload batch files under New batch.'),
     signal,
   );
 }
 
 async function remove(file, again) {
-  if (!(await confirm(t('Remove this file?'), h('bdi', null, shown(file.filename, 200)), t('Remove'), t('Cancel')))) return;
+  if (!(await confirm(t('Delete this file?'), h('bdi', null, shown(file.filename, 200)), t('Delete file'), t('Cancel')))) return;
   if (await attempt(() => ask('DELETE', at`v1/files/${file.id}`))) {
-    note(t('Removed.'));
+    note(t('File deleted.'));
     again();
   }
 }
@@ -113,7 +113,7 @@ async function download(id, name) {
   save(name, await response.blob(), 'application/jsonl');
 }
 
-/** A form that takes a file, or lines as they are written, and begins a batch with it. */
+/** Creates the form that starts a batch from a file or from entered lines. */
 function begin() {
   const file = h('input', { type: 'file', accept: '.jsonl,.ndjson,application/jsonl' });
   const text = h('textarea', { spellcheck: 'false', placeholder: '{"custom_id": "ada", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "prompt/hello", "variables": {"name": "Ada"}, "messages": []}}' });
@@ -127,9 +127,9 @@ function begin() {
       class: 'card',
       onsubmit: async (event) => {
         event.preventDefault();
-        const given = file.files[0] ?? (text.value.trim() ? new File([text.value], 'rows.jsonl', { type: 'application/jsonl' }) : null);
+        const given = file.files[0] ?? (textOf(text).trim() ? new File([textOf(text)], 'rows.jsonl', { type: 'application/jsonl' }) : null);
         if (!given) {
-          fill(wrong, problem(new Error(t('Choose a file, or write lines.'))));
+          fill(wrong, problem(new Error(t('Choose a file or enter lines.'))));
           return;
         }
         form.querySelector('button.main').disabled = true;
@@ -138,7 +138,7 @@ function begin() {
           body.set('purpose', 'batch');
           body.set('file', given);
           const kept = await send('POST', 'v1/files', body);
-          const made = await send('POST', 'v1/batches', { input_file_id: kept.id, endpoint, completion_window: window.value });
+          const made = await send('POST', 'v1/batches', { input_file_id: kept.id, endpoint, completion_window: textOf(window) });
           go(['batches', made.id]);
         } catch (error) {
           fill(wrong, problem(error));
@@ -146,12 +146,12 @@ function begin() {
         }
       },
     },
-    field(t('File'), file, t('JSON Lines: a request on each line.')),
-    field(t('Or lines'), text),
+    field(t('File'), file, t('JSON Lines: one request per line.')),
+    field(t('Or enter lines'), text),
     field(t('Route'), where),
-    field(t('Time it has'), window, t('A number of m, h or d: 24h.')),
+    field(t('Completion window'), window, t('A number followed by m, h or d, such as 24h.')),
     wrong,
-    h('div', { class: 'row' }, h('button', { class: 'main' }, t('Begin'))),
+    h('div', { class: 'row' }, h('button', { class: 'main' }, t('Create batch'))),
   );
   return form;
 }
@@ -175,7 +175,7 @@ async function batch(id, signal) {
     }
   }
 
-  /** Asks only while somebody can see it. */
+  /** Polls only while the page is visible. */
   function turn() {
     if (signal.aborted) return;
     if (document.hidden) {
@@ -187,7 +187,7 @@ async function batch(id, signal) {
 
   let known = '';
   function draw(one) {
-    // What did not change stays, and with it the focus.
+    // Redraw only after a change, to keep the focus.
     const now = JSON.stringify(one);
     if (now === known) return;
     known = now;
@@ -203,21 +203,21 @@ async function batch(id, signal) {
           [t('State'), state(one.status)],
           [t('Rows'), counts(one.request_counts)],
           [t('Route'), one.endpoint],
-          [t('Begun'), when(one.created_at * 1000)],
-          [t('Ends by'), when(one.expires_at * 1000)],
-          [t('Asked again'), one.quillet?.asked_again ? number(one.quillet.asked_again) : null],
+          [t('Started'), when(one.created_at * 1000)],
+          [t('Expires'), when(one.expires_at * 1000)],
+          [t('Repeated requests'), one.quillet?.asked_again ? number(one.quillet.asked_again) : null],
         ]),
         h('progress', { max: Math.max(1, total), value: completed + failed, 'aria-label': t('Progress') }),
         h(
           'div',
           { class: 'row' },
-          !OVER.includes(one.status) && one.status !== 'cancelling' && button(t('Cancel the batch'), () => cancel(one.id), { class: 'danger', data: { do: 'cancel' } }),
-          one.output_file_id && button(t('Download the answers'), () => attempt(() => download(one.output_file_id, `${one.id}.jsonl`)), { data: { do: 'output' } }),
-          one.error_file_id && button(t('Download the errors'), () => attempt(() => download(one.error_file_id, `${one.id}.errors.jsonl`)), { data: { do: 'errors' } }),
+          !OVER.includes(one.status) && one.status !== 'cancelling' && button(t('Cancel batch'), () => cancel(one.id), { class: 'danger', data: { do: 'cancel' } }),
+          one.output_file_id && button(t('Download answers'), () => attempt(() => download(one.output_file_id, `${one.id}.jsonl`)), { data: { do: 'output' } }),
+          one.error_file_id && button(t('Download errors'), () => attempt(() => download(one.error_file_id, `${one.id}.errors.jsonl`)), { data: { do: 'errors' } }),
         ),
       ),
       (one.errors?.data ?? []).length > 0 && [
-        h('h2', null, t('What is wrong with the file')),
+        h('h2', null, t('Errors in the file')),
         one.errors.data.map((wrong) => h('div', { class: 'problem' }, wrong.line ? t('line {line}', { line: wrong.line }) : null, ' ', h('code', null, shown(wrong.code, 60)), ' ', shown(wrong.message, 1000))),
       ],
       OVER.includes(one.status) && [look(t('Answers'), one.output_file_id, signal), look(t('Errors'), one.error_file_id, signal)],
@@ -234,7 +234,7 @@ async function batch(id, signal) {
   return [h('div', { class: 'row' }, heading, link(t('All batches'), address(['batches']))), body];
 }
 
-/** The beginning of a file. */
+/** Shows the beginning of a file. */
 function look(title, file, signal) {
   if (!file) return null;
   const body = h('div', null, '…');
@@ -249,7 +249,7 @@ function look(title, file, signal) {
         text += value;
       }
       reader.cancel().catch(() => {});
-      fill(body, long(text.slice(0, SHOWN)), text.length >= SHOWN && h('p', { class: 'quiet' }, t('This is its beginning; the download has all of it.')));
+      fill(body, long(text.slice(0, SHOWN)), text.length >= SHOWN && h('p', { class: 'quiet' }, t('Only the beginning is shown. Download the file to see all of it.')));
     } catch (error) {
       if (!signal.aborted) fill(body, problem(error));
     }
@@ -263,5 +263,5 @@ function state(status) {
 }
 
 function counts({ total, completed, failed }) {
-  return t('{completed} answered, {failed} failed, {total} in all', { completed: number(completed), failed: number(failed), total: number(total) });
+  return t('{completed} completed, {failed} failed, {total} total', { completed: number(completed), failed: number(failed), total: number(total) });
 }

@@ -1,4 +1,4 @@
-// Databases: the list of connections, and one with its tables, questions, queries and history.
+// Databases: the list of connections, and the tables, questions, queries and history of one.
 
 import { get, path as at, reason, send } from '../api.js';
 import { address, keep, note, problem } from '../app.js';
@@ -8,9 +8,9 @@ import { grid } from '../grid.js';
 import { history } from '../history.js';
 import { number, shown, t } from '../text.js';
 import { fold, long } from '../value.js';
-import { button, field, fill, h, link, tabs } from '../view.js';
+import { button, field, fill, h, link, tabs, textOf } from '../view.js';
 
-/** Talk that a question is sent with, so that "and only Berlin?" means something. */
+/** Number of previous questions sent as context, so that "and only Berlin?" works. */
 const MOST_BEFORE = 5;
 
 export default async function databases({ path, query, signal }) {
@@ -19,7 +19,7 @@ export default async function databases({ path, query, signal }) {
   return [
     h('h1', null, t('Databases')),
     databases.length === 0
-      ? h('p', null, t('There are no databases. A connection is written with PUT /api/v1/dbs/NAME, or with quillet db add.'))
+      ? h('p', null, t('No databases. Add a connection with PUT /api/v1/dbs/NAME or quillet db add.'))
       : databases.map((one) =>
           h(
             'section',
@@ -32,17 +32,17 @@ export default async function databases({ path, query, signal }) {
   ];
 }
 
-/** A button that tries the connection, and says what came of it. */
+/** Creates a button that tests the connection and shows the result. */
 function test(name) {
   const said = h('span', { role: 'status' });
   return [
-    button(t('Test the connection'), async () => {
+    button(t('Test connection'), async () => {
       said.className = 'quiet';
       said.textContent = '…';
       try {
         const found = await send('POST', at`api/v1/dbs/${name}/test`);
         said.className = 'good';
-        said.textContent = t('It answers: version {version}, {ms} ms', { version: shown(found.version ?? '?', 60), ms: found.executionTimeMs });
+        said.textContent = t('Connected: version {version}, {ms} ms', { version: shown(found.version ?? '?', 60), ms: found.executionTimeMs });
         for (const warning of found.warnings ?? []) note(typeof warning === 'string' ? warning : (warning.message ?? JSON.stringify(warning)));
       } catch (error) {
         said.className = 'bad';
@@ -69,15 +69,15 @@ async function database(name, query, signal) {
     {
       onsubmit: async (event) => {
         event.preventDefault();
-        if (!question.value.trim()) return;
-        keep({ q: question.value });
+        if (!textOf(question).trim()) return;
+        keep({ q: textOf(question) });
         busy(asking, true);
-        fill(how, h('p', { class: 'quiet', role: 'status' }, t('The model reads the tables …')));
+        fill(how, h('p', { class: 'quiet', role: 'status' }, t('Generating the query…')));
         fill(out);
         try {
-          const body = { prompt: question.value, ...(talk.length ? { previous: talk.slice(-MOST_BEFORE) } : {}) };
+          const body = { prompt: textOf(question), ...(talk.length ? { previous: talk.slice(-MOST_BEFORE) } : {}) };
           const found = await send('POST', at`api/v1/dbs/${name}/query/natural`, body, { signal });
-          asked = question.value;
+          asked = textOf(question);
           sql.value = found.generatedSql;
           keep({ sql: found.generatedSql });
           fill(how, why(found));
@@ -89,8 +89,8 @@ async function database(name, query, signal) {
         }
       },
     },
-    field(t('Question'), question, t('The model writes a query; it is run when you say so.')),
-    h('div', { class: 'row' }, h('button', { class: 'main' }, t('Write a query')), button(t('Forget the talk'), () => ((talk.length = 0), note(t('The next question stands for itself.'))), { class: 'plain' })),
+    field(t('Question'), question, t('The model writes a query. It runs only when you press Run.')),
+    h('div', { class: 'row' }, h('button', { class: 'main' }, t('Generate query')), button(t('Clear context'), () => ((talk.length = 0), note(t('Context cleared. The next question is independent of the previous ones.'))), { class: 'plain' })),
   );
 
   const writing = h(
@@ -107,9 +107,9 @@ async function database(name, query, signal) {
       'div',
       { class: 'row' },
       h('button', { class: 'main' }, t('Run')),
-      button(t('Format'), async () => {
+      button(t('Format query'), async () => {
         try {
-          sql.value = (await send('POST', 'api/v1/dbs/format', { sql: sql.value })).formatted;
+          sql.value = (await send('POST', 'api/v1/dbs/format', { sql: sql.text })).formatted;
         } catch (error) {
           note(reason(error), 'bad');
         }
@@ -121,14 +121,14 @@ async function database(name, query, signal) {
 
   async function run() {
     if (!sql.value.trim()) return;
-    keep({ sql: sql.value });
-    // A query that answers another question than the one that is written there has none.
-    if (question.value !== asked) asked = '';
+    keep({ sql: sql.text });
+    // If the question changed since the query was generated, the query has no question.
+    if (textOf(question) !== asked) asked = '';
     busy(writing, true);
-    fill(out, h('p', { class: 'quiet', role: 'status' }, t('The query runs …')));
+    fill(out, h('p', { class: 'quiet', role: 'status' }, t('Running the query…')));
     try {
-      const found = await send('POST', at`api/v1/dbs/${name}/query`, { sql: sql.value, ...(asked ? { naturalQuery: asked } : {}) }, { signal });
-      if (asked) talk.push({ question: asked, sql: sql.value });
+      const found = await send('POST', at`api/v1/dbs/${name}/query`, { sql: sql.text, ...(asked ? { naturalQuery: asked } : {}) }, { signal });
+      if (asked) talk.push({ question: asked, sql: sql.text });
       fill(out, rows(found));
     } catch (error) {
       if (!signal.aborted) fill(out, problem(error), place(error));
@@ -137,11 +137,11 @@ async function database(name, query, signal) {
     }
   }
 
-  /** The way to what is wrong in the query. */
+  /** Creates a button that moves the cursor to the error. */
   function place(error) {
     const position = error.problem?.position;
     if (!position) return null;
-    return button(t('To the place'), () => {
+    return button(t('Go to error'), () => {
       const before = sql.value.split('\n').slice(0, position.line - 1).join('\n').length;
       sql.go(before + (position.line > 1 ? 1 : 0) + position.column - 1);
     });
@@ -176,12 +176,12 @@ async function database(name, query, signal) {
   ];
 }
 
-/** Which tables the model saw and why, and what became of the question. */
+/** Explains the query: tables shown to the model, repairs and examples. */
 function why(found) {
   return [
     found.explanation && h('p', { class: 'foreign' }, shown(found.explanation, 2000)),
-    found.fallbackUsed && h('p', { class: 'warn' }, shown(found.fallbackReason ?? t('The choice of tables could not be used.'), 500)),
-    fold(t('Tables that were looked at ({count})', { count: found.selectedTables?.length ?? 0 }), () =>
+    found.fallbackUsed && h('p', { class: 'warn' }, shown(found.fallbackReason ?? t('Could not use the selection of tables.'), 500)),
+    fold(t('Tables shown to the model ({count})', { count: found.selectedTables?.length ?? 0 }), () =>
       h(
         'ul',
         null,
@@ -189,10 +189,10 @@ function why(found) {
       ),
     ),
     (found.repairs ?? []).length > 0 &&
-      fold(t('Queries that were refused before ({count})', { count: found.repairs.length }), () =>
+      fold(t('Rejected queries ({count})', { count: found.repairs.length }), () =>
         found.repairs.map((one) => [long(one.sql ?? ''), h('p', { class: 'warn foreign' }, shown(one.error ?? one.message ?? '', 500))]),
       ),
-    (found.examples ?? []).length > 0 && h('p', { class: 'quiet' }, t('{count} accepted queries were shown to the model.', { count: found.examples.length })),
+    (found.examples ?? []).length > 0 && h('p', { class: 'quiet' }, t('Example queries shown to the model: {count}', { count: found.examples.length })),
     h(
       'p',
       { class: 'quiet' },
@@ -208,9 +208,9 @@ function rows(found) {
   return [
     h('h2', null, t('Rows')),
     h('p', { role: 'status' }, t('{count} rows in {ms} ms', { count: number(list.length), ms: found.executionTimeMs })),
-    truncated && h('p', { class: 'warn' }, t('Rows were cut off by the limit on {what}.', { what: t(truncatedBy ?? 'rows') })),
+    truncated && h('p', { class: 'warn' }, t('The rows are truncated by the limit on {what}.', { what: t(truncatedBy ?? 'rows') })),
     planned && chart(planned),
-    grid(t('Rows of the query'), columnInfo, list),
+    grid(t('Query results'), columnInfo, list),
   ];
 }
 
@@ -231,7 +231,7 @@ function tables(name, signal) {
 
   function draw() {
     if (!known) return;
-    const word = search.value.toLowerCase();
+    const word = textOf(search).toLowerCase();
     const found = known.tables.filter((table) => !word || JSON.stringify([table.tableName, table.comment, table.columns.map((one) => [one.name, one.comment])]).toLowerCase().includes(word));
     fill(
       body,
@@ -241,7 +241,7 @@ function tables(name, signal) {
   }
 
   load(false);
-  return [h('div', { class: 'row' }, h('div', { class: 'grow' }, field(t('Search in tables'), search)), button(t('Read anew'), () => load(true))), body];
+  return [h('div', { class: 'row' }, h('div', { class: 'grow' }, field(t('Search tables'), search)), button(t('Refresh tables'), () => load(true))), body];
 }
 
 function columns(table) {
@@ -263,7 +263,7 @@ function columns(table) {
               null,
               h('th', { scope: 'row' }, h('bdi', null, shown(column.name, 200))),
               h('td', null, h('code', null, shown(column.dataType, 100)), column.isNullable ? ' NULL' : null),
-              h('td', null, column.isPrimaryKey ? t('primary') : null, ' ', h('bdi', null, shown(foreign(column.name), 200))),
+              h('td', null, column.isPrimaryKey ? t('primary key') : null, ' ', h('bdi', null, shown(foreign(column.name), 200))),
               h('td', { class: 'foreign' }, shown(column.comment ?? '', 300)),
             ),
           ),

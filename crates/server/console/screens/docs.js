@@ -1,4 +1,4 @@
-// Every route of this service, as its own document describes it, each of which can be tried out.
+// All routes of the OpenAPI document, with a form to try each one.
 
 import { get, token } from '../api.js';
 import { keep, problem } from '../app.js';
@@ -6,23 +6,23 @@ import { number, shown, t, took } from '../text.js';
 import { place, prefixOf } from '../place.js';
 import { schema } from '../schema.js';
 import { fold, json, written } from '../value.js';
-import { button, field, fill, h } from '../view.js';
+import { button, field, fill, h, textOf } from '../view.js';
 
 const TAGS = {
-  prompts: 'Prompts, rendered and sent to a model',
-  catalogue: 'What there is',
-  definitions: 'Definitions, their versions and labels',
+  prompts: 'Rendering prompts and calling models',
+  catalogue: 'Catalogue',
+  definitions: 'Definitions, versions and labels',
   agent: 'Agents',
-  openai: "OpenAI's clients",
+  openai: 'OpenAI-compatible API',
   databases: 'Databases',
   traces: 'Traces',
-  operation: 'Operation',
+  operation: 'Operations',
   mcp: 'Model Context Protocol',
 };
-/** More of an answer is not laid out; the stream is read to its end all the same. */
+/** Number of characters shown of a response. The rest is still read. */
 const SHOWN = 200_000;
 
-/** Where a parameter stands. */
+/** Returns the location of a parameter. */
 function inside(where) {
   return { path: t('in path'), query: t('in query'), header: t('in header') }[where] ?? where;
 }
@@ -36,8 +36,8 @@ export default async function docs({ query, signal }) {
   const all = routes(api);
 
   function draw() {
-    keep({ q: search.value, aliases: aliases.checked ? 1 : '' });
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    keep({ q: textOf(search), aliases: aliases.checked ? 1 : '' });
+    const words = textOf(search).toLowerCase().split(/\s+/).filter(Boolean);
     const found = all.filter((one) => (aliases.checked || !one.alias) && words.every((word) => one.text.includes(word)));
     count.textContent = t('{found} of {all} routes', { found: number(found.length), all: number(all.length) });
     const order = Object.keys(TAGS);
@@ -54,7 +54,7 @@ export default async function docs({ query, signal }) {
     h('h1', null, t('Docs'), ' ', h('span', { class: 'quiet' }, `${shown(api.info.title, 60)} ${shown(api.info.version, 40)}`)),
     h('p', { class: 'foreign' }, shown(api.info.description ?? '', 1000)),
     field(t('Search'), search),
-    h('label', { class: 'row' }, aliases, t('The same routes under /api/v1 as well')),
+    h('label', { class: 'row' }, aliases, t('Include the same routes under /api/v1')),
     count,
     list,
   ];
@@ -66,7 +66,7 @@ function routes(api) {
     for (const [method, operation] of Object.entries(item)) {
       const tag = operation.tags?.[0] ?? 'other';
       const key = `${method} ${path}`;
-      // What is under /api/v1 only is no alias.
+      // A route that exists only under /api/v1 is not an alias.
       const alias = path.includes('/api/v1/') && Boolean(api.paths[path.replace('/api/v1/', '/api/')]);
       all.push({ key, path, method, operation, tag, alias, text: `${key} ${operation.summary ?? ''} ${operation.description ?? ''}`.toLowerCase() });
     }
@@ -99,12 +99,12 @@ function about(api, path, method, operation, signal) {
     h('p', { class: 'foreign' }, shown([operation.summary, operation.description].filter(Boolean).join('\n'), 4000)),
     (operation.parameters ?? []).length > 0 && [
       h('h3', null, t('Parameters')),
-      h('ul', null, operation.parameters.map((one) => h('li', null, h('code', null, shown(one.name, 100)), ' ', h('span', { class: 'quiet' }, inside(one.in), one.required ? ` · ${t('needed')}` : null), ' ', h('span', { class: 'foreign' }, shown(one.description ?? '', 1000))))),
+      h('ul', null, operation.parameters.map((one) => h('li', null, h('code', null, shown(one.name, 100)), ' ', h('span', { class: 'quiet' }, inside(one.in), one.required ? ` · ${t('required')}` : null), ' ', h('span', { class: 'foreign' }, shown(one.description ?? '', 1000))))),
     ],
-    body.map(([type, media]) => [h('h3', null, t('Body'), ' ', h('code', null, shown(type, 100))), schema(api, media.schema)]),
+    body.map(([type, media]) => [h('h3', null, t('Request body'), ' ', h('code', null, shown(type, 100))), schema(api, media.schema)]),
     h('h3', null, t('Try it')),
     trial(api, path, method, operation, signal),
-    fold(t('Answers'), () =>
+    fold(t('Responses'), () =>
       Object.entries(operation.responses ?? {}).map(([status, answer]) => [
         h('h3', null, h('code', null, shown(status, 20)), ' ', h('span', { class: 'foreign' }, shown(answer.description ?? '', 500))),
         Object.entries(answer.content ?? {}).map(([type, media]) => h('div', null, h('code', { class: 'quiet' }, shown(type, 100)), schema(api, media.schema))),
@@ -113,7 +113,7 @@ function about(api, path, method, operation, signal) {
   ];
 }
 
-/** A form that sends the request, and shows what comes back as it comes. */
+/** Creates a form that sends the request and streams the response. */
 function trial(api, path, method, operation, signal) {
   const inputs = (operation.parameters ?? []).map((parameter) => {
     const input = h('input', { type: 'text', required: parameter.required && parameter.in === 'path' });
@@ -125,7 +125,7 @@ function trial(api, path, method, operation, signal) {
   const area = type && !isForm ? h('textarea', { spellcheck: 'false', '.value': media.example === undefined ? '{}' : written(media.example) }) : null;
   const out = h('div');
   const stop = button(t('Stop'), () => running?.abort(), { hidden: true });
-  const submit = h('button', { class: 'main' }, t('Send'));
+  const submit = h('button', { class: 'main' }, t('Send request'));
   let running = null;
 
   function request() {
@@ -133,19 +133,19 @@ function trial(api, path, method, operation, signal) {
     let where = path;
     const headers = token() ? { authorization: `Bearer ${token()}` } : {};
     for (const { parameter, input } of inputs) {
-      if (parameter.in === 'path') where = where.replace(`{${parameter.name}}`, encodeURIComponent(input.value));
-      else if (parameter.in === 'header' && input.value) headers[parameter.name] = input.value;
-      else if (parameter.in === 'query' && input.value) query.set(parameter.name, input.value);
+      if (parameter.in === 'path') where = where.replace(`{${parameter.name}}`, encodeURIComponent(textOf(input)));
+      else if (parameter.in === 'header' && textOf(input)) headers[parameter.name] = textOf(input);
+      else if (parameter.in === 'query' && textOf(input)) query.set(parameter.name, textOf(input));
     }
     let body;
     if (isForm) {
       body = new FormData();
       for (const { name, input } of parts) {
-        const value = input.type === 'file' ? input.files[0] : input.value;
+        const value = input.type === 'file' ? input.files[0] : textOf(input);
         if (value) body.set(name, value);
       }
-    } else if (area && area.value.trim()) {
-      body = area.value;
+    } else if (area && textOf(area).trim()) {
+      body = textOf(area);
       headers['content-type'] = type;
     }
     return [place(prefixOf(api), where + (query.size ? `?${query}` : '')), { method: method.toUpperCase(), headers, body }];
@@ -159,14 +159,14 @@ function trial(api, path, method, operation, signal) {
     submit.disabled = true;
     stop.hidden = false;
     const said = h('p', { role: 'status' }, '…');
-    const pre = h('pre', { class: 'foreign answer-body', tabindex: '0', 'aria-label': t('Body of the answer') });
+    const pre = h('pre', { class: 'foreign answer-body', tabindex: '0', 'aria-label': t('Response body') });
     fill(out, said, pre);
     const began = performance.now();
     try {
       const [url, options] = request();
       const response = await fetch(url, { ...options, signal: running.signal, cache: 'no-store' });
       fill(said, h('strong', { class: response.ok ? 'good' : 'bad' }, `${response.status} ${response.statusText}`), ' ', h('span', { class: 'quiet' }, t('after {time}', { time: took((performance.now() - began) * 1000) })));
-      pre.before(fold(t('Headers'), () => h('pre', { class: 'foreign' }, [...response.headers].map(([name, value]) => `${name}: ${shown(value)}`).join('\n'))));
+      pre.before(fold(t('Response headers'), () => h('pre', { class: 'foreign' }, [...response.headers].map(([name, value]) => `${name}: ${shown(value)}`).join('\n'))));
       await read(response, pre);
     } catch (error) {
       out.append(error.name === 'AbortError' ? h('p', { class: 'warn' }, t('Stopped.')) : problem(error));
@@ -182,14 +182,14 @@ function trial(api, path, method, operation, signal) {
     'form',
     { onsubmit: (event) => (event.preventDefault(), send()) },
     inputs.map(({ parameter, input }) => field(h('code', null, shown(parameter.name, 100)), input, parameter.in === 'path' ? null : inside(parameter.in))),
-    area && field(t('Body'), area),
+    area && field(t('Request body'), area),
     parts.map(({ name, input }) => field(h('code', null, shown(name, 100)), input)),
     h('div', { class: 'row' }, submit, stop),
     out,
   );
 }
 
-/** The fields of a form that uploads something. */
+/** Creates the fields of a multipart form. */
 function formParts(api, of) {
   const resolved = of?.$ref ? api.components.schemas[of.$ref.split('/').pop()] : of;
   return Object.entries(resolved?.properties ?? {}).map(([name, member]) => ({
@@ -215,8 +215,8 @@ async function read(response, pre) {
     }
   }
   if (json_) {
-    if (length <= SHOWN) pre.replaceWith(json(all, { class: 'answer-body', tabindex: '0', 'aria-label': t('Body of the answer') }));
+    if (length <= SHOWN) pre.replaceWith(json(all, { class: 'answer-body', tabindex: '0', 'aria-label': t('Response body') }));
     else pre.append(shown(all));
   }
-  if (length > SHOWN) pre.after(h('p', { class: 'quiet' }, t('{count} characters; this is the beginning.', { count: number(length) })));
+  if (length > SHOWN) pre.after(h('p', { class: 'quiet' }, t('Only the beginning of {count} characters is shown.', { count: number(length) })));
 }

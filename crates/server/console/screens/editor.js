@@ -1,10 +1,10 @@
-// Editing a prompt: its templates in colours, what they render to while one types, saving.
+// The prompt editor: templates with highlighting, live rendering, checks and saving.
 
 import { ask, path as at, Refused, send } from '../api.js';
 import { beforeLeaving, finding, note, problem } from '../app.js';
 import { assemble, dissect, FORMATS, isScript, partOf } from '../definition.js';
 import { number, shown, t } from '../text.js';
-import { button, dialog, field, fill, h, id as unique, later, select } from '../view.js';
+import { button, dialog, field, fill, h, id as unique, later, select, textOf } from '../view.js';
 import { mergeView } from '../merging.js';
 import { runner } from '../running.js';
 import { rendering } from '../provenance.js';
@@ -15,8 +15,8 @@ const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'];
 const KEPT = 'quillet.draft.';
 
 /**
- * `stored`: the prompt; `shared`: the variables of its views; `findings`: where what is wrong with the
- * stored one is said; `saved(definition, revision, version, status)` is told of a new version.
+ * `stored`: the prompt; `shared`: the variables of its views; `findings`: the element that shows the
+ * diagnostics of the stored version. `saved(definition, revision, version, status)` is called after a save.
  */
 export function editor({ stored, shared, findings, signal, saved }) {
   const { id } = stored;
@@ -33,12 +33,12 @@ export function editor({ stored, shared, findings, signal, saved }) {
   const state = h('span', { class: 'quiet', role: 'status' });
   const form = variablesForm(shared.values, () => (shared.change(form.value), keepSoon(), renderSoon()));
   const message = h('input', { type: 'text', maxlength: 2000 });
-  const save = button(t('Save a new version'), () => write(), { class: 'main', 'aria-keyshortcuts': 'Control+S' });
-  const discard = button(t('Discard the changes'), reset);
+  const save = button(t('Save new version'), () => write(), { class: 'main', 'aria-keyshortcuts': 'Control+S' });
+  const discard = button(t('Discard changes'), reset);
   const body = h('div', { class: 'columns' });
   const sentAs = file ? { type: 'text/plain; charset=utf-8' } : {};
   const checked = h('div');
-  const out = h('section', { 'aria-label': t('What comes of it') });
+  const out = h('section', { 'aria-label': t('Output') });
   const running = runner({
     out,
     signal,
@@ -52,14 +52,14 @@ export function editor({ stored, shared, findings, signal, saved }) {
     return dissect(definition) ?? { raw: typeof definition === 'string' ? definition : JSON.stringify(definition, null, 2) };
   }
 
-  /** The definition as it stands in the editor. */
+  /** Returns the definition in the editor. */
   function current() {
     if (model.raw !== undefined) return readOnly || file ? model.raw : JSON.parse(model.raw);
     if (model.restText !== undefined) model.rest = JSON.parse(model.restText);
     return assemble(model);
   }
 
-  // What is written survives a reload, and stays in its tab.
+  // Drafts survive a reload and belong to one tab.
 
   const keepSoon = later(keepDraft, 150);
 
@@ -69,7 +69,7 @@ export function editor({ stored, shared, findings, signal, saved }) {
     try {
       sessionStorage.setItem(KEPT + id, JSON.stringify({ base, model }));
     } catch {
-      // There is no room for it; leaving asks all the same.
+      // Storage is full. Leaving the page still asks.
     }
   }
 
@@ -83,7 +83,7 @@ export function editor({ stored, shared, findings, signal, saved }) {
       const kept = JSON.parse(sessionStorage.getItem(KEPT + id));
       if (!kept) return;
       [base, model, dirty] = [kept.base, kept.model, true];
-      note(t('Unsaved text of this tab is here again.'));
+      note(t('Restored the unsaved changes of this tab.'));
     } catch {
       forget();
     }
@@ -102,17 +102,17 @@ export function editor({ stored, shared, findings, signal, saved }) {
   async function mayLeave() {
     if (!dirty || readOnly || (stored.revision === null && sessionStorage.getItem(KEPT + id) === null)) return true;
     keepDraft();
-    const chosen = await dialog(t('Leave unsaved text?'), (close) =>
+    const chosen = await dialog(t('Leave without saving?'), (close) =>
       h(
         'div',
         null,
-        h('p', null, t('The changes of {id} are not saved. This tab can keep them until you come back.', { id: shown(id, 120) })),
+        h('p', null, t('Your changes to {id} are not saved. This tab can keep them as a draft until you return.', { id: shown(id, 120) })),
         h(
           'div',
           { class: 'row' },
-          button(t('Stay'), () => close('stay'), { class: 'main', autofocus: true }),
-          button(t('Leave and keep them'), () => close('keep')),
-          button(t('Leave and discard them'), () => close('discard'), { class: 'danger' }),
+          button(t('Stay on this page'), () => close('stay'), { class: 'main', autofocus: true }),
+          button(t('Leave and keep draft'), () => close('keep')),
+          button(t('Leave and discard draft'), () => close('discard'), { class: 'danger' }),
         ),
       ),
     );
@@ -137,7 +137,7 @@ export function editor({ stored, shared, findings, signal, saved }) {
     discard.disabled = readOnly || !dirty || stored.revision === null;
   }
 
-  // One editor for each template.
+  // One editor per template.
 
   function template(key, label, text, set) {
     const part = templateEditor({
@@ -172,8 +172,8 @@ export function editor({ stored, shared, findings, signal, saved }) {
         [h('h2', null, isScript(model.format) ? t('Script') : h('code', null, text.key)), template(text.key, t('Template {name}', { name: text.key }), text.text, (value) => (text.text = value))],
       ),
       model.messages?.map(messageOf),
-      model.messages && !readOnly && button(t('Add a message'), () => (model.messages.push({ rest: { role: 'user' }, text: '' }), restructured(`messages.${model.messages.length - 1}`))),
-      h('h2', null, t('The rest of the definition')),
+      model.messages && !readOnly && button(t('Add message'), () => (model.messages.push({ rest: { role: 'user' }, text: '' }), restructured(`messages.${model.messages.length - 1}`))),
+      h('h2', null, t('Other fields')),
       restOf(),
     );
   }
@@ -198,14 +198,14 @@ export function editor({ stored, shared, findings, signal, saved }) {
         h('h2', { class: 'grow' }, name),
         one.text !== null && roles,
         !readOnly && [
-          button('↑', () => swap(-1), { 'aria-label': t('Message {number} up', { number: index + 1 }), disabled: index === 0 }),
-          button('↓', () => swap(1), { 'aria-label': t('Message {number} down', { number: index + 1 }), disabled: index === model.messages.length - 1 }),
-          button('✕', () => (model.messages.splice(index, 1), restructured()), { 'aria-label': t('Take message {number} away', { number: index + 1 }) }),
+          button('↑', () => swap(-1), { 'aria-label': t('Move message {number} up', { number: index + 1 }), disabled: index === 0 }),
+          button('↓', () => swap(1), { 'aria-label': t('Move message {number} down', { number: index + 1 }), disabled: index === model.messages.length - 1 }),
+          button('✕', () => (model.messages.splice(index, 1), restructured()), { 'aria-label': t('Remove message {number}', { number: index + 1 }) }),
         ],
       ),
       one.text !== null
         ? template(key, t('Template of message {number}', { number: index + 1 }), one.text, (value) => (one.text = value))
-        : jsonArea(t('Message {number} as JSON', { number: index + 1 }), one.rest, (value) => (one.rest = value)),
+        : jsonArea(t('Message {number} (JSON)', { number: index + 1 }), one.rest, (value) => (one.rest = value)),
     );
   }
 
@@ -220,7 +220,7 @@ export function editor({ stored, shared, findings, signal, saved }) {
     area.readOnly = readOnly;
     area.addEventListener('input', () => {
       try {
-        set(JSON.parse(area.value));
+        set(JSON.parse(textOf(area)));
         area.removeAttribute('aria-invalid');
       } catch {
         area.setAttribute('aria-invalid', 'true');
@@ -232,23 +232,23 @@ export function editor({ stored, shared, findings, signal, saved }) {
 
   function restOf() {
     const rest = model.restText ?? JSON.stringify(model.rest, null, 2);
-    const area = h('textarea', { rows: Math.max(2, Math.min(16, rest.split('\n').length)), '.value': rest, 'aria-label': t('The rest of the definition as JSON') });
+    const area = h('textarea', { rows: Math.max(2, Math.min(16, rest.split('\n').length)), '.value': rest, 'aria-label': t('Other fields (JSON)') });
     const wrong = h('p', { class: 'bad', id: unique('w') });
     area.setAttribute('aria-describedby', wrong.id);
     area.readOnly = readOnly;
     area.addEventListener('input', () => {
       try {
-        model.rest = object(JSON.parse(area.value));
+        model.rest = object(JSON.parse(textOf(area)));
         delete model.restText;
         area.removeAttribute('aria-invalid');
         wrong.textContent = '';
-        // Templates that were written here get editors of their own.
+        // If the user adds a template here, it gets its own editor.
         const whole = dissect(assemble(model));
         if (whole.texts.length !== model.texts.length || (whole.messages?.length ?? -1) !== (model.messages?.length ?? -1)) {
           area.addEventListener('blur', () => ((model = whole), build()), { once: true });
         }
       } catch (error) {
-        model.restText = area.value;
+        model.restText = textOf(area);
         area.setAttribute('aria-invalid', 'true');
         wrong.textContent = error.message;
       }
@@ -257,11 +257,11 @@ export function editor({ stored, shared, findings, signal, saved }) {
     return [area, wrong];
   }
 
-  // What would be wrong with it, were it stored: more than a render finds, since that stops early.
+  // Checks the definition as if it were stored. A render stops at the first error and finds less.
 
   const check = latest(async () => {
     if (signal.aborted || readOnly) return;
-    // Of what is stored the head of the page tells.
+    // The page header shows the status of the stored version.
     if (!dirty) return fill(checked);
     try {
       const definition = current();
@@ -269,17 +269,17 @@ export function editor({ stored, shared, findings, signal, saved }) {
       const broken = diagnostics.some((one) => one.severity === 'error');
       fill(
         checked,
-        h('p', { role: 'status' }, h('span', { class: `badge ${broken ? 'bad' : 'good'}` }, broken ? t('would be broken') : t('would be usable')), ' ', diagnostics.length > 0 && h('span', { class: 'quiet' }, t('findings: {count}', { count: number(diagnostics.length) }))),
+        h('p', { role: 'status' }, h('span', { class: `badge ${broken ? 'bad' : 'good'}` }, broken ? t('text is invalid') : t('text is valid')), ' ', diagnostics.length > 0 && h('span', { class: 'quiet' }, t('diagnostics: {count}', { count: number(diagnostics.length) }))),
         diagnostics.slice(0, 20).map(finding),
       );
     } catch {
-      // What cannot be read yet is said beside the text, and a right that is missing when it is saved.
+      // Parse errors are shown next to the text, and a missing permission is reported on save.
       fill(checked);
     }
   });
   const checkSoon = later(check, PAUSE);
 
-  // What it renders to.
+  // Live rendering.
 
   const render = latest(async () => {
     if (signal.aborted) return;
@@ -294,7 +294,7 @@ export function editor({ stored, shared, findings, signal, saved }) {
     const asked = { variables: form.value, segments: true, count: true, explain: true };
     result.setAttribute('aria-busy', 'true');
     try {
-      // It is read as if it stood in the place of the stored one, beside what that has beside it.
+      // The server renders it in place of the stored version, with the same neighbouring files.
       const unstored = file ? { file: { name: file, text: definition } } : { definition };
       const answer = readOnly
         ? await send('POST', at`api/v1/render/prompts/${id}`, asked, { signal })
@@ -330,18 +330,18 @@ export function editor({ stored, shared, findings, signal, saved }) {
     const wrong = wrongValues(error);
     const missing = [...(error.problem?.missing ?? []), ...wrong.filter(([name]) => form.value[name] === undefined).map(([name]) => name)];
     form.show(schemaOf(declared(definition)), [...used, ...missing]);
-    form.wrong([...missing.map((path) => [plain(path).split('.')[0], t('It is missing.')]), ...wrong]);
+    form.wrong([...missing.map((path) => [plain(path).split('.')[0], t('Missing value.')]), ...wrong]);
     const found = error instanceof Refused ? [...(error.problem.diagnostics ?? [])] : [];
     const { line, column, source } = error.problem ?? {};
     if (found.length === 0 && line !== undefined) found.push({ source, line, column, severity: 'error', message: error.message });
     point(found, missing);
     const box = problem(error);
-    // It changes with every key, so it does not interrupt.
+    // It changes on every key press, so it must not interrupt a screen reader.
     box.setAttribute('role', 'status');
     fill(result, box);
   }
 
-  /** Values that do not fit what is declared: `[name, message]`. */
+  /** Returns the invalid variables as `[name, message]`. */
   function wrongValues(error) {
     return (error.problem?.problems ?? []).flatMap(({ path, message }) => {
       const name = message.match(/^"(.+)" is a required property$/)?.[1] ?? plain(path).split(/[./[]/)[0];
@@ -349,7 +349,7 @@ export function editor({ stored, shared, findings, signal, saved }) {
     });
   }
 
-  /** Marks what the server found at its place in the templates. */
+  /** Marks diagnostics of the server in the templates. */
   function point(found, missing = []) {
     for (const part of parts.values()) part.extra = [];
     for (const one of found) {
@@ -383,11 +383,11 @@ export function editor({ stored, shared, findings, signal, saved }) {
     try {
       definition = current();
     } catch (error) {
-      fill(outcome, h('p', { class: 'bad', role: 'alert' }, t('The rest of the definition is no JSON: {why}', { why: error.message })));
+      fill(outcome, h('p', { class: 'bad', role: 'alert' }, t('The definition is not valid JSON: {why}', { why: error.message })));
       return;
     }
     const binding = base.revision === null ? { 'if-none-match': '*' } : { 'if-match': `"${base.revision}"` };
-    const given = Object.entries({ message: message.value.trim(), form: file ? 'file' : '', ...query }).filter(([, value]) => value);
+    const given = Object.entries({ message: textOf(message).trim(), form: file ? 'file' : '', ...query }).filter(([, value]) => value);
     const asked = given.length ? `?${new URLSearchParams(given)}` : '';
     save.disabled = true;
     try {
@@ -401,7 +401,7 @@ export function editor({ stored, shared, findings, signal, saved }) {
       const errors = version.diagnostics.filter((one) => one.severity === 'error');
       fill(outcome, version.diagnostics.map(finding));
       fill(findings);
-      note(version.new ? t('Version {number} is saved.', { number: version.version }) : t('Nothing has changed: it is version {number}.', { number: version.version }));
+      note(version.new ? t('Saved version {number}.', { number: version.version }) : t('No changes: the latest version is still {number}.', { number: version.version }));
       saved(definition, base.revision, version, errors.length ? 'invalid' : 'valid');
     } catch (error) {
       if (error instanceof Refused && error.status === 412) await conflict(definition);
@@ -413,10 +413,10 @@ export function editor({ stored, shared, findings, signal, saved }) {
   function refused(error) {
     const isBroken = error instanceof Refused && error.code === 'history.broken';
     if (isBroken) point(error.problem.diagnostics ?? []);
-    fill(outcome, problem(error), isBroken && button(t('Save it broken all the same'), () => write({ broken: 'allow' })));
+    fill(outcome, problem(error), isBroken && button(t('Save anyway'), () => write({ broken: 'allow' })));
   }
 
-  /** Somebody else has written: theirs and ours become one text, and nothing is lost. */
+  /** Starts a merge after someone else saved a version. */
   async function conflict(mine) {
     keepDraft();
     let theirs;
@@ -424,9 +424,9 @@ export function editor({ stored, shared, findings, signal, saved }) {
       const response = await ask('GET', at`api/v1/prompts/${id}/versions/latest`, { signal });
       theirs = { revision: response.headers.get('quillet-revision'), ...(await response.json()) };
     } catch (error) {
-      // It was removed meanwhile.
+      // Someone deleted the prompt meanwhile.
       if (!(error instanceof Refused) || error.status !== 404) return refused(error);
-      fill(outcome, h('p', { class: 'warn', role: 'alert' }, t('It was removed meanwhile. Saving again makes it anew.')));
+      fill(outcome, h('p', { class: 'warn', role: 'alert' }, t('This prompt was deleted while you were editing. Save again to recreate it.')));
       base = { definition: null, revision: null, version: null };
       return;
     }
@@ -434,7 +434,7 @@ export function editor({ stored, shared, findings, signal, saved }) {
       fill(merging);
       body.hidden = false;
       fill(outcome);
-      // The buttons of the merge are gone, and the keys go on from here.
+      // The merge buttons are gone, so move the focus.
       save.disabled = false;
       save.focus();
       if (definition === null) return;
@@ -469,7 +469,7 @@ export function editor({ stored, shared, findings, signal, saved }) {
   fill(findings, stored.detail.status === 'valid' || dirty ? null : (stored.detail.diagnostics ?? []).slice(0, 20).map(finding));
   renderSoon();
 
-  const scriptRun = !readOnly && isScript(model.format ?? '') && h('div', { class: 'card' }, h('div', { class: 'row' }, running.button, running.stop, h('span', { class: 'quiet' }, t('The text as it stands here, with these variables.'))), out);
+  const scriptRun = !readOnly && isScript(model.format ?? '') && h('div', { class: 'card' }, h('div', { class: 'row' }, running.button, running.stop, h('span', { class: 'quiet' }, t('Runs the text in the editor with these variables.'))), out);
   if (dirty) checkSoon();
   fill(
     body,
@@ -490,10 +490,10 @@ export function editor({ stored, shared, findings, signal, saved }) {
         'p',
         { class: 'warn' },
         typeof stored.definition === 'string'
-          ? t('This is a prompt file of a folder. It is changed where it is, and shown here as it stands.')
-          : t('An extension brings this prompt. It is changed there, and shown here as it stands.'),
+          ? t('This prompt is stored in files that the console cannot edit. Edit them in the store folder.')
+          : t('This prompt comes from an extension and is read-only here. Edit it in the extension.'),
       ),
-    !readOnly && h('div', { class: 'row' }, h('div', { class: 'grow' }, field(t('Message of the version'), message)), save, discard, state),
+    !readOnly && h('div', { class: 'row' }, h('div', { class: 'grow' }, field(t('Version message'), message)), save, discard, state),
     outcome,
     merging,
     body,
@@ -502,13 +502,13 @@ export function editor({ stored, shared, findings, signal, saved }) {
   return element;
 }
 
-/** The name of the prompt file that can be changed as a whole; the form of a folder is two files. */
+/** Returns the name of a prompt file that can be edited as one text. A prompt folder has two files. */
 function editable({ definition, detail, version }) {
   const name = version?.file ?? '';
   return detail.origin !== 'extension' && typeof definition === 'string' && /\.(prompt|prompty|ya?ml)$/.test(name) ? name : null;
 }
 
 function object(value) {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(t('An object is expected.'));
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(t('The value must be a JSON object.'));
   return value;
 }

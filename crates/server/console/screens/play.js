@@ -1,15 +1,15 @@
-// Versions of a prompt, and models, beside each other: what they answer to the same variables.
+// The playground: compares answers of prompt versions and models for the same variables.
 
 import { get, path as at, send } from '../api.js';
 import { keep, note, problem } from '../app.js';
 import { answered } from '../answers.js';
 import { fixture } from '../fixture.js';
 import { shown, t } from '../text.js';
-import { button, dialog, field, fill, h, later, select } from '../view.js';
+import { button, dialog, field, fill, h, keepLineEndings, later, select, textOf } from '../view.js';
 import { forQuery, fromQuery, schemaOf, variablesForm } from '../variables.js';
 
 const MOST = 4;
-/** So many ids are offered while one is typed. */
+/** Maximum number of suggested IDs. */
 const OFFERED = 50;
 
 function list(query, name) {
@@ -60,12 +60,12 @@ export default async function play({ query, signal }) {
   }
 
   function offer() {
-    const word = search.value.toLowerCase();
+    const word = textOf(search).toLowerCase();
     const found = prompts.filter((id) => id.toLowerCase().includes(word)).slice(0, OFFERED);
     fill(offers, found.map((id) => h('option', { value: id })));
   }
 
-  /** Another prompt: its versions, and what it takes. */
+  /** Selects a prompt and loads its versions and variables. */
   async function choose(id) {
     prompt = id;
     remember();
@@ -90,7 +90,7 @@ export default async function play({ query, signal }) {
     draw();
   }
 
-  /** Which variables its templates use, and whether it says something as the user. */
+  /** Finds the variables used, and whether the prompt has a user message. */
   async function look() {
     if (!prompt) return;
     const asked = prompt;
@@ -111,7 +111,7 @@ export default async function play({ query, signal }) {
 
   function draw() {
     fill(board, columns.map(columnView));
-    const roles = turns.map((text, index) => h('li', null, h('bdi', null, shown(text, 300)), ' ', button('✕', () => (turns.splice(index, 1), remember(), draw()), { class: 'plain', 'aria-label': t('Take turn {number} away', { number: index + 1 }) })));
+    const roles = turns.map((text, index) => h('li', null, h('bdi', null, shown(text, 300)), ' ', button('✕', () => (turns.splice(index, 1), remember(), draw()), { class: 'plain', 'aria-label': t('Remove message {number}', { number: index + 1 }) })));
     fill(said, roles);
     said.hidden = roles.length === 0;
     add.disabled = columns.length >= MOST;
@@ -120,9 +120,9 @@ export default async function play({ query, signal }) {
   function columnView(one, index) {
     const name = t('Column {number}', { number: index + 1 });
     const offeredMarks = [...new Set([...marks, one.version])];
-    const offeredModels = [['', prompt ? t('the model of the prompt') : t('the model of the server')], ...[...new Set([...models, one.model])].filter(Boolean).map((id) => [id, shown(id, 100)])];
+    const offeredModels = [['', prompt ? t('Prompt model') : t('Server default model')], ...[...new Set([...models, one.model])].filter(Boolean).map((id) => [id, shown(id, 100)])];
     one.stopButton = button(t('Stop'), () => one.stop?.abort(), { disabled: !one.stop, 'aria-label': t('Stop column {number}', { number: index + 1 }) });
-    one.againButton = button(t('Repeat'), () => again(one), { disabled: one.answers.length === 0 || Boolean(one.stop), 'aria-label': t('Repeat the last answer of column {number}', { number: index + 1 }) });
+    one.againButton = button(t('Regenerate'), () => again(one), { disabled: one.answers.length === 0 || Boolean(one.stop), 'aria-label': t('Regenerate the last answer of column {number}', { number: index + 1 }) });
     return h(
       'section',
       { class: 'card', 'aria-label': name },
@@ -137,9 +137,9 @@ export default async function play({ query, signal }) {
         { class: 'row' },
         one.stopButton,
         one.againButton,
-        button(t('Copy'), () => copy(one), { 'aria-label': t('Copy the answer of column {number}', { number: index + 1 }) }),
-        button(t('Save as a case'), () => saveCase(one), { 'aria-label': t('Save as a case: column {number}', { number: index + 1 }) }),
-        columns.length > 1 && button('✕', () => (one.stop?.abort(), (columns = columns.filter((other) => other !== one)), remember(), draw()), { 'aria-label': t('Take column {number} away', { number: index + 1 }) }),
+        button(t('Copy answer'), () => copy(one), { 'aria-label': t('Copy answer of column {number}', { number: index + 1 }) }),
+        button(t('Save test case'), () => saveCase(one), { 'aria-label': t('Save test case: column {number}', { number: index + 1 }) }),
+        columns.length > 1 && button('✕', () => (one.stop?.abort(), (columns = columns.filter((other) => other !== one)), remember(), draw()), { 'aria-label': t('Remove column {number}', { number: index + 1 }) }),
       ),
       one.body,
     );
@@ -150,7 +150,7 @@ export default async function play({ query, signal }) {
     return { ...named, ...(one.model ? { model: one.model } : {}), messages: one.messages, stream: true, stream_options: { include_usage: true } };
   }
 
-  /** One answer in a column; gives whether it came whole. */
+  /** Gets one answer in a column. Resolves to whether it is complete. */
   async function answer(one) {
     one.stop = new AbortController();
     signal.addEventListener('abort', () => one.stop?.abort(), { once: true });
@@ -185,19 +185,19 @@ export default async function play({ query, signal }) {
   }
 
   async function run() {
-    if (!prompt && turns.length === 0 && turn.value.trim() === '') {
-      fill(outcome, h('p', { class: 'warn', role: 'alert' }, t('Choose a prompt, or write what the user says.')));
+    if (!prompt && turns.length === 0 && textOf(turn).trim() === '') {
+      fill(outcome, h('p', { class: 'warn', role: 'alert' }, t('Choose a prompt or enter a user message.')));
       return;
     }
-    if (turn.value.trim() && columns.every((one) => one.answers.length === 0)) taken();
+    if (textOf(turn).trim() && columns.every((one) => one.answers.length === 0)) taken();
     fill(outcome);
     remember();
     await Promise.all(columns.map(played));
   }
 
-  /** The text that was written becomes a turn of the user. */
+  /** Adds the entered text as a user message. */
   function taken() {
-    const text = turn.value;
+    const text = textOf(turn);
     turn.value = '';
     turns = [...turns, text];
     remember();
@@ -206,8 +206,8 @@ export default async function play({ query, signal }) {
   }
 
   async function speak() {
-    if (turn.value.trim() === '') return;
-    if (columns.some((one) => one.stop)) return note(t('Wait for the answers, or stop them.'));
+    if (textOf(turn).trim() === '') return;
+    if (columns.some((one) => one.stop)) return note(t('Wait for the answers to finish, or stop them.'));
     if (columns.every((one) => one.answers.length === 0)) return run();
     const text = taken();
     await Promise.all(columns.map((one) => next(one, text)));
@@ -227,28 +227,28 @@ export default async function play({ query, signal }) {
       await navigator.clipboard.writeText(text);
       note(t('Copied.'));
     } catch {
-      note(t('The browser does not let the page copy.'), 'bad');
+      note(t('The browser blocked access to the clipboard.'), 'bad');
     }
   }
 
-  /** A test of `quillet test`, as a file. */
+  /** Downloads a test case for `quillet test`. */
   async function saveCase(one) {
     const text = one.answers.at(-1)?.found.text ?? '';
-    if (!prompt) return note(t('A case is about a prompt: choose one.'), 'bad');
-    const chosen = await dialog(t('Save as a case'), (close) => {
-      const title = h('input', { type: 'text', required: true, autofocus: true, '.value': t('answers as in the playground') });
-      const expects = select([['contains', t('has this in it')], ['equals', t('is exactly this')], ['judge', t('a model judges: this is so')]], 'contains', () => {});
+    if (!prompt) return note(t('Choose a prompt first. A test case needs one.'), 'bad');
+    const chosen = await dialog(t('Save test case'), (close) => {
+      const title = h('input', { type: 'text', required: true, autofocus: true, '.value': t('matches the answer in the playground') });
+      const expects = select([['contains', t('The answer contains the text')], ['equals', t('The answer equals the text')], ['judge', t('A model judges that the text is true of the answer')]], 'contains', () => {});
       const what = h('textarea', { rows: 5, '.value': text });
       const replies = h('input', { type: 'checkbox', '.checked': true });
       return h(
         'form',
-        { onsubmit: (event) => (event.preventDefault(), close({ title: title.value, expects: expects.value, what: what.value, reply: replies.checked ? text : null })) },
+        { onsubmit: (event) => (event.preventDefault(), close({ title: textOf(title), expects: textOf(expects), what: keepLineEndings(text, textOf(what)), reply: replies.checked ? text : null })) },
         field(t('Title'), title),
-        field(t('The answer'), expects),
+        field(t('Expectation'), expects),
         field(t('Text'), what),
-        h('div', { class: 'row' }, replies, h('label', { for: (replies.id = 'case-replies') }, t('This answer stands in for the model'))),
-        h('p', { class: 'quiet' }, t('A file for quillet test: its name ends in .fixture.yaml. Run it with -s and the store of this server.')),
-        h('div', { class: 'row end' }, button(t('Cancel'), () => close(undefined)), h('button', { class: 'main' }, t('Download'))),
+        h('div', { class: 'row' }, replies, h('label', { for: (replies.id = 'case-replies') }, t('Replay this answer instead of calling the model'))),
+        h('p', { class: 'quiet' }, t('Downloads a .fixture.yaml file for quillet test. Run it with -s and the store of this server.')),
+        h('div', { class: 'row end' }, button(t('Cancel'), () => close(undefined)), h('button', { class: 'main' }, t('Download file'))),
       );
     });
     if (!chosen) return;
@@ -259,7 +259,7 @@ export default async function play({ query, signal }) {
     setTimeout(() => URL.revokeObjectURL(url), 10_000);
   }
 
-  const add = button(t('Add a column'), () => {
+  const add = button(t('Add column'), () => {
     const last = columns.at(-1);
     columns.push(column(last.version, last.model));
     remember();
@@ -268,7 +268,7 @@ export default async function play({ query, signal }) {
   });
   search.addEventListener('input', () => {
     offer();
-    if (search.value === '' || prompts.includes(search.value)) choose(search.value);
+    if (textOf(search) === '' || prompts.includes(textOf(search))) choose(textOf(search));
   });
   offer();
   draw();
@@ -276,7 +276,7 @@ export default async function play({ query, signal }) {
 
   return [
     h('h1', null, t('Playground')),
-    h('div', { class: 'columns' }, h('div', { class: 'card' }, field(t('Prompt'), search, t('Empty: the models answer what the user says alone.')), offers, form.element), conversation()),
+    h('div', { class: 'columns' }, h('div', { class: 'card' }, field(t('Prompt'), search, t('If empty, the models get only the user messages.')), offers, form.element), conversation()),
     outcome,
     h('h2', null, t('Answers')),
     board,
@@ -290,18 +290,18 @@ export default async function play({ query, signal }) {
         onkeydown(event) {
           if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
           event.preventDefault();
-          if (turn.value.trim()) speak();
+          if (textOf(turn).trim()) speak();
           else run();
         },
       },
-      h('h2', null, t('What the user says')),
+      h('h2', null, t('User messages')),
       said,
-      field(t('Next turn of the user'), turn, t('Ctrl+Enter sends it to all columns.')),
+      field(t('Next user message'), turn, t('Press Ctrl+Enter to send it to all columns.')),
       h(
         'div',
         { class: 'row' },
         button(t('Run'), run, { class: 'main' }),
-        button(t('Add the turn'), speak),
+        button(t('Send message'), speak),
         button(t('Stop all'), () => columns.forEach((one) => one.stop?.abort())),
         add,
       ),

@@ -1,4 +1,4 @@
-// One prompt: what it is, its editor and its versions.
+// One prompt: header, editor and versions.
 
 import { ask, get, path as at, Refused, send } from '../api.js';
 import { address, attempt, go, keep, note } from '../app.js';
@@ -9,7 +9,7 @@ import { forQuery, fromQuery } from '../variables.js';
 import { editor } from './editor.js';
 import { versions } from './versions.js';
 
-/** Null where there is none; other failures stay failures. */
+/** Resolves to null if the resource does not exist. Other errors are thrown. */
 async function unless404(work) {
   try {
     return await work;
@@ -20,11 +20,11 @@ async function unless404(work) {
 }
 
 /**
- * A prompt as it is stored: `{ id, definition, revision, version, detail }`. The definition is a text
- * where a folder has a prompt file.
+ * Loads a prompt: `{ id, definition, revision, version, detail }`. The definition is a string if the
+ * store has a prompt file.
  */
 async function load(id, signal) {
-  // What was written a moment ago, by this tab too, is there; from a store that is away, what is known.
+  // Include the latest write. If the store is unavailable, use the cached version.
   const newest = ask('GET', at`api/v1/prompts/${id}` + '?min_revision=latest', { signal });
   const known = (error) => {
     if (error.status !== 409 && error.status !== 503) throw error;
@@ -43,12 +43,12 @@ export default async function prompt({ path: [, id], query, signal }) {
   if (!found && !query.get('new')) {
     return [
       h('h1', null, h('bdi', null, shown(id, 200))),
-      h('p', null, t('There is no such prompt.')),
+      h('p', null, t('Prompt not found.')),
       link(t('New prompt'), address(['prompts'], { new: 1, id })),
     ];
   }
   const stored = found ?? { id, detail: { origin: 'direct', status: 'valid', diagnostics: [] }, revision: null, version: null, definition: draft(query.get('new'), query.get('format') ?? 'go') };
-  // The variables are the same wherever this prompt is looked at.
+  // All views of this prompt share the variables.
   const shared = {
     values: fromQuery(query),
     change(values) {
@@ -58,7 +58,7 @@ export default async function prompt({ path: [, id], query, signal }) {
     },
   };
   const playAddress = () => address(['play'], { prompt: id, versions: 'latest', variables: forQuery(shared.values) });
-  const playground = link(t('Open in the playground'), playAddress());
+  const playground = link(t('Open in playground'), playAddress());
   const about = h('p', { class: 'row quiet' });
   const findings = h('div');
 
@@ -66,9 +66,9 @@ export default async function prompt({ path: [, id], query, signal }) {
     const { detail, version } = stored;
     about.replaceChildren(
       ...[
-        h('span', { class: `badge ${detail.status === 'valid' ? 'good' : 'bad'}` }, detail.status === 'valid' ? t('valid') : t('broken')),
+        h('span', { class: `badge ${detail.status === 'valid' ? 'good' : 'bad'}` }, detail.status === 'valid' ? t('valid') : t('invalid')),
         detail.kind === 'script' && h('span', { class: 'badge' }, t('script')),
-        detail.origin === 'extension' && h('span', { class: 'badge' }, t('of an extension')),
+        detail.origin === 'extension' && h('span', { class: 'badge' }, t('from an extension')),
         version && h('span', null, t('Version {number} by {author}, {time}', { number: version.version, author: shown(version.author, 80), time: when(version.created) })),
         (version?.labels ?? []).map((label) => h('span', { class: 'badge' }, shown(label, 60))),
       ]
@@ -80,7 +80,7 @@ export default async function prompt({ path: [, id], query, signal }) {
 
   let edit;
   const panels = tabs(
-    t('Views of this prompt'),
+    t('Prompt views'),
     [
       [
         'edit',
@@ -107,12 +107,12 @@ export default async function prompt({ path: [, id], query, signal }) {
   );
 
   async function remove() {
-    const text = t('Its labels go with it. Its versions stay: writing it again goes on from them.');
-    if (!(await confirm(t('Remove {id}?', { id: shown(id, 120) }), text, t('Remove'), t('Cancel')))) return;
+    const text = t('Its labels are deleted too. Its versions are kept: if you create the prompt again, its history continues.');
+    if (!(await confirm(t('Delete {id}?', { id: shown(id, 120) }), text, t('Delete prompt'), t('Cancel')))) return;
     const done = await attempt(() => send('DELETE', at`api/v1/prompts/${id}`, undefined, { headers: { 'if-match': `"${stored.revision}"` } }));
     if (!done) return;
     edit?.forget?.();
-    note(t('{id} was removed.', { id: shown(id, 120) }));
+    note(t('Deleted {id}.', { id: shown(id, 120) }));
     go(['prompts']);
   }
 
@@ -123,7 +123,7 @@ export default async function prompt({ path: [, id], query, signal }) {
       h('h1', { class: 'grow' }, h('bdi', null, shown(id, 300))),
       link(t('All prompts'), address(['prompts'])),
       playground,
-      found && stored.detail.origin === 'direct' && button(t('Remove'), remove, { class: 'danger' }),
+      found && stored.detail.origin === 'direct' && button(t('Delete prompt'), remove, { class: 'danger' }),
     ),
     stored.detail.title && h('p', null, shown(stored.detail.title, 300)),
     about,

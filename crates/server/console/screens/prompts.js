@@ -1,17 +1,17 @@
-// All prompts: a tree by their ids or a list, with search, what is broken and where.
+// All prompts as a tree or a list, with search and diagnostics.
 
 import { get, path as at } from '../api.js';
 import { address, go, keep } from '../app.js';
 import { FORMATS } from '../definition.js';
 import { number, shown, t, when } from '../text.js';
-import { button, field, fill, h, later, link, select } from '../view.js';
+import { button, field, fill, h, later, link, select, textOf } from '../view.js';
 import { folders, grown, rowsOf } from '../tree.js';
 
-/** Folders that the reader has opened, for as long as the page is there. */
+/** Folders that the user expanded. Kept until the page is closed. */
 const opened = new Set();
-/** Below so many prompts every folder is open at first. */
+/** Up to this number of prompts, all folders start expanded. */
 const FEW = 60;
-/** How long the list rests before it is asked who wrote what is seen, in milliseconds, and how many at once. */
+/** Milliseconds without scrolling before details of visible rows load, and concurrent loads. */
 const SEEN = 150;
 const AT_ONCE = 3;
 
@@ -21,8 +21,8 @@ export default async function prompts({ path, query, signal }) {
   const all = await get('api/v1/prompts?detail=true', { signal });
   const list = h('q-list');
   const search = h('input', { type: 'search', '.value': query.get('q') ?? '' });
-  const state = select([['', t('all')], ['valid', t('valid')], ['invalid', t('broken')]], query.get('state') ?? '', () => draw());
-  const shape = select([['', t('as a tree')], ['list', t('as a list')]], query.get('as') ?? '', () => draw());
+  const state = select([['', t('all')], ['valid', t('valid')], ['invalid', t('invalid')]], query.get('state') ?? '', () => draw());
+  const shape = select([['', t('Tree')], ['list', t('List')]], query.get('as') ?? '', () => draw());
   const count = h('p', { class: 'quiet', role: 'status' });
   const details = seen(signal);
   let inText = { words: '', ids: new Set() };
@@ -31,25 +31,25 @@ export default async function prompts({ path, query, signal }) {
   if (all.length <= FEW) for (const folder of folders(tree.root)) opened.add(folder);
 
   const searchSoon = later(async () => {
-    const words = search.value.trim();
+    const words = textOf(search).trim();
     if (words === '' || words === inText.words) return;
     const found = await get(`api/v1/prompts?${new URLSearchParams({ q: words })}`, { signal }).catch(() => []);
-    if (words !== search.value.trim()) return;
+    if (words !== textOf(search).trim()) return;
     inText = { words, ids: new Set(found) };
     draw();
   }, 200);
   search.addEventListener('input', () => (draw(), searchSoon()));
 
   function draw(kept = false) {
-    const text = search.value.trim();
+    const text = textOf(search).trim();
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-    keep({ q: text, state: state.value, as: shape.value });
+    keep({ q: text, state: textOf(state), as: textOf(shape) });
+    const [wanted, isTree] = [textOf(state), textOf(shape) === ''];
     const here = (one) => words.every((word) => small.get(one).includes(word));
-    const is = (one) => (state.value === '' || one.status === state.value) && (words.length === 0 || here(one) || (inText.words === text && inText.ids.has(one.id)));
-    const found = state.value === '' && words.length === 0 ? all : all.filter(is);
+    const is = (one) => (wanted === '' || one.status === wanted) && (words.length === 0 || here(one) || (inText.words === text && inText.ids.has(one.id)));
+    const found = wanted === '' && words.length === 0 ? all : all.filter(is);
     count.textContent = t('{found} of {all} prompts', { found: number(found.length), all: number(all.length) });
-    const isTree = shape.value === '';
-    // A folder that opens changes nothing in the tree itself.
+    // Expanding a folder does not change the tree.
     if (isTree && tree.found !== found) tree = { found, root: grown(found) };
     const isOpen = (prefix) => words.length > 0 || opened.has(prefix);
     list.show({
@@ -70,9 +70,9 @@ export default async function prompts({ path, query, signal }) {
   searchSoon();
   return [
     h('div', { class: 'row' }, h('h1', { class: 'grow' }, t('Prompts')), link(t('New prompt'), address(['prompts'], { new: 1 }))),
-    h('div', { class: 'row' }, h('div', { class: 'grow' }, field(t('Search ids, titles and texts'), search)), field(t('Show'), state), field(t('View'), shape)),
+    h('div', { class: 'row' }, h('div', { class: 'grow' }, field(t('Search IDs, titles and text'), search)), field(t('Status'), state), field(t('View'), shape)),
     all.length === 0
-      ? h('p', null, t('There are no prompts yet. Begin one here, write one with PUT /api/v1/prompts/ID, or put files into prompts/ of a folder that is the store.'))
+      ? h('p', null, t('No prompts. Create one here, write one with PUT /api/v1/prompts/ID, or add files to prompts/ in a store folder.'))
       : [count, list],
   ];
 }
@@ -86,7 +86,7 @@ function promptRow(item, details) {
     href: address(['prompts', prompt.id]),
     cells: [
       h('bdi', { class: 'grow' }, shown(item.label, 200), prompt.title && prompt.title !== item.label && h('span', { class: 'quiet' }, ` ${shown(prompt.title, 100)}`)),
-      broken && h('span', { class: 'badge bad' }, t('broken')),
+      broken && h('span', { class: 'badge bad' }, t('invalid')),
       found && h('span', { class: 'wide quiet', title: shown(found.message, 300) }, shown(`${place} ${found.message}`, 80)),
       details(prompt),
     ],
@@ -99,15 +99,15 @@ function folderRow(item) {
     cells: [
       h('span', { class: 'fold', 'aria-hidden': 'true' }, item.expanded ? '▾' : '▸'),
       h('bdi', { class: 'grow' }, shown(item.label, 200)),
-      item.broken > 0 && h('span', { class: 'badge bad' }, t('broken: {count}', { count: number(item.broken) })),
+      item.broken > 0 && h('span', { class: 'badge bad' }, t('invalid: {count}', { count: number(item.broken) })),
       h('span', { class: 'quiet' }, t('prompts: {count}', { count: number(item.count) })),
     ],
   };
 }
 
 /**
- * Labels, and who wrote the newest version, of the rows that stay in sight: they are asked for when the
- * list has come to rest, a few at a time, and what has left by then is not asked for at all.
+ * Loads the labels and the latest author of visible rows. Waits until scrolling stops, loads a few at a
+ * time, and skips rows that are no longer visible.
  */
 function seen(signal) {
   const known = new Map();
@@ -147,10 +147,10 @@ function seen(signal) {
   };
 }
 
-/** Asks what a new prompt is called and what it is made of; it is stored when it is first saved. */
+/** Creates the form for a new prompt. The prompt is stored on its first save. */
 function create(query) {
   const id = h('input', { type: 'text', required: true, autocomplete: 'off', spellcheck: 'false', '.value': query.get('id') ?? '' });
-  const kind = select([['text', t('one text')], ['messages', t('messages')], ['script', t('a script')]], 'text', () => {});
+  const kind = select([['text', t('Single text')], ['messages', t('List of messages')], ['script', t('Script')]], 'text', () => {});
   const format = select(FORMATS, 'go', () => {});
   return [
     h('h1', null, t('New prompt')),
@@ -159,14 +159,14 @@ function create(query) {
       {
         onsubmit(event) {
           event.preventDefault();
-          const name = id.value.trim();
-          if (name) go(['prompts', name], { tab: 'edit', new: kind.value, format: kind.value === 'script' ? '' : format.value });
+          const name = textOf(id).trim();
+          if (name) go(['prompts', name], { tab: 'edit', new: textOf(kind), format: textOf(kind) === 'script' ? '' : textOf(format) });
         },
       },
-      field(t('Id'), id, t('Segments are divided by dots: greet.hello is shown in the folder greet.')),
-      field(t('It is'), kind),
+      field(t('ID'), id, t('Dots separate segments: greet.hello appears in the folder greet.')),
+      field(t('Kind'), kind),
       field(t('Format'), format),
-      h('div', { class: 'row' }, h('button', { class: 'main' }, t('Begin')), button(t('Cancel'), () => go(['prompts']))),
+      h('div', { class: 'row' }, h('button', { class: 'main' }, t('Create prompt')), button(t('Cancel'), () => go(['prompts']))),
     ),
   ];
 }

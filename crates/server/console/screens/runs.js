@@ -1,4 +1,4 @@
-// Durable runs: a list by their state, the journal of one, another way from one of its steps on.
+// Durable runs: the list, the journal of a run, and forks.
 
 import { ask, get, path as at, send } from '../api.js';
 import { address, attempt, go, keep, note } from '../app.js';
@@ -9,7 +9,7 @@ import '../list.js';
 import { messages } from '../messages.js';
 import { number, shown, t, took, when } from '../text.js';
 import { facts, fold, json, long, parsed } from '../value.js';
-import { button, confirm, dialog, field, fill, h, link, select } from '../view.js';
+import { button, confirm, dialog, field, fill, h, link, select, textOf } from '../view.js';
 
 const STATES = ['running', 'waiting', 'ready', 'ended'];
 const PAGE = 100;
@@ -21,15 +21,15 @@ export default async function runs({ path, query, signal }) {
   const state = select([['', t('All')], ...STATES.map((name) => [name, t(name)])], query.get('state') ?? '', () => attempt(load));
 
   async function page(before) {
-    const search = new URLSearchParams({ limit: PAGE, ...(state.value ? { state: state.value } : {}), ...(before ? { before } : {}) });
+    const search = new URLSearchParams({ limit: PAGE, ...(textOf(state) ? { state: textOf(state) } : {}), ...(before ? { before } : {}) });
     return get(`v1/runs?${search}`, { signal });
   }
 
   async function load() {
-    keep({ state: state.value });
+    keep({ state: textOf(state) });
     const first = await page();
     let last = first.at(-1);
-    said.textContent = first.length ? '' : t('No runs. Runs are kept for agents that ask before they call something, and for those that are durable.');
+    said.textContent = first.length ? '' : t('No runs. Only durable runs and runs with approvals are stored.');
     list.show({
       label: t('Runs'),
       items: first,
@@ -55,7 +55,7 @@ export default async function runs({ path, query, signal }) {
 
   await load();
   return [
-    h('div', { class: 'row' }, h('h1', { class: 'grow' }, t('Runs')), link(t('Inbox'), address(['agents', 'inbox'])), button(t('Load again'), () => attempt(load))),
+    h('div', { class: 'row' }, h('h1', { class: 'grow' }, t('Runs')), link(t('Inbox'), address(['agents', 'inbox'])), button(t('Reload'), () => attempt(load))),
     field(t('State'), state),
     said,
     list,
@@ -83,7 +83,7 @@ async function one(id, query, signal) {
       facts([
         [t('Run'), h('code', null, shown(run.id, 200))],
         [t('State'), badge(run.state)],
-        [t('Begun'), when(run.created_ms)],
+        [t('Started'), when(run.created_ms)],
         [t('Last step'), when(run.updated_ms)],
         [t('Traces'), traces],
         [t('Forked from'), run.forked && link(t('{id}, step {step}', { id: shown(run.forked[0], 100), step: run.forked[1] }), address(['runs', run.forked[0]]))],
@@ -91,8 +91,8 @@ async function one(id, query, signal) {
       h(
         'div',
         { class: 'row' },
-        button(t('Load again'), again),
-        run.state === 'ended' && button(t('Remove'), () => remove(id), { class: 'danger' }),
+        button(t('Reload'), again),
+        run.state === 'ended' && button(t('Delete run'), () => remove(id), { class: 'danger' }),
       ),
     ),
     (run.waiting ?? []).map((waiting) => approval(run.id, waiting, () => watch(run, live, signal, again))),
@@ -102,32 +102,32 @@ async function one(id, query, signal) {
   ];
 }
 
-/** The step before a question, counted from 1; the last one for no question. */
+/** Returns the step before a turn, counted from 1, or the last step if there is no turn. */
 function before(journal, turn) {
   const asked = turn > 0 ? journal.findIndex((step) => step.step === 'asked' && step.turn === turn) : -1;
   return journal.at(asked > 0 ? asked - 1 : -1)?.number;
 }
 
-/** Each process that went on with the run left a trace of its part, at its end. */
+/** Lists the traces of a run. Each process that resumed the run leaves one. */
 async function tracesOf(id, place, signal) {
   try {
     const { traces } = await get(`v1/traces?${new URLSearchParams({ run: id, limit: 20 })}`, { signal });
     fill(place, traces.length ? traces.reverse().map((one) => [link(when(one.started_us / 1000), address(['traces', one.id])), ' ']) : '—');
   } catch (error) {
-    // Nobody may keep any, or this token may not see them.
+    // Traces may be off, or the token may lack the permission.
     if (error.name !== 'AbortError') fill(place, '—');
   }
 }
 
-/** Shows what a run that goes on says, and loads the journal again at its end. */
+/** Shows the live output of a run and reloads the journal when it ends. */
 async function watch(run, live, signal, ended) {
   const view = answer({ id: () => run.id, decided: () => watch(run, live, signal, ended) });
-  fill(live, h('h2', null, t('It goes on')), view.node);
+  fill(live, h('h2', null, t('Live output')), view.node);
   try {
     await follow(null, { id: run.id, last: 0 }, { signal, take: view.take, lost: () => {} });
     ended();
   } catch {
-    // Its events are not kept here; the journal has all of it.
+    // The events are no longer available here. The journal is complete.
   }
 }
 
@@ -142,11 +142,11 @@ function row({ id, kind }, step, began) {
   );
 }
 
-/** The step in a few words. */
+/** Returns a short description of the step. */
 function brief(name, step) {
   switch (name) {
     case 'asked':
-      return t('question {turn}', { turn: step.turn });
+      return t('turn {turn}', { turn: step.turn });
     case 'answered':
       return shown(said(step.events), 160);
     case 'unanswered':
@@ -175,14 +175,14 @@ function whole(name, step) {
     const setup = step.setup ?? {};
     return [
       setup.system ? [h('h3', null, t('Instructions')), long(setup.system)] : null,
-      // A script's has inputs in place of messages.
+      // A script has inputs instead of messages.
       Array.isArray(setup.input) ? [h('h3', null, t('Messages')), messages([...(setup.history ?? []), ...setup.input])] : null,
-      fold(t('Everything'), () => json(setup)),
+      fold(t('Raw JSON'), () => json(setup)),
     ];
   }
   if (name === 'answered') {
     const calls = (step.events ?? []).filter((event) => event.type === 'tool_call' && event.name);
-    return [long(said(step.events)), calls.map((call) => h('div', null, h('code', null, shown(call.name, 200)), json(call.arguments ?? ''))), fold(t('Everything'), () => json(step.events))];
+    return [long(said(step.events)), calls.map((call) => h('div', null, h('code', null, shown(call.name, 200)), json(call.arguments ?? ''))), fold(t('Raw JSON'), () => json(step.events))];
   }
   if (name === 'returned') return json(parsed(step.result?.Ok?.value) ?? step.result);
   return json(step);
@@ -192,7 +192,7 @@ function said(events) {
   return (events ?? []).filter((event) => event.type === 'text').map((event) => event.text).join('');
 }
 
-/** Another run with the steps up to here; what is different from there on is asked for. */
+/** Forks a run at a step. Asks which model and instructions to change. */
 async function fork(id, step, kind) {
   const given = await dialog(t('Fork at step {step}', { step }), (close) => {
     const model = h('input', { type: 'text' });
@@ -203,29 +203,29 @@ async function fork(id, step, kind) {
       {
         onsubmit: (event) => {
           event.preventDefault();
-          close({ at: step, ...(model.value ? { model: model.value } : {}), ...(prompt.value ? { prompt: prompt.value } : {}), ...(system.value ? { system: system.value } : {}) });
+          close({ at: step, ...(textOf(model) ? { model: textOf(model) } : {}), ...(textOf(prompt) ? { prompt: textOf(prompt) } : {}), ...(textOf(system) ? { system: textOf(system) } : {}) });
         },
       },
-      h('p', null, t('A new run has the steps up to this one, without asking anybody again, and goes on from there.')),
-      field(t('Another model'), model, t('Empty: the same.')),
-      // A script's instructions are its own.
-      kind !== 'script' && [field(t('Instructions from a prompt'), prompt, t('ID, or ID@8 for a version.')), field(t('Other instructions'), system)],
-      h('div', { class: 'row end' }, button(t('Cancel'), () => close(undefined)), h('button', { class: 'main' }, t('Fork'))),
+      h('p', null, t('Creates a run that has the steps up to this one and continues from there. Recorded approvals still apply.')),
+      field(t('New model'), model, t('If empty, the model stays the same.')),
+      // The instructions of a script cannot be replaced.
+      kind !== 'script' && [field(t('Instructions from prompt'), prompt, t('An ID, or ID@8 for version 8.')), field(t('New instructions'), system)],
+      h('div', { class: 'row end' }, button(t('Cancel'), () => close(undefined)), h('button', { class: 'main' }, t('Fork run'))),
     );
   });
   if (!given) return;
   await attempt(async () => {
     const made = await send('POST', at`v1/runs/${id}/fork`, given);
-    note(t('The fork goes on as {id}.', { id: made.id }));
+    note(t('Created fork {id}.', { id: made.id }));
     go(['runs', made.id]);
   });
 }
 
 async function remove(id) {
-  if (!(await confirm(t('Remove this run?'), t('Its journal is forgotten.'), t('Remove'), t('Cancel')))) return;
+  if (!(await confirm(t('Delete this run?'), t('Its journal is deleted too.'), t('Delete run'), t('Cancel')))) return;
   await attempt(async () => {
     await ask('DELETE', at`v1/runs/${id}`);
-    note(t('Removed.'));
+    note(t('Run deleted.'));
     go(['runs']);
   });
 }

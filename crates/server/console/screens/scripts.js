@@ -1,4 +1,4 @@
-// Stored scripts: what is wrong with them, a run with its events as they come, and a dry run.
+// Stored scripts: diagnostics, runs with live events, and dry runs.
 
 import { get, path as at, send } from '../api.js';
 import { address, finding, keep, problem } from '../app.js';
@@ -6,7 +6,7 @@ import { messages } from '../messages.js';
 import { runner, warning } from '../running.js';
 import { shown, t } from '../text.js';
 import { fold, json, long, written } from '../value.js';
-import { button, field, fill, h, link } from '../view.js';
+import { button, field, fill, h, link, textOf } from '../view.js';
 
 export default async function scripts({ path, query, signal }) {
   if (path.length > 1) return script(path[1], query, signal);
@@ -15,14 +15,14 @@ export default async function scripts({ path, query, signal }) {
   return [
     h('h1', null, t('Scripts')),
     found.length === 0
-      ? h('p', null, t('There are no scripts. A script is a file prompts/NAME.ai.yaml of the store, or a prompt of the format script.'))
+      ? h('p', null, t('No scripts. Add a file prompts/NAME.ai.yaml to the store, or create a prompt with the format script.'))
       : h(
           'div',
           { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': t('Scripts') },
           h(
             'table',
             null,
-            h('thead', null, h('tr', null, [t('Script'), t('Where'), t('State')].map((name) => h('th', { scope: 'col' }, name)))),
+            h('thead', null, h('tr', null, [t('Script'), t('Location'), t('State')].map((name) => h('th', { scope: 'col' }, name)))),
             h(
               'tbody',
               null,
@@ -32,7 +32,7 @@ export default async function scripts({ path, query, signal }) {
                   null,
                   h('th', { scope: 'row' }, link(h('bdi', null, shown(one.id, 200)), address(['scripts', one.id]))),
                   h('td', { class: 'foreign' }, shown(one.source ?? '', 200)),
-                  h('td', null, one.status === 'invalid' ? h('span', { class: 'badge bad' }, t('broken')) : h('span', { class: 'badge good' }, t('usable'))),
+                  h('td', null, one.status === 'invalid' ? h('span', { class: 'badge bad' }, t('invalid')) : h('span', { class: 'badge good' }, t('valid'))),
                 ),
               ),
             ),
@@ -47,9 +47,9 @@ async function script(id, query, signal) {
   const required = about.parameters?.required ?? [];
   const names = Object.keys(properties);
   const example = Object.fromEntries(names.filter((name) => required.includes(name)).map((name) => [name, sample(properties[name])]));
-  const area = h('textarea', { spellcheck: 'false', '.value': query.get('variables') ?? written(example), oninput: () => keep({ variables: area.value }) });
-  const model = h('input', { type: 'text', '.value': query.get('model') ?? '', oninput: () => keep({ model: model.value }) });
-  const out = h('section', { 'aria-label': t('What comes of it') });
+  const area = h('textarea', { spellcheck: 'false', '.value': query.get('variables') ?? written(example), oninput: () => keep({ variables: textOf(area) }) });
+  const model = h('input', { type: 'text', '.value': query.get('model') ?? '', oninput: () => keep({ model: textOf(model) }) });
+  const out = h('section', { 'aria-label': t('Output') });
   const dry = button(t('Dry run'), () => rehearse());
   const running = runner({
     out,
@@ -57,20 +57,20 @@ async function script(id, query, signal) {
     busy: (is) => (dry.disabled = is),
     request() {
       const variables = given();
-      return variables && { where: at`api/v1/chat/prompts/${id}`, body: { variables, ...(model.value ? { model: model.value } : {}) } };
+      return variables && { where: at`api/v1/chat/prompts/${id}`, body: { variables, ...(textOf(model) ? { model: textOf(model) } : {}) } };
     },
   });
 
-  /** The inputs, or `null` where they cannot be read; why is shown then. */
+  /** Returns the inputs, or shows an error and returns `null` if they are invalid. */
   function given() {
     try {
-      const value = area.value.trim() ? JSON.parse(area.value) : {};
-      if (value === null || typeof value !== 'object' || Array.isArray(value)) throw new SyntaxError(t('an object is needed'));
+      const value = textOf(area).trim() ? JSON.parse(textOf(area)) : {};
+      if (value === null || typeof value !== 'object' || Array.isArray(value)) throw new SyntaxError(t('a JSON object is required'));
       area.removeAttribute('aria-invalid');
       return value;
     } catch (error) {
       area.setAttribute('aria-invalid', 'true');
-      fill(out, problem(new Error(t('The inputs are not JSON: {why}', { why: error.message }))));
+      fill(out, problem(new Error(t('Invalid inputs: {why}', { why: error.message }))));
       return null;
     }
   }
@@ -86,7 +86,7 @@ async function script(id, query, signal) {
         out,
         h('h2', null, t('Dry run')),
         tried.requests?.length
-          ? tried.requests.map((request, index) => [h('h3', null, t('Request {number} to the model', { number: index + 1 })), messages(Array.isArray(request) ? request : (request.messages ?? request))])
+          ? tried.requests.map((request, index) => [h('h3', null, t('Model request {number}', { number: index + 1 })), messages(Array.isArray(request) ? request : (request.messages ?? request))])
           : [h('h3', null, t('Result')), json(found.rendered_prompt)],
         tried.stopped && h('p', { class: 'warn foreign' }, typeof tried.stopped === 'string' ? shown(tried.stopped, 2000) : shown(tried.stopped.message ?? JSON.stringify(tried.stopped), 2000)),
         [...(tried.warnings ?? []), ...(found.warnings ?? [])].map(warning),
@@ -101,24 +101,24 @@ async function script(id, query, signal) {
     h('div', { class: 'row' }, h('h1', { class: 'grow' }, h('bdi', null, shown(id, 200))), link(t('All scripts'), address(['scripts'])), link(t('Edit'), address(['prompts', id]))),
     about.title && h('p', { class: 'foreign' }, shown(about.title, 300)),
     about.description && about.description !== about.title && h('p', { class: 'foreign' }, shown(about.description, 1000)),
-    (about.diagnostics ?? []).length > 0 && [h('h2', null, t('Findings')), about.diagnostics.map(finding)],
+    (about.diagnostics ?? []).length > 0 && [h('h2', null, t('Diagnostics')), about.diagnostics.map(finding)],
     h(
       'form',
       { class: 'card', onsubmit: (event) => (event.preventDefault(), running.start()) },
-      field(t('Inputs'), area, names.length ? t('An object of JSON: {names}', { names: shown(names.map((name) => (required.includes(name) ? `${name}*` : name)).join(', '), 500) }) : t('An object of JSON.')),
-      field(t('Model'), model, t('Empty: its own, else that of this service.')),
+      field(t('Inputs'), area, names.length ? t('A JSON object: {names}', { names: shown(names.map((name) => (required.includes(name) ? `${name}*` : name)).join(', '), 500) }) : t('A JSON object.')),
+      field(t('Model'), model, t('If empty, uses the model of the script, or else the server default.')),
       h('div', { class: 'row' }, running.button, dry, running.stop),
     ),
     out,
     fold(t('Source'), () => long(typeof about.prompt?.source === 'string' ? about.prompt.source : written(about.prompt))),
     fold(t('Tests'), () => [
-      h('p', null, t('Tests of a script stand beside it, in {file}. They are run by', { file: shown(fixture || 'NAME.fixture.yaml', 200) })),
+      h('p', null, t('Tests for this script belong in {file}, next to it. Run them with:', { file: shown(fixture || 'NAME.fixture.yaml', 200) })),
       h('pre', null, `quillet test ${shown(fixture || 'prompts/', 200)}`),
     ]),
   ];
 }
 
-/** Something of the type that a schema names. */
+/** Returns a sample value for a schema. */
 function sample(schema) {
   if (schema?.default !== undefined) return schema.default;
   if (Array.isArray(schema?.enum)) return schema.enum[0];

@@ -1,4 +1,4 @@
-// What this service is made of and how it does: store, model, limits, tokens, numbers.
+// The system page: store, model, limits, tokens, budgets and metrics.
 
 import { ask, get, Refused } from '../api.js';
 import { address, attempt, problem } from '../app.js';
@@ -10,7 +10,7 @@ import { button, fill, h, link, table } from '../view.js';
 export default async function system({ signal }) {
   const body = h('div');
   async function load() {
-    // Each part stands for itself: a right that is missing hides no other.
+    // A missing permission hides only its own section.
     const [ready, known, spent, counted] = await Promise.all(
       [readiness(signal), get('v1/system', { signal }), get('v1/budgets', { signal }), counters(signal)].map((one) =>
         one.catch((error) => {
@@ -22,10 +22,10 @@ export default async function system({ signal }) {
     fill(body, part(ready, standing), part(known, parts), part(spent, budgets), part(counted, numbers));
   }
   await load();
-  return [h('div', { class: 'row' }, h('h1', { class: 'grow' }, t('System')), button(t('Load again'), () => attempt(load))), body];
+  return [h('div', { class: 'row' }, h('h1', { class: 'grow' }, t('System')), button(t('Reload'), () => attempt(load))), body];
 }
 
-/** `/readyz` says why also where it refuses. */
+/** `/readyz` returns reasons with a 503 too. */
 async function readiness(signal) {
   try {
     return await get(await atRoot('/readyz', signal), { signal });
@@ -42,7 +42,7 @@ async function counters(signal) {
 function part(found, draw) {
   if (!(found instanceof Error)) return draw(found);
   const lacks = found instanceof Refused && found.status === 403;
-  return [lacks ? h('p', { class: 'warn' }, t('This token lacks a right that this part needs:')) : null, problem(found)];
+  return [lacks ? h('p', { class: 'warn' }, t('This token lacks a permission that this section needs:')) : null, problem(found)];
 }
 
 function standing(ready) {
@@ -55,7 +55,7 @@ function standing(ready) {
       [t('Store'), ready.store],
       [t('Model'), ready.model],
       [t('Prompts'), ready.prompts],
-      [t('Broken'), ready.invalid],
+      [t('Invalid prompts'), ready.invalid],
     ]),
     (ready.reasons ?? (ready.reason ? [ready.reason] : [])).map((reason) => h('p', { class: 'warn foreign' }, shown(typeof reason === 'string' ? reason : JSON.stringify(reason), 500))),
   );
@@ -66,31 +66,31 @@ function parts(known) {
   return [
     h(
       'section',
-      { class: 'card', 'aria-label': t('Parts') },
+      { class: 'card', 'aria-label': t('Components') },
       facts([
         [t('Version'), version],
         [t('Store'), store && `${store.name ?? ''} ${t(store.status ?? '')}`],
-        [t('Why'), store?.reason],
-        [t('Prompts'), prompts && t('{valid} usable, {invalid} broken', { valid: number(prompts.valid ?? 0), invalid: number(prompts.invalid ?? 0) })],
+        [t('Reason'), store?.reason],
+        [t('Prompts'), prompts && t('{valid} valid, {invalid} invalid', { valid: number(prompts.valid ?? 0), invalid: number(prompts.invalid ?? 0) })],
         ...Object.entries(rest).map(([name, value]) => [partName(name), described(value)]),
       ]),
     ),
     ending?.length > 0 && [
-      h('h2', null, t('Models that end')),
+      h('h2', null, t('Deprecated models')),
       ending.map((one) => h('div', { class: 'problem warning' }, link(h('bdi', null, shown(one.prompt ?? '', 200)), address(['prompts', one.prompt ?? ''])), h('div', null, shown(one.message ?? '', 500)), one.help && h('div', { class: 'quiet' }, shown(one.help, 500)))),
     ],
     h('h2', null, t('Access tokens')),
     tokens?.length
       ? table(
-          t('Names and rights; the tokens themselves are never shown.'),
-          [t('Name'), t('Rights')],
+          t('Names and permissions. The tokens themselves are never shown.'),
+          [t('Name'), t('Permissions')],
           tokens.map((one) => [h('bdi', null, shown(one.name, 100)), (one.rights ?? []).map((right) => [h('span', { class: 'badge' }, shown(right, 200)), ' '])]),
         )
-      : h('p', null, t('No tokens are set: everybody who reaches this service may do everything.')),
+      : h('p', null, t('No access tokens. Anyone who can reach this server has all permissions.')),
     limits && [
       h('h2', null, t('Limits')),
       table(
-        t('What bounds a request or a run'),
+        t('Limits for requests and runs'),
         [t('Limit'), t('Value')],
         Object.entries(flat(limits)).map(([name, value]) => [h('code', null, shown(name, 100)), typeof value === 'number' ? number(value) : typeof value === 'boolean' ? t(value ? 'yes' : 'no') : h('bdi', null, shown(value, 200))]),
       ),
@@ -98,28 +98,28 @@ function parts(known) {
   ];
 }
 
-/** Budgets of the day: what is spent and held for calls under way, of how much, and until when. */
+/** Renders the daily budgets: spent, reserved, limit and time of reset. */
 function budgets({ data, day, resets_in_s: left }) {
-  const named = (name) => (name === 'all' ? t('everybody') : name.startsWith('key:') ? t('token {name}', { name: shown(name.slice(4), 100) }) : shown(name, 100));
+  const named = (name) => (name === 'all' ? t('everyone') : name.startsWith('key:') ? t('token {name}', { name: shown(name.slice(4), 100) }) : shown(name, 100));
   return [
     h('h2', { id: 'budgets' }, t('Budgets')),
     data.length === 0
-      ? h('p', null, t('No budget of a day is set. The table budget of the configuration, and those of tokens, set them.'))
+      ? h('p', null, t('No daily budgets. Set them in the budget table of the configuration or of a token.'))
       : table(
-          t('Of the day {day} in UTC; the next one begins in {time}.', { day, time: duration(left) }),
-          [t('Whose'), t('Spent'), t('Reserved'), t('Limit'), t('Used')],
+          t('Daily budgets for {day} (UTC). They reset in {time}.', { day, time: duration(left) }),
+          [t('Scope'), t('Spent'), t('Reserved'), t('Limit'), t('Used')],
           data.map((one) => [named(one.name), sums(one.spent, one.limit), sums(one.held, one.limit), sums(one.limit, one.limit), units(one).map(([unit, share]) => meter(one, unit, share))]),
           { class: 'many' },
         ),
   ];
 }
 
-/** The units that a budget limits, and how much of each is used. */
+/** Returns the limited units of a budget and the share used of each. */
 function units({ limit, spent, held }) {
   return ['usd', 'tokens'].filter((unit) => limit[unit] !== undefined).map((unit) => [unit, limit[unit] > 0 ? ((spent[unit] ?? 0) + (held[unit] ?? 0)) / limit[unit] : 1]);
 }
 
-/** An amount in the units that are limited. */
+/** Renders an amount in the limited units. */
 function sums(amount, limit) {
   const words = { usd: (value) => `$${value.toFixed(4)}`, tokens: (value) => t('{count} tokens', { count: number(value) }) };
   return Object.keys(words).filter((unit) => limit[unit] !== undefined).map((unit) => h('div', null, words[unit](amount[unit] ?? 0)));
@@ -137,24 +137,24 @@ function partName(name) {
   return PARTS[name] ? t(PARTS[name]) : shown(name, 60);
 }
 
-/** A part in words, whatever it has to say of itself. */
+/** Describes a component. */
 function described(value) {
   if (value === null || value === undefined) return t('none');
   if (Array.isArray(value)) return value.length ? h('span', { class: 'foreign' }, value.map((one) => shown(typeof one === 'string' ? one : (one.name ?? JSON.stringify(one)), 100)).join(', ')) : t('none');
   if (typeof value === 'boolean') return value ? t('yes') : t('no');
-  if (typeof value === 'object' && 'valid' in value) return t('{valid} usable, {invalid} broken', { valid: number(value.valid), invalid: number(value.invalid ?? 0) });
+  if (typeof value === 'object' && 'valid' in value) return t('{valid} valid, {invalid} invalid', { valid: number(value.valid), invalid: number(value.invalid ?? 0) });
   if (typeof value === 'object') return h('span', { class: 'foreign' }, Object.entries(value).filter(([, of]) => of !== null).map(([name, of]) => `${name}: ${shown(typeof of === 'object' ? JSON.stringify(of) : of, 200)}`).join(' · '));
   return String(value);
 }
 
-/** Members of members, by names with points. */
+/** Flattens nested fields to dotted names. */
 function flat(value, before = '') {
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, of]) => (of !== null && typeof of === 'object' && !Array.isArray(of) ? Object.entries(flat(of, `${before}${name}.`)) : [[`${before}${name}`, Array.isArray(of) ? of.join(', ') : (of ?? '')]])),
   );
 }
 
-/** Samples of Prometheus' text form: `[{ name, labels, value }]`. */
+/** Parses the Prometheus text format. Returns `[{ name, labels, value }]`. */
 export function samples(text) {
   const all = [];
   for (const line of text.split('\n')) {
@@ -181,35 +181,35 @@ function numbers(text) {
     }, new Map());
   const errors = all.filter((sample) => sample.name === 'quillet_errors_total').sort((a, b) => b.value - a.value);
   return [
-    h('h2', null, t('Numbers since the start')),
+    h('h2', null, t('Metrics since startup')),
     h(
       'div',
       { class: 'card' },
       facts([
-        [t('Runs for'), one('quillet_uptime_seconds') === undefined ? null : duration(one('quillet_uptime_seconds'))],
+        [t('Uptime'), one('quillet_uptime_seconds') === undefined ? null : duration(one('quillet_uptime_seconds'))],
         [t('Memory'), one('process_resident_memory_bytes') ? `${number(Math.round(one('process_resident_memory_bytes') / 2 ** 20))} MiB` : null],
         [t('Requests'), number(of('quillet_http_requests_total'))],
-        [t('Failed with 5xx'), number(of('quillet_http_requests_total', (labels) => labels.status >= '500'))],
+        [t('5xx responses'), number(of('quillet_http_requests_total', (labels) => labels.status >= '500'))],
         [t('Connections'), number(of('quillet_connections'))],
         [t('Streams'), number(of('quillet_streams'))],
-        [t('Mean render'), mean('quillet_render_seconds')],
-        [t('Model to its first word'), mean('quillet_model_first_event_seconds')],
-        [t('Retries of models'), number(of('quillet_model_retries_total'))],
-        [t('Renders from an old copy'), number(of('quillet_stale_renders_total'))],
-        [t('Agents at work'), number(of('quillet_agent_active_runs'))],
-        [t('Tokens of agents'), t('{input} in, {output} out', { input: number(of('quillet_agent_tokens_total', (labels) => labels.kind === 'input')), output: number(of('quillet_agent_tokens_total', (labels) => labels.kind === 'output')) })],
+        [t('Mean render time'), mean('quillet_render_seconds')],
+        [t('Mean time to first model event'), mean('quillet_model_first_event_seconds')],
+        [t('Model retries'), number(of('quillet_model_retries_total'))],
+        [t('Stale renders'), number(of('quillet_stale_renders_total'))],
+        [t('Active agent runs'), number(of('quillet_agent_active_runs'))],
+        [t('Agent tokens'), t('{input} in, {output} out', { input: number(of('quillet_agent_tokens_total', (labels) => labels.kind === 'input')), output: number(of('quillet_agent_tokens_total', (labels) => labels.kind === 'output')) })],
       ]),
     ),
-    errors.length > 0 && table(t('Errors by their codes'), [t('Code'), t('Count')], errors.map((sample) => [h('code', null, shown(sample.labels.code ?? '', 100)), number(sample.value)])),
+    errors.length > 0 && table(t('Errors by code'), [t('Code'), t('Count')], errors.map((sample) => [h('code', null, shown(sample.labels.code ?? '', 100)), number(sample.value)])),
     routes.size > 0 &&
       fold(t('Requests by route'), () =>
         table(
           t('Requests by route'),
-          [t('Route'), t('Count'), t('Failed with 5xx')],
+          [t('Route'), t('Count'), t('5xx responses')],
           [...routes].sort(([, a], [, b]) => b.all - a.all).map(([route, counts]) => [h('code', { class: 'foreign' }, shown(route, 200)), number(counts.all), number(counts.bad)]),
         ),
       ),
-    fold(t('All numbers'), () => json(text)),
+    fold(t('All metrics'), () => json(text)),
   ];
 }
 

@@ -1,16 +1,16 @@
-// What runs did: a list with filters, and one trace as a tree of spans with their times.
+// Traces: the list with filters, and one trace as a tree of spans.
 
 import { get, path as at } from '../api.js';
 import { address, keep, problem } from '../app.js';
 import '../list.js';
 import { money, number, shown, t, took, when } from '../text.js';
-import { button, field, fill, h, later, select } from '../view.js';
+import { button, field, fill, h, later, select, textOf } from '../view.js';
 import { trace } from '../trace.js';
 
 const PAGE = 200;
 const HOUR = 3_600_000;
-/** How far back the list looks; hours by their names. */
-const SPANS = [['', 'Any time'], [String(HOUR), 'Last hour'], [String(24 * HOUR), 'Last day'], [String(7 * 24 * HOUR), 'Last week']];
+/** Time ranges of the filter. */
+const SPANS = [['', 'Any time'], [String(HOUR), 'Last hour'], [String(24 * HOUR), 'Last 24 hours'], [String(7 * 24 * HOUR), 'Last 7 days']];
 
 export default async function traces({ path, query, signal }) {
   if (path.length > 1) return trace(await get(at`v1/traces/${path[1]}`, { signal }), query);
@@ -31,18 +31,18 @@ export default async function traces({ path, query, signal }) {
 
   async function load() {
     const turn = (asked += 1);
-    keep({ text: text.value, failed: failed.checked ? 'true' : '', since: since.value });
+    keep({ text: textOf(text), failed: failed.checked ? 'true' : '', since: textOf(since) });
     const filter = {
-      ...(text.value ? { text: text.value } : {}),
+      ...(textOf(text) ? { text: textOf(text) } : {}),
       ...(failed.checked ? { failed: true } : {}),
-      ...(since.value ? { since_ms: Date.now() - Number(since.value) } : {}),
+      ...(textOf(since) ? { since_ms: Date.now() - Number(textOf(since)) } : {}),
     };
     try {
       const first = await page(filter);
-      // What was typed meanwhile counts.
+      // Ignore the result of an outdated search.
       if (turn !== asked) return;
       fill(failure);
-      const none = Object.keys(filter).length > 0 ? t('No trace is like this.') : t('There are no traces yet. Chats and runs of agents leave them, once they have ended.');
+      const none = Object.keys(filter).length > 0 ? t('No matching traces.') : t('No traces. Chats and agent runs appear here after they end.');
       said.textContent = first.traces.length === 0 ? none : '';
       let next = first.next;
       list.show({
@@ -68,13 +68,13 @@ export default async function traces({ path, query, signal }) {
 
   await load();
   return [
-    h('div', { class: 'row' }, h('h1', { class: 'grow' }, t('Traces')), button(t('Load again'), load)),
+    h('div', { class: 'row' }, h('h1', { class: 'grow' }, t('Traces')), button(t('Reload'), load)),
     h(
       'div',
       { class: 'row' },
-      h('div', { class: 'grow' }, field(t('Search'), text, t('In the name or the model'))),
-      field(t('When'), since),
-      h('label', { class: 'row' }, failed, t('Only failed ones')),
+      h('div', { class: 'grow' }, field(t('Search'), text, t('Matches the name or the model'))),
+      field(t('Period'), since),
+      h('label', { class: 'row' }, failed, t('Failed only')),
     ),
     failure,
     said,

@@ -1,16 +1,16 @@
-// The versions of a prompt: who wrote them and why, what differs, and which one readers get.
+// Versions of a prompt: history, labels and comparison.
 
 import { ask, get, path as at, send } from '../api.js';
 import { address, keep, note, problem } from '../app.js';
 import { differenceView } from '../merging.js';
 import { plainResult } from '../provenance.js';
 import { shown, t, when } from '../text.js';
-import { button, confirm, dialog, field, fill, h, later, link, select, table } from '../view.js';
+import { button, confirm, dialog, field, fill, h, later, link, select, table, textOf } from '../view.js';
 import { forQuery, schemaOf, variablesForm } from '../variables.js';
 
 const PAGE = 50;
 
-/** `stored`: the prompt; `shared`: the variables of its views. Draws itself when it has been asked. */
+/** `stored`: the prompt; `shared`: the variables of its views. */
 export function versions({ stored, shared, query, signal }) {
   const { id } = stored;
   const base = at`api/v1/prompts/${id}`;
@@ -53,7 +53,7 @@ export function versions({ stored, shared, query, signal }) {
 
   function drawList() {
     const caption = t('Versions of {id}', { id: shown(id, 120) });
-    const columns = [t('Version'), t('Author'), t('Time'), t('Message'), t('Labels'), t('What to do')];
+    const columns = [t('Version'), t('Author'), t('Time'), t('Version message'), t('Labels'), t('Actions')];
     const rows = known.map((one) => [
       String(one.version),
       h('bdi', null, shown(one.author, 120)),
@@ -63,16 +63,16 @@ export function versions({ stored, shared, query, signal }) {
       h(
         'span',
         { class: 'row' },
-        button(t('Compare'), () => choose(String(one.version)), { 'aria-label': t('Compare version {number} with the newest', { number: one.version }) }),
-        button(t('Label…'), () => promote(one.version), { 'aria-label': t('Label… for version {number}', { number: one.version }) }),
-        link(t('Play'), address(['play'], { prompt: id, versions: one.version, variables: forQuery(shared.values) }), { 'aria-label': t('Play version {number}', { number: one.version }) }),
+        button(t('Compare'), () => choose(String(one.version)), { 'aria-label': t('Compare version {number} with the latest', { number: one.version }) }),
+        button(t('Set label…'), () => promote(one.version), { 'aria-label': t('Set label… for version {number}', { number: one.version }) }),
+        link(t('Open in playground'), address(['play'], { prompt: id, versions: one.version, variables: forQuery(shared.values) }), { 'aria-label': t('Open in playground: version {number}', { number: one.version }) }),
       ),
     ]);
-    fill(list, table(caption, columns, rows, { class: 'many' }), before && button(t('Older versions'), () => tried(more)));
+    fill(list, table(caption, columns, rows, { class: 'many' }), before && button(t('Load older versions'), () => tried(more)));
     drawCompared();
   }
 
-  // What readers get.
+  // Labels.
 
   function drawLabels() {
     const rows = Object.entries(state.labels).map(([label, target]) => [
@@ -81,19 +81,19 @@ export function versions({ stored, shared, query, signal }) {
       h(
         'span',
         { class: 'row' },
-        button(t('Move…'), () => promote(undefined, label), { 'aria-label': t('Move… {label}', { label: shown(label, 80) }) }),
-        button(t('Roll back'), () => tried(() => send('POST', `${base}/labels/${encodeURIComponent(label)}/rollback`).then(renew), t('{label} is back at the version before.', { label: shown(label, 80) })), {
+        button(t('Move label…'), () => promote(undefined, label), { 'aria-label': t('Move label… {label}', { label: shown(label, 80) }) }),
+        button(t('Roll back'), () => tried(() => send('POST', `${base}/labels/${encodeURIComponent(label)}/rollback`).then(renew), t('Rolled {label} back to its previous version.', { label: shown(label, 80) })), {
           'aria-label': t('Roll back {label}', { label: shown(label, 80) }),
         }),
-        button(t('Take away'), () => drop(label), { class: 'danger', 'aria-label': t('Take away {label}', { label: shown(label, 80) }) }),
+        button(t('Remove label'), () => drop(label), { class: 'danger', 'aria-label': t('Remove label {label}', { label: shown(label, 80) }) }),
       ),
     ]);
     fill(
       labels,
       rows.length
-        ? table(t('Labels of {id}', { id: shown(id, 120) }), [t('Label'), t('Version'), t('What to do')], rows)
-        : h('p', { class: 'quiet' }, t('No label was set: readers get the newest version.')),
-      h('div', { class: 'row' }, button(t('Set a label'), () => promote()), button(t('Divide a label in shares'), shares)),
+        ? table(t('Labels of {id}', { id: shown(id, 120) }), [t('Label'), t('Version'), t('Actions')], rows)
+        : h('p', { class: 'quiet' }, t('No labels. Requests get the latest version.')),
+      h('div', { class: 'row' }, button(t('Set label'), () => promote()), button(t('Set weighted label'), shares)),
     );
   }
 
@@ -104,34 +104,34 @@ export function versions({ stored, shared, query, signal }) {
   }
 
   async function drop(label) {
-    const yes = await confirm(t('Take {label} away?', { label: shown(label, 80) }), t('Readers who ask for it are refused; without production they get the newest version.'), t('Take away'), t('Cancel'));
+    const yes = await confirm(t('Remove label {label}?', { label: shown(label, 80) }), t('Requests for this label will fail. If you remove production, requests without a label get the latest version.'), t('Remove label'), t('Cancel'));
     if (yes) await tried(() => send('DELETE', `${base}/labels/${encodeURIComponent(label)}`).then(renew));
   }
 
-  /** Moves one label to one version; if it stands elsewhere by now than what is shown, it stays there. */
+  /** Points a label to a version. Fails if the label was moved since the page loaded it. */
   async function promote(version, label = 'production') {
-    const chosen = await dialog(version ? t('A label for version {number}', { number: version }) : t('Move a label'), (close) => {
+    const chosen = await dialog(version ? t('Set label for version {number}', { number: version }) : t('Set label'), (close) => {
       const name = h('input', { type: 'text', required: true, '.value': label, autofocus: true });
       const number = select(known.map((one) => one.version), version ?? state.latest, () => {});
       return h(
         'form',
-        { onsubmit: (event) => (event.preventDefault(), close({ name: name.value.trim(), version: Number(number.value) })) },
-        field(t('Label'), name, t('Readers who name none get production.')),
+        { onsubmit: (event) => (event.preventDefault(), close({ name: textOf(name).trim(), version: Number(textOf(number)) })) },
+        field(t('Label'), name, t('Requests without a label get production.')),
         field(t('Version'), number),
-        actions(close, t('Move it')),
+        actions(close, t('Set label')),
       );
     });
     if (!chosen) return;
     const { name } = chosen;
     await tried(
       () => send('PUT', `${base}/labels/${encodeURIComponent(name)}`, { version: chosen.version, expect: state.labels[name] ?? null }).then(renew),
-      t('{label} is at version {number}.', { label: shown(name, 80), number: chosen.version }),
+      t('{label} now points to version {number}.', { label: shown(name, 80), number: chosen.version }),
     );
   }
 
-  /** A label for several versions, each with a weight. */
+  /** Sets a label with a weight for each of several versions. */
   async function shares() {
-    const chosen = await dialog(t('A label in shares'), (close) => {
+    const chosen = await dialog(t('Set weighted label'), (close) => {
       const name = h('input', { type: 'text', required: true, '.value': 'production', autofocus: true });
       const by = h('input', { type: 'text', '.value': 'user' });
       const present = known.slice(0, 8).map((one) => one.version);
@@ -145,21 +145,21 @@ export function versions({ stored, shared, query, signal }) {
         {
           onsubmit(event) {
             event.preventDefault();
-            const given = weights.filter(([, input]) => Number(input.value) > 0).map(([version, input]) => [version, Number(input.value)]);
-            close({ name: name.value.trim(), versions: Object.fromEntries(given), by: by.value.trim() });
+            const given = weights.filter(([, input]) => Number(textOf(input)) > 0).map(([version, input]) => [version, Number(textOf(input))]);
+            close({ name: textOf(name).trim(), versions: Object.fromEntries(given), by: textOf(by).trim() });
           },
         },
         field(t('Label'), name),
         weights.map(([version, input]) => field(t('Weight of version {number}', { number: version }), input)),
-        field(t('Divided by'), by, t('user, session, or a variable: the same one always gets the same version. Left empty, each request is drawn by itself.')),
-        actions(close, t('Divide it')),
+        field(t('Split by'), by, t('user, session, or the name of a variable. Equal values always get the same version. If empty, each request gets a random version by weight.')),
+        actions(close, t('Save weights')),
       );
     });
     if (!chosen) return;
     const { name, versions: weights, by } = chosen;
     await tried(
       () => send('PUT', `${base}/labels/${encodeURIComponent(name)}`, { versions: weights, ...(by ? { by } : {}), expect: state.labels[name] ?? null }).then(renew),
-      t('{label} is divided.', { label: shown(name, 80) }),
+      t('Saved the weights of {label}.', { label: shown(name, 80) }),
     );
   }
 
@@ -167,7 +167,7 @@ export function versions({ stored, shared, query, signal }) {
     return h('div', { class: 'row end' }, button(t('Cancel'), () => close(undefined)), h('button', { class: 'main' }, yes));
   }
 
-  // What differs.
+  // Comparison.
 
   function choose(version) {
     from = version;
@@ -187,7 +187,7 @@ export function versions({ stored, shared, query, signal }) {
       compared,
       field(t('From version'), select(marks, from, (chosen) => ((from = chosen), compare()))),
       field(t('To version'), select(marks, to, (chosen) => ((to = chosen), compare()))),
-      link(t('Both in the playground'), address(['play'], { prompt: id, versions: `${from},${to}`, variables: forQuery(shared.values) })),
+      link(t('Open both in playground'), address(['play'], { prompt: id, versions: `${from},${to}`, variables: forQuery(shared.values) })),
     );
   }
 
@@ -205,8 +205,8 @@ export function versions({ stored, shared, query, signal }) {
       if (asked[0] !== from || asked[1] !== to) return;
       const lines = found.split('\n').slice(0, 5000);
       const kind = (line) => ({ '+': 'plus', '-': 'minus' })[/^(\+\+\+|---)/.test(line) ? '' : line[0]];
-      const label = t('Difference of the definitions');
-      fill(text, h('pre', { class: 'diff card', tabindex: 0, role: 'region', 'aria-label': label }, found.trim() ? lines.map((line) => h('span', { class: kind(line) }, shown(line, 20_000))) : t('No difference.')));
+      const label = t('Differences between definitions');
+      fill(text, h('pre', { class: 'diff card', tabindex: 0, role: 'region', 'aria-label': label }, found.trim() ? lines.map((line) => h('span', { class: kind(line) }, shown(line, 20_000))) : t('No differences.')));
     } catch (error) {
       if (error.name !== 'AbortError') fill(text, problem(error));
     }
@@ -223,10 +223,10 @@ export function versions({ stored, shared, query, signal }) {
       ...(reason?.problem?.missing ?? []),
     ]);
     form.show(schemaOf(stored.detail.parameters), used);
-    const failures = answers.map(({ reason: error }, index) => error && [h('p', { class: 'quiet' }, t('Version {number} does not render:', { number: asked[index] })), problem(error)]);
+    const failures = answers.map(({ reason: error }, index) => error && [h('p', { class: 'quiet' }, t('Cannot render version {number}:', { number: asked[index] })), problem(error)]);
     if (failures.some(Boolean)) return fill(rendered, failures);
     const [before, after] = answers.map(({ value }) => plainResult(value));
-    fill(rendered, differenceView(before, after, t('Difference of what they render to')));
+    fill(rendered, differenceView(before, after, t('Differences in rendered output')));
   }
 
   (async () => {
@@ -240,13 +240,13 @@ export function versions({ stored, shared, query, signal }) {
     'div',
     null,
     outcome,
-    h('h2', null, t('Which version readers get')),
+    h('h2', null, t('Labels')),
     labels,
     h('h2', null, t('All versions')),
     list,
-    h('h2', null, t('What differs')),
+    h('h2', null, t('Compare versions')),
     compared,
-    h('div', { class: 'columns' }, h('div', null, h('h3', null, t('The definitions')), text), h('div', null, h('h3', null, t('What they render to')), rendered)),
+    h('div', { class: 'columns' }, h('div', null, h('h3', null, t('Definitions')), text), h('div', null, h('h3', null, t('Rendered output')), rendered)),
     h('div', { class: 'card' }, form.element),
   );
 }

@@ -227,7 +227,7 @@ impl PromptRendering<'_> {
         &self,
         names: &[String],
         hints: &[String],
-        references: &References,
+        references: &quillet_template::References,
     ) -> Vec<Diagnostic> {
         let place = |name: &String| {
             let mut used = references.variables.iter();

@@ -56,6 +56,11 @@ async fn outcomes() {
             "e:unknown",
             r#"{"prompt":"{{lookup 1}} {{tool_one 1}}{{tool_tow 2}}{{upperr 3}}"}"#,
         ),
+        (
+            Prompt,
+            "e:both",
+            r#"{"prompt":"{{.vscode.lnag}} {{tool_tow 2}} {{.nope}}"}"#,
+        ),
         (Prompt, "e:syntax", r#"{"prompt":"a\n{{if}}"}"#),
         (
             Prompt,
@@ -120,6 +125,16 @@ async fn outcomes() {
                 "\"lookup\", \"tool_tow\"",
                 "tool_tow: did you mean tool_two?",
                 "upperr: did you mean upper?",
+            ]),
+        ),
+        (
+            "e.both",
+            "{}",
+            Err(&[
+                "render.unknown_function",
+                "function \"tool_tow\" not defined",
+                "tool_tow: did you mean tool_two?",
+                "missing variables: vscode.lnag, nope",
             ]),
         ),
         (

@@ -171,3 +171,29 @@ fn bad_input_names_the_thing_the_place_and_the_mend() {
     };
     assert_eq!(here.versions("greet.hello").len(), 1);
 }
+
+/// The write is done when its log entry is written, so a log that fails must not make a client
+/// repeat it.
+#[test]
+fn a_failing_log_does_not_fail_the_write() {
+    let place = Place::new().with(&FILES);
+    let work = Work {
+        place: &place,
+        store: "sqlite:s.db",
+    };
+    work.out(&["push", "repo", "-m", "first"]);
+    let file = rusqlite::Connection::open(place.path().join("s.db")).unwrap();
+    file.execute_batch("DROP TABLE definition_log").unwrap();
+    drop(file);
+    for args in [
+        ["label", "greet.hello", "next", "1"].as_slice(),
+        &["promote", "greet.hello", "1"],
+        &["rm", "greet.all"],
+    ] {
+        let done = work.run(args);
+        assert_eq!(done.code, Some(0), "{args:?}: {done:?}");
+        assert!(done.err.contains("audit log"), "{args:?}: {done:?}");
+    }
+    let labels = work.json(&["labels", "greet.hello", "--json"]);
+    assert!(labels.to_string().contains("next"), "{labels}");
+}

@@ -1,35 +1,35 @@
-//! What kind of network address something is: a table, without any lookup.
+//! Classes of network addresses, from a table and without any lookup.
 //!
-//! Which connections are allowed is decided by those who connect; what all of them need is to tell
-//! a metadata service, which hands out credentials, from anybody else.
+//! Each client decides which connections it allows. All of them must recognize cloud metadata
+//! services, which hand out credentials.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The class of an IP address, as far as rules for connections distinguish it.
+/// The class of an IP address, as connection rules distinguish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressClass {
-    /// None of the others.
+    /// Reachable from the internet.
     Public,
-    /// This machine.
+    /// The local machine.
     Loopback,
     /// Private networks, shared address space, unique local and site-local addresses, and
     /// blocks for measuring.
     Private,
-    /// Only on this link; where clouds put their metadata services.
+    /// Reachable on the local link only. Clouds put their metadata services here.
     LinkLocal,
-    /// A metadata service that is not on the link.
+    /// A cloud metadata service outside the link-local range.
     Metadata,
-    /// "This host", which most systems take as loopback.
+    /// "This host", which most systems treat as loopback.
     Unspecified,
-    /// To many.
+    /// Multicast.
     Multicast,
-    /// For documents, for protocols, or not assigned to anybody: nobody is reached there.
+    /// For documentation, for protocols, or unassigned: no host is reachable there.
     Reserved,
 }
 
 impl AddressClass {
-    /// The class of an address. IPv4 addresses inside IPv6 ones (mapped,
-    /// compatible, NAT64, 6to4) count as what they carry.
+    /// Returns the class of an address. IPv4 addresses inside IPv6 addresses (mapped, compatible,
+    /// NAT64, 6to4) are classified as the IPv4 address.
     #[must_use]
     pub fn of(address: IpAddr) -> Self {
         match address {
@@ -49,11 +49,11 @@ impl AddressClass {
     fn of_v6(address: Ipv6Addr) -> Self {
         let bits = address.to_bits();
         let block = V6.iter().find(|block| block.contains(bits));
-        // Nothing beyond what is assigned for use is reached by anybody (RFC 4291).
+        // Only assigned space is routed (RFC 4291), so everything outside the table is reserved.
         block.map_or(Self::Reserved, |block| block.class)
     }
 
-    /// Its name, for people.
+    /// Name for display.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -69,12 +69,12 @@ impl AddressClass {
     }
 }
 
-/// A block of addresses and what is in it.
+/// A range of addresses of one class.
 struct AddressBlock<T> {
     first: T,
     last: T,
     class: AddressClass,
-    /// The document that says so.
+    /// The document that defines the range.
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "for readers, and for the tests")
@@ -118,16 +118,16 @@ const fn v6(
     }
 }
 
+// Below the functions that use full paths: the short names are for the tables.
 use AddressClass::{
     LinkLocal, Loopback, Metadata, Multicast, Private, Public, Reserved, Unspecified,
 };
 
-/// IANA's special-purpose addresses of IPv4 and its multicast addresses, and the clouds'
-/// metadata services; a block stands before the larger ones that it lies in. What is in
-/// none is public.
+/// IANA's special-purpose and multicast addresses of IPv4, and cloud metadata services. The first
+/// match counts, so a block precedes the larger blocks around it. Addresses in no block are public.
 ///
-/// Blocks for measuring count as private, since programs that tunnel traffic hand their
-/// addresses out for names.
+/// Blocks for benchmarking count as private, because programs that tunnel traffic use their
+/// addresses as placeholders for names.
 const V4: [AddressBlock<u32>; 24] = [
     v4([100, 100, 100, 200], 32, Metadata, "Alibaba Cloud"),
     v4([192, 0, 0, 192], 32, Metadata, "Oracle Cloud"),
@@ -155,8 +155,8 @@ const V4: [AddressBlock<u32>; 24] = [
     v4([240, 0, 0, 0], 4, Reserved, "RFC 1112"),
 ];
 
-/// The same of IPv6, and what is assigned for use (`2000::/3`). What is in none is reserved.
-/// Addresses that carry one of IPv4 do not get here.
+/// The same for IPv6, with the assigned space (`2000::/3`). Addresses in no block are reserved.
+/// Addresses that contain an IPv4 address are classified before this table is used.
 const V6: [AddressBlock<u128>; 26] = [
     v6(
         [0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254],
@@ -196,7 +196,7 @@ const V6: [AddressBlock<u128>; 26] = [
     v6([0x2000, 0, 0, 0, 0, 0, 0, 0], 3, Public, "RFC 4291"),
 ];
 
-/// The IPv4 address that an IPv6 one stands for.
+/// The IPv4 address inside an IPv6 address.
 fn carried(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let pair = |high: u16, low: u16| {
         let [a, b] = high.to_be_bytes();
@@ -204,6 +204,7 @@ fn carried(address: Ipv6Addr) -> Option<Ipv4Addr> {
         Some(Ipv4Addr::new(a, b, c, d))
     };
     match address.segments() {
+        // `::` and `::1` look like IPv4-compatible addresses, but are not.
         [0, 0, 0, 0, 0, 0, 0, 0 | 1] => None,
         // Mapped, translated and compatible (RFC 4291, RFC 7915).
         [0, 0, 0, 0, 0, 0xffff | 0, high, low] | [0, 0, 0, 0, 0xffff, 0, high, low] => {
@@ -217,8 +218,8 @@ fn carried(address: Ipv6Addr) -> Option<Ipv4Addr> {
     }
 }
 
-/// Whether it is a name of a cloud's metadata service. Inside their clouds these
-/// resolve to link-local addresses.
+/// Whether the host name is that of a cloud metadata service. Inside the cloud it resolves to a
+/// link-local address.
 #[must_use]
 pub fn is_metadata_name(host: &str) -> bool {
     let plain = host.trim_end_matches('.').to_ascii_lowercase();

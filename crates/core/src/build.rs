@@ -1,16 +1,16 @@
-//! What a build was made without.
+//! Disabled cargo features.
 //!
-//! Heavy parts are cargo features. Where a build lacks one, whoever asks for it gets the same code
-//! and the same suggestion, on the command line, in settings, over REST and in definitions.
+//! Heavy parts are cargo features. If one is disabled, users get the same error code and the same
+//! suggestion on the command line, in settings, over REST and in definitions.
 
 use std::fmt;
 
-/// A part that this build lacks.
+/// Error: a part of the program was not compiled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeatureDisabled {
-    /// What is missing, for people: `PostgreSQL`.
+    /// Name of the part for users: `PostgreSQL`.
     pub what: &'static str,
-    /// The cargo feature of the package `quillet` that brings it.
+    /// The cargo feature of the package `quillet` that enables it.
     pub feature: &'static str,
 }
 

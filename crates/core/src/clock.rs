@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The time since 1970; nothing where the clock stands before it.
+/// Returns the time since 1970; zero if the clock is set to an earlier time.
 #[must_use]
 pub fn since_epoch() -> Duration {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);

@@ -1,14 +1,14 @@
-//! What is wrong, where, and how to fix it.
+//! Diagnostics: a problem, its location and its fix.
 
 use serde::Serialize;
 
-/// The severity of a finding.
+/// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// The definition cannot be used.
     Error,
-    /// It can be used, and probably does not do what its author meant.
+    /// The definition can be used, but probably does not do what its author intended.
     Warning,
 }
 
@@ -21,7 +21,7 @@ pub struct Span {
     pub end: usize,
 }
 
-/// A place for people: both numbers count from 1, the column in characters.
+/// A position for display: both numbers count from 1, the column in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LineColumn {
     /// Line, from 1.
@@ -31,10 +31,11 @@ pub struct LineColumn {
 }
 
 impl LineColumn {
-    /// The place of a byte in a text; bytes past the end count as the end.
+    /// Returns the position of a byte in a text; offsets past the end count as the end.
     #[must_use]
     pub fn of(source: &str, byte: usize) -> Self {
         let mut byte = byte.min(source.len());
+        // Parsers report byte offsets, which may fall inside a character of invalid input.
         while !source.is_char_boundary(byte) {
             byte -= 1;
         }
@@ -47,21 +48,21 @@ impl LineColumn {
     }
 }
 
-/// One finding about a source text.
+/// A problem in a source text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
     /// Stable short name, such as `template.syntax`.
     pub code: &'static str,
     /// How bad it is.
     pub severity: Severity,
-    /// What is wrong, one sentence without a full stop.
+    /// The problem, in one sentence without a full stop.
     pub message: String,
     /// Name of the source: a file, a prompt id, a message of a prompt.
     pub source: String,
-    /// Where, if known.
+    /// The location, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub span: Option<Span>,
-    /// The place of the span's start.
+    /// Position of the start of the span.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub position: Option<LineColumn>,
     /// How to fix it.
@@ -70,7 +71,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// An error without a place; see [`Diagnostic::at`] and [`Diagnostic::help`].
+    /// Creates an error without a location; see [`Diagnostic::at`] and [`Diagnostic::help`].
     pub fn error(code: impl Into<&'static str>, source: &str, message: impl Into<String>) -> Self {
         Diagnostic {
             code: code.into(),
@@ -83,7 +84,7 @@ impl Diagnostic {
         }
     }
 
-    /// A warning without a place.
+    /// Creates a warning without a location.
     pub fn warning(
         code: impl Into<&'static str>,
         source: &str,
@@ -95,7 +96,7 @@ impl Diagnostic {
         }
     }
 
-    /// Adds the place, in the text that it is a place of.
+    /// Sets the location; `text` is the source that contains it.
     #[must_use]
     pub fn at(mut self, text: &str, span: Span) -> Self {
         self.span = Some(span);
@@ -103,7 +104,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds how to fix it.
+    /// Sets the fix.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
@@ -125,9 +126,9 @@ impl std::fmt::Display for Diagnostic {
     }
 }
 
-/// The known name that is most like a mistyped one, if any is close enough:
-/// at most a third of its characters differ.
+/// Returns the known name closest to a misspelled one, if at most a third of its characters differ.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Short names need a limit of one, or no typo in them would be found.
     let limit = (name.chars().count() / 3).max(1);
     known
         .into_iter()

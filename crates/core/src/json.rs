@@ -38,6 +38,7 @@ pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
 pub fn parse_with(text: &str, numbers: NumberMode) -> Result<Value, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let value = Seed(numbers).deserialize(&mut reader)?;
+    // Rejects text after the value.
     reader.end()?;
     Ok(value)
 }
@@ -50,6 +51,7 @@ pub fn reason(error: &serde_json::Error) -> String {
     const END: &str = "\", expected";
     let message = error.to_string();
     let (Some(begin), Some(end)) = (message.find(BEGIN), message.rfind(END)) else {
+        // The message does not quote a string, so there is nothing to hide.
         return message;
     };
     let before = message.get(..begin).unwrap_or_default();
@@ -101,6 +103,8 @@ impl<'de> Visitor<'de> for Seed {
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<Value, E> {
         match i64::try_from(value) {
             Ok(value) => self.visit_i64(value),
+            // Above i64::MAX. The value type has no unsigned integer, and a float is closer than an
+            // error.
             Err(_) => Ok(Value::Float(value as f64)),
         }
     }
@@ -172,6 +176,7 @@ impl Serialize for ValueList {
 impl Serialize for Map {
     fn serialize<S: Serializer>(&self, writer: S) -> Result<S::Ok, S::Error> {
         refuse_deep::<S>(self.depth())?;
+        // A fallback value is serialized as what it stands for.
         if let Some(meant) = self.meant() {
             return meant.serialize(writer);
         }
@@ -184,6 +189,7 @@ impl Serialize for Map {
 }
 
 fn refuse_deep<S: Serializer>(depth: u32) -> Result<(), S::Error> {
+    // serde recurses for each level, and a stack overflow cannot be caught.
     if depth > 4 * MAX_DEPTH {
         return Err(ser::Error::custom("value is nested too deeply"));
     }

@@ -28,6 +28,7 @@ pub mod history;
 pub mod journal;
 pub mod json;
 pub mod knowledge;
+pub mod lock;
 pub mod message;
 pub mod rates;
 pub mod runs;

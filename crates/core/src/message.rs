@@ -90,8 +90,8 @@ pub struct Message {
         skip_serializing_if = "Option::is_none"
     )]
     pub reasoning: Option<String>,
-    /// The same message as one provider wrote it, or wants it written. Only that
-    /// provider is sent it; whoever changes the message takes it out.
+    /// The message in one provider's own format. It is sent only to that provider, and must be
+    /// removed when the message is changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<NativeTurn>,
 }
@@ -149,6 +149,7 @@ impl ToolCall {
     /// empty one. A text that was cut is never repaired.
     #[must_use]
     pub fn arguments_object(&self) -> Option<serde_json::Map<String, serde_json::Value>> {
+        // Models call functions without parameters with no text or with `null`.
         if matches!(self.arguments.trim(), "" | "null") {
             return Some(serde_json::Map::new());
         }
@@ -440,8 +441,7 @@ impl PartialEq<&str> for MessageContent {
     }
 }
 
-// Not derived, so that what is wrong with a part is said, and not only that
-// neither form fits.
+// Not derived, so errors name the problem in a part and not only that neither variant matches.
 impl<'de> Deserialize<'de> for MessageContent {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
         reader.deserialize_any(ContentVisitor)
@@ -454,7 +454,7 @@ impl<'de> Visitor<'de> for ContentVisitor {
     type Value = MessageContent;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a text, or a list of parts such as {\"type\": \"text\", \"text\": …}")
+        f.write_str("a string, or a list of parts such as {\"type\": \"text\", \"text\": …}")
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<MessageContent, E> {
@@ -520,8 +520,8 @@ mod tests {
         let cases = [
             (r#"[{"type":"img"}]"#, "unknown variant `img`"),
             (r#"[{"type":"text"}]"#, "missing field `text`"),
-            (r#"{"text":"a"}"#, "expected a text, or a list of parts"),
-            ("7", "expected a text, or a list of parts"),
+            (r#"{"text":"a"}"#, "expected a string, or a list of parts"),
+            ("7", "expected a string, or a list of parts"),
         ];
         for (text, part) in cases {
             let error = serde_json::from_str::<MessageContent>(text)

@@ -1,9 +1,8 @@
-//! The contract between replicas about how often providers are asked: buckets that all of them
-//! draw from.
+//! Rate limits of providers, shared by replicas as token buckets.
 //!
-//! A bucket fills evenly, and holds what a second brings, or one. So of requests no minute has more
-//! than its rate says, wherever it begins; of tokens it may have more by what the answers that were
-//! under way turned out to cost, which those who come next wait for.
+//! A bucket refills evenly and holds the amount of one second, or one. So no minute has more
+//! requests than the rate allows, wherever it starts. Tokens may exceed the rate by the actual cost
+//! of running answers; later requests wait for it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,14 +12,14 @@ use std::time::Duration;
 use crate::BoxFuture;
 use crate::store::{Health, StoreError};
 
-/// What one request takes out of one bucket.
+/// Amount that one request takes from one bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateDraw {
     /// Name of the bucket.
     pub bucket: Arc<str>,
-    /// What a minute brings; 0 counts as 1.
+    /// Refill per minute; 0 counts as 1.
     pub per_minute: u32,
-    /// How much is taken. Below 0 where something is given back.
+    /// The amount; negative to give something back.
     pub amount: i64,
 }
 
@@ -28,6 +27,7 @@ impl RateDraw {
     /// The most that the bucket holds.
     #[must_use]
     pub fn capacity(&self) -> f64 {
+        // One second's worth of burst; at least one, or nothing could ever be sent.
         f64::from(self.per_minute / 60).max(1.0)
     }
 
@@ -35,6 +35,7 @@ impl RateDraw {
     /// than the rate either.
     #[must_use]
     pub fn interval(&self) -> f64 {
+        // The capacity is subtracted because a full bucket grants it immediately.
         60_000.0 / (f64::from(self.per_minute.max(1)) - self.capacity() + 1.0)
     }
 }
@@ -44,7 +45,7 @@ impl RateDraw {
 pub enum RateDecision {
     /// Now, and its draws are taken.
     Now,
-    /// Not before this time is over, when it is to be asked for again; it has a place in the line.
+    /// Not before this time; ask again then. The request is queued.
     After(Duration),
     /// Not within the time that it has. Nothing was taken.
     Never {
@@ -55,14 +56,13 @@ pub enum RateDecision {
     },
 }
 
-/// The buckets of one process, or of all replicas. Those of a group are drawn from together, all or
-/// none.
+/// Buckets of one process or of all replicas. Draws from the buckets of a group are atomic.
 pub trait Rates: Send + Sync + fmt::Debug {
     /// What and where it is, without secrets.
     fn describe(&self) -> String;
 
-    /// Takes the draws, if the buckets have them; else gives the request a place in the line, if
-    /// its turn comes within `patience`. `in_line` says that it has one already.
+    /// Takes the draws if the buckets allow it; otherwise queues the request if its turn comes
+    /// within `patience`. `in_line` says that it is queued already.
     fn take<'a>(
         &'a self,
         group: &'a str,
@@ -71,21 +71,21 @@ pub trait Rates: Send + Sync + fmt::Debug {
         in_line: bool,
     ) -> BoxFuture<'a, Result<RateDecision, StoreError>>;
 
-    /// Gives up a place in the line.
+    /// Leaves the queue.
     fn cancel_wait<'a>(
         &'a self,
         group: &'a str,
         draws: &'a [RateDraw],
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Takes what turned out to be needed besides, or gives back.
+    /// Corrects an estimate: takes more, or gives back.
     fn adjust_usage<'a>(
         &'a self,
         group: &'a str,
         draws: &'a [RateDraw],
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Keeps everybody from these buckets for a time; the line begins anew behind it.
+    /// Blocks these buckets for a time; the queue restarts after it.
     fn pause_buckets<'a>(
         &'a self,
         group: &'a str,

@@ -1,5 +1,4 @@
-//! The contract between replicas about answers on their way: who may begin one,
-//! what it has said so far, and whether it is to stop.
+//! Running answers, shared by replicas: admission, event logs and cancellation.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,15 +18,15 @@ pub struct LoggedEvent {
     pub data: Arc<str>,
 }
 
-/// A piece of the log of a run.
+/// A page of the event log of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogPage {
     /// Events after the one that was asked for, in order.
     pub events: Vec<LoggedEvent>,
     /// Whether the run has ended and `events` reaches its end.
     pub ended: bool,
-    /// Whether it ended without its last event: whoever ran it is gone. Then [`Runs::give_up`] is
-    /// to write one, so that no reader takes the end of the log for the end of an answer.
+    /// Whether the run ended without its last event, because its process is gone. [`Runs::give_up`]
+    /// must then write one, so no reader mistakes the end of the log for the end of an answer.
     pub lost: bool,
     /// Whether events were dropped between the one asked for and the first here.
     pub gap: bool,
@@ -42,11 +41,11 @@ pub struct Allowance {
     pub per_minute: Option<u32>,
 }
 
-/// The reason why a run may not begin.
+/// Error: a run may not start.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum AdmissionDenied {
     /// Too many run already.
-    #[error("{running} runs of this key are on their way, and the limit is {limit}")]
+    #[error("too many concurrent runs for this key: {running} (limit {limit})")]
     Concurrent {
         /// How many run.
         running: u32,
@@ -54,23 +53,23 @@ pub enum AdmissionDenied {
         limit: u32,
     },
     /// Too many were begun.
-    #[error("{limit} runs a minute are the limit of this key")]
+    #[error("too many runs for this key: the limit is {limit} a minute")]
     Rate {
         /// How many may begin in a minute.
         limit: u32,
         /// When the next may.
         retry_after: Duration,
     },
-    /// Nobody can tell.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// A run that may go on until this is dropped, which frees its place. A run whose
-/// permit is gone counts as ended, so it is dropped after the last append.
+/// Permit of a running answer; dropping it frees the slot. A run without a permit counts as ended,
+/// so drop it after the last append.
 pub trait Permit: Send + Sync + fmt::Debug {}
 
-/// What the replicas of a service share about runs: memory, or Redis.
+/// Storage of runs shared by the replicas of a service: memory, or Redis.
 pub trait Runs: Send + Sync + fmt::Debug {
     /// What and where it is, without secrets.
     fn describe(&self) -> String;
@@ -118,6 +117,6 @@ pub trait Runs: Send + Sync + fmt::Debug {
     /// Asks a run to stop, whichever replica runs it; `false` if none is on its way.
     fn cancel<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// Ready when somebody has asked this run to stop; else never.
+    /// Completes when cancellation of this run was requested; otherwise never.
     fn cancelled<'a>(&'a self, run: &'a str) -> BoxFuture<'a, ()>;
 }

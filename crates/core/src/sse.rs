@@ -1,9 +1,9 @@
 //! Server-sent events as models and MCP servers send them: name and data of each event.
 //!
 //! ```
-//! use quillet_core::sse::{Frames, TooLong};
+//! use quillet_core::sse::{SseDecoder, TooLong};
 //!
-//! let mut frames = Frames::new(1024, 1024);
+//! let mut frames = SseDecoder::new(1024, 1024);
 //! let mut events = Vec::new();
 //! for piece in ["event: hi\ndata: a\nda", "ta: b\n\n"] {
 //!     frames.feed(piece.as_bytes(), &mut |frame| {
@@ -85,6 +85,7 @@ impl SseDecoder {
         if bytes.is_empty() {
             return Ok(());
         }
+        // The CR ended a line already; its LF would count as an empty line and end the event.
         if std::mem::take(&mut self.after_cr) {
             bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
         }
@@ -121,6 +122,7 @@ impl SseDecoder {
     }
 
     fn extend_line(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
+        // Before copying, so an endless line cannot exhaust memory.
         if self.line.len() + bytes.len() > self.line_bytes {
             return Err(TooLong::Line);
         }
@@ -132,6 +134,7 @@ impl SseDecoder {
         &mut self,
         take: &mut impl FnMut(SseEvent<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
+        // Moved out to satisfy the borrow checker and put back to keep its capacity.
         let mut line = std::mem::take(&mut self.line);
         let closes = self.take_line(&line);
         line.clear();
@@ -152,6 +155,8 @@ impl SseDecoder {
                 .filter(|name| !name.is_empty()),
             data: &self.data,
         };
+        // Events without data are ignored, as the specification says; comments keep connections
+        // open.
         let taken = if frame.data.trim_ascii().is_empty() {
             Ok(())
         } else {
@@ -231,6 +236,7 @@ impl Depth {
             match byte {
                 _ if std::mem::take(&mut self.escaped) => {}
                 b'\\' => self.escaped = self.in_string,
+                // Braces inside strings do not count.
                 b'"' => self.in_string = !self.in_string,
                 b'{' | b'[' if !self.in_string => self.open += 1,
                 b'}' | b']' if !self.in_string => self.open = self.open.saturating_sub(1),

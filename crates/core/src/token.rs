@@ -8,9 +8,9 @@ use crate::Span;
 /// has no token.
 ///
 /// ```
-/// use quillet_core::{Span, Token, TokenKind};
+/// use quillet_core::{SemanticToken, Span, TokenKind};
 ///
-/// let token = Token::new(2, 6, TokenKind::Variable);
+/// let token = SemanticToken::new(2, 6, TokenKind::Variable);
 /// assert_eq!(token.span, Span { start: 2, end: 6 });
 /// let written = serde_json::to_string(&token)?;
 /// assert_eq!(written, r#"{"start":2,"end":6,"kind":"variable"}"#);
@@ -107,6 +107,7 @@ impl SemanticToken {
 /// stays, and of those the longer one.
 #[must_use]
 pub fn ordered(text: &str, mut tokens: Vec<SemanticToken>) -> Vec<SemanticToken> {
+    // At the same start the longer token comes first, so it is the one that stays.
     tokens.sort_by_key(|token| (token.span.start, std::cmp::Reverse(token.span.end)));
     let mut end = 0;
     tokens.retain(|token| {
@@ -128,14 +129,14 @@ pub fn ordered(text: &str, mut tokens: Vec<SemanticToken>) -> Vec<SemanticToken>
 /// what comes out.
 ///
 /// ```
-/// use quillet_core::token::{Token, TokenKind, over};
+/// use quillet_core::token::{SemanticToken, TokenKind, over};
 ///
-/// let string = [Token::new(0, 9, TokenKind::String)];
-/// let inside = [Token::new(3, 5, TokenKind::Variable)];
+/// let string = [SemanticToken::new(0, 9, TokenKind::String)];
+/// let inside = [SemanticToken::new(3, 5, TokenKind::Variable)];
 /// assert_eq!(over(&string, &inside), [
-///     Token::new(0, 3, TokenKind::String),
-///     Token::new(3, 5, TokenKind::Variable),
-///     Token::new(5, 9, TokenKind::String),
+///     SemanticToken::new(0, 3, TokenKind::String),
+///     SemanticToken::new(3, 5, TokenKind::Variable),
+///     SemanticToken::new(5, 9, TokenKind::String),
 /// ]);
 /// ```
 #[must_use]

@@ -1,5 +1,4 @@
-//! The contract with tools. A tool does not know who calls it: a template, an
-//! agent, a script or an MCP client.
+//! Tools. A tool does not know its caller: a template, an agent, a script or an MCP client.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use crate::{BoxFuture, Diagnostic, ErrorCode, Map, MapTable, MediaUrl, Value};
 pub struct ToolSpec {
     /// The function name that templates and models use.
     pub name: String,
-    /// What else permissions may call it: `prompt/ID`, and `script/ID` of a script, `agent/ID`,
+    /// Other names for permissions: `prompt/ID`, and `script/ID` of a script, `agent/ID`,
     /// `database/NAME`, the id of a stored tool.
     #[serde(skip)]
     pub also: Vec<String>,
@@ -32,35 +31,35 @@ pub struct ToolSpec {
     pub returns: Option<serde_json::Value>,
     /// Whether equal calls may share one result.
     pub idempotent: bool,
-    /// Whether a call may be made once more when nobody knows whether it was made.
+    /// Whether a call with an unknown outcome may be repeated.
     #[serde(skip)]
     pub repeat: Idempotency,
-    /// What stands in for the result of a failed call.
+    /// Fallback value for the result of a failed call.
     pub default: Value,
 }
 
-/// Whether a call may be made once more after a process has ended in the middle of it.
+/// Whether a call may be repeated after its process ended in the middle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Idempotency {
-    /// As often as you like: it changes nothing, or the same again.
+    /// Always: it changes nothing, or is idempotent.
     Freely,
-    /// With [`ToolContext::call`] as its key, by which the remote side knows that it is the same.
+    /// With [`ToolContext::call`] as the idempotency key of the remote side.
     WithKey,
-    /// Never: a person looks first.
+    /// Never: a person decides.
     #[default]
     Never,
 }
 
-/// What a tool call gets besides its arguments: its deadline, and the request that it belongs to.
+/// Context of a tool call: its deadline, and the request it belongs to.
 #[derive(Clone, Debug, Default)]
 pub struct ToolContext {
     /// When the caller stops waiting.
     pub deadline: Option<Instant>,
     /// The request this call belongs to, for logs.
     pub request_id: Arc<str>,
-    /// What the call is known by: the same when it is made once more in place of one whose outcome
-    /// is unknown. Of calls that are never repeated it is empty.
+    /// Idempotency key: the same if a call with an unknown outcome is repeated. Empty for calls
+    /// that are never repeated.
     pub call: Arc<str>,
 }
 
@@ -86,7 +85,7 @@ pub trait Tool: Send + Sync + fmt::Debug {
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Value, ToolError>>;
 
-    /// Calls it for a model that may see pictures. Tools without any need not say so.
+    /// Calls it for a model that can read images. The default returns no images.
     fn answer<'a>(
         &'a self,
         arguments: Map,
@@ -109,8 +108,8 @@ pub struct ToolAnswer {
     pub images: Vec<MediaUrl>,
 }
 
-/// Makes a tool of a stored definition. The crate that owns the wire protocols
-/// implements this; the catalogue of definitions calls it.
+/// Builds tools from stored definitions. The crate with the tool protocols implements it; the
+/// catalogue of definitions calls it.
 pub trait ToolBuilder: Send + Sync + fmt::Debug {
     /// Builds the tool that a definition describes. `name` is the function name
     /// that its key maps to, `id` the id that people and routes use, `source` the key, for
@@ -126,8 +125,8 @@ pub trait ToolBuilder: Send + Sync + fmt::Debug {
         text: &str,
     ) -> Result<BuiltTool, Vec<Diagnostic>>;
 
-    /// Says that the tools are going to be called: what takes time before a first call may begin
-    /// now, in the background. Called within a runtime, any number of times.
+    /// Announces that tools will be called, so slow preparations can start in the background.
+    /// Called within a runtime, any number of times.
     fn look_ahead(&self) {}
 }
 
@@ -238,7 +237,7 @@ impl ToolSpec {
         if let (Some(rest), false) = (&self.rest, positional.is_empty()) {
             if !named.is_empty() {
                 return refuse(format!(
-                    "{} takes arguments in order or by name and not both, since its definition declares no parameters",
+                    "{} takes positional or named arguments, not both: its definition declares no parameters",
                     self.name
                 ));
             }
@@ -247,6 +246,7 @@ impl ToolSpec {
         }
         let names: Vec<&str> = self.parameter_names().collect();
         if let ([Value::Map(only)], true) = (positional.as_slice(), named.is_empty()) {
+            // An object with other keys is data for the first parameter, not named arguments.
             let all_known = !only.is_empty() && only.table().keys().all(|k| names.contains(&&**k));
             if all_known {
                 return Ok(only.clone());
@@ -254,7 +254,7 @@ impl ToolSpec {
         }
         if positional.len() > names.len() {
             return refuse(format!(
-                "{} takes at most {} arguments ({}), {} given",
+                "{} takes at most {} arguments ({}), got {}",
                 self.name,
                 names.len(),
                 names.join(", "),

@@ -1,25 +1,25 @@
-//! What a run did and what it took: spans below one root, collected while it runs
-//! and handed to a sink at its end.
+//! Traces of runs: spans below one root, collected during the run and sent to a sink at its end.
 //!
 //! Names of attributes follow OpenTelemetry's conventions for generative AI
 //! (`gen_ai.request.model`, `gen_ai.usage.input_tokens` and so on). Texts of prompts and answers
 //! are only recorded where the collector is set up to.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::BoxFuture;
+use crate::lock::lock;
 use crate::store::StoreError;
 
 /// The attribute of a root that names the durable run which it is a part of: the id of its answer,
 /// by which its journal is found.
 pub const RUN_ATTRIBUTE: &str = "quillet.run";
 
-/// A whole run.
+/// Trace of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trace {
     /// 32 hexadecimal digits.
@@ -28,7 +28,7 @@ pub struct Trace {
     pub spans: Vec<Span>,
 }
 
-/// One thing that was done.
+/// A recorded operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Span {
     /// 16 hexadecimal digits.
@@ -67,7 +67,7 @@ pub enum SpanKind {
     Step,
 }
 
-/// A place where traces go. Must not block; may drop what it cannot take.
+/// Receiver of traces. Must not block; may drop traces.
 pub trait TraceSink: Send + Sync + fmt::Debug {
     /// Takes a run that has ended.
     fn record(&self, trace: Arc<Trace>);
@@ -123,7 +123,7 @@ pub struct TraceInfo {
     pub spans: u64,
 }
 
-/// Traces that were kept, for whoever asks for one. What was sent in several parts is one trace.
+/// Stored traces. A trace that was sent in several parts is read as one.
 pub trait TraceReader: Send + Sync + fmt::Debug {
     /// The `most` latest traces that pass the filter, the latest first.
     fn list<'a>(
@@ -201,6 +201,7 @@ impl Tracer {
             attributes: Map::new(),
             error: None,
         });
+        // Released before the guard is returned: setting an attribute locks again.
         drop(spans);
         OpenSpan(Some(ActiveSpan {
             collection: collection.clone(),
@@ -211,7 +212,7 @@ impl Tracer {
     }
 }
 
-/// A span on its way; ends when it is dropped.
+/// A running span; ends when it is dropped.
 #[derive(Debug)]
 pub struct OpenSpan(Option<ActiveSpan>);
 
@@ -230,14 +231,14 @@ impl OpenSpan {
         self.0.as_ref().map(|open| open.id.as_str())
     }
 
-    /// Says something about it. Does not evaluate what nobody records.
+    /// Sets an attribute. The value is evaluated only if the span is recorded.
     pub fn set<V: Into<Value>>(&self, name: &str, value: impl FnOnce() -> V) {
         self.change(|span| {
             span.attributes.insert(name.to_owned(), value().into());
         });
     }
 
-    /// Says that it failed.
+    /// Marks the span as failed.
     pub fn fail(&self, error: impl fmt::Display) {
         self.change(|span| span.error = Some(error.to_string()));
     }
@@ -260,12 +261,13 @@ impl Drop for OpenSpan {
 
 impl Collection {
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Span>> {
-        self.spans.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.spans)
     }
 }
 
 impl Drop for Collection {
     fn drop(&mut self) {
+        // Nothing else can hold the lock while the last owner is dropped.
         let spans = std::mem::take(&mut *self.lock());
         if !spans.is_empty() {
             let id = std::mem::take(&mut self.id);

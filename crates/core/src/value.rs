@@ -15,6 +15,7 @@ pub const MAX_DEPTH: u32 = 128;
 
 /// Up to so many keys are looked through in place of hashing the name: their lengths tell most of
 /// them apart, and looking up is a fifth of what a render does.
+// Most objects in prompts have a handful of keys.
 const SCANNED: usize = 8;
 
 /// A variable, an argument or a result.
@@ -62,7 +63,7 @@ struct MapInner {
     weight: usize,
     /// Boxed: few objects have one, and a program holds many objects.
     printed: Option<Box<DisplayValue>>,
-    /// See [`Value::standing_in`].
+    /// See [`Value::into_fallback`].
     stands_in: bool,
 }
 
@@ -132,6 +133,7 @@ impl Map {
     #[inline]
     pub fn get(&self, key: &str) -> Option<&Value> {
         let table = &self.0.table;
+        // Comparing a few short strings is faster than hashing one.
         if table.len() > SCANNED {
             return table.get(key);
         }
@@ -174,9 +176,8 @@ impl Map {
         self.0.depth
     }
 
-    /// Says that a template which prints this object as a whole prints the
-    /// value under `key` instead; its fields stay reachable. Tools whose
-    /// `returns` schema has a single property answer with such an object.
+    /// Makes templates print the value under `key` instead of the whole object; its fields stay
+    /// accessible. Tools whose `returns` schema has a single property return such an object.
     #[must_use]
     pub fn printed_as(self, key: &str) -> Self {
         Map(Arc::new(MapInner {
@@ -188,7 +189,7 @@ impl Map {
         }))
     }
 
-    /// The value that stands for this object in print, see [`Map::printed_as`].
+    /// The value that is printed instead of this object, see [`Map::printed_as`].
     #[must_use]
     pub fn printed(&self) -> Option<&Value> {
         match self.0.printed.as_deref()? {
@@ -197,14 +198,14 @@ impl Map {
         }
     }
 
-    /// Whether this stands in for the result of a failed call, see [`Value::standing_in`].
+    /// Whether this is the fallback for the result of a failed call, see [`Value::into_fallback`].
     #[must_use]
     pub fn is_fallback(&self) -> bool {
         self.0.stands_in
     }
 
-    /// The value that this is anywhere but to a template that looks into it, if it
-    /// stands in for something that is no object.
+    /// The value that this fallback represents everywhere except in template lookups, if that is
+    /// not an object.
     #[must_use]
     pub fn meant(&self) -> Option<&Value> {
         match self.0.printed.as_deref()? {
@@ -213,7 +214,7 @@ impl Map {
         }
     }
 
-    /// What stands in for a field that this object has or not, see [`Value::standing_in`].
+    /// Returns a field as a fallback value, whether it exists or not, see [`Value::into_fallback`].
     #[must_use]
     pub fn field_standing_in(&self, key: &str) -> Value {
         let field = self.get(key).cloned();
@@ -252,6 +253,7 @@ impl<K: Into<Arc<str>>, V: Into<Value>, const N: usize> From<[(K, V); N]> for Ma
 
 impl PartialEq for ValueList {
     fn eq(&self, other: &Self) -> bool {
+        // Shared values are common, and comparing the pointer avoids walking them.
         Arc::ptr_eq(&self.0, &other.0) || self.0.items == other.0.items
     }
 }
@@ -300,11 +302,9 @@ impl Value {
         inside.saturating_add(std::mem::size_of::<Value>())
     }
 
-    /// The same as the stand-in for the result of a call that failed: a template
-    /// that looks into it finds nothing where it would find a mistake in another
-    /// value. Fields and items that are not there are such stand-ins themselves, for
-    /// an empty text. Everywhere else, in JSON too, it is the value that it was
-    /// made of; `null` becomes an empty text.
+    /// Turns the value into the fallback for a failed call. Template lookups of missing fields and
+    /// items in it are not errors, but return further fallbacks for an empty text. Everywhere else,
+    /// also in JSON, it is the original value; `null` becomes an empty text.
     #[must_use]
     pub fn into_fallback(self) -> Value {
         let entries = match self {
@@ -333,14 +333,14 @@ impl Value {
         Value::Map(Map(Arc::new(entries)))
     }
 
-    /// Whether this stands in for the result of a failed call.
+    /// Whether this is the fallback for the result of a failed call.
     #[must_use]
     pub fn is_fallback(&self) -> bool {
         matches!(self, Value::Map(map) if map.0.stands_in)
     }
 
-    /// The value itself, or what it is made of if it stands in for something that
-    /// is no object, see [`Value::standing_in`].
+    /// The value itself, or the original of a fallback that is not an object, see
+    /// [`Value::into_fallback`].
     #[must_use]
     pub fn meant(&self) -> &Value {
         match self {
@@ -455,6 +455,7 @@ fn take_apart(mut work: Vec<Value>) {
     while let Some(value) = work.pop() {
         match value {
             Value::List(list) => {
+                // `None` if another owner remains; the last one takes it apart.
                 if let Some(mut items) = Arc::into_inner(list.0) {
                     work.append(&mut items.items);
                 }

@@ -85,7 +85,7 @@ impl ProviderBatches {
     fn named(models: &ModelRouter, vendor: Vendor, model: &str) -> Result<Self, ModelError> {
         if matches!(vendor, Vendor::Google | Vendor::Mock) {
             let message = format!(
-                "the model {model} has no batch API that is known here: OpenAI's and Anthropic's models have; run the batch without provider_batch"
+                "no batch API for the model {model}: only models of OpenAI and Anthropic have one; run the batch without provider_batch"
             );
             return Err(ModelError::new(ModelErrorKind::Refused, message));
         }
@@ -254,7 +254,7 @@ impl ProviderBatches {
                 let first = job
                     .pointer("/errors/data/0/message")
                     .and_then(Value::as_str);
-                JobState::Failed(first.unwrap_or("the provider says no reason").to_owned())
+                JobState::Failed(first.unwrap_or("the provider gives no reason").to_owned())
             }
             _ => JobState::Working,
         })
@@ -295,7 +295,7 @@ impl ProviderBatches {
                     continue;
                 }
                 let line: Value = serde_json::from_slice(line).map_err(|error| {
-                    self.odd(&format!("a line of the results is no JSON: {error}"))
+                    self.odd(&format!("invalid JSON in a line of the results: {error}"))
                 })?;
                 outcomes.push((self.text(&line, "custom_id")?, self.outcome(&line)));
             }
@@ -360,13 +360,13 @@ impl ProviderBatches {
 
     fn json(&self, bytes: &[u8]) -> Result<Value, ModelError> {
         serde_json::from_slice(bytes)
-            .map_err(|error| self.odd(&format!("the answer is no JSON: {error}")))
+            .map_err(|error| self.odd(&format!("the answer is not JSON: {error}")))
     }
 
     fn text(&self, value: &Value, member: &str) -> Result<String, ModelError> {
         let text = value.get(member).and_then(Value::as_str);
         text.map(str::to_owned)
-            .ok_or_else(|| self.odd(&format!("the answer lacks {member}")))
+            .ok_or_else(|| self.odd(&format!("the answer has no {member}")))
     }
 
     fn odd(&self, cause: &str) -> ModelError {

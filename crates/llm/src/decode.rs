@@ -173,6 +173,8 @@ impl ResponseDecoder {
             let Some(first) = piece.first() else {
                 return Ok(());
             };
+            // Some servers send JSON errors as `text/event-stream` and streams as
+            // `application/json`, so the first byte decides. No SSE line starts with a brace.
             self.body = match first {
                 b'{' | b'[' => BodyDecoder::Whole(Vec::new()),
                 _ => BodyDecoder::Stream(SseDecoder::new(
@@ -183,6 +185,7 @@ impl ResponseDecoder {
         }
         match &mut self.body {
             BodyDecoder::Unknown => Ok(()),
+            // Checked before the bytes are stored, so the limit bounds memory.
             BodyDecoder::Whole(_) if self.taken > self.limits.body_bytes => {
                 Err(too_long("body_bytes", self.limits.body_bytes))
             }
@@ -228,6 +231,7 @@ impl ResponseDecoder {
         match std::mem::replace(&mut self.body, BodyDecoder::Unknown) {
             BodyDecoder::Unknown => {}
             BodyDecoder::Whole(body) => {
+                // Only if nothing was sent as bytes yet: a body is one unit.
                 if self.passing == PassthroughMode::Ready && self.decoder.accept_whole(&body) {
                     told.words = body;
                     return Ok(());
@@ -251,13 +255,15 @@ impl ResponseDecoder {
                             reader.decode(frame, told)
                         }
                     } else {
+                        // A truncated `[DONE]` loses nothing: the answer before it is complete.
                         is_cut = !b"[DONE]".starts_with(frame.data.trim_ascii());
                         Ok(())
                     }
                 });
                 self.judge(read)?;
+                // Trailing garbage after the end of the answer is ignored.
                 if is_cut && !self.decoder.is_done() {
-                    let cause = "the answer ended in the middle of an event: it is not whole";
+                    let cause = "the answer is incomplete: it ended in the middle of an event";
                     return Err(ModelError::new(ModelErrorKind::Cut, cause));
                 }
             }
@@ -302,6 +308,8 @@ impl FrameSink<'_> {
             Plain::Usage if !self.tells_usage => {}
             Plain::Yes | Plain::Usage => {
                 *self.passing = PassthroughMode::Begun;
+                // Written again as one `data:` line: the original framing (comments, CRLF) is not
+                // part of the API.
                 told.words.reserve(frame.data.len() + "data: \n\n".len());
                 told.words.extend_from_slice(b"data: ");
                 told.words.extend_from_slice(frame.data);
@@ -317,10 +325,13 @@ impl FrameSink<'_> {
         if self.decoder.is_done() {
             return Ok(());
         }
+        // A ping is dropped and does not end pass-through.
         if !is_ping(&frame) {
             if *self.passing == PassthroughMode::Begun {
                 told.turn = Some(self.decoder.told());
             }
+            // Never switched back: the client's events would change their format in the middle of
+            // an answer.
             *self.passing = PassthroughMode::No;
         }
         let read = self.decoder.event(frame.name, frame.data, &mut told.events);
@@ -349,6 +360,6 @@ fn is_whole(data: &[u8]) -> bool {
 fn too_long(limit: &str, bytes: usize) -> ModelError {
     ModelError::new(
         ModelErrorKind::Protocol,
-        format!("the answer passed the limit {limit} ({bytes} bytes)"),
+        format!("the answer exceeds the limit {limit} ({bytes} bytes)"),
     )
 }

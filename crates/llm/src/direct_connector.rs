@@ -27,7 +27,8 @@ use rustls_platform_verifier::Verifier;
 use tokio::net::TcpStream;
 use tower_service::Service;
 
-use crate::http::{GuardedResolver, HttpOptions, ResolvedAddresses};
+use crate::guarded_resolver::{GuardedResolver, ResolvedAddresses};
+use crate::http_options::HttpOptions;
 
 /// Unanswered probes of a connection that nothing comes from, and the time between them. These and
 /// [`UNACKNOWLEDGED`] are reqwest's defaults, so that both ways notice a dead connection alike.
@@ -82,6 +83,7 @@ impl DirectClient {
 
 /// What the system trusts, as `SSL_CERT_FILE` and `SSL_CERT_DIR` say.
 fn certificates() -> Result<ClientConfig, rustls::Error> {
+    // An application may have installed another provider, and its choice is kept.
     let provider = CryptoProvider::get_default().cloned();
     let provider = provider.unwrap_or_else(|| Arc::new(rustls::crypto::ring::default_provider()));
     let verifier = Verifier::new(provider.clone())?;
@@ -90,6 +92,7 @@ fn certificates() -> Result<ClientConfig, rustls::Error> {
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth();
+    // Otherwise a server may select HTTP/2, which this client does not speak.
     config.alpn_protocols = vec!["http/1.1".into()];
     Ok(config)
 }
@@ -132,6 +135,7 @@ impl Service<Uri> for Connector {
             }
             ConnectorKind::Secure(https) => https.call(to),
         };
+        // One limit for DNS, TCP and TLS. The connector's own timeout covers only TCP.
         let limit = self.limit;
         Box::pin(async move {
             let connected = tokio::time::timeout(limit, connecting).await;

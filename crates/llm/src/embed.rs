@@ -106,7 +106,7 @@ impl OpenAiEmbedder {
             return Err(ModelError::new(
                 ModelErrorKind::Auth,
                 format!(
-                    "embeddings need a key: set {variable}, or a base URL of a server that needs none"
+                    "embeddings need an API key: set {variable}, or the base URL of a server that needs none"
                 ),
             ));
         }
@@ -142,6 +142,7 @@ impl OpenAiEmbedder {
     /// One batch, asked for again as the policy says.
     async fn patiently(&self, batch: &[String]) -> Result<Vec<Vec<f32>>, ModelError> {
         let policy = &self.config.retries;
+        // Each batch has its own retries: what was answered is not requested again.
         for wait in &policy.waits {
             let error = match self.in_time(batch).await {
                 Ok(vectors) => return Ok(vectors),
@@ -164,6 +165,7 @@ impl OpenAiEmbedder {
 
     async fn ask(&self, batch: &[String]) -> Result<Vec<Vec<f32>>, ModelError> {
         let mut body =
+            // Some servers default to base64.
             json!({"model": self.config.model, "input": batch, "encoding_format": "float"});
         if let Some(dimensions) = self.config.dimensions {
             body["dimensions"] = dimensions.into();
@@ -180,9 +182,8 @@ impl OpenAiEmbedder {
             return Err(self.refused(&mut response).await);
         }
         let body = self.body(&mut response).await?;
-        let answer = serde_json::from_slice(&body).map_err(|error| {
-            self.protocol(&format!("the answer is not what it should be: {error}"))
-        })?;
+        let answer = serde_json::from_slice(&body)
+            .map_err(|error| self.protocol(&format!("unexpected answer: {error}")))?;
         self.in_order(answer, batch.len())
     }
 
@@ -194,8 +195,9 @@ impl OpenAiEmbedder {
             .await
             .map_err(|error| self.teller.broken(error))?
         {
+            // Checked before copying, so the limit bounds memory.
             if body.len() + piece.len() > limit {
-                let cause = format!("the answer passed the limit body_bytes ({limit} bytes)");
+                let cause = format!("the answer exceeds the limit body_bytes ({limit} bytes)");
                 return Err(self.protocol(&cause));
             }
             body.extend_from_slice(&piece);
@@ -225,18 +227,23 @@ impl OpenAiEmbedder {
         count: usize,
     ) -> Result<Vec<Vec<f32>>, ModelError> {
         let mut data = answer.data;
+        // Servers may answer in any order. The sort is stable, so answers without indexes keep
+        // theirs.
         data.sort_by_key(|item| item.index);
         let vectors: Vec<Vec<f32>> = data.into_iter().map(|item| item.embedding).collect();
         let length = vectors.first().map_or(0, Vec::len);
         if vectors.len() != count {
-            let cause = format!("{} vectors came for {count} texts", vectors.len());
+            let cause = format!("expected {count} vectors, got {}", vectors.len());
             return Err(self.protocol(&cause));
         }
         let is_odd = |vector: &Vec<f32>| {
+            // A single NaN would make every distance to this vector NaN.
             vector.is_empty() || vector.len() != length || vector.iter().any(|x| !x.is_finite())
         };
         if vectors.iter().any(is_odd) {
-            Err(self.protocol("the vectors are empty, of different lengths or not of numbers"))
+            Err(self.protocol(
+                "the vectors are empty, differ in length or contain values that are not numbers",
+            ))
         } else {
             Ok(vectors)
         }

@@ -29,7 +29,7 @@ impl Unpack {
                 Ok(Unpack::Gzip(Box::new(GzDecoder::new(Vec::new()))))
             }
             other => Err(broken(format!(
-                "the answer has content-encoding {other:?}, which was not asked for and is not read: gzip is, or none"
+                "unsupported content-encoding {other:?}: expected gzip or none"
             ))),
         }
     }
@@ -64,7 +64,7 @@ impl Unpack {
 
 fn unreadable(error: &io::Error) -> ModelError {
     broken(format!(
-        "the answer says content-encoding gzip and cannot be read as that ({error})"
+        "the answer has content-encoding gzip and cannot be decompressed ({error})"
     ))
 }
 

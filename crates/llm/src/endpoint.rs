@@ -89,6 +89,7 @@ const HOMES: [NativeProvider; 4] = [
 impl NativeProvider {
     /// The home of a wire; other wires are taken to be like OpenAI's.
     pub(crate) fn of(wire: &str) -> &'static NativeProvider {
+        // An array pattern of fixed length cannot fail, so no unwrap is needed.
         let [first, ..] = &HOMES;
         HOMES.iter().find(|home| home.wire == wire).unwrap_or(first)
     }
@@ -96,6 +97,7 @@ impl NativeProvider {
     /// The path that stands before the method.
     fn path(&self, given: &str) -> String {
         let given = given.trim_end_matches('/');
+        // Users paste the complete URL of the method from provider documentation.
         let method = self.methods.iter().find_map(|m| given.strip_suffix(m));
         let base = method.unwrap_or(given).trim_end_matches('/');
         let last = base.rsplit('/').next().unwrap_or_default();
@@ -124,21 +126,22 @@ impl Endpoint {
         let like = home.base_url;
         let mut base = Url::parse(base_url.trim()).map_err(|error| {
             refuse(format!(
-                "the base URL is not a URL: {error}; it looks like {like}"
+                "the base URL is not a URL: {error}; expected something like {like}"
             ))
         })?;
         if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() {
             return Err(refuse(format!(
-                "the base URL has to begin with http:// or https:// and name a host; it looks like {like}"
+                "the base URL must start with http:// or https:// and a host; expected something like {like}"
             )));
         }
         if !base.username().is_empty() || base.password().is_some() {
             return Err(refuse(
-                "the base URL holds a user name or password, which would end up in logs; set the API key or a header instead",
+                "the base URL contains a user name or password, which would appear in logs; set the API key or a header instead",
             ));
         }
         let path = home.path(base.path());
         base.set_path(&path);
+        // A fragment is never sent, but would be part of the URL in messages.
         base.set_fragment(None);
         Ok(Endpoint { base, home })
     }
@@ -165,7 +168,7 @@ impl Endpoint {
         let url = self.url(method);
         url.as_str().parse().map_err(|error| {
             refuse(format!(
-                "the base URL and the path do not make an address: {error}"
+                "the base URL and the path are not a valid address: {error}"
             ))
         })
     }
@@ -178,6 +181,7 @@ impl Endpoint {
     pub(crate) fn host(&self) -> (&str, u16) {
         let host = self.base.host_str().unwrap_or_default();
         let port = self.base.port_or_known_default().unwrap_or_default();
+        // The brackets of an IPv6 address belong to the URL syntax, not to the address.
         (host.trim_matches(['[', ']']), port)
     }
 

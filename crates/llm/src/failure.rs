@@ -1,5 +1,4 @@
-//! Texts of failures: the provider's address, the cause and what to set, and
-//! never a secret.
+//! Error messages of providers: the address, the cause and the setting to change, never a secret.
 
 use std::error::Error;
 use std::io;
@@ -10,13 +9,13 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::answer::{TransportError, cause_of};
 use crate::endpoint::NativeProvider;
-use crate::http::AddressDenied;
+use crate::guarded_resolver::AddressDenied;
 use crate::protocol::ProviderError;
 
 /// How much of a provider's own text a message repeats, in bytes; tools have the same bound.
 pub(crate) const MOST_REPEATED: usize = 1024;
 
-/// Whose failures these are.
+/// Context of errors: the provider they belong to.
 #[derive(Clone)]
 pub(crate) struct ErrorContext {
     /// The provider's address, without secrets.
@@ -27,7 +26,7 @@ pub(crate) struct ErrorContext {
     pub(crate) is_home: bool,
     /// Whether key and address are the request's own, so that no setting can fix them.
     pub(crate) by_request: bool,
-    /// Texts that no message may repeat.
+    /// Secrets that no message may contain.
     pub(crate) secrets: Vec<SecretString>,
     /// The provider's id of the request, once it has answered.
     pub(crate) request_id: Option<String>,
@@ -48,9 +47,10 @@ impl ErrorContext {
         }
     }
 
-    /// A request that got no answer.
+    /// Error of a request without an answer.
     pub(crate) fn unsent(&self, fault: impl Into<TransportError>) -> ModelError {
         let fault = fault.into();
+        // Found before timeouts and connection errors, since it is wrapped in one of them.
         if let Some(denied) = denied(&*fault.error) {
             return self.error(ModelErrorKind::Configuration, denied.to_string());
         }
@@ -72,11 +72,11 @@ impl ErrorContext {
         }
         self.error(
             ModelErrorKind::Connect,
-            format!("the connection ended before an answer ({cause})"),
+            format!("the connection closed before an answer ({cause})"),
         )
     }
 
-    /// A stream that broke.
+    /// Error of an interrupted stream.
     pub(crate) fn broken(&self, fault: impl Into<TransportError>) -> ModelError {
         let cause = root_cause(&*fault.into().error);
         self.error(
@@ -85,7 +85,7 @@ impl ErrorContext {
         )
     }
 
-    /// An answer that did not come in time.
+    /// Timeout error.
     pub(crate) fn late(&self, what: &str, setting: &str, after: Duration) -> ModelError {
         self.error(
             ModelErrorKind::Timeout,
@@ -93,8 +93,8 @@ impl ErrorContext {
         )
     }
 
-    /// An answer with a status that is no success. The wait that the headers ask for wins over that
-    /// of the body.
+    /// Error of a response with an error status. The wait time of the headers takes precedence over
+    /// that of the body.
     pub(crate) fn refused(
         &self,
         status: u16,
@@ -104,7 +104,7 @@ impl ErrorContext {
         let said = self.clean(refusal.message.trim());
         let said = clip(&said);
         let mend = self.mend(status, refusal.kind);
-        // A sentence that goes on has no full stop in it.
+        // The fix continues the sentence, so the provider's full stop is removed.
         let said = if mend.is_empty() {
             said
         } else {
@@ -131,11 +131,11 @@ impl ErrorContext {
                 self.home.key_variable, self.home.key_setting, self.home.name
             ),
             (ModelErrorKind::ModelNotFound, _) | (_, 404) => format!(
-                "; check the model's name and the base URL, which looks like {}",
+                "; check the model's name and the base URL, normally {}",
                 self.home.base_url
             ),
             (_, 300..=399) => {
-                "; redirects are not followed, set the base URL to the final address".to_owned()
+                "; redirects are not followed: set the base URL to the final address".to_owned()
             }
             _ => String::new(),
         }
@@ -156,7 +156,8 @@ impl ErrorContext {
         let mut text = text.to_owned();
         for secret in &self.secrets {
             let secret = secret.expose_secret().trim();
-            // A shorter one is a switch, and would be found in every text.
+            // A shorter value is a flag rather than a secret, and would match everywhere.
+            // `contains` avoids a copy in the normal case.
             if secret.len() >= 4 && text.contains(secret) {
                 text = text.replace(secret, "[secret]");
             }

@@ -1,53 +1,27 @@
-//! The way out to all providers: one pool of connections, shared by every
-//! [`Provider`](crate::Provider), so that making one for a single request costs
-//! nothing and still finds a warm connection.
+//! Connections to all providers: one pool shared by every [`Provider`](crate::Provider), so a
+//! provider made for a single request finds a warm connection.
 //!
-//! HTTP/1.1 only: a stream of small events gains nothing from another framing, and
-//! a connection of its own ends a dropped call at once. Redirects are never
-//! followed: they would carry the key to another host.
+//! HTTP/1.1 only: a stream of small events gains nothing from HTTP/2 framing, and closing a
+//! separate connection cancels a dropped call immediately. Redirects are never followed, because
+//! they would send the key to another host.
 
 use std::fmt;
-use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::http::HeaderMap;
 use hyper::{Method, Request, Uri};
 use hyper_util::client::proxy::matcher::Matcher;
-use quillet_core::address::{AddressClass, is_metadata_name};
 use quillet_core::chat::{ModelError, ModelErrorKind};
 use reqwest::Client;
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use crate::answer::{HttpResponse, TransportError};
 use crate::direct_connector::DirectClient;
 use crate::endpoint::Endpoint;
-
-/// Options of connections to providers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HttpOptions {
-    /// How long to wait until there is a connection. Default 10 s.
-    pub connect: Duration,
-    /// How long an unused connection is kept. Default 90 s.
-    pub idle: Duration,
-    /// Hosts and addresses that may be connected to although they are link-local or
-    /// a cloud's metadata service, which hand out credentials. Base URLs may come
-    /// from requests, so by default none may.
-    pub allow: Vec<String>,
-}
-
-impl Default for HttpOptions {
-    fn default() -> Self {
-        HttpOptions {
-            connect: Duration::from_secs(10),
-            idle: Duration::from_secs(90),
-            allow: Vec::new(),
-        }
-    }
-}
+use crate::guarded_resolver::{GuardedResolver, check};
+use crate::http_options::HttpOptions;
 
 /// A handle to the shared connections; cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -56,12 +30,13 @@ pub struct Http(Arc<HttpInner>);
 #[derive(Debug, Default)]
 struct HttpInner {
     options: HttpOptions,
-    /// By [`place`], made when first needed: reading the system's certificates
-    /// takes time and memory that plain connections need not spend.
+    /// Indexed by [`place`] and created when first needed: reading the system certificates takes
+    /// time and memory, which plain connections do not need.
+    // Clients differ in TLS and in the use of a proxy, and both are fixed when a client is built.
     clients: [OnceLock<Client>; 4],
-    /// The same for endpoints that are reached without a proxy, by whether they are secure.
+    /// The same for endpoints without a proxy, indexed by whether they use TLS.
     straight: [OnceLock<DirectClient>; 2],
-    /// What the environment says of proxies.
+    /// Proxy settings of the environment.
     proxies: OnceLock<Matcher>,
 }
 
@@ -101,7 +76,7 @@ fn place(is_secure: bool, is_local: bool) -> usize {
 }
 
 impl Http {
-    /// Connections made in this way; makes none yet.
+    /// Creates a pool without connecting.
     #[must_use]
     pub fn new(options: HttpOptions) -> Self {
         Http(Arc::new(HttpInner {
@@ -114,7 +89,7 @@ impl Http {
     pub(crate) fn client(&self, endpoint: &Endpoint) -> Result<&Client, ModelError> {
         let (secure, local) = (endpoint.is_secure(), endpoint.is_local());
         let slot = self.0.clients.get(place(secure, local));
-        let slot = slot.ok_or_else(|| refuse("there is no such client".into()))?;
+        let slot = slot.ok_or_else(|| refuse("missing HTTP client".into()))?;
         if let Some(client) = slot.get() {
             return Ok(client);
         }
@@ -128,12 +103,13 @@ impl Http {
     /// How an endpoint is reached.
     pub(crate) fn way(&self, endpoint: &Endpoint, to: &Uri) -> Result<HttpRoute, ModelError> {
         let proxies = self.0.proxies.get_or_init(Matcher::from_system);
+        // A proxy cannot reach the loopback interface of this machine.
         if !endpoint.is_local() && proxies.intercept(to).is_some() {
             return self.client(endpoint).cloned().map(HttpRoute::Proxied);
         }
         let secure = endpoint.is_secure();
         let slot = self.0.straight.get(usize::from(secure));
-        let slot = slot.ok_or_else(|| refuse("there is no such client".into()))?;
+        let slot = slot.ok_or_else(|| refuse("missing HTTP client".into()))?;
         if let Some(client) = slot.get() {
             return Ok(HttpRoute::Straight(client.clone()));
         }
@@ -157,7 +133,7 @@ fn refuse(message: String) -> ModelError {
 
 fn unmade(endpoint: &Endpoint, error: &dyn fmt::Debug) -> ModelError {
     refuse(format!(
-        "cannot make a client for {endpoint}: {error:?}; are CA certificates installed? SSL_CERT_FILE names them"
+        "cannot create an HTTP client for {endpoint}: {error:?}; are CA certificates installed? set SSL_CERT_FILE to their file"
     ))
 }
 
@@ -170,7 +146,10 @@ fn make(options: &HttpOptions, secure: bool, local: bool) -> Result<Client, reqw
         .user_agent(AGENT)
         .connect_timeout(options.connect)
         .pool_idle_timeout(options.idle)
+        // Requests are written in one go; waiting to merge small packets only adds latency.
         .tcp_nodelay(true)
+        // Cancelling a request closes its connection. On a shared HTTP/2 connection the provider
+        // might go on generating.
         .http1_only()
         .redirect(reqwest::redirect::Policy::none())
         .dns_resolver(GuardedResolver::new(options));
@@ -182,109 +161,4 @@ fn make(options: &HttpOptions, secure: bool, local: bool) -> Result<Client, reqw
         builder = builder.tls_certs_only([]);
     }
     builder.build()
-}
-
-/// Why a host is not connected to.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "{host} is {what}, which hands out credentials and is no model; name it in the list of allowed hosts if it is one"
-)]
-pub(crate) struct AddressDenied {
-    host: String,
-    what: String,
-}
-
-/// Whether a host may be connected to, at this address where it is known. Private
-/// and loopback addresses may: models are often served there.
-fn check(allow: &[String], host: &str, address: Option<IpAddr>) -> Result<(), AddressDenied> {
-    let listed = |text: &str| allow.iter().any(|entry| entry.eq_ignore_ascii_case(text));
-    if listed(host) || address.is_some_and(|address| listed(&address.to_string())) {
-        return Ok(());
-    }
-    let denied = |what: String| {
-        let host = host.to_owned();
-        Err(AddressDenied { host, what })
-    };
-    if is_metadata_name(host) {
-        return denied("a name of a cloud metadata service".into());
-    }
-    let Some(address) = address else {
-        return Ok(());
-    };
-    match AddressClass::of(address) {
-        class @ (AddressClass::LinkLocal | AddressClass::Metadata | AddressClass::Multicast) => {
-            denied(format!("at {address}, a {} address", class.name()))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Looks names up and hands out nothing that may not be connected to. One denied
-/// address denies them all: a name with a good and a bad address is how names are
-/// made to rebind.
-#[derive(Clone)]
-pub(crate) struct GuardedResolver {
-    allow: Arc<[String]>,
-}
-
-/// The addresses of a name.
-pub(crate) type ResolvedAddresses = std::vec::IntoIter<SocketAddr>;
-
-impl GuardedResolver {
-    pub(crate) fn new(options: &HttpOptions) -> Self {
-        GuardedResolver {
-            allow: options.allow.clone().into(),
-        }
-    }
-
-    pub(crate) async fn look(&self, host: &str) -> io::Result<ResolvedAddresses> {
-        let found: Vec<_> = tokio::net::lookup_host((host, 0)).await?.collect();
-        for address in &found {
-            check(&self.allow, host, Some(address.ip())).map_err(io::Error::other)?;
-        }
-        if found.is_empty() {
-            Err(io::Error::other("the name has no address"))
-        } else {
-            Ok(found.into_iter())
-        }
-    }
-}
-
-impl Resolve for GuardedResolver {
-    fn resolve(&self, name: Name) -> Resolving {
-        let checked = self.clone();
-        Box::pin(async move { Ok(Box::new(checked.look(name.as_str()).await?) as Addrs) })
-    }
-}
-
-impl fmt::Debug for GuardedResolver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Checked").finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_what_hands_out_credentials_is_denied() {
-        let cases: [(&[&str], &str, Option<&str>, bool); 10] = [
-            (&[], "api.openai.com", Some("104.18.6.192"), true),
-            (&[], "127.0.0.1", Some("127.0.0.1"), true),
-            (&[], "models.internal", Some("10.1.2.3"), true),
-            (&[], "0.0.0.0", Some("0.0.0.0"), true),
-            (&[], "169.254.169.254", Some("169.254.169.254"), false),
-            (&[], "x", Some("::ffff:169.254.169.254"), false),
-            (&[], "rebind.example", Some("100.100.100.200"), false),
-            (&[], "Metadata.Google.Internal.", None, false),
-            (&["169.254.1.2"], "169.254.1.2", Some("169.254.1.2"), true),
-            (&["box.local"], "Box.local", Some("fe80::1"), true),
-        ];
-        for (allow, host, address, fine) in cases {
-            let allow: Vec<String> = allow.iter().map(ToString::to_string).collect();
-            let address = address.map(|address| address.parse().unwrap());
-            assert_eq!(check(&allow, host, address).is_ok(), fine, "{host}");
-        }
-    }
 }

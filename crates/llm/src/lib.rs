@@ -1,9 +1,9 @@
-//! Language models behind [`quillet_core::chat::ChatModel`]: one client
-//! ([`Provider`]) for every wire ([`Protocol`]), a policy of retries around any
-//! model ([`Retry`]), rates that replicas keep together ([`RateLimits`]) and a model without a network ([`Mock`]).
+//! Language models behind [`quillet_core::chat::ChatModel`]: one client ([`Provider`]) for all
+//! provider APIs ([`Protocol`]), retries for any model ([`Retry`]), rate limits shared by replicas
+//! ([`RateLimits`]) and an offline model ([`Mock`]).
 //!
-//! This crate knows no history and runs no tools; it turns one request into one
-//! stream of events and says why where it cannot.
+//! This crate keeps no history and runs no tools. It turns one request into one stream of events,
+//! or an error with its cause.
 //!
 //! ```
 //! use futures_util::StreamExt;
@@ -34,7 +34,9 @@ mod embed;
 mod encoding;
 mod endpoint;
 mod failure;
+mod guarded_resolver;
 mod http;
+mod http_options;
 mod mock;
 pub mod models;
 #[cfg(test)]
@@ -47,26 +49,29 @@ mod record;
 mod retry;
 mod retry_after;
 mod spending;
+mod timeouts;
 pub mod tokens;
 
 pub use decode::{AnswerLimits, ResponseDecoder};
 pub use embed::{EmbedderConfig, OpenAiEmbedder};
 pub use endpoint::DEFAULT_BASE_URL;
-pub use http::{Http, HttpOptions};
+pub use http::Http;
+pub use http_options::HttpOptions;
 pub use mock::Mock;
 pub use protocol::{
     Anthropic, CallIds, Decoder, Gemini, OpenAiChat, OpenAiResponses, Plain, Protocol,
     ProviderError, ReasoningEcho, TokenField, read_wire,
 };
-pub use provider::{Provider, ProviderConfig, Timeouts};
+pub use provider::{Provider, ProviderConfig};
 pub use rate::{Rate, RateLimits};
 pub use record::{Record, Replay, ReplaySpeed};
 pub use retry::{Retry, RetryNotice, RetryPolicy};
 pub use spending::{KeyCount, Spending, SpendingOptions};
+pub use timeouts::Timeouts;
 
-/// Installs the cryptography that TLS uses in this process. Does nothing where
-/// one is installed already, so everybody may call it; [`Http`] does before it connects.
+/// Installs the cryptography provider of TLS for this process. Does nothing if one is installed
+/// already; [`Http`] calls it before it connects.
 pub fn install_crypto() {
-    // The error only says that somebody was faster.
+    // An error only means that another thread was faster.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }

@@ -1,8 +1,8 @@
-//! The one client of all wires. It always streams upstream, so that a whole reply is the folded
-//! stream; ending the stream early ends the call.
+//! The client of all provider APIs. It always requests a stream, and a complete reply is the folded
+//! stream. Dropping the stream cancels the call.
 //!
-//! Making a provider costs microseconds: the connections are the shared [`Http`]'s, and what
-//! differs from request to request (key, headers, address) is here.
+//! Creating a provider takes microseconds: connections belong to the shared [`Http`], and only key,
+//! headers and address are stored here.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -28,62 +28,31 @@ use crate::http::{AGENT, Http, HttpRoute};
 use crate::protocol::Protocol;
 use crate::reading::{Deadlines, ResponseReader};
 use crate::retry_after::retry_after;
+use crate::timeouts::Timeouts;
 
 /// Configuration of a [`Provider`].
 #[derive(Clone, Debug, Default)]
 pub struct ProviderConfig {
-    /// Its address as people write it, with or without the version of the wire;
-    /// `None` is the wire's own provider.
+    /// Base URL, with or without the API version; `None` is the API's own provider.
     pub base_url: Option<String>,
-    /// The key; where it goes, the wire knows. Local servers need none, and an empty
-    /// one counts as none.
+    /// API key. Local servers need none; an empty key counts as none.
     pub api_key: Option<SecretString>,
     /// The model of requests that name none.
     pub model: Option<String>,
-    /// Headers added to every request, before which the wire's own ones give way;
-    /// their values are kept secret.
+    /// Headers added to every request. They replace those of the API, and their values are treated
+    /// as secret.
     pub headers: Vec<(String, SecretString)>,
-    /// How long to wait for what.
+    /// Timeouts.
     pub timeouts: Timeouts,
-    /// How much of an answer is read, and held at once.
+    /// Size limits of answers.
     pub limits: AnswerLimits,
-    /// Whether key and address came with a request: errors then say so, and name no
-    /// setting.
+    /// Whether key and address came with the request. Errors then refer to the request instead of
+    /// settings.
     pub by_request: bool,
 }
 
-/// Timeouts of a call to a provider. The connection itself has its own limit,
-/// [`HttpOptions::connect`](crate::HttpOptions::connect).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timeouts {
-    /// From the request to the first byte of the answer's body; also between two events of
-    /// an answer that is only kept alive by pings. Default 120 s.
-    pub first_byte: Duration,
-    /// Between two pieces of an answer. Default 60 s.
-    pub idle: Duration,
-    /// From the request to the end of the answer. Default 600 s.
-    pub total: Duration,
-}
-
-impl Timeouts {
-    /// The longest time without an event of the answer, while the connection is kept alive
-    /// by pings and the like: as long as the first one may take, or `idle` if that is more.
-    pub(crate) fn silence(&self) -> Duration {
-        self.first_byte.max(self.idle)
-    }
-}
-
-impl Default for Timeouts {
-    fn default() -> Self {
-        Timeouts {
-            first_byte: Duration::from_secs(120),
-            idle: Duration::from_secs(60),
-            total: Duration::from_secs(600),
-        }
-    }
-}
-
 /// Headers that belong to the connection or the body, which is not the caller's.
+// hyper sets these itself. Two values of one of them can split a request at a proxy.
 const NOT_OURS: [&str; 7] = [
     "connection",
     "content-length",
@@ -94,7 +63,7 @@ const NOT_OURS: [&str; 7] = [
     "upgrade",
 ];
 
-/// A provider: one wire at one address.
+/// A provider API at one address.
 #[derive(Clone)]
 pub struct Provider {
     http: Http,
@@ -113,7 +82,7 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// Makes the client; connects to nothing yet.
+    /// Creates the client without connecting.
     ///
     /// # Errors
     /// A base URL, a key or a header that cannot be sent, or an address that may not
@@ -126,6 +95,7 @@ impl Provider {
         let home = NativeProvider::of(protocol.name());
         let base_url = config.base_url.as_deref().unwrap_or(home.base_url);
         let endpoint = Endpoint::parse(base_url, home)?;
+        // An address literal can be rejected now; names are checked when they are resolved.
         http.check(&endpoint)?;
         let key = config
             .api_key
@@ -139,7 +109,7 @@ impl Provider {
             .or_insert(HeaderValue::from_static(AGENT));
         let path = protocol.path(config.model.as_deref().unwrap_or_default());
         let target = (path.clone(), endpoint.uri(&path)?);
-        // Else the client would write it anew for every request.
+        // Otherwise the client would format the header again for every request.
         if let Ok(host) = HeaderValue::try_from(endpoint.name()) {
             headers.insert(HOST, host);
         }
@@ -173,7 +143,7 @@ impl Provider {
         self.model.as_deref()
     }
 
-    /// The wire that it speaks.
+    /// The provider API it uses.
     #[must_use]
     pub fn protocol(&self) -> &Arc<dyn Protocol> {
         &self.protocol
@@ -196,15 +166,15 @@ impl Provider {
         self.endpoint.host()
     }
 
-    /// Whether it asks its wire's own provider, not a server that somebody put in its place.
+    /// Whether the address is that of the API's own provider and not of a compatible server.
     pub(crate) fn is_at_home(&self) -> bool {
         self.endpoint.is_home()
     }
 
-    /// The names of the models that it says it has, within two seconds and a mebibyte.
+    /// Lists the models of the server, within two seconds and a mebibyte.
     ///
     /// # Errors
-    /// It does not answer with a list.
+    /// The server does not answer with a list.
     pub async fn list(&self) -> Result<Vec<String>, ModelError> {
         const PATIENCE: Duration = Duration::from_secs(2);
         const MOST_BYTES: usize = 1 << 20;
@@ -216,6 +186,7 @@ impl Provider {
             let mut body = Vec::new();
             while let Some(piece) = response.chunk().await.map_err(|e| self.teller.broken(e))? {
                 body.extend_from_slice(&piece);
+                // The rest is dropped, and the truncated JSON is reported below.
                 if body.len() > MOST_BYTES {
                     break;
                 }
@@ -225,7 +196,7 @@ impl Provider {
         let late = |_| self.teller.late("no list of models", "of a list", PATIENCE);
         let body = tokio::time::timeout(PATIENCE, read).await.map_err(late)??;
         listed(&body).ok_or_else(|| {
-            let cause = "answered with no list of models";
+            let cause = "the answer contains no list of models";
             self.teller.error(ModelErrorKind::Protocol, cause)
         })
     }
@@ -276,7 +247,7 @@ impl Provider {
         tokio::time::timeout(total, read).await.map_err(late)?
     }
 
-    /// What a refusal with this status and body means.
+    /// Returns the error for a response with this status and body.
     pub(crate) fn refusal(&self, status: u16, body: &str) -> ModelError {
         let refusal = self.protocol.refusal(status, body);
         self.teller.refused(status, refusal, None)
@@ -287,11 +258,12 @@ impl Provider {
         let body = self.protocol.write(&model, &request);
         let body = body.map_err(|error| self.teller.tell(error))?;
         let headers = self.headers_for(&request)?;
-        // The body has it all: a long conversation is not held twice while the model works.
+        // The body contains everything. A long conversation should not stay in memory twice while
+        // the model works.
         drop(request);
         let mut timeouts = self.timeouts;
         if body.get("stream") == Some(&serde_json::Value::Bool(false)) {
-            // A whole answer begins when it is complete.
+            // An unstreamed answer starts only when it is complete.
             timeouts.first_byte = timeouts.total;
         }
         let body = serde_json::to_vec(&body).map_err(|error| {
@@ -346,6 +318,7 @@ impl Provider {
         } else {
             self.endpoint.uri(path)?
         };
+        // `get_or_init` cannot return an error. Racing requests compute the same route.
         let way = match self.way.get() {
             Some(way) => way,
             None => {
@@ -394,7 +367,7 @@ impl Provider {
         if self.lacks_key() {
             let home = self.endpoint.home();
             if self.teller.by_request {
-                let cause = "no key: the request names this address, so it has to bring the key";
+                let cause = "no key: the request sets this address, so it must also carry the key";
                 return Err(self.teller.error(ModelErrorKind::Auth, cause));
             }
             return Err(self.teller.error(
@@ -494,6 +467,7 @@ fn listed(body: &[u8]) -> Option<Vec<String>> {
         Some(name.strip_prefix("models/").unwrap_or(name).to_owned())
     };
     let mut names: Vec<String> = list.as_array()?.iter().filter_map(name).collect();
+    // Sorted for a stable list; some servers list a model twice.
     names.sort();
     names.dedup();
     Some(names)
@@ -530,7 +504,7 @@ pub(crate) fn headers(
         };
         if NOT_OURS.contains(&header.as_str()) {
             return Err(format!(
-                "the header {name:?} belongs to the connection: take it out of model.headers"
+                "the header {name:?} is reserved for the connection: remove it from model.headers"
             ));
         }
         headers.insert(header, value);
@@ -556,6 +530,7 @@ fn own_headers(
 
 fn secret(text: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(text).ok()?;
+    // Keeps the value out of debug output of the HTTP libraries.
     value.set_sensitive(true);
     Some(value)
 }

@@ -1,8 +1,8 @@
-//! A provider or model that is asked no more often than its rate permits, by all replicas together.
+//! Rate limits of providers and models, shared by all replicas.
 //!
-//! A request waits for its turn; one whose turn is too far away is refused at once, and told when to
-//! come back. A provider's 429 that says how long to wait holds all replicas back for that long.
-//! Stands below the retries, so that these count as well.
+//! A request waits for its turn, or is rejected immediately with a retry time if the wait would be
+//! too long. A provider's 429 with a wait time pauses all replicas. Rate limiting happens below
+//! retries, so each retry counts.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,15 +24,16 @@ use tokio::time::{Instant, sleep};
 use crate::models::Vendor;
 use crate::tokens::counter_for;
 
-/// How often a provider that asks to wait is asked again.
+/// Maximum repetitions after a provider asks to wait.
+// A provider that keeps asking to wait would otherwise hold a request until its timeout.
 const MOST_HOLDS: usize = 3;
 
-/// What a minute may bring.
+/// Limits per minute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rate {
-    /// Requests; as many as there are where `None`. 0 counts as 1.
+    /// Requests; unlimited if `None`. 0 counts as 1.
     pub requests: Option<u32>,
-    /// Tokens of requests and answers; as many as there are where `None`. 0 counts as 1.
+    /// Tokens of requests and answers; unlimited if `None`. 0 counts as 1.
     pub tokens: Option<u32>,
 }
 
@@ -121,7 +122,7 @@ fn add(draws: &mut TokenDraws, name: &str, rate: Rate) {
         }));
     };
     add("requests", rate.requests, 1);
-    // What an answer costs is known at its end.
+    // The tokens of the answer are added at its end.
     add("tokens", rate.tokens, draws.tokens.unwrap_or_default());
 }
 
@@ -130,6 +131,7 @@ impl RateLimitedModel {
     /// estimated only where they count.
     fn draws(&self, model: Option<&str>, tokens: impl FnOnce() -> i64) -> Option<TokenDraws> {
         let provider = self.limits.rates.get(self.group).copied();
+        // A model named like its provider must not draw twice from the same bucket.
         let model = model.filter(|model| *model != self.group);
         let own = model.and_then(|model| Some((model, *self.limits.rates.get(model)?)));
         let counts = |rate: Option<Rate>| rate.is_some_and(|rate| rate.tokens.is_some());
@@ -161,7 +163,8 @@ impl RateLimitedModel {
             let buckets = &self.limits.buckets;
             let turn = buckets.take(draws.group, &draws.all, left, in_line).await;
             match turn {
-                // Buckets that do not answer hold nobody up; a shared one has said so.
+                // An unavailable rate limiter must not block requests; the shared one has logged a
+                // warning.
                 Ok(RateDecision::Now) | Err(_) => {
                     if let Some(place) = place.take() {
                         place.served();
@@ -173,10 +176,15 @@ impl RateLimitedModel {
                     return Ok(());
                 }
                 Ok(RateDecision::After(wait)) => {
+                    // Kept across iterations; dropping it, also by cancellation, gives the position
+                    // back.
                     place.get_or_insert_with(|| QueueTicket::of(self, draws));
+                    // At least a millisecond, so rounding in a shared store cannot cause a busy
+                    // loop.
                     sleep(wait.max(Duration::from_millis(1))).await;
                 }
                 Ok(RateDecision::Never { wait, draw }) => {
+                    // Relaxed: the counters are metrics and order nothing.
                     counts.refused.fetch_add(1, Ordering::Relaxed);
                     return Err(self.refused(draws.all.get(draw), wait));
                 }
@@ -191,7 +199,7 @@ impl RateLimitedModel {
             (name, unit, draw.per_minute)
         });
         let message = format!(
-            "the turn of this request for {name} comes in {wait:.1?}, and it may wait {patience:?} (model.rate_wait_ms): model.{unit}_per_minute permits {rate} {unit} a minute, or the provider asked to wait"
+            "rate limit of {name}: this request would wait {wait:.1?}, and the limit is {patience:?} (model.rate_wait_ms): model.{unit}_per_minute permits {rate} {unit} a minute, or the provider asked to wait"
         );
         ModelError {
             retry_after: Some(wait),
@@ -207,12 +215,13 @@ impl RateLimitedModel {
         };
         self.limits.counts.held.fetch_add(1, Ordering::Relaxed);
         let held = draws.all.get(draws.narrowest..).unwrap_or_default();
-        // Who cannot be told finds out by the provider's own 429.
+        // If the pause cannot be shared, other replicas get their own 429.
         let _ = self
             .limits
             .buckets
             .pause_buckets(draws.group, held, wait)
             .await;
+        // `OverRate` keeps the retries above from waiting again for the same reason.
         let outlasts = Instant::now() + wait <= until;
         if !outlasts {
             error.kind = ModelErrorKind::OverRate;
@@ -229,6 +238,7 @@ impl RateLimitedModel {
         let mut holds = 0;
         loop {
             self.admit(&draws, until).await?;
+            // Cloned because a 429 may need the request again.
             match self.model.stream(request.clone()).await {
                 Ok(stream) => return Ok(self.settling(stream, draws)),
                 Err(mut error) => {
@@ -271,7 +281,7 @@ fn estimated(request: &ChatRequest) -> i64 {
     i64::try_from(tokens).unwrap_or(i64::MAX)
 }
 
-/// A place in the line, which is given up where nobody waits any more.
+/// A position in the queue; dropping it leaves the queue.
 struct QueueTicket {
     left: Option<(Arc<dyn Rates>, TokenDraws)>,
 }
@@ -299,7 +309,7 @@ impl Drop for QueueTicket {
     }
 }
 
-/// A stream that corrects at its end what was thought to be its cost.
+/// A stream that corrects the estimated token usage at its end.
 struct SettleGuard {
     stream: ChatStream,
     usage: Option<Usage>,
@@ -326,6 +336,7 @@ impl Drop for SettleGuard {
             return;
         };
         let spent = i64::try_from(usage.total_tokens()).unwrap_or(i64::MAX);
+        // May be negative: an estimate that was too high is given back.
         let more = spent.saturating_sub(self.tokens);
         if more == 0 {
             return;
@@ -377,11 +388,13 @@ impl ChatModel for RateLimitedModel {
         &'a self,
         request: &'a WireRequest,
     ) -> Option<BoxFuture<'a, Result<WireStream, ModelError>>> {
+        // Asked before anything is drawn: a request that cannot be passed through takes the other
+        // path, which draws for itself.
         let mut first = Some(self.model.pass(request)?);
         let Some(draws) = self.draws(request.model.as_deref(), || 0) else {
             return first;
         };
-        // What an answer cost is in its events only.
+        // Usage is only available in decoded events.
         if draws.tokens.is_some() {
             return None;
         }

@@ -17,14 +17,17 @@ use crate::answer::HttpResponse;
 use crate::decode::{DecodedChunk, ResponseDecoder};
 use crate::encoding::Unpack;
 use crate::failure::{ErrorContext, clip};
-use crate::provider::Timeouts;
+use crate::timeouts::Timeouts;
 
 /// How long the end of a body may take after the end of its answer.
+// Usually only the final chunk of the body is missing. A server that keeps sending is not worth a
+// connection.
 const TAIL: Duration = Duration::from_millis(250);
 
 /// Reads what follows the end of an answer, usually the end of the body in the
 /// next packet, so that the connection can serve the next request.
 fn release(mut response: HttpResponse) {
+    // In the background: the caller already has the complete answer.
     tokio::spawn(async move {
         let rest = async { while let Ok(Some(_)) = response.chunk().await {} };
         let _ = tokio::time::timeout(TAIL, rest).await;
@@ -218,6 +221,7 @@ impl ResponseReader {
                 let times = self.deadlines.timeouts;
                 let now = Instant::now();
                 self.next = now + times.idle;
+                // Pings keep a connection open, but must not hide a model that has stopped.
                 if self.intake.told() > told {
                     self.next_event = now + times.silence();
                 }
@@ -229,19 +233,20 @@ impl ResponseReader {
 
     fn late(&self) -> ModelError {
         let times = self.deadlines.timeouts;
+        // Checked first: the total limit is what the user should raise if several have expired.
         if Instant::now() >= self.deadlines.total {
             return self
                 .teller
-                .late("the answer was not complete", "total", times.total);
+                .late("the answer was incomplete", "total", times.total);
         }
         if !self.has_bytes {
             return self.deadlines.no_first_byte(&self.teller);
         }
         if Instant::now() >= self.next_event {
-            let what = "no event of the answer came, only signs of life,";
+            let what = "no event of the answer, only pings,";
             return self.teller.late(what, "first_byte", times.silence());
         }
-        self.teller.late("nothing more came", "idle", times.idle)
+        self.teller.late("no more data", "idle", times.idle)
     }
 
     fn take(&mut self, piece: &Bytes) -> Result<(), ModelError> {
@@ -281,7 +286,7 @@ impl ResponseReader {
     /// A good status, and nothing in it that a model would say.
     fn strange(&self) -> ModelError {
         let cause = format!(
-            "answered without an answer of a model in it ({}); is the base URL right? It looks like {}",
+            "the answer is not that of a model ({}); is the base URL right? It is normally {}",
             self.content_type, self.teller.home.base_url
         );
         self.teller.error(ModelErrorKind::Protocol, cause)

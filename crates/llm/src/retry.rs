@@ -35,6 +35,7 @@ impl RetryPolicy {
         let most = Duration::from_secs(60);
         let wait = |retry| first.saturating_mul(1_u32 << retry).min(most);
         RetryPolicy {
+            // 16 keeps `1 << retry` within 32 bits; waits have reached a minute long before.
             waits: (0..retries.min(16)).map(wait).collect(),
             most_wait: most,
             jitter: true,
@@ -112,7 +113,7 @@ impl Retry {
         self
     }
 
-    /// Tells this function of every retry, besides a `tracing` event.
+    /// Calls this function before every retry, in addition to the `tracing` event.
     #[must_use]
     pub fn observe(mut self, observer: impl Fn(&RetryNotice) + Send + Sync + 'static) -> Self {
         self.observer = Some(Arc::new(observer));
@@ -128,6 +129,7 @@ impl Retry {
         &'a self,
         mut ask: impl FnMut() -> BoxFuture<'a, Result<T, ModelError>>,
     ) -> Result<T, ModelError> {
+        // The last attempt is after the loop: its error is returned instead of waited for.
         let of = self.policy.waits.len();
         for (index, wait) in self.policy.waits.iter().enumerate() {
             let error = match ask().await {
@@ -135,8 +137,9 @@ impl Retry {
                 Err(error) => error,
             };
             let asked = error.retry_after.unwrap_or_default();
-            // Who was over the rate has waited as long as it may.
+            // `OverRate` has waited as long as allowed already.
             let may_pass = error.kind.retryable() && error.kind != ModelErrorKind::OverRate;
+            // A long `Retry-After` is left to the caller, who may prefer another model.
             if !may_pass || asked > self.policy.most_wait {
                 return Err(tried(error, index + 1));
             }
@@ -157,6 +160,7 @@ impl Retry {
         if !self.policy.jitter {
             return wait;
         }
+        // One random byte is enough to spread clients; it saves a dependency on a random generator.
         let [byte, ..] = *uuid::Uuid::new_v4().as_bytes();
         wait.mul_f64(0.5 + f64::from(byte) / 510.0)
     }
@@ -216,6 +220,6 @@ impl ChatModel for Retry {
 
 /// A model that takes a request in its words takes it again.
 pub(crate) fn lost() -> ModelError {
-    let cause = "the model took the request once and not again";
+    let cause = "the model accepted the request once but not on retry";
     ModelError::new(ModelErrorKind::Protocol, cause)
 }

@@ -200,7 +200,7 @@ fn unknown(scheme: &str) -> StoreError {
     };
     let mend = match nearest(scheme, SCHEMES) {
         Some(near) => format!("did you mean {}?", form(near)),
-        None => format!("known are {}", SCHEMES.map(form).join(", ")),
+        None => format!("known schemes: {}", SCHEMES.map(form).join(", ")),
     };
     // The rest of the address may hold a password.
     wrong(format!("unknown store address \"{scheme}:\": {mend}"))
@@ -211,7 +211,7 @@ fn memory(text: &str, rest: &str) -> Result<Address, StoreError> {
         "" => Ok(Address::Memory),
         "demo" => Ok(Address::Demo),
         _ => Err(wrong(format!(
-            "unknown store address {text:?}: memory: is empty, memory:demo holds the examples"
+            "unknown store address {text:?}: use memory: for an empty store or memory:demo for the examples"
         ))),
     }
 }
@@ -221,7 +221,7 @@ fn path(scheme: &str, rest: &str) -> Result<PathBuf, StoreError> {
     let path = rest.strip_prefix("//").unwrap_or(rest);
     if path.is_empty() {
         return Err(wrong(format!(
-            "store address \"{scheme}:\" names no place: write {scheme}:PATH"
+            "store address \"{scheme}:\" has no path: write {scheme}:PATH"
         )));
     }
     Ok(path.into())
@@ -232,7 +232,7 @@ fn path(scheme: &str, rest: &str) -> Result<PathBuf, StoreError> {
 fn redis(scheme: &str, rest: &str) -> Result<RedisAddress, StoreError> {
     let Some(rest) = rest.strip_prefix("//") else {
         return Err(wrong(format!(
-            "{scheme}: wants two slashes: {scheme}://HOST"
+            "{scheme}: needs two slashes: write {scheme}://HOST"
         )));
     };
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -254,7 +254,7 @@ fn redis(scheme: &str, rest: &str) -> Result<RedisAddress, StoreError> {
         set(&mut address, &name, &value)?;
     }
     if matches!(address.deployment, Deployment::Cluster(_)) && address.db != 0 {
-        return Err(wrong("a Redis Cluster has no databases: leave ?db= away"));
+        return Err(wrong("a Redis Cluster has no databases: remove ?db="));
     }
     Ok(address)
 }
@@ -263,7 +263,7 @@ fn deployment(scheme: &str, hosts: &str, path: &str) -> Result<(Deployment, i64)
     if scheme.ends_with("+sentinel") {
         if path.is_empty() {
             return Err(wrong(format!(
-                "{scheme}://{hosts} names no master: write {scheme}://{hosts}/mymaster"
+                "{scheme}://{hosts} has no master name: write {scheme}://{hosts}/mymaster"
             )));
         }
         let sentinels = nodes(hosts, SENTINEL_PORT)?;
@@ -312,7 +312,7 @@ fn node(text: &str, default_port: u16) -> Result<RedisNode, StoreError> {
         None => default_port,
         Some(port) => port.parse().map_err(|_| {
             wrong(format!(
-                "{port:?} is no port of {host}: a number from 1 to 65535 is"
+                "invalid port {port:?} of {host}: expected a number from 1 to 65535"
             ))
         })?,
     };
@@ -342,7 +342,7 @@ fn decoded(text: &str) -> Result<String, StoreError> {
 fn number(place: &str, text: &str) -> Result<i64, StoreError> {
     let wrong = |_| {
         wrong(format!(
-            "{place} of a Redis address is the database number, not {text:?}"
+            "invalid database number {text:?}: {place} of a Redis address must be a number"
         ))
     };
     text.parse::<u32>().map(i64::from).map_err(wrong)
@@ -419,22 +419,22 @@ mod tests {
             ("rediss+sentinal://h/m", "did you mean rediss+sentinel://?"),
             (
                 "postgres://u:p@h",
-                "known are memory:, dir:, sqlite:, redis://",
+                "known schemes: memory:, dir:, sqlite:, redis://",
             ),
-            ("memory:x", "memory:demo holds the examples"),
+            ("memory:x", "memory:demo for the examples"),
             ("memory", "write memory:"),
             ("prompts", "write dir:prompts"),
             ("dir:", "write dir:PATH"),
             ("sqlite:", "write sqlite:PATH"),
             ("sqllite:x", "did you mean sqlite:?"),
-            ("redis:host", "wants two slashes"),
+            ("redis:host", "needs two slashes"),
             ("redis://", "empty host"),
-            ("redis://h:x", "\"x\" is no port of h"),
-            ("redis://h:70000", "no port"),
+            ("redis://h:x", "invalid port \"x\" of h"),
+            ("redis://h:70000", "invalid port"),
             ("redis://a,b", "redis+cluster://"),
-            ("redis://h/main", "is the database number, not \"main\""),
+            ("redis://h/main", "invalid database number \"main\""),
             ("redis://h?pefix=a", "?pefix= in the Redis address: prefix?"),
-            ("redis+sentinel://h", "names no master"),
+            ("redis+sentinel://h", "has no master name"),
             ("redis+cluster://h?db=1", "no databases"),
             ("redis://%ff@h", "not UTF-8"),
         ];

@@ -1,7 +1,7 @@
 //! A store that lives and dies with the process.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
@@ -9,6 +9,7 @@ use quillet_core::history::{
     Commit, CommitResult, DefinitionContent, HistoryImport, HistoryStore, LabelMove, Labels,
     LogEntry, LogFilter, STORE, Version, VersionRecord, label_key,
 };
+use quillet_core::lock::{self, lock};
 use quillet_core::store::{
     Changes, EntryKey, EntryKind, Health, Store, StoreChange, StoreEntry, StoreError,
 };
@@ -25,7 +26,7 @@ pub struct MemoryStore {
     name: &'static str,
     max_versions: usize,
     entries: RwLock<EntryMap>,
-    /// Taken before `entries` by whoever needs both.
+    /// Lock order: before `entries`.
     chains: Mutex<BTreeMap<(EntryKind, EntryKey), VersionChain>>,
     log: Mutex<MemoryLog>,
     hub: ChangeBus,
@@ -64,10 +65,13 @@ impl MemoryStore {
         key: &EntryKey,
         change: impl FnOnce(&mut VersionChain, &mut EntryMap) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut chains = lock(&self.chains);
         let at = (kind, key.clone());
+        // Taken out so that the closure gets mutable access without borrowing the map; put back
+        // below, also after an error.
         let mut chain = chains.remove(&at).unwrap_or_default();
         let done = self.write(|entries| change(&mut chain, entries));
+        // A failed first commit must not leave a definition without versions in the list of keys.
         if !chain.is_empty() {
             chains.insert(at, chain);
         }
@@ -80,7 +84,7 @@ impl MemoryStore {
         key: &EntryKey,
         look: impl FnOnce(&VersionChain) -> T,
     ) -> T {
-        let chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
+        let chains = lock(&self.chains);
         chains
             .get(&(kind, key.clone()))
             .map(look)
@@ -109,8 +113,10 @@ impl MemoryStore {
             let now = entries.get(&at).map(DefinitionContent::of);
             let text = label_text(entries, *kind, key);
             let mut after = chain.clone();
+            // On a clone: a label error below must leave the history unchanged.
             let (version, is_new) = after.commit(now.as_ref(), commit)?;
             let labels = committed(commit, text.as_deref(), version.number)?;
+            // With the new labels, so the versions they point at are kept.
             after.collect(self.max_versions, &labels);
             *chain = after;
             match &commit.content {
@@ -158,11 +164,11 @@ impl MemoryStore {
 
     /// No method panics while it holds the lock, so a poisoned one is sound.
     fn read<T>(&self, look: impl FnOnce(&EntryMap) -> T) -> T {
-        look(&self.entries.read().unwrap_or_else(PoisonError::into_inner))
+        look(&lock::read(&self.entries))
     }
 
     fn write<T>(&self, change: impl FnOnce(&mut EntryMap) -> T) -> T {
-        change(&mut self.entries.write().unwrap_or_else(PoisonError::into_inner))
+        change(&mut lock::write(&self.entries))
     }
 
     fn of_kind(&self, kind: EntryKind) -> Vec<StoreEntry> {
@@ -374,14 +380,14 @@ impl HistoryStore for MemoryStore {
     }
 
     fn keys(&self, kind: EntryKind) -> BoxFuture<'_, Result<Vec<EntryKey>, StoreError>> {
-        let chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
+        let chains = lock(&self.chains);
         let known = chains.keys().filter(|(of, _)| *of == kind);
         let known: BTreeSet<EntryKey> = known.map(|(_, key)| key.clone()).collect();
         async move { Ok(known.into_iter().collect()) }.boxed()
     }
 
     fn note<'a>(&'a self, entry: &'a LogEntry) -> BoxFuture<'a, Result<(), StoreError>> {
-        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut log = lock(&self.log);
         log.append(entry);
         async move { Ok(()) }.boxed()
     }
@@ -392,7 +398,7 @@ impl HistoryStore for MemoryStore {
         before: Option<u64>,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<LogEntry>, StoreError>> {
-        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let log = lock(&self.log);
         let lines = log.below(filter, before, limit);
         async move { Ok(lines) }.boxed()
     }

@@ -150,7 +150,7 @@ impl TraceStore {
             Ok([id]) => self.database.run(move |file| body(file, &id)).await,
             Err(ids) if ids.is_empty() => Ok(None),
             Err(ids) => Err(refused(format!(
-                "several traces begin with {prefix:?}: {}; give more digits",
+                "several traces start with {prefix:?}: {}; give more digits",
                 ids.join(", ")
             ))),
         }
@@ -177,7 +177,7 @@ impl TraceSink for TraceStore {
                 Ok(false) => _ = counts.dropped.fetch_add(1, Ordering::Relaxed),
                 Err(error) => {
                     counts.dropped.fetch_add(1, Ordering::Relaxed);
-                    tracing::warn!(%error, "a trace was not written");
+                    tracing::warn!(%error, "cannot write a trace");
                 }
             }
         }));

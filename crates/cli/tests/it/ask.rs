@@ -336,6 +336,6 @@ fn an_answer_that_is_not_whole_is_shown_and_has_a_code_of_its_own() {
         let done = place.run_with(&["ask", "Go", "-m", model], "", &borrowed(&env));
         assert_eq!(done.code, Some(4), "{done:?}");
         assert!(!done.out.trim().is_empty(), "{done:?}");
-        assert!(done.err.contains("cut the answer"), "{done:?}");
+        assert!(done.err.contains("the answer was cut by"), "{done:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Cutting a file into pieces of whole lines, while it comes in.
+//! Splits an uploaded file into chunks of complete lines while it arrives.
 
 use std::mem;
 
@@ -6,27 +6,27 @@ use memchr::memchr;
 
 use super::FileChunk;
 
-/// Most lines of a piece, which is what one worker takes at once: few enough that a small batch is
-/// shared by several, many enough that a large one is not a queue of single rows.
+/// Maximum lines of a chunk, the unit that a worker leases. Small enough to spread a small batch
+/// over several workers, large enough that a large batch does not lease row by row.
 const LINES: u64 = 16;
-/// A piece of so many bytes takes no more lines.
+/// A chunk of this many bytes takes no more lines.
 const BYTES: usize = 64 << 10;
 
-/// Lines that are becoming pieces.
+/// Collects lines and splits them into chunks.
 #[derive(Debug)]
 pub struct RowSplitter {
     most: usize,
-    /// Number of the first line that is held.
+    /// Number of the first buffered line.
     first: u64,
-    /// Whole lines that are held.
+    /// Complete lines in the buffer.
     lines: u64,
-    /// Where the last of them ends.
+    /// Byte offset after the last complete line.
     whole: usize,
     held: Vec<u8>,
     bytes: u64,
 }
 
-/// A line that is longer than lines may be.
+/// Error for a line that exceeds the length limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LongLine {
     /// Its number, from 1.
@@ -34,7 +34,7 @@ pub struct LongLine {
 }
 
 impl RowSplitter {
-    /// For lines of at most so many bytes.
+    /// Creates a splitter for lines of at most `most` bytes.
     #[must_use]
     pub fn new(most: usize) -> Self {
         RowSplitter {
@@ -47,13 +47,13 @@ impl RowSplitter {
         }
     }
 
-    /// Bytes that came in until now.
+    /// Bytes received so far.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Takes what comes in next, and puts the pieces that are whole now behind others.
+    /// Adds received bytes, and appends the chunks that they complete to `pieces`.
     ///
     /// # Errors
     /// A line is too long.
@@ -61,6 +61,7 @@ impl RowSplitter {
         self.bytes += coming.len() as u64;
         while let Some(end) = memchr(b'\n', coming) {
             let (line, rest) = coming.split_at(end + 1);
+            // Checked for each line, so at most one line beyond the limit is buffered.
             self.held.extend_from_slice(line);
             self.check()?;
             self.lines += 1;
@@ -74,9 +75,10 @@ impl RowSplitter {
         self.check()
     }
 
-    /// What is left at the end.
+    /// Returns the last chunk, at the end of the file.
     #[must_use]
     pub fn end(mut self) -> Option<FileChunk> {
+        // The last line of a file may have no line break.
         (!self.held.is_empty()).then(|| self.piece())
     }
 
@@ -99,13 +101,13 @@ impl RowSplitter {
     }
 }
 
-/// The lines of a piece with their numbers, without blank ones and without their ends.
+/// Lines of a chunk with their numbers, without line ends and blank lines.
 pub fn lines(piece: &FileChunk) -> impl Iterator<Item = (u64, &[u8])> {
     let numbered = (piece.number..).zip(piece.bytes.split(|byte| *byte == b'\n'));
     numbered.filter_map(|(number, line)| {
         let mark: &[u8] = b"\xef\xbb\xbf";
         let line = match line.strip_prefix(mark) {
-            // Some programs begin a file with a mark that it is UTF-8.
+            // Some programs start a UTF-8 file with a byte order mark, which is not JSON.
             Some(rest) if number == 1 => rest,
             _ => line,
         };

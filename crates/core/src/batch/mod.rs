@@ -1,10 +1,10 @@
-//! The contract about batches: files of many requests, and the rows in them that any worker may take.
+//! Batches: files of many requests, whose rows any worker may process.
 //!
-//! A file is pieces that are numbered by the line that they begin with, so that neither writing nor
-//! reading one takes more memory than a piece. A *unit* of a batch is one piece of its input, which a
-//! worker holds for as long as it renews its lease. What a row has come to is a piece of the batch's
-//! output, or of its errors, under the row's number: that is there at most once, whoever writes it
-//! and however often, and it is there before its unit counts as done.
+//! A file is a list of chunks, numbered by their first line, so writing or reading takes only the
+//! memory of one chunk. A *unit* of a batch is one chunk of its input; a worker owns it while it
+//! renews its lease. The result of a row is a chunk of the batch's output or error file under the
+//! row's number. Each row has at most one result, even if several workers write it, and results are
+//! stored before their unit counts as done.
 
 mod cut;
 
@@ -19,70 +19,70 @@ use crate::store::StoreError;
 
 pub use cut::{LongLine, RowSplitter, lines};
 
-/// What is known of a file. Times are seconds since 1970.
+/// Metadata of a file. Times are seconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileInfo {
     /// Its id: `file-…`.
     pub id: String,
-    /// Who may see it.
+    /// The owner, who alone may see the file.
     pub owner: String,
-    /// What its owner called it.
+    /// File name given by the owner.
     pub name: String,
-    /// What it is for: `batch`, `batch_output`.
+    /// Purpose: `batch`, `batch_output`.
     pub purpose: String,
-    /// Bytes of all pieces.
+    /// Bytes of all chunks.
     pub bytes: u64,
     /// When it was made.
     pub created: u64,
-    /// When it goes.
+    /// When the file expires.
     pub expires: u64,
 }
 
-/// A part of a file.
+/// A chunk of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChunk {
     /// The number of its first line, from 1.
     pub number: u64,
-    /// Whole lines.
+    /// Complete lines.
     pub bytes: Vec<u8>,
 }
 
-/// Some pieces of a file, in order.
+/// A page of file chunks, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileChunkPage {
-    /// The pieces.
+    /// The chunks.
     pub pieces: Vec<FileChunk>,
-    /// The number to go on with; `None` at the end of the file.
+    /// Line number of the next page; `None` at the end of the file.
     pub next: Option<u64>,
 }
 
-/// How a batch stands. The words are OpenAI's, but for [`Status::Expiring`], which is `finalizing`
-/// to clients.
+/// Status of a batch, with OpenAI's names except for [`Status::Expiring`], which clients see as
+/// `finalizing`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Its input is being looked at.
+    /// The input is being checked.
     Validating,
-    /// Its input is no batch.
+    /// The input is invalid.
     Failed,
-    /// Its rows are worked on.
+    /// Workers are processing its rows.
     InProgress,
     /// All rows are done.
     Finalizing,
-    /// Its time is over, and the rows that are left get an error.
+    /// Its deadline has passed; the remaining rows get an error.
     Expiring,
-    /// Its files can be read.
+    /// Complete; the result files can be read.
     Completed,
-    /// Its time was over before its rows were done.
+    /// Its deadline passed before all rows were done.
     Expired,
-    /// It is to end.
+    /// Cancellation was requested.
     Cancelling,
-    /// It has ended before its rows were done.
+    /// Cancelled before all rows were done.
     Cancelled,
 }
 
 impl Status {
-    /// All of them.
+    /// All statuses.
     pub const ALL: [Status; 9] = [
         Status::Validating,
         Status::Failed,
@@ -95,7 +95,7 @@ impl Status {
         Status::Cancelled,
     ];
 
-    /// As it is stored.
+    /// Name as stored.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -111,13 +111,13 @@ impl Status {
         }
     }
 
-    /// The status of this word.
+    /// Returns the status with this name.
     #[must_use]
     pub fn named(word: &str) -> Option<Self> {
         Status::ALL.into_iter().find(|status| status.word() == word)
     }
 
-    /// Whether nothing follows.
+    /// Whether the status never changes again.
     #[must_use]
     pub fn is_final(self) -> bool {
         matches!(
@@ -126,66 +126,66 @@ impl Status {
         )
     }
 
-    /// Whether units are handed out and results are taken.
+    /// Whether workers may lease units and store results.
     #[must_use]
     pub fn takes_results(self) -> bool {
         matches!(self, Status::InProgress | Status::Expiring)
     }
 }
 
-/// Something that is wrong with the input of a batch.
+/// An error in the input of a batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineError {
     /// Stable code: `duplicate_custom_id`.
     pub code: String,
-    /// What is wrong and how to mend it.
+    /// The problem and its fix.
     pub message: String,
     /// The line of the file, from 1.
     pub line: Option<u64>,
-    /// The member of the line.
+    /// The field of the line.
     pub param: Option<String>,
 }
 
-/// What was asked for when a batch was made; it does not change.
+/// The immutable parameters of a batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchOrder {
     /// Its id: `batch_…`.
     pub id: String,
-    /// Who may see it, and whose rights its rows have.
+    /// The owner, who alone may see the batch and whose permissions its rows have.
     pub owner: String,
     /// The file of its requests.
     pub input: String,
-    /// The path that they are for.
+    /// The API path of the requests.
     pub endpoint: String,
-    /// The time that it has, in the words of its owner: `24h`.
+    /// Completion window as the owner wrote it: `24h`.
     pub window: String,
     /// When it was made, in seconds since 1970.
     pub created: u64,
-    /// When its time is over.
+    /// The deadline.
     pub expires: u64,
-    /// For how many seconds its files are kept after its end.
+    /// Retention of its files after the end, in seconds.
     pub keep: u64,
     /// Whether its rows go to the batch API of their model's provider.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub provider: bool,
-    /// What its owner wants to find again with it.
+    /// Metadata of the owner.
     pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
 impl BatchOrder {
-    /// The file of what was answered.
+    /// Id of the output file.
     #[must_use]
     pub fn output(&self) -> String {
         format!("file-{}-output", self.tag())
     }
 
-    /// The file of what was not.
+    /// Id of the error file.
     #[must_use]
     pub fn errors(&self) -> String {
         format!("file-{}-errors", self.tag())
     }
 
-    /// The file of what was handed over to providers: nobody but workers reads it.
+    /// Id of the file that records provider batch jobs. Only workers read it.
     #[must_use]
     pub fn jobs(&self) -> String {
         format!("file-{}-jobs", self.tag())
@@ -196,35 +196,35 @@ impl BatchOrder {
     }
 }
 
-/// A batch as it stands.
+/// A batch with its current state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// What was asked for.
+    /// Its parameters.
     pub order: BatchOrder,
-    /// How it stands.
+    /// Current status.
     pub status: Status,
-    /// When it came to stand so, and how it stood before, in seconds since 1970.
+    /// When each status began, in seconds since 1970.
     pub times: Vec<(Status, u64)>,
-    /// What is wrong with its input.
+    /// Errors in its input.
     pub wrong: Vec<LineError>,
-    /// Rows of the input, once it was looked at.
+    /// Rows of the input; known after the check.
     pub total: u64,
-    /// Units that are not done yet.
+    /// Units that are not done.
     pub units: u64,
-    /// Rows that were answered.
+    /// Rows with an answer.
     pub completed: u64,
-    /// Rows that were not.
+    /// Rows with an error.
     pub failed: u64,
-    /// Bytes of the lines of either.
+    /// Bytes of the output file.
     pub output_bytes: u64,
-    /// See `output_bytes`.
+    /// Bytes of the error file.
     pub error_bytes: u64,
-    /// Rows that were handed out again after their worker was lost: each may have been asked twice.
+    /// Rows leased again after their worker was lost. Each may have been sent to a model twice.
     pub again: u64,
 }
 
 impl Batch {
-    /// When it came to stand like this.
+    /// When a status began, if the batch had it.
     #[must_use]
     pub fn time_of(&self, status: Status) -> Option<u64> {
         let found = self.times.iter().find(|(of, _)| *of == status);
@@ -232,23 +232,23 @@ impl Batch {
     }
 }
 
-/// A step of a batch from one status to another.
+/// A status change of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchTransition {
-    /// It is taken only from one of these.
+    /// Allowed previous statuses.
     pub from: &'static [Status],
-    /// Where it leads.
+    /// The new status.
     pub to: Status,
-    /// When it is taken, in seconds since 1970.
+    /// When the status changes, in seconds since 1970.
     pub at: u64,
-    /// What is wrong with the input, if it was looked at.
+    /// Errors in the input, if it was checked.
     pub wrong: Vec<LineError>,
-    /// Rows and units of the input, if it was looked at.
+    /// Rows and units of the input, if it was checked.
     pub counted: Option<(u64, u64)>,
 }
 
 impl BatchTransition {
-    /// A step that says nothing else.
+    /// Creates a status change without errors or counts.
     #[must_use]
     pub fn new(from: &'static [Status], to: Status, at: u64) -> Self {
         BatchTransition {
@@ -261,47 +261,47 @@ impl BatchTransition {
     }
 }
 
-/// A part of a batch that a worker holds.
+/// A unit that a worker leases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchChunk {
-    /// The number of the piece of the input; 0 is to look at the input as a whole.
+    /// Number of the input chunk; 0 means checking the whole input.
     pub number: u64,
-    /// Whether somebody has held it before, so that some of its rows may have results.
+    /// Whether another worker leased it before, so some rows may already have results.
     pub again: bool,
 }
 
-/// What a row has come to.
+/// Result of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowResult {
     /// The number of its line.
     pub row: u64,
-    /// Whether it goes to the errors.
+    /// Whether it belongs to the error file.
     pub failed: bool,
-    /// The line that is written of it.
+    /// The line to write.
     pub line: Vec<u8>,
 }
 
-/// What a worker has to say of a unit that it holds.
+/// Progress that a worker reports for a leased unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// The unit.
     pub unit: u64,
-    /// Results of rows. Those of rows that have one are left out.
+    /// Results of rows. Results for rows that already have one are ignored.
     pub results: Vec<RowResult>,
-    /// Rows that are asked again, since who held them before was lost.
+    /// Rows processed again because their previous worker was lost.
     pub again: u64,
-    /// Whether all of its rows have results now.
+    /// Whether all rows of the unit have results now.
     pub done: bool,
 }
 
-/// Files and batches, and the rows that workers take: in memory, in an SQLite file for the processes
-/// of one machine, in Redis for many.
+/// Storage of files, batches and leases: in memory, in an SQLite file for the processes of one
+/// machine, or in Redis for several machines.
 pub trait Batches: Send + Sync + fmt::Debug {
     /// What and where it is, without secrets.
     fn describe(&self) -> String;
 
-    /// Adds pieces to a file that is not known yet, and goes by itself at a time (seconds since
-    /// 1970) unless it becomes known.
+    /// Adds chunks to a file without metadata. Unless [`Batches::keep_file`] registers the file, it
+    /// expires at `expires` (seconds since 1970).
     fn add_pieces<'a>(
         &'a self,
         file: &'a str,
@@ -309,17 +309,17 @@ pub trait Batches: Send + Sync + fmt::Debug {
         expires: u64,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Makes a file known to its owner, or says anew what is known of it.
+    /// Registers a file, or replaces its metadata.
     fn keep_file<'a>(&'a self, file: &'a FileInfo) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// What is known of a file.
+    /// Returns the metadata of a file.
     fn file<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<FileInfo>, StoreError>>;
 
-    /// Files of an owner, newest first.
+    /// Returns the files of an owner, newest first.
     fn files<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Result<Vec<FileInfo>, StoreError>>;
 
-    /// Pieces of a file from a number on, known or not: at least one, and no more once they have so
-    /// many bytes.
+    /// Returns chunks of a file, registered or not, from a line number on: at least one, and no
+    /// more after `bytes` bytes.
     fn pieces<'a>(
         &'a self,
         file: &'a str,
@@ -327,37 +327,37 @@ pub trait Batches: Send + Sync + fmt::Debug {
         bytes: usize,
     ) -> BoxFuture<'a, Result<FileChunkPage, StoreError>>;
 
-    /// Forgets a file with its pieces; `false` if it was not known.
+    /// Deletes a file with its chunks; `false` if it was not registered.
     fn remove_file<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// Begins a batch, which is to be looked at first.
+    /// Creates a batch in status [`Status::Validating`].
     fn begin<'a>(&'a self, order: &'a BatchOrder) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// A batch.
+    /// Returns a batch.
     fn batch<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Batch>, StoreError>>;
 
-    /// Ids of the batches of an owner, newest first.
+    /// Returns the ids of the batches of an owner, newest first.
     fn batches<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Result<Vec<String>, StoreError>>;
 
-    /// Ids of batches that have not come to their end, oldest first.
+    /// Returns the ids of batches without a final status, oldest first.
     fn active(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>>;
 
-    /// Takes a step; `false` if the batch stands otherwise.
+    /// Changes the status; `false` if the current status is not one of [`BatchTransition::from`].
     fn step<'a>(
         &'a self,
         id: &'a str,
         step: &'a BatchTransition,
     ) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// Adds units to a batch that is being looked at, by their numbers in order. Those that it has
-    /// stay as they are.
+    /// Adds units to a batch that is being checked, in order of their numbers. Existing units do
+    /// not change.
     fn add_units<'a>(
         &'a self,
         id: &'a str,
         units: &'a [u64],
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Hands out a unit that nobody holds, or whose holder has not renewed it in time.
+    /// Leases a unit that has no lease or an expired one.
     fn claim<'a>(
         &'a self,
         id: &'a str,
@@ -365,7 +365,7 @@ pub trait Batches: Send + Sync + fmt::Debug {
         lease: Duration,
     ) -> BoxFuture<'a, Result<Option<BatchChunk>, StoreError>>;
 
-    /// Renews units that this worker holds, and nobody has taken meanwhile.
+    /// Renews the leases of this worker. Units that another worker leased meanwhile are skipped.
     fn renew<'a>(
         &'a self,
         id: &'a str,
@@ -374,16 +374,16 @@ pub trait Batches: Send + Sync + fmt::Debug {
         lease: Duration,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Those rows between two numbers, both included, that have results.
+    /// Returns the rows between two numbers, both included, that have results.
     fn answered<'a>(
         &'a self,
         id: &'a str,
         rows: (u64, u64),
     ) -> BoxFuture<'a, Result<Vec<u64>, StoreError>>;
 
-    /// Keeps results, all or none, and only while the batch takes them. When the last unit is done
-    /// in a batch that is in progress, it is finalizing. Answers how the batch stands then; `None`
-    /// if there is none.
+    /// Stores results, all or none, and only while the batch accepts them. When the last unit of a
+    /// batch in progress is done, the batch becomes finalizing. Returns the status afterwards;
+    /// `None` if there is no such batch.
     fn report<'a>(
         &'a self,
         id: &'a str,
@@ -391,7 +391,7 @@ pub trait Batches: Send + Sync + fmt::Debug {
         at: u64,
     ) -> BoxFuture<'a, Result<Option<Status>, StoreError>>;
 
-    /// Gives a unit back, so that others need not wait for the end of its lease.
+    /// Releases a unit, so other workers need not wait until its lease expires.
     fn release_chunk<'a>(
         &'a self,
         id: &'a str,
@@ -399,29 +399,29 @@ pub trait Batches: Send + Sync + fmt::Debug {
         unit: u64,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Forgets what has expired. Whoever works calls it now and then.
+    /// Deletes expired files and batches. Workers call it from time to time.
     fn sweep(&self, now: u64) -> BoxFuture<'_, Result<(), StoreError>>;
 }
 
-/// The bounds and ways of batches, in one process.
+/// Limits and behaviour of batches in one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchOptions {
-    /// Whether this process works on rows. Default `true`.
+    /// Whether this process processes rows. Default `true`.
     pub work: bool,
-    /// Rows that this process works on at the same time. Default 32.
+    /// Rows that this process handles at the same time. Default 32.
     pub concurrency: usize,
-    /// How long a worker that has died holds its units. Default 30 s.
+    /// Lease duration: how long the units of a dead worker stay leased. Default 30 s.
     pub lease: Duration,
-    /// How often a row is asked again whose provider failed. Default 5. One that is told to wait is
-    /// asked again for as long as its batch has time.
+    /// Retries of a row after a provider failure. Default 5. Rows that the provider asks to wait
+    /// are retried until the deadline of the batch.
     pub retries: u32,
-    /// Most rows of a batch. Default 1,000,000.
+    /// Maximum rows of a batch. Default 1,000,000.
     pub rows: u64,
-    /// Most bytes of a file. Default 512 MiB.
+    /// Maximum bytes of a file. Default 512 MiB.
     pub file_bytes: u64,
-    /// Most bytes of a line. Default 4 MiB.
+    /// Maximum bytes of a line. Default 4 MiB.
     pub line_bytes: usize,
-    /// How long files are kept, and batches after their end. Default 30 days.
+    /// Retention of files, and of batches after their end. Default 30 days.
     pub keep: Duration,
 }
 
@@ -440,11 +440,11 @@ impl Default for BatchOptions {
     }
 }
 
-/// Where batches are kept, and how they are worked on.
+/// A batch store with its options.
 #[derive(Clone, Debug)]
 pub struct BatchService {
-    /// Where.
+    /// The store.
     pub store: Arc<dyn Batches>,
-    /// How.
+    /// The options.
     pub options: BatchOptions,
 }

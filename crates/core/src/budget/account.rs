@@ -1,37 +1,41 @@
-//! Who pays for what is asked of models while a future runs.
+//! Budget accounts that pay for the model calls of a future.
 //!
-//! The payer goes with the future and not with each request to a model: whatever a request brings
-//! about, in whichever part, is paid by whoever made it. A task of its own has no payer until it is
-//! given one ([`current`], [`paying`]).
+//! The accounts belong to the future, not to each model call, so all calls that a request causes
+//! are charged to its caller. A spawned task has no accounts until they are passed to it
+//! ([`current`], [`paying`]).
 
 use std::cell::RefCell;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use super::ledger::over;
 use super::{Account, AccountUsage, Amount, BudgetLimit, BudgetLimits, BudgetUnit};
+use crate::lock::lock;
 
 thread_local! {
+    // A thread local instead of a task local: core has no runtime, and the value is set only while
+    // a future is polled, so it follows the future when that moves between threads.
     static PAYER: RefCell<Option<BudgetAccounts>> = const { RefCell::new(None) };
 }
 
-/// Who pays: a key, budgets of days, and budgets of the run that is under way. Copies share them.
+/// The accounts that a call is charged to: a key, daily budgets, and the budgets of the current
+/// run. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct BudgetAccounts {
     /// The name of the key, where there are keys.
     pub key: Option<Arc<str>>,
-    /// What the request itself allows, which only lowers what its key has.
+    /// Limits set by the request; they only lower those of its key.
     pub asked: Option<BudgetLimits>,
     accounts: Vec<Account>,
     runs: Vec<Arc<RunBudget>>,
 }
 
 impl BudgetAccounts {
-    /// Somebody without any budget.
+    /// Creates accounts of a key, without any budget.
     #[must_use]
     pub fn of(key: Option<Arc<str>>) -> Self {
         BudgetAccounts {
@@ -40,9 +44,8 @@ impl BudgetAccounts {
         }
     }
 
-    /// The same, within further limits. `account` names the budget of a day, `title` says whose
-    /// limits they are, as errors name them: `budget`, `server.token.ci`, `agent writer`. The run
-    /// begins now.
+    /// Adds limits. `account` names the daily budget; `title` names the source of the limits in
+    /// errors: `budget`, `server.token.ci`, `agent writer`. The time of the run starts now.
     #[must_use]
     pub fn within(mut self, account: &str, title: &str, limits: &BudgetLimits) -> Self {
         if limits.day.is_set() && self.accounts.iter().all(|known| &*known.name != account) {
@@ -63,7 +66,7 @@ impl BudgetAccounts {
         self
     }
 
-    /// The same, within what the request allows its run.
+    /// Adds the limits that the request sets for its run.
     #[must_use]
     pub fn asking(self, limits: &BudgetLimits) -> Self {
         let run = BudgetLimits {
@@ -76,13 +79,13 @@ impl BudgetAccounts {
         }
     }
 
-    /// Budgets of days.
+    /// The daily budgets.
     #[must_use]
     pub fn accounts(&self) -> &[Account] {
         &self.accounts
     }
 
-    /// Whether anything limits what is asked.
+    /// Whether any budget applies.
     #[must_use]
     pub fn is_limited(&self) -> bool {
         !self.accounts.is_empty() || !self.runs.is_empty()
@@ -96,7 +99,7 @@ impl BudgetAccounts {
         days.chain(runs).any(|limit| limit.nano_usd.is_some())
     }
 
-    /// The time that the run has left, where it is limited, and whose limit it is.
+    /// Remaining time of the run and the budget that limits it, if a time limit is set.
     #[must_use]
     pub fn time_left(&self) -> Option<(Duration, &Arc<RunBudget>)> {
         let left = |run: &'_ Arc<RunBudget>| run.left();
@@ -104,7 +107,7 @@ impl BudgetAccounts {
         timed.min_by_key(|(left, _)| *left)
     }
 
-    /// Counts what the run spent, and how long it ran, before this process went on with it.
+    /// Adds the usage and time of a resumed run from before this process took over.
     pub fn remember(&self, spent: Amount, time: Duration) {
         for run in &self.runs {
             let mut used = run.used();
@@ -113,7 +116,7 @@ impl BudgetAccounts {
         }
     }
 
-    /// Holds an amount in all budgets of the run, or in none.
+    /// Reserves an amount in all budgets of the run, or in none.
     ///
     /// # Errors
     /// One of them has too little left.
@@ -123,7 +126,7 @@ impl BudgetAccounts {
             amount,
         };
         for run in &self.runs {
-            // What was held until then is let go as `held` is dropped.
+            // On error, dropping `held` releases the reservations made in earlier iterations.
             run.hold(amount)?;
             held.runs.push(run.clone());
         }
@@ -133,11 +136,11 @@ impl BudgetAccounts {
 
 /// The budget of one run.
 pub struct RunBudget {
-    /// Whose limit it is.
+    /// Source of the limit, as errors name it.
     pub title: Arc<str>,
     /// What the run may spend.
     pub limit: BudgetLimit,
-    /// How long it may ask.
+    /// Time limit of the run.
     pub time: Option<Duration>,
     began: Instant,
     used: Mutex<RunUsage>,
@@ -146,7 +149,7 @@ pub struct RunBudget {
 #[derive(Clone, Copy, Debug, Default)]
 struct RunUsage {
     seen: AccountUsage,
-    /// How long the run ran in other processes.
+    /// Time that the run took in other processes.
     before: Duration,
 }
 
@@ -158,10 +161,10 @@ impl fmt::Debug for RunBudget {
 
 impl RunBudget {
     fn used(&self) -> MutexGuard<'_, RunUsage> {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.used)
     }
 
-    /// How long the run has been asking.
+    /// Time that the run has taken, in all processes.
     #[must_use]
     pub fn took(&self) -> Duration {
         self.began.elapsed().saturating_add(self.used().before)
@@ -173,6 +176,8 @@ impl RunBudget {
 
     fn hold(self: &Arc<Self>, amount: Amount) -> Result<(), RunBudgetExceeded> {
         if self.left().is_some_and(|left| left.is_zero()) {
+            // The lock is taken twice here on purpose: `left` needs it too, and it is not
+            // reentrant.
             return Err(self.over(BudgetUnit::Seconds, self.used().seen));
         }
         let mut used = self.used();
@@ -180,6 +185,8 @@ impl RunBudget {
             name: self.title.clone(),
             limit: self.limit,
         };
+        // Check and reservation happen under one lock, so concurrent calls cannot both take the
+        // rest.
         if let Some(unit) = over(&account, used.seen, amount) {
             return Err(self.over(unit, used.seen));
         }
@@ -196,18 +203,18 @@ impl RunBudget {
     }
 }
 
-/// The budget of a run has too little left.
+/// Error: the budget of a run is exhausted.
 #[derive(Clone, Debug)]
 pub struct RunBudgetExceeded {
-    /// Which.
+    /// The budget.
     pub run: Arc<RunBudget>,
-    /// Of what.
+    /// The exhausted unit.
     pub unit: BudgetUnit,
-    /// What it has seen.
+    /// Usage of the budget.
     pub used: AccountUsage,
 }
 
-/// What is held in the budgets of a run; dropping it lets go.
+/// A reservation in the budgets of a run; released on drop.
 #[derive(Debug, Default)]
 pub struct RunReservation {
     runs: Vec<Arc<RunBudget>>,
@@ -215,7 +222,7 @@ pub struct RunReservation {
 }
 
 impl RunReservation {
-    /// Counts what was spent, and lets go.
+    /// Records the actual amount and releases the reservation.
     pub fn settle(self, spent: Amount) {
         for run in &self.runs {
             run.used().seen.spent += spent;
@@ -232,13 +239,13 @@ impl Drop for RunReservation {
     }
 }
 
-/// Who pays for what the future that is polled asks for.
+/// Returns the accounts of the future that is being polled.
 #[must_use]
 pub fn current() -> Option<BudgetAccounts> {
     PAYER.with_borrow(Clone::clone)
 }
 
-/// The future, paid by somebody.
+/// Wraps a future so that its model calls are charged to `payer`.
 pub fn paying<F: Future>(payer: BudgetAccounts, future: F) -> InScope<F> {
     InScope {
         payer: Some(payer),
@@ -246,7 +253,8 @@ pub fn paying<F: Future>(payer: BudgetAccounts, future: F) -> InScope<F> {
     }
 }
 
-/// The future, paid by whoever pays here: for what goes on as a task of its own.
+/// Wraps a future so that its model calls are charged to the current accounts. Use it for spawned
+/// tasks.
 pub fn paid_here<F: Future>(future: F) -> InScope<F> {
     InScope {
         payer: current(),
@@ -254,7 +262,7 @@ pub fn paid_here<F: Future>(future: F) -> InScope<F> {
     }
 }
 
-/// A future with its payer.
+/// A future with its budget accounts.
 #[derive(Debug)]
 pub struct InScope<F> {
     payer: Option<BudgetAccounts>,
@@ -265,14 +273,15 @@ impl<F: Future> Future for InScope<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        // Set for each poll and not once: other futures are polled on this thread in between.
         let payer = self.payer.clone();
         with(payer, || self.future.as_mut().poll(context))
     }
 }
 
-/// Does something that asks while somebody pays, such as polling a stream.
+/// Runs a closure with the given accounts, such as polling a stream.
 pub fn with<T>(payer: Option<BudgetAccounts>, work: impl FnOnce() -> T) -> T {
-    /// Puts back who paid before, also where the work panics.
+    /// Restores the previous accounts, also if the closure panics.
     struct PayerGuard(Option<BudgetAccounts>);
     impl Drop for PayerGuard {
         fn drop(&mut self) {

@@ -1,5 +1,5 @@
-//! The book-keeping of one day, without a place where it is kept: what memory does itself, and what
-//! other stores are held against.
+//! Accounting of one day, in memory. The memory store uses it directly; tests compare other stores
+//! with it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,25 +7,26 @@ use std::time::Duration;
 
 use super::{Account, AccountUsage, Amount, BudgetUnit, Reservation, ReserveResult};
 
-/// The most that one sum may be: a million dollars in billionths, or as many tokens. Below it, sums
-/// are exact in every store.
+/// Maximum of one sum: a million dollars in billionths, or as many tokens. Up to it, sums are exact
+/// in every store.
+// Below 2^53, since Redis calculates in Lua with 64-bit floats.
 pub const MAX_AMOUNT: u64 = 1_000_000_000_000_000;
 
 const DAY_MS: u64 = 86_400_000;
 
-/// The day in UTC, in days since 1970, of a time in milliseconds since then.
+/// Returns the UTC day, in days since 1970, of a time in milliseconds since 1970.
 #[must_use]
 pub fn day_of(now_ms: u64) -> u64 {
     now_ms / DAY_MS
 }
 
-/// The time from then until the day is over.
+/// Returns the time until the end of the UTC day.
 #[must_use]
 pub fn left_of_day(now_ms: u64) -> Duration {
     Duration::from_millis(DAY_MS - now_ms % DAY_MS)
 }
 
-/// Whether a call would be too much for an account that has seen this, and of what.
+/// Returns the unit whose limit a call would exceed, if any.
 #[must_use]
 pub fn over(account: &Account, used: AccountUsage, amount: Amount) -> Option<BudgetUnit> {
     let mut sum = used.spent;
@@ -48,7 +49,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Begins a new day, if it is one, and lets go of what has been held for too long.
+    /// Starts a new day if the date has changed, and drops expired reservations.
     fn advance_to(&mut self, now: u64) {
         if self.day != day_of(now) {
             *self = Ledger {
@@ -103,6 +104,7 @@ impl Ledger {
         if hold.day != self.day {
             return;
         }
+        // The reservation may have expired already. The money was spent anyway, so it is counted.
         self.holds.remove(&hold.id);
         for name in &*hold.accounts {
             *self.spent.entry(name.clone()).or_default() += spent;
@@ -116,7 +118,7 @@ impl Ledger {
         (used, left_of_day(now))
     }
 
-    /// Takes over what others say that accounts have seen, where it is of the day that it is.
+    /// Adopts usage reported by a shared store, if it is for the current day.
     pub fn learn(&mut self, hold: &Reservation, seen: &[AccountUsage], now: u64) {
         self.advance_to(now);
         if hold.day != self.day {

@@ -1,4 +1,4 @@
-//! What may be spent, as settings, definitions and requests write it.
+//! Budget limits, as settings, definitions and requests write them.
 
 use std::time::Duration;
 
@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use super::ledger::MAX_AMOUNT;
 
-/// Billionths in a dollar.
+/// Billionths of a dollar in one dollar.
 pub const NANO: f64 = 1e9;
 
-/// What may be spent, of each unit.
+/// Limits per unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BudgetLimit {
-    /// Tokens; as many as there are where `None`.
+    /// Tokens; unlimited if `None`.
     pub tokens: Option<u64>,
-    /// Billionths of a US dollar; as many as there are where `None`.
+    /// Billionths of a US dollar; unlimited if `None`.
     pub nano_usd: Option<u64>,
 }
 
@@ -27,25 +27,25 @@ impl BudgetLimit {
     }
 }
 
-/// Limits of one who pays: of everybody, of a key, of an agent, of a request.
+/// Budget limits of all keys, of one key, of an agent or of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BudgetLimits {
-    /// What a day brings.
+    /// Limits per day.
     pub day: BudgetLimit,
-    /// What one run may spend.
+    /// Limits per run.
     pub run: BudgetLimit,
-    /// How long a run may ask models.
+    /// Maximum time of a run.
     pub run_time: Option<Duration>,
 }
 
-/// Why limits cannot be read.
+/// Error of a budget limit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LimitsError {
-    /// There is no such limit.
-    #[error("{0} is no budget: there are day_usd, day_tokens, run_usd, run_tokens and run_s")]
+    /// Unknown limit.
+    #[error("unknown budget limit {0}: use day_usd, day_tokens, run_usd, run_tokens or run_s")]
     Unknown(String),
-    /// The number cannot be used.
+    /// Invalid number.
     #[error("{0} must be {1}")]
     Number(&'static str, &'static str),
 }
@@ -68,7 +68,7 @@ impl BudgetLimits {
             "run_tokens" => self.run.tokens = Some(tokens("run_tokens", number)?),
             "run_s" => {
                 let time = Duration::try_from_secs_f64(number);
-                let wrong = LimitsError::Number("run_s", "a number of seconds from 0");
+                let wrong = LimitsError::Number("run_s", "a number of seconds, at least 0");
                 self.run_time = Some(time.map_err(|_| wrong)?);
             }
             _ => return Err(LimitsError::Unknown(name.to_owned())),
@@ -90,6 +90,7 @@ impl BudgetLimits {
 }
 
 fn nano(name: &'static str, usd: f64) -> Result<u64, LimitsError> {
+    // A float has 15 exact digits, so sums up to a million dollars are exact to the billionth.
     let nano = (usd * NANO).round();
     if !(0.0..=MAX_AMOUNT as f64).contains(&nano) {
         let what = "a number of US dollars from 0 to 1000000";

@@ -1,9 +1,9 @@
-//! The contract between processes about what may be spent in a day, and who pays for what a request
-//! asks of models ([`BudgetAccounts`]).
+//! Daily budgets shared by processes, and the accounts that pay for the model calls of a request
+//! ([`BudgetAccounts`]).
 //!
-//! What a call may cost at most is *reserved* before it is made and *settled* when its cost is
-//! known, so that no two processes spend the last cent. Who dies with a reservation holds it until
-//! its time is over. Days are those of UTC, and a call counts on the day on which it was reserved.
+//! The maximum cost of a call is *reserved* before the call and *settled* when the cost is known,
+//! so two processes never spend the last cent twice. The reservation of a crashed process expires.
+//! Days are UTC days; a call counts on the day of its reservation.
 //!
 //! Money is counted in whole billionths of a US dollar, so that sums are exact; tokens are those of
 //! requests and answers together.
@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use crate::BoxFuture;
 use crate::store::{Health, StoreError};
 
-/// What is spent, or reserved.
+/// A spent or reserved amount.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Amount {
     /// Tokens of requests and answers.
@@ -45,7 +45,7 @@ impl Amount {
         self.nano_usd as f64 / NANO
     }
 
-    /// What is left when another amount is taken away; 0 where that is more.
+    /// Subtracts another amount; the result is never below 0.
     #[must_use]
     pub fn less(self, other: Amount) -> Amount {
         Amount {
@@ -62,7 +62,7 @@ impl AddAssign for Amount {
     }
 }
 
-/// What a budget counts.
+/// Unit of a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BudgetUnit {
     /// Tokens.
@@ -73,67 +73,67 @@ pub enum BudgetUnit {
     Seconds,
 }
 
-/// A budget of a day.
+/// A daily budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// Its name: `all`, `key:NAME`, `agent:NAME`. No line break is in it.
+    /// Its name: `all`, `key:NAME`, `agent:NAME`. Contains no line break.
     pub name: Arc<str>,
-    /// What a day brings.
+    /// Limit per day.
     pub limit: BudgetLimit,
 }
 
-/// What an account has seen of the day that it is.
+/// Usage of an account on the current day.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccountUsage {
-    /// What calls cost that are over.
+    /// Cost of finished calls.
     pub spent: Amount,
-    /// What calls may cost that are under way.
+    /// Maximum cost of running calls.
     pub held: Amount,
 }
 
-/// A reservation.
+/// An amount set aside for a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reservation {
-    /// An id that no other has. No line break is in it.
+    /// Unique id. Contains no line break.
     pub id: Arc<str>,
-    /// The day that it counts on, in days since 1970.
+    /// The day it counts on, in days since 1970.
     pub day: u64,
-    /// Names of the accounts that it is held in.
+    /// Names of the reserved accounts.
     pub accounts: Arc<[Arc<str>]>,
-    /// How much is held in each.
+    /// Amount reserved in each account.
     pub amount: Amount,
 }
 
-/// What is said to a call that wants to be made.
+/// Result of a reservation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReserveResult {
-    /// It may be: what it may cost is held.
+    /// The call is allowed, and its maximum cost is reserved.
     Held {
         /// The reservation.
         hold: Reservation,
-        /// What each account had seen before.
+        /// Usage of each account before the reservation.
         seen: Vec<AccountUsage>,
     },
-    /// It would be too much for an account. Nothing is held.
+    /// The call would exceed the limit of an account. Nothing is reserved.
     Over {
-        /// Which of the accounts.
+        /// Index of the account.
         account: usize,
-        /// Of what there is too little.
+        /// The exhausted unit.
         unit: BudgetUnit,
-        /// What the account has seen.
+        /// Usage of the account.
         used: AccountUsage,
-        /// Time until the day is over.
+        /// Time until the end of the day.
         left: Duration,
     },
 }
 
-/// The books of one process, of those of a machine, or of all replicas.
+/// Usage records of one process, of the processes of one machine, or of all replicas.
 pub trait Budgets: Send + Sync + fmt::Debug {
-    /// What and where they are, without secrets.
+    /// Describes the store and its address, without secrets.
     fn describe(&self) -> String;
 
-    /// Holds an amount in all accounts, or in none. After `time` it is let go, whatever became of
-    /// whoever holds it.
+    /// Reserves an amount in all accounts, or in none. The reservation expires after `time`, even
+    /// if its process has died.
     fn reserve<'a>(
         &'a self,
         id: &'a str,
@@ -142,21 +142,21 @@ pub trait Budgets: Send + Sync + fmt::Debug {
         time: Duration,
     ) -> BoxFuture<'a, Result<ReserveResult, StoreError>>;
 
-    /// Lets go of what is held, and counts what was spent: also where it is more than was held, or
-    /// where the time of the reservation is over. Does nothing once its day is over.
+    /// Releases a reservation and records the actual amount, also if it is larger than reserved or
+    /// the reservation has expired. Does nothing after the day of the reservation.
     fn settle<'a>(
         &'a self,
         hold: &'a Reservation,
         spent: Amount,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// What accounts have seen of the day that it is, and the time until it is over.
+    /// Returns the usage of accounts on the current day, and the time until its end.
     fn used<'a>(
         &'a self,
         accounts: &'a [Arc<str>],
     ) -> BoxFuture<'a, Result<(Vec<AccountUsage>, Duration), StoreError>>;
 
-    /// Whether the books are those of all replicas, where they should be.
+    /// Whether usage is shared with all replicas, if it should be.
     fn health(&self) -> Health {
         Health::Ready
     }

@@ -1,5 +1,5 @@
-//! The error of a model, the same for every provider: whoever calls decides by its kind whether to
-//! try again and what status or exit code it becomes.
+//! Error of a model call, the same for every provider. Its kind decides about retries, HTTP
+//! statuses and exit codes.
 
 use std::time::Duration;
 
@@ -17,20 +17,20 @@ pub enum ModelErrorKind {
     Timeout,
     /// The provider asks to slow down (its 429).
     RateLimited,
-    /// This server's own rate for the provider or the model is used up, or the provider's 429 asks
-    /// for a longer wait than the request has.
+    /// The configured rate limit of the provider or model is used up, or the provider's 429 asks
+    /// for a longer wait than the request allows.
     OverRate,
-    /// The account has nothing left: waiting does not help.
+    /// The account has no credit or quota left; waiting does not help.
     Quota,
-    /// The provider has too much to do (529, 503 `overloaded`).
+    /// The provider is overloaded (529, 503 `overloaded`).
     Overloaded,
     /// The provider failed (its other 5xx).
     Provider,
-    /// No key, or a wrong one (401).
+    /// Missing or invalid key (401).
     Auth,
-    /// The key may not do this (403).
+    /// The key lacks the permission (403).
     Forbidden,
-    /// There is no such model.
+    /// Unknown model.
     ModelNotFound,
     /// The conversation does not fit into the model's window.
     ContextLength,
@@ -38,19 +38,19 @@ pub enum ModelErrorKind {
     ContentFilter,
     /// The provider refused the request (its other 4xx).
     Refused,
-    /// The provider says that the model wrote a call that cannot be read.
+    /// The provider reports that the model wrote an invalid tool call.
     MalformedToolCall,
     /// The answer could not be understood.
     Protocol,
-    /// The stream ended in the middle.
+    /// The stream ended before the answer was complete.
     Cut,
-    /// Nothing is configured that could answer.
+    /// No model is configured, or the configuration is invalid.
     Configuration,
-    /// A budget has too little left for this call.
+    /// The call would exceed a budget.
     Budget,
-    /// A budget of money limits a model whose price is not known.
+    /// A money budget applies to a model without a known price.
     Unpriced,
-    /// The books of the budgets cannot be had.
+    /// The budget store is unavailable.
     BudgetAway,
 }
 
@@ -106,14 +106,14 @@ impl ModelErrorKind {
         }
     }
 
-    /// Whether the same request may succeed when sent again.
+    /// Whether a retry of the same request may succeed.
     #[must_use]
     pub fn retryable(self) -> bool {
         self.code().retryable()
     }
 }
 
-/// The error of a call of a model.
+/// Error of a model call.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct ModelError {
@@ -123,7 +123,7 @@ pub struct ModelError {
     pub message: String,
     /// The provider's HTTP status, if it answered with one.
     pub status: Option<u16>,
-    /// How long the provider asks to wait.
+    /// Wait time requested by the provider.
     pub retry_after: Option<Duration>,
     /// The provider's own code of the failure.
     pub provider_code: Option<String>,

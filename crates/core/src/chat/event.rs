@@ -1,4 +1,4 @@
-//! The events of a streamed answer, the same for every provider.
+//! Events of a streamed answer, the same for every provider.
 
 use std::fmt;
 
@@ -35,14 +35,14 @@ pub enum ChatEvent {
         /// The piece.
         text: String,
     },
-    /// A piece of what the model says in place of an answer that it refuses to give.
+    /// A piece of the text with which the model refuses to answer.
     Refusal {
         /// Which of `n` answers, from 0.
         choice: u32,
         /// The piece.
         text: String,
     },
-    /// A piece of a call that the model wants made.
+    /// A piece of a tool call.
     ToolCall {
         /// Which of `n` answers, from 0.
         choice: u32,
@@ -58,9 +58,9 @@ pub enum ChatEvent {
         /// A piece of the JSON text of the arguments.
         arguments: String,
     },
-    /// The turn as its provider wants it back, where text and calls alone would
-    /// lose something (signatures, encrypted reasoning, the order of blocks).
-    /// Comes once per answer, before [`ChatEvent::Finish`].
+    /// The turn in the provider's own format, if text and calls alone would lose something
+    /// (signatures, encrypted reasoning, the order of blocks). Sent once per answer, before
+    /// [`ChatEvent::Finish`].
     Native {
         /// Which of `n` answers, from 0.
         choice: u32,
@@ -76,33 +76,33 @@ pub enum ChatEvent {
         /// The same in the provider's own word.
         raw: String,
     },
-    /// What it has cost so far; the last one counts.
+    /// Token usage so far; the last event counts.
     Usage(Usage),
 }
 
-/// The reason why an answer ended.
+/// Why an answer ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
-    /// The model had said what it wanted, or met a stop text.
+    /// The model finished, or reached a stop sequence.
     #[default]
     Stop,
-    /// It wants tools called.
+    /// The model calls tools.
     ToolCalls,
-    /// It met a limit on tokens. Its last call may be cut.
+    /// The token limit was reached. The last tool call may be truncated.
     Length,
-    /// The provider's filter took the answer back.
+    /// The provider's content filter stopped the answer.
     ContentFilter,
     /// The model refused.
     Refusal,
-    /// The provider paused a long turn; sending the conversation back goes on with it.
+    /// The provider paused a long turn; sending the conversation again resumes it.
     Pause,
     /// The provider reported a failed turn.
     Error,
 }
 
 impl FinishReason {
-    /// Its name, as in OpenAI's chat wire where that has one.
+    /// Its name, as in OpenAI's Chat API if that has one.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -117,8 +117,8 @@ impl FinishReason {
     }
 }
 
-/// Why an answer may not be used as a whole one: run, judged, read as a value, stored as a summary.
-/// `None` where the stream did not say why it ended.
+/// Error: an answer is incomplete and must not be executed, evaluated, parsed as a value or stored
+/// as a summary. `None` if the stream had no finish reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.text())]
 pub struct IncompleteReply(pub Option<FinishReason>);
@@ -127,25 +127,27 @@ impl IncompleteReply {
     fn text(self) -> &'static str {
         match self.0 {
             Some(FinishReason::Length) => {
-                "the limit on tokens cut the answer: raise max_tokens, or ask for less"
+                "the answer was cut by the token limit: raise max_tokens or ask for less"
             }
-            Some(FinishReason::ContentFilter) => "the provider's filter cut the answer",
+            Some(FinishReason::ContentFilter) => {
+                "the answer was cut by the provider's content filter"
+            }
             Some(FinishReason::Refusal) => "the model refused to answer",
             Some(FinishReason::Pause) => "the provider paused in the middle of the answer",
             Some(FinishReason::Error) => "the provider reported a failed answer",
             Some(FinishReason::Stop | FinishReason::ToolCalls) | None => {
-                "the answer ended without saying why"
+                "the answer ended without a finish reason"
             }
         }
     }
 }
 
 impl FinishReason {
-    /// Whether the model had said all that it wanted. What ended otherwise may be read by
-    /// people, and must not be run or judged.
+    /// Checks that the answer is complete. Incomplete answers may be shown, but must not be
+    /// executed or evaluated.
     ///
     /// # Errors
-    /// Why it is not whole.
+    /// The reason why it is incomplete.
     pub fn whole(self) -> Result<(), IncompleteReply> {
         match self {
             FinishReason::Stop | FinishReason::ToolCalls => Ok(()),

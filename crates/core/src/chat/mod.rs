@@ -1,6 +1,6 @@
-//! The contract with language models: one request, one stream of events.
+//! Language models: one request returns one stream of events.
 //!
-//! A whole reply is the folded stream ([`Reply::fold`]); there is no second path.
+//! A complete reply is the folded stream ([`Reply::fold`]); there is no second code path.
 
 mod error;
 mod event;
@@ -28,35 +28,35 @@ use crate::{BoxFuture, Message};
 /// A request to a model.
 #[derive(Clone, Debug, Default)]
 pub struct ChatRequest {
-    /// The model's name; the implementation's default where `None`.
+    /// The model's name; the implementation's default if `None`.
     pub model: Option<String>,
     /// The conversation, oldest first.
     pub messages: Vec<Message>,
-    /// How to answer, and with which tools.
+    /// Generation parameters and tools.
     pub options: ChatOptions,
 }
 
-/// A streamed answer. Dropping it ends the call to the provider.
+/// A streamed answer. Dropping it cancels the call to the provider.
 pub type ChatStream = Pin<Box<dyn Stream<Item = Result<ChatEvent, ModelError>> + Send>>;
 
-/// A language model, or a router to many. Never runs tools, keeps no history.
+/// A language model, or a router to several. Runs no tools and keeps no history.
 pub trait ChatModel: Send + Sync + fmt::Debug {
-    /// What it is, in a word or two: `mock`, `openai at https://…`.
+    /// Short description: `mock`, `openai at https://…`.
     fn describe(&self) -> String;
 
-    /// Whether anything is set up that could answer. A router to models of which none has a key
-    /// says no; a request is then answered with an error that names what to set.
+    /// Whether any model is configured. It is false for a router whose models all lack a key;
+    /// requests then fail with an error that names the settings.
     fn is_configured(&self) -> bool {
         true
     }
 
-    /// Asks; the future is ready when the provider has begun to answer, so an
-    /// error here means that nothing has been generated.
+    /// Sends a request. The future completes when the provider starts to answer, so an error here
+    /// means that nothing was generated.
     fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>>;
 
-    /// Asks in the words of a wire, if this model is asked in the same ones. `None` where it
-    /// is not, or where anything else speaks against it: nothing has been sent then, and
-    /// [`ChatModel::stream`] says what is wrong.
+    /// Passes a request through unchanged, if this model uses the same provider API. Returns `None`
+    /// if pass-through is not possible; nothing has been sent then, and [`ChatModel::stream`]
+    /// reports the problem, if any.
     fn pass<'a>(
         &'a self,
         _request: &'a WireRequest,

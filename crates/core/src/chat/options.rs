@@ -1,13 +1,13 @@
-//! How a model is to answer, in the field's common shape: OpenAI's chat wire.
-//! Every other wire translates from it.
+//! Generation options, in the format of OpenAI's Chat API. Other provider APIs are translated from
+//! it.
 
 use serde::de::{self, Deserializer};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Parameters of generation; what is `None` is not sent. Ranges are the
-/// provider's to check, since they differ from model to model.
+/// Generation parameters; `None` is not sent. The provider checks ranges, because they differ
+/// between models.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChatOptions {
     /// Randomness, usually 0 to 2.
@@ -16,7 +16,7 @@ pub struct ChatOptions {
     /// Nucleus sampling, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
-    /// Most tokens to generate.
+    /// Maximum tokens to generate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
     /// Usually -2 to 2.
@@ -25,42 +25,42 @@ pub struct ChatOptions {
     /// Usually -2 to 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presence_penalty: Option<f64>,
-    /// Texts that end the answer: one text or a list.
+    /// Stop sequences: a string or a list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Value>,
-    /// How many answers.
+    /// Number of answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub n: Option<u32>,
     /// The end user, for the provider's abuse monitoring.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// What the model may call.
+    /// Tools that the model may call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolOffer>,
-    /// Whether it has to call.
+    /// Whether the model must call a tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
-    /// Whether it may ask for several calls at once.
+    /// Whether the model may make several calls in one turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parallel_tool_calls: Option<bool>,
-    /// The form of the answer, as OpenAI's chat wire writes it: `{"type": "text"}`,
+    /// The format of the answer, as in OpenAI's Chat API: `{"type": "text"}`,
     /// `{"type": "json_object"}` or `{"type": "json_schema", "json_schema": {"name": …,
     /// "schema": …, "strict": …}}`; see [`ChatOptions::json_schema`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_format: Option<Value>,
-    /// How long to think: `none`, `minimal`, `low`, `medium`, `high`, `xhigh`, as far
-    /// as the model has them.
+    /// Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, `xhigh`, as far as the model
+    /// supports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<String>,
-    /// Everything else a provider understands (`seed`, `logit_bias`, `thinking`, `safetySettings`
-    /// and so on), passed on as it is. `"stream": false` asks a wire that can for the answer in one
-    /// piece.
+    /// Other parameters of providers (`seed`, `logit_bias`, `thinking`, `safetySettings` and so
+    /// on), sent unchanged. `"stream": false` requests an unstreamed answer from APIs that support
+    /// it.
     #[serde(flatten)]
     pub extra: serde_json::Map<String, Value>,
 }
 
 impl ChatOptions {
-    /// These options; what they leave open, `other` says.
+    /// Returns these options, completed from `other` where they are unset.
     #[must_use]
     pub fn over(self, other: ChatOptions) -> Self {
         let mut extra = other.extra;
@@ -88,7 +88,7 @@ impl ChatOptions {
         }
     }
 
-    /// The schema that the answer has to follow, if one was asked for.
+    /// The schema that the answer must match, if one was requested.
     #[must_use]
     pub fn json_schema(&self) -> Option<JsonSchemaFormat<'_>> {
         let format = self.response_format.as_ref()?;
@@ -104,7 +104,7 @@ impl ChatOptions {
         })
     }
 
-    /// Whether the answer has to be JSON, with a schema or without.
+    /// Whether the answer must be JSON, with or without a schema.
     #[must_use]
     pub fn wants_json(&self) -> bool {
         let kind = self.response_format.as_ref().and_then(|f| f.get("type"));
@@ -115,20 +115,20 @@ impl ChatOptions {
     }
 }
 
-/// A schema that an answer has to follow.
+/// A schema that an answer must match.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JsonSchemaFormat<'a> {
-    /// Its name, `answer` where it has none.
+    /// Its name; `answer` by default.
     pub name: &'a str,
     /// What it is for.
     pub description: Option<&'a str>,
     /// The JSON Schema.
     pub schema: &'a Value,
-    /// Whether the provider has to hold the model to it.
+    /// Whether the provider must enforce it.
     pub strict: Option<bool>,
 }
 
-/// A tool that a model may call. In JSON as in OpenAI's chat wire:
+/// A tool that a model may call. In JSON as in OpenAI's Chat API:
 /// `{"type": "function", "function": {"name": …, "description": …, "parameters": …}}`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToolOffer {
@@ -142,12 +142,12 @@ pub enum ToolOffer {
         parameters: Value,
         /// Whether the provider has to hold the model to the schema.
         strict: Option<bool>,
-        /// What else its client said of it, for the providers that know it (`cache_control`,
-        /// `defer_loading` and so on). In JSON beside `function`.
+        /// Other members that the client sent, for providers that know them (`cache_control`,
+        /// `defer_loading` and so on). In JSON next to `function`.
         extra: serde_json::Map<String, Value>,
     },
-    /// A tool that the provider runs itself (its search, its code interpreter) or that only it has,
-    /// in its own words. It is not sent to other providers.
+    /// A tool that the provider runs itself (search, code interpreter) or that only it has, in its
+    /// own format. It is not sent to other providers.
     Native(Value),
 }
 
@@ -228,18 +228,18 @@ impl<'de> Deserialize<'de> for ToolOffer {
     }
 }
 
-/// Whether a model may, must or must not call tools. In JSON as in OpenAI's chat wire.
+/// Whether a model may, must or must not call tools. In JSON as in OpenAI's Chat API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolChoice {
-    /// As it likes.
+    /// The model decides.
     Auto,
-    /// It may not.
+    /// No calls.
     None,
-    /// It has to call one.
+    /// At least one call.
     Required,
-    /// It has to call this one.
+    /// A call of this tool.
     Named(String),
-    /// What only one provider understands, in its own words.
+    /// A value of one provider, in its own format.
     Native(Value),
 }
 

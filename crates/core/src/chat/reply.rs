@@ -1,9 +1,9 @@
-//! A whole answer: the folded stream.
+//! A complete answer: the folded stream.
 
 use super::{ChatEvent, FinishReason, IncompleteReply, Usage};
 use crate::message::{Message, NativeTurn, Role, ToolCall};
 
-/// A whole answer, folded from the stream.
+/// A complete answer, folded from the stream.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
     /// The provider's id.
@@ -12,9 +12,9 @@ pub struct Reply {
     pub model: String,
     /// Seconds since 1970.
     pub created: u64,
-    /// One per answer asked for.
+    /// One per requested answer.
     pub choices: Vec<ChatChoice>,
-    /// What it cost, if the provider said.
+    /// Token usage, if the provider reported it.
     pub usage: Option<Usage>,
 }
 
@@ -25,25 +25,24 @@ pub struct ChatChoice {
     pub text: String,
     /// The model's visible reasoning.
     pub reasoning: String,
-    /// What the model said in place of an answer.
+    /// The refusal text, if the model refused.
     pub refusal: String,
-    /// Calls that the model wants made.
+    /// Tool calls of the model.
     pub tool_calls: Vec<ToolCall>,
-    /// The turn as its provider wants it back.
+    /// The turn in the provider's own format.
     pub native: Option<NativeTurn>,
-    /// Why it ended; `None` if the stream did not say.
+    /// Finish reason; `None` if the stream had none.
     pub finish_reason: Option<FinishReason>,
     /// The same in the provider's own word.
     pub finish_raw: String,
 }
 
 impl ChatChoice {
-    /// This answer, if it is whole: for everybody who runs what a model wrote, judges it or
-    /// reads a value out of it.
+    /// Returns this answer if it is complete. Callers that execute, evaluate or parse model output
+    /// must use it.
     ///
     /// # Errors
-    /// Why it is not: a limit on tokens, a filter, a refusal, a pause, a failure, or a stream
-    /// that did not say how it ended.
+    /// The reason why it is incomplete: a token limit, a filter, a refusal, a pause, a failure, or a stream without a finish reason.
     pub fn whole(&self) -> Result<&Self, IncompleteReply> {
         self.finish_reason.ok_or(IncompleteReply(None))?.whole()?;
         Ok(self)
@@ -66,10 +65,10 @@ impl ChatChoice {
 }
 
 impl Reply {
-    /// The first answer, if it is whole; see [`ChatChoice::whole`].
+    /// Returns the first answer if it is complete; see [`ChatChoice::whole`].
     ///
     /// # Errors
-    /// Why it is not.
+    /// The reason why it is incomplete.
     pub fn whole(&self) -> Result<&ChatChoice, IncompleteReply> {
         self.choices.first().ok_or(IncompleteReply(None))?.whole()
     }
@@ -91,6 +90,8 @@ impl Reply {
                 arguments,
             } => {
                 let calls = &mut self.choice(choice).tool_calls;
+                // A provider may number its calls with gaps. The list stays dense, so a huge number
+                // cannot make it grow.
                 let index = (index as usize).min(calls.len());
                 if index == calls.len() {
                     calls.push(ToolCall::default());

@@ -1,4 +1,4 @@
-//! The contract with those who count tokens.
+//! Token counting.
 
 use std::fmt;
 
@@ -6,22 +6,22 @@ use crate::{ContentPart, Message, MessageContent};
 
 /// Tokens around each message, as OpenAI documents it for its chat models.
 const PER_MESSAGE: u64 = 4;
-/// Tokens of an image, as Chat Shell counts them. Providers count by its size, which is not known
+/// Tokens of an image, as Chat Shell counts them. Providers count by image size, which is unknown
 /// here.
 const PER_IMAGE: u64 = 170;
 
 /// Counts the tokens of texts as one family of models does, or estimates them.
 pub trait TokenCounter: Send + Sync + fmt::Debug {
-    /// Tokens of a text. Texts that look like a model's special tokens are text.
+    /// Counts the tokens of a text. Special tokens in it count as ordinary text.
     fn text(&self, text: &str) -> u64;
 
-    /// The model's own ids of a text's tokens, in order, as `logit_bias` names them; `None`
-    /// where tokens are only estimated.
+    /// Returns the token ids of a text in order, as `logit_bias` uses them; `None` if tokens are
+    /// only estimated.
     fn ids(&self, _text: &str) -> Option<Vec<u32>> {
         None
     }
 
-    /// Tokens of a message: texts, calls and media, and what stands around them.
+    /// Counts the tokens of a message: texts, calls, media and the overhead per message.
     fn message(&self, message: &Message) -> u64 {
         let content = match &message.content {
             MessageContent::Text(text) => self.text(text),
@@ -35,8 +35,8 @@ pub trait TokenCounter: Send + Sync + fmt::Debug {
         PER_MESSAGE + content + calls + reasoning.map_or(0, |text| self.text(text))
     }
 
-    /// More tokens than a message has, without counting: no tokenizer makes more tokens of a text
-    /// than it has bytes. A caller that finds that even these fit need not count.
+    /// Returns an upper bound without counting: no tokenizer produces more tokens than bytes. A
+    /// caller whose limit exceeds the bound need not count.
     fn most(&self, message: &Message) -> u64 {
         let bytes = |text: &str| text.len() as u64;
         let content = match &message.content {
@@ -56,7 +56,7 @@ pub trait TokenCounter: Send + Sync + fmt::Debug {
         PER_MESSAGE + content + calls + message.reasoning.as_deref().map_or(0, bytes)
     }
 
-    /// Tokens of a part of a message.
+    /// Counts the tokens of a part of a message.
     fn part(&self, part: &ContentPart) -> u64 {
         match part {
             ContentPart::Text { text } => self.text(text),
@@ -65,7 +65,7 @@ pub trait TokenCounter: Send + Sync + fmt::Debug {
     }
 }
 
-/// Four bytes are a token: the rule of thumb where nothing better is at hand.
+/// Estimates one token per four bytes, if no better counter is available.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bytes4;
 

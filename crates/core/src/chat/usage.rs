@@ -1,16 +1,16 @@
-//! What an answer cost.
+//! Token usage of an answer.
 
 use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
-/// Tokens of one answer, or of a run. Counted alike for all providers: parts are
-/// contained in their wholes, so that `input_tokens + output_tokens` is everything.
+/// Token usage of one answer or of a run. The same for all providers: parts are included in their
+/// totals, so `input_tokens + output_tokens` is the sum of all tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens of the request, those read from and written to a cache included.
+    /// Tokens of the request, including cache reads and writes.
     pub input_tokens: u64,
-    /// Tokens that were generated, reasoning included.
+    /// Generated tokens, including reasoning.
     pub output_tokens: u64,
     /// Of the output: reasoning.
     #[serde(default)]
@@ -31,7 +31,7 @@ impl Usage {
     }
 }
 
-/// What several answers cost together.
+/// Adds the usage of another answer.
 impl AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
         let add = |mine: &mut u64, theirs: u64| *mine = mine.saturating_add(theirs);

@@ -1,5 +1,5 @@
-//! Requests and answers in a provider's own words, for models that can be asked in the words
-//! in which a client asks. Then nothing has to be read into types and written again.
+//! Pass-through of requests and answers in a provider's own format. It applies if client and model
+//! use the same provider API, and avoids parsing and writing each message.
 
 use std::pin::Pin;
 
@@ -7,48 +7,48 @@ use futures_core::Stream;
 
 use super::{ChatEvent, ModelError};
 
-/// A request in the words of a wire, as a client sent it, and what has been seen in it. Whoever
-/// makes one has made sure that the wire's own writer would say the same.
+/// A request in the format of a provider API, as a client sent it, with the properties found in it.
+/// Its constructor has checked that the encoder of that API would write an equivalent body.
 #[derive(Clone, Debug, Default)]
 pub struct WireRequest {
-    /// The wire, as [`crate::NativeTurn::wire`] names it.
+    /// The provider API, as [`crate::NativeTurn::wire`] names it.
     pub wire: &'static str,
     /// The body: one JSON object.
     pub body: Vec<u8>,
-    /// The model that it names.
+    /// The model in the body.
     pub model: Option<String>,
-    /// Whether the answer is to come as events, where it says so.
+    /// Whether a streamed answer is requested, if the body says so.
     pub stream: Option<bool>,
-    /// Whether it asks what a streamed answer costs.
+    /// Whether it requests usage in a streamed answer.
     pub asks_usage: bool,
-    /// Whether ids of calls are in it: of those that were made, or of their results.
+    /// Whether it contains ids of tool calls or of their results.
     pub has_calls: bool,
-    /// Under which name it limits the tokens of the answer, if it does.
+    /// Name of the parameter that limits the tokens of the answer, if set.
     pub token_limit: Option<&'static str>,
 }
 
 impl WireRequest {
-    /// Whether the answer is to come as events.
+    /// Whether a streamed answer is requested.
     #[must_use]
     pub fn streams(&self) -> bool {
         self.stream == Some(true)
     }
 }
 
-/// A piece of an answer in a wire's own words.
+/// A piece of a passed-through answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WireItem {
-    /// Bytes that can be passed to the client as they are: whole events of a stream, or all of an
-    /// answer that is none.
+    /// Bytes to send to the client unchanged: complete events of a stream, or a whole unstreamed
+    /// answer.
     Words(Vec<u8>),
-    /// What follows such bytes comes as events, since the provider began to speak otherwise than
-    /// the wire's own provider does. Comes once, after words and before events.
+    /// The rest follows as events, because the provider started to deviate from the format of its
+    /// API. Sent once, after bytes and before events.
     Turn(PassthroughState),
     /// An event.
     Event(ChatEvent),
 }
 
-/// What clients have read in words by now.
+/// State of the answer that the client has received so far as bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PassthroughState {
     /// The provider's id of the answer.
@@ -57,9 +57,9 @@ pub struct PassthroughState {
     pub model: String,
     /// Seconds since 1970.
     pub created: u64,
-    /// Which of `n` answers have begun.
+    /// Which of the `n` answers have started.
     pub begun: Vec<u32>,
 }
 
-/// An answer in a wire's own words. Dropping it ends the call to the provider.
+/// A passed-through answer. Dropping it cancels the call to the provider.
 pub type WireStream = Pin<Box<dyn Stream<Item = Result<WireItem, ModelError>> + Send>>;

@@ -1,4 +1,4 @@
-//! What a version holds, and the digest that names it.
+//! Content of a version, and its digest.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use crate::store::StoreEntry;
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// That of these bytes, as they are.
+    /// Returns the digest of these bytes.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Digest(Hash::hash(bytes))
     }
 
-    /// Reads 64 hexadecimal digits, with `sha256:` before them or not.
+    /// Reads 64 hexadecimal digits, with or without the prefix `sha256:`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix("sha256:").unwrap_or(text);
@@ -56,11 +56,13 @@ impl Serialize for Digest {
 impl<'de> Deserialize<'de> for Digest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Digest::parse(&text).ok_or_else(|| serde::de::Error::custom("no SHA-256"))
+        Digest::parse(&text).ok_or_else(|| {
+            serde::de::Error::custom("invalid SHA-256 digest: expected 64 hexadecimal digits")
+        })
     }
 }
 
-/// The definition that a version holds, with all that says how it is read.
+/// Content of a version: the definition and what determines how it is parsed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DefinitionContent {
     /// The stored text, byte for byte.
@@ -76,7 +78,7 @@ pub struct DefinitionContent {
 }
 
 impl DefinitionContent {
-    /// A definition that is a text alone.
+    /// Creates the content of a definition that is one text.
     pub fn new(text: impl Into<Arc<str>>) -> Self {
         DefinitionContent {
             text: text.into(),
@@ -84,7 +86,8 @@ impl DefinitionContent {
         }
     }
 
-    /// What an entry holds. A text from a folder that is no JSON object is a prompt file.
+    /// Returns the content of an entry. A text from a folder that is not a JSON object is a prompt
+    /// file.
     #[must_use]
     pub fn of(entry: &StoreEntry) -> Self {
         let is_file = entry.folder.is_some() && object(&entry.text).is_none();
@@ -96,7 +99,7 @@ impl DefinitionContent {
         }
     }
 
-    /// How many bytes its texts have.
+    /// Size of its texts in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let beside = self.companion.as_ref().map_or(0, |(_, text)| text.len());
@@ -108,6 +111,7 @@ impl DefinitionContent {
     /// file's name, and with the file that belongs to it.
     #[must_use]
     pub fn digest(&self) -> Digest {
+        // A definition with a second file is a prompt folder, whose text is not JSON.
         if self.companion.is_none()
             && let Some(object) = object(&self.text)
         {
@@ -118,6 +122,7 @@ impl DefinitionContent {
         let mut hash = Hash::new();
         if let Some((_, ending)) = self.file.split_once('.') {
             hash.update(ending.as_bytes());
+            // Separates the parts, so different splits of the same bytes have different digests.
             hash.update([0]);
         }
         hash.update(self.text.as_bytes());
@@ -139,7 +144,7 @@ fn object(text: &str) -> Option<Map<String, Tree>> {
     serde_json::from_str(text).ok()
 }
 
-/// Values that nest deeper than the JSON reader takes never get here.
+/// Writes canonical JSON. The recursion is bounded, because the JSON parser limits the nesting.
 fn write(value: &Tree, out: &mut String) {
     match value {
         Tree::Object(object) => write_object(object, out),
@@ -159,6 +164,7 @@ fn write(value: &Tree, out: &mut String) {
 
 fn write_object(object: &Map<String, Tree>, out: &mut String) {
     let mut members: Vec<(&String, &Tree)> = object.iter().collect();
+    // Sorted, so formatting and member order do not create new versions.
     members.sort_by_key(|(name, _)| *name);
     out.push('{');
     for (at, (name, value)) in members.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Labels: names for versions, which move.
+//! Labels: movable names of versions.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use serde_json::Value as Tree;
 
 use crate::store::{EntryKey, EntryKind};
 
-/// The label that moves by itself: what stands in the store. It is never stored.
+/// The implicit label of the stored definition. It is never stored itself.
 pub const LATEST: &str = "latest";
 
-/// The label that readers get who name none.
+/// The default label of readers.
 pub const PRODUCTION: &str = "production";
 
-/// Longest name of a label, in bytes.
+/// Maximum length of a label name, in bytes.
 const LONGEST: usize = 64;
 
 /// Labels of a definition, by name. Stored as JSON: `{"production": 3, "next": {"versions": {"3":
@@ -25,10 +25,10 @@ const LONGEST: usize = 64;
 pub struct Labels(pub BTreeMap<String, LabelTarget>);
 
 impl Labels {
-    /// Reads labels as they are stored.
+    /// Parses stored labels.
     ///
     /// # Errors
-    /// What is wrong, in a sentence without a place.
+    /// The problem, in one sentence without a location.
     pub fn parse(text: &str) -> Result<Self, String> {
         let members: BTreeMap<String, Tree> =
             serde_json::from_str(text).map_err(|error| error.to_string())?;
@@ -45,19 +45,19 @@ impl Labels {
         Ok(labels)
     }
 
-    /// As they are stored.
+    /// Returns the stored form.
     #[must_use]
     pub fn to_text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Where a label is.
+    /// Returns the target of a label.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&LabelTarget> {
         self.0.get(name)
     }
 
-    /// Whether a label names a version, alone or among others.
+    /// Whether any label points at a version, alone or in a split.
     #[must_use]
     pub fn name(&self, number: u64) -> bool {
         self.0
@@ -65,7 +65,7 @@ impl Labels {
             .any(|target| target.numbers().any(|one| one == number))
     }
 
-    /// The names of the labels that point at a version alone.
+    /// Returns the names of the labels that point at this version alone.
     pub fn of(&self, number: u64) -> impl Iterator<Item = &str> {
         let at = move |target: &LabelTarget| *target == LabelTarget::Version(number);
         let found = self.0.iter().filter(move |(_, target)| at(target));
@@ -73,18 +73,18 @@ impl Labels {
     }
 }
 
-/// Where a label points. As JSON a number, or an object with `versions`.
+/// Target of a label. As JSON a number, or an object with `versions`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum LabelTarget {
-    /// At one version.
+    /// One version.
     Version(u64),
-    /// At several, in shares.
+    /// Several versions with weights.
     Split(TrafficSplit),
 }
 
 impl LabelTarget {
-    /// The versions that it names.
+    /// Returns the numbers of the versions it points at.
     pub fn numbers(&self) -> impl Iterator<Item = u64> {
         let (one, split) = match self {
             LabelTarget::Version(number) => (Some(*number), None),
@@ -94,7 +94,7 @@ impl LabelTarget {
         one.into_iter().chain(several.copied())
     }
 
-    /// Why it cannot be stored.
+    /// Returns why the target is invalid, if it is.
     #[must_use]
     pub fn wrong(&self) -> Option<String> {
         match self {
@@ -110,15 +110,14 @@ impl LabelTarget {
 }
 
 impl<'de> Deserialize<'de> for LabelTarget {
-    /// Not derived: what is buffered for an untagged enum can no longer read `"3"` as the number
-    /// that the name of a member is.
+    /// Not derived: the buffer of an untagged enum cannot read the member name `"3"` as a number.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Tree::deserialize(deserializer)?;
         if let Some(number) = value.as_u64() {
             return Ok(LabelTarget::Version(number));
         }
         if !value.is_object() {
-            let message = "the number of a version is wanted, or an object with versions";
+            let message = "expected a version number or an object with versions";
             return Err(D::Error::custom(message));
         }
         let split = serde_json::from_value(value).map_err(D::Error::custom)?;
@@ -126,18 +125,18 @@ impl<'de> Deserialize<'de> for LabelTarget {
     }
 }
 
-/// Versions by shares. Which one a request gets follows from a key of the request alone, so every
-/// replica and every later process decides alike.
+/// Versions with weights. The version of a request depends only on a key of the request, so all
+/// replicas and later processes select the same one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrafficSplit {
-    /// Weights of the versions, by number; a share is its weight among the sum of all.
+    /// Weights by version number; a share is the weight divided by the sum of all.
     pub versions: BTreeMap<u64, u32>,
-    /// What of a request decides: `user`, `session`, or the name of a variable. Each request is
-    /// drawn by itself where there is nothing of that name.
+    /// The key of a request that decides: `user`, `session`, or the name of a variable. Requests
+    /// without that key are assigned at random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Mixed into the draw. Two labels with one salt draw alike; by default the definition's key
+    /// Mixed into the hash. Labels with the same salt assign alike; by default the definition's key
     /// and the label's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub salt: Option<String>,
@@ -151,23 +150,25 @@ impl TrafficSplit {
             .sum()
     }
 
-    /// The version with the largest share; the newest of equal ones. 0 where there is none.
+    /// Returns the version with the largest share, the newest of equal ones; 0 if there is none.
     #[must_use]
     pub fn heaviest(&self) -> u64 {
         let most = self.versions.iter().max_by_key(|(_, weight)| **weight);
         most.map_or(0, |(number, _)| *number)
     }
 
-    /// The version for a key of a request. The shares lie side by side in the order of their
-    /// numbers, so that a newest version that grows keeps those that it has.
+    /// Selects the version for a key of a request. Shares are arranged by version number, so a
+    /// growing newest version keeps the keys that it has.
     #[must_use]
     pub fn draw(&self, salt: &str, key: &str) -> u64 {
         let mut hash = Hash::new();
         hash.update(self.salt.as_deref().unwrap_or(salt).as_bytes());
         hash.update([0]);
         hash.update(key.as_bytes());
+        // 64 bits are enough: the rounding error is far below any weight.
         let first = hash.finalize().into_iter().take(8);
         let point = first.fold(0_u64, |number, byte| number << 8 | u64::from(byte));
+        // Scales by multiplication and not by modulo, which would favour small numbers.
         let place = (u128::from(point) * u128::from(self.total())) >> 64;
         let mut end = 0_u128;
         for (number, weight) in &self.versions {
@@ -184,29 +185,31 @@ impl TrafficSplit {
     }
 }
 
-/// Why a text is no name of a label that can be stored.
+/// Returns why a label name is invalid, if it is.
 #[must_use]
 pub fn wrong_label(name: &str) -> Option<String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if name == LATEST {
-        Some("latest moves by itself".to_owned())
+        Some("latest is always the stored definition and cannot be set".to_owned())
     } else if name.is_empty() || name.len() > LONGEST {
-        Some(format!("a label has 1 to {LONGEST} characters"))
+        Some(format!("a label must have 1 to {LONGEST} characters"))
     } else if name.bytes().all(|byte| byte.is_ascii_digit()) {
-        Some("a number names a version".to_owned())
+        Some("a label cannot be a number, which selects a version".to_owned())
     } else {
         let found = name.chars().find(|c| !fits(*c))?;
-        Some(format!("{found:?} is no letter, digit, '-', '_' or '.'"))
+        Some(format!(
+            "invalid character {found:?}: use letters, digits, '-', '_' and '.'"
+        ))
     }
 }
 
-/// The key of the entry of [`EntryKind::Label`] that holds the labels of a definition.
+/// Returns the key of the [`EntryKind::Label`] entry with the labels of a definition.
 #[must_use]
 pub fn label_key(kind: EntryKind, key: &EntryKey) -> EntryKey {
     EntryKey::new(format!("{}:{key}", kind.word()))
 }
 
-/// The definition whose labels are under a key of [`EntryKind::Label`].
+/// Returns the definition whose labels are stored under a key of [`EntryKind::Label`].
 #[must_use]
 pub fn labelled(key: &EntryKey) -> Option<(EntryKind, EntryKey)> {
     let (word, key) = key.as_str().split_once(':')?;
@@ -271,13 +274,13 @@ mod tests {
         assert_eq!(labels.of(3).collect::<Vec<_>>(), ["production"]);
         for (text, part) in [
             ("[]", "invalid type"),
-            (r#"{"latest": 1}"#, "latest moves by itself"),
-            (r#"{"a b": 1}"#, "' ' is no letter"),
-            (r#"{"7": 1}"#, "a number names a version"),
+            (r#"{"latest": 1}"#, "latest is always the stored definition"),
+            (r#"{"a b": 1}"#, "invalid character ' '"),
+            (r#"{"7": 1}"#, "a label cannot be a number"),
             (r#"{"": 1}"#, "1 to 64"),
             (r#"{"a": 0}"#, "numbered from 1"),
             (r#"{"a": {"versions": {}}}"#, "all weights are 0"),
-            (r#"{"a": "x"}"#, "the number of a version is wanted"),
+            (r#"{"a": "x"}"#, "expected a version number"),
             (r#"{"a": {"versions": {"x": 1}}}"#, "invalid"),
         ] {
             let error = Labels::parse(text).unwrap_err();

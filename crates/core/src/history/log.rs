@@ -1,4 +1,4 @@
-//! The log of who did what to definitions.
+//! Audit log of changes to definitions.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ pub enum Action {
     Write,
     /// A definition was removed.
     Remove,
-    /// A label was moved or taken away.
+    /// A label was moved or removed.
     Label,
     /// A history was imported.
     Import,
-    /// Old versions were dropped.
+    /// Old versions were deleted.
     Collect,
-    /// Something was refused for want of a right.
+    /// A change was rejected because of a missing permission.
     Refused,
 }
 
@@ -47,21 +47,21 @@ impl Action {
     }
 }
 
-/// One line of the log.
+/// One entry of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogEntry {
-    /// Grows with time within one store; 0 before it is stored.
+    /// Number, increasing within one store; 0 before it is stored.
     #[serde(default)]
     pub number: u64,
     /// When, in milliseconds since 1970-01-01 UTC.
     pub at_ms: u64,
-    /// Who: as [`Version::author`](super::Version::author).
+    /// The author, as in [`Version::author`](super::Version::author).
     pub who: Arc<str>,
-    /// From where: an address of a client, or the door that was used.
+    /// The origin: a client address, or the interface that was used.
     pub from: Arc<str>,
     /// What was done.
     pub action: Action,
-    /// The kind of the definition, as [`Kind::word`](crate::store::Kind::word) says it; empty where
+    /// The kind of the definition, as [`EntryKind::word`](crate::store::EntryKind::word) says it; empty where
     /// it is about no single definition.
     pub kind: Arc<str>,
     /// The id of the definition; empty as `kind`.
@@ -72,24 +72,24 @@ pub struct LogEntry {
     /// The label that was moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<Arc<str>>,
-    /// Why, or what was refused, in a sentence.
+    /// The reason, or what was rejected, in one sentence.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub message: Arc<str>,
 }
 
-/// Which lines are wanted.
+/// Filter for log entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogFilter {
     /// Of definitions of this kind, as [`LogEntry::kind`] says it.
     pub kind: Option<Arc<str>>,
     /// Of the definition of this id.
     pub id: Option<Arc<str>>,
-    /// By this writer.
+    /// By this author.
     pub who: Option<Arc<str>>,
 }
 
 impl LogFilter {
-    /// Whether a line is wanted.
+    /// Whether the filter matches an entry.
     #[must_use]
     pub fn takes(&self, entry: &LogEntry) -> bool {
         let same = |wanted: &Option<Arc<str>>, is: &Arc<str>| {

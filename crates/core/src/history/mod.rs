@@ -1,14 +1,12 @@
-//! The contract with stores that keep the history of definitions: immutable versions, labels that
-//! point at them, and a log of who did what.
+//! Version history of definitions: immutable versions, labels that point at them, and an audit log.
 //!
-//! The definition that stands under its key stays what it always was, and anybody may write it with
-//! any program. A history is what was seen under that key: each text that differs from the one
-//! before is a version with the next number. So a version is made in two ways, by
-//! [`HistoryStore::commit`], which writes the definition as well, and by [`HistoryStore::observe`], which
-//! takes note of what somebody else wrote.
+//! The definition stays under its key, and any program may write it. The history records what was
+//! stored under that key: each text that differs from the previous one is a version with the next
+//! number. Versions are created in two ways: [`HistoryStore::commit`] writes the definition and its
+//! version, and [`HistoryStore::observe`] records what another program wrote.
 //!
-//! Labels of a definition are an entry of [`EntryKind::Label`], which stores load, watch and report as
-//! any other entry.
+//! The labels of a definition are an entry of [`EntryKind::Label`], which stores load, watch and
+//! report like any other entry.
 
 mod content;
 mod label;
@@ -29,27 +27,27 @@ pub use version::{
 };
 pub use version_selector::VersionSelector;
 
-/// The author of versions that were found in the store, written by nobody knows whom.
+/// The author of versions that were found in the store, whose real author is unknown.
 pub const STORE: &str = "store";
 
 /// A store that keeps the history of its definitions.
 ///
-/// All methods that change something do all of it or nothing, and are alone among all writers of
-/// that definition, those of other processes included. A version whose number was answered is never
-/// lost but by [`HistoryStore::collect`], and no label ever names a version that is not there.
+/// All changes are atomic and exclude all other writers of the definition, in other processes too.
+/// Only [`HistoryStore::collect`] deletes versions, and no label ever points at a version that does
+/// not exist.
 pub trait HistoryStore: Send + Sync {
     /// Writes a definition, keeps it as a version and moves labels to it.
     ///
-    /// What stands under the key and is no version yet becomes one first, by [`STORE`].
+    /// A stored definition that is not a version yet is recorded first, with the author [`STORE`].
     ///
     /// # Errors
     /// `Conflict` where the definition is not what [`Commit::expect`] says; `Refused` for a text
     /// over the store's limit.
     fn commit<'a>(&'a self, commit: &'a Commit) -> BoxFuture<'a, Result<CommitResult, StoreError>>;
 
-    /// Keeps what stands under each of these keys as a version, unless the newest version is that;
-    /// gives the versions that are new, with their keys. Many replicas that see one write make one
-    /// version of it.
+    /// Records the stored definition of each key as a version unless it is the newest version, and
+    /// returns the new versions with their keys. Several replicas that see one write create one
+    /// version.
     fn observe<'a>(
         &'a self,
         kind: EntryKind,
@@ -94,15 +92,15 @@ pub trait HistoryStore: Send + Sync {
         moves: &'a [LabelMove],
     ) -> BoxFuture<'a, Result<Labels, StoreError>>;
 
-    /// Adds a history that was kept elsewhere to one that is a beginning of it, or to none; gives
-    /// how many versions were added. The newest version of the import becomes the definition.
+    /// Imports a history that continues the existing one, or a new one, and returns the number of
+    /// added versions. The newest imported version becomes the definition.
     ///
     /// # Errors
     /// `Conflict` where the two histories differ.
     fn import<'a>(&'a self, import: &'a HistoryImport) -> BoxFuture<'a, Result<usize, StoreError>>;
 
-    /// Drops versions but the newest `keep`, those that labels name, and the newest of all; gives
-    /// their numbers.
+    /// Deletes all versions except the newest `keep` and those that labels point at, and returns
+    /// their numbers. The newest version always remains.
     fn collect<'a>(
         &'a self,
         kind: EntryKind,

@@ -1,4 +1,4 @@
-//! Versions of a definition, and what is asked of a history.
+//! Versions of a definition, and changes to a history.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::store::{EntryKey, EntryKind};
 pub struct Version {
     /// From 1, one more for each version of this definition; never given twice.
     pub number: u64,
-    /// What it holds. Of a removal: the digest of the version before.
+    /// Digest of its content; of a removal: that of the previous version.
     pub digest: Digest,
     /// The version that it was made from; `None` for the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<u64>,
     /// Who made it: the name of a token, a user of this machine, or [`STORE`](super::STORE).
     pub author: Arc<str>,
-    /// Why; empty where nobody said.
+    /// Commit message; may be empty.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub message: Arc<str>,
     /// When, in milliseconds since 1970-01-01 UTC.
@@ -31,7 +31,7 @@ pub struct Version {
     pub removed: bool,
 }
 
-/// A version with what it holds.
+/// A version with its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VersionRecord {
     /// The version.
@@ -41,7 +41,7 @@ pub struct VersionRecord {
     pub content: Option<DefinitionContent>,
 }
 
-/// What a writer takes for granted.
+/// Precondition of a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WritePrecondition {
     /// Nothing.
@@ -55,7 +55,7 @@ pub enum WritePrecondition {
     Digest(Digest),
 }
 
-/// A definition that is to be written.
+/// A write of a definition.
 #[derive(Clone, Debug)]
 pub struct Commit {
     /// Its kind, which is no [`EntryKind::Environ`] and no [`EntryKind::Label`].
@@ -68,7 +68,7 @@ pub struct Commit {
     pub author: Arc<str>,
     /// Why.
     pub message: Arc<str>,
-    /// What it has to be now.
+    /// Required current state.
     pub expect: WritePrecondition,
     /// Whether a definition that is the same as the newest version becomes a version, too.
     pub always: bool,
@@ -97,7 +97,7 @@ impl Commit {
     }
 }
 
-/// What a commit did.
+/// Result of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitResult {
     /// The newest version now.
@@ -108,7 +108,7 @@ pub struct CommitResult {
     pub labels: Labels,
 }
 
-/// A label that is to be moved.
+/// A move of a label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabelMove {
     /// Its name.
@@ -119,7 +119,7 @@ pub struct LabelMove {
     pub expect: Option<Option<LabelTarget>>,
 }
 
-/// A history that was kept elsewhere.
+/// An exported history to import.
 #[derive(Clone, Debug)]
 pub struct HistoryImport {
     /// The kind of the definition.

@@ -1,13 +1,14 @@
-//! Ids with marks: `greet.hello@production`, `greet.hello@7`, `greet.hello@sha256:2cf24dba`.
+//! Version selectors: `greet.hello@production`, `greet.hello@7`, `greet.hello@sha256:2cf24dba`.
 
 use std::fmt;
 
 use super::{LATEST, wrong_label};
 
 /// Fewest digits that stand for a digest.
+// Fewer digits would often match several versions.
 const FEWEST_DIGITS: usize = 8;
 
-/// Which version of a definition is meant.
+/// Selects a version of a definition.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum VersionSelector {
     /// The one that a label points at; `latest` is what stands in the store.
@@ -19,16 +20,16 @@ pub enum VersionSelector {
 }
 
 impl VersionSelector {
-    /// Reads a mark, without its `@`.
+    /// Parses a selector, without its `@`.
     ///
     /// # Errors
-    /// Why it is none, in a sentence.
+    /// Why it is invalid, in one sentence.
     pub fn parse(text: &str) -> Result<Self, String> {
         if let Some(digits) = text.strip_prefix("sha256:") {
             let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
             if !is_hex || !(FEWEST_DIGITS..=64).contains(&digits.len()) {
                 return Err(format!(
-                    "after sha256: stand {FEWEST_DIGITS} to 64 hexadecimal digits"
+                    "sha256: must be followed by {FEWEST_DIGITS} to 64 hexadecimal digits"
                 ));
             }
             return Ok(VersionSelector::Digest(digits.to_ascii_lowercase()));
@@ -44,14 +45,15 @@ impl VersionSelector {
         }
     }
 
-    /// Divides an id with a mark at its last `@`; `None` for an id without one.
+    /// Splits an id at its last `@`; `None` for an id without a selector.
     #[must_use]
     pub fn divide(id: &str) -> Option<(&str, Result<Self, String>)> {
+        // At the last `@`, since ids may contain one.
         let (id, mark) = id.rsplit_once('@')?;
         Some((id, VersionSelector::parse(mark)))
     }
 
-    /// `latest`: what stands in the store.
+    /// Returns `latest`, the stored definition.
     #[must_use]
     pub fn latest() -> Self {
         VersionSelector::Label(LATEST.to_owned())
@@ -103,10 +105,10 @@ mod tests {
             ("", "1 to 64"),
             ("0", "numbered from 1"),
             ("99999999999999999999999", "numbered from 1"),
-            ("a b", "' ' is no letter"),
+            ("a b", "invalid character ' '"),
             ("sha256:2cf", "8 to 64"),
             ("sha256:2cf24dbx", "8 to 64"),
-            ("a@b", "'@' is no letter"),
+            ("a@b", "invalid character '@'"),
         ] {
             let error = VersionSelector::parse(text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");

@@ -1,13 +1,13 @@
-//! What people decide about calls that wait, and how they write it.
+//! Decisions about pending approvals.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-/// What a person says about a call that waits.
+/// Decision about a pending approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "snake_case")]
 pub enum Decision {
-    /// It is made, with other arguments where there are some.
+    /// The call is made, optionally with changed arguments.
     Approve {
         /// In place of the model's.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -16,22 +16,21 @@ pub enum Decision {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
     },
-    /// It is not made, and the model is told so.
+    /// The call is not made, and the model is informed.
     Deny {
         /// What the model is told.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
     },
-    /// It is not made, since its result is known: a call whose outcome was unknown, or one that a
-    /// person made.
+    /// The call is not made, because its result is known: the outcome was checked, or a person did
+    /// the work.
     Result {
         /// What the model reads.
         text: String,
     },
 }
 
-/// A decision as a person writes it: a word, and what belongs to it. The same over HTTP, on the
-/// command line, and as the answer of a client.
+/// A decision as users write it, over HTTP, on the command line and as the answer of a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct DecisionInput {
     /// `approve`, `edit`, `deny` or `result`.
@@ -47,20 +46,20 @@ pub struct DecisionInput {
     pub note: Option<String>,
 }
 
-/// Words that decide nothing.
+/// Error of a decision.
 #[derive(Debug, thiserror::Error)]
 pub enum DecisionError {
     /// The word is no decision.
-    #[error("decision: {0:?} is none of approve, deny, edit and result")]
+    #[error("unknown decision {0:?}: use approve, deny, edit or result")]
     Unknown(String),
     /// What is called instead is missing.
-    #[error("`edit` needs `arguments`, an object in place of the model's")]
+    #[error("`edit` needs `arguments`: an object that replaces the model's arguments")]
     NoArguments,
     /// What the model is to read is missing.
-    #[error("`result` needs `text`, which the model reads")]
+    #[error("`result` needs `text`: the result that the model reads")]
     NoText,
     /// The arguments of a command line are no object.
-    #[error("`arguments` is no JSON object: {0}")]
+    #[error("`arguments` must be a JSON object: {0}")]
     Arguments(#[from] serde_json::Error),
 }
 
@@ -140,10 +139,10 @@ mod tests {
         }
         let refused = [
             ("edit", None, "needs `arguments`"),
-            ("edit", Some("[1]"), "no JSON object"),
+            ("edit", Some("[1]"), "must be a JSON object"),
             ("result", None, "needs `text`"),
-            ("Approve", None, "none of approve"),
-            ("", None, "none of approve"),
+            ("Approve", None, "unknown decision"),
+            ("", None, "unknown decision"),
         ];
         for (word, arguments, says) in refused {
             let words = DecisionInput::of_line(word, arguments, None);

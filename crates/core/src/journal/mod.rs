@@ -1,9 +1,9 @@
-//! The contract with journals: what a run did, step by step, so that another process can go on
-//! where this one ended, and a person can decide in between.
+//! Journals of durable runs: the recorded steps from which another process resumes a run, and
+//! approvals in between.
 //!
-//! A run has one owner at a time. It holds a *claim* with a lease that it renews; whoever claims the
-//! run next gets a higher epoch, and what the earlier owner still writes is refused. So two
-//! processes never both believe that they go on with it, whatever their clocks say.
+//! A run has one owner at a time, which holds a *claim* with a lease and renews it. The next claim
+//! gets a higher epoch, and writes with an older epoch are rejected. So two processes never both
+//! continue a run, whatever their clocks show.
 
 mod decision;
 mod step;
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::BoxFuture;
 use crate::store::{Health, StoreError};
 
-/// One step of a run, as it was written.
+/// A recorded step of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JournalEntry {
     /// Its number in the run, from 1, without gaps.
@@ -35,7 +35,7 @@ pub struct JournalEntry {
     pub step: JournalEvent,
 }
 
-/// The right to write a run's steps, until somebody else claims it.
+/// Permission to write the steps of a run until another process claims it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// How often the run was claimed.
@@ -44,7 +44,7 @@ pub struct Claim {
     pub last: u64,
 }
 
-/// What a run is, for lists.
+/// Metadata of a run, for lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunHead {
     /// Its id.
@@ -53,7 +53,7 @@ pub struct RunHead {
     pub kind: Arc<str>,
     /// The agent, the prompt or the model.
     pub title: Arc<str>,
-    /// Whose it is; only they see it.
+    /// The owner, who alone sees the run.
     pub scope: Arc<str>,
     /// The run that this one was forked from, and the number of the last step that it has of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,12 +66,12 @@ pub struct RunHead {
     /// Number of its last step.
     #[serde(default)]
     pub last: u64,
-    /// Where it stands.
+    /// Its current state.
     #[serde(default)]
     pub standing: RunSnapshot,
 }
 
-/// Which runs are listed: those of a scope, newest first.
+/// Filter for lists of runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFilter {
     /// Whose; everybody's where `None`.
@@ -84,7 +84,7 @@ pub struct RunFilter {
     pub most: usize,
 }
 
-/// A journal: memory, SQLite, Redis.
+/// Storage of durable runs: memory, SQLite, Redis.
 pub trait Journal: Send + Sync + fmt::Debug {
     /// What and where it is, without secrets.
     fn describe(&self) -> String;
@@ -102,15 +102,15 @@ pub trait Journal: Send + Sync + fmt::Debug {
         lease: Duration,
     ) -> BoxFuture<'a, Result<Claim, StoreError>>;
 
-    /// Claims a run that nobody goes on with: its owner's lease is over, or it stands
-    /// [`RunState::Ready`]. `None` if it is in other hands, waits, has ended or is not there.
+    /// Claims a run whose lease has expired or that is [`RunState::Ready`]. `None` if another
+    /// process owns it, or it waits, has ended or does not exist.
     fn claim<'a>(
         &'a self,
         run: &'a str,
         lease: Duration,
     ) -> BoxFuture<'a, Result<Option<Claim>, StoreError>>;
 
-    /// Renews the lease; `false` if somebody else has claimed the run.
+    /// Renews the lease; `false` if another process has claimed the run.
     fn renew<'a>(
         &'a self,
         run: &'a str,
@@ -118,10 +118,10 @@ pub trait Journal: Send + Sync + fmt::Debug {
         lease: Duration,
     ) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// Adds steps, all or none, by the owner of this epoch; the number of the last. `standing` says
-    /// where the run stands from now on; a run that does not go on is given back with it. The lease
-    /// is not renewed. After `Unavailable` the steps may be there all the same: [`Journal::head`]
-    /// says so. `Conflict` if somebody else has claimed it.
+    /// Adds steps of the owner of this epoch, all or none, and returns the number of the last.
+    /// `standing` is the new state; a run that does not continue is released by it. The lease is
+    /// not renewed. After `Unavailable` the steps may have been stored; check [`Journal::head`].
+    /// `Conflict` if another process has claimed the run.
     fn append<'a>(
         &'a self,
         run: &'a str,
@@ -130,8 +130,8 @@ pub trait Journal: Send + Sync + fmt::Debug {
         standing: &'a RunSnapshot,
     ) -> BoxFuture<'a, Result<u64, StoreError>>;
 
-    /// Adds a step of somebody who does not own the run, such as a decision, if its last step is
-    /// still number `last` and no owner goes on with it; else `false`.
+    /// Adds a step on behalf of another party, such as a decision, if the last step is still number
+    /// `last` and no owner continues the run; otherwise `false`.
     fn interject<'a>(
         &'a self,
         run: &'a str,
@@ -158,7 +158,6 @@ pub trait Journal: Send + Sync + fmt::Debug {
     /// Ids of runs that may be claimed, those that wait longest first.
     fn abandoned(&self, most: usize) -> BoxFuture<'_, Result<Vec<Arc<str>>, StoreError>>;
 
-    /// Forgets a run that has ended; `false` if there is none of that id. `Conflict` for one that
-    /// has not.
+    /// Deletes a run that has ended; `false` if it does not exist. `Conflict` if it has not ended.
     fn remove<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<bool, StoreError>>;
 }

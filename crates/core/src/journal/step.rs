@@ -1,4 +1,4 @@
-//! The steps of a run.
+//! Events in the journal of a run.
 
 use std::sync::Arc;
 
@@ -10,22 +10,21 @@ use crate::MediaUrl;
 use crate::chat::{ChatEvent, ModelErrorKind};
 use crate::tool::{Idempotency, ToolErrorKind};
 
-/// What a run did, or what was done to it. In JSON `{"step": "called", …}`.
+/// An event of a durable run. In JSON `{"step": "called", …}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum JournalEvent {
-    /// It was accepted: what was asked, as the part that runs it reads it again.
+    /// The run was accepted, with the request in the form that its executor reads again.
     Admitted {
         /// The request.
         request: Json,
     },
-    /// Everything that its instructions are made of is known, and stays as it is from here on.
+    /// The setup of the run is complete and does not change from here on.
     Prepared {
         /// Prompt, history, question and options.
         setup: Json,
     },
-    /// A script has read another script, or a file that stands beside it, and has it as it was
-    /// then.
+    /// A script has read another script or a file next to it, and keeps this content.
     Read {
         /// The name that it was found by, and the script that named it.
         name: String,
@@ -47,14 +46,14 @@ pub enum JournalEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         place: Option<String>,
     },
-    /// It has answered whole.
+    /// The model has answered completely.
     Answered {
         /// Which question.
         turn: u32,
         /// Every event of the answer, as it came.
         events: Vec<ChatEvent>,
     },
-    /// It did not answer, or not whole.
+    /// The model did not answer, or not completely.
     Unanswered {
         /// Which question.
         turn: u32,
@@ -71,7 +70,7 @@ pub enum JournalEvent {
         tool: Arc<str>,
         /// Its arguments, as they are sent.
         arguments: Map<String, Json>,
-        /// Whether it may be called once more.
+        /// Whether the call may be repeated.
         repeat: Idempotency,
     },
     /// The tool has answered, or failed.
@@ -81,7 +80,7 @@ pub enum JournalEvent {
         /// What it gave.
         result: Result<RecordedOutput, RecordedFailure>,
     },
-    /// Calls wait for a person. Nothing of the run is in memory.
+    /// Calls wait for approval. The run is not in memory meanwhile.
     Parked {
         /// All of them.
         waiting: Vec<PendingApproval>,
@@ -95,7 +94,7 @@ pub enum JournalEvent {
         /// Who: a key's name, or where it came from.
         by: Arc<str>,
     },
-    /// Another process goes on with the run.
+    /// Another process has taken over the run.
     TakenOver {
         /// Which one.
         by: Arc<str>,
@@ -154,7 +153,7 @@ pub struct RecordedFailure {
     pub for_model: String,
 }
 
-/// A call that waits for a person.
+/// A call that waits for approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingApproval {
     /// The call's id.
@@ -165,7 +164,7 @@ pub struct PendingApproval {
     pub arguments: Map<String, Json>,
     /// Why it waits.
     pub why: ApprovalReason,
-    /// When nobody needs to decide any more, in milliseconds since 1970: it is denied then.
+    /// When the call is denied without a decision, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_ms: Option<u64>,
 }
@@ -174,10 +173,10 @@ pub struct PendingApproval {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalReason {
-    /// A permission says that somebody is to be asked.
+    /// A permission rule requires approval.
     Permission,
-    /// The process ended while the call was made: it may have happened, or not, and it may not
-    /// happen twice.
+    /// The process ended during the call. The outcome is unknown, and the call must not be
+    /// repeated.
     Unknown,
 }
 
@@ -185,12 +184,12 @@ pub enum ApprovalReason {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
-    /// Its owner goes on with it.
+    /// Its owner is executing it.
     #[default]
     Running,
-    /// It waits for a person.
+    /// It waits for approval.
     Waiting,
-    /// Somebody has decided; whoever claims it goes on.
+    /// A decision was made; the next claim resumes the run.
     Ready,
     /// It is over.
     Ended,
@@ -221,18 +220,18 @@ impl RunState {
     }
 }
 
-/// Where a run stands, and what it waits for.
+/// State of a run and its pending approvals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunSnapshot {
     /// The state.
     pub state: RunState,
-    /// Calls that nobody has decided about.
+    /// Pending approvals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<PendingApproval>,
 }
 
 impl RunSnapshot {
-    /// It stands so, and waits for nothing.
+    /// Creates a snapshot without pending approvals.
     #[must_use]
     pub fn at(state: RunState) -> Self {
         RunSnapshot {

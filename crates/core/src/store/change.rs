@@ -1,4 +1,4 @@
-//! What a store tells of itself.
+//! Changes and health of a store.
 
 use std::pin::Pin;
 

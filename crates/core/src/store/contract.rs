@@ -1,4 +1,4 @@
-//! The contract itself.
+//! The store trait.
 
 use std::fmt;
 use std::sync::Arc;
@@ -71,20 +71,19 @@ pub trait Store: Send + Sync + fmt::Debug {
         key: &'a EntryKey,
     ) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// Changes from now on. A slow reader may get [`Change::All`](super::Change::All) in place of
+    /// Changes from now on. A slow reader may get [`StoreChange::All`](super::StoreChange::All) instead of
     /// many.
     fn changes(&self) -> Changes;
 
-    /// Ends when every change that anybody made before this was called has been sent to
-    /// [`Store::changes`], so that whoever reads on from there has seen it.
+    /// Completes when every change made before this call has been sent to [`Store::changes`].
     ///
     /// # Errors
-    /// The store does not answer: nobody knows what has changed.
+    /// The store does not answer, so changes are unknown.
     fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async { Ok(()) })
     }
 
-    /// How it is at this moment; answers at once, from what is known.
+    /// Returns the last known health, without waiting.
     fn health(&self) -> Health;
 
     /// The history of its definitions, if it keeps one.

@@ -1,4 +1,4 @@
-//! Why a store did not do what it was asked.
+//! Errors of stores.
 
 use crate::ErrorCode;
 use crate::build::FeatureDisabled;
@@ -8,17 +8,17 @@ use crate::build::FeatureDisabled;
 pub enum StoreErrorKind {
     /// It cannot be reached.
     Unavailable,
-    /// It refused: rights, read-only, full.
+    /// It rejected the operation: permissions, read-only, full.
     Refused,
-    /// The address or a setting is wrong.
+    /// Invalid address or setting.
     Configuration,
-    /// What is stored there is not what it should be.
+    /// Invalid stored data.
     Corrupt,
-    /// This build cannot speak to it.
+    /// Disabled in this build.
     Missing,
-    /// Something is not what the writer took for granted: somebody else was first.
+    /// A precondition failed, because another writer was first.
     Conflict,
-    /// There is no version of that number.
+    /// Unknown version.
     NoVersion,
 }
 

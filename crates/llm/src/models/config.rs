@@ -10,9 +10,10 @@ use super::detect::{DetectedProvider, Vendor, detect};
 use crate::http::Http;
 use crate::mock::Mock;
 use crate::protocol::{Anthropic, Gemini, OpenAiChat, OpenAiResponses, Protocol};
-use crate::provider::{Provider, ProviderConfig, Timeouts};
+use crate::provider::{Provider, ProviderConfig};
 use crate::rate::RateLimits;
 use crate::retry::{Retry, RetryPolicy};
+use crate::timeouts::Timeouts;
 
 /// Configuration of one model: its provider, key, address and options.
 #[derive(Clone, Debug)]
@@ -102,7 +103,7 @@ impl ModelConfig {
             let id = &self.model_id;
             tracing::warn!(
                 target: "quillet::llm",
-                "the name of the model {id:?} does not say who offers it: OpenAI is tried; set model_type or base_url"
+                "unknown provider of the model {id:?}: trying OpenAI; set model_type or base_url"
             );
         }
         let model: Arc<dyn ChatModel> = match vendor {

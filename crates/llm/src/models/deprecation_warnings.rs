@@ -1,11 +1,12 @@
 //! The end of a model is told once, however often the model is asked.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use jiff::civil::Date;
 
 use super::deprecation::ModelDeprecation;
 use super::facts::ModelInfo;
+use quillet_core::lock::lock;
 
 /// The models whose end was told, by their entries; so there are never more than entries.
 #[derive(Debug, Default)]
@@ -19,7 +20,7 @@ impl WarnedModels {
         facts: &ModelInfo,
         today: Date,
     ) -> Option<ModelDeprecation> {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = lock(&self.0);
         if told.contains(&facts.id) {
             return None;
         }

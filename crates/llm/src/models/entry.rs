@@ -11,7 +11,7 @@ use super::tokenizer::Tokenizer;
 /// Facts that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the facts about models are not what they should be: {0}; they are a list of objects such as {{\"id\": \"my-model\", \"context\": 32768, \"output\": 4096}}"
+    "invalid model facts: {0}; expected a list of objects such as {{\"id\": \"my-model\", \"context\": 32768, \"output\": 4096}}"
 )]
 pub struct FactsError(#[from] serde_json::Error);
 

@@ -21,10 +21,11 @@ use super::table::ModelFacts;
 use crate::http::Http;
 use crate::mock::Mock;
 use crate::protocol::{OpenAiChat, Protocol};
-use crate::provider::{Provider, ProviderConfig, Timeouts};
+use crate::provider::{Provider, ProviderConfig};
 use crate::rate::RateLimits;
 use crate::retry::{Retry, RetryNotice, RetryPolicy};
 use crate::spending::{BudgetedModel, PricedModel, Spending};
+use crate::timeouts::Timeouts;
 
 /// The observer of every retry.
 pub type RetryObserver = Arc<dyn Fn(&RetryNotice) + Send + Sync>;
@@ -332,6 +333,7 @@ impl ModelRouter {
         self.warn_deprecated(name);
         request.model = Some(name.to_owned());
         let client = self.client(vendor);
+        // Without limits nothing is reserved, so an unlimited request costs no tokenization.
         let answer = match self.spending().filter(|spending| spending.limits()) {
             Some(spending) => {
                 let asked = self.asked(vendor, name, false);
@@ -342,10 +344,10 @@ impl ModelRouter {
         answer.map_err(|error| self.explained(error, &model, name))
     }
 
-    /// Logs, once, that a model ends which is asked for.
+    /// Logs a warning, once, that the requested model is deprecated.
     fn warn_deprecated(&self, name: &str) {
         let facts = self.facts().find(name);
-        // Of most models no end is known: for them neither a clock nor a lock is asked.
+        // Most models have no end date; they need neither the clock nor the lock.
         if facts.ends.is_none() {
             return;
         }
@@ -354,19 +356,19 @@ impl ModelRouter {
         }
     }
 
-    /// What to do where nothing names a model.
+    /// Message of the error for a request without a model.
     fn unnamed(&self) -> String {
         let mend = "no model is named: name one in the request, or set QUILLET_MODEL or model.name";
         if self.configured().is_empty() {
             format!(
-                "{mend}; there is no key either: set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or model.base_url, or name the model mock"
+                "{mend}; there is no API key either: set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or model.base_url, or use the model mock"
             )
         } else {
             mend.to_owned()
         }
     }
 
-    /// Says why OpenAI was asked where the name of the model did not say so.
+    /// Explains that OpenAI was only the default provider for an unknown model name.
     fn explained(&self, mut error: ModelError, model: &str, name: &str) -> ModelError {
         let asked_for = matches!(
             error.kind,
@@ -377,7 +379,7 @@ impl ModelRouter {
             let near = self.facts().nearest(model);
             let near = near.map_or_else(String::new, |near| format!("did you mean {near}? "));
             error.message = format!(
-                "{near}the name {model:?} does not say who offers the model, so OpenAI was asked: write anthropic/… or google/… before it, or set OPENAI_BASE_URL to the server that has it; {}",
+                "{near}unknown provider of the model {model:?}, so the request went to OpenAI: prefix it with anthropic/ or google/, or set OPENAI_BASE_URL to its server; {}",
                 error.message
             );
         }
@@ -415,7 +417,7 @@ impl ModelSettings {
         Provider::new(self.http.clone(), protocol, config)
     }
 
-    /// Each retry is a request that the provider counts, and so keeps its rate, too.
+    /// Rate limiting is inside the retries, because the provider counts each retry as a request.
     fn retried(&self, vendor: Vendor, model: Arc<dyn ChatModel>) -> Arc<dyn ChatModel> {
         let model = match &self.rates {
             Some(rates) => rates.around(model, vendor),

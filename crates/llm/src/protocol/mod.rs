@@ -1,6 +1,5 @@
-//! What every provider's wire has to say: the request it wants, and what its
-//! answer means. Pure functions over JSON and bytes; who sends and receives them
-//! is not their business, so that recorded answers can be fed in as they are.
+//! Provider APIs: encoding of requests and decoding of answers. Pure functions over JSON and bytes,
+//! without any network access, so recorded answers can be decoded directly.
 
 mod anthropic;
 mod call_id;
@@ -10,6 +9,7 @@ pub(crate) mod made;
 mod openai_chat;
 mod openai_error;
 mod openai_responses;
+mod wire_name;
 
 pub use anthropic::Anthropic;
 pub use gemini::Gemini;
@@ -27,21 +27,21 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// One provider's wire.
+/// A provider API.
 pub trait Protocol: Send + Sync + fmt::Debug {
     /// Its name: `openai-chat`, `openai-responses`, `anthropic`, `gemini`; also the
     /// name in [`quillet_core::NativeTurn::wire`].
     fn name(&self) -> &'static str;
 
-    /// Where a streamed answer is asked for: path and query below the base URL, which
-    /// the endpoint has brought into the wire's form (it ends before `/chat/completions`,
-    /// `/responses`, `/messages` or `/models/…`).
+    /// Path and query of the method for streamed answers, below the normalized base URL (which ends
+    /// before `/chat/completions`, `/responses`, `/messages` or `/models/…`).
     fn path(&self, model: &str) -> String;
 
-    /// Headers besides the configured ones; the value of the key is kept secret.
+    /// Headers of the API in addition to the configured ones; the value of the key is treated as
+    /// secret.
     fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)>;
 
-    /// Headers that this request asks for; they hold no secret. Most wires have none.
+    /// Headers that depend on the request. They contain no secret; most APIs have none.
     fn request_headers(&self, _request: &ChatRequest) -> Vec<(&'static str, String)> {
         Vec::new()
     }
@@ -49,34 +49,34 @@ pub trait Protocol: Send + Sync + fmt::Debug {
     /// The body of a request for a streamed answer.
     ///
     /// # Errors
-    /// What cannot be said in this wire, with its place in the conversation.
+    /// What the API cannot express, with its location in the conversation.
     fn write(&self, model: &str, request: &ChatRequest) -> Result<Value, ModelError>;
 
-    /// Reads a body of this wire, as a client of the provider would send it.
+    /// Parses a request body of this API, as a client of the provider would send it.
     ///
     /// # Errors
-    /// What is wrong with it, with its place.
+    /// The problem with its location.
     fn read(&self, body: &Value) -> Result<ChatRequest, ModelError>;
 
-    /// The body of a request that is in this wire's words already, where it says the same as
-    /// the one that [`Protocol::write`] would write.
+    /// Returns the body for a request in the format of this API, if it is equivalent to what
+    /// [`Protocol::write`] would produce.
     fn pass(&self, _model: &str, _request: &WireRequest) -> Option<Vec<u8>> {
         None
     }
 
-    /// Reads one answer to a request for this model.
+    /// Returns a decoder for one answer of this model.
     fn decoder(&self, model: &str) -> Box<dyn Decoder>;
 
-    /// What a refusal means: an answer whose status is no success.
+    /// Interprets an answer with an error status.
     fn refusal(&self, status: u16, body: &str) -> ProviderError;
 }
 
-/// Reads one answer.
+/// Decodes one answer.
 pub trait Decoder: Send {
-    /// An event of the stream: its name, if it has one, and its data.
+    /// Decodes an event of the stream: its name, if it has one, and its data.
     ///
     /// # Errors
-    /// The provider reports a failure, or the data is not what it should be.
+    /// The provider reports a failure, or the data is invalid.
     fn event(
         &mut self,
         name: Option<&str>,
@@ -84,51 +84,51 @@ pub trait Decoder: Send {
         events: &mut Vec<ChatEvent>,
     ) -> Result<(), ModelError>;
 
-    /// An answer that is no stream.
+    /// Decodes an unstreamed answer.
     ///
     /// # Errors
     /// As in [`Decoder::event`].
     fn whole(&mut self, body: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError>;
 
-    /// The body has ended.
+    /// Ends the answer, after the last byte of the body.
     ///
     /// # Errors
-    /// [`ModelErrorKind::Cut`] if the answer has not.
+    /// [`ModelErrorKind::Cut`] if the answer is incomplete.
     fn end(&mut self, events: &mut Vec<ChatEvent>) -> Result<(), ModelError>;
 
-    /// Whether the answer is complete, so that what follows need not be waited for.
+    /// Whether the answer is complete, so the rest of the body can be ignored.
     fn is_done(&self) -> bool;
 
-    /// Looks at an event of a stream that may be passed to the client as it is. What is plain
-    /// counts as read; what is not has changed nothing, and is read as an event.
+    /// Checks whether an event can be passed to the client unchanged. If so, it counts as decoded;
+    /// otherwise the state does not change, and the event must be decoded.
     fn pass(&mut self, _name: Option<&str>, _data: &[u8]) -> Plain {
         Plain::No
     }
 
-    /// The same for an answer that is no stream.
+    /// The same for an unstreamed answer.
     fn accept_whole(&mut self, _body: &[u8]) -> bool {
         false
     }
 
-    /// What has been passed on by now, after pieces that were plain.
+    /// Returns the state of the answer that was passed through so far.
     fn told(&self) -> PassthroughState {
         PassthroughState::default()
     }
 }
 
-/// Whether a piece of an answer is as the wire's own provider writes it, so that reading it and
-/// writing it again would give nothing but the same.
+/// Whether a piece of an answer has the exact format of the API's own provider, so decoding and
+/// encoding it would not change it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plain {
-    /// It is.
+    /// Yes.
     Yes,
-    /// It is, and says what an answer costs, in a piece of its own.
+    /// Yes, and it contains only the usage.
     Usage,
-    /// It is not, or nobody has looked.
+    /// No, or unknown.
     No,
 }
 
-/// What a provider's refusal means.
+/// An error response of a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderError {
     /// What kind of failure it is.
@@ -137,11 +137,11 @@ pub struct ProviderError {
     pub message: String,
     /// The provider's own code.
     pub code: Option<String>,
-    /// How long the provider asks to wait, where its body says so.
+    /// Wait time requested in the body.
     pub retry_after: Option<Duration>,
 }
 
-/// An event, or a whole answer, that a wire's own provider would not send.
+/// Error for an invalid event or answer.
 fn broken(cause: impl Into<String>) -> ModelError {
     ModelError::new(ModelErrorKind::Protocol, cause)
 }
@@ -152,23 +152,21 @@ fn parse<'d, T: Deserialize<'d>>(data: &'d [u8]) -> Result<T, ModelError> {
     const MOST_SHOWN: usize = 80;
     serde_json::from_slice(data).map_err(|error| {
         let seen = String::from_utf8_lossy(data.get(..MOST_SHOWN).unwrap_or(data));
-        broken(format!(
-            "an event is not what it should be ({error}): {seen}"
-        ))
+        broken(format!("unexpected event ({error}): {seen}"))
     })
 }
 
-/// What cannot be said in a wire.
+/// Error for what a provider API cannot express.
 fn unsayable(place: &str, cause: &str) -> ModelError {
     ModelError::new(ModelErrorKind::Refused, format!("{place}: {cause}"))
 }
 
-/// A member of a request's body.
+/// Parses a member of a request body.
 fn member<T: DeserializeOwned>(name: &str, value: &Value) -> Result<T, ModelError> {
     T::deserialize(value).map_err(|error| unsayable(name, &error.to_string()))
 }
 
-/// The objects that a wire itself wrote into a message.
+/// The native content that this API wrote into a message.
 fn native<'m>(message: &'m Message, wire: &str) -> Option<&'m Vec<Value>> {
     let native = message.native.as_ref()?;
     let content = native.content.as_array();

@@ -96,7 +96,7 @@ pub(crate) fn inside(found: &ErrorFields) -> ModelError {
         provider_code: found.code.clone().or_else(|| found.class.clone()),
         ..ModelError::new(
             kind(found.status, found),
-            format!("sent an error in its answer: {}", found.message),
+            format!("the answer contains an error: {}", found.message),
         )
     }
 }

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use futures_util::{StreamExt, stream};
 use quillet_core::BoxFuture;
 use quillet_core::chat::{
     ChatEvent, ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind,
 };
+use quillet_core::lock::lock;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -106,10 +107,10 @@ impl Replay {
         let form = canonical::form(&request);
         let tape = self.next(&form).ok_or_else(|| self.miss(&form))?;
         let mut lines = tape.lines()?.into_iter();
-        // What comes first decides whether there is an answer at all.
+        // The first item decides whether the call succeeds.
         let first = lines
             .next()
-            .ok_or_else(|| tape.broken(2, "nothing was answered"))?;
+            .ok_or_else(|| tape.broken(2, "the recording has no answer"))?;
         wait(self.pace, begun, &first).await;
         let first = read(first).transpose()?;
         let playing = ReplayStream {
@@ -123,10 +124,7 @@ impl Replay {
 
     /// The recording to play for this request.
     fn next(&self, form: &Value) -> Option<&ReplayIndex> {
-        let mut known = self
-            .by_request
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.by_request);
         let (tapes, next) = known.get_mut(&form.to_string())?;
         let index = tapes.get(*next).or(tapes.last())?;
         *next += 1;
@@ -141,7 +139,7 @@ impl Replay {
             .map(|tape| (Differences::between(&tape.request, form), tape));
         let nearest = compared.min_by_key(|(differences, _)| differences.count);
         let message = match nearest {
-            None => format!("no recording fits the request: there is none in {folder}"),
+            None => format!("no recording matches the request: {folder} has no recordings"),
             Some((differences, tape)) => {
                 let name = tape.path.file_name().unwrap_or_default().to_string_lossy();
                 let more = match differences.count - differences.count.min(1) {
@@ -150,7 +148,7 @@ impl Replay {
                 };
                 let first = differences.first;
                 format!(
-                    "no recording in {folder} fits the request; the nearest, {name}, differs in {first}{more}"
+                    "no recording in {folder} matches the request; the nearest, {name}, differs in {first}{more}"
                 )
             }
         };
@@ -197,7 +195,7 @@ fn read(line: RecordingLine) -> Option<Result<ChatEvent, ModelError>> {
         RecordedItem::End(RecordedEnd::Done) => None,
         RecordedItem::End(RecordedEnd::Cancelled) => Some(Err(ModelError::new(
             ModelErrorKind::Cut,
-            "the recording ends here: whoever asked did not wait for the rest",
+            "the recording ends here: the client disconnected before the rest",
         ))),
     }
 }
@@ -236,7 +234,7 @@ impl ReplayIndex {
 
     fn broken(&self, line: usize, cause: &str) -> ModelError {
         let path = self.path.display();
-        let message = format!("the recording {path} is broken in line {line}: {cause}");
+        let message = format!("invalid recording {path}, line {line}: {cause}");
         ModelError::new(ModelErrorKind::Configuration, message)
     }
 }

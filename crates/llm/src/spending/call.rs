@@ -36,6 +36,7 @@ pub(super) enum TokenPrice {
 
 impl TokenPrice {
     pub(super) fn of(asked: &PricedModel, unpriced: Option<f64>) -> Self {
+        // Before the price lookup: the mock answers under any model name.
         if asked.vendor == Vendor::Mock {
             return TokenPrice::Free;
         }
@@ -83,6 +84,7 @@ impl CallEstimate {
             input += counter.text(&format.to_string());
         }
         input += AROUND;
+        // A counter that knows token ids has the model's real vocabulary.
         let is_exact = counter.ids("a").is_some() || asked.vendor == Vendor::Mock;
         if !is_exact {
             input += input / MARGIN;
@@ -98,6 +100,7 @@ impl CallEstimate {
         });
         CallEstimate {
             input,
+            // Each of the `n` answers may use the full limit, and all are billed.
             output: each.saturating_mul(options.n.unwrap_or(1).max(1).into()),
         }
     }

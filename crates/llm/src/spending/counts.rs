@@ -1,9 +1,10 @@
 //! What keys with budgets have spent in this process, for `/metrics`.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use quillet_core::budget::{Amount, BudgetAccounts};
+use quillet_core::lock::lock;
 
 /// Who asks where there are no keys.
 const NOBODY: &str = "anonymous";
@@ -23,7 +24,7 @@ pub(super) struct KeyCounters(Mutex<BTreeMap<Arc<str>, KeyCount>>);
 
 impl KeyCounters {
     fn locked(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, KeyCount>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     pub(super) fn all(&self) -> Vec<(Arc<str>, KeyCount)> {

@@ -20,21 +20,18 @@ pub(super) fn over_day(
     let name = account.map_or("", |account| &*account.name);
     let limit = account.map(|account| account.limit).unwrap_or_default();
     let (whose, title) = match name.split_once(':') {
-        Some(("key", key)) => (
-            format!("of the key {key}"),
-            format!("server.token.{key}.day"),
-        ),
-        Some((kind, name)) => (format!("of the {kind} {name}"), "budget.day".to_owned()),
-        None => ("of all".to_owned(), "budget.day".to_owned()),
+        Some(("key", key)) => (format!("of key {key}"), format!("server.token.{key}.day")),
+        Some((kind, name)) => (format!("of {kind} {name}"), "budget.day".to_owned()),
+        None => ("of all keys".to_owned(), "budget.day".to_owned()),
     };
     let setting = format!("{title}_{}", suffix(unit));
-    let begun = format!("the budget {whose} for this day in UTC ({setting})");
+    let begun = format!("the daily budget {whose} ({setting})");
     let can_wait = most_of(limit, unit).is_none_or(|limit| pick(most, unit) <= limit);
     let when = if can_wait {
         let (hours, minutes) = (left.as_secs() / 3600, left.as_secs() % 3600 / 60);
-        format!("it begins anew at 00:00 UTC, in {hours} h {minutes} min")
+        format!("it resets at 00:00 UTC, in {hours} h {minutes} min")
     } else {
-        "the call is more than a whole day's".to_owned()
+        "the call exceeds the budget of a whole day".to_owned()
     };
     let message = format!("{begun} {}; {when}", state(limit, unit, used, most));
     ModelError {
@@ -59,21 +56,21 @@ pub(super) fn over_run(over: &RunBudgetExceeded, most: Amount) -> ModelError {
 pub(super) fn out_of_time(run: &Arc<RunBudget>) -> ModelError {
     let title = &run.title;
     let time = run.time.unwrap_or_default();
-    let message = format!("the time of this run is over ({title}.run_s): it has {time:?}");
+    let message = format!("the run has exceeded its time limit ({title}.run_s): {time:?}");
     ModelError::new(ModelErrorKind::Budget, message)
 }
 
 /// A model that nobody knows the price of.
 pub(super) fn unpriced(model: &str) -> ModelError {
     let message = format!(
-        "a budget of money limits this call, and the price of {model} is not known: ask a model whose price is, or set budget.unpriced_usd to what a million of its tokens is to count"
+        "a money budget limits this call, and the price of {model} is unknown: use a model with a known price, or set budget.unpriced_usd to the price of a million of its tokens"
     );
     ModelError::new(ModelErrorKind::Unpriced, message)
 }
 
 /// The books cannot be had.
 pub(super) fn away(error: &StoreError) -> ModelError {
-    let message = format!("a budget limits this call, and what was spent is not known: {error}");
+    let message = format!("cannot check the budget for this call: {error}");
     ModelError {
         retry_after: Some(Duration::from_secs(1)),
         ..ModelError::new(ModelErrorKind::BudgetAway, message)
@@ -92,7 +89,7 @@ fn state(limit: BudgetLimit, unit: BudgetUnit, used: AccountUsage, most: Amount)
     let (spent, held) = (used.spent, used.held);
     let left = whole.less(spent).less(held);
     format!(
-        "has {} left of {}, and this call may cost {}: {} spent, {} held by calls under way",
+        "has {} left of {}, and this call may cost {}: {} spent, {} reserved by running calls",
         show(left),
         show(whole),
         show(most),
@@ -162,9 +159,9 @@ mod tests {
         );
         assert_eq!(
             error.message,
-            "the budget of the key ci for this day in UTC (server.token.ci.day_usd) has 0.05 USD \
+            "the daily budget of key ci (server.token.ci.day_usd) has 0.05 USD \
              left of 1.00 USD, and this call may cost 0.060000001 USD: 0.90 USD spent, 0.05 USD \
-             held by calls under way; it begins anew at 00:00 UTC, in 3 h 2 min"
+             reserved by running calls; it resets at 00:00 UTC, in 3 h 2 min"
         );
         assert_eq!(error.retry_after, Some(left));
         // No day has room for it.

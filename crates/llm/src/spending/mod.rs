@@ -1,9 +1,9 @@
-//! Budgets: what a call may cost at most is held before it is made, and what it did cost is counted
-//! at its end. A call that would be too much is not made.
+//! Budgets: the maximum cost of a call is reserved before it, and the actual cost is recorded at
+//! its end. A call that would exceed a budget is rejected.
 //!
-//! Stands above the retries: what is tried again has cost nothing, and one reservation holds for
-//! all. Who pays is the payer of the future that asks ([`quillet_core::budget::current`]); where
-//! there is none the call is a run of its own, by nobody in particular.
+//! Budgets apply above retries: failed attempts cost nothing, and one reservation covers all. The
+//! accounts are those of the calling future ([`quillet_core::budget::current`]); without any, the
+//! call is a run of its own without a key.
 
 mod call;
 mod counts;
@@ -30,19 +30,19 @@ pub use counts::KeyCount;
 use counts::KeyCounters;
 use reservation::{ActiveReservation, guarded};
 
-/// How budgets are kept.
+/// Options of budgets.
 #[derive(Clone, Debug)]
 pub struct SpendingOptions {
-    /// The limits of everybody together, and of each of their runs.
+    /// Limits of all keys together, and of each run.
     pub all: BudgetLimits,
     /// The limits of keys, by their names.
     pub keys: BTreeMap<String, BudgetLimits>,
-    /// How long a reservation is held of which nothing more is heard. Default 20 minutes.
+    /// When a reservation expires that is never settled. Default 20 minutes.
     pub hold: Duration,
-    /// Tokens of an answer that are held where the request does not limit them. Default 4096.
+    /// Tokens reserved for an answer that the request does not limit. Default 4096.
     pub answer_tokens: u64,
-    /// US dollars per million tokens of a model whose price is not known; where `None`, a budget of
-    /// money refuses such a model.
+    /// Assumed US dollars per million tokens for models without a known price; if `None`, a money
+    /// budget rejects such models.
     pub unpriced_usd: Option<f64>,
 }
 
@@ -58,7 +58,7 @@ impl Default for SpendingOptions {
     }
 }
 
-/// The budgets of a process, and the books that they are kept in.
+/// The budgets of a process, with their store.
 #[derive(Debug)]
 pub struct Spending {
     options: SpendingOptions,
@@ -67,7 +67,7 @@ pub struct Spending {
 }
 
 impl Spending {
-    /// Budgets over books.
+    /// Creates budgets with a store.
     #[must_use]
     pub fn new(options: SpendingOptions, books: Arc<dyn Budgets>) -> Self {
         Spending {
@@ -77,7 +77,7 @@ impl Spending {
         }
     }
 
-    /// The books.
+    /// The store.
     #[must_use]
     pub fn books(&self) -> &dyn Budgets {
         &*self.books
@@ -167,19 +167,24 @@ impl Spending {
                 return Err(error);
             }
         };
+        // Set before the call: if this future is dropped during it, the provider may have received
+        // the request, so it is charged.
         holding.asked = true;
         let until = holding.deadline();
         let answer = match &until {
             None => model.stream(request).await,
             Some((until, error)) => {
                 let asking = tokio::time::timeout_at(*until, model.stream(request));
+                // The time limit of the run also ends a call that has not answered yet.
                 asking.await.unwrap_or_else(|_| Err(error.clone()))
             }
         };
         match answer {
             Ok(stream) => Ok(guarded(stream, holding, until)),
             Err(error) => {
-                // Nothing was generated, as far as anybody knows.
+                // A failed call has generated nothing.
+                // After the time limit of the run the provider may still be generating; its cost
+                // counts.
                 holding.asked = error.kind == ModelErrorKind::Budget;
                 holding.settle().await;
                 Err(error)
@@ -203,11 +208,12 @@ impl Spending {
         };
         let call = CallEstimate::of(request, asked, self.options.answer_tokens);
         let most = call.most(&tariff);
+        // The run first: it is in memory, and an exhausted run needs no round trip to the store.
         let run = match payer.reserve(most) {
             Ok(run) => run,
             Err(over) => return Err((payer, message::over_run(&over, most))),
         };
-        // A key that the request brings is not paid here.
+        // The owner of a key from the request pays for it.
         let accounts = if asked.own_key { &[] } else { payer.accounts() };
         let mut held = None;
         if !accounts.is_empty() {
@@ -226,6 +232,8 @@ impl Spending {
                     let error = message::over_day(accounts.get(account), (unit, used), most, left);
                     return Err((payer, error));
                 }
+                // Rejecting is the safe choice: a limit that cannot be checked must not be
+                // exceeded.
                 Err(error) => return Err((payer, message::away(&error))),
             }
         }
@@ -298,7 +306,7 @@ impl Spending {
     pub async fn settle_batch(&self, payer: &BudgetAccounts, hold: &Reservation, spent: Amount) {
         self.counts.change(payer, |count| count.spent += spent);
         if let Err(error) = self.books.settle(hold, spent).await {
-            tracing::warn!(target: "quillet::budgets", %error, "what a batch cost was not written down");
+            tracing::warn!(target: "quillet::budgets", %error, "cannot record the cost of a batch");
         }
     }
 }
@@ -306,6 +314,7 @@ impl Spending {
 /// The same tokens at a part of the price.
 fn reduced(amount: Amount, part: f64) -> Amount {
     Amount {
+        // Rounded up, so many small calls cannot slip below a budget.
         nano_usd: (amount.nano_usd as f64 * part).ceil() as u64,
         ..amount
     }
@@ -313,6 +322,8 @@ fn reduced(amount: Amount, part: f64) -> Amount {
 
 /// An id of a reservation that no other has.
 fn new_id() -> String {
+    // `RandomState` is seeded by the system. It makes ids unique among replicas without another
+    // dependency.
     static PROCESS: LazyLock<String> = LazyLock::new(|| {
         use std::hash::{BuildHasher, RandomState};
         let random = || RandomState::new().hash_one(std::process::id());

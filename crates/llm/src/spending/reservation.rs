@@ -92,7 +92,7 @@ impl ActiveReservation {
         let (books, hold) = (self.books.clone(), hold?);
         Some(async move {
             if let Err(error) = books.settle(&hold, spent).await {
-                tracing::warn!(target: "quillet::budgets", %error, "what a call cost was not written down");
+                tracing::warn!(target: "quillet::budgets", %error, "cannot record the cost of a call");
             }
         })
     }

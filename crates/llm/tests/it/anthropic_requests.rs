@@ -145,7 +145,7 @@ fn what_cannot_be_said_is_refused_with_its_place() {
         (
             json!({}),
             part(json!({"type": "input_audio", "input_audio": {"data": "AA", "format": "wav"}})),
-            "messages[1].content[0]: anthropic takes no sound",
+            "messages[1].content[0]: anthropic does not accept audio",
         ),
         (
             json!({}),
@@ -155,12 +155,12 @@ fn what_cannot_be_said_is_refused_with_its_place() {
         (
             json!({}),
             file(json!({"file_data": "data:application/zip;base64,AA=="})),
-            "messages[1].content[0]: anthropic takes files",
+            "messages[1].content[0]: anthropic accepts only files",
         ),
         (
             json!({}),
             file(json!({"file_data": "data:text/plain;base64,/w=="})),
-            "messages[1].content[0]: the file is no UTF-8",
+            "messages[1].content[0]: the file is not UTF-8",
         ),
     ];
     for (options, messages, expected) in cases {

@@ -168,7 +168,10 @@ async fn what_is_missing_is_named() {
         (
             Some("llama3"),
             Kind::Auth,
-            ["\"llama3\" does not say", "OPENAI_BASE_URL"],
+            [
+                "\"llama3\", so the request went to OpenAI",
+                "OPENAI_BASE_URL",
+            ],
         ),
     ] {
         let error = ask(&models, name).await.unwrap_err();

@@ -166,7 +166,7 @@ fn a_body_says_what_is_wrong_with_it_and_where() {
     let chat = OpenAiChat::default();
     let message = |message: Value| json!({"messages": [{"role": "user", "content": "a"}, message]});
     let cases: [(&dyn Protocol, Value, &str); 9] = [
-        (&chat, json!([]), "the body has to be"),
+        (&chat, json!([]), "the body must be"),
         (&chat, json!({"messages": 7}), "messages: "),
         (
             &chat,

@@ -223,7 +223,7 @@ async fn a_request_waits_for_its_turn_or_is_told_when_to_come_back() {
     assert_eq!(error.retry_after, Some(Duration::from_millis(61_500)));
     assert_eq!(
         error.message,
-        "the turn of this request for openai comes in 61.5s, and it may wait 60s (model.rate_wait_ms): model.requests_per_minute permits 500 requests a minute, or the provider asked to wait"
+        "rate limit of openai: this request would wait 61.5s, and the limit is 60s (model.rate_wait_ms): model.requests_per_minute permits 500 requests a minute, or the provider asked to wait"
     );
     // It was not asked again, and has no place to give up.
     assert_eq!(told.log(), [take]);

@@ -172,7 +172,7 @@ async fn a_miss_names_the_nearest_recording_and_what_differs() {
     let error = ask(&Replay::open(&empty.0).unwrap(), request("mock", "hi"))
         .await
         .unwrap_err();
-    assert!(error.message.contains("there is none in"), "{error}");
+    assert!(error.message.contains("has no recordings"), "{error}");
 }
 
 #[tokio::test]

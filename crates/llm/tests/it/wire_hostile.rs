@@ -93,7 +93,7 @@ fn numbers_that_are_no_sizes_take_no_memory() {
     let error = play(&Gemini, &body).error.unwrap();
     assert_eq!(
         (error.kind.event_code().as_str(), error.message.as_str()),
-        ("server_error", "the number of a candidate is out of range")
+        ("server_error", "the index of a candidate is out of range")
     );
 }
 

@@ -1,11 +1,12 @@
 //! An archive that lives and dies with the process.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
 use quillet_core::archive::{Archive, QueryPage, QueryRecord};
+use quillet_core::lock::lock;
 use quillet_core::store::{StoreError, StoreErrorKind};
 
 use super::{ArchiveOptions, accepted, among, name};
@@ -68,6 +69,8 @@ impl ArchiveState {
     fn change(&mut self, database: &str, most: usize, work: impl FnOnce(&mut DatabaseRecords)) {
         self.uses += 1;
         let known = self.databases.entry(database.into()).or_default();
+        // The size is compared before and after, because the closure may replace or remove
+        // anything.
         let before = known.size();
         known.used = self.uses;
         work(known);
@@ -81,6 +84,8 @@ impl ArchiveState {
         let Some(oldest) = oldest.map(|(name, _)| name.clone()) else {
             return false;
         };
+        // Whole databases go first, least recently used. A history with gaps would be more
+        // confusing than none.
         if self.databases.len() > 1 {
             self.forget(&oldest);
             return true;
@@ -88,6 +93,8 @@ impl ArchiveState {
         let Some(only) = self.databases.get_mut(&oldest) else {
             return false;
         };
+        // Only one database is left, so its oldest records go. Accepted queries are dropped last:
+        // users confirmed them.
         let dropped = only.drop_oldest() || only.accepted.pop_first().is_some();
         self.bytes = only.size();
         dropped
@@ -112,7 +119,7 @@ impl MemoryArchive {
 
     /// No method panics while it holds the lock, so a poisoned one is sound.
     fn with<T>(&self, work: impl FnOnce(&mut ArchiveState) -> T) -> T {
-        work(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut lock(&self.kept))
     }
 
     fn keep(
@@ -129,8 +136,7 @@ impl MemoryArchive {
         let limit = self.options.max_memory_bytes;
         if length > limit {
             let message = format!(
-                "the {what} of database {database:?} cannot be kept: {length} bytes, and \
-                 everything in memory may have {limit} (max_memory_bytes)"
+                "cannot store the {what} of database {database:?}: {length} bytes, and the limit for all data in memory is {limit} (max_memory_bytes)"
             );
             return Err(StoreError::new(StoreErrorKind::Refused, message));
         }
@@ -208,6 +214,8 @@ impl MemoryArchive {
             QueryPage {
                 items: items.map(|record| (**record).clone()).collect(),
                 total: known.records.len() as u64,
+                // `take` above borrowed the iterator, so the next item is the first of the
+                // following page.
                 more: older.next().is_some(),
             }
         })

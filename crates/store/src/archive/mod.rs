@@ -48,6 +48,8 @@ impl ArchiveOptions {
     /// # Errors
     /// `Refused` for one that is larger than a history may be.
     pub(crate) fn text(&self, record: &QueryRecord) -> Result<String, StoreError> {
+        // Number and acceptance are kept outside of the text, so accepting a record does not
+        // rewrite it.
         let open = QueryRecord {
             id: 0,
             accepted: false,
@@ -55,7 +57,7 @@ impl ArchiveOptions {
         };
         let refused = |reason: String| {
             let message = format!(
-                "a query of database {:?} cannot be kept: {reason}",
+                "cannot store a query of database {:?}: {reason}",
                 record.database
             );
             StoreError::new(StoreErrorKind::Refused, message)
@@ -64,7 +66,7 @@ impl ArchiveOptions {
         let (length, limit) = (text.len(), self.max_history_bytes);
         if length > limit {
             return Err(refused(format!(
-                "it has {length} bytes, and a history may have {limit} (max_history_bytes)"
+                "it has {length} bytes, and the limit of a history is {limit} (max_history_bytes)"
             )));
         }
         Ok(text)
@@ -80,8 +82,7 @@ impl ArchiveOptions {
             return Ok(());
         }
         let message = format!(
-            "the {what} of database {database:?} cannot be kept: {length} bytes, and the \
-             limit is {limit} (max_catalogue_bytes)"
+            "cannot store the {what} of database {database:?}: {length} bytes, and the limit is {limit} (max_catalogue_bytes)"
         );
         Err(StoreError::new(StoreErrorKind::Refused, message))
     }
@@ -121,7 +122,7 @@ pub(crate) async fn among(
     // A long history takes a while, and other requests are waiting.
     let looking = tokio::task::spawn_blocking(move || page(&records, &phrases, limit));
     looking.await.map_err(|error| {
-        let message = format!("a history could not be searched: {error}");
+        let message = format!("cannot search the query history: {error}");
         StoreError::new(StoreErrorKind::Unavailable, message)
     })
 }
@@ -137,6 +138,7 @@ fn page(records: &[Arc<QueryRecord>], phrases: &[String], limit: usize) -> Query
 }
 
 fn has(record: &QueryRecord, phrases: &[String]) -> bool {
+    // Spaces at both ends make a phrase match complete words only.
     let words = format!(" {} ", indexed(record));
     let mut phrases = phrases.iter();
     phrases.all(|phrase| words.contains(&format!(" {phrase} ")))

@@ -59,6 +59,7 @@ pub(super) static PART: SchemaModule = SchemaModule {
 };
 
 /// Numbers of pieces stay below this.
+// File number and line share one 63-bit key: 2^40 lines and 2^23 files.
 const PLACES: i64 = 1 << 40;
 
 /// Most pieces that are read at once.
@@ -163,6 +164,7 @@ pub(super) fn hide_file(file: &Connection, id: &str) -> rusqlite::Result<bool> {
 
 /// Forgets some of what has expired; whether more is left.
 pub(super) fn sweep(file: &Connection, now: u64) -> rusqlite::Result<bool> {
+    // One file at a time, so a transaction stays short.
     let old = "SELECT number FROM batch_files WHERE expires < ?1 LIMIT 1";
     let old = file.query_row(old, [now], |row| row.get::<_, i64>(0));
     if let Some(number) = old.optional()? {
@@ -173,6 +175,7 @@ pub(super) fn sweep(file: &Connection, now: u64) -> rusqlite::Result<bool> {
              WHERE place >= ?1 AND place < ?2 LIMIT ?3)",
             [place(number, 0), place(number + 1, 0), PORTION],
         )?;
+        // The row of the file goes last: it is what later sweeps find the chunks by.
         if gone == 0 {
             file.execute("DELETE FROM batch_files WHERE number = ?1", [number])?;
         }
@@ -184,6 +187,7 @@ pub(super) fn sweep(file: &Connection, now: u64) -> rusqlite::Result<bool> {
 }
 
 pub(super) fn begin(file: &Connection, order: &BatchOrder) -> rusqlite::Result<()> {
+    // The result files are created now, so their numbers are known and results need no lookup.
     let expires = order.expires + order.keep;
     let output = file_number(file, &order.output(), expires)?;
     let errors = file_number(file, &order.errors(), expires)?;
@@ -263,6 +267,7 @@ pub(super) fn step(file: &Connection, id: &str, step: &BatchTransition) -> rusql
     if let Some((total, units)) = step.counted {
         let set = "UPDATE batches SET total = ?2, units = ?3 WHERE number = ?1";
         file.execute(set, params![number, total, units])?;
+        // Unit 0 stands for checking the input, which is done.
         let looked_at = "DELETE FROM batch_units WHERE batch = ?1 AND number = 0";
         file.execute(looked_at, [number])?;
     }
@@ -408,6 +413,7 @@ pub(super) fn report(
             done
         ],
     )?;
+    // `units` was read before the update, so 1 means that this was the last one.
     if done > 0 && units <= 1 && stands == Status::InProgress {
         let last = BatchTransition::new(&[Status::InProgress], Status::Finalizing, at);
         step(file, id, &last)?;
@@ -441,7 +447,7 @@ fn read<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T
 fn status(row: &Row<'_>, column: usize) -> rusqlite::Result<Status> {
     let word: String = row.get(column)?;
     Status::named(&word).ok_or_else(|| {
-        let wrong = format!("{word:?} is no status of a batch");
+        let wrong = format!("unknown batch status {word:?}");
         Error::FromSqlConversionFailure(column, Type::Text, wrong.into())
     })
 }

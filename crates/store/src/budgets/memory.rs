@@ -1,13 +1,14 @@
 //! Books of one process.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use quillet_core::budget::{
     Account, AccountUsage, Amount, Budgets, Ledger, Reservation, ReserveResult,
 };
+use quillet_core::lock::lock;
 use quillet_core::store::StoreError;
 use quillet_core::{BoxFuture, clock};
 
@@ -46,7 +47,7 @@ impl MemoryBudgets {
     }
 
     fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.ledger)
     }
 
     /// Takes over what others say that accounts have seen.

@@ -1,5 +1,5 @@
-//! What was spent in a day: in memory for one process, in SQLite for those of a machine, in Redis
-//! for all replicas. All keep the same books, those of [`quillet_core::budget::Ledger`].
+//! Daily budget usage: in memory for one process, in SQLite for the processes of one machine, in
+//! Redis for all replicas. All follow [`quillet_core::budget::Ledger`].
 
 mod memory;
 mod shared;

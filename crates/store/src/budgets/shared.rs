@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
 use quillet_core::budget::{Account, AccountUsage, Amount, Budgets, Reservation, ReserveResult};
+use quillet_core::lock::lock;
 use quillet_core::store::{Health, StoreError};
 
 use super::MemoryBudgets;
@@ -39,11 +40,12 @@ impl<B: Budgets> SharedBudgets<B> {
     /// What was answered; `None` if nothing was. Says so when that changes, and then writes down
     /// what is owed.
     async fn log_outage<T>(&self, answer: Result<T, StoreError>) -> Option<T> {
+        // `swap` makes exactly one of the concurrent calls log the change.
         let was_alone = self.alone.swap(answer.is_err(), Ordering::Relaxed);
         match answer {
             Ok(answer) => {
                 if was_alone {
-                    tracing::info!(target: "quillet::budgets", "the budgets are those of all replicas again");
+                    tracing::info!(target: "quillet::budgets", "budgets are shared by all replicas again");
                     self.pay().await;
                 }
                 Some(answer)
@@ -52,7 +54,7 @@ impl<B: Budgets> SharedBudgets<B> {
                 if !was_alone {
                     tracing::warn!(
                         target: "quillet::budgets",
-                        "{error}; until it answers, this process keeps the budgets by itself (budget.alone)"
+                        "{error}; until it answers, this process counts budgets alone (budget.alone)"
                     );
                 }
                 None
@@ -61,16 +63,18 @@ impl<B: Budgets> SharedBudgets<B> {
     }
 
     fn owe(&self, hold: &Reservation, spent: Amount) {
-        let mut owed = self.owed.lock().unwrap_or_else(PoisonError::into_inner);
-        // What is of a day that is over counts nowhere.
+        let mut owed = lock(&self.owed);
+        // Usage of a past day no longer counts.
         owed.retain(|(day, _), _| *day >= hold.day);
         *owed.entry((hold.day, hold.accounts.clone())).or_default() += spent;
     }
 
     async fn pay(&self) {
-        let owed = std::mem::take(&mut *self.owed.lock().unwrap_or_else(PoisonError::into_inner));
+        // Taken out under the lock and sent without it, since sending waits for the network.
+        let owed = std::mem::take(&mut *lock(&self.owed));
         for ((day, accounts), spent) in owed {
             let hold = Reservation {
+                // No reservation has this id, so settling only adds the amount.
                 id: "owed".into(),
                 day,
                 accounts,
@@ -101,6 +105,8 @@ impl<B: Budgets> Budgets for SharedBudgets<B> {
             match self.log_outage(reserved).await {
                 Some(reserved) => {
                     if let ReserveResult::Held { hold, seen } = &reserved {
+                        // Keeps the local copy current, so an outage continues from the last known
+                        // usage and not from zero.
                         self.own.learn(hold, seen);
                     }
                     Ok(reserved)
@@ -122,6 +128,8 @@ impl<B: Budgets> Budgets for SharedBudgets<B> {
                 Some(()) => {}
                 None => self.owe(hold, spent),
             }
+            // Also while the shared store answers: the local copy must be right if the next call
+            // fails.
             self.own.settle(hold, spent).await
         }
         .boxed()

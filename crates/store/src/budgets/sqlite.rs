@@ -73,6 +73,7 @@ impl SqliteBudgets {
 
 /// Lets go of what has been held for too long, or on a day that is over.
 fn forget(file: &Connection, now: u64) -> rusqlite::Result<()> {
+    // Reservations of another day do not count, whichever way the clock moved.
     let old = "DELETE FROM budget_holds WHERE until <= ?1 OR day <> ?2";
     file.prepare(old)?.execute(params![now, day_of(now)])?;
     Ok(())
@@ -119,6 +120,7 @@ fn reserve(
         }
         seen.push(used);
     }
+    // Replace and not insert: reserving twice under one id counts once.
     let hold = "INSERT OR REPLACE INTO budget_holds VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let mut hold = file.prepare(hold)?;
     for account in accounts {

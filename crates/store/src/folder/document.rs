@@ -26,6 +26,7 @@ pub(crate) const FOLDER_TEXT: &str = "skprompt.txt";
 pub(crate) const FOLDER_CONFIG: &str = "config.json";
 
 /// Values of one file, and levels that they nest; its bytes are bounded where it is read.
+// Aliases in YAML can expand a small file to billions of nodes.
 const MOST_NODES: usize = 250_000;
 const MOST_LEVELS: usize = 120;
 
@@ -73,6 +74,7 @@ pub(crate) fn form_of(kind: EntryKind, file_name: &str) -> Option<(&str, FileFor
     let fits = |form: &FileFormat| {
         kind == EntryKind::Prompt || matches!(form, FileFormat::Json | FileFormat::Yaml)
     };
+    // The list is ordered: `.ai.yaml` must be found before `.yaml`.
     let mut endings = ENDINGS.iter().filter(|(_, form)| fits(form));
     let (stem, form) = endings.find_map(|(ending, form)| {
         let stem = file_name.strip_suffix(ending)?;
@@ -100,6 +102,7 @@ fn script_of(text: &str) -> Option<String> {
     };
     let is_script = definition.get("format")?.as_str() == Some("script");
     let source = definition.get("source")?.as_str()?;
+    // With other members the text would lose something as a plain script file.
     (is_script && definition.len() == 2).then(|| source.to_owned())
 }
 
@@ -107,6 +110,7 @@ fn script_of(text: &str) -> Option<String> {
 /// it; the reader of the entry knows better what is wrong with it. Broken YAML becomes
 /// a broken entry that says where.
 pub(crate) fn entry(key: EntryKey, origin: &str, form: FileFormat, content: &str) -> StoreEntry {
+    // Editors on Windows add a byte order mark, which JSON parsers reject.
     let content = content.strip_prefix('\u{feff}').unwrap_or(content);
     match form {
         FileFormat::Json => StoreEntry::new(key, content, origin),
@@ -143,6 +147,7 @@ fn yaml(origin: &str, content: &str) -> Result<Value, Box<Diagnostic>> {
         code: "store.yaml",
         most_nodes: MOST_NODES,
         most_depth: MOST_LEVELS,
+        // Tags mean something to prompt files of other tools and must survive the conversion.
         tags: Tags::Keep,
         ..Options::default()
     };
@@ -154,7 +159,7 @@ fn yaml(origin: &str, content: &str) -> Result<Value, Box<Diagnostic>> {
     match findings.into_iter().next() {
         None => Ok(node.map_or(Value::Null, |node| node.value())),
         Some(first) => Err(Box::new(Diagnostic {
-            message: format!("broken YAML: {}", first.message),
+            message: format!("invalid YAML: {}", first.message),
             ..first
         })),
     }

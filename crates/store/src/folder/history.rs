@@ -85,7 +85,8 @@ impl FolderInner {
         let mut now = self.current_content(*kind, key)?;
         let mut chain = self.history(*kind, key)?.chain()?;
         if !chain.is_at(now.as_ref()) {
-            // Somebody else's text becomes a version, whole.
+            // Another program wrote the text. Wait until it is complete before it becomes a
+            // version.
             now = self.settled_claims(*kind, key).and_then(content)?;
         }
         let last = chain.last();
@@ -113,13 +114,15 @@ impl FolderInner {
         if let Some(content) = &commit.content {
             self.fits(key, content)?;
         }
+        // A trial run without the lock, which would create the folder.
         if !self.roots.history.is_dir() {
-            // What fails does not make the folder.
+            // A commit that fails must not create the folder.
             self.planned(commit)?;
         }
         let done = self.alone(true, || {
             let (plan, done) = self.planned(commit)?;
             self.execute(&plan)?;
+            // After the commit: the new version counts, and its labels protect what they point at.
             self.bound(*kind, key, &done.labels)?;
             Ok(done)
         });
@@ -138,6 +141,8 @@ impl FolderInner {
             let now = self.current_content(*kind, key)?;
             let mut chain = self.history(*kind, key)?.chain()?;
             let last = chain.last();
+            // An unrecorded edit becomes a version first, or the import would overwrite it without
+            // a trace.
             chain.observe(now.as_ref(), STORE);
             let added = chain.extend(key, &import.versions)?;
             let before = self.label_text(*kind, key)?;
@@ -181,9 +186,10 @@ impl FolderInner {
     ) -> Result<Vec<(EntryKey, Version)>, StoreError> {
         match keys {
             [key] => self.refresh_settled(&places(kind, key)),
+            // One scan is cheaper than many single reads.
             _ => self.look(),
         }
-        // Mostly nothing is new, and whoever only looks keeps no writer waiting.
+        // Usually nothing is new, and a read-only check does not block writers.
         let mut unknown = Vec::new();
         for key in keys {
             if !self.is_known(kind, key)? {
@@ -210,7 +216,7 @@ impl FolderInner {
         key: &EntryKey,
         author: &str,
     ) -> Result<Option<Version>, StoreError> {
-        // It is listed as broken.
+        // An unreadable file is listed as broken and gets no version.
         let Ok(now) = self.settled_claims(kind, key).and_then(content) else {
             return Ok(None);
         };
@@ -222,7 +228,7 @@ impl FolderInner {
         };
         self.add(kind, key, &opened.book.lines(&chain.since(last)))?;
         let labels = self.label_text(kind, key)?;
-        // While nobody can read what they name, nothing is dropped.
+        // With unreadable labels it is unknown which versions are needed, so none is deleted.
         if let Ok(labels) = stored(key, labels.as_deref()) {
             self.bound(kind, key, &labels)?;
         }
@@ -237,6 +243,8 @@ impl FolderInner {
         }
         let mut chain = opened.book.chain.clone();
         let dropped = chain.collect(self.max_versions, labels);
+        // Usually a line that lists the dropped versions is enough; the file is rewritten only when
+        // much of it is dead.
         if opened.book.is_worn(dropped.len()) {
             return self.rewrite(kind, key, &mut opened, &chain);
         }
@@ -332,6 +340,7 @@ impl FolderInner {
 
     fn note(&self, line: &LogEntry) -> Result<(), StoreError> {
         self.alone(true, || {
+            // Read under the lock, so two processes never assign the same number.
             let last = self.log(&LogFilter::default(), None, 1)?;
             let number = last.first().map_or(1, |line| line.number + 1);
             let line = LogEntry {
@@ -395,7 +404,7 @@ fn content(claims: Vec<FolderEntry>) -> Result<Option<DefinitionContent>, StoreE
     match &entry.problem {
         Some(problem) if is_unreadable(entry) => Err(StoreError::new(
             StoreErrorKind::Corrupt,
-            format!("{problem}; mend or remove the file"),
+            format!("{problem}; fix or remove the file"),
         )),
         _ => Ok(Some(DefinitionContent::of(entry))),
     }
@@ -411,6 +420,7 @@ fn label_text(labels: &Labels) -> Option<Arc<str>> {
     if labels.0.is_empty() {
         return None;
     }
+    // Pretty, with a final line break: people edit this file and keep it in Git.
     let text = serde_json::to_string_pretty(labels).unwrap_or_default();
     Some((text + "\n").into())
 }

@@ -4,9 +4,10 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use quillet_core::history::{Version, VersionRecord};
+use quillet_core::lock::lock;
 use quillet_core::store::{EntryKey, EntryKind, StoreError, StoreErrorKind};
 
 use super::history_index::{HistoryIndex, Stamp, newest};
@@ -66,13 +67,17 @@ impl FolderInner {
         work: impl FnOnce() -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let writing = &self.shelf.writing;
-        let _one = writing.lock().unwrap_or_else(PoisonError::into_inner);
+        // Lock order: this mutex of the process, then the file lock that excludes other processes.
+        let _one = lock(writing);
         if make {
             key_path::make_root(&self.roots.history)?;
         } else if !self.roots.history.is_dir() {
+            // Without histories there is nothing to coordinate, and creating the folder for a plain
+            // write would surprise users.
             return work();
         }
         let _lock = self.lock()?;
+        // The previous writer may have crashed. Its plan must be completed before anything is read.
         self.finish()?;
         work()
     }
@@ -81,7 +86,7 @@ impl FolderInner {
     /// well, if this one may not write here.
     pub(super) fn finish_at_last(&self) {
         if let Err(error) = self.alone(false, || Ok(())) {
-            tracing::debug!(%error, "the folder of histories cannot be written");
+            tracing::debug!(%error, "cannot write the history folder");
         }
     }
 
@@ -91,6 +96,7 @@ impl FolderInner {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true);
         let file = options.open(&path).and_then(|file| {
+            // Released by the system when the process dies, so a crash never leaves a stale lock.
             file.lock()?;
             Ok(file)
         });
@@ -111,7 +117,7 @@ impl FolderInner {
         match key_path::inside(&root, &path) {
             Some(_) => Ok(path),
             None => Err(refused(format!(
-                "{} is a link that leads out of the folder of histories",
+                "{} is a link that leads out of the history folder",
                 path.display()
             ))),
         }
@@ -235,6 +241,8 @@ impl FolderInner {
         let written = options.open(&temporary).and_then(|new| {
             let mut out = io::BufWriter::new(new);
             opened.book.copy(file, chain, &mut out)?;
+            // On disk before the rename, or a power failure could leave an empty file under the old
+            // name.
             out.into_inner()?.sync_data()?;
             fs::rename(&temporary, &path)
         });
@@ -249,6 +257,7 @@ impl FolderInner {
     /// A line holds a text and a second one, and each byte of them takes six at most.
     fn longest_line(&self) -> u64 {
         let most = u64::try_from(self.max_file_bytes).unwrap_or(u64::MAX);
+        // Two texts per version, and JSON escapes make up to six bytes of one.
         most.saturating_mul(12).saturating_add(1 << 20)
     }
 }

@@ -6,10 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, Metadata};
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use quillet_core::history::{DefinitionContent, Digest, Version, VersionRecord};
+use quillet_core::lock::lock;
 use quillet_core::store::{EntryKey, EntryKind};
 use serde::{Deserialize, Serialize};
 
@@ -17,9 +18,11 @@ use super::lines::{self, Backwards};
 use crate::history::VersionChain;
 
 /// A file with fewer lines of dropped versions than these is left as it is.
+// Rewriting a small file saves nothing.
 const FEWEST_DEAD: usize = 100;
 
 /// Books that are remembered; all are forgotten when there are more.
+// Clearing everything is simpler than tracking use, and reading an index again is cheap.
 const MOST_BOOKS: usize = 4096;
 
 /// One line of the file.
@@ -44,6 +47,7 @@ pub(super) struct Stamp {
 impl Stamp {
     pub(super) fn of(about: &Metadata) -> Self {
         #[cfg(unix)]
+        // A replaced file may have the same size and time, but not the same inode.
         let number = std::os::unix::fs::MetadataExt::ino(about);
         #[cfg(not(unix))]
         let number = 0;
@@ -55,7 +59,7 @@ impl Stamp {
     }
 }
 
-/// What is in a file of versions, without what they hold.
+/// Index of a history file: the versions without their content.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HistoryIndex {
     /// Of the file as it was read.
@@ -96,6 +100,7 @@ impl HistoryIndex {
     fn take(&mut self, at: u64, line: HistoryLine) {
         if let Some(version) = line.version {
             if line.content.is_some() {
+                // Content is stored once per digest, at its first version.
                 self.places.entry(version.digest).or_insert(at);
             }
             let content = None;
@@ -191,7 +196,7 @@ impl HistoryIndex {
     }
 }
 
-/// What a process knows of the histories in a folder.
+/// In-memory indexes of the version histories in a folder.
 #[derive(Debug, Default)]
 pub(super) struct HistoryCache {
     /// Held by the one that writes.
@@ -207,13 +212,14 @@ impl HistoryCache {
         at: &(EntryKind, EntryKey),
         stamp: Stamp,
     ) -> Option<Arc<HistoryIndex>> {
-        let books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
+        let books = lock(&self.books);
+        // Another process may have appended or rewritten the file since.
         books.get(at).filter(|book| book.stamp == stamp).cloned()
     }
 
     /// Remembers a book.
     pub(super) fn keep(&self, at: (EntryKind, EntryKey), book: Arc<HistoryIndex>) {
-        let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut books = lock(&self.books);
         if books.len() >= MOST_BOOKS {
             books.clear();
         }
@@ -226,6 +232,7 @@ impl HistoryCache {
 /// # Errors
 /// The file cannot be read, or its last lines cannot be understood.
 pub(super) fn newest(file: &mut File) -> io::Result<Option<Version>> {
+    // The newest version is at the end, so a long history is not read from the start.
     let mut lines = Backwards::new(file)?;
     while let Some(line) = lines.next()? {
         let line: HistoryLine = serde_json::from_slice(&line)?;

@@ -79,6 +79,7 @@ pub(crate) fn kind_of(folder: &str) -> Option<EntryKind> {
 
 /// Longest segment of a key that becomes a file name, in bytes: file systems take
 /// 255, and an ending and a temporary name must fit too.
+// File systems allow 255 bytes; this leaves room for an ending and the temporary suffix.
 const MAX_SEGMENT: usize = 200;
 
 /// How deep folders may be nested below a kind's folder.
@@ -101,14 +102,14 @@ pub(crate) fn below(folder: &str, key: &EntryKey) -> Result<PathBuf, StoreError>
     if key.segments().count() > MAX_DEPTH + 1 {
         let key = key.as_str();
         return Err(refused(format!(
-            "key {key:?} cannot be a file: it is nested deeper than {MAX_DEPTH} folders"
+            "key {key:?} cannot be a file name: it is nested deeper than {MAX_DEPTH} folders"
         )));
     }
     let mut path = PathBuf::from(folder);
     for segment in key.segments() {
         if let Some(why) = wrong_name(segment) {
             return Err(refused(format!(
-                "key {:?} cannot be a file: {why}",
+                "key {:?} cannot be a file name: {why}",
                 key.as_str()
             )));
         }
@@ -125,14 +126,18 @@ fn wrong_name(segment: &str) -> Option<String> {
     if segment.len() > MAX_SEGMENT {
         return Some(format!("a segment is longer than {MAX_SEGMENT} bytes"));
     }
+    // A leading dot hides a file; Windows drops trailing dots and spaces.
     if segment.starts_with('.') || segment.ends_with(['.', ' ']) {
         return Some(format!(
-            "{segment:?} begins with a dot, or ends with one or a space"
+            "{segment:?} starts with a dot, or ends with a dot or a space"
         ));
     }
+    // Also what Windows forbids, so a folder can be copied to any system.
     let bad = |c: &char| c.is_control() || r#"/\*?"<>|%"#.contains(*c);
     let found = segment.chars().find(bad)?;
-    Some(format!("{segment:?} has the character {found:?}"))
+    Some(format!(
+        "{segment:?} contains the invalid character {found:?}"
+    ))
 }
 
 pub(crate) fn refused(message: String) -> StoreError {
@@ -154,7 +159,7 @@ pub(crate) fn make_root(root: &Path) -> Result<(), StoreError> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
             let root = root.display();
             Err(refused(format!(
-                "{root}: {error}; histories rest beside the store's folder"
+                "{root}: {error}; histories are stored next to the store's folder"
             )))
         }
         _ => Ok(()),
@@ -173,11 +178,13 @@ pub(crate) fn make_folders(root: &Path, relative: &Path) -> Result<PathBuf, Stor
     for part in relative.components() {
         folder.push(part);
         match fs::create_dir(&folder) {
+            // Another process may create the same folder at this moment.
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
                 return Err(refused(format!("{}: {error}", folder.display())));
             }
             _ => {}
         }
+        // Checked at each level after it exists: one of the parents may be a link.
         if inside(root, &folder).is_none() {
             let folder = folder.display();
             return Err(refused(format!(

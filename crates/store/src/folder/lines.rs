@@ -10,6 +10,7 @@ use std::path::Path;
 use super::write::make_private;
 
 /// Bytes that are read at once from the end of a file.
+// Usually holds the last few lines, so reading the newest entry takes one read.
 const PIECE: u64 = 16 << 10;
 
 /// Reads the whole lines of a file from its beginning: each with the byte that it begins at.
@@ -63,11 +64,13 @@ pub(crate) fn append(path: &Path, lines: &str, private: bool) -> io::Result<(u64
     let mut file = options.open(path)?;
     let length = file.metadata()?.len();
     let end = Backwards::new(&mut file)?.whole;
+    // A crashed process left an incomplete line. Appending to it would corrupt the new one.
     if end < length {
         file.set_len(end)?;
     }
     file.seek(SeekFrom::Start(end))?;
     file.write_all(lines.as_bytes())?;
+    // The caller reports success only after the data is on disk.
     file.sync_data()?;
     Ok((end, file.metadata()?))
 }
@@ -97,6 +100,7 @@ impl<'a> Backwards<'a> {
             whole: 0,
         };
         // What does not end is no line.
+        // An incomplete last line may be longer than one piece.
         while !lines.read.contains(&b'\n') && lines.more()? {}
         let ends = lines.read.iter().rposition(|byte| *byte == b'\n');
         lines.read.truncate(ends.map_or(0, |last| last + 1));

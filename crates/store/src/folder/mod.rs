@@ -26,12 +26,13 @@ mod write;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
 use quillet_core::history::{DefinitionContent, HistoryStore};
+use quillet_core::lock::lock;
 use quillet_core::store::{
     Changes, EntryKey, EntryKind, Health, Store, StoreChange, StoreEntry, StoreError,
     StoreErrorKind,
@@ -83,9 +84,12 @@ impl FolderStore {
         let (path, options) = (path.to_owned(), options.clone());
         let opening = spawn_blocking(move || FolderInner::open(&path, &options));
         let folder = opening.await.map_err(|error| failed(&error))??;
+        // The watch starts before the second look, so no change falls between the two.
         let watcher = tokio::spawn(look_again(folder.clone(), Watch::new(&folder.roots)));
         // Catches what was written between the first look and the watch.
         in_background(&folder, FolderInner::look).await?;
+        // A process may have been killed during a write. Its plan is completed before anything is
+        // served.
         in_background(&folder, FolderInner::finish_at_last).await?;
         Ok(FolderStore {
             folder,
@@ -128,6 +132,8 @@ async fn in_background<T: Send + 'static>(
     work: impl FnOnce(&FolderInner) -> T + Send + 'static,
 ) -> Result<T, StoreError> {
     let folder = folder.clone();
+    // File work that has started is not cancelled with its future, so a write is never left half-
+    // done by a cancelled request.
     let done = spawn_blocking(move || work(&folder)).await;
     done.map_err(|error| failed(&error))
 }
@@ -141,7 +147,9 @@ impl FolderInner {
         let name = path.display().to_string();
         let wrong = |error: io::Error| {
             let mend = match error.kind() {
-                io::ErrorKind::NotFound => ": make it, with prompts/, tools/, environs/ inside",
+                io::ErrorKind::NotFound => {
+                    ": create it with the folders prompts/, tools/ and environs/"
+                }
                 _ => "",
             };
             let message = format!("store folder {name}: {error}{mend}");
@@ -167,7 +175,8 @@ impl FolderInner {
 
     /// Reads the folder again, and what is being written once it is, and reports what is different.
     fn look(&self) {
-        let _one = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
+        // Two scans at the same time could store the older result last.
+        let _one = lock(&self.looking);
         let known = self.snapshot.load_full();
         let now = read_stable(
             || scan::scan(&self.roots, self.max_file_bytes),
@@ -182,8 +191,9 @@ impl FolderInner {
         let before = self.snapshot.swap(now.clone());
         match (&*before, &*now) {
             (Ok(before), Ok(now)) => self.tell(before, now),
+            // The folder was unavailable, so single changes are unknown.
             (Err(_), Ok(_)) => self.hub.send(StoreChange::All),
-            (Ok(_), Err(reason)) => tracing::warn!(%reason, "store is away"),
+            (Ok(_), Err(reason)) => tracing::warn!(%reason, "store is unavailable"),
             (Err(_), Err(_)) => {}
         }
     }
@@ -203,7 +213,8 @@ impl FolderInner {
         places: &[(EntryKind, EntryKey)],
         read: impl Fn(EntryKind, &EntryKey) -> Result<Vec<FolderEntry>, StoreError>,
     ) {
-        let one = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
+        // Dropped before `look` below, which takes the same lock.
+        let one = lock(&self.looking);
         let before = self.snapshot.load_full();
         let Ok(before) = &*before else {
             drop(one);
@@ -217,10 +228,14 @@ impl FolderInner {
             };
             let at = (*kind, key.clone());
             match claims.into_iter().next() {
+                // The first claim counts, as in a full scan; others are reported there as
+                // duplicates.
                 Some(document) => drop(now.documents.insert(at, document)),
                 None => drop(now.documents.remove(&at)),
             }
         }
+        // Stored before the change is reported, so a subscriber that reads at once finds the new
+        // content.
         self.snapshot.store(Arc::new(Ok(now.clone())));
         self.tell(before, &now);
     }
@@ -235,8 +250,8 @@ impl FolderInner {
                 (kind, key) => self.hub.send(StoreChange::Entry(*kind, key.clone())),
             }
         }
-        // A prompt file is more than its text: its name says how it is read, and
-        // files beside it take part.
+        // A prompt file is more than its text: its name determines the format, and it may include
+        // other files.
         if prompts {
             self.hub.send(StoreChange::Kind(EntryKind::Prompt));
         }
@@ -268,6 +283,8 @@ impl FolderInner {
     ) -> Result<(), StoreError> {
         self.fits_bytes(key, content.bytes())?;
         self.alone(false, || {
+            // Read under the lock of writers: another process may have changed the form of the
+            // file.
             let before = self.claims(kind, key)?.into_iter().next();
             let before = before.as_ref().map(|document| &*document.path);
             write::write(&self.roots, kind, key, content, before)
@@ -330,7 +347,7 @@ impl Store for FolderStore {
     ) -> BoxFuture<'a, Result<Vec<Option<Arc<str>>>, StoreError>> {
         let texts = move |snapshot: &FolderSnapshot| {
             let entry = |key: &EntryKey| Some(&snapshot.documents.get(&(kind, key.clone()))?.entry);
-            // Whoever asks for labels that are broken must not take them for none.
+            // Invalid labels must not look like missing ones.
             let has_text = |entry: &StoreEntry| entry.problem.is_none() || kind == EntryKind::Label;
             let text = |entry: &StoreEntry| has_text(entry).then(|| entry.text.clone());
             keys.iter().map(|key| entry(key).and_then(text)).collect()

@@ -93,8 +93,11 @@ impl FolderInner {
     /// Does all that a plan says.
     pub(super) fn execute(&self, plan: &CommitPlan) -> Result<(), StoreError> {
         if plan.is_one_line() {
+            // A single appended line needs no plan: no second file could disagree with it after a
+            // crash.
             return self.step(CommitStep::Versions, plan);
         }
+        // From here on every step may be repeated by another process after a crash.
         self.write_down(plan)?;
         CommitStep::ALL
             .into_iter()
@@ -115,14 +118,14 @@ impl FolderInner {
         };
         let plan = serde_json::from_reader::<_, CommitPlan>(std::io::BufReader::new(file));
         let Ok(plan) = plan else {
-            // The machine stopped before it was on the disk, and so before anything was done.
-            tracing::warn!(path = %path.display(), "half a plan: left out");
+            // The machine stopped before the plan was on disk, so no step of it was executed.
+            tracing::warn!(path = %path.display(), "incomplete plan: ignored");
             return write::delete(&path).map(drop);
         };
         tracing::info!(
             kind = plan.kind,
             key = &*plan.key,
-            "a write that broke off is finished"
+            "finished an interrupted write"
         );
         CommitStep::ALL
             .into_iter()
@@ -151,6 +154,7 @@ impl FolderInner {
         let last = book.chain.last();
         let new = plan.versions.iter();
         let new: Vec<VersionRecord> = new
+            // A repeated step skips the versions that the first attempt wrote.
             .filter(|kept| kept.version.number > last)
             .cloned()
             .collect();
@@ -166,6 +170,7 @@ impl FolderInner {
         let Some(newest) = plan.versions.last() else {
             return Ok(());
         };
+        // A later commit exists, so its definition must stay.
         if self.history(kind, key)?.book.chain.last() != newest.version.number {
             return Ok(());
         }
@@ -176,13 +181,14 @@ impl FolderInner {
             .map(|it| DefinitionContent::of(&it.entry))
             .collect();
         let now = contents.first();
+        // The file was edited after the crash. The edit wins and becomes a version of its own.
         if !plan.is_between(now, after) {
             return Ok(());
         }
         if !holds(newest, now) {
             put(&self.roots, kind, key, after, claims.first())?;
         }
-        // The file that it was in, where a process was killed before it could remove it.
+        // The previous file, if the process died before removing it.
         for (claim, content) in claims.iter().zip(&contents).skip(1) {
             if Some(content) == plan.before.as_ref() && !holds(newest, Some(content)) {
                 write::remove(&claim.path)?;
@@ -198,7 +204,7 @@ impl FolderInner {
         plan: &CommitPlan,
     ) -> Result<(), StoreError> {
         let [before, after] = &plan.labels;
-        // Somebody may have set them by hand since.
+        // The labels may have been edited by hand since.
         if before == after || self.label_text(kind, key)? != *before {
             return Ok(());
         }

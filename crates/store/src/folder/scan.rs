@@ -41,6 +41,8 @@ pub(crate) struct FolderEntry {
 /// The folder of the definitions cannot be read. What cannot be read inside becomes a broken entry.
 pub(crate) fn scan(roots: &Roots, max_file_bytes: usize) -> io::Result<FolderSnapshot> {
     let mut scan = FolderScan::new(&roots.definitions, max_file_bytes)?;
+    // Fails here if the folder is missing. The folders of the kinds are optional, so their errors
+    // are ignored.
     fs::read_dir(&scan.root)?;
     for kind in EntryKind::ALL
         .into_iter()
@@ -144,7 +146,7 @@ impl FolderScan {
 
     /// What may be the file of a key, or the folder that is one prompt, and nothing else.
     fn key(&mut self, kind: EntryKind, folder: &str, key: &EntryKey) {
-        // A key that is no path is the name of no file either.
+        // An invalid path cannot be the name of a file.
         let Ok(path) = key_path::below(folder, key) else {
             return;
         };
@@ -153,6 +155,7 @@ impl FolderScan {
         };
         let folder = self.root.join(folder);
         let on_the_way = folder.ancestors().take_while(|above| *above != self.root);
+        // The same rules as a full scan, which does not enter such folders.
         if on_the_way.into_iter().any(|above| !self.is_entered(above)) {
             return;
         }
@@ -195,14 +198,14 @@ impl FolderScan {
             tracing::warn!(path = %path.display(), "file name is not UTF-8: left out");
             return;
         };
-        // Hidden files are editors' and ours.
+        // Hidden files belong to editors and to this store.
         if name.starts_with('.') || document::is_of_tests(kind, name) {
             return;
         }
         let inside = key_path::inside(&self.root, path);
         if let Some(real) = inside.as_deref().filter(|real| real.is_dir()) {
             if is_circle(path, real) {
-                tracing::warn!(path = %path.display(), "a link to a folder that it is in: left out");
+                tracing::warn!(path = %path.display(), "link to one of its parent folders: left out");
                 return;
             }
             if kind == EntryKind::Prompt && path.join(document::FOLDER_TEXT).is_file() {
@@ -223,6 +226,7 @@ impl FolderScan {
             && let Ok(about) = fs::metadata(&real)
         {
             let stamp = Stamp(about.len(), about.modified().ok());
+            // Not a definition, but prompt files may include it; a change must be noticed.
             self.found.others.insert(path.to_owned(), stamp);
         }
     }
@@ -284,6 +288,7 @@ fn sorted(folder: &Path) -> Vec<PathBuf> {
         return Vec::new();
     };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    // The order of `read_dir` differs between systems, and the first of two files for one key wins.
     paths.sort();
     paths
 }
@@ -295,7 +300,7 @@ fn wrong_labels(entry: &StoreEntry) -> Option<Diagnostic> {
     let found = Diagnostic::error(
         "store.labels",
         &entry.origin,
-        format!("broken labels: {why}"),
+        format!("invalid labels: {why}"),
     );
     let start = place_of(text, &why).filter(|_| entry.origin.ends_with(".json"));
     Some(match start {
@@ -359,13 +364,15 @@ pub(crate) fn open(path: &Path) -> Result<File, String> {
         )),
         Err(error) => Err(error.to_string()),
     };
+    // Before opening: opening a pipe may block, and opening a device may have effects.
     regular(fs::metadata(path))?;
     let mut options = OpenOptions::new();
     options.read(true);
-    // Somebody may have put a pipe in its place since.
+    // The file may have been replaced by a pipe since the check.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
     let file = options.open(path).map_err(|error| error.to_string())?;
+    // Again on the open file, which cannot be replaced any more.
     regular(file.metadata())?;
     Ok(file)
 }
@@ -388,7 +395,7 @@ fn what_it_is(about: &fs::Metadata) -> &'static str {
     if about.is_dir() {
         "a folder"
     } else {
-        "something special"
+        "a special file"
     }
 }
 

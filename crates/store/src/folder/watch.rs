@@ -42,7 +42,7 @@ impl Watch {
         let watcher = watcher(roots, signs.clone());
         if let Err(error) = &watcher {
             let folder = roots.definitions.display();
-            tracing::debug!(%folder, %error, "no notice of changes: looking every {LOOK_OFTEN:?}");
+            tracing::debug!(%folder, %error, "no file system notifications: checking every {LOOK_OFTEN:?}");
         }
         Watch {
             signs,
@@ -83,6 +83,7 @@ fn watcher(roots: &Roots, signs: Arc<WatchSignals>) -> notify::Result<Recommende
         }
         signs.touched.notify_one();
     })?;
+    // Recursive watches also cover folders that are created later.
     watcher.watch(&roots.definitions, RecursiveMode::Recursive)?;
     if roots.history.is_dir() {
         watcher.watch(&roots.history, RecursiveMode::Recursive)?;
@@ -106,6 +107,7 @@ struct WatchPaths {
 
 impl WatchPaths {
     fn new(roots: &Roots) -> Self {
+        // macOS reports canonical paths (`/private/var/…`) for watched links.
         let names = |path: &Path| [Some(path.to_owned()), fs::canonicalize(path).ok()];
         let names = |path: &Path| names(path).into_iter().flatten().collect();
         WatchPaths {
@@ -135,6 +137,7 @@ impl WatchPaths {
         let kind = event.kind;
         let goes = kind.is_remove() || matches!(kind, EventKind::Modify(ModifyKind::Name(_)));
         let is_any = |folders: &[PathBuf]| event.paths.iter().any(|path| folders.contains(path));
+        // A history folder that was just created is not covered by the existing watch.
         let comes = kind.is_create() && is_any(&self.history);
         comes || (goes && (is_any(&self.definitions) || is_any(&self.history)))
     }

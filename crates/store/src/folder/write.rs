@@ -31,11 +31,14 @@ pub(crate) fn write(
     if kind == EntryKind::Label {
         key_path::make_root(root)?;
     }
+    // The connection URL of a database contains its password.
     let private = kind == EntryKind::Database;
     let path = if is_function(kind, content) {
         let folder = key_path::make_folders(root, &relative)?;
         let config = folder.join(FOLDER_CONFIG);
         match &content.companion {
+            // Before the text: the text makes the folder a prompt, and must not be read with an old
+            // configuration.
             Some((_, text)) => replace(&config, text, private)?,
             None => delete(&config).map(drop)?,
         }
@@ -52,6 +55,7 @@ pub(crate) fn write(
         path
     };
     match before {
+        // After the new file is in place, so a crash leaves two files and not none.
         Some(before) if before != path => remove(before).map(drop),
         _ => Ok(()),
     }
@@ -96,7 +100,7 @@ fn form<'a>(
     let Some((stem, _)) = document::form_of(kind, file) else {
         let name = kind.name();
         return Err(refused(format!(
-            "{key}: it is in a file {file:?}, and no {name} in a folder ends so"
+            "{key}: no {name} in a folder can have the file name {file:?}"
         )));
     };
     let ending = file.get(stem.len()..).unwrap_or_default();
@@ -109,6 +113,8 @@ fn form<'a>(
 /// `Refused` where the system refuses.
 pub(crate) fn replace(path: &Path, text: &str, private: bool) -> Result<(), StoreError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // In the same folder, since a rename across file systems is not atomic. Scans ignore names that
+    // start with a dot.
     let temporary = path.with_file_name(format!(".{name}.new"));
     let made = make_file(&temporary, text, private);
     let placed = made.and_then(|()| fs::rename(&temporary, path));

@@ -185,7 +185,7 @@ impl VersionChain {
                 None if number > last => added.push(kept.clone()),
                 _ => {
                     let message = format!(
-                        "{}: version {number} is another one here than in the import",
+                        "{}: version {number} differs from that of the import",
                         key.id()
                     );
                     return Err(StoreError::new(StoreErrorKind::Conflict, message));
@@ -195,7 +195,7 @@ impl VersionChain {
         let newest = versions.last().map_or(0, |kept| kept.version.number);
         if newest < last {
             let message = format!(
-                "{}: there are versions up to {last} here, the import ends with {newest}",
+                "{}: the store has versions up to {last}, and the import ends with {newest}",
                 key.id()
             );
             return Err(StoreError::new(StoreErrorKind::Conflict, message));
@@ -234,9 +234,9 @@ fn wrong(kept: &VersionRecord, before: u64) -> Option<&'static str> {
     if number <= before {
         Some("is out of order")
     } else if number > LARGEST {
-        Some("has a number over 2^53, which JSON cannot say")
+        Some("has a number above 2^53, which JSON cannot represent")
     } else if kept.content.is_some() == kept.version.removed {
-        Some("holds nothing and is no removal, or is one and holds something")
+        Some("has no content and is not a removal, or is a removal with content")
     } else {
         None
     }
@@ -300,24 +300,24 @@ pub(crate) fn expected(
         return Ok(());
     }
     let newest = match (head, is) {
-        (_, None) => "there is none of that key now".to_owned(),
+        (_, None) => "it does not exist".to_owned(),
         (Some(head), Some(is)) if head.digest == is && !head.removed => {
             format!("it is at version {}", head.number)
         }
-        (_, Some(is)) => format!("it was written since, and is sha256:{is}"),
+        (_, Some(is)) => format!("it was changed and is now sha256:{is}"),
     };
     let wanted = match commit.expect {
         WritePrecondition::Anything | WritePrecondition::Absent => "a new definition".to_owned(),
         WritePrecondition::Version(number) => format!("version {number}"),
         WritePrecondition::Digest(digest) => format!("sha256:{digest}"),
     };
-    let message = format!("{}: {wanted} was expected: {newest}", commit.key.id());
+    let message = format!("{}: expected {wanted}, but {newest}", commit.key.id());
     Err(StoreError::new(StoreErrorKind::Conflict, message))
 }
 
 /// What is removed and is not there.
 pub(crate) fn nothing(key: &EntryKey) -> StoreError {
-    let message = format!("{}: there is none", key.id());
+    let message = format!("{}: not found", key.id());
     StoreError::new(StoreErrorKind::NoVersion, message)
 }
 

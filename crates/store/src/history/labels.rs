@@ -13,7 +13,7 @@ pub(crate) fn stored(key: &EntryKey, text: Option<&str>) -> Result<Labels, Store
         return Ok(Labels::default());
     };
     Labels::parse(text).map_err(|why| {
-        let message = format!("the labels of {key} are broken: {why}; mend or remove them");
+        let message = format!("invalid labels of {key}: {why}; fix or remove them");
         StoreError::new(StoreErrorKind::Corrupt, message)
     })
 }
@@ -76,7 +76,7 @@ pub(crate) fn moved(
             && labels.get(name) != expected.as_ref()
         {
             let message = format!(
-                "{}: label {name} was expected at {}, and is at {}",
+                "{}: expected label {name} at {}, but it is at {}",
                 key.id(),
                 shown(expected.as_ref()),
                 shown(labels.get(name))

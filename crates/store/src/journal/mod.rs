@@ -67,8 +67,7 @@ impl JournalOptions {
             return Ok(());
         }
         let message = format!(
-            "run id {run:?}: the step {name} has {bytes} bytes, and the limit is {most} \
-             (agent.journal_step_bytes)"
+            "run id {run:?}: step {name} has {bytes} bytes, and the limit is {most} (agent.journal_step_bytes)"
         );
         Err(StoreError::new(StoreErrorKind::Refused, message))
     }
@@ -92,8 +91,7 @@ impl JournalOptions {
     /// Why steps are refused.
     pub(crate) fn too_many(&self, run: &str, last: u64, more: usize) -> StoreError {
         let message = format!(
-            "run id {run:?}: it has {last} steps, {more} more are to be written, and the limit is \
-             {} (agent.journal_steps)",
+            "run id {run:?}: too many steps: {last} written and {more} more, and the limit is {} (agent.journal_steps)",
             self.max_steps
         );
         StoreError::new(StoreErrorKind::Refused, message)
@@ -107,21 +105,20 @@ impl JournalOptions {
 
 /// Two runs of one id would be one.
 pub(crate) fn exists(run: &str) -> StoreError {
-    let message = format!("run id {run:?}: there is a run of this id, choose another id");
+    let message = format!("run id {run:?}: a run with this id exists, choose another id");
     StoreError::new(StoreErrorKind::Conflict, message)
 }
 
 /// The owner that writes is none any more.
 pub(crate) fn lost(run: &str) -> StoreError {
-    let message = format!("run id {run:?}: another process goes on with this run");
+    let message = format!("run id {run:?}: another process has taken over this run");
     StoreError::new(StoreErrorKind::Conflict, message)
 }
 
 /// A step that is there and says nothing.
 pub(crate) fn unreadable(run: &str, number: u64, error: &serde_json::Error) -> StoreError {
     let message = format!(
-        "run id {run:?}: step {number} cannot be read: {error}; a later version of this program \
-         has written it, or somebody else: go on with that version, or fork the run at a step before"
+        "run id {run:?}: cannot read step {number}: {error}; a later version or another program wrote it: resume with that version, or fork the run at an earlier step"
     );
     StoreError::new(StoreErrorKind::Corrupt, message)
 }
@@ -138,7 +135,7 @@ pub(crate) fn may_interject(run: &str, standing: &RunSnapshot) -> Result<(), Sto
     if standing.state != RunState::Running {
         return Ok(());
     }
-    let message = format!("run id {run:?}: a run that nobody owns cannot stand as running");
+    let message = format!("run id {run:?}: a run without an owner cannot be in the state running");
     Err(StoreError::new(StoreErrorKind::Refused, message))
 }
 
@@ -155,7 +152,7 @@ pub(crate) fn head_text(head: &RunHead) -> Result<String, StoreError> {
 /// A part of a run as text.
 fn written(part: &impl serde::Serialize) -> Result<String, StoreError> {
     serde_json::to_string(part).map_err(|error| {
-        let message = format!("a step of a run cannot be written as JSON: {error}");
+        let message = format!("cannot write a step of a run as JSON: {error}");
         StoreError::new(StoreErrorKind::Refused, message)
     })
 }

@@ -57,6 +57,7 @@ static PART: SchemaModule = SchemaModule {
 
 /// Longest lease, in milliseconds. A claim that ends later than this from now was made by another
 /// clock: that of the machine was set back since, and nobody is to wait for that.
+// A clock that was set back would otherwise block a run for as long as the difference.
 const LONGEST_LEASE_MS: u64 = 3_600_000;
 
 fn lease_ms(lease: Duration) -> u64 {
@@ -75,6 +76,7 @@ const HEAD: &str = "SELECT head, updated_ms, last, state, waiting FROM runs";
 const KEPT: &str = "(ended_ms IS NULL OR ended_ms > ?1)";
 
 /// Runs that one beginning forgets.
+// Bounds the time that a new run waits for the deletion of old ones.
 const SWEPT: usize = 64;
 
 /// A journal in a file.
@@ -134,6 +136,8 @@ impl SqliteJournal {
         let keep = self.options.keep_ms();
         let work = move |file: &Connection| {
             let now = clock::millis();
+            // In the same transaction as the insert, so an expired run does not block the reuse of
+            // its id.
             sweep(file, &id, now.saturating_sub(keep))?;
             let put = "INSERT INTO runs
                 (id, scope, head, created_ms, updated_ms, last, epoch, state, waiting, free_ms)
@@ -204,6 +208,7 @@ impl SqliteJournal {
             let put = "UPDATE runs SET last = ?2, updated_ms = ?3, waiting = ?4 WHERE number = ?1";
             file.execute(put, params![found.number, last, now, waiting])?;
             if state != found.state {
+                // A waiting or ended run has no time, which also keeps it out of the partial index.
                 let free = (state == RunState::Ready).then_some(now);
                 let ended = (state == RunState::Ended).then_some(now);
                 let put = "UPDATE runs SET state = ?2, free_ms = ?3, ended_ms = ?4
@@ -321,6 +326,8 @@ impl SqliteJournal {
 impl StepAuthor {
     fn may(self, run: &RunRow) -> bool {
         match self {
+            // The epoch alone is the fence. The lease is not checked, since nobody has claimed the
+            // run meanwhile.
             StepAuthor::Owner(epoch) => epoch == run.epoch && run.state == RunState::Running,
             StepAuthor::Other(last) => {
                 last == run.last && matches!(run.state, RunState::Waiting | RunState::Ready)
@@ -382,7 +389,7 @@ fn head(row: &Row<'_>) -> rusqlite::Result<RunHead> {
 fn state(row: &Row<'_>, column: usize) -> rusqlite::Result<RunState> {
     let name = row.get_ref(column)?.as_str()?;
     let unknown = || {
-        let message = format!("{name:?} is no state of a run");
+        let message = format!("unknown run state {name:?}");
         Error::FromSqlConversionFailure(column, Type::Text, message.into())
     };
     RunState::named(name).ok_or_else(unknown)

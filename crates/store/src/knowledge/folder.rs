@@ -10,7 +10,8 @@ use quillet_core::knowledge::{DocumentInput, Knowledge};
 use quillet_core::store::{StoreError, StoreErrorKind};
 use serde::Serialize;
 
-use super::{SqliteKnowledge, html, rows};
+use super::sqlite_knowledge::SqliteKnowledge;
+use super::{html, rows};
 
 /// Deepest folder inside the folder.
 const MAX_DEPTH: usize = 32;
@@ -48,7 +49,24 @@ fn form_of(path: &Path) -> Option<DocumentFormat> {
     }
 }
 
-pub(crate) async fn import(
+impl SqliteKnowledge {
+    /// Puts the files of a folder in, and takes out what is in the collection and not in
+    /// the folder: Markdown, HTML, JSON and plain texts. Files that have not changed
+    /// cost a look.
+    ///
+    /// # Errors
+    /// The folder cannot be read, or has too many files, or the file of this knowledge fails. A
+    /// single file that is no text is reported in the result.
+    pub async fn import(
+        &self,
+        folder: &Path,
+        collection: &str,
+    ) -> Result<ImportReport, StoreError> {
+        import(self, folder, collection).await
+    }
+}
+
+async fn import(
     knowledge: &SqliteKnowledge,
     folder: &Path,
     collection: &str,

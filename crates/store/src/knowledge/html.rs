@@ -29,6 +29,7 @@ const BLOCKS: [&str; 22] = [
     "tr",
 ];
 /// Longest reference to a character.
+// Bounds the search for `;`, which would be quadratic in a text with many `&`.
 const MAX_REFERENCE: usize = 12;
 
 /// The title and the text of a page.
@@ -43,6 +44,7 @@ pub(crate) fn read(page: &str) -> (Option<String>, String) {
             continue;
         }
         let Some(tag) = HtmlTag::read(rest) else {
+            // A lone `<` is text, as browsers treat it.
             text.push('<');
             rest = rest.get(1..).unwrap_or_default();
             continue;
@@ -52,6 +54,7 @@ pub(crate) fn read(page: &str) -> (Option<String>, String) {
             let (inside, behind) = until_end(rest, "title");
             (title, rest) = (Some(tidy(&decoded(inside))), behind);
         } else if SILENT.contains(&tag.name.as_str()) && !tag.closes {
+            // Scripts may contain `<`, so their content is skipped and not parsed.
             rest = until_end(rest, &tag.name).1;
         } else if BLOCKS.contains(&tag.name.as_str()) {
             text.push_str(if tag.name == "p" { "\n\n" } else { "\n" });

@@ -5,6 +5,7 @@
 /// word. Each begins up to `overlap` characters before the end of the one before.
 pub(crate) fn passages(text: &str, length: usize, overlap: usize) -> Vec<&str> {
     let length = length.max(1);
+    // A larger overlap could make the next passage start before the current one.
     let overlap = overlap.min(length / 2);
     let mut out = Vec::new();
     let mut rest = text;
@@ -40,6 +41,7 @@ fn cut_before(text: &str, limit: usize) -> usize {
         let end = |end: &&str| Some(window.rfind(end)? + end.len());
         ends.iter().filter_map(end).max()
     };
+    // A cut in the first half would make very short passages.
     let late = |cut: &usize| *cut > limit / 2;
     ends.iter()
         .find_map(|ends| last(ends).filter(late))

@@ -109,6 +109,8 @@ pub(crate) fn put(file: &Connection, prepared: &IndexedDocument) -> rusqlite::Re
         ],
         |row| row.get(0),
     )?;
+    // The row of the document stays, so its number does too. Vectors and index entries follow by
+    // cascade and trigger.
     file.execute("DELETE FROM passages WHERE document = ?1", [number])?;
     let mut passage =
         file.prepare("INSERT INTO passages (document, text) VALUES (?1, ?2) RETURNING number")?;
@@ -200,7 +202,9 @@ pub(crate) struct SearchQuery {
 /// Any of the words. They have letters and digits only, and the quotes keep those
 /// that are words of the language, such as `near`, from being that.
 pub(crate) fn query(words: &[String]) -> Option<String> {
+    // Quoted, so words like OR and NEAR are not FTS5 operators.
     let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    // OR and not AND: a question contains words that no passage has.
     (!quoted.is_empty()).then(|| quoted.join(" OR "))
 }
 

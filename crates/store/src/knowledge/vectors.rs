@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 
 /// Dampens the first ranks against the others (Cormack and others, 2009).
+// The usual constant of reciprocal rank fusion.
 const RANK_OFFSET: f64 = 60.0;
 
 /// The vector in length 1, as bytes; empty for one that has no direction.
@@ -42,9 +43,11 @@ pub(crate) fn nearest(mut all: Vec<(i64, f32)>, most: usize) -> Vec<i64> {
     let order = |a: &(i64, f32), b: &(i64, f32)| {
         b.1.partial_cmp(&a.1)
             .unwrap_or(Ordering::Equal)
+            // Equal scores are ordered by number, so results are reproducible.
             .then(a.0.cmp(&b.0))
     };
     if all.len() > most && most > 0 {
+        // Linear, instead of sorting all candidates for a few results.
         all.select_nth_unstable_by(most - 1, order);
     }
     all.truncate(most);

@@ -1,11 +1,12 @@
 //! Buckets of one process.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
+use quillet_core::lock::lock;
 use quillet_core::rates::{RateDecision, RateDraw, Rates};
 use quillet_core::store::StoreError;
 use tokio::time::Instant;
@@ -47,8 +48,9 @@ impl MemoryRates {
     /// Changes the buckets of a group.
     fn with<T>(&self, group: &str, change: impl FnOnce(&mut Group, f64) -> T) -> T {
         let now = self.began.elapsed().as_secs_f64() * 1000.0;
-        let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut groups = lock(&self.groups);
         match groups.get_mut(group) {
+            // Looked up first, so the usual case does not allocate the name.
             Some(found) => change(found, now),
             None => change(groups.entry(group.to_owned()).or_default(), now),
         }
@@ -106,6 +108,7 @@ fn turn(
             (next, tightest) = (bucket.due - slack(draw), index);
         }
     }
+    // A queued request waits for the bucket only; a new one also waits for those before it.
     let goes = if in_line { ready <= now } else { next <= now };
     if !goes && in_line && ready - now <= NEAR_MS {
         return RateDecision::After(milliseconds(ready - now));
@@ -120,7 +123,7 @@ fn turn(
         if goes {
             bucket.full += worth(draw);
         }
-        // Who was in the line has been reckoned with.
+        // A queued request has been added to `due` already.
         if !(goes && in_line) {
             bucket.due += worth(draw);
         }

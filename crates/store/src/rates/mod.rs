@@ -1,9 +1,8 @@
-//! How often providers are asked: buckets in memory for one process, in Redis for all replicas.
+//! Rate limit buckets: in memory for one process, in Redis for all replicas.
 //!
-//! Both reckon alike. A bucket is two times: `full`, when it would be full again if nobody drew
-//! from it, and `due`, the same if everybody in the line had drawn already. The first says what may
-//! be sent now, and is never overdrawn by a request; the second says who is next, and is a promise
-//! only.
+//! Both use the same algorithm. A bucket consists of two times: `full`, when it is full again
+//! without further draws, and `due`, the same after all queued requests have drawn. `full` decides
+//! what may be sent now and is never overdrawn by a request; `due` only orders the queue.
 
 mod memory;
 #[cfg(feature = "redis")]

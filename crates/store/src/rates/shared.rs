@@ -34,7 +34,7 @@ impl<R: Rates> SharedRates<R> {
         match answer {
             Ok(answer) => {
                 if was_alone {
-                    tracing::info!(target: "quillet::rates", "the rates of models are those of all replicas again");
+                    tracing::info!(target: "quillet::rates", "model rate limits are shared by all replicas again");
                 }
                 Some(answer)
             }
@@ -42,7 +42,7 @@ impl<R: Rates> SharedRates<R> {
                 if !was_alone {
                     tracing::warn!(
                         target: "quillet::rates",
-                        "{error}; until it answers, this replica keeps the rates of models by itself"
+                        "{error}; until it answers, this replica applies model rate limits alone"
                     );
                 }
                 None

@@ -249,7 +249,7 @@ fn record(name: &str, member: &Value) -> Result<QueryRecord, StoreError> {
         Value::BulkString(bytes) => parsed(bytes),
         _ => None,
     };
-    parsed.ok_or_else(|| corrupt(name, "it holds something that is no query"))
+    parsed.ok_or_else(|| corrupt(name, "its value is not a query"))
 }
 
 fn parsed(member: &[u8]) -> Option<QueryRecord> {

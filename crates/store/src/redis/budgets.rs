@@ -1,4 +1,4 @@
-//! Books in Redis, which all replicas keep.
+//! Budget usage in Redis, shared by all replicas.
 //!
 //! `<prefix>budgets:{day}` is a hash: `day`, in days since 1970, and for each account `<account>:t`
 //! and `<account>:u`, the tokens and the billionths of a dollar that were spent, `<account>:ht` and
@@ -26,6 +26,8 @@ use crate::address::RedisAddress;
 use crate::changes::ChangeBus;
 
 /// What all scripts begin with: the day, what is let go, and the sums of an account.
+// The key does not contain the date: a script must know its keys before it runs, and only Redis
+// knows the current time.
 const BOOKS: &str = r"
 local key, held, t = KEYS[1], KEYS[2], redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -59,6 +61,8 @@ end
 /// ARGV: the reservation as it is kept, tokens, billionths, milliseconds until it is let go; name
 /// and limits of each account, -1 for none. Answers `[0, day, sums of all accounts]`, or `[1, left,
 /// place, unit, sums of the account]`, where the unit is 0 for tokens and 1 for money.
+// Two loops: nothing may be written until every account has been checked, because a script is not
+// rolled back.
 const RESERVE: &str = r"
 local tokens, nano, seen = tonumber(ARGV[2]), tonumber(ARGV[3]), {0, day}
 for i = 5, #ARGV, 3 do
@@ -78,6 +82,8 @@ keep()
 return seen";
 
 /// ARGV: the day, the reservation as it is kept, tokens, billionths; names of accounts.
+// `release` does nothing if the reservation has expired. The amount was spent anyway, so it is
+// counted.
 const SETTLE: &str = r"
 if tonumber(ARGV[1]) ~= day then return {} end
 release(ARGV[2])
@@ -122,6 +128,8 @@ impl RedisBudgets {
             .get_or_init(|| RedisClient::open(self.settings.clone(), ChangeBus::new()));
         let key = self.settings.layout.tagged("budgets", "day");
         let held = format!("{key}:held");
+        // Sent with EVAL each time. The scripts are short, and EVALSHA would need a fallback after
+        // each restart of Redis.
         let whole = [BOOKS, text].concat();
         let reply = client
             .ask(script(&whole, &[&key, &held], arguments))
@@ -134,6 +142,8 @@ impl RedisBudgets {
 fn member(hold: &Reservation) -> String {
     let Amount { tokens, nano_usd } = hold.amount;
     let accounts: Vec<&str> = hold.accounts.iter().map(|name| &**name).collect();
+    // Line breaks separate the fields, and names contain none. The member alone is enough to undo
+    // the reservation.
     format!("{}\n{tokens}\n{nano_usd}\n{}", hold.id, accounts.join("\n"))
 }
 

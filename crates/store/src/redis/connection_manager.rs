@@ -1,4 +1,4 @@
-//! Keeps the store connected: connects, watches the links, reports what changed, connects again.
+//! Keeps the store connected: connects, watches the connections, reports changes and reconnects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,9 +61,13 @@ impl ConnectionManager {
         loop {
             match self.connect(&known).await {
                 Ok((ring, pushes)) => {
+                    // The nodes found last time are asked as well: the configured ones may have
+                    // been replaced.
                     known.clone_from(&ring.plan.nodes);
                     self.up(&ring);
                     let start = Instant::now();
+                    // After a topology change the old connections stay in use until new ones are
+                    // open, so calls do not fail during a slot migration.
                     if let WatchEnd::Lost(error) = self.watch(&ring, pushes).await {
                         self.away(error);
                     }
@@ -87,6 +91,7 @@ impl ConnectionManager {
         let (sender, pushes) = unbounded_channel();
         let ring = NodeConnections::open(&self.settings, plan, &sender).await?;
         if let Deployment::Sentinel { .. } = self.settings.address.deployment {
+            // Writing to a replica fails with READONLY, so wait until the failover is complete.
             expect_master(&ring).await?;
         }
         Ok((Arc::new(ring), pushes))
@@ -95,6 +100,7 @@ impl ConnectionManager {
     /// Changes may have been missed unless this is the first ring.
     fn up(&self, ring: &Arc<NodeConnections>) {
         let before = self.state.send_replace(ConnectionState::Up(ring.clone()));
+        // No caller can have read anything before the first connection.
         if matches!(before, ConnectionState::Connecting) {
             return;
         }
@@ -103,6 +109,7 @@ impl ConnectionManager {
     }
 
     fn away(&self, error: StoreError) {
+        // One warning per outage, not one per attempt.
         let was_away = matches!(*self.state.borrow(), ConnectionState::Away(_));
         if !was_away {
             tracing::warn!(store = %self.settings.address, %error, "not connected");
@@ -149,6 +156,7 @@ impl ConnectionManager {
             Value::BulkString(name) => self.settings.layout.parse(name),
             _ => None,
         });
+        // Reloading a kind is cheaper than loading very many entries one by one.
         if names.len() <= MANY {
             changed.for_each(|(kind, key)| self.hub.send(StoreChange::Entry(kind, key)));
             return;
@@ -162,6 +170,8 @@ impl ConnectionManager {
     }
 
     async fn poll(&self, ring: &NodeConnections) -> StoreError {
+        // Polling replaces notifications that the server does not send. Clients that need none skip
+        // both.
         if ring.tracked() || !self.settings.notices {
             return std::future::pending().await;
         }

@@ -1,4 +1,4 @@
-//! All links of a moment, and which of them a key is asked on.
+//! Connections to all nodes, and the routing of commands by key.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -60,6 +60,8 @@ impl NodeConnections {
             .nodes
             .iter()
             .map(|node| Link::open(settings, node, pushes));
+        // All nodes at the same time: with many nodes, one after the other would take as many round
+        // trips.
         let links = try_join_all(opening).await?;
         Ok(NodeConnections {
             plan,
@@ -80,6 +82,7 @@ impl NodeConnections {
         let pings = self.links.iter().map(|link| link.ask(redis::cmd("PING")));
         try_join_all(pings).await?;
         let mark = self.marks.last.fetch_add(1, Ordering::Relaxed) + 1;
+        // Subscribed before the mark is sent, so its arrival cannot be missed.
         let mut told = self.marks.told.subscribe();
         let sent = self.marks.notices.send(PushInfo {
             kind: PushKind::Other(MARK.to_owned()),
@@ -98,6 +101,7 @@ impl NodeConnections {
         match (&push.kind, push.data.as_slice()) {
             (PushKind::Other(kind), [Value::Int(mark)]) if kind == MARK => {
                 self.marks.told.send_if_modified(|told| {
+                    // Several calls of `sync` may overlap, and the value must never go back.
                     let is_later = *mark > *told;
                     *told = (*told).max(*mark);
                     is_later
@@ -135,6 +139,8 @@ impl NodeConnections {
             }
         }
         if replies.iter().any(error::is_elsewhere) {
+            // Follow the redirection now and refresh the topology in the background; the caller
+            // need not wait for it.
             self.moved.notify_one();
         }
         self.follow(settings, requests, &mut replies).await;
@@ -162,6 +168,8 @@ impl NodeConnections {
         let redirected = requests.iter().zip(replies).filter_map(|(request, reply)| {
             let (node, asking) = redirection(reply)?;
             Some(async move {
+                // On failure the redirection stays the reply, and the caller reports it as an
+                // error.
                 if let Ok(answer) = self.ask_at(settings, node, asking, request).await {
                     *reply = answer;
                 }
@@ -181,10 +189,13 @@ impl NodeConnections {
         let known = self.links.iter().find(|link| link.node == node);
         let link = match known {
             Some(link) => link.clone(),
+            // A node that joined after the last topology check. The connection is for this command
+            // only.
             None => Link::plain(settings, &node, &settings.address.login, 0).await?,
         };
         let mut commands = vec![request.command.clone()];
         if asking {
+            // Without ASKING, a node that is importing a slot redirects back to the old owner.
             commands.insert(0, redis::cmd("ASKING"));
         }
         let replies = link.run(&commands).await;

@@ -1,6 +1,5 @@
-//! The places that this process holds: renewed for as long as their permits live,
-//! given back when they are dropped. A process that dies renews nothing, and Redis
-//! forgets its places after the lease.
+//! Slots of this process: renewed while their permits exist and released when they are dropped. The
+//! slots of a dead process expire with their lease.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,6 +17,8 @@ use super::script::{number, script};
 
 /// KEYS: places of the key. ARGV: place, lease. Holds it again even if Redis has
 /// forgotten everything meanwhile.
+// ZADD and not ZADD XX: after a restart of Redis without persistence the slot must count again, or
+// more runs than allowed would start.
 const RENEW_PLACE: &str = "
 local t = redis.call('TIME')
 redis.call('ZADD', KEYS[1], t[1] * 1000 + math.floor(t[2] / 1000) + ARGV[2], ARGV[1])
@@ -25,6 +26,8 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 0";
 
 /// KEYS: log, state. ARGV: place, lease, time to keep. Answers whether the run is to stop.
+// Another holder means that the run was started again under this id after our lease expired. Its
+// state must not be overwritten by the old process.
 const RENEW_RUN: &str = "
 local t = redis.call('TIME')
 local holder = redis.call('HGET', KEYS[2], 'place')
@@ -41,6 +44,8 @@ const FREE_PLACE: &str = "return redis.call('ZREM', KEYS[1], ARGV[1])";
 
 /// KEYS: log, state. ARGV: place, time to keep. A run whose permit is gone has
 /// ended, though its last event may be missing.
+// HSETNX keeps the value 1 of a run whose last event is in the log. Only a run that ended without
+// one becomes 2, which readers see as lost.
 const END_RUN: &str = "
 if redis.call('HGET', KEYS[2], 'place') ~= ARGV[1] then return 0 end
 redis.call('HDEL', KEYS[2], 'lease')
@@ -91,12 +96,12 @@ pub(crate) fn state_of(log: &str) -> String {
     format!("{log}:state")
 }
 
-/// Name of the bell that rings when a run is to stop.
+/// Name of the notifier of cancellation.
 pub(crate) fn cancel_of(log: &str) -> String {
     format!("{log}:cancel")
 }
 
-/// A place that is held while this lives.
+/// A leased slot, released on drop.
 #[derive(Debug)]
 pub(crate) struct SlotLease {
     place: SemaphoreSlot,
@@ -107,7 +112,7 @@ impl Permit for SlotLease {}
 
 impl Drop for SlotLease {
     fn drop(&mut self) {
-        // Without the holder nothing is renewed: the place is free after its lease.
+        // If the renewing task has ended, the slot is free when its lease expires.
         let _ = self
             .changes
             .send(LeaseEvent::Dropped(self.place.id.clone()));
@@ -131,7 +136,7 @@ impl SlotLease {
     }
 }
 
-/// The task that renews and gives back.
+/// The task that renews and releases slots.
 pub(crate) struct LeaseRenewer {
     pub(crate) client: Arc<RedisClient>,
     pub(crate) bells: Arc<Notifiers>,
@@ -141,10 +146,12 @@ pub(crate) struct LeaseRenewer {
 }
 
 impl LeaseRenewer {
-    /// Ends when nobody is left who could take a place.
+    /// Runs until no sender is left.
     pub(crate) async fn hold(mut self) {
         let mut held = HashMap::new();
+        // A third of the lease, so two renewals may fail before the lease expires.
         let mut renewal = interval((self.lease / 3).max(Duration::from_millis(1)));
+        // After a pause of the process, one renewal is enough; a burst would only repeat it.
         renewal.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
@@ -166,17 +173,20 @@ impl LeaseRenewer {
                 LeaseEvent::Taken(place) => drop(held.insert(place.id.clone(), place)),
                 LeaseEvent::Dropped(id) => {
                     let place = held.remove(&id);
+                    // The run ends before its slot is free, so a new run of the same id never finds
+                    // the old state open.
                     let given_back = place.map(|place| [place.end(self.keep), place.free()]);
                     requests.extend(given_back.into_iter().flatten());
                 }
             }
+            // Many runs may end together. All queued changes share one round trip.
             next = self.changes.try_recv().ok();
         }
         if requests.is_empty() {
             return;
         }
         if let Err(error) = self.client.run(&requests).await {
-            tracing::warn!(%error, "places of runs are free only after their lease");
+            tracing::warn!(%error, "permits of runs stay taken until their lease expires");
         }
     }
 
@@ -193,11 +203,14 @@ impl LeaseRenewer {
         }
         match self.client.run(&requests).await {
             Ok(replies) => self.tell(held, &replies),
-            Err(error) => tracing::debug!(%error, "places of runs were not renewed"),
+            // Only debug: the next tick tries again, and the connection manager has already warned.
+            Err(error) => tracing::debug!(%error, "permits of runs were not renewed"),
         }
     }
 
     /// Rings for the runs that are to stop, if the message was missed.
+    // Pub/sub messages are lost while the subscription reconnects, so every renewal also reads the
+    // cancel flag.
     fn tell(&self, held: &HashMap<String, SemaphoreSlot>, replies: &[Value]) {
         for (place, replies) in held.values().zip(replies.chunks(2)) {
             if replies.first().is_some_and(|stop| number(stop) == 1) {

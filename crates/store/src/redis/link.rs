@@ -95,7 +95,7 @@ impl Link {
         }
         match self.run(&[command]).await?.as_slice() {
             [Value::ServerError(error)] => {
-                tracing::warn!(node = %self.node, error = %error, "redis gives no notice of changes");
+                tracing::warn!(node = %self.node, error = %error, "redis sends no change notifications");
                 Ok(false)
             }
             _ => Ok(true),

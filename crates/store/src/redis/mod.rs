@@ -5,8 +5,8 @@
 //! client-side caching (`CLIENT TRACKING … BCAST`), or are looked for ([`poll`]) where
 //! the server does not send any.
 //!
-//! A [`keeper`] task connects and connects again. No call waits for it longer than the
-//! time-outs of [`StoreOptions`], and a call while Redis is away fails at once.
+//! A [`connection_manager`] task connects and reconnects. No call waits longer than the timeouts of
+//! [`StoreOptions`], and calls fail immediately while Redis is unavailable.
 
 mod archive;
 mod batches;
@@ -229,14 +229,14 @@ impl RedisStore {
     }
 }
 
-/// A variable that is broken is one that is not there, and the log says why; whoever loads it as an
-/// entry gets the reason.
+/// An invalid variable counts as missing, and the reason is logged; loading it as an entry returns
+/// the reason.
 fn text_of(found: StoredText) -> Option<Arc<str>> {
     match found {
         StoredText::Text(text) => Some(text),
         StoredText::Nothing => None,
         StoredText::Broken(problem) => {
-            tracing::warn!(%problem, "value left out");
+            tracing::warn!(%problem, "value ignored");
             None
         }
     }
@@ -264,7 +264,7 @@ impl Store for RedisStore {
         kinds: &'a [EntryKind],
     ) -> BoxFuture<'a, Result<Vec<Vec<StoreEntry>>, StoreError>> {
         async move {
-            // Of shared variables there may be very many, so each asks for those by themselves.
+            // There may be very many shared variables, so they are read separately.
             let (settings, ring) = (&self.client.settings, self.client.connections().await?);
             let definitions: Vec<EntryKind> = kinds
                 .iter()

@@ -33,7 +33,7 @@ pub(crate) fn unpacked(
     let mut bytes = Vec::new();
     let mut decoder = DeflateDecoder::new(packed).take(most as u64 + 1);
     let read = decoder.read_to_end(&mut bytes);
-    read.map_err(|error| corrupt(name, &format!("it cannot be unpacked: {error}")))?;
+    read.map_err(|error| corrupt(name, &format!("cannot decompress it: {error}")))?;
     if bytes.len() > most {
         let what = format!("it is longer than the limit of {most} bytes ({setting})");
         return Err(corrupt(name, &what));

@@ -1,15 +1,16 @@
-//! Messages of channels, as bells that ring.
+//! Notifications by pub/sub messages.
 //!
-//! One connection of its own listens for everybody. A bell says only that it is time to look again,
-//! and also rings when the connection was made again, since messages may have been missed: what is
-//! so is always read from keys.
+//! One dedicated connection serves all listeners. A notification only means that it is time to read
+//! again. It is also sent after a reconnect, because messages may have been missed; the state
+//! itself is always read from keys.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use quillet_core::lock::lock;
 use quillet_core::store::StoreError;
 use redis::RedisResult;
 use redis::aio::{PubSubSink, PubSubStream};
@@ -21,10 +22,11 @@ use super::client::RedisClient;
 use super::{error, link};
 use crate::address::RedisNode;
 
-/// Time without messages after which the connection is tried.
+/// Time without messages after which the connection is checked.
+// A subscribed connection carries no commands, so without a ping a dead peer would go unnoticed.
 const HEARTBEAT: Duration = Duration::from_secs(2);
 
-/// The bells of one process.
+/// The notifiers of one process.
 #[derive(Debug)]
 pub(crate) struct Notifiers {
     tower: Arc<SubscriptionTask>,
@@ -34,7 +36,7 @@ pub(crate) struct Notifiers {
 #[derive(Debug)]
 struct SubscriptionTask {
     bells: Mutex<HashMap<String, KeyNotifier>>,
-    /// Names of bells whose channels may have to be listened to, or no longer.
+    /// Names of notifiers whose channels may have to be subscribed or unsubscribed.
     wishes: mpsc::UnboundedSender<String>,
 }
 
@@ -46,7 +48,7 @@ struct KeyNotifier {
     sender: watch::Sender<()>,
 }
 
-/// Somebody who waits for a bell.
+/// A listener of one notifier.
 #[derive(Debug)]
 pub(crate) struct Listener {
     tower: Arc<SubscriptionTask>,
@@ -55,9 +57,9 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Waits until the bell rings; at once if it has since the last time.
+    /// Waits for the next notification; returns immediately if there was one since the last call.
     pub(crate) async fn rings(&mut self) {
-        // The tower holds the sender for as long as somebody listens.
+        // The task holds the sender while there are listeners, so this never fails.
         let _ = self.receiver.changed().await;
     }
 }
@@ -89,7 +91,7 @@ impl Notifiers {
         }
     }
 
-    /// Waits for a bell, which has a channel of its own or not.
+    /// Listens to a notifier, with a channel of its own or without.
     pub(crate) fn listen(&self, name: String, channel: bool) -> Listener {
         let receiver = self.tower.join(&name, channel);
         Listener {
@@ -99,7 +101,7 @@ impl Notifiers {
         }
     }
 
-    /// Rings a bell in this process.
+    /// Notifies the listeners in this process.
     pub(crate) fn notify(&self, name: &str) {
         self.tower.ring(name);
     }
@@ -107,7 +109,7 @@ impl Notifiers {
 
 impl SubscriptionTask {
     fn with<T>(&self, work: impl FnOnce(&mut HashMap<String, KeyNotifier>) -> T) -> T {
-        work(&mut self.bells.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut lock(&self.bells))
     }
 
     fn join(&self, name: &str, channel: bool) -> watch::Receiver<()> {
@@ -127,6 +129,8 @@ impl SubscriptionTask {
     }
 
     fn leave(&self, name: &str) {
+        // The entry is removed under the lock, so a listener that joins later creates a new one and
+        // subscribes again.
         let silent = self.with(|bells| {
             let bell = bells.get_mut(name)?;
             bell.listeners -= 1;
@@ -149,6 +153,8 @@ impl SubscriptionTask {
     fn ring(&self, name: &str) {
         self.with(|bells| {
             if let Some(bell) = bells.get(name) {
+                // `send_replace` also notifies if no receiver is listening at this moment, unlike
+                // `send`.
                 bell.sender.send_replace(());
             }
         });
@@ -183,7 +189,7 @@ impl NotifyTask {
     async fn keep(mut self) {
         loop {
             let Err(error) = self.listen().await;
-            tracing::debug!(%error, "no messages of channels");
+            tracing::debug!(%error, "no pub/sub messages");
             sleep(self.client.settings.retry_pause).await;
         }
     }
@@ -194,9 +200,11 @@ impl NotifyTask {
             return Err(error::unavailable("redis has no nodes"));
         };
         let (mut sink, mut messages) = link::listen(&self.client.settings, node).await?.split();
+        // All channels are subscribed again, since Redis forgets subscriptions with the connection.
         let mut channels = self.tower.channels();
         channels.push(self.common.clone());
         self.within(node, sink.subscribe(&channels)).await?;
+        // Messages sent before the subscription are lost, so every listener must look once.
         self.tower.ring_all();
         self.serve(node, &mut sink, &mut messages).await
     }
@@ -227,11 +235,13 @@ impl NotifyTask {
         sink: &mut PubSubSink,
         name: &str,
     ) -> Result<(), StoreError> {
+        // The queue holds names, not actions. A listener may have left and another joined
+        // meanwhile; the current state decides.
         if !self.tower.is_wanted(name) {
             return self.within(node, sink.unsubscribe(name)).await;
         }
         self.within(node, sink.subscribe(name)).await?;
-        // What was said before is said no more.
+        // Messages sent before the subscription are lost.
         self.tower.ring(name);
         Ok(())
     }
@@ -239,7 +249,9 @@ impl NotifyTask {
     /// Whether the node still answers, and still belongs to the others.
     async fn check(&self, node: &RedisNode, sink: &mut PubSubSink) -> Result<(), StoreError> {
         if !self.client.connections().await?.plan.nodes.contains(node) {
-            return Err(error::unavailable(format!("redis at {node} has left")));
+            return Err(error::unavailable(format!(
+                "redis at {node} has left the cluster"
+            )));
         }
         self.within(node, sink.ping::<redis::Value>()).await?;
         Ok(())

@@ -1,4 +1,4 @@
-//! Buckets in Redis, which all replicas draw from.
+//! Rate limit buckets in Redis, shared by all replicas.
 //!
 //! `<prefix>rates:{<group>}` is a hash with two times for each bucket, `<bucket>:full` and
 //! `<bucket>:due`, in milliseconds since 1970; what they mean, [`crate::rates`] says. Time is
@@ -23,6 +23,8 @@ use crate::rates::NEAR_MS;
 
 /// What all scripts begin with: the time, the times of a bucket, and to keep them. Numbers are
 /// written with `%.3f`, since Lua writes large ones with an exponent.
+// A bucket is stored as times and not as a level, so it refills without a job that runs now and
+// then.
 const BUCKETS: &str = "
 local key, t = KEYS[1], redis.call('TIME')
 local now = t[1] * 1000 + t[2] / 1000
@@ -47,6 +49,8 @@ end
 /// ARGV: patience, whether it is in the line, how near its turn has to be then; name, capacity,
 /// interval and amount of each draw. Answers `[0]` for a turn that has come, `[1, milliseconds]` for a
 /// place in the line, `[2, milliseconds, draw]` for a turn too far away.
+// A request in the queue has added its amount to `due` already. It adds only to `full` when its
+// turn comes.
 const TAKE: &str = "
 local patience, in_line, near = tonumber(ARGV[1]), ARGV[2] == '1', tonumber(ARGV[3])
 local ready, turn, tightest, draws = now, now, 0, {}
@@ -190,6 +194,7 @@ impl Rates for RedisRates {
         group: &'a str,
         draws: &'a [RateDraw],
     ) -> BoxFuture<'a, Result<(), StoreError>> {
+        // Only `due`: a waiting request has taken a position, but nothing from the bucket.
         self.shift(group, draws, [0.0, -1.0]).boxed()
     }
 
@@ -198,6 +203,7 @@ impl Rates for RedisRates {
         group: &'a str,
         draws: &'a [RateDraw],
     ) -> BoxFuture<'a, Result<(), StoreError>> {
+        // Both times, so requests that are already queued wait for the correction as well.
         self.shift(group, draws, [1.0, 1.0]).boxed()
     }
 

@@ -14,8 +14,10 @@ use super::link::Link;
 use super::settings::RedisSettings;
 
 /// Keys that one SCAN looks at.
+// The default of 10 would need a hundred times as many round trips.
 const SCAN_COUNT: usize = 1000;
 /// Keys that one pipeline reads.
+// Bounds the memory of one pipeline: each value may have several mebibytes.
 const CHUNK: usize = 512;
 
 /// What is stored under a key.
@@ -67,6 +69,7 @@ async fn scan(
     parse: Parse,
 ) -> Result<Vec<(EntryKind, EntryKey)>, StoreError> {
     let mut found = Vec::new();
+    // Kept as bytes: a cursor is an unsigned 64-bit number that is only sent back.
     let mut cursor = b"0".to_vec();
     loop {
         let mut command = redis::cmd("SCAN");
@@ -79,6 +82,7 @@ async fn scan(
         let (next, names) = page(link, link.ask(command).await?)?;
         let read = |name| key_of(&settings.layout, name, parse);
         found.extend(names.iter().filter_map(read));
+        // SCAN may return empty pages before the end; only the cursor tells that it is complete.
         if next == b"0" {
             return Ok(found);
         }
@@ -91,13 +95,13 @@ fn page(link: &Link, reply: Value) -> Result<(Vec<u8>, Vec<Value>), StoreError> 
         Value::Array(parts) => match <[Value; 2]>::try_from(parts) {
             Ok([Value::BulkString(cursor), Value::Array(names)]) => Ok((cursor, names)),
             other => Err(error::unavailable(format!(
-                "redis at {}: SCAN gave {other:?}",
+                "redis at {}: unexpected reply to SCAN: {other:?}",
                 link.node
             ))),
         },
         Value::ServerError(error) => Err(error::of_reply("SCAN", &error)),
         other => Err(error::unavailable(format!(
-            "redis at {}: SCAN gave {other:?}",
+            "redis at {}: unexpected reply to SCAN: {other:?}",
             link.node
         ))),
     }
@@ -110,7 +114,7 @@ fn key_of(layout: &KeyLayout, name: &Value, parse: Parse) -> Option<(EntryKind, 
     let parsed = parse(layout, name);
     if parsed.is_none() {
         let name = String::from_utf8_lossy(name);
-        tracing::warn!(%name, "this key has no name after its prefix, or none in UTF-8: left out");
+        tracing::warn!(%name, "key without a UTF-8 name after its prefix: ignored");
     }
     parsed
 }
@@ -227,7 +231,7 @@ fn judge(
         Value::ServerError(error) => return Err(error::of_reply(name, &error)),
         other => {
             return Err(error::unavailable(format!(
-                "redis gave {other:?} for {name}"
+                "unexpected reply of redis for {name}: {other:?}"
             )));
         }
     };

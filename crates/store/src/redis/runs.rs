@@ -33,6 +33,8 @@ use crate::{StoreOptions, ids};
 
 /// KEYS: places, beginnings. ARGV: place, lease, most places or -1, most a minute
 /// or -1, a minute. Answers `[0]`, `[1, running]` or `[2, milliseconds to wait]`.
+// Expired slots are removed first, so the slots of dead replicas free themselves. The rate entry is
+// added only after both checks, or rejected runs would count.
 const TAKE_PLACE: &str = "
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -56,6 +58,8 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return {0}";
 
 /// KEYS: log, state. ARGV: place, lease, time to keep. Answers 0 if a run of this id goes on.
+// A run without `ended` may be replaced once its lease has expired: its replica is gone, and the
+// id must not stay blocked until the log expires.
 const BEGIN_RUN: &str = "
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -124,6 +128,8 @@ return {ended, state[3] or '0', redis.call('XRANGE', KEYS[1], '(' .. ARGV[1] .. 
 
 /// KEYS: log, state. ARGV: time to renew a lease that is over, name and payload of the last event,
 /// time to keep. Answers whether it was written: the run was lost, and nobody was before.
+// All conditions are checked inside the script, because several readers notice a lost run at the
+// same time and exactly one may write its last event.
 const GIVE_UP: &str = "
 if redis.call('EXISTS', KEYS[2]) == 0 then return 0 end
 local state = redis.call('HMGET', KEYS[2], 'ended', 'missed', 'last', 'bytes', 'lease')
@@ -145,6 +151,8 @@ redis.call('PUBLISH', KEYS[1], KEYS[1])
 return 1";
 
 /// KEYS: log, state. ARGV: channel of all, the bell to ring. Answers whether the run goes on.
+// The flag is set before the message is published. A listener that misses the message still finds
+// the flag.
 const CANCEL: &str = "
 if redis.call('EXISTS', KEYS[2]) == 0 then return 0 end
 local state = redis.call('HMGET', KEYS[2], 'ended', 'lease')
@@ -159,7 +167,8 @@ return 1";
 /// KEYS: log, state.
 const IS_CANCELLED: &str = "return tonumber(redis.call('HGET', KEYS[2], 'cancelled') or '0')";
 
-/// Longest wait for a bell before looking again: a replica that dies rings none.
+/// Maximum wait for a notification before reading again: a dead replica sends none.
+// Also bounds how late a reader notices a lost message.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 /// The registry of runs that replicas share, in Redis.
@@ -230,6 +239,7 @@ impl RedisRuns {
             places: format!("{tagged}:places"),
             log,
         };
+        // Slot and run are in different hash slots of a cluster, so one script cannot take both.
         self.take(&place, &format!("{tagged}:begun"), most).await?;
         let times = [self.options.lease, self.options.keep];
         let mut arguments = vec![place.id.clone()];
@@ -240,6 +250,7 @@ impl RedisRuns {
         }
         // If this fails too, the place is free after its lease.
         let _ = self.client.ask(place.free()).await;
+        // Checked after the slot is free again, so an error does not keep it taken.
         begun?;
         Err(already_running(run).into())
     }
@@ -359,6 +370,9 @@ impl RedisRuns {
             if page.ended || !page.events.is_empty() || left.is_zero() {
                 return Ok(Some(page));
             }
+            // Subscribed only after the first empty read: most reads find events and need no
+            // subscription. The loop reads again right after subscribing, because an event may have
+            // come in between.
             let bell = bell.get_or_insert_with(|| self.bells.listen(log.clone(), true));
             let _ = timeout(left.min(LOOK_AGAIN), bell.rings()).await;
         }
@@ -374,9 +388,10 @@ impl RedisRuns {
         Ok(number(&going) == 1)
     }
 
-    /// The bell is there before the first look, so that no message falls between.
+    /// Subscribes before the first read, so no message is missed.
     async fn stopped(&self, run: &str) {
         let Ok(log) = self.log(run) else {
+            // An invalid id was never admitted, so the run cannot be cancelled.
             return std::future::pending().await;
         };
         let mut bell = self.bells.listen(cancel_of(&log), false);
@@ -384,6 +399,7 @@ impl RedisRuns {
             match self.on_run(IS_CANCELLED, &log, &[]).await {
                 Ok(stop) if number(&stop) == 1 => return,
                 Ok(_) => bell.rings().await,
+                // Redis is unavailable. The flag may be set when it is back, so keep asking.
                 Err(_) => sleep(self.client.settings.retry_pause).await,
             }
         }
@@ -403,7 +419,7 @@ fn event(entry: Value) -> Option<LoggedEvent> {
 }
 
 fn unexpected(name: &str) -> StoreError {
-    let message = format!("{name}: it holds something else than this program writes; delete it");
+    let message = format!("{name}: its value was not written by this program; delete it");
     StoreError::new(StoreErrorKind::Corrupt, message)
 }
 

@@ -97,7 +97,7 @@ impl RedisSessions {
         appended?;
         if let Err(error) = indexed {
             // The messages are kept; a caller that tried again would keep them twice.
-            tracing::warn!(%session, %error, "the list of sessions does without this one");
+            tracing::warn!(%session, %error, "session omitted from the list of sessions");
         }
         Ok(())
     }
@@ -177,7 +177,7 @@ fn turn(name: &str, message: &Value) -> Result<StoredMessage, StoreError> {
         _ => b"",
     };
     serde_json::from_slice(bytes).map_err(|error| {
-        let message = format!("{name}: it holds something that is no message: {error}");
+        let message = format!("{name}: its value is not a message: {error}");
         StoreError::new(StoreErrorKind::Corrupt, message)
     })
 }

@@ -89,7 +89,7 @@ async fn master_of(sentinel: Link, master: &str) -> Result<ClusterTopology, Stor
     let node = &sentinel.node;
     Err(unavailable(match reply {
         Value::ServerError(error) => format!("sentinel {node}: {error}"),
-        _ => format!("sentinel {node} knows no master {master:?}"),
+        _ => format!("sentinel {node} has no master {master:?}"),
     }))
 }
 
@@ -100,7 +100,7 @@ async fn slots_of(node: Link) -> Result<ClusterTopology, StoreError> {
         Value::Array(ranges) => plan_of(&node.node, &ranges),
         Value::ServerError(error) => Err(unavailable(format!("redis at {}: {error}", node.node))),
         other => Err(unavailable(format!(
-            "redis at {}: CLUSTER SLOTS gave {other:?}",
+            "redis at {}: unexpected reply to CLUSTER SLOTS: {other:?}",
             node.node
         ))),
     }
@@ -114,7 +114,7 @@ fn plan_of(asked: &RedisNode, ranges: &[Value]) -> Result<ClusterTopology, Store
     for range in ranges {
         let Some((first, last, node)) = range_of(asked, range) else {
             return Err(unavailable(format!(
-                "redis at {asked}: CLUSTER SLOTS gave {range:?}"
+                "redis at {asked}: unexpected range in CLUSTER SLOTS: {range:?}"
             )));
         };
         let number = *numbers.entry(node.clone()).or_insert_with(|| {

@@ -1,11 +1,12 @@
 //! Runs of one process.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
+use quillet_core::lock::lock;
 use quillet_core::runs::{AdmissionDenied, Allowance, LogPage, LoggedEvent, Permit, Runs};
 use quillet_core::store::StoreError;
 use tokio::sync::watch;
@@ -16,6 +17,7 @@ use super::{MINUTE, RunOptions, already_running};
 use crate::ids;
 
 /// Time between two looks for what may be forgotten.
+// Sweeping walks all runs, so it must not happen with each call.
 const SWEEP: Duration = Duration::from_secs(1);
 
 /// Runs in memory.
@@ -89,6 +91,8 @@ impl MemoryRuns {
                 .keys
                 .entry(key.to_owned())
                 .or_default()
+                // Checked before the old log of this id is deleted, so a rejected request changes
+                // nothing.
                 .begin(run, allowance)?;
             known.forget(run);
             known.runs.insert(run.to_owned(), RunEntry::new(true));
@@ -106,6 +110,7 @@ impl MemoryRuns {
         self.with(|known| {
             let given_up = known.runs.get(id).is_some_and(|run| {
                 let is_new = |event: &LoggedEvent| event.sequence > run.log.last();
+                // Repeating the last append is allowed: its first answer may have been lost.
                 run.told && (!ended || events.iter().any(is_new))
             });
             if given_up {
@@ -124,6 +129,8 @@ impl MemoryRuns {
             if ended {
                 known.end(id);
             }
+            // After the new events are added. Only ended runs are dropped, so a running one may
+            // exceed the limit.
             known.make_room(self.options.max_memory_bytes);
             Ok(())
         })
@@ -168,6 +175,7 @@ impl MemoryRuns {
         loop {
             let (page, mut bell) = self.look(run, after)?;
             let ready = page.ended || !page.events.is_empty();
+            // The receiver was created under the same lock as the page, so no change is missed.
             if ready || timeout_at(until, bell.changed()).await.is_err() {
                 return Some(page);
             }
@@ -195,7 +203,7 @@ impl MemoryRuns {
 
 /// No method panics while it holds the lock, so a poisoned one is sound.
 fn locked<T>(known: &Mutex<RunRegistry>, work: impl FnOnce(&mut RunRegistry) -> T) -> T {
-    work(&mut known.lock().unwrap_or_else(PoisonError::into_inner))
+    work(&mut lock(known))
 }
 
 impl RunEntry {
@@ -269,6 +277,7 @@ impl RunRegistry {
         let over = |run: &RunEntry| !run.held && now.duration_since(run.touched) >= keep;
         let old = self.runs.extract_if(|_, run| over(run));
         self.bytes -= old.map(|(_, run)| run.log.bytes()).sum::<usize>();
+        // Keeps the queue from growing with ids of runs that are gone.
         self.ended.retain(|id| self.runs.contains_key(id));
     }
 

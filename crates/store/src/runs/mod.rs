@@ -48,12 +48,13 @@ impl Default for RunOptions {
 
 /// A log that has its last event takes no more.
 pub(crate) fn given_up(run: &str) -> StoreError {
-    let message = format!("run id {run:?}: the run was given up, since its replica gave no sign");
+    let message =
+        format!("run id {run:?}: the run was abandoned because its replica stopped responding");
     StoreError::new(StoreErrorKind::Refused, message)
 }
 
 /// Two runs of one id would write into one log.
 pub(crate) fn already_running(run: &str) -> StoreError {
-    let message = format!("run id {run:?}: a run of this id is on its way, choose another id");
+    let message = format!("run id {run:?}: a run with this id is in progress, choose another id");
     StoreError::new(StoreErrorKind::Refused, message)
 }

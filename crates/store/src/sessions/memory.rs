@@ -1,9 +1,10 @@
 //! Sessions that live and die with the process.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt;
+use quillet_core::lock::lock;
 use quillet_core::session::{SessionInfo, Sessions, StoredMessage};
 use quillet_core::store::StoreError;
 use quillet_core::{BoxFuture, clock};
@@ -49,7 +50,7 @@ impl MemorySessions {
     /// What is stored, without what has expired. No method panics while it holds the lock, so a
     /// poisoned one is sound.
     fn with<T>(&self, work: impl FnOnce(&mut SessionMap) -> T) -> T {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.kept);
         let before = self.options.expired_before(clock::millis());
         kept.drop_while(|kept| kept.oldest().is_some_and(|at| at.updated_ms < before));
         work(&mut kept)

@@ -52,14 +52,14 @@ impl SessionOptions {
 
     fn text(&self, turn: &StoredMessage) -> Result<String, StoreError> {
         let refused = |reason: String| {
-            let message = format!("message {:?} cannot be kept: {reason}", turn.id);
+            let message = format!("cannot store message {:?}: {reason}", turn.id);
             StoreError::new(StoreErrorKind::Refused, message)
         };
         let text = serde_json::to_string(turn).map_err(|error| refused(error.to_string()))?;
         let (length, limit) = (text.len(), self.max_session_bytes);
         if length > limit {
             return Err(refused(format!(
-                "it has {length} bytes, and a session may have {limit} (max_session_bytes)"
+                "it has {length} bytes, and the limit of a session is {limit} (max_session_bytes)"
             )));
         }
         Ok(text)

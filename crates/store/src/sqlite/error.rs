@@ -32,8 +32,8 @@ fn kind(code: ErrorCode) -> StoreErrorKind {
 
 fn mend(kind: StoreErrorKind) -> &'static str {
     match kind {
-        StoreErrorKind::Corrupt => "; put it aside, and a new one is made in its place",
-        StoreErrorKind::Configuration => "; its folder must be there and writable",
+        StoreErrorKind::Corrupt => "; move it away, and a new one is created",
+        StoreErrorKind::Configuration => "; its folder must exist and be writable",
         _ => "",
     }
 }
@@ -47,8 +47,7 @@ pub(crate) fn lost(path: &str, why: &str) -> StoreError {
 /// The file is of a later version of this program.
 pub(crate) fn newer(path: &str, part: &str, found: usize, known: usize) -> StoreError {
     let message = format!(
-        "sqlite file {path}: its {part} are of version {found}, and this program knows versions up \
-         to {known}; use the newer program or another file"
+        "sqlite file {path}: its {part} have version {found}, and this program supports versions up to {known}; use a newer program or another file"
     );
     StoreError::new(StoreErrorKind::Configuration, message)
 }

@@ -143,7 +143,7 @@ impl SqliteStore {
         keys: &[EntryKey],
         author: &str,
     ) -> Result<Vec<(EntryKey, Version)>, StoreError> {
-        // Mostly nothing is new, and whoever only looks keeps no writer waiting.
+        // Usually nothing is new, and a read-only check does not block writers.
         let looked = keys.to_vec();
         let new = self.database.run(move |file| {
             let mut new = Vec::new();

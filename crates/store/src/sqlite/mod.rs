@@ -1,4 +1,4 @@
-//! SQLite files: one connection on one thread of its own, and who uses it.
+//! SQLite files: one connection on its own thread, and the stores that use it.
 //!
 //! A file may hold definitions, sessions, knowledge and traces side by side; each
 //! of them opens it for itself, and several processes may too (write-ahead log).
@@ -80,12 +80,15 @@ impl Database {
     /// is none of SQLite's, or that a newer version has written.
     pub(crate) async fn open(path: &Path, part: &'static SchemaModule) -> Result<Self, StoreError> {
         let name: Arc<str> = path.display().to_string().into();
+        // A thread of its own and not `spawn_blocking`: SQLite is fastest on one connection, and a
+        // slow query must not use up the runtime's blocking threads.
         let (jobs, waiting) = mpsc::channel::<ConnectionJob>();
         let (opened, answer) = oneshot::channel();
         let place = path.to_owned();
         let work = move || {
             let connection = match connect(&place, part) {
                 Ok(connection) => connection,
+                // The receiver is gone if `open` was cancelled; the thread ends either way.
                 Err(error) => return drop(opened.send(Err(error))),
             };
             if opened.send(Ok(())).is_ok() {
@@ -103,7 +106,7 @@ impl Database {
         };
         answer
             .await
-            .map_err(|_| error::lost(&database.path, "it could not be opened"))??;
+            .map_err(|_| error::lost(&database.path, "cannot open it"))??;
         Ok(database)
     }
 
@@ -130,6 +133,8 @@ impl Database {
     {
         let (sender, answer) = oneshot::channel();
         self.post(Box::new(move |connection| {
+            // The caller was cancelled while the job was queued. A job that has started always
+            // completes.
             if !sender.is_closed() {
                 let _ = sender.send(work(connection));
             }
@@ -167,6 +172,7 @@ impl Database {
             let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             match work(&change) {
                 Ok(result) => change.commit().map(|()| Ok(result)),
+                // Returning drops the transaction, which rolls it back.
                 Err(JobError::Refused(error)) => Ok(Err(error)),
                 Err(JobError::Failed(error)) => Err(error),
             }
@@ -192,6 +198,8 @@ fn serve(mut connection: Connection, jobs: &mpsc::Receiver<ConnectionJob>) {
 fn connect(path: &Path, part: &SchemaModule) -> Result<Connection, StoreError> {
     let name = path.display().to_string();
     let wrong = |error| error::of(&name, &error);
+    // Created before SQLite opens it, because SQLite would create it readable for the group and
+    // others.
     make(path);
     // Without SQLITE_OPEN_URI: a path is a path, whatever it begins with. Without SQLite's own
     // lock: one thread has the connection.
@@ -237,6 +245,7 @@ fn make(path: &Path) {
 
 impl Drop for Database {
     fn drop(&mut self) {
+        // Closing the channel lets the thread finish the queued jobs and end.
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
             // It has ended in a panic, or in good order: it is gone either way.

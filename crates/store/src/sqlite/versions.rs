@@ -62,7 +62,7 @@ fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
 
 fn version(row: &Row<'_>) -> rusqlite::Result<Version> {
     let digest: String = row.get(1)?;
-    let wrong = || unreadable(1, &format!("{digest:?} is no digest"));
+    let wrong = || unreadable(1, &format!("invalid digest {digest:?}"));
     let parent: Option<i64> = row.get(2)?;
     Ok(Version {
         number: unsigned(row, 0)?,
@@ -316,7 +316,7 @@ fn line(row: &Row<'_>) -> rusqlite::Result<LogEntry> {
         at_ms: unsigned(row, 1)?,
         who: row.get(2)?,
         from: row.get(3)?,
-        action: known.ok_or_else(|| unreadable(4, &format!("{action:?} is no action")))?,
+        action: known.ok_or_else(|| unreadable(4, &format!("unknown action {action:?}")))?,
         kind: row.get(5)?,
         id: row.get(6)?,
         version: version.and_then(|version| u64::try_from(version).ok()),

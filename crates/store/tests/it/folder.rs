@@ -106,7 +106,7 @@ async fn what_is_broken_is_listed_with_its_place() {
         "-",
         "tools/latin.yaml: not UTF-8 from byte 3 on",
         "tools/long.yaml: larger than the limit of 100 bytes (max_file_bytes)",
-        "tools/twice.yaml:2:1: broken YAML: the key `a` stands twice",
+        "tools/twice.yaml:2:1: invalid YAML: the key `a` stands twice",
     ];
     assert_eq!(
         names(&entries),
@@ -292,7 +292,7 @@ async fn a_folder_that_is_not_there_is_refused() {
         .unwrap_err();
     assert_eq!(refused.kind, StoreErrorKind::Configuration);
     assert!(refused.message.contains("/nowhere/at/all"), "{refused}");
-    assert!(refused.message.contains("make it"), "{refused}");
+    assert!(refused.message.contains("create it"), "{refused}");
 }
 
 /// The address of a database holds a password.

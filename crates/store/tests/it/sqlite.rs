@@ -87,7 +87,7 @@ async fn what_is_wrong_with_a_file_is_said() {
         (
             newer,
             StoreErrorKind::Configuration,
-            "its sessions are of version 99",
+            "its sessions have version 99",
         ),
         (
             dir.path().to_owned(),
@@ -97,7 +97,7 @@ async fn what_is_wrong_with_a_file_is_said() {
         (
             dir.path().join("none/x.db"),
             StoreErrorKind::Configuration,
-            "its folder must be there",
+            "its folder must exist",
         ),
     ];
     for (path, kind, part) in cases {

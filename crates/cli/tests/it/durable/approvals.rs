@@ -94,7 +94,7 @@ fn decisions_change_deny_and_stand_in_for_calls() {
     let call = run["waiting"][0]["call"].as_str().unwrap().to_owned();
     // book: with other arguments. A wrong decision changes nothing.
     for (body, status, said) in [
-        (json!({"decision": "maybe"}), 400, "none of approve"),
+        (json!({"decision": "maybe"}), 400, "unknown decision"),
         (json!({"decision": "edit"}), 400, "arguments"),
         (json!({"decision": "result"}), 400, "text"),
         (

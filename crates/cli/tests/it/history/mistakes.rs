@@ -49,7 +49,7 @@ fn bad_input_names_the_thing_the_place_and_the_mend() {
             &["8 to 64 hexadecimal digits", "quillet show --help"],
         ),
         (&["show", "greet.hello@0"], 2, &["numbered from 1"]),
-        (&["show", "greet.hello@a b"], 2, &["' ' is no letter"]),
+        (&["show", "greet.hello@a b"], 2, &["invalid character ' '"]),
         (&["show", "a..b"], 2, &["is no id"]),
         (
             &["show", "greet.hello", "--kind", "environ"],
@@ -72,7 +72,7 @@ fn bad_input_names_the_thing_the_place_and_the_mend() {
         (
             &["label", "greet.hello", "latest"],
             2,
-            &["latest moves by itself"],
+            &["latest is always the stored definition"],
         ),
         (&["label", "greet.hello@9", "x"], 1, &["no version 9"]),
         (
@@ -116,7 +116,7 @@ fn bad_input_names_the_thing_the_place_and_the_mend() {
         (
             &["push", "a/hello.gotmpl", "--label", "7"],
             2,
-            &["a number names a version"],
+            &["a label cannot be a number"],
         ),
         (
             &["push", "repo", "--id", "x"],

@@ -5,9 +5,9 @@ use quillet_core::message::{MediaFile, MediaUrl};
 use quillet_core::{ContentPart, Message, MessageContent, NativeTurn, Role, ToolCall};
 use serde_json::{Map, Value, json};
 
-use super::WIRE;
 use crate::protocol::call_id;
 use crate::protocol::data_url::DataUrl;
+use crate::protocol::wire_name::ANTHROPIC as WIRE;
 use crate::protocol::{native, unsayable};
 
 /// The blocks of a message, which stands at this place of the conversation: its
@@ -63,7 +63,7 @@ fn write_part(part: &ContentPart) -> Result<Option<Value>, &'static str> {
         ContentPart::ImageUrl { image_url } => Ok(Some(write_image(&image_url.url))),
         ContentPart::File { file } => write_file(file).map(Some),
         ContentPart::AudioUrl { .. } | ContentPart::InputAudio { .. } => {
-            Err("anthropic takes no sound; send its transcript as text")
+            Err("anthropic does not accept audio; send a transcript as text")
         }
     }
 }
@@ -90,13 +90,13 @@ fn write_file(file: &MediaFile) -> Result<Value, &'static str> {
             Some(data) if data.media_type.starts_with("text/") => {
                 let text = data
                     .text()
-                    .ok_or("the file is no UTF-8 text, although its type says so")?;
+                    .ok_or("the file is not UTF-8 text, although its type is a text type")?;
                 json!({"type": "text", "media_type": "text/plain", "data": text})
             }
             Some(data) if data.media_type == "application/pdf" => base64_source(&data),
             Some(_) => {
                 return Err(
-                    "anthropic takes files of type application/pdf, text/… and image/…; send its text",
+                    "anthropic accepts only files of type application/pdf, text/… and image/…; send its text",
                 );
             }
         },

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::blocks;
-use super::write::AnthropicMessage;
+use super::message::AnthropicMessage;
 
 /// Marks the last tool, the last instruction and the last block of the model's last
 /// turn: three of the four marks that a request may have. What is newest is not

@@ -88,6 +88,7 @@ impl AnthropicDecoder {
     }
 
     fn start(&mut self, message: &Value, events: &mut Vec<ChatEvent>) {
+        // Gateways that reconnect may repeat `message_start`.
         if std::mem::replace(&mut self.started, true) {
             return;
         }
@@ -130,6 +131,8 @@ impl AnthropicDecoder {
                     "" => made::call_id(),
                     id => id.to_owned(),
                 };
+                // The generated id also goes into the stored turn, so results can refer to it
+                // later.
                 block.value.insert("id".to_owned(), id.as_str().into());
                 block.call = Some(self.calls);
                 let name = said("name").to_owned();
@@ -167,6 +170,7 @@ impl AnthropicDecoder {
         let Some(block) = self.blocks.get_mut(&index) else {
             return;
         };
+        // Arguments that came as deltas have been reported already.
         if !std::mem::take(&mut block.open) || !block.input.is_empty() {
             return;
         }
@@ -186,6 +190,8 @@ impl AnthropicDecoder {
     }
 
     fn stop(&mut self, events: &mut Vec<ChatEvent>) {
+        // Some gateways omit `content_block_stop`. The keys are collected first, because ending a
+        // block borrows the decoder.
         let open: Vec<u64> = self.blocks.keys().copied().collect();
         for index in open {
             self.end_block(index, events);
@@ -223,11 +229,12 @@ impl AnthropicDecoder {
         match kind {
             // Something in between has spliced another answer into this one.
             "message_start" if !self.blocks.is_empty() => {
-                let cause = "a second answer began inside the first: it is not whole";
+                let cause = "the answer is incomplete: a second answer began inside it";
                 return Err(ModelError::new(ModelErrorKind::Cut, cause));
             }
             "message_start" => self.start(field(event, "message"), events),
             "error" => return Err(failure::in_answer(event)),
+            // Nothing can be attributed to an answer that has not begun.
             _ if !self.started => {}
             "content_block_start" => self.begin_block(index, field(event, "content_block"), events),
             "content_block_delta" => self.delta(index, field(event, "delta"), events),
@@ -252,6 +259,7 @@ impl Decoder for AnthropicDecoder {
             return Ok(());
         }
         let event: Value = parse(data)?;
+        // The data counts more than the event name, which some proxies drop or change.
         let kind = text(&event, "type").or(name).unwrap_or_default();
         self.take(kind, &event, events)
     }
@@ -262,7 +270,9 @@ impl Decoder for AnthropicDecoder {
             return Err(failure::in_answer(&message));
         }
         let Some(content) = message.get("content").and_then(Value::as_array) else {
-            return Err(broken("the body is no message: it has no list \"content\""));
+            return Err(broken(
+                "the body is not a message: it has no list \"content\"",
+            ));
         };
         self.start(&message, events);
         for (index, block) in (0..).zip(content) {
@@ -281,7 +291,7 @@ impl Decoder for AnthropicDecoder {
         if self.done {
             return Ok(());
         }
-        let cause = "the answer ended without message_stop: it is not whole";
+        let cause = "the answer is incomplete: it ended without message_stop";
         Err(ModelError::new(ModelErrorKind::Cut, cause))
     }
 

@@ -1,12 +1,11 @@
-//! Anthropic's messages wire: `POST /v1/messages`.
-//!
-//! What models of which generation take stands here; nothing else in this folder
-//! knows names of models.
+//! Anthropic's Messages API: `POST /v1/messages`.
 
 mod blocks;
 mod caching;
 mod decode;
 mod failure;
+mod generation;
+mod message;
 mod read;
 mod schema;
 mod thinking;
@@ -15,10 +14,8 @@ mod write;
 use quillet_core::chat::{ChatRequest, ModelError};
 use serde_json::Value;
 
+use super::wire_name::ANTHROPIC as WIRE;
 use super::{Decoder, Protocol, ProviderError};
-
-/// The wire's name, also in [`quillet_core::NativeTurn::wire`].
-const WIRE: &str = "anthropic";
 
 /// The version of the wire, of which there has been only this one since 2023.
 const VERSION: &str = "2023-06-01";
@@ -70,45 +67,5 @@ impl Protocol for Anthropic {
 
     fn refusal(&self, status: u16, body: &str) -> ProviderError {
         failure::refusal(status, body)
-    }
-}
-
-/// The generation in a name: `claude-opus-4-6` and `claude-4.6-opus` are (4, 6).
-/// `None` for models of others that speak this wire.
-fn generation(model: &str) -> Option<(u32, u32)> {
-    let (_, name) = model.split_once("claude-")?;
-    let words = name.split(['-', '.', '@', ':']);
-    // A date is no version.
-    let mut numbers = words
-        .filter_map(|word| word.parse().ok())
-        .filter(|&number| number < 100);
-    Some((numbers.next()?, numbers.next().unwrap_or(0)))
-}
-
-/// Whether instructions may stand between turns (documented for Opus 4.8 and what
-/// came after it, without a beta).
-fn takes_later_instructions(model: &str) -> bool {
-    generation(model).is_some_and(|generation| generation >= (4, 8))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn generations_are_read_from_names() {
-        let cases = [
-            ("claude-3-7-sonnet-20250219", Some((3, 7))),
-            ("claude-opus-4-20250514", Some((4, 0))),
-            ("claude-opus-4-6", Some((4, 6))),
-            ("anthropic/claude-haiku-4.5", Some((4, 5))),
-            ("us.anthropic.claude-opus-4-6-v1:0", Some((4, 6))),
-            ("claude-opus-5", Some((5, 0))),
-            ("claude-instant", None),
-            ("kimi-k2", None),
-        ];
-        for (name, expected) in cases {
-            assert_eq!(generation(name), expected, "{name}");
-        }
     }
 }

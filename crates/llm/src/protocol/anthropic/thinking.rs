@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::generation;
+use super::generation::generation;
 
 /// What a request says about thinking.
 #[derive(Debug, Default, PartialEq)]

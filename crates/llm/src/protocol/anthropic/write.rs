@@ -7,9 +7,12 @@ use quillet_core::{Message, Role};
 use serde_json::{Map, Value, json};
 
 use super::blocks;
+use super::caching;
+use super::generation::takes_later_instructions;
+use super::message::AnthropicMessage;
 use super::schema::closed;
 use super::thinking::{self, Thinking};
-use super::{WIRE, caching, takes_later_instructions};
+use crate::protocol::wire_name::ANTHROPIC as WIRE;
 use crate::protocol::{native, unsayable};
 
 /// Tokens of an answer where the request names no limit; the wire wants one.
@@ -32,28 +35,13 @@ const OWN: [&str; 12] = [
     "text",
 ];
 
-/// What one side says in a row.
-#[derive(Debug)]
-pub(super) struct AnthropicMessage {
-    pub(super) role: &'static str,
-    /// Results of calls, which have to stand first.
-    results: Vec<Value>,
-    pub(super) blocks: Vec<Value>,
-}
-
-impl AnthropicMessage {
-    fn into_value(mut self) -> Value {
-        self.results.append(&mut self.blocks);
-        json!({"role": self.role, "content": self.results})
-    }
-}
-
 /// The body of a request for a streamed answer.
 pub(super) fn body(model: &str, request: &ChatRequest) -> Result<Value, ModelError> {
     let options = &request.options;
     check(options)?;
     let (mut system, mut turns) = conversation(model, &request.messages)?;
     let mut tools: Vec<Value> = options.tools.iter().filter_map(write_tool).collect();
+    // Before the turns become JSON, because marks need to know the last turn of the model.
     caching::mark(&options.extra, &mut tools, &mut system, &mut turns);
 
     let thinking = thinking_of(model, options, &turns);
@@ -79,7 +67,10 @@ pub(super) fn body(model: &str, request: &ChatRequest) -> Result<Value, ModelErr
         .extra
         .iter()
         .filter(|(key, _)| !OWN.contains(&key.as_str()));
+    // Last, so that `extra` cannot be overwritten by translated options; `stream` below is an
+    // exception.
     body.extend(rest.map(|(key, value)| (key.clone(), value.clone())));
+    // This client only reads streams from Anthropic.
     body.insert("stream".to_owned(), true.into());
     Ok(body.into())
 }
@@ -115,9 +106,11 @@ fn conversation(
                 turn("assistant", &mut turns).blocks.extend(written);
             }
             Role::User if !written.is_empty() => turn("user", &mut turns).blocks.extend(written),
+            // The API rejects messages without content.
             Role::Assistant | Role::User => {}
             Role::Tool => {
                 check_call(message, at, &calls)?;
+                // Anthropic has no tool role: results are blocks of the next user message.
                 turn("user", &mut turns).results.extend(written);
             }
         }
@@ -150,7 +143,7 @@ fn check_call(message: &Message, at: usize, calls: &HashSet<&str>) -> Result<(),
     if calls.contains(id) {
         return Ok(());
     }
-    let cause = format!("no turn before it made a call with the id {id:?}");
+    let cause = format!("no earlier message has a call with the id {id:?}");
     Err(unsayable(&format!("messages[{at}].tool_call_id"), &cause))
 }
 
@@ -165,6 +158,7 @@ fn write_tool(tool: &ToolOffer) -> Option<Value> {
             extra,
         } => (name, description, parameters, strict, extra),
     };
+    // `input_schema` is required, also for a function without parameters.
     let schema = if parameters.is_null() {
         json!({"type": "object", "properties": {}})
     } else {
@@ -194,11 +188,12 @@ fn is_own_tool(tool: &Value) -> bool {
 /// Refuses what the wire has no word for.
 fn check(options: &ChatOptions) -> Result<(), ModelError> {
     if options.n.is_some_and(|n| n > 1) {
-        let cause = "anthropic gives one answer to a request; ask again for another";
+        let cause = "anthropic returns one answer per request; send another request";
         return Err(unsayable("n", cause));
     }
     if options.wants_json() && options.json_schema().is_none() {
-        let cause = "anthropic has no JSON without a schema; send {\"type\": \"json_schema\", …}";
+        let cause =
+            "anthropic has no JSON mode without a schema; send {\"type\": \"json_schema\", …}";
         return Err(unsayable("response_format", cause));
     }
     Ok(())
@@ -207,6 +202,7 @@ fn check(options: &ChatOptions) -> Result<(), ModelError> {
 fn write_options(options: &ChatOptions, thinking: Thinking, body: &mut Map<String, Value>) {
     let user = options.user.as_ref().map(|user| json!({"user_id": user}));
     let stop = options.stop.as_ref().map(|stop| match stop {
+        // The API accepts only lists.
         Value::String(_) => json!([stop]),
         list => list.clone(),
     });
@@ -239,9 +235,11 @@ fn output_config(options: &ChatOptions, effort: Option<String>) -> Option<Value>
 }
 
 fn tool_choice(options: &ChatOptions) -> Option<Value> {
+    // A choice without tools is an error for the provider.
     if options.tools.is_empty() {
         return None;
     }
+    // Anthropic has this switch inside `tool_choice`, so it needs one even if the request has none.
     let one_by_one = options.parallel_tool_calls == Some(false);
     let mut choice = match &options.tool_choice {
         None if one_by_one => json!({"type": "auto"}),

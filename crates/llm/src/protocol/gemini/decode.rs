@@ -15,6 +15,7 @@ use super::parts::{self, string};
 use crate::protocol::{Decoder, broken, made, parse};
 
 /// More answers than any model gives at once.
+// The index comes from the server and is used as a map key.
 const MOST_CANDIDATES: u64 = 128;
 
 /// What is known of an answer while it comes.
@@ -77,7 +78,7 @@ impl GeminiDecoder {
             return Err(failure::in_answer(error));
         }
         if !chunk.is_object() {
-            return Err(broken("an event is no object"));
+            return Err(broken("an event is not an object"));
         }
         self.start(chunk, events);
         if let Some(usage) = chunk.get("usageMetadata").filter(|usage| usage.is_object()) {
@@ -91,6 +92,7 @@ impl GeminiDecoder {
         let reason = chunk
             .pointer("/promptFeedback/blockReason")
             .and_then(Value::as_str);
+        // Kept until the end: the reason comes in a chunk without candidates.
         self.blocked = reason.map(str::to_owned).or(self.blocked.take());
         let candidates = chunk.get("candidates").and_then(Value::as_array);
         for candidate in candidates.into_iter().flatten() {
@@ -119,7 +121,7 @@ impl GeminiDecoder {
         let index = u32::try_from(index)
             .ok()
             .filter(|_| index < MOST_CANDIDATES);
-        let index = index.ok_or_else(|| broken("the number of a candidate is out of range"))?;
+        let index = index.ok_or_else(|| broken("the index of a candidate is out of range"))?;
         let candidate = self.candidates.entry(index).or_default();
         let parts = given.pointer("/content/parts").and_then(Value::as_array);
         for part in parts.into_iter().flatten() {
@@ -128,6 +130,7 @@ impl GeminiDecoder {
         let Some(finish) = given.get("finishReason").and_then(Value::as_str) else {
             return Ok(());
         };
+        // The last one counts, since the provider's own tools continue after a finish reason.
         candidate.finish = Some(finish.to_owned());
         let Some(kind) = failed(finish) else {
             return Ok(());
@@ -141,6 +144,8 @@ impl GeminiDecoder {
 
     /// Says what ends the answer.
     fn finish(&mut self, events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
+        // With candidates, the block reason concerns a part only and the candidates have their own
+        // reasons.
         let is_blocked = self.candidates.is_empty() && self.blocked.is_some();
         if let Some(reason) = self.blocked.take().filter(|_| is_blocked) {
             let candidate = self.candidates.entry(0).or_default();
@@ -148,7 +153,7 @@ impl GeminiDecoder {
         }
         let has_end = |candidate: &Candidate| candidate.finish.is_some();
         if self.candidates.is_empty() || !self.candidates.values().all(has_end) {
-            let cause = "the answer ended without a finishReason: it is not whole";
+            let cause = "the answer is incomplete: it ended without a finishReason";
             return Err(ModelError::new(ModelErrorKind::Cut, cause));
         }
         for (choice, candidate) in std::mem::take(&mut self.candidates) {
@@ -222,6 +227,7 @@ impl Candidate {
             .cloned()
             .unwrap_or_default();
         let goes_on = call.get("willContinue") == Some(&Value::Bool(true));
+        // The first chunk of a call has the name and the signature; later ones only add arguments.
         let open = self.open.get_or_insert_with(|| OpenCall {
             arguments: PartialArguments::new(call.get("args")),
             part: part.as_object_mut().map(std::mem::take).unwrap_or_default(),
@@ -229,7 +235,7 @@ impl Candidate {
         });
         for piece in &pieces {
             let added = open.arguments.add(piece);
-            added.map_err(|cause| broken(format!("a piece of arguments: {cause}")))?;
+            added.map_err(|cause| broken(format!("invalid part of arguments: {cause}")))?;
         }
         if !goes_on {
             self.close(choice, events);
@@ -244,6 +250,7 @@ impl Candidate {
         };
         let arguments = open.arguments.into_value();
         events.push(self.event(choice, &open.call, arguments.to_string()));
+        // Only valid in streams; the provider rejects them in a request.
         for key in ["partialArgs", "willContinue"] {
             open.call.shift_remove(key);
         }
@@ -287,6 +294,7 @@ impl Candidate {
     ) -> Result<(), ModelError> {
         let raw = self.finish.take().unwrap_or_default();
         self.cut_open(choice, events);
+        // A normal finish reason contradicts a truncated call, so the call must not be executed.
         if self.was_cut && raw == "STOP" {
             let cause = "the answer ended before the arguments of its call did";
             return Err(ModelError::new(ModelErrorKind::MalformedToolCall, cause));

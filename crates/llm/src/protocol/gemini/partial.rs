@@ -39,9 +39,9 @@ impl PartialArguments {
             .get("jsonPath")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        let steps = steps(path).ok_or_else(|| format!("{path:?} is no path into arguments"))?;
+        let steps = steps(path).ok_or_else(|| format!("invalid path {path:?}"))?;
         let place = reach(&mut self.root, steps);
-        let place = place.ok_or_else(|| format!("{path:?} leads past what came before"))?;
+        let place = place.ok_or_else(|| format!("the path {path:?} skips an earlier part"))?;
         let goes_on = self.last.as_deref() == Some(path);
         match (place, value(piece)) {
             (Value::String(text), Value::String(more)) if goes_on => text.push_str(&more),

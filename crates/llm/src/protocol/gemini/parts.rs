@@ -5,8 +5,8 @@ use quillet_core::message::MediaFile;
 use quillet_core::{ContentPart, Message, MessageContent, NativeTurn, Role, ToolCall};
 use serde_json::{Map, Value, json};
 
-use super::WIRE;
 use crate::protocol::data_url::DataUrl;
+use crate::protocol::wire_name::GEMINI as WIRE;
 use crate::protocol::{native, unsayable};
 
 /// The parts of a message, which stands at this place of the conversation: its own

@@ -7,8 +7,9 @@ use quillet_core::chat::{ChatOptions, ChatRequest, ModelError, ToolChoice, ToolO
 use quillet_core::{Message, Role};
 use serde_json::{Map, Value, json};
 
+use super::generation::{is_strict, thinking};
 use super::parts::{self, FunctionCallRef};
-use super::{WIRE, is_strict, thinking};
+use crate::protocol::wire_name::GEMINI as WIRE;
 use crate::protocol::{native, unsayable};
 
 /// Stands for the signature of a thought that this provider never had (documented
@@ -56,6 +57,7 @@ struct GeminiContent {
 impl GeminiContent {
     /// Results stand in the order of their calls: without ids nothing else pairs them.
     fn into_value(mut self) -> Value {
+        // A stable sort, so several parts of one result keep their order.
         self.parts.sort_by_key(|&(call, _)| call);
         let parts: Vec<Value> = self.parts.into_iter().map(|(_, part)| part).collect();
         json!({"role": self.role, "parts": parts})
@@ -130,13 +132,15 @@ fn result(
     let id = message.tool_call_id.as_deref().unwrap_or_default();
     let call = calls.get(id);
     if let Some(own) = native(message, WIRE) {
+        // Without a known call the result goes last. It came from this provider, which knows what
+        // it answers.
         let number = call.map_or(usize::MAX, |call| call.number);
         let own = own.iter().map(|part| (number, part.clone()));
         turn("user", true, turns).parts.extend(own);
         return Ok(());
     }
     let Some(call) = call else {
-        let cause = format!("no turn before it made a call with the id {id:?}");
+        let cause = format!("no earlier message has a call with the id {id:?}");
         return Err(unsayable(&format!("messages[{at}].tool_call_id"), &cause));
     };
     let (part, media) = parts::write_result(message, at, call, takes_media)?;
@@ -163,6 +167,7 @@ fn turn<'a>(
 /// none. The current turn is what came after the user last said something.
 fn sign_calls(turns: &mut [GeminiContent]) {
     let is_said = |turn: &&mut GeminiContent| turn.role != "user" || turn.is_results;
+    // Only the current turn is checked by the provider; older ones need no signature.
     let steps = turns.iter_mut().rev().take_while(is_said);
     for step in steps.filter(|turn| turn.role == "model") {
         let call = step
@@ -170,6 +175,7 @@ fn sign_calls(turns: &mut [GeminiContent]) {
             .iter_mut()
             .find(|(_, part)| part.get("functionCall").is_some());
         if let Some((_, call)) = call.filter(|(_, call)| call.get("thoughtSignature").is_none()) {
+            // Only the first of parallel calls has a signature.
             call["thoughtSignature"] = json!(NO_SIGNATURE);
         }
     }
@@ -202,6 +208,7 @@ fn declaration(offer: &ToolOffer) -> Option<Value> {
     };
     let mut declaration = json!({"name": name, "description": description});
     if !parameters.is_null() {
+        // Not `parameters`, which accepts only a subset of OpenAPI schemas.
         declaration["parametersJsonSchema"] = parameters.clone();
     }
     Some(declaration)

@@ -13,10 +13,13 @@ use quillet_core::chat::WireRequest;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use super::dialect::{CallIds, OpenAiChat};
 use super::write::sends_completion_tokens;
-use super::{CallIds, OpenAiChat, WIRE};
+use crate::protocol::wire_name::OPENAI_CHAT as WIRE;
 
 /// Ids of calls that every server but Mistral's takes; see [`CallIds`].
+// The limit of OpenAI and Azure. Longer ids are replaced by the encoder, so such a request cannot
+// be passed through.
 const LONGEST_ID: usize = 40;
 
 /// Reads a body of this wire; `None` where it cannot be passed on as it is.
@@ -28,6 +31,7 @@ pub fn read_wire(body: &[u8]) -> Option<WireRequest> {
         (None, None) => None,
         (Some(_), None) => Some("max_tokens"),
         (None, Some(_)) => Some("max_completion_tokens"),
+        // The decoder would drop one of the two, so the bodies would differ.
         (Some(_), Some(_)) => return None,
     };
     Some(WireRequest {
@@ -51,9 +55,12 @@ pub(super) fn body(wire: &OpenAiChat, model: &str, request: &WireRequest) -> Opt
     } else {
         "max_tokens"
     };
+    // OpenAI's reasoning models reject `max_tokens`, and many copies do not know
+    // `max_completion_tokens`.
     if request.token_limit.is_some_and(|name| name != limit) {
         return None;
     }
+    // Mistral accepts only ids of nine characters, so ids must be rewritten.
     if request.has_calls && wire.call_ids == CallIds::Nine {
         return None;
     }
@@ -63,11 +70,15 @@ pub(super) fn body(wire: &OpenAiChat, model: &str, request: &WireRequest) -> Opt
     }
     let mut added = String::new();
     if request.stream.is_none() {
+        // Some servers stream by default. The encoder always sets the member, so pass-through does
+        // too.
         added.push_str("\"stream\":false,");
     }
     if request.streams() && wire.include_usage && !request.asks_usage {
         added.push_str("\"stream_options\":{\"include_usage\":true},");
     }
+    // Inserted at the start: the end of the body would need a check whether a comma is due. The
+    // parser has checked that there is an object with at least one member.
     let from = request.body.iter().position(|byte| *byte == b'{')? + 1;
     let (open, rest) = request.body.split_at_checked(from)?;
     Some([open, added.as_bytes(), rest].concat())
@@ -75,6 +86,8 @@ pub(super) fn body(wire: &OpenAiChat, model: &str, request: &WireRequest) -> Opt
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+// Unknown members end pass-through. They may be harmless, but then the encoder path handles them
+// correctly; the list only has to be safe, not complete.
 struct ChatRequestBody<'a> {
     #[serde(borrow)]
     model: Cow<'a, str>,
@@ -185,6 +198,7 @@ impl TryFrom<RawMessage<'_>> for MessageCheck {
         let result = raw.tool_call_id.is_some();
         let is_plain = match (&*raw.role, raw.content) {
             ("system" | "developer" | "user", ContentCheck::Text { .. }) => !calls && !result,
+            // The encoder writes `null` instead of an empty text next to calls.
             ("assistant", ContentCheck::Text { is_empty }) => !(result || calls && is_empty),
             ("assistant", ContentCheck::Nothing) => calls && !result,
             ("tool", ContentCheck::Text { .. }) => result && !calls,
@@ -241,6 +255,7 @@ struct ToolCheck {
 }
 
 /// A member that may be left out, and is not `null`.
+// A plain `Option` would accept `null`, which the encoder omits.
 fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(reader: D) -> Result<Option<T>, D::Error> {
     T::deserialize(reader).map(Some)
 }

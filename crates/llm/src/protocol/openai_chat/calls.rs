@@ -10,6 +10,7 @@ use super::text::{TextOrParts, non_empty};
 use crate::protocol::made;
 
 /// No model makes more calls in one turn.
+// The server controls how many calls it announces, so the list needs a bound.
 pub(super) const MOST_CALLS: usize = 1024;
 
 #[derive(Deserialize)]
@@ -99,6 +100,7 @@ impl ToolCallAssembler {
         let arguments = function.arguments.map(arguments).unwrap_or_default();
         let mut id = non_empty(piece.id);
         let position = self.position(piece.index, id.as_deref(), name.is_some());
+        // `position` returns the length of the list for a call that does not exist yet.
         let is_new = position == self.calls.len();
         if is_new && name.is_none() && arguments.is_empty() {
             // The name of a call may come after its id.
@@ -107,6 +109,7 @@ impl ToolCallAssembler {
         }
         if is_new {
             let announced = self.announced.take();
+            // An id announced under another number belongs to another call.
             let announced = announced.filter(|(number, _)| *number == piece.index);
             id = id.or(announced.map(|(_, id)| id));
             if self.calls.len() >= MOST_CALLS {
@@ -120,7 +123,7 @@ impl ToolCallAssembler {
             });
         }
         let Some(call) = self.calls.get_mut(position) else {
-            return Err("a call has no place".to_owned());
+            return Err("a call has no index".to_owned());
         };
         // Some servers repeat id and name in every piece.
         let name = name.filter(|_| !call.has_name);
@@ -129,6 +132,7 @@ impl ToolCallAssembler {
         Ok(Some(ChatEvent::ToolCall {
             choice,
             index: u32::try_from(position).unwrap_or(u32::MAX),
+            // Only in the first piece: clients append ids, so a repeated one would be doubled.
             id: is_new.then(|| id.unwrap_or_else(made::call_id)),
             name,
             arguments,
@@ -142,6 +146,7 @@ impl ToolCallAssembler {
         let next = self.calls.len();
         let differs = |call: &PartialCall| id.is_some_and(|id| has_name && id != call.id);
         let found = match (number, id) {
+            // From the end: if a server reuses numbers, the latest call is the open one.
             (Some(_), _) => self.calls.iter().rposition(|call| call.number == number),
             (None, Some(id)) => self.calls.iter().rposition(|call| call.id == id),
             (None, None) => next.checked_sub(1),

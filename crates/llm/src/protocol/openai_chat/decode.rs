@@ -21,6 +21,8 @@ use super::usage::usage;
 use crate::protocol::{Decoder, Plain, broken, made, openai_error, parse};
 
 /// No provider gives more answers to one request.
+// The index comes from the server and is used as a map key; the bound limits what a broken server
+// can allocate.
 const MOST_CHOICES: u32 = 128;
 
 /// One piece of an answer, or a whole one.
@@ -135,6 +137,7 @@ impl ChatDecoder {
     /// A piece; some gateways send several as a list, or `null` to keep a connection open.
     fn read(&mut self, data: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
         let data = data.trim_ascii();
+        // Checked before parsing, because `null` would otherwise be an error.
         if data == b"null" {
             return Ok(());
         }
@@ -164,6 +167,7 @@ impl ChatDecoder {
         }
         let counts = piece.usage.and_then(usage);
         let counts = counts.or_else(|| piece.x_groq?.usage.and_then(usage));
+        // Some servers repeat the same usage in every chunk.
         if self.started && counts.is_some() && counts != self.last_usage {
             self.last_usage = counts;
             events.extend(counts.map(ChatEvent::Usage));
@@ -194,12 +198,13 @@ impl ChatDecoder {
             .index
             .unwrap_or(u32::try_from(position).unwrap_or(u32::MAX));
         if index >= MOST_CHOICES {
-            return Err(broken(format!("choice number {index} is out of range")));
+            return Err(broken(format!("choice index {index} is out of range")));
         }
         if let Some(error) = choice.error.filter(|error| !error.is_null()) {
             return Err(openai_error::inside(&openai_error::said(&error)));
         }
         let progress = self.choices.entry(index).or_default();
+        // Servers that send both fill only the one that fits the mode.
         let delta = if self.is_whole {
             choice.message.or(choice.delta)
         } else {
@@ -207,6 +212,7 @@ impl ChatDecoder {
         };
         read_delta(index, delta.unwrap_or_default(), progress, events)?;
         let raw = text(choice.finish_reason);
+        // Some servers repeat the finish reason; clients expect it once.
         if raw.is_empty() || progress.finished {
             return Ok(());
         }
@@ -218,9 +224,7 @@ impl ChatDecoder {
     /// whoever reads the events finds a reason for each.
     fn finish_rest(&mut self, events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
         if self.choices.is_empty() {
-            return Err(cut(
-                "the answer ended with no choice in it: it is not whole",
-            ));
+            return Err(cut("the answer is incomplete: it ended without a choice"));
         }
         let open = self
             .choices
@@ -246,6 +250,7 @@ impl ChoiceState {
         events.push(ChatEvent::Finish {
             choice: index,
             reason: match meaning(&raw, self.calls.is_empty()) {
+                // OpenAI reports a refusal with the finish reason `stop`.
                 FinishReason::Stop if self.refused => FinishReason::Refusal,
                 reason => reason,
             },
@@ -269,6 +274,7 @@ impl Decoder for ChatDecoder {
         }
         if name == Some("error") {
             let error = serde_json::from_slice(data).unwrap_or(Value::Null);
+            // Servers disagree whether the error is the data itself or a member of it.
             let found = openai_error::said_in(&error);
             let found = found.unwrap_or_else(|| openai_error::said(&error));
             return Err(openai_error::inside(&found));
@@ -295,10 +301,10 @@ impl Decoder for ChatDecoder {
                 Ok(())
             }
             (_, true, false) => Err(cut(
-                "the answer ended after its finish reason, without usage and without [DONE]: it is not whole",
+                "the answer is incomplete: it ended after its finish reason, without usage and without [DONE]",
             )),
             _ => Err(cut(
-                "the answer ended without a finish reason or [DONE]: it is not whole",
+                "the answer is incomplete: it ended without a finish reason or [DONE]",
             )),
         }
     }
@@ -319,6 +325,7 @@ impl Decoder for ChatDecoder {
     fn accept_whole(&mut self, body: &[u8]) -> bool {
         let plain = plain::read(body).filter(|piece| piece.object == "chat.completion");
         let is_plain = plain.is_some_and(|piece| is_whole(&piece));
+        // If the body is not plain, it is decoded again from the beginning, so nothing may be kept.
         (self.started, self.done) = (is_plain, is_plain);
         is_plain
     }
@@ -340,6 +347,7 @@ impl ChatDecoder {
             choices => !is_usage && choices.iter().all(|choice| self.is_plain(choice)),
         };
         // Two pieces for one answer in one chunk would have to be looked at in their order.
+        // Quadratic, but `n` is small and one choice is the rule.
         let twice = piece.choices.iter().enumerate().any(|(at, choice)| {
             let before = piece.choices.iter().take(at);
             before.into_iter().any(|other| other.index == choice.index)
@@ -394,6 +402,7 @@ impl ChatDecoder {
                 false => return false,
             }
         }
+        // A finish reason that the decoder would correct must not reach the client unchanged.
         let ends_well = |reason| plain::fits(reason, calls > 0);
         choice.error.is_none()
             && choice.message.is_none()
@@ -452,6 +461,7 @@ fn meaning(raw: &str, has_no_calls: bool) -> FinishReason {
         "length" | "max_tokens" | "model_length" => FinishReason::Length,
         "content_filter" => FinishReason::ContentFilter,
         "error" | "insufficient_system_resource" | "abort" => FinishReason::Error,
+        // Clients act on the finish reason: with `stop` they would ignore the calls.
         _ if !has_no_calls => FinishReason::ToolCalls,
         _ => FinishReason::Stop,
     }
@@ -501,7 +511,7 @@ fn cut(cause: &str) -> ModelError {
 
 fn nothing() -> ModelError {
     broken(
-        "answered without a chat completion in it; does the base URL end in the right path, usually /v1?".to_owned(),
+        "the answer contains no chat completion; does the base URL end in the right path, usually /v1?".to_owned(),
     )
 }
 

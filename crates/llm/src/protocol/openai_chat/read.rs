@@ -7,25 +7,25 @@ use quillet_core::message::MediaFile;
 use quillet_core::{ContentPart, Message, MessageContent, NativeTurn, Role};
 use serde_json::{Map, Value, json};
 
-use super::WIRE;
+use crate::protocol::wire_name::OPENAI_CHAT as WIRE;
 
 type JsonObject = Map<String, Value>;
 
 pub(super) fn request(body: &Value) -> Result<ChatRequest, ModelError> {
     let body = body
         .as_object()
-        .ok_or_else(|| refuse("the body has to be a JSON object"))?;
+        .ok_or_else(|| refuse("the body must be a JSON object"))?;
     let messages = body
         .get("messages")
         .and_then(Value::as_array)
-        .ok_or_else(|| refuse("messages: it has to be a list of messages"))?;
+        .ok_or_else(|| refuse("messages: must be a list of messages"))?;
     let read = |(index, given): (usize, &Value)| {
         message(given).map_err(|cause| refuse(format!("messages[{index}]: {cause}")))
     };
     let model = body.get("model").filter(|model| !model.is_null());
     let model = model.map(|model| {
         let name = model.as_str().map(str::to_owned);
-        name.ok_or_else(|| refuse("model: it has to be a text"))
+        name.ok_or_else(|| refuse("model: must be a string"))
     });
     Ok(ChatRequest {
         model: model.transpose()?,
@@ -67,13 +67,13 @@ fn misplaced(members: &JsonObject, cause: &str) -> ModelError {
 }
 
 fn message(given: &Value) -> Result<Message, String> {
-    let given = given.as_object().ok_or("it has to be an object")?;
+    let given = given.as_object().ok_or("must be an object")?;
     let role = given
         .get("role")
         .and_then(Value::as_str)
         .unwrap_or_default();
     let role = Role::parse(role).ok_or_else(|| {
-        format!("role: {role:?} is none of system, developer, user, assistant, tool")
+        format!("role: unknown role {role:?}, expected system, developer, user, assistant or tool")
     })?;
     let mut beside = JsonObject::new();
     let mut plain = JsonObject::new();

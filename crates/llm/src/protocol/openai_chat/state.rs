@@ -4,8 +4,8 @@
 use quillet_core::NativeTurn;
 use serde_json::{Map, Value};
 
-use super::WIRE;
 use super::calls::ToolCallAssembler;
+use crate::protocol::wire_name::OPENAI_CHAT as WIRE;
 
 /// The state of one answer so far.
 #[derive(Debug, Default)]

@@ -6,8 +6,9 @@ use quillet_core::chat::{ChatOptions, ChatRequest, ModelError, ModelErrorKind, T
 use quillet_core::{ContentPart, Message, MessageContent, Role, ToolCall};
 use serde_json::{Map, Value, json};
 
-use super::{CallIds, OpenAiChat, ReasoningEcho, TokenField, WIRE};
+use super::dialect::{CallIds, OpenAiChat, ReasoningEcho, TokenField};
 use crate::protocol::call_id;
+use crate::protocol::wire_name::OPENAI_CHAT as WIRE;
 
 type JsonObject = Map<String, Value>;
 
@@ -23,6 +24,7 @@ pub(super) fn body(
     let whole = wants_whole(&request.options);
     body.insert("stream".into(), (!whole).into());
     if whole {
+        // OpenAI rejects `stream_options` without streaming.
         body.remove("stream_options");
     } else if wire.include_usage {
         let options = body.entry("stream_options").or_insert_with(|| json!({}));
@@ -130,6 +132,7 @@ fn messages(wire: &OpenAiChat, model: &str, messages: &[Message]) -> Result<Valu
     let conversation = WriteContext {
         wire,
         model,
+        // The position of the last user message separates the current tool loop from older turns.
         asked: messages.iter().rposition(|m| m.role == Role::User),
         foreign: calls.map(|call| call.id.as_str()).collect(),
     };
@@ -137,6 +140,8 @@ fn messages(wire: &OpenAiChat, model: &str, messages: &[Message]) -> Result<Valu
     // Pictures in results of calls, which this wire takes from users only.
     let mut pictures: Vec<Value> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
+        // Results of parallel calls must follow each other directly, so media waits until the last
+        // of them is written.
         if message.role != Role::Tool {
             written.extend(shown(&mut pictures));
         }
@@ -168,6 +173,7 @@ fn media_of_result(message: &Message) -> Option<(Message, Vec<Value>)> {
         return None;
     };
     let native = message.native.as_ref().filter(|native| native.wire == WIRE);
+    // The turn came in this format, so its server accepts media in results.
     if native.is_some_and(|native| native.content.get("content").is_some()) {
         return None;
     }
@@ -209,9 +215,10 @@ impl WriteContext<'_> {
         match message.role {
             Role::Assistant => self.turn(index, message, &mut written),
             Role::Tool => {
-                let id = message.tool_call_id.as_deref().ok_or(
-                    "the result of a tool does not say which call it answers: set tool_call_id",
-                )?;
+                let id = message
+                    .tool_call_id
+                    .as_deref()
+                    .ok_or("a tool result has no call id: set tool_call_id")?;
                 written.insert("tool_call_id".into(), self.call_id(id).into());
             }
             _ => {}
@@ -243,6 +250,7 @@ impl WriteContext<'_> {
 
     fn tool_call(&self, call: &ToolCall) -> Value {
         let arguments = match call.arguments.trim() {
+            // Servers parse the arguments as JSON, and an empty string is not JSON.
             "" => "{}",
             _ => &call.arguments,
         };
@@ -258,6 +266,7 @@ impl WriteContext<'_> {
         let ids = self.wire.call_ids;
         let is_short = (1..=40).contains(&id.len());
         let is_fine = match ids {
+            // A long id of the server itself is fine; a long id of another provider may not be.
             CallIds::Any => is_short || (!id.is_empty() && !self.foreign.contains(id)),
             CallIds::Short => is_short,
             CallIds::Nine => id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()),
@@ -294,6 +303,7 @@ fn lay_over(written: &mut JsonObject, native: &Value) {
     for (key, value) in native.as_object().into_iter().flatten() {
         match (written.get_mut(key), value) {
             (Some(Value::Array(there)), Value::Array(extra)) if key == "tool_calls" => {
+                // Extras were collected in the order of the calls.
                 for (call, extra) in there.iter_mut().zip(extra) {
                     let extra = extra.as_object().cloned().unwrap_or_default();
                     call.as_object_mut()

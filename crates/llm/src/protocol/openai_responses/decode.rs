@@ -64,7 +64,7 @@ impl ResponsesDecoder {
             return Err(ModelError::new(
                 ModelErrorKind::Cut,
                 format!(
-                    "the response is {status} and not complete: leave \"background\" out of the request"
+                    "the response is {status} and not complete: remove \"background\" from the request"
                 ),
             ));
         }
@@ -139,14 +139,14 @@ impl Decoder for ResponsesDecoder {
 
     fn whole(&mut self, body: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
         let response: Value = serde_json::from_slice(body)
-            .map_err(|error| broken(format!("the answer is not what it should be ({error})")))?;
+            .map_err(|error| broken(format!("unexpected answer ({error})")))?;
         let has_output = response.get("output").is_some_and(Value::is_array);
         if let Some(found) = openai_error::said_in(&response).filter(|_| !has_output) {
             return Err(openai_error::inside(&found));
         }
         if !has_output {
             return Err(broken(
-                "answered without a response in it; does the base URL end in the right path, usually /v1?".to_owned(),
+                "the answer contains no response object; does the base URL end in the right path, usually /v1?".to_owned(),
             ));
         }
         let status = response.get("status").and_then(Value::as_str);
@@ -160,7 +160,7 @@ impl Decoder for ResponsesDecoder {
         }
         Err(ModelError::new(
             ModelErrorKind::Cut,
-            "the answer ended without response.completed: it is not whole",
+            "the answer is incomplete: it ended without response.completed",
         ))
     }
 

@@ -17,7 +17,7 @@ pub(super) fn items(message: &Message) -> Result<Vec<Value>, String> {
         let id = message
             .tool_call_id
             .as_deref()
-            .ok_or("the result of a tool does not say which call it answers: set tool_call_id")?;
+            .ok_or("a tool result has no call id: set tool_call_id")?;
         return Ok(vec![json!({
             "type": "function_call_output",
             "call_id": acceptable(id),
@@ -82,7 +82,9 @@ fn part(role: Role, part: &ContentPart) -> Result<Value, String> {
             json!({"type": "input_audio", "input_audio": input_audio})
         }
         ContentPart::AudioUrl { .. } => {
-            return Err("this wire takes no sound by its address: send it as input_audio".into());
+            return Err(
+                "the Responses API does not accept audio by URL: send it as input_audio".into(),
+            );
         }
         ContentPart::File { file } => {
             let mut written = json!({"type": "input_file"});

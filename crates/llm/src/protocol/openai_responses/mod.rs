@@ -13,10 +13,8 @@ mod write;
 use quillet_core::chat::{ChatRequest, ModelError};
 use serde_json::Value;
 
+use super::wire_name::OPENAI_RESPONSES as WIRE;
 use super::{Decoder, Protocol, ProviderError, openai_error};
-
-/// The name of the wire.
-pub(crate) const WIRE: &str = "openai-responses";
 
 /// OpenAI's Responses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,30 +6,31 @@ use quillet_core::message::MediaFile;
 use quillet_core::{ContentPart, Message, MessageContent, NativeTurn, Role, ToolCall};
 use serde_json::{Map, Value, json};
 
-use super::{WIRE, item};
+use super::item;
+use crate::protocol::wire_name::OPENAI_RESPONSES as WIRE;
 
 type JsonObject = Map<String, Value>;
 
 pub(super) fn request(body: &Value) -> Result<ChatRequest, ModelError> {
     let body = body
         .as_object()
-        .ok_or_else(|| refuse("the body has to be a JSON object"))?;
+        .ok_or_else(|| refuse("the body must be a JSON object"))?;
     let mut messages = Vec::new();
     if let Some(text) = body.get("instructions").filter(|text| !text.is_null()) {
         let text = text
             .as_str()
-            .ok_or_else(|| refuse("instructions: it has to be a text"))?;
+            .ok_or_else(|| refuse("instructions: must be a string"))?;
         messages.push(Message::new(Role::System, text));
     }
     match body.get("input") {
         Some(Value::String(text)) => messages.push(Message::new(Role::User, text)),
         Some(Value::Array(items)) => messages.extend(conversation(items)?),
-        _ => return Err(refuse("input: it has to be a text or a list of items")),
+        _ => return Err(refuse("input: must be a string or a list of items")),
     }
     let model = body.get("model").filter(|model| !model.is_null());
     let model = model.map(|model| {
         let name = model.as_str().map(str::to_owned);
-        name.ok_or_else(|| refuse("model: it has to be a text"))
+        name.ok_or_else(|| refuse("model: must be a string"))
     });
     Ok(ChatRequest {
         model: model.transpose()?,
@@ -45,7 +46,7 @@ fn conversation(items: &[Value]) -> Result<Vec<Message>, ModelError> {
     for (index, item) in items.iter().enumerate() {
         let place = |cause: String| refuse(format!("input[{index}]: {cause}"));
         if !item.is_object() {
-            return Err(place("it has to be an object".into()));
+            return Err(place("must be an object".into()));
         }
         if is_of_turn(item) {
             turn.push(item);
@@ -109,13 +110,15 @@ fn other(item: &Value) -> Result<Message, String> {
         "message" => {
             let role = role_of(item);
             let role = Role::parse(role).ok_or_else(|| {
-                format!("role: {role:?} is none of system, developer, user, assistant")
+                format!(
+                    "role: unknown role {role:?}, expected system, developer, user or assistant"
+                )
             })?;
             Message::new(role, content(item.get("content"))?)
         }
         "function_call_output" => {
             let id = item.get("call_id").and_then(Value::as_str);
-            let id = id.ok_or("call_id: it has to say which call this answers")?;
+            let id = id.ok_or("call_id: missing, must be the id of the call")?;
             Message::tool(id, content(item.get("output"))?)
         }
         // An answer to a tool of the provider: only it understands that.
@@ -140,7 +143,7 @@ fn with_words(mut message: Message, items: Vec<Value>) -> Message {
 fn call(item: &Value) -> Result<ToolCall, String> {
     let text = |name: &str| {
         let text = item.get(name).and_then(Value::as_str).map(str::to_owned);
-        text.ok_or_else(|| format!("{name}: a call has to have one"))
+        text.ok_or_else(|| format!("{name}: missing in a call"))
     };
     Ok(ToolCall {
         id: text("call_id")?,
@@ -157,7 +160,7 @@ fn content(given: Option<&Value>) -> Result<MessageContent, String> {
             let parts: Result<Vec<_>, _> = parts.iter().map(part).collect();
             Ok(parts?.into())
         }
-        Some(_) => Err("content: it has to be a text or a list of parts".into()),
+        Some(_) => Err("content: must be a string or a list of parts".into()),
     }
 }
 
@@ -184,7 +187,7 @@ fn part(given: &Value) -> Result<ContentPart, String> {
         )),
         "input_audio" => serde_json::from_value(given.clone()).map_err(|error| error.to_string()),
         kind => Err(format!(
-            "content: {kind:?} is none of input_text, input_image, input_file, input_audio, output_text, refusal"
+            "content: unknown type {kind:?}, expected input_text, input_image, input_file, input_audio, output_text or refusal"
         )),
     }
 }

@@ -7,15 +7,17 @@ use quillet_core::NativeTurn;
 use quillet_core::chat::{ChatEvent, ModelError};
 use serde_json::Value;
 
-use super::WIRE;
 use crate::protocol::broken;
+use crate::protocol::wire_name::OPENAI_RESPONSES as WIRE;
 
 /// No model writes more items in one turn.
+// The server chooses the indexes of items, so their number needs a bound.
 const MOST_ITEMS: usize = 1024;
 
 /// The turn so far.
 #[derive(Debug, Default)]
 pub(super) struct ResponseState {
+    // Ordered, because items may arrive interleaved and go back in their order.
     items: BTreeMap<u64, ItemState>,
     calls: u32,
     refused: bool,
@@ -80,6 +82,7 @@ impl ResponseState {
                 whole: Some(item.clone()),
                 ..ItemState::default()
             };
+            // The final list replaces the collected one: it is what the provider expects back.
             self.items = (0..).zip(output.iter().map(whole)).collect();
         }
         Ok(())
@@ -95,6 +98,7 @@ impl ResponseState {
         let number = |name: &str| event.get(name).and_then(Value::as_u64);
         let text = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default();
         let index = number("output_index").unwrap_or_default();
+        // Reasoning summaries count their parts under another name.
         let part = number("content_index").or_else(|| number("summary_index"));
         let part = part.unwrap_or_default();
         match kind {
@@ -189,6 +193,7 @@ impl ResponseState {
         else {
             return Ok(());
         };
+        // `done` repeats the item that `added` has announced.
         if self.item(index)?.call.is_some() {
             return Ok(());
         }
@@ -238,7 +243,7 @@ impl ResponseState {
             TextKind::Summary | TextKind::Thought => ChatEvent::Reasoning { choice, text },
             TextKind::Arguments => {
                 let Some(index) = call else {
-                    return Err(broken("arguments came for an item that is no call"));
+                    return Err(broken("received arguments for an item that is not a call"));
                 };
                 ChatEvent::ToolCall {
                     choice,
@@ -261,6 +266,8 @@ impl ResponseState {
         events: &mut Vec<ChatEvent>,
     ) -> Result<(), ModelError> {
         let told = self.item(index)?.told.get(&at).copied().unwrap_or(0);
+        // By length, not by comparison. If the complete text is shorter than what was streamed, the
+        // streamed text stands.
         let rest = whole.get(told..).unwrap_or_default();
         self.piece(index, at, rest, events)
     }

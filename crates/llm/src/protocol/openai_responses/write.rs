@@ -6,7 +6,8 @@ use quillet_core::chat::{
 use quillet_core::{Message, MessageContent, Role};
 use serde_json::{Map, Value, json};
 
-use super::{WIRE, item};
+use super::item;
+use crate::protocol::wire_name::OPENAI_RESPONSES as WIRE;
 
 type JsonObject = Map<String, Value>;
 
@@ -54,11 +55,13 @@ fn items(model: &str, message: &Message) -> Result<Vec<Value>, String> {
 
 fn options(model: &str, options: &ChatOptions, body: &mut JsonObject) -> Result<(), ModelError> {
     if options.n.is_some_and(|n| n > 1) {
-        return Err(refuse("n: this wire gives one answer to a request".into()));
+        return Err(refuse(
+            "n: the Responses API returns one answer per request".into(),
+        ));
     }
     if options.stop.is_some() {
         return Err(refuse(
-            "stop: this wire has no texts that end an answer".into(),
+            "stop: the Responses API has no stop sequences".into(),
         ));
     }
     body.extend(options.extra.clone());

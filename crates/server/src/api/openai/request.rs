@@ -161,8 +161,8 @@ mod tests {
                 "messages[0]: role: \"x\" is none of a, b",
                 "messages[0].role",
             ),
-            ("messages: it has to be a list", "messages"),
-            ("the body has to be a JSON object", ""),
+            ("messages: must be a list of messages", "messages"),
+            ("the body must be a JSON object", ""),
             ("temperature: invalid type: string", "temperature"),
         ];
         for (message, path) in cases {

@@ -102,7 +102,7 @@ async fn what_is_not_there_is_named_with_what_is() {
             "prompts/greet.hello@a%20b",
             400,
             "history.mark",
-            "is no letter",
+            "invalid character",
         ),
         (
             "prompts/greet.hello@9",

@@ -218,7 +218,7 @@ async fn each_door_says_what_does_not_fit() {
             format!("{litellm}?prompt_id=story&version=a%20b"),
             "",
             400,
-            "no letter",
+            "invalid character",
         ),
         (
             "GET",

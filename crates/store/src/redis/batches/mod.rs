@@ -34,6 +34,7 @@ use crate::address::RedisAddress;
 use crate::changes::ChangeBus;
 
 /// Numbers that one reading of pieces looks at: those between two pieces have none.
+// Bounds how long one script blocks the server.
 const LOOKED_AT: u64 = 4096;
 /// Units that one script adds, so that others get their turn.
 const UNITS: usize = 2000;
@@ -129,6 +130,7 @@ impl RedisBatches {
         for (id, reply) in ids.iter().zip(self.client.run(&asked).await?) {
             match text(reply) {
                 Some(json) => files.push(parsed(&name(id), &json)?),
+                // The file has expired. Redis deletes keys by itself, but not entries of an index.
                 None => drop(self.command("ZREM", &index, &[id]).await?),
             }
         }
@@ -147,7 +149,7 @@ impl RedisBatches {
                 .await?;
             let page = page(list(reply));
             match page.next {
-                // Numbers without pieces; nobody wants an empty page.
+                // Line numbers without chunks: continue instead of returning an empty page.
                 Some(next) if page.pieces.is_empty() => from = next,
                 _ => return Ok(page),
             }
@@ -171,11 +173,11 @@ impl RedisBatches {
 
     async fn start(&self, order: &BatchOrder) -> Result<(), StoreError> {
         let layout = &self.client.settings.layout;
-        // On the lists first: what is listed and not there is passed over, and what is there and
-        // not listed would never be worked on.
+        // On the lists first: a listed batch that does not exist is skipped, but an unlisted batch
+        // would never be processed.
         let owned = layout.owned(&order.owner, "batches");
         self.enter(&owned, &order.id).await?;
-        // Those that are gone by now, whatever time they had.
+        // Entries of batches that have expired by now in any case.
         let old = order.created.saturating_sub(order.keep + LONGEST) * 1000;
         let old = old.to_string();
         self.command("ZREMRANGEBYSCORE", &owned, &["-inf", &old])
@@ -219,7 +221,7 @@ impl RedisBatches {
         Ok(Some(Batch {
             order: parsed(&name, &order)?,
             status: Status::named(&status)
-                .ok_or_else(|| error::corrupt(&name, "it has no status of a batch"))?,
+                .ok_or_else(|| error::corrupt(&name, "it has no batch status"))?,
             times: parsed(&name, &or_none(times))?,
             wrong: parsed(&name, &or_none(wrong))?,
             total: number(0),
@@ -367,7 +369,7 @@ fn page(reply: Vec<Value>) -> FileChunkPage {
 
 fn parsed<T: DeserializeOwned>(name: &str, json: &str) -> Result<T, StoreError> {
     serde_json::from_str(json)
-        .map_err(|error| error::corrupt(name, &format!("it cannot be read: {error}")))
+        .map_err(|error| error::corrupt(name, &format!("invalid value: {error}")))
 }
 
 impl Batches for RedisBatches {

@@ -8,7 +8,7 @@ use super::super::connections::KeyedCommand;
 use super::super::error;
 
 /// What the commands of histories need, beyond what definitions do.
-const RIGHTS: &str = "histories need +eval +get +@hash +xadd +xrevrange";
+const RIGHTS: &str = "histories need the permissions +eval +get +@hash +xadd +xrevrange";
 
 /// An error that Redis answered to a command on a history.
 pub(crate) fn refused(name: &str, error: &ServerError) -> StoreError {

@@ -56,10 +56,5 @@ pub(crate) async fn unpacked(
         _ => stored,
     };
     let content = serde_json::from_slice(&json);
-    content.map_err(|error| {
-        corrupt(
-            history,
-            &format!("it holds something that is no content: {error}"),
-        )
-    })
+    content.map_err(|error| corrupt(history, &format!("its value is not a content: {error}")))
 }

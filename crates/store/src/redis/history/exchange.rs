@@ -229,10 +229,10 @@ impl DefinitionState {
         };
         let known = text(known).unwrap_or_default();
         let [stamp, pointed, seen, numbers] = known.split(' ').collect::<Vec<_>>()[..] else {
-            return Err(wrong("the script gave no state"));
+            return Err(wrong("the script returned no state"));
         };
         let numbers = VersionRanges::parse(numbers);
-        let numbers = numbers.ok_or_else(|| wrong("its field numbers holds none"))?;
+        let numbers = numbers.ok_or_else(|| wrong("its field `numbers` is invalid"))?;
         let head = version(&names.history, &head)?;
         if head.as_ref().map(|head| head.number) != numbers.last() {
             return Err(wrong("its newest version is missing"));
@@ -265,11 +265,7 @@ pub(crate) fn version(history: &str, value: &Value) -> Result<Option<Version>, S
         return Ok(None);
     };
     let version = serde_json::from_slice(bytes);
-    let version = version.map_err(|error| {
-        corrupt(
-            history,
-            &format!("it holds something that is no version: {error}"),
-        )
-    })?;
+    let version = version
+        .map_err(|error| corrupt(history, &format!("its value is not a version: {error}")))?;
     Ok(Some(version))
 }

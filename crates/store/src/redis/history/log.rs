@@ -70,9 +70,8 @@ async fn page(client: &RedisClient, before: Option<u64>) -> Result<Vec<LogEntry>
         command,
     };
     let entries = list(ask(client, &name, request).await?).into_iter();
-    let read = entries.map(|entry| {
-        read(entry).ok_or_else(|| corrupt(&name, "it holds something that is no entry"))
-    });
+    let read = entries
+        .map(|entry| read(entry).ok_or_else(|| corrupt(&name, "its value is not a log entry")));
     read.collect()
 }
 

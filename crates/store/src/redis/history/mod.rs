@@ -59,8 +59,7 @@ impl RedisHistory {
         );
         if is_cluster && !names.share_a_slot() {
             let message = format!(
-                "{}: a cluster cannot keep the history of a key with such braces beside it; \
-                 use a key without",
+                "{}: a Redis Cluster cannot store the history of a key with these braces; use a key without them",
                 names.definition
             );
             return Err(StoreError::new(StoreErrorKind::Refused, message));
@@ -71,7 +70,7 @@ impl RedisHistory {
     async fn look(&self, names: &DefinitionKeys) -> Result<DefinitionState, StoreError> {
         let request = exchange::look(&self.client.settings, names);
         let state = DefinitionState::of(names, ask(&self.client, &names.history, request).await?)?;
-        state.ok_or_else(|| error::corrupt(&names.history, "the script gave no state"))
+        state.ok_or_else(|| error::corrupt(&names.history, "the script returned no state"))
     }
 
     /// Makes a change to what is still in this state; gives the state if it is another one.
@@ -160,7 +159,7 @@ impl RedisHistory {
         let named = keys.iter().filter_map(|key| match self.names(kind, key) {
             Ok(names) => Some((key, names)),
             Err(error) => {
-                tracing::warn!(%error, "no version is kept");
+                tracing::warn!(%error, "cannot record a version");
                 None
             }
         });
@@ -290,7 +289,7 @@ fn joined(
 
 fn busy(key: &EntryKey) -> StoreError {
     error::unavailable(format!(
-        "{}: others write it all the time; try again",
+        "{}: other writers keep changing it; try again",
         key.id()
     ))
 }

@@ -39,7 +39,7 @@ async fn numbers(client: &RedisClient, history: &str) -> Result<VersionRanges, S
     let request = fields("HGET", history, &["numbers".to_owned()]);
     let reply = ask(client, history, request).await?;
     let numbers = VersionRanges::parse(&text(reply).unwrap_or_default());
-    numbers.ok_or_else(|| corrupt(history, "its field numbers holds none"))
+    numbers.ok_or_else(|| corrupt(history, "its field `numbers` is invalid"))
 }
 
 /// The versions of these numbers, in their order. One that is not there is left out.

@@ -305,7 +305,7 @@ impl JournalIndex<'_> {
                 },
                 Ok(None) => mended.push(taken_out(free, id, *seen)),
                 Err(error) => {
-                    tracing::warn!(run = %id, %error, "a run cannot be gone on with");
+                    tracing::warn!(run = %id, %error, "cannot resume a run");
                     let later = now.saturating_add(LOOK_AGAIN_MS);
                     mended.push(moved(free, id, *seen, later));
                 }

@@ -189,7 +189,7 @@ impl RedisJournal {
             let arguments = [after, wanted as u64, PAGE_BYTES as u64].map(|it| it.to_string());
             let reply = list(self.client.ask(names.script(READ, &arguments)).await?);
             let Some((complete, steps)) = reply.split_first() else {
-                return Err(corrupt(&names.steps, "the script gave no steps"));
+                return Err(corrupt(&names.steps, "the script returned no steps"));
             };
             for step in steps.chunks(3) {
                 entries.push(entry(run, &names.steps, step)?);
@@ -236,7 +236,7 @@ impl RedisJournal {
                     Ok(Some(_)) if filter.state == Some(RunState::Ended) => {}
                     Ok(_) => gone.push(taken_out(cursor.set(), id, *score)),
                     // One that is broken must not hide the others.
-                    Err(error) => tracing::warn!(run = %id, %error, "run left out of a list"),
+                    Err(error) => tracing::warn!(run = %id, %error, "run ignored in a list"),
                 }
             }
             index.mend(&gone).await;
@@ -293,7 +293,7 @@ fn head_of(names: &RunKeys) -> KeyedCommand {
 fn head(name: &str, reply: Value) -> Result<Option<RunHead>, StoreError> {
     let wrong = |what: &str| corrupt(name, what);
     let Ok([head, updated, last, state, waiting]) = <[Value; 5]>::try_from(list(reply)) else {
-        return Err(wrong("it holds something that is no run"));
+        return Err(wrong("its value is not a run"));
     };
     if head == Value::Nil {
         return Ok(None);
@@ -303,7 +303,7 @@ fn head(name: &str, reply: Value) -> Result<Option<RunHead>, StoreError> {
         updated_ms: count(&updated),
         last: count(&last),
         standing: RunSnapshot {
-            state: state.ok_or_else(|| wrong("it stands in no state of a run"))?,
+            state: state.ok_or_else(|| wrong("it has no run state"))?,
             waiting: read(name, &waiting)?,
         },
         ..read(name, &head)?
@@ -313,12 +313,12 @@ fn head(name: &str, reply: Value) -> Result<Option<RunHead>, StoreError> {
 /// A step as the script gives it: the id of its entry, its time and its text.
 fn entry(run: &str, name: &str, step: &[Value]) -> Result<JournalEntry, StoreError> {
     let [id, at, step] = step else {
-        return Err(corrupt(name, "the script gave no step"));
+        return Err(corrupt(name, "the script returned no step"));
     };
     let number = text(id.clone()).and_then(|id| id.split('-').next()?.parse().ok());
-    let number = number.ok_or_else(|| corrupt(name, "it holds something that is no step"))?;
+    let number = number.ok_or_else(|| corrupt(name, "its value is not a step"))?;
     let Value::BulkString(text) = step else {
-        return Err(corrupt(name, "it holds something that is no step"));
+        return Err(corrupt(name, "its value is not a step"));
     };
     Ok(JournalEntry {
         number,
@@ -332,7 +332,7 @@ fn read<T: serde::de::DeserializeOwned>(name: &str, json: &Value) -> Result<T, S
         Value::BulkString(bytes) => bytes,
         _ => b"",
     };
-    let wrong = |error| corrupt(name, &format!("it holds something that is no run: {error}"));
+    let wrong = |error| corrupt(name, &format!("its value is not a run: {error}"));
     serde_json::from_slice(bytes).map_err(wrong)
 }
 

@@ -158,7 +158,7 @@ impl RunStatus {
         let facts = RunStatus::read(reply);
         facts
             .map(Some)
-            .ok_or_else(|| corrupt(name, "it holds something that is no run"))
+            .ok_or_else(|| corrupt(name, "its value is not a run"))
     }
 
     fn read(reply: Vec<Value>) -> Option<Self> {

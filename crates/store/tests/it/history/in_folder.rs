@@ -247,12 +247,12 @@ async fn labels_are_files_that_people_edit() {
     for (broken, found) in [
         (
             "{\n  \"production\": \"one\"\n}",
-            "x.json:2:3: broken labels: label \"production\"",
+            "x.json:2:3: invalid labels: label \"production\"",
         ),
-        ("{\n  \"production\": 1,\n}", "x.json:3:1: broken labels"),
+        ("{\n  \"production\": 1,\n}", "x.json:3:1: invalid labels"),
         (
             "{\"latest\": 1}",
-            "x.json:1:2: broken labels: label \"latest\": latest moves",
+            "x.json:1:2: invalid labels: label \"latest\": latest is always",
         ),
     ] {
         place.write(path, broken);

@@ -1,0 +1,52 @@
+//! Locks that stay usable after a panic.
+
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// Locks a mutex, also after a thread panicked while it held the lock.
+///
+/// Use it where every critical section leaves valid data, even if it panics. One request that
+/// panics then does not make the shared state unusable for all later requests.
+///
+/// ```
+/// use std::sync::Mutex;
+///
+/// use quillet_core::lock::lock;
+///
+/// let count = Mutex::new(1);
+/// *lock(&count) += 1;
+/// assert_eq!(*lock(&count), 2);
+/// ```
+pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Locks for reading, also after a panic; see [`lock`].
+pub fn read<T: ?Sized>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Locks for writing, also after a panic; see [`lock`].
+pub fn write<T: ?Sized>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn poisoned_locks_stay_usable() {
+        let (mutex, shared) = (Mutex::new(1), RwLock::new(1));
+        std::thread::scope(|scope| {
+            let panicking = scope.spawn(|| {
+                let _guards = (lock(&mutex), write(&shared));
+                panic!("poisons both locks");
+            });
+            assert!(panicking.join().is_err());
+        });
+        assert!(mutex.is_poisoned() && shared.is_poisoned());
+        *lock(&mutex) += 1;
+        *write(&shared) += 1;
+        assert_eq!((*lock(&mutex), *read(&shared)), (2, 2));
+    }
+}

@@ -47,21 +47,11 @@ const CIRCLES: &[(&str, &str, usize)] = &[
     ("sql", "tools", 2),
     ("sql", "tunnel", 2),
     ("template", "convert", 6),
-    ("template", "convert::write", 8),
-    ("template", "format::fstring", 2),
     ("template", "format::go::ast", 39),
     ("template", "format::handlebars", 6),
     ("template", "format::handlebars::ast", 3),
-    ("template", "format::handlebars::expression", 3),
     ("template", "format::jinja", 19),
     ("template", "format::liquid", 17),
-    ("template", "format::mustache", 3),
-    ("template", "format::python::number", 2),
-    ("template", "format::semantic_kernel", 2),
-    ("template", "format::semantic_kernel::chat", 3),
-    ("template", "jobs", 2),
-    ("template", "pass", 2),
-    ("yaml", "mapping", 3),
 ];
 
 /// A path: of a module below its crate, or as it is written.

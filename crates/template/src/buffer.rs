@@ -1,30 +1,32 @@
-//! Output buffers that renders leave behind for the next ones on their thread.
+//! Output buffers that renders reuse on their thread.
 //!
-//! A text grows in a buffer that has its room already and is handed out in one
-//! allocation of its own size. What a thread keeps is bounded.
+//! A text grows in a buffer with reserved capacity, and is returned in an allocation of its exact
+//! size. The memory kept per thread is bounded.
 
 use std::cell::RefCell;
 
-/// Buffers that a thread keeps: as many as prompts have messages.
+/// Number of buffers kept per thread: about one per message of a prompt.
 const MOST_KEPT: usize = 8;
-/// Larger ones are not reused; their text is handed out without a copy.
+/// Larger buffers are not reused; their text is returned without a copy.
 const MOST_BYTES: usize = 64 << 10;
-/// Room for a short prompt, so that it is not moved while it grows.
+/// Capacity for a short prompt, which therefore never moves while it grows.
 const FIRST_BYTES: usize = 256;
 
 thread_local! {
     static KEPT: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// An empty buffer.
+/// Returns an empty buffer.
 pub(crate) fn take() -> Vec<u8> {
+    // `try_with`, because a destructor of another thread-local may render while the thread ends.
     let kept = KEPT.try_with(|kept| kept.borrow_mut().pop());
     let kept = kept.ok().flatten();
     kept.unwrap_or_else(|| Vec::with_capacity(FIRST_BYTES))
 }
 
-/// The text in a buffer, which is kept if there is room for it.
+/// Returns the text in a buffer, which is kept if there is room.
 pub(crate) fn finish(buffer: Vec<u8>) -> Vec<u8> {
+    // Copying a large text costs more than the allocation that reuse would save.
     if buffer.capacity() > MOST_BYTES {
         return buffer;
     }
@@ -33,13 +35,13 @@ pub(crate) fn finish(buffer: Vec<u8>) -> Vec<u8> {
     text
 }
 
-/// Keeps a buffer whose text is done with, if there is room for it.
+/// Keeps a buffer whose text is no longer needed, if there is room.
 pub(crate) fn leave(mut buffer: Vec<u8>) {
     if buffer.capacity() > MOST_BYTES {
         return;
     }
     buffer.clear();
-    // A thread that ends keeps nothing.
+    // A thread that is ending keeps nothing.
     let _ = KEPT.try_with(|kept| {
         let mut kept = kept.borrow_mut();
         if kept.len() < MOST_KEPT {

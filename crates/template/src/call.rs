@@ -1,4 +1,4 @@
-//! Late-bound functions, as the render loop sees them.
+//! Late-bound functions and their calls.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use crate::structure::strip_value;
 /// Arguments of one call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CallArguments {
-    /// In the order in which the template gives them.
+    /// Positional arguments, in order.
     pub positional: Vec<Value>,
-    /// By name, in formats that have such.
+    /// Named arguments, in formats that have them.
     pub named: Map,
 }
 
 impl CallArguments {
-    /// The same, without the marks of message structure: a tool must not learn
-    /// what would let its answer pass for structure.
+    /// Returns the arguments without the marks of message structure: a tool that knew them could
+    /// forge structure in its result.
     pub(crate) fn without_marks(self) -> Self {
-        // What stands in for a result is to a tool what it was made of.
+        // A tool receives the value inside a fallback.
         let meant = |value: Value| strip_value(value.meant().clone());
         let positional = self.positional.into_iter().map(meant).collect();
         let named = if self.named.table().values().any(Value::is_fallback) {
@@ -50,12 +50,12 @@ impl From<Vec<Value>> for CallArguments {
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct CallError {
-    /// What the template's author should read.
+    /// Message for the template's author.
     pub message: String,
 }
 
 impl CallError {
-    /// An error with this text.
+    /// Creates an error with this message.
     pub fn new(message: impl Into<String>) -> Self {
         CallError {
             message: message.into(),
@@ -63,16 +63,16 @@ impl CallError {
     }
 }
 
-/// The functions that exist at render time. One render sees one snapshot.
+/// The functions available at render time. One render uses one snapshot.
 ///
-/// An error that this returns ends the render. To have a failed call leave a default in the text,
-/// return the default as [`Value::standing_in`]: a template that looks into it finds nothing, in
-/// every format, and goes on.
+/// An error from [`Functions::call`] ends the render. To continue after a failed call, return a
+/// fallback value made with [`Value::standing_in`]: in every format, a template finds no fields in
+/// it, and continues.
 pub trait FunctionHost: Send + Sync {
-    /// Whether there is a function of that name.
+    /// Whether a function with this name exists.
     fn contains(&self, name: &str) -> bool;
 
-    /// Names of all functions, to suggest one for a mistyped name.
+    /// Returns the names of all functions, for suggestions on a typo.
     fn names(&self) -> Vec<&str>;
 
     /// Whether equal calls within one render may share one result.
@@ -81,22 +81,21 @@ pub trait FunctionHost: Send + Sync {
         false
     }
 
-    /// The names of a function's parameters, in order, where they are known.
-    /// Formats whose calls take variables by name (Semantic Kernel's, and those
-    /// without arguments) need them.
+    /// Returns the names of a function's parameters in order, if known. Formats whose calls pass
+    /// variables by name (Semantic Kernel's, and those without arguments) need them.
     fn parameters(&self, name: &str) -> Option<Vec<String>> {
         let _ = name;
         None
     }
 
-    /// What is to be the same when the render is made once more; `None` where the clock and chance
-    /// say it. Asked once for each.
+    /// Returns the fixed clock and random seed for a reproducible render; each is `None` to use the
+    /// real one. Called once for each.
     fn fixed(&self) -> Option<RenderSeed> {
         None
     }
 
-    /// Whether the host wants the render to end. Asked now and then while a template is evaluated,
-    /// about every thousand steps.
+    /// Whether the host wants to end the render. Checked about every thousand steps of an
+    /// evaluation.
     fn interrupted(&self) -> bool {
         false
     }
@@ -109,16 +108,16 @@ pub trait FunctionHost: Send + Sync {
     ) -> BoxFuture<'a, Result<Value, CallError>>;
 }
 
-/// What a render takes from outside of its variables.
+/// External inputs of a render other than its variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenderSeed {
-    /// What time it is.
+    /// Current time.
     pub now: std::time::SystemTime,
-    /// What random values are made from.
+    /// Seed of random values.
     pub seed: u64,
 }
 
-/// No late-bound functions at all.
+/// An empty set of late-bound functions.
 #[derive(Clone, Copy, Debug)]
 pub struct NoFunctions;
 

@@ -1,4 +1,4 @@
-//! Why a template does not compile or render.
+//! Errors of compiling and rendering templates.
 
 use std::ops::Range;
 
@@ -7,18 +7,18 @@ use quillet_core::{Diagnostic, ErrorCode, LineColumn, Span};
 use crate::TemplateSource;
 use crate::limits::LimitKind;
 
-/// The error of sources that do not compile: everything that was found.
+/// The error of sources that do not compile, with all diagnostics.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}", self.first())]
 pub struct CompileError {
-    /// The format's own full text of the first error (Go's message, say).
+    /// The format's full message of the first error, such as Go's.
     pub message: String,
-    /// Every finding, in order of place.
+    /// All diagnostics, ordered by location.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl CompileError {
-    /// One finding with its place.
+    /// Creates an error with one diagnostic.
     #[must_use]
     pub fn new(message: impl Into<String>, diagnostic: Diagnostic) -> Self {
         CompileError {
@@ -27,7 +27,7 @@ impl CompileError {
         }
     }
 
-    /// A mistake at one place of a source, given in bytes.
+    /// Creates an error at a byte range of a source.
     #[must_use]
     pub fn syntax(source: &TemplateSource<'_>, place: Range<usize>, message: &str) -> Self {
         let found = Diagnostic::error("template.syntax", source.name, message);
@@ -38,7 +38,7 @@ impl CompileError {
         CompileError::new(message, found.at(source.text, span))
     }
 
-    /// All findings of a set of sources as one error, if there are any.
+    /// Combines the errors of a set of sources into one, if there are any.
     pub(crate) fn unless_empty(diagnostics: Vec<Diagnostic>) -> Result<(), Self> {
         match diagnostics.first().map(Diagnostic::to_string) {
             None => Ok(()),
@@ -57,22 +57,22 @@ impl CompileError {
 /// The kind of a [`RenderError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// A variable is not there, and the template is strict.
+    /// A missing variable in a strict template.
     MissingVariable,
-    /// A function is not there.
+    /// A missing function.
     UnknownFunction,
-    /// A variable that must not begin a message holds a line that would.
+    /// A variable contains a line that would begin a message, and must not.
     StrictVariable,
-    /// A late-bound function gave an error.
+    /// A late-bound function failed.
     CallFailed,
     /// The template cannot be evaluated with these values.
     Execution,
-    /// A bound was reached.
+    /// A limit was exceeded.
     Limit(LimitKind),
 }
 
 impl ErrorKind {
-    /// Stable code, as in error bodies.
+    /// Returns the stable code used in error bodies.
     #[must_use]
     pub fn code(self) -> ErrorCode {
         match self {
@@ -91,24 +91,24 @@ impl ErrorKind {
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct RenderError {
-    /// What kind of failure it was.
+    /// Kind of the failure.
     pub kind: ErrorKind,
-    /// The format's own full text: Go's `template: NAME:LINE:COL: …`, say.
+    /// The format's full message, such as Go's `template: NAME:LINE:COL: …`.
     pub message: String,
-    /// The reason alone, without the place.
+    /// The reason without the location.
     pub reason: String,
-    /// The source that was being evaluated.
+    /// Name of the source that was being evaluated.
     pub source_name: String,
-    /// Where in that source.
+    /// Span in that source.
     pub span: Option<Span>,
-    /// The place for people.
+    /// Line and column.
     pub position: Option<LineColumn>,
     /// How to fix it.
     pub help: Option<String>,
 }
 
 impl RenderError {
-    /// An error without a place.
+    /// Creates an error without a location.
     pub fn new(kind: ErrorKind, reason: impl Into<String>) -> Self {
         let reason = reason.into();
         RenderError {
@@ -122,8 +122,8 @@ impl RenderError {
         }
     }
 
-    /// The same with its place, unless it has one: the name of a source, its
-    /// text, and where in it.
+    /// Adds a location, unless the error has one: the name of a source, its text, and the span in
+    /// it.
     #[must_use]
     pub fn at(mut self, source: &str, text: &str, span: Span) -> Self {
         if self.span.is_some() {
@@ -137,13 +137,13 @@ impl RenderError {
         self
     }
 
-    /// The error of a source that is asked for and was not among those that were compiled.
+    /// Creates the error for a requested source that was not compiled.
     pub(crate) fn no_source(name: &str) -> Self {
         let reason = format!("template {name:?} does not exist");
         RenderError::new(ErrorKind::Execution, reason)
     }
 
-    /// The error of a bound: names it and what it is set to.
+    /// Creates the error of a limit, with its name and setting.
     #[must_use]
     pub fn limit(limit: LimitKind, setting: impl std::fmt::Display) -> Self {
         let name = limit.name();

@@ -1,4 +1,4 @@
-//! Many formats in one process.
+//! Registry of the template formats in a process.
 
 use std::sync::Arc;
 
@@ -15,20 +15,20 @@ use crate::format::semantic_kernel::SemanticKernelFormat;
 use crate::structure::{self, MessageSyntax};
 use crate::{CompileLimits, CompileOptions, CompiledTemplate, TemplateFormat, TemplateSource};
 
-/// The formats that exist, by name and alias. The first that claims a name has it.
+/// The available formats, by name and alias. The first format with a name wins.
 #[derive(Clone, Debug, Default)]
 pub struct TemplateFactory {
     formats: Vec<Arc<dyn TemplateFormat>>,
 }
 
 impl TemplateFactory {
-    /// A factory without any format.
+    /// Creates a factory without formats.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A factory with every format of this crate.
+    /// Creates a factory with every format of this crate.
     #[must_use]
     pub fn standard() -> Self {
         Self::new()
@@ -49,20 +49,20 @@ impl TemplateFactory {
             .with(LiquidFormat::semantic_kernel())
     }
 
-    /// Adds a format after those that are there.
+    /// Adds a format after the existing ones.
     #[must_use]
     pub fn with(mut self, format: impl TemplateFormat + 'static) -> Self {
         self.formats.push(Arc::new(format));
         self
     }
 
-    /// The formats in their order.
+    /// Returns the formats in order.
     #[must_use]
     pub fn formats(&self) -> &[Arc<dyn TemplateFormat>] {
         &self.formats
     }
 
-    /// The format of that name or alias, in any case of letters.
+    /// Returns the format with this name or alias, ignoring case.
     #[must_use]
     pub fn format(&self, name: &str) -> Option<&Arc<dyn TemplateFormat>> {
         self.formats.iter().find(|format| {
@@ -71,11 +71,11 @@ impl TemplateFactory {
         })
     }
 
-    /// Compiles sources in the format of that name.
+    /// Compiles sources in the format with this name.
     ///
     /// # Errors
-    /// There is no such format, the sources are larger than the limit, or they
-    /// do not compile.
+    /// Returns an error if the format is unknown, the sources exceed the size limit, or they do not
+    /// compile.
     pub fn compile(
         &self,
         format: &str,
@@ -110,7 +110,7 @@ impl TemplateFactory {
     }
 }
 
-/// The error of sources that are larger than the limit.
+/// Creates the error for sources above the size limit.
 pub(crate) fn too_large(
     bytes: usize,
     sources: &[TemplateSource<'_>],

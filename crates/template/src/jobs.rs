@@ -1,7 +1,7 @@
-//! The calls of one render, while they run.
+//! Scheduler for the calls of one render.
 //!
-//! Calls that were registered are started, at most `concurrency` at a time. Equal
-//! calls of an idempotent function, in whichever entry, are one.
+//! Starts registered calls, at most `concurrency` at a time. Equal calls of an idempotent function
+//! run once, even across entries.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,18 +10,17 @@ use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use quillet_core::{BoxFuture, Value};
 
-use crate::Render;
 use crate::call::{CallArguments, CallError};
 use crate::error::{ErrorKind, RenderError};
 use crate::host::Instant;
 use crate::limits::{LimitKind, RenderLimits};
 use crate::polled;
-use crate::render::RenderEntry;
+use crate::render_entry::{Render, RenderEntry};
 use crate::timer;
 
 type CallOutcome = Result<Value, CallError>;
 
-/// Names of a chain that an error shows from each end.
+/// Number of names that an error shows from each end of a chain.
 const SHOWN: usize = 4;
 
 struct CallJob {
@@ -33,14 +32,13 @@ struct CallJob {
     answer: Option<CallOutcome>,
 }
 
-/// The calls of one render.
 pub(crate) struct Jobs<'a> {
     render: &'a Render<'a>,
     deadline: Instant,
-    /// Whether whoever drives the render polls it, so that no timer has to wake it.
+    /// Whether the caller polls the render, so no timer has to wake it.
     polled: bool,
     jobs: Vec<CallJob>,
-    /// Those before it were started.
+    /// Calls before this index were started.
     next: usize,
     running: FuturesUnordered<BoxFuture<'a, (usize, CallOutcome)>>,
     evaluated: Instant,
@@ -59,7 +57,7 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// The time, by the clock that it waits by.
+    /// Returns the current time of the clock that it waits by.
     pub(crate) fn now(&self) -> Instant {
         now(self.polled)
     }
@@ -73,7 +71,7 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// The next call that ends; `None` if the time is up before.
+    /// Returns the next completed call, or `None` at the deadline.
     async fn next_until(&mut self, deadline: Instant) -> Option<Option<(usize, CallOutcome)>> {
         if self.polled {
             polled::until(deadline, self.running.next()).await
@@ -82,12 +80,13 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// Takes over every call that was registered and not started.
+    /// Starts all calls that were registered since the last time.
     ///
     /// # Errors
-    /// The limits on calls, and on the length of a chain of them.
+    /// Returns an error if the limit on calls or on the length of a chain is exceeded.
     pub(crate) fn start(&mut self, entries: &mut [RenderEntry]) -> Result<(), Box<RenderError>> {
         let limits = self.render.limits;
+        // Counted over all entries: each pass enforces the limit only for its own entry.
         let total: usize = entries.iter().map(|entry| entry.calls.all.len()).sum();
         if total > limits.calls {
             return Err(RenderError::limit(LimitKind::Calls, limits.calls).into());
@@ -98,10 +97,13 @@ impl<'a> Jobs<'a> {
                 else {
                     continue;
                 };
+                // Checked at the start of a call, not at its registration, so that a call which is
+                // never started cannot fail the render.
                 if call.depth >= limits.passes {
                     return Err(too_long(limits, &entry.calls.chain(c)));
                 }
                 let idempotent = self.render.functions.idempotent(&call.name);
+                // Linear, but the number of calls is limited (256 by default).
                 let same = |job: &CallJob| {
                     job.idempotent && job.name == call.name && job.arguments == call.arguments
                 };
@@ -110,6 +112,7 @@ impl<'a> Jobs<'a> {
                 } else {
                     None
                 };
+                // A known job may already have an answer, which this call then gets below.
                 let index = known.unwrap_or(self.jobs.len());
                 call.job = Some(index);
                 match self.jobs.get_mut(index) {
@@ -122,6 +125,7 @@ impl<'a> Jobs<'a> {
                     }),
                     Some(job) => {
                         job.calls.push((e, c));
+                        // An equal call may have completed before this one was registered.
                         call.result.clone_from(&job.answer);
                         if call.result.is_some() {
                             entry.arrived.push(c);
@@ -133,29 +137,35 @@ impl<'a> Jobs<'a> {
         Ok(())
     }
 
-    /// Waits until an evaluation is worth while: a call has ended that one could
-    /// not do without, or all have. `took` is how long the last evaluation was.
+    /// Waits until another evaluation is worthwhile: a required call completed, or all calls did.
+    /// `took` is the duration of the last evaluation.
     ///
     /// # Errors
-    /// The limit on time.
+    /// Returns an error at the time limit.
     pub(crate) async fn wait(
         &mut self,
         entries: &mut [RenderEntry],
         took: Duration,
     ) -> Result<(), Box<RenderError>> {
+        // A rest in proportion to the last evaluation: results that arrive one by one must not
+        // evaluate a large template each time.
         let not_before = self.evaluated + self.rest(took);
         let mut wanted = entries.iter().any(RenderEntry::is_wanted);
+        // A format that suspends without a pending call would make the loop spin forever.
         if self.next == self.jobs.len() && self.running.is_empty() && !wanted {
-            let reason = "the template waits for a call that it has not made";
+            let reason = "the template is suspended without a pending call";
             return Err(RenderError::new(ErrorKind::Execution, reason).into());
         }
         loop {
+            // Refilled after every completed call, to keep `concurrency` calls running.
             self.fill();
             if self.running.is_empty() {
                 break;
             }
             let now = self.now();
             let ended = if wanted && now >= not_before {
+                // The rest is over and a result is needed: collect only what has completed already,
+                // without waiting.
                 match self.running.next().now_or_never() {
                     Some(ended) => ended,
                     None => break,
@@ -168,6 +178,7 @@ impl<'a> Jobs<'a> {
                 };
                 match self.next_until(until).await {
                     Some(ended) => ended,
+                    // The rest ended before another call completed, so evaluate now.
                     None if until < self.deadline => break,
                     None => return Err(out_of_time(self.render.limits).into()),
                 }
@@ -178,10 +189,11 @@ impl<'a> Jobs<'a> {
             let failed = answer.is_err();
             wanted |= self.answered(index, answer, entries);
             if failed {
-                // The render ends with it: nobody waits for the others. In the prompt service a tool
-                // that fails does not come here, for its default has taken its place.
+                // The render fails here and abandons the other calls. In the prompt service a
+                // failed tool does not get here, because its fallback value replaced the error.
                 self.running.clear();
                 self.next = self.jobs.len();
+                // Calls that were not started yet are abandoned too.
                 break;
             }
         }
@@ -191,6 +203,7 @@ impl<'a> Jobs<'a> {
 
     fn fill(&mut self) {
         let functions = self.render.functions;
+        // `max(1)`: a concurrency of 0 would never start a call.
         while self.running.len() < self.render.limits.concurrency.max(1) {
             let Some(job) = self.jobs.get(self.next) else {
                 return;
@@ -205,11 +218,12 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// Hands an answer to its calls; says whether an evaluation waits for one.
+    /// Hands a result to its calls; returns whether an evaluation waits for one.
     fn answered(&mut self, index: usize, answer: CallOutcome, entries: &mut [RenderEntry]) -> bool {
         let Some(job) = self.jobs.get_mut(index) else {
             return false;
         };
+        // A failure ends the render, so it always counts as wanted.
         let mut wanted = answer.is_err();
         for (e, c) in &job.calls {
             let Some(entry) = entries.get_mut(*e) else {
@@ -235,6 +249,7 @@ pub(crate) fn out_of_time(limits: &RenderLimits) -> RenderError {
 }
 
 fn too_long(limits: &RenderLimits, chain: &[Arc<str>]) -> Box<RenderError> {
+    // Chains are as long as the limit on passes, which a user may raise; only both ends are shown.
     let hidden = SHOWN..chain.len().saturating_sub(SHOWN).max(SHOWN);
     let shown = chain.iter().enumerate().filter_map(|(at, name)| {
         let name: &str = name;
@@ -247,7 +262,7 @@ fn too_long(limits: &RenderLimits, chain: &[Arc<str>]) -> Box<RenderError> {
     let shown: Vec<&str> = shown.collect();
     let mut error = RenderError::limit(LimitKind::Passes, limits.passes);
     error.reason = format!(
-        "{}: a chain of {} calls, each of which needs the one before: {}",
+        "{}: a chain of {} calls, each of which needs the previous result: {}",
         error.reason,
         chain.len(),
         shown.join(" → ")

@@ -1,11 +1,11 @@
-//! Prompt templates in every format: compiled once, rendered with variables
-//! and functions that are bound late.
+//! Prompt templates in every supported format, compiled once and rendered with variables and
+//! late-bound functions.
 //!
-//! A [`TemplateFormat`] compiles sources into a [`CompiledTemplate`]; a
-//! [`TemplateFactory`] holds many formats at once. Evaluating a template is
-//! synchronous ([`CompiledTemplate::pass`]); the loop in [`render`] runs the functions
-//! that a pass asked for, all at the same time, and evaluates again with their
-//! results. What a format does where a result is not there yet is said in `render`.
+//! A [`TemplateFormat`] compiles sources into a [`CompiledTemplate`]; a [`TemplateFactory`] holds
+//! several formats. Evaluating a template is synchronous ([`CompiledTemplate::pass`]). The loop in
+//! [`render`] runs the functions that a pass requested, concurrently, and evaluates again with
+//! their results. The documentation of the `render` module defines the behaviour at missing
+//! results.
 //!
 //! ```
 //! use futures_util::FutureExt;
@@ -44,6 +44,7 @@ mod pass;
 mod polled;
 mod reference;
 mod render;
+mod render_entry;
 mod segment;
 pub mod structure;
 #[cfg(feature = "timer")]
@@ -59,7 +60,8 @@ pub use limits::{CompileLimits, LimitKind, RenderLimits};
 pub use name::plugin_function;
 pub use pass::{CallState, Pass, StopReason};
 pub use reference::{FunctionReference, References, VariableReference};
-pub use render::{Render, RenderedTemplate, render, render_polled, render_segments};
+pub use render::{RenderedTemplate, render, render_polled, render_segments};
+pub use render_entry::Render;
 pub use segment::{SegmentKind, TextSegment};
 pub use structure::{ChatMessage, MessagePart, MessageSyntax};
 
@@ -70,20 +72,19 @@ use quillet_core::SemanticToken;
 
 use editor::{CompletionItem, ExternalNames};
 
-/// One named source text of a template.
+/// A named source text of a template.
 #[derive(Clone, Copy, Debug)]
 pub struct TemplateSource<'a> {
-    /// Its name in errors and in calls from other sources.
+    /// Name in errors and in calls from other sources.
     pub name: &'a str,
     /// The text.
     pub text: &'a str,
-    /// Whether it is only there to be called by the others. References are
-    /// counted from the other sources.
+    /// Whether it is only called by other sources. References are collected from the other sources.
     pub library: bool,
 }
 
 impl<'a> TemplateSource<'a> {
-    /// A source that is rendered itself.
+    /// Creates a source that is rendered itself.
     #[must_use]
     pub fn new(name: &'a str, text: &'a str) -> Self {
         TemplateSource {
@@ -93,7 +94,7 @@ impl<'a> TemplateSource<'a> {
         }
     }
 
-    /// A source that others call.
+    /// Creates a source that others call.
     #[must_use]
     pub fn library(name: &'a str, text: &'a str) -> Self {
         TemplateSource {
@@ -104,128 +105,124 @@ impl<'a> TemplateSource<'a> {
     }
 }
 
-/// The sources that are rendered themselves, as indices: references are counted
-/// from these.
+/// Returns the indexes of the sources that are rendered themselves, from which references are
+/// collected.
 pub(crate) fn roots(sources: &[TemplateSource<'_>]) -> Vec<usize> {
     let rendered = sources.iter().enumerate().filter(|(_, s)| !s.library);
     rendered.map(|(index, _)| index).collect()
 }
 
-/// What happens when a template asks for a variable that is not there.
+/// How a template handles a missing variable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Missing {
-    /// It is an error (Go's `missingkey=error`, Jinja's strict undefined).
+    /// An error (Go's `missingkey=error`, Jinja's strict undefined).
     Strict,
-    /// What the format's own host does by default (Go prints `<no value>`, Jinja nothing).
+    /// The default of the format's own host (Go prints `<no value>`, Jinja nothing).
     #[default]
     Default,
     /// The zero value (Go's `missingkey=zero`).
     Zero,
-    /// Nothing, in every format: Go too prints nothing where it would print `<no value>`.
+    /// No text, in every format: also in Go instead of `<no value>`.
     Empty,
 }
 
-/// Options of compiling.
+/// Compile options.
 #[derive(Clone, Debug, Default)]
 pub struct CompileOptions {
-    /// What happens when a variable is missing at render time.
+    /// How missing variables are handled at render time.
     pub missing: Missing,
-    /// Variables that are not there and that it is an error to read, whatever `missing` says.
-    /// Whoever asks for these has looked at the references: a name that is declared without a value
-    /// stays nothing; to ask whether a name is true is not to read it. Only Jinja's formats ask; in
-    /// the others every name of a template is read.
+    /// Missing variables whose use is an error, whatever `missing` says. The caller derives them
+    /// from the references: a name that is declared without a value prints nothing, and a truth
+    /// test does not count as a use. Only Jinja's formats use this; in the others every name in a
+    /// template counts as used.
     pub required: Vec<String>,
-    /// How the text says where messages begin and end. A format whose language
-    /// says so itself does not ask.
+    /// How the text marks the start and end of messages. Ignored by a format whose language defines
+    /// it.
     pub messages: MessageSyntax,
-    /// Variables whose text may carry message structure of its own (Semantic
-    /// Kernel's `allow_dangerously_set_content`). Others are data. Semantic
-    /// Kernel's formats look for functions here too, as the template names them.
+    /// Variables whose text may contain message structure (Semantic Kernel's
+    /// `allow_dangerously_set_content`). Others are data. Semantic Kernel's formats also look up
+    /// functions here, by the name in the template.
     pub trusted: Vec<String>,
-    /// Whether the results of all functions, and the values that `semantic-kernel`
-    /// writes out itself (`{{'…'}}`), may carry it too: what Semantic Kernel's flag
-    /// of a whole prompt means in .NET. Variables do not. Only its formats ask.
+    /// Whether the results of all functions, and literal values that `semantic-kernel` prints
+    /// (`{{'…'}}`), may contain message structure too: the meaning in .NET of Semantic Kernel's
+    /// flag for a prompt. Variables may not. Only Semantic Kernel's formats use this.
     pub trusted_results: bool,
-    /// Functions that Jinja's formats take as filters as well: `{{ x|f(a) }}` calls `f(x, a)`, in the
-    /// place of a filter of that name. Liquid takes every function so, and the others have no filters.
+    /// Functions that Jinja's formats also accept as filters: `{{ x|f(a) }}` calls `f(x, a)`
+    /// instead of the filter with that name. Liquid accepts every function as a filter; the other
+    /// formats have no filters.
     pub filters: Vec<String>,
-    /// Bounds on the source.
+    /// Limits on the source.
     pub limits: CompileLimits,
 }
 
-/// A template language. Implement this to add one; everything asynchronous is
-/// done by [`render`].
+/// A template language. Implement this trait to add one; [`render`] handles everything
+/// asynchronous.
 pub trait TemplateFormat: Send + Sync + fmt::Debug {
-    /// Its canonical name, such as `go`.
+    /// Returns its canonical name, such as `go`.
     fn name(&self) -> &'static str;
 
-    /// Other names that mean the same.
+    /// Returns its aliases.
     fn aliases(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Names of the functions that the format brings itself, to suggest one for
-    /// a mistyped name.
+    /// Returns the names of the format's own functions, for suggestions on a typo.
     fn functions(&self) -> Vec<&str> {
         Vec::new()
     }
 
-    /// The function that a name in a template means, of those that exist. Here
-    /// the one of exactly that name; a format that looks in its own way (see
-    /// [`plugin_function`]) says so, so that what is checked before a render is
-    /// what the render does.
+    /// Resolves a function name in a template to one of the existing functions. The default is an
+    /// exact match. A format with other rules (see [`plugin_function`]) overrides it, so that
+    /// checks before a render agree with the render.
     fn resolve<'n>(&self, name: &str, functions: &[&'n str]) -> Option<&'n str> {
         functions.iter().copied().find(|known| *known == name)
     }
 
-    /// Whether a name that no variable has calls the function of that name
-    /// ([`Pass::call_bound`]), so that a reference to a variable may turn out to
-    /// be a call.
+    /// Whether a name without a variable calls the function with that name ([`Pass::call_bound`]),
+    /// so a reference to a variable may turn out to be a call.
     fn calls_by_variable(&self) -> bool {
         false
     }
 
-    /// Whether variables are found in any case of letters (ASCII), as Semantic
-    /// Kernel's are.
+    /// Whether variable names ignore case (ASCII), as in Semantic Kernel.
     fn ignores_case(&self) -> bool {
         false
     }
 
-    /// Whether role lines are as loose as Semantic Kernel takes them in Liquid: the
-    /// role may be an output of the template's (`{{ message.role }}:`), and what is said may
-    /// stand beside it (`user: hi`).
+    /// Whether role lines follow the loose rules of Semantic Kernel's Liquid: the role may be an
+    /// output of the template (`{{ message.role }}:`), and the content may be on the same line
+    /// (`user: hi`).
     fn has_loose_role_lines(&self) -> bool {
         false
     }
 
-    /// How to write a text so that the format prints it as it is: `{{"{{"}}`
-    /// for two braces in Go. `None` if the format has no such way.
+    /// Escapes a text so that the format prints it unchanged: `{{"{{"}}` for two braces in Go.
+    /// Returns `None` if the format cannot.
     fn escape(&self, literal: &str) -> Option<String> {
         let _ = literal;
         None
     }
 
-    /// The places in a text that editors colour, as the format reads it; see
-    /// [`editor::tokens`], which puts them in order and leaves out what does not fit. The text may
-    /// be broken anywhere. The time has to be linear in its length. Here: none, so that
-    /// all is plain text.
+    /// Returns the syntax tokens of a text for editors; see [`editor::tokens`], which sorts them
+    /// and drops those that do not fit. The text may be invalid. The time must be linear in its
+    /// length. By default there are none, so the text is plain.
     fn tokens(&self, text: &str) -> Vec<SemanticToken> {
         let _ = text;
         Vec::new()
     }
 
-    /// What could be written at a byte of a text, which is at the boundary of a character; see
-    /// [`editor::completions`]. Here: nothing.
+    /// Returns the completion items at a byte of a text, which is at a character boundary; see
+    /// [`editor::completions`]. By default there are none.
     fn completions(&self, text: &str, at: usize, names: &ExternalNames<'_>) -> Vec<CompletionItem> {
         let _ = (text, at, names);
         Vec::new()
     }
 
-    /// Compiles a set of sources that can call each other by name. Neither the
-    /// variables nor the functions that they name need to exist.
+    /// Compiles a set of sources that can call each other by name. The variables and functions that
+    /// they name need not exist.
     ///
     /// # Errors
-    /// Everything that is wrong with the sources, as far as the format can tell.
+    /// Returns all errors in the sources that the format can find.
     fn compile(
         &self,
         sources: &[TemplateSource<'_>],
@@ -235,15 +232,15 @@ pub trait TemplateFormat: Send + Sync + fmt::Debug {
 
 /// A compiled set of sources: immutable and shared between renders.
 pub trait CompiledTemplate: Send + Sync + fmt::Debug {
-    /// Everything outside that the sources can touch.
+    /// Returns all external names that the sources can use.
     fn references(&self) -> &References;
 
-    /// Evaluates one source once, from its start, writing to `pass`. The text
-    /// counts only if no call was left pending.
+    /// Evaluates one source once, from its start, and writes to `pass`. The text is valid only if
+    /// no call was left pending.
     ///
     /// # Errors
-    /// [`StopReason::Suspended`] where the evaluation cannot go on without the result of
-    /// a pending call, not even behind the statement that needs it ([`Pass::skip`]);
-    /// [`StopReason::Failed`] where it cannot go on at all.
+    /// Returns [`StopReason::Suspended`] if the evaluation cannot continue without the result of a
+    /// pending call, even after skipping the statement that needs it ([`Pass::skip`]), and
+    /// [`StopReason::Failed`] if it cannot continue at all.
     fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), StopReason>;
 }

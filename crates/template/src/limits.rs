@@ -1,13 +1,13 @@
-//! Bounds that hold in every format. Each has a default and an error that names it; none relies on
-//! a library's own limit. The settings are those of `[render]`; only how deep sources may nest has
-//! none, since it is what a thread's stack takes.
+//! Limits that hold in every format. Each has a default and an error that names it; none relies on
+//! a library's own limit. They are settings in `[render]`, except the nesting of sources, which is
+//! bounded by a thread's stack.
 
 use std::time::Duration;
 
-/// Bounds on sources, checked before anything is parsed.
+/// Limits on sources, checked before parsing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompileLimits {
-    /// Bytes of all sources of one template together. Default 1 MiB.
+    /// Total bytes of all sources of a template. Default 1 MiB.
     pub source_bytes: usize,
     /// Nesting of blocks, parentheses and expressions. Default 200.
     pub nesting: usize,
@@ -22,26 +22,26 @@ impl Default for CompileLimits {
     }
 }
 
-/// Bounds on one render.
+/// Limits on one render.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenderLimits {
-    /// Bytes of output of all entries together. Default 8 MiB.
+    /// Total bytes of output of all entries. Default 8 MiB.
     pub output_bytes: usize,
-    /// Bytes of strings and lists that functions build, added up over one pass. Default 32 MiB.
+    /// Total bytes of strings and lists that functions build in one pass. Default 32 MiB.
     pub memory_bytes: usize,
-    /// Nodes evaluated, loop turns and list elements visited, in one pass. Default 1,000,000.
+    /// Evaluated nodes, loop iterations and visited list elements in one pass. Default 1,000,000.
     pub steps: usize,
-    /// Templates that call templates. Default 100.
+    /// Depth of templates that call templates. Default 100.
     pub nesting: usize,
-    /// Evaluations of one entry; one more than the longest chain of calls that
-    /// need each other's results. Default 16.
+    /// Evaluations of one entry: one more than the longest chain of calls that need each other's
+    /// results. Default 16.
     pub passes: usize,
     /// Late-bound calls of one render. Default 256.
     pub calls: usize,
-    /// Late-bound calls that run at the same time. Default 64.
+    /// Concurrent late-bound calls. Default 64.
     pub concurrency: usize,
-    /// Wall time of the whole render, calls included. Default 500 ms, as ai-prompt-shell documents.
-    /// The service's setting is `render.time_ms`.
+    /// Wall time of the render, including calls. Default 500 ms, the documented value of
+    /// ai-prompt-shell. The service's setting is `render.time_ms`.
     pub time: Duration,
 }
 
@@ -60,7 +60,7 @@ impl Default for RenderLimits {
     }
 }
 
-/// Which bound was reached.
+/// The limit that was exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitKind {
     /// [`CompileLimits::source_bytes`].
@@ -84,8 +84,8 @@ pub enum LimitKind {
 }
 
 impl LimitKind {
-    /// Its name in messages. The setting of the same limit is in `[render]`, `render.time_ms` for
-    /// [`LimitKind::Time`].
+    /// Returns its name in messages. The setting has the same name in `[render]`, except
+    /// `render.time_ms` for [`LimitKind::Time`].
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,14 +1,12 @@
-//! Names of late-bound functions where a template writes them in another way
-//! than they were registered.
+//! Names of late-bound functions whose spelling in templates differs from the registered one.
 
-/// What stands between a plugin and its function: Semantic Kernel's templates
-/// write `.`, its Handlebars helpers `-`, its Jinja2 globals and our tools `_`.
+/// Separators between a plugin and its function: Semantic Kernel's templates write `.`, its
+/// Handlebars helpers `-`, its Jinja2 globals and Quillet's tools `_`.
 const SEPARATORS: [char; 3] = ['.', '-', '_'];
 
-/// The function that a name of Semantic Kernel means, of those that exist: the
-/// one of exactly that name; else one that differs in the case of letters, or
-/// in the separator between plugin and function; else, for a name without a
-/// plugin, the first `plugin.function` of that name.
+/// Resolves a function name of Semantic Kernel to an existing function: an exact match; otherwise
+/// one that differs only in case or in the separator between plugin and function; otherwise, for a
+/// name without a plugin, the first `plugin.function` with that name.
 #[must_use]
 pub fn plugin_function<'n>(name: &str, functions: &[&'n str]) -> Option<&'n str> {
     let find = |fits: &dyn Fn(&str) -> bool| functions.iter().copied().find(|known| fits(known));
@@ -22,7 +20,7 @@ pub fn plugin_function<'n>(name: &str, functions: &[&'n str]) -> Option<&'n str>
         .or_else(|| find(&of_a_plugin))
 }
 
-/// Whether two names are the same, whatever their separators and letters' case.
+/// Whether two names are equal, ignoring separators and case.
 fn alike(one: &str, other: &str) -> bool {
     let same = |(a, b): (char, char)| {
         a.eq_ignore_ascii_case(&b) || (SEPARATORS.contains(&a) && SEPARATORS.contains(&b))

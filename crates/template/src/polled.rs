@@ -1,4 +1,4 @@
-//! Waiting without a timer: whoever drives the render polls it, and the clock is read on each poll.
+//! Deadlines without a timer: the caller polls the render, and each poll reads the clock.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use crate::host::Instant;
 
-/// The clock by which it is decided whether to evaluate.
+/// The clock that decides when to evaluate.
 pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// How long after an evaluation the next one may begin: at once. Nobody would wake the render when a
-/// rest is over, and a call that hangs on the result would not begin before another one ends.
+/// Minimum delay between evaluations: none. Without a timer nothing would wake the render after a
+/// delay, and a call that depends on the result would not start before another one ends.
 pub(crate) fn rest(_: Duration) -> Duration {
     Duration::ZERO
 }
 
-/// What a future gives; `None` if it is not ready at a poll behind the deadline.
+/// Returns the output of a future, or `None` if it is pending at a poll after the deadline.
 pub(crate) async fn until<F: Future>(deadline: Instant, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     poll_fn(|context| match future.as_mut().poll(context) {

@@ -1,20 +1,20 @@
-//! What a template can touch, known when it is compiled.
+//! Variables and functions that a template can use, known at compile time.
 
 use std::hash::{Hash, Hasher};
 
 use quillet_core::Span;
 
-/// Variables and functions that the sources can touch, in order of first use.
+/// Variables and functions that the sources can use, in order of first use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct References {
     /// Paths from the root of the variables.
     pub variables: Vec<VariableReference>,
-    /// Functions that are not the format's own, so must be bound late.
+    /// Functions that are not built into the format and must be bound late.
     pub functions: Vec<FunctionReference>,
-    /// Names of the other sources that are called but were not given.
+    /// Names of called sources that were not supplied.
     pub templates: Vec<String>,
-    /// Whether the sources can reach variables whose names are not known before
-    /// rendering (the whole root is printed, ranged over, passed to a function).
+    /// Whether the sources can reach variables whose names are unknown before rendering (the root
+    /// itself is printed, iterated or passed to a function).
     pub dynamic: bool,
 }
 
@@ -23,16 +23,16 @@ pub struct References {
 pub struct VariableReference {
     /// Keys from the root: `.variables.code` is `["variables", "code"]`.
     pub path: Vec<String>,
-    /// Whether the source deals with its absence itself (`index . "x"`, `x is defined`).
+    /// Whether the source handles a missing value itself (`index . "x"`, `x is defined`).
     pub optional: bool,
-    /// Which source, as an index into those that were compiled.
+    /// Index of the source among the compiled ones.
     pub source: usize,
-    /// Where in that source.
+    /// Location in that source.
     pub span: Span,
 }
 
 impl VariableReference {
-    /// A path of keys that has to exist.
+    /// Creates a reference to a path that must exist.
     pub fn new<K: Into<String>>(
         path: impl IntoIterator<Item = K>,
         source: usize,
@@ -47,7 +47,7 @@ impl VariableReference {
     }
 }
 
-/// A reference that is found by its path, which the key of a map would hold once more.
+/// A reference that is looked up by its path, so a map key need not store the path again.
 pub(crate) struct ByPath(pub(crate) VariableReference);
 
 impl PartialEq for ByPath {
@@ -69,14 +69,14 @@ impl Hash for ByPath {
 pub struct FunctionReference {
     /// The name.
     pub name: String,
-    /// Which source, as an index into those that were compiled.
+    /// Index of the source among the compiled ones.
     pub source: usize,
-    /// Where in that source.
+    /// Location in that source.
     pub span: Span,
 }
 
 impl FunctionReference {
-    /// A function of that name.
+    /// Creates a reference to a function.
     pub fn new(name: impl Into<String>, source: usize, span: Span) -> Self {
         FunctionReference {
             name: name.into(),
@@ -87,9 +87,8 @@ impl FunctionReference {
 }
 
 impl References {
-    /// Adds a path unless the same one is there; a use that needs it to exist
-    /// makes an optional one required. It looks through all that are there: who
-    /// may find thousands keeps a map of their own.
+    /// Adds a path unless it is present; a use that requires it makes an optional one required.
+    /// Scans all entries, so callers with thousands keep a map of their own.
     pub fn add_variable(&mut self, reference: VariableReference) {
         let known = self.variables.iter_mut().find(|v| v.path == reference.path);
         match known {
@@ -98,7 +97,7 @@ impl References {
         }
     }
 
-    /// Adds a function unless it is there; looks through all, as above.
+    /// Adds a function unless it is present; scans all entries, as above.
     pub fn add_function(&mut self, reference: FunctionReference) {
         if !self.functions.iter().any(|f| f.name == reference.name) {
             self.functions.push(reference);

@@ -1,122 +1,96 @@
-//! The loop around a format's synchronous evaluator: register, call, replay.
+//! The render loop around a format's synchronous evaluator: register calls, run them, evaluate
+//! again.
 //!
-//! Every entry is evaluated; calls that it meets are registered and started, all
-//! at the same time. As soon as one has ended that an evaluation could not do
-//! without, the entry is evaluated again with the results that there are, until
-//! no call is pending. The last evaluation of an entry sees real values only, so
-//! its text is what a render that calls one function after the other would have
-//! written.
+//! Every entry is evaluated. The calls that it reaches are registered and started concurrently.
+//! When a call completes that an evaluation needed, the entry is evaluated again with the available
+//! results, until no call is pending. The last evaluation of an entry sees real values only, so its
+//! text equals that of a sequential render.
 //!
-//! **What an evaluation does at a hole**, the result of a pending call. Printing
-//! one prints nothing. A statement that has to look into one is left out
-//! ([`Pass::skip`]), and the evaluation goes on behind it, under three rules that
-//! make sure that a call is registered only if a sequential render makes it, with
-//! the same arguments:
+//! **Evaluation at a placeholder**, the result of a pending call: printing it prints nothing. A
+//! statement that must inspect one is skipped ([`Pass::skip`]), and the evaluation continues after
+//! it. Three rules ensure that a call is registered only if a sequential render makes it, with the
+//! same arguments:
 //!
-//! 1. *Only what is certain is evaluated.* All operands of an operator, a call, a
-//!    filter, a list are, since none decides on the others; the right side of a
-//!    short-circuit operator, a branch of a condition and the body of a loop are
-//!    not, while what they hang on is a hole. What is left out inside a loop and
-//!    might have left the loop (`break`, `continue`) ends the loop.
-//! 2. *What was left out may have set something.* Every name that it can assign is
-//!    a hole from there on: reading it is looking into a hole.
-//! 3. *What cannot be followed ends the pass* ([`Pass::stop`]): functions that change
-//!    a value in place or draw random numbers, and those whose purpose is to end
-//!    the render (`fail`, `required`, `raise_exception`), with which an author
-//!    guards what follows.
+//! 1. *Only what is certain is evaluated.* All operands of an operator, a call, a filter or a list
+//! are evaluated, since none decides on the others. The right side of a short-circuit operator, a
+//! branch of a condition and the body of a loop are not, while they depend on a placeholder. A
+//! skipped part inside a loop that might have left the loop (`break`, `continue`) ends the loop.
+//! 2. *A skipped statement may have set variables.* Every name that it can assign becomes a
+//! placeholder: reading it counts as inspecting one.
+//! 3. *Effects that cannot be tracked end the pass* ([`Pass::stop`]): functions that change a value
+//! in place or draw random numbers, and those whose purpose is to end the render (`fail`,
+//! `required`, `raise_exception`), which authors use to guard the following text.
 //!
-//! A failure that is met behind a hole waits until the calls before it have ended:
-//! a sequential render might have failed before. So text, error and calls do not
-//! depend on which tool answers first. Only a limit and a failed call end the
-//! render at once.
+//! A failure after a placeholder waits until the earlier calls have completed, because a sequential
+//! render might have failed before it. So text, error and calls do not depend on which tool answers
+//! first. Only a limit and a failed call end the render immediately.
 //!
-//! A call that is not idempotent is known by where it stands, see [`Pass::call_at`].
-//! The limit on passes bounds the longest *chain*: calls each of which was
-//! registered because the result of the one before had come.
+//! A call that is not idempotent is identified by its location, see [`Pass::call_at`]. The limit on
+//! passes bounds the longest *chain*: calls each of which was registered after the result of the
+//! previous one arrived.
 
-use std::sync::OnceLock;
 use std::time::Duration;
 
-use quillet_core::Map;
 use smallvec::SmallVec;
 
-use crate::CompiledTemplate;
 use crate::buffer;
-use crate::call::FunctionHost;
 use crate::error::{ErrorKind, RenderError};
 use crate::host::Instant;
 use crate::jobs::{Jobs, out_of_time};
 use crate::limits::RenderLimits;
-use crate::pass::{Clock, Pass, PassCall, PassCalls, StopReason};
+use crate::pass::{Clock, Pass, PassCall, StopReason};
+use crate::render_entry::{Render, RenderEntry};
 use crate::segment::{Origins, TextSegment};
 use crate::structure::{self, ChatMessage};
 
-/// What to render.
-#[expect(
-    missing_debug_implementations,
-    reason = "a bundle of borrowed trait objects"
-)]
-pub struct Render<'a> {
-    /// The compiled template.
-    pub template: &'a dyn CompiledTemplate,
-    /// Names of the sources to render, in order.
-    pub entries: &'a [&'a str],
-    /// The root of the variables.
-    pub variables: &'a Map,
-    /// The functions that exist.
-    pub functions: &'a dyn FunctionHost,
-    /// The bounds.
-    pub limits: &'a RenderLimits,
-}
-
-/// Most renders have one entry, which needs no list of its own.
+/// Most renders have one entry, which needs no separate list.
 type EntryTexts = SmallVec<[Vec<u8>; 1]>;
 
-/// The texts, and what it took.
+/// The rendered texts, and statistics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RenderedTemplate {
-    /// One text for each entry, in order, with the marks of structure in it, in the buffer that it grew in.
+    /// The text of each entry, in order, with marks of structure, in its original buffer.
     texts: EntryTexts,
-    /// For each entry, if the render asked.
+    /// Origins per entry, if the render recorded them.
     origins: Vec<Origins>,
-    /// Calls that were made.
+    /// Number of calls made.
     pub calls: usize,
-    /// Evaluations of the entry that took most.
+    /// Number of evaluations of the entry with the most.
     pub passes: usize,
 }
 
 impl RenderedTemplate {
-    /// The messages of one entry, if the template gives it a structure of
-    /// messages; `None` if all of it is one text. `history` is the
-    /// conversation so far, for templates that say where it stands.
+    /// Returns the messages of one entry if the template defines message structure; `None` if it is
+    /// a single text. `history` is the conversation so far, for templates that place it.
     #[must_use]
     pub fn messages(&self, entry: usize, history: &[ChatMessage]) -> Option<Vec<ChatMessage>> {
         let bytes = self.texts.get(entry)?;
-        // Most texts have no structure, and bytes tell it.
+        // Most texts have no structure, and a scan of the bytes shows that.
         if !structure::has_marks(bytes) {
             return None;
         }
         structure::messages(&String::from_utf8_lossy(bytes), history)
     }
 
-    /// The messages of one entry, whatever structure it has: a text without any
-    /// is one message of the user, unless it is blank.
+    /// Returns the messages of one entry with or without structure: a text without any is one user
+    /// message, unless it is blank.
     #[must_use]
     pub fn conversation(&self, entry: usize, history: &[ChatMessage]) -> Vec<ChatMessage> {
         self.messages(entry, history)
             .unwrap_or_else(|| structure::plain(self.text(entry), history))
     }
 
-    /// The text of one entry; bytes that are no UTF-8 become U+FFFD. Empty if
-    /// there is no such entry.
+    /// Returns the text of one entry, with U+FFFD for invalid UTF-8. Empty if the entry does not
+    /// exist.
     #[must_use]
     pub fn text(&self, entry: usize) -> String {
         let bytes = self.texts.get(entry).cloned().unwrap_or_default();
+        // A copy, because the marks must stay for `messages`, which may be called later.
         String::from_utf8_lossy(&structure::strip(bytes)).into_owned()
     }
 
-    /// The text of one entry in pieces that say where they come from; together
-    /// they are [`RenderedTemplate::text`]. Empty unless [`render_segments`] made it.
+    /// Returns the segments of one entry with their origins; together they are
+    /// [`RenderedTemplate::text`]. Empty unless created by [`render_segments`].
     #[must_use]
     pub fn segments(&self, entry: usize) -> Vec<TextSegment> {
         match (self.origins.get(entry), self.texts.get(entry)) {
@@ -125,32 +99,35 @@ impl RenderedTemplate {
         }
     }
 
-    /// The text of the first entry, for renders that have no other.
+    /// Returns the text of the first entry, for renders with a single one.
     #[must_use]
     pub fn into_text(self) -> String {
+        // `into_text` consumes the render, so the buffer can go back to the thread's pool before
+        // the marks are stripped.
         let bytes = self.texts.into_iter().next().unwrap_or_default();
         as_text(structure::strip(buffer::finish(bytes)))
     }
 
-    /// Has `read` look at the bytes of the first entry's text where they stand: for programs that
-    /// copy them anyway.
+    /// Passes the bytes of the first entry's text to `read` without a copy, for programs that copy
+    /// them anyway.
     pub fn read<T>(self, read: impl FnOnce(&[u8]) -> T) -> T {
         let bytes = self.texts.into_iter().next().unwrap_or_default();
         let bytes = structure::strip(bytes);
         let read = read(&bytes);
+        // The buffer is returned only now: `read` borrows it.
         buffer::leave(bytes);
         read
     }
 
-    /// All texts, in order, as bytes: formats whose strings are bytes (Go's)
-    /// may have cut a character.
+    /// Returns all texts, in order, as bytes: a format with byte strings (Go's) may have split a
+    /// character.
     #[must_use]
     pub fn into_bytes(self) -> Vec<Vec<u8>> {
         let texts = self.texts.into_iter().map(buffer::finish);
         texts.map(structure::strip).collect()
     }
 
-    /// All texts, in order.
+    /// Returns all texts, in order.
     #[must_use]
     pub fn into_texts(self) -> Vec<String> {
         let texts = self.texts.into_iter().map(buffer::finish);
@@ -160,79 +137,33 @@ impl RenderedTemplate {
 
 fn as_text(bytes: Vec<u8>) -> String {
     match String::from_utf8(bytes) {
+        // Only Go's byte strings can split a character, so invalid UTF-8 is rare.
         Ok(text) => text,
         Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
     }
 }
 
-/// One entry on its way.
-#[derive(Default)]
-pub(crate) struct RenderEntry {
-    out: Vec<u8>,
-    pub(crate) calls: PassCalls,
-    /// Calls that ended since its last evaluation.
-    pub(crate) arrived: Vec<usize>,
-    passes: usize,
-    done: bool,
-    /// Where its random values come from, once a template asks.
-    seed: OnceLock<u64>,
-    /// Where its parts come from, if anybody wants to know.
-    origins: Option<Origins>,
-}
-
-impl RenderEntry {
-    fn new(noted: bool) -> Self {
-        RenderEntry {
-            out: buffer::take(),
-            origins: noted.then(Origins::default),
-            ..RenderEntry::default()
-        }
-    }
-
-    /// Whether a call has ended that its evaluation could not do without.
-    pub(crate) fn is_wanted(&self) -> bool {
-        let calls = &self.calls.all;
-        let looked = |call: &PassCall| call.looked || matches!(call.result, Some(Err(_)));
-        let looked = |call: &usize| calls.get(*call).is_some_and(looked);
-        self.arrived.iter().any(looked)
-    }
-
-    /// Whether another evaluation would find out more.
-    fn is_ready(&self) -> bool {
-        let ended = |call: &PassCall| call.result.is_some();
-        !self.done && (self.is_wanted() || self.calls.all.iter().all(ended))
-    }
-
-    /// What arrived becomes the cause of the calls that are registered next: of
-    /// those that somebody waited for, the one with the shortest chain.
-    fn take_arrived(&mut self) {
-        let calls = &self.calls.all;
-        let chain = |call: &usize| calls.get(*call).map(|call| (!call.looked, call.depth));
-        self.calls.cause = self.arrived.drain(..).min_by_key(chain);
-    }
-}
-
-/// Renders: evaluates, makes the calls, evaluates again.
+/// Renders a template: evaluates it, makes the calls, evaluates again.
 ///
-/// A failed call cancels the others and is reported by one more evaluation,
-/// which meets it again and so knows where in the template it stands.
+/// A failed call cancels the others. One more evaluation reaches it again and reports its location
+/// in the template.
 ///
-/// A template without late-bound calls is done in one evaluation, at the first
-/// poll. Dropping the future cancels the calls.
+/// A template without late-bound calls completes in one evaluation, at the first poll. Dropping the
+/// future cancels the calls.
 ///
-/// With the feature `timer`, calls need a tokio runtime with time enabled. Without
-/// it they need no runtime, and the future may be polled at any time: a poll takes
-/// up what calls have ended since the last one, and looks at the clock. A call that
-/// hangs then runs into the limit on time at the first poll behind it.
+/// With the feature `timer`, calls need a tokio runtime with time enabled. Without it they need no
+/// runtime, and the future may be polled at any time: each poll processes the calls that completed
+/// since the last one, and reads the clock. A hanging call exceeds the time limit at the first poll
+/// after the deadline.
 ///
 /// # Errors
-/// The first failure of any entry, of any call, or of a limit.
+/// Returns the first failure of an entry, of a call, or of a limit.
 pub async fn render(render: &Render<'_>) -> Result<RenderedTemplate, Box<RenderError>> {
     run(render, false, false).await
 }
 
-/// The same, and notes where each part of the text comes from, for
-/// [`RenderedTemplate::segments`]. The notes count to the limit on memory.
+/// Same as [`render()`], and records the origin of each part of the text for
+/// [`RenderedTemplate::segments`]. The records count towards the limit on memory.
 ///
 /// ```
 /// # use futures_util::FutureExt;
@@ -270,19 +201,19 @@ pub async fn render(render: &Render<'_>) -> Result<RenderedTemplate, Box<RenderE
 /// ```
 ///
 /// # Errors
-/// As [`render`].
+/// Same as [`render()`].
 pub async fn render_segments(render: &Render<'_>) -> Result<RenderedTemplate, Box<RenderError>> {
     run(render, true, false).await
 }
 
-/// The same as [`render()`], or as [`render_segments`] where `noted`, for programs that drive the
-/// render themselves: the future needs no runtime, whether this crate has its feature `timer` or not.
-/// It may be polled at any time, with any waker. A poll takes up what calls have ended since the last
-/// one, and looks at the clock: a call that hangs runs into the limit on time at the first poll behind
-/// it.
+/// Same as [`render()`], or [`render_segments`] if `noted`, for programs that drive the render
+/// themselves: the future needs no runtime, with or without the crate's feature `timer`. It may be
+/// polled at any time, with any waker. Each poll processes the calls that completed since the last
+/// one, and reads the clock: a hanging call exceeds the time limit at the first poll after the
+/// deadline.
 ///
 /// # Errors
-/// As [`render()`].
+/// Same as [`render()`].
 pub async fn render_polled(
     render: &Render<'_>,
     noted: bool,
@@ -298,13 +229,14 @@ async fn run(
     let clock = Clock::starting(render.limits.time);
     let entries = render.entries.iter().map(|_| RenderEntry::new(noted));
     let mut entries: SmallVec<[RenderEntry; 1]> = entries.collect();
+    // Most templates make no calls and complete here, without any future being polled again.
     evaluate_ready(render, &clock, &mut entries)?;
     if entries.iter().any(|entry| !entry.done) {
-        // Boxed: a future is moved as a whole, and most renders make no call.
+        // Boxed, because futures are moved as a whole, and most renders make no call.
         Box::pin(make_calls(render, &clock, &mut entries, polled)).await?;
     }
     let mut rendered = RenderedTemplate::default();
-    // By reference: an entry is large, and moving it would cost a small render a twentieth.
+    // By reference: an entry is large, and moving it would cost a small render 5 % of its time.
     for entry in &mut entries {
         rendered.passes = rendered.passes.max(entry.passes);
         rendered.calls += entry.calls.all.len();
@@ -324,11 +256,16 @@ async fn make_calls(
     let mut jobs = Jobs::new(render, clock.deadline, polled);
     let mut took = Duration::ZERO;
     while entries.iter().any(|entry| !entry.done) {
+        // A pass reads the clock only now and then, so it may end after the deadline unnoticed.
+        // No call may start then.
         if Instant::now() >= clock.deadline {
             return Err(out_of_time(render.limits).into());
         }
+        // Calls are started before waiting, so all calls of one evaluation run concurrently.
         jobs.start(entries)?;
         jobs.wait(entries, took).await?;
+        // The evaluation time excludes the wait for calls; it sets the rest before the next
+        // evaluation.
         let begun = jobs.now();
         evaluate_ready(render, clock, entries)?;
         took = jobs.now().saturating_duration_since(begun);
@@ -336,7 +273,7 @@ async fn make_calls(
     Ok(())
 }
 
-/// Evaluates each entry that another evaluation may bring forward.
+/// Evaluates each entry that can make progress.
 fn evaluate_ready(
     render: &Render<'_>,
     clock: &Clock,
@@ -345,9 +282,11 @@ fn evaluate_ready(
     let mut written = 0;
     for (name, entry) in render.entries.iter().zip(entries) {
         if entry.is_ready() {
+            // Must come before the evaluation, which registers the calls whose parent this sets.
             entry.take_arrived();
             evaluate(render, clock, name, entry, written)?;
         }
+        // Entries that are already done count too, since the output limit is shared.
         written += entry.out.len();
     }
     Ok(())
@@ -360,12 +299,13 @@ fn evaluate(
     entry: &mut RenderEntry,
     written: usize,
 ) -> Result<(), Box<RenderError>> {
-    // The limit is on all entries together.
+    // The limit applies to all entries together.
     let limits = RenderLimits {
         output_bytes: render.limits.output_bytes.saturating_sub(written),
         ..*render.limits
     };
     entry.passes += 1;
+    // Every pass writes the text from its start; only the last one counts.
     entry.out.clear();
     if let Some(origins) = &mut entry.origins {
         origins.clear();
@@ -380,17 +320,20 @@ fn evaluate(
         entry.origins.as_mut(),
     );
     let ended = render.template.pass(name, &mut pass);
+    // Read before `ended` is examined: afterwards `pass` no longer borrows the entry.
     let (pending, holes, stopped) = (pass.is_pending(), pass.has_holes(), pass.is_stopped());
     entry.calls.stopped = stopped;
-    // A template that meets a failed call fails there. This one went another way.
+    // A template that reaches a failed call fails there. This one took another path.
     let failed = || entry.calls.all.iter().find_map(PassCall::failure);
     match ended {
         Err(StopReason::Failed(error)) if !holes || is_final(error.kind) => return Err(error),
-        // Something before it may fail too, once its calls have ended, and what is
-        // reported must not depend on which tool was fast.
+        // An earlier statement may fail too, once its calls have completed. The reported error must
+        // not depend on which tool was faster.
         Err(StopReason::Failed(_) | StopReason::Suspended) => {}
         Ok(()) => entry.done = !pending,
     }
+    // After the check of `ended`, so an error with a location in the template wins over one
+    // without.
     if let Some(failed) = failed() {
         return Err(failed);
     }
@@ -400,13 +343,13 @@ fn evaluate(
     }
 }
 
-/// Whether a failure ends the render although calls before it are pending.
+/// Whether a failure ends the render although earlier calls are pending.
 fn is_final(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Limit(_) | ErrorKind::CallFailed)
 }
 
 fn not_the_same(name: &str) -> Box<RenderError> {
     let reason =
-        format!("the template called {name} in one pass only: it is not the same in every pass");
+        format!("the template called {name} in only one pass: passes must be deterministic");
     RenderError::new(ErrorKind::Execution, reason).into()
 }

@@ -1,39 +1,36 @@
-//! A rendered text in pieces that say where they come from, as prompty's
-//! `render_segments` has it.
+//! Segments of a rendered text that record their origin, like prompty's `render_segments`.
 //!
-//! A pass notes the pieces only where the render asked for it. What no format
-//! has called the template's own text is a value: a format that says nothing
-//! has no literal pieces.
+//! A pass records segments only if the render requests them. Text that no format reported as the
+//! template's own is a value. A format that reports nothing therefore has no literal segments.
 
 use std::ops::Range;
 
 use crate::structure;
 
-/// A piece of a rendered text.
+/// A segment of a rendered text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextSegment {
-    /// What wrote it.
+    /// Origin of the text.
     pub kind: SegmentKind,
     /// The text; never empty.
     pub text: String,
-    /// Where a printed value comes from: the variable as the template writes
-    /// it, without a sign that only says that it is one (`q`, `user.name`), or the
-    /// name of the function that was called. `None` where more than one had a
-    /// part in it, or none, and for the template's own text.
+    /// Source of a printed value: the variable as the template writes it, without a sign that only
+    /// marks a variable (`q`, `user.name`), or the name of the called function. `None` for the
+    /// template's own text, and where several sources or none contributed.
     pub source: Option<String>,
 }
 
 /// The origin of a piece of rendered text: the template, or a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SegmentKind {
-    /// The template.
+    /// The template's own text.
     Literal,
-    /// A value was printed.
+    /// A printed value.
     Interp,
 }
 
 impl SegmentKind {
-    /// As in prompty: `literal` or `interp`.
+    /// Returns the name that prompty uses: `literal` or `interp`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -43,8 +40,8 @@ impl SegmentKind {
     }
 }
 
-/// Where the parts of one output come from: in order, without overlap, none
-/// empty. What is between them was printed by nobody knows what.
+/// Origins of the ranges of one output: ordered, disjoint and not empty. The origin of the bytes
+/// between them is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Origins(Vec<SegmentRange>);
 
@@ -56,15 +53,17 @@ struct SegmentRange {
 }
 
 impl Origins {
-    /// Bytes that a part takes, besides the name of its source.
+    /// Size of one range in bytes, without the name of its source.
     pub(crate) const PART_BYTES: usize = size_of::<SegmentRange>();
 
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// The template's own text stands there, at the end.
+    /// Records that the output up to its end is the template's own text.
     pub(crate) fn literal(&mut self, range: Range<usize>) {
+        // Formats write literal text in several calls; adjacent ones are one segment for the
+        // reader.
         match self.0.last_mut() {
             Some(last) if last.kind == SegmentKind::Literal && last.range.end == range.start => {
                 last.range.end = range.end;
@@ -73,8 +72,11 @@ impl Origins {
         }
     }
 
-    /// A value stands there, at the end, whatever was noted of it before.
+    /// Records that the output up to its end is a value, and replaces earlier records of that
+    /// range.
     pub(crate) fn value(&mut self, range: Range<usize>, source: Option<String>) {
+        // A printed value may consist of parts that were recorded on their own, such as a macro's
+        // text.
         self.truncate(range.start);
         self.push(range, SegmentKind::Interp, source);
     }
@@ -89,26 +91,28 @@ impl Origins {
         }
     }
 
-    /// Forgets what stands from there on.
+    /// Discards the records from a byte on.
     fn truncate(&mut self, start: usize) {
         let kept = self.0.partition_point(|part| part.range.start < start);
         self.0.truncate(kept);
+        // The last kept range may reach over the cut.
         if let Some(last) = self.0.last_mut() {
             last.range.end = last.range.end.min(start);
         }
     }
 
-    /// Takes what stands from there on.
+    /// Removes and returns the records from a byte on.
     pub(crate) fn split_off(&mut self, start: usize) -> Origins {
         let mut taken = Origins::default();
+        // `copy` cuts a range that reaches over `start` in two.
         taken.copy(self, start..usize::MAX, start);
         self.truncate(start);
         taken
     }
 
-    /// Adds what others say of a range that now stands at `to`. Says how many
-    /// parts that were.
+    /// Adds the records of a range that was moved to `to`. Returns their number.
     pub(crate) fn copy(&mut self, others: &Origins, range: Range<usize>, to: usize) -> usize {
+        // Ranges are sorted and disjoint, so a binary search finds the first.
         let first = others
             .0
             .partition_point(|part| part.range.end <= range.start);
@@ -122,10 +126,11 @@ impl Origins {
         self.0.len() - before
     }
 
-    /// The pieces of an output, without the marks of structure in it.
+    /// Returns the segments of an output, without marks of message structure.
     pub(crate) fn segments(&self, bytes: &[u8]) -> Vec<TextSegment> {
         let mut segments = Segments::of(bytes);
         for part in &self.0 {
+            // First the gap before the range, whose origin is unknown, then the range itself.
             segments.add(part.range.start, SegmentKind::Interp, None);
             segments.add(part.range.end, part.kind, part.source.as_ref());
         }
@@ -134,10 +139,10 @@ impl Origins {
     }
 }
 
-/// Segments on their way.
+/// Segments under construction.
 struct Segments<'b> {
     bytes: &'b [u8],
-    /// How much of the bytes is in them.
+    /// Number of bytes that are already in segments.
     done: usize,
     all: Vec<TextSegment>,
 }
@@ -151,8 +156,8 @@ impl<'b> Segments<'b> {
         }
     }
 
-    /// Adds what stands before `end`. A character that two values share, as
-    /// Go's `slice` may cut it, goes to the first.
+    /// Adds the bytes before `end`. A character split between two values, as Go's `slice` can do,
+    /// belongs to the first.
     fn add(&mut self, end: usize, kind: SegmentKind, source: Option<&String>) {
         let rest = self.bytes.get(end..).unwrap_or_default();
         let is_inside = |byte: &&u8| (**byte & 0xC0) == 0x80;
@@ -161,6 +166,7 @@ impl<'b> Segments<'b> {
             return;
         };
         self.done = end;
+        // Marks inside a segment are removed here, since origins count bytes with marks.
         let bytes = structure::strip(bytes.to_vec());
         let text = String::from_utf8_lossy(&bytes);
         match self.all.last_mut() {

@@ -1,3 +1,3 @@
-//! Without tokio's timer every render is polled by whoever drives it.
+//! Without tokio's timer, the caller that drives a render polls it.
 
 pub(crate) use crate::polled::{now, rest, until};

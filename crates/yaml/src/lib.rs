@@ -1,8 +1,8 @@
-//! YAML whose keys and values know where they stand in the file.
+//! YAML reader whose keys and values record their location in the file.
 //!
-//! The one home of YAML events. It reads one document into a tree of [`Node`]s
-//! with spans, tags and styles, within limits, and knows nothing of what the
-//! tree means: prompt files, agents, scripts and fixtures read it each in its way.
+//! The only parser of YAML events in the workspace. It reads one document into a tree of [`Node`]s
+//! with spans, tags and styles, within limits. The meaning of the tree is up to its callers: prompt
+//! files, agents, scripts and fixtures.
 //!
 //! ```
 //! use quillet_core::Value;
@@ -18,6 +18,7 @@ mod mapped_text;
 mod mapping;
 mod node;
 mod options;
+mod problem;
 mod reader;
 mod rejected;
 mod scalar;
@@ -28,12 +29,12 @@ use quillet_core::{Diagnostic, Span, Value};
 pub use mapped_text::MappedText;
 pub use node::{MapEntry, Node, NodeData, Scalar, ScalarFormat};
 pub use options::{Duplicates, Options, Tags};
-pub use reader::{Reader, YamlProblem};
+pub use problem::YamlProblem;
+pub use reader::Reader;
 pub use tokens::tokens;
 
-/// Reads the document that stands in a part of a file; `None` where there is
-/// nothing but comments, or no tree could be made. The tree is whole if there
-/// are no findings.
+/// Reads the document in a part of a file. Returns `None` if it contains only comments, or no tree
+/// could be built. The tree is complete if there are no diagnostics.
 #[must_use]
 pub fn parse(
     source: &str,
@@ -52,11 +53,12 @@ pub fn parse(
     (node, reader.finish())
 }
 
-/// Reads a text that nobody needs places of, such as a model's answer. Of keys
-/// that stand twice the last counts; a text of nothing is `null`.
+/// Reads a text whose locations do not matter, such as a model's answer. The last of duplicate keys
+/// wins; an empty text is `null`.
 ///
 /// # Errors
-/// What is not YAML, over a limit of [`Options::default`], or has a tag of its own.
+/// Returns an error for invalid YAML, for a text above a limit of [`Options::default`], and for
+/// custom tags.
 pub fn parse_value(text: &str) -> Result<Value, Vec<Diagnostic>> {
     value(
         text,
@@ -67,10 +69,10 @@ pub fn parse_value(text: &str) -> Result<Value, Vec<Diagnostic>> {
     )
 }
 
-/// Reads a text whose findings need no name of a file; a text of nothing is `null`.
+/// Reads a text without a file name for its diagnostics; an empty text is `null`.
 ///
 /// # Errors
-/// What is not YAML, or not what the options take.
+/// Returns an error for invalid YAML, and for a text that the options reject.
 pub fn value(text: &str, options: &Options) -> Result<Value, Vec<Diagnostic>> {
     let whole = Span {
         start: 0,

@@ -1,30 +1,30 @@
-//! A part of a file, perhaps changed a little before it is read, and the way back.
+//! Part of a file, possibly modified before parsing, with a mapping back to the file.
 
 use std::borrow::Cow;
 
 use quillet_core::Span;
 
-/// Text that is read as a document, and where each of its bytes stands in the file.
+/// Text to parse, and the location of each of its bytes in the file.
 #[derive(Clone, Debug)]
 pub struct MappedText<'a> {
     text: Cow<'a, str>,
     runs: Vec<OffsetMapping>,
 }
 
-/// Bytes that follow each other in the text and in the file.
+/// Bytes that are contiguous in the text and in the file.
 #[derive(Clone, Copy, Debug)]
 struct OffsetMapping {
-    /// The first byte in the text.
+    /// Offset of the first byte in the text.
     made: usize,
-    /// The same byte in the file.
+    /// Offset of the same byte in the file.
     kept: usize,
-    /// How many bytes of the file; 0 for what was put in.
+    /// Number of bytes of the file; 0 for inserted text.
     len: usize,
 }
 
 impl<'a> MappedText<'a> {
-    /// A part of a file as it stands. A span that cuts a character, or lies outside of the file, is
-    /// empty.
+    /// Creates an unmodified part of a file. A span that splits a character, or is outside the
+    /// file, is empty.
     #[must_use]
     pub fn of(file: &'a str, span: Span) -> Self {
         let text = file.get(span.start..span.end).unwrap_or_default();
@@ -39,7 +39,7 @@ impl<'a> MappedText<'a> {
         }
     }
 
-    /// Nothing yet, for [`MappedText::keep`] and [`MappedText::put`].
+    /// Creates an empty text, for [`MappedText::keep`] and [`MappedText::put`].
     #[must_use]
     pub fn empty() -> Self {
         MappedText {
@@ -48,7 +48,7 @@ impl<'a> MappedText<'a> {
         }
     }
 
-    /// Goes on with a part of the file.
+    /// Appends a part of the file.
     pub fn keep(&mut self, file: &str, span: Span) {
         let text = file.get(span.start..span.end).unwrap_or_default();
         self.runs.push(OffsetMapping {
@@ -59,7 +59,7 @@ impl<'a> MappedText<'a> {
         self.text.to_mut().push_str(text);
     }
 
-    /// Goes on with a text that the file does not have; `at` is where it would stand there.
+    /// Appends a text that is not in the file; `at` is its location there.
     pub fn put(&mut self, text: &str, at: usize) {
         self.runs.push(OffsetMapping {
             made: self.text.len(),
@@ -69,19 +69,19 @@ impl<'a> MappedText<'a> {
         self.text.to_mut().push_str(text);
     }
 
-    /// The text that is read.
+    /// Returns the text to parse.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Where a byte of the text stands in the file.
+    /// Returns the offset in the file of a byte of the text.
     #[must_use]
     pub fn place(&self, byte: usize) -> usize {
         self.find(self.runs.partition_point(|run| run.made <= byte), byte)
     }
 
-    /// Where a part of the text stands in the file.
+    /// Returns the span in the file of a part of the text.
     #[must_use]
     pub fn span(&self, start: usize, end: usize) -> Span {
         let first = self.place(start);

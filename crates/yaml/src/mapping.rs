@@ -1,13 +1,13 @@
-//! Keys and values to a mapping: merge keys, keys that stand twice, keys that are no names.
+//! Builds mappings from keys and values: merge keys, duplicate keys, keys that are not names.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::node::{MapEntry, Node, NodeData, ScalarFormat};
-use crate::reader::YamlProblem;
+use crate::problem::YamlProblem;
 use crate::rejected;
 
-/// The entries of a mapping from its keys and values in turn.
+/// Returns the entries of a mapping from alternating keys and values.
 pub(crate) fn entries(
     items: Vec<Node>,
     last_wins: bool,
@@ -15,6 +15,7 @@ pub(crate) fn entries(
     problems: &mut Vec<YamlProblem>,
 ) -> Vec<MapEntry> {
     let mut entries: Vec<MapEntry> = Vec::with_capacity(items.len() / 2);
+    // An index by name, because a mapping may have thousands of keys.
     let mut seen: HashMap<Arc<str>, usize> = HashMap::new();
     let mut merges = Vec::new();
     let mut items = items.into_iter();
@@ -23,6 +24,7 @@ pub(crate) fn entries(
             problems.push(not_a_name(&key, file));
             continue;
         };
+        // A quoted `<<` is an ordinary key.
         if name.style == ScalarFormat::Plain && &*name.text == "<<" {
             merges.push((entries.len(), value));
             continue;
@@ -37,13 +39,14 @@ pub(crate) fn entries(
             Some(first) => problems.push(twice(&key, first)),
         }
     }
+    // Most mappings have no merge key and need no second pass.
     if merges.is_empty() {
         return entries;
     }
     merge(entries, merges, &mut seen, problems)
 }
 
-/// Puts what merge keys bring in where they stand; keys of the mapping itself win.
+/// Inserts the entries of merge keys at the position of the key; the mapping's own keys win.
 fn merge(
     entries: Vec<MapEntry>,
     merges: Vec<(usize, Node)>,
@@ -54,6 +57,7 @@ fn merge(
     let mut merges = merges.into_iter().peekable();
     let mut entries = entries.into_iter().enumerate().peekable();
     loop {
+        // A merge at the position of an entry comes before it, as written.
         let here = entries.peek().map_or(usize::MAX, |(at, _)| *at);
         if let Some((_, value)) = merges.next_if(|(at, _)| *at <= here) {
             bring(value, seen, &mut merged, problems);
@@ -74,6 +78,7 @@ fn bring(
     match value.data {
         NodeData::Map(entries) => {
             for entry in entries {
+                // `usize::MAX` marks a merged key; it only has to be present.
                 let name: Arc<str> = entry.name().into();
                 if seen.insert(name, usize::MAX).is_none() {
                     merged.push(entry);
@@ -86,7 +91,7 @@ fn bring(
             }
         }
         NodeData::Scalar(_) => {
-            let message = "`<<` takes an object, or a list of objects, to merge in";
+            let message = "`<<` must be an object or a list of objects";
             problems.push(YamlProblem::new(value.span, message));
         }
     }
@@ -94,7 +99,7 @@ fn bring(
 
 fn twice(key: &Node, first: &MapEntry) -> YamlProblem {
     let name = key.text().unwrap_or_default();
-    YamlProblem::new(key.span, format!("the key `{name}` stands twice")).first(first.key.span)
+    YamlProblem::new(key.span, format!("duplicate key `{name}`")).first(first.key.span)
 }
 
 fn not_a_name(key: &Node, file: &str) -> YamlProblem {
@@ -107,5 +112,5 @@ fn not_a_name(key: &Node, file: &str) -> YamlProblem {
         return rejected::needs_quotes("{{", before);
     }
     let message = format!("a key must be a name, not {}", key.kind());
-    YamlProblem::new(key.span, message).help("put a key that begins with a bracket in quotes")
+    YamlProblem::new(key.span, message).help("quote a key that begins with a bracket")
 }

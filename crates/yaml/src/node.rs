@@ -1,17 +1,17 @@
-//! The tree.
+//! Tree of a YAML document.
 
 use std::sync::Arc;
 
 use quillet_core::{Map, Span, Value};
 
-/// A value and where it stands.
+/// A value with its location.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// Its bytes in the user's file, without its tag.
+    /// Span in the user's file, without its tag.
     pub span: Span,
-    /// Its tag without the leading `!`, such as `fn` or `fn#`; core schema tags are resolved.
+    /// Tag without the leading `!`, such as `fn` or `fn#`; core schema tags are resolved.
     pub tag: Option<Arc<str>>,
-    /// What it is.
+    /// Data of the node.
     pub data: NodeData,
 }
 
@@ -26,18 +26,18 @@ pub enum NodeData {
     Map(Vec<MapEntry>),
 }
 
-/// A scalar as it was meant and as it was written.
+/// A scalar: its value, its text and its style.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scalar {
-    /// Its value by YAML 1.2's core schema.
+    /// Value by YAML 1.2's core schema.
     pub value: Value,
-    /// Its text after escapes and folding.
+    /// Text after escapes and folding.
     pub text: Arc<str>,
-    /// How it was written.
+    /// Style in the source.
     pub style: ScalarFormat,
 }
 
-/// The style in which a scalar was written.
+/// Style of a scalar in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ScalarFormat {
     /// Without quotes.
@@ -55,14 +55,14 @@ pub enum ScalarFormat {
 /// A key and its value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MapEntry {
-    /// The key; a scalar in every mapping that is not an error.
+    /// The key; a scalar in every valid mapping.
     pub key: Node,
     /// The value.
     pub value: Node,
 }
 
 impl MapEntry {
-    /// The key's text; empty where it is not a scalar.
+    /// Returns the key's text; empty if it is not a scalar.
     #[must_use]
     pub fn name(&self) -> &str {
         self.key.text().unwrap_or_default()
@@ -70,7 +70,7 @@ impl MapEntry {
 }
 
 impl Node {
-    /// A node without a tag.
+    /// Creates a node without a tag.
     #[must_use]
     pub fn new(span: Span, data: NodeData) -> Self {
         Node {
@@ -80,7 +80,7 @@ impl Node {
         }
     }
 
-    /// What stands where nothing is written.
+    /// Creates the null node for an omitted value.
     #[must_use]
     pub fn nothing(span: Span) -> Self {
         let scalar = Scalar {
@@ -91,7 +91,7 @@ impl Node {
         Node::new(span, NodeData::Scalar(scalar))
     }
 
-    /// Its text, if it is a scalar.
+    /// Returns its text, if it is a scalar.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match &self.data {
@@ -100,7 +100,7 @@ impl Node {
         }
     }
 
-    /// Its text, if it is a string by the core schema.
+    /// Returns its text, if it is a string by the core schema.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match &self.data {
@@ -109,7 +109,7 @@ impl Node {
         }
     }
 
-    /// Its entries, if it is a mapping.
+    /// Returns its entries, if it is a mapping.
     #[must_use]
     pub fn entries(&self) -> Option<&[MapEntry]> {
         match &self.data {
@@ -118,7 +118,7 @@ impl Node {
         }
     }
 
-    /// Its items, if it is a sequence.
+    /// Returns its items, if it is a sequence.
     #[must_use]
     pub fn items(&self) -> Option<&[Node]> {
         match &self.data {
@@ -127,20 +127,20 @@ impl Node {
         }
     }
 
-    /// The value of a key of a mapping.
+    /// Returns the value of a key of a mapping.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Node> {
         let found = |entry: &&MapEntry| entry.name() == key;
         Some(&self.entries()?.iter().find(found)?.value)
     }
 
-    /// Whether it stands for no value.
+    /// Whether it is null.
     #[must_use]
     pub fn is_null(&self) -> bool {
         matches!(&self.data, NodeData::Scalar(scalar) if scalar.value == Value::Null)
     }
 
-    /// The value without its places and tags.
+    /// Converts it to a value without locations and tags.
     #[must_use]
     pub fn value(&self) -> Value {
         match &self.data {
@@ -155,7 +155,7 @@ impl Node {
         }
     }
 
-    /// What it is, for people.
+    /// Returns its type for messages.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match &self.data {

@@ -1,19 +1,19 @@
-//! What a caller asks of the reader.
+//! Options of the reader.
 
-/// Limits of a text, and what is an error in it.
+/// Limits on a text, and strictness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The code of every finding.
+    /// Code of every diagnostic.
     pub code: &'static str,
-    /// The most values; what an alias stands for counts each time, and an anchor counts twice.
+    /// Maximum number of values; each use of an alias counts, and an anchor counts twice.
     pub most_nodes: usize,
-    /// The deepest nesting, at most 250: `[[]]` has 2 levels.
+    /// Maximum nesting, at most 250: `[[]]` has 2 levels.
     pub most_depth: usize,
-    /// The most bytes of text, and of all scalars together where aliases repeat them.
+    /// Maximum bytes of text, and of all scalars together where aliases repeat them.
     pub most_bytes: usize,
-    /// What becomes of tags that the core schema does not know, such as `!fn`.
+    /// Handling of tags outside the core schema, such as `!fn`.
     pub tags: Tags,
-    /// What becomes of a key that stands twice in one mapping.
+    /// Handling of duplicate keys in one mapping.
     pub duplicates: Duplicates,
 }
 
@@ -30,21 +30,21 @@ impl Default for Options {
     }
 }
 
-/// What becomes of a document's own tags. A tag of a programming language
-/// (`!!python/…`) is an error in any case: nothing is ever constructed.
+/// Handling of custom tags. A tag of a programming language (`!!python/…`) is always an error:
+/// nothing is ever constructed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tags {
-    /// They stand in [`crate::Node::tag`].
+    /// Stores them in [`crate::Node::tag`].
     Keep,
-    /// They are errors.
+    /// Reports them as errors.
     Refuse,
 }
 
-/// How keys that stand twice are treated.
+/// Handling of duplicate keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duplicates {
-    /// An error that names both places; the tree keeps the first.
+    /// An error that names both locations; the tree keeps the first.
     Refuse,
-    /// The last one counts, as in JSON.
+    /// The last one wins, as in JSON.
     Last,
 }

@@ -1,4 +1,4 @@
-//! Events to a tree.
+//! Builds the tree from parser events.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,52 +10,14 @@ use crate::mapped_text::MappedText;
 use crate::mapping;
 use crate::node::{MapEntry, Node, NodeData, Scalar, ScalarFormat};
 use crate::options::{Duplicates, Options, Tags};
+use crate::problem::YamlProblem;
 use crate::{rejected, scalar};
 
-/// More findings than these about one file help nobody, and each costs a search for its place.
+/// Maximum number of diagnostics per file: more are not useful, and each costs a scan for its
+/// location.
 const MOST_FINDINGS: usize = 100;
 
-/// A problem in a text, before its line and column are computed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct YamlProblem {
-    /// Where, in the file's bytes.
-    pub span: Span,
-    /// What, one sentence without a full stop.
-    pub message: String,
-    /// Where the same thing stood first; its line ends the sentence.
-    pub first: Option<Span>,
-    /// How to fix it.
-    pub help: Option<String>,
-}
-
-impl YamlProblem {
-    /// Something wrong at a place.
-    #[must_use]
-    pub fn new(span: Span, message: impl Into<String>) -> Self {
-        YamlProblem {
-            span,
-            message: message.into(),
-            first: None,
-            help: None,
-        }
-    }
-
-    /// Adds where the same thing stood first.
-    #[must_use]
-    pub fn first(mut self, first: Span) -> Self {
-        self.first = Some(first);
-        self
-    }
-
-    /// Adds how to fix it.
-    #[must_use]
-    pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
-        self
-    }
-}
-
-/// Reads the documents of one file: they share limits, and anchors of one are known in the next.
+/// Reads the documents of one file, which share limits and anchors.
 #[derive(Debug)]
 pub struct Reader<'a> {
     source: &'a str,
@@ -67,7 +29,7 @@ pub struct Reader<'a> {
     findings: Vec<Diagnostic>,
 }
 
-/// A node that aliases may repeat, and what each repetition costs.
+/// A node that aliases may repeat, and the cost of each repetition.
 #[derive(Clone, Debug)]
 struct AnchorTarget {
     node: Node,
@@ -81,7 +43,7 @@ struct Size {
     depth: usize,
 }
 
-/// A collection whose end has not come yet.
+/// An open collection.
 struct OpenCollection {
     start: usize,
     tag: Option<Arc<str>>,
@@ -91,20 +53,20 @@ struct OpenCollection {
     flow: bool,
 }
 
-/// One document on its way.
+/// A document under construction.
 #[derive(Default)]
 struct DocumentBuilder {
     open: Vec<OpenCollection>,
     root: Option<Node>,
-    /// Where the tag of the event stands that is being taken.
+    /// Location of the tag of the current event.
     tag_at: Option<Span>,
-    /// Finished nodes by the number that the parser gave their anchors.
+    /// Finished nodes by the anchor numbers of the parser.
     numbered: HashMap<usize, AnchorTarget>,
     names: HashMap<usize, String>,
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of a file of this name and text.
+    /// Creates a reader for a file with this name and text.
     #[must_use]
     pub fn new(source: &'a str, file: &'a str, options: Options) -> Self {
         Reader {
@@ -118,13 +80,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads one document; `None` where there is nothing but comments. What does
-    /// not hinder reading, such as a key that stands twice, is kept for [`Reader::finish`].
+    /// Reads one document; `None` if there are only comments. Problems that do not prevent reading,
+    /// such as duplicate keys, are collected for [`Reader::finish`].
     ///
     /// # Errors
-    /// The first thing that is not YAML, or over a limit. It is not reported yet:
-    /// see [`Reader::report`].
+    /// Returns the first syntax error or exceeded limit. It is not yet reported: see
+    /// [`Reader::report`].
     pub fn read(&mut self, piece: &MappedText<'_>) -> Result<Option<Node>, YamlProblem> {
+        // Checked before parsing, which would otherwise take time in proportion to any size.
         if piece.text().len() > self.options.most_bytes {
             return Err(self.over(piece.span(0, 0), "bytes", self.options.most_bytes));
         }
@@ -132,6 +95,8 @@ impl<'a> Reader<'a> {
             emit_comments: false,
             emit_anchor_events: true,
             emit_unresolved_aliases: true,
+            // The parser recurses per level, so its stack bounds the depth whatever the caller's
+            // limit is. One more than the limit, so that the reader's own error is reported.
             flow_nesting_limit: self.options.most_depth.min(250) + 1,
             block_nesting_limit: self.options.most_depth.min(250) + 1,
         };
@@ -142,12 +107,13 @@ impl<'a> Reader<'a> {
             let range = span.byte_range().unwrap_or_default();
             let tag = span.tag_span().and_then(|tag| tag.byte_range());
             document.tag_at = tag.map(|tag| piece.span(tag.start, tag.end));
+            // Counted at the start of a document, since the text may begin with `---`.
             if matches!(event, Event::DocumentStart(..)) {
                 documents += 1;
                 if documents > 1 {
                     let at = piece.span(range.start, range.end);
-                    return Err(YamlProblem::new(at, "a second document begins here")
-                        .help("one text is one document: take `---` or `...` away"));
+                    return Err(YamlProblem::new(at, "unexpected second document")
+                        .help("a text holds one document: remove `---` or `...`"));
                 }
             }
             self.take(&mut document, piece, event, range)?;
@@ -186,7 +152,7 @@ impl<'a> Reader<'a> {
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(document, piece, end),
             Event::Anchor(number, name) => {
-                // A scalar is finished when its anchor's name comes, a collection is not.
+                // The anchor's name arrives after a scalar is finished, but before a collection is.
                 if let Some(anchored) = document.numbered.get(&number) {
                     self.anchors.insert(name.into_owned(), anchored.clone());
                 } else {
@@ -196,14 +162,15 @@ impl<'a> Reader<'a> {
             }
             Event::Alias(number) => {
                 let found = document.numbered.get(&number).cloned();
-                let problem = "an anchor cannot hold itself";
+                let problem = "an anchor cannot contain itself";
                 self.alias(document, found, piece.span(start, end), problem)
             }
             Event::UnresolvedAlias(name) => {
                 let found = self.anchors.get(name.as_ref()).cloned();
-                let problem = format!("no anchor `&{name}` stands before this");
+                let problem = format!("undefined anchor `&{name}`");
                 self.alias(document, found, piece.span(start, end), &problem)
             }
+            // Stream and document events carry no data.
             _ => Ok(()),
         }
     }
@@ -230,6 +197,7 @@ impl<'a> Reader<'a> {
             map,
             flow,
         });
+        // After the push: the depth includes this collection.
         self.deep(at, document.open.len())
     }
 
@@ -243,7 +211,7 @@ impl<'a> Reader<'a> {
             return Ok(());
         };
         let mut span = piece.span(open.start, end.max(open.start));
-        // The end of a block is known where the next thing begins: too late.
+        // The parser reports the end of a block at the start of the next token: too late.
         if !open.flow {
             span.end = open.items.last().map_or(span.start, |last| last.span.end);
         }
@@ -263,9 +231,10 @@ impl<'a> Reader<'a> {
         self.settle(document, node, open.anchor)
     }
 
-    /// A mapping from its keys and values in turn.
+    /// Builds a mapping from alternating keys and values.
     fn entries(&mut self, items: Vec<Node>) -> Vec<MapEntry> {
         let mut problems = Vec::new();
+        // A repeated key may be an error or win; both need the entries in order.
         let last = self.options.duplicates == Duplicates::Last;
         let entries = mapping::entries(items, last, self.file, &mut problems);
         for problem in problems {
@@ -274,7 +243,7 @@ impl<'a> Reader<'a> {
         entries
     }
 
-    /// Puts a finished node where it belongs.
+    /// Adds a finished node to its parent.
     fn settle(
         &mut self,
         document: &mut DocumentBuilder,
@@ -282,6 +251,7 @@ impl<'a> Reader<'a> {
         anchor: usize,
     ) -> Result<(), YamlProblem> {
         if anchor != 0 {
+            // An anchor is stored as a copy, so its nodes count a second time.
             let size = Size::of(&node);
             self.count(node.span, size.nodes, size.bytes)?;
             let anchored = AnchorTarget {
@@ -308,13 +278,14 @@ impl<'a> Reader<'a> {
         problem: &str,
     ) -> Result<(), YamlProblem> {
         let Some(AnchorTarget { mut node, size }) = found else {
-            return Err(
-                YamlProblem::new(at, problem).help("put a text that begins with `*` in quotes")
-            );
+            return Err(YamlProblem::new(at, problem).help("quote a text that begins with `*`"));
         };
+        // Counted before the copy is added: nested aliases grow exponentially.
         self.count(at, size.nodes, size.bytes)?;
         self.deep(at, document.open.len() + size.depth)?;
+        // Errors in the repeated node point to the alias, which is where the user must look.
         node.span = at;
+        // 0 means no anchor: a repeated node cannot be referenced again.
         self.settle(document, node, 0)
     }
 
@@ -334,11 +305,12 @@ impl<'a> Reader<'a> {
             _ => ScalarFormat::Plain,
         };
         let raw = piece.text().get(start..end).unwrap_or_default();
+        // The parser's span of a plain scalar can include the blanks after it.
         let blank = raw.len() - raw.trim_end().len();
         let span = piece.span(start, end - blank);
         self.count(span, 1, text.len())?;
         let tag = self.tag(tag, tag_at.unwrap_or(span))?;
-        // The parser says `~` where nothing is written.
+        // The parser reports `~` for an omitted value.
         let nothing = raw.is_empty() && style == ScalarFormat::Plain;
         let text: Arc<str> = if nothing { "" } else { text }.into();
         let (tag, value) = self.typed(tag, &text, style, span)?;
@@ -346,7 +318,7 @@ impl<'a> Reader<'a> {
         Ok(Node { span, tag, data })
     }
 
-    /// The value that a tag asks for; a tag of the core schema is used up.
+    /// Returns the value that a tag requests; a tag of the core schema is consumed.
     fn typed(
         &self,
         tag: Option<Arc<str>>,
@@ -356,6 +328,7 @@ impl<'a> Reader<'a> {
     ) -> Result<(Option<Arc<str>>, Value), YamlProblem> {
         let string = || Value::Str(Arc::clone(text));
         let asked = match tag.as_deref().and_then(|tag| tag.strip_prefix('!')) {
+            // A tag of its own makes the scalar a text, whatever it looks like.
             None if tag.is_some() => return Ok((tag, string())),
             None if style == ScalarFormat::Plain => return Ok((None, scalar::plain(text))),
             None | Some("" | "str") => return Ok((None, string())),
@@ -368,11 +341,11 @@ impl<'a> Reader<'a> {
             "float" => scalar::float(text),
             _ => None,
         };
-        let wrong = || YamlProblem::new(at, format!("this is not of the type `!!{asked}`"));
+        let wrong = || YamlProblem::new(at, format!("invalid value for the type `!!{asked}`"));
         Ok((None, value.ok_or_else(wrong)?))
     }
 
-    /// A tag: `fn` for `!fn`; of the core schema with a `!` before it, as `!int`.
+    /// Normalizes a tag: `fn` for `!fn`; a core schema tag keeps a `!`, as in `!int`.
     fn tag(&self, tag: Option<&Tag>, at: Span) -> Result<Option<Arc<str>>, YamlProblem> {
         let Some(tag) = tag else { return Ok(None) };
         if let Some(core) = tag.core_suffix() {
@@ -383,17 +356,17 @@ impl<'a> Reader<'a> {
         }
         let written = tag.original();
         let name = written.strip_prefix('!').unwrap_or(&written);
+        // A lone `!` is YAML's tag for a plain text.
         if name.is_empty() {
             return Ok(Some("!".into()));
         }
+        // `!!python/…` and `!<…>` name types of a programming language or full URIs.
         let own = !name.starts_with(['!', '<']);
         if own && self.options.tags == Tags::Keep {
             return Ok(Some(name.into()));
         }
-        Err(
-            YamlProblem::new(at, format!("the tag `{written}` is not known here"))
-                .help("put a text that begins with `!` in quotes"),
-        )
+        Err(YamlProblem::new(at, format!("unknown tag `{written}`"))
+            .help("quote a text that begins with `!`"))
     }
 
     fn deep(&self, at: Span, depth: usize) -> Result<(), YamlProblem> {
@@ -420,18 +393,19 @@ impl<'a> Reader<'a> {
     }
 
     fn over(&self, at: Span, what: &str, most: usize) -> YamlProblem {
-        let message = format!("the YAML holds more than {most} {what}");
-        YamlProblem::new(at, message).help("what an alias repeats counts each time")
+        let message = format!("the YAML contains more than {most} {what}");
+        YamlProblem::new(at, message).help("each use of an alias counts")
     }
 
-    /// Whether a limit on the whole file was reached: nothing more can be read.
+    /// Whether a limit on the file was reached, so reading must stop.
     #[must_use]
     pub fn exhausted(&self) -> bool {
         self.nodes > self.options.most_nodes || self.bytes > self.options.most_bytes
     }
 
-    /// Keeps something wrong for [`Reader::finish`].
+    /// Collects a problem for [`Reader::finish`].
     pub fn report(&mut self, problem: YamlProblem) {
+        // The parser may report the same error again for the following token.
         let known = self
             .findings
             .last()
@@ -452,7 +426,7 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// Everything wrong, in the order in which it was found; at most 100.
+    /// Returns all diagnostics in the order of detection; at most 100.
     #[must_use]
     pub fn finish(self) -> Vec<Diagnostic> {
         self.findings

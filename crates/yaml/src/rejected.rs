@@ -1,12 +1,12 @@
-//! What the parser refuses, in words for people who did not learn YAML's rules.
+//! Parser errors in words for users who do not know YAML's rules.
 
 use granit_parser::{ErrorKind, ScanError};
 use quillet_core::Span;
 
 use crate::mapped_text::MappedText;
-use crate::reader::YamlProblem;
+use crate::problem::YamlProblem;
 
-/// An error of the parser with its place, and what to do about it.
+/// Converts an error of the parser, with its location and a fix.
 pub(crate) fn explain(error: &ScanError, piece: &MappedText<'_>) -> YamlProblem {
     let text = piece.text();
     let at = error.marker().byte_offset().unwrap_or(text.len());
@@ -15,15 +15,13 @@ pub(crate) fn explain(error: &ScanError, piece: &MappedText<'_>) -> YamlProblem 
     let problem = match error.kind() {
         ErrorKind::UnexpectedCharacter { character } => {
             YamlProblem::new(place, format!("a text cannot begin with `{character}`"))
-                .help("put the text in quotes")
+                .help("quote the text")
         }
-        ErrorKind::UnclosedQuotedScalar => {
-            YamlProblem::new(place, "the quote that opens here is never closed")
-        }
+        ErrorKind::UnclosedQuotedScalar => YamlProblem::new(place, "unclosed quote"),
         ErrorKind::RecursionLimitExceeded => return YamlProblem::new(place, "nested too deeply"),
         ErrorKind::ExpectedDocumentStart if text.starts_with('%') => {
             YamlProblem::new(piece.span(0, 1), "a text cannot begin with `%`")
-                .help("put the text in quotes")
+                .help("quote the text")
         }
         kind => {
             let message = format!("not YAML: {}", error.info());
@@ -40,7 +38,7 @@ pub(crate) fn explain(error: &ScanError, piece: &MappedText<'_>) -> YamlProblem 
     problem
 }
 
-/// A replacement that YAML takes for a list or an object.
+/// Reports a placeholder that YAML parses as a list or an object.
 pub(crate) fn needs_quotes(open: &str, start: usize) -> YamlProblem {
     let end = start + open.len();
     YamlProblem::new(
@@ -48,47 +46,45 @@ pub(crate) fn needs_quotes(open: &str, start: usize) -> YamlProblem {
         format!("a text that begins with `{open}` needs quotes"),
     )
     .help(format!(
-        "write \"{open}…\", or '{open}…' if it holds double quotes"
+        "write \"{open}…\", or '{open}…' if it contains double quotes"
     ))
 }
 
 fn general(kind: &ErrorKind) -> Option<&'static str> {
     match kind {
         ErrorKind::MappingValueNotAllowed | ErrorKind::InvalidColonPlacement => {
-            Some("put a text that holds `: ` in quotes")
+            Some("quote a text that contains `: `")
         }
         ErrorKind::TabNotAllowed
         | ErrorKind::TabInBlockIndentation
         | ErrorKind::TabInIndentation
         | ErrorKind::TabAtBlockScalarStart => Some("indent with spaces, not with tabs"),
         ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => {
-            Some("every line of a mapping is `key: value`; indent a text that goes on")
+            Some("every line of a mapping is `key: value`; indent continued text")
         }
         ErrorKind::InvalidTrailingDoubleQuotedScalar
         | ErrorKind::InvalidTrailingSingleQuotedScalar => {
-            Some("put the whole text in quotes, not a part of it")
+            Some("quote the entire text, not a part of it")
         }
         ErrorKind::UnclosedFlowCollection { .. } => {
-            Some("close it, or put a text that begins with a bracket in quotes")
+            Some("close it, or quote a text that begins with a bracket")
         }
         ErrorKind::MisplacedFlowCollectionEnd | ErrorKind::BlockSequenceEntryNotAllowed => {
-            Some("put a text that begins with this in quotes")
+            Some("quote a text that begins with this")
         }
-        ErrorKind::InvalidBlockScalarHeader => {
-            Some("put a text that begins with `|` or `>` in quotes")
-        }
+        ErrorKind::InvalidBlockScalarHeader => Some("quote a text that begins with `|` or `>`"),
         ErrorKind::InvalidQuotedScalarIndent => {
-            Some("indent the lines of a quoted text deeper than its key")
+            Some("indent the lines of a quoted text more than its key")
         }
         ErrorKind::UnknownQuotedScalarEscape => {
-            Some("write `\\\\` for a backslash, or take single quotes")
+            Some("write `\\\\` for a backslash, or use single quotes")
         }
         _ => None,
     }
 }
 
-/// The brackets of a replacement that opens the value on a line, where YAML
-/// takes them for a list or an object: `user: [[@file(x)]]`, `user: {{name}}`.
+/// Returns the brackets of a placeholder that begins the value on a line, where YAML parses them as
+/// a list or an object: `user: [[@file(x)]]`, `user: {{name}}`.
 fn unquoted(text: &str, at: usize) -> Option<(&'static str, usize)> {
     let line = text.get(..at)?.rfind('\n').map_or(0, |newline| newline + 1);
     let rest = text.get(line..)?;

@@ -1,15 +1,16 @@
-//! YAML 1.2's core schema: which plain texts are numbers, booleans or nothing.
+//! YAML 1.2's core schema: which plain texts are numbers, booleans or null.
 
 use std::sync::Arc;
 
 use quillet_core::Value;
 
-/// Digits of any number that a 64-bit float can tell apart, and its exponent.
+/// Maximum length of a number: the digits that a 64-bit float can distinguish, and its exponent.
 const MOST_DIGITS: usize = 1100;
 
-/// The value of a plain scalar. What JSON cannot hold (`.inf`, `.nan`, numbers
-/// out of range) stays the text that was written.
+/// Returns the value of a plain scalar. Numbers that JSON cannot represent (`.inf`, `.nan`, out of
+/// range) stay text.
 pub(crate) fn plain(text: &Arc<str>) -> Value {
+    // The order of the core schema's rules; a text matches at most one.
     null(text)
         .or_else(|| boolean(text))
         .or_else(|| integer(text))
@@ -29,7 +30,7 @@ pub(crate) fn boolean(text: &str) -> Option<Value> {
     }
 }
 
-/// A whole number; one that 64 bits cannot hold is a float.
+/// Parses a whole number; one above 64 bits becomes a float.
 pub(crate) fn integer(text: &str) -> Option<Value> {
     if let Some(digits) = text.strip_prefix("0x") {
         return radix(digits, 16);
@@ -42,13 +43,14 @@ pub(crate) fn integer(text: &str) -> Option<Value> {
         return None;
     }
     match text.parse() {
+        // More than 64 bits: JSON readers also fall back to a float.
         Ok(number) => Some(Value::Int(number)),
         Err(_) => finite(text),
     }
 }
 
 fn radix(digits: &str, radix: u32) -> Option<Value> {
-    // `from_str_radix` would take a sign, which the schema does not have here.
+    // `from_str_radix` would accept a sign, which the schema does not allow here.
     let plain = digits.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let number = i64::from_str_radix(digits, radix).ok();
     number.filter(|_| plain).map(Value::Int)
@@ -59,6 +61,7 @@ pub(crate) fn float(text: &str) -> Option<Value> {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     let digits = unsigned.trim_start_matches('.');
     let begins = digits.bytes().next()?.is_ascii_digit() && unsigned.len() - digits.len() <= 1;
+    // Rust's float parser also accepts `inf`, `nan` and `infinity`, which JSON cannot represent.
     let number = |byte: u8| byte.is_ascii_digit() || b".eE+-".contains(&byte);
     if !begins || !unsigned.bytes().all(number) {
         return None;
@@ -67,6 +70,7 @@ pub(crate) fn float(text: &str) -> Option<Value> {
 }
 
 fn finite(text: &str) -> Option<Value> {
+    // Parsing a number takes time in proportion to its digits.
     if text.len() > MOST_DIGITS {
         return None;
     }

@@ -1,4 +1,4 @@
-//! What editors colour in YAML.
+//! Syntax tokens of YAML for editors.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use quillet_core::{SemanticToken, Span, TokenKind, Value, token};
 
 use crate::scalar;
 
-/// Faults of one text behind which reading goes on. Each may cost a look through the rest.
+/// Maximum number of errors after which scanning continues. Each may cost a scan of the rest.
 const MOST_FAULTS: usize = 100;
 
-/// The deepest nesting that is read.
+/// Maximum nesting.
 const MOST_DEPTH: usize = 60;
 
-/// The tokens of the YAML in a part of a file: keys are [`TokenKind::Property`], values what their
-/// types are, the signs between documents [`TokenKind::Delimiter`], tags and anchors
-/// [`TokenKind::Keyword`]. They are in order, none over another. Behind a fault it goes on with the
-/// next line that is not indented, up to a hundred times. A part that cuts a character, or lies
-/// outside of the file, has none.
+/// Returns the tokens of the YAML in a part of a file, ordered and disjoint: keys are
+/// [`TokenKind::Property`], values have the kind of their type, document separators are
+/// [`TokenKind::Delimiter`], tags and anchors [`TokenKind::Keyword`]. After an error it continues
+/// with the next line that is not indented, up to a hundred times. A part that splits a character,
+/// or is outside the file, has none.
 ///
 /// ```
 /// use quillet_core::{Span, TokenKind};
@@ -47,12 +47,14 @@ pub fn tokens(text: &str, part: Span) -> Vec<SemanticToken> {
         let Some(fault) = read(text, from, &mut found) else {
             break;
         };
+        // At least from the start of this attempt, so that every attempt makes progress.
         let Some(next) = next_line(text, fault.max(from)) else {
             break;
         };
         from = next;
     }
     let mut found = token::ordered(text, found);
+    // After sorting: a `#` inside a token is not a comment.
     let comments = comments(text, &found);
     found.extend(comments);
     let found = token::ordered(text, found);
@@ -62,7 +64,7 @@ pub fn tokens(text: &str, part: Span) -> Vec<SemanticToken> {
         .collect()
 }
 
-/// Reads from a byte to the end, or to a fault: where the last event before it ended.
+/// Reads from a byte to the end, or to an error; returns the end of the last event before it.
 fn read(text: &str, from: usize, found: &mut Vec<SemanticToken>) -> Option<usize> {
     let rest = text.get(from..)?;
     let settings = options! {
@@ -76,6 +78,7 @@ fn read(text: &str, from: usize, found: &mut Vec<SemanticToken>) -> Option<usize
     let mut end = from;
     for event in Parser::new_from_str_with_options(rest, settings) {
         let Ok((event, span)) = event else {
+            // The parser cannot continue after an error; the caller tries again at the next line.
             return Some(end);
         };
         let range = span.byte_range().unwrap_or_default();
@@ -104,6 +107,7 @@ fn read(text: &str, from: usize, found: &mut Vec<SemanticToken>) -> Option<usize
                 end = range.end;
             }
             Event::SequenceStart(..) => {
+                // A collection can be a key too; this flips the state of the enclosing mapping.
                 is_key(&mut open);
                 open.push(OpenContainer::List);
             }
@@ -131,6 +135,7 @@ fn read(text: &str, from: usize, found: &mut Vec<SemanticToken>) -> Option<usize
                 ));
             }
             Event::DocumentStart(..) | Event::DocumentEnd => {
+                // Implicit documents have empty spans.
                 let written = text.get(range.clone()).unwrap_or_default();
                 if matches!(written, "---" | "...") {
                     found.push(SemanticToken::new(
@@ -146,7 +151,7 @@ fn read(text: &str, from: usize, found: &mut Vec<SemanticToken>) -> Option<usize
     None
 }
 
-/// A collection whose end has not come yet.
+/// An open collection.
 enum OpenContainer {
     List,
     Map {
@@ -155,10 +160,11 @@ enum OpenContainer {
     },
 }
 
-/// Whether the node that comes now is a key; the next one is its value then.
+/// Whether the next node is a key; the following one is its value.
 fn is_key(open: &mut [OpenContainer]) -> bool {
     match open.last_mut() {
         Some(OpenContainer::Map { key }) => {
+            // Flipped first: the new state says what comes after this node.
             *key = !*key;
             !*key
         }
@@ -178,13 +184,14 @@ fn kind(text: &str, style: ScalarStyle) -> TokenKind {
     }
 }
 
-/// Comments: what stands behind a `#` at the beginning of a line or after a blank, and in no token.
+/// Adds comments: text after a `#` at the start of a line or after a blank, outside other tokens.
 fn comments(text: &str, tokens: &[SemanticToken]) -> Vec<SemanticToken> {
     let mut found = Vec::new();
     let mut tokens = tokens.iter().peekable();
     let mut from = 0;
     while let Some(at) = text.get(from..).and_then(|rest| rest.find('#')) {
         let at = from + at;
+        // Both lists are in order, so each token is looked at once.
         while tokens.next_if(|token| token.span.end <= at).is_some() {}
         if let Some(token) = tokens.next_if(|token| token.span.start <= at) {
             from = token.span.end;
@@ -202,12 +209,13 @@ fn comments(text: &str, tokens: &[SemanticToken]) -> Vec<SemanticToken> {
     found
 }
 
-/// The next line behind a byte that is neither indented nor empty.
+/// Returns the next line after a byte that is neither indented nor empty.
 fn next_line(text: &str, from: usize) -> Option<usize> {
     let mut at = from;
     loop {
         at += text.get(at..)?.find('\n')? + 1;
         let next = text.as_bytes().get(at)?;
+        // Indented lines and closing brackets would be read out of their context.
         if !matches!(next, b' ' | b'\t' | b'\r' | b'\n' | b'#' | b'}' | b']') {
             return Some(at);
         }

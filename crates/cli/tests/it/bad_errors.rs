@@ -156,12 +156,12 @@ fn mistakes_are_answered_with_what_mends_them() {
         (
             3,
             &["check", "two.yaml"],
-            &["two.yaml:2:1", "a second document begins here"],
+            &["two.yaml:2:1", "unexpected second document"],
         ),
         (
             3,
             &["check", "-s", "dir:two"],
-            &["prompts/two.yaml:2:1", "a second document begins here"],
+            &["prompts/two.yaml:2:1", "unexpected second document"],
         ),
         (
             2,

@@ -136,11 +136,11 @@ fn what_has_no_counterpart_is_refused_with_its_place() {
         .run(&["convert", "old.j2", "--to", "go", "--strict"])
         .fails(
             3,
-            &["exact where these are texts or whole numbers: item.title"],
+            &["exact only if these are texts or whole numbers: item.title"],
         );
     let done = place.run(&["convert", "old.j2", "--to", "go"]);
     assert_eq!(done.code, Some(0), "{done:?}");
-    assert!(done.err.contains("warning: exact where"), "{done:?}");
+    assert!(done.err.contains("warning: exact only if"), "{done:?}");
 }
 
 #[test]

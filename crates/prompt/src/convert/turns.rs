@@ -51,7 +51,7 @@ fn turn(role: &str, text: &str, at: usize) -> TemplateTurn {
     }
 }
 
-const COMPUTED: &str = "a role that is not written out has no counterpart";
+const COMPUTED: &str = "a role that is not a constant has no counterpart";
 
 fn role_lines(text: &str) -> Result<Vec<TemplateTurn>, Vec<ConvertNote>> {
     if let Some(at) = computed_role_line(text) {

@@ -14,7 +14,7 @@ fn every_error_has_a_place_and_a_mend() {
         (
             "user: [[@file(x)]]",
             &[
-                "s:1:7: a text that begins with `[[` needs quotes (write \"[[…\", or '[[…' if it holds double quotes)",
+                "s:1:7: a text that begins with `[[` needs quotes (write \"[[…\", or '[[…' if it contains double quotes)",
             ],
         ), //
         (
@@ -28,19 +28,19 @@ fn every_error_has_a_place_and_a_mend() {
         (
             "user: {{x}}\nuser: ok",
             &[
-                "s:1:7: a text that begins with `{{` needs quotes (write \"{{…\", or '{{…' if it holds double quotes)",
+                "s:1:7: a text that begins with `{{` needs quotes (write \"{{…\", or '{{…' if it contains double quotes)",
             ],
         ),
         (
             "a\nuser: b: c\nd\nuser: @x",
             &[
-                "s:2:8: not YAML: mapping values are not allowed in this context (put a text that holds `: ` in quotes)",
-                "s:4:7: a text cannot begin with `@` (put the text in quotes)",
+                "s:2:8: not YAML: mapping values are not allowed in this context (quote a text that contains `: `)",
+                "s:4:7: a text cannot begin with `@` (quote the text)",
             ],
         ),
         (
             "@dobby hi",
-            &["s:1:1: a text cannot begin with `@` (put the text in quotes)"],
+            &["s:1:1: a text cannot begin with `@` (quote the text)"],
         ), //
         (
             "- a: 1\n  b: 2",
@@ -143,18 +143,18 @@ fn every_error_has_a_place_and_a_mend() {
         ), //
         (
             "---\na: 1\na: 2\n---\n",
-            &["s:3:1: the key `a` stands twice: first on line 2"],
+            &["s:3:1: duplicate key `a`: first on line 2"],
         ), //
         (
             "---\na: [\n---\nuser: x",
             &[
-                "s:2:4: not YAML: unclosed bracket '[' (close it, or put a text that begins with a bracket in quotes)",
+                "s:2:4: not YAML: unclosed bracket '[' (close it, or quote a text that begins with a bracket)",
             ],
         ),
         (
             "user: \"x\ny\"",
             &[
-                "s:2:1: not YAML: invalid indentation in multiline quoted scalar (indent the lines of a quoted text deeper than its key)",
+                "s:2:1: not YAML: invalid indentation in multiline quoted scalar (indent the lines of a quoted text more than its key)",
             ],
         ),
         (
@@ -170,29 +170,27 @@ fn every_error_has_a_place_and_a_mend() {
         (
             "> a",
             &[
-                "s:1:1: not YAML: while scanning a block scalar, did not find expected comment or line break (put a text that begins with `|` or `>` in quotes)",
+                "s:1:1: not YAML: while scanning a block scalar, did not find expected comment or line break (quote a text that begins with `|` or `>`)",
             ],
         ), //
         (
             "| a",
             &[
-                "s:1:1: not YAML: while scanning a block scalar, did not find expected comment or line break (put a text that begins with `|` or `>` in quotes)",
+                "s:1:1: not YAML: while scanning a block scalar, did not find expected comment or line break (quote a text that begins with `|` or `>`)",
             ],
         ), //
         (
             "%a",
-            &["s:1:1: a text cannot begin with `%` (put the text in quotes)"],
+            &["s:1:1: a text cannot begin with `%` (quote the text)"],
         ), //
         (
             "user: &a x\nuser: *b",
-            &[
-                "s:2:7: no anchor `&b` stands before this (put a text that begins with `*` in quotes)",
-            ],
+            &["s:2:7: undefined anchor `&b` (quote a text that begins with `*`)"],
         ),
         (
             "$for: 3\n  as: x\n do: y",
             &[
-                "s:3:4: not YAML: mapping values are not allowed in this context (put a text that holds `: ` in quotes)",
+                "s:3:4: not YAML: mapping values are not allowed in this context (quote a text that contains `: `)",
             ],
         ), //
     ];

@@ -106,7 +106,7 @@ async fn what_is_broken_is_listed_with_its_place() {
         "-",
         "tools/latin.yaml: not UTF-8 from byte 3 on",
         "tools/long.yaml: larger than the limit of 100 bytes (max_file_bytes)",
-        "tools/twice.yaml:2:1: invalid YAML: the key `a` stands twice",
+        "tools/twice.yaml:2:1: invalid YAML: duplicate key `a`",
     ];
     assert_eq!(
         names(&entries),

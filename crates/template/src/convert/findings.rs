@@ -1,18 +1,18 @@
-//! What a conversion has to say: refusals, and notes on what is exact for some
-//! values only.
+//! Diagnostics of a conversion: errors, and warnings where the result is exact for some values
+//! only.
 
 use quillet_core::{Diagnostic, Severity, Span};
 
-/// The code of what is exact for some values only.
+/// Diagnostic code for a result that is exact for some values only.
 pub(super) const VALUES: &str = "convert.values";
 
-/// More of one severity are not kept: each place takes a look through the source.
+/// Maximum number of diagnostics per severity: each location costs a scan of the source.
 const MOST: usize = 100;
 
-/// Parts inside each other that a tree can have, whose readers and writers recurse.
+/// Maximum depth of a tree, because its readers and writers recurse.
 pub(crate) const DEEPEST: usize = 200;
 
-/// Collects findings about one source.
+/// Collects the diagnostics of one source.
 #[derive(Debug)]
 pub struct ConvertFindings<'s> {
     name: &'s str,
@@ -21,7 +21,7 @@ pub struct ConvertFindings<'s> {
 }
 
 impl<'s> ConvertFindings<'s> {
-    /// For the source of that name and text.
+    /// Creates a collector for a source with this name and text.
     #[must_use]
     pub fn new(name: &'s str, text: &'s str) -> Self {
         ConvertFindings {
@@ -31,19 +31,19 @@ impl<'s> ConvertFindings<'s> {
         }
     }
 
-    /// The text that the places are in.
+    /// Returns the source text.
     #[must_use]
     pub fn text(&self) -> &'s str {
         self.text
     }
 
-    /// The source between two places.
+    /// Returns the source between two offsets.
     #[must_use]
     pub fn at(&self, span: Span) -> &'s str {
         self.text.get(span.start..span.end).unwrap_or_default()
     }
 
-    /// Something has no exact counterpart.
+    /// Reports an element without an exact counterpart.
     pub fn refuse(&mut self, span: Span, message: impl Into<String>) {
         self.add(
             Diagnostic::error("convert.refused", self.name, message),
@@ -51,14 +51,15 @@ impl<'s> ConvertFindings<'s> {
         );
     }
 
-    /// Notes what has no counterpart; gives nothing, as whoever asks for a node then does.
+    /// Reports an element without a counterpart. Always returns `None`, which the caller returns
+    /// instead of a node.
     pub fn no_counterpart<T>(&mut self, span: Span, what: &str) -> Option<T> {
         let message = format!("{what} has no exact counterpart in other formats");
         self.refuse(span, message);
         None
     }
 
-    /// The same as [`ConvertFindings::refuse`], with how to fix it.
+    /// Like [`ConvertFindings::refuse`], with a fix.
     pub fn refuse_with(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
         let found = Diagnostic::error("convert.refused", self.name, message);
         self.add(found.help(help), span);
@@ -71,13 +72,13 @@ impl<'s> ConvertFindings<'s> {
         }
     }
 
-    /// Something is exact for some values only.
+    /// Warns that a result is exact for some values only.
     pub fn note(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
         let found = Diagnostic::warning(VALUES, self.name, message);
         self.add(found.help(help), span);
     }
 
-    /// Something that prints nothing is not carried over.
+    /// Warns that an element that prints nothing is omitted.
     pub fn leave_out(&mut self, span: Span, message: impl Into<String>) {
         self.add(
             Diagnostic::warning("convert.comment", self.name, message),
@@ -85,7 +86,7 @@ impl<'s> ConvertFindings<'s> {
         );
     }
 
-    /// Everything that was found, in order of place.
+    /// Returns all diagnostics, ordered by location.
     #[must_use]
     pub fn into_sorted(mut self) -> Vec<Diagnostic> {
         self.found.sort_by_key(|found| found.span.map(|s| s.start));
@@ -93,7 +94,7 @@ impl<'s> ConvertFindings<'s> {
         self.found
     }
 
-    /// Whether something was refused.
+    /// Whether there is an error.
     #[must_use]
     pub fn refused(&self) -> bool {
         let mut found = self.found.iter();

@@ -1,7 +1,6 @@
-//! The formats that templates are converted between, and how they differ in
-//! what values print as.
+//! Formats that templates are converted between, and how they print values.
 
-/// A format that templates can be read from and written in.
+/// A format that templates can be converted from and to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Language {
     /// `go`.
@@ -24,8 +23,7 @@ pub enum Language {
     Liquid,
 }
 
-/// The language whose rules say what values print as. Texts and whole numbers print the same
-/// everywhere.
+/// The printing rules of a format family. Texts and whole numbers print the same in all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Printing {
     Go,
@@ -36,7 +34,7 @@ pub(super) enum Printing {
 }
 
 impl Language {
-    /// All of them, in the order of the factory.
+    /// All formats, in the factory's order.
     pub const ALL: [Language; 9] = [
         Language::Go,
         Language::Jinja,
@@ -49,7 +47,7 @@ impl Language {
         Language::Liquid,
     ];
 
-    /// The format's canonical name.
+    /// Returns the format's canonical name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -65,7 +63,7 @@ impl Language {
         }
     }
 
-    /// The one of that canonical name.
+    /// Returns the format with this canonical name.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         let mut all = Self::ALL.into_iter();
@@ -92,7 +90,7 @@ impl Language {
 }
 
 impl Printing {
-    /// How `true` and `false` print.
+    /// Returns how `true` and `false` print.
     pub(super) fn booleans(self) -> [&'static str; 2] {
         match self {
             Printing::Go | Printing::JavaScript | Printing::Ruby => ["true", "false"],

@@ -1,4 +1,4 @@
-//! What the loops of a tree run over is a list, whether anybody declares it or not.
+//! Infers from the loops of a tree which variables are lists, declared or not.
 
 use super::shape::VariableType;
 use super::tree::{NodeKind, PathStart, TreeNode, VariablePath};
@@ -11,7 +11,8 @@ enum PathStep {
     Items,
 }
 
-/// The lists that loops run over, as kinds of the variables. Nothing else is known in it.
+/// Returns the lists that loops iterate over, as kinds of the variables. All other kinds are
+/// unknown.
 pub(super) fn lists(nodes: &[TreeNode]) -> VariableType {
     let mut finder = LoopFinder::default();
     finder.nodes(nodes);
@@ -21,7 +22,8 @@ pub(super) fn lists(nodes: &[TreeNode]) -> VariableType {
 #[derive(Default)]
 struct LoopFinder {
     found: VariableType,
-    /// What the loops around run over; `None` for what is no value of a variable.
+    /// Paths that the enclosing loops iterate over; `None` for a value that does not come from a
+    /// variable.
     around: Vec<Option<Vec<PathStep>>>,
 }
 
@@ -71,7 +73,7 @@ impl LoopFinder {
         let mut shape = &mut self.found;
         for step in steps {
             shape = match step {
-                // A list that has fields as well: nothing can be said of them.
+                // The value is used as a list and as an object, so nothing is known about it.
                 PathStep::Key(_) if matches!(shape, VariableType::List(_)) => return,
                 PathStep::Key(key) => shape.field_mut(key),
                 PathStep::Items => shape.items_mut(),

@@ -1,11 +1,10 @@
-//! Templates from one format into another, where there is an exact counterpart.
-//!
+//! Converts templates between formats, where an exact counterpart exists.
 //! Each format reads its own syntax tree into a small neutral one
-//! ([`Nodes`]) and refuses, with the place, what other formats do not have:
-//! filters, arithmetic, partials, assignments. Whitespace control is resolved
-//! into text on the way. What is read is compared with the kinds that are
-//! declared ([`VariableType`]), since formats print values in different ways, and
-//! written in the other format. This is no formatter: layout inside tags is lost.
+//! Each format reads its syntax tree into a small neutral tree ([`Nodes`]) and rejects, with the
+//! location, features that other formats lack: filters, arithmetic, partials, assignments.
+//! Whitespace control is resolved into text during this step. The tree is then checked against the
+//! declared kinds ([`VariableType`]), because formats print values differently, and written in the
+//! target format. This is not a formatter: layout inside tags is lost.
 
 mod findings;
 mod language;
@@ -34,29 +33,30 @@ use crate::{CompileLimits, CompileOptions, TemplateSource};
 /// Options of a conversion.
 #[derive(Clone, Debug, Default)]
 pub struct ConvertOptions {
-    /// The kinds of the variables, as far as they are declared.
+    /// Declared kinds of the variables.
     pub shapes: VariableType,
-    /// Whether what is undeclared is known to be text or whole numbers.
+    /// Whether undeclared variables can be assumed to be texts or whole numbers.
     pub assume_text: bool,
-    /// Whether what is exact for some values only is refused.
+    /// Whether results that are exact for some values only are errors.
     pub strict: bool,
-    /// Bounds on the source.
+    /// Limits on the source.
     pub limits: CompileLimits,
 }
 
 /// A template in its new format.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConvertedTemplate {
-    /// Its text.
+    /// Text of the template.
     pub text: String,
-    /// What is exact for some values only: warnings.
+    /// Warnings about parts that are exact for some values only.
     pub notes: Vec<Diagnostic>,
 }
 
-/// Converts one template.
+/// Converts a template to another format.
 ///
 /// # Errors
-/// The source does not compile; or everything in it that has no exact counterpart.
+/// Returns an error if the source does not compile, or with all parts that have no exact
+/// counterpart.
 pub fn convert(
     source: &TemplateSource<'_>,
     from: Language,
@@ -69,10 +69,10 @@ pub fn convert(
     finish(text, options, findings)
 }
 
-/// Reads a template into the neutral tree. Refusals go to `findings`.
+/// Reads a template into the neutral tree. Errors go to `findings`.
 ///
 /// # Errors
-/// The source does not compile in this format.
+/// Returns an error if the source does not compile in this format.
 pub fn read(
     language: Language,
     source: &TemplateSource<'_>,
@@ -115,8 +115,7 @@ pub fn read(
     nodes.map(merged)
 }
 
-/// Makes a tree mean the same in another format, and writes it. What stands in
-/// the text where something is refused does not matter.
+/// Adapts a tree to another format and writes it. If there are errors, the text is meaningless.
 pub fn rewrite(
     nodes: Nodes,
     from: Language,
@@ -129,7 +128,7 @@ pub fn rewrite(
     write(to, &nodes, shapes, findings)
 }
 
-/// Writes a tree. Refusals go to `findings`.
+/// Writes a tree. Errors go to `findings`.
 pub fn write(
     language: Language,
     nodes: &[TreeNode],
@@ -139,10 +138,10 @@ pub fn write(
     write::write(language, nodes, shapes, findings)
 }
 
-/// The text with its notes, or everything that was refused.
+/// Returns the text with its warnings, or all errors.
 ///
 /// # Errors
-/// Something was refused, or is exact for some values only and that does not do.
+/// Returns an error if a part was rejected, or is exact for some values only in strict mode.
 pub fn finish(
     text: String,
     options: &ConvertOptions,
@@ -154,14 +153,14 @@ pub fn finish(
         inexact.for_each(|one| one.severity = Severity::Error);
     }
     if found.iter().any(|one| one.severity == Severity::Error) {
-        // What is exact for some values only does not matter then.
+        // Warnings do not matter if there are errors.
         found.retain(|one| one.severity == Severity::Error);
         return Err(found);
     }
     Ok(ConvertedTemplate { text, notes: found })
 }
 
-/// Comments that are not in these formats' trees.
+/// Finds comments, which the trees of these formats do not contain.
 fn tell_comments(text: &str, findings: &mut ConvertFindings<'_>) {
     for (start, _) in text.match_indices("{{!") {
         let rest = text.get(start + 3..).unwrap_or_default();
@@ -171,7 +170,7 @@ fn tell_comments(text: &str, findings: &mut ConvertFindings<'_>) {
                 start,
                 end: start + 3,
             };
-            findings.leave_out(span, "this comment is left out");
+            findings.leave_out(span, "this comment is omitted");
         }
     }
 }

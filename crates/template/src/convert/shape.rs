@@ -1,13 +1,13 @@
-//! What is known of the kinds of values before a render.
+//! Kinds of values that are known before a render.
 
 use quillet_core::Value;
 
 use super::tree::{LoopPosition, PathStart, VariablePath};
 
-/// The kind of a value, as far as it is declared.
+/// The declared kind of a value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum VariableType {
-    /// Nobody says.
+    /// Undeclared.
     #[default]
     Unknown,
     /// Text.
@@ -18,15 +18,15 @@ pub enum VariableType {
     Number,
     /// `true` or `false`.
     Boolean,
-    /// A list, and the kind of its items.
+    /// A list with the kind of its items.
     List(Box<VariableType>),
-    /// An object, and the kinds of its fields.
+    /// An object with the kinds of its fields.
     Object(Vec<(String, VariableType)>),
 }
 
 impl VariableType {
-    /// The kind that a JSON Schema declares: `type`, `properties`, `items`, and
-    /// `enum` of texts. Anything else is unknown.
+    /// Returns the kind that a JSON Schema declares by `type`, `properties`, `items`, or `enum` of
+    /// texts. Anything else is unknown.
     #[must_use]
     pub fn of_schema(schema: &Value) -> Self {
         let at = |key: &str| schema.as_map().and_then(|map| map.get(key));
@@ -46,7 +46,7 @@ impl VariableType {
         }
     }
 
-    /// The kind of that name, as JSON Schema and a command line write it.
+    /// Returns the kind with this name, as spelled in JSON Schema and on the command line.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         Some(match name {
@@ -60,7 +60,7 @@ impl VariableType {
         })
     }
 
-    /// Declares what a path of fields leads to; `items[].title` is the title of each item.
+    /// Declares the kind of a path of fields; `items[].title` is the title of each item.
     pub fn declare(&mut self, path: &str, shape: VariableType) {
         let (first, rest) = path.split_once('.').unwrap_or((path, ""));
         let (name, items) = match first.strip_suffix("[]") {
@@ -104,7 +104,7 @@ impl VariableType {
         }
     }
 
-    /// The field of that name.
+    /// Returns the kind of a field.
     #[must_use]
     pub fn field(&self, name: &str) -> &VariableType {
         let VariableType::Object(fields) = self else {
@@ -114,13 +114,13 @@ impl VariableType {
         found.map_or(&VariableType::Unknown, |(_, shape)| shape)
     }
 
-    /// Whether an object is declared to have that field.
+    /// Whether an object is declared to have this field.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         matches!(self, VariableType::Object(fields) if fields.iter().any(|(known, _)| known == name))
     }
 
-    /// The items of a list.
+    /// Returns the kind of a list's items.
     #[must_use]
     pub fn items(&self) -> &VariableType {
         match self {
@@ -151,15 +151,15 @@ fn of_choices(choices: Option<&Value>) -> VariableType {
     }
 }
 
-/// The kinds of everything that a name can mean at one place of a tree.
+/// Kinds of all names at one position of a tree.
 #[derive(Clone, Debug)]
 pub struct TypeScope<'s> {
     declared: Frames<'s>,
-    /// What loops run over, for what nobody declares.
+    /// Lists that are known from loops, for undeclared variables.
     lists: Frames<'s>,
 }
 
-/// Kinds of the variables, and of the items of the loops around.
+/// Kinds of the variables, and of the items of the enclosing loops.
 #[derive(Clone, Debug)]
 struct Frames<'s> {
     root: &'s VariableType,
@@ -197,13 +197,13 @@ impl<'s> Frames<'s> {
 }
 
 impl<'s> TypeScope<'s> {
-    /// Outside of every loop.
+    /// Creates the scope outside all loops.
     #[must_use]
     pub fn new(root: &'s VariableType) -> Self {
         TypeScope::with_lists(root, &VariableType::Unknown)
     }
 
-    /// The same where some of what nobody declares is known to be a list.
+    /// Same, with undeclared variables that loops show to be lists.
     pub(super) fn with_lists(root: &'s VariableType, lists: &'s VariableType) -> Self {
         TypeScope {
             declared: Frames::new(root),
@@ -211,7 +211,7 @@ impl<'s> TypeScope<'s> {
         }
     }
 
-    /// The kind of a path.
+    /// Returns the kind of a path.
     #[must_use]
     pub fn shape(&self, path: &VariablePath) -> &'s VariableType {
         let declared = self.declared.shape(path);
@@ -221,7 +221,7 @@ impl<'s> TypeScope<'s> {
         }
     }
 
-    /// Goes into a loop over a list.
+    /// Enters a loop over a list.
     pub fn enter(&mut self, list: &VariablePath) {
         self.declared.enter(list);
         self.lists.enter(list);
@@ -233,7 +233,7 @@ impl<'s> TypeScope<'s> {
         self.lists.items.pop();
     }
 
-    /// How many loops are around.
+    /// Returns the number of enclosing loops.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.declared.items.len()

@@ -1,7 +1,7 @@
-//! The neutral tree: what templates of every format have in common.
+//! The neutral tree: features that templates of every format share.
 //!
-//! A name is resolved where it is read: a path begins at the variables or at
-//! the item of a loop, so that no format's rules for looking names up are left.
+//! Names are resolved by the reader: a path begins at the variables or at the item of a loop, so
+//! the tree does not depend on the lookup rules of any format.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use quillet_core::Span;
 /// A template, or a part of one.
 pub type Nodes = Vec<TreeNode>;
 
-/// One element, and where it stands in the source that it was read from.
+/// An element with its location in the source.
 #[derive(Clone, Debug)]
 pub struct TreeNode {
-    /// What it is.
+    /// The element.
     pub kind: NodeKind,
-    /// Its place.
+    /// Location in the source.
     pub span: Span,
 }
 
-/// Places do not count: two trees are equal that say the same.
+/// Equality ignores locations.
 impl PartialEq for TreeNode {
     fn eq(&self, other: &Self) -> bool {
         self.kind == other.kind
@@ -29,93 +29,92 @@ impl PartialEq for TreeNode {
 /// The kind of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeKind {
-    /// Text as it is printed.
+    /// Prints text.
     Text(String),
     /// Prints a variable.
     Print(VariablePath),
-    /// Prints what a function gives.
+    /// Prints the result of a function.
     Call(TreeCall),
-    /// Prints one part or the other. A negated condition has an empty first part.
+    /// Prints one of two branches. A negated condition has an empty first branch.
     If {
-        /// What is asked.
+        /// The test.
         condition: TreeCondition,
-        /// Printed if it is.
+        /// Printed if the test is true.
         then: Nodes,
-        /// Printed if it is not.
+        /// Printed if the test is false.
         otherwise: Nodes,
     },
-    /// Prints a part for each item of a list.
+    /// Prints a body for each item of a list.
     For {
         /// The list.
         list: VariablePath,
-        /// What the source calls the item, if it gives it a name.
+        /// The source's name for the item, if any.
         name: Option<Arc<str>>,
         /// Printed for each item.
         body: Nodes,
-        /// Printed if there is none.
+        /// Printed for an empty list.
         otherwise: Nodes,
     },
-    /// Printed nowhere.
+    /// A comment.
     Comment(String),
-    /// A message of that role begins here.
+    /// Begins a message of a role.
     Role(String),
 }
 
-/// What a condition asks of a variable.
+/// The test of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeCondition {
-    /// The variable.
+    /// The variable to test.
     pub path: VariablePath,
-    /// The text that it must be; `None` where it must be true, as the format
-    /// understands that.
+    /// The text to compare with; `None` for a truth test by the format's own rules.
     pub equals: Option<String>,
 }
 
-/// A variable, or something in it.
+/// A variable, or a value inside one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct VariablePath {
-    /// Where it begins.
+    /// Start of the path.
     pub start: PathStart,
-    /// The keys from there.
+    /// Keys from the start.
     pub keys: Vec<String>,
 }
 
-/// Where a path begins.
+/// The start of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PathStart {
-    /// At the variables of the template.
+    /// The variables of the template.
     Root,
-    /// At the item of a loop, by how many loops are around that loop.
+    /// The item of a loop, by the number of loops around that loop.
     Item(usize),
-    /// At what the loop of that depth knows. Nothing is in it, so there are no keys.
+    /// A loop variable of the loop at this depth. It has no fields, so there are no keys.
     Loop(usize, LoopPosition),
 }
 
-/// What a loop knows of the item that it is at.
+/// A loop variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LoopPosition {
-    /// How many items came before.
+    /// The index, from 0.
     Index,
-    /// The same and one more.
+    /// The number, from 1.
     Number,
-    /// Whether it is the first.
+    /// Whether the item is the first.
     First,
-    /// Whether it is the last.
+    /// Whether the item is the last.
     Last,
 }
 
-/// A call of a function that is bound late.
+/// A call of a late-bound function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeCall {
-    /// Its name, with `_` between a plugin and its function.
+    /// Name of the function, with `_` between a plugin and its function.
     pub name: String,
-    /// Arguments by position.
+    /// Positional arguments.
     pub positional: Vec<Argument>,
-    /// Arguments by name.
+    /// Named arguments.
     pub named: Vec<(String, Argument)>,
 }
 
-/// What a function is given.
+/// An argument of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Argument {
     /// A variable.
@@ -129,7 +128,7 @@ pub enum Argument {
 }
 
 impl VariablePath {
-    /// The variable of that name.
+    /// Creates the path of a variable.
     #[must_use]
     pub fn root(keys: &[&str]) -> Self {
         VariablePath {
@@ -138,7 +137,7 @@ impl VariablePath {
         }
     }
 
-    /// Something in the item of a loop.
+    /// Creates a path inside the item of a loop.
     #[must_use]
     pub fn item(depth: usize, keys: &[&str]) -> Self {
         VariablePath {
@@ -147,7 +146,7 @@ impl VariablePath {
         }
     }
 
-    /// What a loop knows.
+    /// Creates the path of a loop variable.
     #[must_use]
     pub fn in_loop(depth: usize, knows: LoopPosition) -> Self {
         VariablePath {
@@ -156,7 +155,7 @@ impl VariablePath {
         }
     }
 
-    /// The path with more keys.
+    /// Returns the path extended by keys.
     #[must_use]
     pub fn join(&self, keys: impl IntoIterator<Item = String>) -> Self {
         let mut path = self.clone();
@@ -166,13 +165,13 @@ impl VariablePath {
 }
 
 impl TreeCondition {
-    /// Whether a variable is true.
+    /// Creates a truth test.
     #[must_use]
     pub fn truth(path: VariablePath) -> Self {
         TreeCondition { path, equals: None }
     }
 
-    /// Whether a variable is that text.
+    /// Creates a comparison with a text.
     #[must_use]
     pub fn equals(path: VariablePath, text: impl Into<String>) -> Self {
         TreeCondition {
@@ -183,7 +182,7 @@ impl TreeCondition {
 }
 
 impl TreeCall {
-    /// All arguments, by position first.
+    /// Yields all arguments, positional ones first.
     pub fn arguments(&self) -> impl Iterator<Item = &Argument> {
         let named = self.named.iter().map(|(_, argument)| argument);
         self.positional.iter().chain(named)
@@ -191,22 +190,22 @@ impl TreeCall {
 }
 
 impl TreeNode {
-    /// An element at a place.
+    /// Creates an element at a location.
     #[must_use]
     pub fn new(kind: NodeKind, span: Span) -> Self {
         TreeNode { kind, span }
     }
 
-    /// Whether it prints nothing by itself and divides nothing.
+    /// Whether it prints nothing itself and divides no text.
     #[must_use]
     pub fn is_comment(&self) -> bool {
         matches!(self.kind, NodeKind::Comment(_))
     }
 }
 
-/// The tree in the only way to say it: texts that stand side by side are one, none is empty, and a
-/// condition with its opposite behind it is one with two parts, even where the first is a loop over
-/// the same list. An index that is not zero belongs to no first item.
+/// Normalizes a tree: adjacent texts are joined, empty ones are dropped, and a condition followed
+/// by its negation becomes one condition with two branches, even if the first contains a loop over
+/// the same list. A branch for a nonzero index excludes the first item.
 #[must_use]
 pub fn merged(nodes: Nodes) -> Nodes {
     let mut merged: Nodes = Vec::with_capacity(nodes.len());
@@ -224,7 +223,7 @@ pub fn merged(nodes: Nodes) -> Nodes {
     merged
 }
 
-/// Adds an element to the one before it, or gives it back.
+/// Merges an element into the previous one, or returns it.
 fn join(before: &mut NodeKind, kind: NodeKind) -> Option<NodeKind> {
     if let (NodeKind::Text(before), NodeKind::Text(text)) = (&mut *before, &kind) {
         before.push_str(text);
@@ -252,7 +251,7 @@ fn join(before: &mut NodeKind, kind: NodeKind) -> Option<NodeKind> {
 }
 
 impl NodeKind {
-    /// Whether it has nothing to print where that is false.
+    /// Whether the element prints nothing if the condition is false.
     fn lacks(&self, asked: &TreeCondition) -> bool {
         match self {
             NodeKind::If {
@@ -291,7 +290,7 @@ impl NodeKind {
 }
 
 impl TreeCondition {
-    /// The condition with its parts, that of an index as the opposite of one on
+    /// Returns the condition with its branches; a test of the index becomes the negated test for
     /// the first item.
     fn with_parts(self, then: Nodes, otherwise: Nodes) -> NodeKind {
         match (self.path.start, &self.equals) {

@@ -1,8 +1,8 @@
-//! Where two formats print or judge values in different ways.
+//! Values that two formats print or evaluate differently.
 //!
-//! Texts and whole numbers print the same everywhere. What is declared to be
-//! of a kind that does not is written in another way (a boolean becomes a
-//! condition) or refused; what is not declared is converted, with a note.
+//! Texts and whole numbers print the same everywhere. A value declared to be of another kind is
+//! rewritten (a boolean becomes a condition) or rejected. An undeclared value is converted, with a
+//! warning.
 
 use quillet_core::Span;
 
@@ -14,10 +14,10 @@ use super::tree::{
     LoopPosition, NodeKind, Nodes, PathStart, TreeCondition, TreeNode, VariablePath,
 };
 
-/// A note names no more than these.
+/// Maximum number of names in a warning.
 const MOST_NAMES: usize = 20;
 
-/// What is undeclared and printed: names, and where the first one stands.
+/// Names of undeclared printed values, and the location of the first.
 #[derive(Default)]
 struct UndeclaredNames {
     names: Vec<String>,
@@ -32,7 +32,7 @@ struct Comparing<'c, 's> {
     undeclared: UndeclaredNames,
 }
 
-/// Makes a tree that was read in one format mean the same in another.
+/// Rewrites a tree read in one format so that it means the same in another.
 pub(super) fn adapt(
     nodes: Nodes,
     [from, to]: [Language; 2],
@@ -123,7 +123,7 @@ impl Comparing<'_, '_> {
 
     fn number(&mut self, path: &VariablePath, span: Span) {
         let message = format!(
-            "{} is a number: one such as 1.0 or 1e21 prints in other ways in {} and in {}",
+            "{} is a number: numbers such as 1.0 or 1e21 print differently in {} and {}",
             shown(path),
             self.from.name(),
             self.to.name()
@@ -138,7 +138,7 @@ impl Comparing<'_, '_> {
             _ => "an object",
         };
         let message = format!(
-            "{} is {kind}, which {} prints in another way than {}",
+            "{} is {kind}, which {} prints differently from {}",
             shown(path),
             self.to.name(),
             self.from.name()
@@ -154,8 +154,8 @@ impl Comparing<'_, '_> {
         }
     }
 
-    /// Formats agree on what equals a text for texts only: go, for example,
-    /// compares nothing else with one.
+    /// Formats agree only on comparing texts with texts: Go, for example, compares nothing else
+    /// with a text.
     fn equality(&mut self, path: &VariablePath, span: Span) {
         let shape = self.scope.shape(path);
         let same = self.from.printing() == self.to.printing();
@@ -163,8 +163,8 @@ impl Comparing<'_, '_> {
             return;
         }
         if *shape != VariableType::Unknown {
-            let message = format!("{} is compared with a text, and is none", shown(path));
-            let help = "formats agree on texts only";
+            let message = format!("{} is compared with a text, but is not a text", shown(path));
+            let help = "formats agree only on texts";
             return self.findings.refuse_with(span, message, help);
         }
         let name = shown(path);
@@ -177,13 +177,13 @@ impl Comparing<'_, '_> {
             && from.empty_object_is_true() != to.empty_object_is_true()
         {
             let message = format!(
-                "{} is an object: without fields it is true in one of {} and {} and false in the other",
+                "{} is an object: without fields it is true in only one of {} and {}",
                 shown(path),
                 from.name(),
                 to.name()
             );
             self.findings
-                .refuse_with(span, message, "ask for one of its fields");
+                .refuse_with(span, message, "test one of its fields");
         }
     }
 
@@ -191,10 +191,10 @@ impl Comparing<'_, '_> {
         let shape = self.scope.shape(path);
         if !matches!(shape, VariableType::List(_) | VariableType::Unknown) && self.from != self.to {
             let message = format!(
-                "the loop runs over {}, which is declared to be no list",
+                "the loop iterates over {}, which is not declared as a list",
                 shown(path)
             );
-            let help = "formats agree on loops over lists only";
+            let help = "formats agree only on loops over lists";
             self.findings.refuse_with(span, message, help);
         }
     }
@@ -210,14 +210,14 @@ impl Comparing<'_, '_> {
         }
     }
 
-    /// One note for all that is not declared.
+    /// Adds one warning for all undeclared values.
     fn tell(self) {
         let Some(span) = self.undeclared.first else {
             return;
         };
         let [from, to] = [self.from, self.to];
         let message = format!(
-            "exact where these are texts or whole numbers: {} ({})",
+            "exact only if these are texts or whole numbers: {} ({})",
             self.undeclared.names.join(", "),
             difference(from, to)
         );
@@ -226,12 +226,12 @@ impl Comparing<'_, '_> {
     }
 }
 
-/// An example of a value that prints in two ways.
+/// Returns an example of a value that prints differently in two formats.
 fn difference(from: Language, to: Language) -> String {
     let [one, other] = [from, to].map(|language| language.printing().booleans()[0]);
     if one == other {
         return format!(
-            "lists print in other ways in {} and in {}",
+            "lists print differently in {} and {}",
             from.name(),
             to.name()
         );
@@ -243,7 +243,7 @@ fn difference(from: Language, to: Language) -> String {
     )
 }
 
-/// A boolean as the words that the other format prints.
+/// Replaces a boolean by a condition that prints the source format's words.
 fn boolean_words(path: VariablePath, printing: Printing, span: Span) -> NodeKind {
     let [yes, no] = printing.booleans();
     let text = |text: &str| vec![TreeNode::new(NodeKind::Text(text.to_owned()), span)];
@@ -254,10 +254,10 @@ fn boolean_words(path: VariablePath, printing: Printing, span: Span) -> NodeKind
     }
 }
 
-/// A path for people.
+/// Returns the displayed form of a path.
 pub(super) fn shown(path: &VariablePath) -> String {
     match (path.start, path.keys.as_slice()) {
-        (PathStart::Root, []) => "the variables as a whole".to_owned(),
+        (PathStart::Root, []) => "the set of all variables".to_owned(),
         (PathStart::Root, keys) => keys.join("."),
         (PathStart::Item(_), []) => "the item".to_owned(),
         (PathStart::Item(_), keys) => format!("item.{}", keys.join(".")),

@@ -1,34 +1,34 @@
-//! What could stand at a place.
+//! Completion items for a position in a template.
 
 use std::collections::HashSet;
 
 use quillet_core::{Span, TokenKind};
 use serde::Serialize;
 
-/// Names from outside of a template that it could use.
+/// Names from outside a template that it can use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExternalNames<'a> {
-    /// Variables, by the first part of their paths.
+    /// Variables, by the first key of their paths.
     pub variables: &'a [String],
-    /// Functions that are bound late: tools.
+    /// Late-bound functions: tools.
     pub functions: &'a [String],
 }
 
-/// One thing that could stand at a place. A list of these is not narrowed to what is typed already:
-/// that is the text of [`CompletionItem::span`], and how it is compared is the editor's affair.
+/// A completion item. Items are not filtered by the typed text, which is the text of
+/// [`CompletionItem::span`]; the editor decides how to compare it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CompletionItem {
-    /// What it is called in the list, and what is written.
+    /// Label in the list, and the inserted text.
     pub label: String,
-    /// What it is.
+    /// Kind of the item.
     pub kind: TokenKind,
-    /// A few words beside it: `filter`, `block`.
+    /// Short description: `filter`, `block`.
     pub detail: String,
-    /// The bytes that it is written over: the word at the place, or nothing there.
+    /// Bytes to replace: the word at the position, or an empty range.
     pub span: Span,
 }
 
-/// Completions of one place, each label once.
+/// Completion items of one position, without duplicate labels.
 #[derive(Debug)]
 pub(crate) struct CompletionList {
     span: Span,
@@ -74,7 +74,7 @@ impl CompletionList {
         self.add(TokenKind::Variable, "variable", variables);
     }
 
-    /// Functions from outside, then the format's own.
+    /// Adds late-bound functions, then the format's own.
     pub(crate) fn functions(&mut self, names: &ExternalNames<'_>, own: &[&str], detail: &str) {
         let tools = names.functions.iter().map(String::as_str);
         self.add(TokenKind::Function, "function", tools);

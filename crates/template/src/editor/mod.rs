@@ -1,8 +1,7 @@
-//! What an editor needs to show a template as the engine reads it: colours, and what could be
-//! written at a place.
+//! Syntax tokens and completion items of a template, for editors.
 //!
-//! Both work on a text that is not finished. What the lexer of the format understands has its
-//! tokens; behind a fault it goes on with the next tag, up to a hundred times in a text.
+//! Both work on unfinished text. The format's lexer supplies the tokens; after an error it
+//! continues with the next tag, up to a hundred times per text.
 //!
 //! ```
 //! use quillet_template::editor::{self, Names};
@@ -38,17 +37,16 @@ use quillet_core::{SemanticToken, Span, TokenKind, token};
 
 use crate::{CompileLimits, TemplateFormat, structure};
 
-/// The tokens of a text in a format ([`TemplateFormat::tokens`]): in the order of the text, none
-/// over another, each in the text and at the boundaries of characters. A text larger than
-/// [`CompileLimits::source_bytes`] has none; nesting costs nothing here, so its limit does not
-/// matter.
+/// Returns the syntax tokens of a text in a format ([`TemplateFormat::tokens`]): ordered, disjoint,
+/// inside the text and at character boundaries. A text larger than [`CompileLimits::source_bytes`]
+/// has none. The nesting limit does not apply.
 ///
 /// ```
 /// use quillet_core::TokenKind;
 /// use quillet_template::format::go::GoFormat;
 /// use quillet_template::{CompileLimits, editor};
 ///
-/// // What is broken does not hide what follows.
+/// // An invalid tag does not hide the following one.
 /// let tokens = editor::tokens(&GoFormat::new(), "{{ ! }} {{ .name }}", &CompileLimits::default());
 /// assert!(tokens.iter().any(|token| token.kind == TokenKind::Variable));
 /// ```
@@ -64,9 +62,9 @@ pub fn tokens(
     token::ordered(text, format.tokens(text))
 }
 
-/// The tokens of a text whose messages begin with role lines
-/// ([`MessageSyntax::RoleLines`](crate::MessageSyntax::RoleLines)): [`tokens`], and the role of each
-/// such line.
+/// Returns the tokens of a text whose messages begin with role lines
+/// ([`MessageSyntax::RoleLines`](crate::MessageSyntax::RoleLines)): [`tokens`], and the role of
+/// each such line.
 ///
 /// ```
 /// use quillet_core::TokenKind;
@@ -95,8 +93,8 @@ pub fn tokens_with_roles(
     token::over(&tokens(format, text, limits), &roles)
 }
 
-/// Everything that could stand at a byte of a text in a format ([`TemplateFormat::completions`]);
-/// nothing in plain text, outside of the text, inside of a character, or in a text larger than
+/// Returns the completion items at a byte of a text in a format ([`TemplateFormat::completions`]).
+/// There are none in plain text, outside the text, inside a character, or in a text larger than
 /// [`CompileLimits::source_bytes`].
 ///
 /// ```

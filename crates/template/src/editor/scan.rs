@@ -1,18 +1,18 @@
-//! What the formats' lexers have in common where they work for an editor.
+//! Token scanning that the lexers of all formats share for editors.
 
 use quillet_core::{SemanticToken, Span, TokenKind};
 
-/// Faults of one text behind which reading goes on. Each may cost a look through the rest of the
-/// text, so there is a bound on them, and what stands behind the last has no tokens.
+/// Number of errors in one text after which scanning continues. Each may cost a scan of the rest of
+/// the text, so the number is bounded; there are no tokens after the last.
 pub(crate) const MOST_FAULTS: usize = 100;
 
-/// The tokens of a text, complete or not.
+/// The tokens of a text that may be unfinished.
 #[derive(Debug, Default)]
 pub(crate) struct TokenScan {
-    /// In the order of the text.
+    /// Tokens in source order.
     pub(crate) tokens: Vec<SemanticToken>,
-    /// The token that opens the tag in which the text ends, as an index, if something could be
-    /// written there: not in a comment, nor in a string.
+    /// Index of the token that opens the tag in which the text ends, if completion is possible
+    /// there: not in a comment or a string.
     pub(crate) open: Option<usize>,
 }
 
@@ -23,39 +23,39 @@ impl TokenScan {
         }
     }
 
-    /// The beginning of a tag.
+    /// Start of a tag.
     pub(crate) fn begin(&mut self, start: usize, end: usize) {
         self.open = Some(self.tokens.len());
         self.add(start, end, TokenKind::Delimiter);
     }
 
-    /// The end of a tag.
+    /// End of a tag.
     pub(crate) fn end(&mut self, start: usize, end: usize) {
         self.open = None;
         self.add(start, end, TokenKind::Delimiter);
     }
 }
 
-/// A place in a tag, to complete what stands there.
+/// Cursor position inside a tag, for completion.
 #[derive(Debug)]
 pub(crate) struct Spot {
     text: String,
     scan: TokenScan,
     tag: usize,
-    /// The word at the place, or nothing there.
+    /// Span of the word at the cursor, or an empty span.
     pub(crate) span: Span,
 }
 
 impl Spot {
-    /// The place at a byte of a text; `None` where nothing can be completed: in plain text, in a
-    /// string or a comment, behind a dot.
+    /// Returns the position at a byte, or `None` where completion is impossible: in plain text, in
+    /// a string or comment, after a dot.
     pub(crate) fn find(
         text: &str,
         at: usize,
         scan: impl FnOnce(&str) -> TokenScan,
     ) -> Option<Self> {
         let mut before = text.get(..at)?.to_owned();
-        // In some formats a name is one only if something follows it.
+        // In some formats a name becomes a name only through what follows it.
         before.push(' ');
         let mut scan = scan(&before);
         let tag = scan.open?;
@@ -67,7 +67,8 @@ impl Spot {
                 TokenKind::Variable | TokenKind::Function | TokenKind::Keyword => {
                     span.start = last.span.start;
                     scan.tokens.pop();
-                    // What follows a value at once is taken out of it, but for the root of all.
+                    // A token directly after a value (`.`, `[`) accesses the value, except for the
+                    // root.
                     let joined = scan.tokens.last().filter(|value| {
                         let is_value = matches!(
                             value.kind,
@@ -103,22 +104,22 @@ impl Spot {
         Some((token.kind, text))
     }
 
-    /// The delimiter that opens the tag.
+    /// Returns the delimiter that opens the tag.
     pub(crate) fn opening(&self) -> &str {
         self.word(self.tag).map_or("", |(_, text)| text)
     }
 
-    /// The first word of the tag.
+    /// Returns the first word of the tag.
     pub(crate) fn head(&self) -> &str {
         self.word(self.tag + 1).map_or("", |(_, text)| text)
     }
 
-    /// The last token before the word at the place; `None` if the word begins the tag.
+    /// Returns the last token before the word at the cursor, or `None` if the word begins the tag.
     pub(crate) fn before(&self) -> Option<(TokenKind, &str)> {
         self.back(1)
     }
 
-    /// The token before that one.
+    /// Returns the token before the previous one.
     pub(crate) fn before_that(&self) -> Option<(TokenKind, &str)> {
         self.back(2)
     }
@@ -132,7 +133,7 @@ impl Spot {
         }
     }
 
-    /// Whether the last token before the place ends a value.
+    /// Whether the last token before the cursor ends a value.
     pub(crate) fn is_after_value(&self) -> bool {
         let Some((kind, text)) = self.before() else {
             return false;
@@ -147,7 +148,7 @@ impl Spot {
         }
     }
 
-    /// Whether the tag has that word before the place.
+    /// Whether the tag contains the word before the cursor.
     pub(crate) fn has(&self, word: &str) -> bool {
         let tokens = self.tag..self.scan.tokens.len();
         tokens
@@ -155,7 +156,7 @@ impl Spot {
             .any(|(_, text)| text == word)
     }
 
-    /// Names of that kind anywhere before the place.
+    /// Returns the names of one kind that occur before the cursor.
     pub(crate) fn seen(&self, kind: TokenKind) -> impl Iterator<Item = &str> {
         (0..self.scan.tokens.len())
             .filter_map(|index| self.word(index))

@@ -1,4 +1,4 @@
-//! Names of months and days in English, the only language that formats write dates in.
+//! English names of months and days, the only language in which formats write dates.
 
 pub(crate) const MONTHS: [&str; 12] = [
     "January",

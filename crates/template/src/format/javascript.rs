@@ -1,6 +1,5 @@
-//! What JavaScript makes of a value, for the formats that grew up there
-//! (Handlebars and Mustache): its text, its truth, its properties. No more of
-//! JavaScript than that.
+//! JavaScript's conversions of values, for the formats that originate there (Handlebars and
+//! Mustache): text, truth and properties.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -9,11 +8,11 @@ use quillet_core::Value;
 
 use crate::{Pass, StopReason};
 
-/// What to write instead of a byte, if it must not stand for itself.
+/// Returns the replacement of a byte that must be escaped.
 pub(super) type Escape = fn(u8) -> Option<&'static str>;
 
-/// Writes the text of a value: `String(value)`, but nothing for `null`.
-/// Integers keep all their digits, where JavaScript rounds beyond 2^53.
+/// Writes the text of a value: `String(value)`, but nothing for `null`. Integers keep all digits,
+/// where JavaScript rounds beyond 2^53.
 pub(super) fn write(
     pass: &mut Pass<'_>,
     value: &Value,
@@ -48,7 +47,7 @@ pub(super) fn write(
     }
 }
 
-/// Writes text, with what has to be escaped.
+/// Writes text with its escapes.
 pub(super) fn write_text(
     pass: &mut Pass<'_>,
     text: &str,
@@ -59,7 +58,7 @@ pub(super) fn write_text(
     };
     let mut written = 0;
     for (at, byte) in text.bytes().enumerate() {
-        // Only ASCII is ever escaped, so both ends are on character boundaries.
+        // Only ASCII is escaped, so both ends are on character boundaries.
         if let Some(instead) = escape(byte) {
             pass.write(text.get(written..at).unwrap_or_default())?;
             pass.write(instead)?;
@@ -69,7 +68,7 @@ pub(super) fn write_text(
     pass.write(text.get(written..).unwrap_or_default())
 }
 
-/// The text of a value, as [`write`] writes it, without escapes.
+/// Returns the text of a value like [`write`], without escapes.
 pub(super) fn text<'v>(pass: &mut Pass<'_>, value: &'v Value) -> Result<Cow<'v, str>, StopReason> {
     match value {
         Value::Str(text) => Ok(Cow::Borrowed(text)),
@@ -94,7 +93,7 @@ pub(super) fn text<'v>(pass: &mut Pass<'_>, value: &'v Value) -> Result<Cow<'v, 
     }
 }
 
-/// The text of a number, a boolean or nothing.
+/// Returns the text of a number, a boolean or null.
 fn scalar_text(value: &Value) -> String {
     let mut out = Vec::new();
     match value {
@@ -116,8 +115,8 @@ pub(super) fn integer(out: &mut Vec<u8>, value: i64) {
     let _ = write!(out, "{value}");
 }
 
-/// Appends a number as JavaScript prints it: the shortest digits that give it
-/// back, with an exponent from 1e21 on and below 1e-6.
+/// Appends a number as JavaScript prints it: the shortest digits that parse to it, with an exponent
+/// from 1e21 on and below 1e-6.
 pub(super) fn number(out: &mut Vec<u8>, value: f64) {
     if value.fract() == 0.0 && value.abs() < 1e15 {
         return integer(out, value as i64);
@@ -137,10 +136,10 @@ pub(super) fn number(out: &mut Vec<u8>, value: f64) {
     lay_out(out, &digits, exponent.parse().unwrap_or(0));
 }
 
-/// Digits of a number whose first digit stands for 10^`exponent`.
+/// Writes digits of a number whose first digit has the weight 10^`exponent`.
 fn lay_out(out: &mut Vec<u8>, digits: &[u8], exponent: i32) {
     let zeros = |out: &mut Vec<u8>, count: usize| out.resize(out.len() + count, b'0');
-    // How many digits stand before the point.
+    // Number of digits before the point.
     let whole = usize::try_from(exponent + 1).unwrap_or(0);
     match exponent {
         0..21 if digits.len() <= whole => {
@@ -171,8 +170,7 @@ fn lay_out(out: &mut Vec<u8>, digits: &[u8], exponent: i32) {
     }
 }
 
-/// Whether JavaScript takes a value for true: all but `null`, `false`, zero,
-/// NaN and the empty text.
+/// Whether a value is true in JavaScript: all except `null`, `false`, zero, NaN and the empty text.
 pub(super) fn is_true(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -185,18 +183,18 @@ pub(super) fn is_true(value: &Value) -> bool {
     }
 }
 
-/// What a property gives: a value of the data, or one that is made.
+/// A property's value: borrowed from the data, or computed.
 #[derive(Debug, PartialEq)]
 pub(super) enum PropertyValue<'v> {
-    /// It is in the data.
+    /// Borrowed from the data.
     Held(&'v Value),
     /// A length, or a character.
     Made(Value),
 }
 
-/// A value's own property: an entry of an object, an item or the `length` of a
-/// list, a character or the `length` of a text (both in UTF-16 units). What
-/// JavaScript's prototypes offer is not there.
+/// Returns a value's own property: an entry of an object, an item or the `length` of a list, a
+/// character or the `length` of a text (both in UTF-16 units). There are no properties from
+/// JavaScript's prototypes.
 pub(super) fn property<'v>(value: &'v Value, name: &str) -> Option<PropertyValue<'v>> {
     match value {
         Value::Map(map) if map.is_fallback() => {
@@ -215,7 +213,7 @@ pub(super) fn property<'v>(value: &'v Value, name: &str) -> Option<PropertyValue
     }
 }
 
-/// What is in a failed call's stand-in: nothing, unless it has more to say.
+/// Returns the value inside the fallback of a failed call: empty, unless it has content of its own.
 #[cold]
 fn standing_in(value: &Value, map: &quillet_core::Map, name: &str) -> Value {
     let meant = map.meant().filter(|_| value.as_str() != Some(""));
@@ -230,7 +228,7 @@ fn made<'v>(length: usize) -> PropertyValue<'v> {
     PropertyValue::Made(Value::Int(i64::try_from(length).unwrap_or(i64::MAX)))
 }
 
-/// A name that is an array index: digits, without a zero in front.
+/// Parses an array index: digits without a leading zero.
 fn index(name: &str) -> Option<usize> {
     let first = name.bytes().next()?;
     if first.is_ascii_digit() && (first != b'0' || name.len() == 1) {
@@ -240,7 +238,7 @@ fn index(name: &str) -> Option<usize> {
     }
 }
 
-/// What `\s` matches in a regular expression of JavaScript.
+/// Whether `\s` of JavaScript's regular expressions matches a character.
 pub(crate) fn is_space(c: char) -> bool {
     c == '\u{FEFF}' || (c != '\u{85}' && c.is_whitespace())
 }

@@ -1,4 +1,4 @@
-//! The literal text of one source, in one buffer that is written from.
+//! Literal text of one source, in one buffer.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use quillet_core::Diagnostic;
 
 use crate::structure::{Elements, MessageSyntax};
 
-/// Literal texts in the order of the source, with the marks of its messages.
+/// Literal texts in source order, with the marks of their messages.
 #[derive(Debug)]
 pub(crate) struct Literals {
     text: String,
@@ -14,7 +14,7 @@ pub(crate) struct Literals {
 }
 
 impl Literals {
-    /// None yet, of a source that has so many bytes.
+    /// Creates an empty buffer for a source of this size.
     pub(crate) fn new(bytes: usize, messages: MessageSyntax) -> Self {
         Literals {
             text: String::with_capacity(bytes),
@@ -22,8 +22,7 @@ impl Literals {
         }
     }
 
-    /// Adds a text that begins at `at` in the source; gives where it stands in
-    /// the buffer.
+    /// Adds a text that begins at `at` in the source; returns its range in the buffer.
     pub(crate) fn add(&mut self, literal: &str, at: usize) -> Range<usize> {
         let start = self.text.len();
         match &mut self.elements {
@@ -33,14 +32,13 @@ impl Literals {
         start..self.text.len()
     }
 
-    /// What is wrong with the messages of a source whose texts are all written,
-    /// one after another.
+    /// Returns the errors in the messages of a source whose texts are all written, in order.
     pub(crate) fn diagnostics(&self, name: &str, source: &str) -> Vec<Diagnostic> {
         let elements = self.elements.as_ref();
         elements.map_or_else(Vec::new, |elements| elements.diagnostics(name, source))
     }
 
-    /// The buffer.
+    /// Returns the buffer.
     pub(crate) fn into_text(self) -> Box<str> {
         self.text.into_boxed_str()
     }

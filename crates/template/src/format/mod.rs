@@ -1,4 +1,4 @@
-//! The formats.
+//! Template formats.
 
 mod calendar;
 pub mod fstring;

@@ -1,5 +1,4 @@
-//! What is wrong with a source, on its way to a diagnostic. Go's messages are Go's own and do not
-//! come this way.
+//! Errors of a source before they become diagnostics. Go's messages do not use this.
 
 use std::ops::{Deref, DerefMut};
 
@@ -7,27 +6,26 @@ use quillet_core::{Diagnostic, Span};
 
 use crate::TemplateSource;
 
-/// More than these are not looked for in one source.
+/// Maximum number of errors in one source.
 pub(super) const MOST_PROBLEMS: usize = 20;
 
-/// One finding. One pointer wide, since parsers recurse and every level has room for one on its
-/// stack.
+/// An error. One pointer wide, because parsers recurse and every level reserves stack for one.
 #[derive(Clone, Debug)]
 pub(super) struct ParseProblem(Box<ProblemDetail>);
 
-/// What a [`ParseProblem`] says.
+/// Contents of a [`ParseProblem`].
 #[derive(Clone, Debug)]
 pub(super) struct ProblemDetail {
     pub(super) message: String,
     pub(super) span: Span,
     pub(super) help: Option<String>,
     code: &'static str,
-    /// Whether the format's own reader takes the source, and finds this only when it evaluates it.
+    /// Whether the original implementation accepts the source, and fails only at render time.
     pub(super) is_late: bool,
 }
 
 impl ParseProblem {
-    /// A mistake in the syntax.
+    /// Creates a syntax error.
     pub(super) fn new(message: impl Into<String>, span: Span) -> Self {
         ParseProblem(Box::new(ProblemDetail {
             message: message.into(),
@@ -42,7 +40,7 @@ impl ParseProblem {
         ParseProblem::new(message, Span { start, end })
     }
 
-    /// The same as a bound that the source passes.
+    /// Creates the error for an exceeded limit.
     pub(super) fn limit(mut self) -> Self {
         self.code = "template.limit";
         self

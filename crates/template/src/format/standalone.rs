@@ -1,28 +1,28 @@
-//! Lines that hold nothing but a tag: Handlebars and Mustache take the whole
-//! line out, so that a block can stand on lines of its own.
+//! Standalone tags: Handlebars and Mustache remove a line that contains only a tag, so block tags
+//! can be on separate lines.
 
 use super::javascript::is_space;
 
-/// Whether there is only white space between the start of a line and the end of
-/// `before`. At the start of a source (`first`) there needs to be no line break.
+/// Whether only white space precedes the end of `before` on its line. At the start of a source
+/// (`first`) no line break is required.
 pub(super) fn blank_before(before: &str, first: bool) -> bool {
     let line = before.trim_end_matches(|c| c != '\n' && is_space(c));
     line.ends_with('\n') || (first && line.is_empty())
 }
 
-/// Whether there is only white space between the start of `after` and the end of
-/// its line. At the end of a source (`last`) there needs to be no line break.
+/// Whether only white space follows the start of `after` on its line. At the end of a source
+/// (`last`) no line break is required.
 pub(super) fn blank_after(after: &str, last: bool) -> bool {
     let line = after.trim_start_matches(|c| c != '\n' && is_space(c));
     line.starts_with('\n') || (last && line.is_empty())
 }
 
-/// The text before a standalone tag, without what indents the tag.
+/// Returns the text before a standalone tag without its indentation.
 pub(super) fn without_indent(before: &str) -> &str {
     before.trim_end_matches([' ', '\t'])
 }
 
-/// The text after a standalone tag, without the rest of its line.
+/// Returns the text after a standalone tag without the rest of its line.
 pub(super) fn without_line_end(after: &str) -> &str {
     let rest = after.trim_start_matches([' ', '\t']);
     let rest = rest.strip_prefix('\r').unwrap_or(rest);

@@ -1,4 +1,4 @@
-//! Time and random bits that the embedding program hands in, where no operating system has them.
+//! Time and random bits from the embedding program, if there is no operating system.
 
 use std::ops::Add;
 use std::sync::OnceLock;
@@ -6,42 +6,41 @@ use std::time::{Duration, SystemTime};
 
 static PROVIDED: OnceLock<HostFunctions> = OnceLock::new();
 
-/// What the embedding program hands in.
+/// Functions of the embedding program.
 #[derive(Clone, Copy, Debug)]
 pub struct HostFunctions {
-    /// The time since 1970-01-01 UTC; `Date.now()` in JavaScript. Without it there is no limit on
-    /// time, and dates are those of 1970.
+    /// Returns the time since 1970-01-01 UTC; `Date.now()` in JavaScript. Without it there is no
+    /// time limit, and dates are those of 1970.
     pub since_epoch: Option<fn() -> Duration>,
-    /// 64 random bits that nobody can foretell; `crypto.getRandomValues` in JavaScript. What tells a
-    /// template's messages from those that a variable's text imitates is made of them.
+    /// Returns 64 unpredictable random bits; `crypto.getRandomValues` in JavaScript. They form the
+    /// secret that distinguishes a template's messages from imitations in variables.
     pub random: fn() -> u64,
 }
 
-/// Hands in what the machine lacks, once and before the first template is compiled. Says whether it
-/// was taken: it is not if something was handed in before.
+/// Registers the functions, once and before the first template is compiled. Returns false if some
+/// were registered before.
 pub fn provide(provided: HostFunctions) -> bool {
     PROVIDED.set(provided).is_ok()
 }
 
-/// A moment of the clock that was handed in, by which renders are bounded; always the same one if none
-/// was.
+/// An instant of the registered clock, which bounds renders; constant without a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Instant(Duration);
 
 impl Instant {
-    /// This moment.
+    /// Returns the current instant.
     #[must_use]
     pub fn now() -> Self {
         Instant(since_epoch())
     }
 
-    /// The moment so much later, as far as there is one.
+    /// Returns the instant this much later, if representable.
     #[must_use]
     pub fn checked_add(self, time: Duration) -> Option<Self> {
         self.0.checked_add(time).map(Instant)
     }
 
-    /// The time from an earlier moment to this one; zero if it was not earlier.
+    /// Returns the time since an earlier instant; zero if that is not earlier.
     #[must_use]
     pub fn saturating_duration_since(self, earlier: Instant) -> Duration {
         self.0.saturating_sub(earlier.0)
@@ -56,17 +55,17 @@ impl Add<Duration> for Instant {
     }
 }
 
-/// The time of day.
+/// Returns the time of day.
 pub(crate) fn time_of_day() -> SystemTime {
     let time = SystemTime::UNIX_EPOCH.checked_add(since_epoch());
     time.unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
-/// 128 random bits.
+/// Returns 128 random bits.
 ///
 /// # Panics
-/// Nothing was handed in. There is no second best: bits that can be foretold would let a variable's
-/// text pass for a message of the template's.
+/// Panics if none were registered. There is no fallback: predictable bits would let a variable's
+/// text pass as a message of the template.
 pub(crate) fn random() -> [u64; 2] {
     let provided = PROVIDED.get();
     let provided = provided.expect("host::provide was called before the first template");

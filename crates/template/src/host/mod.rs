@@ -1,10 +1,10 @@
-//! What a render asks of the machine it runs on: the time, and random bits.
+//! Time and random bits from the environment of a render.
 //!
-//! An operating system has both. WebAssembly without one (`wasm32-unknown-unknown`) has neither, and
-//! whoever embeds the engine there hands them in before the first template, see [`provide`].
+//! An operating system provides both. WebAssembly without one (`wasm32-unknown-unknown`) has
+//! neither, so the embedding program must pass them in before the first template, see [`provide`].
 //!
-//! Without a clock the limit on time does not apply, and dates are those of 1970; the limits on steps,
-//! memory and output end every template all the same.
+//! Without a clock the time limit does not apply, and dates are those of 1970; the limits on steps,
+//! memory and output still end every template.
 
 #[cfg(any(doc, test, all(target_family = "wasm", target_os = "unknown")))]
 #[cfg_attr(
@@ -23,6 +23,6 @@ pub use self::embedder::{HostFunctions, provide};
 pub(crate) use self::embedder::{random, time_of_day};
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 pub(crate) use self::system::{random, time_of_day};
-/// A moment of the clock by which renders are bounded.
+/// An instant of the clock that bounds renders.
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 pub use std::time::Instant;

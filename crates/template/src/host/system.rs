@@ -1,17 +1,17 @@
-//! Time and random bits of an operating system.
+//! Time and random bits from the operating system.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::SystemTime;
 
-/// The time of day.
+/// Returns the time of day.
 pub(crate) fn time_of_day() -> SystemTime {
     SystemTime::now()
 }
 
-/// 128 random bits, which nobody can foretell.
+/// Returns 128 unpredictable random bits.
 pub(crate) fn random() -> [u64; 2] {
-    // SipHash under a key from the system's random source: who has not the key, and nobody has,
-    // cannot tell what it gives from chance.
+    // SipHash with a secret key from the system's random source: without the key its output is
+    // indistinguishable from random bits.
     let keyed = RandomState::new();
     [keyed.hash_one(1), keyed.hash_one(2)]
 }

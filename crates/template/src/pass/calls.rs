@@ -1,55 +1,51 @@
-//! Calls of one evaluation: which there are, and what is done without their results.
+//! Calls of one evaluation, and handling of missing results.
 
 use std::sync::Arc;
 
 use quillet_core::{Value, nearest};
-use smallvec::SmallVec;
 
+use super::site::Site;
 use super::{Pass, StopReason};
 use crate::call::{CallArguments, CallError, FunctionHost};
 use crate::error::{ErrorKind, RenderError};
 use crate::limits::LimitKind;
 
-/// The result of a call to a late-bound function, as far as it is known.
+/// The result of a late-bound call, if available.
 #[derive(Clone, Debug)]
 pub enum CallState {
     /// The value.
     Ready(Value),
-    /// The call will be made when this pass is over. An evaluator that only
-    /// wanted to print the value prints nothing and goes on. One that has to
-    /// look into it leaves the statement out, says so with [`Pass::skip`], and goes
-    /// on with the next one, if that one is certain to be evaluated and reads
-    /// nothing that the statement would have set; else it returns [`StopReason::Suspended`].
+    /// The call is made after this pass. To print the value, an evaluator prints nothing and
+    /// continues. To inspect it, an evaluator skips the statement, records that with
+    /// [`Pass::skip`], and continues with the next one, provided that one is certain to be
+    /// evaluated and reads nothing that the skipped one would have set. Otherwise it returns
+    /// [`StopReason::Suspended`].
     Pending,
 }
 
-/// Where a call stands: the loop turns, macro calls and includes that led there,
-/// then the place in the source. Empty for formats that do not say.
-pub(super) type Site = SmallVec<[usize; 8]>;
-
-/// A call that a pass has met.
+/// A call that a pass has reached.
 #[derive(Debug)]
 pub(crate) struct PassCall {
     pub(crate) name: Arc<str>,
     pub(crate) arguments: CallArguments,
-    /// Empty for idempotent functions, whose calls are known by value.
+    /// Empty for idempotent functions, whose calls are identified by value.
     site: Site,
-    /// `None` until the call has ended.
+    /// `None` until the call has completed.
     pub(crate) result: Option<Result<Value, CallError>>,
-    /// How many calls its chain has, this one included.
+    /// Length of its chain, including this call.
     pub(crate) depth: usize,
-    /// The call before it in its chain.
+    /// The previous call in its chain.
     pub(crate) cause: Option<usize>,
-    /// Whether a pass could not go on somewhere without its result.
+    /// Whether a pass could not continue somewhere without its result.
     pub(crate) looked: bool,
-    /// Whether it was started, and as which of the loop's calls.
+    /// Index of the call in the scheduler, if it was started.
     pub(crate) job: Option<usize>,
-    /// Whether this pass has met it.
+    /// Whether this pass has reached it.
     met: bool,
 }
 
 impl PassCall {
-    /// The error of a call that has failed.
+    /// Returns the error of a failed call.
     pub(crate) fn failure(&self) -> Option<Box<RenderError>> {
         let Some(Err(error)) = &self.result else {
             return None;
@@ -59,26 +55,26 @@ impl PassCall {
     }
 }
 
-/// The calls of one entry, and where the chain of what is registered next begins.
+/// The calls of one entry, and the parent of the calls registered next.
 #[derive(Debug, Default)]
 pub(crate) struct PassCalls {
     pub(crate) all: Vec<PassCall>,
-    /// The call whose result made this pass worth while.
+    /// The call whose result triggered this pass.
     pub(crate) cause: Option<usize>,
-    /// Whether the pass before ended early of its own will: what it did not reach
-    /// waited for its place and not for a result, so it makes no chain longer.
+    /// Whether the previous pass was ended by [`Pass::stop`]: calls it did not reach waited for
+    /// their turn, not for a result, so they do not extend a chain.
     pub(crate) stopped: bool,
 }
 
 impl PassCalls {
-    /// A pass begins, which has met none of them.
+    /// Resets the state at the beginning of a pass.
     pub(super) fn begin_pass(&mut self) {
         for call in &mut self.all {
             call.met = false;
         }
     }
 
-    /// The names of a chain that ends in this call, first to last.
+    /// Returns the names of the chain that ends in this call, first to last.
     pub(crate) fn chain(&self, last: usize) -> Vec<Arc<str>> {
         let mut names = Vec::new();
         let mut next = Some(last);
@@ -90,34 +86,37 @@ impl PassCalls {
         names
     }
 
-    /// A call that an earlier pass has met and this one, at its end, has not.
+    /// Returns a call that an earlier pass reached and this complete pass did not.
     pub(crate) fn unmet(&self, functions: &dyn FunctionHost) -> Option<&PassCall> {
+        // Equal idempotent calls share one entry, so a pass may reach fewer of them legitimately.
         let unmet = |call: &&PassCall| !call.met && !functions.idempotent(&call.name);
         self.all.iter().find(unmet)
     }
 }
 
 impl Pass<'_> {
-    /// A statement could not be evaluated because the result of a call that it
-    /// looks into is pending. It has written nothing, and the pass goes on.
+    /// Records that a statement was skipped because it needs the result of a pending call. The
+    /// statement has written nothing, and the pass continues.
     ///
-    /// Only a format that is certain of it may go on: what follows has to be evaluated whatever the
-    /// result is, and must not read what the statement would have set.
+    /// A format may continue only if the following text is evaluated whatever the result is, and
+    /// does not read anything that the statement would have set.
     pub fn skip(&mut self) {
         self.skip_since(0);
     }
 
-    /// How many holes were met so far, for [`Pass::skip_since`].
+    /// Returns the number of placeholders so far, for [`Pass::skip_since`].
     #[inline]
     pub(crate) fn holes(&self) -> usize {
         self.holes.len()
     }
 
-    /// The same where it is known that the statement met the holes from there on.
-    /// If it met none it read a variable, which may be any of them.
+    /// Same, for a statement that reached the placeholders since `holes`. If there are none, it
+    /// read a variable, which may depend on any of them.
     #[cold]
     pub(crate) fn skip_since(&mut self, first: usize) {
         self.pending = true;
+        // If the statement itself reached no placeholder, it read a variable that depends on one;
+        // which one is unknown, so all are marked.
         let met = match self.holes.get(first..) {
             Some(met) if !met.is_empty() => met,
             _ => &self.holes,
@@ -129,7 +128,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Ends the pass here: nothing is known of what follows.
+    /// Ends the pass here, because the following text is unknown.
     #[cold]
     pub(crate) fn stop(&mut self) -> StopReason {
         self.skip_since(0);
@@ -137,52 +136,55 @@ impl Pass<'_> {
         StopReason::Suspended
     }
 
-    /// Whether the pass was ended by [`Pass::stop`], so that nobody goes on.
+    /// Whether [`Pass::stop`] ended the pass, so evaluation must not continue.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stopped
     }
 
-    /// From here on, calls stand inside this place: a loop, a macro call, an include.
+    /// Enters a location that contains calls: a loop, a macro call, an include.
     #[inline]
     pub(crate) fn enter(&mut self, place: usize) {
         self.path.push(place);
     }
 
-    /// The turn of the loop that was entered last.
+    /// Sets the iteration of the last loop entered.
     #[inline]
     pub(crate) fn turn(&mut self, turn: usize) {
+        // The location of a loop is pushed once and overwritten per iteration, which needs no
+        // allocation.
         if let Some(last) = self.path.last_mut() {
             *last = turn;
         }
     }
 
-    /// How many places were entered, for [`Pass::leave`].
+    /// Returns the number of entered locations, for [`Pass::leave`].
     #[inline]
     pub(crate) fn entered(&self) -> usize {
         self.path.len()
     }
 
-    /// Leaves all places that were entered since.
+    /// Leaves all locations that were entered since.
     #[inline]
     pub(crate) fn leave(&mut self, entered: usize) {
         self.path.truncate(entered);
     }
 
-    /// Calls a function with the variables that have the names of its
-    /// parameters: for formats whose syntax has no arguments.
+    /// Calls a function with the variables that have the names of its parameters: for formats whose
+    /// syntax has no arguments.
     ///
     /// # Errors
-    /// As [`Pass::call`].
+    /// Same as [`Pass::call`].
     pub fn call_bound(&mut self, name: &str) -> Result<CallState, StopReason> {
         self.call_bound_at(&[], name)
     }
 
-    /// The same, see [`Pass::call_at`].
+    /// Same with a location, see [`Pass::call_at`].
     pub(crate) fn call_bound_at(
         &mut self,
         place: &[usize],
         name: &str,
     ) -> Result<CallState, StopReason> {
+        // Parameters without a variable of that name are omitted, so the function's defaults apply.
         let wanted = self.parameters(name).unwrap_or_default();
         let known = |name: String| Some((name.clone(), self.variables.get(&name)?.clone()));
         let arguments = CallArguments {
@@ -192,36 +194,40 @@ impl Pass<'_> {
         self.call_at(place, name, arguments)
     }
 
-    /// Calls a late-bound function. Equal calls of an idempotent function are one
-    /// call. Of others each is one of its own: the first that a pass meets of those
-    /// with this name and these arguments is the first that the pass before met.
+    /// Calls a late-bound function. Equal calls of an idempotent function share one call. Calls of
+    /// other functions are matched between passes by order among those with the same name and
+    /// arguments.
     ///
     /// # Errors
-    /// There is no such function, too many calls, or a call that failed.
+    /// Returns an error if the function does not exist, there are too many calls, or the call
+    /// failed.
     pub fn call(&mut self, name: &str, arguments: CallArguments) -> Result<CallState, StopReason> {
         self.call_at(&[], name, arguments)
     }
 
-    /// The same for a format that knows where the call stands, so that it is distinguished from
-    /// others whatever the passes leave out: `place` is the place in the source, [`Pass::enter`]
-    /// what led there.
+    /// Same for a format that reports locations, so the call keeps its identity even if passes skip
+    /// other calls: `place` is the position in the source; [`Pass::enter`] records the enclosing
+    /// locations.
     pub(crate) fn call_at(
         &mut self,
         place: &[usize],
         name: &str,
         arguments: CallArguments,
     ) -> Result<CallState, StopReason> {
+        // A tool that saw the marks could forge structure in its result.
         let arguments = arguments.without_marks();
         if !self.functions.contains(name) {
             return Err(self.unknown(name));
         }
         let idempotent = self.functions.idempotent(name);
+        // An idempotent call has no location: equal calls anywhere are the same call.
         let mut site = Site::new();
         if !idempotent {
             site.extend_from_slice(&self.path);
             site.extend_from_slice(place);
         }
         let same = |call: &PassCall| {
+            // `met` keeps repeated calls at one location apart: each pass matches them in order.
             (idempotent || !call.met && call.site == site)
                 && *call.name == *name
                 && call.arguments == arguments
@@ -230,6 +236,7 @@ impl Pass<'_> {
             Some(known) => known,
             None => self.register(name, arguments, site)?,
         };
+        // Cannot happen, since `known` was just found or registered; pending is the safe answer.
         let Some(call) = self.calls.all.get_mut(known) else {
             return Ok(CallState::Pending);
         };
@@ -257,6 +264,8 @@ impl Pass<'_> {
         }
         let before = calls.cause.and_then(|cause| calls.all.get(cause));
         let before = before.map_or((0, None), |cause| {
+            // After a stop, the calls behind it were merely not reached yet; they take the depth of
+            // the call before the stop.
             if calls.stopped {
                 (cause.depth.saturating_sub(1), cause.cause)
             } else {

@@ -1,7 +1,8 @@
-//! One evaluation of one source: what a format's evaluator may do.
+//! One evaluation of one source: the interface for a format's evaluator.
 
 mod calls;
 mod output;
+mod site;
 
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
@@ -9,25 +10,25 @@ use std::time::{Duration, SystemTime};
 use quillet_core::{Map, Span};
 
 pub use self::calls::CallState;
-use self::calls::Site;
 pub(crate) use self::calls::{PassCall, PassCalls};
+use self::site::Site;
 use crate::call::FunctionHost;
 use crate::error::{ErrorKind, RenderError};
 use crate::host::{self, Instant};
 use crate::limits::{LimitKind, RenderLimits};
 use crate::segment::Origins;
 
-/// The reason why an evaluation ended early.
+/// Reason why an evaluation ended early.
 #[derive(Debug)]
 pub enum StopReason {
     /// It needs the result of a pending call.
     Suspended,
-    /// It cannot go on. The evaluator adds the place where it knows one.
+    /// It failed. The evaluator adds the location if it knows one.
     Failed(Box<RenderError>),
 }
 
 impl StopReason {
-    /// The same; a failure gets its place, unless it has one, see [`RenderError::at`].
+    /// Adds a location to a failure without one, see [`RenderError::at`].
     #[must_use]
     pub fn at(self, source: &str, text: &str, span: Span) -> Self {
         match self {
@@ -36,8 +37,8 @@ impl StopReason {
         }
     }
 
-    /// Whether a value was not what an operation needs. Where a failed call's
-    /// stand-in is among its operands, the render goes on with nothing.
+    /// Whether an operation got an unsuitable value. If a fallback value of a failed call is among
+    /// its operands, the render continues with an empty result.
     pub(crate) fn is_of_values(&self) -> bool {
         let kind = match self {
             StopReason::Failed(error) => error.kind,
@@ -53,36 +54,38 @@ impl From<RenderError> for StopReason {
     }
 }
 
-/// Values over this size are charged for their copy too.
+/// Values above this size are charged for their copy too.
 const COPIED_BYTES: usize = 4 << 20;
 
-/// How often the clock is read, since that takes longer than a step: once in this many steps. The
-/// limit on steps is compared then as well, so a pass may go beyond it by as many.
+/// Number of steps between reads of the clock, which take longer than a step. The step limit is
+/// checked at the same points, so a pass may exceed it by this number.
 const STEPS_PER_CLOCK: usize = 1024;
 
-/// What a limit on time comes to at most, thirty years: no setting leads beyond the end of the clock,
-/// which on some systems is less than a hundred years ahead.
+/// Upper bound on the time limit, thirty years, so a deadline never overflows the clock; on some
+/// systems it ends less than a hundred years ahead.
 const LONGEST: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 
-/// The times of one render.
+/// Clock values of one render.
 #[derive(Debug)]
 pub(crate) struct Clock {
     pub(crate) deadline: Instant,
-    /// The time of day, once a template asks for it.
+    /// Time of day, read when a template first uses it.
     now: OnceLock<SystemTime>,
 }
 
 impl Clock {
     pub(crate) fn starting(time: Duration) -> Self {
         Clock {
+            // Without the bound, adding a huge configured time to the current instant could
+            // overflow and panic.
             deadline: Instant::now() + time.min(LONGEST),
             now: OnceLock::new(),
         }
     }
 }
 
-/// One evaluation of one source. The evaluator reads variables, writes text,
-/// calls functions and counts its steps here.
+/// One evaluation of one source. Through it the evaluator reads variables, writes text, calls
+/// functions and counts its steps.
 pub struct Pass<'a> {
     variables: &'a Map,
     functions: &'a dyn FunctionHost,
@@ -90,9 +93,9 @@ pub struct Pass<'a> {
     clock: &'a Clock,
     out: &'a mut Vec<u8>,
     calls: &'a mut PassCalls,
-    /// Loop turns, macro calls and includes around what is evaluated now.
+    /// Enclosing loop iterations, macro calls and includes.
     path: Site,
-    /// Calls that were met and have no result, in order.
+    /// Pending calls, in order.
     holes: Vec<usize>,
     stopped: bool,
     pending: bool,
@@ -100,11 +103,11 @@ pub struct Pass<'a> {
     next_clock: usize,
     memory: usize,
     seed: &'a OnceLock<u64>,
-    /// Bytes of output set aside while a part of it is captured.
+    /// Bytes of output saved while a part of it is captured.
     held: usize,
-    /// Captures inside each other.
+    /// Depth of captures.
     captures: usize,
-    /// Where the parts of the output come from, if the render asked.
+    /// Origins of the output's segments, if the render records them.
     origins: Option<&'a mut Origins>,
 }
 
@@ -149,33 +152,34 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Whether a call was left pending, so that the text does not count.
+    /// Whether a call was left pending, which makes the text invalid.
     pub(crate) fn is_pending(&self) -> bool {
         self.pending
     }
 
-    /// Whether any call has been met that has no result yet. Unlike
-    /// [`Pass::is_pending`] this does not forget what a capture held.
+    /// Whether any call is pending. Unlike [`Pass::is_pending`], this includes calls in captured
+    /// text.
     pub(crate) fn has_holes(&self) -> bool {
         !self.holes.is_empty()
     }
 
-    /// The root of the variables.
+    /// Returns the root of the variables.
     #[must_use]
     pub fn variables(&self) -> &'a Map {
         self.variables
     }
 
-    /// The bounds of this render.
+    /// Returns the limits of this render.
     #[must_use]
     pub fn limits(&self) -> &'a RenderLimits {
         self.limits
     }
 
-    /// The time of the render: when it was asked for first, and the same from
-    /// then on, in every pass and entry.
+    /// Returns the time of the render: the time of the first request, and the same value
+    /// afterwards, in every pass and entry.
     #[must_use]
     pub fn now(&self) -> SystemTime {
+        // A fixed clock makes repeated renders reproducible, for example when a run is resumed.
         let now = || match self.functions.fixed() {
             Some(fixed) => fixed.now,
             None => host::time_of_day(),
@@ -183,49 +187,50 @@ impl<'a> Pass<'a> {
         *self.clock.now.get_or_init(now)
     }
 
-    /// What random values are made from: the same in every pass of one entry,
-    /// another in each entry of each render.
+    /// Returns the seed of random values: equal in every pass of one entry, different for each
+    /// entry and render.
     #[must_use]
     pub fn seed(&self) -> u64 {
         let seed = || match self.functions.fixed() {
             Some(fixed) => fixed.seed,
+            // The operating system is asked only if a template uses random values.
             None => host::random()[0],
         };
         *self.seed.get_or_init(seed)
     }
 
-    /// Whether a late-bound function of that name exists.
+    /// Whether a late-bound function with this name exists.
     #[must_use]
     pub fn has_function(&self, name: &str) -> bool {
         self.functions.contains(name)
     }
 
-    /// Names of all late-bound functions, for formats that look for one in
-    /// their own way (another case of letters, another separator).
+    /// Returns the names of all late-bound functions, for formats with their own lookup rules
+    /// (ignoring case, other separators).
     #[must_use]
     pub fn function_names(&self) -> Vec<&str> {
         self.functions.names()
     }
 
-    /// The names of a function's parameters, where they are known.
+    /// Returns the names of a function's parameters, if known.
     #[must_use]
     pub fn parameters(&self, function: &str) -> Option<Vec<String>> {
         self.functions.parameters(function)
     }
 
-    /// Counts one step: a node, a loop turn, an element.
+    /// Counts one step: a node, a loop iteration, an element.
     ///
     /// # Errors
-    /// The limit on steps, or on time.
+    /// Returns an error at the limit on steps or on time.
     #[inline]
     pub fn step(&mut self) -> Result<(), StopReason> {
         self.steps(1)
     }
 
-    /// Counts many steps at once, before they are done.
+    /// Counts several steps before they are done.
     ///
     /// # Errors
-    /// The limit on steps, or on time.
+    /// Returns an error at the limit on steps or on time.
     #[inline]
     pub fn steps(&mut self, count: usize) -> Result<(), StopReason> {
         self.steps = self.steps.saturating_add(count);
@@ -241,6 +246,7 @@ impl<'a> Pass<'a> {
         if self.steps > self.limits.steps {
             return Err(self.limit(LimitKind::Steps));
         }
+        // Read here and not in `steps`: reading the clock takes longer than a step.
         if Instant::now() >= self.clock.deadline {
             return Err(self.limit(LimitKind::Time));
         }
@@ -251,13 +257,14 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
-    /// Counts bytes of a string or a list that a function is about to build.
-    /// More than 4 MiB at once count twice: such a value is copied
-    /// once on its way into a shared one.
+    /// Charges for a string or list that a function is about to build. More than 4 MiB in one call
+    /// counts twice, because such a value is copied once when it becomes shared.
     ///
     /// # Errors
-    /// The limit on memory.
+    /// Returns an error at the limit on memory.
     pub fn charge(&mut self, bytes: usize) -> Result<(), StopReason> {
+        // Such a value is copied once more when it becomes shared, and both copies exist for a
+        // moment.
         let copied = if bytes > COPIED_BYTES { bytes } else { 0 };
         let bytes = bytes.saturating_add(copied);
         self.memory = self.memory.saturating_add(bytes);
@@ -267,7 +274,7 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
-    /// The error of a bound of this render.
+    /// Creates the error of a limit of this render.
     #[cold]
     #[must_use]
     pub fn limit(&self, limit: LimitKind) -> StopReason {
@@ -281,6 +288,7 @@ impl<'a> Pass<'a> {
             LimitKind::Calls => RenderError::limit(limit, limits.calls),
             LimitKind::Time => RenderError::limit(limit, format_args!("{:?}", limits.time)),
             LimitKind::ValueDepth => RenderError::limit(limit, quillet_core::value::MAX_DEPTH),
+            // Unreachable in a pass; sources are checked before compilation.
             LimitKind::SourceBytes => RenderError::limit(limit, "see the compile limits"),
         };
         error.into()

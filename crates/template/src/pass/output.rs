@@ -1,4 +1,4 @@
-//! What an evaluation writes.
+//! Output of an evaluation.
 
 use std::io::Write;
 
@@ -6,7 +6,7 @@ use super::{Pass, StopReason};
 use crate::limits::LimitKind;
 use crate::segment::Origins;
 
-/// Output and what it waits for, set aside while a part of it is captured.
+/// Output and pending state, saved while a part of it is captured.
 #[derive(Debug)]
 pub(crate) struct CapturedOutput {
     out: Vec<u8>,
@@ -17,17 +17,17 @@ impl Pass<'_> {
     /// Writes text.
     ///
     /// # Errors
-    /// The output limit.
+    /// Returns an error at the output limit.
     #[inline]
     pub fn write(&mut self, text: &str) -> Result<(), StopReason> {
         self.write_bytes(text.as_bytes())
     }
 
-    /// Writes the template's own text, which [`crate::Rendered::segments`] then
-    /// knows as such. Anything else is a value there.
+    /// Writes the template's own text, which [`crate::Rendered::segments`] reports as literal. Any
+    /// other text counts as a value there.
     ///
     /// # Errors
-    /// The output limit.
+    /// Returns an error at the output limit.
     #[inline]
     pub fn literal(&mut self, text: &str) -> Result<(), StopReason> {
         match self.origins {
@@ -36,7 +36,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Not inlined, so that the way that most renders take is.
+    /// Not inlined, to keep the common path without origins small.
     #[cold]
     fn noted_literal(&mut self, text: &str) -> Result<(), StopReason> {
         let start = self.out.len();
@@ -48,17 +48,17 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Where a value that is printed next begins, for [`Pass::end_value`].
+    /// Returns the start of the next printed value, for [`Pass::end_value`].
     #[must_use]
     pub fn begin_value(&self) -> usize {
         self.out.len()
     }
 
-    /// What was written since `start` is a printed value. Its source, see
-    /// [`crate::Segment::source`], is asked for only where a render wants to know.
+    /// Records the text since `start` as a printed value. `source`, see [`crate::Segment::source`],
+    /// is called only if the render records segments.
     ///
     /// # Errors
-    /// The limit on memory.
+    /// Returns an error at the limit on memory.
     #[inline]
     pub fn end_value(
         &mut self,
@@ -66,11 +66,12 @@ impl Pass<'_> {
         source: impl FnOnce() -> Option<String>,
     ) -> Result<(), StopReason> {
         let end = self.out.len();
+        // An empty value would create a segment without text.
         if self.origins().is_none() || start >= end {
             return Ok(());
         }
         let source = source();
-        // There may be as much literal text between the values.
+        // There may be as many literal segments between the values.
         self.charge(source.as_ref().map_or(0, String::len) + 2 * Origins::PART_BYTES)?;
         if let Some(origins) = self.origins() {
             origins.value(start..end, source);
@@ -78,8 +79,8 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Where the output's origins are noted. A captured text has none: it is a
-    /// value, which is printed later or not at all.
+    /// Returns the record of origins. A captured text has none: it is a value that is printed
+    /// later, or never.
     fn origins(&mut self) -> Option<&mut Origins> {
         match self.captures {
             0 => self.origins.as_deref_mut(),
@@ -87,15 +88,16 @@ impl Pass<'_> {
         }
     }
 
-    /// Puts an indentation of the template's before each line that was written
-    /// since `start`.
+    /// Inserts an indentation from the template before each line written since `start`.
     ///
     /// # Errors
-    /// The output limit, or the limit on memory.
+    /// Returns an error at the output limit, or at the limit on memory.
     pub(crate) fn indent(&mut self, start: usize, indent: &str) -> Result<(), StopReason> {
+        // The lines are moved out and written back, because each grows by the indentation.
         let written = self.out.split_off(start);
         let origins = self.origins().map(|origins| origins.split_off(start));
         let lines = memchr::memchr_iter(b'\n', &written).count() + 1;
+        // Checked before the copies below, which do not check again.
         self.reserve_output(written.len() + lines.saturating_mul(indent.len()))?;
         let mut at = start;
         for line in written.split_inclusive(|byte| *byte == b'\n') {
@@ -106,6 +108,7 @@ impl Pass<'_> {
             at = from.end;
             let copied = match (self.origins(), &origins) {
                 (Some(now), Some(before)) => now.copy(before, from, to),
+                // Without recorded origins there is nothing to charge.
                 _ => continue,
             };
             self.charge((copied + 1) * Origins::PART_BYTES)?;
@@ -113,10 +116,10 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Writes bytes; formats whose strings are bytes (Go's) may cut a character.
+    /// Writes bytes; a format with byte strings (Go's) may split a character.
     ///
     /// # Errors
-    /// The output limit.
+    /// Returns an error at the output limit.
     #[inline]
     pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), StopReason> {
         self.reserve_output(bytes.len())?;
@@ -124,26 +127,27 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Writes a whole number in digits, without a text in between.
+    /// Writes a whole number in digits, without an intermediate text.
     ///
     /// # Errors
-    /// The output limit.
+    /// Returns an error at the output limit.
     pub fn write_int(&mut self, number: i64) -> Result<(), StopReason> {
-        // Writing to a list of bytes cannot fail.
+        // Writing to a `Vec` cannot fail.
         let _ = write!(self.out, "{number}");
+        // After the write: an integer is at most 20 bytes, so the overshoot is harmless.
         self.check_output()
     }
 
-    /// The output itself, for an evaluator that formats in place. Call
-    /// [`Pass::check_output`] after, and [`Pass::reserve_output`] before anything large.
+    /// Returns the output buffer, for an evaluator that formats in place. Call
+    /// [`Pass::check_output`] afterwards, and [`Pass::reserve_output`] before any large write.
     pub fn out(&mut self) -> &mut Vec<u8> {
         self.out
     }
 
-    /// Refuses output that would pass the limit, before it is made.
+    /// Rejects output that would exceed the limit, before it is created.
     ///
     /// # Errors
-    /// The output limit.
+    /// Returns an error at the output limit.
     #[inline]
     pub fn reserve_output(&self, more: usize) -> Result<(), StopReason> {
         let written = self.out.len().saturating_add(self.held);
@@ -153,8 +157,9 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// From here on, output is captured. All that is held counts to the limit.
+    /// Starts capturing output. All captured and saved bytes count towards the limit.
     pub(crate) fn capture(&mut self) -> CapturedOutput {
+        // Saved output stays charged, or nested captures could exceed the limit many times.
         self.held = self.held.saturating_add(self.out.len());
         self.captures += 1;
         CapturedOutput {
@@ -163,34 +168,36 @@ impl Pass<'_> {
         }
     }
 
-    /// Ends a capture: gives what was captured, and whether a call was left
-    /// pending in it, so that the text does not count.
+    /// Ends a capture. Returns the text, and whether a call was left pending in it, which makes the
+    /// text invalid.
     pub(crate) fn release(&mut self, held: CapturedOutput) -> (Vec<u8>, bool) {
         self.held = self.held.saturating_sub(held.out.len());
         self.captures = self.captures.saturating_sub(1);
         let captured = std::mem::replace(self.out, held.out);
         let pending = self.pending;
+        // The outer text depends on the pending call as well, even if the captured value is
+        // dropped.
         self.pending |= held.pending;
         (captured, pending)
     }
 
-    /// From here on [`Pass::is_pending`] is of what is evaluated until
-    /// [`Pass::recall_pending`], which takes what this gives.
+    /// Restricts [`Pass::is_pending`] to the evaluation up to [`Pass::recall_pending`], which takes
+    /// the returned value.
     pub(crate) fn forget_pending(&mut self) -> bool {
         std::mem::take(&mut self.pending)
     }
 
-    /// Whether a call was left pending since.
+    /// Restores the pending state; returns whether a call was left pending since.
     pub(crate) fn recall_pending(&mut self, before: bool) -> bool {
         let since = self.pending;
         self.pending |= before;
         since
     }
 
-    /// Checks what has been written.
+    /// Checks the size of the written output.
     ///
     /// # Errors
-    /// The output limit.
+    /// Returns an error at the output limit.
     pub fn check_output(&self) -> Result<(), StopReason> {
         self.reserve_output(0)
     }

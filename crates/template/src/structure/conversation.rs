@@ -1,10 +1,10 @@
-//! Messages as a value inside a mark, and back.
+//! Messages as a value inside a mark, and the reverse.
 
 use quillet_core::{Map, Value, ValueList};
 
 use super::message::{ChatMessage, MessagePart};
 
-/// A message as a value.
+/// Converts a message to a value.
 pub(super) fn write(message: &ChatMessage) -> Value {
     let parts: ValueList = message.parts.iter().map(write_part).collect();
     let pairs = [
@@ -35,7 +35,7 @@ fn write_part(part: &MessagePart) -> Value {
     Value::Map(pairs.into_iter().collect())
 }
 
-/// The message that a value is.
+/// Converts a value to a message.
 pub(super) fn read(value: &Value) -> Option<ChatMessage> {
     let map = value.as_map()?;
     let Some(Value::List(parts)) = map.get("parts") else {

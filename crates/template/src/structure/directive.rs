@@ -1,30 +1,30 @@
-//! Structure that a helper writes: dotprompt's `role`, `history`, `media` and
-//! `section`. A directive is a pair of marks with a JSON object between them.
+//! Message structure written by helpers: dotprompt's `role`, `history`, `media` and `section`. A
+//! directive is a JSON object between a pair of marks.
 
 use quillet_core::{Map, Value, ValueList, json};
 
 use super::message::{ChatMessage, MessagePart};
 use super::{conversation, secret};
 
-/// What a directive says.
+/// A structure directive.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Directive {
-    /// A message of that role begins.
+    /// Begins a message of a role.
     Role(String),
-    /// The conversation so far stands here.
+    /// Inserts the conversation so far.
     History,
-    /// A part that is no text.
+    /// A content part other than text.
     Media(MessagePart),
-    /// A place that something is put into later.
+    /// A named position that is filled later.
     Section(String),
-    /// Messages of an earlier conversation stand here.
+    /// Inserts the messages of an earlier conversation.
     Thread(Vec<ChatMessage>),
-    /// From here on, marked lines say who speaks.
+    /// After it, marked lines name the speaker.
     Lines,
 }
 
 impl Directive {
-    /// The part of a message that it is, if it is one.
+    /// Returns the message part that the directive stands for, if any.
     pub(super) fn into_part(self) -> Option<MessagePart> {
         match self {
             Directive::Media(part) => Some(part),
@@ -34,25 +34,25 @@ impl Directive {
     }
 }
 
-/// A message of that role begins here.
+/// Writes a directive that begins a message of a role.
 #[must_use]
 pub fn role(name: &str) -> String {
     directive(&[("role", name)])
 }
 
-/// The conversation so far stands here.
+/// Writes a directive that inserts the conversation so far.
 #[must_use]
 pub fn history() -> String {
     directive(&[("history", "")])
 }
 
-/// Media stand here.
+/// Writes a media directive.
 #[must_use]
 pub fn media(url: &str, content_type: Option<&str>) -> String {
     attachment(None, url, content_type)
 }
 
-/// Media of a known kind (`image`, `audio`, `file`) stand here.
+/// Writes a media directive of a known kind (`image`, `audio`, `file`).
 #[must_use]
 pub fn attachment(kind: Option<&str>, url: &str, content_type: Option<&str>) -> String {
     let pairs = [("media", Some(url)), ("type", content_type), ("kind", kind)];
@@ -63,8 +63,8 @@ pub fn attachment(kind: Option<&str>, url: &str, content_type: Option<&str>) -> 
     directive(&said)
 }
 
-/// Messages of an earlier conversation stand here: a value that a template
-/// prints, and that becomes messages of their own.
+/// Writes a directive with the messages of an earlier conversation: a value that a template prints
+/// and that becomes separate messages.
 #[must_use]
 pub fn thread(messages: &[ChatMessage]) -> String {
     let messages: ValueList = messages.iter().map(conversation::write).collect();
@@ -72,12 +72,12 @@ pub fn thread(messages: &[ChatMessage]) -> String {
     enclosed(&Value::Map(pair.into_iter().collect()))
 }
 
-/// From here on, marked lines say who speaks.
+/// Writes a directive after which marked lines name the speaker.
 pub(super) fn lines() -> String {
     directive(&[("lines", "")])
 }
 
-/// A section of that name begins here.
+/// Writes the directive of a named section.
 #[must_use]
 pub fn section(name: &str) -> String {
     directive(&[("section", name)])
@@ -94,12 +94,12 @@ fn enclosed(object: &Value) -> String {
     format!("{secret}({object}{secret})")
 }
 
-/// Whether a text has directives.
+/// Whether a text contains directives.
 pub(super) fn any(text: &str) -> bool {
     text.contains(&format!("{}(", secret::secret()))
 }
 
-/// A text in pieces: literal, or what a directive says.
+/// Splits a text into literal text and directives.
 pub(super) enum DirectivePart<'a> {
     Text(&'a str),
     Directive(Directive),
@@ -148,9 +148,9 @@ fn read(object: &str) -> Option<Directive> {
     text("history").map(|_| Directive::History)
 }
 
-/// Messages by dotprompt's rules: text before any role is the user's, blank
-/// pieces are left out, and what follows the history is the model's until a
-/// role says otherwise.
+/// Divides a text into messages by dotprompt's rules: text before the first role belongs to the
+/// user, blank segments are dropped, and text after the history belongs to the model until the next
+/// role.
 pub(super) fn messages(text: &str, history: &[ChatMessage]) -> Vec<ChatMessage> {
     let mut messages = Vec::new();
     let mut current = message("user");
@@ -202,7 +202,7 @@ fn of_history(message: ChatMessage) -> ChatMessage {
     }
 }
 
-/// The history before the last message of a user, unless it is there.
+/// Inserts the history before the last user message, unless the template placed it.
 pub(super) fn with_history(
     mut messages: Vec<ChatMessage>,
     history: &[ChatMessage],

@@ -1,17 +1,17 @@
-//! The messages of a rendered text whose tags [`super::Elements`] has marked.
+//! Reads messages from a rendered text whose tags were marked by [`super::Elements`].
 //!
-//! Only marked characters are structure. What looks like structure without a
-//! mark came from data, and stands in the message as it is.
+//! Only marked characters are structure. Unmarked text that resembles structure came from data and
+//! is copied unchanged.
 
 use quillet_core::value::MapTable;
 
 use super::message::{ChatMessage, MessagePart};
 use super::{entity, secret};
 
-/// The messages of a text with marked tags; `None` if it has none.
+/// Returns the messages of a text with marked tags, or `None` if it has none.
 ///
-/// Text outside of messages, if it is not blank, is the user's; before the
-/// first message it is the system's, unless all of it is data.
+/// Text outside messages, if not blank, belongs to the user. Before the first message it belongs to
+/// the system, unless all of it is data.
 pub(super) fn messages(text: &str) -> Option<Vec<ChatMessage>> {
     let mut pieces = text.split(secret::secret());
     let mut reader = ElementReader::default();
@@ -25,7 +25,7 @@ pub(super) fn messages(text: &str) -> Option<Vec<ChatMessage>> {
 #[derive(Debug, Default)]
 struct ElementReader {
     messages: Vec<ChatMessage>,
-    /// Whether a tag was a message's.
+    /// Whether a message tag was found.
     any: bool,
     /// Text outside of messages.
     outside: String,
@@ -35,7 +35,7 @@ struct ElementReader {
     twice: bool,
 }
 
-/// A message that has begun.
+/// A message whose end tag is pending.
 #[derive(Debug, Default)]
 struct OpenMessage {
     role: String,
@@ -45,11 +45,11 @@ struct OpenMessage {
     part: Option<OpenPart>,
 }
 
-/// `<text>` or media that have begun.
+/// `<text>` or media whose end tag is pending.
 #[derive(Debug)]
 struct OpenPart {
     kind: ElementKind,
-    /// Its tag, should it never end.
+    /// Source of its tag, used if the tag never ends.
     raw: String,
     content_type: Option<String>,
     text: String,
@@ -59,39 +59,39 @@ struct OpenPart {
 enum ElementKind {
     Message,
     Text,
-    /// What media are called in a [`MessagePart`].
+    /// Kind of media in a [`MessagePart`].
     Media(&'static str),
 }
 
-/// A tag whose end has not come.
+/// A tag whose `>` is pending.
 #[derive(Debug)]
 struct OpenTag {
     kind: ElementKind,
-    /// All of it, should it be none.
+    /// Its full text, restored if it turns out not to be a tag.
     raw: String,
     attributes: Vec<(String, String)>,
     place: TagPosition,
-    /// `/` came: it has no content.
+    /// Whether `/` was read: the tag has no content.
     empty: bool,
-    /// The author's words stand before it.
+    /// Whether the author's own text precedes it.
     words: bool,
 }
 
-/// Where in a tag.
+/// Position inside a tag.
 #[derive(Debug)]
 enum TagPosition {
-    /// Outside of quotes.
+    /// Outside quotes.
     Between,
-    /// In the name of an attribute.
+    /// In an attribute's name.
     Name(String),
     /// After `=`; the name is empty if it did not come from the template.
     Equals(String),
-    /// In the value of that attribute.
+    /// In the value of the named attribute.
     Quoted(char, String, String),
 }
 
 impl ElementReader {
-    /// Text without a mark.
+    /// Reads unmarked text.
     fn text(&mut self, text: &str) {
         let Some(message) = &mut self.open else {
             return self.outside.push_str(text);
@@ -102,8 +102,9 @@ impl ElementReader {
         }
     }
 
-    /// A marked character and the text after it.
+    /// Reads a marked character and the text after it.
     fn marked(&mut self, piece: &str) {
+        // An empty piece means two marks in a row: the next tag was marked twice.
         let twice = std::mem::replace(&mut self.twice, piece.is_empty());
         if let Some(mut tag) = self.tag.take() {
             match tag.marked(piece) {
@@ -112,6 +113,8 @@ impl ElementReader {
                     self.ended(tag);
                     return self.text(&piece[1..]);
                 }
+                // Not a tag after all: its text is restored, and this piece is read as if nothing
+                // had begun.
                 None => self.text(&tag.raw),
             }
         }
@@ -129,11 +132,12 @@ impl ElementReader {
         }
     }
 
-    /// `</name>` and the text after it.
+    /// Reads `</name>` and the text after it.
     fn closing(&mut self, piece: &str) {
         let (tag, after) = piece.split_once('>').unwrap_or((piece, ""));
         let kind = kind(tag[2..].trim_end());
         let Some(message) = self.open.as_mut() else {
+            // A closing tag outside a message is text.
             return self.text(piece);
         };
         let of_part = message.part.as_ref().map(|part| part.kind);
@@ -145,7 +149,7 @@ impl ElementReader {
         self.text(after);
     }
 
-    /// The `>` of a tag came.
+    /// Handles the `>` of a tag.
     fn ended(&mut self, tag: OpenTag) {
         match (tag.kind, &mut self.open) {
             (ElementKind::Message, _) if tag.attribute("role").is_some() => self.begin(tag),
@@ -158,6 +162,7 @@ impl ElementReader {
                     message.end_part();
                 }
             }
+            // Not valid here, so the tag is restored as text.
             _ => {
                 let raw = tag.raw + ">";
                 self.text(&raw);
@@ -166,6 +171,7 @@ impl ElementReader {
     }
 
     fn begin(&mut self, tag: OpenTag) {
+        // An unclosed message ends where the next one begins.
         self.close();
         self.flush(if tag.words && !self.any {
             "system"
@@ -187,13 +193,13 @@ impl ElementReader {
         }
     }
 
-    /// Ends the open message, if there is one.
+    /// Ends the open message, if any.
     fn close(&mut self) {
         self.messages
             .extend(self.open.take().map(OpenMessage::close));
     }
 
-    /// The text outside becomes a message, unless it is blank.
+    /// Turns the text outside messages into a message, unless it is blank.
     fn flush(&mut self, role: &str) {
         let text = std::mem::take(&mut self.outside);
         let text = text.trim();
@@ -203,6 +209,7 @@ impl ElementReader {
     }
 
     fn finish(mut self) -> Option<Vec<ChatMessage>> {
+        // The output ended inside a tag, which is therefore text.
         if let Some(tag) = self.tag.take() {
             self.text(&tag.raw);
         }
@@ -232,7 +239,7 @@ impl OpenMessage {
         });
     }
 
-    /// The text beside the parts becomes one, unless it is blank.
+    /// Turns the text between parts into a part, unless it is blank.
     fn flush(&mut self) {
         let text = std::mem::take(&mut self.text);
         let text = text.trim();
@@ -242,6 +249,7 @@ impl OpenMessage {
     }
 
     fn close(mut self) -> ChatMessage {
+        // A part without an end tag is text, including its opening tag.
         if let Some(part) = self.part.take() {
             self.text += &part.raw;
             self.text += &part.text;
@@ -266,15 +274,15 @@ impl OpenPart {
     }
 }
 
-/// How a tag goes on.
+/// Result of reading one character of a tag.
 enum TagProgress {
     Goes,
-    /// This was its `>`.
+    /// The tag ended with this `>`.
     Ends,
 }
 
 impl OpenTag {
-    /// A tag at the start of a text, which has its name and more.
+    /// Starts a tag at the start of a text that has its name and more.
     fn new(piece: &str, words: bool) -> Self {
         let name = piece[1..].find(|c: char| !c.is_ascii_alphabetic());
         let end = name.map_or(piece.len(), |length| 1 + length);
@@ -289,29 +297,32 @@ impl OpenTag {
     }
 
     fn attribute(&self, name: &str) -> Option<&str> {
+        // The first of duplicate attributes wins.
         let mut found = self.attributes.iter().filter(|(known, _)| known == name);
         found.next().map(|(_, value)| value.as_str())
     }
 
-    /// A marked character and the text after it; `None` if this is no tag after all.
+    /// Reads a marked character and the text after it; `None` if this is not a tag.
     fn marked(&mut self, piece: &str) -> Option<TagProgress> {
         let first = piece.chars().next()?;
         let rest = &piece[first.len_utf8()..];
         let place = std::mem::replace(&mut self.place, TagPosition::Between);
         self.place = match (place, first) {
             (TagPosition::Quoted(quote, name, value), _) if first == quote => {
-                // A name that is data is none.
+                // A name that comes from data does not count.
                 if !name.is_empty() {
                     self.attributes.push((name, value));
                 }
                 TagPosition::Between
             }
             (TagPosition::Quoted(quote, name, mut value), '&') => {
+                // A marked `&` is always a reference, which the compiler has checked.
                 let (character, length) = entity::read(piece)?;
                 value.push(character);
                 value.push_str(&piece[length..]);
                 TagPosition::Quoted(quote, name, value)
             }
+            // `<` is invalid inside a tag even in quotes, as in XML.
             (TagPosition::Quoted(..), _) | (_, '<' | '&') => return None,
             (_, '>') => return Some(TagProgress::Ends),
             (_, '/') => {

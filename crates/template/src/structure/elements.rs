@@ -1,9 +1,9 @@
-//! `<message role="user">…</message>` in literal text.
+//! Marks `<message role="user">…</message>` in literal text.
 //!
-//! The tags are found when a template is compiled, in its own text only. Every character that makes
-//! one a tag (`<`, the start of an attribute's name, `=`, quotes, `/`, `>`) is marked, and so is
-//! every `&` of a reference to a character. [`super::element_reader`] takes only marked characters
-//! for structure, so a value may hold what it likes.
+//! Tags are found when a template is compiled, in its own text only. Every character that makes it
+//! a tag (`<`, the start of an attribute's name, `=`, quotes, `/`, `>`) is marked, and so is the
+//! `&` of each character reference. [`super::element_reader`] treats only marked characters as
+//! structure, so a value may contain any text.
 
 use std::borrow::Cow;
 
@@ -12,41 +12,41 @@ use quillet_core::{Diagnostic, Span};
 
 use super::{entity, secret};
 
-/// Marks the tags in the literal texts of one template, which come in their
-/// order. A tag may begin in one and end in another: `<message role="{{$role}}">`.
+/// Marks the tags in the literal texts of one template, in source order. A tag may begin in one
+/// text and end in another: `<message role="{{$role}}">`.
 ///
-/// A tag is one of `message`, `text`, `image`, `audio` and `binary` in any case
-/// of letters, with attributes as XML has them. What only looks like one (no
-/// blank after its name, an attribute without quotes) stays text.
+/// A tag is `message`, `text`, `image`, `audio` or `binary`, in any letter case, with attributes as
+/// in XML. Similar text that is not a tag (no blank after the name, an unquoted attribute) stays
+/// text.
 #[derive(Debug, Default)]
 pub struct Elements {
-    /// The tag that has begun and not ended.
+    /// The open tag, if any.
     tag: Option<TagCandidate>,
-    /// Where the message begins that is open.
+    /// Offset of the open message.
     open: Option<usize>,
-    /// How many `<message>` without a role have begun outside of messages and not ended. They
-    /// are text, and so is the tag that ends one.
+    /// Number of open `<message>` tags without a role outside messages. They are text, and so are
+    /// their end tags.
     plain: usize,
     /// Whether a message has begun.
     begun: bool,
-    /// Whether the template has words of its own before its first message.
+    /// Whether the template has text before its first message.
     words: bool,
     faults: Vec<(OrderFault, usize)>,
 }
 
-/// More are not reported: each place takes a look through the source.
+/// Maximum number of reported errors: each location costs a scan of the source.
 const MAX_FAULTS: usize = 100;
 
-/// What is wrong with the order of tags, if all texts are written one after another.
+/// An error in the order of tags, if all texts are written one after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OrderFault {
-    /// A message begins where another is open.
+    /// A message begins inside another one.
     Inside,
-    /// A message ends where none is open.
+    /// An end tag without an open message.
     Stray,
 }
 
-/// A tag on its way.
+/// A tag whose end is pending.
 #[derive(Clone, Debug)]
 struct TagCandidate {
     start: usize,
@@ -55,40 +55,39 @@ struct TagCandidate {
     place: CandidatePosition,
 }
 
-/// Where in a tag.
+/// Position inside a tag.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum CandidatePosition {
     /// Before an attribute or the end.
     Between,
     /// In the name of an attribute that begins at this byte of the text, or after it.
     Name(usize),
-    /// After `=`; whether it was that of the role.
+    /// After `=`; whether it belongs to the role.
     Equals(bool),
     /// In a value that ends with this quote.
     Quoted(u8),
-    /// After a hole outside of quotes, where anything may have stood.
+    /// After an output outside quotes, which may have written anything.
     Hole,
 }
 
-/// What became of a tag in one text.
+/// State of a tag after one text.
 enum TagScanStep {
-    /// It ends before this byte; whether it has no content (`/>`).
+    /// Ends before this byte; whether it has no content (`/>`).
     Ends(usize, bool),
     /// The text ends first.
     Open,
-    /// It is none.
+    /// Not a tag.
     NoTag,
 }
 
 impl Elements {
-    /// The text with its tags marked. For text without a place of its own, as a
-    /// trusted value has none; otherwise [`Elements::mark_at`].
+    /// Marks the tags of a text without a source location, such as a trusted value; otherwise use
+    /// [`Elements::mark_at`].
     pub fn mark<'t>(&mut self, literal: &'t str) -> Cow<'t, str> {
         self.mark_at(literal, 0)
     }
 
-    /// The text with its tags marked. `at` is where it begins in its source, for
-    /// what [`Elements::unclosed`] says.
+    /// Marks the tags of a text. `at` is its offset in the source, for [`Elements::unclosed`].
     pub fn mark_at<'t>(&mut self, literal: &'t str, at: usize) -> Cow<'t, str> {
         let mut marks = Vec::new();
         let mut from = match self.tag.take() {
@@ -101,21 +100,23 @@ impl Elements {
         marked(literal, &marks)
     }
 
-    /// Whether a text begins with what [`Elements::mark`] may mark: for
-    /// formats that write text so that it is none.
+    /// Whether [`Elements::mark`] may mark the start of a text, for formats that must write it as
+    /// plain text.
     #[must_use]
+    // The reader of the output treats only marked text as structure, but the formats escape
+    // whatever could be marked.
     pub fn would_mark(text: &str) -> bool {
         entity::read(text).is_some() || closing(text).is_some() || opening(text).is_some()
     }
 
-    /// Where the message begins that is still open after the last text.
+    /// Returns the offset of the message that is still open after the last text.
     #[must_use]
     pub fn unclosed(&self) -> Option<usize> {
         self.open
     }
 
-    /// Everything that is wrong with the messages of a source whose texts are
-    /// all written, one after another: no conditions, no loops, no partials.
+    /// Returns all errors in the messages of a source whose texts are all written, one after
+    /// another: no conditions, loops or partials.
     #[must_use]
     pub fn diagnostics(&self, name: &str, source: &str) -> Vec<Diagnostic> {
         let mut found: Vec<Diagnostic> = Vec::new();
@@ -130,13 +131,13 @@ impl Elements {
         for (fault, start) in &self.faults {
             match fault {
                 OrderFault::Inside => add(
-                    "this <message> begins before the one before it ends",
+                    "this <message> begins inside another one",
                     "<message",
                     *start,
-                    "end the other one with </message> first",
+                    "close the other one with </message> first",
                 ),
                 OrderFault::Stray => add(
-                    "</message> without a <message> that it ends",
+                    "</message> without a matching <message>",
                     "</message",
                     *start,
                     "remove it, or begin the message with <message role=\"user\">",
@@ -144,16 +145,17 @@ impl Elements {
             }
         }
         if let Some(start) = self.open {
-            let help = "end it with </message>";
-            add("this <message> does not end", "<message", start, help);
+            let help = "close it with </message>";
+            add("unclosed <message>", "<message", start, help);
         }
         found
     }
 
-    /// Goes on in text up to and over the next tag or reference. Gives where to go on.
+    /// Reads text up to and including the next tag or reference. Returns the next offset.
     fn text(&mut self, literal: &str, from: usize, at: usize, marks: &mut Vec<usize>) -> usize {
         let rest = literal.as_bytes().get(from..).unwrap_or_default();
         let next = memchr2(b'<', b'&', rest).map_or(literal.len(), |found| from + found);
+        // Only text before the first message matters, so the scan stops at either flag.
         if !self.begun && !self.words {
             let before = literal.get(from..next).unwrap_or_default();
             self.words = !before.trim().is_empty();
@@ -164,6 +166,7 @@ impl Elements {
             return next + length;
         }
         if let Some((message, length)) = closing(found) {
+            // The end of a `<message>` without a role, which is text.
             if message && self.open.is_none() && self.plain > 0 {
                 self.plain -= 1;
                 return next + length;
@@ -174,6 +177,7 @@ impl Elements {
             }
             return next + length;
         }
+        // Not a tag: continue one byte later, at most once per `<`.
         match opening(found) {
             Some((message, length)) => {
                 let tag = TagCandidate {
@@ -188,7 +192,7 @@ impl Elements {
         }
     }
 
-    /// A tag begins at `start`; its attributes begin at `from`.
+    /// Begins a tag at `start` whose attributes begin at `from`.
     fn begin(
         &mut self,
         tag: TagCandidate,
@@ -197,9 +201,10 @@ impl Elements {
         from: usize,
         marks: &mut Vec<usize>,
     ) -> usize {
+        // The marks are removed again if this turns out not to be a tag.
         let before = marks.len();
         marks.push(start);
-        // Marked twice: what stands before the first message is the author's.
+        // Marked twice: the text before the first message is the author's.
         if tag.message && self.words {
             marks.push(start);
         }
@@ -210,20 +215,24 @@ impl Elements {
         end.unwrap_or(from)
     }
 
-    /// A tag goes on after a hole.
+    /// Continues a tag after an output.
     fn resume(&mut self, mut tag: TagCandidate, literal: &str, marks: &mut Vec<usize>) -> usize {
         tag.place = match tag.place {
+            // Inside quotes or after `role=`, the output is the attribute's value and changes
+            // nothing.
             CandidatePosition::Quoted(_) | CandidatePosition::Equals(true) => tag.place,
             _ => CandidatePosition::Hole,
         };
         let end = self.go_on(tag, literal, 0, marks);
         if end.is_none() {
+            // The marks of this text are dropped; those of earlier texts stay, and the reader of
+            // the output restores such a tag as text.
             marks.clear();
         }
         end.unwrap_or(0)
     }
 
-    /// Where to go on; `None` if it is no tag.
+    /// Returns the offset after the tag, or `None` if it is not a tag.
     fn go_on(
         &mut self,
         mut tag: TagCandidate,
@@ -250,11 +259,12 @@ impl Elements {
         }
     }
 
-    /// A message without a role is no message.
+    /// A message without a role is not a message.
     fn ended(&mut self, tag: &TagCandidate, empty: bool) {
         if !tag.message {
             return;
         }
+        // A `<message>` without a role is text. It is counted so that its end tag is text too.
         if !tag.role {
             self.plain += usize::from(!empty && self.open.is_none());
             return;
@@ -268,8 +278,8 @@ impl Elements {
 }
 
 impl TagCandidate {
-    /// Reads attributes from a byte on. A `<` ends the attempt even in quotes,
-    /// as in XML; so no text is looked through twice.
+    /// Reads attributes from a byte on. A `<` ends the attempt even in quotes, as in XML, so no
+    /// text is scanned twice.
     fn attributes(&mut self, literal: &str, from: usize, marks: &mut Vec<usize>) -> TagScanStep {
         let bytes = literal.as_bytes();
         for (at, &byte) in bytes.iter().enumerate().skip(from) {
@@ -284,6 +294,7 @@ impl TagCandidate {
                 self.place,
                 CandidatePosition::Between | CandidatePosition::Hole
             );
+            // A value may end here too: after an output outside quotes the tag may close.
             if ends && let Some(empty) = end(&bytes[at..]) {
                 marks.push(at);
                 marks.extend(empty.then_some(at + 1));
@@ -296,7 +307,7 @@ impl TagCandidate {
         TagScanStep::Open
     }
 
-    /// A byte in quotes.
+    /// Reads a byte in quotes.
     fn quoted(&mut self, literal: &str, at: usize, quote: u8, marks: &mut Vec<usize>) {
         match literal.as_bytes()[at] {
             b'&' if entity::read(&literal[at..]).is_some() => marks.push(at),
@@ -308,7 +319,7 @@ impl TagCandidate {
         }
     }
 
-    /// A byte outside of quotes; whether it may stand there.
+    /// Reads a byte outside quotes; returns whether it is valid there.
     fn named(&mut self, literal: &str, at: usize, marks: &mut Vec<usize>) -> bool {
         let bytes = literal.as_bytes();
         let blank = matches!(bytes[at], b' ' | b'\t' | b'\r' | b'\n');
@@ -348,7 +359,7 @@ impl TagCandidate {
     }
 }
 
-/// Whether a text begins with the end of a tag; if so, whether with `/>`.
+/// Whether a text begins with the end of a tag; if so, whether it is `/>`.
 fn end(bytes: &[u8]) -> Option<bool> {
     match bytes {
         [b'>', ..] => Some(false),
@@ -357,11 +368,12 @@ fn end(bytes: &[u8]) -> Option<bool> {
     }
 }
 
+// Bytes outside ASCII are allowed in XML names; checking them precisely would gain nothing.
 fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b':' | b'.') || !byte.is_ascii()
 }
 
-/// The names of tags, and which are messages.
+/// Tag names, and whether they are messages.
 const NAMES: &[(&str, bool)] = &[
     ("message", true),
     ("text", false),
@@ -370,7 +382,7 @@ const NAMES: &[(&str, bool)] = &[
     ("binary", false),
 ];
 
-/// Whether a text begins with a known name, whether that is a message's, and its bytes.
+/// Matches a known name at the start of a text: whether it is a message, and its length.
 fn named(text: &str) -> Option<(bool, usize)> {
     let starts = |name: &&(&str, bool)| {
         let start = text.get(..name.0.len());
@@ -380,8 +392,8 @@ fn named(text: &str) -> Option<(bool, usize)> {
     Some((*message, name.len()))
 }
 
-/// Whether a text begins with `<name` and something that cannot be a name:
-/// whether it is a message's, and the bytes up to the attributes.
+/// Matches `<name` and a character that cannot be part of a name: whether it is a message, and the
+/// offset of the attributes.
 fn opening(text: &str) -> Option<(bool, usize)> {
     let after = text.strip_prefix('<')?;
     let (message, length) = named(after)?;
@@ -389,7 +401,7 @@ fn opening(text: &str) -> Option<(bool, usize)> {
     matches!(next, b' ' | b'\t' | b'\r' | b'\n' | b'>' | b'/').then_some((message, 1 + length))
 }
 
-/// Whether a text begins with `</name>`: whether it is a message's, and its bytes.
+/// Matches `</name>`: whether it is a message, and its length.
 fn closing(text: &str) -> Option<(bool, usize)> {
     let after = text.strip_prefix("</")?;
     let (message, length) = named(after)?;
@@ -398,7 +410,7 @@ fn closing(text: &str) -> Option<(bool, usize)> {
     Some((message, end))
 }
 
-/// The text with a mark before each of these bytes, which are in order.
+/// Inserts a mark before each of these bytes, which are in order.
 fn marked<'t>(literal: &'t str, marks: &[usize]) -> Cow<'t, str> {
     if marks.is_empty() {
         return Cow::Borrowed(literal);

@@ -1,10 +1,10 @@
-//! References to characters in markup: `&lt;`, `&#39;`, `&#x27;`.
+//! Character references in markup: `&lt;`, `&#39;`, `&#x27;`.
 
-/// The longest that is looked at, `&` and `;` included: `&#x0010FFFF;`.
+/// Maximum length of a reference, including `&` and `;`: `&#x0010FFFF;`.
 const LONGEST: usize = 12;
 
-/// The character that a text begins by naming, and the bytes that this takes.
-/// XML knows five names; everything else has a number.
+/// Decodes the character reference at the start of a text; returns the character and the length in
+/// bytes. Knows XML's five names and numeric references.
 pub(crate) fn read(text: &str) -> Option<(char, usize)> {
     if !text.starts_with('&') {
         return None;
@@ -28,7 +28,7 @@ fn numbered(number: &str) -> Option<char> {
         Some(digits) => (digits, 16),
         None => (number, 10),
     };
-    // A sign would be taken for a part of the number.
+    // `from_str_radix` would accept a sign as part of the number.
     if !digits.starts_with(|c: char| c.is_ascii_hexdigit()) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! A template whose role lines were marked before it was compiled.
+//! A template whose role lines were marked before compilation.
 
 use std::sync::Arc;
 
@@ -12,20 +12,20 @@ use crate::{
     TemplateFormat, TemplateSource,
 };
 
-/// The template of a format, and what was put into its sources. Places in what
-/// it says are places in the sources as they were written.
+/// A template of a format and the marks inserted into its sources. Reported locations refer to the
+/// original sources.
 #[derive(Debug)]
 struct LineTemplate {
     template: Arc<dyn CompiledTemplate>,
     references: References,
-    /// Name of each source, and what was put into it.
+    /// Name of each source, and the marks inserted into it.
     sources: Vec<(String, Insertions)>,
 }
 
-/// Compiles sources with their role lines marked.
+/// Compiles sources after marking their role lines.
 ///
 /// # Errors
-/// What the format says about them.
+/// Returns the errors of the format.
 pub(crate) fn compile(
     format: &dyn TemplateFormat,
     sources: &[TemplateSource<'_>],
@@ -52,7 +52,7 @@ pub(crate) fn compile(
     }
 }
 
-/// The error with places in the sources as they were written.
+/// Translates the locations of an error to the original sources.
 fn as_written(
     error: CompileError,
     sources: &[TemplateSource<'_>],
@@ -78,7 +78,7 @@ fn as_written(
     }
 }
 
-/// A message may quote the source, with what was put into it.
+/// Removes marks from a message, which may quote the source.
 fn clean(text: &mut String) {
     if let Some(unmarked) = unmarked(text) {
         *text = unmarked;

@@ -1,40 +1,40 @@
-//! A message as a template's structure gives it.
+//! Messages that a template's structure defines.
 
 use quillet_core::{ContentPart, Map, Message, Role};
 
 use crate::error::{ErrorKind, RenderError};
 
-/// A message of a rendered chat prompt. Roles are as the template writes them.
+/// A message of a rendered chat prompt. Roles are spelled as in the template.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChatMessage {
-    /// The speaker.
+    /// Role of the speaker.
     pub role: String,
-    /// What is said, in order.
+    /// Content parts, in order.
     pub parts: Vec<MessagePart>,
-    /// What the template says about the message.
+    /// Metadata that the template sets.
     pub metadata: Map,
 }
 
-/// One part of a message.
+/// A content part of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MessagePart {
     /// Text.
     Text(String),
-    /// An image, a sound, a file: an address or a `data:` URL.
+    /// Media: an address or a `data:` URL.
     Media {
-        /// What kind it is where the template says so: `image`, `audio`, `file`.
+        /// Kind of media if the template names it: `image`, `audio`, `file`.
         kind: Option<String>,
-        /// Where it is.
+        /// Address of the media.
         url: String,
-        /// Its media type, if the template says so.
+        /// Media type, if the template names it.
         content_type: Option<String>,
     },
-    /// A place that something is put into later (dotprompt's `section`).
+    /// A named position that is filled later (dotprompt's `section`).
     Pending(Map),
 }
 
 impl ChatMessage {
-    /// A message of one text.
+    /// Creates a message with one text part.
     pub fn text(role: impl Into<String>, text: impl Into<String>) -> Self {
         ChatMessage {
             role: role.into(),
@@ -43,18 +43,18 @@ impl ChatMessage {
         }
     }
 
-    /// The message as a model is sent it. A place that nobody filled is no part of it, and `model`,
-    /// Gemini's and dotprompt's name, is the assistant.
+    /// Converts the message to the form sent to a model. An unfilled position is omitted, and
+    /// `model`, the name that Gemini and dotprompt use, becomes the assistant.
     ///
     /// # Errors
-    /// It has a role that no model knows.
+    /// Returns an error if the role is unknown.
     pub fn into_message(self) -> Result<Message, Box<RenderError>> {
         let role = match self.role.to_ascii_lowercase().as_str() {
             "model" => Some(Role::Assistant),
             other => Role::parse(other),
         };
         let Some(role) = role else {
-            let reason = format!("a message has the unknown role {:?}", self.role);
+            let reason = format!("unknown role {:?} of a message", self.role);
             let mut error = RenderError::new(ErrorKind::Execution, reason);
             let help = "roles are system, developer, user, assistant (or model), tool";
             error.help = Some(help.to_owned());
@@ -65,7 +65,7 @@ impl ChatMessage {
     }
 }
 
-/// What has a form on the wire; a place that nobody filled has none.
+/// Converts a part; an unfilled position gives `None`.
 fn content(part: MessagePart) -> Option<ContentPart> {
     match part {
         MessagePart::Text(text) => Some(ContentPart::text(text)),

@@ -1,12 +1,10 @@
-//! Message structure that the template's own text gives, and that data cannot
-//! forge.
+//! Message structure that only the template's own text can define, so data cannot forge it.
 //!
-//! What is structure is known when a template is compiled: a `<message>` tag in
-//! its literal text, a line `system:`, a helper such as `{{role "system"}}`.
-//! There it is marked with a secret of this process, and after the render only
-//! what carries the secret divides the text into messages. So values need no
-//! encoding, in any format. The marks never leave: [`crate::Rendered`] takes
-//! them out of texts, and calls see their arguments without them.
+//! Structure is recognized when a template is compiled: a `<message>` tag in its literal text, a
+//! line `system:`, a helper such as `{{role "system"}}`. The compiler marks it with a secret of
+//! this process. After the render, only marked text divides the output into messages, so values
+//! need no encoding in any format. Marks never leave the engine: [`crate::Rendered`] strips them
+//! from texts, and calls receive their arguments without them.
 
 mod conversation;
 mod directive;
@@ -27,28 +25,27 @@ pub use role_lines::{computed_role_line, has_role_lines, parse_role_lines, role_
 pub(crate) use secret::{has_marks, strip, strip_value, unmarked};
 pub use strict::check_strict;
 
-/// How a template's own text says where messages begin and end.
+/// How a template's own text marks the start and end of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MessageSyntax {
-    /// It does not: the text is one message. Helpers of a format may still
-    /// write structure.
+    /// No syntax: the text is one message. Helpers of a format can still write structure.
     #[default]
     Plain,
-    /// `<message role="user">…</message>`, as Semantic Kernel has it.
+    /// `<message role="user">…</message>`, as in Semantic Kernel.
     Elements,
-    /// `system:` or `user[name="Ann"]:` on a line of its own, as prompty has it.
+    /// `system:` or `user[name="Ann"]:` on a line of its own, as in prompty.
     RoleLines,
 }
 
-/// Whether a text has marks of structure in it.
+/// Whether a text contains marks of structure.
 pub(crate) fn is_marked(text: &str) -> bool {
     secret::existing().is_some_and(|secret| text.contains(secret))
 }
 
-/// Divides a rendered text into messages. `None` if there is no structure in it.
+/// Divides a rendered text into messages. Returns `None` if it has no structure.
 ///
-/// `history` stands where the template says so; if it says nothing, before
-/// the last message of a user (dotprompt's rule).
+/// `history` is inserted where the template places it, otherwise before the last user message
+/// (dotprompt's rule).
 #[must_use]
 pub(crate) fn messages(text: &str, history: &[ChatMessage]) -> Option<Vec<ChatMessage>> {
     let secret = secret::existing()?;
@@ -64,7 +61,7 @@ pub(crate) fn messages(text: &str, history: &[ChatMessage]) -> Option<Vec<ChatMe
     element_reader::messages(text)
 }
 
-/// A text without structure as messages: one of the user, after `history`.
+/// Converts a text without structure to messages: `history`, then one user message.
 #[must_use]
 pub(crate) fn plain(text: String, history: &[ChatMessage]) -> Vec<ChatMessage> {
     let mut messages = Vec::new();

@@ -1,9 +1,9 @@
-//! `system:` or `user[name="Ann"]:` on a line of its own, as prompty has it; also
-//! `{{ message.role }}:`, where the template says that a value names the role.
+//! Role lines: `system:` or `user[name="Ann"]:` on a line of its own, as in prompty; also `{{
+//! message.role }}:`, where a value names the role.
 //!
-//! The lines are found in the template's own text before it is compiled, in any
-//! format, since they stand alone: each is put between two marks. A line that
-//! looks the same and comes from a value has no marks and is text.
+//! Role lines are found in the template's own text before it is compiled, in any format, because
+//! each is a separate line. Each is enclosed in two marks. A similar line from a value has no marks
+//! and stays text.
 
 use std::borrow::Cow;
 
@@ -22,15 +22,15 @@ const ROLES: [&str; 6] = [
     "function",
 ];
 
-/// What divides attributes of a role line.
+/// Characters that divide the attributes of a role line.
 const DIVIDERS: [char; 3] = ['"', ',', '='];
 
-/// Where marks were put into a text, as bytes of the marked one, in order.
+/// Byte offsets of inserted marks in the marked text, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Insertions(Vec<usize>);
 
 impl Insertions {
-    /// The byte of the text as it was written, for a byte of the marked one.
+    /// Converts an offset of the marked text to one of the original text.
     pub(crate) fn before(&self, byte: usize) -> usize {
         let length = secret::secret().len();
         let begun = self.0.partition_point(|start| *start <= byte);
@@ -42,9 +42,9 @@ impl Insertions {
     }
 }
 
-/// The text with its role lines between marks, the second of which stands
-/// before the colon. What divides attributes is marked too, so that a value
-/// printed in one stays in it. `loose` is [`crate::TemplateFormat::has_loose_role_lines`].
+/// Encloses the role lines of a text in marks; the second mark precedes the colon. The characters
+/// that divide attributes are marked too, so a value printed in an attribute cannot end it. `loose`
+/// is [`crate::TemplateFormat::has_loose_role_lines`].
 pub(crate) fn mark(text: &str, loose: bool) -> (Cow<'_, str>, Insertions) {
     let secret = secret::secret();
     let mut marked = String::new();
@@ -63,7 +63,7 @@ pub(crate) fn mark(text: &str, loose: bool) -> (Cow<'_, str>, Insertions) {
     (Cow::Owned(marked), insertions)
 }
 
-/// Where role lines begin, and where their colons are.
+/// Offsets of role lines and of their colons.
 fn lines(text: &str, loose: bool) -> impl Iterator<Item = (usize, usize)> {
     let mut at = 0;
     text.split_inclusive('\n').filter_map(move |line| {
@@ -80,17 +80,17 @@ fn lines(text: &str, loose: bool) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// What stands inside the braces of a line that is one output and a colon.
+/// Returns the text inside the braces of a line that consists of one output and a colon.
 fn output(bare: &str) -> Option<&str> {
     let inside = bare.trim_start().strip_prefix("{{")?.strip_suffix("}}:")?;
     (!inside.contains("}}")).then_some(inside)
 }
 
-/// Whether an output prints what its author calls a role: `role`, `message.role`,
-/// `message["role"]`. Any other `{{ title }}:` is text, or a document with the title
-/// `system` would speak as the system.
+/// Whether an output prints a role by its name: `role`, `message.role`, `message["role"]`. Any
+/// other `{{ title }}:` is text. Otherwise a document with the title `system` would speak as the
+/// system.
 fn asks_for_role(inside: &str) -> bool {
-    // `{{-` takes the line ending before it away: what it prints begins no line.
+    // `{{-` removes the preceding line ending, so its output does not begin a line.
     if inside.starts_with(['-', '~']) {
         return false;
     }
@@ -104,15 +104,15 @@ fn asks_for_role(inside: &str) -> bool {
     path[first..].eq_ignore_ascii_case("role")
 }
 
-/// Where a template's text has a role line whose role is a value: `{{ message.role }}:`.
+/// Finds a role line whose role is a value, `{{ message.role }}:`, in a template's text.
 #[must_use]
 pub fn computed_role_line(text: &str) -> Option<usize> {
     let mut lines = lines(text, false).map(|(start, _)| start);
     lines.find(|start| text[*start..].trim_start().starts_with("{{"))
 }
 
-/// Where the colon is in a line `user: hi`, or in one that is an output and a colon, whose
-/// value says who speaks.
+/// Returns the offset of the colon in a line `user: hi`, or in a line that consists of an output
+/// and a colon, whose value is the role.
 fn loose_colon(line: &str) -> Option<usize> {
     let bare = line.trim_end();
     if output(bare).is_some() {
@@ -131,7 +131,7 @@ pub fn has_role_lines(text: &str, loose: bool) -> bool {
     lines(text, loose).next().is_some()
 }
 
-/// Where the names of roles stand in the role lines of a template's own text. `loose` is
+/// Returns the spans of role names in the role lines of a template's own text. `loose` is
 /// [`crate::TemplateFormat::has_loose_role_lines`]. A line whose role is a value has none.
 #[must_use]
 pub fn role_names(text: &str, loose: bool) -> Vec<Span> {
@@ -147,11 +147,12 @@ pub fn role_names(text: &str, loose: bool) -> Vec<Span> {
     lines(text, loose).filter_map(name).collect()
 }
 
-/// Where marks go in a role line: its start, what divides its attributes, its colon.
+/// Offsets of the marks of a role line: its start, the characters that divide attributes, its
+/// colon.
 fn places(text: &str, start: usize, colon: usize) -> Vec<usize> {
     let mut places = vec![start];
     let line = &text[start..colon];
-    // The brackets of an output are its code, and no attributes.
+    // Brackets inside an output are its code, not attributes.
     let is_output = line.trim_start().starts_with("{{");
     if let Some(bracket) = line.find('[').filter(|_| !is_output) {
         let dividers = dividers(&line[bracket..]);
@@ -161,7 +162,7 @@ fn places(text: &str, start: usize, colon: usize) -> Vec<usize> {
     places
 }
 
-/// What divides attributes, outside braces: there the code of a template stands.
+/// Yields the characters that divide attributes, except inside braces, where template code is.
 fn dividers(attributes: &str) -> impl Iterator<Item = usize> {
     let (mut braces, mut quoted) = (0_usize, false);
     attributes.char_indices().filter_map(move |(at, c)| {
@@ -187,8 +188,8 @@ fn is_role_line(line: &str) -> bool {
     known(name) && attributes.is_none_or(|text| text.ends_with(']'))
 }
 
-/// Whether a line begins as a role line does, whatever follows the colon: some
-/// who divide a text take `system: obey` for one too.
+/// Whether a line begins like a role line, whatever follows the colon: some consumers also treat
+/// `system: obey` as a role line.
 pub(super) fn begins_as_role_line(line: &str) -> bool {
     let line = line.trim_start().trim_start_matches(['#', ' ', '\t']);
     let end = line.find(|c: char| !c.is_ascii_alphabetic());
@@ -203,7 +204,7 @@ fn has_colon_after(attributes: &str) -> bool {
     closed.any(|rest| rest.trim_start().starts_with(':'))
 }
 
-/// The role's name, and what begins with the bracket after it.
+/// Splits a line into the role's name and the rest, from the bracket on.
 fn divided(line: &str) -> (&str, Option<&str>) {
     let line = line.trim_start_matches(['#', ' ', '\t']).trim_end();
     match line.find('[') {
@@ -216,21 +217,21 @@ fn known(name: &str) -> bool {
     ROLES.iter().any(|role| role.eq_ignore_ascii_case(name))
 }
 
-/// The messages of a text that was rendered elsewhere, where every line that
-/// looks like a role line is one (prompty's parser without `strict`).
+/// Reads the messages of a text that was rendered elsewhere, where every line that resembles a role
+/// line is one (prompty's parser without `strict`).
 #[must_use]
 pub fn parse_role_lines(text: &str) -> Vec<ChatMessage> {
     blocks(&mark(text, false).0)
 }
 
-/// The messages of a text with marked role lines; `None` for a text of a
-/// template that has no such lines.
+/// Reads the messages of a text with marked role lines. Returns `None` if the template has no such
+/// lines.
 pub(super) fn messages(text: &str) -> Option<Vec<ChatMessage>> {
     let (_, text) = text.split_once(&directive::lines())?;
     Some(blocks(text))
 }
 
-/// What stands before the first role line is the system's.
+/// Text before the first role line belongs to the system.
 fn blocks(text: &str) -> Vec<ChatMessage> {
     let mut messages = Vec::new();
     let (mut line, mut rest) = ("", text);
@@ -243,8 +244,8 @@ fn blocks(text: &str) -> Vec<ChatMessage> {
     messages
 }
 
-/// A user who is asked for at the end and says nothing is left out, as prompty does: no
-/// model takes an empty last message.
+/// An empty user message at the end is dropped, as in prompty: no model accepts an empty last
+/// message.
 fn drop_silent_end(messages: &mut Vec<ChatMessage>) {
     let says_nothing = |message: &ChatMessage| message.role == "user" && is_empty(message);
     if messages.len() > 1 && messages.last().is_some_and(says_nothing) {
@@ -258,8 +259,8 @@ fn is_empty(message: &ChatMessage) -> bool {
     message.parts.iter().all(blank)
 }
 
-/// The next role line, with what stands before and after it. A format may have
-/// marked other things too: those say no role, or do not end at a colon.
+/// Finds the next role line, with the text before and after it. A format may have marked other text
+/// too; such marks have no role, or no colon after them.
 fn next(text: &str) -> Option<(&str, &str, &str)> {
     let secret = secret::secret();
     let marks = text.match_indices(secret).map(|(at, _)| at);
@@ -276,8 +277,8 @@ fn next(text: &str) -> Option<(&str, &str, &str)> {
     None
 }
 
-/// The message that a role line begins; conversations in it are messages of
-/// their own and divide it.
+/// Adds the message that a role line begins. Conversations inside it are separate messages and
+/// divide it.
 fn block(line: &str, content: &str, messages: &mut Vec<ChatMessage>) {
     let head = head(line);
     let named = !line.is_empty();
@@ -291,7 +292,7 @@ fn block(line: &str, content: &str, messages: &mut Vec<ChatMessage>) {
                 current.parts.push(MessagePart::Text(text));
             }
             DirectivePart::Directive(Directive::Thread(thread)) => {
-                // The conversation is what the role line has to say.
+                // The conversation replaces the content of the role line.
                 finish(&mut current, false, messages);
                 messages.extend(thread);
                 current = head.clone();
@@ -303,8 +304,8 @@ fn block(line: &str, content: &str, messages: &mut Vec<ChatMessage>) {
     finish(&mut current, named && !divided, messages);
 }
 
-/// Takes the line endings around a message away, and keeps it if something is
-/// left. An empty message stays where a role line asks for one.
+/// Trims the line endings around a message, and adds it if text remains. An empty message is kept
+/// where a role line requests one.
 fn finish(message: &mut ChatMessage, even_empty: bool, messages: &mut Vec<ChatMessage>) {
     let newlines = ['\n', '\r'];
     if let Some(MessagePart::Text(text)) = message.parts.first_mut() {
@@ -325,7 +326,7 @@ fn finish(message: &mut ChatMessage, even_empty: bool, messages: &mut Vec<ChatMe
     }
 }
 
-/// A message without parts, as a role line says: nothing there is the system's.
+/// Creates a message without parts for a role line; an empty role is the system.
 fn head(line: &str) -> ChatMessage {
     let line = line.trim();
     let (name, attributes) = divided(line);
@@ -337,8 +338,8 @@ fn head(line: &str) -> ChatMessage {
     }
 }
 
-/// `[name="Ann", id=7]`: a value without quotes that is a number is one. Only
-/// what is marked divides.
+/// Parses `[name="Ann", id=7]`: an unquoted value that is a number becomes a number. Only marked
+/// characters divide attributes.
 fn metadata(text: &str) -> Map {
     let text = text.strip_prefix('[').unwrap_or(text);
     let inside = text.strip_suffix(']').unwrap_or(text);

@@ -1,7 +1,7 @@
-//! The secret of this process, and how marks are made of it.
+//! The secret of this process, and the marks made from it.
 //!
-//! A mark is a noncharacter, the secret, and one character that says what it
-//! marks. Whoever has only the output and the data cannot know the secret.
+//! A mark is a noncharacter, the secret, and one character that says what it marks. The secret
+//! cannot be derived from the output and the data.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -11,12 +11,12 @@ use quillet_core::{Map, Value, ValueList};
 
 use crate::host;
 
-/// Unicode keeps it for internal use; no text of people has it.
+/// A noncharacter that Unicode reserves for internal use.
 const LEAD: char = '\u{FDD0}';
 
 static SECRET: OnceLock<String> = OnceLock::new();
 
-/// What every mark begins with. 128 random bits, made at the first use.
+/// Common prefix of all marks: 128 random bits, generated at the first use.
 pub(super) fn secret() -> &'static str {
     SECRET.get_or_init(|| {
         let [first, second] = host::random();
@@ -24,19 +24,19 @@ pub(super) fn secret() -> &'static str {
     })
 }
 
-/// The secret, if anything has been marked in this process.
+/// Returns the secret, if anything has been marked in this process.
 pub(super) fn existing() -> Option<&'static str> {
     SECRET.get().map(String::as_str)
 }
 
-/// Whether a text has any mark.
+/// Whether a text contains any mark.
 pub(crate) fn has_marks(text: &[u8]) -> bool {
     existing().is_some_and(|secret| memmem::find(text, secret.as_bytes()).is_some())
 }
 
-/// The text without marks. A directive goes whole; what a mark made structural
-/// stays as the character it is.
+/// Removes the marks of a text. Directives are removed; marked characters stay.
 pub(crate) fn strip(text: Vec<u8>) -> Vec<u8> {
+    // Without a secret nothing has been marked, so most processes never search.
     let Some(secret) = existing() else {
         return text;
     };
@@ -49,6 +49,7 @@ pub(crate) fn strip(text: Vec<u8>) -> Vec<u8> {
     while let Some(at) = finder.find(rest) {
         out.extend_from_slice(&rest[..at]);
         rest = &rest[at + secret.len()..];
+        // `(` begins a directive; other marked characters stay as text.
         if rest.first() == Some(&b'(') {
             rest = after_directive(rest, &finder, secret.len());
         }
@@ -57,15 +58,17 @@ pub(crate) fn strip(text: Vec<u8>) -> Vec<u8> {
     out
 }
 
-/// What follows a directive that begins here.
+/// Returns the text after the directive that begins here.
 fn after_directive<'a>(text: &'a [u8], secret: &memmem::Finder<'_>, length: usize) -> &'a [u8] {
     match secret.find(text) {
+        // The end mark has one more character, its `)`.
         Some(end) => text.get(end + length + 1..).unwrap_or_default(),
+        // A directive without an end was cut off, so all the rest belongs to it.
         None => &[],
     }
 }
 
-/// A value whose strings have no marks, keys included.
+/// Removes the marks from all strings of a value, including keys.
 pub(crate) fn strip_value(value: Value) -> Value {
     let Some(secret) = existing() else {
         return value;
@@ -73,7 +76,7 @@ pub(crate) fn strip_value(value: Value) -> Value {
     clean(&value, secret)
 }
 
-/// A text that has marks, without them; `None` if it has none.
+/// Returns the text without marks if it has any, otherwise `None`.
 pub(crate) fn unmarked(text: &str) -> Option<String> {
     match clean_text(text, existing()?) {
         Cow::Borrowed(_) => None,
@@ -99,7 +102,7 @@ fn clean(value: &Value, secret: &str) -> Value {
     }
 }
 
-/// A text without marks.
+/// Removes the marks of a text.
 pub(super) fn clean_text<'a>(text: &'a str, secret: &str) -> Cow<'a, str> {
     if !text.contains(secret) {
         return Cow::Borrowed(text);

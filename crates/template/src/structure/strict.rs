@@ -1,21 +1,20 @@
-//! Variables that must not hold a line which could begin a message, for texts
-//! that others divide: Quillet's own messages no value can forge.
+//! Rejects variables with a line that could begin a message, for texts that other programs divide.
+//! Values cannot forge Quillet's own messages.
 
 use quillet_core::{Map, Value};
 
 use super::role_lines;
 use crate::error::{ErrorKind, RenderError};
 
-/// Characters of a line that an error shows.
+/// Maximum number of characters of a line that an error shows.
 const SHOWN: usize = 60;
 
-/// Refuses values with a line that begins as a role line does (`system:`,
-/// `user[name="Ann"]: hi`): prompty's strict inputs. The names are those of
-/// variables, or paths such as `user.name`; all texts in a list or an object
-/// count. What is not there holds nothing.
+/// Rejects values with a line that begins like a role line (`system:`, `user[name="Ann"]: hi`):
+/// prompty's strict inputs. `names` are variables, or paths such as `user.name`. All texts in a
+/// list or an object are checked. A missing value passes.
 ///
 /// # Errors
-/// The first such value: [`ErrorKind::StrictVariable`], which names the variable and the line.
+/// Returns [`ErrorKind::StrictVariable`] for the first such value, with the variable and the line.
 pub fn check_strict(variables: &Map, names: &[&str]) -> Result<(), Box<RenderError>> {
     for name in names {
         if let Some((number, line)) = find(variables, name).and_then(forged) {
@@ -35,7 +34,7 @@ fn find<'v>(variables: &'v Map, name: &str) -> Option<&'v Value> {
         .try_fold(variables.get(first)?, |value, key| value.as_map()?.get(key))
 }
 
-/// The first such line, counted from 1. The depth of a value is bounded.
+/// Finds the first such line, counted from 1. The depth of a value is bounded.
 fn forged(value: &Value) -> Option<(usize, &str)> {
     match value {
         Value::Str(text) => forged_line(text),
@@ -47,7 +46,7 @@ fn forged(value: &Value) -> Option<(usize, &str)> {
     }
 }
 
-/// A carriage return alone ends a line for some readers too.
+/// Some readers also treat a lone carriage return as a line ending.
 fn forged_line(text: &str) -> Option<(usize, &str)> {
     let begins = |line: &str| line.split('\r').any(role_lines::begins_as_role_line);
     let mut lines = text.split('\n').enumerate();
@@ -63,6 +62,6 @@ fn refused(name: &str, number: usize, line: &str) -> RenderError {
     let reason =
         format!("variable {name} is strict and its line {number} begins a message: {shown:?}");
     let mut error = RenderError::new(ErrorKind::StrictVariable, reason);
-    error.help = Some("put something before the role's name, such as \"> \"".to_owned());
+    error.help = Some("put a prefix before the role's name, such as \"> \"".to_owned());
     error
 }

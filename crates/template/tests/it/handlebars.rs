@@ -246,7 +246,7 @@ const MISTAKES: &[(&str, &[Mistake])] = &[
             "{{/each}} does not match if, which was opened in line 1",
         )],
     ),
-    ("{{else}}", &[(1, 1, "outside of a block")]),
+    ("{{else}}", &[(1, 1, "outside a block")]),
     (
         "{{#if a}}{{else}}{{else}}{{/if}}",
         &[(1, 18, "has an {{else}} already")],
@@ -277,7 +277,7 @@ const MISTAKES: &[(&str, &[Mistake])] = &[
     ),
     (
         "{{#*other}}{{/other}}",
-        &[(1, 1, "there is no decorator other")],
+        &[(1, 1, "unknown decorator other")],
     ),
     (
         "{{{{raw}}}} x",

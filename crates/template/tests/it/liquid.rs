@@ -242,7 +242,7 @@ fn mistakes_have_a_place_and_a_mend() {
         ),
         (
             "{% for i in l limt: 2 %}",
-            "t:1:15: \"limt\" is nothing that a loop takes (after the list come reversed, limit: n and offset: n)",
+            "t:1:15: \"limt\" is not a loop option (after the list: reversed, limit: n and offset: n)",
         ),
         (
             "{% liquid\n  assign a = 1\n  if a\n%}",
@@ -258,11 +258,11 @@ fn mistakes_have_a_place_and_a_mend() {
         ),
         (
             "{{ x }",
-            "t:1:1: the output has no end (end it with }}; a text in it can hold no brace)",
+            "t:1:1: unclosed output (close it with }}; a text in it cannot contain a brace)",
         ),
         (
             "{% assign = 1 %}",
-            "t:1:1: assign is not written like this (write {% assign name = value %})",
+            "t:1:1: invalid syntax of assign (write {% assign name = value %})",
         ),
         (
             "{{ 99999999999999999999 }}",
@@ -281,7 +281,7 @@ fn mistakes_have_a_place_and_a_mend() {
         ("a\n {{ 1 | divided_by: 0 }}", "t:2:9: divided by 0"),
         (
             "{{ x | slice }}",
-            "t:1:8: slice takes 1 to 2 argument(s), and not 0",
+            "t:1:8: slice takes 1 to 2 argument(s), not 0",
         ),
         (
             "{% if x < 1 %}{% endif %}",

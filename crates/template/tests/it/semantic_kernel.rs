@@ -216,7 +216,7 @@ fn errors_of_compiling_name_the_place_and_the_mend() {
         (
             "{{$x}} <message role=\"user\">{{$x}} {{é}}",
             &[
-                "t:1:8: this <message> does not end (end it with </message>)",
+                "t:1:8: unclosed <message> (close it with </message>)",
                 "t:1:38: The function identifier 'é' contains invalid characters. Only alphanumeric chars, underscore and one dot are allowed (write {{$name}} for a variable and {{'{{'}} for braces that are text)",
             ],
         ),

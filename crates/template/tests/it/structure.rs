@@ -282,9 +282,9 @@ fn wrong_order_has_a_place_and_a_mend() {
     assert_eq!(
         found,
         [
-            "p:2:1: this <message> begins before the one before it ends (end the other one with </message> first)",
-            "p:3:1: </message> without a <message> that it ends (remove it, or begin the message with <message role=\"user\">)",
-            "p:3:11: this <message> does not end (end it with </message>)",
+            "p:2:1: this <message> begins inside another one (close the other one with </message> first)",
+            "p:3:1: </message> without a matching <message> (remove it, or begin the message with <message role=\"user\">)",
+            "p:3:11: unclosed <message> (close it with </message>)",
         ]
     );
 }

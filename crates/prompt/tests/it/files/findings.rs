@@ -178,6 +178,6 @@ fn aliases_cannot_make_a_file_large() {
     }
     text.push_str("---\nB");
     let deep = format!("---\na: {}{}\n---\nB", "[".repeat(500), "]".repeat(500));
-    assert!(finding("p.prompt", &text).contains("the YAML holds more than 20000 values"));
+    assert!(finding("p.prompt", &text).contains("the YAML contains more than 20000 values"));
     assert!(finding("p.prompt", &deep).contains("nested"));
 }

@@ -1,7 +1,7 @@
-//! f-string: `{name}`, and nothing else.
+//! Writer for f-string, which has only `{name}`.
 
 use super::names::is_identifier;
-use super::{ConditionExpr, OutputPart, Syntax, WriteContext, WriteError};
+use super::syntax::{ConditionExpr, OutputPart, Syntax, WriteContext, WriteError};
 use crate::convert::tree::{PathStart, TreeCall, VariablePath};
 
 pub(super) struct FString;
@@ -45,7 +45,7 @@ impl Syntax for FString {
     }
 }
 
-/// Whether a key can stand between brackets; digits would be an index.
+/// Whether a key may appear between brackets; digits would be an index.
 fn can_index(key: &str) -> bool {
     let plain = !key.is_empty() && !key.contains(['[', ']', '{', '}', '!', ':']);
     plain && !key.bytes().all(|b| b.is_ascii_digit())

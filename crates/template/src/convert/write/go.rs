@@ -1,10 +1,10 @@
-//! Go: `{{.name}}`, `{{if .x}}…{{end}}`, `{{range .list}}…{{end}}`.
+//! Writer for Go: `{{.name}}`, `{{if .x}}…{{end}}`, `{{range .list}}…{{end}}`.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use super::names::is_identifier;
-use super::{
+use super::syntax::{
     ConditionExpr, LoopContext, OutputPart, Syntax, WriteContext, WriteError, beside,
     unknown_of_loop,
 };
@@ -21,7 +21,7 @@ impl Syntax for GoSyntax {
 
     fn call(&self, call: &TreeCall, around: &WriteContext<'_>) -> Result<String, WriteError> {
         if let Some((name, _)) = call.named.first() {
-            return Err(format!("go has no arguments by name such as {name}"));
+            return Err(format!("go has no named arguments such as {name}"));
         }
         let mut text = call.name.clone();
         if !is_identifier(&text) || is_own(&text) {
@@ -113,7 +113,7 @@ fn literal(text: &str, before_tag: bool) -> String {
 }
 
 fn asked(condition: ConditionExpr<'_>, around: &WriteContext<'_>) -> Result<String, WriteError> {
-    // The first item is the one whose index is zero, so false.
+    // The first item has index 0, which is false in Go.
     let index = match condition.path.start {
         PathStart::Loop(depth, LoopPosition::First) => {
             Some(VariablePath::in_loop(depth, LoopPosition::Index))
@@ -134,7 +134,7 @@ fn operand(path: &VariablePath, around: &WriteContext<'_>) -> Result<String, Wri
     operand_in(path, &around.loops)
 }
 
-/// A path, inside these loops.
+/// Writes a path inside the given loops.
 fn operand_in(path: &VariablePath, loops: &[LoopContext<'_>]) -> Result<String, WriteError> {
     let depth = loops.len();
     let name = |at: usize| loops.get(at).map(|one| &*one.name);
@@ -160,7 +160,7 @@ fn operand_in(path: &VariablePath, loops: &[LoopContext<'_>]) -> Result<String, 
     Ok(text)
 }
 
-/// Whether a name is a keyword or a function of the language, Sprig's included.
+/// Whether a name is a keyword or a function of Go's templates, including Sprig's.
 fn is_own(name: &str) -> bool {
     static FUNCTIONS: LazyLock<HashSet<String>> = LazyLock::new(|| {
         let format = GoFormat::new().with_sprig();

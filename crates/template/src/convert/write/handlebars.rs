@@ -1,7 +1,8 @@
-//! Handlebars and dotprompt: `{{name}}`, `{{#if x}}…{{/if}}`, `{{#each list}}…{{/each}}`.
+//! Writer for Handlebars and dotprompt: `{{name}}`, `{{#if x}}…{{/if}}`, `{{#each
+//! list}}…{{/each}}`.
 
 use super::names::is_identifier;
-use super::{
+use super::syntax::{
     ConditionExpr, LoopContext, OutputPart, Syntax, WriteContext, WriteError, beside,
     unknown_of_loop,
 };
@@ -49,15 +50,15 @@ impl Syntax for Handlebars {
     ) -> Result<String, WriteError> {
         let operand = operand(condition.path, &around.loops)?;
         let text = match condition.equals {
-            Some(_) if !self.roles => return Err("handlebars compares nothing".into()),
+            Some(_) if !self.roles => return Err("handlebars has no comparisons".into()),
             Some(text) => format!(" {}", quoted(text)?),
             None => String::new(),
         };
         Ok(format!("{{{{#{} {operand}{text}}}}}", word(condition)))
     }
 
-    /// White space around the end of an `else if` chain depends on its second
-    /// part, so conditions stand inside each other.
+    /// White space around the end of an `else if` chain depends on its second part, so conditions
+    /// are nested instead.
     fn otherwise(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
         Ok("{{else}}".into())
     }
@@ -76,7 +77,7 @@ impl Syntax for Handlebars {
         };
         let list = operand(this.list, outer)?;
         Ok(if this.used_inside {
-            // `../` is one level less where two items are the same.
+            // Handlebars adds no `../` level for an item that is its parent.
             format!("{{{{#each {list} as |{}|}}}}", this.name)
         } else {
             format!("{{{{#each {list}}}}}")
@@ -110,13 +111,13 @@ impl Syntax for Handlebars {
                     out.push_str(if touches { "{{!}}" } else { "" });
                     out.push_str(&literal(text, after.is_some()));
                 }
-                // A blank keeps the brace and the tag apart, and is taken out again.
+                // A blank separates the brace from the tag; whitespace control removes it.
                 OutputPart::Print(tag) | OutputPart::Block(tag) if ends_in_brace(before) => {
                     out.push_str(" {{~");
                     out.push_str(tag.get(2..).unwrap_or_default());
                 }
                 OutputPart::Block(tag) if stands_alone(pieces, at) => {
-                    // A second tag in the line keeps the line.
+                    // A second tag on the line prevents the removal of the line.
                     out.push_str("{{!}}");
                     out.push_str(tag);
                 }
@@ -127,7 +128,7 @@ impl Syntax for Handlebars {
     }
 }
 
-/// Whether a tag is alone in its line, which would be dropped.
+/// Whether a tag is alone on its line, which would be dropped.
 fn stands_alone(pieces: &[OutputPart], at: usize) -> bool {
     let (before, after) = beside(pieces, at);
     let begins = match before {
@@ -153,10 +154,10 @@ fn ends_in_brace(before: Option<&OutputPart>) -> bool {
     matches!(before, Some(OutputPart::Text(text)) if text.ends_with('{'))
 }
 
-/// A text so that it prints itself.
+/// Escapes a text so that it prints unchanged.
 fn literal(text: &str, before_tag: bool) -> String {
     let mut out = HandlebarsFormat::new().escape(text).unwrap_or_default();
-    // A backslash alone would make the tag text.
+    // A single backslash would turn the tag into text.
     if before_tag && text.ends_with('\\') {
         out.push('\\');
     }
@@ -181,7 +182,7 @@ fn argument(argument: &Argument, loops: &[LoopContext<'_>]) -> Result<String, Wr
     }
 }
 
-/// A path, inside these loops.
+/// Writes a path inside the given loops.
 fn operand(path: &VariablePath, loops: &[LoopContext<'_>]) -> Result<String, WriteError> {
     let mut keys = Vec::with_capacity(path.keys.len());
     for key in &path.keys {
@@ -196,10 +197,10 @@ fn operand(path: &VariablePath, loops: &[LoopContext<'_>]) -> Result<String, Wri
     };
     match keys.as_slice() {
         [] if path.start == PathStart::Root => {
-            Err("handlebars has no name for all variables at once".into())
+            Err("handlebars has no name for the set of all variables".into())
         }
         [] => Ok(start.to_owned()),
-        // A name alone may be a helper's.
+        // A single name may be a helper.
         [first, ..] if start == "this" && is_identifier(first) && !is_own(first) => {
             Ok(keys.join("."))
         }
@@ -207,7 +208,7 @@ fn operand(path: &VariablePath, loops: &[LoopContext<'_>]) -> Result<String, Wri
     }
 }
 
-/// What the loop of that depth knows, inside so many.
+/// Writes a loop variable, given the depth of its loop.
 fn known(at: usize, knows: LoopPosition, depth: usize) -> Result<String, WriteError> {
     let word = match knows {
         LoopPosition::Index => "index",
@@ -230,7 +231,7 @@ fn segment(key: &str) -> Result<String, WriteError> {
     }
 }
 
-/// Whether handlebars or dotprompt has a helper of that name.
+/// Whether Handlebars or dotprompt has a helper with this name.
 fn is_own(name: &str) -> bool {
     [
         "if",

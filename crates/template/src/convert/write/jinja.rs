@@ -1,12 +1,12 @@
-//! Jinja: `{{ name }}`, `{% if x %}…{% endif %}`, `{% for x in list %}…{% endfor %}`.
+//! Writer for Jinja: `{{ name }}`, `{% if x %}…{% endif %}`, `{% for x in list %}…{% endfor %}`.
 
 use super::names::is_identifier;
-use super::{ConditionExpr, OutputPart, Syntax, WriteContext, WriteError, beside};
+use super::syntax::{ConditionExpr, OutputPart, Syntax, WriteContext, WriteError, beside};
 use crate::convert::tree::{Argument, LoopPosition, PathStart, TreeCall, VariablePath};
 use crate::format::jinja::JinjaFormat;
 use crate::format::jinja::methods::of_dict;
 
-/// Names that no variable can have.
+/// Reserved names that no variable can have.
 const KEYWORDS: [&str; 16] = [
     "and", "or", "not", "is", "in", "if", "else", "elif", "for", "true", "false", "none", "True",
     "False", "None", "loop",
@@ -92,7 +92,7 @@ impl Syntax for Jinja {
                 OutputPart::Text(text) => {
                     let is_block = matches!(before, Some(OutputPart::Block(_)));
                     if self.trims && is_block && text.starts_with('\n') {
-                        // The first line end after a block is dropped.
+                        // Jinja drops the first line ending after a block.
                         out.push('\n');
                     }
                     out.push_str(&literal(text, after.is_some()));
@@ -108,7 +108,7 @@ impl Syntax for Jinja {
                 }
             }
         }
-        // The last line end of a source is dropped.
+        // Jinja drops the last line ending of a source.
         if out.ends_with('\n') {
             out.push('\n');
         }
@@ -116,20 +116,20 @@ impl Syntax for Jinja {
     }
 }
 
-/// Whether a text ends in blanks that begin a line.
+/// Whether a text ends in blanks at the start of a line.
 fn ends_in_indent(text: &str, begins_source: bool) -> bool {
     let rest = text.trim_end_matches(|c: char| c.is_whitespace() && c != '\n');
     rest.len() < text.len() && (rest.ends_with('\n') || (rest.is_empty() && begins_source))
 }
 
-/// A tag that leaves the blanks before it.
+/// Returns a tag that keeps the blanks before it.
 fn kept(tag: &str) -> String {
     let (open, rest) = tag.split_at(2);
     format!("{open}+{rest}")
 }
 
-/// A text so that it prints itself. Jinja makes every line end `\n`, so the
-/// others are printed by a constant.
+/// Escapes a text so that it prints unchanged. Jinja normalizes line endings to `
+/// `, so other line endings are printed by a constant.
 fn literal(text: &str, before_tag: bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -181,7 +181,9 @@ fn operand(path: &VariablePath, around: &WriteContext<'_>) -> Result<String, Wri
             }
             (first.clone(), keys)
         }
-        (PathStart::Root, None) => return Err("jinja has no name for all variables at once".into()),
+        (PathStart::Root, None) => {
+            return Err("jinja has no name for the set of all variables".into());
+        }
     };
     for key in keys {
         text.push_str(&if is_identifier(key) && !of_dict(key) {
@@ -193,10 +195,10 @@ fn operand(path: &VariablePath, around: &WriteContext<'_>) -> Result<String, Wri
     Ok(text)
 }
 
-/// What the loop of that depth knows, inside so many.
+/// Writes a loop variable, given the depth of its loop.
 fn known(at: usize, knows: LoopPosition, depth: usize) -> Result<String, WriteError> {
     if at + 1 < depth {
-        return Err("jinja knows the innermost loop only".into());
+        return Err("jinja exposes only the innermost loop".into());
     }
     Ok(match knows {
         LoopPosition::Index => "loop.index0",
@@ -207,7 +209,7 @@ fn known(at: usize, knows: LoopPosition, depth: usize) -> Result<String, WriteEr
     .to_owned())
 }
 
-/// A constant of Python.
+/// Writes a Python constant.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {

@@ -1,16 +1,16 @@
-//! Liquid: `{{ name }}`, `{% if x %}…{% endif %}`, `{% for x in list %}…{% endfor %}`.
+//! Writer for Liquid: `{{ name }}`, `{% if x %}…{% endif %}`, `{% for x in list %}…{% endfor %}`.
 //!
-//! Only nothing and `false` are false there, so what else is false elsewhere is asked for.
+//! Only nil and `false` are false in Liquid, so the writer tests for other values explicitly.
 
 use super::names::is_identifier;
-use super::{ConditionExpr, OutputPart, Syntax, WriteContext, WriteError};
+use super::syntax::{ConditionExpr, OutputPart, Syntax, WriteContext, WriteError};
 use crate::TemplateFormat;
 use crate::convert::shape::VariableType;
 use crate::convert::tree::{Argument, LoopPosition, PathStart, TreeCall, VariablePath};
 use crate::convert::values::shown;
 use crate::format::liquid::LiquidFormat;
 
-/// Names that mean something else where they stand alone.
+/// Names with a special meaning when used alone.
 const KEYWORDS: [&str; 11] = [
     "nil",
     "null",
@@ -25,7 +25,7 @@ const KEYWORDS: [&str; 11] = [
     "tablerowloop",
 ];
 
-/// What every list is asked for.
+/// Properties that every list has.
 const QUESTIONS: [&str; 3] = ["size", "first", "last"];
 
 pub(super) struct Liquid;
@@ -119,13 +119,13 @@ impl Syntax for Liquid {
         let unknown = condition && *around.scope.shape(path) == VariableType::Unknown;
         unknown.then(|| {
             format!(
-                "exact if {} is true, false or not there: an empty text, 0 and an empty list are true in liquid",
+                "exact only if {} is true, false or missing: an empty text, 0 and an empty list are true in liquid",
                 shown(path)
             )
         })
     }
 
-    /// White space that a block has for itself would not be printed, so a constant does.
+    /// Liquid does not print a block that contains only white space, so a constant prints it.
     fn join(&self, pieces: &[OutputPart]) -> Result<String, WriteError> {
         let format = LiquidFormat::new();
         let mut out = String::new();
@@ -152,7 +152,7 @@ impl Syntax for Liquid {
     }
 }
 
-/// The tag of a condition, and what it asks.
+/// Writes the tag of a condition, with its test.
 fn asked(
     condition: ConditionExpr<'_>,
     around: &WriteContext<'_>,
@@ -199,7 +199,7 @@ fn operand(path: &VariablePath, around: &WriteContext<'_>) -> Result<String, Wri
             (name, keys)
         }
         (PathStart::Root, None) => {
-            return Err("liquid has no name for all variables at once".into());
+            return Err("liquid has no name for the set of all variables".into());
         }
     };
     for key in keys {
@@ -214,7 +214,7 @@ fn operand(path: &VariablePath, around: &WriteContext<'_>) -> Result<String, Wri
     Ok(text)
 }
 
-/// What the loop of that depth knows, inside so many.
+/// Writes a loop variable, given the depth of its loop.
 fn known(at: usize, knows: LoopPosition, depth: usize) -> String {
     let outside = ".parentloop".repeat(depth.saturating_sub(at + 1));
     let word = match knows {
@@ -226,17 +226,17 @@ fn known(at: usize, knows: LoopPosition, depth: usize) -> String {
     format!("forloop{outside}.{word}")
 }
 
-/// A constant, in which nothing can be escaped.
+/// Writes a constant; Liquid has no escapes in it.
 fn quoted(text: &str) -> Result<String, WriteError> {
     let quote = match text.contains('"') {
         false => '"',
         true if text.contains('\'') => {
-            return Err("liquid has no text with both kinds of quotes in it".into());
+            return Err("liquid has no text that contains both kinds of quotes".into());
         }
         true => '\'',
     };
     if text.contains(['}', '{']) {
-        Err("liquid has no text with a brace in it".into())
+        Err("liquid has no text that contains a brace".into())
     } else {
         Ok(format!("{quote}{text}{quote}"))
     }

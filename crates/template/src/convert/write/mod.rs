@@ -1,6 +1,5 @@
-//! Trees as text: first into pieces, texts and tags, then the pieces side by
-//! side, since what a text needs so that it is printed as it is depends on the
-//! tags beside it.
+//! Writes trees as text: first as segments (texts and tags), then joined. A text is escaped last,
+//! because escaping depends on the neighbouring tags.
 
 mod f_string;
 mod go;
@@ -10,8 +9,7 @@ mod liquid;
 mod mustache;
 mod names;
 mod semantic_kernel;
-
-use std::sync::Arc;
+mod syntax;
 
 use quillet_core::Span;
 
@@ -19,117 +17,9 @@ use super::findings::ConvertFindings;
 use super::language::Language;
 use super::loops;
 use super::shape::{TypeScope, VariableType};
-use super::tree::{LoopPosition, NodeKind, TreeCall, TreeNode, VariablePath};
+use super::tree::{NodeKind, TreeNode, VariablePath};
 use names::UsedNames;
-
-/// A part of what is written.
-#[derive(Clone, Debug, PartialEq)]
-enum OutputPart {
-    /// To be printed as it is.
-    Text(String),
-    /// A tag that prints.
-    Print(String),
-    /// A tag that prints nothing itself: of a block, a comment.
-    Block(String),
-}
-
-/// A condition: the variable and what is asked of it.
-#[derive(Clone, Copy, Debug)]
-struct ConditionExpr<'t> {
-    path: &'t VariablePath,
-    /// The text that it must be, if not just true.
-    equals: Option<&'t str>,
-    negated: bool,
-}
-
-/// A loop that is being written.
-#[derive(Clone, Debug)]
-struct LoopContext<'t> {
-    list: &'t VariablePath,
-    /// A name for the item that nothing else has.
-    name: Arc<str>,
-    /// Another one for the index, where something asks for that.
-    index: Option<Arc<str>>,
-    /// Whether a loop inside it asks for its item.
-    used_inside: bool,
-}
-
-impl LoopContext<'_> {
-    /// All names that it gives.
-    fn names(&self) -> impl Iterator<Item = &str> {
-        [&*self.name].into_iter().chain(self.index.as_deref())
-    }
-}
-
-/// What is around the tag that is being written.
-struct WriteContext<'t> {
-    loops: Vec<LoopContext<'t>>,
-    scope: TypeScope<'t>,
-    /// How many conditions are open since the innermost loop.
-    conditions: Vec<&'t VariablePath>,
-}
-
-/// Why what a loop knows cannot be written.
-fn unknown_of_loop(language: &str, knows: LoopPosition) -> WriteError {
-    match knows {
-        LoopPosition::Index => format!("{language} has no index of an item"),
-        LoopPosition::Number => format!("{language} counts the items of a loop from 0, not from 1"),
-        LoopPosition::First => format!("{language} does not say here whether an item is the first"),
-        LoopPosition::Last => format!("{language} does not say whether an item is the last"),
-    }
-}
-
-/// Why something cannot be written.
-type WriteError = String;
-
-/// How one format writes tags.
-trait Syntax {
-    fn print(&self, path: &VariablePath, around: &WriteContext<'_>) -> Result<String, WriteError>;
-    fn call(&self, call: &TreeCall, around: &WriteContext<'_>) -> Result<String, WriteError>;
-    /// A language that has no conditions, no loops and no comments leaves this
-    /// and what follows as it is.
-    fn begin_if(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
-        Err("the format has no conditions".into())
-    }
-    /// `None` where a condition inside the other part stands in a block of its own.
-    fn else_if(
-        &self,
-        _: ConditionExpr<'_>,
-        _: &WriteContext<'_>,
-    ) -> Option<Result<String, WriteError>> {
-        None
-    }
-    /// Between the parts of a condition or of a loop, whose path is given.
-    fn otherwise(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
-        Ok(String::new())
-    }
-    fn end_if(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
-        Ok(String::new())
-    }
-    /// The loop is the innermost of those around.
-    fn begin_for(&self, _: &WriteContext<'_>) -> Result<String, WriteError> {
-        Err("the format has no loops".into())
-    }
-    fn end_for(&self, _: ConditionExpr<'_>, _: &WriteContext<'_>) -> Result<String, WriteError> {
-        Ok(String::new())
-    }
-    /// `None` if the text cannot stand in a comment, or there are none.
-    fn comment(&self, _: &str) -> Option<String> {
-        None
-    }
-    fn role(&self, role: &str) -> Result<String, WriteError>;
-    /// What to mind about a path: where it is exact for some values only.
-    fn mind(
-        &self,
-        _path: &VariablePath,
-        _around: &WriteContext<'_>,
-        _condition: bool,
-    ) -> Option<String> {
-        None
-    }
-    /// Puts the pieces together.
-    fn join(&self, pieces: &[OutputPart]) -> Result<String, WriteError>;
-}
+use syntax::{ConditionExpr, LoopContext, OutputPart, Syntax, WriteContext, WriteError};
 
 /// Writes a tree.
 pub(super) fn write(
@@ -214,7 +104,7 @@ impl<'t> TemplateWriter<'t, '_, '_> {
             Some(tag) => self.pieces.push(OutputPart::Block(tag)),
             None => {
                 let name = self.language.name();
-                let message = format!("{name} cannot hold this comment: it is left out");
+                let message = format!("{name} cannot represent this comment: it is omitted");
                 self.findings.leave_out(span, message);
             }
         }
@@ -222,7 +112,7 @@ impl<'t> TemplateWriter<'t, '_, '_> {
 
     fn mind(&mut self, path: &VariablePath, span: Span, condition: bool) {
         if let Some(message) = self.syntax.mind(path, &self.around, condition) {
-            let help = "declare the kinds, or look at the result";
+            let help = "declare the kinds, or check the result";
             self.findings.note(span, message, help);
         }
     }
@@ -239,7 +129,7 @@ impl<'t> TemplateWriter<'t, '_, '_> {
         }
     }
 
-    /// A condition, and those that follow in its other part alone.
+    /// Writes a condition, and those that are alone in its else branch.
     fn condition(&mut self, node: &'t TreeNode) {
         let Some((first, then, mut otherwise)) = parts(node) else {
             return;
@@ -249,7 +139,7 @@ impl<'t> TemplateWriter<'t, '_, '_> {
         self.mind(first.path, span, true);
         self.push(begin, span, OutputPart::Block);
         self.part(first, then);
-        // Blocks that the format ends one by one.
+        // Formats that end each nested block separately.
         let mut open = first;
         while let [inner] = otherwise
             && let Some((condition, then, rest)) = parts(inner)
@@ -338,7 +228,7 @@ impl<'t> TemplateWriter<'t, '_, '_> {
     }
 }
 
-/// A condition with its parts, the other way round if the first is empty.
+/// Returns a condition with its branches; if the first is empty, they are swapped.
 fn parts(node: &TreeNode) -> Option<(ConditionExpr<'_>, &[TreeNode], &[TreeNode])> {
     let NodeKind::If {
         condition,
@@ -371,10 +261,4 @@ fn joined_texts(pieces: Vec<OutputPart>) -> Vec<OutputPart> {
         }
     }
     joined
-}
-
-/// The pieces beside a piece.
-fn beside(pieces: &[OutputPart], at: usize) -> (Option<&OutputPart>, Option<&OutputPart>) {
-    let before = at.checked_sub(1).and_then(|before| pieces.get(before));
-    (before, pieces.get(at + 1))
 }

@@ -1,10 +1,10 @@
-//! Mustache: `{{name}}`, `{{#x}}…{{/x}}`, `{{^x}}…{{/x}}`.
+//! Writer for Mustache: `{{name}}`, `{{#x}}…{{/x}}`, `{{^x}}…{{/x}}`.
 //!
-//! A section is a condition, a loop or a step into an object, by the value that
-//! it meets; and a name is looked for in the item first, then outside. So much
-//! is exact only where kinds are declared.
+//! Depending on its value, a section is a condition, a loop or a step into an object, and names are
+//! resolved in the item first, then outside. Many conversions are therefore exact only if kinds are
+//! declared.
 
-use super::{ConditionExpr, OutputPart, Syntax, WriteContext, WriteError, unknown_of_loop};
+use super::syntax::{ConditionExpr, OutputPart, Syntax, WriteContext, WriteError, unknown_of_loop};
 use crate::TemplateFormat;
 use crate::convert::shape::VariableType;
 use crate::convert::tree::{PathStart, TreeCall, VariablePath};
@@ -29,13 +29,13 @@ impl Syntax for Mustache {
         around: &WriteContext<'_>,
     ) -> Result<String, WriteError> {
         if condition.equals.is_some() {
-            return Err("mustache compares nothing".into());
+            return Err("mustache has no comparisons".into());
         }
         let shape = around.scope.shape(condition.path);
         if let (VariableType::List(_) | VariableType::Object(_), false) = (shape, condition.negated)
         {
             return Err(format!(
-                "{} is a list or an object, which a section of mustache goes into",
+                "{} is a list or an object, which a mustache section enters",
                 shown(condition.path)
             ));
         }
@@ -98,13 +98,13 @@ impl Syntax for Mustache {
         let shown = shown(path);
         if condition && *around.scope.shape(path) == VariableType::Unknown {
             return Some(format!(
-                "exact if {shown} is neither a list nor an object: a section goes into those"
+                "exact only if {shown} is neither a list nor an object: a section enters those"
             ));
         }
         let first = path.keys.first()?;
         let unknown = |item: &VariableType| *item == VariableType::Unknown;
         inner_items(path, around).any(unknown).then(|| {
-            format!("exact if no item of the loop has {first}, since it would hide {shown}")
+            format!("exact only if no item of the loop has {first}, which would hide {shown}")
         })
     }
 
@@ -129,7 +129,7 @@ impl Syntax for Mustache {
     }
 }
 
-/// The pieces line by line; every line but the last has its end.
+/// Splits the segments into lines; every line but the last includes its ending.
 fn lines(pieces: &[OutputPart]) -> Vec<Vec<OutputPart>> {
     let mut lines = vec![Vec::new()];
     for piece in pieces {
@@ -152,8 +152,8 @@ fn lines(pieces: &[OutputPart]) -> Vec<Vec<OutputPart>> {
     lines
 }
 
-/// A line of tags that print nothing is dropped with its blanks: the tag after
-/// which another line end keeps what follows it.
+/// Mustache drops a line that contains only blanks and tags that print nothing. A tag that follows
+/// on another line keeps this line's blanks.
 fn kept(line: &[OutputPart]) -> Result<Option<usize>, WriteError> {
     let blank = |piece: &OutputPart| match piece {
         OutputPart::Text(text) => text.chars().all(is_space),
@@ -168,9 +168,7 @@ fn kept(line: &[OutputPart]) -> Result<Option<usize>, WriteError> {
         return Ok(None);
     }
     if line[..last].iter().any(|piece| !is_tag(piece)) {
-        return Err(
-            "mustache drops the blanks of a line that has nothing but sections in it".into(),
-        );
+        return Err("mustache drops the blanks of a line that contains only sections".into());
     }
     Ok((last + 1 < line.len()).then_some(last))
 }
@@ -205,14 +203,14 @@ fn name(path: &VariablePath, around: &WriteContext<'_>) -> Result<String, WriteE
         && inner_items(path, around).any(|item| item.has(first))
     {
         return Err(format!(
-            "mustache finds the {first} of the item, which hides {}",
+            "mustache resolves {first} to the item's field, which hides {}",
             shown(path)
         ));
     }
     Ok(path.keys.join("."))
 }
 
-/// The items of the loops between a path's start and where it is used.
+/// Yields the items of the loops between a path's start and its use.
 fn inner_items<'a>(
     path: &VariablePath,
     around: &'a WriteContext<'_>,

@@ -1,4 +1,4 @@
-//! Names for the items of loops.
+//! Names for loop items.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -7,16 +7,16 @@ use crate::convert::tree::{
     Argument, LoopPosition, NodeKind, PathStart, TreeCall, TreeNode, VariablePath,
 };
 
-/// Names that mean something already: variables and functions.
+/// Names that are already used: variables and functions.
 pub(super) struct UsedNames<'t>(HashSet<&'t str>);
 
 impl<'t> UsedNames<'t> {
-    /// Those that a tree mentions.
+    /// Collects the names that a tree uses.
     pub(super) fn by(nodes: &'t [TreeNode]) -> Self {
         let mut taken = UsedNames(HashSet::new());
         visit(nodes, &mut |mention| {
             let name = match mention {
-                // A field of an item stands alone in handlebars.
+                // Handlebars can refer to a field of an item without a path.
                 Mention::Path(path) => path.keys.first(),
                 Mention::Function(name) => Some(name),
             };
@@ -25,7 +25,7 @@ impl<'t> UsedNames<'t> {
         taken
     }
 
-    /// The name that the source gave, or another one if that is taken.
+    /// Returns the source's own name, or a new one if that is taken.
     pub(super) fn free(&self, wanted: Option<&str>, outer: &[&str]) -> Arc<str> {
         let wanted = wanted.filter(|name| is_identifier(name) && !is_reserved(name));
         let wanted = wanted.unwrap_or("item");
@@ -39,7 +39,7 @@ impl<'t> UsedNames<'t> {
     }
 }
 
-/// Whether a loop inside asks for the item of the loop of that depth.
+/// Whether an inner loop uses the item of the loop at this depth.
 pub(super) fn used_inside(body: &[TreeNode], depth: usize) -> bool {
     let mut used = false;
     let inner = body.iter().flat_map(inner_loops);
@@ -51,8 +51,8 @@ pub(super) fn used_inside(body: &[TreeNode], depth: usize) -> bool {
     used
 }
 
-/// Whether something asks for the index in the loop of that depth, or for the
-/// first item, which go knows by its index.
+/// Whether the loop at this depth uses its index, or tests for the first item, which Go does by
+/// index.
 pub(super) fn asks_index(body: &[TreeNode], depth: usize) -> bool {
     let mut asks = false;
     visit(body, &mut |mention| {
@@ -65,7 +65,7 @@ pub(super) fn asks_index(body: &[TreeNode], depth: usize) -> bool {
     asks
 }
 
-/// The bodies of the loops that a node has in it, the outermost only.
+/// Yields the bodies of the outermost loops in a node.
 fn inner_loops(node: &TreeNode) -> Vec<&[TreeNode]> {
     match &node.kind {
         NodeKind::For {
@@ -125,13 +125,13 @@ fn visit_call<'t>(call: &'t TreeCall, see: &mut impl FnMut(Mention<'t>)) {
     }
 }
 
-/// A letter or `_`, then letters, digits and `_`, ASCII only: a name everywhere.
+/// Whether a name is valid in every format: an ASCII letter or `_`, then letters, digits and `_`.
 pub(super) fn is_identifier(name: &str) -> bool {
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     starts && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// Words that some format keeps for itself.
+/// Reserved words of any format.
 pub(super) fn is_reserved(name: &str) -> bool {
     [
         "and",

@@ -1,7 +1,7 @@
-//! Semantic Kernel: `{{$name}}` and `{{plugin.function $x name='text'}}`.
+//! Writer for Semantic Kernel: `{{$name}}` and `{{plugin.function $x name='text'}}`.
 
 use super::names::is_identifier;
-use super::{ConditionExpr, OutputPart, Syntax, WriteContext, WriteError};
+use super::syntax::{ConditionExpr, OutputPart, Syntax, WriteContext, WriteError};
 use crate::TemplateFormat;
 use crate::convert::tree::{Argument, PathStart, TreeCall, VariablePath};
 use crate::format::semantic_kernel::SemanticKernelFormat;
@@ -21,7 +21,7 @@ impl Syntax for SemanticKernel {
         match call.positional.as_slice() {
             [] if call.named.is_empty() => {
                 return Err(format!(
-                    "semantic-kernel gives {} the template's own variables if there are no arguments",
+                    "semantic-kernel passes the template's own variables to {} if there are no arguments",
                     call.name
                 ));
             }
@@ -32,7 +32,7 @@ impl Syntax for SemanticKernel {
             }
             [_, second, ..] => {
                 return Err(format!(
-                    "semantic-kernel has one argument without a name; {second:?} is one more"
+                    "semantic-kernel allows one positional argument; {second:?} is another one"
                 ));
             }
         }
@@ -75,7 +75,7 @@ fn variable(path: &VariablePath) -> Result<String, WriteError> {
     match (path.start, path.keys.as_slice()) {
         (PathStart::Root, [name]) if is_identifier(name) => Ok(format!("${name}")),
         _ => Err(format!(
-            "semantic-kernel has variables with one plain name only, so not {}",
+            "semantic-kernel variables have a single plain name, unlike {}",
             path.keys.join(".")
         )),
     }
@@ -86,13 +86,13 @@ fn argument(argument: &Argument) -> Result<String, WriteError> {
         Argument::Path(path) => variable(path),
         Argument::Text(text) => Ok(quoted(text)),
         Argument::Int(number) => Err(format!(
-            "semantic-kernel has texts only, no number {number}"
+            "semantic-kernel has only texts, no number {number}"
         )),
-        Argument::Bool(value) => Err(format!("semantic-kernel has texts only, no {value}")),
+        Argument::Bool(value) => Err(format!("semantic-kernel has only texts, no {value}")),
     }
 }
 
-/// A value: only its quote and backslashes before quotes and backslashes are escaped.
+/// Quotes a value: only its quote, and backslashes before quotes and backslashes, are escaped.
 fn quoted(text: &str) -> String {
     let text = text.replace('\\', r"\\").replace('\'', r"\'");
     format!("'{text}'")

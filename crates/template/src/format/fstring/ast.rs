@@ -1,4 +1,4 @@
-//! What a format string consists of.
+//! Syntax tree of a format string.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use quillet_core::Span;
 use super::super::python::Spec;
 use crate::format::problem::ParseProblem;
 
-/// One source, read.
+/// A parsed source.
 #[derive(Debug)]
 pub(super) struct Program {
     /// All literal text.
@@ -20,7 +20,7 @@ pub(super) enum Node {
     /// A range of the literal text.
     Text(Range<usize>),
     Field(Field),
-    /// What only fails when it is rendered.
+    /// An error that is raised only when it is rendered.
     Refused(ParseProblem),
 }
 
@@ -33,14 +33,14 @@ pub(super) struct Field {
     pub(super) layout: FormatSpec,
     /// The name with its path.
     pub(super) span: Span,
-    /// All of it, braces included.
+    /// The entire field, including braces.
     pub(super) whole: Span,
 }
 
-/// What stands in brackets.
+/// The contents of brackets.
 #[derive(Debug)]
 pub(super) enum Index {
-    /// Digits only.
+    /// Only digits.
     Number(usize),
     Key(Box<str>),
 }
@@ -52,17 +52,17 @@ pub(super) enum Conversion {
     Ascii,
 }
 
-/// What stands after the colon.
+/// The specifier after the colon.
 #[derive(Debug)]
 pub(super) enum FormatSpec {
-    /// Nothing.
+    /// No specifier.
     Plain,
     Fixed(Spec),
-    /// It has fields of its own.
+    /// A specifier with nested fields.
     Nested(Vec<SpecPart>),
 }
 
-/// A piece of a specifier with fields.
+/// A segment of a specifier with fields.
 #[derive(Debug)]
 pub(super) enum SpecPart {
     Text(Box<str>),
@@ -70,7 +70,7 @@ pub(super) enum SpecPart {
 }
 
 impl Field {
-    /// Whether it prints the value as it is.
+    /// Whether it prints the value unchanged.
     pub(super) fn is_plain(&self) -> bool {
         self.conversion.is_none() && matches!(self.layout, FormatSpec::Plain)
     }

@@ -1,4 +1,4 @@
-//! Format strings as a neutral tree.
+//! Reads format strings into the neutral tree.
 
 use quillet_core::{Diagnostic, Span};
 
@@ -7,7 +7,7 @@ use super::{Rules, parser};
 use crate::convert::{ConvertFindings, NodeKind, Nodes, TreeNode, VariablePath};
 use crate::{MessageSyntax, TemplateSource};
 
-/// Reads a source. What other formats do not have is refused.
+/// Reads a source. Features that other formats lack are rejected.
 pub(crate) fn read(
     source: &TemplateSource<'_>,
     findings: &mut ConvertFindings<'_>,

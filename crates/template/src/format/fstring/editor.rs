@@ -1,11 +1,11 @@
-//! Tokens and completions for editors.
+//! Syntax tokens and completion items for editors.
 
 use quillet_core::TokenKind;
 
 use super::parser::{FieldPlace, places};
 use crate::editor::{CompletionItem, CompletionList, ExternalNames, MOST_FAULTS, Spot, TokenScan};
 
-/// The tokens of a text; of a field without an end, its brace and its name.
+/// Returns the tokens of a text; for an unclosed field, its brace and its name.
 pub(super) fn scan(text: &str) -> TokenScan {
     let mut scan = TokenScan::default();
     for place in places(text, MOST_FAULTS) {
@@ -60,7 +60,7 @@ fn field(text: &str, place: &FieldPlace, scan: &mut TokenScan) {
     scan.end(close, place.end);
 }
 
-/// What is taken out of a variable: `[key]`, `[0]`, `.attribute`.
+/// Adds the tokens of an access: `[key]`, `[0]`, `.attribute`.
 fn path(name: &str, start: usize, mut at: usize, scan: &mut TokenScan) {
     while let Some(rest) = name.get(at..).filter(|rest| !rest.is_empty()) {
         let (open, close) = match rest.as_bytes() {
@@ -91,7 +91,7 @@ fn path(name: &str, start: usize, mut at: usize, scan: &mut TokenScan) {
     }
 }
 
-/// What could stand at a byte: the name of a variable.
+/// Returns the completion items at a byte: variable names.
 pub(super) fn completions(text: &str, at: usize, names: &ExternalNames<'_>) -> Vec<CompletionItem> {
     let Some(spot) = Spot::find(text, at, scan) else {
         return Vec::new();

@@ -1,12 +1,12 @@
-//! Prints a format string over variables.
+//! Renders a format string with variables.
 
 use std::borrow::Cow;
 
 use quillet_core::{LineColumn, Map, Span, Value, nearest};
 
 use super::super::python::{Operand, Spec, ascii};
-use super::Compilation;
 use super::ast::{Conversion, Field, FormatSpec, Index, Node, SpecPart};
+use super::compilation::Compilation;
 use super::print::{self, kind};
 use crate::{CallState, ErrorKind, Missing, Pass, RenderError, StopReason};
 
@@ -16,12 +16,12 @@ pub(super) struct Evaluator<'t, 'p, 'v> {
     pub(super) pass: &'p mut Pass<'v>,
 }
 
-/// What a name leads to.
+/// Result of resolving a name.
 enum NameLookup<'v> {
     Value(Cow<'v, Value>),
-    /// A call that is made when the pass is over.
+    /// A call that is made at the end of the pass.
     Pending,
-    /// Nothing, in a template that prints nothing for it.
+    /// A missing value in a template that prints nothing for it.
     Nothing,
 }
 
@@ -43,7 +43,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
                     let start = self.pass.begin_value();
                     let holes = self.pass.holes();
                     let printed = match self.print(field) {
-                        // Nothing else sees what a field does.
+                        // A field has no effect on the following text.
                         Err(StopReason::Suspended) => {
                             self.pass.skip_since(holes);
                             Ok(())
@@ -66,7 +66,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         Ok(())
     }
 
-    /// Adds the place, unless there is one already.
+    /// Adds the location, unless there is one already.
     fn located(&self, stop: StopReason, span: Span) -> StopReason {
         let StopReason::Failed(mut error) = stop else {
             return stop;
@@ -86,7 +86,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         let value = match self.find(field)? {
             NameLookup::Value(value) => value,
             NameLookup::Pending => {
-                // What it is laid out with is called for meanwhile.
+                // The calls in the specifier are still registered.
                 return match &field.layout {
                     FormatSpec::Nested(pieces) => self.spec(pieces).map(drop),
                     FormatSpec::Plain | FormatSpec::Fixed(_) => Ok(()),
@@ -98,7 +98,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         let value = printed(value);
         match field.is_plain() {
             true => print::write(&value, self.pass),
-            // Nothing is in what is not there.
+            // A missing value has no fields.
             false if stood => match self.laid_out(field, &value) {
                 Err(stop) if stop.is_of_values() => Ok(()),
                 text => self.pass.write(&text?),
@@ -145,7 +145,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         error.into()
     }
 
-    /// What the brackets take out of a value.
+    /// Returns the value that an access selects.
     fn at<'a>(
         &mut self,
         mut value: Cow<'a, Value>,
@@ -235,7 +235,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         Ok(out)
     }
 
-    /// A specifier out of its pieces; `None` if nothing is left of it.
+    /// Joins the segments of a specifier; `None` if one of them is pending.
     fn spec(&mut self, pieces: &[SpecPart]) -> Result<Option<Spec>, StopReason> {
         let (mut text, mut hole) = (String::new(), false);
         for piece in pieces {
@@ -266,7 +266,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
     }
 }
 
-/// What stands for an object in print, see [`Map::printed_as`].
+/// Returns the value that replaces an object in print, see [`Map::printed_as`].
 fn printed(value: Cow<'_, Value>) -> Cow<'_, Value> {
     match value {
         Cow::Borrowed(Value::Map(map)) => match map.printed() {

@@ -1,10 +1,11 @@
-//! Python's format strings, as `str.format` and LangChain read them: `{name}`,
-//! `{price:,.2f}`, `{row[0]!r:>{width}}`.
+//! Python's format strings, as in `str.format` and LangChain: `{name}`, `{price:,.2f}`,
+//! `{row[0]!r:>{width}}`.
 //!
-//! The values are data: brackets take items out of lists and objects, and
-//! nothing has attributes, so that no field reaches an object of the host.
+//! Values are data: brackets select items of lists and objects, and there are no attributes, so no
+//! field can reach an object of the host.
 
 mod ast;
+mod compilation;
 pub(crate) mod convert;
 mod editor;
 mod eval;
@@ -21,28 +22,28 @@ use crate::{
     CompileError, CompileOptions, CompiledTemplate, Missing, Pass, References, RenderError,
     StopReason, TemplateFormat, TemplateSource,
 };
-use ast::Program;
+use compilation::Compilation;
 use eval::Evaluator;
 use parser::Rules;
 use references::VariableNames;
 
-/// The format `f-string`, by Python's rules or by LangChain's stricter ones.
+/// The format `f-string`, by Python's rules or LangChain's stricter ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FStringFormat {
     rules: Rules,
 }
 
 impl FStringFormat {
-    /// The format `f-string`: all that Python's `str.format` does with data.
-    /// What can never be formatted is refused when it is compiled.
+    /// Creates the format `f-string`: everything that Python's `str.format` does with data. Fields
+    /// that can never be formatted are rejected at compile time.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The format `f-string-strict`: what LangChain (1.x) accepts when a prompt
-    /// is made. No brackets, no nested fields, no digits as names; what it finds
-    /// only when it formats fails in the render.
+    /// Creates the format `f-string-strict`, which accepts what LangChain (1.x) accepts when a
+    /// prompt is created: no brackets, nested fields or digits as names. Errors that LangChain
+    /// finds only during formatting fail the render.
     #[must_use]
     pub fn strict() -> Self {
         FStringFormat {
@@ -124,13 +125,6 @@ struct FStringTemplate {
     sources: Vec<Compilation>,
     references: References,
     missing: Missing,
-}
-
-#[derive(Debug)]
-struct Compilation {
-    name: String,
-    text: String,
-    program: Program,
 }
 
 impl CompiledTemplate for FStringTemplate {

@@ -8,7 +8,7 @@ use super::ast::{Conversion, Field, FormatSpec, Index, Node, Program, SpecPart};
 use crate::format::problem::{MOST_PROBLEMS, ParseProblem};
 use crate::{MessageSyntax, TemplateSource};
 
-/// Whose rules say what a template may have.
+/// Whose rules decide which fields are valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Rules {
     #[default]
@@ -16,10 +16,10 @@ pub(super) enum Rules {
     LangChain,
 }
 
-/// Reads a source.
+/// Parses a source.
 ///
 /// # Errors
-/// What refuses it.
+/// Returns the errors that make it invalid.
 pub(super) fn parse(
     source: &TemplateSource<'_>,
     rules: Rules,
@@ -36,7 +36,7 @@ pub(super) fn parse(
     let problems = parser.problems.into_iter();
     let problems = problems.map(|problem| problem.diagnostic(source));
     let mut found: Vec<Diagnostic> = problems.collect();
-    // Everything in a source is written, so messages have to be in order.
+    // All text of a source is written, so its messages must be in order.
     found.extend(literals.diagnostics(source.name, source.text));
     if found.is_empty() {
         Ok(Program {
@@ -55,23 +55,23 @@ struct Parser<'t> {
     problems: Vec<ParseProblem>,
 }
 
-/// Where a field stands, with its parts.
+/// Spans of a field and its parts.
 #[derive(Debug)]
 pub(super) struct FieldPlace {
-    /// The name and the path behind it; up to the fault in a field without an end.
+    /// The name and the path after it; in an unclosed field, up to the error.
     pub(super) name: Span,
-    /// The letter after `!`, and where.
+    /// The letter after `!`, and its span.
     pub(super) conversion: Option<(usize, char)>,
     /// Fields in the specifier.
     pub(super) nested: Vec<FieldPlace>,
-    /// Whether the field has an end.
+    /// Whether the field is closed.
     pub(super) closed: bool,
-    /// Where it ends.
+    /// End of the field.
     pub(super) end: usize,
 }
 
-/// Where the fields of a text stand, those behind mistakes too, of which at most so many are
-/// passed.
+/// Returns the spans of the fields of a text, including those after errors, of which at most
+/// `faults` are skipped.
 pub(super) fn places(text: &str, most_faults: usize) -> Vec<FieldPlace> {
     let mut parser = Parser {
         text,
@@ -83,14 +83,14 @@ pub(super) fn places(text: &str, most_faults: usize) -> Vec<FieldPlace> {
     parser.places(false, &mut faults)
 }
 
-/// What follows in the text.
+/// The next part of the text.
 enum Markup<'t> {
-    /// Literal text, and where it begins.
+    /// Literal text, and its offset.
     Text(&'t str, usize),
     Field(Field),
 }
 
-/// A field before its parts are read: where the name and the specifier stand.
+/// A field before its parts are parsed: spans of the name and the specifier.
 struct RawField {
     name: (usize, usize),
     conversion: Option<(char, usize)>,
@@ -116,7 +116,7 @@ impl<'t> Parser<'t> {
         nodes
     }
 
-    /// The fields up to the end of the text; `nested` ones have no others in them.
+    /// Reads the fields up to the end of the text; `nested` ones cannot contain others.
     fn places(&mut self, nested: bool, faults: &mut usize) -> Vec<FieldPlace> {
         let mut places = Vec::new();
         let bytes = self.text.as_bytes();
@@ -175,7 +175,7 @@ impl<'t> Parser<'t> {
         places
     }
 
-    /// The next piece; `None` at the end.
+    /// Reads the next part; `None` at the end.
     fn next(&mut self, nested: bool) -> Option<Result<Markup<'t>, ParseProblem>> {
         let rest = self.text.get(self.at..).filter(|rest| !rest.is_empty())?;
         let start = self.at;
@@ -211,7 +211,7 @@ impl<'t> Parser<'t> {
         byte
     }
 
-    /// A field, after its opening brace.
+    /// Reads a field after its opening brace.
     fn field(&mut self, nested: bool) -> Result<Field, ParseProblem> {
         let raw = self.raw()?;
         let (start, end) = raw.name;
@@ -239,7 +239,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// Where the parts of a field are; ends after its closing brace.
+    /// Finds the parts of a field; ends after its closing brace.
     fn raw(&mut self) -> Result<RawField, ParseProblem> {
         let start = self.at;
         let end = loop {
@@ -275,7 +275,7 @@ impl<'t> Parser<'t> {
         Ok(raw)
     }
 
-    /// The character after `!`; whether the field ends there.
+    /// Reads the character after `!`; returns whether the field ends there.
     fn raw_conversion(&mut self, raw: &mut RawField, start: usize) -> Result<bool, ParseProblem> {
         let rest = &self.text[self.at..];
         let Some(character) = rest.chars().next() else {
@@ -289,7 +289,7 @@ impl<'t> Parser<'t> {
             Some(_) => {
                 let at = self.at - 1;
                 let message = "expected ':' after conversion specifier";
-                // The rest of the field would only be wrong once more.
+                // The rest of the field would only repeat the error.
                 let rest = &self.text.as_bytes()[at..];
                 self.at = at + memchr::memchr(b'}', rest).map_or(rest.len(), |end| end + 1);
                 Err(ParseProblem::at(message, at, at)
@@ -318,7 +318,7 @@ impl<'t> Parser<'t> {
             .help("close the field with }, or write {{ for a brace that is text")
     }
 
-    /// What LangChain refuses when a prompt is made.
+    /// Reports what LangChain rejects when a prompt is created.
     fn check_strict(
         &self,
         name: &str,
@@ -368,7 +368,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A specifier with fields in it.
+    /// Parses a specifier with fields in it.
     fn nested(&self, start: usize, end: usize) -> Result<Vec<SpecPart>, ParseProblem> {
         let mut parser = Parser {
             text: &self.text[..end],
@@ -387,7 +387,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Neighbours are one text.
+/// Joins adjacent texts.
 fn add_text(nodes: &mut Vec<Node>, range: std::ops::Range<usize>) {
     match nodes.last_mut() {
         Some(Node::Text(last)) => last.end = range.end,
@@ -411,7 +411,7 @@ fn conversion(given: Option<(char, usize)>) -> Result<Option<Conversion>, ParseP
     }))
 }
 
-/// The name of a variable and what is taken out of it.
+/// Parses the name of a variable and its accesses.
 fn path(text: &str, start: usize) -> Result<(&str, Vec<Index>), ParseProblem> {
     let end = text.find(['.', '[']).unwrap_or(text.len());
     let (name, mut rest) = text.split_at(end);
@@ -433,7 +433,7 @@ fn path(text: &str, start: usize) -> Result<(&str, Vec<Index>), ParseProblem> {
     Ok((name, path))
 }
 
-/// What else could stand after a name.
+/// Returns the error for other characters after a name.
 fn no_index(name: &str, rest: &str, at: usize) -> ParseProblem {
     let end = at + rest.len();
     let Some(attribute) = rest.strip_prefix('.') else {

@@ -1,4 +1,4 @@
-//! Values as Python's data would print: `str` and `repr`.
+//! Printed forms of values in Python: `str` and `repr`.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use quillet_core::value::MAX_DEPTH;
 use super::super::python::{escaped_size, float_text, quote};
 use crate::{LimitKind, Pass, StopReason};
 
-/// Python's name of a value's type.
+/// Returns Python's name of a value's type.
 pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "NoneType",
@@ -37,7 +37,7 @@ pub(super) fn write(value: &Value, pass: &mut Pass<'_>) -> Result<(), StopReason
     }
 }
 
-/// `str(value)`.
+/// Returns `str(value)`.
 pub(super) fn text(value: &Value, pass: &mut Pass<'_>) -> Result<String, StopReason> {
     match value {
         Value::Str(text) => {
@@ -48,7 +48,7 @@ pub(super) fn text(value: &Value, pass: &mut Pass<'_>) -> Result<String, StopRea
     }
 }
 
-/// `repr(value)`.
+/// Returns `repr(value)`.
 pub(super) fn repr(value: &Value, pass: &mut Pass<'_>) -> Result<String, StopReason> {
     if value.depth() > MAX_DEPTH {
         return Err(pass.limit(LimitKind::ValueDepth));

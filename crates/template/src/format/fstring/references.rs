@@ -1,4 +1,4 @@
-//! The variables of format strings. Any name may turn out to be a function's.
+//! Variables of format strings. Any name may turn out to be a function.
 
 use indexmap::IndexSet;
 
@@ -22,14 +22,14 @@ impl VariableNames {
         }
     }
 
-    /// Recurses once: a specifier's fields have no fields in their specifiers.
+    /// Recurses once: fields in a specifier have no nested specifiers.
     fn add_field(&mut self, field: &Field, source: usize) {
         let keys = field.path.iter().map_while(|index| match index {
             Index::Key(key) => Some(key.to_string()),
             Index::Number(_) => None,
         });
         let name = std::iter::once(field.name.to_string());
-        // Of several the first stays.
+        // The first of several references is kept.
         self.variables.insert(ByPath(VariableReference {
             path: name.chain(keys).collect(),
             optional: false,

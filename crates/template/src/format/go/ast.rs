@@ -1,6 +1,5 @@
-//! What a template is compiled to: a flat list of operations for its
-//! structure, so that no depth of blocks or calls needs the native stack, and
-//! trees for the pipelines inside actions.
+//! Compiled form of a template: a flat list of operations for its structure, so no depth of blocks
+//! or calls needs the native stack, and trees for the pipelines inside actions.
 
 use std::sync::Arc;
 
@@ -13,11 +12,11 @@ use super::value::GoStr;
 /// Index of an operation.
 pub(super) type OpIndex = usize;
 
-/// Index of a variable in its template's frame. Each declaration has its own;
-/// `$`, the dot that the template began with, is 0.
+/// Index of a variable in its template's frame. Each declaration has its own; `$`, the template's
+/// initial dot, is 0.
 pub(super) type SlotIndex = usize;
 
-/// One step of a template.
+/// One operation of a template.
 #[derive(Debug)]
 pub(super) enum Op {
     /// Writes bytes `start..end` of the source.
@@ -25,33 +24,33 @@ pub(super) enum Op {
         start: usize,
         end: usize,
     },
-    /// Writes text with marks of message structure in it.
+    /// Writes text that contains marks of message structure.
     Marked(Box<str>),
-    /// Evaluates, and prints if nothing is declared.
+    /// Evaluates a pipeline, and prints the result unless it declares variables.
     Action(Pipe),
-    /// Goes to `otherwise` unless true.
+    /// Jumps to `otherwise` unless the condition is true.
     If {
         pipe: Pipe,
         otherwise: OpIndex,
     },
-    /// As `If`, with the value as dot until the matching `EndWith`.
+    /// Like `If`, with the value as dot until the matching `EndWith`.
     With {
         pipe: Pipe,
         otherwise: OpIndex,
     },
-    /// Takes the dot back and goes to `next`.
+    /// Restores the dot and jumps to `next`.
     EndWith {
         next: OpIndex,
     },
-    /// Goes on for each element, or to `otherwise` if there is none.
+    /// Runs the body for each element, or jumps to `otherwise` if there is none.
     Range {
         pipe: Pipe,
         otherwise: OpIndex,
         end: OpIndex,
-        /// Variables declared inside, unset again in each turn.
+        /// Variables declared inside, unset in each iteration.
         inside: std::ops::Range<SlotIndex>,
     },
-    /// The next turn of the innermost loop.
+    /// Begins the next iteration of the innermost loop.
     Next,
     /// Leaves the innermost loop.
     Break,
@@ -61,7 +60,7 @@ pub(super) enum Op {
 }
 
 impl Op {
-    /// The pipeline that it evaluates, if it does.
+    /// The pipeline that it evaluates, if any.
     pub(super) fn pipe(&self) -> Option<&Pipe> {
         match self {
             Op::Action(pipe)
@@ -77,7 +76,7 @@ impl Op {
 /// `{{template "name" pipe}}`.
 #[derive(Debug)]
 pub(super) struct TemplateCall {
-    /// Of the name.
+    /// Span of the name.
     pub(super) pos: usize,
     pub(super) span: Span,
     pub(super) name: Arc<str>,
@@ -88,14 +87,14 @@ pub(super) struct TemplateCall {
 #[derive(Debug)]
 pub(super) struct TemplateDefinition {
     pub(super) name: Arc<str>,
-    /// Index of the source it stands in.
+    /// Index of its source.
     pub(super) source: usize,
     pub(super) ops: Vec<Op>,
-    /// For each of its variables but `$` the one of the same name that it shadows.
+    /// For each variable except `$`, the shadowed variable of the same name.
     pub(super) shadowed: Vec<Option<SlotIndex>>,
-    /// Bytes of its text, to guess how much it will write.
+    /// Length of its literal text, to estimate the output size.
     pub(super) text_bytes: usize,
-    /// Nothing but space and comments: does not replace another definition.
+    /// Only space and comments: does not replace another definition.
     pub(super) is_empty: bool,
 }
 
@@ -109,15 +108,15 @@ pub(super) struct Pipe {
     pub(super) commands: Vec<CommandNode>,
 }
 
-/// A variable that a pipeline sets.
+/// A variable set by a pipeline.
 #[derive(Debug)]
 pub(super) struct AssignTarget {
     pub(super) name: Box<str>,
-    /// The new variable, or the innermost that an assignment can mean.
+    /// The new variable, or the innermost one that an assignment can refer to.
     pub(super) slot: Option<SlotIndex>,
 }
 
-/// An operand and its arguments.
+/// An operand with its arguments.
 #[derive(Debug)]
 pub(super) struct CommandNode {
     pub(super) pos: usize,
@@ -129,9 +128,9 @@ pub(super) struct CommandNode {
 /// An operand.
 #[derive(Debug)]
 pub(super) struct Node {
-    /// Where Go says it is, which for `.a.b` is the second field.
+    /// The location that Go reports, which for `.a.b` is the second field.
     pub(super) pos: usize,
-    /// Where it is.
+    /// The real location.
     pub(super) span: Span,
     pub(super) kind: NodeKind,
 }
@@ -152,7 +151,7 @@ pub(super) enum NodeKind {
     Chain(Box<ChainNode>),
 }
 
-/// Names of fields in order. Most are alone, and cost one allocation.
+/// Names of fields in order. Most paths have one field, which costs one allocation.
 #[derive(Debug, Default)]
 pub(super) enum FieldNames {
     #[default]
@@ -162,7 +161,7 @@ pub(super) enum FieldNames {
 }
 
 impl FieldNames {
-    /// Cuts `a.b.c`.
+    /// Splits `a.b.c`.
     pub(super) fn of(text: &str) -> FieldNames {
         if text.contains('.') {
             return FieldNames::Many(text.split('.').map(Box::from).collect());
@@ -195,7 +194,7 @@ pub(super) struct NumberNode {
 
 #[derive(Debug)]
 pub(super) struct StringNode {
-    /// As it is written, with quotes.
+    /// The source text, with quotes.
     pub(super) quoted: Box<str>,
     pub(super) text: StringText,
 }
@@ -204,16 +203,16 @@ pub(super) struct StringNode {
 pub(super) enum StringText {
     /// Always [`Value::Str`].
     Text(Value),
-    /// No UTF-8.
+    /// Not UTF-8.
     Bytes(GoStr),
 }
 
 #[derive(Debug)]
 pub(super) struct VariableNode {
-    /// With the dollar sign.
+    /// The name, with the dollar sign.
     pub(super) name: Box<str>,
-    /// The innermost variable of that name. A declaration that was not reached
-    /// does not count: then the one that it shadows is meant.
+    /// The innermost variable with this name. If its declaration was not reached, the name refers
+    /// to the shadowed one.
     pub(super) slot: Option<SlotIndex>,
     pub(super) fields: FieldNames,
 }
@@ -224,12 +223,12 @@ pub(super) struct FunctionNode {
     pub(super) function: FunctionBinding,
 }
 
-/// What a function's name is bound to when the template is compiled.
+/// Compile-time binding of a function's name.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum FunctionBinding {
     Builtin(BuiltinFunction),
     Native(GoFunction),
-    /// Nothing yet: called through the pass.
+    /// Unbound: called through the pass.
     Late,
 }
 
@@ -257,7 +256,7 @@ pub(super) enum BuiltinFunction {
 }
 
 impl BuiltinFunction {
-    /// All of them, by name.
+    /// All builtins, by name.
     pub(super) const TABLE: [(&'static str, BuiltinFunction); 19] = [
         ("and", BuiltinFunction::And),
         ("or", BuiltinFunction::Or),
@@ -285,7 +284,7 @@ impl BuiltinFunction {
         found.map(|(_, builtin)| *builtin)
     }
 
-    /// How many fixed parameters it has, and whether more arguments may follow.
+    /// Returns the number of fixed parameters, and whether more arguments may follow.
     pub(super) fn arity(self) -> (usize, bool) {
         match self {
             BuiltinFunction::Not | BuiltinFunction::Len => (1, false),
@@ -317,19 +316,19 @@ pub(super) struct ChainNode {
 }
 
 impl TemplateDefinition {
-    /// How many variables it has, `$` included.
+    /// Returns the number of variables, including `$`.
     pub(super) fn slots(&self) -> usize {
         1 + self.shadowed.len()
     }
 
-    /// The variable that another one shadows.
+    /// Returns the variable that another one shadows.
     pub(super) fn shadowed(&self, slot: SlotIndex) -> Option<SlotIndex> {
         *self.shadowed.get(slot.checked_sub(1)?)?
     }
 }
 
 impl Pipe {
-    /// The only operand, where a pipeline is nothing else.
+    /// Returns the operand of a pipeline that consists of a single operand.
     pub(super) fn operand(&self) -> Option<&Node> {
         match self.commands.as_slice() {
             [command] if command.arguments.is_empty() && self.variables.is_empty() => {
@@ -340,7 +339,7 @@ impl Pipe {
     }
 }
 
-// Writing nodes as Go's error texts show them.
+// Display of nodes as in Go's error messages.
 
 impl Pipe {
     pub(super) fn write(&self, out: &mut String) {

@@ -1,4 +1,4 @@
-//! Go's slices and maps: shared core containers, or ones that a template built.
+//! Go's slices and maps: shared core containers, or ones built by a template.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
@@ -11,7 +11,7 @@ use quillet_core::{Map, Value, ValueList};
 use super::types::GoType;
 use super::value::{GoStr, GoValue};
 
-/// A Go slice. Nothing can change one, so parts are copies.
+/// A Go slice. It is immutable, so subslices are copies.
 #[derive(Clone)]
 pub struct GoList(ListItems);
 
@@ -28,10 +28,8 @@ struct BuiltList {
 }
 
 /// A Go map from strings, iterated in the order of its keys.
-///
-/// Maps that a template builds are references, as in Go: who changes one
-/// (Sprig's `set`) changes it for all who hold it. Core maps are the caller's
-/// and never change.
+/// As in Go, a map built by a template is a reference: Sprig's `set` changes it for all holders.
+/// Core maps belong to the caller and never change.
 #[derive(Clone)]
 pub struct GoMap(MapEntries);
 
@@ -47,19 +45,19 @@ struct BuiltMap {
 }
 
 impl GoList {
-    /// A `[]interface {}` that shares a core list.
+    /// Creates a `[]interface {}` that shares a core list.
     #[must_use]
     pub fn core(list: ValueList) -> Self {
         GoList(ListItems::Core(list))
     }
 
-    /// A `[]interface {}` of these items.
+    /// Creates a `[]interface {}` of these items.
     #[must_use]
     pub fn new(items: Vec<GoValue>) -> Self {
         GoList::typed(GoType::Any, items)
     }
 
-    /// A slice of that element type; the items must be of it.
+    /// Creates a slice with this element type, which all items must have.
     #[must_use]
     pub fn typed(element: GoType, items: Vec<GoValue>) -> Self {
         let depth = 1 + items.iter().map(GoValue::depth).max().unwrap_or(0);
@@ -70,7 +68,7 @@ impl GoList {
         })))
     }
 
-    /// The type of the elements.
+    /// Returns the type of the elements.
     #[must_use]
     pub fn element(&self) -> GoType {
         match &self.0 {
@@ -79,7 +77,7 @@ impl GoList {
         }
     }
 
-    /// The type of the slice.
+    /// Returns the type of the slice.
     #[must_use]
     pub fn go_type(&self) -> GoType {
         match self.element() {
@@ -97,7 +95,7 @@ impl GoList {
         }
     }
 
-    /// How many elements.
+    /// Returns the number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.0 {
@@ -106,13 +104,13 @@ impl GoList {
         }
     }
 
-    /// Whether there is none.
+    /// Whether the slice is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The element at an index.
+    /// Returns the element at an index.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<GoValue> {
         match &self.0 {
@@ -121,12 +119,12 @@ impl GoList {
         }
     }
 
-    /// The elements in order.
+    /// Yields the elements in order.
     pub fn iter(&self) -> impl Iterator<Item = GoValue> + '_ {
         (0..self.len()).filter_map(|index| self.get(index))
     }
 
-    /// The shared core list, if it is one.
+    /// Returns the shared core list, if it is one.
     #[must_use]
     pub fn as_core(&self) -> Option<&ValueList> {
         match &self.0 {
@@ -135,7 +133,7 @@ impl GoList {
         }
     }
 
-    /// Levels of containers, this one included.
+    /// Returns the nesting depth, including this container.
     #[must_use]
     pub fn depth(&self) -> u32 {
         match &self.0 {
@@ -144,7 +142,7 @@ impl GoList {
         }
     }
 
-    /// The same for core.
+    /// Converts the slice to a core list.
     #[must_use]
     pub fn to_core(&self) -> ValueList {
         match &self.0 {
@@ -155,26 +153,26 @@ impl GoList {
 }
 
 impl GoMap {
-    /// A `map[string]interface {}` that shares a core map.
+    /// Creates a `map[string]interface {}` that shares a core map.
     #[must_use]
     pub fn core(map: Map) -> Self {
         GoMap(MapEntries::Core(map))
     }
 
-    /// An empty `map[string]interface {}`.
+    /// Creates an empty `map[string]interface {}`.
     #[must_use]
     pub fn new() -> Self {
         GoMap::typed(GoType::Any)
     }
 
-    /// An empty map to that type.
+    /// Creates an empty map with values of this type.
     #[must_use]
     pub fn typed(element: GoType) -> Self {
         GoMap::of(element, BTreeMap::new())
     }
 
-    /// A map of these entries, whose values must be of that type. A value that
-    /// the map itself is reachable from cannot exist yet, so nothing is checked.
+    /// Creates a map of these entries, whose values must have this type. No value can contain the
+    /// new map yet, so cycles need no check.
     #[must_use]
     pub fn of(element: GoType, table: BTreeMap<GoStr, GoValue>) -> Self {
         GoMap(MapEntries::Built(Rc::new(BuiltMap {
@@ -183,7 +181,7 @@ impl GoMap {
         })))
     }
 
-    /// The type of the values.
+    /// Returns the type of the values.
     #[must_use]
     pub fn element(&self) -> GoType {
         match &self.0 {
@@ -192,7 +190,7 @@ impl GoMap {
         }
     }
 
-    /// The type of the map.
+    /// Returns the type of the map.
     #[must_use]
     pub fn go_type(&self) -> GoType {
         match self.element() {
@@ -203,7 +201,7 @@ impl GoMap {
         }
     }
 
-    /// How many entries.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.0 {
@@ -212,13 +210,13 @@ impl GoMap {
         }
     }
 
-    /// Whether there is none.
+    /// Whether the map is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The value under a key.
+    /// Returns the value of a key.
     #[must_use]
     pub fn get(&self, key: &[u8]) -> Option<GoValue> {
         match &self.0 {
@@ -227,7 +225,7 @@ impl GoMap {
         }
     }
 
-    /// The entries in the order of their keys.
+    /// Returns the entries in key order.
     #[must_use]
     pub fn sorted(&self) -> Vec<(GoStr, GoValue)> {
         match &self.0 {
@@ -246,7 +244,7 @@ impl GoMap {
         }
     }
 
-    /// The shared core map, if it is one.
+    /// Returns the shared core map, if it is one.
     #[must_use]
     pub fn as_core(&self) -> Option<&Map> {
         match &self.0 {
@@ -255,7 +253,7 @@ impl GoMap {
         }
     }
 
-    /// Whether both are one map, so that a change of one is a change of the other.
+    /// Whether both are the same map, so changes to one affect the other.
     #[must_use]
     pub fn is(&self, other: &GoMap) -> bool {
         match (&self.0, &other.0) {
@@ -264,17 +262,17 @@ impl GoMap {
         }
     }
 
-    /// A map of its own with the same entries.
+    /// Creates an independent map with the same entries.
     #[must_use]
     pub fn copied(&self) -> GoMap {
         GoMap::of(self.element(), self.sorted().into_iter().collect())
     }
 
-    /// Puts an entry in, for all who hold this map.
+    /// Inserts an entry, visible to all holders of this map.
     ///
     /// # Errors
-    /// This is the caller's map, which never changes; the value contains this
-    /// map, or is nested too deeply.
+    /// Returns an error for the caller's map, which never changes, and if the value contains this
+    /// map or is nested too deeply.
     pub fn insert(&self, key: GoStr, value: GoValue) -> Result<(), String> {
         let MapEntries::Built(built) = &self.0 else {
             return Err("cannot change a variable of the caller; copy it first".to_owned());
@@ -293,10 +291,10 @@ impl GoMap {
         Ok(())
     }
 
-    /// Takes an entry out, for all who hold this map.
+    /// Removes an entry, for all holders of this map.
     ///
     /// # Errors
-    /// This is the caller's map, which never changes.
+    /// Returns an error for the caller's map, which never changes.
     pub fn remove(&self, key: &[u8]) -> Result<Option<GoValue>, String> {
         match &self.0 {
             MapEntries::Built(built) => Ok(built.table.borrow_mut().remove(key)),
@@ -306,8 +304,8 @@ impl GoMap {
         }
     }
 
-    /// Levels of containers, this one included; at most one more than
-    /// [`MAX_DEPTH`], where counting ends.
+    /// Returns the nesting depth, including this container; counting stops at one more than
+    /// [`MAX_DEPTH`].
     #[must_use]
     pub fn depth(&self) -> u32 {
         match &self.0 {
@@ -316,7 +314,7 @@ impl GoMap {
         }
     }
 
-    /// The same for core; containers below [`MAX_DEPTH`] levels become `null`.
+    /// Converts the map to a core map; containers below [`MAX_DEPTH`] levels become `null`.
     #[must_use]
     pub fn to_core(&self) -> Map {
         let MapEntries::Built(built) = &self.0 else {
@@ -365,8 +363,7 @@ fn contains(value: &GoValue, wanted: &Rc<BuiltMap>) -> bool {
     false
 }
 
-/// Levels of containers from a built map down, counted breadth first, each
-/// container once a level.
+/// Returns the nesting depth of a built map, counted breadth first, each container once per level.
 fn built_depth(map: &GoMap) -> u32 {
     let mut level = vec![GoValue::Map(map.clone())];
     let mut depth = 0;
@@ -396,8 +393,8 @@ fn is_container(value: &GoValue) -> bool {
     matches!(value, GoValue::List(_) | GoValue::Map(_))
 }
 
-// A chain of maps can be built from its outside in, so its length has no bound
-// but the limits of a render: such chains are taken apart without recursion.
+// A chain of maps can be built from the outside in, so only the limits of a render bound its
+// length. Such chains are dropped without recursion.
 impl Drop for BuiltMap {
     fn drop(&mut self) {
         let table = std::mem::take(&mut *self.table.borrow_mut());

@@ -1,7 +1,7 @@
-//! Go templates as a neutral tree.
+//! Reads Go templates into the neutral tree.
 //!
-//! Operations are flat and their jumps are known, so blocks are found again by
-//! where they lead. The dot and the variables are followed as paths.
+//! Operations are flat with known jumps, so blocks are reconstructed from the jump targets. The dot
+//! and the variables are tracked as paths.
 
 use std::collections::HashMap;
 
@@ -20,13 +20,13 @@ use crate::convert::{
     TreeNode, VariablePath,
 };
 
-/// How far a jump is looked for.
+/// Maximum number of operations in which a jump is searched.
 const NEAR: usize = 1_000;
 
-/// More definitions are not reported.
+/// Maximum number of reported definitions.
 const MOST_DEFINITIONS: usize = 100;
 
-/// Reads a source. What other formats do not have is refused.
+/// Reads a source. Features that other formats lack are rejected.
 pub(crate) fn read(
     source: &TemplateSource<'_>,
     nesting: usize,
@@ -42,7 +42,7 @@ pub(crate) fn read(
     let parsed = parser::parse(source.name, source.text, 0, &settings);
     let parsed = parsed.map_err(|failure| vec![failure.diagnostic])?;
     let mut definitions = parsed.definitions;
-    // The source itself comes last.
+    // The last definition is the source itself.
     let Some(main) = definitions.pop() else {
         return Ok(Nodes::new());
     };
@@ -53,10 +53,10 @@ pub(crate) fn read(
             end: at + definition.name.len(),
         };
         let message = format!(
-            "the template {:?} that is defined here has no counterpart",
+            "the definition of the template {:?} has no counterpart",
             definition.name
         );
-        findings.refuse_with(span, message, "write its text where it is called");
+        findings.refuse_with(span, message, "write its text in place of the call");
     }
     let mut reader = Reader {
         ops: &main.ops,
@@ -76,20 +76,20 @@ pub(crate) fn read(
 struct Reader<'r, 's> {
     ops: &'r [Op],
     findings: &'r mut ConvertFindings<'s>,
-    /// What the dot is.
+    /// Path of the dot.
     dot: VariablePath,
-    /// How many loops are around.
+    /// Number of enclosing loops.
     loops: usize,
-    /// What variables stand for.
+    /// Paths of the variables.
     slots: HashMap<SlotIndex, VariablePath>,
-    /// Those still to come, the last one first.
+    /// Remaining definitions, the last one first.
     comments: Vec<Span>,
-    /// Where the last operation began that has a place.
+    /// Location of the last operation that has one.
     read_to: usize,
 }
 
 impl Reader<'_, '_> {
-    /// The operations from one place to another.
+    /// Reads the operations between two indexes.
     fn range(&mut self, from: usize, to: usize) -> Nodes {
         let mut nodes = Nodes::new();
         let mut at = from;
@@ -99,7 +99,7 @@ impl Reader<'_, '_> {
         nodes
     }
 
-    /// Reads one operation, with its block, and says where the next one is.
+    /// Reads one operation, with its block, and returns the index of the next.
     fn op(&mut self, op: &Op, at: usize, nodes: &mut Nodes) -> usize {
         if let Some(start) = start_of(op) {
             self.comments_before(start, nodes);
@@ -114,7 +114,7 @@ impl Reader<'_, '_> {
                 let text = self.findings.at(span).to_owned();
                 nodes.push(TreeNode::new(NodeKind::Text(text), span));
             }
-            // Marks are made only where messages are asked for.
+            // Marks exist only if message syntax is enabled.
             Op::Marked(_) => {}
             Op::Action(pipe) => nodes.extend(self.action(pipe)),
             Op::If { pipe, otherwise } => return self.condition(pipe, at, *otherwise, None, nodes),
@@ -136,7 +136,7 @@ impl Reader<'_, '_> {
                     "the call of the template {:?} has no counterpart",
                     call.name
                 );
-                let help = "write the template's text where it is called";
+                let help = "write the template's text in place of the call";
                 self.findings.refuse_with(call.span, message, help);
             }
             Op::EndWith { .. } | Op::Next | Op::Break | Op::Jump(_) => {
@@ -147,7 +147,7 @@ impl Reader<'_, '_> {
         at + 1
     }
 
-    /// Where the next `break` or `continue` stands: their operations have no place.
+    /// Location of the next `break` or `continue`, whose operations have none.
     fn next_jump(&self) -> Span {
         let text = self.findings.text();
         let end = text.floor_char_boundary(self.read_to.saturating_add(NEAR).min(text.len()));
@@ -168,7 +168,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// An `if` or a `with`, which gives back the dot at its end.
+    /// Reads an `if` or a `with`, which restores the dot at its end.
     fn condition(
         &mut self,
         pipe: &Pipe,
@@ -186,7 +186,7 @@ impl Reader<'_, '_> {
         if let (Some(_), Some((condition, negated))) = (&dot, &found) {
             let is_value = !negated && condition.equals.is_none();
             if !is_value || matches!(condition.path.start, PathStart::Loop(..)) {
-                self.refuse_span::<()>(pipe.span, "with on anything but a variable");
+                self.refuse_span::<()>(pipe.span, "with on a value other than a variable");
             }
             self.dot = condition.path.clone();
         }
@@ -218,7 +218,7 @@ impl Reader<'_, '_> {
             .variables
             .last()
             .map(|target| target.name.trim_start_matches('$').into());
-        // With two variables the first is the index.
+        // With two variables, the first is the index.
         if let Some(slot) = pipe.variables.last().and_then(|target| target.slot) {
             self.slots.insert(slot, item.clone());
         }
@@ -243,7 +243,7 @@ impl Reader<'_, '_> {
         Some(TreeNode::new(kind, pipe.span))
     }
 
-    /// What is printed, or a name for a path.
+    /// Reads a printed pipeline, or a name for a path.
     fn action(&mut self, pipe: &Pipe) -> Option<TreeNode> {
         if !pipe.variables.is_empty() {
             self.declare(pipe);
@@ -274,7 +274,7 @@ impl Reader<'_, '_> {
             _ => {
                 let path = self.path(operand)?;
                 if path == VariablePath::root(&[]) {
-                    return self.refuse(operand, "all variables at once");
+                    return self.refuse(operand, "the set of all variables");
                 }
                 NodeKind::Print(path)
             }
@@ -288,7 +288,7 @@ impl Reader<'_, '_> {
         }
         let path = match pipe.operand_of_declaration() {
             Some(operand) => self.path(plain(operand)),
-            None => self.refuse_span(pipe.span, "a variable for anything but a path"),
+            None => self.refuse_span(pipe.span, "a variable for a value other than a path"),
         };
         self.bind(pipe, path);
     }
@@ -301,7 +301,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// What a condition asks, and whether it is negated.
+    /// Reads a condition, and whether it is negated.
     fn truth(&mut self, pipe: &Pipe) -> Option<(TreeCondition, bool)> {
         if let ([command], []) = (pipe.commands.as_slice(), pipe.variables.as_slice())
             && let Kind::Function(function) = &command.first.kind
@@ -317,7 +317,7 @@ impl Reader<'_, '_> {
                 return Some((self.equality(left, right)?, negated));
             }
         }
-        let path = self.path_of(pipe, "a condition on anything but a variable")?;
+        let path = self.path_of(pipe, "a condition on a value other than a variable")?;
         self.bind(pipe, Some(path.clone()));
         Some((TreeCondition::truth(path), false))
     }
@@ -332,13 +332,13 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A variable beside a text, on either side.
+    /// Reads a comparison of a variable with a text, in either order.
     fn equality(&mut self, left: &Operand, right: &Operand) -> Option<TreeCondition> {
         let (left, right) = (plain(left), plain(right));
         let (subject, text) = match (text_of(left), text_of(right)) {
             (_, Some(text)) => (left, text),
             (Some(text), None) => (right, text),
-            _ => return self.refuse(left, "a comparison with anything but a text"),
+            _ => return self.refuse(left, "a comparison with a value other than a text"),
         };
         Some(TreeCondition::equals(self.path(subject)?, text))
     }
@@ -372,7 +372,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// `f a b`, or `a | f b`, which is `f b a`.
+    /// Reads `f a b`, or `a | f b`, which is `f b a`.
     fn call(&mut self, pipe: &Pipe) -> Option<TreeCall> {
         let (piped, command) = match pipe.commands.as_slice() {
             [command] => (None, command),
@@ -380,7 +380,10 @@ impl Reader<'_, '_> {
             _ => return self.refuse_span(pipe.span, "a pipeline of several functions"),
         };
         let Kind::Function(function) = &command.first.kind else {
-            return self.refuse(&command.first, "arguments for what is no function");
+            return self.refuse(
+                &command.first,
+                "arguments for a value that is not a function",
+            );
         };
         let name = self.late(&function.name, function.function, command.first.span)?;
         let arguments = command.arguments.iter().chain(piped);
@@ -394,7 +397,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    /// The name of a function that is bound late; others are the format's own.
+    /// Returns the name of a late-bound function; others are the format's own.
     fn late(&mut self, name: &str, function: FunctionBinding, span: Span) -> Option<String> {
         match function {
             FunctionBinding::Late => Some(name.to_owned()),
@@ -411,7 +414,7 @@ impl Reader<'_, '_> {
             },
             Kind::Number(number) => match whole(number) {
                 Some(number) => Argument::Int(number),
-                None => return self.refuse(operand, "a number that is not whole"),
+                None => return self.refuse(operand, "a number with a fraction"),
             },
             Kind::Bool(value) => Argument::Bool(*value == Value::Bool(true)),
             _ => Argument::Path(self.path(operand)?),
@@ -428,7 +431,7 @@ impl Reader<'_, '_> {
 }
 
 impl Pipe {
-    /// The only operand, whether it is given to a variable or not.
+    /// Returns the only operand, whether or not it is assigned to a variable.
     fn operand_of_declaration(&self) -> Option<&Operand> {
         match self.commands.as_slice() {
             [
@@ -441,7 +444,7 @@ impl Pipe {
     }
 }
 
-/// What stands in parentheses.
+/// Returns the operand inside parentheses.
 fn plain(operand: &Operand) -> &Operand {
     match &operand.kind {
         Kind::Pipe(pipe) => pipe.operand().map_or(operand, plain),
@@ -449,7 +452,7 @@ fn plain(operand: &Operand) -> &Operand {
     }
 }
 
-/// A constant text.
+/// Returns a constant text.
 fn text_of(operand: &Operand) -> Option<&str> {
     match &operand.kind {
         Kind::String(string) => match &string.text {
@@ -464,13 +467,13 @@ fn names(fields: &FieldNames) -> impl Iterator<Item = String> + '_ {
     fields.as_slice().iter().map(|name| name.to_string())
 }
 
-/// A number in the plain digits that it prints as.
+/// Returns a number whose notation equals its printed form.
 fn whole(number: &NumberNode) -> Option<i64> {
     let value: i64 = number.text.parse().ok()?;
     (value.to_string() == *number.text).then_some(value)
 }
 
-/// Where an operation begins, for those that stand in the source.
+/// Returns the offset of an operation that has a location.
 fn start_of(op: &Op) -> Option<usize> {
     match op {
         Op::Text { start, .. } => Some(*start),

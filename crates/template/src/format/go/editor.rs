@@ -1,4 +1,4 @@
-//! Tokens and completions for editors.
+//! Syntax tokens and completion items for editors.
 
 use memchr::memmem;
 use quillet_core::TokenKind;
@@ -6,12 +6,12 @@ use quillet_core::TokenKind;
 use super::lexer::{Kind, Lexer};
 use crate::editor::{CompletionItem, CompletionList, ExternalNames, MOST_FAULTS, Spot, TokenScan};
 
-/// What begins an action.
+/// The left delimiter of an action.
 const ACTIONS: &[&str] = &[
     "if", "range", "with", "else", "end", "template", "block", "define", "break", "continue",
 ];
 
-/// The tokens of a text; behind a fault, those from the next delimiter on.
+/// Returns the tokens of a text; after an error, those from the next delimiter on.
 pub(super) fn scan(text: &str) -> TokenScan {
     let mut scan = TokenScan::default();
     let mut from = 0;
@@ -28,17 +28,17 @@ pub(super) fn scan(text: &str) -> TokenScan {
     scan
 }
 
-/// Reads from a byte to the end, or to a fault: where to look for the next delimiter.
+/// Reads from a byte to the end or to an error, and returns where to look for the next delimiter.
 fn part(text: &str, from: usize, scan: &mut TokenScan) -> Option<usize> {
     let source = text.get(from..)?;
     scan.open = None;
     let mut lexer = Lexer::new(source);
     let mut comments = 0;
-    // What the token before was, and where it ends.
+    // Kind of the previous token, and its end.
     let mut last = (Kind::Text, 0);
     loop {
         let token = lexer.next_token();
-        // A comment gives no token: those that were passed stand before this one.
+        // A comment is not a token: skipped comments precede this token.
         for span in lexer.comments().get(comments..).unwrap_or_default() {
             let (start, end) = comment(source, span.start - 2, span.end + 2);
             scan.add(from + start, from + end, TokenKind::Comment);
@@ -51,7 +51,8 @@ fn part(text: &str, from: usize, scan: &mut TokenScan) -> Option<usize> {
                 if lexer.error.as_deref() != Some("unclosed action") {
                     scan.open = None;
                 }
-                // One byte on, so that a tag whose beginning is the fault is not read again.
+                // Continues one byte later, so a tag that is invalid at its start is not read
+                // again.
                 let next = start + 1;
                 return (start < source.len()).then_some(from + next);
             }
@@ -71,7 +72,7 @@ fn part(text: &str, from: usize, scan: &mut TokenScan) -> Option<usize> {
                 None
             }
             Kind::Text | Kind::Space => None,
-            // The root of all variables: what stands behind it is the variable.
+            // After `$`, the root of all variables, the following field is the variable.
             Kind::Field if last == (Kind::Variable, start) && is_root(source, start) => {
                 Some(TokenKind::Variable)
             }
@@ -96,7 +97,7 @@ fn is_root(source: &str, at: usize) -> bool {
     source.get(..at).is_some_and(|before| before.ends_with('$'))
 }
 
-/// Whether a field that follows at once is one of what stands there.
+/// Whether a directly following field belongs to the preceding operand.
 fn has_fields(kind: Kind) -> bool {
     matches!(
         kind,
@@ -104,7 +105,7 @@ fn has_fields(kind: Kind) -> bool {
     )
 }
 
-/// The whole tag of a comment that stands between two bytes with its own signs.
+/// Returns the span of the comment tag between two bytes, with its delimiters.
 fn comment(source: &str, start: usize, end: usize) -> (usize, usize) {
     let before = if source[..start].ends_with("{{") {
         2
@@ -116,14 +117,14 @@ fn comment(source: &str, start: usize, end: usize) -> (usize, usize) {
     } else {
         4
     };
-    // The last one may not be closed.
+    // The last comment may be unclosed.
     (
         start.saturating_sub(before),
         (end + after).min(source.len()),
     )
 }
 
-/// What could stand at a byte; `own` are the functions that the format brings.
+/// Returns the completion items at a byte; `own` are the format's native functions.
 pub(super) fn completions(
     text: &str,
     at: usize,

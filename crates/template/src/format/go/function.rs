@@ -1,4 +1,4 @@
-//! Native functions: what they are called, what they take, how they run.
+//! Native functions: names, signatures and code.
 
 use std::any::Any;
 use std::fmt;
@@ -11,43 +11,42 @@ use super::exec::Caller;
 use super::types::GoType;
 use super::value::GoValue;
 
-/// The code of a native function. The arguments have the declared types: the
-/// engine has checked them and their number.
+/// Code of a native function. The engine has checked the number and types of the arguments.
 pub type NativeFn = fn(&mut FunctionContext<'_, '_>, &[GoValue]) -> Result<GoValue, FunctionError>;
 
-/// A native function: it runs inside an evaluation, needs nothing from
-/// outside and gives the same value for the same arguments in every pass.
+/// A native function. It runs inside an evaluation, needs no external resources, and returns the
+/// same value for the same arguments in every pass.
 #[derive(Clone, Copy, Debug)]
 pub struct GoFunction {
-    /// Its name in templates.
+    /// Name in templates.
     pub name: &'static str,
     /// Types of the parameters. The last one is repeated if `variadic`.
     pub params: &'static [GoType],
-    /// Whether the last parameter takes any number of arguments, none included.
+    /// Whether the last parameter accepts any number of arguments, including none.
     pub variadic: bool,
-    /// Its own type, for `%T` and errors about function values.
+    /// Type of the function, for `%T` and errors about function values.
     pub go_type: GoType,
-    /// The code.
+    /// Code of the function.
     pub run: NativeFn,
-    /// What a call does besides giving a value.
+    /// Effect of a call besides its value.
     pub effect: Effect,
 }
 
-/// What a call of a native function does besides giving a value. It matters where
-/// a call has to be left out because an argument is pending.
+/// Effect of a native function besides its value. It matters if a call must be skipped because an
+/// argument is pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing.
+    /// No effect.
     None,
-    /// What follows depends on it: it changes a value in place, draws a random
-    /// number, or is there to end the render.
+    /// Affects the following text: it changes a value in place, draws a random number, or exists to
+    /// end the render.
     Lasts,
-    /// It evaluates a template, which does what is in it.
+    /// Evaluates a template, with the template's effects.
     Includes,
 }
 
 impl GoFunction {
-    /// A function with a fixed number of parameters.
+    /// Creates a function with a fixed number of parameters.
     #[must_use]
     pub const fn new(name: &'static str, params: &'static [GoType], run: NativeFn) -> Self {
         GoFunction {
@@ -60,8 +59,8 @@ impl GoFunction {
         }
     }
 
-    /// The same for a function on whose call what follows depends: while an
-    /// argument is pending, nothing behind it is evaluated.
+    /// Creates a function whose calls affect the following text: while an argument is pending,
+    /// nothing after it is evaluated.
     #[must_use]
     pub const fn with_effect(self) -> Self {
         GoFunction {
@@ -77,7 +76,7 @@ impl GoFunction {
         }
     }
 
-    /// A function whose last parameter is repeated.
+    /// Creates a function whose last parameter is repeated.
     #[must_use]
     pub const fn variadic(name: &'static str, params: &'static [GoType], run: NativeFn) -> Self {
         GoFunction {
@@ -92,9 +91,9 @@ impl GoFunction {
 pub enum FunctionError {
     /// An error as Go would return it: the executor adds `error calling NAME: `.
     Message(String),
-    /// A limit, or a value that is still pending.
+    /// A limit, or a pending value.
     Stop(StopReason),
-    /// The value depends on a call that is still pending.
+    /// Creates the error for a value that depends on a pending call.
     Pending,
 }
 
@@ -114,7 +113,7 @@ impl From<&str> for FunctionError {
     }
 }
 
-/// What functions keep from one call to the next within one evaluation.
+/// State that functions keep between calls within one evaluation.
 #[derive(Default)]
 pub struct FunctionState(Vec<Box<dyn Any>>);
 
@@ -125,7 +124,7 @@ impl fmt::Debug for FunctionState {
 }
 
 impl FunctionState {
-    /// The value of that type, made when it is first asked for.
+    /// Returns the state of this type, created at first use.
     pub fn get<T: Default + 'static>(&mut self) -> &mut T {
         let known = self.0.iter().position(|entry| entry.is::<T>());
         let index = known.unwrap_or_else(|| {
@@ -139,7 +138,7 @@ impl FunctionState {
     }
 }
 
-/// What a native function may use besides its arguments.
+/// Context that a native function may use in addition to its arguments.
 #[derive(Debug)]
 pub struct FunctionContext<'c, 'p> {
     pub(super) pass: &'c mut Pass<'p>,
@@ -148,54 +147,54 @@ pub struct FunctionContext<'c, 'p> {
 }
 
 impl FunctionContext<'_, '_> {
-    /// Counts bytes that the function is about to build.
+    /// Charges bytes that the function is about to build.
     ///
     /// # Errors
-    /// The limit on memory.
+    /// Returns an error at the limit on memory.
     pub fn charge(&mut self, bytes: usize) -> Result<(), FunctionError> {
         Ok(self.pass.charge(bytes)?)
     }
 
-    /// Counts elements that the function is about to visit or make.
+    /// Charges elements that the function is about to visit or create.
     ///
     /// # Errors
-    /// The limit on steps, or on time.
+    /// Returns an error at the limit on steps or on time.
     pub fn steps(&mut self, count: usize) -> Result<(), FunctionError> {
         Ok(self.pass.steps(count)?)
     }
 
-    /// Most bytes that a text may have before it passes the limit on memory.
+    /// Returns how many bytes a text may have within the limit on memory.
     #[must_use]
     pub fn room(&self) -> usize {
         self.pass.limits().memory_bytes
     }
 
-    /// The time at which the render began: the same in every pass of it.
+    /// Returns the time at which the render began: equal in all of its passes.
     #[must_use]
     pub fn now(&self) -> SystemTime {
         self.pass.now()
     }
 
-    /// What a template of that name writes with this value as dot.
+    /// Evaluates the template with this name, with this value as dot, and returns its output.
     ///
     /// # Errors
-    /// There is no such template, it fails, or it waits for a call.
+    /// Returns an error if the template does not exist, fails, or waits for a call.
     pub fn include(&mut self, name: &str, dot: GoValue) -> Result<GoValue, FunctionError> {
         super::exec::include(self, name, dot)
     }
 
-    /// What random values are made from: the same in every pass of one entry.
+    /// Returns the seed of random values: equal in all passes of one entry.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.pass.seed()
     }
 
-    /// What this function, or its family, keeps within one evaluation.
+    /// Returns the state that this function, or its family, keeps within one evaluation.
     pub fn state<T: Default + 'static>(&mut self) -> &mut T {
         self.state.get()
     }
 
-    /// The error for text that would be larger than the limit on memory.
+    /// Returns the error for text above the limit on memory.
     #[must_use]
     pub fn too_large(&self) -> FunctionError {
         self.pass
@@ -204,7 +203,7 @@ impl FunctionContext<'_, '_> {
     }
 }
 
-/// Native functions by name; a later one replaces an earlier one of its name.
+/// Native functions by name; a later one replaces an earlier one with the same name.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionMap(
     Arc<std::collections::HashMap<&'static str, GoFunction, foldhash::fast::RandomState>>,
@@ -219,12 +218,12 @@ impl FunctionMap {
         self
     }
 
-    /// The names of all.
+    /// Yields the names of all functions.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().copied()
     }
 
-    /// The function of that name.
+    /// Returns the function with this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&GoFunction> {
         self.0.get(name)

@@ -1,4 +1,4 @@
-//! Cuts a template into tokens, with the lines and the error texts of Go's lexer.
+//! Lexer with the line numbers and messages of Go's lexer.
 
 use std::sync::LazyLock;
 
@@ -8,10 +8,10 @@ use regex::Regex;
 use super::fmt::printable::is_printable;
 use super::fmt::quote::quote;
 
-/// What a token is. Keywords stand after [`Kind::Variable`].
+/// Kind of a token. Keywords follow [`Kind::Variable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
-    /// The lexer gave up; its message is in [`Lexer::error`].
+    /// The lexer failed; the message is in [`Lexer::error`].
     Error,
     Bool,
     /// A printable ASCII character without another meaning, such as a comma.
@@ -73,7 +73,7 @@ impl Kind {
     }
 }
 
-/// A piece of the source: bytes `start..end`, beginning on `line` (from 1).
+/// A token: bytes `start..end`, beginning on `line` (from 1).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
     pub(super) kind: Kind,
@@ -82,7 +82,7 @@ pub(super) struct Token {
     pub(super) line: usize,
 }
 
-/// The lexer. After an error it gives nothing but [`Kind::Eof`].
+/// The lexer. After an error it returns only [`Kind::Eof`].
 #[derive(Debug)]
 pub(super) struct Lexer<'s> {
     source: &'s str,
@@ -94,18 +94,18 @@ pub(super) struct Lexer<'s> {
     paren_depth: usize,
     /// The message of the error token.
     pub(super) error: Option<String>,
-    /// What stood in comments so far.
+    /// Contents of the comments so far.
     comments: Vec<Span>,
 }
 
-/// What stands in the comments of a source, in order.
+/// Returns the contents of a source's comments, in order.
 pub(super) fn comments(source: &str) -> Vec<Span> {
     let mut lexer = Lexer::new(source);
     while !matches!(lexer.next_token().kind, Kind::Eof | Kind::Error) {}
     lexer.comments
 }
 
-/// `None` where one lexer state hands over to the text state again.
+/// Returns `None` where a lexer state returns to the text state.
 type Step = Option<Token>;
 
 impl<'s> Lexer<'s> {
@@ -137,7 +137,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// What stands in the comments that have been passed, in order.
+    /// Returns the contents of the comments that were skipped, in order.
     pub(super) fn comments(&self) -> &[Span] {
         &self.comments
     }
@@ -161,7 +161,7 @@ impl<'s> Lexer<'s> {
         Some(c)
     }
 
-    /// The text since the last token as a token.
+    /// Returns the text since the last token as a token.
     fn token(&mut self, kind: Kind) -> Token {
         let token = Token {
             kind,
@@ -179,7 +179,7 @@ impl<'s> Lexer<'s> {
         self.line += memchr::memchr_iter(b'\n', skipped).count();
     }
 
-    /// Drops text that was passed over without looking at its characters.
+    /// Skips text that was passed without inspecting its characters.
     fn ignore(&mut self) {
         self.count_lines();
         self.start = self.pos;
@@ -270,7 +270,7 @@ impl<'s> Lexer<'s> {
         None
     }
 
-    /// Whether a right delimiter follows, and whether it trims the text behind it.
+    /// Whether a right delimiter follows, and whether it trims the following text.
     fn at_right_delim(&self) -> Option<bool> {
         match self.rest() {
             [b' ' | b'\t' | b'\r' | b'\n', b'-', b'}', b'}', ..] => Some(true),
@@ -345,8 +345,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// A run of spaces, of which the first has been taken. The last one may
-    /// belong to a trimming delimiter.
+    /// Reads a run of spaces after the first one. The last may belong to a trimming delimiter.
     fn space(&mut self) -> Token {
         while self.rest().first().is_some_and(|b| is_space(*b)) {
             self.next();
@@ -356,12 +355,12 @@ impl<'s> Lexer<'s> {
             self.pos += 1;
             return self.token(Kind::Space);
         }
-        // The trim marker's own space is taken again with the delimiter.
+        // The delimiter consumes the trim marker's space again.
         self.line -= usize::from(self.rest().first() == Some(&b'\n'));
         if self.pos > self.start {
             return self.token(Kind::Space);
         }
-        // Go goes straight to the delimiter here, even inside a parenthesis.
+        // Go accepts the delimiter here even inside a parenthesis.
         self.right_delim(true)
     }
 
@@ -385,7 +384,7 @@ impl<'s> Lexer<'s> {
         self.token(kind)
     }
 
-    /// What begins with `.` or `$`, which has been taken; `alone` if nothing follows.
+    /// Reads a token that begins with the consumed `.` or `$`; `alone` if nothing follows.
     fn field_or_variable(&mut self, kind: Kind, alone: Kind) -> Token {
         if self.at_terminator() {
             return self.token(alone);
@@ -416,7 +415,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// A string or a character constant, whose first quote has been taken.
+    /// Reads a string or a character constant after its opening quote.
     fn quoted(&mut self, quote: char, kind: Kind, unterminated: &str) -> Token {
         loop {
             match self.next() {
@@ -503,8 +502,8 @@ impl<'s> Lexer<'s> {
     }
 }
 
-/// Where two bytes stand next to each other. For so short a needle this beats
-/// setting up a search for any.
+/// Finds two adjacent bytes. For such a short needle this is faster than setting up a general
+/// search.
 fn find_pair(text: &[u8], pair: [u8; 2]) -> Option<usize> {
     let firsts = memchr::memchr_iter(pair[0], text);
     firsts
@@ -512,7 +511,7 @@ fn find_pair(text: &[u8], pair: [u8; 2]) -> Option<usize> {
         .find(|at| text.get(at + 1) == Some(&pair[1]))
 }
 
-/// The length of a text without the spaces at its end.
+/// Returns the length of a text without trailing spaces.
 fn trimmed_length(text: &[u8]) -> usize {
     text.iter()
         .rposition(|b| !is_space(*b))
@@ -538,7 +537,7 @@ pub(super) fn is_alphanumeric(c: char) -> bool {
     class.is_some_and(|class| class.is_match(c.encode_utf8(&mut [0; 4])))
 }
 
-/// A character as `%#U` prints it.
+/// Formats a character like `%#U`.
 fn unicode(c: char) -> String {
     let code = u32::from(c);
     if !is_printable(c) {

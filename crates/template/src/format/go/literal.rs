@@ -1,12 +1,11 @@
-//! Literals: numbers under all types that can hold them, quoted strings, characters.
+//! Literals: numbers under all types that can represent them, quoted strings, characters.
 
 use quillet_core::Value;
 
 use super::fmt::quoted as quote;
 use super::value::GoStr;
 
-/// A number literal. Which of the values is used depends on where it stands,
-/// as with Go's untyped constants.
+/// A number literal. As with Go's untyped constants, the context decides which value is used.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct NumberLiteral {
     pub(super) int: Option<i64>,
@@ -15,18 +14,18 @@ pub(super) struct NumberLiteral {
     pub(super) complex: Option<(f64, f64)>,
 }
 
-/// What a number is where no type is asked for.
+/// Default type of a number without a requested type.
 #[derive(Clone, Debug)]
 pub(super) enum Ideal {
     /// An `int` or a `float64`.
     Real(Value),
     Complex(f64, f64),
-    /// An integer that only `uint64` can hold.
+    /// An integer that only `uint64` can represent.
     Overflow,
 }
 
 impl NumberLiteral {
-    /// Reads a number that is neither a character nor a pair.
+    /// Parses a number that is neither a character nor a complex sum.
     pub(super) fn parse(text: &str) -> Result<NumberLiteral, String> {
         if let Some(imaginary) = text.strip_suffix('i').and_then(parse_float) {
             return Ok(NumberLiteral::of_complex(0.0, imaginary));
@@ -58,7 +57,7 @@ impl NumberLiteral {
         Ok(number)
     }
 
-    /// Reads a character constant with its quotes.
+    /// Parses a character constant with its quotes.
     pub(super) fn parse_char(text: &str) -> Result<NumberLiteral, String> {
         let inside = text.as_bytes().get(1..).unwrap_or_default();
         let (code, _, rest) = unquote_char(inside, b'\'').ok_or("invalid syntax")?;
@@ -73,7 +72,7 @@ impl NumberLiteral {
         })
     }
 
-    /// Reads `1+2i`.
+    /// Parses `1+2i`.
     pub(super) fn parse_complex(text: &str) -> Result<NumberLiteral, String> {
         let bytes = text.as_bytes();
         let sign = |i: &usize| {
@@ -110,7 +109,7 @@ impl NumberLiteral {
         }
     }
 
-    /// Its value where no type is asked for: the way it is written decides.
+    /// Returns its value without a requested type; the notation decides.
     pub(super) fn ideal(&self, text: &str) -> Ideal {
         if let Some((real, imaginary)) = self.complex {
             return Ideal::Complex(real, imaginary);
@@ -138,7 +137,7 @@ pub(super) fn parse_uint(text: &str) -> Option<u64> {
         [b'0', _, ..] => (&text[1..], 8),
         _ => (text, 10),
     };
-    // Rust's parser would take a sign.
+    // Rust's parser would accept a sign.
     if digits.starts_with(['+', '-']) {
         return None;
     }
@@ -182,11 +181,11 @@ pub(super) fn parse_float(text: &str) -> Option<f64> {
     } else {
         cleaned.parse().ok()?
     };
-    // Out of range is an error in Go.
+    // An out-of-range number is an error in Go.
     f64::is_finite(value).then_some(value)
 }
 
-/// A hexadecimal mantissa and a binary exponent, which Go demands.
+/// Parses a hexadecimal mantissa and the binary exponent, which Go requires.
 fn parse_hex_float(text: &str) -> Option<f64> {
     let (negative, unsigned) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -210,7 +209,7 @@ fn parse_hex_float(text: &str) -> Option<f64> {
         }
     }
     exponent = exponent.saturating_sub(4 * i64::try_from(fraction.len()).ok()?);
-    // A bit below all others makes the one rounding that follows right.
+    // A sticky bit below all others makes the single following rounding correct.
     let value = scale(
         (bits << 1 | u64::from(sticky)) as f64,
         exponent.saturating_sub(1),
@@ -233,7 +232,7 @@ fn scale(mut value: f64, exponent: i64) -> f64 {
     value
 }
 
-/// Whether each underscore stands between digits, or a prefix and a digit.
+/// Whether each underscore separates digits, or a prefix and a digit.
 fn underscores_are_well_placed(text: &str) -> bool {
     if !text.contains('_') {
         return true;
@@ -256,7 +255,7 @@ fn underscores_are_well_placed(text: &str) -> bool {
     saw != b'_'
 }
 
-/// Go's `strconv.Unquote` for the two forms that the lexer lets through.
+/// Go's `strconv.Unquote` for the two forms that the lexer accepts.
 pub(super) fn unquote(quoted: &str) -> Option<GoStr> {
     let inside = quoted.get(1..quoted.len().checked_sub(1)?)?;
     if quoted.starts_with('`') {
@@ -281,8 +280,8 @@ pub(super) fn unquote(quoted: &str) -> Option<GoStr> {
     Some(bytes.into())
 }
 
-/// One character or escape: its code, whether it is a character and not a
-/// byte (`\x80`), and the text after it.
+/// Reads one character or escape: its code, whether it is a character instead of a byte (`\x80`),
+/// and the remaining text.
 fn unquote_char(text: &[u8], quote: u8) -> Option<(u32, bool, &[u8])> {
     let (&first, rest) = text.split_first()?;
     if first == quote || first == b'\n' {

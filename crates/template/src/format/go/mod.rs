@@ -1,4 +1,4 @@
-//! Go's text/template, as Go 1.27 does it: `lexer` → `parser` → `ast` → `exec`.
+//! Go's text/template, compatible with Go 1.27: `lexer` → `parser` → `ast` → `exec`.
 
 mod ast;
 mod collection;

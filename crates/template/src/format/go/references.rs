@@ -1,10 +1,7 @@
-//! What a set of sources can touch, found without running it.
-//!
-//! Every definition is read with what is known of its dot: the paths from the
-//! root of the variables that it can be. A path counts as touched where its
-//! value is looked at; a field of it is a longer path. What cannot be followed
-//! (elements of lists, results of functions) comes from paths that count as
-//! touched already.
+//! Finds the variables and functions that sources can use, without running them.
+//! Each definition is read with the possible paths of its dot. A path counts as used where its
+//! value is inspected; access to a field extends the path. Values that cannot be followed (list
+//! elements, results of functions) come from paths that already count as used.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -20,23 +17,22 @@ use super::ast::{
 };
 use super::template::GoTemplate;
 
-/// Where in the variables a value can come from; nothing if that is not known
-/// or of no interest.
+/// Paths in the variables that a value can come from; empty if unknown or irrelevant.
 type ValueOrigins<'c> = Vec<ValueOrigin<'c>>;
 type KeyPath<'c> = Vec<&'c str>;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct ValueOrigin<'c> {
     path: KeyPath<'c>,
-    /// Its value has been looked at; its fields may still count.
+    /// The value was inspected; its fields may still count.
     touched: bool,
 }
 
-/// Recursive templates make paths that grow without end: these are longer than
-/// any that a person writes.
+/// Maximum length of a path. Recursive templates create paths without end; real paths are far
+/// shorter.
 const LONGEST_PATH: usize = 32;
 
-/// Definitions read with different dots. Above this the access is called dynamic.
+/// Maximum number of definitions read with different dots. Above it the access counts as dynamic.
 const MOST_VISITS: usize = 2_000;
 
 pub(super) fn find<'c>(compiled: &'c GoTemplate, sources: &'c [TemplateSource<'_>]) -> References {
@@ -60,7 +56,7 @@ pub(super) fn find<'c>(compiled: &'c GoTemplate, sources: &'c [TemplateSource<'_
     finder.finish()
 }
 
-/// How and where a path is touched first.
+/// How and where a path is first used.
 struct PathUse {
     optional: bool,
     source: usize,
@@ -73,8 +69,8 @@ struct ReferenceFinder<'c> {
     variables: IndexMap<KeyPath<'c>, PathUse, foldhash::fast::RandomState>,
     functions: HashSet<&'c str, foldhash::fast::RandomState>,
     templates: HashSet<&'c str, foldhash::fast::RandomState>,
-    /// Paths that were only handed to a variable or a template. They count if
-    /// nothing below them does.
+    /// Paths that were only passed to a variable or a template. They count if none of their fields
+    /// is used.
     passed_on: Vec<(KeyPath<'c>, PathUse)>,
     visits: HashSet<(*const TemplateDefinition, ValueOrigins<'c>), foldhash::fast::RandomState>,
     waiting: VecDeque<(&'c TemplateDefinition, ValueOrigins<'c>)>,
@@ -105,7 +101,7 @@ impl<'c> ReferenceFinder<'c> {
             self.source = definition.source;
             self.slots = vec![ValueOrigins::new(); definition.slots()];
             self.slots[0] = dot.clone();
-            // An assignment late in a loop is seen early in its next turn.
+            // An assignment late in a loop is visible early in its next iteration.
             let assigns = definition
                 .ops
                 .iter()
@@ -118,7 +114,7 @@ impl<'c> ReferenceFinder<'c> {
     }
 
     fn read(&mut self, definition: &'c TemplateDefinition) {
-        // Blocks that set the dot, as where they end and the dot around them.
+        // Ends of the blocks that set the dot, with the enclosing dot.
         let mut around: Vec<(usize, ValueOrigins<'c>)> = Vec::new();
         for (place, op) in definition.ops.iter().enumerate() {
             while around.last().is_some_and(|(end, _)| *end <= place) {
@@ -188,7 +184,7 @@ impl<'c> ReferenceFinder<'c> {
         let mut value = ValueOrigins::new();
         for (i, command) in pipe.commands.iter().enumerate() {
             if i > 0 {
-                // It is an argument of what follows.
+                // The value is an argument of the next command.
                 self.touch(value, pipe.span, false);
             }
             value = self.command(command);
@@ -196,7 +192,7 @@ impl<'c> ReferenceFinder<'c> {
         value
     }
 
-    /// An assignment may happen or not, so what was known before stays possible.
+    /// An assignment may not happen, so the previous paths remain possible.
     fn set(&mut self, target: &AssignTarget, value: &[ValueOrigin<'c>]) {
         let Some(slot) = target.slot else {
             return;
@@ -244,13 +240,13 @@ impl<'c> ReferenceFinder<'c> {
                 self.pass_on(dot, arguments[1].span);
                 self.visit(name, dot.clone());
             }
-            // Which template it is shows only when it runs.
+            // The called template is known only at run time.
             _ => self.found.dynamic = true,
         }
         ValueOrigins::new()
     }
 
-    /// `index VALUE "key" …`: the source deals with the absence itself.
+    /// `index VALUE "key" …`: the source handles a missing value itself.
     fn index(&mut self, arguments: &'c [Node]) -> ValueOrigins<'c> {
         let Some((item, indexes)) = arguments.split_first() else {
             return ValueOrigins::new();
@@ -302,9 +298,8 @@ impl<'c> ReferenceFinder<'c> {
         }
     }
 
-    /// A name can mean the variable or, where its declaration was not reached,
-    /// one that it shadows; only the first is followed, the other has counted
-    /// where it was declared.
+    /// A name can refer to the variable or, if its declaration was not reached, to a shadowed one.
+    /// Only the first is followed; the other counted at its declaration.
     fn variable(&self, slot: Option<SlotIndex>) -> ValueOrigins<'c> {
         slot.map_or_else(ValueOrigins::new, |slot| self.slots[slot].clone())
     }
@@ -362,7 +357,7 @@ impl<'c> ReferenceFinder<'c> {
         }
     }
 
-    /// Counts what was handed on and never looked into further down.
+    /// Counts the paths that were passed on and never inspected further.
     fn add_passed_on(&mut self) {
         if self.passed_on.is_empty() {
             return;
@@ -421,7 +416,7 @@ mod tests {
         compiled.unwrap().references().clone()
     }
 
-    /// Paths joined by dots, optional ones with a question mark.
+    /// Returns the paths joined by dots, optional ones with a question mark.
     fn paths(text: &str) -> Vec<String> {
         let found = references(&[TemplateSource::new("t", text)]);
         let shown = found.variables.iter().map(|variable| {

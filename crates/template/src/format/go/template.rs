@@ -1,4 +1,4 @@
-//! The format's entry points: options, compiling a set of sources, evaluating one.
+//! Entry points of the Go format: options, compiling a set of sources, evaluating one.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -20,9 +20,8 @@ use super::{editor, references, sprig};
 
 /// Go's text/template as a [`TemplateFormat`].
 ///
-/// Numbers are integers or floats as the caller's values say: a Go host whose
-/// numbers are all `float64` is had by reading JSON with
-/// [`quillet_core::json::Numbers::Float`].
+/// Numbers are integers or floats as in the caller's values. To imitate a Go host whose numbers are
+/// all `float64`, read JSON with [`quillet_core::json::Numbers::Float`].
 #[derive(Clone, Debug, Default)]
 pub struct GoFormat {
     pub(super) functions: FunctionMap,
@@ -30,7 +29,7 @@ pub struct GoFormat {
 }
 
 impl GoFormat {
-    /// The language with its builtins and no other function.
+    /// Creates the language with its builtins and no other functions.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -43,8 +42,7 @@ impl GoFormat {
         self
     }
 
-    /// Adds the functions of Sprig that prompts use. Its `slice` replaces the
-    /// builtin, as it does in Go.
+    /// Adds Sprig's functions for prompts. Its `slice` replaces the builtin, as in Go.
     #[must_use]
     pub fn with_sprig(self) -> Self {
         sprig::FAMILIES
@@ -52,8 +50,8 @@ impl GoFormat {
             .fold(self, |format, family| format.with_functions(family))
     }
 
-    /// Whether a function that is not known when a template is compiled is an
-    /// error, as in Go. By default it is bound late.
+    /// Sets whether a function that is unknown at compile time is an error, as in Go. By default it
+    /// is bound late.
     #[must_use]
     pub fn strict_functions(mut self, strict: bool) -> Self {
         self.strict_functions = strict;
@@ -121,10 +119,10 @@ impl TemplateFormat for GoFormat {
         editor::completions(text, at, names, &self.functions())
     }
 
-    /// `{{` is printed by an action that has it as a string.
+    /// An action with the string `{{` prints it.
     fn escape(&self, literal: &str) -> Option<String> {
         let escaped = literal.replace("{{", "{{\"{{\"}}");
-        // What follows may begin with a brace.
+        // The following text may begin with a brace.
         Some(match escaped.strip_suffix('{') {
             Some(before) => format!("{before}{{{{\"{{\"}}}}"),
             None => escaped,
@@ -154,7 +152,7 @@ impl TemplateFormat for GoFormat {
     }
 }
 
-/// A source as errors and text operations need it.
+/// A source with the data for errors and text operations.
 #[derive(Debug)]
 pub(super) struct SourceText {
     pub(super) name: Arc<str>,
@@ -176,15 +174,15 @@ pub(super) struct GoTemplate {
     sources: Vec<SourceText>,
     definitions: Vec<TemplateDefinition>,
     by_name: HashMap<Arc<str>, usize, foldhash::fast::RandomState>,
-    /// See [`GoTemplate::has_effects`], once a pass asked.
+    /// See [`GoTemplate::has_effects`]; computed at the first use.
     effects: OnceLock<bool>,
     pub(super) missing: Missing,
     references: References,
 }
 
 impl GoTemplate {
-    /// Adds a definition. It replaces one of its name from an earlier source,
-    /// unless it is empty.
+    /// Adds a definition. It replaces one with the same name from an earlier source, unless it is
+    /// empty.
     fn add(&mut self, definition: TemplateDefinition) {
         match self.by_name.get(&definition.name) {
             Some(_) if definition.is_empty => {}
@@ -201,7 +199,7 @@ impl GoTemplate {
         self.definitions.get(*self.by_name.get(name)?)
     }
 
-    /// Whether any template of the set calls a function on which what follows depends.
+    /// Whether any template of the set calls a function that affects the following text.
     pub(super) fn has_effects(&self) -> bool {
         let any = |definition: &TemplateDefinition| {
             let mut ops = definition.ops.iter();
@@ -234,7 +232,7 @@ impl CompiledTemplate for GoTemplate {
         let Some(definition) = self.definition(entry) else {
             return Err(self.no_template(entry).into());
         };
-        // Most of what is written usually stands in the template as it is.
+        // Most of the output is usually literal text of the template.
         let guess = self.source_of(definition).text.len();
         pass.out().reserve(guess);
         let dot = Value::Map(pass.variables().clone());

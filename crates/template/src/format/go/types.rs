@@ -1,8 +1,8 @@
-//! Types of Go values, as far as templates name them in errors and in `%T`.
+//! Types of Go values, as named in errors and by `%T`.
 
 use std::fmt;
 
-/// The Go type of a value, a parameter or an element.
+/// Go type of a value, a parameter or an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GoType {
     /// `interface {}`.
@@ -25,20 +25,20 @@ pub enum GoType {
     Complex128,
     /// `string`.
     String,
-    /// A slice of that.
+    /// A slice of this type.
     Slice(&'static GoType),
-    /// A map from `string` to that.
+    /// A map from `string` to this type.
     Map(&'static GoType),
-    /// Any other type by its full name: `func(string) string`, `time.Time`.
+    /// Any other type, by its full name: `func(string) string`, `time.Time`.
     Named(&'static str),
 }
 
 impl GoType {
-    /// `[]interface {}`.
+    /// Returns `[]interface {}`.
     pub const LIST: GoType = GoType::Slice(&GoType::Any);
-    /// `[]string`.
+    /// Returns `[]string`.
     pub const STRINGS: GoType = GoType::Slice(&GoType::String);
-    /// `map[string]interface {}`.
+    /// Returns `map[string]interface {}`.
     pub const MAP: GoType = GoType::Map(&GoType::Any);
 
     /// Whether `nil` can be assigned to it.
@@ -51,7 +51,7 @@ impl GoType {
         }
     }
 
-    /// Whether it is one of the integer types.
+    /// Whether it is an integer type.
     #[must_use]
     pub fn is_integer(self) -> bool {
         matches!(

@@ -1,10 +1,9 @@
-//! Values as Go's text/template sees them.
+//! Values of Go's text/template.
 //!
-//! A [`GoValue`] is what functions take and give: what Go calls an `any`.
-//! Variables of the caller stay core values inside (a clone copies a
-//! reference); what a template builds has Go's own types. That a value was
-//! found through an interface, which only error texts show, is the executor's
-//! matter and not kept here.
+//! A [`GoValue`] is the argument and result type of functions: Go's `any`. The caller's variables
+//! stay core values inside (a clone copies a reference); values built by a template have Go's own
+//! types. Only error messages show whether a value was found through an interface, so the executor
+//! tracks that.
 
 use std::any::Any;
 use std::cmp::Ordering;
@@ -18,17 +17,17 @@ use super::collection::{GoList, GoMap};
 use super::function::{FunctionContext, FunctionError, GoFunction};
 use super::types::GoType;
 
-/// A Go string: bytes that usually, but not always, are UTF-8.
+/// A Go string: bytes that are usually UTF-8.
 #[derive(Clone)]
 pub enum GoStr {
-    /// Known to be UTF-8, shared with core values.
+    /// Valid UTF-8, shared with core values.
     Text(Arc<str>),
-    /// Any bytes.
+    /// Arbitrary bytes.
     Bytes(Arc<[u8]>),
 }
 
 impl GoStr {
-    /// The bytes.
+    /// Returns the bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         match self {
@@ -37,7 +36,7 @@ impl GoStr {
         }
     }
 
-    /// The text, with bytes that are no UTF-8 as U+FFFD.
+    /// Returns the text, with U+FFFD for invalid UTF-8.
     #[must_use]
     pub fn to_text(&self) -> std::borrow::Cow<'_, str> {
         match self {
@@ -46,7 +45,7 @@ impl GoStr {
         }
     }
 
-    /// The text as core keeps it; a copy only where the bytes were not known to be UTF-8.
+    /// Returns the text as a core string; copies only bytes that are not known to be UTF-8.
     #[must_use]
     pub fn to_shared(&self) -> Arc<str> {
         match self {
@@ -111,28 +110,28 @@ impl fmt::Debug for GoStr {
 
 /// A Go value of a type with methods, such as `time.Time`.
 pub trait GoObject: fmt::Debug {
-    /// Its type: `time.Time`.
+    /// Returns its type: `time.Time`.
     fn go_type(&self) -> GoType;
 
-    /// What its `String` method gives, which is how it is printed.
+    /// Returns the result of its `String` method, which is also its printed form.
     fn text(&self) -> String;
 
-    /// Calls a method or reads a field; `None` if it has none of that name.
+    /// Calls a method or reads a field; `None` if there is none with this name.
     fn member(&self, name: &str, arguments: &[GoValue]) -> Option<Result<GoValue, FunctionError>>;
 
-    /// The number underneath, where the type's kind is an integer (`time.Duration`).
+    /// Returns the underlying number if the type's kind is an integer (`time.Duration`).
     fn integer(&self) -> Option<i64> {
         None
     }
 
-    /// Itself, for functions that know the concrete type.
+    /// Returns the value itself, for functions that know the concrete type.
     fn as_any(&self) -> &dyn Any;
 }
 
-/// A value that functions take and give.
+/// An argument or result of a function.
 #[derive(Clone, Debug, Default)]
 pub enum GoValue {
-    /// `nil` in an interface; also what a missing key becomes as an argument.
+    /// `nil` in an interface; also the argument value of a missing key.
     #[default]
     Nil,
     /// `bool`.
@@ -143,7 +142,7 @@ pub enum GoValue {
     Int32(i32),
     /// `int64`.
     Int64(i64),
-    /// `uint8`, which a byte of a string is.
+    /// `uint8`, the type of a byte of a string.
     Uint8(u8),
     /// `uint64`.
     Uint64(u64),
@@ -163,19 +162,19 @@ pub enum GoValue {
     Object(Rc<dyn GoObject>),
 }
 
-/// A number as comparisons and conversions see it, whatever its size.
+/// A number of any size, for comparisons and conversions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum GoNumber {
-    /// Of a signed type.
+    /// Signed integer.
     Int(i64),
-    /// Of an unsigned type.
+    /// Unsigned integer.
     Uint(u64),
     /// `float64`.
     Float(f64),
 }
 
 impl GoValue {
-    /// Its type; `None` for nil.
+    /// Returns its type; `None` for nil.
     #[must_use]
     pub fn go_type(&self) -> Option<GoType> {
         Some(match self {
@@ -196,14 +195,14 @@ impl GoValue {
         })
     }
 
-    /// What `%T` prints.
+    /// Returns the type as `%T` prints it.
     #[must_use]
     pub fn type_name(&self) -> String {
         self.go_type()
             .map_or_else(|| "<nil>".to_owned(), |go_type| go_type.to_string())
     }
 
-    /// Whether `if` takes it for true: it is not the zero value of its type.
+    /// Whether `if` treats it as true: it is not the zero value of its type.
     #[must_use]
     pub fn is_true(&self) -> bool {
         match self {
@@ -226,7 +225,7 @@ impl GoValue {
         }
     }
 
-    /// The number, if it is a real one.
+    /// Returns the number, if it is a real number.
     #[must_use]
     pub fn number(&self) -> Option<GoNumber> {
         Some(match self {
@@ -240,7 +239,7 @@ impl GoValue {
         })
     }
 
-    /// The bytes, if it is a string.
+    /// Returns the bytes, if it is a string.
     #[must_use]
     pub fn as_bytes(&self) -> Option<&[u8]> {
         match self {
@@ -249,7 +248,7 @@ impl GoValue {
         }
     }
 
-    /// The list, if it is one.
+    /// Returns the list, if it is one.
     #[must_use]
     pub fn as_list(&self) -> Option<&GoList> {
         match self {
@@ -258,7 +257,7 @@ impl GoValue {
         }
     }
 
-    /// The map, if it is one.
+    /// Returns the map, if it is one.
     #[must_use]
     pub fn as_map(&self) -> Option<&GoMap> {
         match self {
@@ -267,7 +266,7 @@ impl GoValue {
         }
     }
 
-    /// Levels of containers: 0 for a scalar, 1 for a flat list.
+    /// Returns the nesting depth: 0 for a scalar, 1 for a flat list.
     #[must_use]
     pub fn depth(&self) -> u32 {
         match self {
@@ -277,7 +276,7 @@ impl GoValue {
         }
     }
 
-    /// The zero value of a type, `nil` for types that have no other.
+    /// Returns the zero value of a type; `nil` for types without another one.
     #[must_use]
     pub fn zero(go_type: GoType) -> GoValue {
         match go_type {
@@ -296,8 +295,8 @@ impl GoValue {
         }
     }
 
-    /// The same for core: integers that do not fit become floats, objects
-    /// their text, functions and `NaN`s `null` where JSON has no such thing.
+    /// Converts the value to a core value: integers that do not fit become floats, objects become
+    /// text, and functions and `NaN`s become `null`, because JSON has neither.
     #[must_use]
     pub fn to_core(&self) -> Value {
         match self {
@@ -335,7 +334,7 @@ impl GoValue {
     /// Calls a function value.
     ///
     /// # Errors
-    /// What the function gives; that this is no function.
+    /// Returns the function's error, or an error if the value is not a function.
     pub fn call(
         &self,
         context: &mut FunctionContext<'_, '_>,
@@ -343,7 +342,7 @@ impl GoValue {
     ) -> Result<GoValue, FunctionError> {
         match self {
             GoValue::Func(function) => (function.run)(context, arguments),
-            _ => Err("call of a value that is no function".into()),
+            _ => Err("call of a value that is not a function".into()),
         }
     }
 }
@@ -372,18 +371,18 @@ impl From<Value> for GoValue {
     }
 }
 impl GoValue {
-    /// Nothing, where a failed call was looked into.
+    /// Returns an empty value, for access inside the replacement of a failed call.
     pub(super) fn nothing() -> GoValue {
         Value::Null.into_fallback().into()
     }
 
-    /// Whether it stands in for the result of a failed call.
+    /// Whether it replaces the result of a failed call.
     pub(super) fn stands_in(&self) -> bool {
         let map = self.as_map().and_then(GoMap::as_core);
         map.is_some_and(quillet_core::Map::is_fallback)
     }
 
-    /// The value that functions get, see [`Value::meant`].
+    /// Returns the value that functions receive, see [`Value::meant`].
     pub(super) fn meant(self) -> GoValue {
         let map = self.as_map().and_then(GoMap::as_core);
         match map.and_then(quillet_core::Map::meant) {

@@ -1,5 +1,5 @@
-//! The syntax tree of a Handlebars source. Literal text is ranges of the
-//! source; an `else if` chain is a list, so that only real nesting is deep.
+//! Syntax tree of a Handlebars source. Literal text is stored as ranges of the source. An `else if`
+//! chain is a list, so only real nesting makes the tree deep.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use quillet_core::{Span, Value};
 
 use super::helper::Callee;
 
-/// What stands between an opening tag and the next that ends it.
+/// The body between an opening tag and the tag that ends it.
 #[derive(Debug, Default)]
 pub(super) struct BlockBody {
     pub(super) nodes: Vec<Node>,
-    /// Names that it declares: `as |item index|`.
+    /// Declared names: `as |item index|`.
     pub(super) params: usize,
-    /// Whether it defines inline partials, which are there from its start.
+    /// Whether it defines inline partials, which are in scope from its start.
     pub(super) inlines: bool,
 }
 
@@ -26,30 +26,30 @@ pub(super) enum Node {
     Block(Box<Block>),
     Partial(Box<Partial>),
     Inline(Box<InlinePartial>),
-    /// Counts only while white space is taken out.
+    /// A comment; used only while white space is removed.
     Comment(Strip),
 }
 
-/// Literal text: a range of the source, which white space control makes smaller.
+/// Literal text: a range of the source, which white space control shrinks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Text {
     pub(super) start: usize,
     pub(super) end: usize,
-    /// The range before anything was taken out.
+    /// The original range.
     pub(super) original: (usize, usize),
-    /// Whether the last change on that side took something out.
+    /// Whether the last change on that side removed text.
     pub(super) left_stripped: bool,
     pub(super) right_stripped: bool,
 }
 
-/// Whether a tag takes out the white space before it and after it (`~`).
+/// Whether a tag removes the white space before and after it (`~`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Strip {
     pub(super) open: bool,
     pub(super) close: bool,
 }
 
-/// `{{…}}` whose value is printed.
+/// A tag `{{…}}` whose value is printed.
 #[derive(Debug)]
 pub(super) struct Print {
     pub(super) call: CallExpr,
@@ -60,13 +60,13 @@ pub(super) struct Print {
 /// `{{#…}}…{{/…}}` with all its branches.
 #[derive(Debug)]
 pub(super) struct Block {
-    /// The opening tag and every `else …` with a call of its own; never empty.
+    /// The opening tag and every `else …` with a call; never empty.
     pub(super) arms: Vec<Arm>,
-    /// What is rendered if no arm is: `{{else}}`, or the body of `{{^…}}`.
+    /// Rendered if no arm is: `{{else}}`, or the body of `{{^…}}`.
     pub(super) otherwise: Option<BlockBody>,
-    /// Whether it was written `{{^…}}`: `otherwise` stands first in the source.
+    /// Whether it was written `{{^…}}`: then `otherwise` is first in the source.
     pub(super) inverted: bool,
-    /// Of `{{else}}`.
+    /// Strip marks of `{{else}}`.
     pub(super) else_strip: Strip,
     pub(super) close: Strip,
 }
@@ -79,27 +79,27 @@ pub(super) struct Arm {
     pub(super) strip: Strip,
 }
 
-/// A name that is called or looked up, with what it is given.
+/// A name that is called or looked up, with its arguments.
 #[derive(Debug)]
 pub(super) struct CallExpr {
     pub(super) kind: CallKind,
     pub(super) path: Path,
     pub(super) positional: Vec<Expr>,
     pub(super) named: Vec<(Arc<str>, Expr)>,
-    /// Of the tag or the parentheses.
+    /// Span of the tag or the parentheses.
     pub(super) span: Span,
 }
 
-/// What a name can mean, as far as the source tells.
+/// Possible meaning of a name, as far as the source shows.
 #[derive(Debug)]
 pub(super) enum CallKind {
-    /// A variable: its path has several parts, or `this` or `../` in it.
+    /// A variable: its path has several parts, or contains `this` or `../`.
     Variable,
     /// A late-bound function or a variable.
     Ambiguous,
     /// A late-bound function: it has arguments.
     Function,
-    /// A helper that the format has.
+    /// A helper of the format.
     Helper(Callee),
 }
 
@@ -118,14 +118,14 @@ pub(super) struct Path {
     pub(super) span: Span,
 }
 
-/// Where a path begins.
+/// Start of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Root {
-    /// The context, or the one so many levels outside (`../`).
+    /// The context, or an outer one by number of levels (`../`).
     Context(usize),
-    /// `@name`, so many levels outside (`@../name`).
+    /// `@name`, or the one this number of levels outside (`@../name`).
     Data(usize),
-    /// A block parameter: of which block outside, and which of its names.
+    /// A block parameter: the number of blocks outside, and the index of the name.
     Param(usize, usize),
 }
 
@@ -133,21 +133,21 @@ pub(super) enum Root {
 #[derive(Debug)]
 pub(super) struct Partial {
     pub(super) name: PartialName,
-    /// At most one.
+    /// At most one context.
     pub(super) context: Option<Expr>,
     pub(super) named: Vec<(Arc<str>, Expr)>,
-    /// What `@partial-block` is, or stands here if there is no such partial.
+    /// The body of `@partial-block`, rendered instead if the partial does not exist.
     pub(super) body: Option<BlockBody>,
     pub(super) open: Strip,
     pub(super) close: Strip,
-    /// White space before it on its line, put before each line of it.
+    /// Indentation of the tag, added to each line of the partial.
     pub(super) indent: Option<(usize, usize)>,
     pub(super) span: Span,
 }
 
 #[derive(Debug)]
 pub(super) enum PartialName {
-    /// With the source of that name, if there is one.
+    /// A name, with the index of its source if it exists.
     Fixed(Box<str>, Option<usize>),
     /// `@partial-block`.
     Block,

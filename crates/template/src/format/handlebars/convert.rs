@@ -1,4 +1,4 @@
-//! Handlebars templates as a neutral tree.
+//! Reads Handlebars templates into the neutral tree.
 
 use quillet_core::{Diagnostic, Span, Value};
 
@@ -13,7 +13,7 @@ use crate::convert::{
 };
 use crate::{CompileOptions, TemplateSource};
 
-/// Reads a source of this format. What other formats do not have is refused.
+/// Reads a source of this format. Features that other formats lack are rejected.
 pub(crate) fn read(
     format: &HandlebarsFormat,
     source: &TemplateSource<'_>,
@@ -33,13 +33,13 @@ pub(crate) fn read(
 
 struct Reader<'r, 's> {
     findings: &'r mut ConvertFindings<'s>,
-    /// What names are looked for in; the innermost comes last.
+    /// Contexts for name lookup, innermost last.
     contexts: Vec<VariablePath>,
-    /// What the first name of each block that declares names stands for.
+    /// Targets of the first block parameter of each block that declares some.
     params: Vec<VariablePath>,
-    /// How many loops are around.
+    /// Number of enclosing loops.
     loops: usize,
-    /// Parts around what is being read.
+    /// Depth of the current body.
     depth: usize,
 }
 
@@ -65,7 +65,7 @@ impl Reader<'_, '_> {
                 Piece::Inline(inline) => {
                     self.refuse::<()>(span_of(&inline.name), "an inline partial");
                 }
-                // Marks are made only where messages are asked for.
+                // Marks exist only if message syntax is enabled.
                 Piece::Marked(_) | Piece::Comment(_) => {}
             }
         }
@@ -89,7 +89,7 @@ impl Reader<'_, '_> {
     fn role(&mut self, call: &CallExpr) -> Option<NodeKind> {
         match call.positional.as_slice() {
             [Expr::Literal(Value::Str(role))] => Some(NodeKind::Role(role.to_string())),
-            _ => self.refuse(call.span, "a role that is not written out"),
+            _ => self.refuse(call.span, "a role that is not a constant"),
         }
     }
 
@@ -129,7 +129,7 @@ impl Reader<'_, '_> {
     fn arm(&mut self, arm: &Arm, rest: &[Arm], block: &Block) -> Option<TreeNode> {
         let call = &arm.call;
         let CallKind::Helper(callee) = &call.kind else {
-            let message = "a section without a helper is a condition or a loop by its value, which has no counterpart";
+            let message = "a section without a helper is a condition or a loop depending on its value, which has no counterpart";
             let help = "write {{#if …}} or {{#each …}}";
             self.findings.refuse_with(call.span, message, help);
             return None;
@@ -138,7 +138,7 @@ impl Reader<'_, '_> {
             return self.refuse(call.span, "an option of a block");
         }
         if self.depth >= DEEPEST {
-            return self.refuse(call.span, "so long a chain of conditions");
+            return self.refuse(call.span, "a chain of conditions of this length");
         }
         self.depth += 1;
         let kind = match callee {
@@ -158,7 +158,7 @@ impl Reader<'_, '_> {
         Some(TreeNode::new(kind?, call.span))
     }
 
-    /// What stands in the other part: the arms that follow, or the last one.
+    /// Reads the else branch: the following arms, or the last one.
     fn otherwise(&mut self, rest: &[Arm], block: &Block) -> Nodes {
         match rest.split_first() {
             Some((next, rest)) => self.arm(next, rest, block).into_iter().collect(),
@@ -177,7 +177,7 @@ impl Reader<'_, '_> {
         self.parts(condition, arm, rest, block, negated)
     }
 
-    /// `{{#ifEquals x "a"}}`, with the text on either side.
+    /// Reads `{{#ifEquals x "a"}}`, with the text in either position.
     fn equality(
         &mut self,
         arm: &Arm,
@@ -191,7 +191,7 @@ impl Reader<'_, '_> {
                 let path = self.path(path);
                 path.map(|path| TreeCondition::equals(path, text.to_string()))
             }
-            _ => self.refuse(arm.call.span, "a comparison with anything but a text"),
+            _ => self.refuse(arm.call.span, "a comparison with a value other than a text"),
         };
         self.parts(condition, arm, rest, block, negated)
     }
@@ -221,7 +221,7 @@ impl Reader<'_, '_> {
     fn with(&mut self, arm: &Arm, rest: &[Arm], block: &Block) -> Option<NodeKind> {
         let mut condition = self.subject(&arm.call);
         if let Some(PathStart::Loop(..)) = condition.as_ref().map(|path| path.start) {
-            condition = self.refuse(arm.call.span, "a step into what a loop knows");
+            condition = self.refuse(arm.call.span, "a field of a loop variable");
         }
         let inside = condition.clone().unwrap_or_else(|| VariablePath::root(&[]));
         let then = self.inside(arm, inside);
@@ -248,7 +248,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    /// The body of an arm with another context.
+    /// Reads the body of an arm in another context.
     fn inside(&mut self, arm: &Arm, context: VariablePath) -> Nodes {
         let names = arm.body.as_ref().is_some_and(|body| body.params > 0);
         self.contexts.push(context.clone());
@@ -261,11 +261,11 @@ impl Reader<'_, '_> {
         nodes
     }
 
-    /// The only argument of a block.
+    /// Returns the only argument of a block.
     fn subject(&mut self, call: &CallExpr) -> Option<VariablePath> {
         match call.positional.as_slice() {
             [Expr::Path(path)] => self.path(path),
-            _ => self.refuse(call.span, "a block with anything but one variable"),
+            _ => self.refuse(call.span, "a block without exactly one variable"),
         }
     }
 
@@ -293,7 +293,7 @@ impl Reader<'_, '_> {
         };
         match found {
             Some(found) if found == VariablePath::root(&[]) => {
-                self.refuse(path.span, "all variables at once")
+                self.refuse(path.span, "the set of all variables")
             }
             Some(found) => Some(found),
             None => {
@@ -303,7 +303,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// `@index` and its like, of the innermost loop or of one outside.
+    /// Reads a loop variable such as `@index`, of the innermost loop or an outer one.
     fn known(&self, outside: usize, parts: &[Box<str>]) -> Option<VariablePath> {
         let [name] = parts else {
             return None;
@@ -333,7 +333,7 @@ fn is_index(part: &str) -> bool {
     part == "length" || part.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// The name that a call is of.
+/// Returns the name that is called.
 fn name(call: &CallExpr) -> Option<&str> {
     match (call.path.root, call.path.parts.as_slice()) {
         (Root::Context(0), [name]) => Some(name),

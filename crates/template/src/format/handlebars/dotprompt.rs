@@ -1,6 +1,6 @@
-//! The preset `dotprompt`: Handlebars as `.prompt` files have it. A name
-//! without arguments is a function only if there is no variable of that name, and
-//! helpers write message structure, which data cannot forge.
+//! The preset `dotprompt`: Handlebars as in `.prompt` files. A name without arguments is a function
+//! only if there is no variable with that name. Helpers write message structure, which data cannot
+//! forge.
 
 use quillet_core::Value;
 
@@ -9,14 +9,13 @@ use super::json::{self, JsonLayout};
 use super::{HandlebarsFormat, HandlebarsPreset};
 use crate::{StopReason, structure};
 
-/// As deep as `JSON.stringify` indents.
+/// Maximum indentation of `JSON.stringify`.
 const MOST_INDENT: i64 = 10;
 
 impl HandlebarsFormat {
-    /// The format `dotprompt`: the helpers `role`, `history`, `media`, `section`,
-    /// `json`, `ifEquals` and `unlessEquals` of the dotprompt specification.
-    /// `@name` reads the variable `@name` where no loop has it, which is how
-    /// `@state` and `@auth` are given.
+    /// Creates the format `dotprompt` with the helpers `role`, `history`, `media`, `section`,
+    /// `json`, `ifEquals` and `unlessEquals` of the dotprompt specification. Outside loops, `@name`
+    /// reads the variable `@name`; pass `@state` and `@auth` this way.
     #[must_use]
     pub fn dotprompt() -> Self {
         HandlebarsFormat {
@@ -46,7 +45,7 @@ impl HandlebarsFormat {
 /// `{{media url=… contentType=…}}`.
 fn media(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     let Some(url) = call.named("url") else {
-        return Err(call.fail("it needs url=…, the address of the media"));
+        return Err(call.fail("missing url=…, the address of the media"));
     };
     let url = call.text_of(url)?;
     let kind = match call.named("contentType") {
@@ -73,7 +72,7 @@ fn branch(call: &mut HelperCall<'_>, wanted: bool) -> Result<HelperResult, StopR
     Ok(HelperResult::Written)
 }
 
-/// JavaScript's `===`, but for lists and objects, which are equal if their content is.
+/// JavaScript's `===`, except that lists and objects with equal content are equal.
 fn equal(one: Option<&Value>, other: Option<&Value>) -> bool {
     match (one, other) {
         (Some(Value::Int(int)), Some(Value::Float(float)))

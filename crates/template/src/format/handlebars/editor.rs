@@ -1,14 +1,14 @@
-//! Tokens and completions for editors.
+//! Syntax tokens and completion items for editors.
 
 use quillet_core::TokenKind;
 
 use super::lexer::{Kind, Lexer, Opening, Token};
 use crate::editor::{CompletionItem, CompletionList, ExternalNames, MOST_FAULTS, Spot, TokenScan};
 
-/// Helpers that are words of the language.
+/// Helpers that are keywords.
 const BLOCKS: &[&str] = &["if", "unless", "each", "with"];
 
-/// The tokens of a text; behind a fault, those from the next tag on.
+/// Returns the tokens of a text; after an error, those from the next tag on.
 pub(super) fn scan(text: &str, is_helper: &dyn Fn(&str) -> bool) -> TokenScan {
     let mut reader = Reader {
         lexer: Lexer::new(text),
@@ -30,15 +30,15 @@ struct Reader<'s, 'h> {
     lexer: Lexer<'s>,
     is_helper: &'h dyn Fn(&str) -> bool,
     scan: TokenScan,
-    /// What the names of open blocks are.
+    /// Token kinds of the names of open blocks.
     blocks: Vec<TokenKind>,
-    /// The tokens of the tag that is read.
+    /// Tokens of the current tag.
     inside: Vec<Token>,
     faults: usize,
 }
 
 impl<'s> Reader<'s, '_> {
-    /// Reads a tag; whether anything can be read behind it.
+    /// Reads a tag; returns whether reading can continue after it.
     fn tag(&mut self) -> bool {
         let start = self.lexer.at;
         self.scan.open = None;
@@ -80,7 +80,7 @@ impl<'s> Reader<'s, '_> {
         self.scan.end(end - closing.trim_start().len(), end);
     }
 
-    /// What stands in a tag behind its opening, and its end.
+    /// Reads the tokens of a tag after its opening, and its end.
     fn rest(&mut self, opening: Opening) -> bool {
         self.inside.clear();
         loop {
@@ -115,14 +115,15 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// Whether the text ends in a name that begins there: to be one, something has to follow it.
+    /// Whether the text ends in a name that begins here and is incomplete, since a name needs a
+    /// following character.
     fn is_unfinished(&self, start: usize) -> bool {
         let rest = self.lexer.text.as_bytes().get(start..).unwrap_or_default();
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         !rest.is_empty() && rest.iter().all(is_part)
     }
 
-    /// Goes on behind the end of a tag that is wrong at a byte, or where the next one begins.
+    /// Continues after the end of a tag that is invalid at a byte, or at the next tag.
     fn recover(&mut self, fault: usize) -> bool {
         let bytes = self.lexer.text.as_bytes();
         let pair = |at: &usize| bytes.get(at + 1) == bytes.get(*at);
@@ -141,7 +142,7 @@ impl<'s> Reader<'s, '_> {
         true
     }
 
-    /// The text of a raw block, and its end.
+    /// Reads the text of a raw block, and its end.
     fn raw(&mut self) -> bool {
         let kind = self.blocks.pop().unwrap_or(TokenKind::Function);
         let Some(raw) = self.lexer.raw() else {
@@ -158,14 +159,14 @@ impl<'s> Reader<'s, '_> {
     fn names(&mut self, opening: Opening, is_open: bool) {
         let tokens = std::mem::take(&mut self.inside);
         let mut at = 0;
-        // The name that the tag begins with.
+        // The name at the start of the tag.
         let head = path(&tokens, 0);
         if head > 0 {
             let kind = self.head(opening, &tokens[..head], has_arguments(&tokens, head));
             self.path(&tokens[..head], Some(kind));
             at = head;
         }
-        // A text or a number there is a name, too.
+        // A text or a number is a name here.
         if let Some(literal) = tokens.first().filter(|token| is_literal(token.kind)) {
             let parts = std::slice::from_ref(literal);
             let kind = self.head(opening, parts, has_arguments(&tokens, 1));
@@ -203,7 +204,7 @@ impl<'s> Reader<'s, '_> {
         self.inside = tokens;
     }
 
-    /// What the first name of a tag is.
+    /// Returns the token kind of a tag's first name.
     fn head(&mut self, opening: Opening, parts: &[Token], has_arguments: bool) -> TokenKind {
         let name = match parts {
             [one] => self.lexer.slice(*one),
@@ -239,7 +240,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// The parts of a path: the variable, and what is taken out of it. A function has one colour.
+    /// Adds the parts of a path: the variable, and its accesses. A function has one color.
     fn path(&mut self, parts: &[Token], kind: Option<TokenKind>) {
         let (Some(first), Some(last)) = (parts.first(), parts.last()) else {
             return;
@@ -247,7 +248,7 @@ impl<'s> Reader<'s, '_> {
         if let Some(kind) = kind.filter(|kind| *kind != TokenKind::Variable) {
             return self.scan.add(first.start, last.end, kind);
         }
-        // `..`, `this` and `@root` are only the way to the variable.
+        // `..`, `this` and `@root` only lead to the variable.
         let mut is_way = true;
         let mut parts = parts.iter().peekable();
         while let Some(part) = parts.next() {
@@ -255,7 +256,7 @@ impl<'s> Reader<'s, '_> {
                 self.scan.add(part.start, part.end, TokenKind::Operator);
                 continue;
             }
-            // `@` and its name are one.
+            // `@` and its name are one token.
             let end = match parts.peek() {
                 Some(name) if part.kind == Kind::Data => name.end,
                 _ => part.end,
@@ -295,13 +296,13 @@ fn is_literal(kind: Kind) -> bool {
     )
 }
 
-/// Whether something follows the name of a tag, which has so many tokens.
+/// Whether the name of a tag, which has this number of tokens, is followed by another token.
 fn has_arguments(tokens: &[Token], name: usize) -> bool {
     let next = tokens.get(name);
     next.is_some_and(|token| token.kind != Kind::OpenParams)
 }
 
-/// How many tokens the path has that begins at an index.
+/// Returns the number of tokens of the path at an index.
 fn path(tokens: &[Token], at: usize) -> usize {
     let mut length = 0;
     let mut is_part = true;
@@ -317,7 +318,7 @@ fn path(tokens: &[Token], at: usize) -> usize {
     length
 }
 
-/// What could stand at a byte; `own` are the helpers that the format brings.
+/// Returns the completion items at a byte; `own` are the format's own helpers.
 pub(super) fn completions(
     text: &str,
     at: usize,

@@ -1,4 +1,4 @@
-//! What stands inside a tag: names, literals, arguments, calls in parentheses.
+//! Parser for the expressions inside a tag: names, literals, arguments, calls in parentheses.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -7,32 +7,13 @@ use quillet_core::{Span, Value};
 
 use super::ast::{CallExpr, CallKind, Expr, Path, Root};
 use super::lexer::{Kind as Lexeme, Token};
+use super::operands::{ArgumentExprs, HeadValue, TagHead};
 use super::parser::Parser;
 use crate::format::javascript;
 use crate::format::problem::ParseProblem;
 
-/// What a tag begins with.
-pub(super) struct TagHead<'s> {
-    value: HeadValue,
-    /// As it is written, without brackets and quotes.
-    pub(super) original: Cow<'s, str>,
-    span: Span,
-}
-
-enum HeadValue {
-    Path(Path),
-    Literal(Expr),
-}
-
-/// What follows it.
-#[derive(Debug, Default)]
-pub(super) struct ArgumentExprs {
-    pub(super) positional: Vec<Expr>,
-    pub(super) named: Vec<(Arc<str>, Expr)>,
-}
-
 impl<'s> Parser<'s, '_> {
-    /// The problem that another token stands here than what is named.
+    /// Returns the error that another token is here than the expected one.
     pub(super) fn unexpected(&self, expected: &str) -> ParseProblem {
         let found = self.lexer.slice(self.token);
         let message = match self.token.kind {
@@ -46,7 +27,7 @@ impl<'s> Parser<'s, '_> {
         ParseProblem::new(message, span)
     }
 
-    /// The name that is the current token.
+    /// Returns the name in the current token.
     pub(super) fn id(&self) -> Option<Cow<'s, str>> {
         match self.token.kind {
             Lexeme::Id => Some(Cow::Borrowed(self.lexer.slice(self.token))),
@@ -55,7 +36,7 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    /// A path or a literal.
+    /// Parses a path or a literal.
     pub(super) fn head(&mut self) -> Result<TagHead<'s>, ParseProblem> {
         let token = self.token;
         let literal = match token.kind {
@@ -82,7 +63,7 @@ impl<'s> Parser<'s, '_> {
         })
     }
 
-    /// `a.b`, `../a/b`, `this.[any name]`; after `@` if `data`.
+    /// Parses `a.b`, `../a/b`, `this.[any name]`; after `@` if `data`.
     fn path(&mut self, data: bool) -> Result<TagHead<'s>, ParseProblem> {
         let first = self.token;
         let start = first.start - usize::from(data);
@@ -140,7 +121,7 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    /// The block parameter of that name, innermost first.
+    /// Finds a block parameter by name, innermost first.
     fn param(&self, name: &str) -> Option<Root> {
         let blocks = self.params.iter().rev().enumerate();
         let find = |(block, names): (usize, &Vec<Box<str>>)| {
@@ -150,7 +131,7 @@ impl<'s> Parser<'s, '_> {
         blocks.into_iter().find_map(find)
     }
 
-    /// Everything up to the end of the tag, the parentheses, or `as |`.
+    /// Parses all operands up to the end of the tag, the parentheses, or `as |`.
     pub(super) fn arguments(&mut self) -> Result<ArgumentExprs, ParseProblem> {
         let mut arguments = ArgumentExprs::default();
         loop {
@@ -189,7 +170,7 @@ impl<'s> Parser<'s, '_> {
         )
     }
 
-    /// `name=`, if that stands here: goes past it.
+    /// Consumes `name=`, if it is next.
     fn hash_name(&mut self) -> Option<Arc<str>> {
         let name = self.id()?;
         let rest = self.lexer.text.get(self.token.end..)?;
@@ -204,7 +185,7 @@ impl<'s> Parser<'s, '_> {
         Some(name.into())
     }
 
-    /// One argument.
+    /// Parses one argument.
     pub(super) fn parameter(&mut self) -> Result<Expr, ParseProblem> {
         if self.token.kind == Lexeme::OpenCall {
             return self.sub_expression();
@@ -235,8 +216,7 @@ impl<'s> Parser<'s, '_> {
         Ok(Expr::Call(Box::new(call)))
     }
 
-    /// Puts together what a name and its arguments mean, by handlebars.js's
-    /// rules for what is a helper.
+    /// Combines a name and its arguments, by the rules of handlebars.js for what is a helper.
     pub(super) fn call(
         &self,
         head: TagHead<'s>,
@@ -284,17 +264,17 @@ impl<'s> Parser<'s, '_> {
     }
 }
 
-/// The parts of a path while it is read.
+/// The parts of a path during parsing.
 #[derive(Default)]
 struct PathParts {
-    /// Whether the first name is one of data, which keep their `@`.
+    /// Whether the first part is a data name, which keeps its `@`.
     data: bool,
     depth: usize,
     parts: Vec<Box<str>>,
 }
 
 impl PathParts {
-    /// Adds a part. `false` for `..`, `.` and `this` after a name.
+    /// Adds a part. Returns `false` for `..`, `.` and `this` after a name.
     fn add(&mut self, name: &str, bracketed: bool) -> bool {
         if bracketed || !matches!(name, ".." | "." | "this") {
             let part = if self.data && self.parts.is_empty() {
@@ -310,7 +290,7 @@ impl PathParts {
     }
 }
 
-/// Adds text; a path of one name is not copied.
+/// Adds text; a path with one name is not copied.
 fn extend<'s>(original: &mut Cow<'s, str>, more: Cow<'s, str>) {
     if original.is_empty() {
         *original = more
@@ -319,8 +299,8 @@ fn extend<'s>(original: &mut Cow<'s, str>, more: Cow<'s, str>) {
     }
 }
 
-/// What handlebars.js takes for a path that says where it begins: with a dot,
-/// or with `this` at the end of any word in it.
+/// Whether handlebars.js treats a path as explicit about its start: it begins with a dot, or any of
+/// its words ends in `this`.
 fn is_scoped(original: &str) -> bool {
     let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let ends = |(at, this): (usize, &str)| {
@@ -341,14 +321,14 @@ fn literal_value(token: Token, slice: &str, text: &str) -> Expr {
     })
 }
 
-/// The value of digits.
+/// Returns the value of digits.
 fn number(text: &str) -> Value {
     let integer = text.parse().map(Value::Int).ok();
     let float = || text.parse().map(Value::Float).unwrap_or_default();
     integer.unwrap_or_else(float)
 }
 
-/// A number that is used as a name.
+/// Returns a number used as a name.
 fn number_text(value: &Value) -> String {
     let mut out = Vec::new();
     match value {

@@ -1,5 +1,5 @@
-//! Helpers: functions that the format itself has, written in Rust. Presets are
-//! made of them, and so can be a program's own.
+//! Helpers: functions of the format, written in Rust. Presets consist of them, and a program can
+//! add its own.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,12 +14,11 @@ use crate::{ErrorKind, RenderError, StopReason, structure};
 /// The result of a helper.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HelperResult {
-    /// A value: to be printed, escaped where the format escapes, or to be used
-    /// where the helper is an argument.
+    /// A value. If printed it is escaped like any value of the format; it can also be an argument.
     Value(Value),
     /// Text that is never escaped.
     Safe(String),
-    /// Nothing more: it has written what it had to say.
+    /// No result: the helper has written its output.
     Written,
 }
 
@@ -46,19 +45,19 @@ impl From<bool> for HelperResult {
 
 type HelperFn = dyn Fn(&mut HelperCall<'_>) -> Result<HelperResult, StopReason> + Send + Sync;
 
-/// A helper that was registered.
+/// A registered helper.
 #[derive(Clone)]
 pub(super) struct Helper {
     run: Arc<HelperFn>,
     pub(super) effect: Effect,
 }
 
-/// What a call of a helper does besides giving its answer, which matters where a
-/// call is left out because it hangs on a pending one.
+/// Effect of a helper besides its result. It matters if a call is skipped because it depends on a
+/// pending one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     None,
-    /// It sets the variable that its first argument or `name` names.
+    /// It sets the variable named by its first argument or by `name`.
     Sets,
     /// It may set any variable.
     Unknown,
@@ -84,7 +83,7 @@ impl fmt::Debug for Helper {
     }
 }
 
-/// What a name that is known at compile time calls.
+/// Compile-time target of a name that is called.
 #[derive(Clone, Debug)]
 pub(super) enum Callee {
     If,
@@ -97,7 +96,7 @@ pub(super) enum Callee {
 }
 
 impl Callee {
-    /// The helper of handlebars.js of that name.
+    /// Returns the helper of handlebars.js with this name.
     pub(super) fn builtin(name: &str) -> Option<Self> {
         Some(match name {
             "if" => Callee::If,
@@ -111,19 +110,19 @@ impl Callee {
     }
 }
 
-/// Names of the helpers that handlebars.js has.
+/// Returns the names of the helpers of handlebars.js.
 pub(super) const BUILTIN: [&str; 6] = ["each", "if", "log", "lookup", "unless", "with"];
 
 /// The branches of a block.
 #[derive(Clone, Copy)]
 pub(super) struct Branches<'c> {
     pub(super) body: Option<&'c BlockBody>,
-    /// The `else if` chain that follows, and what stands at its end.
+    /// The following `else if` chain, and its final branch.
     pub(super) rest: &'c [Arm],
     pub(super) otherwise: Option<&'c BlockBody>,
 }
 
-/// What a helper can ask of the evaluation.
+/// Functions of the evaluation that helpers can use.
 pub(super) trait Host {
     fn write(&mut self, text: &str) -> Result<(), StopReason>;
     fn steps(&mut self, count: usize) -> Result<(), StopReason>;
@@ -146,7 +145,7 @@ pub(super) trait Host {
     fn variable(&self, name: &str) -> Option<Value>;
 }
 
-/// One call of a helper: its arguments, its block, and where it writes.
+/// One call of a helper: its arguments, its block, and its output.
 #[expect(missing_debug_implementations, reason = "it borrows the evaluation")]
 pub struct HelperCall<'c> {
     pub(super) host: &'c mut (dyn Host + 'c),
@@ -158,33 +157,33 @@ pub struct HelperCall<'c> {
 }
 
 impl<'c> HelperCall<'c> {
-    /// The name that the template calls it by.
+    /// Returns the name under which the template calls it.
     #[must_use]
     pub fn name(&self) -> &str {
         self.name
     }
 
-    /// How many arguments it has that have no name.
+    /// Returns the number of positional arguments.
     #[must_use]
     pub fn count(&self) -> usize {
         self.positional.len()
     }
 
-    /// An argument by its place, from 0. `None` if it is not given, or is a
+    /// Returns a positional argument, counted from 0. Returns `None` if it is absent, or is a
     /// variable that does not exist (JavaScript's `undefined`).
     #[must_use]
     pub fn argument(&self, index: usize) -> Option<&'c Value> {
         self.positional.get(index).and_then(Val::get)
     }
 
-    /// An argument by its name. `None` as in [`HelperCall::argument`].
+    /// Returns a named argument. `None` as in [`HelperCall::argument`].
     #[must_use]
     pub fn named(&self, name: &str) -> Option<&'c Value> {
         let (_, value) = self.named.iter().find(|(known, _)| **known == *name)?;
         value.get()
     }
 
-    /// All arguments that have a name and a value.
+    /// Yields all named arguments that have a value.
     #[must_use]
     pub fn all_named(&self) -> Map {
         let given =
@@ -192,7 +191,7 @@ impl<'c> HelperCall<'c> {
         self.named.iter().filter_map(given).collect()
     }
 
-    /// The context that it is called in: `this`.
+    /// Returns the context of the call: `this`.
     #[must_use]
     pub fn this(&self) -> Option<&'c Value> {
         self.scope.context.value
@@ -204,45 +203,43 @@ impl<'c> HelperCall<'c> {
         self.branches.is_some()
     }
 
-    /// The text of an argument: nothing for what is missing or null.
+    /// Returns the text of an argument; empty if it is missing or null.
     ///
     /// # Errors
-    /// The limits on steps and memory.
+    /// Returns an error at the limits on steps and memory.
     pub fn text(&mut self, index: usize) -> Result<Cow<'c, str>, StopReason> {
         let value = self.argument(index);
         value.map_or(Ok(Cow::Borrowed("")), |value| self.text_of(value))
     }
 
-    /// The text of a value, as it is printed.
+    /// Returns the printed text of a value.
     ///
     /// # Errors
-    /// The limits on steps and memory.
+    /// Returns an error at the limits on steps and memory.
     pub fn text_of<'v>(&mut self, value: &'v Value) -> Result<Cow<'v, str>, StopReason> {
         self.host.text(value)
     }
 
-    /// Writes text as it is.
+    /// Writes text unescaped.
     ///
     /// # Errors
-    /// The limit on output.
+    /// Returns an error at the limit on output.
     pub fn write(&mut self, text: &str) -> Result<(), StopReason> {
         self.host.write(text)
     }
 
-    /// Renders the body of the block in the context around it. A helper that is
-    /// not called as a block has an empty one.
+    /// Renders the body of the block in the outer context. Without a block it writes nothing.
     ///
     /// # Errors
-    /// Whatever ends the render there.
+    /// Returns any error that ends the render there.
     pub fn body(&mut self) -> Result<(), StopReason> {
         self.body_with(self.this(), &[])
     }
 
-    /// Renders the body in another context, with data of that names: `@index`
-    /// for `index`.
+    /// Renders the body in another context, with data under these names: `@index` for `index`.
     ///
     /// # Errors
-    /// Whatever ends the render there.
+    /// Returns any error that ends the render there.
     pub fn body_with(
         &mut self,
         context: Option<&Value>,
@@ -254,17 +251,17 @@ impl<'c> HelperCall<'c> {
         }
     }
 
-    /// Renders the body of the block to a text, which counts only if no call is
-    /// pending in it; the render knows that. Messages in it are text from there on.
+    /// Renders the body of the block to a text, which is valid only if no call in it is pending;
+    /// the render tracks that. Messages in it become plain text.
     ///
     /// # Errors
-    /// Whatever ends the render there.
+    /// Returns any error that ends the render there.
     pub fn body_text(&mut self) -> Result<String, StopReason> {
         let text = self.marked_body()?;
         Ok(structure::unmarked(&text).unwrap_or(text))
     }
 
-    /// The same with the marks of messages, for a helper that writes it as it is.
+    /// Same, but keeps the marks of messages, for a helper that writes the text unchanged.
     pub(crate) fn marked_body(&mut self) -> Result<String, StopReason> {
         match self.branches {
             Some(branches) => self.host.body_text(&branches, self.scope),
@@ -272,10 +269,10 @@ impl<'c> HelperCall<'c> {
         }
     }
 
-    /// Renders what follows `{{else}}`.
+    /// Renders the `{{else}}` branch.
     ///
     /// # Errors
-    /// Whatever ends the render there.
+    /// Returns any error that ends the render there.
     pub fn otherwise(&mut self) -> Result<(), StopReason> {
         match self.branches {
             Some(branches) => self.host.otherwise(&branches, self.scope),
@@ -286,34 +283,34 @@ impl<'c> HelperCall<'c> {
     /// Sets a variable for the rest of this evaluation.
     ///
     /// # Errors
-    /// The limit on memory.
+    /// Returns an error at the limit on memory.
     pub fn assign(&mut self, name: &str, value: Value) -> Result<(), StopReason> {
         self.host.assign(name, value)
     }
 
-    /// A variable of the render, by its name.
+    /// Returns a variable of the render by its name.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<Value> {
         self.host.variable(name)
     }
 
-    /// Counts steps before they are done: one for each item that is visited.
+    /// Charges steps before they are done: one per visited item.
     ///
     /// # Errors
-    /// The limit on steps, or on time.
+    /// Returns an error at the limit on steps or on time.
     pub fn steps(&mut self, count: usize) -> Result<(), StopReason> {
         self.host.steps(count)
     }
 
-    /// Counts bytes before a text or a list of that size is built.
+    /// Charges bytes before a text or a list of that size is built.
     ///
     /// # Errors
-    /// The limit on memory.
+    /// Returns an error at the limit on memory.
     pub fn charge(&mut self, bytes: usize) -> Result<(), StopReason> {
         self.host.charge(bytes)
     }
 
-    /// The error of this helper, for that reason.
+    /// Creates an error of this helper with this reason.
     #[must_use]
     pub fn fail(&self, reason: impl fmt::Display) -> StopReason {
         let reason = format!("{}: {reason}", self.name);

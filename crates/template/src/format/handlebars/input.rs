@@ -1,6 +1,5 @@
-//! Variables on their way in, where they are not taken as they are: trusted
-//! ones get the marks of their message structure, and for Semantic Kernel's
-//! text the others are encoded.
+//! Preparation of variables that are not used unchanged: trusted ones get the marks of their
+//! message structure; for Semantic Kernel's text the others are encoded.
 
 use quillet_core::{Map, Value, ValueList};
 
@@ -9,10 +8,10 @@ use super::semantic_kernel::encode;
 use crate::structure::Elements;
 use crate::{Pass, StopReason};
 
-/// Bytes that one item takes, about.
+/// Approximate size of one item in bytes.
 const ITEM_BYTES: usize = 64;
 
-/// The root of the variables as the template sees it.
+/// Returns the root of the variables as the template sees it.
 pub(super) fn prepared(
     compiled: &HandlebarsTemplate,
     pass: &mut Pass<'_>,
@@ -34,7 +33,7 @@ pub(super) fn prepared(
     Ok(Value::Map(Map::new(table)))
 }
 
-/// A value whose texts are HTML-encoded.
+/// Returns a value with HTML-encoded texts.
 pub(super) fn encoded(value: &Value, pass: &mut Pass<'_>) -> Result<Value, StopReason> {
     pass.step()?;
     match value {

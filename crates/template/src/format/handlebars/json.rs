@@ -1,5 +1,5 @@
-//! JSON as presets' helpers print it: compact or indented, with or without a
-//! blank after the separators.
+//! JSON output of the presets' helpers: compact or indented, with or without a blank after
+//! separators.
 
 use std::fmt::Write;
 
@@ -9,14 +9,14 @@ use super::helper::HelperCall;
 use crate::StopReason;
 use crate::format::javascript;
 
-/// How JSON is laid out.
+/// Layout of JSON.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct JsonLayout {
-    /// Between items on one line.
+    /// Separator of items on one line.
     pub(super) item: &'static str,
-    /// Between a key and its value.
+    /// Separator of a key and its value.
     pub(super) colon: &'static str,
-    /// Blanks for each level, on lines of their own.
+    /// Blanks per level; `None` writes one line.
     pub(super) indent: Option<usize>,
 }
 
@@ -30,7 +30,7 @@ impl JsonLayout {
         }
     }
 
-    /// `json.dumps(value)`, but with the characters of all languages as they are.
+    /// `json.dumps(value, ensure_ascii=False)`.
     pub(super) const PYTHON: JsonLayout = JsonLayout {
         item: ", ",
         colon: ": ",
@@ -38,7 +38,7 @@ impl JsonLayout {
     };
 }
 
-/// The text of a value.
+/// Returns the JSON text of a value.
 pub(super) fn text(
     call: &mut HelperCall<'_>,
     value: &Value,
@@ -58,7 +58,7 @@ struct JsonWriter<'w, 'c> {
     call: &'w mut HelperCall<'c>,
     layout: JsonLayout,
     out: String,
-    /// Bytes of the text that have been counted.
+    /// Bytes of the text that have been charged.
     charged: usize,
 }
 
@@ -83,7 +83,7 @@ impl JsonWriter<'_, '_> {
                 self.call.charge(text.len())?;
                 self.out.push_str(&json::to_string(value));
             }
-            // NaN and the infinities are null in JSON.
+            // JSON has no NaN and infinities; they become null.
             scalar => self.out.push_str(&json::to_string(scalar)),
         }
         Ok(())
@@ -128,7 +128,7 @@ impl JsonWriter<'_, '_> {
         }
     }
 
-    /// Counts a step, and what was written since the last one.
+    /// Charges a step, and the bytes written since the last one.
     fn count(&mut self) -> Result<(), StopReason> {
         self.call.steps(1)?;
         let more = self.out.len() - self.charged;

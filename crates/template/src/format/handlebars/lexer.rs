@@ -1,5 +1,5 @@
-//! Characters to tokens, by the rules of handlebars.js's grammar: literal text
-//! with its escapes, the beginnings of tags, and what stands inside them.
+//! Lexer by the grammar of handlebars.js: literal text with its escapes, starts of tags, and the
+//! tokens inside them.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use memchr::memmem;
 
 use crate::format::javascript::is_space;
 
-/// How a tag begins.
+/// Kind of a tag's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opening {
     /// `{{`, `{{&`.
@@ -24,7 +24,7 @@ pub(super) enum Opening {
     Inverse,
     /// `{{else x`.
     ElseCall,
-    /// `{{else}}`, `{{^}}`: the whole tag.
+    /// `{{else}}`, `{{^}}`: the entire tag.
     Else { close: bool },
     /// `{{/`.
     End,
@@ -34,11 +34,11 @@ pub(super) enum Opening {
     PartialBlock,
     /// `{{{{`.
     Raw,
-    /// `{{!`: the whole tag.
+    /// `{{!`: the entire tag.
     Comment { close: bool },
 }
 
-/// What stands inside a tag.
+/// A token inside a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Id,
@@ -71,9 +71,9 @@ pub(super) enum Kind {
     },
     /// `}}}}`.
     CloseRaw,
-    /// A character that has no meaning here.
+    /// An invalid character.
     Invalid,
-    /// The source is over.
+    /// End of the source.
     End,
 }
 
@@ -84,11 +84,11 @@ pub(super) struct Token {
     pub(super) end: usize,
 }
 
-/// The literal text up to a tag: one or two pieces, and where it goes on.
+/// The literal text up to a tag: one or two segments, and the next offset.
 #[derive(Debug)]
 pub(super) struct TextContent {
     pub(super) pieces: [(usize, usize); 2],
-    /// Whether a tag follows; else more literal text, or nothing.
+    /// Whether a tag follows; otherwise more literal text, or nothing.
     pub(super) tag: bool,
 }
 
@@ -112,7 +112,7 @@ impl<'s> Lexer<'s> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// What is left begins with that: goes past it.
+    /// Skips this text if it is next.
     fn take(&mut self, what: &str) -> bool {
         let there = self.rest().starts_with(what);
         if there {
@@ -131,8 +131,8 @@ impl<'s> Lexer<'s> {
         self.braces.find(text).map(|at| from + at)
     }
 
-    /// Literal text up to the next tag. `\{{` is two braces and goes on up to the
-    /// next one; `\\{{` is a backslash before a tag.
+    /// Reads literal text up to the next tag. `\{{` prints two braces and extends the text up to
+    /// the next tag; `\\{{` is a backslash before a tag.
     pub(super) fn content(&mut self) -> TextContent {
         let start = self.at;
         let none = (start, start);
@@ -163,14 +163,14 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// How many backslashes, at most two, end the range.
+    /// Counts the backslashes at the end of the range, at most two.
     fn backslashes(&self, start: usize, end: usize) -> usize {
         let text = self.text.get(start..end).unwrap_or_default();
         usize::from(text.ends_with('\\')) + usize::from(text.ends_with(r"\\"))
     }
 
-    /// The beginning of the tag that is here, and whether it has a `~`. `None` for
-    /// a comment that does not end.
+    /// Reads the start of the tag here, and whether it has a `~`. Returns `None` for an unclosed
+    /// comment.
     pub(super) fn opening(&mut self) -> Option<(Opening, bool)> {
         let start = self.at;
         if self.take("{{{{") {
@@ -202,7 +202,7 @@ impl<'s> Lexer<'s> {
         opening
     }
 
-    /// `else`, closed or with a call; goes nowhere if it is something else.
+    /// Reads `else`, closed or with a call; consumes nothing if it is something else.
     fn otherwise(&mut self) -> Option<Opening> {
         let start = self.at;
         self.skip_spaces();
@@ -244,7 +244,7 @@ impl<'s> Lexer<'s> {
         })
     }
 
-    /// Where `--}}` ends; the dashes of `{{!--}}` are both beginning and end.
+    /// Returns the end `--}}`; the dashes of `{{!--}}` are both start and end.
     fn long_comment_end(&self) -> Option<usize> {
         let from = self.at + 1;
         let text = self.text.as_bytes().get(from..)?;
@@ -262,7 +262,7 @@ impl<'s> Lexer<'s> {
             .find_map(ends)
     }
 
-    /// The next token inside a tag.
+    /// Reads the next token inside a tag.
     pub(super) fn token(&mut self) -> Token {
         self.skip_spaces();
         let start = self.at;
@@ -298,7 +298,7 @@ impl<'s> Lexer<'s> {
         kind
     }
 
-    /// A text in quotes. A backslash escapes only the quote.
+    /// Reads a quoted text. A backslash escapes only the quote.
     fn quoted(&self, quote: u8) -> (Kind, usize) {
         let rest = self.rest().as_bytes();
         let closes = |at: &usize| rest.get(at - 1) != Some(&b'\\');
@@ -309,7 +309,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// If every later quote is escaped, the last one ends the text all the same.
+    /// If every later quote is escaped, the last one ends the text anyway.
     fn last_quote(&self, quote: u8) -> Option<usize> {
         let rest = self.rest().as_bytes();
         memchr::memrchr(quote, rest).filter(|at| *at > 0)
@@ -325,7 +325,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// A name, a number, or a word that means a value.
+    /// Reads a name, a number, or a keyword for a value.
     fn word(&self) -> (Kind, usize) {
         let rest = self.rest();
         let length = rest.find(|c| !in_name(c)).unwrap_or(rest.len());
@@ -366,7 +366,7 @@ impl<'s> Lexer<'s> {
         there.then_some((Kind::OpenParams, length + spaces + 1))
     }
 
-    /// The length of a number that ends here as a value does.
+    /// Returns the length of a number, if a value may end after it.
     fn number(&self) -> Option<usize> {
         let rest = self.rest().as_bytes();
         let digits = |from: usize| {
@@ -391,24 +391,24 @@ impl<'s> Lexer<'s> {
         (Kind::Invalid, length)
     }
 
-    /// Whether what stands there may follow a name.
+    /// Whether a name may end before the next character.
     fn ends_name(&self, at: usize) -> bool {
         let next = self.text.get(at..).and_then(|rest| rest.chars().next());
         next.is_some_and(|c| "=~}/.)|".contains(c) || is_space(c))
     }
 
-    /// Whether what stands there may follow a number, `true` or `null`.
+    /// Whether a number, `true` or `null` may end before the next character.
     fn ends_literal(&self, at: usize) -> bool {
         let next = self.text.get(at..).and_then(|rest| rest.chars().next());
         next.is_some_and(|c| "~})".contains(c) || is_space(c))
     }
 
-    /// The text that a token is.
+    /// Returns the text of a token.
     pub(super) fn slice(&self, token: Token) -> &'s str {
         self.text.get(token.start..token.end).unwrap_or_default()
     }
 
-    /// The text in quotes.
+    /// Returns the text inside the quotes.
     pub(super) fn quoted_text(&self, token: Token) -> Cow<'s, str> {
         let inner = inside(self.slice(token));
         let quote = self.slice(token).get(..1).unwrap_or("\"");
@@ -419,7 +419,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// The name in brackets.
+    /// Returns the name inside the brackets.
     pub(super) fn bracketed_name(&self, token: Token) -> Cow<'s, str> {
         let inner = inside(self.slice(token));
         if !inner.contains('\\') {
@@ -434,8 +434,8 @@ impl<'s> Lexer<'s> {
         Cow::Owned(name)
     }
 
-    /// The pieces of a raw block up to its end tag; the name in that tag, and
-    /// where the tag begins. `None` if there is no end.
+    /// Returns the parts of a raw block up to its end tag, the name in that tag, and its offset.
+    /// Returns `None` without an end tag.
     pub(super) fn raw(&mut self) -> Option<RawBlock<'s>> {
         let mut pieces = Vec::new();
         let mut depth = 0;
@@ -452,7 +452,7 @@ impl<'s> Lexer<'s> {
                 continue;
             }
             let Some(name) = self.raw_end() else {
-                // Not an end: literal up to the next four braces.
+                // Not an end tag: literal up to the next four braces.
                 let next = memmem::find(self.rest().as_bytes(), b"{{{{")? + self.at;
                 pieces.push((open, next));
                 self.at = next;
@@ -483,16 +483,16 @@ impl<'s> Lexer<'s> {
     }
 }
 
-/// A raw block's content.
+/// Content of a raw block.
 #[derive(Debug)]
 pub(super) struct RawBlock<'s> {
     pub(super) pieces: Vec<(usize, usize)>,
     pub(super) name: &'s str,
-    /// Where the end tag begins.
+    /// Offset of the end tag.
     pub(super) end: usize,
 }
 
-/// What stands between the first and the last character, both ASCII.
+/// Returns the text between the first and the last character, both ASCII.
 fn inside(text: &str) -> &str {
     text.get(1..text.len().saturating_sub(1))
         .unwrap_or_default()

@@ -1,7 +1,6 @@
-//! Handlebars as handlebars.js 4.7 does it: helpers, blocks, partials and white
-//! space control, with values escaped only where that is asked for. Late-bound
-//! functions are helpers. Decorators other than `inline`, and registering
-//! anything from within a template, are not there.
+//! Handlebars, compatible with handlebars.js 4.7: helpers, blocks, partials and white space
+//! control. Values are escaped only on request. Late-bound functions are helpers. Decorators other
+//! than `inline`, and registration from within a template, are not supported.
 
 mod ast;
 pub(crate) mod convert;
@@ -13,6 +12,7 @@ mod helper;
 mod input;
 mod json;
 mod lexer;
+mod operands;
 mod parser;
 mod partial_tags;
 mod references;
@@ -50,7 +50,7 @@ pub struct HandlebarsFormat {
     encoded: bool,
 }
 
-/// Under which names a format goes, and what only that one does.
+/// Names of a preset, and its own features.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum HandlebarsPreset {
     #[default]
@@ -60,15 +60,14 @@ enum HandlebarsPreset {
 }
 
 impl HandlebarsFormat {
-    /// The format `handlebars`: nothing is escaped, since prompts are no HTML.
+    /// Creates the format `handlebars`: nothing is escaped, because prompts are not HTML.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether `{{…}}` escapes `& < > " ' =` and the backtick for HTML, as
-    /// handlebars.js does; `{{{…}}}` and `{{&…}}` never do. The format is then
-    /// called `handlebars-html`. Default: no.
+    /// Sets whether `{{…}}` escapes `& < > " ' =` and the backtick for HTML, as in handlebars.js;
+    /// `{{{…}}}` and `{{&…}}` never do. The format is then named `handlebars-html`. Default: no.
     #[must_use]
     pub fn escape_html(self, escape_html: bool) -> Self {
         HandlebarsFormat {
@@ -77,16 +76,16 @@ impl HandlebarsFormat {
         }
     }
 
-    /// Whether a variable that is printed or called has to exist, and everything
-    /// on the way to it (the option `strict` of handlebars.js). Also if a template
-    /// is compiled with [`Missing::Strict`]. Default: no.
+    /// Sets whether a printed or called variable, and everything on its path, must exist (the
+    /// option `strict` of handlebars.js). [`Missing::Strict`] has the same effect for one template.
+    /// Default: no.
     #[must_use]
     pub fn strict(self, strict: bool) -> Self {
         HandlebarsFormat { strict, ..self }
     }
 
-    /// Adds a helper, or replaces the one of that name; those of handlebars.js
-    /// (`if`, `unless`, `each`, `with`, `lookup`, `log`) stay.
+    /// Adds a helper, or replaces the one with the same name; the helpers of handlebars.js (`if`,
+    /// `unless`, `each`, `with`, `lookup`, `log`) cannot be replaced.
     #[must_use]
     pub fn with_helper(
         self,
@@ -96,9 +95,8 @@ impl HandlebarsFormat {
         self.with(name.into(), Helper::new(Effect::Unknown, helper))
     }
 
-    /// The same for a helper that sets no variable. Where it hangs on a call that
-    /// is pending, what follows it is evaluated meanwhile, and the calls there run
-    /// at the same time.
+    /// Adds a helper that sets no variable. If it depends on a pending call, the text after it is
+    /// evaluated meanwhile, and its calls run concurrently.
     #[must_use]
     pub fn with_pure_helper(
         self,
@@ -113,13 +111,13 @@ impl HandlebarsFormat {
         self
     }
 
-    /// What a name calls, if it is a helper of this format.
+    /// Resolves a name to a helper of this format.
     fn helper(&self, name: &str) -> Option<Callee> {
         let native = || self.helpers.get(name).cloned().map(Callee::Native);
         Callee::builtin(name).or_else(native)
     }
 
-    /// Whether tags in the literal text are message structure.
+    /// Whether tags in literal text are message structure.
     fn marks(&self, options: &CompileOptions) -> bool {
         options.messages == MessageSyntax::Elements
             || self.preset == HandlebarsPreset::SemanticKernel
@@ -249,21 +247,21 @@ impl TemplateFormat for HandlebarsFormat {
 struct HandlebarsTemplate {
     sources: Vec<Compilation>,
     references: References,
-    /// The helpers that handlebars.js does not have, to suggest one.
+    /// Helpers beyond those of handlebars.js, for suggestions.
     helpers: Arc<BTreeMap<String, Helper>>,
-    /// See [`HandlebarsTemplate::has_effects`], once a pass asked.
+    /// See [`HandlebarsTemplate::has_effects`]; computed at the first use.
     effects: std::sync::OnceLock<bool>,
     strict: bool,
     escape: Option<Escape>,
-    /// Variables whose text may have message structure, and is not encoded.
+    /// Variables whose text may contain message structure, and is not encoded.
     trusted: Vec<String>,
-    /// Whether results of functions may carry message structure.
+    /// Whether results of functions may contain message structure.
     trusted_results: bool,
-    /// Whether message structure is marked, in trusted variables too.
+    /// Whether message structure is marked, including in trusted variables.
     marks: bool,
     /// Whether other variables and results of functions are HTML-encoded.
     encoded: bool,
-    /// Whether a variable hides the function of its name.
+    /// Whether a variable hides the function with its name.
     variables_first: bool,
     /// Whether numbers print as in Python.
     python: bool,
@@ -281,7 +279,7 @@ impl HandlebarsTemplate {
         self.sources.iter().position(|source| source.name == name)
     }
 
-    /// The text of a place in a source.
+    /// Returns the text of a range of a source.
     fn text(&self, source: usize, place: Span) -> Option<String> {
         let text = &self.sources.get(source)?.text;
         text.get(place.start..place.end).map(str::to_owned)
@@ -337,7 +335,7 @@ fn mark(body: &mut BlockBody, source: &str, elements: &mut Elements) {
     }
 }
 
-/// Whether all literal text of a body is written, one after another.
+/// Whether all literal text of a body is written, in order.
 fn is_straight(body: &BlockBody) -> bool {
     let plain = |node: &Node| match node {
         Node::Text(_) | Node::Marked(_) | Node::Print(_) | Node::Comment(_) => true,
@@ -346,7 +344,7 @@ fn is_straight(body: &BlockBody) -> bool {
     body.nodes.iter().all(plain)
 }
 
-/// What handlebars.js writes instead of a character.
+/// Returns the replacement of a character in handlebars.js.
 fn html(byte: u8) -> Option<&'static str> {
     Some(match byte {
         b'&' => "&amp;",
@@ -360,9 +358,8 @@ fn html(byte: u8) -> Option<&'static str> {
     })
 }
 
-/// A text as a template that prints it: a backslash before two braces. Where
-/// backslashes stand before them, one more keeps them, and an empty comment
-/// takes the effect of the last one.
+/// Writes a text as a template that prints it: a backslash before two braces. After backslashes,
+/// one more preserves them, and an empty comment cancels the effect of the last one.
 fn escaped(literal: &str) -> String {
     let mut out = String::with_capacity(literal.len() + 8);
     let mut rest = literal;
@@ -378,7 +375,7 @@ fn escaped(literal: &str) -> String {
     out
 }
 
-/// The same with an empty comment in what would be message structure.
+/// The same, with an empty comment inside possible message structure.
 fn without_tags(template: &str) -> String {
     let mut out = String::with_capacity(template.len());
     for (at, c) in template.char_indices() {

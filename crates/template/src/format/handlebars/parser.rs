@@ -1,40 +1,39 @@
-//! Tags to a syntax tree. Open blocks stand on a stack, so that a source can
-//! be wrong in many places and each is found.
+//! Parser from tags to a syntax tree. Open blocks are kept on a stack, so the parser can report
+//! several errors per source.
 
 use quillet_core::Span;
 
 use super::ast::{
-    Arm, Block, BlockBody, Expr, InlinePartial, Node, PartialName, Print, Strip, Text,
+    Arm, Block, BlockBody, Expr, InlinePartial, Node, Partial, PartialName, Print, Strip, Text,
 };
-use super::expression::{ArgumentExprs, TagHead};
 use super::helper::Callee;
 use super::lexer::{Kind as Lexeme, Lexer, Opening, Token};
-use super::partial_tags::partial;
+use super::operands::{ArgumentExprs, TagHead};
 use crate::format::problem::{MOST_PROBLEMS, ParseProblem};
 
-/// More block parameters than any helper gives.
+/// Maximum number of block parameters, more than any helper supplies.
 const MOST_PARAMS: usize = 16;
 
-/// What parsing needs to know of the format and of the other sources.
+/// Parser options from the format and the other sources.
 pub(super) struct ParseContext<'k> {
-    /// The helper of that name, if the format has one.
+    /// Finds a helper of the format by name.
     pub(super) helper: &'k dyn Fn(&str) -> Option<Callee>,
-    /// The source of that name, if it is in the set.
+    /// Finds a source of the set by name.
     pub(super) source: &'k dyn Fn(&str) -> Option<usize>,
-    /// The most blocks and parentheses inside each other.
+    /// Maximum nesting of blocks and parentheses.
     pub(super) nesting: usize,
 }
 
-/// A block whose end has not come.
+/// An open block.
 pub(super) struct OpenBlock {
     pub(super) kind: OpenKind,
-    /// As its end has to name it; `None` if no end can.
+    /// The name that its end tag must have; `None` if no end tag fits.
     pub(super) name: Option<String>,
-    /// What came before it.
+    /// The nodes before it.
     pub(super) outer: Vec<Node>,
     pub(super) span: Span,
     pub(super) strip: Strip,
-    /// Block parameters of the part that is being read.
+    /// Block parameters of the current branch.
     pub(super) params: usize,
     pub(super) named_params: bool,
 }
@@ -43,8 +42,8 @@ pub(super) enum OpenKind {
     Block {
         arms: Vec<Arm>,
         inverted: bool,
-        /// The strip of `{{else}}`, once that has come, and in an inverted block
-        /// the body before it.
+        /// The strip marks of `{{else}}`, once it was read, and in an inverted block the body
+        /// before it.
         otherwise: Option<(Strip, Option<BlockBody>)>,
     },
     Partial(PartialName, ArgumentExprs),
@@ -61,11 +60,11 @@ pub(super) struct Parser<'s, 'k> {
     pub(super) nodes: Vec<Node>,
     open: Vec<OpenBlock>,
     problems: Vec<ParseProblem>,
-    /// Whether a block's beginning could not be read, so that ends may be missing.
+    /// Whether the start of a block could not be parsed, so end tags may be missing.
     lost: bool,
 }
 
-/// Reads one source.
+/// Parses one source.
 pub(super) fn parse(text: &str, known: &ParseContext<'_>) -> Result<BlockBody, Vec<ParseProblem>> {
     let end = Token {
         kind: Lexeme::End,
@@ -117,7 +116,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Notes what is wrong with a tag, and goes on after it.
+    /// Reports an error in a tag, and continues after it.
     fn recover(&mut self, tag: usize, problem: ParseProblem) {
         self.depth = 0;
         let text = self.lexer.text;
@@ -186,7 +185,7 @@ impl Parser<'_, '_> {
             Opening::Raw => return self.raw(start),
             _ => Err(
                 ParseProblem::new("decorators can only be blocks", self.span(start))
-                    .help("only {{#*inline \"name\"}}…{{/inline}} is there"),
+                    .help("only {{#*inline \"name\"}}…{{/inline}} is supported"),
             ),
         };
         self.lost |= result.is_err();
@@ -226,7 +225,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// Begins a block: what follows goes into it.
+    /// Begins a block, which receives the following nodes.
     pub(super) fn begin(&mut self, open: OpenBlock) -> Result<(), ParseProblem> {
         if self.open.len() >= self.known.nesting {
             return Err(self.too_deep(open.span));
@@ -273,7 +272,7 @@ impl Parser<'_, '_> {
         self.begin(open)
     }
 
-    /// Names that count from here to the end of the part.
+    /// Brings names into scope up to the end of the branch.
     fn declare(&mut self, params: Vec<Box<str>>) -> bool {
         let any = !params.is_empty();
         if any {
@@ -304,7 +303,7 @@ impl Parser<'_, '_> {
         Ok(names)
     }
 
-    /// The body of the part that ends here.
+    /// Returns the body of the branch that ends here.
     fn part(&mut self, open: &mut OpenBlock) -> BlockBody {
         if std::mem::take(&mut open.named_params) {
             self.params.pop();
@@ -318,7 +317,7 @@ impl Parser<'_, '_> {
     fn otherwise(&mut self, start: usize, strip: Strip) -> Result<(), ParseProblem> {
         let span = self.span(start);
         let Some(mut open) = self.open.pop() else {
-            return self.stray(span, "{{else}} stands outside of a block");
+            return self.stray(span, "{{else}} outside a block");
         };
         let part = self.part(&mut open);
         let wrong = match &mut open.kind {
@@ -350,9 +349,9 @@ impl Parser<'_, '_> {
 
     fn else_call(&mut self, start: usize, open_strip: bool) -> Result<(), ParseProblem> {
         let Some(mut open) = self.open.pop() else {
-            return self.stray(self.span(start), "{{else …}} stands outside of a block");
+            return self.stray(self.span(start), "{{else …}} outside a block");
         };
-        // The names of the part before do not count in this head.
+        // The names of the previous branch are out of scope here.
         let part = self.part(&mut open);
         let result = self.else_head(start, open_strip, &mut open, part);
         self.open.push(open);
@@ -397,7 +396,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// A tag that belongs to a block, where there is none.
+    /// Reports a tag that belongs to a block, outside any block.
     fn stray(&self, span: Span, message: &str) -> Result<(), ParseProblem> {
         if self.lost {
             Ok(())
@@ -417,7 +416,7 @@ impl Parser<'_, '_> {
         };
         if open.name.as_deref() != Some(name.as_str()) && !self.lost {
             let problem = self.mismatch(&open, &name, span);
-            // An end that fits an outer block ends what is open in it.
+            // An end tag that fits an outer block ends the blocks open inside it.
             let fits = |open: &OpenBlock| open.name.as_deref() == Some(name.as_str());
             match self.open.iter().rposition(fits) {
                 Some(_) => while self.open.pop().is_some_and(|open| !fits(&open)) {},
@@ -446,7 +445,7 @@ impl Parser<'_, '_> {
         .help(format!("close it with {{{{/{expected}}}}}"))
     }
 
-    /// `}}`, and whether it has a `~`.
+    /// Reads `}}`, and whether it has a `~`.
     pub(super) fn close(&mut self) -> Result<bool, ParseProblem> {
         match self.token.kind {
             Lexeme::Close { strip } => Ok(strip),
@@ -458,7 +457,7 @@ impl Parser<'_, '_> {
     }
 }
 
-/// How many braces follow each other, at least two.
+/// Counts adjacent braces, at least two.
 fn closing_braces(text: &str) -> usize {
     text.bytes().take_while(|byte| *byte == b'}').count().max(2)
 }
@@ -478,7 +477,7 @@ pub(super) fn body(nodes: Vec<Node>, params: usize) -> BlockBody {
     }
 }
 
-/// The node of a block whose end has come.
+/// Returns the node of a block at its end tag.
 fn closed(open: OpenBlock, part: BlockBody, close: Strip) -> Node {
     match open.kind {
         OpenKind::Partial(name, arguments) => {
@@ -523,4 +522,23 @@ fn set_last(arms: &mut [Arm], body: BlockBody) {
     if let Some(arm) = arms.last_mut() {
         arm.body = Some(body);
     }
+}
+
+pub(super) fn partial(
+    name: PartialName,
+    arguments: ArgumentExprs,
+    body: Option<BlockBody>,
+    (open, close): (Strip, Strip),
+    span: Span,
+) -> Node {
+    Node::Partial(Box::new(Partial {
+        name,
+        context: arguments.positional.into_iter().next(),
+        named: arguments.named,
+        body,
+        open,
+        close,
+        indent: None,
+        span,
+    }))
 }

@@ -1,11 +1,9 @@
-//! Tags of partials, inline partials and raw blocks.
+//! Parser for partials, inline partials and raw blocks.
 
-use quillet_core::Span;
-
-use super::ast::{Arm, Block, BlockBody, Node, Partial, PartialName, Strip, Text};
-use super::expression::ArgumentExprs;
+use super::ast::{Arm, Block, Node, PartialName, Strip, Text};
 use super::lexer::Kind as Lexeme;
-use super::parser::{OpenBlock, OpenKind, Parser, body};
+use super::operands::ArgumentExprs;
+use super::parser::{OpenBlock, OpenKind, Parser, body, partial};
 use crate::format::problem::ParseProblem;
 
 impl Parser<'_, '_> {
@@ -23,7 +21,7 @@ impl Parser<'_, '_> {
         Ok((partial, Some(name)))
     }
 
-    /// What a partial is given: at most one context, and names.
+    /// Reads the arguments of a partial: at most one context, and named ones.
     fn partial_arguments(&mut self, start: usize) -> Result<ArgumentExprs, ParseProblem> {
         let arguments = self.arguments()?;
         match arguments.positional.len() {
@@ -86,8 +84,8 @@ impl Parser<'_, '_> {
         let close = self.close()?;
         let span = self.span(start);
         if name != "inline" || !params.is_empty() {
-            let message = format!("there is no decorator {name}");
-            return Err(ParseProblem::new(message, span).help("only inline is one"));
+            let message = format!("unknown decorator {name}");
+            return Err(ParseProblem::new(message, span).help("only inline exists"));
         }
         let Some(partial) = arguments.positional.drain(..).next() else {
             return Err(ParseProblem::new("an inline partial needs a name", span)
@@ -132,23 +130,4 @@ impl Parser<'_, '_> {
         })));
         Ok(())
     }
-}
-
-pub(super) fn partial(
-    name: PartialName,
-    arguments: ArgumentExprs,
-    body: Option<BlockBody>,
-    (open, close): (Strip, Strip),
-    span: Span,
-) -> Node {
-    Node::Partial(Box::new(Partial {
-        name,
-        context: arguments.positional.into_iter().next(),
-        named: arguments.named,
-        body,
-        open,
-        close,
-        indent: None,
-        span,
-    }))
 }

@@ -1,5 +1,4 @@
-//! What sources can touch: a walk that follows contexts and partials as an
-//! evaluation would.
+//! Finds the references of sources by a walk that follows contexts and partials like an evaluation.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,16 +16,16 @@ use crate::{FunctionReference, References, VariableReference};
 /// Keys from the root of the variables.
 type KeyPath<'a> = Vec<&'a str>;
 
-/// What is known of a value.
+/// Origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum ValueOrigin<'a> {
-    /// It is at this path from the root.
+    /// A path from the root.
     At(KeyPath<'a>),
-    /// It is inside of what is referenced already, or made by the template.
+    /// Inside a value that is already referenced, or created by the template.
     Inside,
 }
 
-/// Where a variable is used first, and whether it may be absent wherever it is used.
+/// First use of a variable, and whether it is optional in all of its uses.
 struct VariableUse {
     optional: bool,
     source: usize,
@@ -40,38 +39,38 @@ struct Walk<'a> {
     functions: HashSet<String, foldhash::fast::RandomState>,
     source: usize,
     contexts: Vec<ContextLevel<'a>>,
-    /// What block parameters are, those of the innermost block last.
+    /// Origins of the block parameters, innermost block last.
     params: Vec<[ValueOrigin<'a>; 2]>,
-    /// Inline partials that are there, innermost last, with their sources.
+    /// Inline partials in scope, innermost last, with their sources.
     inlines: HashMap<&'a str, Vec<(usize, &'a BlockBody)>, foldhash::fast::RandomState>,
-    /// Their names in the order in which they were defined.
+    /// Their names in order of definition.
     defined: Vec<&'a str>,
-    /// Partials that are called and not there.
+    /// Missing partials that are called.
     templates: IndexSet<&'a str, foldhash::fast::RandomState>,
-    /// Paths that a condition around says are there.
+    /// Paths that an enclosing condition requires.
     guards: Vec<KeyPath<'a>>,
-    /// Sources that have been walked, and in which context.
+    /// Sources that have been walked, with their context.
     visited: HashSet<(usize, ValueOrigin<'a>)>,
     /// Partials that are being walked.
     walking: Vec<*const BlockBody>,
-    /// Nodes of partials that may still be walked.
+    /// Remaining number of partial nodes to walk.
     budget: usize,
 }
 
 /// A context.
 struct ContextLevel<'a> {
     value: ValueOrigin<'a>,
-    /// Whether it is that of a section, which keeps the context around it if its
-    /// value is `true`.
+    /// Whether it belongs to a section, which keeps the outer context if its value is `true`.
     section: bool,
 }
 
-/// More partials inside each other are not followed, nor more nodes of them:
-/// what such templates touch counts as unknown.
+/// Limits on the depth and number of partial nodes that are followed. Beyond them the references
+/// are unknown.
 const MOST_PARTIALS: usize = 50;
 const MOST_NODES: usize = 100_000;
 
-/// The references of all sources that are not libraries, and of what they call.
+/// Returns the references of all sources that are not libraries, and of the partials that they
+/// call.
 pub(super) fn references(compiled: &HandlebarsTemplate, roots: &[usize]) -> References {
     let mut walk = Walk {
         compiled,
@@ -106,7 +105,7 @@ pub(super) fn references(compiled: &HandlebarsTemplate, roots: &[usize]) -> Refe
 }
 
 impl<'a> Walk<'a> {
-    /// Walks through a source that is rendered, or called as a partial.
+    /// Walks a source that is rendered or called as a partial.
     fn visit(&mut self, source: usize, context: ValueOrigin<'a>) {
         let Some(compilation) = self.compiled.sources.get(source) else {
             return;
@@ -172,7 +171,7 @@ impl<'a> Walk<'a> {
                 self.defined.push(name);
             }
             name => {
-                // Its name is not known, so neither is who calls it.
+                // A dynamic name: the called partial is unknown.
                 self.argument(name);
                 self.within(ValueOrigin::Inside, |walk| walk.body(&inline.body));
             }
@@ -194,7 +193,7 @@ impl<'a> Walk<'a> {
         self.guards.truncate(before);
     }
 
-    /// What a name that is printed or called is, and gives.
+    /// Resolves a name that is printed or called.
     fn call(&mut self, call: &'a CallExpr, optional: bool) -> ValueOrigin<'a> {
         match &call.kind {
             CallKind::Variable | CallKind::Ambiguous => self.path(&call.path, optional),
@@ -230,7 +229,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Semantic Kernel's `get` reads the variable of a name that it is given.
+    /// Semantic Kernel's `get` reads the variable with the given name.
     fn get(&mut self, call: &'a CallExpr) {
         if call.path.parts.iter().map(|part| &**part).ne(["get"]) {
             return;
@@ -243,7 +242,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// An argument that is handed over as a whole.
+    /// Resolves an argument whose entire value is passed.
     fn whole(&mut self, expr: &'a Expr) {
         let known = self.argument(expr);
         self.found.dynamic |= known == ValueOrigin::At(Vec::new());
@@ -279,14 +278,14 @@ impl<'a> Walk<'a> {
         ValueOrigin::Inside
     }
 
-    /// A path whose value is printed, or used as a whole.
+    /// Records a path whose entire value is printed or used.
     fn path(&mut self, path: &'a Path, optional: bool) -> ValueOrigin<'a> {
         let known = self.path_known(path, optional);
         self.found.dynamic |= known == ValueOrigin::At(Vec::new());
         known
     }
 
-    /// A path that is used in a way that does not need all of its value.
+    /// Records a path whose value is only partially used.
     fn path_known(&mut self, path: &'a Path, optional: bool) -> ValueOrigin<'a> {
         let known = self.resolve(path);
         let around = self.around(path);
@@ -301,7 +300,7 @@ impl<'a> Walk<'a> {
         known
     }
 
-    /// Where else a path leads if sections around it are only conditions.
+    /// Returns the other targets of a path if enclosing sections are only conditions.
     fn around(&self, path: &'a Path) -> Vec<KeyPath<'a>> {
         let Root::Context(up) = path.root else {
             return Vec::new();
@@ -406,7 +405,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A section is rendered in its value's context, or in the one around it.
+    /// A section is rendered in the context of its value, or in the outer one.
     fn section(&mut self, body: &'a BlockBody, value: ValueOrigin<'a>) {
         self.guarded(value.clone(), |walk| {
             walk.contexts.push(ContextLevel {
@@ -501,7 +500,7 @@ fn level(value: ValueOrigin<'_>) -> ContextLevel<'_> {
     }
 }
 
-/// What `@name.rest` is.
+/// Resolves `@name.rest`.
 fn data<'a>(parts: KeyPath<'a>) -> ValueOrigin<'a> {
     match parts.split_first() {
         Some((&"@root", rest)) => ValueOrigin::At(rest.to_vec()),

@@ -1,6 +1,6 @@
-//! The preset `semantic-kernel-handlebars`: Handlebars with the helpers that
-//! Semantic Kernel adds. Where its Python and its .NET differ, this is Python;
-//! every name goes in both spellings (`less_than`, `lessThan`).
+//! The preset `semantic-kernel-handlebars`: Handlebars with Semantic Kernel's helpers. Where its
+//! Python and .NET versions differ, it follows Python; every helper has both spellings
+//! (`less_than`, `lessThan`).
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use super::{HandlebarsFormat, HandlebarsPreset};
 use crate::structure::Elements;
 use crate::{StopReason, structure};
 
-/// A range of more numbers is refused.
+/// Maximum length of a range.
 const MOST_NUMBERS: i64 = 100_000;
 
 type HelperFn = fn(&mut HelperCall<'_>) -> Result<HelperResult, StopReason>;
@@ -50,9 +50,8 @@ const HELPERS: &[(&[&str], HelperFn)] = &[
 ];
 
 impl HandlebarsFormat {
-    /// The format `semantic-kernel-handlebars`. `<message>` tags in a template's
-    /// own text and `{{#message}}` blocks are message structure; data never is,
-    /// so nothing needs to be encoded.
+    /// Creates the format `semantic-kernel-handlebars`. `<message>` tags in a template's own text
+    /// and `{{#message}}` blocks are message structure. Data never is, so it needs no encoding.
     #[must_use]
     pub fn semantic_kernel() -> Self {
         let format = HandlebarsFormat {
@@ -68,9 +67,9 @@ impl HandlebarsFormat {
         })
     }
 
-    /// Writes the text that Semantic Kernel's Python writes: variables that are not
-    /// trusted and results of functions are HTML-encoded. Messages do not need
-    /// this here; it is for programs that read that text themselves.
+    /// Sets whether the output equals that of Semantic Kernel's Python: untrusted variables and
+    /// function results are HTML-encoded. Messages do not need this here; it is for programs that
+    /// parse the text themselves.
     #[must_use]
     pub fn encoded(self) -> Self {
         HandlebarsFormat {
@@ -80,7 +79,7 @@ impl HandlebarsFormat {
     }
 }
 
-/// What Python's `html.escape` writes instead of a character.
+/// Returns the replacement of a character in Python's `html.escape`.
 pub(super) fn encode(byte: u8) -> Option<&'static str> {
     Some(match byte {
         b'&' => "&amp;",
@@ -155,7 +154,7 @@ fn integer(call: &mut HelperCall<'_>, index: usize) -> Result<i64, StopReason> {
     }
 }
 
-/// An argument as Python's `float` reads it.
+/// Converts an argument like Python's `float`.
 fn number(call: &mut HelperCall<'_>, index: usize) -> Result<f64, StopReason> {
     match call.argument(index) {
         Some(Value::Int(number)) => Ok(*number as f64),
@@ -184,7 +183,7 @@ fn or(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     Ok((0..call.count()).any(holds).into())
 }
 
-/// What Python takes for true.
+/// Whether a value is true in Python.
 fn is_true(value: &Value) -> bool {
     match value {
         Value::List(list) => !list.is_empty(),
@@ -239,7 +238,7 @@ fn raw(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     Ok(HelperResult::Written)
 }
 
-/// `hello_world` to `HelloWorld`.
+/// Converts `hello_world` to `HelloWorld`.
 fn camel_case(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     let text = call.text(0)?;
     call.charge(text.len().saturating_mul(3))?;
@@ -251,7 +250,7 @@ fn camel_case(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     Ok(text.split('_').map(word).collect::<String>().into())
 }
 
-/// `HelloWorld` to `hello_world`.
+/// Converts `HelloWorld` to `hello_world`.
 fn snake_case(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     let text = call.text(0)?;
     call.charge(text.len().saturating_mul(3))?;
@@ -269,8 +268,8 @@ fn snake_case(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     Ok(out.trim_start_matches('_').into())
 }
 
-/// `{{#message role="user"}}…{{/message}}`: a message, with every named argument
-/// as an attribute. A body without parts of its own is one text.
+/// `{{#message role="user"}}…{{/message}}`: a message with every named argument as an attribute. A
+/// body without parts becomes one text.
 fn message(call: &mut HelperCall<'_>) -> Result<HelperResult, StopReason> {
     let attributes = call.all_named();
     let mut elements = Elements::default();

@@ -1,30 +1,29 @@
-//! Takes out the white space that tags do not want around them: `~`, and lines
-//! that hold nothing but a tag. The order of the steps is that of handlebars.js,
-//! and decides what its templates print in odd cases, such as an `else if`
-//! chain or an inverted section with an `{{else}}`.
+//! Removes white space around tags: `~`, and lines that contain only a tag. The order of the steps
+//! is that of handlebars.js and decides the output in odd cases, such as an `else if` chain or an
+//! inverted section with an `{{else}}`.
 
 use super::ast::{Block, BlockBody, Node, Strip, Text};
 use crate::format::javascript::is_space;
 use crate::format::standalone;
 
-/// What a tag asks of the text around it.
+/// Effect of a tag on the surrounding text.
 #[derive(Clone, Copy, Default)]
 struct WhitespaceRule {
     strip: Strip,
-    /// Whether it takes its line out if it is alone on it.
+    /// Whether it removes its line if it is alone on it.
     alone: bool,
-    /// The same for the two ends of a block.
+    /// The same for both ends of a block.
     open_alone: bool,
     close_alone: bool,
 }
 
-/// One source and where its tree stands.
+/// One source with its tree.
 pub(super) struct Control<'s> {
     pub(super) source: &'s str,
 }
 
 impl Control<'_> {
-    /// Works through a body; `root` is the whole source.
+    /// Processes a body; `root` is the entire source.
     pub(super) fn body(&self, body: &mut BlockBody, root: bool) {
         let nodes = body.nodes.as_mut_slice();
         for index in 0..nodes.len() {
@@ -75,7 +74,7 @@ impl Control<'_> {
         }
     }
 
-    /// Works through what a tag encloses, and says what the tag itself wants.
+    /// Processes the bodies of a tag, and returns the effect of the tag itself.
     fn inside(&self, node: &mut Node) -> WhitespaceRule {
         match node {
             Node::Text(_) | Node::Marked(_) => WhitespaceRule::default(),
@@ -101,7 +100,7 @@ impl Control<'_> {
         }
     }
 
-    /// A block of one part.
+    /// Processes a block with one body.
     fn single(&self, body: &mut BlockBody, open: Strip, close: Strip) -> WhitespaceRule {
         self.body(body, false);
         let wanted = self.wanted(body, None, open, close);
@@ -114,7 +113,7 @@ impl Control<'_> {
         wanted
     }
 
-    /// `second` is what follows the first part, if there is such.
+    /// `second` is the part after the first one, if any.
     fn wanted(
         &self,
         first: &BlockBody,
@@ -150,7 +149,7 @@ impl Control<'_> {
         wanted
     }
 
-    /// The borders of one arm of a block and what follows it.
+    /// Processes the boundary between an arm of a block and the next part.
     fn arm(&self, block: &mut Block, index: usize) -> WhitespaceRule {
         let (close, else_strip) = (block.close, block.else_strip);
         let (arms, rest) = block.arms.split_at_mut(index + 1);
@@ -207,7 +206,7 @@ impl Control<'_> {
         self.source.get(start..end).unwrap_or_default()
     }
 
-    /// Whether the line is blank before the node at `index`. Text counts as it was.
+    /// Whether the line is blank before the node at `index`, judged by the original text.
     fn blank_before(&self, nodes: &[Node], index: usize, root: bool) -> bool {
         match index.checked_sub(1).and_then(|before| nodes.get(before)) {
             None => root,
@@ -229,7 +228,7 @@ impl Control<'_> {
         }
     }
 
-    /// Takes white space from the start of a text: all of it, or the rest of a line.
+    /// Removes white space from the start of a text: all of it, or the rest of a line.
     fn strip_start(&self, node: Option<&mut Node>, all: bool) {
         let Some(text) = node.and_then(as_text) else {
             return;
@@ -247,8 +246,8 @@ impl Control<'_> {
         text.start = text.end - rest.len();
     }
 
-    /// Takes white space from the end of a text: all of it, or what indents a
-    /// tag. Gives the range that an indentation had.
+    /// Removes white space from the end of a text: all of it, or a tag's indentation. Returns the
+    /// range of the indentation.
     fn strip_end(&self, node: Option<&mut Node>, all: bool) -> Option<(usize, usize)> {
         let text = node.and_then(as_text)?;
         if !all && text.left_stripped {
@@ -276,7 +275,7 @@ fn as_text(node: &mut Node) -> Option<&mut Text> {
     }
 }
 
-/// The text that a block begins with.
+/// Returns the text at the start of a block.
 fn first_text(node: &mut Node) -> Option<&mut Node> {
     match node {
         Node::Block(block) => {
@@ -289,7 +288,7 @@ fn first_text(node: &mut Node) -> Option<&mut Node> {
     }
 }
 
-/// The text that a block ends with. That of a chain is not found (sic).
+/// Returns the text at the end of a block. That of a chain is not found (sic).
 fn last_text(node: &mut Node) -> Option<&mut Node> {
     match node {
         Node::Block(block) if block.arms.len() > 1 => None,

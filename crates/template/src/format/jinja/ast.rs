@@ -1,5 +1,5 @@
-//! The syntax tree of a Jinja template. Chains of equal rank (`a + b - c`,
-//! `a and b and c`, `elif`) are lists, so that only real nesting is deep.
+//! Syntax tree of a Jinja template. Chains of equal precedence (`a + b - c`, `a and b and c`,
+//! `elif`) are lists, so only real nesting makes the tree deep.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use quillet_core::{Span, Value};
 use super::filters::FilterEntry;
 use super::test::Test;
 
-/// One source after parsing.
+/// A parsed source.
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) body: Vec<Statement>,
     pub(super) blocks: Vec<Arc<Block>>,
-    /// The name `loop`, if the source has it anywhere.
+    /// The name `loop`, if the source uses it.
     pub(super) loop_name: Option<Arc<str>>,
 }
 
@@ -39,10 +39,10 @@ pub(super) struct Statement {
 
 #[derive(Debug)]
 pub(super) enum StatementKind {
-    /// A part of the source's literal text.
+    /// A range of the source's literal text.
     Text(Range<usize>),
     Print(Expr),
-    /// `{% do f(x) %}`: whatever comes is dropped.
+    /// `{% do f(x) %}`: the result is dropped.
     Do(Expr),
     If {
         branches: Vec<(Expr, Vec<Statement>)>,
@@ -95,7 +95,7 @@ pub(super) struct Macro {
     pub(super) name: Arc<str>,
     pub(super) parameters: Vec<(Arc<str>, Option<Expr>)>,
     pub(super) body: Vec<Statement>,
-    /// Whether the body names `varargs`, `kwargs`: only then may a call give more.
+    /// Whether the body uses `varargs` or `kwargs`: only then may a call pass extra arguments.
     pub(super) varargs: bool,
     pub(super) kwargs: bool,
 }
@@ -103,12 +103,12 @@ pub(super) struct Macro {
 #[derive(Debug)]
 pub(super) struct Block {
     pub(super) name: Arc<str>,
-    /// Whether it sees the variables of the loops around it.
+    /// Whether it sees the variables of the enclosing loops.
     pub(super) scoped: bool,
     pub(super) body: Vec<Statement>,
 }
 
-/// What an assignment writes to.
+/// Target of an assignment.
 #[derive(Debug)]
 pub(super) enum AssignTarget {
     Name(Arc<str>),
@@ -121,12 +121,12 @@ pub(super) enum AssignTarget {
 pub(super) struct Expr {
     pub(super) kind: ExprKind,
     pub(super) span: Span,
-    /// Levels of expressions under this one.
+    /// Depth of the expressions under this one.
     pub(super) depth: usize,
 }
 
 impl Expr {
-    /// The expressions that it is made of, in the order in which they are written.
+    /// Yields its operands, in source order.
     pub(super) fn children(&self) -> Vec<&Expr> {
         match &self.kind {
             ExprKind::Constant(_) | ExprKind::Name(_) => Vec::new(),
@@ -177,7 +177,7 @@ impl Expr {
     }
 }
 
-/// Large parts are in boxes: parser and evaluator recurse over these.
+/// Large variants are boxed: parser and evaluator recurse over these.
 #[derive(Debug)]
 pub(super) enum ExprKind {
     Constant(Value),
@@ -196,7 +196,7 @@ pub(super) enum ExprKind {
     Not(Box<Expr>),
     Negative(Box<Expr>),
     Positive(Box<Expr>),
-    /// Operators of equal rank, from the left.
+    /// Operators of equal precedence, from the left.
     Math(Box<Expr>, Vec<(BinaryOperator, Expr)>),
     Compare(Box<Expr>, Vec<(CompareOperator, Expr)>),
     Concat(Vec<Expr>),
@@ -219,7 +219,7 @@ pub(super) struct FilterCall {
     pub(super) span: Span,
 }
 
-/// Arguments as they are written.
+/// Arguments in source order.
 #[derive(Debug, Default)]
 pub(super) struct ArgumentExprs {
     pub(super) positional: Vec<Expr>,
@@ -231,7 +231,7 @@ pub(super) struct ArgumentExprs {
 }
 
 impl ArgumentExprs {
-    /// Every expression in them, in the order in which they are evaluated.
+    /// Yields every expression in them, in evaluation order.
     pub(super) fn in_order(&self) -> impl Iterator<Item = &Expr> {
         let named = self.named.iter().map(|(_, value)| value);
         let spread = self.spread.as_deref().into_iter();
@@ -239,7 +239,7 @@ impl ArgumentExprs {
         positional.chain(named).chain(self.spread_named.as_deref())
     }
 
-    /// Every expression in them.
+    /// Yields every expression in them.
     pub(super) fn all(&self) -> impl Iterator<Item = &Expr> {
         let named = self.named.iter().map(|(_, value)| value);
         let spread = self.spread.iter().chain(&self.spread_named);
@@ -262,7 +262,7 @@ pub(super) enum BinaryOperator {
 }
 
 impl BinaryOperator {
-    /// As in Python's messages.
+    /// The operator as in Python's messages.
     pub(super) fn symbol(self) -> &'static str {
         match self {
             BinaryOperator::Add => "+",

@@ -1,5 +1,4 @@
-//! Calls: macros, methods, filters, the format's own functions, and functions
-//! that are bound late.
+//! Calls: macros, methods, filters, the format's own functions, and late-bound functions.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use super::ops::or_nothing;
 use super::value::{Dict, DictKey, List, MacroValue, Sort, Value};
 use crate::{CallState, StopReason};
 
-/// Arguments with their values.
+/// Evaluated arguments.
 #[derive(Debug, Default)]
 pub(super) struct EvaluatedArguments {
     pub(super) positional: Vec<Value>,
@@ -21,24 +20,24 @@ pub(super) struct EvaluatedArguments {
 }
 
 impl EvaluatedArguments {
-    /// An argument that may be given by place or by name.
+    /// Takes an argument that may be positional or named.
     pub(super) fn get(&self, index: usize, name: &str) -> Option<&Value> {
         self.positional.get(index).or_else(|| self.named(name))
     }
 
-    /// An argument that may only be given by name.
+    /// Takes an argument that must be named.
     pub(super) fn named(&self, name: &str) -> Option<&Value> {
         let found = self.named.iter().find(|(given, _)| **given == *name);
         found.map(|(_, value)| value)
     }
 
-    /// An argument that has to be there.
+    /// Takes a required argument.
     pub(super) fn need(&self, index: usize, name: &str) -> Result<&Value, StopReason> {
         self.get(index, name)
             .ok_or_else(|| fail(format!("missing 1 required argument: '{name}'")))
     }
 
-    /// A text, or what stands for it when it is not given.
+    /// Takes a text, or its default.
     pub(super) fn str<'a>(
         &'a self,
         index: usize,
@@ -52,7 +51,7 @@ impl EvaluatedArguments {
         }
     }
 
-    /// An integer, or what stands for it when it is not given.
+    /// Takes an integer, or its default.
     pub(super) fn int(&self, index: usize, name: &str, default: i64) -> Result<i64, StopReason> {
         match self.get(index, name) {
             None => Ok(default),
@@ -62,7 +61,7 @@ impl EvaluatedArguments {
         }
     }
 
-    /// A number of things; negative ones count as none.
+    /// Takes a count; negative ones become 0.
     pub(super) fn size(
         &self,
         index: usize,
@@ -73,18 +72,18 @@ impl EvaluatedArguments {
         Ok(usize::try_from(self.int(index, name, default)?).unwrap_or(0))
     }
 
-    /// A flag, by Python's truth.
+    /// Takes a flag, by Python's truth.
     pub(super) fn flag(&self, index: usize, name: &str, default: bool) -> bool {
         self.get(index, name).map_or(default, Value::is_true)
     }
 
-    /// Whether a failed call is among them.
+    /// Whether the fallback of a failed call is among them.
     fn stands_in(&self) -> bool {
         let named = self.named.iter().map(|(_, value)| value);
         self.positional.iter().chain(named).any(Value::stands_in)
     }
 
-    /// The same with what they stand in for.
+    /// Replaces fallbacks by the values inside them.
     fn meant(&self) -> EvaluatedArguments {
         let named = self.named.iter();
         EvaluatedArguments {
@@ -95,7 +94,7 @@ impl EvaluatedArguments {
         }
     }
 
-    /// Refuses arguments that nothing takes.
+    /// Rejects arguments that were not taken.
     pub(super) fn check(&self, callee: &str, parameters: &[&str]) -> Result<(), StopReason> {
         if self.positional.len() > parameters.len() {
             return Err(fail(format!(
@@ -120,7 +119,7 @@ fn unexpected(callee: &str, name: &str) -> StopReason {
 }
 
 impl Evaluator<'_, '_> {
-    /// A call; `None` if a late-bound function has not answered yet.
+    /// Evaluates a call; `None` if a late-bound function is pending.
     pub(super) fn call(
         &mut self,
         callee: &Expr,
@@ -138,7 +137,7 @@ impl Evaluator<'_, '_> {
         value.map(Some)
     }
 
-    /// `place` is where the call stands in its source.
+    /// `place` is the location of the call in its source.
     fn call_late(
         &mut self,
         name: &str,
@@ -151,7 +150,7 @@ impl Evaluator<'_, '_> {
             return Err(unknown);
         }
         if !self.pass.has_function(name) {
-            // Says so, with the nearest name.
+            // Reports the missing function, with the nearest name.
             self.pass.call(name, crate::CallArguments::default())?;
         }
         let given = self.given(arguments)?;
@@ -182,7 +181,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// Calls something that is a value of the template.
+    /// Calls a value of the template.
     pub(super) fn call_value(
         &mut self,
         function: &Value,
@@ -268,14 +267,14 @@ impl Evaluator<'_, '_> {
         }
         let bound = self.bind(&node, given);
         let text = bound.and_then(|()| self.template(|e| e.captured(|e| e.body(&node.body))));
-        // A body that prints a hole gives one, and what comes after it goes on.
+        // A body that prints a placeholder becomes one, and evaluation continues.
         if matches!(text, Ok(_) | Err(StopReason::Suspended)) {
             self.names.close(&scope);
         }
         text
     }
 
-    /// Puts arguments into the scope of a macro.
+    /// Binds arguments in the scope of a macro.
     fn bind(
         &mut self,
         node: &super::ast::Macro,
@@ -342,8 +341,8 @@ impl Evaluator<'_, '_> {
         (call.filter.run)(self, &self.unmarked(value), &given)
     }
 
-    /// A filter of a failed call, or with one. `default` takes one without a default
-    /// of its own for undefined.
+    /// Applies a filter to a failed call, or with one as an argument. `default` replaces one
+    /// without a fallback value, like an undefined value.
     #[cold]
     fn filter_standing_in(
         &mut self,
@@ -368,7 +367,7 @@ impl Evaluator<'_, '_> {
         }))
     }
 
-    /// What a late-bound function receives.
+    /// Converts an argument of a late-bound function.
     fn argument(&mut self, value: &Value) -> Result<core::Value, StopReason> {
         self.step()?;
         self.pass.charge(size_of::<core::Value>())?;

@@ -1,4 +1,4 @@
-//! Jinja templates as a neutral tree.
+//! Reads Jinja templates into the neutral tree.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::convert::{
 };
 use crate::{CompileOptions, TemplateSource};
 
-/// Reads a source. What other formats do not have is refused.
+/// Reads a source. Features that other formats lack are rejected.
 pub(crate) fn read(
     source: &TemplateSource<'_>,
     language: Language,
@@ -48,11 +48,11 @@ struct Reader<'r, 's> {
     /// All literal text.
     literals: &'r str,
     findings: &'r mut ConvertFindings<'s>,
-    /// Names of the items of the loops around.
+    /// Names of the items of the enclosing loops.
     items: Vec<Arc<str>>,
-    /// Those still to come, the last one first.
+    /// Remaining nodes, the last one first.
     comments: Vec<Span>,
-    /// Parts around what is being read.
+    /// Depth of the current body.
     depth: usize,
 }
 
@@ -124,7 +124,7 @@ impl Reader<'_, '_> {
             return None;
         };
         if self.depth >= DEEPEST {
-            return self.refuse(condition.span, "so long a chain of conditions");
+            return self.refuse(condition.span, "a chain of conditions of this length");
         }
         self.depth += 1;
         let found = self.truth(condition, false);
@@ -151,7 +151,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    /// What a condition asks, and whether it is negated.
+    /// Reads a condition, and whether it is negated.
     fn truth(&mut self, expr: &Expr, negated: bool) -> Option<(TreeCondition, bool)> {
         match &expr.kind {
             ExprKind::Not(inner) => self.truth(inner, !negated),
@@ -166,12 +166,12 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A variable beside a text, on either side.
+    /// Reads a comparison of a variable with a text, in either order.
     fn equality(&mut self, left: &Expr, right: &Expr) -> Option<TreeCondition> {
         let (subject, text) = match (&left.kind, &right.kind) {
             (_, ExprKind::Constant(Value::Str(text))) => (left, text),
             (ExprKind::Constant(Value::Str(text)), _) => (right, text),
-            _ => return self.refuse(left.span, "a comparison with anything but a text"),
+            _ => return self.refuse(left.span, "a comparison with a value other than a text"),
         };
         Some(TreeCondition::equals(self.path(subject)?, text.to_string()))
     }
@@ -237,7 +237,7 @@ impl Reader<'_, '_> {
         Some(VariablePath::root(&[name]))
     }
 
-    /// Whether that is what the innermost loop knows, and no item of that name.
+    /// Whether the name refers to the loop variable, not an item with that name.
     fn is_loop(&self, expr: &Expr) -> bool {
         matches!(&expr.kind, ExprKind::Name(name) if &**name == "loop")
             && !self.items.is_empty()
@@ -262,7 +262,7 @@ impl Reader<'_, '_> {
             return self.refuse(function.span, &format!("the function {name} of jinja"));
         }
         if arguments.spread.is_some() || arguments.spread_named.is_some() {
-            return self.refuse(function.span, "an argument that is spread");
+            return self.refuse(function.span, "an unpacked argument");
         }
         let positional = arguments.positional.iter().map(|one| self.argument(one));
         let positional = positional.collect::<Option<Vec<_>>>();
@@ -292,7 +292,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// What people call an expression.
+/// Describes an expression for messages.
 fn named(kind: &ExprKind) -> String {
     match kind {
         ExprKind::Filter(_, call) => format!("the filter {}", call.filter.name),

@@ -1,4 +1,4 @@
-//! Tokens and completions for editors.
+//! Syntax tokens and completion items for editors.
 
 use quillet_core::{Span, TokenKind};
 
@@ -6,7 +6,7 @@ use super::lexer::{Token, survey};
 use super::syntax::JinjaPreset;
 use crate::editor::{CompletionItem, CompletionList, ExternalNames, MOST_FAULTS, Spot, TokenScan};
 
-/// What begins a tag, the ends with it.
+/// Tags that open a block, with the tags that end one.
 const TAGS: &[&str] = &[
     "if",
     "elif",
@@ -34,15 +34,15 @@ const TAGS: &[&str] = &[
     "endraw",
 ];
 
-/// What only the presets of Hugging Face have.
+/// Tags that only the presets of Hugging Face have.
 const TAGS_OF_CHATS: &[&str] = &["break", "continue", "generation", "endgeneration"];
 
-/// What stands between values.
+/// Operators that are words.
 const BETWEEN: &[&str] = &["and", "or", "not", "in", "is", "if", "else"];
 
 const VALUES: &[&str] = &["true", "false", "none", "not"];
 
-/// Names that the format has.
+/// Constants of the format.
 #[derive(Debug)]
 pub(super) struct FormatNames<'a> {
     pub(super) functions: Vec<&'a str>,
@@ -50,7 +50,7 @@ pub(super) struct FormatNames<'a> {
     pub(super) tests: Vec<&'a str>,
 }
 
-/// The tokens of a text; behind a fault, those from the next tag on.
+/// Returns the tokens of a text; after an error, those from the next tag on.
 pub(super) fn scan(text: &str, preset: JinjaPreset) -> TokenScan {
     let found = survey(text, preset, MOST_FAULTS);
     let mut scan = TokenScan::default();
@@ -78,19 +78,19 @@ pub(super) fn scan(text: &str, preset: JinjaPreset) -> TokenScan {
     scan
 }
 
-/// What has been read of a tag.
+/// State of the current tag.
 #[derive(Default)]
 struct TagState<'t> {
-    /// The word that a block tag begins with.
+    /// Keyword of a block tag.
     word: &'t str,
-    /// Whether a word has yet to come.
+    /// Whether the keyword is still to come.
     begins: bool,
-    /// How many brackets are open.
+    /// Number of open brackets.
     depth: usize,
     last: PreviousToken,
 }
 
-/// What the token before was.
+/// Kind of the previous token.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum PreviousToken {
     #[default]
@@ -98,7 +98,7 @@ enum PreviousToken {
     Dot,
     Pipe,
     Is,
-    /// The word of the tag, behind which a name is declared.
+    /// The keyword after which a name is declared.
     Word,
 }
 
@@ -122,7 +122,7 @@ fn one<'t>(
             };
         }
         Token::PrintEnd | Token::TagEnd => {
-            // White space that the tag takes is no part of it.
+            // White space that the tag removes is not part of its token.
             let signed = text
                 .get(start..)
                 .is_some_and(|rest| rest.starts_with(['-', '+']));
@@ -194,7 +194,7 @@ fn name_kind(name: &str, next: Option<&Token<'_>>, tag: &TagState<'_>) -> TokenK
     }
 }
 
-/// `{% raw %}` or its end, with white space that it takes.
+/// Adds `{% raw %}` or its end, with the white space that it removes.
 fn raw(text: &str, span: Span, scan: &mut TokenScan) {
     let tag = text
         .get(span.start..span.end)
@@ -214,7 +214,7 @@ fn raw(text: &str, span: Span, scan: &mut TokenScan) {
     scan.add(end - close.len(), end, TokenKind::Delimiter);
 }
 
-/// What could stand at a byte.
+/// Returns the completion items at a byte.
 pub(super) fn completions(
     text: &str,
     at: usize,
@@ -255,7 +255,7 @@ pub(super) fn completions(
         Some((TokenKind::Keyword, "filter")) => {
             list.add(TokenKind::Function, "filter", words.filters.iter().copied());
         }
-        // A name of the author's own, or nothing.
+        // A new name of the author's choice, or nothing.
         Some((TokenKind::Keyword, "for" | "set" | "macro" | "block" | "raw" | "endraw")) => {}
         Some((TokenKind::Keyword, word)) if word.starts_with("end") => {}
         Some(_) if spot.is_after_value() => list.keywords("operator", BETWEEN),

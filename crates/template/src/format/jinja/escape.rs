@@ -1,7 +1,7 @@
-//! How to write a text so that Jinja prints it as it is.
+//! Escapes text so that Jinja prints it unchanged.
 
-/// The text with everything that Jinja would read as its own in constants:
-/// marks of tags, line ends that it would change, the last newline.
+/// Returns the text with constants for everything that Jinja would interpret: tag delimiters, line
+/// endings that it would change, the last newline.
 pub(super) fn escape(literal: &str) -> String {
     let mut out = String::with_capacity(literal.len() + 16);
     let mut rest = literal;
@@ -17,11 +17,11 @@ pub(super) fn escape(literal: &str) -> String {
     out
 }
 
-/// Bytes of text that is safe, and bytes that are not after it.
+/// Splits off safe text, and the unsafe bytes after it.
 fn next(text: &str) -> (usize, usize) {
     let bytes = text.as_bytes();
     let special = |at: &usize| match (bytes[*at], bytes.get(at + 1)) {
-        // What follows may begin with a brace, so none stands at the end.
+        // The following text may begin with a brace, so a final brace is escaped too.
         (b'{', None | Some(b'{' | b'%' | b'#' | b'\r')) | (b'\r', _) | (b'\n', None) => true,
         (b'{', Some(b'\n')) => *at + 2 == bytes.len(),
         _ => false,
@@ -33,7 +33,7 @@ fn next(text: &str) -> (usize, usize) {
     (start, 1 + usize::from(pair))
 }
 
-/// A tag that prints a text.
+/// Returns a tag that prints a text.
 fn constant(text: &str) -> String {
     let text = text.replace('\r', "\\r").replace('\n', "\\n");
     format!("{{{{ '{text}' }}}}")

@@ -1,4 +1,4 @@
-//! Runs statements. Expressions are in [`super::operand`], calls in [`super::call`].
+//! Evaluation of statements. Expressions are in [`super::operand`], calls in [`super::call`].
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -17,11 +17,11 @@ use super::value::{List, MacroValue, Sort, Value};
 use crate::structure;
 use crate::{ErrorKind, LimitKind, Missing, Pass, RenderError, StopReason};
 
-/// Expressions and bodies inside each other, macros included. Each level takes
-/// a few hundred bytes of a 2 MiB stack, several kilobytes without optimisation.
+/// Maximum depth of expressions and bodies, including macros. Each level takes a few hundred bytes
+/// of a 2 MiB stack, several kilobytes in a debug build.
 const MAX_LEVELS: usize = 400;
 
-/// Bytes of one value in a list.
+/// Size of a list item in bytes.
 pub(super) const VALUE_SIZE: usize = size_of::<Value>();
 
 pub(super) fn fail(reason: impl Into<String>) -> StopReason {
@@ -34,22 +34,22 @@ pub(super) struct Evaluator<'t, 'p> {
     pub(super) names: NameStack<'p>,
     pub(super) namespaces: Vec<IndexMap<Arc<str>, Value>>,
     pub(super) captures: Vec<String>,
-    /// Definitions of every block, the one that counts first, with their sources.
+    /// Definitions of every block, the effective one first, with their sources.
     pub(super) blocks: NameTable<Vec<(usize, Arc<Block>)>>,
     /// The source that the current one extends.
     pub(super) parent: Option<usize>,
     levels: usize,
-    /// Macros, includes and blocks inside each other.
+    /// Depth of macros, includes and blocks.
     pub(super) templates: usize,
 }
 
-/// Where to go on after a statement.
+/// Control flow after a statement.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Flow {
     Next,
     Break,
     Continue,
-    /// Nothing is known of the rest of the loop.
+    /// The rest of the loop is unknown.
     Lost,
 }
 
@@ -72,19 +72,20 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         self.pass.step()
     }
 
-    /// Counts the work of looking through so many bytes.
+    /// Charges for scanning this number of bytes.
     pub(super) fn scan(&mut self, bytes: usize) -> Result<(), StopReason> {
+        // Scanning 256 bytes costs about as much as one step.
         self.pass.steps(bytes / 256)
     }
 
-    /// Counts bytes that are about to be built, and the work of building them.
+    /// Charges for building this number of bytes.
     pub(super) fn charge(&mut self, bytes: usize) -> Result<(), StopReason> {
         self.pass.charge(bytes)?;
         self.scan(bytes)
     }
 
-    /// A list that a template builds; bounded in depth, so that printing,
-    /// comparing and dropping it cannot exhaust the stack.
+    /// Creates a list. Its depth is bounded, so printing, comparing and dropping it cannot exhaust
+    /// the stack.
     pub(super) fn list(&mut self, sort: Sort, items: Vec<Value>) -> Result<Value, StopReason> {
         let sort = self.script_sort(sort);
         let list = Value::List(List::new(sort, items));
@@ -93,6 +94,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     pub(super) fn check_depth(&self, value: &Value) -> Result<(), StopReason> {
+        // Checked when a container grows, so no value deeper than the limit ever exists.
         if value.depth() > quillet_core::value::MAX_DEPTH {
             Err(self.pass.limit(LimitKind::ValueDepth))
         } else {
@@ -104,10 +106,11 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         self.compiled.missing == Missing::Strict
     }
 
-    /// Something looks into an undefined value in a way that jinja2 allows
-    /// unless it is strict, or the name has to be there.
+    /// Handles access inside an undefined value, which jinja2 allows unless it is strict or the
+    /// name is required.
     pub(super) fn undefined_is_used(&self, path: Option<&str>) -> Result<(), StopReason> {
         let required = |name| self.compiled.required.iter().any(|known| known == name);
+        // Strict templates reject every use; others only the names that the caller requires.
         if self.strict() || path.is_some_and(required) {
             Err(self.undefined(path))
         } else {
@@ -115,7 +118,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
     }
 
-    /// The error of an undefined value that is needed.
+    /// Creates the error for an undefined value.
     pub(super) fn undefined(&self, path: Option<&str>) -> StopReason {
         let reason = match path {
             Some(path) => format!("'{path}' is undefined"),
@@ -129,12 +132,13 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         error.into()
     }
 
-    /// Adds the place to an error that has none.
+    /// Adds the location to an error without one.
     #[cold]
     pub(super) fn place(&self, stop: StopReason, span: Span) -> StopReason {
         let StopReason::Failed(mut error) = stop else {
             return stop;
         };
+        // The innermost location wins: outer statements must not replace it.
         if error.span.is_none() {
             let (name, text) = self.compiled.source(self.names.source);
             let at = LineColumn::of(text, span.start);
@@ -146,13 +150,14 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         StopReason::Failed(error)
     }
 
-    /// Goes one level down, and back up after `run`.
+    /// Increments the depth while `run` runs.
     pub(super) fn level<T>(
         &mut self,
         run: impl FnOnce(&mut Self) -> Result<T, StopReason>,
     ) -> Result<T, StopReason> {
         self.levels += 1;
         if self.levels > MAX_LEVELS {
+            // No decrement on an error: it ends the render, and the evaluator with it.
             return Err(self.pass.limit(LimitKind::Nesting));
         }
         let result = run(self);
@@ -176,6 +181,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
 
     /// Writes the template's own text.
     fn literal(&mut self, text: &str) -> Result<(), StopReason> {
+        // Captured text is a value that is printed later, so it must not be recorded as literal.
         if self.at_output() {
             self.pass.literal(text)
         } else {
@@ -187,6 +193,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         if self.captures.is_empty() {
             return self.pass.write(text);
         }
+        // Captured text counts as memory; output has a limit of its own.
         self.charge(text.len())?;
         if let Some(capture) = self.captures.last_mut() {
             capture.push_str(text);
@@ -194,19 +201,21 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         Ok(())
     }
 
-    /// Whether what is printed now goes straight to the output.
+    /// Whether printed text goes directly to the output.
     pub(super) fn at_output(&self) -> bool {
         self.captures.is_empty()
     }
 
-    /// What `run` prints, as a text. It is a hole if one is printed in it.
+    /// Returns the output of `run` as a text; it is a placeholder if one was printed.
     pub(super) fn captured(
         &mut self,
         run: impl FnOnce(&mut Self) -> Result<(), StopReason>,
     ) -> Result<Value, StopReason> {
+        // Pending calls inside the captured text must not be confused with earlier ones.
         let before = self.pass.forget_pending();
         let (text, ran) = self.caught(run);
         let pending = self.pass.recall_pending(before);
+        // An error wins over a pending call, as in a sequential render.
         ran?;
         if pending {
             Err(StopReason::Suspended)
@@ -222,17 +231,19 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         let depth = self.captures.len();
         self.captures.push(String::new());
         let ran = run(self);
+        // An error inside may leave inner captures open.
         self.captures.truncate(depth + 1);
         (self.captures.pop().unwrap_or_default(), ran)
     }
 
-    /// A value that is about to be looked into or changed. A text that was
-    /// captured may have marks of message structure; they are whole or gone, so
-    /// that no letter of the secret is ever printed.
+    /// Prepares a value that is about to be inspected or changed. Captured text may contain marks
+    /// of message structure; they are removed entirely, so no character of the secret is ever
+    /// printed.
     pub(super) fn unmarked<'v>(&self, value: &'v Value) -> Cow<'v, Value> {
         let Value::Str(text) = value else {
             return Cow::Borrowed(value);
         };
+        // The search for marks is skipped for templates without any.
         let text = self.compiled.has_marks().then(|| structure::unmarked(text));
         match text.flatten() {
             Some(text) => Cow::Owned(text.into()),
@@ -245,6 +256,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     pub(super) fn flow(&mut self, body: &[Statement]) -> Result<Flow, StopReason> {
+        // A skipped statement may leave locations entered, which `stopped` removes.
         let entered = self.pass.entered();
         for statement in body {
             self.step()
@@ -261,7 +273,8 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         Ok(Flow::Next)
     }
 
-    /// What follows a statement that did not come to its end: the rest, if it only waits for a call.
+    /// Decides how to continue after an incomplete statement: with the next one, if it only waits
+    /// for a call.
     #[cold]
     fn stopped(
         &mut self,
@@ -270,6 +283,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         entered: usize,
         holes: usize,
     ) -> Result<Flow, StopReason> {
+        // Waiting is not an error: the following statements still register their calls.
         if let StopReason::Suspended = stop {
             self.pass.leave(entered);
             return self.skip(statement, holes);
@@ -320,7 +334,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
                 let caller = self.macro_value(declared)?;
                 self.call_block(call, caller)?;
             }
-            // The source that this one extends says where its blocks go.
+            // The parent template decides where its blocks are rendered.
             StatementKind::Block(_) if self.parent.is_some() => {}
             StatementKind::Block(block) => self.block(&block.name, 0)?,
             StatementKind::Extends(name) => self.extends(name)?,
@@ -346,17 +360,19 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         Ok(Flow::Next)
     }
 
-    /// Evaluates for what calls do. Nothing looks at the value, so none is waited for.
+    /// Evaluates an expression for its effects, without inspecting or waiting for its value.
     fn drop_value(&mut self, expr: &Expr) -> Result<(), StopReason> {
         match &expr.kind {
+            // A call is not evaluated as an operand, so that a pending result is no reason to skip.
             ExprKind::Call(callee, arguments) => self.call(callee, arguments).map(drop),
             _ => self.eval(expr).map(drop),
         }
     }
 
     fn print(&mut self, expr: &Expr) -> Result<(), StopReason> {
+        // Only direct output: captured text with a gap would be invalid.
         if let (true, ExprKind::Call(callee, arguments)) = (self.at_output(), &expr.kind) {
-            // Nothing looks at the value, so a pending call leaves a hole.
+            // The value is not inspected, so a pending call leaves a placeholder.
             let called = self.call(callee, arguments);
             return match called.map_err(|stop| self.place(stop, expr.span))? {
                 Some(value) => self.print_value(&value),
@@ -371,9 +387,10 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         printed.map_err(|stop| self.place(stop, expr.span))
     }
 
-    /// Prints texts from where they are, also several that are added together:
-    /// nothing is built. False if there is more to do than that.
+    /// Prints texts without copying, also several that are concatenated. Returns false for other
+    /// values.
     fn print_seen(&mut self, expr: &Expr) -> Result<bool, StopReason> {
+        // Captured text is charged in `write`, which this path would bypass.
         if !self.at_output() {
             return Ok(false);
         }
@@ -383,6 +400,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             ExprKind::Math(first, rest) => {
                 let added = |(operator, right): &(BinaryOperator, Expr)| {
                     *operator == BinaryOperator::Add && is_text(right)
+                    // Only additions of texts: `+` on other values is arithmetic.
                 };
                 if !is_text(first) || !rest.iter().all(added) {
                     return Ok(false);
@@ -445,6 +463,8 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     ) -> Result<Flow, StopReason> {
         let mut values = Vec::with_capacity(bindings.len());
         for (index, (_, value)) in bindings.iter().enumerate() {
+            // jinja2 evaluates all values before it binds a name, so a value cannot use an earlier
+            // binding.
             let rest = bindings.iter().skip(index + 1).map(|(_, value)| value);
             values.push(self.operand(value, rest)?);
         }
@@ -463,6 +483,8 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         body: &[Statement],
     ) -> Result<Value, StopReason> {
         let scope = self.names.open();
+        // The scope is closed before an error is returned, so names stay consistent for a skipped
+        // statement.
         let value = self.captured(|e| e.level(|e| e.body(body)));
         self.names.close(&scope);
         let mut value = value?;
@@ -475,6 +497,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
 
     fn macro_value(&mut self, declared: &Arc<super::ast::Macro>) -> Result<Value, StopReason> {
         let visible = self.names.visible();
+        // A macro keeps the visible names, because jinja2's macros are closures.
         self.pass.charge(visible.len() * 2 * VALUE_SIZE)?;
         let value = Value::Macro(Rc::new(MacroValue {
             declared: Arc::clone(declared),
@@ -482,6 +505,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             source: self.names.source,
             captured: visible.to_vec(),
         }));
+        // A macro holds values, which hold macros: the depth must stay bounded.
         self.check_depth(&value)?;
         Ok(value)
     }
@@ -495,6 +519,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             AssignTarget::Name(name) => self.names.assign(name, value),
             AssignTarget::Field(name, field) => {
                 let owner = self.names.own(name);
+                // As in jinja2, only a namespace has assignable fields.
                 let Some(Value::Namespace(number)) = owner else {
                     return Err(fail("cannot assign attribute on non-namespace object"));
                 };
@@ -504,6 +529,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
                     namespace.insert(Arc::clone(field), value);
                 }
             }
+            // Unpacking a failed call gives empty values instead of an error.
             AssignTarget::Tuple(targets) if value.stands_in() => {
                 for target in targets {
                     self.assign_target(target, Value::nothing())?;

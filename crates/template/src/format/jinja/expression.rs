@@ -1,4 +1,4 @@
-//! Expressions, with jinja2's ranks of operators.
+//! Parser for expressions, with jinja2's operator precedence.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::syntax::JinjaPreset;
 use super::test;
 use crate::format::problem::ParseProblem;
 
-/// Ranks of the operators that stand between two operands, loosest first.
+/// Precedence of binary operators, loosest first.
 const OR: usize = 0;
 const AND: usize = 1;
 const NOT: usize = 2;
@@ -38,7 +38,7 @@ impl Parser<'_> {
         })
     }
 
-    /// One expression: `a if b else c` and everything tighter.
+    /// Parses one expression: `a if b else c` and everything tighter.
     pub(super) fn expression(&mut self) -> ParseResult<Expr> {
         self.nested(|p| {
             let start = p.span().start;
@@ -62,12 +62,12 @@ impl Parser<'_> {
         })
     }
 
-    /// One expression, or several with commas: a tuple.
+    /// Parses one expression, or several with commas: a tuple.
     pub(super) fn tuple(&mut self) -> ParseResult<Expr> {
         self.tuple_of(Self::expression)
     }
 
-    /// The same, where an `if` that follows belongs to the tag.
+    /// The same, where a following `if` belongs to the tag.
     pub(super) fn tuple_without_choice(&mut self) -> ParseResult<Expr> {
         self.tuple_of(|p| p.nested(|p| p.ranked(OR)))
     }
@@ -110,7 +110,7 @@ impl Parser<'_> {
         self.chains(operand, start, rank, UNARY)
     }
 
-    /// Goes on with every operator from `tightest` out to `rank`.
+    /// Parses the following operators, from `tightest` out to `rank`.
     fn chains(
         &mut self,
         mut left: Expr,
@@ -118,7 +118,7 @@ impl Parser<'_> {
         rank: usize,
         tightest: usize,
     ) -> ParseResult<Expr> {
-        // Most operands stand alone.
+        // Most operands have no operator.
         if !matches!(self.peek(), Token::Operator(_) | Token::Name(_)) {
             return Ok(left);
         }
@@ -229,8 +229,8 @@ impl Parser<'_> {
         })
     }
 
-    /// A sign, or an operand with what follows it. A sign binds its operand
-    /// without filters: `-x|abs` filters the negative.
+    /// Parses a sign, or an operand with its suffixes. A sign binds tighter than filters only to
+    /// its operand: `-x|abs` filters the negative.
     fn unary(&mut self, with_filters: bool) -> ParseResult<Expr> {
         let start = self.span().start;
         let expr = if self.skip_operator("-") {
@@ -270,7 +270,7 @@ impl Parser<'_> {
         self.expr(ExprKind::Constant(value), start, 0)
     }
 
-    /// Strings that stand side by side are one.
+    /// Adjacent strings are concatenated.
     fn strings(&mut self) -> String {
         let mut text = String::new();
         while matches!(self.peek(), Token::Str(_)) {
@@ -468,7 +468,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The name of a filter that is a function: in scripts each that the format does not have.
+    /// Returns the name of a filter that is a function: in scripts, any unknown filter.
     fn late_filter(&mut self) -> Option<Arc<str>> {
         let Token::Name(name) = *self.peek() else {
             return None;
@@ -481,7 +481,7 @@ impl Parser<'_> {
         Some(name.into())
     }
 
-    /// `subject|name(arguments)` as `name(subject, arguments)`.
+    /// Converts `subject|name(arguments)` to `name(subject, arguments)`.
     fn late_call(&mut self, name: Arc<str>, subject: Expr, start: usize) -> ParseResult<Expr> {
         let callee = self.expr(ExprKind::Name(name), start, 0)?;
         let mut arguments = if self.is_operator("(") {
@@ -532,7 +532,7 @@ impl Parser<'_> {
         self.expr(kind, start, below)
     }
 
-    /// In parentheses, or a single operand without them: `divisibleby 3`.
+    /// Parses arguments in parentheses, or a single operand without them: `divisibleby 3`.
     fn test_arguments(&mut self) -> ParseResult<ArgumentExprs> {
         let operand = match self.peek() {
             Token::Operator("(") => return self.arguments(),

@@ -26,7 +26,7 @@ impl Evaluator<'_, '_> {
         self.percent_given(format, &given)
     }
 
-    /// The same with the values as arguments.
+    /// The same with a list of arguments.
     pub(super) fn percent_given(
         &mut self,
         format: &str,
@@ -55,7 +55,7 @@ impl Evaluator<'_, '_> {
             self.percent_value(value, spec, &mut out)?;
         }
         out.push_str(rest);
-        // Python lets what could be a mapping go unused.
+        // Python does not report an unused value if it could be a mapping.
         let ignored = matches!(
             given.positional[..],
             [Value::List(_) | Value::Dict(_) | Value::Undefined(_)]
@@ -154,7 +154,7 @@ impl Evaluator<'_, '_> {
         if spec_text.contains('{') {
             return Err(fail("nested replacement fields are not supported"));
         }
-        // Attributes and indices in fields are how such formats reach into a host.
+        // Attributes and indexes in fields could reach into a host, so they are rejected.
         if name.contains(['.', '[']) {
             return Err(fail("fields of a format can only be names and numbers"));
         }
@@ -210,7 +210,7 @@ impl Evaluator<'_, '_> {
     }
 }
 
-/// What a value is laid out as, if it can be.
+/// Converts a value to an operand of formatting, if possible.
 fn operand(value: &Value) -> Option<Operand<'_>> {
     Some(match value {
         Value::Str(text) => Operand::Text(text),
@@ -242,7 +242,7 @@ fn percent_int(value: &Value) -> Result<i64, StopReason> {
     }
 }
 
-/// `(name)` after a percent sign.
+/// Parses `(name)` after a percent sign.
 fn mapping_key<'a>(rest: &mut &'a str) -> Result<Option<&'a str>, StopReason> {
     let Some(after) = rest.strip_prefix('(') else {
         return Ok(None);

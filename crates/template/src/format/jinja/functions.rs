@@ -1,4 +1,4 @@
-//! The functions that are part of the format.
+//! Functions of the format.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -15,12 +15,12 @@ use super::syntax::JinjaPreset;
 use super::value::{DictKey, List, Sort, Value};
 use crate::StopReason;
 
-/// Longest range, as in jinja2's sandbox.
+/// Maximum length of a range, as in jinja2's sandbox.
 const MAX_RANGE: usize = 100_000;
 
 pub(super) struct FunctionEntry {
     pub(super) name: &'static str,
-    /// Names of its parameters; `None` if it takes whatever is given.
+    /// Names of its parameters; `None` if it takes any arguments.
     pub(super) parameters: Option<&'static [&'static str]>,
     pub(super) run: FunctionFn,
 }
@@ -53,13 +53,13 @@ static FUNCTIONS: &[FunctionEntry] = &[
     function("joiner", Some(&["sep"]), joiner),
 ];
 
-/// What only chat templates of transformers have.
+/// Functions that only chat templates of transformers have.
 static HUGGING_FACE: &[FunctionEntry] = &[
     function("raise_exception", Some(&["message"]), raise_exception),
     function("strftime_now", Some(&["format"]), strftime_now),
 ];
 
-/// All functions of a preset.
+/// Yields all functions of a preset.
 fn of(preset: JinjaPreset) -> impl Iterator<Item = &'static FunctionEntry> {
     let own = match preset {
         JinjaPreset::HuggingFace | JinjaPreset::Script => HUGGING_FACE,
@@ -69,12 +69,12 @@ fn of(preset: JinjaPreset) -> impl Iterator<Item = &'static FunctionEntry> {
     FUNCTIONS.iter().chain(own)
 }
 
-/// The names of all functions of a preset.
+/// Yields the names of all functions of a preset.
 pub(super) fn names(preset: JinjaPreset) -> impl Iterator<Item = &'static str> {
     of(preset).map(|function| function.name)
 }
 
-/// The function of that name.
+/// Returns the function with this name.
 pub(super) fn find(name: &str, preset: JinjaPreset) -> Option<&'static FunctionEntry> {
     of(preset).find(|function| function.name == name)
 }
@@ -168,7 +168,7 @@ fn raise_exception(
     Err(fail(&*e.text(&message)?))
 }
 
-/// The time of the render, in UTC: the same in every pass of it.
+/// Returns the time of the render in UTC: the same in every pass.
 fn strftime_now(
     e: &mut Evaluator<'_, '_>,
     given: &EvaluatedArguments,

@@ -1,5 +1,5 @@
-//! Text into tokens: tags, whitespace control, names, numbers and strings.
-//! The rules for whitespace are those of jinja2's own lexer.
+//! Lexer: tags, whitespace control, names, numbers and strings. The whitespace rules are those of
+//! jinja2's lexer.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -26,13 +26,13 @@ pub(super) enum Token<'a> {
     End,
 }
 
-/// Those of two characters first, so that `//` is not two divisions.
+/// Operators of two characters come first, so `//` is not two divisions.
 const OPERATORS: &[&str] = &[
     "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]", "(", ")", "{", "}",
     ">", "<", "=", ".", ":", "|", ",", ";",
 ];
 
-/// The operator that a text begins with.
+/// Returns the operator at the start of a text.
 fn operator(text: &str) -> Option<&'static str> {
     let first = *text.as_bytes().first()?;
     let begins = |operator: &&&str| {
@@ -41,43 +41,43 @@ fn operator(text: &str) -> Option<&'static str> {
     OPERATORS.iter().find(begins).copied()
 }
 
-/// Tokens with their places.
+/// Tokens with their spans.
 pub(super) type Tokens<'a> = Vec<(Token<'a>, Span)>;
 
 pub(super) struct Lexer<'a> {
     source: &'a str,
     at: usize,
     preset: JinjaPreset,
-    /// Whether the last token ended a line, so that blanks before a tag are indentation.
+    /// Whether the last token ended a line, so blanks before a tag are indentation.
     line_start: bool,
     literals: Literals,
     tokens: Tokens<'a>,
-    /// What stands in comments.
+    /// Contents of comments.
     comments: Vec<Span>,
-    /// The tags that begin and end raw text.
+    /// Tags that begin and end raw text.
     raws: Vec<Span>,
 }
 
-/// What stands in the comments of a source, in order.
+/// Returns the contents of a source's comments, in order.
 pub(super) fn comments(source: &str, preset: JinjaPreset) -> Vec<Span> {
     let mut lexer = Lexer::new(source, preset, MessageSyntax::Plain);
     while lexer.at < source.len() && lexer.text_and_tag().is_ok() {}
     lexer.comments
 }
 
-/// A text as far as it can be read.
+/// A text, read as far as possible.
 pub(super) struct Survey<'a> {
-    /// Literal text among them.
+    /// Tokens, including literal text.
     pub(super) tokens: Tokens<'a>,
-    /// What stands in comments.
+    /// Contents of comments.
     pub(super) comments: Vec<Span>,
-    /// The tags that begin and end raw text, with white space that they take.
+    /// Tags that begin and end raw text, with the white space that they remove.
     pub(super) raws: Vec<Span>,
-    /// Where the last tag is read to that has no end, in a text that has no other fault there.
+    /// End of the last tag, if it is unclosed and has no other error.
     pub(super) is_open: bool,
 }
 
-/// Reads on behind mistakes, with the next tag; at most so many of them are passed.
+/// Continues after errors with the next tag, for at most this number of errors.
 pub(super) fn survey(source: &str, preset: JinjaPreset, most_faults: usize) -> Survey<'_> {
     let mut lexer = Lexer::new(source, preset, MessageSyntax::Plain);
     let mut is_open = false;
@@ -93,11 +93,11 @@ pub(super) fn survey(source: &str, preset: JinjaPreset, most_faults: usize) -> S
             is_open = true;
             break;
         }
-        // Raw text without an end goes up to the end.
+        // Unclosed raw text extends to the end.
         if lexer.raws.len() % 2 == 1 {
             break;
         }
-        // Text is told from tags by what opens these, wherever the reading begins.
+        // Tags are recognized by their openings, wherever scanning begins.
         let from = fault.span.start.max(lexer.at).saturating_add(1);
         let rest = source.get(ceil(source, from)..).unwrap_or_default();
         let Some((next, _)) = next_tag(rest) else {
@@ -113,7 +113,7 @@ pub(super) fn survey(source: &str, preset: JinjaPreset, most_faults: usize) -> S
     }
 }
 
-/// The next boundary of a character.
+/// Returns the next character boundary.
 fn ceil(source: &str, mut at: usize) -> usize {
     while at < source.len() && !source.is_char_boundary(at) {
         at += 1;
@@ -136,14 +136,14 @@ impl<'a> Lexer<'a> {
             preset,
             line_start: true,
             literals: Literals::new(source.len(), messages),
-            // A guess that fits most templates and costs little where it does not.
+            // An estimate that fits most templates and costs little otherwise.
             tokens: Vec::with_capacity((source.len() / 8).min(1024)),
             comments: Vec::new(),
             raws: Vec::new(),
         }
     }
 
-    /// The tokens, and the literal text that they are parts of.
+    /// Returns the tokens, and the literal text that they refer to.
     pub(super) fn run(mut self) -> Result<(Tokens<'a>, Literals), ParseProblem> {
         while self.at < self.source.len() {
             self.text_and_tag()?;
@@ -191,7 +191,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// What is left of the text before a tag.
+    /// Returns the text before a tag that remains after whitespace control.
     fn before_tag(&self, text: &'a str, tag: TagKind, sign: Option<char>) -> &'a str {
         match sign {
             Some('-') => return text.trim_end(),
@@ -214,7 +214,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Skips the end of a tag whose closing mark begins here, if it does.
+    /// Skips the end of a tag if its closing mark is next.
     fn close(&mut self, mark: &str) -> bool {
         let rest = self.rest();
         if !rest.starts_with(['-', '+', '}', '%', '#']) {
@@ -257,7 +257,7 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    /// Skips `raw %}` if that is what follows.
+    /// Skips `raw %}` if it is next.
     fn raw_begin(&mut self) -> bool {
         let Some(after) = self.rest().trim_start().strip_prefix("raw") else {
             return false;
@@ -347,7 +347,7 @@ impl<'a> Lexer<'a> {
     fn skip_blanks(&mut self) {
         let rest = self.rest();
         let blanks = rest.bytes().take_while(|byte| *byte == b' ').count();
-        // Few tokens are followed by another blank than these.
+        // Few tokens are followed by another kind of blank.
         if rest
             .as_bytes()
             .get(blanks)
@@ -466,7 +466,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Where the name ends that a text begins with.
+/// Returns the end of the name at the start of a text.
 fn word_end(text: &str) -> usize {
     let in_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let ascii = text.bytes().take_while(in_word).count();
@@ -477,7 +477,7 @@ fn word_end(text: &str) -> usize {
     text.find(other).unwrap_or(text.len())
 }
 
-/// The first tag in a text, and where.
+/// Finds the first tag in a text.
 fn next_tag(text: &str) -> Option<(usize, TagKind)> {
     let mut from = 0;
     while let Some(offset) = text[from..].find('{') {
@@ -496,7 +496,7 @@ fn next_tag(text: &str) -> Option<(usize, TagKind)> {
     None
 }
 
-/// `.5`, or nothing.
+/// Reads `.5`, or nothing.
 fn fraction(text: &str) -> usize {
     let Some(after) = text.strip_prefix('.') else {
         return 0;
@@ -508,7 +508,7 @@ fn fraction(text: &str) -> usize {
     }
 }
 
-/// `e+5`, or nothing.
+/// Reads `e+5`, or nothing.
 fn exponent(text: &str) -> usize {
     let Some(after) = text.strip_prefix(['e', 'E']) else {
         return 0;
@@ -544,7 +544,7 @@ fn newlines(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Python's escapes; an unknown one stays as it is written.
+/// Decodes Python's escapes; an unknown one stays unchanged.
 fn unescape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Loops: their turns, `loop`, and the condition on their items.
+//! Loops: their iterations, `loop`, and the condition on their items.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -46,7 +46,7 @@ impl Evaluator<'_, '_> {
             self.names
                 .turn(&scope, kept.unwrap_or(usize::from(state.is_some())));
             self.assign_target(&node.target, item)?;
-            // The names of the target stay, and get other values.
+            // The names of the target stay, and get new values.
             kept.get_or_insert(self.names.since(&scope));
             match self.level(|e| e.flow(&node.body))? {
                 Flow::Next | Flow::Continue => {}
@@ -65,7 +65,7 @@ impl Evaluator<'_, '_> {
         if lost { self.lose(node) } else { Ok(()) }
     }
 
-    /// What `loop` is, where any source of the set names it.
+    /// Sets `loop`, if any source of the set uses it.
     fn loop_state(&mut self, node: &Arc<For>, items: &List, depth: usize) -> Option<Rc<LoopState>> {
         let name = self.compiled.loop_name.as_ref()?;
         let state = Rc::new(LoopState {

@@ -1,5 +1,5 @@
-//! Methods of texts, lists and objects, as Python has them. Those that would
-//! change a value are errors, as in the sandbox of chat templates.
+//! Python's methods of texts, lists and objects. Those that would change a value are errors, as in
+//! the sandbox of chat templates.
 
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ const CHANGES: &[&str] = &[
     "update",
 ];
 
-/// Whether a value has a method of that name.
+/// Whether a value has a method with this name.
 pub(super) fn exists(value: &Value, name: &str) -> bool {
     match value {
         Value::Str(_) => TEXT.contains(&name),
@@ -89,15 +89,15 @@ pub(super) fn exists(value: &Value, name: &str) -> bool {
     }
 }
 
-/// Whether any value has a method of that name: `x.items()` does not need a
-/// variable `items` in `x`.
+/// Whether any value has a method with this name: `x.items()` does not need a variable `items` in
+/// `x`.
 pub(super) fn is_known(name: &str) -> bool {
     [TEXT, LIST, DICT, CHANGES]
         .iter()
         .any(|names| names.contains(&name))
 }
 
-/// Whether an object has a method of that name, which hides a key.
+/// Whether an object has a method with this name, which hides a key.
 pub(crate) fn of_dict(name: &str) -> bool {
     DICT.contains(&name) || CHANGES.contains(&name)
 }
@@ -411,7 +411,7 @@ impl Evaluator<'_, '_> {
         let left = match name {
             "ljust" => 0,
             "rjust" => missing,
-            // Python puts the odd blank left or right depending on the width.
+            // Depending on the width, Python puts the odd blank left or right.
             _ => missing / 2 + (missing & width & 1),
         };
         Ok(padded(text, left, missing - left, fill).into())
@@ -456,7 +456,7 @@ impl Evaluator<'_, '_> {
     }
 }
 
-/// As many arguments as Python takes, by name only where Python has names.
+/// Checks the number of arguments, and accepts names only where Python does.
 fn check_arguments(
     subject: &Value,
     name: &str,
@@ -506,7 +506,7 @@ fn unsafe_method(name: &str, kind: &str) -> StopReason {
     ))
 }
 
-/// What ends a word for Python's `title`.
+/// Whether a character ends a word for Python's `title`.
 fn uncased(c: char) -> bool {
     !(c.is_uppercase() || c.is_lowercase())
 }
@@ -519,7 +519,7 @@ fn swap_case(c: char) -> String {
     }
 }
 
-/// Upper case after every character that `starts` a word, lower case elsewhere.
+/// Converts to upper case after every character that `starts` a word, and to lower case elsewhere.
 pub(super) fn cased_words(text: &str, starts: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut start = true;
@@ -534,7 +534,7 @@ pub(super) fn cased_words(text: &str, starts: impl Fn(char) -> bool) -> String {
     out
 }
 
-/// Without these characters, or blanks, at the sides that are asked for.
+/// Strips these characters, or blanks, from the given sides.
 pub(super) fn trimmed<'a>(text: &'a str, chars: Option<&str>, sides: (bool, bool)) -> &'a str {
     let strips = |c: char| chars.map_or(c.is_whitespace(), |chars| chars.contains(c));
     let text = if sides.0 {
@@ -580,7 +580,7 @@ fn affix(
     Ok(Value::Bool(found))
 }
 
-/// At most `limit` words; the last has the rest of the text.
+/// Splits into at most `limit` words; the last contains the rest of the text.
 fn words(text: &str, limit: usize) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();
@@ -624,8 +624,8 @@ fn lines(text: &str, keep_ends: bool) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The part of a text that a search looks at, from its second argument to its
-/// third, and how many characters are before it.
+/// Returns the searched part of a text, from the second to the third argument, and the number of
+/// characters before it.
 fn window<'a>(
     text: &'a str,
     given: &EvaluatedArguments,
@@ -660,7 +660,7 @@ fn window<'a>(
     Ok(Some((usize::try_from(start).unwrap_or(0), within)))
 }
 
-/// The place of a part in characters.
+/// Converts a byte offset to a character index.
 fn place(text: &str, given: &EvaluatedArguments, last: bool) -> Result<Option<usize>, StopReason> {
     let Value::Str(part) = given.need(0, "sub")? else {
         return Err(fail("must be str"));
@@ -677,7 +677,7 @@ fn place(text: &str, given: &EvaluatedArguments, last: bool) -> Result<Option<us
     Ok(found.map(|at| skipped + characters(at)))
 }
 
-/// The methods that ask about every character.
+/// Predicates on every character.
 fn is_kind(text: &str, name: &str) -> bool {
     let all = |test: fn(char) -> bool| !text.is_empty() && text.chars().all(test);
     match name {

@@ -1,12 +1,11 @@
-//! Jinja, as Hugging Face chat templates and LangChain use it: jinja2's
-//! syntax, Python's values, no access to anything but the variables given.
+//! Jinja, as used by Hugging Face chat templates and LangChain: jinja2's syntax, Python's values,
+//! access only to the given variables.
 //!
-//! This is an evaluator of our own, not a layer over a crate, for three
-//! reasons. Bounds: operators and filters of a library build what they like,
-//! and a fuel counter does not see it; here every operation charges before it
-//! builds. Late calls: a library's functions outlive a render, so they cannot
-//! borrow it; here a call asks the [`Pass`] and suspends. Fidelity: the cases
-//! in which the best crate differs from jinja2 are in its operators.
+//! This evaluator is not based on a Jinja crate, for three reasons. Limits: a library's operators
+//! and filters allocate without a check, which a fuel counter does not see; here every operation
+//! charges before it builds. Late-bound calls: a library's functions outlive a render, so they
+//! cannot borrow from it; here a call goes through the [`Pass`] and suspends. Fidelity: the best
+//! crate differs from jinja2 in its operators.
 
 mod ast;
 mod call;
@@ -53,7 +52,7 @@ use crate::{
 use ast::Program;
 use eval::Evaluator;
 
-/// The format `jinja`, with one preset.
+/// The format `jinja` in one of its presets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct JinjaFormat {
     preset: JinjaPreset,
@@ -61,13 +60,13 @@ pub struct JinjaFormat {
 }
 
 impl JinjaFormat {
-    /// The format under its usual names, with the settings of transformers.
+    /// Creates the format under its usual names, with the settings of transformers.
     #[must_use]
     pub fn hugging_face() -> Self {
         Self::default()
     }
 
-    /// The format `jinja-plain`: jinja2 without settings, as LangChain uses it.
+    /// Creates the format `jinja-plain`: jinja2 without settings, as in LangChain.
     #[must_use]
     pub fn plain() -> Self {
         JinjaFormat {
@@ -76,8 +75,8 @@ impl JinjaFormat {
         }
     }
 
-    /// The format `semantic-kernel-jinja2`: jinja2 without settings, with the
-    /// helpers and the functions of Semantic Kernel.
+    /// Creates the format `semantic-kernel-jinja2`: jinja2 without settings, with the helpers and
+    /// the functions of Semantic Kernel.
     #[must_use]
     pub fn semantic_kernel() -> Self {
         JinjaFormat {
@@ -86,10 +85,10 @@ impl JinjaFormat {
         }
     }
 
-    /// The format `jinja-script`: that of Hugging Face, as scripts (`.ai.yaml`) use it. Values
-    /// print as in JavaScript (`true`, `null`, compact JSON; an object of plain values that
-    /// begins a line as `* key: value` lines), `+` joins a text with anything, and a filter that
-    /// the format does not have is a late-bound function: `{{ x|f(a) }}` calls `f(x, a)`.
+    /// Creates the format `jinja-script`: the Hugging Face preset for scripts (`.ai.yaml`). Values
+    /// print as in JavaScript (`true`, `null`, compact JSON; an object of plain values that begins
+    /// a line as `* key: value` lines), `+` concatenates a text with any value, and an unknown
+    /// filter is a late-bound function: `{{ x|f(a) }}` calls `f(x, a)`.
     #[must_use]
     pub fn script() -> Self {
         JinjaFormat {
@@ -98,9 +97,9 @@ impl JinjaFormat {
         }
     }
 
-    /// The text as Semantic Kernel itself writes it: variables that are not
-    /// trusted and results of functions are HTML-encoded, and lists and objects
-    /// that are not trusted are refused. Messages do not need this here.
+    /// Sets whether the output equals that of Semantic Kernel: untrusted variables and results of
+    /// functions are HTML-encoded, and untrusted lists and objects are rejected. Messages do not
+    /// need this here.
     #[must_use]
     pub fn encoded(self) -> Self {
         JinjaFormat {
@@ -204,19 +203,19 @@ impl TemplateFormat for JinjaFormat {
 struct JinjaTemplate {
     sources: Vec<Compilation>,
     references: References,
-    /// See [`JinjaTemplate::has_effects`], once a pass asked.
+    /// See [`JinjaTemplate::has_effects`]; computed at the first use.
     effects: std::sync::OnceLock<bool>,
     preset: JinjaPreset,
     missing: Missing,
-    /// Names that it is an error to read where nothing has them.
+    /// Names that are errors to read if undefined.
     required: Vec<String>,
-    /// The name `loop`, if any source has it: else no loop needs to say how far it is.
+    /// The name `loop`, if any source uses it; otherwise loops need not track their state.
     loop_name: Option<Arc<str>>,
-    /// Whether what comes from outside is HTML-encoded.
+    /// Whether external values are HTML-encoded.
     encoded: bool,
-    /// Variables that are not, and whose text may have message structure.
+    /// Variables that are not encoded, and whose text may contain message structure.
     trusted: Vec<String>,
-    /// Whether results of functions may carry message structure.
+    /// Whether results of functions may contain message structure.
     trusted_results: bool,
     /// Whether there is such structure.
     messages: MessageSyntax,
@@ -226,7 +225,7 @@ struct JinjaTemplate {
 struct Compilation {
     name: String,
     text: String,
-    /// All literal text, as it is written.
+    /// All literal text, unescaped.
     literals: Box<str>,
     program: Program,
 }
@@ -240,22 +239,22 @@ impl JinjaTemplate {
         self.trusted.iter().any(|name| name == variable)
     }
 
-    /// Whether a variable of that name is HTML-encoded.
+    /// Whether the variable with this name is HTML-encoded.
     fn encodes(&self, variable: &str) -> bool {
         self.encoded && !self.trusts(variable)
     }
 
-    /// Whether all variables are seen as they are.
+    /// Whether all variables are used without preparation.
     fn takes_as_is(&self) -> bool {
         !self.encoded && self.trusted.is_empty()
     }
 
-    /// Whether texts may have marks of message structure.
+    /// Whether texts may contain marks of message structure.
     fn has_marks(&self) -> bool {
         self.messages == MessageSyntax::Elements || self.preset == JinjaPreset::SemanticKernel
     }
 
-    /// The text of a trusted variable, with its tags marked.
+    /// Returns the text of a trusted variable, with its tags marked.
     fn marked(&self, variable: &str, text: &Arc<str>) -> Arc<str> {
         if !self.trusts(variable) {
             return Arc::clone(text);
@@ -263,7 +262,7 @@ impl JinjaTemplate {
         self.with_tags(text)
     }
 
-    /// A text with its tags marked, where they mean messages.
+    /// Returns a text with marked tags, if they are message structure.
     fn with_tags(&self, text: &Arc<str>) -> Arc<str> {
         if self.messages == MessageSyntax::Plain {
             return Arc::clone(text);
@@ -278,14 +277,14 @@ impl JinjaTemplate {
         self.sources.get(index).map(|source| &source.program)
     }
 
-    /// A part of the literal text of a source.
+    /// Returns a range of the literal text of a source.
     fn literal(&self, source: usize, place: &Range<usize>) -> &str {
         let source = self.sources.get(source);
         let text = source.and_then(|source| source.literals.get(place.clone()));
         text.unwrap_or_default()
     }
 
-    /// Name and text of a source.
+    /// Returns the name and text of a source.
     fn source(&self, index: usize) -> (&str, &str) {
         let source = self.sources.get(index);
         source.map_or(("", ""), |source| (&source.name, &source.text))

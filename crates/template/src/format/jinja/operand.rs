@@ -1,4 +1,4 @@
-//! Evaluates expressions.
+//! Evaluation of expressions.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{LimitKind, StopReason};
 impl Evaluator<'_, '_> {
     pub(super) fn eval(&mut self, expr: &Expr) -> Result<Value, StopReason> {
         let result = match &expr.kind {
-            // The leaves need no level of their own.
+            // Leaves do not count as a level of nesting.
             ExprKind::Constant(value) => Ok(Value::from(value)),
             ExprKind::Name(name) => self.name(name),
             _ => self.level(|e| {
@@ -73,7 +73,7 @@ impl Evaluator<'_, '_> {
                 if let Some(holds) = self.same_text(first, rest)? {
                     return Ok(Value::Bool(holds));
                 }
-                // Only the first comparison is certain to be made.
+                // Only the first comparison is always made.
                 let certain = rest.iter().take(1).map(|(_, right)| right);
                 let mut left = self.operand(first, certain)?;
                 for (comparison, right) in rest {
@@ -103,8 +103,8 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// Evaluates an operand. If it is a hole, the others that are evaluated with it
-    /// in any case are evaluated too, for the calls in them.
+    /// Evaluates an operand. If it is a placeholder, the other operands that are always evaluated
+    /// are evaluated too, for the calls in them.
     #[inline]
     pub(super) fn operand<'x>(
         &mut self,
@@ -130,7 +130,7 @@ impl Evaluator<'_, '_> {
         StopReason::Suspended
     }
 
-    /// Whether an expression is true; an undefined one is not, unless strict.
+    /// Whether an expression is true; an undefined one is false, unless strict.
     pub(super) fn condition(&mut self, expr: &Expr) -> Result<bool, StopReason> {
         if let Some(truth) = self.names.see(expr).and_then(ValueRef::is_true) {
             return Ok(truth);
@@ -140,7 +140,7 @@ impl Evaluator<'_, '_> {
         truth.map_err(|stop| self.place(stop, expr.span))
     }
 
-    /// Whether two texts are equal, or are not; `None` if this asks anything else.
+    /// Compares two texts for equality or inequality; `None` for other comparisons.
     fn same_text(
         &mut self,
         left: &Expr,
@@ -215,8 +215,8 @@ impl Evaluator<'_, '_> {
         })
     }
 
-    /// Operators of equal rank. Texts that are added one after the other are
-    /// joined in one place, so that a long chain is not copied at each sign.
+    /// Evaluates operators of equal precedence. Texts in a chain of additions are joined in place,
+    /// so a long chain is not copied at each operator.
     fn math_chain(
         &mut self,
         first: &Expr,
@@ -289,7 +289,7 @@ impl Evaluator<'_, '_> {
         key.ok_or_else(|| fail(format!("unhashable type: '{}'", value.kind())))
     }
 
-    /// The key of a value; `None` if Python cannot hash it.
+    /// Returns the key of a value; `None` if Python cannot hash it.
     fn hashed(&mut self, value: &Value) -> Result<Option<DictKey>, StopReason> {
         let Value::List(list) = value else {
             return Ok(DictKey::of(value));
@@ -316,10 +316,10 @@ impl Evaluator<'_, '_> {
         Ok(dict)
     }
 
-    // Looking into values.
+    // Attributes and items of values.
 
-    /// `subject.name`: `None` if there is no such thing. A method wins over a key of the same name,
-    /// as in Python.
+    /// Evaluates `subject.name`: `None` if it does not exist. As in Python, a method hides a key
+    /// with its name.
     pub(super) fn attribute(
         &mut self,
         subject: &Value,
@@ -370,7 +370,7 @@ impl Evaluator<'_, '_> {
         })
     }
 
-    /// `subject[key]`: `None` if there is no such thing.
+    /// Evaluates `subject[key]`: `None` if it does not exist.
     pub(super) fn item(
         &mut self,
         subject: &Value,
@@ -431,7 +431,7 @@ impl Evaluator<'_, '_> {
         self.slice(&value, numbers)
     }
 
-    /// A test of a failed call: it is not defined unless it has a default.
+    /// Evaluates a test of a failed call: it is undefined unless it has a fallback value.
     #[cold]
     fn test_standing_in(
         &mut self,
@@ -491,7 +491,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// What a loop goes through.
+    /// Returns the items that a loop iterates over.
     pub(super) fn iterate(&mut self, value: &Value) -> Result<List, StopReason> {
         if let Value::Dict(dict) = value
             && let Some(meant) = dict.meant()
@@ -523,7 +523,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// The same for a filter that visits every item: they count as steps.
+    /// The same for a filter that visits every item, which counts as steps.
     pub(super) fn items(&mut self, value: &Value) -> Result<Vec<Value>, StopReason> {
         let list = self.iterate(value)?;
         self.pass.steps(list.len())?;
@@ -531,7 +531,7 @@ impl Evaluator<'_, '_> {
         Ok(list.iter().collect())
     }
 
-    /// Arguments with their values.
+    /// Evaluates arguments.
     pub(super) fn given(
         &mut self,
         arguments: &ArgumentExprs,
@@ -566,7 +566,7 @@ impl Evaluator<'_, '_> {
     }
 }
 
-/// The dotted path of an expression that is one.
+/// Returns the dotted path of an expression, if it is one.
 fn path(expr: &Expr) -> Option<String> {
     match &expr.kind {
         ExprKind::Name(name) => Some(name.to_string()),
@@ -584,7 +584,7 @@ fn path(expr: &Expr) -> Option<String> {
     }
 }
 
-/// What is in a failed call's stand-in: nothing, unless it has more to say.
+/// Returns the value inside a failed call's fallback: empty, unless it has content of its own.
 #[cold]
 fn standing_in(subject: &Value, map: &quillet_core::Map, name: &Arc<str>) -> Value {
     let meant = subject.meant();
@@ -617,7 +617,7 @@ fn loop_attribute(state: &LoopState, name: &str) -> Option<Value> {
     })
 }
 
-/// An index that may count from the end.
+/// Resolves an index, which may count from the end.
 pub(super) fn place_in(index: i64, len: usize) -> Option<usize> {
     match usize::try_from(index) {
         Ok(index) => Some(index),
@@ -635,7 +635,7 @@ fn character(text: &str, index: i64) -> Option<Value> {
     Some(Value::from(&*c.encode_utf8(&mut [0; 4])))
 }
 
-/// A slice of a range is a range.
+/// Returns a slice of a range, which is a range.
 fn slice_of_range(
     (first, _, step): (i64, i64, i64),
     len: usize,
@@ -647,7 +647,7 @@ fn slice_of_range(
     Ok(List::range(place(start), place(stop), step))
 }
 
-/// The indices of a Python slice.
+/// Returns the indexes of a Python slice.
 fn slice_indices(len: usize, parts: [Option<i64>; 3]) -> Result<Vec<usize>, StopReason> {
     let [start, stop, step] = slice_bounds(len, parts)?;
     let mut indices = Vec::new();
@@ -659,7 +659,7 @@ fn slice_indices(len: usize, parts: [Option<i64>; 3]) -> Result<Vec<usize>, Stop
     Ok(indices)
 }
 
-/// Where a Python slice begins and ends, and its step.
+/// Returns start, end and step of a Python slice.
 fn slice_bounds(len: usize, parts: [Option<i64>; 3]) -> Result<[i64; 3], StopReason> {
     let [start, stop, step] = parts;
     let step = step.unwrap_or(1);

@@ -1,4 +1,4 @@
-//! Tags into statements. Expressions are in [`super::expression`].
+//! Parser from tags to statements. Expressions are in [`super::expression`].
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,21 +20,21 @@ pub(super) struct Parser<'a> {
     tokens: Tokens<'a>,
     next: usize,
     pub(super) preset: JinjaPreset,
-    /// Functions that are filters as well.
+    /// Functions that are also filters.
     pub(super) filters: &'a [String],
-    /// Levels of blocks and expressions around what is being parsed.
+    /// Depth of blocks and expressions around the current position.
     pub(super) depth: usize,
     pub(super) nesting: usize,
     blocks: Vec<Arc<Block>>,
     block_names: HashSet<Arc<str>, foldhash::fast::RandomState>,
     interned: HashSet<Arc<str>, foldhash::fast::RandomState>,
     loops: usize,
-    /// Names that the macro being parsed mentions, of `varargs`, `kwargs`.
+    /// Which of `varargs`, `kwargs` the current macro uses.
     pub(super) varargs: bool,
     pub(super) kwargs: bool,
 }
 
-/// Parses one source. The literal texts come with what is wrong with their messages.
+/// Parses one source. The literal texts include the errors in their messages.
 pub(super) fn parse<'a>(
     source: &'a str,
     preset: JinjaPreset,
@@ -168,7 +168,7 @@ impl<'a> Parser<'a> {
         )
     }
 
-    /// Goes one level down, and back up after `parse`.
+    /// Increments the depth while `parse` runs.
     pub(super) fn nested<T>(
         &mut self,
         parse: impl FnOnce(&mut Self) -> ParseResult<T>,
@@ -192,7 +192,7 @@ impl<'a> Parser<'a> {
         Err(ParseProblem::at(message, start, end).limit())
     }
 
-    /// Statements up to a tag of one of these names, whose name is next then.
+    /// Parses statements up to a tag with one of these names, which is not consumed.
     fn body(&mut self, ends: &[&str]) -> ParseResult<Vec<Statement>> {
         let mut body = Vec::new();
         let opened = self.span();
@@ -275,7 +275,7 @@ impl<'a> Parser<'a> {
         Ok(StatementKind::Group(self.block_until(end)?))
     }
 
-    /// The rest of the opening tag, the body, and the closing tag.
+    /// Parses the rest of the opening tag, the body, and the closing tag.
     fn block_until(&mut self, end: &str) -> ParseResult<Vec<Statement>> {
         self.tag_end()?;
         let body = self.body(&[end])?;
@@ -561,7 +561,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// `a`, `a, b`, `(a, (b, c))`, and `ns.a` where fields may be set.
+    /// Parses `a`, `a, b`, `(a, (b, c))`, and `ns.a` where fields may be set.
     fn targets(&mut self, fields: bool) -> ParseResult<AssignTarget> {
         let first = self.target(fields)?;
         if !self.is_operator(",") {

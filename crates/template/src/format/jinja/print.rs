@@ -1,4 +1,4 @@
-//! Values as Python prints them, and as JSON.
+//! Printed forms of values: Python's, and JSON.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use crate::StopReason;
 use crate::format::python::{escaped_size, float_text, quote};
 use crate::structure::unmarked;
 
-/// How `tojson` lays out.
+/// Layout of `tojson`.
 #[derive(Debug)]
 pub(super) struct JsonStyle {
     pub(super) indent: Option<String>,
@@ -44,7 +44,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// A text without marks of message structure, which escapes would break.
+    /// Removes marks of message structure, which escapes would break.
     fn plain<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let plain = self.compiled.has_marks().then(|| unmarked(text));
         plain.flatten().map_or(Cow::Borrowed(text), Cow::Owned)
@@ -234,7 +234,7 @@ impl Evaluator<'_, '_> {
         self.charge(2)
     }
 
-    /// JSON has string keys only.
+    /// JSON has only string keys.
     fn json_key(&mut self, key: &Value) -> Result<Arc<str>, StopReason> {
         Ok(match key {
             Value::Str(text) => Arc::clone(text),

@@ -1,5 +1,5 @@
-//! What sources can touch: a walk over the syntax trees that knows which names
-//! the templates bind themselves.
+//! Finds the references of sources by a walk over their syntax trees that tracks the names that
+//! templates bind.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -14,24 +14,24 @@ use super::ast::{
 use super::{functions, methods};
 use crate::{FunctionReference, References, VariableReference};
 
-/// Names that the template binds, and whether it does on every way to here.
+/// Names that the template binds, and whether it does so on every path to this point.
 type BoundNames<'a> = HashMap<&'a str, BindingCertainty, foldhash::fast::RandomState>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum BindingCertainty {
-    /// In a branch that may not be taken, or by a line that may come later.
+    /// In a branch that may not be taken, or by a later line.
     Perhaps,
     Surely,
 }
 
-/// Sources are walked again wherever they are called, since other names are
-/// bound there, until so many times the text of all has been read.
+/// Sources are walked again at each call, because different names are bound there, until this
+/// multiple of the total text has been read.
 const READINGS: usize = 4;
 
 /// Keys from the root.
 type KeyPath<'a> = Vec<&'a str>;
 
-/// Where a variable is used first, and whether it may be absent wherever it is used.
+/// First use of a variable, and whether it is optional in all of its uses.
 struct VariableUse {
     optional: bool,
     source: usize,
@@ -45,19 +45,19 @@ struct Walk<'a> {
     functions: HashSet<&'a str, foldhash::fast::RandomState>,
     templates: HashSet<&'a str, foldhash::fast::RandomState>,
     source: usize,
-    /// Names that are bound, innermost scope last.
+    /// Bound names, innermost scope last.
     scopes: Vec<Rc<BoundNames<'a>>>,
-    /// Names that the top of the source binds somewhere: macros may run after that.
+    /// Names bound anywhere at the top of the source: macros may run after that.
     top: Rc<BoundNames<'a>>,
-    /// Paths that are known to be there, by a condition around.
+    /// Paths that an enclosing condition requires.
     guards: Vec<KeyPath<'a>>,
     /// Sources that are being walked, outermost first.
     inside: Vec<usize>,
-    /// Bytes of source that may still be walked.
+    /// Remaining bytes of source to walk.
     budget: usize,
 }
 
-/// The references of all sources that are not libraries, and of what they call.
+/// Returns the references of all sources that are not libraries, and of those that they call.
 pub(super) fn references(compiled: &JinjaTemplate, roots: &[usize]) -> References {
     let bytes: usize = compiled
         .sources
@@ -102,7 +102,7 @@ impl<'a> Walk<'a> {
         let Some(program) = self.compiled.program(source) else {
             return;
         };
-        // A source inside itself meets what it met outside.
+        // A source inside itself finds the same references again.
         if self.inside.contains(&source) {
             return;
         }
@@ -146,7 +146,7 @@ impl<'a> Walk<'a> {
             .max()
     }
 
-    /// Walks with more names; gives those that were bound on the way, and these.
+    /// Walks with more names in scope; returns these and the names bound during the walk.
     fn scoped(&mut self, names: &[&'a str], walk: impl FnOnce(&mut Self)) -> Rc<BoundNames<'a>> {
         let names = names.iter().map(|name| (*name, BindingCertainty::Surely));
         self.scopes.push(Rc::new(names.collect()));
@@ -154,7 +154,7 @@ impl<'a> Walk<'a> {
         self.scopes.pop().unwrap_or_default()
     }
 
-    /// What is bound after one of these branches has been taken.
+    /// Returns the names bound after one of these branches.
     fn join(&mut self, first: &BoundNames<'a>, rest: &[Rc<BoundNames<'a>>]) {
         let names = rest.iter().flat_map(|branch| branch.keys());
         names.for_each(|name| self.bind_as(name, BindingCertainty::Perhaps));
@@ -258,7 +258,7 @@ impl<'a> Walk<'a> {
             self.guarded(known_if(condition, true), |walk| {
                 ends.push(walk.scoped(&[], |walk| walk.body(body)));
             });
-            // What follows is reached only if this condition was false.
+            // The following is reached only if this condition was false.
             self.guards.extend(known_if(condition, false));
         }
         let last = self.scoped(&[], |walk| walk.body(otherwise));
@@ -290,7 +290,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Another source, by name.
+    /// Walks another source by name.
     fn source(&mut self, name: &'a Expr) {
         let ExprKind::Constant(Value::Str(text)) = &name.kind else {
             self.found.dynamic = true;
@@ -361,7 +361,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Operands are reached only if the ones before had this truth.
+    /// Walks operands, each reached only if the previous ones had this truth.
     fn operands(&mut self, operands: &'a [Expr], truth: bool) {
         let before = self.guards.len();
         for operand in operands {
@@ -406,8 +406,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The keys from the root, if an expression is such a path. A constant index
-/// ends it: the list itself is what is needed.
+/// Returns the keys from the root, if an expression is such a path. A constant index ends it: the
+/// list itself is required.
 fn path(expr: &Expr) -> Option<KeyPath<'_>> {
     match &expr.kind {
         ExprKind::Name(name) => Some(vec![&**name]),
@@ -428,7 +428,7 @@ fn path(expr: &Expr) -> Option<KeyPath<'_>> {
     }
 }
 
-/// Paths that exist for sure if a condition has this truth.
+/// Returns the paths that must exist if a condition has this truth.
 fn known_if(condition: &Expr, truth: bool) -> Vec<KeyPath<'_>> {
     match (&condition.kind, truth) {
         (
@@ -452,7 +452,7 @@ fn known_if(condition: &Expr, truth: bool) -> Vec<KeyPath<'_>> {
     }
 }
 
-/// Names that a source binds outside its macros and loops.
+/// Returns the names that a source binds outside its macros and loops.
 fn assigned<'a>(body: &'a [Statement], names: &mut BoundNames<'a>) {
     for statement in body {
         match &statement.kind {

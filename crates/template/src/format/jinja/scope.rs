@@ -1,5 +1,4 @@
-//! Names while a template is evaluated: which there are, what they stand for,
-//! and how to look at that without taking it.
+//! Name scopes of an evaluation, with access to values by reference.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,34 +12,34 @@ use super::ast::{Expr, ExprKind};
 use super::methods;
 use super::value::{Dict, Value};
 
-/// Things by name.
+/// A table of names.
 pub(super) type NameTable<T> = HashMap<Arc<str>, T, foldhash::fast::RandomState>;
 
-/// The names that can be seen at one point.
+/// The names visible at one point.
 pub(super) struct NameStack<'p> {
     variables: &'p Map,
-    /// Whether variables may be looked at where they are.
+    /// Whether variables may be borrowed without preparation.
     as_is: bool,
-    /// Which source is being evaluated.
+    /// Index of the current source.
     pub(super) source: usize,
     /// Tables of global names: the first is the entry's, each import adds one.
     bases: SmallVec<[BaseScope; 1]>,
     pub(super) base: usize,
-    /// Names of inner scopes; those before `floor` cannot be seen now.
+    /// Names of inner scopes; those before `floor` are not visible.
     locals: SmallVec<[(Arc<str>, Value); 8]>,
     floor: usize,
-    /// Where the innermost scope begins in `locals`; `None` at the top of a source.
+    /// Start of the innermost scope in `locals`; `None` at the top of a source.
     frame: Option<usize>,
 }
 
 #[derive(Default)]
 pub(super) struct BaseScope {
     names: NameTable<Value>,
-    /// Whether the variables are seen (`import … without context` hides them).
+    /// Whether the variables are visible (`import … without context` hides them).
     context: bool,
 }
 
-/// What a scope change has to put back.
+/// State to restore when a scope ends.
 pub(super) struct ScopeMark {
     locals: usize,
     floor: usize,
@@ -49,12 +48,12 @@ pub(super) struct ScopeMark {
     source: usize,
 }
 
-/// A value where it is.
+/// A borrowed value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ValueRef<'a> {
-    /// The template's own.
+    /// A value of the template.
     Own(&'a Value),
-    /// One that was given.
+    /// A value of the caller.
     Given(&'a core::Value),
 }
 
@@ -66,7 +65,7 @@ impl<'a> ValueRef<'a> {
         }
     }
 
-    /// Python's truth; `None` for what takes a closer look.
+    /// Python's truth; `None` if more than a borrow is needed.
     pub(super) fn is_true(self) -> Option<bool> {
         match self {
             ValueRef::Own(Value::Undefined(_) | Value::Hole) => None,
@@ -110,7 +109,7 @@ impl<'p> NameStack<'p> {
         }
     }
 
-    /// A variable, where they are seen.
+    /// Returns a variable, if they are visible.
     #[inline]
     pub(super) fn variable(&self, name: &str) -> Option<&'p core::Value> {
         let seen = self.bases.get(self.base).is_some_and(|base| base.context);
@@ -123,7 +122,7 @@ impl<'p> NameStack<'p> {
         found.map(|(_, value)| value)
     }
 
-    /// A name that the template has set itself.
+    /// Returns a name that the template itself has set.
     pub(super) fn own(&self, name: &str) -> Option<&Value> {
         let base = || {
             let names = &self.bases.get(self.base)?.names;
@@ -136,8 +135,8 @@ impl<'p> NameStack<'p> {
         self.local(name).or_else(base)
     }
 
-    /// A value that an expression names, where it is. `None` if there is none, or
-    /// if it takes more than looking.
+    /// Returns a borrowed value of an expression. `None` if there is none, or if it requires
+    /// evaluation.
     #[inline]
     pub(super) fn see<'a>(&'a self, expr: &'a Expr) -> Option<ValueRef<'a>> {
         match &expr.kind {
@@ -193,7 +192,7 @@ impl<'p> NameStack<'p> {
         self.locals.push((name, value));
     }
 
-    /// The names of all scopes that are seen.
+    /// Yields the names of all visible scopes.
     pub(super) fn visible(&self) -> &[(Arc<str>, Value)] {
         self.locals.get(self.floor..).unwrap_or_default()
     }
@@ -206,7 +205,7 @@ impl<'p> NameStack<'p> {
         self.bases.len() - 1
     }
 
-    /// Opens a scope that sees what is around it.
+    /// Opens a scope that sees the outer ones.
     pub(super) fn open(&mut self) -> ScopeMark {
         let scope = ScopeMark {
             locals: self.locals.len(),
@@ -228,18 +227,18 @@ impl<'p> NameStack<'p> {
         scope
     }
 
-    /// What is set from here on is global in its base.
+    /// Makes the following names global in their base.
     pub(super) fn open_top(&mut self) {
         self.frame = None;
     }
 
-    /// Begins another turn of a loop: drops what the last one has set, but for
-    /// the first `kept` names.
+    /// Begins another iteration of a loop: drops the names that the last one set, except for the
+    /// first `kept` names.
     pub(super) fn turn(&mut self, scope: &ScopeMark, kept: usize) {
         self.locals.truncate(scope.locals + kept);
     }
 
-    /// How many names were added since a scope was opened.
+    /// Returns the number of names added since a scope was opened.
     pub(super) fn since(&self, scope: &ScopeMark) -> usize {
         self.locals.len() - scope.locals
     }

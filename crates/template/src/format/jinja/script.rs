@@ -1,5 +1,5 @@
-//! The preset of scripts (`.ai.yaml`): Jinja whose values print as JavaScript's do, because the
-//! expressions around its templates are JavaScript's, and whose filters may be bound late.
+//! The preset of scripts (`.ai.yaml`): values print as in JavaScript, because the expressions
+//! around its templates are JavaScript, and filters may be late-bound.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::syntax::JinjaPreset;
 use super::value::{Sort, Value};
 use crate::{ErrorKind, RenderError, StopReason};
 
-/// Whole numbers up to here are exact, and print without a fraction.
+/// Integers up to this value are exact in a float, and print without a fraction.
 const WHOLE: f64 = 9_007_199_254_740_992.0;
 
 impl Evaluator<'_, '_> {
@@ -21,8 +21,8 @@ impl Evaluator<'_, '_> {
         self.compiled.preset == JinjaPreset::Script
     }
 
-    /// A value as text, where a script prints it in another way than Python: `true`, `null`,
-    /// `2` for `2.0`, lists and objects as compact JSON.
+    /// Returns the text of a value that a script prints unlike Python: `true`, `null`, `2` for
+    /// `2.0`, lists and objects as compact JSON.
     pub(super) fn script_text(&mut self, value: &Value) -> Result<Option<Arc<str>>, StopReason> {
         if !self.is_script() {
             return Ok(None);
@@ -53,8 +53,8 @@ impl Evaluator<'_, '_> {
         Ok(self.json(value, &style)?.into())
     }
 
-    /// An object of plain values at the beginning of a line, as a list: `* key: value`. In the
-    /// middle of a line it is JSON, as are objects with others in them.
+    /// Writes an object of plain values at the beginning of a line as a list: `* key: value`. In
+    /// the middle of a line it is JSON, and so are objects that contain others.
     pub(super) fn bulleted(&mut self, value: &Value) -> Result<Option<String>, StopReason> {
         let Value::Dict(dict) = value else {
             return Ok(None);
@@ -77,7 +77,7 @@ impl Evaluator<'_, '_> {
         Ok(Some(out))
     }
 
-    /// Whether what is printed now begins a line.
+    /// Whether the next printed text begins a line.
     fn at_line(&mut self) -> bool {
         match self.captures.last() {
             Some(captured) => captured.is_empty() || captured.ends_with('\n'),
@@ -85,8 +85,8 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// `.length` of a text, in UTF-16 units, and of a list, as the expressions around have it. An
-    /// object has what its field of that name says.
+    /// Returns `.length` of a text, in UTF-16 units, and of a list, as in the surrounding
+    /// expressions. For an object it is the field with that name.
     pub(super) fn script_length(
         &mut self,
         subject: &Value,
@@ -105,7 +105,7 @@ impl Evaluator<'_, '_> {
         })
     }
 
-    /// What lazy filters give is a list, which has a length and can be printed.
+    /// The result of a lazy filter becomes a list, which has a length and can be printed.
     pub(super) fn script_sort(&self, sort: Sort) -> Sort {
         match sort {
             Sort::Iterator if self.is_script() => Sort::List,
@@ -113,7 +113,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// Whether equal values are the same in a list: `1` and `true` are to Python.
+    /// Whether equal values are the same in a list: in Python `1` and `true` are.
     pub(super) fn script_alike(&self, left: &Value, right: &Value) -> bool {
         !self.is_script() || matches!(left, Value::Bool(_)) == matches!(right, Value::Bool(_))
     }
@@ -134,12 +134,12 @@ impl Evaluator<'_, '_> {
         Ok(Some([&*left, &*right].concat().into()))
     }
 
-    /// A name that is neither a filter of the format's nor a function, in a script.
+    /// Handles an unknown filter or function in a script.
     pub(super) fn unknown_in_script(&self, name: &str) -> Option<StopReason> {
         if !self.is_script() || self.pass.has_function(name) {
             return None;
         }
-        let reason = format!("there is no function or filter {name:?}");
+        let reason = format!("unknown function or filter {name:?}");
         let mut error = RenderError::new(ErrorKind::UnknownFunction, reason);
         let mut known = self.pass.function_names();
         filters::names().for_each(|own| known.push(own));

@@ -1,9 +1,9 @@
-//! What Semantic Kernel adds to jinja2: its helpers, functions of plugins under
-//! the name `plugin_function`, and its encoded text.
+//! Semantic Kernel's additions to jinja2: helpers, plugin functions named `plugin_function`, and
+//! encoded text.
 //!
-//! The rules are those of semantic-kernel 1.45 for Python, which alone has this
-//! format. Messages are structure here and need no encoding; the encoded text
-//! is there for those who compare.
+//! The rules are those of semantic-kernel 1.45 for Python, the only version with this format.
+//! Messages are structure here and need no encoding; encoded text is for comparison with the
+//! original.
 
 use std::sync::{Arc, LazyLock};
 
@@ -40,7 +40,7 @@ fn array(e: &mut Evaluator<'_, '_>, given: &EvaluatedArguments) -> Result<Value,
     e.list(Sort::List, given.positional.clone())
 }
 
-/// `context.get(name, default)`; the default too where one of them is not given.
+/// `context.get(name, default)`; also the default if either argument is missing.
 fn get(e: &mut Evaluator<'_, '_>, given: &EvaluatedArguments) -> Result<Value, StopReason> {
     let default = || given.get(2, "default").cloned().unwrap_or("".into());
     match (given.get(0, "context"), given.get(1, "name")) {
@@ -111,7 +111,7 @@ fn message_to_prompt(
     }
 }
 
-/// Every message of a conversation; nothing if it is none.
+/// Writes every message of a conversation; nothing for another value.
 fn messages(e: &mut Evaluator<'_, '_>, given: &EvaluatedArguments) -> Result<Value, StopReason> {
     let Value::List(list) = given.need(0, "chat_history")?.clone() else {
         return Ok("".into());
@@ -130,8 +130,8 @@ fn messages(e: &mut Evaluator<'_, '_>, given: &EvaluatedArguments) -> Result<Val
 }
 
 impl Evaluator<'_, '_> {
-    /// The text of a message: with marked tags, so that its content can be
-    /// whatever it is; encoded as Semantic Kernel does it where that is wanted.
+    /// Writes a message with marked tags, so its content can be any text; in encoding mode, encoded
+    /// like Semantic Kernel.
     fn chat_message(&mut self, item: &Value) -> Result<Option<String>, StopReason> {
         let Value::Dict(dict) = item else {
             return Ok(None);
@@ -156,8 +156,8 @@ impl Evaluator<'_, '_> {
         Ok(Some(open + &content + &tags.mark("</message>")))
     }
 
-    /// The late-bound function that a name of this preset means, if it is
-    /// registered under another: `plugin.function` for `plugin_function`.
+    /// Resolves a name of this preset to a late-bound function that is registered under another
+    /// spelling: `plugin.function` for `plugin_function`.
     pub(super) fn function_name(&self, name: &str) -> Option<String> {
         if self.compiled.preset != JinjaPreset::SemanticKernel || self.pass.has_function(name) {
             return None;
@@ -165,8 +165,8 @@ impl Evaluator<'_, '_> {
         plugin_function(name, &self.pass.function_names()).map(str::to_owned)
     }
 
-    /// Gives a function the variables that have the names of its parameters, as
-    /// a kernel does, where the call says nothing else.
+    /// Passes a function the variables with the names of its parameters, like a kernel, unless the
+    /// call passes them.
     pub(super) fn implicit_arguments(
         &mut self,
         function: &str,
@@ -202,7 +202,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// Semantic Kernel refuses lists and objects that it cannot encode, used or not.
+    /// Semantic Kernel rejects lists and objects that it cannot encode, used or not.
     pub(super) fn check_encodable(&self) -> Result<(), StopReason> {
         let complex = |(name, value): &(&Arc<str>, &core::Value)| {
             value.depth() > 0 && self.compiled.encodes(name)
@@ -213,7 +213,7 @@ impl Evaluator<'_, '_> {
                 let kind = value.kind();
                 let reason = format!("variable {name:?} is {kind}, which cannot be encoded");
                 let mut error = RenderError::new(ErrorKind::Execution, reason);
-                error.help = Some("say that its content is trusted".to_owned());
+                error.help = Some("mark its content as trusted".to_owned());
                 Err(error.into())
             }
         }
@@ -240,7 +240,7 @@ impl Evaluator<'_, '_> {
         Ok(out.into())
     }
 
-    /// A variable or a result as an encoding template sees it.
+    /// Returns a variable or a result as an encoding template sees it.
     pub(super) fn encoded(&mut self, value: &Value) -> Result<Value, StopReason> {
         let text = self.text(value)?;
         self.html(&text).map(Value::Str)

@@ -1,5 +1,5 @@
-//! Leaving out statements that hang on a pending call: what they could have done
-//! is looked up in the syntax tree.
+//! Skips statements that depend on a pending call: their possible effects are found in the syntax
+//! tree.
 
 use std::sync::Arc;
 
@@ -11,42 +11,43 @@ use super::eval::{Evaluator, Flow};
 use super::value::Value;
 use crate::StopReason;
 
-/// Functions on whose call what follows depends: they keep how often they were
-/// called, or are there to end the render.
+/// Functions whose calls affect the following text: they count their calls, or exist to end the
+/// render.
 const LASTING: [&str; 3] = ["raise_exception", "joiner", "cycler"];
 
 /// Methods of that kind.
 const LASTING_METHODS: [&str; 3] = ["next", "reset", "changed"];
 
-/// What statements could do that others see.
+/// Effects of statements on the following text.
 #[derive(Default)]
 struct SideEffects<'t> {
-    /// Names that they set in the scope around them.
+    /// Names that they set in the enclosing scope.
     names: Vec<&'t Arc<str>>,
-    /// Fields of namespaces.
+    /// Fields of namespaces that they set.
     fields: Vec<(&'t Arc<str>, &'t Arc<str>)>,
     /// Names that they call.
     called: Vec<&'t Arc<str>>,
-    /// Whether they evaluate what stands elsewhere: a macro, a block, a source.
+    /// Whether they evaluate other code: a macro, a block, a source.
     elsewhere: bool,
-    /// Whether they do what cannot be followed.
+    /// Whether their effects cannot be tracked.
     lasting: bool,
-    /// Whether they leave the loop around them.
+    /// Whether they leave the enclosing loop.
     leaves: bool,
 }
 
-/// Where a statement stands in what is left out.
+/// Position of a statement in the skipped code.
 #[derive(Clone, Copy, Default)]
 struct SkipContext {
-    /// What it sets is seen only there.
+    /// Names that it sets are visible only there.
     scope: bool,
     a_loop: bool,
 }
 
 impl Evaluator<'_, '_> {
-    /// Goes on behind a statement; `holes` is how many there were when it began.
+    /// Skips a statement; `holes` is the number of placeholders at its start.
     #[cold]
     pub(super) fn skip(&mut self, statement: &Statement, holes: usize) -> Result<Flow, StopReason> {
+        // The evaluation was ended by `stop`, so the statement cannot be skipped.
         if self.pass.is_stopped() {
             return Err(StopReason::Suspended);
         }
@@ -61,7 +62,7 @@ impl Evaluator<'_, '_> {
         })
     }
 
-    /// Goes on behind a loop whose last turns are not known.
+    /// Skips the rest of a loop whose last iterations are unknown.
     #[cold]
     pub(super) fn lose(&mut self, node: &For) -> Result<(), StopReason> {
         let mut effects = SideEffects::default();
@@ -73,16 +74,19 @@ impl Evaluator<'_, '_> {
         self.forget(&effects)
     }
 
-    /// Makes a hole of everything that could have been set.
+    /// Makes a placeholder of everything that could have been set.
     fn forget(&mut self, effects: &SideEffects<'_>) -> Result<(), StopReason> {
         let nodes = effects.names.len() + effects.fields.len() + effects.called.len();
+        // The scan of the syntax tree is work as well.
         self.pass.steps(nodes)?;
         let mut elsewhere = effects.elsewhere;
         for name in &effects.called {
             match self.names.own(name) {
-                // A function of the format or one that is bound late.
+                // A function of the format or a late-bound one.
                 None => {}
+                // A joiner counts its calls, and a placeholder could be anything.
                 Some(Value::Joiner(_) | Value::Hole) => return Err(self.pass.stop()),
+                // A macro or another value of the template: its body may have effects.
                 Some(_) => elsewhere = true,
             }
         }
@@ -95,7 +99,9 @@ impl Evaluator<'_, '_> {
                 _ => None,
             };
             match namespace {
+                // A namespace is shared, so its field becomes a placeholder for all readers.
                 Some(namespace) => drop(namespace.insert(Arc::clone(field), Value::Hole)),
+                // The name may refer to a namespace outside the tracked scopes.
                 None => return Err(self.pass.stop()),
             }
         }
@@ -107,8 +113,7 @@ impl Evaluator<'_, '_> {
 }
 
 impl JinjaTemplate {
-    /// Whether what follows a macro call, a block or an include can depend on what
-    /// is done there.
+    /// Whether effects inside a macro call, a block or an include can reach the following text.
     fn has_effects(&self) -> bool {
         *self.effects.get_or_init(|| {
             self.sources.iter().any(|source| {
@@ -117,8 +122,9 @@ impl JinjaTemplate {
                     scope: true,
                     a_loop: true,
                 };
-                // What is set at the top matters where another source includes this one.
+                // Names set at the top matter if another source includes this one.
                 effects.body(&source.program.body, inside);
+                // With one source, fields of its namespaces are found again where they are set.
                 if self.sources.len() == 1 {
                     effects.fields.clear();
                 }
@@ -136,7 +142,7 @@ impl<'t> SideEffects<'t> {
         }
     }
 
-    /// The bodies of macros and blocks, wherever they stand.
+    /// Yields the bodies of macros and blocks, at any depth.
     fn declared(&mut self, body: &'t [Statement]) {
         let inside = SkipContext {
             scope: true,
@@ -190,6 +196,7 @@ impl<'t> SideEffects<'t> {
                 branches,
                 otherwise,
             } => {
+                // Either branch may run, so the effects of all branches count.
                 for (condition, body) in branches {
                     self.expr(condition);
                     self.body(body, inside);
@@ -230,6 +237,7 @@ impl<'t> SideEffects<'t> {
             StatementKind::Macro(node) => self.name(&node.name, inside),
             StatementKind::CallBlock(call, node) => {
                 self.expr(call);
+                // The called macro runs the body as its `caller()`.
                 self.elsewhere = true;
                 self.body(&node.body, scoped);
             }
@@ -237,6 +245,7 @@ impl<'t> SideEffects<'t> {
                 self.elsewhere = true;
                 self.body(&block.body, scoped);
             }
+            // `extends` replaces the entire output, which cannot be undone later.
             StatementKind::Extends(_) => self.lasting = true,
             StatementKind::Include { name, .. } => {
                 self.expr(name);
@@ -255,11 +264,13 @@ impl<'t> SideEffects<'t> {
                 }
             }
             StatementKind::Group(body) => self.body(body, inside),
+            // Inside a skipped loop a `break` only leaves that loop.
             StatementKind::Break | StatementKind::Continue => self.leaves |= !inside.a_loop,
         }
     }
 
     fn name(&mut self, name: &'t Arc<str>, inside: SkipContext) {
+        // Names of inner scopes are not visible after the statement.
         if !inside.scope {
             self.names.push(name);
         }
@@ -289,7 +300,7 @@ impl<'t> SideEffects<'t> {
         }
     }
 
-    /// Expressions inside each other are bounded by the parser.
+    /// The parser bounds nested expressions.
     fn expr(&mut self, expr: &'t Expr) {
         match &expr.kind {
             ExprKind::Call(callee, arguments) => {
@@ -298,6 +309,7 @@ impl<'t> SideEffects<'t> {
                     ExprKind::Name(name) => self.called.push(name),
                     ExprKind::Attribute(subject, name) => {
                         self.lasting |= LASTING_METHODS.contains(&&**name);
+                        // A method may belong to an imported module, whose macro has effects.
                         self.elsewhere = true;
                         self.expr(subject);
                     }

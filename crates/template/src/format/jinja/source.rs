@@ -1,11 +1,11 @@
-//! What a printed expression takes its value from, for the segments of a render.
+//! Sources of printed expressions, for the segments of a render.
 
 use quillet_core::Span;
 
 use super::ast::{Expr, ExprKind, FilterCall};
 
-/// Where the path of the one variable is written that an expression prints, or
-/// the name of the function. `None` for an expression over several.
+/// Returns the path of the only variable that an expression prints, or the name of the function.
+/// Returns `None` for several.
 pub(super) fn source(expr: &Expr) -> Option<Span> {
     let mut expr = expr;
     loop {
@@ -22,7 +22,7 @@ fn has_constants_only(filter: &FilterCall) -> bool {
     filter.arguments.all().all(constant)
 }
 
-/// A name, and what is taken out of it.
+/// Returns a name with its accesses.
 fn is_path(expr: &Expr) -> bool {
     let mut expr = expr;
     loop {

@@ -1,6 +1,6 @@
-//! What the lexer and the parser share: presets.
+//! Presets, shared by lexer and parser.
 
-/// Which host's settings a template expects.
+/// The host whose settings a template expects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum JinjaPreset {
     /// Chat templates of Hugging Face transformers: `trim_blocks`,
@@ -10,8 +10,8 @@ pub enum JinjaPreset {
     HuggingFace,
     /// jinja2 without settings, as LangChain uses it.
     Plain,
-    /// As Hugging Face, for scripts: values print as in JavaScript, and filters may be
-    /// late-bound functions.
+    /// Like Hugging Face, for scripts: values print as in JavaScript, and filters may be late-bound
+    /// functions.
     Script,
     /// jinja2 without settings, with the helpers of Semantic Kernel.
     SemanticKernel,
@@ -23,7 +23,7 @@ impl JinjaPreset {
         self.is_hugging_face()
     }
 
-    /// Whether it has what chat templates of transformers have.
+    /// Whether it has the extensions of transformers' chat templates.
     pub(super) fn is_hugging_face(self) -> bool {
         matches!(self, JinjaPreset::HuggingFace | JinjaPreset::Script)
     }

@@ -23,7 +23,7 @@ impl Evaluator<'_, '_> {
             }
             let outer = self.captures.len();
             self.level(|e| e.body(&program.body))?;
-            // What a child prints outside its blocks is dropped.
+            // Output of a child template outside its blocks is dropped.
             self.captures.truncate(outer);
             next = self.parent.take();
             self.pass.step()?;
@@ -93,7 +93,7 @@ impl Evaluator<'_, '_> {
         Ok(())
     }
 
-    /// Evaluates another source with blocks of its own.
+    /// Evaluates another source with separate blocks.
     fn apart(&mut self, index: usize) -> Result<(), StopReason> {
         let blocks = std::mem::take(&mut self.blocks);
         let parent = self.parent.take();
@@ -138,12 +138,12 @@ impl Evaluator<'_, '_> {
         Ok(())
     }
 
-    /// Evaluates the definition of a block at this place in its chain.
+    /// Evaluates the definition of a block at this index of its chain.
     pub(super) fn block(&mut self, name: &Arc<str>, at: usize) -> Result<(), StopReason> {
         let found = self.blocks.get(name).and_then(|chain| chain.get(at));
         let Some((source, block)) = found.map(|(source, block)| (*source, Arc::clone(block)))
         else {
-            return Err(fail(format!("there is no block {name:?} above this one")));
+            return Err(fail(format!("no parent block {name:?}")));
         };
         let scope = if block.scoped {
             self.names.open()

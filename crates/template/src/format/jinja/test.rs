@@ -1,4 +1,4 @@
-//! Tests: what stands after `is`.
+//! Tests: the operators after `is`.
 
 use super::ast::CompareOperator;
 use super::call::EvaluatedArguments;
@@ -11,13 +11,13 @@ type TestFn = fn(&mut Evaluator<'_, '_>, &Value, &EvaluatedArguments) -> Result<
 
 pub(super) struct Test {
     pub(super) name: &'static str,
-    /// Whether it deals with undefined values itself.
+    /// Whether it accepts undefined values.
     pub(super) of_undefined: bool,
     pub(super) run: TestFn,
 }
 
 impl Test {
-    /// Whether it holds for what is there.
+    /// Whether it holds for a defined value.
     pub(super) fn is_defined(&self) -> bool {
         self.name == "defined"
     }
@@ -140,12 +140,12 @@ static TESTS: &[Test] = &[
     }),
 ];
 
-/// The test of that name.
+/// Returns the test with this name.
 pub(super) fn find(name: &str) -> Option<&'static Test> {
     TESTS.iter().find(|test| test.name == name)
 }
 
-/// Names of all tests.
+/// Yields the names of all tests.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     TESTS.iter().map(|test| test.name)
 }
@@ -165,7 +165,7 @@ fn remainder(e: &mut Evaluator<'_, '_>, value: &Value, by: i64) -> Result<i64, S
     }
     if let Value::Float(float) = value {
         let rest = float.rem_euclid(by as f64);
-        // Anything but a whole rest is neither of the answers.
+        // Any remainder other than 0 or 1 is neither even nor odd.
         return Ok(if rest == rest.trunc() {
             rest as i64
         } else {
@@ -179,7 +179,7 @@ fn remainder(e: &mut Evaluator<'_, '_>, value: &Value, by: i64) -> Result<i64, S
         .ok_or_else(|| fail("division by zero"))
 }
 
-/// Python's `islower` and `isupper`: some letter of the case, none of the other.
+/// Python's `islower` and `isupper`: at least one letter of the case, none of the other.
 pub(super) fn is_cased(text: &str, wanted: fn(char) -> bool, other: fn(char) -> bool) -> bool {
     text.chars().any(wanted) && !text.chars().any(other)
 }

@@ -1,8 +1,8 @@
-//! Values while a template is evaluated. Variables are looked at where they
-//! are and never converted as a whole; only what a template builds is new.
+//! Values of an evaluation. Variables are borrowed and never converted entirely; only values built
+//! by a template are new.
 //!
-//! Nothing here can refer to itself: what changes (`namespace`) lives in the
-//! evaluator and is referred to by number, so no cycle can leak or recurse.
+//! No value can refer to itself: mutable state (`namespace`) belongs to the evaluator and is
+//! referenced by number, so cycles cannot leak or recurse.
 
 use std::cell::{Cell, RefCell};
 use std::hash::{Hash, Hasher};
@@ -17,10 +17,10 @@ use super::functions::FunctionEntry;
 
 #[derive(Clone, Debug)]
 pub(super) enum Value {
-    /// Not there; the path that was asked for, if it is known.
+    /// Missing; with the requested path, if known.
     Undefined(Option<Arc<str>>),
-    /// What a name stands for that hangs on a pending call. Names only have it:
-    /// an expression that reads it is suspended.
+    /// Value of a name that depends on a pending call. Only names have it: an expression that reads
+    /// it is suspended.
     Hole,
     None,
     Bool(bool),
@@ -31,7 +31,7 @@ pub(super) enum Value {
     Dict(Dict),
     Macro(Rc<MacroValue>),
     Function(&'static FunctionEntry),
-    /// A method that was looked up and not called yet.
+    /// A bound method that was not called yet.
     Method(Rc<(Value, Arc<str>)>),
     /// A namespace, by its number in the evaluator.
     Namespace(usize),
@@ -40,13 +40,13 @@ pub(super) enum Value {
     Loop(Rc<LoopState>),
     Cycler(Rc<(List, Cell<usize>)>),
     Joiner(Rc<(Arc<str>, Cell<bool>)>),
-    /// `super`: the next definition of the block with this name, at this place in its chain.
+    /// `super`: the next definition of the block with this name, at this index of its chain.
     Super(Rc<(Arc<str>, usize)>),
     /// `self`: calls blocks by name.
     Blocks,
 }
 
-/// What a list looks like in print and to tests.
+/// Kind of a list, for printing and tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sort {
     List,
@@ -54,11 +54,11 @@ pub(super) enum Sort {
     /// The result of `keys()`, `values()`, `items()`; Python prints its name.
     View(DictView),
     Range,
-    /// What a lazy filter gives: it can be gone through, and nothing else.
+    /// The result of a lazy filter, which can only be iterated.
     Iterator,
 }
 
-/// What of an object a view shows.
+/// The part of an object that a view shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DictView {
     Keys,
@@ -67,7 +67,7 @@ pub(super) enum DictView {
 }
 
 impl DictView {
-    /// Python's name of its type.
+    /// Returns Python's name of its type.
     pub(super) fn name(self) -> &'static str {
         match self {
             DictView::Keys => "dict_keys",
@@ -90,7 +90,7 @@ enum ListItems {
     Range(Rc<RangeObject>),
 }
 
-/// The numbers from `start` to before `stop`.
+/// The numbers from `start` up to but excluding `stop`.
 #[derive(Debug)]
 struct RangeObject {
     start: i64,
@@ -105,8 +105,8 @@ pub(super) enum Dict {
     Own(Rc<(IndexMap<DictKey, Value>, u32)>),
 }
 
-/// What can be a key of an object that a template builds. As in Python, `1`,
-/// `1.0` and `True` are the same key, and the one that came first is kept.
+/// Key of an object that a template builds. As in Python, `1`, `1.0` and `True` are the same key,
+/// and the first one is kept.
 #[derive(Clone, Debug)]
 pub(super) enum DictKey {
     Undefined,
@@ -121,23 +121,23 @@ pub(super) enum DictKey {
 #[derive(Debug)]
 pub(super) struct MacroValue {
     pub(super) declared: Arc<Macro>,
-    /// Number of the table of names that it sees as global.
+    /// Number of its table of global names.
     pub(super) base: usize,
-    /// Which source it stands in.
+    /// Index of its source.
     pub(super) source: usize,
     /// Names of the scopes around its declaration.
     pub(super) captured: Vec<(Arc<str>, Value)>,
 }
 
-/// The state behind `loop`.
+/// State of `loop`.
 #[derive(Debug)]
 pub(super) struct LoopState {
     pub(super) items: List,
     pub(super) index: Cell<usize>,
     pub(super) depth: usize,
-    /// What `loop(…)` repeats, if the loop is recursive.
+    /// The body that `loop(…)` repeats, if the loop is recursive.
     pub(super) repeats: Option<Arc<For>>,
-    /// What `loop.changed` saw last; cleared when the loop ends.
+    /// Last argument of `loop.changed`; cleared when the loop ends.
     pub(super) changed: RefCell<Option<Value>>,
 }
 
@@ -205,7 +205,7 @@ impl Value {
         }
     }
 
-    /// Levels of containers, as [`core::Value::depth`] counts them.
+    /// Nesting depth, as in [`core::Value::depth`].
     pub(super) fn depth(&self) -> u32 {
         match self {
             Value::List(list) => list.depth(),
@@ -239,22 +239,22 @@ impl Value {
         }
     }
 
-    /// Nothing, where a failed call was looked into.
+    /// Returns an empty value, for access inside the fallback of a failed call.
     pub(super) fn nothing() -> Value {
         Value::from(&core::Value::Null.into_fallback())
     }
 
-    /// Whether it stands in for the result of a failed call.
+    /// Whether it replaces the result of a failed call.
     pub(super) fn stands_in(&self) -> bool {
         matches!(self, Value::Dict(Dict::Core(map)) if map.is_fallback())
     }
 
-    /// Whether it stands in for something that is no object.
+    /// Whether it replaces a value other than an object.
     pub(super) fn is_meant_otherwise(&self) -> bool {
         matches!(self, Value::Dict(Dict::Core(map)) if map.meant().is_some())
     }
 
-    /// What operations get of it, see [`core::Value::meant`].
+    /// Returns the value for operations, see [`core::Value::meant`].
     pub(super) fn meant(&self) -> Value {
         match self {
             Value::Dict(dict) => dict.meant().unwrap_or_else(|| self.clone()),
@@ -262,7 +262,7 @@ impl Value {
         }
     }
 
-    /// Python's name of the type, for messages.
+    /// Returns Python's name of the type, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Value::Undefined(_) | Value::Hole => "undefined",
@@ -302,7 +302,7 @@ impl List {
         }
     }
 
-    /// The numbers from `start` to before `stop`; `step` is not 0.
+    /// The numbers from `start` up to but excluding `stop`; `step` is not 0.
     pub(super) fn range(start: i64, stop: i64, step: i64) -> List {
         let span = i128::from(stop) - i128::from(start);
         let step_wide = i128::from(step);
@@ -318,7 +318,7 @@ impl List {
         }
     }
 
-    /// Start, end and step, if this is a range.
+    /// Returns start, end and step, if this is a range.
     pub(super) fn as_range(&self) -> Option<(i64, i64, i64)> {
         match &self.items {
             ListItems::Range(range) => Some((range.start, range.stop, range.step)),
@@ -428,7 +428,7 @@ impl Dict {
         }
     }
 
-    /// The value that stands for this object in print, see [`core::Map::printed`].
+    /// Returns the value that replaces this object in print, see [`core::Map::printed`].
     pub(super) fn printed(&self) -> Option<Value> {
         match self {
             Dict::Core(map) => map.printed().map(Value::from),
@@ -438,7 +438,7 @@ impl Dict {
 }
 
 impl DictKey {
-    /// The key of a value that has no parts; `None` for all others.
+    /// Returns the key for a scalar; `None` for all others.
     pub(super) fn of(value: &Value) -> Option<DictKey> {
         Some(match value {
             Value::Undefined(_) => DictKey::Undefined,

@@ -1,4 +1,4 @@
-//! Liquid templates as syntax trees.
+//! Syntax tree of a Liquid template.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use quillet_core::Span;
 
 use super::filters::FilterEntry;
 
-/// What is printed and done, in order.
+/// Elements in source order.
 pub(super) type Body = Vec<Node>;
 
 #[derive(Debug)]
@@ -18,11 +18,11 @@ pub(super) struct Node {
 
 #[derive(Debug)]
 pub(super) enum NodeKind {
-    /// Text, as a part of all literal text of the source.
+    /// Text, as a range of all literal text of the source.
     Text(Range<usize>),
-    /// The same out of `raw`: white space control leaves it alone.
+    /// Text of `raw`, which white space control does not change.
     Raw(Range<usize>),
-    /// A comment: it stands in the tree since white space control does not see past it.
+    /// A comment, kept because it stops white space control.
     Nothing,
     Print(FilteredExpr),
     Assign(Arc<str>, FilteredExpr),
@@ -32,7 +32,7 @@ pub(super) enum NodeKind {
     For(Box<For>),
     TableRow(Box<TableRow>),
     Cycle(Cycle),
-    /// Prints a counter, and adds to it or takes one from it first.
+    /// Prints a counter after or before changing it.
     Increment(Arc<str>),
     Decrement(Arc<str>),
     IfChanged(Body),
@@ -42,10 +42,10 @@ pub(super) enum NodeKind {
     Continue,
 }
 
-/// A value and the filters behind it.
+/// A value with its filters.
 #[derive(Debug)]
 pub(super) struct FilteredExpr {
-    /// Nothing at all prints nothing.
+    /// Without a value nothing is printed.
     pub(super) value: Option<Expr>,
     pub(super) filters: Vec<FilterCall>,
 }
@@ -53,11 +53,11 @@ pub(super) struct FilteredExpr {
 #[derive(Debug)]
 pub(super) struct FilterCall {
     pub(super) name: Arc<str>,
-    /// One of Liquid's own; any other is a function that is bound late.
+    /// A filter of Liquid; any other is a late-bound function.
     pub(super) own: Option<&'static FilterEntry>,
     pub(super) positional: Vec<Expr>,
     pub(super) named: Vec<(Arc<str>, Expr)>,
-    /// Where the name stands.
+    /// Span of the name.
     pub(super) span: Span,
 }
 
@@ -78,7 +78,7 @@ pub(super) enum ExprKind {
     Lookup(Box<Lookup>),
 }
 
-/// A variable, and what is looked up in it.
+/// A variable, and its accesses.
 #[derive(Debug)]
 pub(super) struct Lookup {
     pub(super) name: Name,
@@ -88,13 +88,13 @@ pub(super) struct Lookup {
 #[derive(Debug)]
 pub(super) enum Name {
     Known(Arc<str>),
-    /// `[expression]`: the variable of that name.
+    /// `[expression]`: the variable with the resulting name.
     Computed(Expr),
 }
 
 #[derive(Debug)]
 pub(super) enum Key {
-    /// `.name`; `size`, `first` and `last` are asked for where no key of that name is.
+    /// `.name`; `size`, `first` and `last` are properties unless a key has that name.
     Name(Arc<str>),
     /// `[expression]`
     Computed(Expr),
@@ -102,13 +102,13 @@ pub(super) enum Key {
 
 #[derive(Debug)]
 pub(super) struct If {
-    /// Whether the first condition has to fail.
+    /// Whether the first condition must fail.
     pub(super) unless: bool,
     /// `else` has no condition.
     pub(super) branches: Vec<(Option<ConditionChain>, Body)>,
 }
 
-/// Comparisons, which are combined from the right: each with how the next one follows.
+/// Comparisons, combined from the right, each with its operator to the next.
 #[derive(Debug)]
 pub(super) struct ConditionChain {
     pub(super) parts: Vec<(Comparison, Option<Join>)>,
@@ -126,7 +126,7 @@ pub(super) struct Comparison {
     pub(super) right: Option<(Operator, Term)>,
 }
 
-/// What is compared.
+/// An operand of a comparison.
 #[derive(Debug)]
 pub(super) enum Term {
     Expr(Expr),
@@ -150,7 +150,7 @@ pub(super) enum Operator {
 #[derive(Debug)]
 pub(super) struct CaseTag {
     pub(super) left: Expr,
-    /// In order: what each asks for (`None` for `else`), and which of the bodies it prints.
+    /// Values of each arm in order (`None` for `else`), with the index of its body.
     pub(super) arms: Vec<(Option<Term>, usize)>,
     pub(super) bodies: Vec<Body>,
 }
@@ -159,7 +159,7 @@ pub(super) struct CaseTag {
 pub(super) struct For {
     pub(super) variable: Arc<str>,
     pub(super) items: Expr,
-    /// `item-list`, which is its name to `offset: continue` and in `forloop.name`.
+    /// `item-list`: the key for `offset: continue`, and `forloop.name`.
     pub(super) name: Arc<str>,
     pub(super) reversed: bool,
     pub(super) limit: Option<Expr>,
@@ -172,7 +172,7 @@ pub(super) struct For {
 pub(super) enum Offset {
     Start,
     At(Expr),
-    /// Where the last loop of the same name has ended.
+    /// The end position of the last loop with the same name.
     Continue,
 }
 
@@ -192,12 +192,12 @@ pub(super) struct Cycle {
     pub(super) values: Vec<Expr>,
 }
 
-/// Which cycles are one.
+/// Identity of a cycle.
 #[derive(Debug)]
 pub(super) enum Group {
-    /// Those with the same name.
+    /// Cycles with the same name.
     Named(Expr),
-    /// Those with the same values, written out.
+    /// Cycles with the same values, as written.
     Values(Arc<str>),
 }
 
@@ -205,9 +205,9 @@ pub(super) enum Group {
 #[derive(Debug)]
 pub(super) struct PartialTag {
     pub(super) template: Expr,
-    /// What is handed over as a whole, and whether item by item (`for`).
+    /// The value that is passed, and whether once per item (`for`).
     pub(super) handed: Option<(Expr, bool)>,
-    /// The name under which it is seen there; else that of the template.
+    /// The name of that value in the template; by default that of the template.
     pub(super) alias: Option<Arc<str>>,
     pub(super) named: Vec<(Arc<str>, Expr)>,
 }
@@ -237,7 +237,7 @@ impl Node {
         }
     }
 
-    /// The bodies inside.
+    /// Yields the bodies inside.
     pub(super) fn bodies(&self) -> Vec<&Body> {
         match &self.kind {
             NodeKind::Capture(_, body) | NodeKind::IfChanged(body) => vec![body],

@@ -1,4 +1,4 @@
-//! Tags with bodies, and those that keep something from one time to the next.
+//! Evaluation of tags with bodies, and of tags with state.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -28,7 +28,7 @@ impl<'t> Evaluator<'t, '_> {
         Ok(())
     }
 
-    /// Every arm that matches is printed; `else` is if none before it did.
+    /// Every matching arm is printed; `else` only if no earlier arm matched.
     pub(super) fn case(&mut self, node: &'t CaseTag) -> Result<(), StopReason> {
         let left = self.optional(&node.left)?;
         let mut none = true;
@@ -123,7 +123,7 @@ impl<'t> Evaluator<'t, '_> {
         if lost { self.lose(&node.body) } else { Ok(()) }
     }
 
-    /// A whole number, or what stands for one that is not there.
+    /// Evaluates a whole number, or the default of a missing one.
     fn whole_or(&mut self, expr: &'t super::ast::Expr, default: i64) -> Result<i64, StopReason> {
         let value = self.eval(expr)?;
         if value.meant().is_nil() {
@@ -134,7 +134,7 @@ impl<'t> Evaluator<'t, '_> {
         }
     }
 
-    /// A number as Ruby's `to_i` makes it.
+    /// Converts to a number like Ruby's `to_i`.
     fn loose_whole(&mut self, expr: &'t super::ast::Expr) -> Result<i64, StopReason> {
         match self.eval(expr)?.meant() {
             Value::Data(Data::Null) => Ok(0),
@@ -143,7 +143,7 @@ impl<'t> Evaluator<'t, '_> {
             Value::Data(Data::Str(text)) => leading(&text).map_err(|fault| self.fault(fault)),
             other => {
                 let kind = other.kind();
-                let stop = fail(format!("a {kind} is no whole number"));
+                let stop = fail(format!("a {kind} is not a whole number"));
                 Err(self.place(stop, expr.span))
             }
         }
@@ -218,7 +218,7 @@ impl<'t> Evaluator<'t, '_> {
             Group::Values(values) => Arc::clone(values),
             Group::Named(name) => {
                 let name = self.eval(name)?;
-                // So that no name is that of unnamed values.
+                // Keeps names distinct from the keys of unnamed values.
                 let text = self.text(&self.unmarked(&name))?;
                 format!("name {text}").into()
             }
@@ -237,7 +237,7 @@ impl<'t> Evaluator<'t, '_> {
         Ok(())
     }
 
-    /// Prints a counter with `before` added, and adds `step` to what it was.
+    /// Prints a counter after adding `before`, and then adds `step` to the original value.
     pub(super) fn count(
         &mut self,
         name: &Arc<str>,
@@ -248,15 +248,13 @@ impl<'t> Evaluator<'t, '_> {
         let now = match counter {
             Some(Some(number)) => number,
             Some(None) => return Err(StopReason::Suspended),
-            // A variable of that name is where it begins.
+            // The counter starts at the variable with its name.
             None => match self.world.variable(name).map(Data::meant) {
                 None | Some(Data::Null | Data::Bool(false)) => 0,
                 Some(Data::Int(number)) => *number,
                 Some(other) => {
                     let kind = other.kind();
-                    return Err(fail(format!(
-                        "{name} is of the kind {kind} and cannot count"
-                    )));
+                    return Err(fail(format!("{name} is of type {kind} and cannot count")));
                 }
             },
         };

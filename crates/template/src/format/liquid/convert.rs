@@ -1,8 +1,7 @@
-//! Liquid templates as a neutral tree.
+//! Reads Liquid templates into the neutral tree.
 //!
-//! An empty text, zero and an empty list are true in Liquid and false in the other formats, so
-//! a condition on a variable alone is exact for a boolean, and for a list where its emptiness
-//! is asked.
+//! An empty text, zero and an empty list are true in Liquid and false in the other formats. So a
+//! condition on a single variable is exact for a boolean, and for a list if it tests for emptiness.
 
 use std::sync::Arc;
 
@@ -19,7 +18,7 @@ use crate::convert::{
 };
 use crate::{CompileOptions, TemplateSource};
 
-/// Reads a source. What other formats do not have is refused.
+/// Reads a source. Features that other formats lack are rejected.
 pub(crate) fn read(
     source: &TemplateSource<'_>,
     options: &CompileOptions,
@@ -44,9 +43,9 @@ struct Reader<'r, 's> {
     literals: &'r str,
     findings: &'r mut ConvertFindings<'s>,
     scope: TypeScope<'r>,
-    /// Names of the items of the loops around.
+    /// Names of the items of the enclosing loops.
     items: Vec<Arc<str>>,
-    /// Parts around what is being read.
+    /// Depth of the current body.
     depth: usize,
 }
 
@@ -67,8 +66,7 @@ impl Reader<'_, '_> {
                 return Some(NodeKind::Text(text.to_owned()));
             }
             TagKind::Nothing => {
-                self.findings
-                    .leave_out(tag.span, "this comment is left out");
+                self.findings.leave_out(tag.span, "this comment is omitted");
                 return None;
             }
             TagKind::Print(piped) => return self.print(piped, tag.span),
@@ -143,7 +141,7 @@ impl Reader<'_, '_> {
             return self.refuse(span, "a second else");
         };
         if self.depth >= DEEPEST {
-            return self.refuse(span, "so long a chain of conditions");
+            return self.refuse(span, "a chain of conditions of this length");
         }
         self.depth += 1;
         let found = self.truth(condition, span);
@@ -173,7 +171,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    /// What a condition asks, and whether it is negated.
+    /// Reads a condition, and whether it is negated.
     fn truth(&mut self, condition: &Asked, span: Span) -> Option<(TreeCondition, bool)> {
         let [(comparison, None)] = condition.parts.as_slice() else {
             return self.refuse(span, "and and or");
@@ -197,7 +195,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A variable alone. Only where it can be nothing but `true` or `false` do formats agree.
+    /// Reads a single variable. Formats agree only if it is `true` or `false`.
     fn truth_of(&mut self, expr: &Expr) -> Option<TreeCondition> {
         let path = self.path(expr)?;
         match self.scope.shape(&path) {
@@ -205,19 +203,19 @@ impl Reader<'_, '_> {
             VariableType::Unknown => {
                 let shown = self.findings.at(expr.span).to_owned();
                 let message = format!(
-                    "exact if {shown} is true, false or not there: an empty text, 0 and an empty list are true in liquid alone"
+                    "exact only if {shown} is true, false or missing: only liquid treats an empty text, 0 and an empty list as true"
                 );
-                let help = format!("declare it: --kind {shown}=boolean, or ask {shown} != empty");
+                let help = format!("declare it: --kind {shown}=boolean, or test {shown} != empty");
                 self.findings.note(expr.span, message, help);
             }
-            // An object is true in all of them, but for one without fields.
+            // All formats treat an object as true, except some for an empty one.
             VariableType::Object(fields) if !fields.is_empty() => {}
             _ => {
                 let shown = self.findings.at(expr.span).to_owned();
                 let message = format!(
-                    "{shown} is no boolean: an empty text, 0 and an empty list are true in liquid alone"
+                    "{shown} is not a boolean: only liquid treats an empty text, 0 and an empty list as true"
                 );
-                let help = format!("ask {shown} != empty, if that is meant");
+                let help = format!("test {shown} != empty to check for an empty value");
                 self.findings.refuse_with(expr.span, message, help);
                 return None;
             }
@@ -225,37 +223,42 @@ impl Reader<'_, '_> {
         Some(TreeCondition::truth(path))
     }
 
-    /// `x == empty`, of a text or a list: what is empty is false everywhere else.
+    /// Reads `x == empty` for a text or a list: an empty value is false in the other formats.
     fn emptiness(&mut self, expr: &Expr) -> Option<TreeCondition> {
         let path = self.path(expr)?;
         match self.scope.shape(&path) {
             VariableType::Text | VariableType::List(_) => {}
             VariableType::Unknown => {
                 let shown = self.findings.at(expr.span).to_owned();
-                let message = format!("exact if {shown} is a text or a list");
+                let message = format!("exact only if {shown} is a text or a list");
                 let help = format!("declare it: --kind {shown}=text, or --kind {shown}=list");
                 self.findings.note(expr.span, message, help);
             }
-            _ => return self.refuse(expr.span, "empty for what is neither a text nor a list"),
+            _ => {
+                return self.refuse(
+                    expr.span,
+                    "empty for a value that is neither a text nor a list",
+                );
+            }
         }
         Some(TreeCondition::truth(path))
     }
 
-    /// `x == 0`, of a number: zero is false everywhere else.
+    /// Reads `x == 0` for a number: zero is false in the other formats.
     fn zero(&mut self, expr: &Expr) -> Option<TreeCondition> {
         let path = self.path(expr)?;
         match self.scope.shape(&path) {
             VariableType::Integer | VariableType::Number => Some(TreeCondition::truth(path)),
-            _ => self.refuse(expr.span, "a comparison with anything but a text"),
+            _ => self.refuse(expr.span, "a comparison with a value other than a text"),
         }
     }
 
-    /// A variable beside a text, on either side.
+    /// Reads a comparison of a variable with a text, in either order.
     fn equality(&mut self, left: &Expr, right: &Expr) -> Option<TreeCondition> {
         let (subject, text) = match (&left.kind, &right.kind) {
             (_, ExprKind::Text(text)) => (left, text),
             (ExprKind::Text(text), _) => (right, text),
-            _ => return self.refuse(left.span, "a comparison with anything but a text"),
+            _ => return self.refuse(left.span, "a comparison with a value other than a text"),
         };
         Some(TreeCondition::equals(self.path(subject)?, text.to_string()))
     }
@@ -312,7 +315,7 @@ impl Reader<'_, '_> {
         Some(path)
     }
 
-    /// What the innermost loop knows, or one around it.
+    /// Reads a loop variable of the innermost loop, or an outer one.
     fn of_loop(&mut self, keys: &[Key], span: Span) -> Option<VariablePath> {
         let mut depth = self.items.len() - 1;
         let mut keys = keys.iter();

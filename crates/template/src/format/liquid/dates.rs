@@ -1,5 +1,5 @@
-//! Times for the filter `date`: how texts are read, and how they are written. Where a text
-//! names no time zone it is UTC, whatever that of the machine is.
+//! Parsing and formatting of times for the filter `date`. A text without a time zone is UTC,
+//! whatever the local zone is.
 
 use std::sync::LazyLock;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,7 +11,7 @@ use regex::{Captures, Regex};
 
 use crate::format::calendar::{MONTHS, WEEKDAYS};
 
-/// Names of zones, and their hours.
+/// Names of zones, with their offsets in hours.
 const ZONES: [(&str, i32); 11] = [
     ("z", 0),
     ("utc", 0),
@@ -26,7 +26,7 @@ const ZONES: [(&str, i32); 11] = [
     ("pdt", -7),
 ];
 
-/// A time, as it is written somewhere.
+/// A local time with its offset.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Time {
     civil: DateTime,
@@ -71,7 +71,7 @@ fn group<T: std::str::FromStr>(found: &Captures<'_>, index: usize) -> Option<T> 
 }
 
 impl Time {
-    /// So many seconds since 1970.
+    /// Creates the time this number of seconds after 1970.
     pub(super) fn of_seconds(seconds: i64) -> Option<Self> {
         let time = Timestamp::from_second(seconds).ok()?;
         Some(Time::of(time))
@@ -92,8 +92,8 @@ impl Time {
         Timestamp::new(seconds, nanoseconds).ok().map(Time::of)
     }
 
-    /// Reads a text as people and programs write times; `None` where it is none. A time of
-    /// day alone is of today.
+    /// Parses a text in the common notations for times; `None` if it is not a time. A time of day
+    /// alone is today.
     pub(super) fn read(text: &str, now: SystemTime) -> Option<Self> {
         let text = &*text.to_lowercase();
         let today = Time::of_clock(now)?.civil.date();
@@ -122,7 +122,7 @@ impl Time {
         let fraction = found.get(4).map_or("", |digits| digits.as_str());
         let fraction = format!("{fraction:0<9}")[..9].parse().unwrap_or(0);
         let clock = (hour, group(&found, 2)?, seconds, fraction);
-        // What is left has the date in it, if there is one.
+        // The remaining text contains the date, if there is one.
         let whole = found.get(0)?;
         let lead = whole
             .as_str()
@@ -158,7 +158,7 @@ impl Time {
     }
 }
 
-/// Seconds east of UTC, and whether it is UTC by name.
+/// Parses a zone: seconds east of UTC, and whether it is UTC by name.
 fn offset_of(zone: &str) -> Option<(i32, bool)> {
     if let Some((_, hours)) = ZONES.iter().find(|(name, _)| *name == zone) {
         return Some((hours * 3600, *hours == 0));
@@ -178,7 +178,7 @@ fn offset_of(zone: &str) -> Option<(i32, bool)> {
     Some((sign * (hours * 3600 + minutes * 60), false))
 }
 
-/// The hour of a day of 24 hours.
+/// Converts an hour to the 24-hour clock.
 fn of_half(hour: i8, half: Option<&str>) -> Option<i8> {
     match half {
         None => Some(hour),
@@ -219,7 +219,7 @@ fn read_date(text: &str, today: Date) -> Option<Date> {
     day(year, month(&found, 1)?, group(&found, 2)?)
 }
 
-/// The year that stands somewhere else in a text (`Jan 5 10:11:12 2024`), or this year.
+/// Finds the year elsewhere in a text (`Jan 5 10:11:12 2024`); by default the current year.
 fn year_of(text: &str, today: Date) -> i16 {
     let words = text.split(|c: char| !c.is_ascii_digit());
     let mut years = words.filter(|word| word.len() == 4);
@@ -240,7 +240,7 @@ fn month(found: &Captures<'_>, index: usize) -> Option<i8> {
     i8::try_from(at + 1).ok()
 }
 
-/// A day; the 30th of February is the first or second of March, as in Ruby.
+/// Creates a date; the 30th of February is the first or second of March, as in Ruby.
 fn day(year: i16, month: i8, day: i8) -> Option<Date> {
     if !(1..=31).contains(&day) {
         return None;
@@ -249,10 +249,10 @@ fn day(year: i16, month: i8, day: i8) -> Option<Date> {
     first.checked_add(i64::from(day - 1).days()).ok()
 }
 
-/// How a directive is written: `%-d`, `%^a`, `%10Y`.
+/// Format of a directive: `%-d`, `%^a`, `%10Y`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flags {
-    /// What fills up; `Some(None)` if nothing does.
+    /// Padding character; `Some(None)` disables padding.
     pad: Option<Option<char>>,
     upper: bool,
     swap: bool,
@@ -260,14 +260,14 @@ struct Flags {
     width: Option<usize>,
 }
 
-/// Wider fields are refused.
+/// Maximum width of a field.
 const WIDEST: usize = 1024;
 
 impl Time {
-    /// Writes the time as a format says.
+    /// Writes the time in a format.
     ///
     /// # Errors
-    /// What is wrong with the format.
+    /// Returns the error in the format.
     pub(super) fn written(&self, format: &str) -> Result<String, &'static str> {
         let mut out = String::with_capacity(format.len() + 16);
         let mut rest = format;
@@ -287,7 +287,7 @@ impl Time {
                     out.push_str(&text);
                     rest = &directive[length + letter.len_utf8()..];
                 }
-                // What is no directive stands for itself.
+                // Text that is not a directive is literal.
                 None => {
                     out.push('%');
                     rest = directive;
@@ -395,7 +395,7 @@ fn half(hour: i64, upper: bool) -> &'static str {
     }
 }
 
-/// Flags and width, and how many bytes they take.
+/// Parses flags and width; returns their length in bytes.
 fn flags(text: &str) -> (Flags, usize) {
     let mut flags = Flags::default();
     let mut length = 0;
@@ -421,7 +421,7 @@ fn flags(text: &str) -> (Flags, usize) {
     (flags, length + digits)
 }
 
-/// A number, filled up from the left.
+/// Writes a left-padded number.
 fn filled(number: &str, flags: Flags, width: usize, pad: char) -> String {
     let pad = match flags.pad {
         Some(None) => return number.to_owned(),
@@ -440,7 +440,7 @@ fn filled(number: &str, flags: Flags, width: usize, pad: char) -> String {
     }
 }
 
-/// A word, filled up from the left.
+/// Writes a left-padded word.
 fn name(word: &str, flags: Flags) -> String {
     let word = if flags.upper || flags.swap {
         word.to_uppercase()

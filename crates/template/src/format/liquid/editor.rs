@@ -1,4 +1,4 @@
-//! Tokens and completions for editors.
+//! Syntax tokens and completion items for editors.
 
 use quillet_core::TokenKind;
 
@@ -6,7 +6,7 @@ use super::lexer::{self, Lexer, SourcePartKind, Tag};
 use super::token::{Kind, Token, is_space, known};
 use crate::editor::{CompletionItem, CompletionList, ExternalNames, Spot, TokenScan};
 
-/// What begins a tag, the ends with it.
+/// Tags that open a block, with the tags that end one.
 const TAGS: &[&str] = &[
     "if",
     "elsif",
@@ -43,7 +43,7 @@ const TAGS: &[&str] = &[
 
 const VALUES: &[&str] = &["true", "false", "nil", "empty", "blank"];
 
-/// The tokens of a text; of a tag without an end, those up to the next one.
+/// Returns the tokens of a text; for an unclosed tag, those up to the next tag.
 pub(super) fn scan(text: &str) -> TokenScan {
     let mut lexer = Lexer::new(text);
     let mut reader = Reader {
@@ -51,7 +51,7 @@ pub(super) fn scan(text: &str) -> TokenScan {
         comments: 0,
     };
     let mut is_raw = false;
-    // Behind an opening without an end, what is text to the engine.
+    // Text after an unclosed opening is plain text for the engine.
     let mut is_open = false;
     while let Some(piece) = lexer.next() {
         let (start, end) = (piece.place.start, piece.place.end);
@@ -87,7 +87,7 @@ pub(super) fn scan(text: &str) -> TokenScan {
 
 struct Reader {
     scan: TokenScan,
-    /// How many comments are open.
+    /// Number of open comments.
     comments: usize,
 }
 
@@ -115,7 +115,7 @@ impl Reader {
         self.scan.end(from + markup.len(), end);
     }
 
-    /// A whole tag; its name.
+    /// Adds an entire tag; returns its name.
     fn tag<'t>(&mut self, text: &'t str, start: usize, end: usize) -> Option<&'t str> {
         let tag = lexer::tag(text, &(start..end)).ok();
         let name = tag.map_or("", |tag| tag.name);
@@ -138,7 +138,7 @@ impl Reader {
         tag.map(|tag| tag.name)
     }
 
-    /// What stands in a tag.
+    /// Adds the tokens inside a tag.
     fn named(&mut self, text: &str, tag: &Tag<'_>) {
         let Some(name) = tag_name(text, tag) else {
             return;
@@ -169,7 +169,7 @@ impl Reader {
         }
     }
 
-    /// The lines of a `liquid` tag are tags.
+    /// Adds the lines of a `liquid` tag, which are tags.
     fn lines(&mut self, text: &str, start: usize, end: usize) {
         let outer = self.comments;
         let mut at = start;
@@ -179,11 +179,11 @@ impl Reader {
             }
             at += line.len() + 1;
         }
-        // A comment that is open at the end of the tag is a mistake there.
+        // A comment left open at the end of the tag is an error there.
         self.comments = outer;
     }
 
-    /// A tag or an output that has no end, up to where the next one begins.
+    /// Adds an unclosed tag or output, up to the next one.
     fn unclosed(&mut self, text: &str, at: usize, end: usize) {
         let rest = text.get(at..end).unwrap_or_default();
         let opening = self.scan.tokens.last().map(|token| token.span.start);
@@ -214,7 +214,7 @@ impl Reader {
     }
 }
 
-/// Where the name of a tag begins.
+/// Returns the offset of a tag's name.
 fn tag_name(text: &str, tag: &Tag<'_>) -> Option<usize> {
     let before = text.get(tag.start..tag.at)?;
     Some(tag.start + before.rfind(tag.name)?)
@@ -252,7 +252,7 @@ fn is_keyword(tag: &str, word: &str, before: Option<&Token<'_>>) -> bool {
     }
 }
 
-/// What could stand at a byte; `filters` are those that the format brings.
+/// Returns the completion items at a byte; `filters` are the format's own.
 pub(super) fn completions(
     text: &str,
     at: usize,
@@ -269,7 +269,7 @@ pub(super) fn completions(
         None if is_tag => list.keywords("tag", TAGS),
         Some((TokenKind::Operator, "|")) => list.functions(names, filters, "filter"),
         Some((TokenKind::Operator, ".")) => {}
-        // A name of the author's own, or nothing.
+        // A new name of the author's choice, or nothing.
         Some((
             TokenKind::Keyword,
             "assign" | "capture" | "increment" | "decrement" | "for" | "tablerow" | "break"

@@ -1,6 +1,6 @@
-//! How to write a text so that Liquid prints it as it is.
+//! Escapes text so that Liquid prints it unchanged.
 
-/// The text with everything that Liquid would read as its own in outputs of constants.
+/// Returns the text with Liquid's syntax replaced by outputs of constants.
 pub(super) fn escape(literal: &str) -> String {
     let mut out = String::with_capacity(literal.len() + 16);
     let mut rest = literal;
@@ -8,7 +8,7 @@ pub(super) fn escape(literal: &str) -> String {
         out.push_str(&rest[..at]);
         let behind = &rest[at + 1..];
         let special = match behind.chars().next() {
-            // What follows may begin with a brace, so none stands at the end.
+            // The following text may begin with a brace, so a final brace is escaped too.
             None => "{",
             Some('{') => "{{",
             Some('%') => "{%",

@@ -1,4 +1,4 @@
-//! Evaluates a template. Tags are in [`super::blocks`] and [`super::partials`], values in
+//! Evaluator of templates. Tags are in [`super::blocks`] and [`super::partials`], values in
 //! [`super::operand`].
 
 use std::borrow::Cow;
@@ -14,11 +14,11 @@ use super::value::{self, Value};
 use crate::structure;
 use crate::{CallState, ErrorKind, LimitKind, Missing, Pass, RenderError, StopReason};
 
-/// Bodies and partials inside each other. Each level takes a few hundred bytes of a 2 MiB
-/// stack, several kilobytes without optimisation.
+/// Maximum depth of bodies and partials. Each level takes a few hundred bytes of a 2 MiB stack,
+/// several kilobytes in a debug build.
 const MAX_LEVELS: usize = 400;
 
-/// Bytes of one value in a list.
+/// Size of a list item in bytes.
 pub(super) const VALUE_SIZE: usize = size_of::<Data>();
 
 pub(super) fn fail(reason: impl Into<String>) -> StopReason {
@@ -29,10 +29,10 @@ pub(super) struct Evaluator<'t, 'p> {
     pub(super) compiled: &'t LiquidTemplate,
     pub(super) pass: &'t mut Pass<'p>,
     pub(super) world: RenderScope<'p>,
-    /// Which source is being evaluated.
+    /// Index of the current source.
     pub(super) source: usize,
     levels: usize,
-    /// Partials inside each other.
+    /// Depth of partials.
     pub(super) partials: usize,
 }
 
@@ -57,12 +57,13 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
     }
 
-    /// Counts the work of looking through so many bytes.
+    /// Charges for scanning this number of bytes.
     pub(super) fn scan(&mut self, bytes: usize) -> Result<(), StopReason> {
+        // Scanning 256 bytes costs about as much as one step.
         self.pass.steps(bytes / 256)
     }
 
-    /// Counts bytes that are about to be built, and the work of building them.
+    /// Charges for building this number of bytes.
     pub(super) fn charge(&mut self, bytes: usize) -> Result<(), StopReason> {
         self.pass.charge(bytes)?;
         self.scan(bytes)
@@ -72,11 +73,12 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         self.compiled.missing == Missing::Strict
     }
 
-    /// Adds the place to an error that has none.
+    /// Adds the location to an error without one.
     pub(super) fn place(&self, stop: StopReason, span: Span) -> StopReason {
         let StopReason::Failed(mut error) = stop else {
             return stop;
         };
+        // The innermost location wins.
         if error.span.is_none() {
             let (name, text) = self.compiled.source(self.source);
             let at = LineColumn::of(text, span.start);
@@ -88,27 +90,29 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         StopReason::Failed(error)
     }
 
-    /// The error of a variable that is not there.
+    /// Creates the error for a missing variable.
     pub(super) fn undefined(&self, path: &str) -> StopReason {
         let reason = format!("undefined variable {path}");
         let mut error = RenderError::new(ErrorKind::MissingVariable, reason);
+        // Suggestions are for the variable's name, not for the fields after it.
         let first = path.split(['.', '[']).next().unwrap_or(path);
         error.help = nearest(first, self.world.names())
+            // The name may exist while its field is missing.
             .filter(|near| *near != first)
             .map(|near| format!("did you mean {near}?"));
         error.into()
     }
 
-    /// What a filter could not calculate.
+    /// Converts a failed calculation to an error.
     pub(super) fn fault(&self, fault: NumberError) -> StopReason {
         fail(match fault {
             NumberError::ByZero => "divided by 0",
             NumberError::TooLarge => "the whole number does not fit into 64 bits",
-            NumberError::NotFinite => "a number without end has no whole part",
+            NumberError::NotFinite => "an infinite number has no whole part",
         })
     }
 
-    /// Goes one level down, and back up after `run`.
+    /// Increments the depth while `run` runs.
     pub(super) fn level<T>(
         &mut self,
         run: impl FnOnce(&mut Self) -> Result<T, StopReason>,
@@ -122,7 +126,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         result
     }
 
-    /// Prints a body, up to where it is left.
+    /// Renders a body, up to an exit from it.
     pub(super) fn body(&mut self, body: &'t Body) -> Result<(), StopReason> {
         self.level(|e| e.nodes(body))
     }
@@ -135,6 +139,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             self.pass
                 .step()
                 .map_err(|stop| self.place(stop, node.span))?;
+            // Literal text is the most common node and needs no saved state.
             if let NodeKind::Text(place) = &node.kind {
                 let text = self.compiled.literal(self.source, place);
                 self.pass.literal(text)?;
@@ -143,6 +148,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             let holes = self.pass.holes();
             match self.node(node) {
                 Err(StopReason::Suspended) => {
+                    // A skipped node may leave locations, scopes and loops open.
                     self.pass.leave(entered);
                     self.world.close(scope);
                     self.world.loops.truncate(loops);
@@ -150,6 +156,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
                 }
                 done => done.map_err(|stop| self.place(stop, node.span))?,
             }
+            // A `break` or `continue` is on its way: the rest of this body is not evaluated.
             if !self.world.interrupts.is_empty() {
                 return Ok(());
             }
@@ -196,14 +203,16 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
     }
 
-    /// What `run` prints, as a text. It is a hole if one is printed in it.
+    /// Returns the output of `run` as a text; it is a placeholder if one was printed.
     pub(super) fn captured(
         &mut self,
         run: impl FnOnce(&mut Self) -> Result<(), StopReason>,
     ) -> Result<String, StopReason> {
         let held = self.pass.capture();
+        // An error must not leave the capture open, so the result is examined afterwards.
         let ran = run(self);
         let (bytes, pending) = self.pass.release(held);
+        // An error wins over a pending call, as in a sequential render.
         ran?;
         if pending {
             return Err(StopReason::Suspended);
@@ -225,14 +234,15 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             return Ok(());
         }
         match self.piped_or_hole(piped)? {
-            // Nothing looks at the value, so a pending call leaves a hole.
+            // The value is not inspected, so a pending call leaves a placeholder.
             None => Ok(()),
             Some(value) => self.write(&value),
         }
     }
 
-    /// Prints a text or a whole number from where it is. False if there is more to do.
+    /// Prints a text or a whole number without copying. Returns false for other values.
     fn print_seen(&mut self, piped: &FilteredExpr) -> Result<bool, StopReason> {
+        // Prepared variables need their text encoded or marked first.
         if !piped.filters.is_empty() || !self.compiled.takes_as_is() {
             return Ok(false);
         }
@@ -250,6 +260,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         match value {
             Value::Data(Data::Str(text)) => self.pass.write(text),
             Value::Data(Data::Int(number)) => self.pass.write_int(*number),
+            // Printing and inspecting differ: a printed list joins its items.
             Value::Data(value) if matches!(value.meant(), Data::List(_)) => {
                 self.charge(value.weight())?;
                 let mut out = String::new();
@@ -263,10 +274,11 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
     }
 
-    /// The text of a value; that of a list has brackets.
+    /// Returns the text of a value; that of a list has brackets.
     pub(super) fn text(&mut self, value: &Value) -> Result<Arc<str>, StopReason> {
         Ok(match value {
             Value::Data(value) => {
+                // A text is shared instead of copied.
                 if let Data::Str(text) = value.meant() {
                     return Ok(Arc::clone(text));
                 }
@@ -277,20 +289,21 @@ impl<'t, 'p> Evaluator<'t, 'p> {
                     list @ Data::List(_) => value::inspect(list, &mut out),
                     value => value::write(value, &mut out),
                 }
-                // Quotes and control characters take more room than they had.
+                // Quoting enlarges quotes and control characters.
                 self.charge(out.len().saturating_sub(weight))?;
                 out.into()
             }
             Value::Range(from, to) => format!("{from}..{to}").into(),
+            // Ruby prints the class names of these objects.
             Value::Loop(_) => "Liquid::ForloopDrop".into(),
             Value::Rows(_) => "Liquid::TablerowloopDrop".into(),
             Value::Hole => return Err(StopReason::Suspended),
         })
     }
 
-    /// A value that is about to be looked into or changed. A text that was captured may have
-    /// marks of message structure; they are whole or gone, so that no letter of the secret is
-    /// ever printed.
+    /// Prepares a value that is about to be inspected or changed. Captured text may contain marks
+    /// of message structure; they are removed entirely, so no character of the secret is ever
+    /// printed.
     pub(super) fn unmarked<'v>(&self, value: &'v Value) -> Cow<'v, Value> {
         match value {
             Value::Data(Data::Str(text)) if self.compiled.has_marks() => {
@@ -301,7 +314,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
     }
 
-    /// A value with its filters.
+    /// Evaluates a value with its filters.
     pub(super) fn piped(&mut self, piped: &'t FilteredExpr) -> Result<Value, StopReason> {
         self.piped_or_hole(piped)?.ok_or(StopReason::Suspended)
     }
@@ -311,11 +324,12 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         let Some(expr) = &piped.value else {
             return Ok(Some(Value::NIL));
         };
-        // A default deals with what is not there.
+        // The `default` filter handles a missing value.
         let has_default = piped
             .filters
             .first()
             .is_some_and(|call| &*call.name == "default");
+        // Only `default` as the first filter, as in Liquid, sees a missing value.
         let mut value = if has_default {
             self.optional(expr)?
         } else {
@@ -326,6 +340,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             let applied = self.filter(&value, call, is_nil && index == 0);
             value = match applied.map_err(|stop| self.place(stop, call.span))? {
                 Some(value) => value,
+                // A pending result can only be printed; another filter would have to inspect it.
                 None if index + 1 == piped.filters.len() => return Ok(None),
                 None => return Err(StopReason::Suspended),
             };
@@ -349,6 +364,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         for (name, argument) in &call.named {
             named.push((Arc::clone(name), self.eval(argument)?));
         }
+        // Filters of Liquid win over functions with the same name; `call:` reaches those.
         match call.own {
             Some(filter) => super::filters::apply(self, filter, value, positional, named).map(Some),
             None => {
@@ -358,8 +374,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
     }
 
-    /// Calls a function that is bound late: the input is its first argument, unless it is
-    /// written `nil`.
+    /// Calls a late-bound function: the input is its first argument, unless it is a literal `nil`.
     fn call(
         &mut self,
         call: &'t FilterCall,
@@ -369,8 +384,9 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     ) -> Result<Option<Value>, StopReason> {
         let meant = self.compiled.function(&call.name, self.pass);
         let name = meant.as_deref().unwrap_or(&call.name);
+        // A strict template continues to `call_at`, which reports the unknown function.
         if !self.pass.has_function(name) && !self.is_strict() {
-            // As Liquid does with a filter that it does not know.
+            // Same result as an unknown filter in Liquid.
             return Ok(Some(input.cloned().unwrap_or(Value::NIL)));
         }
         let mut bound = crate::CallArguments::default();
@@ -385,6 +401,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         let place = [self.source, call.span.start];
         match self.pass.call_at(&place, name, bound)? {
             CallState::Pending => Ok(None),
+            // A tool may return a value deeper than templates may build.
             CallState::Ready(value) if value.depth() > quillet_core::value::MAX_DEPTH => {
                 Err(self.pass.limit(LimitKind::ValueDepth))
             }
@@ -392,7 +409,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
     }
 
-    /// What a function gave. It may hold messages where that is trusted.
+    /// Converts the result of a function. It may contain messages if it is trusted.
     fn answered(&mut self, value: Data) -> Result<Value, StopReason> {
         match value {
             Data::Str(text) if self.compiled.trusted_results => {
@@ -403,7 +420,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
     }
 
-    /// What a function receives.
+    /// Converts an argument of a function.
     fn argument(&mut self, value: &Value) -> Result<Data, StopReason> {
         self.pass.step()?;
         self.pass.charge(VALUE_SIZE)?;
@@ -421,18 +438,20 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
     }
 
-    /// All numbers of a range.
+    /// Returns all numbers of a range.
     pub(super) fn numbers(&mut self, from: i64, to: i64) -> Result<Vec<Data>, StopReason> {
         let length = value::length_of(from, to);
+        // Charged before the numbers are created.
         self.pass.steps(length)?;
         self.charge(length.saturating_mul(VALUE_SIZE))?;
         Ok((from..=to).map(Data::Int).collect())
     }
 }
 
-/// What a path of names leads to, where it is.
+/// Follows a path of names.
 fn see<'a>(world: &'a RenderScope<'_>, lookup: &Lookup) -> Option<&'a Data> {
     let Name::Known(name) = &lookup.name else {
+        // A computed name needs evaluation.
         return None;
     };
     let mut found = world.see(name)?;
@@ -441,6 +460,7 @@ fn see<'a>(world: &'a RenderScope<'_>, lookup: &Lookup) -> Option<&'a Data> {
             return None;
         };
         found = match found {
+            // Fallback values have every field, which the slow path provides.
             Data::Map(map) if !map.is_fallback() => map.get(key)?,
             _ => return None,
         };
@@ -448,9 +468,10 @@ fn see<'a>(world: &'a RenderScope<'_>, lookup: &Lookup) -> Option<&'a Data> {
     Some(found)
 }
 
-/// Where the path of the one variable is written that an output prints, or the name of the
-/// function. `None` for an output over several.
+/// Returns the path of the only variable that an output prints, or the name of the function.
+/// Returns `None` for several.
 fn source(piped: &FilteredExpr) -> Option<Span> {
+    // The last function decides the source; constant filters after it only change its form.
     let last_call = piped.filters.iter().rposition(|call| call.own.is_none());
     let behind = last_call.map_or(0, |at| at + 1);
     let constant = |call: &FilterCall| {

@@ -1,4 +1,4 @@
-//! Reads values, filters and conditions.
+//! Parser for values, filters and conditions.
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use crate::format::problem::ParseProblem;
 
 type ParseResult<T> = Result<T, ParseProblem>;
 
-/// Reads a markup from its start.
+/// Parser of one markup.
 pub(super) struct MarkupReader<'s> {
     tokens: Vec<Token<'s>>,
     next: usize,
-    /// How many more expressions may stand inside each other.
+    /// Remaining nesting depth of expressions.
     depth: usize,
 }
 
 impl<'s> MarkupReader<'s> {
-    /// For a markup that begins at `at` in its source.
+    /// Creates a parser for a markup that begins at `at` in its source.
     pub(super) fn new(markup: &'s str, at: usize, depth: usize) -> ParseResult<Self> {
         Ok(MarkupReader {
             tokens: tokens(markup, at)?,
@@ -53,7 +53,7 @@ impl<'s> MarkupReader<'s> {
         found
     }
 
-    /// A word of that name.
+    /// Consumes this word, if it is next.
     pub(super) fn takes_word(&mut self, word: &str) -> bool {
         let token = self.peek();
         let found = token.kind == Kind::Name && token.text == word;
@@ -76,7 +76,7 @@ impl<'s> MarkupReader<'s> {
         }
     }
 
-    /// The end of the markup.
+    /// Expects the end of the markup.
     pub(super) fn end(&self) -> ParseResult<()> {
         match self.peek().kind {
             Kind::End => Ok(()),
@@ -97,7 +97,7 @@ impl<'s> MarkupReader<'s> {
         )
     }
 
-    /// A value with its filters, up to the end.
+    /// Parses a value with its filters, up to the end.
     pub(super) fn piped(mut self) -> ParseResult<FilteredExpr> {
         if self.peek().kind == Kind::End {
             return Ok(FilteredExpr {
@@ -214,7 +214,7 @@ impl<'s> MarkupReader<'s> {
         }
     }
 
-    /// A condition, up to the end.
+    /// Parses a condition, up to the end.
     pub(super) fn condition(mut self) -> ParseResult<ConditionChain> {
         let mut parts = Vec::new();
         loop {
@@ -265,7 +265,7 @@ impl<'s> MarkupReader<'s> {
     }
 }
 
-/// `call: 'name'` calls the function of that name, even where a filter has it.
+/// `call: 'name'` calls the function with that name, even if a filter has it.
 fn called_by_name(mut call: FilterCall) -> FilterCall {
     let is_name = |expr: &Expr| matches!(expr.kind, ExprKind::Text(_));
     if &*call.name != "call" || !call.positional.first().is_some_and(is_name) {
@@ -282,7 +282,7 @@ fn called_by_name(mut call: FilterCall) -> FilterCall {
     call
 }
 
-/// `empty` and `blank` are what they are called where something is compared with them.
+/// `empty` and `blank` have their special meaning only in comparisons.
 fn literal(text: &str) -> Option<Term> {
     match text {
         "empty" => Some(Term::Empty),
@@ -291,7 +291,7 @@ fn literal(text: &str) -> Option<Term> {
     }
 }
 
-/// What `when` compares with.
+/// Parses a value of `when`.
 pub(super) fn loose_term(fragment: &str, at: usize, depth: usize) -> Term {
     literal(fragment).unwrap_or_else(|| Term::Expr(loose(fragment, at, depth)))
 }
@@ -301,7 +301,7 @@ fn word(text: &str) -> ExprKind {
         "nil" | "null" => ExprKind::Nil,
         "true" => ExprKind::Bool(true),
         "false" => ExprKind::Bool(false),
-        // Anywhere but in a comparison.
+        // Outside a comparison.
         "empty" | "blank" => ExprKind::Text("".into()),
         name => ExprKind::Lookup(Box::new(Lookup {
             name: Name::Known(name.into()),
@@ -322,8 +322,8 @@ fn number(token: Token<'_>) -> ParseResult<ExprKind> {
     })
 }
 
-/// A fragment of the tags that take more than they understand (`case`, `cycle`, `include`,
-/// `tablerow`): what is no expression is a variable of the first name in it.
+/// Parses a fragment in the tags that ignore unknown markup (`case`, `cycle`, `include`,
+/// `tablerow`): if it is not an expression, it is a variable with the first name in it.
 pub(super) fn loose(fragment: &str, at: usize, depth: usize) -> Expr {
     let strict = MarkupReader::new(fragment, at, depth).and_then(|mut reader| {
         let expr = reader.expr()?;
@@ -345,8 +345,8 @@ pub(super) fn loose(fragment: &str, at: usize, depth: usize) -> Expr {
     })
 }
 
-/// A fragment: a quoted text, or anything up to white space, a comma, a bar or a lone quote.
-/// Gives where the first one stands. With `joined`, fragments that touch are one.
+/// Finds a fragment: a quoted text, or characters up to white space, a comma, a bar or a lone
+/// quote. Returns the span of the first. With `joined`, adjacent fragments are joined.
 pub(super) fn fragment(text: &str, joined: bool) -> Option<(usize, usize)> {
     let start = (0..text.len()).find(|at| text.is_char_boundary(*at) && one(&text[*at..]) > 0)?;
     let mut end = start + one(&text[start..]);
@@ -356,7 +356,7 @@ pub(super) fn fragment(text: &str, joined: bool) -> Option<(usize, usize)> {
     Some((start, end))
 }
 
-/// The bytes of a fragment that begins a text.
+/// Returns the length of the fragment at the start of a text.
 fn one(text: &str) -> usize {
     if let Some(length) = quoted(text) {
         return length;
@@ -381,7 +381,7 @@ fn quoted(text: &str) -> Option<usize> {
     Some(memchr::memchr(quote, &text.as_bytes()[1..])? + 2)
 }
 
-/// `name: fragment` anywhere in a markup.
+/// Finds `name: fragment` anywhere in a markup.
 pub(super) fn attributes(markup: &str, at: usize, depth: usize) -> Vec<(Arc<str>, Expr)> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! What loops run over.
+//! Items of loops.
 
 use std::sync::Arc;
 
@@ -6,19 +6,19 @@ use quillet_core::{Map, Value as Data, ValueList};
 
 use super::value::{Value, length_of};
 
-/// Items, none of which is made before its turn.
+/// Items, created lazily.
 #[derive(Debug)]
 pub(super) enum LoopItems {
     List(ValueList),
-    /// Each is a list of the key and the value.
+    /// Each item is a list of the key and the value.
     Pairs(Map),
     Range(i64, usize),
-    /// A text is one item, whatever part of it is asked for.
+    /// A text is one item, whatever `limit` and `offset` select.
     Text(Data),
     None,
 }
 
-/// A part of some items.
+/// A range of items.
 #[derive(Debug)]
 pub(super) struct ItemSlice {
     items: LoopItems,
@@ -28,7 +28,7 @@ pub(super) struct ItemSlice {
 }
 
 impl LoopItems {
-    /// What a loop over a value runs over.
+    /// Returns the items of a value.
     pub(super) fn of(value: &Value) -> Self {
         match value.meant() {
             Value::Data(Data::List(list)) => LoopItems::List(list),
@@ -49,7 +49,7 @@ impl LoopItems {
         }
     }
 
-    /// Those from one on, up to another one.
+    /// Returns the range from one index up to another.
     pub(super) fn segment(self, from: i64, to: Option<i64>, reversed: bool) -> ItemSlice {
         let whole = self.length();
         let clamped = |at: i64| usize::try_from(at.max(0)).unwrap_or(usize::MAX).min(whole);

@@ -1,11 +1,11 @@
-//! Divides a source into text, tags and outputs, as Liquid's own tokenizer does.
+//! Splits a source into text, tags and outputs, like Liquid's own tokenizer.
 
 use std::ops::Range;
 
 use super::token::is_space;
 use crate::format::problem::ParseProblem;
 
-/// A piece of a source.
+/// A segment of a source.
 #[derive(Clone, Debug)]
 pub(super) struct SourcePart {
     pub(super) kind: SourcePartKind,
@@ -17,18 +17,18 @@ pub(super) enum SourcePartKind {
     Text,
     /// `{% … %}`
     Tag,
-    /// `{{ … }}`, or with one brace at its end, which is a mistake.
+    /// `{{ … }}`, or with a single closing brace, which is an error.
     Output,
-    /// `{%` or `{{` without an end.
+    /// An unclosed `{%` or `{{`.
     Open,
 }
 
-/// Goes through a source.
+/// Iterates over the segments of a source.
 #[derive(Debug)]
 pub(super) struct Lexer<'s> {
     text: &'s str,
     next: usize,
-    /// What is known to come nowhere in the rest: looked for once, not at every tag.
+    /// Delimiters known to be absent from the rest: searched once instead of at every tag.
     no_tag_end: bool,
     no_brace: bool,
 }
@@ -58,7 +58,7 @@ impl<'s> Lexer<'s> {
         })
     }
 
-    /// A text that begins with `{%` or `{{`.
+    /// Splits a text that begins with `{%` or `{{`.
     fn marked(&mut self, rest: &str) -> (SourcePartKind, usize) {
         let inside = &rest[2..];
         if rest.starts_with("{%") {
@@ -89,25 +89,25 @@ impl<'s> Lexer<'s> {
     }
 }
 
-/// Where the first `{%` or `{{` stands.
+/// Returns the offset of the first `{%` or `{{`.
 fn opening(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     memchr::memchr_iter(b'{', bytes).find(|at| matches!(bytes.get(at + 1), Some(b'{' | b'%')))
 }
 
-/// A tag: its name, and the markup behind it.
+/// A tag: its name, and the markup after it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tag<'s> {
     pub(super) name: &'s str,
     pub(super) markup: &'s str,
-    /// Where the markup begins in the source.
+    /// Offset of the markup in the source.
     pub(super) at: usize,
-    /// Where the whole of it stands.
+    /// Span of the entire tag.
     pub(super) start: usize,
     pub(super) end: usize,
 }
 
-/// The tag of a piece, `{%` and `%}` included.
+/// Parses a tag, including `{%` and `%}`.
 pub(super) fn tag<'s>(text: &'s str, place: &Range<usize>) -> Result<Tag<'s>, ParseProblem> {
     let (start, end) = (place.start, place.end);
     let inside = text.get(start + 2..end - 2).unwrap_or_default();
@@ -127,7 +127,7 @@ pub(super) fn tag<'s>(text: &'s str, place: &Range<usize>) -> Result<Tag<'s>, Pa
     }
 }
 
-/// The tag of a line in a `liquid` tag.
+/// Parses a line of a `liquid` tag as a tag.
 pub(super) fn line<'s>(text: &'s str, place: &Range<usize>) -> Option<Tag<'s>> {
     let inside = text.get(place.clone())?;
     let (name, markup) = divided(inside)?;
@@ -140,7 +140,7 @@ pub(super) fn line<'s>(text: &'s str, place: &Range<usize>) -> Option<Tag<'s>> {
     })
 }
 
-/// Where the name is, and where the markup begins.
+/// Returns the offsets of the name and of the markup.
 fn divided(inside: &str) -> Option<(Range<usize>, usize)> {
     let start = inside.len() - inside.trim_start_matches(is_space).len();
     let rest = &inside[start..];
@@ -155,8 +155,8 @@ fn divided(inside: &str) -> Option<(Range<usize>, usize)> {
     (length > 0).then_some((start..start + length, start + length + blanks))
 }
 
-/// Where `raw` ends in a piece: the bytes before its end tag, and whether that trims what
-/// follows.
+/// Finds the end of `raw` in a segment: the bytes before its end tag, and whether that tag trims
+/// the following text.
 pub(super) fn end_of_raw(piece: &str) -> Option<(usize, bool)> {
     let inside = piece.strip_suffix("%}")?;
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';

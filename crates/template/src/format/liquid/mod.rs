@@ -1,10 +1,10 @@
-//! Liquid 5, as its strict parser reads it and Ruby evaluates it: outputs and filters, tags,
-//! `include` and `render`. `docs/formats/liquid.md` lists what differs.
+//! Liquid 5, as parsed by its strict parser and evaluated by Ruby: outputs and filters, tags,
+//! `include` and `render`. `docs/formats/liquid.md` lists the differences.
 //!
-//! Values are data, and a template reaches nothing but the variables given. A filter that
-//! Liquid does not have is a function that is bound late: `{{ city | weather: units: "C" }}`
-//! calls `weather` with the city and the units, and an input written `nil` is no argument.
-//! `{{ city | call: "size" }}` calls a function that is named as a filter is.
+//! Values are data, and a template can access only its variables. A filter unknown to Liquid is a
+//! late-bound function: `{{ city | weather: units: "C" }}` calls `weather` with the city and the
+//! units; a literal `nil` as input means no argument. `{{ city | call: "size" }}` calls a function
+//! whose name is also a filter.
 
 mod ast;
 mod blocks;
@@ -50,15 +50,15 @@ pub struct LiquidFormat {
 }
 
 impl LiquidFormat {
-    /// The format under its usual name.
+    /// Creates the format under its usual name.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The format `semantic-kernel-liquid`: functions are found as Semantic Kernel finds them,
-    /// the text of trusted variables may hold messages, and a role line may take its role from
-    /// a value (`{{ message.role }}:`) or have its content beside it (`user: hi`).
+    /// Creates the format `semantic-kernel-liquid`: functions are looked up as in Semantic Kernel,
+    /// the text of trusted variables may contain messages, and a role line may take its role from a
+    /// value (`{{ message.role }}:`) or have its content on the same line (`user: hi`).
     #[must_use]
     pub fn semantic_kernel() -> Self {
         LiquidFormat {
@@ -161,12 +161,12 @@ struct LiquidTemplate {
     references: References,
     semantic_kernel: bool,
     missing: Missing,
-    /// Variables whose text may have message structure.
+    /// Variables whose text may contain message structure.
     trusted: Vec<String>,
-    /// Whether results of functions may.
+    /// Whether results of functions may contain it.
     trusted_results: bool,
     messages: MessageSyntax,
-    /// Whether any source asks where a loop is, or goes on where one has ended.
+    /// Whether any source reads loop positions, or continues where a loop ended.
     asks_loops: bool,
     continues_loops: bool,
 }
@@ -193,13 +193,13 @@ impl LiquidTemplate {
         self.sources.get(index).map(|source| &source.body)
     }
 
-    /// Name and text of a source.
+    /// Returns the name and text of a source.
     fn source(&self, index: usize) -> (&str, &str) {
         let source = self.sources.get(index);
         source.map_or(("", ""), |source| (&source.name, &source.text))
     }
 
-    /// A part of the literal text of a source.
+    /// Returns a range of the literal text of a source.
     fn literal(&self, source: usize, place: &Range<usize>) -> &str {
         let source = self.sources.get(source);
         let text = source.and_then(|source| source.literals.get(place.clone()));
@@ -210,17 +210,17 @@ impl LiquidTemplate {
         self.trusted.iter().any(|name| name == variable)
     }
 
-    /// Whether all variables are seen as they are.
+    /// Whether all variables are used without preparation.
     fn takes_as_is(&self) -> bool {
         self.trusted.is_empty()
     }
 
-    /// Whether texts may have marks of message structure.
+    /// Whether texts may contain marks of message structure.
     fn has_marks(&self) -> bool {
         self.messages != MessageSyntax::Plain
     }
 
-    /// A text with its tags marked, where they mean messages.
+    /// Returns a text with marked tags, if they are message structure.
     fn with_tags(&self, text: &Arc<str>) -> Arc<str> {
         if self.messages == MessageSyntax::Plain {
             return Arc::clone(text);
@@ -231,7 +231,7 @@ impl LiquidTemplate {
         }
     }
 
-    /// The late-bound function that a name means, if it is registered under another one.
+    /// Resolves a name to a late-bound function that is registered under another spelling.
     fn function(&self, name: &str, pass: &Pass<'_>) -> Option<String> {
         if !self.semantic_kernel || pass.has_function(name) {
             return None;

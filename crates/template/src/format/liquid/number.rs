@@ -1,5 +1,4 @@
-//! Numbers as Liquid's filters see them: whole ones, and decimal ones in which 0.1 and 0.2
-//! make 0.3.
+//! Numbers of Liquid's filters: whole ones, and decimal ones for which 0.1 + 0.2 is 0.3.
 
 use quillet_core::Value;
 
@@ -8,11 +7,11 @@ use quillet_core::Value;
 pub(super) enum LiquidNumber {
     Int(i64),
     Decimal(Decimal),
-    /// What is no decimal: the infinities, and what is no number.
+    /// Not a decimal: infinity or NaN.
     Float(f64),
 }
 
-/// `digits * 10^exponent`. Digits beyond the 38th are rounded away, which no float can show.
+/// `digits * 10^exponent`. Digits beyond the 38th are rounded away, below the precision of a float.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Decimal {
     digits: i128,
@@ -28,17 +27,17 @@ pub(super) enum Operation {
     Modulo,
 }
 
-/// Why there is no result.
+/// Reason for a missing result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NumberError {
     ByZero,
-    /// A whole number that has more than 64 bits.
+    /// A whole number above 64 bits.
     TooLarge,
-    /// A whole number of what is none.
+    /// A whole part of infinity or NaN.
     NotFinite,
 }
 
-/// The number of a value: that at the start of a text, and 0 where there is none.
+/// Converts a value to a number: that at the start of a text, otherwise 0.
 pub(super) fn number(value: &Value) -> Result<LiquidNumber, NumberError> {
     match value {
         Value::Int(number) => Ok(LiquidNumber::Int(*number)),
@@ -71,7 +70,7 @@ fn of_text(text: &str) -> Result<LiquidNumber, NumberError> {
     }
 }
 
-/// The whole number that a text begins with, or 0.
+/// Parses the whole number at the start of a text, or 0.
 pub(super) fn leading(text: &str) -> Result<i64, NumberError> {
     let text = text.trim_start_matches(super::parser::is_blank);
     let (negative, rest) = match text.as_bytes().first() {
@@ -104,7 +103,7 @@ pub(super) fn leading(text: &str) -> Result<i64, NumberError> {
     Ok(number)
 }
 
-/// A text that is a whole number, as Ruby's `Integer` reads it.
+/// Parses a text that is a whole number, like Ruby's `Integer`.
 pub(super) fn strict(text: &str) -> Option<i64> {
     let text = text.trim_matches(super::token::is_space);
     let (negative, rest) = match text.as_bytes().first()? {
@@ -167,7 +166,7 @@ pub(super) fn apply(
     if let Some(decimal) = exact {
         return Ok(LiquidNumber::Decimal(decimal));
     }
-    // Numbers so far apart, or so large, have no digits in which a float differs.
+    // Numbers so large, or so different in magnitude, share no digits visible in a float.
     let (one, other) = (float(one), float(other));
     Ok(of_float(match operation {
         Operation::Plus => one + other,
@@ -203,7 +202,7 @@ fn float(number: LiquidNumber) -> f64 {
     }
 }
 
-/// Which of two is larger.
+/// Returns the larger of two.
 pub(super) fn is_greater(one: LiquidNumber, other: LiquidNumber) -> bool {
     match (one, other) {
         (LiquidNumber::Int(one), LiquidNumber::Int(other)) => one > other,
@@ -230,7 +229,7 @@ pub(super) fn absolute(number: LiquidNumber) -> Result<LiquidNumber, NumberError
     })
 }
 
-/// To so many places, half away from zero.
+/// Rounds to this number of places, half away from zero.
 pub(super) fn rounded(number: LiquidNumber, places: i64) -> Result<LiquidNumber, NumberError> {
     let places = i32::try_from(places.clamp(-400, 400)).unwrap_or(0);
     match number {
@@ -248,7 +247,7 @@ pub(super) fn rounded(number: LiquidNumber, places: i64) -> Result<LiquidNumber,
     }
 }
 
-/// The whole number below, or above.
+/// Returns the floor or the ceiling.
 pub(super) fn whole(number: LiquidNumber, up: bool) -> Result<i64, NumberError> {
     match number {
         LiquidNumber::Int(number) => Ok(number),
@@ -267,7 +266,7 @@ pub(super) fn whole(number: LiquidNumber, up: bool) -> Result<i64, NumberError> 
     }
 }
 
-/// As a value of a template.
+/// Converts to a value of a template.
 pub(super) fn value(number: LiquidNumber) -> Value {
     match number {
         LiquidNumber::Int(number) => Value::Int(number),
@@ -277,11 +276,11 @@ pub(super) fn value(number: LiquidNumber) -> Value {
 }
 
 impl Decimal {
-    /// Digits with a point, and perhaps an exponent.
+    /// Parses digits with a point and an optional exponent.
     fn read(text: &str) -> Option<Self> {
         let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
         let (whole, places) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        // Further digits are beyond what any float shows.
+        // Further digits exceed the precision of any float.
         let places = &places[..places.len().min(30_usize.saturating_sub(whole.len()))];
         Some(Decimal {
             digits: format!("{whole}{places}").parse().ok()?,
@@ -302,7 +301,7 @@ impl Decimal {
         }
     }
 
-    /// Both with the smaller exponent; `None` where the digits do not fit.
+    /// Converts both to the smaller exponent; `None` if the digits do not fit.
     fn aligned(self, other: Self) -> Option<(i128, i128, i32)> {
         let exponent = self.exponent.min(other.exponent);
         let scaled = |number: Decimal| {
@@ -331,7 +330,7 @@ impl Decimal {
         })
     }
 
-    /// The quotient, to 18 digits at least.
+    /// Returns the quotient, to at least 18 digits.
     fn over(self, other: Self) -> Option<Self> {
         let (mut one, other) = (self.shortened(), other.shortened());
         if one.digits == 0 && other.digits != 0 {
@@ -357,7 +356,7 @@ impl Decimal {
         })
     }
 
-    /// At most 18 digits.
+    /// Rounds to at most 18 digits.
     fn shortened(mut self) -> Self {
         while self.digits.abs() >= 10_i128.pow(18) {
             self.digits /= 10;
@@ -396,7 +395,7 @@ impl Decimal {
         i64::try_from(self.digits.div_euclid(power)).map_err(|_| NumberError::TooLarge)
     }
 
-    /// The whole number that it is after it was rounded to one.
+    /// Converts a rounded number to a whole number.
     fn whole(self) -> Result<i64, NumberError> {
         if self.digits == 0 {
             return Ok(0);
@@ -412,7 +411,7 @@ impl Decimal {
     }
 }
 
-/// A float as Ruby prints it.
+/// Formats a float like Ruby.
 pub(super) fn shown(number: f64) -> String {
     if number.is_nan() {
         return "NaN".into();

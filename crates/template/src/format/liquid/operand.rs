@@ -1,4 +1,4 @@
-//! Evaluates values and conditions.
+//! Evaluation of operands and conditions.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::number::{leading, strict};
 use super::value::{ForLoop, TableRowLoop, Value, equal, length_of};
 use crate::{LimitKind, StopReason};
 
-/// What a condition compares.
+/// An operand of a condition.
 enum Side {
     Value(Value),
     Empty,
@@ -26,7 +26,7 @@ impl<'t> Evaluator<'t, '_> {
         value.map_err(|stop| self.place(stop, expr.span))
     }
 
-    /// A value whose absence is dealt with.
+    /// Evaluates an operand whose absence is handled.
     pub(super) fn optional(&mut self, expr: &'t Expr) -> Result<Value, StopReason> {
         let value = self.value(expr, true);
         value.map_err(|stop| self.place(stop, expr.span))
@@ -58,7 +58,7 @@ impl<'t> Evaluator<'t, '_> {
         }
     }
 
-    /// A value that must be a whole number, or the text of one.
+    /// Evaluates an operand that must be a whole number, or the text of one.
     pub(super) fn whole(&mut self, value: &Value) -> Result<i64, StopReason> {
         let value = value.meant();
         if let Value::Data(Data::Int(number)) = value {
@@ -115,7 +115,7 @@ impl<'t> Evaluator<'t, '_> {
         Ok(found)
     }
 
-    /// A variable as it is given: a trusted one may hold messages.
+    /// Looks up a variable without preparing it: a trusted one may contain messages.
     fn marked(&mut self, name: &str, value: Data) -> Result<Value, StopReason> {
         if value.depth() > quillet_core::value::MAX_DEPTH {
             return Err(self.pass.limit(LimitKind::ValueDepth));
@@ -128,7 +128,7 @@ impl<'t> Evaluator<'t, '_> {
         }
     }
 
-    /// What is not there: nothing, or an error where that is one.
+    /// Returns nil for a missing value, or an error where it is required.
     fn absent(&self, expr: &Expr, optional: bool) -> Result<Value, StopReason> {
         if optional || !self.is_strict() {
             return Ok(Value::NIL);
@@ -138,7 +138,7 @@ impl<'t> Evaluator<'t, '_> {
         Err(self.undefined(written.unwrap_or_default()))
     }
 
-    /// `owner.name`: a key, or one of the questions that every list answers.
+    /// Evaluates `owner.name`: a key, or a property that every list has.
     fn named(&self, owner: &Value, name: &Arc<str>) -> Option<Value> {
         let key = Value::Data(Data::Str(Arc::clone(name)));
         if let Value::Data(owner) = owner
@@ -170,13 +170,13 @@ impl<'t> Evaluator<'t, '_> {
     fn comparison(&mut self, comparison: &'t Comparison) -> Result<bool, StopReason> {
         let Some((operator, right)) = &comparison.right else {
             return Ok(match &comparison.left {
-                // Whether it is there at all is what is asked; of a failed call nothing is.
+                // The condition tests whether it exists; for a failed call this is false.
                 Term::Expr(expr) => {
                     let value = self.optional(expr)?;
                     let meant = value.meant();
                     meant.is_true() && !(value.stands_in() && is_empty(&meant))
                 }
-                // By themselves they are empty texts, which are true.
+                // Alone, `empty` and `blank` are empty texts, which are true.
                 Term::Empty | Term::Blank => true,
             });
         };
@@ -195,13 +195,13 @@ impl<'t> Evaluator<'t, '_> {
         let (left, one_failed) = self.side(&comparison.left, of_left)?;
         let (right, other_failed) = self.side(right, of_right)?;
         match self.compare(*operator, &left, &right) {
-            // A failed call is neither more nor less than anything.
+            // A failed call has no order relative to any value.
             Err(stop) if stop.is_of_values() && (one_failed || other_failed) => Ok(false),
             compared => compared,
         }
     }
 
-    /// One side of a comparison, and whether it stands in for a failed call.
+    /// Evaluates one side of a comparison; returns whether it replaces a failed call.
     fn side(&mut self, term: &'t Term, optional: bool) -> Result<(Side, bool), StopReason> {
         Ok(match term {
             Term::Empty => (Side::Empty, false),
@@ -269,7 +269,7 @@ impl<'t> Evaluator<'t, '_> {
         })
     }
 
-    /// What `when` asks.
+    /// Evaluates the condition of `when`.
     pub(super) fn matches(&mut self, left: &Value, term: &'t Term) -> Result<bool, StopReason> {
         let (right, _) = self.side(term, true)?;
         let left = self.unmarked(&left.meant()).into_owned();
@@ -346,7 +346,7 @@ impl<'t> Evaluator<'t, '_> {
     }
 }
 
-/// How two numbers compare.
+/// Compares two numbers.
 pub(super) fn compare_numbers(one: &Data, other: &Data) -> Option<Ordering> {
     let float = |value: &Data| match value {
         Data::Int(number) => Some(*number as f64),
@@ -359,7 +359,7 @@ pub(super) fn compare_numbers(one: &Data, other: &Data) -> Option<Ordering> {
     }
 }
 
-/// What a key leads to; `None` if there is no such thing.
+/// Looks up a key; `None` if it does not exist.
 fn keyed(owner: &Value, key: &Value) -> Option<Value> {
     match owner {
         Value::Data(owner) if owner.is_fallback() => Some(in_stand_in(owner, key)),
@@ -391,7 +391,7 @@ fn item(list: &[Data], at: i64) -> Value {
     found.cloned().map_or(Value::NIL, Value::Data)
 }
 
-/// In the result of a failed call is its default, or nothing.
+/// Inside the result of a failed call there is its fallback value, or nil.
 fn in_stand_in(owner: &Data, key: &Value) -> Value {
     let found = match (owner.meant(), key) {
         (Data::List(list), Value::Data(Data::Int(at))) => match item(list, *at) {
@@ -422,7 +422,7 @@ fn asked(owner: &Value, name: &str) -> Option<Value> {
     }
 }
 
-/// The first item, or nothing.
+/// Returns the first item, or nil.
 pub(super) fn first(value: &Value) -> Value {
     match value {
         Value::Data(Data::List(list)) => list.first().cloned().map_or(Value::NIL, Value::Data),
@@ -434,7 +434,7 @@ pub(super) fn first(value: &Value) -> Value {
     }
 }
 
-/// The last item, or nothing.
+/// Returns the last item, or nil.
 pub(super) fn last(value: &Value) -> Value {
     match value {
         Value::Data(Data::List(list)) => list.last().cloned().map_or(Value::NIL, Value::Data),
@@ -452,7 +452,7 @@ pub(super) fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Nothing, `false`, white space, or an empty list.
+/// Whether a value is `blank`: nil, `false`, white space, or an empty list.
 fn is_blank(value: &Value) -> bool {
     match value {
         Value::Data(Data::Str(text)) => text.trim().is_empty(),

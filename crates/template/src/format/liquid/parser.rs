@@ -1,5 +1,5 @@
-//! Reads a source into its tree: text, outputs, and the tags that have bodies. What stands
-//! in the markup of a tag is read in [`super::tags`].
+//! Parser from a source to its tree: text, outputs, and tags with bodies. The markup of tags is
+//! parsed in [`super::tags`].
 
 use std::ops::Range;
 
@@ -14,15 +14,15 @@ use crate::{CompileOptions, TemplateSource};
 
 type ParseResult<T> = Result<T, ParseProblem>;
 
-/// A source that was read.
+/// A parsed source.
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) body: Body,
-    /// Whether all of it is printed, one after another.
+    /// Whether everything in it is printed, in order.
     pub(super) flat: bool,
 }
 
-/// Tags that have their own node; any other ends a body.
+/// Tags with their own node; any other ends a body.
 const TAGS: [&str; 20] = [
     "assign",
     "break",
@@ -83,15 +83,15 @@ pub(super) fn parse(
     Ok((program, literals))
 }
 
-/// A tag that ends nothing here.
+/// Reports a tag that ends nothing here.
 fn outer(tag: &Tag<'_>) -> ParseProblem {
     match tag.name {
         "else" | "elsif" | "when" => {
-            let message = format!("{} outside of a tag that has such a part", tag.name);
+            let message = format!("{} outside a tag that allows it", tag.name);
             ParseProblem::at(message, tag.start, tag.end)
         }
         name if name.starts_with("end") => {
-            let message = format!("{name} ends a tag that was not begun");
+            let message = format!("{name} closes a tag that is not open");
             ParseProblem::at(message, tag.start, tag.end)
         }
         _ => unknown(tag),
@@ -109,7 +109,7 @@ fn unknown(tag: &Tag<'_>) -> ParseProblem {
     }
 }
 
-/// Puts the literal texts of a tree into one buffer, in the order of the source.
+/// Moves the literal texts of a tree into one buffer, in source order.
 fn place_literals(body: &mut Body, text: &str, literals: &mut Literals) {
     for node in body {
         match &mut node.kind {
@@ -142,10 +142,10 @@ fn place_literals(body: &mut Body, text: &str, literals: &mut Literals) {
     }
 }
 
-/// A body, and the tag that ended it; `None` at the end of the source.
+/// Parses a body, and returns the tag that ended it; `None` at the end of the source.
 struct ParsedBody<'s> {
     body: Body,
-    /// Whether it prints white space at most.
+    /// Whether it prints at most white space.
     blank: bool,
     end: Option<Tag<'s>>,
 }
@@ -154,11 +154,11 @@ struct Parser<'s> {
     name: &'s str,
     text: &'s str,
     lexer: Lexer<'s>,
-    /// The lines of the `liquid` tag that is being read, the next one last.
+    /// Remaining lines of the current `liquid` tag, in reverse order.
     lines: Option<Vec<Range<usize>>>,
     /// Whether white space at the start of the next text is dropped.
     trim: bool,
-    /// How many more tags may stand inside each other.
+    /// Remaining nesting depth of tags.
     depth: usize,
     nesting: usize,
 }
@@ -171,7 +171,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Reads up to a tag that is not known.
+    /// Reads up to an unknown tag.
     fn body(&mut self) -> ParseResult<ParsedBody<'s>> {
         let mut parsed = ParsedBody {
             body: Body::new(),
@@ -223,7 +223,7 @@ impl<'s> Parser<'s> {
                 SourcePartKind::Open => {
                     let what = if text == "{%" { "tag" } else { "output" };
                     let end_is = if text == "{%" { "%}" } else { "}}" };
-                    let problem = ParseProblem::at(format!("the {what} has no end"), start, end);
+                    let problem = ParseProblem::at(format!("unclosed {what}"), start, end);
                     return Err(problem.help(format!("end it with {end_is}")));
                 }
             }
@@ -231,7 +231,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// White space around a tag: `{%-` takes that before it, `-%}` that behind it.
+    /// White space control of a tag: `{%-` trims the text before it, `-%}` the text after it.
     fn control(&mut self, piece: &str, body: &mut Body) {
         if piece.as_bytes().get(2) == Some(&b'-')
             && let Some(Node {
@@ -249,8 +249,8 @@ impl<'s> Parser<'s> {
     fn output(&self, piece: &'s str, start: usize) -> ParseResult<Node> {
         let end = start + piece.len();
         let Some(inside) = piece[2..].strip_suffix("}}") else {
-            let problem = ParseProblem::at("the output has no end", start, end);
-            return Err(problem.help("end it with }}; a text in it can hold no brace"));
+            let problem = ParseProblem::at("unclosed output", start, end);
+            return Err(problem.help("close it with }}; a text in it cannot contain a brace"));
         };
         let begins = usize::from(inside.starts_with('-'));
         let inside = &inside[begins..];
@@ -259,7 +259,7 @@ impl<'s> Parser<'s> {
         Ok(Node::new(NodeKind::Print(piped), start, end))
     }
 
-    /// The lines of a `liquid` tag stand in the body around it.
+    /// Adds the lines of a `liquid` tag to the current body.
     fn liquid(&mut self, tag: &Tag<'s>, parsed: &mut ParsedBody<'s>) -> ParseResult<()> {
         let mut at = tag.at;
         let mut lines = Vec::new();
@@ -299,7 +299,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// A known tag, with its bodies.
+    /// Parses a known tag, with its bodies.
     fn tag(&mut self, tag: &Tag<'s>, parsed: &mut ParsedBody<'s>) -> ParseResult<()> {
         if self.depth == 0 {
             let message = "tags are nested more deeply than the limit on nesting";
@@ -313,7 +313,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// The node of a tag, and whether it prints white space at most.
+    /// Returns the node of a tag, and whether it prints at most white space.
     fn node(&mut self, tag: &Tag<'s>) -> ParseResult<(NodeKind, bool)> {
         let syntax = self.syntax();
         Ok(match tag.name {
@@ -350,7 +350,7 @@ impl<'s> Parser<'s> {
         })
     }
 
-    /// One body up to the tag's own end.
+    /// Parses one body up to the tag's end.
     fn simple(&mut self, tag: &Tag<'s>) -> ParseResult<(Body, bool)> {
         let parsed = self.body()?;
         match parsed.end {
@@ -359,8 +359,8 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// What stands in a comment is read, so that a mistake in it is one, and dropped. Tags
-    /// that are not known are nothing there.
+    /// Parses the content of a comment, so an error in it is reported, and drops it. Unknown tags
+    /// are ignored there.
     fn comment(&mut self, tag: &Tag<'s>) -> ParseResult<(NodeKind, bool)> {
         loop {
             match self.body()?.end {
@@ -373,11 +373,11 @@ impl<'s> Parser<'s> {
 
     fn raw(&mut self, tag: &Tag<'s>) -> ParseResult<(NodeKind, bool)> {
         if !tag.markup.trim_matches(is_space).is_empty() {
-            let problem = ParseProblem::at("raw takes nothing", tag.at, tag.end);
+            let problem = ParseProblem::at("raw takes no arguments", tag.at, tag.end);
             return Err(problem.help("write {% raw %}"));
         }
         if self.lines.is_some() {
-            let message = "raw cannot stand in a liquid tag";
+            let message = "raw cannot be used in a liquid tag";
             return Err(ParseProblem::at(message, tag.start, tag.end));
         }
         while let Some(piece) = self.lexer.next() {
@@ -419,7 +419,7 @@ impl<'s> Parser<'s> {
             arms: Vec::new(),
             bodies: Vec::new(),
         };
-        // What stands before the first `when` is printed nowhere.
+        // Text before the first `when` is not printed.
         let mut parsed = self.body()?;
         let mut all_blank = parsed.blank;
         loop {
@@ -471,12 +471,12 @@ impl<'s> Parser<'s> {
     }
 }
 
-/// What Ruby strips: white space, and the character zero.
+/// Whether Ruby's `strip` removes a character: white space, and NUL.
 pub(super) fn is_blank(c: char) -> bool {
     c == '\0' || is_space(c)
 }
 
-/// White space around tags that print nothing is layout, and not printed.
+/// White space around tags that print nothing is layout, and is not printed.
 fn drop_texts(body: &mut Body) {
     body.retain(|node| !matches!(node.kind, NodeKind::Text(_)));
 }
@@ -485,7 +485,7 @@ fn ends(end: &Tag<'_>, tag: &Tag<'_>) -> bool {
     end.name.strip_prefix("end") == Some(tag.name)
 }
 
-/// Why a tag is not ended by this one.
+/// Returns the error for an unexpected end tag.
 fn misplaced(tag: &Tag<'_>, end: Option<Tag<'_>>) -> ParseProblem {
     let name = tag.name;
     let Some(end) = end else {

@@ -1,5 +1,4 @@
-//! `include`, which sees and sets what is around it, and `render`, which sees only what it is
-//! handed.
+//! `include`, which shares the names of its caller, and `render`, which sees only its arguments.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -16,12 +15,13 @@ use crate::{ErrorKind, LimitKind, RenderError, StopReason};
 
 impl<'t, 'p> Evaluator<'t, 'p> {
     pub(super) fn include(&mut self, node: &'t PartialTag, span: Span) -> Result<(), StopReason> {
+        // Liquid forbids it, because `render` promises independence of the caller's names.
         if !self.world.includes {
             let mut error = RenderError::new(
                 ErrorKind::Execution,
-                "include cannot be used inside of a template that is rendered",
+                "include cannot be used inside a template called with render",
             );
-            error.help = Some("use render there, and hand over what it needs".into());
+            error.help = Some("use render there, and pass the values that it needs".into());
             return Err(error.into());
         }
         let name = self.eval(&node.template)?.meant();
@@ -32,6 +32,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         let source = self.find(&name)?;
         let value = match &node.handed {
             Some((expr, _)) => self.eval(expr)?,
+            // Without `with` or `for`, Liquid passes the variable with the template's name.
             None => self.world.get(&name).unwrap_or(Value::NIL),
         };
         if let Value::Hole = value {
@@ -45,6 +46,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
         let entered = self.pass.entered();
         self.pass.enter(span.start);
+        // Liquid renders an included template once per item even without `for`.
         if let Value::Data(Data::List(items)) = value.meant() {
             self.pass.enter(0);
             for (turn, item) in items.iter().enumerate() {
@@ -64,6 +66,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     pub(super) fn render(&mut self, node: &'t PartialTag, span: Span) -> Result<(), StopReason> {
+        // The parser accepts only a constant, so this is for syntax trees of other origin.
         let ExprKind::Text(name) = &node.template.kind else {
             return Err(fail("render needs the name of a template in quotes"));
         };
@@ -84,6 +87,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         let entered = self.pass.entered();
         self.pass.enter(span.start);
         let done = if one_by_one && is_list {
+            // No `limit` or `offset`: `render` has no such options.
             let segment = LoopItems::of(&value).segment(0, None, false);
             let state = Rc::new(ForLoop {
                 name: Arc::clone(name),
@@ -97,6 +101,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
                 self.pass.step()?;
                 self.pass.turn(turn);
                 state.index.set(turn);
+                // Each item has state of its own, so assignments do not reach the next one.
                 let mut world = RenderScope::apart();
                 world.assign(&"forloop".into(), Value::Loop(Rc::clone(&state)));
                 done = self.apart(world, &named, &variable, segment.get(turn), source);
@@ -113,7 +118,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         Ok(())
     }
 
-    /// Prints a source in a world of its own.
+    /// Renders a source with separate state.
     fn apart(
         &mut self,
         mut world: RenderScope<'p>,
@@ -125,11 +130,13 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         for (key, value) in named {
             world.assign(key, value.clone());
         }
+        // A nil value leaves the name undefined in the template.
         if !value.is_nil() {
             world.assign(variable, value);
         }
         let outer = std::mem::replace(&mut self.world, world);
         let done = self.partial(source);
+        // Restored on an error too, since a skipped tag continues with the outer names.
         self.world = outer;
         done
     }
@@ -145,6 +152,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             Some(body) => self.body(body),
             None => Ok(()),
         };
+        // A failure keeps the inner source, whose name and text its location needs.
         if !matches!(done, Err(StopReason::Failed(_))) {
             self.source = outer;
         }
@@ -163,10 +171,11 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 }
 
-/// The name under which a partial sees what it is handed.
+/// The name of the passed value inside a partial.
 fn seen_as(node: &PartialTag, template: &str) -> Arc<str> {
     match &node.alias {
         Some(alias) => Arc::clone(alias),
+        // Liquid names the value after the last part of the template's path.
         None => template.rsplit('/').next().unwrap_or(template).into(),
     }
 }

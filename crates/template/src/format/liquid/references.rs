@@ -1,5 +1,5 @@
-//! What sources can touch: a walk over the syntax trees that knows which names the templates
-//! set themselves.
+//! Finds the references of sources by a walk over their syntax trees that tracks the names that
+//! templates set.
 
 use std::collections::HashSet;
 
@@ -13,11 +13,11 @@ use super::ast::{
 };
 use crate::{FunctionReference, References, VariableReference};
 
-/// Sources are walked again wherever they are included, since other names are set there,
-/// until so many times the text of all has been read.
+/// Sources are walked again at each inclusion, because different names are set there, until this
+/// multiple of the total text has been read.
 const READINGS: usize = 4;
 
-/// Where a variable is used first, and whether it may be absent wherever it is used.
+/// First use of a variable, and whether it is optional in all of its uses.
 struct VariableUse {
     optional: bool,
     source: usize,
@@ -31,19 +31,19 @@ struct Walk<'a> {
     templates: IndexSet<&'a str, foldhash::fast::RandomState>,
     dynamic: bool,
     source: usize,
-    /// Names that are set: by `assign` and its like for good, by loops and partials inside.
+    /// Names that are set: permanently by `assign` and similar tags, locally by loops and partials.
     assigned: HashSet<&'a str, foldhash::fast::RandomState>,
     inner: Vec<&'a str>,
-    /// Whether the variables are seen: not inside of `render`.
+    /// Whether the variables are visible; not inside `render`.
     sees: bool,
     /// Sources that are being walked, outermost first.
     inside: Vec<usize>,
     rendered: HashSet<usize>,
-    /// Bytes of source that may still be walked.
+    /// Remaining bytes of source to walk.
     budget: usize,
 }
 
-/// The references of all sources that are not libraries, and of what they call.
+/// Returns the references of all sources that are not libraries, and of their partials.
 pub(super) fn references(compiled: &LiquidTemplate, roots: &[usize]) -> References {
     let bytes: usize = compiled
         .sources
@@ -178,7 +178,7 @@ impl<'a> Walk<'a> {
                 node.values.iter().for_each(|value| self.expr(value, false));
             }
             NodeKind::Increment(name) | NodeKind::Decrement(name) => {
-                // It begins at a variable of that name, if there is one.
+                // A counter starts at the variable with its name, if there is one.
                 self.add(vec![name], true, node.span);
                 self.assigned.insert(name);
             }
@@ -188,7 +188,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Walks with names that are seen only there.
+    /// Walks with names that are visible only there.
     fn with(&mut self, names: &[&'a str], walk: impl FnOnce(&mut Self)) {
         let scope = self.inner.len();
         self.inner.extend_from_slice(names);
@@ -200,7 +200,7 @@ impl<'a> Walk<'a> {
         self.handed(partial);
         let ExprKind::Text(name) = &partial.template.kind else {
             self.expr(&partial.template, false);
-            // Which template it is, a render knows.
+            // The template is known only at render time.
             self.dynamic = true;
             return;
         };
@@ -225,7 +225,7 @@ impl<'a> Walk<'a> {
             self.templates.insert(name);
             return;
         };
-        // Nothing around it is seen there, so that one walk is as good as another.
+        // No outer name is visible inside, so one walk is enough.
         if !self.rendered.insert(index) {
             return;
         }
@@ -269,7 +269,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether something is there is asked by itself, and by comparing it with nothing.
+    /// A test of the value itself, or a comparison with nil, handles a missing value.
     fn comparison(&mut self, comparison: &'a Comparison) {
         let Comparison { left, right } = comparison;
         let Some((operator, right)) = right else {
@@ -315,7 +315,7 @@ impl<'a> Walk<'a> {
         let mut path: Vec<&'a str> = vec![name];
         for key in &lookup.keys {
             match key {
-                // What a list or a text is asked for is no key of it for sure.
+                // `size`, `first` and `last` of a list or text may not be keys.
                 Key::Name(key) if matches!(&**key, "size" | "first" | "last") => break,
                 Key::Name(key) => path.push(key),
                 Key::Computed(Expr {

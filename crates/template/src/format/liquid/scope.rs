@@ -1,8 +1,7 @@
-//! Names while a template is evaluated.
+//! Name scopes of an evaluation.
 //!
-//! What `assign` and `capture` set is seen everywhere from then on; a loop and a partial have
-//! scopes of their own for what they bring. `render` sees none of what is around it, the
-//! variables included.
+//! Names set by `assign` and `capture` are visible everywhere afterwards; a loop and a partial have
+//! scopes for their own names. `render` sees no outer names, including the variables.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -15,40 +14,40 @@ use super::value::{ForLoop, Value};
 
 type NameTable<T> = HashMap<Arc<str>, T, foldhash::fast::RandomState>;
 
-/// What one template, and what it includes, sees and keeps.
+/// Names and state of one template and its includes.
 #[derive(Debug, Default)]
 pub(super) struct RenderScope<'p> {
-    /// The variables; `None` inside of `render`.
+    /// The variables; `None` inside `render`.
     variables: Option<&'p Map>,
-    /// What was assigned.
+    /// Assigned names.
     assigned: NameTable<Value>,
-    /// What loops and partials bring, the innermost last.
+    /// Names of loops and partials, innermost last.
     inner: SmallVec<[(Arc<str>, Value); 4]>,
-    /// Counters of `increment`; `None` for one that hangs on a pending call.
+    /// Counters of `increment`; `None` depends on a pending call.
     pub(super) counters: NameTable<Option<i64>>,
-    /// Where cycles are, by their names.
+    /// Positions of cycles by name.
     pub(super) cycles: NameTable<usize>,
-    /// Where loops have ended, by their names.
+    /// End positions of loops by name.
     pub(super) ended: NameTable<i64>,
-    /// What `ifchanged` printed last.
+    /// Last output of `ifchanged`.
     pub(super) changed: Option<Arc<str>>,
-    /// Loops around, the innermost last.
+    /// Enclosing loops, innermost last.
     pub(super) loops: Vec<Rc<ForLoop>>,
-    /// What hangs on a pending call.
+    /// State that depends on a pending call.
     pub(super) lost: PendingEffects,
-    /// The loop, or all of the template, is being left.
+    /// Set while the loop or the template is being left.
     pub(super) interrupts: Vec<Interrupt>,
-    /// Whether `include` may be used.
+    /// Whether `include` is allowed.
     pub(super) includes: bool,
 }
 
-/// What of a world hangs on a pending call.
+/// State that depends on a pending call.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PendingEffects {
     pub(super) cycles: bool,
-    /// Where loops have ended.
+    /// End positions of loops.
     pub(super) ends: bool,
-    /// What `ifchanged` printed last.
+    /// Last output of `ifchanged`.
     pub(super) changed: bool,
 }
 
@@ -56,7 +55,7 @@ pub(super) struct PendingEffects {
 pub(super) enum Interrupt {
     Break,
     Continue,
-    /// Nothing is known of what comes next, up to the end of the loop.
+    /// The rest of the loop is unknown.
     Lost,
 }
 
@@ -69,12 +68,13 @@ impl<'p> RenderScope<'p> {
         }
     }
 
-    /// Where `render` puts a template: nothing is seen.
+    /// Creates the scope of `render`, with no visible names.
     pub(super) fn apart() -> Self {
         RenderScope::default()
     }
 
     pub(super) fn get(&self, name: &str) -> Option<Value> {
+        // Innermost first, since a later entry hides an earlier one.
         let inner = self.inner.iter().rev().find(|(known, _)| **known == *name);
         if let Some((_, value)) = inner {
             return Some(value.clone());
@@ -82,6 +82,7 @@ impl<'p> RenderScope<'p> {
         if let Some(value) = self.assigned.get(name) {
             return Some(value.clone());
         }
+        // Counters are a separate namespace that is read only if no variable was assigned.
         match self.counters.get(name) {
             Some(Some(number)) => return Some((*number).into()),
             Some(None) => return Some(Value::Hole),
@@ -90,17 +91,19 @@ impl<'p> RenderScope<'p> {
         self.variable(name).cloned().map(Value::Data)
     }
 
-    /// The same where it is, if it is data and no counter.
+    /// Returns the value by reference if it is data, not a counter.
     pub(super) fn see(&self, name: &str) -> Option<&Data> {
         let inner = self.inner.iter().rev().find(|(known, _)| **known == *name);
         let own = match inner {
             Some((_, value)) => Some(value),
+            // Most templates assign nothing, so the hash lookup is skipped.
             None if self.assigned.is_empty() => None,
             None => self.assigned.get(name),
         };
         match own {
             Some(Value::Data(value)) => Some(value),
             Some(_) => None,
+            // A counter is no data that could be borrowed.
             None if self.counters.contains_key(name) => None,
             None => self.variable(name),
         }
@@ -110,7 +113,7 @@ impl<'p> RenderScope<'p> {
         self.variables?.get(name)
     }
 
-    /// The names of variables that can be seen.
+    /// Returns the names of visible variables.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         let variables = self.variables.into_iter().flat_map(Map::iter);
         let assigned = self.assigned.keys();
@@ -120,11 +123,11 @@ impl<'p> RenderScope<'p> {
     }
 
     pub(super) fn assign(&mut self, name: &Arc<str>, value: Value) {
-        // The outermost scope; a name that a scope inside of it has hides this one.
+        // The outermost scope; an inner scope with the same name hides it.
         self.assigned.insert(Arc::clone(name), value);
     }
 
-    /// Where a scope begins, for [`RenderScope::close`].
+    /// Returns the start of a scope, for [`RenderScope::close`].
     pub(super) fn open(&self) -> usize {
         self.inner.len()
     }
@@ -132,6 +135,7 @@ impl<'p> RenderScope<'p> {
     /// Sets a name in the innermost scope, which began at `scope`.
     pub(super) fn bring(&mut self, scope: usize, name: &Arc<str>, value: Value) {
         let own = self.inner.get_mut(scope..).unwrap_or_default();
+        // A loop sets its item again in every iteration.
         match own.iter_mut().find(|(known, _)| known == name) {
             Some((_, old)) => *old = value,
             None => self.inner.push((Arc::clone(name), value)),

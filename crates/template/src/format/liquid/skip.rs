@@ -1,5 +1,4 @@
-//! Leaving out tags that hang on a pending call: what they could have done is looked up in
-//! the syntax tree.
+//! Skips tags that depend on a pending call: their possible effects are found in the syntax tree.
 
 use std::sync::Arc;
 
@@ -10,26 +9,27 @@ use super::scope::{Interrupt, PendingEffects};
 use super::value::Value;
 use crate::StopReason;
 
-/// What tags could do that others see.
+/// Effects of tags on the following text.
 #[derive(Default)]
 struct SideEffects<'t> {
     /// Names that they set.
     names: Vec<&'t Arc<str>>,
     counters: Vec<&'t Arc<str>>,
     lost: PendingEffects,
-    /// Whether they include what only a render knows.
+    /// Whether they include a template that is known only at render time.
     unknown: bool,
-    /// Whether they leave the loop around them.
+    /// Whether they leave the enclosing loop.
     leaves: bool,
-    /// Sources that were looked through, and whether in a loop.
+    /// Sources that were scanned, and whether in a loop.
     seen: Vec<(usize, bool)>,
     nodes: usize,
 }
 
 impl<'t> Evaluator<'t, '_> {
-    /// Goes on behind a tag; `holes` is how many there were when it began.
+    /// Skips a tag; `holes` is the number of placeholders at its start.
     #[cold]
     pub(super) fn skip(&mut self, node: &'t Node, holes: usize) -> Result<(), StopReason> {
+        // The evaluation was ended by `stop`, so the tag cannot be skipped.
         if self.pass.is_stopped() {
             return Err(StopReason::Suspended);
         }
@@ -37,13 +37,14 @@ impl<'t> Evaluator<'t, '_> {
         let mut effects = SideEffects::default();
         effects.node(self.compiled, node, false);
         self.forget(&effects)?;
+        // Whether the loop continues is unknown.
         if effects.leaves {
             self.world.interrupts.push(Interrupt::Lost);
         }
         Ok(())
     }
 
-    /// Goes on behind a loop whose last turns are not known.
+    /// Skips the rest of a loop whose last iterations are unknown.
     #[cold]
     pub(super) fn lose(&mut self, body: &'t Body) -> Result<(), StopReason> {
         let mut effects = SideEffects::default();
@@ -51,9 +52,11 @@ impl<'t> Evaluator<'t, '_> {
         self.forget(&effects)
     }
 
-    /// Makes a hole of everything that could have been set.
+    /// Makes a placeholder of everything that could have been set.
     fn forget(&mut self, effects: &SideEffects<'_>) -> Result<(), StopReason> {
+        // The scan of the syntax tree is work as well.
         self.pass.steps(effects.nodes)?;
+        // An included template with a computed name could set anything.
         if effects.unknown {
             return Err(self.pass.stop());
         }
@@ -85,13 +88,15 @@ impl<'t> SideEffects<'t> {
             NodeKind::Increment(name) | NodeKind::Decrement(name) => self.counters.push(name),
             NodeKind::Cycle(_) => self.lost.cycles = true,
             NodeKind::IfChanged(_) => self.lost.changed = true,
+            // `offset: continue` reads where this loop ended.
             NodeKind::For(_) => self.lost.ends = true,
             NodeKind::Break | NodeKind::Continue => self.leaves |= !in_loop,
             NodeKind::Include(partial) => match &partial.template.kind {
                 ExprKind::Text(name) => self.source(compiled, name, in_loop),
+                // The name is computed, so the template is unknown.
                 _ => self.unknown = true,
             },
-            // A template that is rendered has a world of its own.
+            // A template called with `render` has separate state.
             _ => {}
         }
         if let NodeKind::For(looped) = &node.kind {
@@ -107,9 +112,11 @@ impl<'t> SideEffects<'t> {
     }
 
     fn source(&mut self, compiled: &'t LiquidTemplate, name: &str, in_loop: bool) {
+        // A missing template fails when it is evaluated, and has no effects.
         let Some(index) = compiled.index(name) else {
             return;
         };
+        // Recursive includes end here.
         if self.seen.contains(&(index, in_loop)) {
             return;
         }

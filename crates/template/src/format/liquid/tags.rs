@@ -1,7 +1,7 @@
-//! The markup of each tag.
+//! Parsers for the markup of each tag.
 //!
-//! Some tags are strict about it and some take more than they understand, as in Liquid
-//! itself: those look for what they need anywhere in the markup.
+//! As in Liquid, some tags are strict and some ignore unknown markup: those search the entire
+//! markup for the parts that they need.
 
 use std::sync::Arc;
 
@@ -16,21 +16,21 @@ use crate::format::problem::ParseProblem;
 
 type ParseResult<T> = Result<T, ParseProblem>;
 
-/// What it takes to read a markup.
+/// Context for parsing a markup.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Syntax<'s> {
-    /// The name of the source.
+    /// Name of the source.
     pub(super) source: &'s str,
-    /// How many expressions may stand inside each other.
+    /// Maximum depth of expressions.
     pub(super) depth: usize,
 }
 
 fn wrong(tag: &Tag<'_>, valid: &str) -> ParseProblem {
-    let message = format!("{} is not written like this", tag.name);
+    let message = format!("invalid syntax of {}", tag.name);
     ParseProblem::at(message, tag.start, tag.end).help(format!("write {valid}"))
 }
 
-/// Refuses a markup where there is none.
+/// Rejects markup in a tag that takes none.
 pub(super) fn nothing_more(tag: &Tag<'_>) -> ParseResult<()> {
     if tag.markup.trim_matches(is_space).is_empty() {
         Ok(())
@@ -74,13 +74,14 @@ impl<'s> Syntax<'s> {
         }
     }
 
-    /// An inline comment, each line of which begins with `#`.
+    /// Parses an inline comment; each of its lines begins with `#`.
     pub(super) fn comment(self, tag: &Tag<'s>) -> ParseResult<()> {
         let mut at = tag.at;
         for (index, line) in tag.markup.split('\n').enumerate() {
             let text = line.trim_matches(is_space);
             if index > 0 && !text.is_empty() && !text.starts_with('#') {
-                let problem = ParseProblem::at("this line is no comment", at, at + line.len());
+                let problem =
+                    ParseProblem::at("expected a comment on this line", at, at + line.len());
                 return Err(problem.help("begin each line of the comment with #"));
             }
             at += line.len() + 1;
@@ -137,9 +138,9 @@ impl<'s> Syntax<'s> {
         while let Ok(name) = reader.name("") {
             let is_attribute = matches!(name.text, "limit" | "offset") && reader.peek().is(":");
             if !is_attribute {
-                let message = format!("{:?} is nothing that a loop takes", name.text);
+                let message = format!("{:?} is not a loop option", name.text);
                 let problem = ParseProblem::at(message, name.start, name.end());
-                return Err(problem.help("after the list come reversed, limit: n and offset: n"));
+                return Err(problem.help("after the list: reversed, limit: n and offset: n"));
             }
             reader.expect(":")?;
             match name.text {
@@ -176,7 +177,7 @@ impl<'s> Syntax<'s> {
         Ok(node)
     }
 
-    /// Tags without a body that print or do something.
+    /// Parses tags without a body.
     pub(super) fn plain(self, tag: &Tag<'s>) -> ParseResult<NodeKind> {
         Ok(match tag.name {
             "echo" => NodeKind::Print(self.reader(tag)?.piped()?),
@@ -211,7 +212,7 @@ impl<'s> Syntax<'s> {
         })
     }
 
-    /// Values between commas; a comma in quotes divides too.
+    /// Parses values separated by commas; a comma in quotes separates too.
     fn values(self, markup: &str, at: usize) -> Vec<Expr> {
         let mut values = Vec::new();
         let mut from = at;
@@ -251,7 +252,7 @@ impl<'s> Syntax<'s> {
         Ok(self.partial(tag, template, end))
     }
 
-    /// What follows the template's name: `with value as name, key: value`.
+    /// Parses the rest after the template's name: `with value as name, key: value`.
     fn partial(self, tag: &Tag<'s>, template: Expr, mut from: usize) -> PartialTag {
         let mut handed = None;
         if let Some((word, at)) = ["with", "for"]
@@ -261,7 +262,7 @@ impl<'s> Syntax<'s> {
         {
             let written = &tag.markup[at..at + length];
             let value = loose(written, tag.at + at, self.depth);
-            // Nothing and `false`, written out, are as if nothing was.
+            // A literal nil or `false` counts as absent.
             let is_none = matches!(value.kind, ExprKind::Nil | ExprKind::Bool(false));
             handed = (!is_none).then_some((value, word == "for"));
             from = at + length;
@@ -281,7 +282,7 @@ impl<'s> Syntax<'s> {
     }
 }
 
-/// A name that is assigned, from a byte on: `item`, `item.field`, `'item'` without its quotes.
+/// Parses an assigned name from a byte on: `item`, `item.field`, `'item'` without its quotes.
 fn signature(markup: &str, from: usize) -> Option<(usize, usize)> {
     let is_part =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '[' | ']' | '(' | ')');
@@ -293,7 +294,7 @@ fn signature(markup: &str, from: usize) -> Option<(usize, usize)> {
     ))
 }
 
-/// Where the next value of a `when` begins, after a comma or `or`.
+/// Returns the offset of the next value of a `when`, after a comma or `or`.
 fn after_or(text: &str) -> Option<usize> {
     let rest = text.trim_start_matches(is_space);
     let blanks = text.len() - rest.len();
@@ -309,7 +310,7 @@ fn after_or(text: &str) -> Option<usize> {
     begins.then(|| text.len() - more.len())
 }
 
-/// Where what follows a word begins that has white space around it.
+/// Returns the offset after a word that is surrounded by white space.
 fn after_word(text: &str, word: &str) -> Option<usize> {
     let rest = text.trim_start_matches(is_space);
     let more = rest
@@ -319,7 +320,7 @@ fn after_word(text: &str, word: &str) -> Option<usize> {
     (after.len() < more.len()).then(|| text.len() - after.len())
 }
 
-/// `item in list`, anywhere: the name, and where the list stands.
+/// Finds `item in list` anywhere: the name, and the offset of the list.
 fn in_list(markup: &str) -> Option<(&str, (usize, usize))> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut from = 0;
@@ -337,7 +338,8 @@ fn in_list(markup: &str) -> Option<(&str, (usize, usize))> {
     }
 }
 
-/// The bytes of a cycle's name, whose first fragment ends at `end`, and where its values begin.
+/// Returns the bytes of a cycle's name, whose first fragment ends at `end`, and the offset of its
+/// values.
 fn group_name(markup: &str, end: usize) -> Option<(usize, usize)> {
     let rest = markup[end..].trim_start_matches(is_space);
     if let Some(values) = rest.strip_prefix(':') {
@@ -348,7 +350,7 @@ fn group_name(markup: &str, end: usize) -> Option<(usize, usize)> {
     Some((colon, colon + 1))
 }
 
-/// A value that is the same wherever it stands.
+/// Whether a value is a constant.
 fn literal(value: &Expr) -> Option<String> {
     value
         .is_constant()
@@ -371,7 +373,7 @@ impl Expr {
     }
 }
 
-/// A list as it is written, without the white space outside of quotes.
+/// Returns a list as written, without white space outside quotes.
 fn without_blanks(text: &str) -> String {
     let mut quote = None;
     text.chars()

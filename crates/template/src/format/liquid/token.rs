@@ -1,8 +1,8 @@
-//! The tokens inside of a tag.
+//! Tokens inside a tag.
 
 use crate::format::problem::ParseProblem;
 
-/// A token and where it stands in the source.
+/// A token with its span in the source.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'s> {
     pub(super) kind: Kind,
@@ -13,13 +13,13 @@ pub(super) struct Token<'s> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Name,
-    /// With its quotes.
+    /// A quoted text, including the quotes.
     Text,
     Number,
     /// `==`, `contains` and so on.
     Comparison,
     DotDot,
-    /// One character: `|.:,[]()?-`.
+    /// A single character: `|.:,[]()?-`.
     Sign,
     End,
 }
@@ -34,7 +34,7 @@ impl Token<'_> {
     }
 }
 
-/// The tokens of a markup that begins at `at` in the source, and one for its end.
+/// Returns the tokens of a markup that begins at `at` in the source, with a final end token.
 pub(super) fn tokens(markup: &str, at: usize) -> Result<Vec<Token<'_>>, ParseProblem> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -72,8 +72,8 @@ pub(super) fn tokens(markup: &str, at: usize) -> Result<Vec<Token<'_>>, ParsePro
     }
 }
 
-/// The tokens of a markup that an editor shows, with what means nothing between them. A `=` alone
-/// is a sign.
+/// Returns the tokens of a markup for an editor, including meaningless characters. A lone `=` is a
+/// sign.
 pub(super) fn known(markup: &str, at: usize) -> Vec<Token<'_>> {
     let mut found = Vec::new();
     let mut rest = markup;

@@ -1,4 +1,4 @@
-//! Values while a template is evaluated: those of the variables, and what only Liquid has.
+//! Values of an evaluation: those of the variables, and Liquid's own.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -11,17 +11,17 @@ use super::number::shown;
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Data(core::Value),
-    /// Whole numbers from the first to the last one.
+    /// A range of whole numbers, both ends included.
     Range(i64, i64),
     /// `forloop`
     Loop(Rc<ForLoop>),
     /// `tablerowloop`
     Rows(Rc<TableRowLoop>),
-    /// What hangs on a pending call.
+    /// The value of a pending call.
     Hole,
 }
 
-/// Where a loop is.
+/// Position of a loop.
 #[derive(Debug)]
 pub(super) struct ForLoop {
     pub(super) name: Arc<str>,
@@ -30,7 +30,7 @@ pub(super) struct ForLoop {
     pub(super) parent: Option<Rc<ForLoop>>,
 }
 
-/// Where a table is.
+/// Position of a table.
 #[derive(Debug)]
 pub(super) struct TableRowLoop {
     pub(super) length: usize,
@@ -47,7 +47,7 @@ impl Value {
         matches!(self, Value::Data(value) if value.is_fallback())
     }
 
-    /// The value itself, or what it is made of if it stands in for a failed call.
+    /// Returns the value itself, or the inner value of a failed call's fallback.
     pub(super) fn meant(&self) -> Value {
         match self {
             Value::Data(value) if value.is_fallback() => Value::Data(value.meant().clone()),
@@ -66,7 +66,7 @@ impl Value {
         matches!(self, Value::Data(core::Value::Null))
     }
 
-    /// What Liquid's errors call it.
+    /// Returns the type name in Liquid's errors.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Value::Data(core::Value::Null) => "nil",
@@ -111,7 +111,7 @@ impl From<Vec<core::Value>> for Value {
     }
 }
 
-/// How many numbers a range has.
+/// Returns the length of a range.
 pub(super) fn length_of(from: i64, to: i64) -> usize {
     let length = to.checked_sub(from).and_then(|more| more.checked_add(1));
     match length {
@@ -121,7 +121,7 @@ pub(super) fn length_of(from: i64, to: i64) -> usize {
     }
 }
 
-/// Whether two values are equal: numbers by what they are worth, all others by their kind.
+/// Whether two values are equal: numbers by value, others by type and value.
 pub(super) fn equal(one: &core::Value, other: &core::Value) -> bool {
     use core::Value::{Float, Int, List, Map};
     match (one.meant(), other.meant()) {
@@ -143,7 +143,7 @@ pub(super) fn equal(one: &core::Value, other: &core::Value) -> bool {
     }
 }
 
-/// What a value prints as: a list as its items, side by side.
+/// Writes the printed form of a value; the items of a list are joined.
 pub(super) fn write(value: &core::Value, out: &mut String) {
     match value.meant() {
         core::Value::Null => {}
@@ -159,7 +159,7 @@ pub(super) fn write(value: &core::Value, out: &mut String) {
     }
 }
 
-/// A value inside of an object, or a list that is made a text, as Ruby's `inspect`.
+/// Writes a value inside an object, or a list converted to text, like Ruby's `inspect`.
 pub(super) fn inspect(value: &core::Value, out: &mut String) {
     match value.meant() {
         core::Value::Null => out.push_str("nil"),

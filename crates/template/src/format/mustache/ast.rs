@@ -1,11 +1,11 @@
-//! What a Mustache template consists of: a flat list, in which a section knows
-//! where it ends. So neither depth nor length costs any stack to drop.
+//! Compiled Mustache template: a flat list, in which a section stores the index of its end. So
+//! dropping a template needs no stack, whatever its depth.
 
 use std::ops::Range;
 
 use quillet_core::Span;
 
-/// One source, read.
+/// A parsed source.
 #[derive(Debug)]
 pub(super) struct Program {
     /// All literal text.
@@ -22,14 +22,14 @@ pub(super) enum Node {
     Partial(Partial),
 }
 
-/// What is before a text in its line, for the indentation of partials.
+/// Content of the line before a text, for the indentation of partials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LinePosition {
-    /// Something.
+    /// Not empty.
     Inside,
-    /// Nothing, in the first line of the source.
+    /// Empty, in the first line of the source.
     Source,
-    /// Nothing.
+    /// Empty.
     Line,
 }
 
@@ -39,9 +39,9 @@ pub(super) struct Tag {
     pub(super) path: TagPath,
     /// Whether the value is never escaped: `{{{name}}}`, `{{& name}}`.
     pub(super) raw: bool,
-    /// All of the tag.
+    /// Span of the tag.
     pub(super) span: Span,
-    /// The name in it.
+    /// Span of the name.
     pub(super) name: Span,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Tag {
 pub(super) struct Section {
     pub(super) tag: Tag,
     pub(super) inverted: bool,
-    /// The node after its last.
+    /// Index after its last node.
     pub(super) end: usize,
 }
 
@@ -58,22 +58,22 @@ pub(super) struct Section {
 #[derive(Debug)]
 pub(super) struct Partial {
     pub(super) tag: Tag,
-    /// Which source it is, if it was given.
+    /// Index of its source, if it exists.
     pub(super) source: Option<usize>,
-    /// What its lines are indented by: the text before the tag as blanks. `None`
-    /// after another tag in the same line.
+    /// Indentation of its lines: the text before the tag, as blanks. `None` after another tag on
+    /// the same line.
     pub(super) indent: Option<Box<str>>,
-    /// Whether its first line is indented too: only blanks are before it.
+    /// Whether its first line is indented too: only blanks precede the tag.
     pub(super) first_line: bool,
 }
 
-/// What a tag names.
+/// The name in a tag.
 #[derive(Clone, Debug)]
 pub(super) enum TagPath {
     /// `.`: the value of the innermost section.
     Here,
     Name(Box<str>),
-    /// `a.b.c`: the whole, and its parts.
+    /// `a.b.c`: the entire name, and its parts.
     Dotted(Box<str>, Box<[Box<str>]>),
 }
 
@@ -81,13 +81,13 @@ impl TagPath {
     pub(super) fn new(name: &str) -> Self {
         match name.find('.') {
             Some(0) if name == "." => TagPath::Here,
-            // mustache.js takes a point in front for a part of the name.
+            // mustache.js treats a leading point as a part of the name.
             None | Some(0) => TagPath::Name(name.into()),
             Some(_) => TagPath::Dotted(name.into(), name.split('.').map(Into::into).collect()),
         }
     }
 
-    /// As it is written.
+    /// Returns the name as written.
     pub(super) fn text(&self) -> &str {
         match self {
             TagPath::Here => ".",
@@ -95,7 +95,7 @@ impl TagPath {
         }
     }
 
-    /// The name that is looked for in the sections.
+    /// Returns the name that is looked up in the sections.
     pub(super) fn first(&self) -> &str {
         match self {
             TagPath::Here => ".",
@@ -104,7 +104,7 @@ impl TagPath {
         }
     }
 
-    /// What is taken out of it.
+    /// Returns the properties to follow.
     pub(super) fn rest(&self) -> &[Box<str>] {
         match self {
             TagPath::Dotted(_, parts) => parts.get(1..).unwrap_or_default(),

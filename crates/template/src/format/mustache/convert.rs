@@ -1,7 +1,7 @@
-//! Mustache templates as a neutral tree.
+//! Reads Mustache templates into the neutral tree.
 //!
-//! What a section is, and where a name is found, depends on the values: so on
-//! the kinds that are declared. What is not declared is refused, or noted.
+//! The meaning of a section, and of a name, depends on the values, so on the declared kinds.
+//! Undeclared uses are rejected or get a warning.
 
 use quillet_core::{Diagnostic, Span};
 
@@ -12,7 +12,7 @@ use crate::convert::{
 };
 use crate::{CompileOptions, TemplateSource};
 
-/// Reads a source. What other formats do not have is refused.
+/// Reads a source. Features that other formats lack are rejected.
 pub(crate) fn read(
     source: &TemplateSource<'_>,
     options: &CompileOptions,
@@ -30,7 +30,7 @@ pub(crate) fn read(
     Ok(reader.range(0, program.nodes.len()))
 }
 
-/// What names are looked for in.
+/// A context of name lookup.
 struct TypeFrame<'p> {
     path: VariablePath,
     shape: &'p VariableType,
@@ -40,9 +40,9 @@ struct Reader<'p, 'r, 's> {
     program: &'p Program,
     findings: &'r mut ConvertFindings<'s>,
     root: &'p VariableType,
-    /// The innermost comes last.
+    /// Contexts, innermost last.
     frames: Vec<TypeFrame<'p>>,
-    /// How many loops are around.
+    /// Number of enclosing loops.
     loops: usize,
 }
 
@@ -96,19 +96,20 @@ impl Reader<'_, '_, '_> {
             }
             VariableType::Unknown => {
                 let name = section.tag.path.text();
-                let message =
-                    format!("{name} is a condition or a loop by its value, which nobody declares");
+                let message = format!(
+                    "{name} is a condition or a loop depending on its value, which is not declared"
+                );
                 let help = format!("declare it: --kind {name}=list, or --kind {name}=boolean");
                 self.findings.refuse_with(section.tag.span, message, help);
                 self.condition(path, false, section, body);
                 None
             }
-            // Goes into the value.
+            // The section enters the value.
             _ => Some(self.condition(path, true, section, body)),
         }
     }
 
-    /// Whether a section prints `{{.}}` itself, so that it must be a loop.
+    /// Whether a section prints `{{.}}` itself, so it must be a loop.
     fn names_item(&self, from: usize, to: usize) -> bool {
         let nodes = self.program.nodes.get(from..to).unwrap_or_default();
         let mut inside = 0;
@@ -167,7 +168,7 @@ impl Reader<'_, '_, '_> {
 }
 
 impl<'p> Reader<'p, '_, '_> {
-    /// What a name means here, and its kind.
+    /// Resolves a name, and its kind.
     fn find(&mut self, written: &Written, span: Span) -> Option<(VariablePath, &'p VariableType)> {
         let path = match written {
             Written::Here => self.frames.last().map(|frame| frame.path.clone()),
@@ -177,7 +178,7 @@ impl<'p> Reader<'p, '_, '_> {
             }
         };
         let Some(path) = path else {
-            let message = "all variables at once has no exact counterpart in other formats";
+            let message = "the set of all variables has no exact counterpart in other formats";
             self.findings.refuse(span, message);
             return None;
         };
@@ -185,7 +186,7 @@ impl<'p> Reader<'p, '_, '_> {
         Some((path, shape))
     }
 
-    /// Where a name is found: in the innermost that has it.
+    /// Finds the innermost context that has a name.
     fn base(&mut self, first: &str, span: Span) -> VariablePath {
         let key = || [first.to_owned()];
         for frame in self.frames.iter().rev() {
@@ -194,7 +195,7 @@ impl<'p> Reader<'p, '_, '_> {
             }
             if *frame.shape == VariableType::Unknown {
                 let message = format!(
-                    "exact if every item has {first}: mustache looks outside for what an item has not"
+                    "exact only if every item has {first}: mustache looks up a missing field outside the item"
                 );
                 let help = "declare the kinds: --kind items[].title=text";
                 self.findings.note(span, message, help);
@@ -204,11 +205,11 @@ impl<'p> Reader<'p, '_, '_> {
         VariablePath::root(&[first])
     }
 
-    /// The kind of a path, from where it begins.
+    /// Returns the kind of a path, from its start.
     fn declared(&self, path: &VariablePath) -> &'p VariableType {
         use crate::convert::PathStart;
         let (start, skipped) = match path.start {
-            // A name is never what a loop knows.
+            // A name never refers to a loop variable.
             PathStart::Root | PathStart::Loop(..) => (self.root, 0),
             PathStart::Item(_) => {
                 let same = |frame: &&TypeFrame<'p>| {

@@ -1,4 +1,4 @@
-//! Tokens and completions for editors.
+//! Syntax tokens and completion items for editors.
 
 use quillet_core::TokenKind;
 
@@ -6,7 +6,7 @@ use super::super::javascript::is_space;
 use super::lexer::{Lexer, RawTag, TagKind, Token};
 use crate::editor::{CompletionItem, CompletionList, ExternalNames, MOST_FAULTS, Spot, TokenScan};
 
-/// The tokens of a text; of a tag without an end, its opening and the name.
+/// Returns the tokens of a text; for an unclosed tag, its opening and its name.
 pub(super) fn scan(text: &str) -> TokenScan {
     let (found, faults) = Lexer::new(text).survey(MOST_FAULTS);
     let mut scan = TokenScan::default();
@@ -42,7 +42,7 @@ fn whole(text: &str, tag: &RawTag<'_>, scan: &mut TokenScan) {
     scan.end(end - closing.trim_start_matches(is_space).len(), end);
 }
 
-/// A path; `.` alone is the value itself.
+/// Adds a path; a single `.` is the value itself.
 fn names(path: &str, start: usize, kind: TagKind, scan: &mut TokenScan) {
     if kind == TagKind::Partial {
         return scan.add(start, start + path.len(), TokenKind::Function);
@@ -65,7 +65,7 @@ fn names(path: &str, start: usize, kind: TagKind, scan: &mut TokenScan) {
     }
 }
 
-/// A tag whose opening stands between two bytes, and which has no end before a third.
+/// Adds an unclosed tag whose opening is between the first two bytes; its text ends at the third.
 fn unclosed(text: &str, start: usize, opened: usize, end: usize, scan: &mut TokenScan) {
     let rest = text.get(opened..end).unwrap_or_default();
     let kind = match rest.as_bytes().first() {
@@ -89,12 +89,12 @@ fn unclosed(text: &str, start: usize, opened: usize, end: usize, scan: &mut Toke
         .trim_matches(is_space)
         .is_empty()
     {
-        // More than a name: text, most likely.
+        // More than a name: probably text.
         scan.open = None;
     }
 }
 
-/// What could stand at a byte: the name of a variable.
+/// Returns the completion items at a byte: variable names.
 pub(super) fn completions(text: &str, at: usize, names: &ExternalNames<'_>) -> Vec<CompletionItem> {
     let Some(spot) = Spot::find(text, at, scan) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Prints a Mustache template over variables.
+//! Renders a Mustache template with variables.
 
 use std::borrow::Cow;
 
@@ -8,41 +8,41 @@ use smallvec::{SmallVec, smallvec};
 
 use super::super::javascript::{self, Escape, PropertyValue};
 use super::ast::{LinePosition, Node, Partial, Section, Tag, TagPath};
-use super::{Compilation, MustacheTemplate};
+use super::compilation::{Compilation, MustacheTemplate};
 use crate::{CallState, ErrorKind, LimitKind, Missing, Pass, RenderError, StopReason};
 
-/// Sections and partials inside each other. Each level takes a few hundred
-/// bytes of a 2 MiB stack, a kilobyte without optimisation.
+/// Maximum depth of sections and partials. Each level takes a few hundred bytes of a 2 MiB stack, a
+/// kilobyte in a debug build.
 const MAX_LEVELS: usize = 400;
 
 pub(super) struct Evaluator<'t, 'p, 'v> {
     compiled: &'t MustacheTemplate,
     pass: &'p mut Pass<'v>,
-    /// Values of the sections around, the innermost last.
+    /// Values of the enclosing sections, innermost last.
     frames: SmallVec<[ContextFrame<'v>; 4]>,
     levels: usize,
     partials: usize,
 }
 
-/// Where names are looked for.
+/// Where names are looked up.
 #[derive(Clone, Debug)]
 enum ContextFrame<'v> {
     Root(&'v Map),
     Held(&'v Value),
-    /// What a call gave.
+    /// The result of a call.
     Made(Value),
 }
 
-/// What a name leads to.
+/// Target of a name.
 enum NameLookup<'v> {
     Value(Cow<'v, Value>),
-    /// A call that is made when the pass is over.
+    /// A call that is made at the end of the pass.
     Pending,
     /// Neither a variable nor a function.
     Nothing,
 }
 
-/// The source that is printed, and how far its lines are indented.
+/// The current source, and the indentation of its lines.
 #[derive(Clone, Copy)]
 struct PartialFrame<'t> {
     source: &'t Compilation,
@@ -72,7 +72,7 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
         self.nodes(&place, 0, source.program.nodes.len())
     }
 
-    /// Prints a range of nodes.
+    /// Renders a range of nodes.
     fn nodes(
         &mut self,
         place: &PartialFrame<'_>,
@@ -123,7 +123,7 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
             };
             match printed {
                 Ok(()) => {}
-                // Nothing that a tag does is seen by others: the rest goes on.
+                // A tag has no effect on others, so rendering continues.
                 Err(StopReason::Suspended) => {
                     self.pass.leave(entered);
                     self.pass.skip_since(holes);
@@ -145,7 +145,7 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
         }
         let begins =
             start == LinePosition::Line || start == LinePosition::Source && place.first_line;
-        // Lines without anything are not indented.
+        // Empty lines are not indented.
         if begins && !text.starts_with('\n') {
             self.pass.literal(place.indent)?;
         }
@@ -268,8 +268,8 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
         done
     }
 
-    /// Looks for a name in the sections, from the innermost, then among functions.
-    /// `span` is where it stands.
+    /// Looks up a name in the sections, from the innermost outward, then among functions. `span` is
+    /// its location.
     fn find(&mut self, path: &TagPath, span: Span) -> Result<NameLookup<'v>, StopReason> {
         self.pass.steps(self.frames.len())?;
         let found = match path {
@@ -285,7 +285,7 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
         }
     }
 
-    /// Calls the function of a name, or of the first part of a dotted one.
+    /// Calls the function with this name, or with the first part of a dotted one.
     fn call(&mut self, path: &TagPath, span: Span) -> Result<NameLookup<'v>, StopReason> {
         let (name, rest) = if self.pass.has_function(path.text()) {
             (path.text(), &[][..])
@@ -297,7 +297,7 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
         }
         match self.pass.call_bound_at(&[span.start], name)? {
             CallState::Ready(value) => Ok(descend(Cow::Owned(value), rest)),
-            // What is in a hole prints as nothing, too.
+            // A field of a placeholder also prints nothing.
             CallState::Pending => Ok(NameLookup::Pending),
         }
     }
@@ -324,7 +324,7 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
 }
 
 impl<'v> ContextFrame<'v> {
-    /// The value itself.
+    /// Returns the value itself.
     fn value(&self) -> Cow<'v, Value> {
         match self {
             ContextFrame::Root(map) => Cow::Owned(Value::Map((*map).clone())),
@@ -333,7 +333,7 @@ impl<'v> ContextFrame<'v> {
         }
     }
 
-    /// An entry of an object, or an item of a list; texts have none.
+    /// Returns an entry of an object, or an item of a list; texts have none.
     fn own(&self, name: &str) -> Option<Cow<'v, Value>> {
         match self {
             ContextFrame::Root(map) => map.get(name).map(Cow::Borrowed),
@@ -357,7 +357,7 @@ impl<'v> ContextFrame<'v> {
     }
 }
 
-/// What a path of properties leads to.
+/// Follows a path of properties.
 fn descend<'v>(mut value: Cow<'v, Value>, path: &[Box<str>]) -> NameLookup<'v> {
     for name in path {
         match property(&value, name) {
@@ -381,7 +381,7 @@ fn property<'v>(value: &Cow<'v, Value>, name: &str) -> Option<Cow<'v, Value>> {
     }
 }
 
-/// Adds the place, unless there is one already.
+/// Adds the location, unless there is one already.
 #[cold]
 fn located(stop: StopReason, source: &Compilation, node: &Node) -> StopReason {
     let StopReason::Failed(mut error) = stop else {
@@ -404,7 +404,7 @@ fn located(stop: StopReason, source: &Compilation, node: &Node) -> StopReason {
     StopReason::Failed(error)
 }
 
-/// The characters that mustache.js escapes.
+/// Characters that mustache.js escapes.
 fn html(byte: u8) -> Option<&'static str> {
     Some(match byte {
         b'&' => "&amp;",

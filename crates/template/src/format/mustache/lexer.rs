@@ -1,5 +1,5 @@
-//! From text to tokens, as mustache.js reads it: tags, and the text between them
-//! without the lines that hold nothing but tags which print nothing.
+//! Lexer in the manner of mustache.js: tags, and the text between them without lines that contain
+//! only tags that print nothing.
 
 use memchr::{memchr, memmem, memrchr};
 use quillet_core::Span;
@@ -11,26 +11,26 @@ use crate::format::problem::ParseProblem;
 /// One token.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Token<'t> {
-    /// Literal text between two bytes of the source.
+    /// Literal text between two offsets of the source.
     Text(usize, usize, LinePosition),
     Tag(RawTag<'t>),
 }
 
-/// A tag as it stands there.
+/// A tag in the source.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RawTag<'t> {
     pub(super) kind: TagKind,
     pub(super) name: &'t str,
-    /// All of the tag.
+    /// Span of the tag.
     pub(super) span: Span,
-    /// The name in it.
+    /// Span of the name.
     pub(super) name_span: Span,
-    /// The line's text before it, and whether it is more than blanks; `None`
-    /// after another tag in the same line.
+    /// The text before it on its line, and whether it contains more than blanks; `None` after
+    /// another tag on the same line.
     pub(super) before: Option<(&'t str, bool)>,
 }
 
-/// What follows the opening delimiter.
+/// The kind of a tag, from its first character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TagKind {
     Value,
@@ -53,16 +53,16 @@ pub(super) struct Lexer<'t> {
     line: LineState,
 }
 
-/// The line that is being read.
+/// The current line.
 #[derive(Default)]
 struct LineState {
     start: usize,
-    /// Where its texts stand in the tokens.
+    /// Indexes of its texts in the tokens.
     texts: Vec<usize>,
     tags: usize,
     /// Whether it has text that is not blank.
     text: bool,
-    /// Whether something in it prints.
+    /// Whether any of its tags prints.
     prints: bool,
 }
 
@@ -78,22 +78,22 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// All tokens; the first mistake ends the reading.
+    /// Returns all tokens; stops at the first error.
     pub(super) fn run(mut self) -> (Vec<Token<'t>>, Option<ParseProblem>) {
         let problem = self.read().err();
         self.end_line(self.text.len());
         (self.tokens, problem)
     }
 
-    /// All tags up to the end, those behind mistakes too, and the openings of those that have no
-    /// end: of at most so many.
+    /// Returns all tags, including those after errors, and the openings of at most this number of
+    /// unclosed tags.
     pub(super) fn survey(mut self, most_faults: usize) -> (Vec<Token<'t>>, Vec<Span>) {
         let mut faults = Vec::new();
         while faults.len() < most_faults {
             let Err(problem) = self.read() else {
                 break;
             };
-            // Of a tag without an end, the opening has been passed and nothing else.
+            // For an unclosed tag, only the opening was consumed.
             if self.at < problem.span.end {
                 self.at = problem.span.end;
             }
@@ -114,8 +114,8 @@ impl<'t> Lexer<'t> {
         Ok(())
     }
 
-    /// Text up to a byte: the rest of this line, lines without tags, and the
-    /// start of another line.
+    /// Reads text up to a byte: the rest of this line, lines without tags, and the start of another
+    /// line.
     fn literal(&mut self, end: usize) {
         let text = &self.text.as_bytes()[self.at..end];
         let Some(first) = memchr(b'\n', text) else {
@@ -132,7 +132,7 @@ impl<'t> Lexer<'t> {
         self.piece(end);
     }
 
-    /// A text of the current line.
+    /// Adds text to the current line.
     fn piece(&mut self, end: usize) {
         let start = self.at;
         self.at = end;
@@ -157,8 +157,7 @@ impl<'t> Lexer<'t> {
         self.tokens.push(Token::Text(start, end, place));
     }
 
-    /// Ends the line before a byte. A line whose tags print nothing goes, with
-    /// its blanks.
+    /// Ends the line before a byte. A line whose tags print nothing is dropped, with its blanks.
     fn end_line(&mut self, next: usize) {
         if self.line.tags > 0 && !self.line.prints {
             for index in &self.line.texts {
@@ -176,7 +175,7 @@ impl<'t> Lexer<'t> {
     fn tag(&mut self) -> Result<(), ParseProblem> {
         let start = self.at;
         if start == self.line.start {
-            // Where an indentation goes, if the line stays.
+            // Position of the indentation, if the line is kept.
             self.push_text(start, start);
         }
         let before =
@@ -220,7 +219,7 @@ impl<'t> Lexer<'t> {
         Ok(())
     }
 
-    /// Goes over so many bytes, and blanks.
+    /// Skips this number of bytes, and blanks.
     fn skip(&mut self, bytes: usize) {
         let rest = self.text.get(self.at + bytes..).unwrap_or_default();
         self.at = self.text.len() - rest.trim_start_matches(is_space).len();
@@ -241,8 +240,8 @@ impl<'t> Lexer<'t> {
         kind
     }
 
-    /// The text up to an end, without blanks around it, and where it begins.
-    /// Goes behind the end.
+    /// Reads the text up to a closing delimiter, without surrounding blanks, and its offset.
+    /// Continues after the delimiter.
     fn until(&mut self, end: &str, tag: usize) -> Result<(usize, &'t str), ParseProblem> {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let Some(length) = memmem::find(rest.as_bytes(), end.as_bytes()) else {
@@ -250,7 +249,7 @@ impl<'t> Lexer<'t> {
             let mut help = format!("close the tag with {end}");
             if !self.text[tag..].contains(self.close) {
                 let open = self.open;
-                help += &format!("; for {open} as text, change the delimiters around it");
+                help += &format!("; to print {open}, change the delimiters around it");
             }
             return Err(problem.help(help));
         };

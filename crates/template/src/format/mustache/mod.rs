@@ -1,11 +1,12 @@
-//! Mustache, as its specification and mustache.js have it: variables, sections,
-//! partials, comments and delimiters. Lambdas, inheritance and dynamic names,
-//! which are optional in the specification, are left out.
+//! Mustache by its specification and mustache.js: variables, sections, partials, comments and
+//! delimiters. Lambdas, inheritance and dynamic names, which the specification makes optional, are
+//! not supported.
 //!
-//! Values are data. A name that no variable has calls the function of that
-//! name, with the variables that its parameters name.
+//! Values are data. A name without a variable calls the function with that name, and the variables
+//! with the names of its parameters are its arguments.
 
 mod ast;
+mod compilation;
 pub(crate) mod convert;
 mod editor;
 mod eval;
@@ -20,10 +21,10 @@ use quillet_core::SemanticToken;
 
 use crate::editor::{CompletionItem, ExternalNames};
 use crate::{
-    CompileError, CompileOptions, CompiledTemplate, Missing, Pass, References, RenderError,
-    StopReason, TemplateFormat, TemplateSource,
+    CompileError, CompileOptions, CompiledTemplate, Pass, References, RenderError, StopReason,
+    TemplateFormat, TemplateSource,
 };
-use ast::Program;
+use compilation::{Compilation, MustacheTemplate};
 use eval::Evaluator;
 
 /// The format `mustache`.
@@ -33,14 +34,14 @@ pub struct MustacheFormat {
 }
 
 impl MustacheFormat {
-    /// The format for prompts, which are no HTML: values are printed as they are.
+    /// Creates the format for prompts, which are not HTML: values are printed unescaped.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether `{{name}}` escapes what HTML would read, as mustache.js does. The
-    /// format is then named `mustache-html`.
+    /// Sets whether `{{name}}` escapes HTML characters, as in mustache.js. The format is then named
+    /// `mustache-html`.
     #[must_use]
     pub fn escape_html(self, escape_html: bool) -> Self {
         MustacheFormat { escape_html }
@@ -103,8 +104,8 @@ impl TemplateFormat for MustacheFormat {
     }
 }
 
-/// Puts other delimiters around every run of braces that could be a tag with
-/// what follows. They stand in a line with text, so the line stays.
+/// Changes the delimiters around every run of braces that could form a tag with the following text.
+/// The delimiter tags share a line with text, so the line is kept.
 fn escaped(literal: &str) -> String {
     let mut percents = String::from("%");
     while literal.contains(&format!("<{percents}")) {
@@ -127,22 +128,6 @@ fn escaped(literal: &str) -> String {
         rest = after;
     }
     out + rest
-}
-
-#[derive(Debug)]
-struct MustacheTemplate {
-    sources: Vec<Compilation>,
-    references: References,
-    missing: Missing,
-    escape_html: bool,
-}
-
-#[derive(Debug)]
-struct Compilation {
-    name: String,
-    text: String,
-    library: bool,
-    program: Program,
 }
 
 impl CompiledTemplate for MustacheTemplate {

@@ -1,4 +1,4 @@
-//! From tokens to nodes: what opens has to close.
+//! Parser from tokens to nodes, which matches opening and closing tags.
 
 use quillet_core::{Diagnostic, Span};
 
@@ -8,10 +8,10 @@ use crate::format::literals::Literals;
 use crate::format::problem::{MOST_PROBLEMS, ParseProblem};
 use crate::{CompileOptions, TemplateSource};
 
-/// Reads a source. `find` gives the source that a partial names, `alone` says
-/// that there is none.
+/// Parses a source. `find` returns the index of a partial's source; `alone` means that there are no
+/// other sources.
 ///
-/// # Errors
+/// Returns the errors of the source.
 /// What is wrong with it.
 pub(super) fn parse(
     source: &TemplateSource<'_>,
@@ -54,10 +54,10 @@ struct Parser<'t, 'f> {
     find: &'f dyn Fn(&str) -> Option<usize>,
     alone: bool,
     literals: Literals,
-    /// A text that may go on: its bytes in the source, and its start.
+    /// A text that may be extended: its bytes in the source, and its start.
     text_open: Option<(usize, usize, LinePosition)>,
     nodes: Vec<Node>,
-    /// Nodes of the sections that are open.
+    /// Nodes of the open sections.
     open: Vec<usize>,
     problems: Vec<ParseProblem>,
 }
@@ -75,7 +75,7 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    /// Texts that follow each other in the source are one.
+    /// Texts that are adjacent in the source are joined.
     fn add_text(&mut self, start: usize, end: usize, place: LinePosition) {
         let is_empty = start == end;
         if is_empty && (self.alone || place == LinePosition::Inside) {
@@ -126,7 +126,7 @@ impl<'t> Parser<'t, '_> {
         Ok(())
     }
 
-    /// The section that a node is.
+    /// Returns the section at a node.
     fn section_at(&self, node: usize) -> Option<&Section> {
         match self.nodes.get(node) {
             Some(Node::Section(section)) => Some(section),
@@ -152,7 +152,7 @@ impl<'t> Parser<'t, '_> {
             self.end_section();
             return Ok(());
         }
-        // Go on with the section that was meant, if it is open.
+        // Continue with the section that was probably meant, if it is open.
         let open = self.open.iter().take(self.nesting);
         let meant = open
             .rev()
@@ -183,7 +183,7 @@ impl<'t> Parser<'t, '_> {
         let blank = |c: char| match c {
             ' ' | '\t' => Some((c, 1)),
             _ if super::super::javascript::is_space(c) => None,
-            // As wide as the character is in JavaScript.
+            // The length of the character in JavaScript.
             _ => Some((' ', c.len_utf16())),
         };
         let blanks = |text: &str| -> Box<str> {
@@ -226,7 +226,7 @@ fn tag(raw: &RawTag<'_>) -> Tag {
     }
 }
 
-/// Refuses what the optional modules of the specification have.
+/// Rejects the optional modules of the specification.
 fn refuse(raw: &RawTag<'_>) -> Result<(), ParseProblem> {
     let (what, help) = match (raw.kind, raw.name.chars().next()) {
         (TagKind::Value, Some('<')) => ("inheritance is not supported", "use {{> partial}}"),
@@ -236,7 +236,7 @@ fn refuse(raw: &RawTag<'_>) -> Result<(), ParseProblem> {
         ),
         (TagKind::Partial, Some('*')) => (
             "dynamic names of partials are not supported",
-            "name the partial, in a section for each that there can be",
+            "write a named partial for each possible name, in a section",
         ),
         _ => return Ok(()),
     };

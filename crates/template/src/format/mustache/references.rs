@@ -1,11 +1,11 @@
-//! What Mustache templates can touch. A name inside a section may be an entry of
-//! its value as well as a variable, and a section deals with what is not there;
-//! both are optional. Any name may turn out to be a function's.
+//! Finds the references of Mustache templates. A name inside a section may be an entry of its value
+//! as well as a variable, and a section handles a missing value, so both are optional. Any name may
+//! turn out to be a function.
 
 use indexmap::IndexSet;
 
-use super::Compilation;
 use super::ast::{Node, Tag, TagPath};
+use super::compilation::Compilation;
 use crate::reference::ByPath;
 use crate::{References, VariableReference};
 
@@ -14,16 +14,15 @@ type HashedSet<K> = IndexSet<K, foldhash::fast::RandomState>;
 #[derive(Default)]
 struct Collector {
     variables: HashedSet<ByPath>,
-    /// Whether each of them has to exist at one place at least.
+    /// Whether each variable is required in at least one place.
     needed: Vec<bool>,
     partials: HashedSet<String>,
     dynamic: bool,
-    /// Sources to look at, and whether a section's value is around them.
+    /// Sources to read, and whether they are inside a section's value.
     wanted: HashedSet<(usize, bool)>,
 }
 
-/// The references of the sources that are rendered, and of the partials that
-/// they use.
+/// Returns the references of the rendered sources, and of the partials that they use.
 pub(super) fn references(sources: &[Compilation]) -> References {
     let mut collector = Collector::default();
     let rendered = sources.iter().enumerate();
@@ -46,7 +45,7 @@ pub(super) fn references(sources: &[Compilation]) -> References {
     }
 }
 
-/// What nobody needs is optional.
+/// A variable that no use requires is optional.
 fn variables(found: HashedSet<ByPath>, needed: &[bool]) -> Vec<VariableReference> {
     let found = found.into_iter().zip(needed);
     found
@@ -59,7 +58,7 @@ fn variables(found: HashedSet<ByPath>, needed: &[bool]) -> Vec<VariableReference
 
 impl Collector {
     fn source(&mut self, source: usize, nodes: &[Node], inside: bool) {
-        // Up to which node a section's value is around.
+        // Index of the node up to which a section's value is in scope.
         let mut until = if inside { nodes.len() } else { 0 };
         for (index, node) in nodes.iter().enumerate() {
             let inside = index < until;

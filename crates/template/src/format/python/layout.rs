@@ -1,12 +1,27 @@
-//! Fills, signs and groups around digits.
+//! Padding, signs and group separators.
 
 use std::iter::repeat_n;
 
-use super::number::NumberParts;
-use super::spec::Spec;
+use super::number::{self, NumberParts};
+use super::spec::{Operand, Spec, SpecError};
 
 impl Spec {
-    /// A text: cut to the precision, filled up to the width.
+    /// `format(operand, spec)`.
+    pub(crate) fn write(&self, operand: Operand<'_>, out: &mut String) -> Result<(), SpecError> {
+        let number = match operand {
+            Operand::Text(text) => {
+                self.check_text()?;
+                self.pad_text(text, out);
+                return Ok(());
+            }
+            Operand::Int(int, name) => number::of_int(int, name, self)?,
+            Operand::Float(float) => number::of_float(float, "float", self)?,
+        };
+        self.pad_number(&number, out);
+        Ok(())
+    }
+
+    /// Writes a text: truncated to the precision, padded to the width.
     pub(crate) fn pad_text(&self, text: &str, out: &mut String) {
         let end = self
             .precision
@@ -33,7 +48,7 @@ impl Spec {
             (false, _) => "",
         };
         let around = sign.len() + number.prefix.len() + number.rest.chars().count();
-        // Zeros between sign and digits are digits, and grouped with them.
+        // Zeros between sign and digits count as digits, and are grouped with them.
         let least = match (fill, align) {
             ('0', '=') => self.width.saturating_sub(around),
             _ => 0,
@@ -56,8 +71,8 @@ impl Spec {
         }
     }
 
-    /// Digits in groups, with zeros before them up to a width. A number never
-    /// begins with a separator, so it may become one wider.
+    /// Groups digits, with leading zeros up to a width. A number never begins with a separator, so
+    /// the result may be one wider.
     fn grouped(&self, digits: &str, least: usize) -> String {
         if digits.is_empty() {
             return String::new();
@@ -69,7 +84,7 @@ impl Spec {
             Some('b' | 'o' | 'x' | 'X') => 4,
             _ => 3,
         };
-        // Fewest digits that are that wide with their separators.
+        // The minimum number of digits with this width including separators.
         let wanted = least - least.saturating_sub(1) / (size + 1);
         let count = digits.len().max(wanted);
         let zeros = repeat_n('0', count - digits.len());
@@ -84,7 +99,7 @@ impl Spec {
     }
 }
 
-/// How much stands before and after.
+/// Returns the padding before and after.
 fn sides(align: char, missing: usize) -> (usize, usize) {
     match align {
         '<' => (0, missing),

@@ -1,7 +1,7 @@
-//! What the formats out of Python's world share: how numbers and texts are laid
-//! out (`format(value, spec)`) and printed (`repr`).
+//! Formatting of numbers and texts (`format(value, spec)`) and `repr`, shared by the Python
+//! formats.
 //!
-//! Nothing here knows a format's own values, or counts: who lays out charges
+//! This module does not know the value types of a format and charges nothing: the caller charges
 //! [`Spec::bytes`] first.
 
 mod layout;

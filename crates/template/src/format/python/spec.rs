@@ -1,46 +1,44 @@
 //! Python's format mini-language: `[[fill]align][sign][z][#][0][width][,_][.precision][type]`.
 
-use super::number;
 use crate::{ErrorKind, RenderError, StopReason};
 
-/// A format specifier, as it is written. What it means depends on the type of
-/// the value.
+/// A format specifier as written. Its meaning depends on the type of the value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Spec {
-    /// What fills up to the width.
+    /// Fill character.
     pub(crate) fill: Option<char>,
     /// `<`, `>`, `^`, or `=` (after the sign).
     pub(crate) align: Option<char>,
     /// `+`, `-` or a space.
     pub(crate) sign: Option<char>,
-    /// `z`: a number that is rounded to zero has no sign.
+    /// `z`: a number that rounds to zero has no sign.
     pub(crate) plain_zero: bool,
-    /// `#`: prefixes of bases, decimal points that could be left out.
+    /// `#`: base prefixes, and decimal points that are otherwise omitted.
     pub(crate) alternate: bool,
     /// `0` before the width.
     pub(crate) zero: bool,
-    /// Fewest characters.
+    /// Minimum width in characters.
     pub(crate) width: usize,
-    /// What stands between groups of digits: `,` or `_`.
+    /// Group separator: `,` or `_`.
     pub(crate) group: Option<char>,
-    /// Digits of a number, or most characters of a text.
+    /// Digits of a number, or the maximum characters of a text.
     pub(crate) precision: Option<usize>,
-    /// The type: `d`, `f`, `s`…
+    /// Presentation type: `d`, `f`, `s`…
     pub(crate) kind: Option<char>,
 }
 
-/// A value that is laid out.
+/// A value to format.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Operand<'a> {
     /// Text.
     Text(&'a str),
-    /// A whole number, or a truth value as one, and the name of its type.
+    /// A whole number, or a boolean as one, with the name of its type.
     Int(i64, &'static str),
     /// Another number.
     Float(f64),
 }
 
-/// Why a value cannot be laid out so; the words are Python's.
+/// Reason why a value cannot be formatted, in Python's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SpecError {
     #[error("Too many decimal digits in format string")]
@@ -73,19 +71,19 @@ impl From<SpecError> for StopReason {
 
 const ALIGNMENTS: &str = "<>=^";
 
-/// Digits that are there for every number and precision: sign, prefix, the
-/// whole part of the largest double in groups.
+/// Characters that every number may need: sign, prefix, and the grouped whole part of the largest
+/// double.
 const NUMBER_BYTES: usize = 450;
 
 impl Spec {
-    /// Reads a specifier.
+    /// Parses a specifier.
     pub(crate) fn parse(text: &str) -> Result<Self, SpecError> {
         let mut spec = Spec::default();
         let mut rest = spec.take_alignment(text);
         spec.sign = take(&mut rest, "+- ");
         spec.plain_zero = take(&mut rest, "z").is_some();
         spec.alternate = take(&mut rest, "#").is_some();
-        // After a fill a zero is the first digit of the width.
+        // After a fill, a zero is the first digit of the width.
         spec.zero = spec.fill.is_none() && take(&mut rest, "0").is_some();
         spec.width = digits(&mut rest)?.unwrap_or(0);
         spec.group = take(&mut rest, ",_");
@@ -129,7 +127,7 @@ impl Spec {
         }
     }
 
-    /// At least the bytes that [`Spec::write`] adds to the output.
+    /// Returns a lower bound on the bytes that [`Spec::write`] adds.
     pub(crate) fn bytes(&self, operand: Operand<'_>) -> usize {
         let padding = self.width.saturating_mul(self.filler().len_utf8());
         let content = match operand {
@@ -139,22 +137,7 @@ impl Spec {
         padding.saturating_add(content)
     }
 
-    /// `format(operand, spec)`.
-    pub(crate) fn write(&self, operand: Operand<'_>, out: &mut String) -> Result<(), SpecError> {
-        let number = match operand {
-            Operand::Text(text) => {
-                self.check_text()?;
-                self.pad_text(text, out);
-                return Ok(());
-            }
-            Operand::Int(int, name) => number::of_int(int, name, self)?,
-            Operand::Float(float) => number::of_float(float, "float", self)?,
-        };
-        self.pad_number(&number, out);
-        Ok(())
-    }
-
-    fn check_text(&self) -> Result<(), SpecError> {
+    pub(super) fn check_text(&self) -> Result<(), SpecError> {
         match self.kind {
             None | Some('s') => {}
             Some(kind) => return Err(SpecError::UnknownKind(kind, "str")),
@@ -174,20 +157,20 @@ impl Spec {
         }
     }
 
-    /// What fills up to the width.
+    /// Returns the fill character.
     pub(super) fn filler(&self) -> char {
         self.fill.unwrap_or(if self.zero { '0' } else { ' ' })
     }
 }
 
-/// One character of a set at the start of a text. The sets are ASCII.
+/// Takes one character of a set from the start of a text. The sets are ASCII.
 fn take(rest: &mut &str, set: &str) -> Option<char> {
     let found = rest.chars().next().filter(|c| set.contains(*c))?;
     *rest = &rest[1..];
     Some(found)
 }
 
-/// A number at the start of a text, if there is one.
+/// Takes a number from the start of a text, if there is one.
 pub(crate) fn digits(rest: &mut &str) -> Result<Option<usize>, SpecError> {
     let end = rest.find(|c: char| !c.is_ascii_digit());
     let (number, after) = rest.split_at(end.unwrap_or(rest.len()));

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What `str.isprintable` refuses, but for the space itself.
+/// Whether `str.isprintable` rejects a character other than the space.
 static UNPRINTABLE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^[\p{C}\p{Z}&&[^ ]]").ok());
 
@@ -14,7 +14,7 @@ fn push(out: &mut String, value: impl std::fmt::Display) {
     let _ = write!(out, "{value}");
 }
 
-/// `repr(float)`: the shortest digits that read back as the same number.
+/// `repr(float)`: the shortest digits that parse to the same number.
 pub(crate) fn float_text(float: f64) -> String {
     if float.is_nan() {
         return "nan".to_owned();
@@ -37,7 +37,7 @@ pub(crate) fn float_text(float: f64) -> String {
     format!("{digits}e{sign}{:02}", exponent.abs())
 }
 
-/// At least the bytes of a text with its escapes, to be charged before it is built.
+/// Returns a lower bound on the escaped length of a text, to charge before it is built.
 pub(crate) fn escaped_size(text: &str) -> usize {
     let size = |byte| match byte {
         b'"' | b'\\' | b'\'' => 2,
@@ -70,7 +70,7 @@ pub(crate) fn quote(text: &str, out: &mut String) {
     out.push(mark);
 }
 
-/// `ascii(value)`, from what `repr` gives.
+/// `ascii(value)`, computed from the `repr`.
 pub(crate) fn ascii(repr: &str) -> String {
     let mut out = String::with_capacity(repr.len());
     for c in repr.chars() {
@@ -91,8 +91,7 @@ fn escape(c: char, out: &mut String) {
     }
 }
 
-/// `str.isprintable` of one character. The letters of most texts are known
-/// without a look into Unicode's tables.
+/// `str.isprintable` of one character. Common letters are decided without Unicode's tables.
 fn is_printable(c: char) -> bool {
     match c {
         ' '..='~' | '\u{c0}'..='\u{17f}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' => {

@@ -1,13 +1,13 @@
-//! A compiled template: text, variables and calls, in order.
+//! Compiled template: text, variables and calls, in order.
 
 use std::ops::Range;
 
 use quillet_core::{Span, Value};
 
-/// A piece of a template.
+/// A segment of a template.
 #[derive(Debug)]
 pub(super) enum Node {
-    /// Text that is written as it is: a range of [`Program::text`].
+    /// Literal text: a range of [`Program::text`].
     Text(Range<usize>),
     /// `{{$name}}`.
     Variable(Variable),
@@ -15,37 +15,37 @@ pub(super) enum Node {
     Call(Box<Call>),
 }
 
-/// A source in pieces.
+/// A source in segments.
 #[derive(Debug, Default)]
 pub(super) struct Program {
-    /// All texts, one after another.
+    /// All literal texts, concatenated.
     pub(super) text: String,
     pub(super) nodes: Vec<Node>,
 }
 
 #[derive(Debug)]
 pub(super) struct Variable {
-    /// Its name, without `$`.
+    /// Name without `$`.
     pub(super) name: Box<str>,
     pub(super) span: Span,
-    /// Whether its text may carry structure.
+    /// Whether its text may contain structure.
     pub(super) trusted: bool,
 }
 
 #[derive(Debug)]
 pub(super) struct Call {
-    /// As the template writes it: `function` or `plugin.function`.
+    /// Name as in the template: `function` or `plugin.function`.
     pub(super) name: Box<str>,
     pub(super) span: Span,
-    /// The argument without a name.
+    /// The positional argument.
     pub(super) positional: Option<Operand>,
-    /// In the order in which they are written.
+    /// Named arguments in source order.
     pub(super) named: Vec<(Box<str>, Operand)>,
-    /// Whether its result may carry structure.
+    /// Whether its result may contain structure.
     pub(super) trusted: bool,
 }
 
-/// What stands as an argument.
+/// An argument.
 #[derive(Debug)]
 pub(super) enum Operand {
     /// A quoted text.
@@ -54,7 +54,7 @@ pub(super) enum Operand {
 }
 
 impl Node {
-    /// The name of what it prints; text has none.
+    /// Returns the name of the printed variable or function; text has none.
     pub(super) fn name(&self) -> Option<&str> {
         match self {
             Node::Text(_) => None,
@@ -65,7 +65,7 @@ impl Node {
 }
 
 impl Program {
-    /// Adds text; what stands side by side becomes one piece.
+    /// Adds text; adjacent texts are joined.
     pub(super) fn add_text(&mut self, text: &str) {
         if text.is_empty() {
             return;
@@ -81,12 +81,12 @@ impl Program {
 }
 
 impl Call {
-    /// How many arguments it is written with.
+    /// Returns the number of its arguments.
     pub(super) fn arguments(&self) -> usize {
         usize::from(self.positional.is_some()) + self.named.len()
     }
 
-    /// The variables among its arguments, in order.
+    /// Yields the variables among its arguments, in order.
     pub(super) fn variables(&self) -> impl Iterator<Item = &Variable> {
         let operands = self
             .positional

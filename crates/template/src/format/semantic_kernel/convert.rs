@@ -1,4 +1,4 @@
-//! Semantic Kernel templates as a neutral tree.
+//! Reads Semantic Kernel templates into the neutral tree.
 
 use quillet_core::{Diagnostic, Span, Value};
 
@@ -10,14 +10,14 @@ use crate::TemplateSource;
 use crate::convert::{self, Argument, ConvertFindings, NodeKind, Nodes, TreeNode, VariablePath};
 use crate::structure::Elements;
 
-/// Nothing is encoded and nothing marked: texts stay as they are written.
+/// Nothing is encoded or marked: texts stay unchanged.
 const PLAIN: Encoding = Encoding {
     dialect: HostLanguage::DotNet,
     allow_prompt: true,
     allow_factory: true,
 };
 
-/// Reads a source. What other formats do not have is refused.
+/// Reads a source. Features that other formats lack are rejected.
 pub(crate) fn read(
     source: &TemplateSource<'_>,
     findings: &mut ConvertFindings<'_>,
@@ -41,7 +41,7 @@ pub(crate) fn read(
     Ok(program.nodes.iter().map(node).collect())
 }
 
-/// Tags of messages are structure here and text elsewhere.
+/// Message tags are structure here and text in other formats.
 fn tell_elements(text: &str, findings: &mut ConvertFindings<'_>) {
     for piece in PartScanner::new(text) {
         let scan::TemplatePart::Text(text, at) = piece else {
@@ -78,14 +78,14 @@ fn node(program: &Program, piece: &Piece, findings: &mut ConvertFindings<'_>) ->
 fn called(call: &Call, findings: &mut ConvertFindings<'_>) -> convert::TreeCall {
     if call.arguments() == 0 {
         let message = format!(
-            "{} is called without arguments: semantic-kernel gives it the template's own variables by name",
+            "{} is called without arguments: semantic-kernel passes it the template's own variables by name",
             call.name
         );
         findings.note(call.span, message, "name the arguments that it takes");
     }
     let named = call.named.iter();
     convert::TreeCall {
-        // Functions of plugins are registered with an underscore here.
+        // Functions of plugins are registered with an underscore.
         name: call.name.replace('.', "_"),
         positional: call.positional.iter().map(argument).collect(),
         named: named

@@ -1,4 +1,4 @@
-//! Tokens and completions for editors.
+//! Syntax tokens and completion items for editors.
 
 use quillet_core::TokenKind as Colour;
 
@@ -7,7 +7,7 @@ use super::scan::{PartScanner, TemplatePart};
 use super::token::{Token, TokenKind, read};
 use crate::editor::{CompletionItem, CompletionList, ExternalNames, Spot, TokenScan};
 
-/// The tokens of a text; those of a block that is not closed, if it is the last.
+/// Returns the tokens of a text, including those of an unclosed last block.
 pub(super) fn scan(text: &str, dialect: HostLanguage) -> TokenScan {
     let mut scan = TokenScan::default();
     let mut pieces = PartScanner::new(text);
@@ -43,7 +43,7 @@ pub(super) fn scan(text: &str, dialect: HostLanguage) -> TokenScan {
     scan
 }
 
-/// The tokens of a block; whether it could go on behind them.
+/// Adds the tokens of a block; returns whether it could continue.
 fn block(content: &str, at: usize, dialect: HostLanguage, scan: &mut TokenScan) -> bool {
     let mut tokens = Vec::new();
     let whole = read(content, at, dialect, &mut tokens);
@@ -53,7 +53,7 @@ fn block(content: &str, at: usize, dialect: HostLanguage, scan: &mut TokenScan) 
     let Err(problem) = whole else {
         return true;
     };
-    // A sign without a name yet is no mistake while it is typed, nor is a name without `=`.
+    // While typing, a sign without a name, or a name without `=`, is not an error.
     let rest = content.get(problem.span.start - at..).unwrap_or_default();
     let is_name = |text: &str| {
         text.bytes()
@@ -95,7 +95,7 @@ fn add(token: &Token<'_>, block: &str, at: usize, scan: &mut TokenScan) {
     }
 }
 
-/// What could stand at a byte.
+/// Returns the completion items at a byte.
 pub(super) fn completions(
     text: &str,
     at: usize,
@@ -112,7 +112,7 @@ pub(super) fn completions(
             list.add(Colour::Variable, "variable", variables);
             list.functions(names, &[], "");
         }
-        // Nothing stands behind a variable or a value but where a function takes it.
+        // Nothing can follow a variable or a value, except as an argument of a function.
         Some(_) if spot.head().starts_with(['$', '\'', '"']) => {}
         Some(_) => list.add(Colour::Variable, "variable", variables),
     }

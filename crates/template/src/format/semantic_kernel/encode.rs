@@ -1,14 +1,14 @@
-//! HTML encoding as Semantic Kernel does it, which depends on its language.
+//! HTML encoding like Semantic Kernel, which depends on its language.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::encoding::HostLanguage;
 
-/// The text with characters that mean something in HTML as references.
+/// Returns the text with special characters as references.
 ///
-/// .NET also writes numbers for U+00A0 to U+00FF and for what is outside of
-/// the Basic Multilingual Plane; Python writes `&#x27;` for the apostrophe.
+/// .NET also encodes U+00A0 to U+00FF and characters outside the Basic Multilingual Plane; Python
+/// writes `&#x27;` for the apostrophe.
 pub(super) fn encode(text: &str, dialect: HostLanguage) -> Cow<'_, str> {
     let mut out = Cow::Borrowed("");
     let mut copied = 0;
@@ -20,7 +20,7 @@ pub(super) fn encode(text: &str, dialect: HostLanguage) -> Cow<'_, str> {
         *out += &text[copied..at];
         match reference {
             Reference::Named(name) => out.push_str(name),
-            // Writing into a string cannot fail.
+            // Writing to a string cannot fail.
             Reference::Numbered => _ = write!(out, "&#{};", u32::from(c)),
         }
         copied = at + c.len_utf8();

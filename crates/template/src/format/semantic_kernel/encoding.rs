@@ -1,8 +1,8 @@
-//! Whose Semantic Kernel is meant, and what of a text it encodes.
+//! Variant of Semantic Kernel, and its encoding rules.
 
 use crate::plugin_function;
 
-/// In which language's Semantic Kernel. They differ.
+/// Language of the Semantic Kernel implementation; they differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum HostLanguage {
     /// C#, the original.
@@ -13,8 +13,8 @@ pub enum HostLanguage {
 }
 
 impl HostLanguage {
-    /// The function that a name means: itself, the same written in another way
-    /// (not in Python), or the first of that name in any plugin.
+    /// Resolves a function name: an exact match, another spelling of it (not in Python), or the
+    /// first function with that name in any plugin.
     pub(super) fn function<'n>(self, name: &str, functions: &[&'n str]) -> Option<&'n str> {
         let name = name.strip_prefix('.').unwrap_or(name);
         if self == HostLanguage::DotNet {
@@ -26,16 +26,16 @@ impl HostLanguage {
     }
 }
 
-/// Text as Semantic Kernel writes it: HTML-encoded, unless it is allowed not to
-/// be. The flag of one input variable is its name in [`crate::CompileOptions::trusted`].
+/// Output as Semantic Kernel writes it: HTML-encoded, unless allowed otherwise. The flag of one
+/// input variable corresponds to its name in [`crate::CompileOptions::trusted`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Encoding {
-    /// Whose encoding and whose rules.
+    /// Encoding and rules to follow.
     pub dialect: HostLanguage,
-    /// `allow_dangerously_set_content` of the prompt: frees values and results
-    /// of functions in .NET, all but values (which are never encoded) in Python.
+    /// `allow_dangerously_set_content` of the prompt: in .NET, values and results of functions are
+    /// not encoded; in Python, only results (values are never encoded).
     pub allow_prompt: bool,
-    /// `AllowDangerouslySetContent` of the factory: frees everything.
+    /// `AllowDangerouslySetContent` of the factory: nothing is encoded.
     pub allow_factory: bool,
 }
 

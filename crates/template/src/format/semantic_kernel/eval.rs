@@ -7,13 +7,14 @@ use std::io::Write;
 use quillet_core::{LineColumn, Map, Span, Value, nearest};
 
 use super::ast::{Call, Node, Operand, Variable};
+use super::compilation::Compilation;
 use super::encode::encode;
 use super::encoding::{Encoding, HostLanguage};
-use super::{Compilation, print};
+use super::print;
 use crate::structure::Elements;
 use crate::{CallArguments, CallState, ErrorKind, Missing, Pass, RenderError, StopReason};
 
-/// Bytes that hold any integer.
+/// Maximum length of an integer.
 const INTEGER_BYTES: usize = 20;
 
 pub(super) struct Evaluator<'c, 'p, 'v> {
@@ -22,8 +23,7 @@ pub(super) struct Evaluator<'c, 'p, 'v> {
     pub(super) missing: Missing,
     pub(super) pass: &'c mut Pass<'p>,
     pub(super) variables: &'v Map,
-    /// The variables by their names in small letters, once one was looked up
-    /// that is not there as it is written.
+    /// The variables by lower-case name, built when a lookup fails.
     folded: Option<HashMap<String, &'v Value, foldhash::fast::RandomState>>,
 }
 
@@ -73,7 +73,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         self.encoding.unwrap_or_default().dialect
     }
 
-    /// Python refuses to encode lists and objects, including those that nobody reads.
+    /// Python refuses to encode lists and objects, even unused ones.
     fn check_encodable(&mut self) -> Result<(), StopReason> {
         let Some(encoding) = self.encoding else {
             return Ok(());
@@ -103,7 +103,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         self.print(value, variable.trusted, encoded)
     }
 
-    /// The value of a variable. Nothing if it is missing, unless that is an error.
+    /// Returns the value of a variable; empty if it is missing, unless that is an error.
     fn lookup(&mut self, variable: &Variable) -> Result<Option<&'v Value>, StopReason> {
         let found = self.find(&variable.name)?;
         if found.is_none() {
@@ -112,7 +112,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         Ok(found)
     }
 
-    /// The variable of a name; in any case of letters, but in Python.
+    /// Finds a variable by name; ignores case, except in Python.
     fn find(&mut self, name: &str) -> Result<Option<&'v Value>, StopReason> {
         let exact = self.variables.get(name);
         if exact.is_some() || self.dialect() == HostLanguage::Python {
@@ -150,7 +150,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
     ) -> Result<(), StopReason> {
         if let Value::Int(int) = value {
             self.pass.reserve_output(INTEGER_BYTES)?;
-            // Writing into a vector cannot fail.
+            // Writing to a vector cannot fail.
             _ = write!(self.pass.out(), "{int}");
             return Ok(());
         }
@@ -159,7 +159,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
             self.pass.charge(text.len())?;
         }
         self.pass.steps(text.len() / 256)?;
-        // Marks and references are made of text that fits.
+        // The marks and references fit, because they come from text that fits.
         self.pass.reserve_output(text.len())?;
         match encoded {
             Some(encoding) => self.pass.write(&encode(&text, encoding.dialect)),
@@ -189,7 +189,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         }
     }
 
-    /// The function that a name means.
+    /// Resolves a function name.
     fn function<'n>(&self, name: &'n str) -> Option<Cow<'n, str>> {
         if self.pass.has_function(name) {
             return Some(Cow::Borrowed(name));
@@ -198,7 +198,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         found.map(|found| Cow::Owned(found.to_owned()))
     }
 
-    /// `{{name}}` where a variable was meant is the usual mistake.
+    /// `{{name}}` instead of a variable is the usual mistake.
     fn hinted(&self, stop: StopReason, call: &Call) -> StopReason {
         match stop {
             StopReason::Failed(mut error) if error.kind == ErrorKind::UnknownFunction => {
@@ -249,7 +249,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         })
     }
 
-    /// What each parameter is: an argument of its name, or a variable.
+    /// Binds each parameter to an argument with its name, or to a variable.
     fn bound(
         &mut self,
         parameters: &[String],
@@ -284,7 +284,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         Ok(value.map_or(Value::Null, |value| self.passed(&variable.name, value)))
     }
 
-    /// What a function gets of a variable: Python encodes texts before.
+    /// Returns a variable as a function receives it: Python encodes texts first.
     fn passed(&self, name: &str, value: &Value) -> Value {
         let Some(encoding) = self.encoding else {
             return value.clone();
@@ -302,7 +302,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         }
     }
 
-    /// Adds the place to an error that has none.
+    /// Adds the location to an error without one.
     fn place(&self, stop: StopReason, span: Span) -> StopReason {
         let StopReason::Failed(mut error) = stop else {
             return stop;
@@ -319,7 +319,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
     }
 }
 
-/// Arguments as they are given so far; a later one of a name counts.
+/// Arguments so far; a later one with the same name wins.
 #[derive(Debug, Default)]
 struct GivenArguments<'a>(Vec<(&'a str, Value)>);
 

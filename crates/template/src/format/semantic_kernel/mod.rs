@@ -1,14 +1,13 @@
-//! Semantic Kernel's template language: variables, values, and calls of
-//! functions with arguments, nothing else.
+//! Semantic Kernel's template language: variables, values, and function calls with arguments.
 //!
-//! The language of .NET is the one that counts. Its chat prompts are `<message>`
-//! elements in the template's own text; they are marked when the template is
-//! compiled (see [`crate::structure`]), so values are neither encoded nor able to
-//! forge a message. What Semantic Kernel writes instead, encoded text, is
-//! [`SemanticKernelFormat::encoded`], and [`chat`] reads such text.
+//! The .NET implementation is the reference. Its chat prompts are `<message>` elements in the
+//! template's own text; they are marked when the template is compiled (see [`crate::structure`]),
+//! so values need no encoding and cannot forge a message. For Semantic Kernel's encoded text there
+//! is [`SemanticKernelFormat::encoded`], and [`chat`] parses such text.
 
 mod ast;
 pub mod chat;
+mod compilation;
 pub(crate) mod convert;
 mod editor;
 mod encode;
@@ -34,6 +33,7 @@ use crate::{
 pub use encoding::{Encoding, HostLanguage};
 
 use ast::{Node, Program, Variable};
+use compilation::Compilation;
 use eval::Evaluator;
 use parser::Parser;
 
@@ -44,14 +44,14 @@ pub struct SemanticKernelFormat {
 }
 
 impl SemanticKernelFormat {
-    /// The format under its usual name: messages are marked, nothing is encoded.
+    /// Creates the format under its usual name: messages are marked, nothing is encoded.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same language with the text that Semantic Kernel itself would write.
-    /// Messages are not marked: the text is for [`chat`], or for whoever expects it.
+    /// Creates the same language with Semantic Kernel's own output. Messages are not marked: the
+    /// text is for [`chat`], or for programs that expect it.
     #[must_use]
     pub fn encoded(encoding: Encoding) -> Self {
         SemanticKernelFormat {
@@ -59,9 +59,9 @@ impl SemanticKernelFormat {
         }
     }
 
-    /// The input variables that a function of Semantic Kernel has: those that are declared, as
-    /// they are written there, then those that the template alone names, in order of first use.
-    /// Of those that differ only in the case of their letters there is one.
+    /// Returns the input variables of a Semantic Kernel function: the declared ones, with their
+    /// spelling, then those that only the template uses, in order of first use. Names that differ
+    /// only in case are listed once.
     #[must_use]
     pub fn input_variables<'r>(references: &'r References, declared: &[&'r str]) -> Vec<&'r str> {
         let mut seen = HashSet::new();
@@ -104,7 +104,7 @@ impl TemplateFormat for SemanticKernelFormat {
         self.encoding.unwrap_or_default().dialect == HostLanguage::DotNet
     }
 
-    /// Braces, and what would be a tag or a reference to a character, as values.
+    /// Escapes braces, and text that would be a tag or a character reference, as values.
     fn escape(&self, literal: &str) -> Option<String> {
         let mut out = String::with_capacity(literal.len());
         let mut rest = literal;
@@ -190,15 +190,6 @@ struct KernelTemplate {
     missing: Missing,
 }
 
-/// One compiled source.
-#[derive(Debug)]
-struct Compilation {
-    name: String,
-    text: String,
-    program: Program,
-    trusted: Vec<String>,
-}
-
 impl CompiledTemplate for KernelTemplate {
     fn references(&self) -> &References {
         &self.references
@@ -212,8 +203,8 @@ impl CompiledTemplate for KernelTemplate {
     }
 }
 
-/// What these sources touch. A call takes variables by the names of its
-/// parameters, which are not known yet: so they are dynamic as soon as they call.
+/// Returns the references of these sources. A call takes variables by the names of its parameters,
+/// which are not known yet, so sources with calls are dynamic.
 fn references(sources: &[Compilation], roots: &[usize]) -> References {
     let mut found = References::default();
     let mut seen = HashSet::new();

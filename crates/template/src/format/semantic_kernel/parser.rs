@@ -1,4 +1,4 @@
-//! Makes a program of a source.
+//! Parser from a source to a program.
 
 use quillet_core::Value;
 
@@ -10,17 +10,16 @@ use super::token::{Token, TokenKind, tokens};
 use crate::format::problem::ParseProblem;
 use crate::structure::Elements;
 
-/// More problems of one source are not reported: each place takes a look
-/// through the source.
+/// Maximum number of errors per source: each location costs a scan of the source.
 const MAX_PROBLEMS: usize = 100;
 
-/// How a source is to be read.
+/// Parser options.
 #[derive(Debug)]
 pub(super) struct Parser<'o> {
     pub(super) encoding: Option<Encoding>,
-    /// Names of variables and functions whose text may carry structure.
+    /// Names of variables and functions whose text may contain structure.
     pub(super) trusted: &'o [String],
-    /// Whether all results of functions, and values, may carry it.
+    /// Whether all results of functions, and values, may contain it.
     pub(super) trusted_results: bool,
     /// Marks the tags in literal text.
     pub(super) elements: Elements,
@@ -77,7 +76,7 @@ impl Parser<'_> {
                     Some(encoding) if encoding.encodes_values() => {
                         self.program.add_text(&encode(&text, encoding.dialect));
                     }
-                    // As .NET reads it: a tag may begin in one and end in another.
+                    // As in .NET, a tag may begin in one segment and end in another.
                     None if self.trusted_results => {
                         let text = self.elements.mark_at(&text, first.span.start);
                         self.program.add_text(&text);
@@ -85,13 +84,13 @@ impl Parser<'_> {
                     _ => self.program.add_text(&text),
                 }
             }
-            // The first token is never one.
+            // The first token is never an argument.
             TokenKind::Named(..) => {}
         }
         Ok(())
     }
 
-    /// Python ignores what stands after a variable or a value.
+    /// Python ignores text after a variable or a value.
     fn alone(&self, next: Option<Token<'_>>, what: &str, block: &str) -> Result<(), ParseProblem> {
         match next {
             Some(next) if self.dialect() == HostLanguage::DotNet => {
@@ -139,7 +138,7 @@ impl Parser<'_> {
         match token.kind {
             TokenKind::Variable(name) => Operand::Variable(self.variable(name, &token)),
             TokenKind::Value(text) => Operand::Value(Value::from(&*text)),
-            // Neither stands as an argument.
+            // Neither is valid as an argument.
             TokenKind::Function(_) | TokenKind::Named(..) => Operand::Value(Value::Null),
         }
     }

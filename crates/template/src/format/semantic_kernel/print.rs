@@ -1,4 +1,4 @@
-//! What values look like in text.
+//! Printed forms of values.
 
 use std::borrow::Cow;
 
@@ -6,8 +6,9 @@ use quillet_core::{Value, json};
 
 use super::encoding::HostLanguage;
 
-/// The text of a value: `True`, `1.5`, the texts of a list on lines of their
-/// own (Semantic Kernel), objects and other lists as JSON (it prints the name of their type).
+/// Returns the text of a value: `True`, `1.5`, the texts of a list on separate lines (as in
+/// Semantic Kernel), objects and other lists as JSON (Semantic Kernel prints the name of their
+/// type).
 pub(super) fn text(value: &Value, dialect: HostLanguage) -> Cow<'_, str> {
     match value {
         Value::Null => Cow::Borrowed(""),
@@ -30,7 +31,7 @@ pub(super) fn text(value: &Value, dialect: HostLanguage) -> Cow<'_, str> {
     }
 }
 
-/// The shortest digits that give the number back, and its decimal exponent.
+/// Returns the shortest digits that parse to the number, and its decimal exponent.
 fn digits(float: f64) -> (String, i32) {
     let text = format!("{:e}", float.abs());
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));

@@ -1,25 +1,24 @@
-//! Divides a template into text and blocks, as Semantic Kernel's template
-//! tokenizer does: from left to right, each character looked at once.
+//! Splits a template into text and blocks like Semantic Kernel's tokenizer: from left to right,
+//! each character read once.
 
 use memchr::memmem;
 
-/// A piece of a template.
+/// A segment of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TemplatePart<'t> {
-    /// Text, and where it begins.
+    /// Text, with its offset.
     Text(&'t str, usize),
-    /// What stands between `{{` and `}}`, without blanks at its ends, and where
-    /// it begins. Never empty: `{{ }}` is text.
+    /// The content between `{{` and `}}`, trimmed, with its offset. Never empty: `{{ }}` is text.
     Block(&'t str, usize),
 }
 
-/// The pieces of a template in their order.
+/// Iterates over the segments of a template.
 #[derive(Debug)]
 pub(super) struct PartScanner<'t> {
     source: &'t str,
-    /// Up to here, pieces have been given.
+    /// End of the returned segments.
     done: usize,
-    /// A block that stands after the text that was given last, and its end.
+    /// A block that follows the returned text, with its end.
     ready: Option<(TemplatePart<'t>, usize)>,
 }
 
@@ -32,12 +31,12 @@ impl<'t> PartScanner<'t> {
         }
     }
 
-    /// Where the piece ends that was given last.
+    /// End of the last returned segment.
     pub(super) fn end(&self) -> usize {
         self.done
     }
 
-    /// The next block that is not empty: where its braces begin and end, and the block.
+    /// Finds the next nonempty block: the start and end of its braces, and its content.
     fn block(&self) -> Option<(usize, usize, TemplatePart<'t>)> {
         let mut from = self.done;
         loop {
@@ -53,8 +52,8 @@ impl<'t> PartScanner<'t> {
         }
     }
 
-    /// The next `{{…}}`. A `{{` outside of quotes begins it anew; a quote that
-    /// does not end leaves all that follows text.
+    /// Finds the next `{{…}}`. A `{{` outside quotes restarts it; an unclosed quote makes the rest
+    /// text.
     fn braces(&self, from: usize) -> Option<(usize, usize)> {
         let bytes = self.source.as_bytes();
         let mut start = from + memmem::find(&bytes[from..], b"{{")?;
@@ -71,7 +70,7 @@ impl<'t> PartScanner<'t> {
     }
 }
 
-/// Where the quote ends that begins at `start`.
+/// Returns the end of the quote that begins at `start`.
 fn closing_quote(bytes: &[u8], start: usize, quote: u8) -> Option<usize> {
     let mut at = start + 1;
     loop {

@@ -1,4 +1,4 @@
-//! What stands in a block: tokens with blanks between them.
+//! Tokens of a block, separated by blanks.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use quillet_core::Span;
 use super::encoding::HostLanguage;
 use crate::format::problem::ParseProblem;
 
-/// One token and its place.
+/// A token with its location.
 #[derive(Debug)]
 pub(super) struct Token<'t> {
     pub(super) kind: TokenKind<'t>,
@@ -16,23 +16,23 @@ pub(super) struct Token<'t> {
 
 #[derive(Debug)]
 pub(super) enum TokenKind<'t> {
-    /// `$name`: the name.
+    /// `$name`, without the sign.
     Variable(&'t str),
-    /// A quoted text, escapes resolved.
+    /// A quoted text with resolved escapes.
     Value(Cow<'t, str>),
-    /// The first token, if it is none of the others.
+    /// The first token, if it is of no other kind.
     Function(&'t str),
     /// `name='value'` or `name=$variable`.
     Named(&'t str, Box<Token<'t>>),
 }
 
-/// .NET's words for an argument that is no `name=value`.
+/// .NET's message for an argument other than `name=value`.
 const NOT_NAMED: &str =
     "A function named argument must contain a name and value separated by a '=' character.";
 
 const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
 
-/// The tokens of a block. `at` is where it begins in its source.
+/// Returns the tokens of a block. `at` is its offset in the source.
 pub(super) fn tokens(
     block: &str,
     at: usize,
@@ -43,7 +43,7 @@ pub(super) fn tokens(
     Ok(tokens)
 }
 
-/// The same, added to what is there: if there is a mistake, those before it.
+/// The same, appended; after an error, the tokens before it remain.
 pub(super) fn read<'t>(
     block: &'t str,
     at: usize,
@@ -89,13 +89,13 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Whether something follows.
+    /// Whether a token follows.
     fn skip_blanks(&mut self) -> bool {
         self.done = self.block.len() - self.rest().trim_start_matches(BLANKS).len();
         self.done < self.block.len()
     }
 
-    /// Everything up to the next blank.
+    /// Takes everything up to the next blank.
     fn word(&mut self) -> &'t str {
         let rest = self.rest();
         let word = &rest[..rest.find(BLANKS).unwrap_or(rest.len())];
@@ -209,7 +209,7 @@ impl<'t> Lexer<'t> {
         Err(ParseProblem::new(message, span).help(help))
     }
 
-    /// `name = 'value'`, blanks around `=` allowed.
+    /// Parses `name = 'value'`; blanks around `=` are allowed.
     fn named(&mut self) -> Result<TokenKind<'t>, ParseProblem> {
         let start = self.done;
         let Some(length) = self.rest().find('=') else {
@@ -237,7 +237,7 @@ impl<'t> Lexer<'t> {
         Ok(TokenKind::Named(name, Box::new(value)))
     }
 
-    /// What stands after `=`, in an argument that begins at `start`.
+    /// Parses the value after `=`, in an argument that begins at `start`.
     fn named_value(&mut self, start: usize) -> Result<Token<'t>, ParseProblem> {
         let from = self.done;
         match self.rest().as_bytes().first() {
@@ -254,8 +254,8 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// `name='value'`: a word that matches the pattern in Semantic Kernel's
-    /// Python, which allows neither blanks nor quotes nor nothing as a value.
+    /// Parses `name='value'`: a word that matches the pattern in Semantic Kernel's Python, which
+    /// allows no blanks, quotes or empty values.
     fn named_of_python(&mut self) -> Result<TokenKind<'t>, ParseProblem> {
         let start = self.done;
         let word = self.word();

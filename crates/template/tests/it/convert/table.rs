@@ -151,40 +151,40 @@ fn what_has_none_is_refused_with_its_place_all_at_once() {
             "{% for x in l if x %}{{ loop.depth }}{% endfor %}{{ f(a=x) }}",
             "! t:1:18: the condition of a loop has no exact counterpart in other formats\n\
              ! t:1:25: loop.depth has no exact counterpart in other formats\n\
-             ! t:1:50: go has no arguments by name such as a",
+             ! t:1:50: go has no named arguments such as a",
         ),
         (
             Go,
             Jinja,
             "{{printf \"%d\" .x}}{{template \"a\" .}}{{range .l}}{{break}}{{end}}{{if eq .x 1}}{{end}}",
             "! t:1:3: the function printf of go has no exact counterpart in other formats\n\
-             ! t:1:30: the call of the template \"a\" has no counterpart (write the template's text where it is called)\n\
+             ! t:1:30: the call of the template \"a\" has no counterpart (write the template's text in place of the call)\n\
              ! t:1:51: break and continue have no counterpart\n\
-             ! t:1:73: a comparison with anything but a text has no exact counterpart in other formats",
+             ! t:1:73: a comparison with a value other than a text has no exact counterpart in other formats",
         ),
         (
             Jinja,
             Handlebars,
             "{% for x in l %}{{ loop.index }}{% if x == 'a' or x == 1 %}{% endif %}{% if x == 'a' %}{% endif %}{% endfor %}",
-            "! t:1:17: handlebars counts the items of a loop from 0, not from 1\n! t:1:39: or has no exact counterpart in other formats\n! t:1:71: handlebars compares nothing",
+            "! t:1:17: handlebars counts the items of a loop from 0, not from 1\n! t:1:39: or has no exact counterpart in other formats\n! t:1:71: handlebars has no comparisons",
         ),
         (
             Dotprompt,
             Go,
             "{{#each l}}{{#if @last}}{{@index.x}}{{/if}}{{#with @index}}{{/with}}{{/each}}{{@index}}",
-            "! t:1:12: go does not say whether an item is the last\n! t:1:27: @index.x has no exact counterpart in other formats\n! t:1:44: a step into what a loop knows has no exact counterpart in other formats\n! t:1:80: @index has no exact counterpart in other formats",
+            "! t:1:12: go cannot test whether an item is the last\n! t:1:27: @index.x has no exact counterpart in other formats\n! t:1:44: a field of a loop variable has no exact counterpart in other formats\n! t:1:80: @index has no exact counterpart in other formats",
         ),
         (
             Go,
             Jinja,
             "{{range $i, $x := .l}}{{$i.x}}{{with $i}}{{.x}}{{end}}{{with eq $x \"a\"}}{{end}}{{range $x}}{{$i}}{{end}}{{end}}",
-            "! t:1:25: a field of an index has no exact counterpart in other formats\n! t:1:38: with on anything but a variable has no exact counterpart in other formats\n! t:1:62: with on anything but a variable has no exact counterpart in other formats\n! t:1:62: the item is compared with a text, and is none (formats agree on texts only)\n! t:1:94: jinja knows the innermost loop only",
+            "! t:1:25: a field of an index has no exact counterpart in other formats\n! t:1:38: with on a value other than a variable has no exact counterpart in other formats\n! t:1:62: with on a value other than a variable has no exact counterpart in other formats\n! t:1:62: the item is compared with a text, but is not a text (formats agree only on texts)\n! t:1:94: jinja exposes only the innermost loop",
         ),
         (
             Go,
             Jinja,
             "{{.}}{{.for}}",
-            "! t:1:3: all variables at once has no exact counterpart in other formats\n! t:1:8: jinja has no variable named \"for\"",
+            "! t:1:3: the set of all variables has no exact counterpart in other formats\n! t:1:8: jinja has no variable named \"for\"",
         ),
         (
             Go,
@@ -202,9 +202,7 @@ fn what_has_none_is_refused_with_its_place_all_at_once() {
 #[test]
 fn what_a_loop_runs_over_is_a_list_without_a_word() {
     let goes_in = |path: &str, column: usize| {
-        format!(
-            "! t:1:{column}: {path} is a list or an object, which a section of mustache goes into"
-        )
+        format!("! t:1:{column}: {path} is a list or an object, which a mustache section enters")
     };
     let in_loop = "{% for a in rows %}{% if a.xs %}H:{% for x in a.xs %}{{ x }}{% endfor %}{% endif %}{% endfor %}";
     let cases = [
@@ -235,7 +233,7 @@ fn what_a_loop_runs_over_is_a_list_without_a_word() {
     }
     // And it prints as one.
     let printed = "{% for x in xs %}{{ x }}{% endfor %}{{ xs }}";
-    let expected = "! t:1:37: xs is a list, which go prints in another way than jinja (print its items or fields one by one)";
+    let expected = "! t:1:37: xs is a list, which go prints differently from jinja (print its items or fields one by one)";
     assert_eq!(converted(printed, Jinja, Go, &kinds(&[])), expected);
 }
 
@@ -251,7 +249,7 @@ fn kinds_decide_what_is_exact() {
         strict: true,
         ..ConvertOptions::default()
     };
-    let note = "t:1:3: exact where these are texts or whole numbers: a, b (true prints true in go and True in jinja) (declare their kinds, or pass --assume-text)";
+    let note = "t:1:3: exact only if these are texts or whole numbers: a, b (true prints true in go and True in jinja) (declare their kinds, or pass --assume-text)";
     let cases = [
         (&undeclared, format!("{{{{ a }}}} {{{{ b }}}}{{{{ a }}}}\nnote {note}")),
         (&strict, format!("! {note}")),
@@ -261,13 +259,13 @@ fn kinds_decide_what_is_exact() {
         ),
         (
             &kinds(&[("b", "list")]),
-            "! t:1:10: b is a list, which jinja prints in another way than go (print its items or fields one by one)".to_owned(),
+            "! t:1:10: b is a list, which jinja prints differently from go (print its items or fields one by one)".to_owned(),
         ),
         (
             &kinds(&[("a", "number")]),
             "{{ a }} {{ b }}{{ a }}\n\
-             note t:1:3: a is a number: one such as 1.0 or 1e21 prints in other ways in go and in jinja (declare it as an integer or a text)\n\
-             note t:1:16: a is a number: one such as 1.0 or 1e21 prints in other ways in go and in jinja (declare it as an integer or a text)".to_owned(),
+             note t:1:3: a is a number: numbers such as 1.0 or 1e21 print differently in go and jinja (declare it as an integer or a text)\n\
+             note t:1:16: a is a number: numbers such as 1.0 or 1e21 print differently in go and jinja (declare it as an integer or a text)".to_owned(),
         ),
     ];
     for (options, expected) in cases {

@@ -1,4 +1,4 @@
-//! Builtins that look into values: index, slice, len, not and the comparisons.
+//! Builtins that inspect values: index, slice, len, not and the comparisons.
 
 use quillet_core::Value;
 
@@ -10,7 +10,7 @@ use super::super::value::GoValue;
 use super::compare;
 use super::item::{Basic, DotValue};
 
-/// Runs a builtin. The number of arguments has been checked.
+/// Runs a builtin. The caller has checked the number of arguments.
 pub(super) fn run<'a>(
     builtin: BuiltinFunction,
     items: &[DotValue<'a>],
@@ -35,7 +35,7 @@ pub(super) fn run<'a>(
 
 fn length(item: &DotValue<'_>) -> Result<i64, String> {
     let length = match item {
-        // Go's len asks a value that is none for its type, which panics.
+        // Go's `len` requests the type of an invalid value, which panics.
         DotValue::Missing => {
             return Err("reflect: call of reflect.Value.Type on zero Value".to_owned());
         }
@@ -98,12 +98,12 @@ fn index_once<'a>(item: &DotValue<'a>, index: &DotValue<'a>) -> Result<DotValue<
     }
 }
 
-/// Go's index check lets through the length itself, at which reflection panics.
+/// Go's index check accepts the length itself, at which reflection panics.
 fn out_of_range(kind: &str) -> String {
     format!("reflect: {kind} index out of range")
 }
 
-/// An index from 0 to `most`.
+/// Parses an index from 0 to `most`.
 fn position(index: &DotValue<'_>, most: usize) -> Result<usize, String> {
     let position = match index.basic() {
         Basic::Int(value) => value,
@@ -174,7 +174,7 @@ fn bounds(indexes: &[DotValue<'_>], length: usize) -> Result<(usize, usize), Str
     Ok((start, end))
 }
 
-/// Arguments for a function value, with the checks of the builtin `call`.
+/// Checks the arguments of a function value like the builtin `call`.
 pub(super) fn call_arguments(
     name: &str,
     function: &GoFunction,
@@ -220,7 +220,7 @@ fn prepared(item: &DotValue<'_>, go_type: GoType) -> Result<GoValue, String> {
     }
 }
 
-/// An integer under another integer type; what does not fit is cut off.
+/// Converts an integer to another integer type, truncating it.
 fn converted(value: i64, go_type: GoType) -> Option<GoValue> {
     Some(match go_type {
         GoType::Int => GoValue::Int(value),

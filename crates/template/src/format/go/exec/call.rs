@@ -1,4 +1,4 @@
-//! Calls: arguments and their types, then the function.
+//! Function calls, and the types of their arguments.
 
 use quillet_core::Value;
 
@@ -16,8 +16,7 @@ use super::{ErrorContext, Executor, Pipe, builtin, escape};
 use crate::limits::LimitKind;
 
 impl<'a> Executor<'a, '_, '_> {
-    /// Calls a function. `whole` is the node that a failing function is blamed
-    /// on; `last` the argument that comes from the pipeline.
+    /// Calls a function. Errors name the node `whole`; `last` is the argument from the pipeline.
     pub(super) fn call(
         &mut self,
         function: &'a FunctionNode,
@@ -54,6 +53,7 @@ impl<'a> Executor<'a, '_, '_> {
         has_last: bool,
     ) -> Result<(), StopReason> {
         let given = arguments.len();
+        // Go counts the value from the pipeline as an argument, except in the message for too few.
         let all = given + usize::from(has_last);
         if variadic && all < fixed {
             let reason =
@@ -67,8 +67,8 @@ impl<'a> Executor<'a, '_, '_> {
         Ok(())
     }
 
-    /// `and` and `or` evaluate no argument behind the one that decides. The
-    /// last one is not looked at, so it may be a call that is still pending.
+    /// `and` and `or` evaluate no argument after the deciding one. The last argument is not tested,
+    /// so it may be a pending call.
     fn and_or(
         &mut self,
         decisive: bool,
@@ -83,6 +83,8 @@ impl<'a> Executor<'a, '_, '_> {
                 break;
             }
             if matches!(value, DotValue::Pending) {
+                // The skipped arguments are not evaluated, so one of them with an effect ends the
+                // pass.
                 let effects = self.compiled.has_effects();
                 let mut rest = arguments.iter().skip(i + 1);
                 return if rest.any(|node| super::skip::node_lasts(node, effects)) {
@@ -106,6 +108,7 @@ impl<'a> Executor<'a, '_, '_> {
         arguments: &'a [Node],
         last: Option<DotValue<'a>>,
     ) -> Result<DotValue<'a>, StopReason> {
+        // The arguments are on a shared stack, so nested calls need no allocation of their own.
         let base = self.arguments.len();
         for argument in arguments {
             let item = self.untyped_argument(argument)?;
@@ -119,10 +122,13 @@ impl<'a> Executor<'a, '_, '_> {
         };
         self.arguments.extend(last);
         let items = &mut self.arguments[base..];
+        // Checked after all arguments, whose calls are registered even if an earlier one is
+        // pending.
         if items.iter().any(|item| matches!(item, DotValue::Pending)) {
             self.arguments.truncate(base);
             return Ok(DotValue::Pending);
         }
+        // A fallback value takes part as the value inside it.
         let stood = items.iter().any(DotValue::stands_in);
         if stood {
             for item in &mut *items {
@@ -132,6 +138,7 @@ impl<'a> Executor<'a, '_, '_> {
         }
         let items = &*items;
         let result = if is_call {
+            // A copy, because the called function may use the argument stack again.
             let items = items.to_vec();
             self.call_value(&callee, &items)
         } else {
@@ -139,7 +146,7 @@ impl<'a> Executor<'a, '_, '_> {
         };
         self.arguments.truncate(base);
         match result {
-            // Nothing is in what is not there.
+            // A missing value has no fields.
             Err(FunctionError::Message(_)) if stood => Ok(DotValue::own(GoValue::nothing())),
             Ok(DotValue::Nil | DotValue::Missing) if stood && builtin == BuiltinFunction::Index => {
                 Ok(DotValue::own(GoValue::nothing()))
@@ -148,7 +155,7 @@ impl<'a> Executor<'a, '_, '_> {
         }
     }
 
-    /// The value of a call, or its error with the place of the whole call.
+    /// Returns the value of a call, or its error at the location of the entire call.
     fn finish(
         &mut self,
         name: &str,
@@ -158,15 +165,17 @@ impl<'a> Executor<'a, '_, '_> {
         match result {
             Ok(item) => Ok(item),
             Err(FunctionError::Stop(stop)) => Err(stop),
+            // A pending value is a normal result here: what depends on it becomes pending too.
             Err(FunctionError::Pending) => Ok(DotValue::Pending),
             Err(FunctionError::Message(message)) => {
+                // Go names the entire call in this error, not the argument evaluated last.
                 self.at = whole;
                 Err(self.fail(format!("error calling {name}: {message}")))
             }
         }
     }
 
-    /// The builtin `call`: a function value with its arguments.
+    /// The builtin `call`: calls a function value with its arguments.
     fn call_value(
         &mut self,
         name: &str,
@@ -208,6 +217,7 @@ impl<'a> Executor<'a, '_, '_> {
             last.is_some(),
         )?;
         let params = function.params.iter().copied();
+        // Arguments after the fixed ones have the type of the variadic parameter.
         let rest = function.params.last().copied().unwrap_or(GoType::Any);
         let mut types = params.chain(std::iter::repeat(rest));
         let base = self.values.len();
@@ -221,11 +231,14 @@ impl<'a> Executor<'a, '_, '_> {
         if hole {
             self.values.truncate(base);
             return if self.lasts(function) {
+                // A function with a lasting effect cannot be skipped, since everything after it may
+                // differ.
                 Err(self.pass.stop())
             } else {
                 Ok(DotValue::Pending)
             };
         }
+        // An included template handles fallback values itself.
         let includes = function.effect == Effect::Includes;
         let stood = !includes && self.values[base..].iter().any(GoValue::stands_in);
         if stood {
@@ -234,9 +247,12 @@ impl<'a> Executor<'a, '_, '_> {
             }
         }
         let entered = self.pass.entered();
+        // The location distinguishes calls inside the template per call of `include`.
         if includes {
             self.enter_site();
         }
+        // Moved out, because the function may evaluate a template, which uses the executor's
+        // stacks.
         let values = std::mem::take(&mut self.values);
         let caller = self.caller();
         let mut context = FunctionContext {
@@ -247,8 +263,9 @@ impl<'a> Executor<'a, '_, '_> {
         let result = (function.run)(&mut context, &values[base..]);
         self.pass.leave(entered);
         self.values = values;
+        // The function's own arguments are removed; those of the enclosing calls stay.
         self.values.truncate(base);
-        // Nothing is in what is not there; but what is to end the render does.
+        // A missing value has no fields; but an error that must end the render still does.
         if stood
             && function.effect == Effect::None
             && matches!(result, Err(FunctionError::Message(_)))
@@ -258,7 +275,7 @@ impl<'a> Executor<'a, '_, '_> {
         self.finish(function.name, whole, result.map(DotValue::own))
     }
 
-    /// Whether what follows depends on a call of this function.
+    /// Whether the following text depends on a call of this function.
     pub(super) fn lasts(&self, function: &GoFunction) -> bool {
         match function.effect {
             Effect::None => false,
@@ -267,8 +284,10 @@ impl<'a> Executor<'a, '_, '_> {
         }
     }
 
-    /// Tells the pass which turns of which loops in which templates this is.
+    /// Records in the pass the template and loop iterations of the current call.
     fn enter_site(&mut self) {
+        // Every caller and loop is part of the location, or calls in different iterations would be
+        // confused.
         for caller in &self.callers {
             self.pass.enter(caller.place);
         }
@@ -280,7 +299,7 @@ impl<'a> Executor<'a, '_, '_> {
         self.pass.enter(self.place);
     }
 
-    /// A function that was unknown when the template was compiled.
+    /// Calls a function that was unknown when the template was compiled.
     fn late(
         &mut self,
         function: &'a FunctionNode,
@@ -306,6 +325,7 @@ impl<'a> Executor<'a, '_, '_> {
         self.at = whole;
         let entered = self.pass.entered();
         self.enter_site();
+        // The address of the node is stable while the template lives, and unique within it.
         let place = std::ptr::from_ref(function).addr();
         let called = self
             .pass
@@ -317,7 +337,7 @@ impl<'a> Executor<'a, '_, '_> {
         }
     }
 
-    /// `print` and its kin, as a string.
+    /// Runs `print`, `printf` or `println`, and returns a string.
     fn format(
         &mut self,
         builtin: BuiltinFunction,
@@ -336,8 +356,8 @@ impl<'a> Executor<'a, '_, '_> {
         Ok(DotValue::own(GoValue::Str(GoStr::from(text))))
     }
 
-    /// An action that ends in `print` or one of its kin writes straight to the
-    /// output. Says whether the action was one.
+    /// Writes an action that ends in `print`, `printf` or `println` directly to the output. Returns
+    /// whether the action was one.
     pub(super) fn print_formatted(&mut self, pipe: &'a Pipe) -> Result<bool, StopReason> {
         let Some((command, before)) = pipe.commands.split_last() else {
             return Ok(false);
@@ -346,17 +366,19 @@ impl<'a> Executor<'a, '_, '_> {
             return Ok(false);
         };
         let FunctionBinding::Builtin(
+            // Only builtins: a function of the same name that replaces a builtin is native.
             builtin @ (BuiltinFunction::Print | BuiltinFunction::Printf | BuiltinFunction::Println),
         ) = function.function
         else {
             return Ok(false);
         };
+        // Go reports errors of the arguments at the pipeline.
         self.at = ErrorContext::Pipe(pipe);
         let last = self.commands(before)?;
         self.at_node(&command.first);
         let arguments = &command.arguments;
         self.check_count(&function.name, builtin.arity(), arguments, last.is_some())?;
-        // The text of a hole is nothing.
+        // A placeholder prints no text.
         let Some(base) = self.format_arguments(builtin, arguments, last)? else {
             return Ok(true);
         };
@@ -367,8 +389,8 @@ impl<'a> Executor<'a, '_, '_> {
         Ok(true)
     }
 
-    /// Puts the arguments on the stack of values; gives where they begin, or nothing
-    /// if one is a hole.
+    /// Pushes the arguments onto the value stack. Returns their start, or `None` if one is a
+    /// placeholder.
     fn format_arguments(
         &mut self,
         builtin: BuiltinFunction,
@@ -376,7 +398,7 @@ impl<'a> Executor<'a, '_, '_> {
         last: Option<DotValue<'a>>,
     ) -> Result<Option<usize>, StopReason> {
         let (base, mut hole) = (self.values.len(), false);
-        // Only the format itself, printf's first argument, has to be text.
+        // Only the format, the first argument of `printf`, has to be text.
         let type_of_next = |values: &[GoValue]| match builtin {
             BuiltinFunction::Printf if values.len() == base => GoType::String,
             _ => GoType::Any,
@@ -393,6 +415,7 @@ impl<'a> Executor<'a, '_, '_> {
             self.values.truncate(base);
             return Ok(None);
         }
+        // Objects that name a printed form are replaced before `printf` sees them.
         for value in &mut self.values[base..] {
             if let Some(printed) = super::printed(value) {
                 *value = printed;
@@ -411,6 +434,7 @@ impl<'a> Executor<'a, '_, '_> {
             return Ok(DotValue::Pending);
         };
         for value in &mut self.values[base..] {
+            // Go's escapers print a nil as `<no value>`, unlike `print`.
             if matches!(value, GoValue::Nil) {
                 *value = "<no value>".into();
             }
@@ -420,25 +444,27 @@ impl<'a> Executor<'a, '_, '_> {
         let full = fmt::print(&mut text, limit, &self.values[base..]);
         self.values.truncate(base);
         full.map_err(|Full| self.pass.limit(LimitKind::MemoryBytes))?;
-        // No byte becomes more than six.
+        // Escaping turns one byte into at most six.
+        // Charged before the escaped text is built.
         self.pass.charge(text.len().saturating_mul(6))?;
         Ok(DotValue::own(escape::run(builtin, text).into()))
     }
 
-    /// An argument of a builtin that takes values as they are.
+    /// Evaluates an argument of a builtin that takes values of any type.
     fn untyped_argument(&mut self, node: &'a Node) -> Result<DotValue<'a>, StopReason> {
         self.at_node(node);
         if let Some((value, boxed)) = self.found(node) {
             return Ok(DotValue::Core(value, boxed));
         }
+        // Go passes an untyped nil as the zero `reflect.Value`, so builtins see a missing value.
         match node.kind {
             NodeKind::Nil => Ok(DotValue::Missing),
             _ => self.operand(node),
         }
     }
 
-    /// Puts an argument on the stack of values. Says whether it is one: in place of
-    /// a hole stands nothing, and what comes behind it is evaluated for its calls.
+    /// Pushes an argument onto the value stack. Returns whether it is a value: nothing is pushed
+    /// for a placeholder, and the following arguments are evaluated only for their calls.
     pub(super) fn push_argument(
         &mut self,
         node: &'a Node,
@@ -446,6 +472,8 @@ impl<'a> Executor<'a, '_, '_> {
     ) -> Result<bool, StopReason> {
         self.at_node(node);
         if let Some((value, _)) = self.found(node)
+            // A borrowed value is copied only if its type fits; otherwise the slow path reports the
+            // error.
             && (go_type == GoType::Any || DotValue::core(value).go_type() == Some(go_type))
         {
             self.values.push(value.into());
@@ -466,7 +494,7 @@ impl<'a> Executor<'a, '_, '_> {
         !is_hole
     }
 
-    /// Evaluates an argument for a parameter of that type.
+    /// Evaluates an argument for a parameter of this type.
     fn argument(&mut self, node: &'a Node, go_type: GoType) -> Result<DotValue<'a>, StopReason> {
         self.at_node(node);
         match &node.kind {
@@ -482,7 +510,7 @@ impl<'a> Executor<'a, '_, '_> {
         }
     }
 
-    /// A literal takes the type that is asked for, if it can.
+    /// Converts a literal to the requested type, if possible.
     fn literal(&mut self, node: &'a Node, go_type: GoType) -> Result<DotValue<'a>, StopReason> {
         let number = match &node.kind {
             NodeKind::Number(number) => Some(&number.number),
@@ -506,13 +534,15 @@ impl<'a> Executor<'a, '_, '_> {
         Err(self.fail(format!("expected {expected}; found {}", node.text())))
     }
 
-    /// Go's validateType: whether a value may be given for a parameter.
+    /// Go's `validateType`: checks whether a parameter accepts a value.
     fn checked(&mut self, item: DotValue<'a>, go_type: GoType) -> Result<DotValue<'a>, StopReason> {
         match &item {
             DotValue::Pending => Ok(item),
             _ if go_type == GoType::Any => Ok(item),
             DotValue::Missing if go_type.can_be_nil() => Ok(DotValue::own(GoValue::zero(go_type))),
             DotValue::Missing => Err(self.fail(format!("invalid value; expected {go_type}"))),
+            // A fallback value of the wrong type becomes the zero value, so a failed call does not
+            // fail the render.
             _ if item.stands_in() => {
                 let meant = item.meant();
                 Ok(if meant.go_type() == Some(go_type) {
@@ -522,6 +552,7 @@ impl<'a> Executor<'a, '_, '_> {
                 })
             }
             _ if item.go_type() == Some(go_type) => Ok(item),
+            // A tool's result may be an object whose printed form is the required text.
             _ => match printed_string(&item, go_type) {
                 Some(text) => Ok(text),
                 None => {
@@ -534,7 +565,7 @@ impl<'a> Executor<'a, '_, '_> {
     }
 }
 
-/// The string that stands for a tool's result where a string is wanted.
+/// Returns the string that replaces a tool's result where a string is required.
 fn printed_string<'a>(item: &DotValue<'a>, go_type: GoType) -> Option<DotValue<'a>> {
     if go_type != GoType::String {
         return None;
@@ -545,6 +576,7 @@ fn printed_string<'a>(item: &DotValue<'a>, go_type: GoType) -> Option<DotValue<'
 
 fn core_argument(item: &DotValue<'_>) -> Value {
     match item {
+        // A pending argument is never passed on: the caller checks for it first.
         DotValue::Pending | DotValue::Missing | DotValue::Nil => Value::Null,
         DotValue::Core(value, _) => (*value).clone(),
         DotValue::Own(value, _) => value.to_core(),
@@ -577,11 +609,11 @@ fn append_formatted(
     }
 }
 
-/// A number literal under a numeric type.
+/// Converts a number literal to a numeric type.
 fn number_as(number: &NumberLiteral, go_type: GoType) -> Option<GoValue> {
     Some(match go_type {
         GoType::Int => GoValue::Int(number.int?),
-        // Go cuts off what does not fit.
+        // Go truncates a value that does not fit.
         GoType::Int32 => GoValue::Int32(number.int? as i32),
         GoType::Int64 => GoValue::Int64(number.int?),
         GoType::Uint8 => GoValue::Uint8(number.uint? as u8),

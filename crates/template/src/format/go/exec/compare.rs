@@ -1,4 +1,4 @@
-//! eq and lt, and with them all comparisons.
+//! Comparisons: `eq` and `lt`, from which the others follow.
 
 use super::super::types::GoType;
 use super::super::value::GoValue;
@@ -7,7 +7,7 @@ use super::item::{Basic, DotValue};
 
 const BAD_TYPE: &str = "invalid type for comparison";
 
-/// Whether the first is equal to any of the others.
+/// Whether the first value equals any of the others.
 pub(super) fn equal_any(first: &DotValue<'_>, others: &[DotValue<'_>]) -> Result<bool, String> {
     if others.is_empty() {
         return Err("missing argument for comparison".to_owned());
@@ -42,7 +42,7 @@ fn incompatible(a: &DotValue<'_>, b: &DotValue<'_>) -> String {
     format!("incompatible types for comparison: {a} and {b}")
 }
 
-/// Nil, lists, maps and functions: only nil can be compared with them.
+/// Compares nil, lists, maps and functions, which are comparable only with nil.
 fn equal_others(a: &DotValue<'_>, b: &DotValue<'_>) -> Result<bool, String> {
     if a.is_nil() || b.is_nil() {
         return Ok(a.is_nil() && b.is_nil());
@@ -53,7 +53,7 @@ fn equal_others(a: &DotValue<'_>, b: &DotValue<'_>) -> Result<bool, String> {
     let text = |item: &DotValue<'_>, verb: &[u8]| formatted(verb, &[item.to_value()]);
     let (a_type, b_type) = (a.type_name(), b.type_name());
     if kind(a) != kind(b) {
-        // Go prints the second pair the other way round.
+        // Go swaps the operands in this message.
         let (a, b) = (text(a, b"%s"), text(b, b"%v"));
         return Err(format!("non-comparable types {a}: {a_type}, {b_type}: {b}"));
     }

@@ -1,4 +1,4 @@
-//! Errors with Go's place and words.
+//! Errors with Go's locations and messages.
 
 use quillet_core::{LineColumn, Span};
 
@@ -8,20 +8,20 @@ use crate::pass::StopReason;
 use super::super::ast::{CommandNode, Node, Pipe, TemplateCall};
 use super::Executor;
 
-/// The node that Go would name if something failed now.
+/// The node that Go would name in an error at this point.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ErrorContext<'a> {
     Start,
     Node(&'a Node),
     Pipe(&'a Pipe),
     Command(&'a CommandNode),
-    /// A whole action, with its delimiters.
+    /// An entire action, with its delimiters.
     Action(&'a Pipe),
     Call(&'a TemplateCall),
 }
 
 impl ErrorContext<'_> {
-    /// Go's place, ours, and the text of the node.
+    /// Returns Go's location, the span, and the text of the node.
     fn describe(self) -> Option<(usize, Span, String)> {
         let mut text = String::new();
         let (pos, span) = match self {
@@ -54,19 +54,19 @@ impl ErrorContext<'_> {
 }
 
 impl<'a> Executor<'a, '_, '_> {
-    /// An error of the template and its values.
+    /// Creates an error of the template or its values.
     #[cold]
     pub(super) fn fail(&self, reason: impl Into<String>) -> StopReason {
         self.placed(RenderError::new(ErrorKind::Execution, reason))
     }
 
-    /// A variable is not there, and the template is strict.
+    /// Creates the error for a missing variable in a strict template.
     #[cold]
     pub(super) fn missing(&self, reason: String) -> StopReason {
         self.placed(RenderError::new(ErrorKind::MissingVariable, reason))
     }
 
-    /// Adds the present place to an error that has none.
+    /// Adds the current location to an error without one.
     #[cold]
     pub(super) fn place(&self, stop: StopReason) -> StopReason {
         match stop {

@@ -1,4 +1,4 @@
-//! html, js and urlquery.
+//! The builtins `html`, `js` and `urlquery`.
 
 use std::io::Write;
 
@@ -69,7 +69,7 @@ fn js_char(out: &mut Vec<u8>, c: char) {
 }
 
 fn push_unicode(out: &mut Vec<u8>, c: char) {
-    // Writing to a vector does not fail.
+    // Writing to a vector cannot fail.
     let _ = write!(out, "\\u{:04X}", u32::from(c));
 }
 

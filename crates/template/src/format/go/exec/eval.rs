@@ -1,4 +1,4 @@
-//! Pipelines, commands, operands and fields.
+//! Evaluation of pipelines, commands, operands and fields.
 
 use quillet_core::Value;
 
@@ -31,13 +31,14 @@ impl<'a> Executor<'a, '_, '_> {
         Ok(value)
     }
 
-    /// Evaluates commands, each with the value of the one before it.
+    /// Evaluates commands, each with the value of the previous one.
     pub(super) fn commands(
         &mut self,
         commands: &'a [CommandNode],
     ) -> Result<Option<DotValue<'a>>, StopReason> {
         let mut value = None;
         for command in commands {
+            // Go unwraps the interface at the end of each command.
             value = Some(self.command(command, value)?.unboxed());
         }
         Ok(value)
@@ -57,22 +58,25 @@ impl<'a> Executor<'a, '_, '_> {
         }
     }
 
-    /// The innermost variable whose declaration was reached, from this one on.
+    /// Returns the innermost variable whose declaration was reached, from this one outward.
     pub(super) fn reached(
         &mut self,
         mut slot: Option<SlotIndex>,
     ) -> Result<Option<SlotIndex>, StopReason> {
         while let Some(found) = slot {
+            // A declaration inside a branch that was not taken has an empty slot; the name then
+            // means the shadowed variable.
             if self.slots[self.base + found].is_some() {
                 return Ok(Some(self.base + found));
             }
+            // A chain of shadowed variables can be long, so each link counts as a step.
             self.pass.step()?;
             slot = self.definition.shadowed(found);
         }
         Ok(None)
     }
 
-    /// Evaluates a command; `last` is the value of the command before it.
+    /// Evaluates a command; `last` is the value of the previous command.
     fn command(
         &mut self,
         command: &'a CommandNode,
@@ -93,6 +97,7 @@ impl<'a> Executor<'a, '_, '_> {
             NodeKind::Variable(variable) => {
                 self.at_node(node);
                 let value = self.variable(variable)?;
+                // A plain variable cannot take arguments; with fields the last one may be a method.
                 if matches!(variable.fields, FieldNames::None) {
                     self.refuse_arguments(node, arguments, last.as_ref())?;
                     return Ok(value);
@@ -111,6 +116,7 @@ impl<'a> Executor<'a, '_, '_> {
             _ => {
                 self.at_node(node);
                 self.refuse_arguments(node, arguments, last.as_ref())?;
+                // `nil` is valid as an argument, but not as a command of its own.
                 if matches!(node.kind, NodeKind::Nil) {
                     return Err(self.fail("nil is not a command"));
                 }
@@ -132,9 +138,8 @@ impl<'a> Executor<'a, '_, '_> {
         Err(self.fail(reason))
     }
 
-    /// What a literal or fields of the caller's variables give, without copying
-    /// anything, and whether it came through an interface; `None` wherever
-    /// there is more to it.
+    /// Returns the value of a literal or of fields of the caller's variables without copying, and
+    /// whether it came through an interface. Returns `None` for anything more complex.
     pub(super) fn found(&self, node: &'a Node) -> Option<(&'a Value, bool)> {
         let (start, fields) = match &node.kind {
             NodeKind::Dot => (&self.dot, &[][..]),
@@ -145,16 +150,19 @@ impl<'a> Executor<'a, '_, '_> {
             }
             _ => return literal(node).map(|value| (value, false)),
         };
+        // Only borrowed values: values built by the template have other rules for fields.
         let &DotValue::Core(mut value, boxed) = start else {
             return None;
         };
         for field in fields {
+            // A missing key ends the fast path; the slow one knows the modes for missing values.
             value = value.as_map()?.get(field)?;
         }
+        // A null needs the slow path too, since a nil interface prints and compares differently.
         (!matches!(value, Value::Null)).then_some((value, boxed || !fields.is_empty()))
     }
 
-    /// An operand that stands alone, without a type that it must have.
+    /// Evaluates an operand that is a pipeline of its own, without a required type.
     pub(super) fn operand(&mut self, node: &'a Node) -> Result<DotValue<'a>, StopReason> {
         match &node.kind {
             NodeKind::Field(fields) => {
@@ -178,6 +186,7 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     fn chain_base(&mut self, chain: &'a Node, base: &'a Node) -> Result<DotValue<'a>, StopReason> {
+        // Go rejects `nil.Field` explicitly instead of reporting a missing key.
         if matches!(base.kind, NodeKind::Nil) {
             let reason = format!("indirection through explicit nil in {}", chain.text());
             return Err(self.fail(reason));
@@ -186,7 +195,7 @@ impl<'a> Executor<'a, '_, '_> {
         self.operand(base)
     }
 
-    /// Dot or a literal.
+    /// Evaluates the dot or a literal.
     fn constant(&mut self, node: &'a Node) -> Result<DotValue<'a>, StopReason> {
         if let Some(value) = literal(node) {
             return Ok(DotValue::core(value));
@@ -201,6 +210,7 @@ impl<'a> Executor<'a, '_, '_> {
                 Ideal::Complex(real, imaginary) => {
                     Ok(DotValue::own(GoValue::Complex(real, imaginary)))
                 }
+                // The only other literal without a value is an integer above 64 bits.
                 _ => Err(self.fail(format!("{} overflows int", number.text))),
             },
             _ => Ok(DotValue::Missing),
@@ -213,7 +223,7 @@ impl<'a> Executor<'a, '_, '_> {
         value.ok_or_else(|| self.fail(format!("undefined variable: {}", variable.name)))
     }
 
-    /// Follows fields; arguments are for the last one, if it is a method.
+    /// Follows fields; arguments belong to the last one, if it is a method.
     fn fields(
         &mut self,
         mut receiver: DotValue<'a>,
@@ -247,6 +257,8 @@ impl<'a> Executor<'a, '_, '_> {
                 None => self.missing_key(name, GoType::Any),
             },
             DotValue::Own(GoValue::Map(map), _) => self.field_of_map(map, name),
+            // Go treats missing data as a map without entries, but `missingkey=error` makes it an
+            // error.
             DotValue::Missing if self.compiled.missing == Missing::Strict => {
                 let name = super::quote(name);
                 Err(self.missing(format!("nil data; no entry for key {name}")))
@@ -271,6 +283,7 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     fn field_of_map(&mut self, map: &GoMap, name: &str) -> Result<DotValue<'a>, StopReason> {
+        // Inside a fallback value every field exists, so templates continue after a failed call.
         if let Some(core) = map.as_core().filter(|core| core.is_fallback()) {
             let value = core.field_standing_in(name);
             return Ok(DotValue::own_element(value.into(), GoType::Any));
@@ -292,7 +305,7 @@ impl<'a> Executor<'a, '_, '_> {
         }
     }
 
-    /// A field that is given arguments, which only a method can take.
+    /// Evaluates a field with arguments, which only a method can take.
     fn method(
         &mut self,
         receiver: &DotValue<'a>,
@@ -310,6 +323,7 @@ impl<'a> Executor<'a, '_, '_> {
                     hole |= !self.push_argument(argument, GoType::Any)?;
                 }
                 let mut values = self.values.split_off(base);
+                // Checked after the arguments, so that the calls in them are registered.
                 if hole {
                     return Ok(DotValue::Pending);
                 }

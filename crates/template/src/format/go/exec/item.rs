@@ -1,8 +1,8 @@
-//! Values inside an evaluation.
+//! Values of an evaluation.
 //!
-//! An [`DotValue`] is what Go's executor calls a reflect.Value: it borrows the
-//! caller's variables, tells a missing value from nil, and remembers whether
-//! it was found through an interface, which only error texts show.
+//! A [`DotValue`] corresponds to `reflect.Value` in Go's executor. It borrows the caller's
+//! variables, distinguishes a missing value from nil, and remembers whether it was found through an
+//! interface, which only error messages show.
 
 use quillet_core::Value;
 
@@ -11,20 +11,20 @@ use super::super::value::{GoNumber, GoValue};
 
 #[derive(Clone, Debug)]
 pub(super) enum DotValue<'a> {
-    /// No value at all: a key that is not there.
+    /// No value: a missing key.
     Missing,
     /// A nil interface: a key that holds `null`.
     Nil,
     /// A variable of the caller, never [`Value::Null`]; whether it came through an interface.
     Core(&'a Value, bool),
-    /// A value that the evaluation made, never [`GoValue::Nil`]; whether it came through an
+    /// A value that the evaluation computed, never [`GoValue::Nil`]; whether it came through an
     /// interface.
     Own(GoValue, bool),
-    /// The result of a call that has not been made yet.
+    /// The result of a pending call.
     Pending,
 }
 
-/// What comparisons see.
+/// Operand of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Basic<'i> {
     Bool(bool),
@@ -33,12 +33,12 @@ pub(super) enum Basic<'i> {
     Float(f64),
     Str(&'i [u8]),
     Uint(u64),
-    /// Neither of them: nil, a list, a map, a function.
+    /// Not a basic value: nil, a list, a map, a function.
     Other,
 }
 
 impl<'a> DotValue<'a> {
-    /// An element of a core container.
+    /// Returns an element of a core container.
     pub(super) fn element(value: &'a Value) -> Self {
         match value {
             Value::Null => DotValue::Nil,
@@ -46,7 +46,7 @@ impl<'a> DotValue<'a> {
         }
     }
 
-    /// A core value that is not inside an interface.
+    /// Returns a core value that is not inside an interface.
     pub(super) fn core(value: &'a Value) -> Self {
         match value {
             Value::Null => DotValue::Missing,
@@ -54,7 +54,7 @@ impl<'a> DotValue<'a> {
         }
     }
 
-    /// What a function returns: nil can only have come as an interface.
+    /// Returns the result of a function: a nil can only be an interface.
     pub(super) fn own(value: GoValue) -> Self {
         match value {
             GoValue::Nil => DotValue::Nil,
@@ -62,7 +62,7 @@ impl<'a> DotValue<'a> {
         }
     }
 
-    /// An element of a container of that element type.
+    /// Returns an element of a container with this element type.
     pub(super) fn own_element(value: GoValue, element: GoType) -> Self {
         match value {
             GoValue::Nil => DotValue::Nil,
@@ -70,7 +70,7 @@ impl<'a> DotValue<'a> {
         }
     }
 
-    /// What is inside the interface, as the end of each command takes it out.
+    /// Returns the value inside the interface, which the end of each command unwraps.
     pub(super) fn unboxed(self) -> Self {
         match self {
             DotValue::Nil => DotValue::Missing,
@@ -80,12 +80,12 @@ impl<'a> DotValue<'a> {
         }
     }
 
-    /// Whether it stands in for the result of a failed call.
+    /// Whether it replaces the result of a failed call.
     pub(super) fn stands_in(&self) -> bool {
         matches!(self, DotValue::Own(value, _) if value.stands_in())
     }
 
-    /// What functions get of it.
+    /// Returns the value that functions receive.
     pub(super) fn meant(self) -> Self {
         match self {
             DotValue::Own(value, boxed) => match value.meant() {
@@ -100,7 +100,7 @@ impl<'a> DotValue<'a> {
         matches!(self, DotValue::Missing | DotValue::Nil)
     }
 
-    /// The value as functions take it.
+    /// Returns the value as functions take it.
     pub(super) fn to_value(&self) -> GoValue {
         match self {
             DotValue::Missing | DotValue::Nil | DotValue::Pending => GoValue::Nil,
@@ -132,7 +132,7 @@ impl<'a> DotValue<'a> {
         }
     }
 
-    /// The type of what is inside; `None` for nil.
+    /// Returns the type of the inner value; `None` for nil.
     pub(super) fn go_type(&self) -> Option<GoType> {
         match self {
             DotValue::Missing | DotValue::Nil | DotValue::Pending => None,
@@ -149,12 +149,13 @@ impl<'a> DotValue<'a> {
         }
     }
 
-    /// The type of what is inside, in words.
+    /// Returns the name of the inner value's type.
     pub(super) fn type_name(&self) -> String {
         self.go_type().unwrap_or(GoType::Any).to_string()
     }
 
-    /// The type that field accesses name: `interface {}` for what came through one.
+    /// Returns the type that errors about field access name: `interface {}` for a value that came
+    /// through one.
     pub(super) fn receiver_type(&self) -> GoType {
         match self {
             DotValue::Core(_, true) | DotValue::Own(_, true) => GoType::Any,

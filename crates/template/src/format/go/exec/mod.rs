@@ -1,9 +1,8 @@
-//! Evaluates a compiled template.
+//! Evaluator of compiled Go templates.
 //!
-//! The structure of a template is a list of operations and the stacks of
-//! callers, loops and dots are vectors, so neither nesting nor recursion of
-//! templates uses the native stack. Pipelines recurse once a parenthesis,
-//! which the parser bounds.
+//! A template is a list of operations, and the stacks of callers, loops and dots are vectors. So
+//! neither nesting nor recursion of templates uses the native stack. Pipelines recurse once per
+//! parenthesis, which the parser bounds.
 
 mod builtin;
 mod call;
@@ -45,7 +44,7 @@ pub(super) fn run<'a>(
     pass: &mut Pass<'_>,
 ) -> Result<(), StopReason> {
     let mut executor = Executor::new(compiled, definition, DotValue::core(dot), pass);
-    // What is written around the variables is a fair guess for their size too.
+    // The literal text is a fair estimate of the output size.
     executor.pass.out().reserve(2 * definition.text_bytes + 64);
     executor.run().map_err(|stop| executor.place(stop))
 }
@@ -55,14 +54,14 @@ struct Executor<'a, 'c, 'p> {
     pass: &'c mut Pass<'p>,
     state: FunctionState,
     definition: &'a TemplateDefinition,
-    /// The next operation.
+    /// Index of the next operation.
     place: OpIndex,
-    /// Where the variables of this template begin in `slots`.
+    /// Start of this template's variables in `slots`.
     base: usize,
     dot: DotValue<'a>,
     /// Variables of this template and its callers; `None` is not declared yet.
     slots: SmallVec<[Option<DotValue<'a>>; 4]>,
-    /// Dots to take back at the end of a block.
+    /// Dots to restore at the end of blocks.
     dots: SmallVec<[DotValue<'a>; 4]>,
     loops: SmallVec<[LoopState<'a>; 2]>,
     callers: Vec<CallFrame<'a>>,
@@ -72,9 +71,9 @@ struct Executor<'a, 'c, 'p> {
     values: Vec<GoValue>,
     /// The node for errors.
     at: ErrorContext<'a>,
-    /// Templates that wait for a function which called this one.
+    /// Number of templates that wait for the function that called this one.
     outer: usize,
-    /// Where the native stack was when the evaluation began.
+    /// Position on the native stack at the start of the evaluation.
     stack: usize,
 }
 
@@ -92,6 +91,7 @@ impl<'a, 'c, 'p> Executor<'a, 'c, 'p> {
         dot: DotValue<'a>,
         pass: &'c mut Pass<'p>,
     ) -> Self {
+        // Slot 0 is `$`, the dot with which the template began.
         let mut slots = smallvec![None; definition.slots()];
         slots[0] = Some(dot.clone());
         Executor {
@@ -120,12 +120,15 @@ impl<'a> Executor<'a, '_, '_> {
         loop {
             let definition = self.definition;
             let Some(op) = definition.ops.get(self.place) else {
+                // The end of a template returns to its caller; the operations need no explicit
+                // return.
                 match self.callers.pop() {
                     Some(caller) => self.go_back(&caller),
                     None => return Ok(()),
                 }
                 continue;
             };
+            // Advanced before the operation runs, so that jumps can simply overwrite it.
             self.place += 1;
             self.pass.step()?;
             match op {
@@ -179,6 +182,7 @@ impl<'a> Executor<'a, '_, '_> {
     fn action(&mut self, pipe: &'a Pipe) -> Result<(), StopReason> {
         if let Some(node) = pipe.operand() {
             self.at_node(node);
+            // Fast path: a value that can be borrowed is printed without a clone.
             if let Some((value, _)) = self.found(node) {
                 return self.print(&DotValue::Core(value, false));
             }
@@ -186,6 +190,7 @@ impl<'a> Executor<'a, '_, '_> {
             return Ok(());
         }
         let value = self.pipeline(pipe)?;
+        // As in Go, an action that declares or assigns a variable prints nothing.
         if !pipe.variables.is_empty() {
             return Ok(());
         }
@@ -221,6 +226,8 @@ impl<'a> Executor<'a, '_, '_> {
             return Err(self.fail(format!("template {name} not defined")));
         };
         let most = self.pass.limits().nesting;
+        // `outer` counts the templates on the native stack, which called this evaluation by a
+        // function.
         if self.outer + self.callers.len() >= most {
             let reason = format!("exceeded maximum template depth ({most})");
             let kind = ErrorKind::Limit(LimitKind::Nesting);
@@ -228,6 +235,7 @@ impl<'a> Executor<'a, '_, '_> {
         }
         let dot = match &call.pipe {
             Some(pipe) => self.pipeline(pipe)?,
+            // Go passes the zero `reflect.Value` if there is no argument.
             None => DotValue::Missing,
         };
         // A template can declare far more variables than it writes bytes.
@@ -240,6 +248,7 @@ impl<'a> Executor<'a, '_, '_> {
         });
         self.dots
             .push(std::mem::replace(&mut self.dot, dot.clone()));
+        // The new frame starts after the caller's slots, which stay in place.
         self.base = self.slots.len();
         self.slots.push(Some(dot));
         self.slots.resize(self.base + definition.slots(), None);
@@ -256,11 +265,12 @@ impl<'a> Executor<'a, '_, '_> {
         self.take_back_dot();
     }
 
-    /// Prints a value as an action does.
+    /// Prints a value like an action.
     fn print(&mut self, value: &DotValue<'a>) -> Result<(), StopReason> {
         use quillet_core::Value;
         match value {
             DotValue::Pending => Ok(()),
+            // Only this mode prints an empty text; Go prints `<no value>` for both.
             DotValue::Missing | DotValue::Nil if self.compiled.missing == Missing::Empty => Ok(()),
             DotValue::Missing | DotValue::Nil => self.pass.write("<no value>"),
             DotValue::Core(Value::Str(text), _) => self.pass.write(text),
@@ -280,6 +290,7 @@ impl<'a> Executor<'a, '_, '_> {
         // Twenty bytes hold every 64-bit integer with its sign.
         let mut digits = [0; 20];
         let mut start = digits.len();
+        // `unsigned_abs`, because the smallest integer has no positive counterpart.
         let mut left = value.unsigned_abs();
         loop {
             start -= 1;
@@ -297,6 +308,7 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     fn print_core(&mut self, value: &quillet_core::Value) -> Result<(), StopReason> {
+        // A tool's result may name a field that represents it in print.
         let printed = value.as_map().and_then(quillet_core::Map::printed);
         let limit = self.pass.limits().output_bytes;
         let result = fmt::append_core(self.pass.out(), limit, printed.unwrap_or(value));
@@ -305,6 +317,7 @@ impl<'a> Executor<'a, '_, '_> {
 
     fn print_value(&mut self, value: &GoValue) -> Result<(), StopReason> {
         if let GoValue::Func(function) = value {
+            // Go's message quotes the action, which is known only while an action is printed.
             let ErrorContext::Action(pipe) = self.at else {
                 return Err(self.fail("can't print a function"));
             };
@@ -326,15 +339,16 @@ impl<'a> Executor<'a, '_, '_> {
     }
 }
 
-/// What stands for a tool's result in print, if something does.
+/// Returns the text that replaces a tool's result in print, if any.
 fn printed(value: &GoValue) -> Option<GoValue> {
     let map = value.as_map()?.as_core()?;
     map.printed().map(GoValue::from)
 }
 
-/// Text of values for an error, cut where it would be longer than anybody reads.
+/// Formats values for an error message, truncated to a readable length.
 fn formatted(format: &[u8], values: &[GoValue]) -> String {
     let mut text = Vec::new();
+    // 4096 bytes are far more than a reader wants; the rest becomes an ellipsis.
     let complete = fmt::printf(&mut text, 4096, format, values).is_ok();
     let mut text = String::from_utf8_lossy(&text).into_owned();
     text.push_str(if complete { "" } else { "..." });

@@ -1,4 +1,4 @@
-//! Loops.
+//! Loops (`range`).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,37 +14,37 @@ use super::super::value::{GoNumber, GoStr, GoValue};
 use super::Executor;
 use super::item::DotValue;
 
-/// A loop that is being run.
+/// A running loop.
 pub(super) struct LoopState<'a> {
     items: RangeItems<'a>,
-    /// Turns that have begun.
+    /// Number of iterations that have begun.
     turns: usize,
     pipe: &'a Pipe,
     body: OpIndex,
     end: OpIndex,
-    /// Variables declared inside, unset in each turn.
+    /// Variables declared inside, unset in each iteration.
     inside: Range<SlotIndex>,
-    /// How many dots there were when the loop began, its own not counted.
+    /// Number of dots at the start of the loop, without the loop's own.
     dots: usize,
 }
 
-/// What a loop goes over.
+/// The value that a loop iterates over.
 enum RangeItems<'a> {
     Values(&'a [Value]),
     List(GoList),
     Entries(Vec<(&'a Arc<str>, &'a Value)>),
     Built(Vec<(GoStr, GoValue)>, GoType),
-    /// So many turns, over numbers like this one.
+    /// A number of iterations, over integers of this type.
     Count(i64, GoValue),
 }
 
 impl LoopState<'_> {
-    /// Its place in the template, and the turn that it is in.
+    /// The loop's location in the template, and the current iteration.
     pub(super) fn at(&self) -> (OpIndex, usize) {
         (self.body, self.turns)
     }
 
-    /// The operations of its body, and of what stands after `else`.
+    /// Operations of the body and of the `else` branch.
     pub(super) fn ops(&self) -> Range<OpIndex> {
         self.body..self.end
     }
@@ -61,7 +61,7 @@ impl<'a> RangeItems<'a> {
         }
     }
 
-    /// Key and element of a turn.
+    /// Returns the key and element of an iteration.
     fn get(&self, turn: usize) -> Option<(DotValue<'a>, DotValue<'a>)> {
         let index = || DotValue::own(GoValue::Int(turn as i64));
         match self {
@@ -93,10 +93,11 @@ impl<'a> RangeItems<'a> {
     }
 }
 
-/// An integer of the same type as another one.
+/// Converts an integer to the type of another one.
 fn number_like(like: &GoValue, value: i64) -> GoValue {
     match like {
         GoValue::Int32(_) => GoValue::Int32(value as i32),
+        // Go converts the counter to the type of the integer, which wraps.
         GoValue::Int64(_) => GoValue::Int64(value),
         GoValue::Uint8(_) => GoValue::Uint8(value as u8),
         GoValue::Uint64(_) => GoValue::Uint64(value as u64),
@@ -118,11 +119,13 @@ impl<'a> Executor<'a, '_, '_> {
             return self.skip_range(otherwise, end, holes);
         }
         let items = self.items(value, pipe)?;
+        // As in Go, an empty value and an empty list both run the `else` branch.
         let Some(items) = items.filter(|items| items.len() > 0) else {
             self.place = otherwise;
             return Ok(());
         };
         let body = self.place;
+        // Kept under the loop's own dots, so that `break` restores it.
         self.dots.push(self.dot.clone());
         self.loops.push(LoopState {
             items,
@@ -136,7 +139,7 @@ impl<'a> Executor<'a, '_, '_> {
         self.next_turn()
     }
 
-    /// What a value has to offer to a loop; `None` is nothing, as with a missing value.
+    /// Returns what a loop can iterate over; `None` means nothing, as with a missing value.
     fn items(
         &mut self,
         value: DotValue<'a>,
@@ -146,8 +149,10 @@ impl<'a> Executor<'a, '_, '_> {
             DotValue::Missing | DotValue::Nil | DotValue::Pending => return Ok(None),
             DotValue::Core(Value::List(list), _) => RangeItems::Values(list.as_slice()),
             DotValue::Core(Value::Map(map), _) => {
+                // Sorting is work that no step of the loop body counts.
                 self.pass.steps(map.len())?;
                 let mut entries: Vec<_> = map.iter().collect();
+                // Go iterates over maps in key order.
                 entries.sort_unstable_by_key(|(key, _)| *key);
                 RangeItems::Entries(entries)
             }
@@ -168,12 +173,14 @@ impl<'a> Executor<'a, '_, '_> {
     fn count(&mut self, value: &GoValue, pipe: &'a Pipe) -> Result<RangeItems<'a>, StopReason> {
         let count = match value.number() {
             Some(GoNumber::Int(count)) => count,
+            // A larger count would exceed the step limit long before.
             Some(GoNumber::Uint(count)) => i64::try_from(count).unwrap_or(i64::MAX),
             _ => {
                 let text = super::formatted(b"%v", std::slice::from_ref(value));
                 return Err(self.fail(format!("range can't iterate over {text}")));
             }
         };
+        // Go allows only one variable for a range over an integer.
         if pipe.variables.len() > 1 {
             let reason = format!("can't use {count} to iterate over more than one variable");
             return Err(self.fail(reason));
@@ -181,7 +188,7 @@ impl<'a> Executor<'a, '_, '_> {
         Ok(RangeItems::Count(count, value.clone()))
     }
 
-    /// Begins the next turn of the innermost loop, or ends it.
+    /// Begins the next iteration of the innermost loop, or ends it.
     pub(super) fn next_turn(&mut self) -> Result<(), StopReason> {
         let Some(innermost) = self.loops.last_mut() else {
             return Ok(());
@@ -193,7 +200,9 @@ impl<'a> Executor<'a, '_, '_> {
         innermost.turns += 1;
         self.place = innermost.body;
         let (pipe, dots, inside) = (innermost.pipe, innermost.dots, innermost.inside.clone());
+        // A `with` left by `continue` has pushed dots that are dropped here.
         self.dots.truncate(dots + 1);
+        // Variables declared in the body must be undeclared in the next iteration.
         for slot in &mut self.slots[self.base + inside.start..self.base + inside.end] {
             *slot = None;
         }

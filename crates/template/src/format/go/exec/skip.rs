@@ -1,8 +1,8 @@
-//! Leaving out blocks that hang on a pending call.
+//! Skips blocks that depend on a pending call.
 //!
-//! Values that are made of a hole are holes themselves ([`DotValue::Pending`]), so
-//! actions need nothing of this. A block whose condition or list is one is not
-//! entered; what it might have done is looked up in its operations.
+//! Values computed from a placeholder are placeholders themselves ([`DotValue::Pending`]), so
+//! actions need no special treatment. A block whose condition or list is a placeholder is not
+//! entered; the variables that it might have set are found by scanning its operations.
 
 use std::ops::Range;
 
@@ -14,8 +14,8 @@ use super::Executor;
 use super::item::DotValue;
 
 impl Executor<'_, '_, '_> {
-    /// Goes on behind an `if` or a `with`, the first of whose operations is next.
-    /// `holes` is how many there were when it began.
+    /// Skips an `if` or a `with`, the first of whose operations is next. `holes` is the number of
+    /// placeholders at its start.
     #[cold]
     pub(super) fn skip_branches(
         &mut self,
@@ -23,6 +23,7 @@ impl Executor<'_, '_, '_> {
         holes: usize,
     ) -> Result<(), StopReason> {
         let last = otherwise.checked_sub(1);
+        // The last operation before `else` jumps over it, so its target is the end of the block.
         let end = match last.and_then(|last| self.definition.ops.get(last)) {
             Some(Op::Jump(end) | Op::EndWith { next: end }) => *end,
             _ => otherwise,
@@ -30,7 +31,7 @@ impl Executor<'_, '_, '_> {
         self.skip(self.place..end, self.place, holes)
     }
 
-    /// The same for a loop.
+    /// Skips a loop.
     #[cold]
     pub(super) fn skip_range(
         &mut self,
@@ -41,7 +42,7 @@ impl Executor<'_, '_, '_> {
         self.skip(self.place..end, otherwise, holes)
     }
 
-    /// Leaves out operations. Up to `inside` a `break` stays in them.
+    /// Skips operations. A `break` before `inside` stays within them.
     fn skip(
         &mut self,
         ops: Range<OpIndex>,
@@ -53,11 +54,13 @@ impl Executor<'_, '_, '_> {
         if !self.forget(ops, inside)? {
             return Ok(());
         }
-        // It might have been the last thing that the loop did.
+        // The skipped operation might have ended the loop.
         let Some(ops) = self.loops.last().map(super::range::LoopState::ops) else {
+            // Outside a loop nothing can have been left, so the jump is of another kind.
             return Err(self.pass.stop());
         };
         let end = ops.end;
+        // The rest of the loop may contain a `break` of an outer loop.
         if self.forget(ops, end)? {
             return Err(self.pass.stop());
         }
@@ -65,8 +68,8 @@ impl Executor<'_, '_, '_> {
         Ok(())
     }
 
-    /// Makes a hole of every variable that operations could set. Says whether they
-    /// could leave the loop around them.
+    /// Makes a placeholder of every variable that the operations could set. Returns whether they
+    /// could leave the enclosing loop.
     fn forget(&mut self, ops: Range<OpIndex>, mut inside: OpIndex) -> Result<bool, StopReason> {
         let definition = self.definition;
         let mut leaves = false;
@@ -75,18 +78,22 @@ impl Executor<'_, '_, '_> {
                 break;
             };
             self.pass.step()?;
+            // An operation with a lasting effect cannot be skipped.
             if lasts(op, self.compiled.has_effects()) {
                 return Err(self.pass.stop());
             }
             match op {
                 Op::Range { otherwise, .. } => inside = inside.max(*otherwise),
                 Op::Break | Op::Next => leaves |= at >= inside,
+                // A jump beyond the block leaves several loops or blocks; its effects are not
+                // tracked.
                 Op::Jump(target) | Op::EndWith { next: target } if *target > ops.end => {
                     return Err(self.pass.stop());
                 }
                 _ => {}
             }
             let Some(pipe) = op.pipe().filter(|pipe| pipe.assign) else {
+                // Declarations are local to the block; only assignments are visible after it.
                 continue;
             };
             for target in &pipe.variables {
@@ -99,8 +106,8 @@ impl Executor<'_, '_, '_> {
     }
 }
 
-/// Whether what follows depends on an operation besides the variables that it
-/// sets; `templates` says whether it does on what other templates do.
+/// Whether the following text depends on an operation through anything but the variables that it
+/// sets; `templates` says whether it depends on the effects of other templates.
 pub(in super::super) fn lasts(op: &Op, templates: bool) -> bool {
     let calls = templates && matches!(op, Op::Call(_));
     calls || op.pipe().is_some_and(|pipe| pipe_lasts(pipe, templates))
@@ -113,7 +120,7 @@ fn pipe_lasts(pipe: &Pipe, templates: bool) -> bool {
     })
 }
 
-/// Parentheses inside each other are bounded by the parser.
+/// The parser bounds nested parentheses.
 pub(super) fn node_lasts(node: &Node, templates: bool) -> bool {
     match &node.kind {
         NodeKind::Function(function) => function_lasts(function, templates),
@@ -130,6 +137,7 @@ fn function_lasts(function: &FunctionNode, templates: bool) -> bool {
             Effect::Lasts => true,
             Effect::Includes => templates,
         },
+        // Late-bound functions have no effect on the evaluation besides their result.
         FunctionBinding::Builtin(_) | FunctionBinding::Late => false,
     }
 }

@@ -1,9 +1,9 @@
-//! What an action takes its value from, for the segments of a render.
+//! Sources of the values that an action prints, for the segments of a render.
 
 use super::super::ast::{CommandNode, FunctionBinding, Node, NodeKind, Pipe};
 
-/// The one variable that a pipeline prints, or the function it calls. `None` for
-/// a pipeline over several. The parser bounds the depth.
+/// Returns the only variable that a pipeline prints, or the function that it calls. Returns `None`
+/// for a pipeline over several. The parser bounds the depth.
 pub(super) fn source(pipe: &Pipe) -> Option<String> {
     let last = pipe.commands.last().map(|command| &command.first);
     if let Some(name) = last.and_then(called) {
@@ -17,7 +17,7 @@ pub(super) fn source(pipe: &Pipe) -> Option<String> {
     }
 }
 
-/// The name of a function whose result is not just a form of its arguments.
+/// Returns the name of a function whose result is more than a form of its arguments.
 fn called(node: &Node) -> Option<&str> {
     match &node.kind {
         NodeKind::Function(function)
@@ -30,7 +30,7 @@ fn called(node: &Node) -> Option<&str> {
     }
 }
 
-/// The operands that have a value of their own.
+/// Yields the operands that have a source of their own.
 fn collect<'a>(pipe: &'a Pipe, found: &mut Vec<&'a Node>) {
     for CommandNode {
         first, arguments, ..
@@ -48,7 +48,7 @@ fn collect<'a>(pipe: &'a Pipe, found: &mut Vec<&'a Node>) {
     }
 }
 
-/// `.user.name` without its first point, `$.user.name` likewise.
+/// Returns `.user.name` without its first dot, and the same for `$.user.name`.
 fn name(node: &Node) -> String {
     let text = node.text();
     let path = text.strip_prefix('$').unwrap_or(&text);

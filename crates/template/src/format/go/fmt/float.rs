@@ -1,5 +1,5 @@
-//! Floating-point numbers under every verb that takes one, with Go's rules for
-//! shortest digits and for turning to an exponent.
+//! Formatting of floating-point numbers, with Go's rules for shortest digits and for switching to
+//! an exponent.
 
 use std::io::Write;
 
@@ -7,12 +7,12 @@ use super::integer::{Integer, decimal};
 use super::sink::Sink;
 use super::spec::Spec;
 
-/// No finite number has more digits than these after its point, or significant
-/// ones; what a template asks for beyond them is zeros.
+/// Maximum number of decimal places and of significant digits of a finite number; further requested
+/// digits are zeros.
 const MOST_FRACTION: usize = 1074;
 const MOST_SIGNIFICANT: usize = 767;
 
-/// Writes a number under one of its verbs. `false` if it is none of them.
+/// Writes a number under a verb. Returns `false` for a verb of another type.
 pub(super) fn float(sink: &mut Sink<'_>, value: f64, verb: char, spec: &Spec) -> bool {
     let (form, precision) = match verb {
         'v' => ('g', None),
@@ -30,7 +30,7 @@ pub(super) fn float(sink: &mut Sink<'_>, value: f64, verb: char, spec: &Spec) ->
     true
 }
 
-/// Writes a number as `%v` does when there are no flags.
+/// Writes a number like `%v` without flags.
 pub(super) fn shortest(sink: &mut Sink<'_>, value: f64) {
     // Most numbers of prompts are small and whole.
     if value.fract() == 0.0 && value.abs() < 1e6 && (value != 0.0 || value.is_sign_positive()) {
@@ -69,7 +69,7 @@ fn finite(sink: &mut Sink<'_>, value: f64, form: char, precision: Option<usize>,
     if spec.sharp && form != 'b' {
         keep_zeros(sink, unsigned, form, precision);
     }
-    // Padding with zeros goes between the sign and the digits.
+    // Zero padding goes between the sign and the digits.
     let width = spec.width.unwrap_or(0);
     if spec.padding() == b'0' {
         let missing = width.saturating_sub(sink.position() - start);
@@ -110,7 +110,7 @@ impl Digits {
         if shortest.len < 16 {
             return shortest;
         }
-        // Two equally short numbers can be equally near; Go takes the even
+        // Two equally short numbers can be equally near; Go takes the even one, Rust either.
         // one, Rust any.
         let nearest = Digits::rounded(value, shortest.len);
         if nearest.value() == Some(value) {
@@ -120,7 +120,7 @@ impl Digits {
         }
     }
 
-    /// The number that these digits are read as.
+    /// Returns the number that these digits parse to.
     fn value(&self) -> Option<f64> {
         let digits = std::str::from_utf8(self.as_slice()).ok()?;
         format!("0.{digits}e{}", self.point).parse().ok()
@@ -131,7 +131,7 @@ impl Digits {
         Digits::read(|buffer| write!(buffer, "{value:.places$e}"))
     }
 
-    /// Takes apart what Rust writes: `d.ddde-7`.
+    /// Parses Rust's format `d.ddde-7`.
     fn read(write: impl FnOnce(&mut &mut [u8]) -> std::io::Result<()>) -> Self {
         let mut digits = Digits {
             buffer: [0; MOST_SIGNIFICANT + 16],
@@ -149,7 +149,7 @@ impl Digits {
         digits.point = exponent.ok().and_then(|e| e.parse().ok()).unwrap_or(0) + 1;
         digits.len = e;
         if e > 1 {
-            // Closes the gap that the point leaves.
+            // Closes the gap left by the point.
             digits.buffer.copy_within(2..e, 1);
             digits.len = e - 1;
         }
@@ -198,7 +198,7 @@ fn general(out: &mut Vec<u8>, value: f64, form: char, precision: Option<usize>) 
     plain(out, &digits);
 }
 
-/// Appends digits without an exponent, as many as there are.
+/// Appends all digits without an exponent.
 fn plain(out: &mut Vec<u8>, digits: &Digits) {
     let all = digits.as_slice();
     let whole = usize::try_from(digits.point).unwrap_or(0);
@@ -230,7 +230,7 @@ fn exponential(out: &mut Vec<u8>, digits: &Digits, places: usize, letter: char) 
     signed_exponent(out, exponent);
 }
 
-/// At least two digits and always a sign.
+/// Appends an exponent: a sign and at least two digits.
 fn signed_exponent(out: &mut Vec<u8>, exponent: i32) {
     let sign = if exponent < 0 { '-' } else { '+' };
     let _ = write!(out, "{sign}{:02}", exponent.unsigned_abs());
@@ -242,7 +242,7 @@ fn fixed(out: &mut Vec<u8>, value: f64, places: usize) {
     out.resize(out.len() + places - shown, b'0');
 }
 
-/// A finite number as mantissa × 2^exponent.
+/// Splits a finite number into mantissa × 2^exponent.
 fn parts(value: f64) -> (u64, i32) {
     let bits = value.to_bits();
     let biased = ((bits >> 52) & 0x7ff) as i32;
@@ -265,7 +265,7 @@ fn hexadecimal(out: &mut Vec<u8>, value: f64, form: char, precision: Option<usiz
     if mantissa == 0 {
         exponent = 0;
     } else {
-        // The leading one goes to bit 60, four bits a digit behind it.
+        // The leading one is moved to bit 60; each four bits after it are a digit.
         let shift = mantissa.leading_zeros() - 3;
         mantissa <<= shift;
         exponent += 60 - shift as i32;
@@ -283,7 +283,7 @@ fn hexadecimal(out: &mut Vec<u8>, value: f64, form: char, precision: Option<usiz
     signed_exponent(out, exponent);
 }
 
-/// Rounds half to even after that many digits.
+/// Rounds half to even after this number of digits.
 fn round_hexadecimal(mantissa: u64, exponent: i32, digits: usize) -> (u64, i32) {
     let keep = 60 - 4 * digits as u32;
     let rest = mantissa & ((1 << keep) - 1);
@@ -298,7 +298,7 @@ fn round_hexadecimal(mantissa: u64, exponent: i32, digits: usize) -> (u64, i32) 
     }
 }
 
-/// Appends the fraction that stands in the upper bits, and zeros after it.
+/// Appends the fraction in the upper bits, and zeros after it.
 fn hexadecimal_fraction(out: &mut Vec<u8>, fraction: u64, digits: usize, upper: bool) {
     if digits == 0 {
         return;
@@ -313,8 +313,8 @@ fn hexadecimal_fraction(out: &mut Vec<u8>, fraction: u64, digits: usize, upper: 
     out.resize(out.len() + digits - shown, b'0');
 }
 
-/// The `#` flag: always a point, and the zeros that `%g` leaves out. Go counts
-/// the `x` of a hexadecimal number as a digit, and so do we.
+/// The `#` flag: always a point, and the zeros that `%g` omits. Like Go, this counts the `x` of a
+/// hexadecimal number as a digit.
 fn keep_zeros(sink: &mut Sink<'_>, start: usize, form: char, precision: Option<usize>) {
     let text = sink.since(start);
     let is_tail = |b: &u8| match b {

@@ -1,15 +1,15 @@
-//! Integers under every verb that takes one.
+//! Formatting of integers.
 
 use super::printable::is_printable;
 use super::quote::quote_char;
 use super::sink::Sink;
 use super::spec::Spec;
 
-/// The digits of both cases; the last one is the letter of `0x`.
+/// Digits in both cases; the last one is the letter of `0x`.
 const LOWER: &[u8; 17] = b"0123456789abcdefx";
 const UPPER: &[u8; 17] = b"0123456789ABCDEFX";
 
-/// An integer with its sign apart.
+/// An integer with a separate sign.
 #[derive(Clone, Copy)]
 pub(super) struct Integer {
     pub(super) negative: bool,
@@ -35,7 +35,7 @@ impl From<u64> for Integer {
 }
 
 impl Integer {
-    /// The character of that code, as Go converts: what is no character is U+FFFD.
+    /// Converts to the character with this code, like Go: an invalid code is U+FFFD.
     fn to_char(self) -> char {
         let code = u32::try_from(self.magnitude).ok();
         let code = code.filter(|_| !self.negative);
@@ -43,7 +43,7 @@ impl Integer {
     }
 }
 
-/// Writes an integer under one of its verbs. `false` if it is none of them.
+/// Writes an integer under a verb. Returns `false` for a verb of another type.
 pub(super) fn integer(sink: &mut Sink<'_>, value: Integer, verb: char, spec: &Spec) -> bool {
     match verb {
         'v' | 'd' => in_base(sink, value, 10, verb, spec),
@@ -95,8 +95,8 @@ fn in_base(sink: &mut Sink<'_>, value: Integer, base: u64, verb: char, spec: &Sp
     sink.pad(start, &spaces);
 }
 
-/// How many digits there must be. Zero padding counts as precision, so that the
-/// sign comes before the zeros.
+/// Returns the minimum number of digits. Zero padding counts as precision, so the sign precedes the
+/// zeros.
 fn least_digits(value: Integer, spec: &Spec) -> usize {
     match (spec.precision, spec.width) {
         (Some(precision), _) => precision,
@@ -131,7 +131,7 @@ fn quoted(sink: &mut Sink<'_>, c: char, spec: &Spec) {
     sink.pad(start, spec);
 }
 
-/// `U+0078`, and with `#` the character after it.
+/// Writes `U+0078`, and with `#` the character after it.
 fn code_point(sink: &mut Sink<'_>, value: Integer, spec: &Spec) {
     let start = sink.position();
     let code = if value.negative {

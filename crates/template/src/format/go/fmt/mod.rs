@@ -1,8 +1,8 @@
-//! Go's fmt: how values are printed.
+//! Go's `fmt`: formatting of values.
 //!
-//! Text is appended to a buffer that may not grow past `limit` bytes; the caller turns [`Full`]
-//! into the error of the bound that the buffer belongs to. Addresses are not printed: where Go
-//! would show one, the verb is refused.
+//! Text is appended to a buffer that must not exceed `limit` bytes; the caller converts [`Full`]
+//! into the error of the limit that the buffer belongs to. Addresses are never printed: a verb for
+//! which Go shows one is rejected.
 
 mod float;
 mod integer;
@@ -20,14 +20,14 @@ use super::value::GoValue;
 use shape::PrintShape;
 use sink::Sink;
 
-/// The text would have passed the limit. What fitted may be in the buffer.
+/// The text would exceed the limit. The buffer may contain the part that fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
-/// Appends one value as `%v` prints it, which is how an action prints it.
+/// Appends one value like `%v`, the form in which actions print.
 ///
 /// # Errors
-/// The limit.
+/// Returns an error at the limit.
 #[inline]
 pub fn append_value(out: &mut Vec<u8>, limit: usize, value: &GoValue) -> Result<(), Full> {
     written(out, limit, |sink| {
@@ -35,10 +35,10 @@ pub fn append_value(out: &mut Vec<u8>, limit: usize, value: &GoValue) -> Result<
     })
 }
 
-/// Appends a variable of the caller as `%v` prints it.
+/// Appends a variable of the caller like `%v`.
 ///
 /// # Errors
-/// The limit.
+/// Returns an error at the limit.
 #[inline]
 pub fn append_core(
     out: &mut Vec<u8>,
@@ -50,10 +50,10 @@ pub fn append_core(
     })
 }
 
-/// Go's `Sprint`: operands with spaces between those of which neither is a string.
+/// Go's `Sprint`: adds spaces between operands when neither is a string.
 ///
 /// # Errors
-/// The limit.
+/// Returns an error at the limit.
 pub fn print(out: &mut Vec<u8>, limit: usize, operands: &[GoValue]) -> Result<(), Full> {
     written(out, limit, |sink| {
         let mut after_string = true;
@@ -68,10 +68,10 @@ pub fn print(out: &mut Vec<u8>, limit: usize, operands: &[GoValue]) -> Result<()
     })
 }
 
-/// Go's `Sprintln`: operands with spaces between all, and a newline.
+/// Go's `Sprintln`: adds spaces between all operands, and a newline.
 ///
 /// # Errors
-/// The limit.
+/// Returns an error at the limit.
 pub fn println(out: &mut Vec<u8>, limit: usize, operands: &[GoValue]) -> Result<(), Full> {
     written(out, limit, |sink| {
         for (index, operand) in operands.iter().enumerate() {
@@ -87,7 +87,7 @@ pub fn println(out: &mut Vec<u8>, limit: usize, operands: &[GoValue]) -> Result<
 /// Go's `Sprintf`.
 ///
 /// # Errors
-/// The limit.
+/// Returns an error at the limit.
 pub fn printf(
     out: &mut Vec<u8>,
     limit: usize,
@@ -97,14 +97,14 @@ pub fn printf(
     written(out, limit, |sink| printf::printf(sink, format, operands))
 }
 
-/// A string as `%q` prints it, for error texts.
+/// Formats a string like `%q`, for error messages.
 pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = Vec::with_capacity(text.len() + 2);
     append_quoted(&mut quoted, text.as_bytes());
     String::from_utf8_lossy(&quoted).into_owned()
 }
 
-/// Appends a string as Go's `strconv.Quote` writes it (`%q`).
+/// Appends a string like Go's `strconv.Quote` (`%q`).
 pub fn append_quoted(out: &mut Vec<u8>, text: &[u8]) {
     quote::quote(out, text, false);
 }

@@ -1,8 +1,8 @@
-//! Which characters Go calls printable: letters, marks, numbers, punctuation,
-//! symbols and the ASCII space, as of Unicode 17 (Go 1.27). It decides what
-//! `%q` and `%#U` write as it is. Rust's own tables follow other versions.
+//! Go's printable characters: letters, marks, numbers, punctuation, symbols and the ASCII space, as
+//! of Unicode 17 (Go 1.27). They decide which characters `%q` and `%#U` leave unescaped. Rust's own
+//! tables follow other versions.
 
-/// Whether Go prints this character as it is.
+/// Whether Go prints this character unescaped.
 pub(crate) fn is_printable(c: char) -> bool {
     if c.is_ascii() {
         return (' '..='~').contains(&c);
@@ -11,8 +11,7 @@ pub(crate) fn is_printable(c: char) -> bool {
     toggles % 2 == 1
 }
 
-/// Every code point at which the answer of Go's `strconv.IsPrint` changes; it
-/// begins with "no".
+/// Every code point at which the result of Go's `strconv.IsPrint` changes; it starts with false.
 static TOGGLES: [u32; 1482] = [
     0x20, 0x7f, 0xa1, 0xad, 0xae, 0x378, 0x37a, 0x380, 0x384, 0x38b, 0x38c, 0x38d, 0x38e, 0x3a2,
     0x3a3, 0x530, 0x531, 0x557, 0x559, 0x58b, 0x58d, 0x590, 0x591, 0x5c8, 0x5d0, 0x5eb, 0x5ef,

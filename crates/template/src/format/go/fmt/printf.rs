@@ -1,5 +1,4 @@
-//! The format of `printf`: text with verbs, and the remarks that Go leaves
-//! where verbs and operands do not match.
+//! `printf`: text with verbs, and Go's remarks for verbs and operands that do not match.
 
 use super::super::value::{GoNumber, GoValue};
 use super::shape::PrintShape;
@@ -7,24 +6,24 @@ use super::sink::Sink;
 use super::spec::Spec;
 use super::verb::{operand, plain};
 
-/// Go refuses larger widths, precisions and operand numbers. The check is
-/// made before each digit, so numbers may be ten times as large.
+/// Go rejects larger widths, precisions and operand numbers. It checks before each digit, so
+/// numbers may be ten times as large.
 const TOO_LARGE: i64 = 1_000_000;
 
-/// A format on its way.
+/// State of a format string while it is processed.
 struct FormatState<'f, 's, 'o> {
     text: &'f [u8],
     at: usize,
     operands: &'f [GoValue],
     next: usize,
-    /// Whether any operand was named by number; then none counts as left over.
+    /// Whether any operand was chosen by number; then unused operands are not reported.
     numbered: bool,
-    /// Whether the operand numbers of this verb are sound.
+    /// Whether the operand numbers of this verb are valid.
     sound: bool,
     sink: &'s mut Sink<'o>,
 }
 
-/// Writes the operands into the format.
+/// Formats the operands.
 pub(super) fn printf(sink: &mut Sink<'_>, text: &[u8], operands: &[GoValue]) {
     let mut format = FormatState {
         text,
@@ -51,7 +50,7 @@ impl FormatState<'_, '_, '_> {
         self.text.get(self.at).copied()
     }
 
-    /// Takes the next byte if it is this one.
+    /// Consumes the next byte if it is this one.
     fn take(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
@@ -66,7 +65,7 @@ impl FormatState<'_, '_, '_> {
         self.at += length;
     }
 
-    /// A percent sign and all that belongs to it.
+    /// Processes a percent sign and its verb.
     fn directive(&mut self) {
         self.at += 1;
         self.sound = true;
@@ -99,7 +98,7 @@ impl FormatState<'_, '_, '_> {
         spec
     }
 
-    /// Reads `[3]`. Whether it was there and could be read.
+    /// Reads `[3]`. Returns whether it was present and valid.
     fn operand_number(&mut self) -> bool {
         if self.peek() != Some(b'[') {
             return false;
@@ -121,7 +120,7 @@ impl FormatState<'_, '_, '_> {
         number.is_some()
     }
 
-    /// Reads a width. Whether an operand number before it is still unused.
+    /// Reads a width. Returns whether an operand number before it is still unused.
     fn width(&mut self, spec: &mut Spec, numbered: bool) -> bool {
         if self.take(b'*') {
             let width = self.integer_operand();
@@ -140,7 +139,7 @@ impl FormatState<'_, '_, '_> {
         numbered
     }
 
-    /// Reads a precision. Whether an operand number is still unused.
+    /// Reads a precision. Returns whether an operand number is still unused.
     fn precision(&mut self, spec: &mut Spec, numbered: bool) -> bool {
         if self.at + 1 >= self.text.len() || !self.take(b'.') {
             return numbered;
@@ -159,7 +158,7 @@ impl FormatState<'_, '_, '_> {
         numbered
     }
 
-    /// Reads digits. A number that is too large swallows the rest of the format.
+    /// Reads digits. A number that is too large consumes the rest of the format.
     fn number(&mut self) -> Option<usize> {
         let mut number = None;
         while let Some(digit) = self.peek().filter(u8::is_ascii_digit) {
@@ -173,7 +172,7 @@ impl FormatState<'_, '_, '_> {
         number
     }
 
-    /// Takes the operand of a `*`.
+    /// Consumes the operand of a `*`.
     fn integer_operand(&mut self) -> Option<i64> {
         let operand = self.operands.get(self.next)?;
         self.next += 1;
@@ -185,7 +184,7 @@ impl FormatState<'_, '_, '_> {
         Some(number).filter(|number| (-TOO_LARGE..=TOO_LARGE).contains(number))
     }
 
-    /// Takes the verb; a byte that is no UTF-8 counts as U+FFFD.
+    /// Consumes the verb; an invalid UTF-8 byte counts as U+FFFD.
     fn verb(&mut self) -> Option<char> {
         let rest = &self.text[self.at..];
         let head = &rest[..rest.len().min(4)];
@@ -236,7 +235,7 @@ impl FormatState<'_, '_, '_> {
     }
 }
 
-/// A number that is nothing but digits.
+/// Parses a number of digits only.
 fn whole_number(digits: &[u8]) -> Option<usize> {
     let text = std::str::from_utf8(digits).ok()?;
     let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,16 +1,16 @@
-//! Go's quoted strings and characters (`strconv.Quote` and its relatives).
+//! Go's quoted strings and characters (`strconv.Quote` and related functions).
 
 use super::printable::is_printable;
 
-/// Appends `text` as a Go string literal in double quotes. Bytes that are no
-/// UTF-8 become `\x..`; with `ascii` so does, in its way, all that is not ASCII.
+/// Appends `text` as a Go string literal in double quotes. Invalid UTF-8 becomes `\x..`; `ascii`
+/// also escapes all characters that are not ASCII.
 pub(crate) fn quote(out: &mut Vec<u8>, text: &[u8], ascii: bool) {
     out.push(b'"');
     escape_text(out, text, ascii);
     out.push(b'"');
 }
 
-/// What stands between the quotes.
+/// Writes the text between the quotes.
 pub(super) fn escape_text(out: &mut Vec<u8>, text: &[u8], ascii: bool) {
     for chunk in text.utf8_chunks() {
         for c in chunk.valid().chars() {

@@ -1,4 +1,4 @@
-//! One view over both kinds of values that are printed, without copying any.
+//! One view of both kinds of printed values, without copying.
 
 use quillet_core::Value;
 
@@ -6,20 +6,20 @@ use super::super::collection::{GoList, GoMap};
 use super::super::types::GoType;
 use super::super::value::{GoObject, GoValue};
 
-/// A value as its printing depends on it.
+/// A value classified for printing.
 pub(super) enum PrintShape<'v> {
     Nil,
     Bool(bool),
-    /// An integer of a signed type.
+    /// A signed integer.
     Signed(i64, GoType),
-    /// An integer of an unsigned type.
+    /// An unsigned integer.
     Unsigned(u64, GoType),
     Float(f64),
     Complex(f64, f64),
     Str(&'v [u8]),
     List(Elements<'v>),
     Map(FormattedMap<'v>),
-    /// A function; it has a type, but nothing to print.
+    /// A function; it has a type, but no printed form.
     Func(GoType),
     Object(&'v dyn GoObject),
 }
@@ -77,7 +77,7 @@ impl<'v> From<&'v GoValue> for PrintShape<'v> {
     }
 }
 
-/// A tool's answer may name the one field that stands for it in print.
+/// A tool's result may name the field that replaces it in print.
 fn core_map(map: &quillet_core::Map) -> PrintShape<'_> {
     match map.printed() {
         Some(value) => PrintShape::from(value),
@@ -86,7 +86,7 @@ fn core_map(map: &quillet_core::Map) -> PrintShape<'_> {
 }
 
 impl PrintShape<'_> {
-    /// Its type; `None` for nil.
+    /// Returns its type; `None` for nil.
     pub(super) fn go_type(&self) -> Option<GoType> {
         Some(match self {
             PrintShape::Nil => return None,
@@ -104,7 +104,7 @@ impl PrintShape<'_> {
 }
 
 impl Elements<'_> {
-    /// The type of the slice.
+    /// Returns the type of the slice.
     pub(super) fn go_type(&self) -> GoType {
         match self {
             Elements::Core(_) => GoType::LIST,
@@ -112,7 +112,7 @@ impl Elements<'_> {
         }
     }
 
-    /// The bytes, if this is a slice of bytes.
+    /// Returns the bytes, if this is a slice of bytes.
     pub(super) fn bytes(&self) -> Option<Vec<u8>> {
         let Elements::Built(list) = self else {
             return None;
@@ -124,7 +124,7 @@ impl Elements<'_> {
         (list.element() == GoType::Uint8).then(|| list.iter().map(byte).collect())
     }
 
-    /// Shows every element to `each`, until it wants no more.
+    /// Passes every element to `each`, until it returns false.
     pub(super) fn each(&self, mut each: impl FnMut(usize, PrintShape<'_>) -> bool) {
         match self {
             Elements::Core(items) => {
@@ -140,7 +140,7 @@ impl Elements<'_> {
 }
 
 impl FormattedMap<'_> {
-    /// The type of the map.
+    /// Returns the type of the map.
     pub(super) fn go_type(&self) -> GoType {
         match self {
             FormattedMap::Core(_) => GoType::MAP,
@@ -148,7 +148,7 @@ impl FormattedMap<'_> {
         }
     }
 
-    /// Shows every entry to `each` in the order of the keys, until it wants no more.
+    /// Passes every entry to `each` in key order, until it returns false.
     pub(super) fn each(&self, mut each: impl FnMut(usize, &[u8], PrintShape<'_>) -> bool) {
         match self {
             FormattedMap::Core(map) => {

@@ -1,11 +1,10 @@
-//! Where formatted text goes: the end of a byte buffer that may only grow to a
-//! given size. Nothing here allocates more than that, whatever width a
-//! template asks for.
+//! Output buffer for formatting: appends to a byte buffer that may only grow to a given size, so no
+//! width in a template can allocate more.
 
 use super::spec::Spec;
 
-/// Writes to the end of a buffer until it is full; what comes after is
-/// dropped, and [`Sink::is_full`] says so.
+/// Appends to a buffer until it is full; further bytes are dropped, which [`Sink::is_full`]
+/// reports.
 pub(super) struct Sink<'a> {
     out: &'a mut Vec<u8>,
     limit: usize,
@@ -13,7 +12,7 @@ pub(super) struct Sink<'a> {
 }
 
 impl<'a> Sink<'a> {
-    /// A sink that lets `out` grow to `limit` bytes.
+    /// Creates a sink that lets `out` grow to `limit` bytes.
     pub(super) fn new(out: &'a mut Vec<u8>, limit: usize) -> Self {
         Sink {
             out,
@@ -22,23 +21,22 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Whether something had to be dropped.
+    /// Whether bytes were dropped.
     pub(super) fn is_full(&self) -> bool {
         self.full
     }
 
-    /// Length of the buffer: the place where the next byte goes.
+    /// Returns the length of the buffer: the offset of the next byte.
     pub(super) fn position(&self) -> usize {
         self.out.len()
     }
 
-    /// The bytes written since `start`.
+    /// Returns the bytes written since `start`.
     pub(super) fn since(&self, start: usize) -> &[u8] {
         self.out.get(start..).unwrap_or_default()
     }
 
-    /// Makes sure of room for `more` bytes; from the first refusal on
-    /// everything is refused.
+    /// Reserves room for `more` bytes. After the first failure all later calls fail.
     pub(super) fn reserve(&mut self, more: usize) -> bool {
         self.full |= more > self.limit.saturating_sub(self.out.len());
         !self.full
@@ -64,8 +62,8 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Lets `write` append to the buffer itself: `least` bytes or more, but not
-    /// many more, since the rest is checked afterwards.
+    /// Lets `write` append to the buffer directly: `least` bytes or a few more, since the size is
+    /// checked afterwards.
     pub(super) fn append(&mut self, least: usize, write: impl FnOnce(&mut Vec<u8>)) {
         if self.reserve(least) {
             write(self.out);
@@ -74,7 +72,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Pads what was written since `start` to the width of `spec`.
+    /// Pads the bytes written since `start` to the width of `spec`.
     pub(super) fn pad(&mut self, start: usize, spec: &Spec) {
         let Some(width) = spec.width else { return };
         let missing = width.saturating_sub(count_runes(self.since(start)));
@@ -88,7 +86,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Puts `count` equal bytes at `at`, before what follows there.
+    /// Inserts `count` equal bytes at `at`.
     pub(super) fn insert(&mut self, at: usize, byte: u8, count: usize) {
         let end = self.out.len();
         if at > end || !self.reserve(count) {
@@ -100,7 +98,7 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// Characters as Go counts them: a byte that is no part of valid UTF-8 is one.
+/// Counts characters like Go: each byte of invalid UTF-8 counts as one.
 pub(crate) fn count_runes(bytes: &[u8]) -> usize {
     if bytes.is_ascii() {
         return bytes.len();
@@ -110,7 +108,7 @@ pub(crate) fn count_runes(bytes: &[u8]) -> usize {
     bytes.utf8_chunks().map(count).sum()
 }
 
-/// The first `count` characters.
+/// Returns the first `count` characters.
 pub(crate) fn first_runes(bytes: &[u8], count: usize) -> &[u8] {
     if bytes.len() <= count {
         return bytes;

@@ -1,19 +1,19 @@
-//! What stands between the percent sign and the verb.
+//! Flags, width and precision between the percent sign and the verb.
 
 /// Flags, width and precision of one verb.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spec {
-    /// Least width in characters.
+    /// Minimum width in characters.
     pub(super) width: Option<usize>,
-    /// Digits after the point, significant digits, or most characters of a text.
+    /// Digits after the point, significant digits, or the maximum characters of a text.
     pub(super) precision: Option<usize>,
     /// `-`: pad on the right.
     pub(super) minus: bool,
     /// `+`: always a sign; quoted text in ASCII only.
     pub(super) plus: bool,
-    /// `#`: the verb's other form.
+    /// `#`: the verb's alternative form.
     pub(super) sharp: bool,
-    /// A space where a plus sign would be.
+    /// A space instead of a plus sign.
     pub(super) space: bool,
     /// `0`: pad with zeros.
     pub(super) zero: bool,
@@ -22,12 +22,12 @@ pub(super) struct Spec {
 }
 
 impl Spec {
-    /// What padding on the left consists of.
+    /// Returns the character for padding on the left.
     pub(super) fn padding(&self) -> u8 {
         if self.zero && !self.minus { b'0' } else { b' ' }
     }
 
-    /// The same, padded with spaces only.
+    /// Returns the same flags with space padding only.
     pub(super) fn without_zero(self) -> Self {
         Spec {
             zero: false,
@@ -35,8 +35,8 @@ impl Spec {
         }
     }
 
-    /// What `%v` makes of its flags: in `%#v` and `%+v` they are about the
-    /// syntax of containers, not about numbers.
+    /// Adapts the flags for `%v`: in `%#v` and `%+v` they select the syntax of containers and do
+    /// not apply to numbers.
     pub(super) fn for_value(self) -> Self {
         Spec {
             go_syntax: self.sharp,
@@ -46,7 +46,7 @@ impl Spec {
         }
     }
 
-    /// The sign to write before a number.
+    /// Returns the sign to write before a number.
     pub(super) fn sign(&self, negative: bool) -> Option<u8> {
         match (negative, self.plus, self.space) {
             (true, ..) => Some(b'-'),

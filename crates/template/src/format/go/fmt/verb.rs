@@ -1,4 +1,4 @@
-//! One value under one verb. Containers apply the verb to what they hold.
+//! Formatting of one value under one verb. Containers apply the verb to their elements.
 
 use super::super::types::GoType;
 use super::super::value::GoObject;
@@ -9,15 +9,14 @@ use super::shape::{Elements, FormattedMap, PrintShape};
 use super::sink::{Sink, first_runes};
 use super::spec::Spec;
 
-/// Long text is quoted in pieces of this many bytes, so that the limit is
-/// checked between them.
+/// Long text is quoted in parts of this many bytes, so the limit is checked between them.
 const PIECE: usize = 1024;
 
-/// Containers deeper than this are not printed. Nothing that deep can be
-/// built; the bound keeps the recursion safe all the same.
+/// Containers deeper than this are not printed. Values cannot be nested that deeply; the bound
+/// keeps the recursion safe anyway.
 const MAX_DEPTH: u32 = quillet_core::value::MAX_DEPTH + 1;
 
-/// Writes an operand as `print` does and `%v` without flags.
+/// Writes an operand like `print`, and like `%v` without flags.
 pub(super) fn plain(sink: &mut Sink<'_>, value: &PrintShape<'_>) {
     match value {
         PrintShape::Str(text) => sink.write(text),
@@ -32,13 +31,13 @@ pub(super) fn operand(sink: &mut Sink<'_>, value: &PrintShape<'_>, verb: char, s
     match (verb, value.go_type()) {
         ('v' | 'T', None) => padded(sink, b"<nil>", spec),
         ('T', Some(go_type)) => string(sink, go_type.to_string().as_bytes(), spec),
-        // `%w` is for errors alone, and there are none among operands.
+        // `%w` is only for errors, which cannot be operands.
         (_, None) | ('w', _) => bad_verb(sink, value, verb, spec),
         _ => Printer { verb, spec: *spec }.value(sink, value, 0),
     }
 }
 
-/// A verb that the value's type does not have: `%!d(string=hi)`.
+/// Writes the message for a verb that the value's type does not support: `%!d(string=hi)`.
 fn bad_verb(sink: &mut Sink<'_>, value: &PrintShape<'_>, verb: char, spec: &Spec) {
     sink.write(b"%!");
     sink.char(verb);
@@ -54,8 +53,8 @@ fn bad_verb(sink: &mut Sink<'_>, value: &PrintShape<'_>, verb: char, spec: &Spec
     sink.byte(b')');
 }
 
-/// Writes what a bad verb was used on. Methods such as `String` do not count
-/// here, so a duration shows its number.
+/// Writes the operand of an invalid verb. Methods such as `String` are ignored here, so a duration
+/// shows its number.
 fn bare(sink: &mut Sink<'_>, value: &PrintShape<'_>, spec: &Spec) {
     let number = match value {
         PrintShape::Object(object) => object.integer(),
@@ -111,7 +110,7 @@ fn escaped(sink: &mut Sink<'_>, mut text: &[u8], ascii: bool) {
     }
 }
 
-/// Where to cut a piece off without cutting a character.
+/// Returns where to cut without splitting a character.
 fn piece_end(text: &[u8]) -> usize {
     let continues = |at: &usize| text.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
     let end = text.len().min(PIECE);
@@ -121,7 +120,7 @@ fn piece_end(text: &[u8]) -> usize {
         .unwrap_or(end)
 }
 
-/// Bytes in hexadecimal: `%x`, with `0x` for `#` and apart for a space.
+/// Writes bytes in hexadecimal: `%x`, with `0x` for `#`, separated for a space.
 fn hexadecimal(sink: &mut Sink<'_>, bytes: &[u8], verb: char, spec: &Spec) {
     let most = spec.precision.unwrap_or(usize::MAX);
     let bytes = &bytes[..bytes.len().min(most)];
@@ -148,7 +147,7 @@ fn hexadecimal(sink: &mut Sink<'_>, bytes: &[u8], verb: char, spec: &Spec) {
     sink.pad(start, spec);
 }
 
-/// A verb with its flags, on its way through a value.
+/// A verb with its flags, applied recursively to a value.
 #[derive(Clone, Copy)]
 struct Printer {
     verb: char,
@@ -206,7 +205,7 @@ impl Printer {
         integer(sink, value.into(), self.verb, &self.spec)
     }
 
-    /// `(1+2i)`: both parts under the verb, the second always with a sign.
+    /// Writes `(1+2i)`: both parts under the verb, the second always with a sign.
     fn complex(&self, sink: &mut Sink<'_>, real: f64, imaginary: f64) -> bool {
         let known = matches!(
             self.verb,
@@ -236,8 +235,8 @@ impl Printer {
         true
     }
 
-    /// A value with a `String` method: that text under the verbs of strings,
-    /// else the number underneath.
+    /// Writes a value with a `String` method: its text for string verbs, otherwise the underlying
+    /// number.
     fn object(&self, sink: &mut Sink<'_>, object: &dyn GoObject) -> bool {
         match (self.verb, object.integer()) {
             ('v' | 's' | 'q' | 'x' | 'X', _) => self.text(sink, object.text().as_bytes()),
@@ -254,7 +253,7 @@ impl Printer {
             return;
         }
         let go_type = match elements.go_type() {
-            // Go has a short name for it where it is not inside another value.
+            // Go uses a short type name if the value is not inside another one.
             GoType::Slice(GoType::Uint8) if depth == 0 => "[]byte".to_owned(),
             go_type if self.spec.go_syntax => go_type.to_string(),
             _ => String::new(),

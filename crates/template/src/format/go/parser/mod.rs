@@ -1,7 +1,7 @@
-//! Parses a source into definitions, with Go's words and lines for what is wrong.
+//! Parser for a source and its definitions, with the messages and line numbers of Go.
 //!
-//! Blocks are kept on a stack of our own (`structure`), so only parentheses
-//! recurse (`pipeline`), and those are bounded.
+//! Open blocks are kept on an explicit stack (`structure`), so only parentheses recurse
+//! (`pipeline`), and their depth is bounded.
 
 mod names;
 mod pipeline;
@@ -19,39 +19,39 @@ use super::lexer::{Kind, Lexer, Token};
 use crate::structure::Elements;
 use names::NameStack;
 
-/// Parentheses recurse on the native stack, so the limit on nesting cannot
-/// raise them above this. Go's own bound is 10,000.
+/// Upper bound on the nesting limit, because parentheses recurse on the native stack. Go's own
+/// bound is 10,000.
 const MAX_PARENTHESES: usize = 250;
 
-/// What the parser needs to know besides the source.
+/// Parser options.
 #[derive(Debug)]
 pub(super) struct ParserSettings<'a> {
     pub(super) functions: &'a FunctionMap,
     /// Whether unknown functions are errors, as in Go.
     pub(super) strict_functions: bool,
     pub(super) nesting: usize,
-    /// Whether tags of messages in literal text are structure.
+    /// Whether message tags in literal text are structure.
     pub(super) elements: bool,
 }
 
-/// A source and all that it defines.
+/// A source with its definitions.
 #[derive(Debug)]
 pub(super) struct ParsedSource {
-    /// The definition of the source itself comes last.
+    /// Definitions; the last one is the source itself.
     pub(super) definitions: Vec<TemplateDefinition>,
-    /// What is wrong with its messages.
+    /// Errors in its messages.
     pub(super) problems: Vec<Diagnostic>,
 }
 
-/// Why a source does not parse.
+/// A parse error.
 #[derive(Debug)]
 pub(super) struct ParseError {
-    /// Go's full text.
+    /// Go's full message.
     pub(super) message: String,
     pub(super) diagnostic: Diagnostic,
 }
 
-/// Parses a source and all that it defines.
+/// Parses a source with its definitions.
 pub(super) fn parse(
     name: &str,
     text: &str,
@@ -59,7 +59,7 @@ pub(super) fn parse(
     settings: &ParserSettings<'_>,
 ) -> Result<ParsedSource, Box<ParseError>> {
     let mut root = Tree::new(name.into(), TreeKind::Source);
-    // Most sources have a dozen actions; growing to that copies operations three times.
+    // Most sources have a dozen actions; growing to that size copies operations three times.
     root.ops.reserve(16);
     let mut parser = Parser {
         name,
@@ -85,7 +85,7 @@ pub(super) fn parse(
     })
 }
 
-/// Whether everything in a definition is written, once and in order.
+/// Whether a definition is written entirely, once and in order.
 fn is_flat(definition: &TemplateDefinition) -> bool {
     let flat = |op: &Op| matches!(op, Op::Text { .. } | Op::Marked(_) | Op::Action(_));
     definition.ops.iter().all(flat)
@@ -96,18 +96,18 @@ struct Parser<'s> {
     text: &'s str,
     source: usize,
     settings: &'s ParserSettings<'s>,
-    /// Marks the tags of messages, if they are structure.
+    /// Marks message tags, if they are structure.
     elements: Option<Elements>,
     lexer: Lexer<'s>,
     /// The definition that is being read.
     tree: Tree,
-    /// Those around it: a `define` or `block` interrupts its surroundings.
+    /// Enclosing definitions, interrupted by a `define` or `block`.
     outer: Vec<Tree>,
     done: IndexMap<Arc<str>, TemplateDefinition, foldhash::fast::RandomState>,
 }
 
-/// A definition in the making. Each has its own lookahead, as in Go, because
-/// the line of an error is that of the last token its tree has read.
+/// A definition under construction. Each has its own lookahead, as in Go, because an error reports
+/// the line of the last token that its tree has read.
 struct Tree {
     name: Arc<str>,
     opened: TreeKind,
@@ -125,25 +125,25 @@ struct Tree {
 enum TreeKind {
     Source,
     Define,
-    /// The call that takes the block's place.
+    /// The call that replaces the block.
     Block(Box<TemplateCall>),
 }
 
 /// An open `if`, `with` or `range`.
 struct OpenBlock {
     kind: Kind,
-    /// The line of its keyword.
+    /// Line of the keyword.
     line: usize,
-    /// Its first operation.
+    /// Index of its first operation.
     op: OpIndex,
-    /// How many names there were before it.
+    /// Number of names before it.
     names: usize,
-    /// How many variables there were before its body.
+    /// Number of variables before its body.
     slots: usize,
-    /// Operations that must lead to its end.
+    /// Jumps that must be patched to its end.
     to_end: Vec<OpIndex>,
     in_else: bool,
-    /// Opened by `else if`: ends with the block around it.
+    /// Opened by `else if`: ends with the enclosing block.
     chained: bool,
 }
 
@@ -186,7 +186,7 @@ impl Parser<'_> {
         self.tree.peeked += 1;
     }
 
-    /// Gives back two tokens, of which the later one was read last.
+    /// Pushes back two tokens; the later one was read last.
     fn backup2(&mut self, first: Token) {
         self.tree.tokens[1] = first;
         self.tree.peeked = 2;
@@ -234,13 +234,13 @@ impl Parser<'_> {
 
 // Errors.
 impl Parser<'_> {
-    /// An error on the line of the token that was read last.
+    /// Returns an error on the line of the last token read.
     fn fail(&self, reason: String) -> Box<ParseError> {
         let last = self.tree.tokens[0];
         self.fail_at(last, reason)
     }
 
-    /// As `fail`, for a token that is to be pointed at.
+    /// Like `fail`, with the span of a token.
     fn fail_at(&self, token: Token, reason: String) -> Box<ParseError> {
         let line = self.tree.tokens[0].line;
         let span = Span {
@@ -274,7 +274,7 @@ impl Parser<'_> {
         self.fail_at(token, reason)
     }
 
-    /// A token as Go's errors show it.
+    /// Returns a token as Go's error messages show it.
     fn describe(&self, token: Token) -> String {
         match token.kind {
             Kind::Eof => "EOF".to_owned(),

@@ -1,25 +1,25 @@
-//! Names of variables while a definition is read.
+//! Variable names in scope while a definition is parsed.
 
 use std::collections::HashMap;
 
 use super::super::ast::SlotIndex;
 
-/// The names that may be used, innermost last.
+/// Names in scope, innermost last.
 ///
-/// Assignments make names usable without declaring them, as in Go: that there
-/// is no such variable is found when it is used.
+/// As in Go, an assignment also brings a name into scope; a missing variable is reported at run
+/// time.
 pub(super) struct NameStack {
     names: Vec<StackName>,
     latest: HashMap<Box<str>, usize, foldhash::fast::RandomState>,
-    /// For each variable but `$` the one of the same name that it shadows.
+    /// For each variable except `$`, the shadowed variable of the same name.
     shadowed: Vec<Option<SlotIndex>>,
 }
 
 struct StackName {
     text: Box<str>,
-    /// The innermost declared variable of that name.
+    /// The innermost declared variable with this name.
     slot: Option<SlotIndex>,
-    /// The same name before.
+    /// Previous value for this name.
     previous: Option<usize>,
 }
 
@@ -36,16 +36,16 @@ impl NameStack {
         self.names.len()
     }
 
-    /// How many variables have been declared, those out of scope included.
+    /// Returns the number of declared variables, including those out of scope.
     pub(super) fn slots(&self) -> usize {
         1 + self.shadowed.len()
     }
 
-    /// Whether a name may be used, and which variable it means.
+    /// Looks up a name: whether it is in scope, and its variable.
     pub(super) fn find(&self, text: &str) -> Option<Option<SlotIndex>> {
         match self.latest.get(text) {
             Some(latest) => self.names.get(*latest).map(|name| name.slot),
-            // It is always there, and most templates have no other.
+            // `$` always exists, and most templates use no other variable.
             None => (text == "$").then_some(Some(0)),
         }
     }
@@ -72,7 +72,7 @@ impl NameStack {
         });
     }
 
-    /// Ends a scope that began with so many names.
+    /// Ends a scope that began with this number of names.
     pub(super) fn truncate(&mut self, length: usize) {
         while self.names.len() > length {
             let Some(name) = self.names.pop() else {
@@ -85,7 +85,7 @@ impl NameStack {
         }
     }
 
-    /// For each variable but `$` the one of the same name that it shadows.
+    /// Returns, for each variable except `$`, the shadowed variable of the same name.
     pub(super) fn take_shadowed(&mut self) -> Vec<Option<SlotIndex>> {
         std::mem::take(&mut self.shadowed)
     }

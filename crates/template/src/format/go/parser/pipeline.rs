@@ -1,4 +1,4 @@
-//! Pipelines, commands and operands.
+//! Parser for pipelines, commands and operands.
 
 use quillet_core::{Span, Value};
 
@@ -14,7 +14,7 @@ use super::{MAX_PARENTHESES, ParseError, Parser, quote};
 type ParseResult<T> = std::result::Result<T, Box<ParseError>>;
 
 impl Parser<'_> {
-    /// Reads up to the token `end`, which is taken.
+    /// Reads up to the token `end` and consumes it.
     pub(super) fn pipeline(&mut self, context: &str, end: Kind) -> ParseResult<Pipe> {
         let first = self.peek_non_space();
         let mut pipe = Pipe {
@@ -48,8 +48,8 @@ impl Parser<'_> {
                 return Ok(());
             }
             self.next();
-            // Spaces are tokens, so this may have to give back three: the
-            // variable may turn out to be an operand.
+            // Spaces are tokens, so this may push back three tokens: the variable may turn out to
+            // be an operand.
             let after = self.peek();
             let next = self.peek_non_space();
             let comma = next.kind == Kind::Char && self.word(next) == ",";
@@ -66,7 +66,7 @@ impl Parser<'_> {
                 } else {
                     self.backup2(variable);
                 }
-                // A variable that stood alone behind a comma is declared all the same.
+                // A variable alone after a comma is declared as well.
                 self.bind(pipe);
                 return Ok(());
             }
@@ -89,7 +89,7 @@ impl Parser<'_> {
         });
     }
 
-    /// Binds the variables of a pipeline, which makes their names usable.
+    /// Binds the variables of a pipeline, so their names can be used.
     fn bind(&mut self, pipe: &mut Pipe) {
         for variable in &mut pipe.variables {
             variable.slot = if pipe.assign {
@@ -159,7 +159,7 @@ impl Parser<'_> {
         while self.peek().kind == Kind::Field {
             node.span.end = self.next().end;
         }
-        // Fields follow each other without a space, so they are one piece of the source.
+        // Fields follow each other without a space, so they are contiguous in the source.
         let text = self.text;
         let fields = |start: usize| FieldNames::of(&text[start + 1..node.span.end]);
         match &mut node.kind {

@@ -1,4 +1,4 @@
-//! Text, actions, blocks and definitions.
+//! Parser for text, actions, blocks and definitions.
 
 use std::borrow::Cow;
 
@@ -37,7 +37,7 @@ impl Parser<'_> {
         Err(failure)
     }
 
-    /// What has no end yet: Go's message does not say.
+    /// Names the unclosed element, which Go's message does not.
     fn unclosed(&self) -> String {
         let Some(block) = self.tree.blocks.iter().rfind(|block| !block.chained) else {
             let keyword = match self.tree.opened {
@@ -58,7 +58,7 @@ impl Parser<'_> {
         format!("the {{{{{keyword}}}}} on line {line} has no {{{{end}}}}")
     }
 
-    /// Begins a definition if one stands here. Only the top level has them.
+    /// Begins a definition, if one is next. Definitions are allowed only at the top level.
     fn at_define(&mut self) -> ParseResult<bool> {
         if !self.is_top_level() || self.peek().kind != Kind::LeftDelim {
             return Ok(false);
@@ -80,13 +80,13 @@ impl Parser<'_> {
         self.outer.push(std::mem::replace(&mut self.tree, tree));
     }
 
-    /// Back to the tree around, if there is one.
+    /// Returns to the enclosing tree, if any.
     fn close(&mut self) -> Option<Tree> {
         let outer = self.outer.pop()?;
         Some(std::mem::replace(&mut self.tree, outer))
     }
 
-    /// Keeps the definition that is complete now.
+    /// Stores the completed definition.
     fn add(&mut self) -> ParseResult {
         let ops = std::mem::take(&mut self.tree.ops);
         let definition = TemplateDefinition {
@@ -119,7 +119,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Writes literal text, whose tags are structure if messages are asked for.
+    /// Writes literal text; its tags are structure if message syntax is enabled.
     fn literal(&mut self, start: usize, end: usize) -> Op {
         let text = &self.text[start..end];
         let marked = self.elements.as_mut().map(|e| e.mark_at(text, start));
@@ -148,7 +148,7 @@ impl Parser<'_> {
     fn action(&mut self) -> ParseResult {
         let token = self.next_non_space();
         match token.kind {
-            // The action lasts as long as the block, as far as errors name its line.
+            // In error messages, the action extends to the end of its block.
             Kind::If | Kind::With | Kind::Range => return self.open_block(token, false),
             Kind::Block => return self.block_clause(),
             Kind::Else => self.else_clause()?,
@@ -229,7 +229,7 @@ impl Parser<'_> {
             TreeKind::Source => return self.fail("unexpected {{else}}".to_owned()),
             TreeKind::Define => "define clause",
             TreeKind::Block(_) => {
-                // Go blames the line where the block's clause stands.
+                // Go reports the line of the block's clause.
                 self.close();
                 "block clause"
             }
@@ -237,7 +237,7 @@ impl Parser<'_> {
         self.fail(format!("unexpected {{{{else}}}} in {context}"))
     }
 
-    /// Ends the first part of the innermost block.
+    /// Ends the first branch of the innermost block.
     fn begin_else(&mut self) {
         let tree = &mut self.tree;
         let Some(block) = tree.blocks.last_mut() else {
@@ -324,8 +324,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// A break leaves the innermost range, also from its `else` part, where no
-    /// loop runs: there it is a jump that takes back the dots of each `with`.
+    /// A break leaves the innermost range. In the `else` branch of that range no loop is running,
+    /// so there it is a jump that restores the dot of each `with`.
     fn push_break(&mut self) {
         let tree = &mut self.tree;
         let is_range = |block: &OpenBlock| block.kind == Kind::Range;
@@ -360,7 +360,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `{{block "name" pipe}}`: a definition and a call of it.
+    /// `{{block "name" pipe}}`: a definition and a call to it.
     fn block_clause(&mut self) -> ParseResult {
         let context = "block clause";
         let token = self.next_non_space();

@@ -1,5 +1,5 @@
-//! Arguments by place and type. The engine has checked them against the
-//! signature, so a wrong type cannot come here and reads as the zero value.
+//! Typed access to arguments by index. The engine has checked them against the signature, so a
+//! wrong type cannot occur; it would read as the zero value.
 
 use super::super::{GoList, GoMap, GoValue};
 
@@ -11,7 +11,7 @@ pub(super) fn text(args: &[GoValue], at: usize) -> &[u8] {
     args.get(at).and_then(GoValue::as_bytes).unwrap_or_default()
 }
 
-/// The text with U+FFFD for bytes that are no UTF-8.
+/// Returns the text, with U+FFFD for invalid UTF-8.
 pub(super) fn chars(args: &[GoValue], at: usize) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(text(args, at))
 }
@@ -27,7 +27,7 @@ pub(super) fn boolean(args: &[GoValue], at: usize) -> bool {
     matches!(args.get(at), Some(GoValue::Bool(true)))
 }
 
-/// The map; a nil one has no entries and belongs to nobody.
+/// Returns the map; a nil map is an empty one that is not shared.
 pub(super) fn map(args: &[GoValue], at: usize) -> GoMap {
     args.get(at)
         .and_then(GoValue::as_map)
@@ -35,15 +35,16 @@ pub(super) fn map(args: &[GoValue], at: usize) -> GoMap {
         .unwrap_or_default()
 }
 
-/// The arguments from a place on.
+/// Returns the arguments from an index on.
 pub(super) fn rest(args: &[GoValue], from: usize) -> &[GoValue] {
     args.get(from..).unwrap_or_default()
 }
 
-/// A list, where Sprig looks at the value's kind instead of declaring a type.
+/// Returns a list, where Sprig inspects the value's kind instead of declaring a type.
 ///
 /// # Errors
-/// Go's own: it asks nil for its type, and Sprig names the kind of the rest.
+/// Returns Go's error: a panic for the type of nil, or Sprig's message with the kind of other
+/// values.
 pub(super) fn list_of(value: &GoValue, refusal: &str) -> Result<GoList, String> {
     match value {
         GoValue::List(list) => Ok(list.clone()),
@@ -52,5 +53,5 @@ pub(super) fn list_of(value: &GoValue, refusal: &str) -> Result<GoList, String> 
     }
 }
 
-/// What Go says when Sprig asks nil for its type.
+/// Go's message when Sprig requests the type of nil.
 pub(super) const NIL: &str = "runtime error: invalid memory address or nil pointer dereference";

@@ -1,9 +1,8 @@
-//! Numbers from anything, as the Go library `cast` reads them: what is no
-//! number is 0.
+//! Numeric conversion of any value, like the Go library `cast`: non-numbers become 0.
 
 use super::super::{GoNumber, GoValue};
 
-/// The integer that a value stands for.
+/// Converts a value to an integer.
 pub(super) fn to_int(value: &GoValue) -> i64 {
     match value {
         GoValue::Bool(value) => i64::from(*value),
@@ -17,7 +16,7 @@ pub(super) fn to_int(value: &GoValue) -> i64 {
     }
 }
 
-/// The float that a value stands for.
+/// Converts a value to a float.
 pub(super) fn to_float(value: &GoValue) -> f64 {
     match value {
         GoValue::Bool(value) => f64::from(u8::from(*value)),
@@ -31,8 +30,8 @@ pub(super) fn to_float(value: &GoValue) -> f64 {
     }
 }
 
-/// Go's conversion of a float that does not fit gives the smallest integer on
-/// the machines that servers run on; Rust's would give the nearest one.
+/// Converts a float to an integer. As in Go on amd64, one that does not fit becomes the smallest
+/// integer; Rust's conversion would saturate.
 fn truncate(value: f64) -> i64 {
     const TOO_LARGE: f64 = 9_223_372_036_854_775_808.0;
     if value.is_nan() || !(-TOO_LARGE..TOO_LARGE).contains(&value) {
@@ -41,7 +40,7 @@ fn truncate(value: f64) -> i64 {
     value as i64
 }
 
-/// `cast` takes `1.00` for an integer, but not `1.5`.
+/// `cast` accepts `1.00` as an integer, but not `1.5`.
 fn trim_zero_decimal(text: &str) -> &str {
     match text.split_once('.') {
         Some((whole, zeros)) if !zeros.is_empty() && zeros.bytes().all(|b| b == b'0') => whole,
@@ -49,8 +48,8 @@ fn trim_zero_decimal(text: &str) -> &str {
     }
 }
 
-/// Go's `ParseInt` with base 0: a sign, a prefix for the base, underscores
-/// between digits where there is a prefix.
+/// Go's `ParseInt` with base 0: a sign, a base prefix, and underscores between digits after a
+/// prefix.
 fn parse_int(text: &str) -> Option<i64> {
     let (negative, digits) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
@@ -69,8 +68,7 @@ fn parse_int(text: &str) -> Option<i64> {
     i64::try_from(if negative { -value } else { value }).ok()
 }
 
-/// Go's rule for numbers: an underscore stands between digits, or between the
-/// prefix of the base and a digit.
+/// Go's rule for numbers: an underscore must separate digits, or the base prefix and a digit.
 fn underscores_separate(digits: &str) -> bool {
     let apart = |piece: &str| !piece.is_empty();
     !digits.contains('_') || digits.split('_').all(apart)
@@ -87,7 +85,7 @@ fn base(digits: &str) -> (u32, &str) {
     }
 }
 
-/// Go's `Atoi`: decimal digits with an optional sign; `None` if it is none.
+/// Go's `Atoi`: decimal digits with an optional sign; `None` if invalid.
 pub(super) fn atoi(text: &str) -> Option<i64> {
     text.parse().ok()
 }

@@ -1,5 +1,5 @@
-//! What functions pay for their work, before they do it: bytes of the text and
-//! lists they build, and steps for what they look through.
+//! Accounting of functions before they do their work: bytes for the text and lists they build,
+//! steps for the bytes they scan.
 
 use quillet_core::value::MAX_DEPTH;
 
@@ -7,21 +7,21 @@ use super::super::fmt::append_value;
 use super::super::{FunctionContext, FunctionError, GoList, GoMap, GoStr, GoType, GoValue};
 use crate::limits::LimitKind;
 
-/// Bytes that are looked through in one step.
+/// Bytes scanned in one step.
 const BYTES_PER_STEP: usize = 256;
 
-/// Pays for looking through a text.
+/// Charges for scanning a text.
 pub(super) fn scan(cx: &mut FunctionContext<'_, '_>, bytes: usize) -> Result<(), FunctionError> {
     cx.steps(bytes / BYTES_PER_STEP)
 }
 
-/// Pays for a text that is about to be built.
+/// Charges for a text that is about to be built.
 pub(super) fn build(cx: &mut FunctionContext<'_, '_>, bytes: usize) -> Result<(), FunctionError> {
     cx.charge(bytes)?;
     scan(cx, bytes)
 }
 
-/// Pays for as many parts of that size, refusing sizes no memory has.
+/// Charges for a number of parts of one size; rejects sizes that overflow.
 pub(super) fn build_many(
     cx: &mut FunctionContext<'_, '_>,
     count: usize,
@@ -33,7 +33,7 @@ pub(super) fn build_many(
     }
 }
 
-/// The text that `%v` gives; strings stay as they are.
+/// Returns the text that `%v` prints; strings are unchanged.
 pub(super) fn display(
     cx: &mut FunctionContext<'_, '_>,
     value: &GoValue,
@@ -50,7 +50,7 @@ pub(super) fn display(
     Ok(out.into())
 }
 
-/// Pays for a list of that many elements.
+/// Charges for a list with this number of elements.
 pub(super) fn items(cx: &mut FunctionContext<'_, '_>, count: usize) -> Result<(), FunctionError> {
     cx.steps(count)?;
     match count.checked_mul(size_of::<GoValue>()) {
@@ -59,10 +59,10 @@ pub(super) fn items(cx: &mut FunctionContext<'_, '_>, count: usize) -> Result<()
     }
 }
 
-/// A `[]interface {}` of items that were paid for.
+/// Builds a `[]interface {}` of items that were already charged.
 ///
 /// # Errors
-/// It is nested too deeply.
+/// Returns an error if it is nested too deeply.
 pub(super) fn list(
     cx: &mut FunctionContext<'_, '_>,
     items: Vec<GoValue>,
@@ -73,7 +73,7 @@ pub(super) fn list(
     Ok(GoValue::List(GoList::new(items)))
 }
 
-/// A `[]string`, paid for here.
+/// Builds a `[]string` and charges for it.
 pub(super) fn strings<T: Into<GoStr>>(
     cx: &mut FunctionContext<'_, '_>,
     texts: Vec<T>,
@@ -85,7 +85,7 @@ pub(super) fn strings<T: Into<GoStr>>(
     Ok(GoValue::List(GoList::typed(GoType::String, texts)))
 }
 
-/// Puts an entry into a map that a template built, and pays for it.
+/// Inserts an entry into a map built by a template, and charges for it.
 pub(super) fn insert(
     cx: &mut FunctionContext<'_, '_>,
     map: &GoMap,
@@ -99,16 +99,16 @@ pub(super) fn insert(
     Ok(map.insert(key, value)?)
 }
 
-/// A copy of a map, paid for.
+/// Copies a map and charges for it.
 pub(super) fn copy(cx: &mut FunctionContext<'_, '_>, map: &GoMap) -> Result<GoMap, FunctionError> {
     items(cx, map.len().saturating_mul(2))?;
     Ok(map.copied())
 }
 
-/// Refuses a value that may not be put into another container.
+/// Rejects a value that must not be put into another container.
 ///
-/// The depth of what a template built can have changed since it was built and
-/// has to be counted; the entries looked at are steps.
+/// The depth of a built value can have changed since, so it is counted again; the visited entries
+/// are steps.
 fn check_depth(cx: &mut FunctionContext<'_, '_>, value: &GoValue) -> Result<(), FunctionError> {
     let mut work: Vec<GoValue> = built(value).cloned().into_iter().collect();
     while let Some(container) = work.pop() {
@@ -122,7 +122,7 @@ fn check_depth(cx: &mut FunctionContext<'_, '_>, value: &GoValue) -> Result<(), 
     Ok(())
 }
 
-/// The value, if it is a container that a template built and that may hold others.
+/// Returns the value if it is a container that a template built and that may hold others.
 fn built(value: &GoValue) -> Option<&GoValue> {
     let (core, element) = match value {
         GoValue::List(list) => (list.as_core().is_some(), list.element()),

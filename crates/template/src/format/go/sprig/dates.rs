@@ -1,5 +1,5 @@
-//! Times, and functions on them. The clock stands still while a render runs:
-//! every pass of it sees the time at which it began.
+//! Times and date functions. The clock is fixed during a render: every pass sees the time at which
+//! the render began.
 
 use std::any::Any;
 use std::rc::Rc;
@@ -134,8 +134,8 @@ impl Time {
         Some(Ok(elapsed(&other, &self.0).into()))
     }
 
-    /// Years, months and days; a day that the month does not have runs over
-    /// into the next, as in Go.
+    /// Adds years, months and days; a day beyond the end of a month overflows into the next, as in
+    /// Go.
     fn add_date(&self, args: &[GoValue]) -> FnResult {
         let [years, months, days] = [0, 1, 2].map(|at| args::int(args, at).clamp(-99_999, 99_999));
         let out_of_range = |_| FunctionError::from("year out of range");
@@ -180,7 +180,7 @@ fn time_of(value: &GoValue) -> Option<Zoned> {
     }
 }
 
-/// How JSON has a time.
+/// Formats a time as JSON does.
 pub(super) fn rfc3339(object: &dyn GoObject) -> Option<String> {
     let time = object.as_any().downcast_ref::<Time>()?;
     Some(timetext::format(
@@ -189,7 +189,7 @@ pub(super) fn rfc3339(object: &dyn GoObject) -> Option<String> {
     ))
 }
 
-/// Go's zero time, which is what a date that cannot be read becomes.
+/// Go's zero time, the result for an invalid date.
 fn zero() -> Zoned {
     jiff::civil::date(1, 1, 1)
         .to_zoned(TimeZone::UTC)
@@ -201,7 +201,7 @@ fn current(cx: &FunctionContext<'_, '_>) -> Zoned {
     now.to_zoned(TimeZone::system())
 }
 
-/// A time as Sprig finds one: a time, seconds since 1970, or now.
+/// Converts a value to a time like Sprig: a time, seconds since 1970, or now.
 fn moment(cx: &FunctionContext<'_, '_>, value: &GoValue) -> Zoned {
     let seconds = match value {
         GoValue::Int(seconds) | GoValue::Int64(seconds) => *seconds,
@@ -214,7 +214,7 @@ fn moment(cx: &FunctionContext<'_, '_>, value: &GoValue) -> Zoned {
     timestamp.to_zoned(TimeZone::system())
 }
 
-/// A zone by its name; one that is not known is UTC.
+/// Finds a zone by its name; an unknown one is UTC.
 fn zone(name: &str) -> TimeZone {
     match name {
         "" | "UTC" => TimeZone::UTC,
@@ -233,7 +233,7 @@ fn written(
     time: &GoValue,
     zone: TimeZone,
 ) -> FnResult {
-    // No field of a layout is written more than ten times as long.
+    // No field of a layout expands to more than ten times its length.
     cost::build_many(cx, layout.len(), 10)?;
     let time = moment(cx, time).with_time_zone(zone);
     Ok(timetext::format(&time, layout).into())
@@ -293,7 +293,7 @@ fn unix_epoch(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(time.timestamp().as_second().to_string().into())
 }
 
-/// The time from one to the other, as far as a duration goes.
+/// Returns the difference of two times, saturated to the range of a duration.
 fn elapsed(from: &Zoned, to: &Zoned) -> Duration {
     let nanoseconds = to.timestamp().as_nanosecond() - from.timestamp().as_nanosecond();
     let bounds = (i128::from(i64::MIN), i128::from(i64::MAX));
@@ -305,7 +305,7 @@ fn ago(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(passed.rounded_to_seconds().to_string().into())
 }
 
-/// Seconds as a duration; Sprig takes a text or an `int64` and nothing else.
+/// Converts seconds to a duration; Sprig accepts only a text or an `int64`.
 fn duration(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let seconds = match args.first() {
         Some(GoValue::Int64(seconds)) => *seconds,
@@ -315,7 +315,7 @@ fn duration(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(Duration::seconds(seconds).to_string().into())
 }
 
-/// The largest unit of a duration alone: `2h`, `3d`, `1mo`.
+/// Formats a duration by its largest unit only: `2h`, `3d`, `1mo`.
 fn duration_round(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let length = match args.first() {
         Some(GoValue::Int64(nanoseconds)) => Duration(*nanoseconds),

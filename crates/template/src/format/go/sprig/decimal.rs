@@ -1,5 +1,5 @@
-//! Decimal numbers of up to 38 digits, for arithmetic in which 0.1 and 0.2
-//! make 0.3. Digits beyond that are rounded away, which no float can show.
+//! Decimal numbers of up to 38 digits, for which 0.1 + 0.2 is 0.3. Digits beyond that are rounded
+//! away, below the precision of a float.
 
 /// `digits * 10^exponent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,11 +8,11 @@ pub(super) struct Decimal {
     exponent: i32,
 }
 
-/// Places after the point that a division gives, as in the Go library `decimal`.
+/// Decimal places of a quotient, as in the Go library `decimal`.
 const DIVISION_PLACES: i32 = 16;
 
 impl Decimal {
-    /// The decimal that a float prints as; `None` for NaN and the infinities.
+    /// Returns the decimal that a float prints as; `None` for NaN and the infinities.
     pub(super) fn from_float(float: f64) -> Option<Decimal> {
         if !float.is_finite() {
             return None;
@@ -28,7 +28,7 @@ impl Decimal {
         })
     }
 
-    /// The nearest float.
+    /// Returns the nearest float.
     pub(super) fn to_float(self) -> f64 {
         format!("{}e{}", self.digits, self.exponent)
             .parse()
@@ -51,7 +51,7 @@ impl Decimal {
     }
 
     pub(super) fn times(self, other: Decimal) -> Option<Decimal> {
-        // Two numbers of 18 digits make one that still fits.
+        // The product of two numbers of 18 digits still fits.
         let (a, b) = (self.shortened(18), other.shortened(18));
         Some(Decimal {
             digits: a.digits.checked_mul(b.digits)?,
@@ -59,7 +59,7 @@ impl Decimal {
         })
     }
 
-    /// The quotient to 16 places, the last one rounded half away from zero.
+    /// Returns the quotient to 16 places, the last one rounded half away from zero.
     pub(super) fn over(self, other: Decimal) -> Option<Decimal> {
         let (a, b) = (self.shortened(18), other.shortened(18));
         let shift = a
@@ -77,12 +77,12 @@ impl Decimal {
                 digits: rounded_quotient(dividend, divisor)?,
                 exponent: -DIVISION_PLACES,
             }),
-            // Numbers so far apart have no digits in common with that precision.
+            // With this precision, numbers of such different magnitude share no digits.
             None => Decimal::from_float(self.to_float() / other.to_float()),
         }
     }
 
-    /// Both with the smaller exponent, so far as the digits fit.
+    /// Converts both to the smaller exponent, as far as the digits fit.
     fn aligned(self, other: Decimal) -> (Decimal, Decimal) {
         let (mut large, mut small) = if self.exponent >= other.exponent {
             (self, other)
@@ -106,7 +106,7 @@ impl Decimal {
         (large, small)
     }
 
-    /// At most that many digits.
+    /// Rounds to at most this number of digits.
     fn shortened(mut self, most: u32) -> Decimal {
         let bound = 10_i128.pow(most);
         while self.digits.abs() >= bound {
@@ -117,7 +117,7 @@ impl Decimal {
     }
 }
 
-/// Leaves room for a sum.
+/// Reserves a digit for a sum.
 fn fits(digits: &i128) -> bool {
     digits.abs() < i128::MAX / 2
 }

@@ -1,8 +1,7 @@
-//! Functions on maps.
+//! Functions for maps.
 //!
-//! A map that a template built is a reference, as in Go: `set` changes it for
-//! all who hold it. A variable of the caller never changes; `set` and `unset`
-//! refuse it, `merge` works on a copy.
+//! As in Go, a map built by a template is a reference: `set` changes it for all holders. A variable
+//! of the caller never changes; `set` and `unset` reject it, and `merge` works on a copy.
 
 use super::super::{FunctionContext, FunctionError, GoFunction, GoMap, GoType, GoValue};
 use super::{args, cost, flow, types};
@@ -69,7 +68,7 @@ fn has_key(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(args::map(args, 0).get(args::text(args, 1)).is_some().into())
 }
 
-/// In the order of the keys, where Sprig gives them in any order.
+/// Returns the keys in sorted order; Sprig's order is random.
 fn keys(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let mut keys = Vec::new();
     for at in 0..args.len() {
@@ -80,7 +79,7 @@ fn keys(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     cost::strings(cx, keys)
 }
 
-/// In the order of the keys, where Sprig gives them in any order.
+/// Returns the values in key order; Sprig's order is random.
 fn values(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let map = args::map(args, 0);
     cost::items(cx, map.len())?;
@@ -139,7 +138,7 @@ fn dig(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(current)
 }
 
-/// What Go's runtime says when a value is not of the type that it was taken for.
+/// Go's message for a failed type assertion.
 fn conversion(value: &GoValue, wanted: GoType) -> FunctionError {
     let found = match value {
         GoValue::Nil => "nil".to_owned(),
@@ -164,7 +163,7 @@ fn merge_all(cx: &mut FunctionContext<'_, '_>, args: &[GoValue], overwrite: bool
     Ok(GoValue::Map(target))
 }
 
-/// The map itself if a template built it, a copy if it is the caller's.
+/// Returns the map itself if a template built it, or a copy of the caller's.
 fn own(cx: &mut FunctionContext<'_, '_>, map: &GoMap) -> Result<GoMap, FunctionError> {
     match map.as_core() {
         Some(_) => cost::copy(cx, map),
@@ -172,10 +171,10 @@ fn own(cx: &mut FunctionContext<'_, '_>, map: &GoMap) -> Result<GoMap, FunctionE
     }
 }
 
-/// The rules of the Go library mergo: an empty value counts as a missing one,
-/// maps merge into maps, and lists replace each other as a whole.
+/// Merges by the rules of the Go library mergo: an empty value counts as missing, maps are merged
+/// recursively, and lists are replaced.
 ///
-/// The recursion ends at the depth that values may have.
+/// Values have a maximum depth, which bounds the recursion.
 fn merge_into(
     cx: &mut FunctionContext<'_, '_>,
     target: &GoMap,

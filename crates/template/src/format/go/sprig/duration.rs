@@ -1,6 +1,6 @@
-//! Go's `time.Duration`: nanoseconds that are written `1h15m30.5s`.
+//! Go's `time.Duration`: nanoseconds, written as `1h15m30.5s`.
 
-/// Nanoseconds.
+/// A duration in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Duration(pub(super) i64);
 
@@ -14,7 +14,7 @@ impl Duration {
         Duration(seconds.wrapping_mul(SECOND))
     }
 
-    /// The nearest whole second, half away from zero.
+    /// Rounds to a whole second, half away from zero.
     pub(super) fn rounded_to_seconds(self) -> Duration {
         let half = if self.0 < 0 { -SECOND / 2 } else { SECOND / 2 };
         Duration(self.0.saturating_add(half) / SECOND * SECOND)
@@ -23,7 +23,7 @@ impl Duration {
     /// Go's `ParseDuration`.
     ///
     /// # Errors
-    /// In Go's words.
+    /// Returns Go's error.
     pub(super) fn parse(text: &str) -> Result<Duration, String> {
         let invalid = || format!("time: invalid duration {text:?}");
         let (negative, mut rest) = match text.as_bytes().first() {
@@ -61,7 +61,7 @@ impl Duration {
     }
 }
 
-/// Digits, with at most one point.
+/// Takes digits with at most one point.
 fn split_number(text: &str) -> (&str, &str) {
     let mut points = 0;
     split_at_non(text, |c| {
@@ -86,7 +86,7 @@ fn unit_size(unit: &str) -> Option<i64> {
     })
 }
 
-/// `1.5` of a unit; digits after the eighteenth place are of no effect.
+/// Converts `1.5` of a unit; digits after the eighteenth decimal place are ignored.
 fn amount(number: &str, size: i64) -> Option<i128> {
     let (whole, places) = number.split_once('.').unwrap_or((number, ""));
     let whole: i128 = match whole {
@@ -127,7 +127,7 @@ impl std::fmt::Display for Duration {
     }
 }
 
-/// A fraction with as many places as it needs.
+/// Writes a fraction without trailing zeros.
 fn places(size: u64, unit: u64) -> String {
     let width = unit.ilog10() as usize;
     let part = format!("{:0width$}", size % unit);

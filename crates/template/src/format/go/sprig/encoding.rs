@@ -1,4 +1,4 @@
-//! Base 64, base 32 and check sums.
+//! Base64, base32 and checksums.
 
 use super::super::{FunctionContext, FunctionError, GoFunction, GoType, GoValue};
 use super::{args, cost};
@@ -18,8 +18,7 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::new("adler32sum", &[STRING], adler32),
 ];
 
-/// An alphabet of letters that stand for `bits` bits each. `group` letters
-/// make whole bytes.
+/// An encoding alphabet with `bits` bits per letter. `group` letters make whole bytes.
 struct BaseEncoding {
     name: &'static str,
     alphabet: &'static [u8],
@@ -65,8 +64,8 @@ impl BaseEncoding {
         self.alphabet[(value & mask) as usize]
     }
 
-    /// The bytes, or the place of the first letter that cannot be there.
-    /// Line ends are skipped, as Go does.
+    /// Decodes a text to bytes, or returns the offset of the first invalid letter. Line endings are
+    /// skipped, as in Go.
     fn decode(&self, text: &[u8]) -> Result<Vec<u8>, usize> {
         let letters: Vec<(usize, u8)> = text
             .iter()
@@ -100,14 +99,14 @@ impl BaseEncoding {
     ) -> Result<(), usize> {
         let open = data.len() % self.group;
         let Some(&(first, _)) = padded.first() else {
-            // Go points at the group that is not whole.
+            // Go reports the start of the incomplete group.
             let start = data.len() - open;
             return match data.get(start) {
                 Some(&(at, _)) => Err(at),
                 None => Ok(()),
             };
         };
-        // So few bits are no byte.
+        // These few bits do not make a byte.
         if (open as u32 * self.bits) < 8 {
             return Err(first);
         }
@@ -129,10 +128,10 @@ fn encode(cx: &mut FunctionContext<'_, '_>, args: &[GoValue], base: &BaseEncodin
     Ok(base.encode(bytes).into())
 }
 
-/// Sprig prints the error in place of the text.
+/// Decodes a text; Sprig prints the error instead of the text.
 fn decode(cx: &mut FunctionContext<'_, '_>, args: &[GoValue], base: &BaseEncoding) -> FnResult {
     let text = args::text(args, 0);
-    // The letters are held with their places.
+    // The letters are stored with their offsets.
     cost::build_many(cx, text.len(), size_of::<(usize, u8)>())?;
     Ok(match base.decode(text) {
         Ok(bytes) => bytes.into(),
@@ -162,7 +161,7 @@ fn hex(digest: &[u8]) -> GoValue {
     digits.filter_map(digit).collect::<String>().into()
 }
 
-/// The bytes to digest; a digest takes about as long as four searches.
+/// Returns the bytes to digest; a digest costs about as much as four searches.
 fn digested<'a>(
     cx: &mut FunctionContext<'_, '_>,
     args: &'a [GoValue],

@@ -1,4 +1,4 @@
-//! Defaults, choices, refusals, and templates called in expressions.
+//! Defaults, choices, `fail` and `required`, and templates called in expressions.
 
 use super::super::{FunctionContext, FunctionError, GoFunction, GoType, GoValue};
 use super::{args, cost};
@@ -20,10 +20,10 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::new("required", &[STRING, ANY], required).with_effect(),
 ];
 
-/// Sprig's idea of an empty value: the zero value of its type, and nil.
+/// Whether a value is empty for Sprig: nil, or the zero value of its type.
 pub(super) fn is_empty(value: &GoValue) -> bool {
     match value {
-        // A struct is never empty, whatever is in it.
+        // A struct is never empty, whatever its contents.
         GoValue::Object(object) => object.integer() == Some(0),
         other => !other.is_true(),
     }
@@ -61,14 +61,14 @@ fn fail(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Err(message.into_owned().into())
 }
 
-/// Helm's: what a template writes, as a text that a pipeline can go on with.
+/// Helm's `include`: the output of a template, as a text for the pipeline.
 fn include(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let name = args::chars(args, 0);
     cx.include(&name, args::value(args, 1))
 }
 
-/// Helm's: its value, or an error with the author's words where it is nil or
-/// an empty text.
+/// Helm's `required`: its value, or an error with the author's message if it is nil or an empty
+/// text.
 fn required(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let value = args::value(args, 1);
     let missing = match &value {

@@ -1,9 +1,8 @@
-//! JSON in and out, by the rules of Go's `encoding/json`: sorted keys, `<`, `>`
-//! and `&` escaped unless asked otherwise, floats without an exponent where
-//! they are readable so.
+//! JSON reading and writing by the rules of Go's `encoding/json`: sorted keys, `<`, `>` and `&`
+//! escaped by default, floats without an exponent where they stay readable.
 //!
-//! Integers read stay integers, where a Go host would make every number a
-//! float: a prompt must not print `1e+06`.
+//! Integers stay integers, although a Go host would convert every number to a float: a prompt must
+//! not print `1e+06`.
 
 use quillet_core::value::MAX_DEPTH;
 
@@ -27,7 +26,7 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::new("mustToRawJson", &[ANY], must_to_raw_json),
 ];
 
-/// Bytes of value that a byte of text can become: `[0,0,0]` is the worst.
+/// Maximum memory per byte of text; `[0,0,0]` is the worst case.
 const BYTES_PER_BYTE: usize = size_of::<quillet_core::Value>() / 2;
 
 fn from_json(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
@@ -87,9 +86,9 @@ fn must_to_raw_json(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnRes
 
 #[derive(Clone, Copy, Debug, Default)]
 struct JsonOptions {
-    /// Indented by two spaces.
+    /// Whether to indent by two spaces.
     pretty: bool,
-    /// `<`, `>` and `&` as they are.
+    /// Whether `<`, `>` and `&` are left unescaped.
     raw: bool,
 }
 
@@ -113,7 +112,7 @@ fn write(cx: &mut FunctionContext<'_, '_>, value: &GoValue, style: JsonOptions) 
 }
 
 impl JsonWriter<'_, '_, '_> {
-    /// Pays for what was written and what is about to be.
+    /// Charges for the written bytes and the ones about to be written.
     fn pay(&mut self, more: usize) -> Result<(), FunctionError> {
         let written = self.out.len() + more;
         let due = written.saturating_sub(self.paid);
@@ -207,7 +206,7 @@ impl JsonWriter<'_, '_, '_> {
         self.out.push('"');
         for chunk in bytes.utf8_chunks() {
             chunk.valid().chars().for_each(|c| self.character(c));
-            // Go writes one for every byte that is no UTF-8.
+            // Go writes one U+FFFD for every invalid UTF-8 byte.
             chunk
                 .invalid()
                 .iter()
@@ -237,8 +236,7 @@ impl JsonWriter<'_, '_, '_> {
     }
 }
 
-/// A float as Go writes it in JSON: with an exponent only where it is below
-/// 1e-6 or from 1e21 on.
+/// Formats a float like Go's JSON: with an exponent only below 1e-6 or from 1e21 on.
 pub(super) fn float(number: f64) -> Result<String, FunctionError> {
     if number.is_nan() {
         return Err("json: unsupported value: NaN".into());

@@ -1,10 +1,10 @@
-//! Why a text is no JSON, in the words of Go's `encoding/json`. It is asked
-//! only when the reader has refused the text.
+//! Errors for invalid JSON in the words of Go's `encoding/json`, computed only after the reader has
+//! rejected a text.
 
-/// Containers nested deeper than the reader takes end the search.
+/// Maximum nesting depth, equal to the reader's.
 const MAX_DEPTH: usize = 128;
 
-/// The error of Go's decoder, if it has one as well.
+/// Returns the error of Go's decoder, if Go rejects the text too.
 pub(super) fn explain(text: &[u8]) -> Option<String> {
     let mut scanner = Scanner { text, at: 0 };
     match scanner.document() {
@@ -20,7 +20,7 @@ enum JsonError {
     End,
     Deep,
     Character(String),
-    /// The character after a backslash.
+    /// Checks the character after a backslash.
     Escape(char),
 }
 
@@ -62,7 +62,7 @@ impl Scanner<'_> {
         self.text.get(self.at).copied().ok_or(JsonError::End)
     }
 
-    /// The next byte that is no white space, without taking it.
+    /// Returns the next byte that is not white space, without consuming it.
     fn next_visible(&mut self) -> Result<u8, JsonError> {
         while matches!(self.peek()?, b' ' | b'\t' | b'\r' | b'\n') {
             self.at += 1;

@@ -1,15 +1,15 @@
-//! Go's layouts: what `2006-01-02 15:04` stands for.
+//! Go's time layouts, such as `2006-01-02 15:04`.
 
-/// A piece of a layout.
+/// A segment of a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LayoutPart<'a> {
-    /// Text that stands for itself.
+    /// Literal text.
     Text(&'a str),
-    /// A part of the time, with the layout's own text for errors.
+    /// A field, with the layout's own text for errors.
     Field(TimeField, &'a str),
 }
 
-/// A part of the time.
+/// A field of a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TimeField {
     /// `2006`.
@@ -34,7 +34,7 @@ pub(super) enum TimeField {
     Minute(Pad),
     /// `5` or `05`.
     Second(Pad),
-    /// `.000`, or `.999` if trimmed; the count of digits.
+    /// `.000`, or `.999` if trimmed; the number of digits.
     Fraction { digits: usize, trimmed: bool },
     /// `PM`, or `pm` if lower.
     HalfDay { lower: bool },
@@ -49,7 +49,7 @@ pub(super) enum TimeField {
     },
 }
 
-/// What a number is filled up with.
+/// Padding of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pad {
     None,
@@ -57,7 +57,7 @@ pub(super) enum Pad {
     Zero,
 }
 
-/// Takes a layout apart.
+/// Splits a layout into segments.
 pub(super) fn pieces(layout: &str) -> Vec<LayoutPart<'_>> {
     let mut pieces = Vec::new();
     let mut text = 0;
@@ -80,7 +80,7 @@ pub(super) fn pieces(layout: &str) -> Vec<LayoutPart<'_>> {
     pieces
 }
 
-/// Fields by their text; where one begins with another, the longer comes first.
+/// Fields by their text; longer ones precede their prefixes.
 const FIELDS: &[(&str, TimeField)] = &[
     ("January", TimeField::MonthName { short: false }),
     ("Jan", TimeField::MonthName { short: true }),
@@ -111,12 +111,12 @@ fn field(text: &str) -> Option<(TimeField, usize)> {
     match text.as_bytes().first()? {
         b'-' | b'Z' => return offset(text),
         b'.' | b',' => return fraction(text),
-        // The underscore before a year is one.
+        // The underscore before a year is literal.
         b'_' if text.starts_with("_2006") => return None,
         _ => {}
     }
     let (name, field) = FIELDS.iter().find(|(name, _)| text.starts_with(name))?;
-    // `Month` is a word of its own, not `Mon` and `th`.
+    // `Month` is a separate word, not `Mon` and `th`.
     let word = matches!(name, &"Jan" | &"Mon");
     if word && text[3..].starts_with(|c: char| c.is_ascii_lowercase()) {
         return None;

@@ -48,12 +48,12 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::variadic("seq", &[INT], seq),
 ];
 
-/// Pays for a list of these items and makes it.
+/// Charges for a list of these items, and builds it.
 fn make(cx: &mut FunctionContext<'_, '_>, items: Vec<GoValue>) -> FnResult {
     cost::list(cx, items)
 }
 
-/// The items of a list that is about to be copied, paid for.
+/// Charges for a list that is about to be copied, and returns its items.
 fn items(
     cx: &mut FunctionContext<'_, '_>,
     value: &GoValue,
@@ -130,7 +130,7 @@ fn reverse(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
 
 fn uniq(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let items = items(cx, &args::value(args, 0), "Cannot find uniq on type")?;
-    // Texts, of which there may be many, are not compared with each other one by one.
+    // Many texts are deduplicated by hash instead of compared pairwise.
     let mut texts = BTreeSet::new();
     let mut others: Vec<GoValue> = Vec::new();
     let mut kept = Vec::new();
@@ -235,7 +235,7 @@ fn sort_alpha(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     cost::strings(cx, texts)
 }
 
-/// `start`, `start + step`, ... before `stop`. Nothing where the step leads away.
+/// Returns `start`, `start + step`, ... before `stop`; empty if the step leads away from it.
 #[derive(Clone, Copy, Debug)]
 struct Progression {
     start: i64,
@@ -286,7 +286,7 @@ fn integers(cx: &mut FunctionContext<'_, '_>, numbers: Progression) -> FnResult 
     Ok(GoValue::List(GoList::typed(GoType::Int, list)))
 }
 
-/// Numbers as text, as the command of that name prints them.
+/// Formats numbers like the command of the same name (`seq`).
 fn seq(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let numbers: Vec<i64> = (0..args.len()).map(|at| args::int(args, at)).collect();
     let toward = |start: i64, end: i64| if end < start { -1 } else { 1 };

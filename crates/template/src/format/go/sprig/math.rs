@@ -1,4 +1,4 @@
-//! Arithmetic: on whole numbers as Go's `int64` does it, on floats in decimal.
+//! Arithmetic: whole numbers like Go's `int64`, floats in decimal.
 
 use super::super::{FunctionContext, FunctionError, GoFunction, GoType, GoValue};
 use super::cast::{to_float, to_int};
@@ -79,7 +79,7 @@ fn min(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(GoValue::Int64(ints(args).min().unwrap_or(0)))
 }
 
-/// In Go the largest of a NaN and a number is NaN, in Rust it is the number.
+/// Go's maximum of a NaN and a number is NaN; Rust's is the number.
 fn extreme(args: &[GoValue], pick: fn(f64, f64) -> f64) -> GoValue {
     let pick = |a: f64, b: f64| {
         if a.is_nan() || b.is_nan() {
@@ -107,7 +107,7 @@ fn ceil(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(to_float(&args::value(args, 0)).ceil().into())
 }
 
-/// `round NUMBER PLACES [HALF]`: up from `HALF` (0.5) of the last place on.
+/// `round NUMBER PLACES [HALF]`: rounds up from `HALF` (0.5) of the last place on.
 fn round(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let up_from = args.get(2).map_or(0.5, cast::to_float);
     let places = args::int(args, 1).clamp(-400, 400);
@@ -121,7 +121,7 @@ fn round(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok((rounded / power).into())
 }
 
-/// Adds up in decimal, so that 0.1 and 0.2 make 0.3.
+/// Adds in decimal, so 0.1 and 0.2 make 0.3.
 fn in_decimal(
     first: &GoValue,
     others: &[GoValue],

@@ -1,12 +1,11 @@
-//! The functions of Sprig that prompts use, and those of Helm that go with them.
+//! Sprig's functions for prompts, and Helm's additions to them.
 //!
-//! Arguments, results and errors are Go's; `docs/formats/sprig.md` says
-//! which functions there are and where they differ. What is not here: whatever
-//! lets a template's author look at the host (`env`, `expandenv`,
-//! `getHostByName`), makes keys or password hashes, or runs text as a template
+//! Arguments, results and errors match Go's; `docs/formats/sprig.md` lists the functions and their
+//! differences. Functions are omitted that let a template's author inspect the host (`env`,
+//! `expandenv`, `getHostByName`), that make keys or password hashes, or that run text as a template
 //! (`tpl`).
 //!
-//! Every function pays for its work before it does it, see `cost`.
+//! Every function charges for its work before doing it, see `cost`.
 
 mod args;
 mod cast;
@@ -37,7 +36,7 @@ mod yaml;
 
 use super::GoFunction;
 
-/// The functions by family. A table of them is made once, not per template.
+/// Returns the functions by family. Their table is built once, not per template.
 pub const FAMILIES: [&[GoFunction]; 15] = [
     dates::FUNCTIONS,
     dicts::FUNCTIONS,

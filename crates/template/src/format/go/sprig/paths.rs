@@ -1,4 +1,4 @@
-//! Slash-separated paths, as Go's `path` package takes them apart.
+//! Slash-separated paths, like Go's `path` package.
 
 use super::super::{FunctionContext, FunctionError, GoFunction, GoType, GoValue};
 use super::{args, cost};
@@ -7,7 +7,7 @@ type FnResult = Result<GoValue, FunctionError>;
 
 const STRING: GoType = GoType::String;
 
-/// The `os` variants are for the paths of the machine, which is a Unix one here.
+/// The `os` variants use Unix paths.
 pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::new("base", &[STRING], base),
     GoFunction::new("dir", &[STRING], dir),
@@ -50,7 +50,7 @@ fn clean(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(cleaned(&path).into())
 }
 
-/// The shortest path that means the same, without asking the file system.
+/// Returns the shortest equivalent path, without file system access.
 fn cleaned(path: &str) -> String {
     let rooted = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();

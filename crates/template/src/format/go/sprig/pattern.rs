@@ -1,19 +1,19 @@
-//! Regular expressions as Go writes them, for the `regex` crate.
+//! Converts Go's regular expressions to the syntax of the `regex` crate.
 //!
-//! Both are RE2 at heart: no backtracking, time linear in the text. What Go
-//! writes differently is rewritten: `\d`, `\w`, `\s` and `\b` mean ASCII, `[`
-//! and `&&` in a class are plain, `{` that repeats nothing is a brace.
+//! Both have RE2 semantics: no backtracking, linear time. The differences are rewritten: `\d`,
+//! `\w`, `\s` and `\b` mean ASCII, `[` and `&&` in a class are literal, and a `{` that repeats
+//! nothing is a brace.
 
 use std::iter::Peekable;
 use std::str::CharIndices;
 
-/// Most repetitions that Go takes.
+/// Maximum repetition count in Go.
 const MAX_REPEAT: u32 = 1000;
 
-/// Rewrites a pattern.
+/// Converts a pattern.
 ///
 /// # Errors
-/// In the words of Go's `regexp/syntax`, as far as it is refused here.
+/// Returns the message of Go's `regexp/syntax` for patterns rejected here.
 pub(super) fn translate(pattern: &str) -> Result<String, String> {
     let mut rewriter = Rewriter {
         pattern,
@@ -28,12 +28,12 @@ pub(super) fn translate(pattern: &str) -> Result<String, String> {
     Ok(rewriter.out)
 }
 
-/// What a repetition that comes next would repeat.
+/// Operand of a repetition that may follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RepeatTarget {
     Nothing,
     Atom,
-    /// A repetition, from this place on.
+    /// A repetition that starts at this offset.
     Repeat(usize),
 }
 
@@ -88,7 +88,7 @@ impl<'a> Rewriter<'a> {
             '\\' => self.escape(at)?,
             '^' | '$' | '.' => self.atom(c.encode_utf8(&mut [0; 4])),
             c => {
-                // Go has no comments in patterns; everything else is plain.
+                // Go has no comments in patterns; all other characters are literal.
                 self.out.push(c);
                 self.last = RepeatTarget::Atom;
             }
@@ -130,7 +130,7 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// A group: plain, with flags, or with a name.
+    /// Reads a group: plain, with flags, or named.
     fn open(&mut self, at: usize) -> Result<(), String> {
         self.last = RepeatTarget::Nothing;
         let Some(after) = self.rest(at).strip_prefix("(?") else {
@@ -155,7 +155,7 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// A group with a name; `rest` begins with it. Go takes a name twice.
+    /// Reads a named group, with which `rest` begins. Go accepts a duplicate name as an error.
     fn open_named(&mut self, at: usize, rest: &'a str) -> Result<(), String> {
         let whole = self.rest(at);
         let Some((name, after)) = rest.split_once('>') else {
@@ -195,16 +195,16 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// An escape that both know, or a character that needs none for the crate.
+    /// Reads an escape that both know, or a character that needs none in the crate.
     fn literal(&mut self, text: &str) {
         match text {
-            // The crate would take these for the bounds of words.
+            // The crate would treat these as word boundaries.
             "\\<" | "\\>" => self.atom(&text[1..]),
             text => self.atom(text),
         }
     }
 
-    /// `\Q...\E`: everything between stands for itself.
+    /// `\Q...\E`: everything between is literal.
     fn quoted(&mut self, at: usize) {
         let body = &self.rest(at)[2..];
         let (body, consumed) = match body.find("\\E") {
@@ -219,7 +219,7 @@ impl<'a> Rewriter<'a> {
         self.skip(rest.chars().count());
     }
 
-    /// Takes an escape and gives its text.
+    /// Consumes an escape and returns its text.
     fn escaped(&mut self, at: usize) -> Result<&'a str, String> {
         let Some((_, c)) = self.chars.next() else {
             return Err("trailing backslash at end of expression: ``".to_owned());
@@ -241,7 +241,7 @@ impl<'a> Rewriter<'a> {
         format!("invalid escape sequence: `{text}`")
     }
 
-    /// `\pL` or `\p{Greek}`: how long it is.
+    /// Returns the length of `\pL` or `\p{Greek}`.
     fn property(&mut self, at: usize) -> Result<usize, String> {
         let body = &self.rest(at)[2..];
         let length = match body.chars().next() {
@@ -261,7 +261,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// `\x41` or `\x{10FFFF}`: how long it is.
+    /// Returns the length of `\x41` or `\x{10FFFF}`.
     fn hexadecimal(&mut self, at: usize) -> Result<usize, String> {
         let body = &self.rest(at)[2..];
         let length = match body.strip_prefix('{') {
@@ -302,7 +302,7 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    /// A character, a range, or a named set within a class.
+    /// Reads a character, a range, or a named set within a class.
     fn class_item(&mut self, at: usize, c: char) -> Result<(), String> {
         if c == '[' && self.rest(at).starts_with("[:") {
             let Some(end) = self.rest(at).find(":]") else {
@@ -320,7 +320,7 @@ impl<'a> Rewriter<'a> {
         let Some(low) = self.class_character(at, c)? else {
             return Ok(());
         };
-        // A dash before the closing bracket is plain.
+        // A dash before the closing bracket is literal.
         let dash =
             |(here, c): &(usize, char)| *c == '-' && !self.pattern[here + 1..].starts_with(']');
         if self.chars.next_if(dash).is_none() {
@@ -342,7 +342,7 @@ impl<'a> Rewriter<'a> {
     /// Writes one character of a class; `None` if it was a set such as `\d`.
     fn class_character(&mut self, at: usize, c: char) -> Result<Option<char>, String> {
         if c != '\\' {
-            // What the crate would take for an operator is plain in Go.
+            // The crate's class operators are literal characters in Go.
             if "[]&~-^".contains(c) {
                 self.out.push('\\');
             }
@@ -366,7 +366,7 @@ impl<'a> Rewriter<'a> {
     }
 }
 
-/// The character that an escape stands for.
+/// Returns the character that an escape denotes.
 fn unescaped(text: &str) -> char {
     let digits = text.trim_start_matches("\\x").trim_matches(['{', '}']);
     match text.chars().nth(1) {
@@ -385,7 +385,7 @@ fn unescaped(text: &str) -> char {
     }
 }
 
-/// Whether it is negated, and the characters, of `\d`, `\s` and `\w`.
+/// Returns whether `\d`, `\s` or `\w` is negated, and its characters.
 fn ascii_class(text: &str) -> Option<(bool, &'static str)> {
     Some(match text {
         "\\d" => (false, "0-9"),
@@ -420,7 +420,7 @@ fn is_named_set(name: &str) -> bool {
     )
 }
 
-/// `{2}`, `{2,}` or `{2,5}`: its length, the least and the most.
+/// Parses `{2}`, `{2,}` or `{2,5}`: its length, the minimum and the maximum.
 fn bounds(text: &str) -> Option<(usize, u32, Option<u32>)> {
     let body = &text[1..text.find('}')?];
     let (least, most) = match body.split_once(',') {

@@ -1,6 +1,5 @@
-//! Values that look random. They are the same in every pass of one render, and
-//! others in the next: a text with `uuidv4` in it does not change because a
-//! tool's result came in.
+//! Random-looking values. They are equal in every pass of one render and differ between renders, so
+//! a text with `uuidv4` does not change when a tool's result arrives.
 
 use super::super::{FunctionContext, FunctionError, GoFunction, GoType, GoValue};
 use super::{args, cost};
@@ -9,7 +8,7 @@ type FnResult = Result<GoValue, FunctionError>;
 
 const INT: GoType = GoType::Int;
 
-/// Not for secrets: who sees a few can work out the others.
+/// Not for secrets: a few values are enough to compute the others.
 pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::new("uuidv4", &[], uuid).with_effect(),
     GoFunction::new("randInt", &[INT, INT], int).with_effect(),
@@ -20,11 +19,11 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::new("shuffle", &[GoType::String], shuffle).with_effect(),
 ];
 
-/// How many values were drawn in this pass.
+/// Number of values drawn in this pass.
 #[derive(Default)]
 struct DrawCount(u64);
 
-/// The next number of a SplitMix64 generator.
+/// Returns the next number of a SplitMix64 generator.
 fn next(cx: &mut FunctionContext<'_, '_>) -> u64 {
     let seed = cx.seed();
     let drawn = cx.state::<DrawCount>();
@@ -41,14 +40,14 @@ fn below(cx: &mut FunctionContext<'_, '_>, bound: u64) -> u64 {
 
 fn uuid(cx: &mut FunctionContext<'_, '_>, _: &[GoValue]) -> FnResult {
     let bytes = u128::from(next(cx)) << 64 | u128::from(next(cx));
-    // Version 4 of RFC 9562, and its variant.
+    // Sets the bits for version 4 and the variant of RFC 9562.
     let bits = bytes & !(0xf << 76) & !(0b11 << 62) | 0x4 << 76 | 0b10 << 62;
     let digits = format!("{bits:032x}");
     let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|range| &digits[range]);
     Ok(parts.join("-").into())
 }
 
-/// From the first number on, below the second.
+/// Returns a number from the first one on, below the second.
 fn int(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (least, end) = (args::int(args, 0), args::int(args, 1));
     if least >= end {
@@ -58,7 +57,7 @@ fn int(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(GoValue::Int(least.wrapping_add(offset as i64)))
 }
 
-/// As many characters as the argument says, out of these.
+/// Returns as many characters of an alphabet as the argument requests.
 fn text(cx: &mut FunctionContext<'_, '_>, args: &[GoValue], alphabet: &[u8]) -> FnResult {
     let count = usize::try_from(args::int(args, 0)).unwrap_or(0);
     cx.steps(count)?;

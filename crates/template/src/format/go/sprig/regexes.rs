@@ -1,8 +1,8 @@
-//! Functions on regular expressions.
+//! Functions for regular expressions.
 //!
-//! Compiled patterns are cached for the process, a few dozen of them: a pattern in a loop, or in a
-//! template that is rendered a thousand times, is compiled once. Matching is linear in the text but
-//! slower the larger the pattern, so a match is paid for by both.
+//! A few dozen compiled patterns are cached per process, so a pattern in a loop, or in a template
+//! that is rendered often, is compiled once. Matching is linear in the text but slower for larger
+//! patterns, so a match is charged by both sizes.
 
 use std::sync::{Arc, LazyLock};
 
@@ -45,20 +45,20 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::new("regexQuoteMeta", &[STRING], quote_meta),
 ];
 
-/// Sizes that a compiled pattern may have, in bytes. The first it fits in says
-/// what a match costs; a larger one is refused.
+/// Allowed sizes of a compiled pattern, in bytes. The smallest that fits determines the cost of a
+/// match; larger patterns are rejected.
 const SIZES: [usize; 4] = [1 << 14, 1 << 16, 1 << 18, 1 << 20];
 
-/// Bytes of text that one step pays for with the smallest patterns.
+/// Bytes of text per step with the smallest patterns.
 const BYTES_PER_STEP: usize = 4;
 
-/// Bytes that a pattern may have.
+/// Maximum length of a pattern in bytes.
 const MAX_PATTERN: usize = 4096;
 
 #[derive(Debug)]
 struct CompiledRegex {
     regex: Regex,
-    /// Steps for every [`BYTES_PER_STEP`] bytes of text.
+    /// Steps per [`BYTES_PER_STEP`] bytes of text.
     rate: usize,
 }
 
@@ -77,7 +77,7 @@ fn compiled(
     let kept = match COMPILED.get(&*pattern) {
         Some(kept) => kept,
         None => {
-            // Compiling is work as well: about a step for every byte.
+            // Compiling is work as well: about one step per byte.
             cx.steps(pattern.len())?;
             let kept = compile(&pattern).map(Arc::new).map_err(Arc::from);
             COMPILED.insert(pattern.into_owned(), kept.clone());
@@ -107,7 +107,7 @@ fn compile(pattern: &str) -> Result<CompiledRegex, String> {
     Err("error parsing regexp: expression too large".to_owned())
 }
 
-/// The crate draws the place under the pattern; the last line has the reason.
+/// The crate draws the location under the pattern; the last line has the reason.
 fn in_one_line(error: &regex::Error) -> String {
     let text = error.to_string();
     let reason = text.lines().last().unwrap_or_default();
@@ -115,7 +115,7 @@ fn in_one_line(error: &regex::Error) -> String {
     format!("error parsing regexp: {reason}")
 }
 
-/// The pattern and the text, with the match paid for.
+/// Returns the compiled pattern and the text, and charges for the match.
 fn prepared<'a>(
     cx: &mut FunctionContext<'_, '_>,
     args: &'a [GoValue],
@@ -127,8 +127,7 @@ fn prepared<'a>(
     Ok((compiled, text))
 }
 
-/// Without `must`, a pattern that is none panics in Go: the same error, but
-/// in Go's words for it.
+/// Without `must`, an invalid pattern panics in Go: the same error with Go's panic message.
 fn panics(outcome: FnResult, args: &[GoValue]) -> FnResult {
     outcome.map_err(|error| match error {
         FunctionError::Message(reason) => {
@@ -140,7 +139,7 @@ fn panics(outcome: FnResult, args: &[GoValue]) -> FnResult {
     })
 }
 
-/// Whether a match is one in Go, where nothing is found inside a character.
+/// Whether Go would report this match: it finds nothing inside a character.
 fn is_whole(text: &[u8], found: &Match<'_>) -> bool {
     let inside = |byte: &u8| (0x80..0xC0).contains(byte);
     !found.is_empty() || !text.get(found.start()).is_some_and(inside)
@@ -200,7 +199,7 @@ fn must_replace(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult 
     cost::build(cx, text.len())?;
     let mut out = Vec::new();
     let mut from = 0;
-    // Each `$1` puts in at most the whole match.
+    // Each `$1` inserts at most the entire match.
     let dollars = with.iter().filter(|byte| **byte == b'$').count();
     for groups in compiled.regex.captures_iter(text) {
         let Some(whole) = groups.get(0).filter(|whole| is_whole(text, whole)) else {
@@ -240,11 +239,11 @@ fn split(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     panics(must_split(cx, args), args)
 }
 
-/// Go's `Split`: an empty match at the very start gives no empty piece.
+/// Go's `Split`: an empty match at the start of the text yields no empty part.
 fn must_split(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (compiled, text) = prepared(cx, args)?;
     let most = usize::try_from(args::int(args, 2)).unwrap_or(usize::MAX);
-    // At most a piece for every byte.
+    // There is at most one part per byte.
     cost::build_many(cx, most.min(text.len() + 1), size_of::<&[u8]>())?;
     let pattern = args::chars(args, 0);
     cost::strings(cx, pieces(&compiled.regex, &pattern, text, most))

@@ -1,5 +1,5 @@
-//! Semantic versions and constraints on them, by the rules of the Go library
-//! `Masterminds/semver`, whose constraints read `^1.2`, `~1.2.x`, `>=1 <3 || 5`.
+//! Semantic versions and version constraints by the rules of the Go library `Masterminds/semver`:
+//! `^1.2`, `~1.2.x`, `>=1 <3 || 5`.
 
 use std::any::Any;
 use std::cmp::Ordering;
@@ -26,7 +26,7 @@ struct SemVersion {
 }
 
 impl SemVersion {
-    /// Reads `v1.2.3-beta.1+build`; the second and third number may be missing.
+    /// Parses `v1.2.3-beta.1+build`; the second and third number are optional.
     fn parse(text: &str) -> Option<SemVersion> {
         let body = text.strip_prefix('v').unwrap_or(text);
         let (body, metadata) = body.split_once('+').unwrap_or((body, ""));
@@ -53,7 +53,7 @@ impl SemVersion {
         })
     }
 
-    /// The order of semantic versions, in which metadata is of no weight.
+    /// Compares by semantic version precedence, which ignores metadata.
     fn order(&self, other: &SemVersion) -> Ordering {
         self.numbers.cmp(&other.numbers).then_with(|| {
             match (self.prerelease.is_empty(), other.prerelease.is_empty()) {
@@ -66,7 +66,7 @@ impl SemVersion {
     }
 }
 
-/// Parts of letters, digits and dashes between dots; none at all is fine.
+/// Whether a text consists of dot-separated parts of letters, digits and dashes; may be empty.
 fn identifiers(text: &str) -> bool {
     let part = |part: &str| {
         !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
@@ -171,7 +171,7 @@ fn compare(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
 struct Constraint {
     operator: RangeOperator,
     version: SemVersion,
-    /// How many numbers were given: `1.x` and `1` are one, `*` is none.
+    /// How many numbers were given: one for `1.x` and `1`, none for `*`.
     given: usize,
 }
 
@@ -187,7 +187,7 @@ enum RangeOperator {
     Caret,
 }
 
-/// Longer operators before those that they begin with.
+/// Operators; longer ones precede their prefixes.
 const OPERATORS: [(&str, RangeOperator); 11] = [
     ("!=", RangeOperator::NotEqual),
     (">=", RangeOperator::GreaterEqual),
@@ -202,12 +202,12 @@ const OPERATORS: [(&str, RangeOperator); 11] = [
     ("^", RangeOperator::Caret),
 ];
 
-/// Alternatives, each of constraints that hold together.
+/// Alternatives, each a list of constraints that must all hold.
 fn constraints(text: &str) -> Result<Vec<Vec<Constraint>>, String> {
     text.split("||").map(together).collect()
 }
 
-/// Constraints between spaces and commas; `1.2 - 3` is a range.
+/// Parses constraints separated by spaces and commas; `1.2 - 3` is a range.
 fn together(text: &str) -> Result<Vec<Constraint>, String> {
     let improper = || format!("improper constraint: {text}");
     let mut words = text
@@ -217,7 +217,7 @@ fn together(text: &str) -> Result<Vec<Constraint>, String> {
     let mut all = Vec::new();
     while let Some(word) = words.next() {
         let (operator, rest) = operator(word);
-        // An operator may stand apart from its version.
+        // A space may separate an operator from its version.
         let version = match rest {
             "" => words.next().ok_or_else(improper)?,
             rest => rest,
@@ -267,7 +267,7 @@ impl Constraint {
     }
 
     fn check(&self, version: &SemVersion) -> bool {
-        // A constraint without a pre-release matches releases only.
+        // A constraint without a pre-release matches only releases.
         let early = !version.prerelease.is_empty() && self.version.prerelease.is_empty();
         if early && (self.operator != RangeOperator::NotEqual || self.given < 3) {
             return false;
@@ -293,12 +293,12 @@ impl Constraint {
         }
     }
 
-    /// Whether the first numbers are those of the constraint.
+    /// Whether the first numbers equal those of the constraint.
     fn same(&self, version: &SemVersion, count: usize) -> bool {
         version.numbers[..count] == self.version.numbers[..count]
     }
 
-    /// `~1.2.3` is at least 1.2.3 with 1.2; `~1` is any 1.
+    /// `~1.2.3` matches 1.2.x from 1.2.3 on; `~1` matches any 1.x.
     fn tilde(&self, version: &SemVersion) -> bool {
         if version.order(&self.version) == Ordering::Less {
             return false;
@@ -307,7 +307,7 @@ impl Constraint {
         anything || self.same(version, self.given.min(2))
     }
 
-    /// `^1.2.3` is at least that with the same first number that is not 0.
+    /// `^1.2.3` matches later versions whose first nonzero number is the same.
     fn caret(&self, version: &SemVersion) -> bool {
         if version.order(&self.version) == Ordering::Less {
             return false;

@@ -1,4 +1,4 @@
-//! Functions on text.
+//! Functions for text.
 
 use super::super::fmt::append_quoted;
 use super::super::{FunctionContext, FunctionError, GoFunction, GoMap, GoStr, GoType, GoValue};
@@ -57,7 +57,7 @@ fn hello(_: &mut FunctionContext<'_, '_>, _: &[GoValue]) -> FnResult {
     Ok("Hello!".into())
 }
 
-/// Pays for a part of a text, which Go shares and this copies.
+/// Charges for a part of a text, which Go shares and this copies.
 fn part(cx: &mut FunctionContext<'_, '_>, part: &[u8]) -> FnResult {
     cost::build(cx, part.len())?;
     Ok(GoValue::Str(part.into()))
@@ -73,7 +73,7 @@ fn trim(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
 
 fn trim_all(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let (set, text) = (args::chars(args, 0), args::chars(args, 1));
-    // Every character at the ends is compared with the whole set.
+    // Every character at the ends is compared with the entire set.
     cost::scan(cx, text.len().saturating_mul(1 + set.len() / 16))?;
     cost::build_many(cx, set.len(), size_of::<char>())?;
     let chars: Vec<char> = set.chars().collect();
@@ -90,7 +90,7 @@ fn trim_suffix(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     part(cx, text.strip_suffix(args::text(args, 0)).unwrap_or(text))
 }
 
-/// Applies a function on characters whose result is about as large as the text.
+/// Applies a function on characters whose result has about the size of the text.
 fn recase(
     cx: &mut FunctionContext<'_, '_>,
     args: &[GoValue],
@@ -145,7 +145,7 @@ fn initials(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
 
 fn without_space(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let text = args::text(args, 0);
-    // Four bytes for each while it is looked at as characters.
+    // Four bytes per character for the intermediate array.
     cost::build_many(cx, text.len(), 4)?;
     Ok(word_split::without_space(text).into())
 }
@@ -198,7 +198,7 @@ fn has_suffix(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(text.ends_with(suffix).into())
 }
 
-/// A search compares, at worst, the whole needle at every place of the text.
+/// Charges for a search, which in the worst case compares the needle at every offset.
 fn pay_for_search(
     cx: &mut FunctionContext<'_, '_>,
     text: &[u8],
@@ -280,8 +280,8 @@ fn line_width(args: &[GoValue]) -> usize {
 }
 
 fn wrapped(cx: &mut FunctionContext<'_, '_>, text: &[u8], how: Wrap<'_>) -> FnResult {
-    // A line that ends early at a space was paid for by the spaces it skipped,
-    // so there are at most two breaks for every full line.
+    // The skipped spaces already paid for a line that ends early at a space, so there are at most
+    // two breaks per full line.
     let breaks = (text.len() / how.width).saturating_add(1).saturating_mul(2);
     cost::build_many(cx, breaks.min(text.len()), how.newline.len())?;
     cost::build(cx, text.len())?;
@@ -292,7 +292,7 @@ fn plural(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(args::value(args, usize::from(args::int(args, 2) != 1)))
 }
 
-/// The texts of all that is not nil, each as `write` puts it, with spaces between.
+/// Writes all values that are not nil with `write`, separated by spaces.
 fn listed(
     cx: &mut FunctionContext<'_, '_>,
     args: &[GoValue],
@@ -302,7 +302,7 @@ fn listed(
     for arg in args.iter().filter(|arg| !matches!(arg, GoValue::Nil)) {
         let text = cost::display(cx, arg)?;
         let text = text.as_bytes();
-        // A byte that is not printed as it is becomes `\x00`.
+        // Each byte that is not printable becomes `\x00`.
         let plain = |byte: &&u8| (b' '..=b'~').contains(*byte);
         let escapes = text.len() - text.iter().filter(plain).count();
         cost::build(cx, text.len() + 3 * escapes)?;
@@ -349,8 +349,8 @@ fn to_strings(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     cost::strings(cx, texts)
 }
 
-/// What Sprig takes for a list of texts: the elements that are not nil, or a
-/// single value.
+/// Converts a value to a list of texts like Sprig: the elements that are not nil, or a single
+/// value.
 pub(super) fn texts(
     cx: &mut FunctionContext<'_, '_>,
     value: &GoValue,
@@ -406,7 +406,7 @@ fn splitn(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     numbered(cx, pieces)
 }
 
-/// The pieces as a map with the keys `_0`, `_1` and so on.
+/// Returns the parts as a map with the keys `_0`, `_1` and so on.
 fn numbered(cx: &mut FunctionContext<'_, '_>, pieces: Vec<&[u8]>) -> FnResult {
     let map = GoMap::typed(GoType::String);
     for (index, piece) in pieces.into_iter().enumerate() {

@@ -1,16 +1,14 @@
-//! Cutting, wrapping and indenting text, byte by byte as Go does: a cut may
-//! fall inside a character. Nothing here asks the limits; the functions that
-//! templates call do that before they come here.
+//! Cutting, wrapping and indenting of text, by bytes as in Go: a cut may split a character. The
+//! functions that templates call check the limits before they call these.
 
 use std::ops::Range;
 
-/// What Go's runtime says about a slice expression that leaves the text.
+/// Go's message for a slice expression out of bounds.
 fn out_of_range(from: i64, to: i64) -> String {
     format!("runtime error: slice bounds out of range [{from}:{to}]")
 }
 
-/// The bytes of `text` that `trunc` leaves: the first `count`, or the last if
-/// `count` is negative.
+/// Returns the bytes that `trunc` keeps: the first `count`, or the last if `count` is negative.
 pub(super) fn trunc(count: i64, text: &[u8]) -> &[u8] {
     let kept = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
     if kept >= text.len() {
@@ -22,8 +20,8 @@ pub(super) fn trunc(count: i64, text: &[u8]) -> &[u8] {
     &text[..kept]
 }
 
-/// Sprig's `substr`: a negative start means the text's start, a negative or
-/// too large end the text's end.
+/// Sprig's `substr`: a negative start means the start of the text, a negative or too large end its
+/// end.
 pub(super) fn substr(start: i64, end: i64, text: &[u8]) -> Result<&[u8], String> {
     let length = i64::try_from(text.len()).unwrap_or(i64::MAX);
     let (start, end) = match (start, end) {
@@ -48,8 +46,8 @@ fn range(start: i64, end: i64) -> Option<Range<usize>> {
     Some(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
 }
 
-/// The text in at most `width` bytes, with dots where something is left out
-/// before (`offset`) or after. The rules for the offset are those of goutils.
+/// Shortens a text to at most `width` bytes, with dots where text is omitted before (`offset`) or
+/// after. The rules for the offset are those of goutils.
 pub(super) fn abbreviate(text: &[u8], offset: i64, width: i64) -> Vec<u8> {
     let Ok(width) = usize::try_from(width) else {
         return text.to_vec();
@@ -78,18 +76,18 @@ pub(super) fn abbreviate(text: &[u8], offset: i64, width: i64) -> Vec<u8> {
     [b"...", &text[last..]].concat()
 }
 
-/// How lines are broken.
+/// Options for wrapping lines.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wrap<'a> {
-    /// Bytes that a line may have, at least 1.
+    /// Maximum bytes per line, at least 1.
     pub(super) width: usize,
-    /// What is put between lines.
+    /// Separator between lines.
     pub(super) newline: &'a [u8],
-    /// Whether a word longer than a line is broken as well.
+    /// Whether a word longer than a line is broken.
     pub(super) break_words: bool,
 }
 
-/// Breaks a text into lines at spaces, each of which a line break replaces.
+/// Breaks a text into lines at spaces, which line breaks replace.
 pub(super) fn wrap(text: &[u8], wrap: Wrap<'_>) -> Vec<u8> {
     let width = wrap.width.max(1);
     let mut out = Vec::with_capacity(text.len());
@@ -111,8 +109,8 @@ pub(super) fn wrap(text: &[u8], wrap: Wrap<'_>) -> Vec<u8> {
     out
 }
 
-/// Length of the first line of a text that is longer than one, and how many
-/// bytes after it the break replaces.
+/// Returns the length of the first line of a text longer than one line, and the number of bytes
+/// that the break replaces.
 fn first_line(text: &[u8], width: usize, break_words: bool) -> (usize, usize) {
     let space = |byte: &u8| *byte == b' ';
     if let Some(at) = text[..=width].iter().rposition(space) {
@@ -127,7 +125,7 @@ fn first_line(text: &[u8], width: usize, break_words: bool) -> (usize, usize) {
     }
 }
 
-/// Puts spaces before every line.
+/// Indents every line.
 pub(super) fn indent(spaces: usize, text: &[u8]) -> Vec<u8> {
     let pad = vec![b' '; spaces];
     let mut out = Vec::with_capacity(text.len() + spaces * (1 + lines(text)));
@@ -141,13 +139,13 @@ pub(super) fn indent(spaces: usize, text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Line breaks in a text.
+/// Counts the line breaks in a text.
 pub(super) fn lines(text: &[u8]) -> usize {
     text.iter().filter(|&&byte| byte == b'\n').count()
 }
 
-/// Where `needle` stands in `text`, without overlaps. An empty one stands
-/// before every character and at the end, as in Go.
+/// Yields the offsets of `needle` in `text`, without overlaps. An empty needle occurs before every
+/// character and at the end, as in Go.
 pub(super) fn occurrences(text: &[u8], needle: &[u8]) -> Vec<usize> {
     if needle.is_empty() {
         let mut starts = starts(text);
@@ -163,7 +161,7 @@ pub(super) fn occurrences(text: &[u8], needle: &[u8]) -> Vec<usize> {
     found
 }
 
-/// How often [`occurrences`] finds `needle`, at most.
+/// Returns an upper bound on the number of [`occurrences`].
 pub(super) fn count(text: &[u8], needle: &[u8]) -> usize {
     if needle.is_empty() {
         return text.len() + 1;
@@ -177,7 +175,7 @@ pub(super) fn count(text: &[u8], needle: &[u8]) -> usize {
     count
 }
 
-/// Where `needle` first stands in `text`.
+/// Returns the first offset of `needle` in `text`.
 pub(super) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
     match needle {
         [] => Some(0),
@@ -194,7 +192,7 @@ pub(super) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
     }
 }
 
-/// Where the characters of a text begin; a byte that is no UTF-8 is one.
+/// Yields the start of each character; an invalid UTF-8 byte counts as one.
 fn starts(text: &[u8]) -> Vec<usize> {
     let mut starts = Vec::new();
     let mut at = 0;
@@ -207,7 +205,7 @@ fn starts(text: &[u8]) -> Vec<usize> {
     starts
 }
 
-/// The pieces between the separators; an empty separator gives characters.
+/// Splits a text at a separator; an empty one yields characters.
 pub(super) fn split<'a>(text: &'a [u8], separator: &[u8], limit: usize) -> Vec<&'a [u8]> {
     if limit == 0 {
         return Vec::new();

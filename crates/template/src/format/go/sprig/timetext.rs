@@ -1,4 +1,4 @@
-//! Times written and read by a Go layout.
+//! Formatting and parsing of times by a Go layout.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use jiff::tz::{Offset, TimeZone};
 use super::layout::{LayoutPart, Pad, TimeField, pieces};
 use crate::format::calendar::{MONTHS, WEEKDAYS};
 
-/// The time as the layout says.
+/// Formats a time by a layout.
 pub(super) fn format(time: &Zoned, layout: &str) -> String {
     let mut out = String::with_capacity(layout.len() + 10);
     for piece in pieces(layout) {
@@ -58,7 +58,7 @@ fn write_field(out: &mut String, time: &Zoned, field: TimeField, text: &str) {
 }
 
 fn number(out: &mut String, number: i64, width: usize, pad: Pad) {
-    // Writing to a String cannot fail.
+    // Writing to a `String` cannot fail.
     let _ = match pad {
         Pad::None => write!(out, "{number}"),
         Pad::Space => write!(out, "{number:width$}"),
@@ -87,7 +87,7 @@ fn fraction(out: &mut String, nanoseconds: i32, digits: usize, trimmed: bool, se
     }
 }
 
-/// `CEST`, or the offset where the zone has no name.
+/// Returns `CEST`, or the offset if the zone has no name.
 fn zone_name(time: &Zoned) -> String {
     let zone = time.time_zone().to_offset_info(time.timestamp());
     let name = zone.abbreviation();
@@ -134,10 +134,10 @@ fn write_offset(out: &mut String, offset: i32, field: TimeField) {
     }
 }
 
-/// Reads a time by a layout; without a zone of its own it is in `zone`.
+/// Parses a time by a layout; a time without a zone is in `zone`.
 ///
 /// # Errors
-/// In the words of Go's `time.Parse`.
+/// Returns the message of Go's `time.Parse`.
 pub(super) fn parse(layout: &str, text: &str, zone: &TimeZone) -> Result<Zoned, String> {
     let mut reader = TimeReader {
         rest: text,
@@ -169,7 +169,7 @@ pub(super) fn parse(layout: &str, text: &str, zone: &TimeZone) -> Result<Zoned, 
     reader.parts.zoned(zone).map_err(complain)
 }
 
-/// As the time package quotes: what is not ASCII byte by byte.
+/// Quotes a text like the time package: bytes that are not ASCII are escaped one by one.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for byte in text.bytes() {
@@ -184,9 +184,9 @@ fn quoted(text: &str) -> String {
 }
 
 enum TimeParseError<'a> {
-    /// The rest of the text, and the part of the layout that it should match.
+    /// The remaining text, and the part of the layout that it does not match.
     Mismatch(&'a str, &'a str),
-    /// What is wrong with the numbers.
+    /// Error in the numbers.
     Invalid(&'static str),
     Extra(&'a str),
 }
@@ -233,7 +233,7 @@ impl<'a> TimeReader<'a> {
         }
     }
 
-    /// A space in the layout stands for any number of them.
+    /// Skips spaces: one in the layout matches any number of them.
     fn literal(&mut self, text: &'a str) -> Result<(), TimeParseError<'a>> {
         let mut wanted = text;
         while let Some(first) = wanted.chars().next() {
@@ -254,7 +254,7 @@ impl<'a> TimeReader<'a> {
         Ok(())
     }
 
-    /// Reads one field; `None` if the text does not look like it.
+    /// Reads one field; `None` if the text does not match it.
     fn field(&mut self, field: TimeField) -> Result<Option<()>, TimeParseError<'a>> {
         let read = match field {
             TimeField::Year => self.digits(4, 4).map(|year| self.parts.year = year),
@@ -270,7 +270,7 @@ impl<'a> TimeReader<'a> {
                 check(month, 1..=12, "month out of range")?
                     .map(|month| self.parts.month = Some(month))
             }
-            // The length of the month is looked at when it is known.
+            // The length of the month is checked when it is known.
             TimeField::Day(pad) => self.padded(pad, 2).map(|day| self.parts.day = Some(day)),
             TimeField::YearDay(pad) => self
                 .padded(pad, 3)
@@ -301,7 +301,7 @@ impl<'a> TimeReader<'a> {
         Ok(read)
     }
 
-    /// A number of at least and at most so many digits.
+    /// Reads a number with a minimum and maximum of digits.
     fn digits(&mut self, least: usize, most: usize) -> Option<i64> {
         let count = self
             .rest
@@ -343,7 +343,7 @@ impl<'a> TimeReader<'a> {
 
     fn fraction(&mut self, digits: usize, trimmed: bool) -> Option<()> {
         if !self.rest.starts_with(['.', ',']) {
-            // `.999` may be missing as a whole.
+            // All of `.999` is optional.
             return trimmed.then_some(());
         }
         let found = self.rest[1..].bytes().take_while(u8::is_ascii_digit);
@@ -360,7 +360,7 @@ impl<'a> TimeReader<'a> {
         Some(())
     }
 
-    /// Go takes a fraction after the seconds even if the layout has none.
+    /// Go accepts a fraction after the seconds even if the layout has none.
     fn unannounced_fraction(&mut self, then: Option<&LayoutPart<'_>>) {
         let announced = matches!(then, Some(LayoutPart::Field(TimeField::Fraction { .. }, _)));
         let digits = self.rest.strip_prefix(['.', ',']).unwrap_or_default();
@@ -377,7 +377,7 @@ impl<'a> TimeReader<'a> {
         Some(())
     }
 
-    /// `UTC` or another abbreviation; Go gives one that it does not know no offset.
+    /// Reads `UTC` or another abbreviation; Go gives unknown ones no offset.
     fn zone_name(&mut self) -> Option<()> {
         let length = self.rest.bytes().take_while(u8::is_ascii_uppercase).count();
         if !(3..=5).contains(&length) {
@@ -476,7 +476,7 @@ impl TimeParts {
             .map_err(|_| TimeParseError::Invalid("day out of range"))
     }
 
-    /// The day of the year, which must be that of the month if both are given.
+    /// Checks the day of the year, which must match month and day if both are given.
     fn date_of_year(&self, year: i16, day: i64) -> Result<Date, TimeParseError<'static>> {
         let date = Date::new(year, 1, 1)
             .and_then(|first| first.checked_add(jiff::Span::new().try_days(day - 1)?))

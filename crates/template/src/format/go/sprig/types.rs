@@ -1,4 +1,4 @@
-//! What values are, whether they are equal, and numbers from anything.
+//! Functions for types, equality and numeric conversion.
 
 use quillet_core::value::MAX_DEPTH;
 
@@ -25,7 +25,7 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::new("toDecimal", &[ANY], to_decimal),
 ];
 
-/// What Go's reflection calls the kind of a value.
+/// Returns the kind in Go's reflection.
 pub(super) fn kind(value: &GoValue) -> &'static str {
     match value {
         GoValue::Nil => "invalid",
@@ -74,8 +74,8 @@ fn equal(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(deep_equal(cx, &args::value(args, 0), &args::value(args, 1))?.into())
 }
 
-/// Go's `reflect.DeepEqual`: values of different types are never equal, so the
-/// `int` 1 is not the `float64` 1. Every pair compared is a step.
+/// Go's `reflect.DeepEqual`: values of different types are never equal, so the `int` 1 does not
+/// equal the `float64` 1. Each compared pair is one step.
 pub(super) fn deep_equal(
     cx: &mut FunctionContext<'_, '_>,
     a: &GoValue,
@@ -91,7 +91,7 @@ pub(super) fn deep_equal(
     Ok(true)
 }
 
-/// Compares two values of one type, leaving what is in them as work.
+/// Compares two values of one type, and queues their elements.
 fn shallow_equal(
     cx: &mut FunctionContext<'_, '_>,
     a: &GoValue,
@@ -140,14 +140,14 @@ fn atoi(_: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(GoValue::Int(cast::atoi(&args::chars(args, 0)).unwrap_or(0)))
 }
 
-/// The value of octal digits, which file modes are written in.
+/// Parses octal digits, the notation of file modes.
 fn to_decimal(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let digits = cost::display(cx, &args::value(args, 0))?;
     let value = i64::from_str_radix(&digits.to_text(), 8).unwrap_or(0);
     Ok(GoValue::Int64(value))
 }
 
-/// A copy all the way down, so that no change of one is a change of the other.
+/// Returns a deep copy, which shares no changes with the original.
 pub(super) fn copied(cx: &mut FunctionContext<'_, '_>, value: &GoValue) -> FnResult {
     copy_level(cx, value, 0)
 }

@@ -1,11 +1,11 @@
-//! Letter case by words: the rules of the two Go libraries that Sprig leans on
-//! (xstrings 1.5 for snake, kebab and camel case; goutils for the rest).
+//! Letter case by words, by the rules of the two Go libraries that Sprig uses (xstrings 1.5 for
+//! snake, kebab and camel case; goutils for the rest).
 //!
-//! Texts here are characters. Go's own quirks with bytes (`initials` and `nospace` take every byte
-//! for a character) are kept, since a port that corrects them prints other prompts than the Go host
-//! did.
+//! Texts here are sequences of characters. Go's quirks with bytes (`initials` and `nospace` treat
+//! every byte as a character) are reproduced, because a port that corrects them would print
+//! different prompts than the Go host.
 
-/// How a piece of text looks to the word splitter.
+/// Class of a text for the word splitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CharClass {
     /// A space, `_` or `-`.
@@ -13,26 +13,26 @@ enum CharClass {
     Punctuation,
     /// Begins with an upper-case letter.
     Upper,
-    /// Letters of alphabets; Chinese characters are not among them.
+    /// Letters of alphabets, which excludes Chinese characters.
     Letters,
     Number,
     Other,
     End,
 }
 
-/// `FirstName` as `first_name`.
+/// Converts `FirstName` to `first_name`.
 pub(super) fn snake(text: &str) -> String {
     lower_words(text, '_')
 }
 
-/// `FirstName` as `first-name`.
+/// Converts `FirstName` to `first-name`.
 pub(super) fn kebab(text: &str) -> String {
     lower_words(text, '-')
 }
 
-/// `first_name` as `FirstName`. Connectors at the start stay, and so does one
-/// of every two that follow each other. A text of connectors alone gets its last
-/// one twice: xstrings takes it for the text's only letter as well.
+/// Converts `first_name` to `FirstName`. Leading connectors stay, and so does one of each pair of
+/// adjacent connectors. In a text of connectors only, the last one is doubled: xstrings also treats
+/// it as the text's only letter.
 pub(super) fn camel(text: &str) -> String {
     let body = text.trim_start_matches(is_connector);
     let mut out = text[..text.len() - body.len()].to_owned();
@@ -65,7 +65,7 @@ pub(super) fn camel(text: &str) -> String {
     out
 }
 
-/// Every letter after a character that is not one in its title case.
+/// Converts every letter after a non-letter to title case.
 pub(super) fn title(text: &str) -> String {
     let mut after_word = false;
     text.chars()
@@ -77,7 +77,7 @@ pub(super) fn title(text: &str) -> String {
         .collect()
 }
 
-/// The first letter after white space in lower case.
+/// Converts the first letter after white space to lower case.
 pub(super) fn untitle(text: &str) -> String {
     let mut after_space = true;
     text.chars()
@@ -88,7 +88,7 @@ pub(super) fn untitle(text: &str) -> String {
         .collect()
 }
 
-/// Upper case for lower case and the other way round.
+/// Swaps upper and lower case.
 pub(super) fn swap_case(text: &str) -> String {
     let swap = |c: char| match c {
         c if c.is_uppercase() => lower(c),
@@ -98,7 +98,7 @@ pub(super) fn swap_case(text: &str) -> String {
     text.chars().map(swap).collect()
 }
 
-/// The first byte of every word, taken for a Latin-1 character as goutils does.
+/// Returns the first byte of every word as a Latin-1 character, like goutils.
 pub(super) fn initials(text: &[u8]) -> String {
     let mut after_space = true;
     text.iter()
@@ -110,8 +110,8 @@ pub(super) fn initials(text: &[u8]) -> String {
         .collect()
 }
 
-/// The text without white space. Where there is some, goutils takes the bytes
-/// of the rest for Latin-1 characters; text without any is left alone.
+/// Removes white space. If there is any, goutils treats the remaining bytes as Latin-1 characters;
+/// text without white space is unchanged.
 pub(super) fn without_space(text: &[u8]) -> Vec<u8> {
     let kept: Vec<char> = text
         .iter()
@@ -124,7 +124,7 @@ pub(super) fn without_space(text: &[u8]) -> Vec<u8> {
     kept.iter().collect::<String>().into_bytes()
 }
 
-/// The splitter's state: the word it stands on and what follows.
+/// State of the splitter: the current word and the remaining text.
 struct WordSplitter<'a> {
     kind: CharClass,
     word: &'a str,
@@ -156,7 +156,7 @@ impl WordSplitter<'_> {
         (self.word, self.rest) = self.rest.split_at(length);
     }
 
-    /// Writes the word it stands on, and what separates it from the next.
+    /// Writes the current word, and the separator before the next one.
     fn turn(&mut self) {
         let (kind, word) = (self.kind, self.word);
         if kind != CharClass::Connector {
@@ -173,7 +173,7 @@ impl WordSplitter<'_> {
         }
     }
 
-    /// `20xOK` is `20x_ok`: letters stay with the number before them.
+    /// Splits `20xOK` as `20x_ok`: letters stay with the preceding number.
     fn after_number(&mut self) {
         while matches!(self.kind, CharClass::Letters | CharClass::Number) {
             self.push(self.kind, self.word);
@@ -182,7 +182,7 @@ impl WordSplitter<'_> {
         self.separate();
     }
 
-    /// `Bld4Floor` is `bld4_floor`, but `http2xx` is `http_2xx`.
+    /// Splits `Bld4Floor` as `bld4_floor`, but `http2xx` as `http_2xx`.
     fn number_after_word(&mut self) {
         let number = self.word;
         self.advance();
@@ -235,7 +235,7 @@ fn first_word(text: &str) -> (CharClass, usize) {
     (kind, length)
 }
 
-/// `Name` is a word, and of `HTTPStatus` the word is `HTTP`.
+/// Takes a capitalized word: `Name`, or `HTTP` from `HTTPStatus`.
 fn upper_word(text: &str) -> usize {
     let capitals = run(text, char::is_uppercase);
     let mut chars = text[capitals..].chars();
@@ -248,7 +248,7 @@ fn upper_word(text: &str) -> usize {
     }
 }
 
-/// Bytes at the start of `text` whose characters all match.
+/// Returns the length of the prefix of `text` whose characters all match.
 fn run(text: &str, matches: impl Fn(char) -> bool) -> usize {
     text.find(|c| !matches(c)).unwrap_or(text.len())
 }
@@ -268,15 +268,15 @@ fn is_connector(c: char) -> bool {
     c == '-' || c == '_' || c.is_whitespace()
 }
 
-/// Letters of alphabets: Chinese characters never change case, so a word of
-/// them is left whole.
+/// Whether a character is a letter of an alphabet. Chinese characters have no case, so a word of
+/// them is not split.
 fn is_letter(c: char) -> bool {
     c.is_alphabetic()
         && !matches!(c, '\u{3400}'..='\u{4D85}' | '\u{4E00}'..='\u{9FCC}' | '\u{20000}'..='\u{2B81D}')
 }
 
-/// Unicode's category P, where prompts are likely to have it: ASCII without
-/// the symbols, general punctuation, and that of Chinese and full width.
+/// Whether a character is punctuation (Unicode category P), for the likely blocks: ASCII without
+/// symbols, general punctuation, Chinese and full-width punctuation.
 fn is_punctuation(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_punctuation() && !"$+<=>^`|~".contains(c);
@@ -287,8 +287,8 @@ fn is_punctuation(c: char) -> bool {
         || matches!(c, '！'..='＃' | '％'..='＊' | '，'..='／' | '：' | '；' | '？' | '＠' | '［'..='］' | '＿' | '｛' | '｝' | '｟'..='･')
 }
 
-/// What ends a word for `title` (Go's strings.Title): neither letter, digit
-/// nor underscore, and beyond ASCII only white space.
+/// Whether a character ends a word for `title` (Go's strings.Title): not a letter, digit or
+/// underscore, and beyond ASCII only white space.
 fn separates(c: char) -> bool {
     match c {
         '_' => false,
@@ -298,12 +298,12 @@ fn separates(c: char) -> bool {
     }
 }
 
-/// The upper-case form where it is one character, as in Go; `ß` has none.
+/// Returns the upper-case form if it is one character, as in Go; `ß` has none.
 pub(super) fn upper(c: char) -> char {
     single(c.to_uppercase(), c)
 }
 
-/// The upper-case form, but of two letters in one character only the first.
+/// Returns the upper-case form; for a digraph character, only its first letter is upper case.
 fn title_case(c: char) -> char {
     match c {
         'Ǆ'..='ǆ' => 'ǅ',
@@ -314,9 +314,9 @@ fn title_case(c: char) -> char {
     }
 }
 
-/// The lower-case form where it is one character.
+/// Returns the lower-case form if it is one character.
 pub(super) fn lower(c: char) -> char {
-    // The only letter whose full form has two characters.
+    // The only letter whose full lower-case form has two characters.
     if c == 'İ' {
         return 'i';
     }

@@ -1,8 +1,7 @@
-//! YAML in and out, as Helm's functions of these names do it: sorted keys,
-//! lists at the level of their key, `|` for text of many lines.
+//! YAML reading and writing, like Helm's functions of these names: sorted keys, lists at the
+//! indentation of their key, `|` for multi-line text.
 //!
-//! Reading has low budgets: an alias that repeats an alias that repeats an
-//! alias is how a small text becomes a large value.
+//! Reading has low budgets, because aliases of aliases can expand a small text to a huge value.
 
 use quillet_core::value::MAX_DEPTH;
 use quillet_core::{Map, Value};
@@ -26,10 +25,10 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::new("mustToYaml", &[ANY], must_to_yaml),
 ];
 
-/// Values that one text may become, aliases counted as often as they stand.
+/// Maximum number of values in one text; each use of an alias counts.
 const MAX_NODES: usize = 20_000;
 
-/// Bytes of value that a byte of text can become, without aliases.
+/// Maximum memory per byte of text, without aliases.
 const BYTES_PER_BYTE: usize = 16;
 
 fn read(
@@ -45,14 +44,14 @@ fn read(
         ..Options::default()
     };
     let read = quillet_yaml::value(&text, &options);
-    // The first finding is where reading stopped, or what else is wrong follows from it.
+    // The first error is where reading stopped; later ones may only follow from it.
     Ok(read.map_err(|found| match found.into_iter().next() {
         Some(first) => first.message,
         None => "not YAML".to_owned(),
     }))
 }
 
-/// A map; what cannot be read becomes a map with the reason under `Error`.
+/// Reads a map; on an error, returns a map with the message under `Error`.
 fn from_yaml(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let reason = match read(cx, args)? {
         Ok(Value::Map(map)) => return Ok(GoValue::Map(GoMap::core(map))),
@@ -64,7 +63,7 @@ fn from_yaml(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     Ok(GoValue::Map(GoMap::core(map)))
 }
 
-/// A list; what cannot be read becomes a list of the reason.
+/// Reads a list; on an error, returns a list with the message.
 fn from_yaml_array(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult {
     let reason = match read(cx, args)? {
         Ok(Value::List(list)) => return Ok(GoValue::List(GoList::core(list))),
@@ -90,7 +89,7 @@ fn must_to_yaml(cx: &mut FunctionContext<'_, '_>, args: &[GoValue]) -> FnResult 
     Ok(writer.out.into())
 }
 
-/// Where a value stands, which says what comes before it.
+/// Position of a value, which decides what precedes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum YamlPosition {
     Top,
@@ -107,7 +106,7 @@ struct YamlWriter<'c, 'a, 'p> {
 }
 
 impl YamlWriter<'_, '_, '_> {
-    /// Pays for what was written and what is about to be.
+    /// Charges for the written bytes and the ones about to be written.
     fn pay(&mut self, more: usize) -> Result<(), FunctionError> {
         let written = self.out.len() + more;
         let due = written.saturating_sub(self.paid);
@@ -152,7 +151,7 @@ impl YamlWriter<'_, '_, '_> {
         indent: usize,
         place: YamlPosition,
     ) -> Result<(), FunctionError> {
-        // A list stands at the level of its key, one step further in another list.
+        // A list is at the indentation of its key, but one step deeper in another list.
         let indent = match place {
             YamlPosition::Entry => indent.saturating_sub(2),
             _ => indent,
@@ -183,7 +182,7 @@ impl YamlWriter<'_, '_, '_> {
         Ok(())
     }
 
-    /// Whether the first line goes on behind the dash of a list.
+    /// Whether the first line continues after the dash of a list.
     fn begin(&mut self, place: YamlPosition) -> bool {
         match place {
             YamlPosition::Top => false,
@@ -220,8 +219,8 @@ impl YamlWriter<'_, '_, '_> {
         Ok(())
     }
 
-    /// A text in the first form that keeps it: plain, a block of lines,
-    /// single quotes, double quotes. A key is never a block.
+    /// Writes a text in the first form that preserves it: plain, block, single-quoted,
+    /// double-quoted. A key is never a block.
     fn text(&mut self, text: &str, block: Option<usize>) -> Result<(), FunctionError> {
         let lines = text.matches('\n').count();
         let indent = block.unwrap_or(0).max(2);
@@ -277,7 +276,7 @@ impl YamlWriter<'_, '_, '_> {
     }
 }
 
-/// Whether a reader would take the plain text for something that is no text.
+/// Whether a reader would parse the plain text as another type.
 fn means_something_else(text: &str) -> bool {
     let word = matches!(
         text.to_ascii_lowercase().as_str(),
@@ -310,7 +309,7 @@ fn looks_like_a_number(text: &str) -> bool {
     (begins && body.parse::<f64>().is_ok()) || based("0x", 16) || based("0o", 8) || based("0b", 2)
 }
 
-/// `2025-06-18`, alone or with a time after it.
+/// Whether a text is `2025-06-18`, alone or followed by a time.
 fn looks_like_a_date(text: &str) -> bool {
     let shape = text.bytes().take(5).enumerate();
     text.len() >= 8
@@ -326,7 +325,7 @@ fn looks_like_a_date(text: &str) -> bool {
             .all(|b| b.is_ascii_digit() || b"-:.TtZz +".contains(&b))
 }
 
-/// Whether a text can stand without quotes.
+/// Whether a text needs no quotes.
 fn is_plain(text: &str) -> bool {
     let first = text.chars().next().unwrap_or(' ');
     let second = text[first.len_utf8().min(text.len())..].chars().next();

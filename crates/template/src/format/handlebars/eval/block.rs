@@ -1,5 +1,4 @@
-//! Blocks: the branches of a chain one after the other, the helpers of
-//! handlebars.js that are blocks, and sections.
+//! Blocks: chains of branches, the block helpers of handlebars.js, and sections.
 
 use quillet_core::Value;
 
@@ -11,7 +10,7 @@ use crate::format::handlebars::ast::{Arm, Block, BlockBody, CallExpr, CallKind};
 use crate::format::handlebars::helper::{Branches, Callee, HelperResult};
 use crate::format::javascript;
 
-/// Whether a branch was rendered, or the next one has its turn.
+/// Whether a branch was rendered, or the next one is tried.
 #[derive(Clone, Copy, PartialEq)]
 enum BranchOutcome {
     Done,
@@ -23,7 +22,7 @@ impl Evaluator<'_, '_> {
         self.arms(&block.arms, block.otherwise.as_ref(), scope)
     }
 
-    /// The branches of a chain, up to the one that is rendered.
+    /// Evaluates the branches of a chain, up to the one that is rendered.
     pub(super) fn arms(
         &mut self,
         arms: &[Arm],
@@ -37,6 +36,7 @@ impl Evaluator<'_, '_> {
                 otherwise,
             };
             let turn = self.arm(&arm.call, branches, scope);
+            // The location of the arm that failed, not of the first one.
             if turn.map_err(|stop| self.place(stop, arm.call.path.span, scope))?
                 == BranchOutcome::Done
             {
@@ -67,6 +67,7 @@ impl Evaluator<'_, '_> {
             }
             CallKind::Helper(_) => {
                 if let CallOutput::Value(value) = self.printed(call, scope)?
+                    // As in handlebars.js, the value of a block helper is not escaped.
                     && let Some(value) = value.get()
                 {
                     javascript::write(self.pass, value, None)?;
@@ -80,7 +81,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// What a helper gives as a block is printed as it is.
+    /// The result of a block helper is printed unescaped.
     fn append(&mut self, answer: HelperResult) -> Result<(), StopReason> {
         match answer {
             HelperResult::Value(value) => javascript::write(self.pass, &value, None),
@@ -111,10 +112,12 @@ impl Evaluator<'_, '_> {
         let value = self.only(call, scope)?;
         let mut zero = false;
         for (name, expr) in &call.named {
+            // Unknown options are evaluated too, for the calls in them.
             let option = self.value(expr, scope)?;
             zero |= &**name == "includeZero" && option.get().is_some_and(javascript::is_true);
         }
         let holds = match value.get() {
+            // `includeZero` is the only option that changes which values are empty.
             Some(value) if zero => !is_empty(value),
             Some(value) => javascript::is_true(value) && !is_empty(value),
             None => false,
@@ -126,7 +129,7 @@ impl Evaluator<'_, '_> {
         Ok(BranchOutcome::Done)
     }
 
-    /// The one argument of a helper that takes just one.
+    /// Returns the only argument of a helper.
     fn only<'s>(&mut self, call: &'s CallExpr, scope: &Scope<'s>) -> Result<Val<'s>, StopReason> {
         match call.positional.as_slice() {
             [expr] => self.value(expr, scope),
@@ -156,7 +159,7 @@ impl Evaluator<'_, '_> {
         Ok(BranchOutcome::Done)
     }
 
-    /// Evaluates named arguments that mean nothing: a call in them is made.
+    /// Evaluates named arguments without a meaning, to make the calls in them.
     fn options(&mut self, call: &CallExpr, scope: &Scope<'_>) -> Result<(), StopReason> {
         for (_, expr) in &call.named {
             self.value(expr, scope)?;
@@ -178,13 +181,14 @@ impl Evaluator<'_, '_> {
         Ok(value)
     }
 
-    /// A body for each item of a list or entry of an object.
+    /// Renders a body for each item of a list or entry of an object.
     fn each(
         &mut self,
         value: Option<&Value>,
         body: Option<&BlockBody>,
         scope: &Scope<'_>,
     ) -> Result<BranchOutcome, StopReason> {
+        // The loop is one location whose last element is overwritten per iteration.
         let entered = self.pass.entered();
         self.pass.enter(0);
         let turn = self.turns(value, body, scope);
@@ -224,6 +228,7 @@ impl Evaluator<'_, '_> {
         (index, last): (usize, bool),
         scope: &Scope<'_>,
     ) -> Result<(), StopReason> {
+        // An empty body still costs a step, so long lists count.
         self.pass.step()?;
         self.pass.turn(index);
         let data = FrameData::Turn { key, index, last };
@@ -232,6 +237,7 @@ impl Evaluator<'_, '_> {
             parent: scope.frame,
         };
         match body {
+            // A key is created only if the body names it.
             Some(body) if body.params > 1 => {
                 let key = key.value();
                 let params = [Some(item), Some(&key)];
@@ -255,6 +261,7 @@ impl Evaluator<'_, '_> {
             values: params,
             parent: scope.params,
         };
+        // handlebars.js adds no level for `../` if the context is unchanged.
         let stays = same(context, scope.context.value);
         let context = ContextStack {
             value: context,
@@ -267,6 +274,7 @@ impl Evaluator<'_, '_> {
         let inner = Scope {
             context: &context,
             frame: frame.or(scope.frame),
+            // A block without parameters must not hide those of outer blocks.
             params: match body.params {
                 0 => scope.params,
                 _ => Some(&params),
@@ -276,7 +284,7 @@ impl Evaluator<'_, '_> {
         self.body(body, &inner, Some(scope.context))
     }
 
-    /// The value of a section `{{#name}}`.
+    /// Evaluates the value of a section `{{#name}}`.
     fn section_value<'s>(
         &mut self,
         call: &'s CallExpr,
@@ -286,6 +294,7 @@ impl Evaluator<'_, '_> {
             CallKind::Variable => return self.head(&call.path, scope),
             CallKind::Ambiguous => match self.ambiguous(call, scope)? {
                 CallOutput::Value(value) => return Ok(value),
+                // Pending: the section depends on the call.
                 _ => return Err(StopReason::Suspended),
             },
             _ => self.late(call, scope)?,
@@ -296,18 +305,20 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// A section: what handlebars.js calls blockHelperMissing.
+    /// Renders a section: blockHelperMissing in handlebars.js.
     fn section(
         &mut self,
         value: Option<&Value>,
         body: Option<&BlockBody>,
         scope: &Scope<'_>,
     ) -> Result<BranchOutcome, StopReason> {
+        // The fallback of a failed call renders `{{else}}`.
         if value.is_some_and(|value| value.is_fallback() && is_empty(value)) {
             return Ok(BranchOutcome::Next);
         }
         match value.map(Value::meant) {
             None | Some(Value::Null | Value::Bool(false)) => return Ok(BranchOutcome::Next),
+            // `true` keeps the outer context.
             Some(Value::Bool(true)) => self.optional(body, scope)?,
             Some(list @ Value::List(_)) => return self.each(Some(list), body, scope),
             value => self.inner(body, value, None, [None, None], scope)?,
@@ -316,7 +327,7 @@ impl Evaluator<'_, '_> {
     }
 }
 
-/// What handlebars.js takes for empty: everything false but zero, and `[]`.
+/// Whether handlebars.js treats a value as empty: all false values except zero, and `[]`.
 fn is_empty(value: &Value) -> bool {
     match value.meant() {
         Value::List(list) => list.is_empty(),

@@ -1,5 +1,4 @@
-//! Names that are called: helpers, late-bound functions, and variables where
-//! neither is meant.
+//! Calls of names: helpers, late-bound functions, and variables if the name is neither.
 
 use std::sync::Arc;
 
@@ -18,23 +17,23 @@ use crate::{
     CallArguments, CallState, ErrorKind, LimitKind, RenderError, StopReason, plugin_function,
 };
 
-/// What a call gives where it is printed.
+/// The printed result of a call.
 pub(super) enum CallOutput<'s> {
     Value(Val<'s>),
     /// Text that is not escaped.
     Safe(String),
-    /// It is pending, or has written what it had to.
+    /// Nothing to print: pending, or already written.
     Nothing,
 }
 
-/// Arguments after their evaluation.
+/// Evaluated arguments.
 pub(super) struct EvaluatedArguments<'s> {
     pub(super) positional: Vec<Val<'s>>,
     pub(super) named: Vec<(Arc<str>, Val<'s>)>,
 }
 
 impl EvaluatedArguments<'_> {
-    /// Puts what they stand in for in the place of stand-ins; says whether there were any.
+    /// Replaces fallback values by the values inside them; returns whether there were any.
     fn take_meant(&mut self) -> bool {
         let named = self.named.iter_mut().map(|(_, value)| value);
         let mut stood = false;
@@ -63,7 +62,7 @@ impl EvaluatedArguments<'_> {
 }
 
 impl Evaluator<'_, '_> {
-    /// The value of an argument. A pending call ends the pass.
+    /// Evaluates an argument. A pending call ends the pass.
     pub(super) fn value<'s>(
         &mut self,
         expr: &'s Expr,
@@ -80,10 +79,11 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// The value of a call in parentheses.
+    /// Evaluates a call in parentheses.
     fn used<'s>(&mut self, call: &'s CallExpr, scope: &Scope<'s>) -> Result<Val<'s>, StopReason> {
         self.pass.step()?;
         self.levels += 1;
+        // The level is not restored on an error, which ends the render.
         if self.levels > super::MAX_LEVELS {
             return Err(self.pass.limit(LimitKind::Nesting));
         }
@@ -100,8 +100,8 @@ impl Evaluator<'_, '_> {
         value
     }
 
-    /// An argument, or nothing in place of a hole: those after it are evaluated
-    /// too, for the calls in them.
+    /// Evaluates an argument, or returns `None` for a placeholder: the following arguments are
+    /// evaluated too, for the calls in them.
     fn argument<'s>(
         &mut self,
         expr: &'s Expr,
@@ -109,6 +109,7 @@ impl Evaluator<'_, '_> {
         hole: &mut bool,
     ) -> Result<Val<'s>, StopReason> {
         match self.value(expr, scope) {
+            // Stopped passes must not evaluate the remaining arguments.
             Err(StopReason::Suspended) if !self.pass.is_stopped() => {
                 *hole = true;
                 Ok(Val::Undefined)
@@ -117,7 +118,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// What a call gives that is printed.
+    /// Evaluates a printed call.
     pub(super) fn printed<'s>(
         &mut self,
         call: &'s CallExpr,
@@ -141,15 +142,16 @@ impl Evaluator<'_, '_> {
         Ok(printed(called))
     }
 
-    /// A name without arguments: the function of exactly that name, else the
-    /// variable, else a function that is named in another way. In dotprompt,
-    /// whose names are variables unless they are known helpers, first the variable.
+    /// Evaluates a name without arguments: the function with exactly this name, then the variable,
+    /// then a function with another spelling. In dotprompt, where names are variables unless they
+    /// are known helpers, the variable comes first.
     pub(super) fn ambiguous<'s>(
         &mut self,
         call: &'s CallExpr,
         scope: &Scope<'s>,
     ) -> Result<CallOutput<'s>, StopReason> {
         let name = call.path.parts.first().map_or("", |name| &**name);
+        // An exact name wins over a variable, so that data cannot hide a tool.
         if !self.compiled.variables_first && self.pass.has_function(name) {
             return Ok(printed(self.call_bound(name, call, scope)?));
         }
@@ -167,11 +169,12 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// The late-bound function that a name means.
+    /// Resolves a name to a late-bound function.
     fn function(&mut self, name: &str) -> Result<Option<String>, StopReason> {
         let names = self.pass.function_names();
         let found = plugin_function(name, &names).map(str::to_owned);
         let visited = names.len();
+        // The lookup compares with every function's name.
         self.pass.steps(visited)?;
         Ok(found)
     }
@@ -183,6 +186,7 @@ impl Evaluator<'_, '_> {
         scope: &Scope<'_>,
     ) -> Result<CallState, StopReason> {
         let name = call.path.parts.join(".");
+        // The exact name first: looking for other spellings visits all functions.
         let function = if self.pass.has_function(&name) {
             name
         } else {
@@ -191,13 +195,14 @@ impl Evaluator<'_, '_> {
                 None => return Err(self.unknown(&name)),
             }
         };
+        // Without arguments, variables are passed by the names of the parameters.
         if call.positional.is_empty() && call.named.is_empty() {
             return self.call_bound(&function, call, scope);
         }
         let given = self.given(call, scope)?;
         let positional = given.positional.iter().map(owned);
         let positional: Vec<Value> = positional.collect();
-        // What is not there is not given, so that a default can take its place.
+        // A missing argument is omitted, so the function's default applies.
         let named = given.named.iter();
         let named = named.filter_map(|(name, value)| Some((name.clone(), value.get()?.clone())));
         let arguments = CallArguments {
@@ -220,9 +225,10 @@ impl Evaluator<'_, '_> {
         self.answered(called)
     }
 
-    /// A result as the template sees it.
+    /// Returns a result as the template sees it.
     fn answered(&mut self, called: CallState) -> Result<CallState, StopReason> {
         match called {
+            // In encoding mode even results of functions are data.
             CallState::Ready(value) if self.compiled.encoded => {
                 Ok(CallState::Ready(encoded(&value, self.pass)?))
             }
@@ -266,6 +272,7 @@ impl Evaluator<'_, '_> {
             let value = self.argument(expr, scope, &mut hole)?;
             given.named.push((name.clone(), value));
         }
+        // Only now, so that the calls in all arguments are registered in this pass.
         if hole {
             Err(StopReason::Suspended)
         } else {
@@ -281,6 +288,7 @@ impl Evaluator<'_, '_> {
         branches: Option<Branches<'_>>,
         scope: &Scope<'_>,
     ) -> Result<HelperResult, StopReason> {
+        // A helper may transform a text and would break or leak the secret in its marks.
         let mut given = self.given(call, scope)?.without_marks();
         let stood = given.take_meant();
         let answer = helper.call(&mut HelperCall {
@@ -292,16 +300,18 @@ impl Evaluator<'_, '_> {
             scope,
         });
         let answer = match answer {
-            // Nothing is in what is not there.
+            // A missing value has no fields.
             Err(stop) if stood && stop.is_of_values() => {
                 HelperResult::Value(Value::Null.into_fallback())
             }
             answer => answer?,
         };
+        // The helper has read a variable that depends on a pending call, so its result is invalid.
         if self.read_hole.take() {
             return Err(StopReason::Suspended);
         }
         match &answer {
+            // A helper can nest a value that it was given.
             HelperResult::Value(value) if value.depth() > quillet_core::value::MAX_DEPTH => {
                 Err(self.pass.limit(LimitKind::ValueDepth))
             }
@@ -309,19 +319,21 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// The value of such a helper; what it writes is its value.
+    /// Evaluates such a helper as an argument; its output becomes its value.
     fn captured<'s>(
         &mut self,
         helper: &Helper,
         call: &CallExpr,
         scope: &Scope<'_>,
     ) -> Result<Val<'s>, StopReason> {
+        // As an argument, a helper's output is its value and must not reach the render's output.
         let held = self.pass.capture();
         let answer = self.native(helper, call, None, scope);
         let (written, pending) = self.pass.release(held);
         match answer? {
             HelperResult::Value(value) => Ok(Val::Made(value)),
             HelperResult::Safe(text) => Ok(Val::Made(text.into())),
+            // Text with a gap must not become a value.
             HelperResult::Written if pending => Err(StopReason::Suspended),
             HelperResult::Written => {
                 self.pass.charge(written.len())?;
@@ -331,7 +343,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// The value of a helper of handlebars.js that is no block.
+    /// Evaluates an inline helper of handlebars.js.
     fn builtin_value<'s>(
         &mut self,
         callee: &Callee,
@@ -341,6 +353,7 @@ impl Evaluator<'_, '_> {
         match callee {
             Callee::Lookup => self.lookup(call, scope),
             Callee::Log => {
+                // `log` prints nothing here, but the calls in its arguments count.
                 self.given(call, scope)?;
                 Ok(Val::Undefined)
             }
@@ -364,9 +377,11 @@ impl Evaluator<'_, '_> {
         if hole {
             return Err(StopReason::Suspended);
         }
+        // handlebars.js returns a falsy object itself.
         if !object.get().is_some_and(javascript::is_true) {
             return Ok(object);
         }
+        // JavaScript converts a missing key to these property names.
         let name = match key.get() {
             None => "undefined".into(),
             Some(Value::Null) => "null".into(),
@@ -391,7 +406,7 @@ fn printed<'s>(called: CallState) -> CallOutput<'s> {
     }
 }
 
-/// An argument of a function: what is not there is null.
+/// Converts an argument of a function: a missing value becomes null.
 fn owned(value: &Val<'_>) -> Value {
     value.get().cloned().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What helpers can ask of the evaluation.
+//! Access of helpers to the evaluation.
 
 use std::borrow::Cow;
 

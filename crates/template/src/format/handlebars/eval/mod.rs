@@ -1,5 +1,5 @@
-//! Evaluates a compiled source. Contexts, data and block parameters are chains
-//! on the stack of the evaluation; nothing is built for them.
+//! Evaluator of compiled sources. Contexts, data and block parameters are linked frames on the
+//! native stack, so scopes need no allocation.
 
 mod block;
 mod call;
@@ -22,8 +22,8 @@ use crate::format::javascript;
 use crate::format::python::float_text;
 use crate::{ErrorKind, LimitKind, Pass, RenderError, StopReason};
 
-/// Blocks, partials and calls inside each other. Each level takes a few hundred
-/// bytes of a 2 MiB stack, several kilobytes without optimisation.
+/// Maximum depth of blocks, partials and calls. Each level takes a few hundred bytes of a 2 MiB
+/// stack, several kilobytes in a debug build.
 const MAX_LEVELS: usize = 300;
 
 pub(super) fn fail(reason: impl Into<String>) -> StopReason {
@@ -35,12 +35,12 @@ pub(super) struct Evaluator<'e, 'p> {
     pass: &'e mut Pass<'p>,
     /// The variables as one value.
     root: &'e Value,
-    /// What helpers have set since the start; `None` hangs on a pending call.
+    /// Variables that helpers have set; `None` depends on a pending call.
     assigned: Vec<(Arc<str>, Option<Value>)>,
     /// Whether a helper has read such a variable.
     read_hole: Cell<bool>,
     levels: usize,
-    /// Partials inside each other.
+    /// Depth of partials.
     partials: usize,
 }
 
@@ -71,7 +71,7 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         self.source(&scope)
     }
 
-    /// Renders the source that a scope is in.
+    /// Renders the source of a scope.
     fn source(&mut self, scope: &Scope<'_>) -> Result<(), StopReason> {
         let compiled = self.compiled;
         match compiled.sources.get(scope.source) {
@@ -80,8 +80,7 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         }
     }
 
-    /// Renders a body; `outer` are the contexts around the place that calls it,
-    /// which its inline partials see.
+    /// Renders a body; `outer` are the contexts at its call, which its inline partials see.
     fn body(
         &mut self,
         body: &BlockBody,
@@ -159,7 +158,7 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         }
     }
 
-    /// What is printed most: a name that the context itself has, and no function.
+    /// Fast path for the most common tag: a name in the context itself that is not a function.
     #[inline]
     fn plain<'s>(&self, call: &CallExpr, scope: &Scope<'s>) -> Option<&'s Value> {
         let [name] = call.path.parts.as_slice() else {
@@ -187,7 +186,7 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         }
     }
 
-    /// Adds the place to an error that has none.
+    /// Adds the location to an error without one.
     #[cold]
     fn place(&self, stop: StopReason, span: Span, scope: &Scope<'_>) -> StopReason {
         let StopReason::Failed(mut error) = stop else {
@@ -205,7 +204,7 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         StopReason::Failed(error)
     }
 
-    /// The error of a variable that is not there, in a strict template.
+    /// Creates the error for a missing variable in a strict template.
     #[cold]
     fn missing(&self, path: &super::ast::Path) -> StopReason {
         let name = path.parts.join(".");

@@ -1,5 +1,4 @@
-//! Partials: other sources by name, inline ones, and the block that is given
-//! to one.
+//! Partials: other sources by name, inline partials, and blocks passed to a partial.
 
 use quillet_core::{Map, Value, nearest};
 
@@ -9,18 +8,18 @@ use crate::format::handlebars::ast::{BlockBody, Node, Partial, PartialName};
 use crate::format::javascript;
 use crate::{ErrorKind, LimitKind, RenderError, StopReason};
 
-/// What a partial's name leads to.
+/// Target of a partial's name.
 enum PartialTarget<'s> {
     Source(usize),
     Inline(&'s BlockBody, &'s Inlines<'s>),
     Block(&'s PartialBlock<'s>),
 }
 
-/// Bytes that one entry of an object takes, about.
+/// Approximate size of an object entry in bytes.
 const ENTRY_BYTES: usize = 64;
 
 impl<'e> Evaluator<'e, '_> {
-    /// Renders a body that defines inline partials: they are there from its start.
+    /// Renders a body that defines inline partials, which are in scope from its start.
     pub(super) fn with_inlines(
         &mut self,
         body: &BlockBody,
@@ -103,7 +102,7 @@ impl<'e> Evaluator<'e, '_> {
         }
     }
 
-    /// Calls a partial with a block: its inline partials are given too.
+    /// Calls a partial with a block, whose inline partials are passed too.
     fn partial_block(
         &mut self,
         target: Option<&PartialTarget<'_>>,
@@ -165,7 +164,7 @@ impl<'e> Evaluator<'e, '_> {
         }
     }
 
-    /// Renders the block that was given to a partial, as its call stood.
+    /// Renders the block that was passed to a partial, in the scope of its call.
     fn block_body(
         &mut self,
         block: &PartialBlock<'_>,
@@ -183,7 +182,7 @@ impl<'e> Evaluator<'e, '_> {
         self.body(block.body, &inner, contexts)
     }
 
-    /// What a name leads to. `None` if there is no such partial, but a block.
+    /// Resolves a name. Returns `None` if the partial does not exist but a block does.
     fn target<'s>(
         &mut self,
         partial: &'s Partial,
@@ -220,7 +219,7 @@ impl<'e> Evaluator<'e, '_> {
         let mut inlines = scope.inlines;
         while let Some(inner) = inlines {
             self.pass.steps(inner.partials.len() + 1)?;
-            // A later one of the same name counts.
+            // Of two with the same name, the later one counts.
             let mut partials = inner.partials.iter().rev();
             if let Some((_, body)) = partials.find(|(known, _)| known == name) {
                 return Ok(Some(PartialTarget::Inline(body, inner)));
@@ -239,7 +238,7 @@ impl<'e> Evaluator<'e, '_> {
         error.into()
     }
 
-    /// The context of a partial with the named arguments in it.
+    /// Returns the context of a partial, extended by the named arguments.
     fn merged(
         &mut self,
         context: &Val<'_>,
@@ -267,7 +266,7 @@ impl<'e> Evaluator<'e, '_> {
     }
 }
 
-/// A context on top of others, unless it is the innermost of them.
+/// Pushes a context, unless it is already the innermost.
 fn joined<'s>(
     value: Option<&'s Value>,
     contexts: Option<&'s ContextStack<'s>>,

@@ -1,4 +1,4 @@
-//! Paths to values.
+//! Evaluation of paths.
 
 use quillet_core::Value;
 
@@ -8,12 +8,11 @@ use crate::StopReason;
 use crate::format::handlebars::ast::{Path, Root};
 use crate::format::javascript::{PropertyValue, property};
 
-/// How much of a text its length is counted in one step.
+/// Bytes of text whose length is computed in one step.
 const TEXT_PER_STEP: usize = 256;
 
 impl Evaluator<'_, '_> {
-    /// The value that a path leads to. In a strict template it is an error to
-    /// look into nothing.
+    /// Evaluates a path. In a strict template, access inside a missing value is an error.
     pub(super) fn path<'s>(
         &mut self,
         path: &Path,
@@ -23,8 +22,7 @@ impl Evaluator<'_, '_> {
         self.walk(path, value, parts)
     }
 
-    /// The same for a name that is printed or called: in a strict template it has
-    /// to be there.
+    /// Evaluates a printed or called name: in a strict template it must exist.
     pub(super) fn head<'s>(
         &mut self,
         path: &Path,
@@ -32,6 +30,7 @@ impl Evaluator<'_, '_> {
     ) -> Result<Val<'s>, StopReason> {
         let (value, parts) = self.begin(path, scope)?;
         let value = self.walk(path, value, parts)?;
+        // `this` and `..` always exist.
         let needed = self.compiled.strict && !path.parts.is_empty();
         match value {
             Val::Undefined if needed => Err(self.missing(path)),
@@ -49,10 +48,12 @@ impl Evaluator<'_, '_> {
             value = match value {
                 Val::Held(held) => self.property(held, part)?,
                 Val::Made(made) => match self.property(&made, part)? {
+                    // A value that was computed cannot be borrowed from, so its property is cloned.
                     Val::Held(value) => Val::Made(value.clone()),
                     Val::Made(value) => Val::Made(value),
                     Val::Undefined => Val::Undefined,
                 },
+                // handlebars.js reports access inside a missing value only in strict mode.
                 Val::Undefined if self.compiled.strict => return Err(self.missing(path)),
                 Val::Undefined => return Ok(Val::Undefined),
             };
@@ -60,7 +61,7 @@ impl Evaluator<'_, '_> {
         Ok(value)
     }
 
-    /// Where a path begins, and the parts that are left to go.
+    /// Returns the start of a path, and the remaining parts.
     fn begin<'s, 't>(
         &self,
         path: &'t Path,
@@ -92,8 +93,9 @@ impl Evaluator<'_, '_> {
         })
     }
 
-    /// A variable that a helper has set, where the context is the root.
+    /// Returns a variable that a helper has set, if the context is the root.
     fn assigned(&self, context: Option<&Value>, name: &str) -> Option<&Option<Value>> {
+        // Compared by address: only the root itself has variables set by helpers.
         if self.assigned.is_empty() || !context.is_some_and(|value| std::ptr::eq(value, self.root))
         {
             return None;
@@ -101,7 +103,8 @@ impl Evaluator<'_, '_> {
         self.set_value(name)
     }
 
-    /// A variable that a helper has set; nothing in it if it hangs on a pending call.
+    /// Returns a variable that a helper has set; its value is `None` if it depends on a pending
+    /// call.
     pub(super) fn set_value(&self, name: &str) -> Option<&Option<Value>> {
         let (_, value) = self.assigned.iter().find(|(known, _)| **known == *name)?;
         Some(value)
@@ -112,6 +115,7 @@ impl Evaluator<'_, '_> {
         value: &'v Value,
         name: &str,
     ) -> Result<Val<'v>, StopReason> {
+        // Characters and `length` are in UTF-16 units, so the text is scanned.
         if let Value::Str(text) = value {
             self.pass.steps(text.len() / TEXT_PER_STEP)?;
         }
@@ -122,9 +126,10 @@ impl Evaluator<'_, '_> {
         })
     }
 
-    /// `@name`, given with its `@`.
+    /// Looks up `@name`, passed with its `@`.
     fn data<'s>(&self, name: &str, levels: usize, scope: &Scope<'s>) -> Val<'s> {
         let mut frame = scope.frame;
+        // `../` in data paths counts frames, not contexts.
         for _ in 0..levels {
             match frame {
                 Some(inner) => frame = inner.parent,
@@ -146,12 +151,12 @@ impl Evaluator<'_, '_> {
             }
             frame = inner.parent;
         }
-        // A variable whose name begins with `@` is how a program gives data.
+        // Programs pass such data as variables whose name begins with `@`.
         scope.root.as_map().and_then(|root| root.get(name)).into()
     }
 }
 
-/// A name that one frame has.
+/// Looks up a name in one frame.
 fn in_frame<'s>(frame: &DataFrame<'s>, name: &str) -> Option<Val<'s>> {
     match &frame.data {
         FrameData::Turn { key, index, last } => Some(Val::Made(match name {

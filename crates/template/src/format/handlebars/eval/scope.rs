@@ -1,6 +1,5 @@
-//! What a name can refer to at one place of an evaluation: chains of contexts,
-//! loop data, block parameters and inline partials, innermost first. All of it
-//! lives on the stack.
+//! Name scopes of an evaluation: chains of contexts, loop data, block parameters and inline
+//! partials, innermost first. All of them are on the native stack.
 
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use quillet_core::Value;
 use crate::format::handlebars::ast::BlockBody;
 use crate::structure;
 
-/// A value that is used: held by the data, made on the way, or not there.
+/// A value in use: borrowed from the data, computed, or missing.
 #[derive(Debug)]
 pub(in crate::format::handlebars) enum Val<'s> {
     /// JavaScript's `undefined`.
@@ -19,7 +18,7 @@ pub(in crate::format::handlebars) enum Val<'s> {
 }
 
 impl Val<'_> {
-    /// The value, if there is one.
+    /// Returns the value, if there is one.
     pub(in crate::format::handlebars) fn get(&self) -> Option<&Value> {
         match self {
             Val::Undefined => None,
@@ -28,8 +27,7 @@ impl Val<'_> {
         }
     }
 
-    /// The same for a helper, which may change a text and with it the secret in
-    /// its marks.
+    /// The same for a helper, which may change a text including the secret in its marks.
     pub(in crate::format::handlebars) fn without_marks(self) -> Self {
         let text = self.get().and_then(Value::as_str);
         match text.and_then(structure::unmarked) {
@@ -45,10 +43,10 @@ impl<'s> From<Option<&'s Value>> for Val<'s> {
     }
 }
 
-/// Everything that a name can mean here.
+/// Everything that a name can refer to at one position.
 #[derive(Clone, Copy)]
 pub(in crate::format::handlebars) struct Scope<'s> {
-    /// The source that is being evaluated, for its text and for errors.
+    /// The current source, for its text and for errors.
     pub(super) source: usize,
     /// The variables.
     pub(super) root: &'s Value,
@@ -56,17 +54,17 @@ pub(in crate::format::handlebars) struct Scope<'s> {
     pub(super) frame: Option<&'s DataFrame<'s>>,
     pub(super) params: Option<&'s BlockParams<'s>>,
     pub(super) inlines: Option<&'s Inlines<'s>>,
-    /// What `@partial-block` is.
+    /// The body of `@partial-block`.
     pub(super) block: Option<&'s PartialBlock<'s>>,
 }
 
-/// A context, and the ones that `../` leads to.
+/// A context, and the outer ones that `../` reaches.
 pub(in crate::format::handlebars) struct ContextStack<'s> {
     pub(in crate::format::handlebars) value: Option<&'s Value>,
     pub(super) parent: Option<&'s ContextStack<'s>>,
 }
 
-/// Data that a loop or a helper gives: `@index`, `@key`.
+/// Data set by a loop or a helper: `@index`, `@key`.
 pub(super) struct DataFrame<'s> {
     pub(super) data: FrameData<'s>,
     pub(super) parent: Option<&'s DataFrame<'s>>,
@@ -105,21 +103,21 @@ pub(super) struct BlockParams<'s> {
 /// The inline partials that one body defines.
 pub(super) struct Inlines<'s> {
     pub(super) partials: Vec<(String, &'s BlockBody)>,
-    /// Where they were defined.
+    /// Scope of their definition.
     pub(super) source: usize,
     pub(super) contexts: Option<&'s ContextStack<'s>>,
     pub(super) params: Option<&'s BlockParams<'s>>,
     pub(super) parent: Option<&'s Inlines<'s>>,
 }
 
-/// The body of a `{{#> …}}`, with where it stands.
+/// The body of a `{{#> …}}`, with its scope.
 pub(super) struct PartialBlock<'s> {
     pub(super) body: &'s BlockBody,
     pub(super) scope: &'s Scope<'s>,
 }
 
 impl<'s> Scope<'s> {
-    /// The scope of a source that nothing else belongs to.
+    /// Creates the scope of a source without outer scopes.
     pub(super) fn of_source(source: usize, root: &'s Value, context: &'s ContextStack<'s>) -> Self {
         Scope {
             source,
@@ -134,7 +132,7 @@ impl<'s> Scope<'s> {
 }
 
 impl<'s> ContextStack<'s> {
-    /// The context so many levels outside.
+    /// Returns the context this number of levels outside.
     pub(super) fn up(&'s self, levels: usize) -> Option<&'s ContextStack<'s>> {
         let mut context = self;
         for _ in 0..levels {
@@ -144,13 +142,13 @@ impl<'s> ContextStack<'s> {
     }
 }
 
-/// Whether two contexts are one: `../` does not count a block that keeps its
-/// context. Texts and numbers are compared, as JavaScript does.
+/// Whether two contexts are the same: `../` does not count a block that keeps its context. Texts
+/// and numbers are compared by value, as in JavaScript.
 pub(super) fn same(one: Option<&Value>, other: Option<&Value>) -> bool {
     match (one, other) {
         (None | Some(Value::Null), None | Some(Value::Null)) => true,
         (Some(Value::Map(a)), Some(Value::Map(b))) => std::ptr::eq(a.table(), b.table()),
-        // Empty lists may be at one address, and look the same from inside.
+        // Different empty lists may share an address, and are indistinguishable.
         (Some(Value::List(a)), Some(Value::List(b))) => std::ptr::eq(a.as_slice(), b.as_slice()),
         (Some(Value::List(_) | Value::Map(_)), _) | (_, Some(Value::List(_) | Value::Map(_))) => {
             false

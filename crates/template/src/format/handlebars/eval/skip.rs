@@ -1,5 +1,5 @@
-//! Leaving out nodes that hang on a pending call: the variables that helpers in
-//! them could set become holes.
+//! Skips nodes that depend on a pending call: the variables that their helpers could set become
+//! placeholders.
 
 use quillet_core::Value;
 
@@ -9,19 +9,19 @@ use crate::format::handlebars::HandlebarsTemplate;
 use crate::format::handlebars::ast::{Arm, BlockBody, CallExpr, CallKind, Expr, Node, PartialName};
 use crate::format::handlebars::helper::{Callee, Effect};
 
-/// What nodes could do that others see.
+/// Effects of nodes on the following text.
 #[derive(Default)]
 struct SideEffects<'t> {
     /// Variables that they set.
     sets: Vec<&'t str>,
-    /// Whether they may set any other.
+    /// Whether they may set any other variable.
     unknown: bool,
     /// Whether they render partials.
     elsewhere: bool,
 }
 
 impl Evaluator<'_, '_> {
-    /// Goes on behind a node; `holes` is how many there were when it began.
+    /// Skips a node; `holes` is the number of placeholders at its start.
     #[cold]
     pub(super) fn skip(&mut self, node: &Node, holes: usize) -> Result<(), StopReason> {
         if self.pass.is_stopped() {
@@ -110,7 +110,7 @@ impl<'t> SideEffects<'t> {
     }
 }
 
-/// The variable that `set` sets, where the template names it.
+/// Returns the variable that `set` sets, if the template names it.
 fn variable(call: &CallExpr) -> Option<&str> {
     let mut named = call.named.iter();
     let named = named.find(|(name, _)| &**name == "name");

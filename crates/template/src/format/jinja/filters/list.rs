@@ -1,4 +1,4 @@
-//! Filters on lists and objects.
+//! Filters for lists and objects.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ pub(super) fn last(
     Ok(last.unwrap_or(Value::UNDEFINED))
 }
 
-/// One item by chance: the same one in every pass of a render.
+/// Returns a random item: the same one in every pass of a render.
 pub(super) fn random(
     e: &mut Evaluator<'_, '_>,
     value: &Value,
@@ -139,7 +139,7 @@ pub(super) fn join(
     Ok(texts.join(&*separator).into())
 }
 
-/// A value in an item: by name, dotted path or index; the item itself for none.
+/// Returns a value inside an item: by name, dotted path or index; without one, the item itself.
 fn lookup(e: &mut Evaluator<'_, '_>, item: &Value, path: Option<&Value>) -> FilterResult<Value> {
     let path = match path {
         None | Some(Value::None) => return Ok(item.clone()),
@@ -169,7 +169,7 @@ pub(super) fn attr(
 ) -> FilterResult<Value> {
     let name = given.need(0, "name")?.clone();
     let name = e.text(&name)?;
-    // Unlike the dot, this never looks at keys.
+    // Unlike the dot, this never looks up keys.
     let found = match value {
         Value::Dict(_) => match e.attribute(value, &name)? {
             Some(method @ Value::Method(_)) => Some(method),
@@ -220,7 +220,7 @@ fn rest(given: &EvaluatedArguments, from: usize) -> EvaluatedArguments {
     }
 }
 
-/// The four filters that keep items by a test.
+/// The four filters that select items by a test.
 fn keep(
     e: &mut Evaluator<'_, '_>,
     value: &Value,
@@ -292,7 +292,7 @@ pub(super) fn rejectattr(
     keep(e, value, given, true, false)
 }
 
-/// Lower case, unless case counts.
+/// Converts to lower case, unless case matters.
 fn folded(e: &mut Evaluator<'_, '_>, value: Value, sensitive: bool) -> FilterResult<Value> {
     match value {
         Value::Str(text) if !sensitive => {
@@ -303,8 +303,8 @@ fn folded(e: &mut Evaluator<'_, '_>, value: Value, sensitive: bool) -> FilterRes
     }
 }
 
-/// Sorts by keys; stable, and an error where two keys cannot be compared. The
-/// standard sort may panic on an order that is not total, as NaN makes it.
+/// Sorts by keys; stable, with an error if two keys cannot be compared. The standard sort may panic
+/// on an order that is not total, which NaN causes.
 fn sort_by_key(
     e: &mut Evaluator<'_, '_>,
     keyed: Vec<(Value, Value)>,
@@ -345,8 +345,8 @@ fn merge_sort(
     Ok(merged)
 }
 
-/// Keys of a sort: a tuple of one value, or of more for `attribute="a,b"`.
-/// In a tuple, undefined values are equal before they cannot be compared.
+/// Compares sort keys: a tuple of one value, or of several for `attribute="a,b"`. In a tuple,
+/// undefined values compare equal before they fail to compare.
 fn sort_key(
     e: &mut Evaluator<'_, '_>,
     item: &Value,

@@ -1,5 +1,5 @@
-//! Filters: what stands after `|`. Every one that builds something charges for
-//! it before, and every one that visits items counts them as steps.
+//! Filters: the operators after `|`. Each charges before it builds a value, and counts visited
+//! items as steps.
 
 mod list;
 mod number;
@@ -16,7 +16,7 @@ type FilterFn =
 
 pub(super) struct FilterEntry {
     pub(super) name: &'static str,
-    /// Names of its parameters; `None` if it takes whatever is given.
+    /// Names of its parameters; `None` if it takes any arguments.
     pub(super) parameters: Option<&'static [&'static str]>,
     pub(super) run: FilterFn,
 }
@@ -131,7 +131,7 @@ static FILTERS: &[FilterEntry] = &[
     filter("xmlattr", &["autospace"], text::xmlattr),
 ];
 
-/// The filter of that name.
+/// Returns the filter with this name.
 pub(super) fn find(name: &str) -> Option<&'static FilterEntry> {
     FILTERS
         .binary_search_by(|filter| filter.name.cmp(name))
@@ -139,7 +139,7 @@ pub(super) fn find(name: &str) -> Option<&'static FilterEntry> {
         .and_then(|at| FILTERS.get(at))
 }
 
-/// Names of all filters.
+/// Yields the names of all filters.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     FILTERS.iter().map(|filter| filter.name)
 }
@@ -157,8 +157,8 @@ fn default(
     })
 }
 
-/// `tojson` of transformers escapes nothing; jinja2's own escapes `<`, `>`,
-/// `&` and `'`, writes ASCII only, and sorts keys.
+/// `tojson` of transformers escapes nothing; jinja2's own escapes `<`, `>`, `&` and `'`, writes
+/// ASCII only, and sorts keys.
 fn tojson(
     e: &mut Evaluator<'_, '_>,
     value: &Value,
@@ -200,7 +200,7 @@ fn tojson(
         .into())
 }
 
-/// The indentation of one level: a number of blanks, or a text.
+/// Returns the indentation of one level: a number of blanks, or a text.
 fn indent(e: &mut Evaluator<'_, '_>, given: Option<&Value>) -> Result<Option<String>, StopReason> {
     match given {
         None | Some(Value::None) => Ok(None),

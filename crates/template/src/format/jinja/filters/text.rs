@@ -1,4 +1,4 @@
-//! Filters on text.
+//! Filters for text.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ pub(super) fn title(
 ) -> FilterResult<Value> {
     let text = e.text(value)?;
     e.charge(text.len() * 2)?;
-    // jinja2 starts words after blanks and opening brackets, Python after anything.
+    // jinja2 starts words after blanks and opening brackets, Python after any non-letter.
     let starts = |c: char| c.is_whitespace() || "-({[<".contains(c);
     Ok(cased_words(&text, starts).into())
 }
@@ -78,7 +78,7 @@ pub(super) fn center(
     let width = given.size(0, "width", 80)?;
     e.charge(text.len().saturating_add(width))?;
     let missing = width.saturating_sub(text.chars().count());
-    // Python puts the odd blank left or right depending on the width.
+    // Depending on the width, Python puts the odd blank left or right.
     let left = missing / 2 + (missing & width & 1);
     Ok(padded(&text, left, missing - left, ' ').into())
 }
@@ -121,7 +121,7 @@ pub(super) fn replace(
     e.replace(&text, &old, &new, count)
 }
 
-/// The text, for filters that take nothing else.
+/// Returns the text, for filters without other arguments.
 fn only_text(e: &Evaluator<'_, '_>, value: &Value) -> FilterResult<Arc<str>> {
     match value {
         Value::Str(text) => Ok(Arc::clone(text)),
@@ -181,7 +181,7 @@ pub(super) fn truncate(
         )));
     }
     if let Value::List(_) | Value::Dict(_) = value {
-        // Anything with a length that is short enough stays as it is.
+        // Any short enough value with a length stays unchanged.
         let Value::Int(items) = super::list::length(e, value, &EvaluatedArguments::default())?
         else {
             return Err(fail("truncate needs a text"));
@@ -257,7 +257,7 @@ pub(super) fn urlencode(
     Ok(parts.join("&").into())
 }
 
-/// As in a form: a blank is a plus sign.
+/// Encodes like a form: a blank becomes a plus sign.
 fn plus(text: &str) -> String {
     quoted(text, b" ").replace(' ', "+")
 }
@@ -306,7 +306,7 @@ pub(super) fn wordwrap(
     Ok(wrapped.collect::<Vec<_>>().join(newline).into())
 }
 
-/// Greedy, blanks between words kept inside a line and dropped at its end.
+/// Wraps greedily; blanks between words are kept inside a line and dropped at its end.
 fn wrap_line(line: &str, width: usize, breaks: bool) -> Vec<String> {
     let mut lines = Vec::new();
     let mut current = String::new();
@@ -341,7 +341,7 @@ fn wrap_line(line: &str, width: usize, breaks: bool) -> Vec<String> {
     lines
 }
 
-/// Words and the blanks between them.
+/// Splits into words and the blanks between them.
 fn chunks(line: &str) -> Vec<&str> {
     let mut chunks = Vec::new();
     let mut rest = line;

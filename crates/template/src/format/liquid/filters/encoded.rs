@@ -1,4 +1,4 @@
-//! Texts in the form of HTML, of addresses, and in base 64.
+//! Filters for HTML, URLs and base64.
 
 use quillet_core::Value as Data;
 
@@ -6,7 +6,7 @@ use super::super::eval::{Evaluator, fail};
 use super::super::value::Value;
 use crate::StopReason;
 
-/// Escapes what HTML would read; with `once`, not what is a reference already.
+/// Escapes HTML characters; with `once`, not those of existing references.
 pub(super) fn html(
     e: &mut Evaluator<'_, '_>,
     input: &Value,
@@ -33,7 +33,7 @@ pub(super) fn html(
     Ok(out.into())
 }
 
-/// Whether `name;` or `#number;` follows. No name is looked for further than any is long.
+/// Whether `name;` or `#number;` follows. The search is limited to the length of the longest name.
 fn is_reference(text: &str) -> bool {
     let (digits, rest) = match text.strip_prefix('#') {
         Some(rest) => (true, rest),
@@ -50,14 +50,14 @@ fn is_reference(text: &str) -> bool {
     length > 0 && rest.as_bytes().get(length) == Some(&b';')
 }
 
-/// The text without tags, comments, scripts and styles.
+/// Removes tags, comments, scripts and styles from a text.
 pub(super) fn without_tags(text: &str) -> String {
     let blocks = [
         ("<script", "</script>"),
         ("<!--", "-->"),
         ("<style", "</style>"),
     ];
-    // What has no end once has none later.
+    // If one end tag is missing here, it is missing for all later openings too.
     let mut ends = [true; 3];
     let mut without_blocks = String::with_capacity(text.len());
     let mut rest = text;
@@ -191,12 +191,12 @@ pub(super) fn of_base64(
     }
 }
 
-/// The bytes; what is padded has to be padded right.
+/// Decodes the bytes; if there is padding, it must be correct.
 fn decoded(text: &str, safe: bool) -> Option<Vec<u8>> {
     let digits = text.trim_end_matches('=');
     let padding = text.len() - digits.len();
     let whole = if safe && padding == 0 {
-        // Addresses leave the padding out.
+        // URL-safe base64 omits the padding.
         digits.len() % 4 != 1
     } else {
         text.len().is_multiple_of(4) && padding < 3

@@ -1,4 +1,4 @@
-//! Filters on lists.
+//! Filters for lists.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -29,7 +29,7 @@ pub(super) static FILTERS: &[FilterEntry] = &[
     filter("uniq", 0, 1, uniq),
 ];
 
-/// Characters of a text, items of a list.
+/// Returns the characters of a text, or the items of a list.
 pub(super) fn size(
     e: &mut Evaluator<'_, '_>,
     input: &Value,
@@ -71,7 +71,7 @@ fn join(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Val
 
 fn concat(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Value, StopReason> {
     let Some(Value::Data(Data::List(more))) = given.first() else {
-        return Err(fail("concat needs a list to add"));
+        return Err(fail("concat requires a list to add"));
     };
     let mut items = items(e, input)?;
     e.pass.steps(more.len())?;
@@ -123,7 +123,7 @@ fn uniq(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Val
             },
         };
         e.charge(value.weight())?;
-        // Written inside of a list, a text differs from what it looks like.
+        // Inside a list a text is written in quotes, which may escape characters.
         let key = format!("{}{:?}", value.kind(), value);
         if seen.insert(key) {
             kept.push(item);
@@ -132,7 +132,7 @@ fn uniq(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Val
     made(e, kept)
 }
 
-/// What can be put into an order with its like.
+/// A value with an order among values of its type.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SortKind {
     Number,
@@ -158,7 +158,7 @@ fn sort(
     let items = items(e, input)?;
     let key = given.first().filter(|key| !key.is_nil());
     if items.len() < 2 {
-        // What is not compared with anything is not looked into.
+        // Values that are not compared are not inspected.
         let has_none = |item: &Data| matches!(item, Data::Null | Data::Bool(_) | Data::Float(_));
         return if key.is_some() && items.first().is_some_and(has_none) {
             Ok(Value::NIL)
@@ -200,7 +200,7 @@ fn sort(
             return Err(fail("values of different kinds have no order"));
         }
     }
-    // Nothing comes last.
+    // Nil sorts last.
     keyed.sort_by(|(one, _), (other, _)| match (one, other) {
         (Data::Null, Data::Null) => Ordering::Equal,
         (Data::Null, _) => Ordering::Greater,

@@ -1,4 +1,4 @@
-//! Filters on numbers.
+//! Filters for numbers.
 
 use quillet_core::Value as Data;
 
@@ -105,7 +105,7 @@ fn round(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Va
     whole.map(Value::from).map_err(|fault| e.fault(fault))
 }
 
-/// The sum of the items, or of a property of theirs.
+/// Returns the sum of the items, or of one of their properties.
 fn sum(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Value, StopReason> {
     let mut sum = Ok(LiquidNumber::Int(0));
     for item in items(e, input)? {

@@ -1,4 +1,4 @@
-//! Liquid's own filters.
+//! Filters of Liquid.
 
 mod encoded;
 mod list;
@@ -16,14 +16,14 @@ use super::operand;
 use super::value::Value;
 use crate::StopReason;
 
-/// What a filter does with its input and its arguments.
+/// Code of a filter.
 type FilterFn = fn(&mut Evaluator<'_, '_>, &Value, &[Value]) -> Result<Value, StopReason>;
 
-/// One of Liquid's own filters.
+/// A filter of Liquid.
 #[derive(Debug)]
 pub(super) struct FilterEntry {
     pub(super) name: &'static str,
-    /// How many arguments it takes.
+    /// Number of arguments.
     least: usize,
     most: usize,
     run: FilterFn,
@@ -54,18 +54,18 @@ static ALL: [&[FilterEntry]; 5] = [
     select::FILTERS,
 ];
 
-/// The filter of that name.
+/// Returns the filter with this name.
 pub(super) fn find(name: &str) -> Option<&'static FilterEntry> {
     let mut all = ALL.into_iter().flatten();
     all.find(|filter| filter.name == name)
 }
 
-/// The names of all of them.
+/// Returns the names of all filters.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     ALL.into_iter().flatten().map(|filter| filter.name)
 }
 
-/// Applies a filter. Arguments by name are one more argument, an object.
+/// Applies a filter. Named arguments become one more argument, an object.
 pub(super) fn apply(
     e: &mut Evaluator<'_, '_>,
     filter: &FilterEntry,
@@ -92,7 +92,7 @@ pub(super) fn apply(
         };
         let given = arguments.len();
         return Err(fail(format!(
-            "{name} takes {takes} argument(s), and not {given}"
+            "{name} takes {takes} argument(s), not {given}"
         )));
     }
     for argument in &mut arguments {
@@ -106,7 +106,7 @@ pub(super) fn apply(
     if failed {
         return standing_in(e, filter, input, &arguments);
     }
-    // What it gives back as it is keeps its structure.
+    // An unchanged value keeps its message structure.
     if *name == "default" {
         return (filter.run)(e, input, &arguments);
     }
@@ -114,8 +114,8 @@ pub(super) fn apply(
     (filter.run)(e, &input, &arguments)
 }
 
-/// A filter of a failed call, or with one: where it finds no such value as it needs, there is
-/// nothing.
+/// Applies a filter to a failed call, or with one as an argument; returns nil if it requires
+/// another type of value.
 #[cold]
 fn standing_in(
     e: &mut Evaluator<'_, '_>,
@@ -132,7 +132,7 @@ fn standing_in(
     }
 }
 
-/// The default for what is not there, `false` or empty.
+/// Returns the default for nil, `false` or an empty value.
 fn default(
     _: &mut Evaluator<'_, '_>,
     input: &Value,
@@ -163,7 +163,7 @@ fn default(
     }
 }
 
-/// A time in another form. What is none stays as it is.
+/// Formats a time. A value that is not a time is unchanged.
 fn date(
     e: &mut Evaluator<'_, '_>,
     input: &Value,
@@ -198,7 +198,7 @@ fn date(
 
 // What filters need.
 
-/// An argument as text; empty if it is not given.
+/// Returns an argument as text; empty if it is absent.
 fn text(
     e: &mut Evaluator<'_, '_>,
     arguments: &[Value],
@@ -210,7 +210,8 @@ fn text(
     }
 }
 
-/// The items of a list, those of lists in it too; of an object itself; of anything else one.
+/// Returns the items of a list, flattened; of an object, the object itself; of another value, that
+/// value.
 fn items(e: &mut Evaluator<'_, '_>, input: &Value) -> Result<Vec<Data>, StopReason> {
     match input {
         Value::Data(Data::Null) => Ok(Vec::new()),
@@ -225,7 +226,7 @@ fn items(e: &mut Evaluator<'_, '_>, input: &Value) -> Result<Vec<Data>, StopReas
     }
 }
 
-/// Lists inside each other are bounded in depth.
+/// The nesting depth of lists is bounded.
 fn flatten(
     e: &mut Evaluator<'_, '_>,
     list: &[Data],
@@ -242,7 +243,7 @@ fn flatten(
     Ok(())
 }
 
-/// A list that a filter makes.
+/// Charges for a list created by a filter.
 fn made(e: &mut Evaluator<'_, '_>, items: Vec<Data>) -> Result<Value, StopReason> {
     e.charge(items.len() * VALUE_SIZE)?;
     let list = Data::from(items);

@@ -1,4 +1,4 @@
-//! Filters that select items of a list by a property of theirs.
+//! Filters that select items of a list by a property.
 
 use quillet_core::Value as Data;
 
@@ -36,7 +36,7 @@ pub(super) static FILTERS: &[FilterEntry] = &[
     }),
 ];
 
-/// A property of an item; `None` if it is nothing that has any.
+/// Returns a property of an item; `None` if the item has no properties.
 pub(super) fn property(item: &Data, key: &Value) -> Result<Option<Data>, StopReason> {
     let wrong = || {
         let shown = match key {
@@ -55,7 +55,7 @@ pub(super) fn property(item: &Data, key: &Value) -> Result<Option<Data>, StopRea
         };
         return Ok(Some(field));
     }
-    // A number of a text is one of its characters, and one of a whole number a bit, as in Ruby.
+    // As in Ruby, a number selects a character of a text, and a bit of a whole number.
     let place = match key {
         Value::Data(Data::Int(at)) => Some(*at),
         Value::Data(Data::Float(at)) => Some(*at as i64),
@@ -89,8 +89,8 @@ pub(super) fn property(item: &Data, key: &Value) -> Result<Option<Data>, StopRea
     }
 }
 
-/// Every item, and whether its property is the one that is asked for, or true. `None` if an
-/// item has no properties.
+/// Yields every item, and whether its property equals the requested value, or is true. Returns
+/// `None` if an item has no properties.
 fn selected(
     e: &mut Evaluator<'_, '_>,
     input: &Value,

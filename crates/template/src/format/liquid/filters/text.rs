@@ -1,4 +1,4 @@
-//! Filters on texts.
+//! Filters for texts.
 
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ pub(super) static FILTERS: &[FilterEntry] = &[
     filter("url_encode", 0, 0, encoded::url),
 ];
 
-/// The text of a value, changed into one that is at most so many times as long.
+/// Transforms the text of a value; `times` bounds its growth.
 fn changed(
     e: &mut Evaluator<'_, '_>,
     input: &Value,
@@ -107,7 +107,7 @@ fn changed(
     change: impl Fn(&str) -> String,
 ) -> Result<Value, StopReason> {
     let text = e.text(input)?;
-    // What it might become is refused before it is made; what it became is counted.
+    // The maximum size is checked before, and the real size charged afterwards.
     if text.len() > 1 << 16 {
         e.charge(text.len().saturating_mul(times))?;
         return Ok(change(&text).into());
@@ -117,7 +117,7 @@ fn changed(
     Ok(text.into())
 }
 
-/// Replaces a text as Ruby's `gsub` does, in which a backslash in the new text has a meaning.
+/// Replaces text like Ruby's `gsub`, in which backslashes in the replacement are special.
 fn replace(
     e: &mut Evaluator<'_, '_>,
     input: &Value,
@@ -151,7 +151,7 @@ fn replace(
     Ok(out.into())
 }
 
-/// `\0` and `\&` are what was found, `` \` `` and `\'` what stands before and behind it.
+/// Expands `\0` and `\&` to the match, `` \` `` and `\'` to the text before and after it.
 fn expand(
     e: &mut Evaluator<'_, '_>,
     new: &str,
@@ -217,7 +217,7 @@ fn slice(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Va
     Ok(part.into())
 }
 
-/// Which of so many are meant.
+/// Returns the selected range of this number of items.
 fn part(count: usize, offset: i64, length: i64) -> Option<std::ops::Range<usize>> {
     let all = i64::try_from(count).ok()?;
     let start = if offset < 0 {
@@ -250,7 +250,7 @@ fn split(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Va
     made(e, parts.into_iter().map(Data::from).collect())
 }
 
-/// A length of a text, and what stands for the rest.
+/// Length of a text, and the ellipsis.
 fn length(
     e: &mut Evaluator<'_, '_>,
     given: &[Value],
@@ -305,7 +305,7 @@ fn truncate_words(
     let most = usize::try_from(most.max(1)).unwrap_or(1);
     let words = || whole.split(is_blank).filter(|word| !word.is_empty());
     if words().nth(most).is_none() {
-        // What stands behind the last word counts as one more.
+        // The text after the last word counts as one more.
         let ends_in_blank = whole.ends_with(is_blank) && words().count() == most;
         if !ends_in_blank {
             return Ok(Value::Data(Data::Str(whole)));

@@ -1,7 +1,8 @@
-//! The rules of .NET's `XmlPromptParser` and `ChatPromptParser`.
+//! Chat prompts by the rules of .NET's `XmlPromptParser` and `ChatPromptParser`.
 
+use super::names;
+use super::prompt::{ChatPrompt, message, unstructured};
 use super::xml::{self, Element, XmlNode};
-use super::{ChatPrompt, message, names, unstructured};
 use crate::structure::{ChatMessage, MessagePart};
 
 pub(super) fn parse(text: &str) -> ChatPrompt {
@@ -22,15 +23,15 @@ pub(super) fn parse(text: &str) -> ChatPrompt {
     }
 }
 
-/// Without `<message` it cannot be one, and need not be parsed.
+/// Without `<message` it is not a chat prompt and need not be parsed.
 fn mentions_message(text: &str) -> bool {
     let name = |at: usize| text.as_bytes().get(at + 1..at + 8);
     memchr::memchr_iter(b'<', text.as_bytes())
         .any(|at| name(at).is_some_and(|name| name.eq_ignore_ascii_case(b"message")))
 }
 
-/// An element that is a message. Its parts are what its children of known names
-/// are; text beside them is lost, as it is there.
+/// Reads a message element. Its parts are its children with known names; as in .NET, other text is
+/// lost.
 fn read(element: &Element) -> Option<ChatMessage> {
     if !element.name.eq_ignore_ascii_case("message") {
         return None;
@@ -58,7 +59,7 @@ fn part(element: &Element) -> Option<MessagePart> {
     })
 }
 
-/// What is inside, as markup, decoded once; nothing if it is blank.
+/// Returns the content as markup, decoded once; `None` if blank.
 fn content(element: &Element) -> Option<String> {
     let mut children = element.children.iter();
     let first = children.find(|child| !child.is_blank());

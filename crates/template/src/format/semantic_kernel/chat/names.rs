@@ -1,21 +1,21 @@
-//! References to characters in HTML: the names of HTML 4, and numbers.
+//! HTML character references: the names of HTML 4, and numbers.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// How a reference ends.
+/// How a reference may end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum ReferenceEnd {
     /// Always with a semicolon (.NET).
     Semicolon,
-    /// Names of Latin-1 and numbers also without (Python, as HTML 5 has it).
+    /// Names of Latin-1 and numbers also without (Python, as in HTML 5).
     Optional,
 }
 
-/// No name and no number is longer.
+/// Maximum length of a name or number.
 const LONGEST: usize = 12;
 
-/// Names with their numbers, in turn.
+/// Names, each followed by its number.
 const NAMES: &str = "\
     AElig 198 Aacute 193 Acirc 194 Agrave 192 Alpha 913 Aring 197 Atilde 195 Auml 196 Beta 914 Ccedil \
     199 Chi 935 Dagger 8225 Delta 916 ETH 208 Eacute 201 Ecirc 202 Egrave 200 Epsilon 917 Eta 919 Euml \
@@ -50,7 +50,7 @@ static NUMBERS: LazyLock<HashMap<&str, u32>> = LazyLock::new(|| {
     words.chunks(2).filter_map(pair).collect()
 });
 
-/// The text with its references decoded, once, from left to right.
+/// Decodes the references in a text, once, from left to right.
 pub(super) fn decode(text: &str, end: ReferenceEnd) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -64,7 +64,7 @@ pub(super) fn decode(text: &str, end: ReferenceEnd) -> String {
     out + rest
 }
 
-/// The character that a text begins by naming, and the bytes that this takes.
+/// Decodes the reference at the start of a text; returns the character and the length.
 fn read(text: &str, end: ReferenceEnd) -> Option<(char, usize)> {
     let name = &text[1..];
     let length = name

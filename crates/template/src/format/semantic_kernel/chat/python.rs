@@ -1,7 +1,8 @@
-//! The rules of Python's `ChatHistory.from_rendered_prompt`, version 1.45.
+//! Chat prompts by the rules of Python's `ChatHistory.from_rendered_prompt`, version 1.45.
 
+use super::names;
+use super::prompt::{ChatPrompt, ChatPromptError, message, unstructured};
 use super::xml::{self, Element, XmlNode};
-use super::{ChatPrompt, ChatPromptError, message, names, unstructured};
 use crate::structure::{ChatMessage, MessagePart};
 
 type ChatResult<T> = std::result::Result<T, ChatPromptError>;
@@ -10,7 +11,7 @@ const ROLES: &[&str] = &["system", "user", "assistant", "tool", "developer"];
 
 pub(super) fn parse(text: &str) -> ChatResult<ChatPrompt> {
     let text = text.trim();
-    // All line ends are one to expat.
+    // expat normalizes all line endings.
     let lines = text.replace("\r\n", "\n").replace('\r', "\n");
     let Some(root) = xml::parse(&lines) else {
         return Ok(unstructured(&unescape(text)));
@@ -47,14 +48,14 @@ pub(super) fn parse(text: &str) -> ChatResult<ChatPrompt> {
     })
 }
 
-/// A message of that role, unless the text is blank.
+/// Creates a message of this role, unless the text is blank.
 fn add(messages: &mut Vec<ChatMessage>, role: &str, text: &str) {
     if !text.trim().is_empty() {
         messages.push(ChatMessage::text(role, unescape(text.trim())));
     }
 }
 
-/// Adds to the text of the last message; without one, a message of the user.
+/// Appends to the text of the last message; without one, adds a user message.
 fn append(messages: &mut Vec<ChatMessage>, text: &str) {
     if text.is_empty() {
         return;
@@ -72,8 +73,8 @@ fn append(messages: &mut Vec<ChatMessage>, text: &str) {
     }
 }
 
-/// The text before the first element, then each element with the text after
-/// it. Comments and instructions are not there.
+/// Yields the text before the first element, then each element with the text after it. Comments and
+/// instructions are dropped.
 fn pieces(element: &Element) -> Vec<(Option<&Element>, String)> {
     let mut pieces = vec![(None, String::new())];
     for child in &element.children {
@@ -108,7 +109,7 @@ fn read(element: &Element) -> ChatResult<ChatMessage> {
     Ok(message(role, &element.attributes, joined(parts)))
 }
 
-/// Texts without anything else are one; nothing if that is empty.
+/// Joins parts that are all texts; `None` if the result is empty.
 fn joined(parts: Vec<MessagePart>) -> Vec<MessagePart> {
     let text = |part: &MessagePart| match part {
         MessagePart::Text(text) => Some(text.clone()),
@@ -121,7 +122,7 @@ fn joined(parts: Vec<MessagePart>) -> Vec<MessagePart> {
     }
 }
 
-/// A child of a message. Text after one of a known name is lost, as it is there.
+/// Reads a child of a message. As in Python, text after a child with a known name is lost.
 fn part(element: &Element, tail: &str) -> ChatResult<MessagePart> {
     let pieces = pieces(element);
     let text = pieces.first().map_or("", |(_, text)| text.as_str());
@@ -153,7 +154,7 @@ fn image(element: &Element, text: &str) -> ChatResult<MessagePart> {
     })
 }
 
-/// An element as it is written, without the text after it.
+/// Returns an element as markup, without the text after it.
 fn markup(element: &Element) -> String {
     let mut out = String::new();
     write(element, &mut out);

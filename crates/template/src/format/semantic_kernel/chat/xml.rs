@@ -1,11 +1,11 @@
-//! As much of XML as text between messages can have: well-formed or nothing.
-//! No document types, so no entities but the five.
+//! XML between messages: well-formed or rejected. Without document types, so only the five
+//! predefined entities.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::structure::entity;
 
-/// Elements inside each other, as in .NET; deeper text is no chat prompt.
+/// Maximum nesting of elements, as in .NET; a deeper text is not a chat prompt.
 const MAX_DEPTH: usize = 64;
 
 #[derive(Debug, Default)]
@@ -13,14 +13,14 @@ pub(super) struct Element {
     pub(super) name: String,
     pub(super) attributes: Vec<(String, String)>,
     pub(super) children: Vec<XmlNode>,
-    /// Written as `<name/>`.
+    /// Whether it was written as `<name/>`.
     pub(super) empty: bool,
 }
 
 #[derive(Debug)]
 pub(super) enum XmlNode {
     Element(Element),
-    /// Text, references decoded.
+    /// Text with decoded references.
     Text(String),
     /// `<![CDATA[…]]>`.
     Data(String),
@@ -51,7 +51,7 @@ impl Element {
         })
     }
 
-    /// All text inside, of inner elements too.
+    /// Returns all text inside, including inner elements.
     pub(super) fn text(&self) -> String {
         let mut out = String::new();
         for child in &self.children {
@@ -65,7 +65,7 @@ impl Element {
     }
 }
 
-/// What stands in a text, in an element without a name; `None` if it is not well-formed.
+/// Parses a text into a nameless root element; `None` if it is not well-formed.
 pub(super) fn parse(text: &str) -> Option<Element> {
     if !text.chars().all(is_allowed) {
         return None;
@@ -83,7 +83,7 @@ pub(super) fn parse(text: &str) -> Option<Element> {
     parser.open.is_empty().then_some(root)
 }
 
-/// The characters of XML 1.0.
+/// Whether XML 1.0 allows a character.
 fn is_allowed(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }
@@ -91,9 +91,9 @@ fn is_allowed(c: char) -> bool {
 struct XmlParser<'t> {
     rest: &'t str,
     open: Vec<Element>,
-    /// Prefixes of names, where they are declared, innermost last.
+    /// Declared prefixes, innermost last.
     prefixes: Vec<(&'t str, usize)>,
-    /// How often each is declared.
+    /// Number of declarations per prefix.
     declared: HashMap<&'t str, usize>,
 }
 
@@ -153,7 +153,7 @@ impl<'t> XmlParser<'t> {
         let (name, rest) = self.rest.split_once('>')?;
         self.rest = rest;
         let element = self.open.pop()?;
-        // The root has no name, so nothing closes it.
+        // The root has no name, so no tag closes it.
         if element.name != name.trim_end_matches(BLANKS) || element.name.is_empty() {
             return None;
         }
@@ -161,7 +161,7 @@ impl<'t> XmlParser<'t> {
         self.add(XmlNode::Element(element))
     }
 
-    /// Prefixes end with the element that declares them.
+    /// Prefixes go out of scope with the element that declares them.
     fn left(&mut self) {
         let depth = self.open.len();
         while let Some((prefix, _)) = self.prefixes.pop_if(|(_, declared)| *declared >= depth) {
@@ -209,7 +209,7 @@ impl<'t> XmlParser<'t> {
         Some(())
     }
 
-    /// Attributes and the end of the tag; adds names whose prefix must be declared.
+    /// Parses attributes and the end of the tag; adds the names whose prefix must be declared.
     fn attributes(&mut self, element: &mut Element, names: &mut Vec<&'t str>) -> Option<()> {
         let mut seen = HashSet::new();
         loop {
@@ -240,7 +240,7 @@ impl<'t> XmlParser<'t> {
         *self.declared.entry(prefix).or_default() += 1;
     }
 
-    /// Whether a name's prefix, if it has one, means something.
+    /// Whether a name's prefix, if any, is declared.
     fn is_declared(&self, name: &str) -> bool {
         let Some((prefix, local)) = name.split_once(':') else {
             return true;
@@ -271,7 +271,7 @@ impl<'t> XmlParser<'t> {
 fn instruction(text: &str) -> Option<XmlNode> {
     let end = text.find(|c| !is_name(c)).unwrap_or(text.len());
     let target = &text[..end];
-    // A declaration can only stand at the very start, where the root's is.
+    // A declaration is allowed only at the very start of the root.
     let wrong = target.is_empty() || target.eq_ignore_ascii_case("xml");
     (!wrong).then(|| XmlNode::Instruction(text.to_owned()))
 }
@@ -280,7 +280,7 @@ fn is_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | ':' | '-' | '.')
 }
 
-/// Text with its references decoded; `None` if one has no meaning.
+/// Decodes the references in a text; `None` if one is undefined.
 fn decoded(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -298,13 +298,13 @@ fn decoded(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// Where text is written.
+/// Context of written text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Escape {
     Text,
-    /// In double quotes, with line ends as `&#xA;`.
+    /// In double quotes, with line endings as `&#xA;`.
     AttributeHex,
-    /// In double quotes, with line ends as `&#10;`.
+    /// In double quotes, with line endings as `&#10;`.
     AttributeDecimal,
 }
 

@@ -1,0 +1,43 @@
+//! Problems in a text, before they become diagnostics.
+
+use quillet_core::Span;
+
+/// A diagnostic before its line and column are computed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct YamlProblem {
+    /// Span in the file.
+    pub span: Span,
+    /// Message: one sentence without a full stop.
+    pub message: String,
+    /// Location of the first occurrence; its line is appended to the message.
+    pub first: Option<Span>,
+    /// How to fix it.
+    pub help: Option<String>,
+}
+
+impl YamlProblem {
+    /// Creates a problem at a location.
+    #[must_use]
+    pub fn new(span: Span, message: impl Into<String>) -> Self {
+        YamlProblem {
+            span,
+            message: message.into(),
+            first: None,
+            help: None,
+        }
+    }
+
+    /// Adds the location of the first occurrence.
+    #[must_use]
+    pub fn first(mut self, first: Span) -> Self {
+        self.first = Some(first);
+        self
+    }
+
+    /// Adds how to fix it.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}

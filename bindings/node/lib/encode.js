@@ -256,7 +256,7 @@ function createEncoder(native) {
         remember(value);
         return;
       case 'function':
-        throw unfit(depth, 'is a function', 'functions that templates call are given as `tools`');
+        throw unfit(depth, 'is a function', 'pass functions that templates call as `tools`');
       default:
         throw unfit(depth, 'is a symbol', 'give its description as text');
     }
@@ -368,7 +368,7 @@ function createEncoder(native) {
     if (!Number.isFinite(value)) {
       throw unfit(
         depth,
-        `is ${value}, which is no value of JSON`,
+        `is ${value}, which JSON does not have`,
         'leave it out, or give it as text',
       );
     }
@@ -451,7 +451,7 @@ function createEncoder(native) {
     for (const [key, value] of entries) {
       if (value === undefined) continue;
       if (typeof key !== 'string')
-        throw unfit(depth, 'is a Map with a key that is no text', 'give texts as keys');
+        throw unfit(depth, 'is a Map with a key that is not a text', 'give texts as keys');
       fields++;
       if (count + 4 > words.length) grow();
       words[count++] = key.length;
@@ -501,7 +501,7 @@ function createEncoder(native) {
 
   function enter(depth) {
     if (depth > MAX_DEPTH) {
-      throw unfit(depth, `is nested deeper than ${MAX_DEPTH} levels`, 'it may hold itself');
+      throw unfit(depth, `is nested deeper than ${MAX_DEPTH} levels`, 'it may contain itself');
     }
   }
 
@@ -520,7 +520,7 @@ function createEncoder(native) {
     return refused(
       'value.size',
       `${trail[0]}: more than ${MAX_WORDS} values or ${MAX_UNITS} characters`,
-      'an object that others hold counts each time',
+      'an object counts once for each reference to it',
     );
   }
 

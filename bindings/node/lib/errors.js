@@ -1,8 +1,8 @@
 'use strict';
 
 /**
- * What Quillet throws: `code` is stable (`template.syntax`, `render.missing_variable`,
- * `value.kind`, …), `line` and `column` count from 1, `hint` says what mends it.
+ * Error of Quillet: `code` is stable (`template.syntax`, `render.missing_variable`,
+ * `value.kind`, …), `line` and `column` count from 1, `hint` says how to fix it.
  */
 class QuilletError extends Error {
   constructor({ code, message, reason, source, line, column, hint, findings }) {

@@ -66,7 +66,7 @@ export interface TemplateOptions {
   partials?: Readonly<Record<string, string>>;
   /** Its name in errors. `template` by default. */
   name?: string;
-  /** What happens to a variable that is not there; by default what the format's own host does. */
+  /** Handling of missing variables; by default that of the format's own host. */
   missing?: 'default' | 'strict' | 'zero' | 'empty';
   /**
    * What divides the text into messages: nothing but helpers of the format (`plain`, the default),
@@ -93,14 +93,14 @@ export interface Tool {
   parameters?: readonly string[];
   /** Whether equal calls of one render are one. `false` by default. */
   idempotent?: boolean;
-  /** What a failed call leaves. Nothing by default. */
+  /** Fallback value of a failed call. Empty by default. */
   default?: Value;
 }
 
 export interface FailedCall {
   tool: string;
   message: string;
-  /** What was thrown. */
+  /** The exception. */
   error: unknown;
 }
 
@@ -146,11 +146,11 @@ export interface Finding {
   line?: number;
   /** Characters, from 1. */
   column?: number;
-  /** What mends it. */
+  /** How to fix it. */
   hint?: string;
 }
 
-/** What this package throws. */
+/** Error of this package. */
 export class QuilletError extends Error {
   /** Stable: `template.syntax`, `render.missing_variable`, `render.limit`, `value.kind`, … */
   readonly code: string;
@@ -162,7 +162,7 @@ export class QuilletError extends Error {
   readonly line?: number;
   /** Characters, from 1. */
   readonly column?: number;
-  /** What mends it. */
+  /** How to fix it. */
   readonly hint?: string;
   /** Everything that is wrong with a template that does not compile. */
   readonly findings?: readonly Finding[];
@@ -203,7 +203,7 @@ export interface ConvertOptions {
    * Whether variables of unknown kind are texts or whole numbers, which all formats print alike.
    */
   assumeText?: boolean;
-  /** Whether what is exact for some values only is refused. */
+  /** Whether to reject a conversion that is exact for some values only. */
   strict?: boolean;
 }
 
@@ -218,7 +218,7 @@ export interface Float {
   readonly value: number;
 }
 
-/** A number that prints with a fraction where a format tells them apart: `3.0` in Jinja. */
+/** A number that prints with a fraction in formats that distinguish them: `3.0` in Jinja. */
 export function float(value: number): Float;
 
 /** The formats, each with its other names. */

@@ -11,7 +11,7 @@ function createApi(native) {
 
   class Template {
     #number;
-    /** What its last variables were; see `encode.js`. */
+    /** Its last variables; see `encode.js`. */
     #memory = [];
     #format;
 
@@ -118,7 +118,7 @@ function createApi(native) {
     return JSON.parse(unwrap(native.check(format, text, compile)));
   }
 
-  /** The template in another format, with what is exact for some values only. */
+  /** Converts the template to another format, with notes on what is exact for some values only. */
   function convert(text, options) {
     isText('the template', text);
     const { from, to, assumeText = false, strict = false } = options ?? {};
@@ -133,7 +133,7 @@ function createApi(native) {
   }
 
   /**
-   * A number that prints as one with a fraction where a format tells them apart: `3.0` in Jinja.
+   * A number that prints with a fraction in formats that distinguish them: `3.0` in Jinja.
    */
   function float(value) {
     return new Float(value);
@@ -142,7 +142,7 @@ function createApi(native) {
   return { Template, QuilletError, check, convert, float, formats };
 }
 
-/** What the engine answered; thrown if it is an error. */
+/** Returns the engine's answer; throws if it is an error. */
 function unwrap(answer) {
   if (answer !== null && typeof answer === 'object')
     throw new QuilletError(JSON.parse(answer.error));
@@ -198,7 +198,7 @@ function readOptions(text, options) {
   oneOf('missing', missing);
   oneOf('messages', messages);
   if (partials === null || typeof partials !== 'object') {
-    throw refused('option.kind', 'partials is no object', 'give { name: text }');
+    throw refused('option.kind', 'partials must be an object', 'give { name: text }');
   }
   for (const [partial, text] of Object.entries(partials)) isText(`partials.${partial}`, text);
   knownKeys('limits', limits, LIMITS);
@@ -208,7 +208,7 @@ function readOptions(text, options) {
     if (typeof bound !== 'number' || !(bound >= 0)) {
       throw refused(
         'option.kind',
-        `limits.${limit} is no number from 0 on`,
+        `limits.${limit} must be a number from 0 on`,
         'leave it out for the default',
       );
     }
@@ -246,13 +246,13 @@ const TOOL = ['call', 'parameters', 'idempotent', 'default'];
 function readTools(tools) {
   if (tools === undefined || tools === null) return [];
   if (typeof tools !== 'object')
-    throw refused('option.kind', 'tools is no object', 'give { name: function }');
+    throw refused('option.kind', 'tools must be an object', 'give { name: function }');
   return Object.entries(tools).map(([name, tool]) => {
     if (typeof tool === 'function') return { name, call: tool, idempotent: false, default: null };
     if (tool === null || typeof tool !== 'object' || typeof tool.call !== 'function') {
       throw refused(
         'option.kind',
-        `tools.${name} is no function`,
+        `tools.${name} must be a function`,
         'give a function, or { call, parameters, idempotent, default }',
       );
     }
@@ -274,14 +274,14 @@ function readTools(tools) {
 
 function isText(what, value) {
   if (typeof value !== 'string')
-    throw refused('option.kind', `${what} is no text but ${kind(value)}`, 'give a string');
+    throw refused('option.kind', `${what} must be a text, not ${kind(value)}`, 'give a string');
 }
 
 function isObject(variables) {
   if (variables === null || typeof variables !== 'object' || Array.isArray(variables)) {
     throw refused(
       'value.kind',
-      `the variables are no object but ${kind(variables)}`,
+      `the variables must be an object, not ${kind(variables)}`,
       'give { name: value }',
     );
   }
@@ -294,7 +294,7 @@ function kind(value) {
 
 function names(what, list) {
   if (!Array.isArray(list) || list.some((name) => typeof name !== 'string')) {
-    throw refused('option.kind', `${what} is no list of names`, "give ['name']");
+    throw refused('option.kind', `${what} must be a list of names`, "give ['name']");
   }
   return list;
 }
@@ -304,7 +304,7 @@ function oneOf(option, value) {
   if (value === undefined || choices.includes(value)) return;
   throw refused(
     'option.unknown',
-    `${option} is ${JSON.stringify(String(value))}`,
+    `invalid value of ${option}: ${JSON.stringify(String(value))}`,
     `one of ${choices.join(', ')}`,
   );
 }
@@ -313,7 +313,7 @@ function knownKeys(what, object, known) {
   if (object === null || typeof object !== 'object') {
     throw refused(
       'option.kind',
-      `${what} is no object but ${kind(object)}`,
+      `${what} must be an object, not ${kind(object)}`,
       `it has ${known.join(', ')}`,
     );
   }

@@ -150,7 +150,7 @@ function give({ native, encoder, number, unwrap }, call, value) {
   );
 }
 
-/** What a call that failed leaves is the engine's business; what became of it is told. */
+/** Reports a failed call. The engine chooses its fallback value. */
 function failed({ native, number, unwrap, onToolError }, call, error) {
   const message = messageOf(error);
   unwrap(native.fail(number, call.id, message));
@@ -161,7 +161,7 @@ function messageOf(error) {
   try {
     return error instanceof Error ? String(error.message) : String(error);
   } catch {
-    return 'it threw what has no text';
+    return 'it threw a value without text';
   }
 }
 

@@ -58,7 +58,7 @@ fn copy(string: JsString<'_>, units: usize, buffer: &mut Vec<u16>) -> Result<()>
     Ok(())
 }
 
-/// A text as a string of Node's; what is no UTF-8 in it is U+FFFD.
+/// Converts a text to a string of Node's, with U+FFFD for invalid UTF-8.
 pub(crate) fn string_of<'e>(env: &'e Env, bytes: &[u8]) -> Result<Unknown<'e>> {
     // Where each byte is a character, Node has only to copy them.
     if bytes.is_ascii() {

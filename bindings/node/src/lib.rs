@@ -1,5 +1,5 @@
 //! Quillet's template engine as an addon of Node: hands bytes on between JavaScript and
-//! `quillet-bridge`. `lib/` is its face in JavaScript; nobody else calls these functions, which take
+//! `quillet-bridge`. `lib/` is its JavaScript interface; only it calls these functions, which take
 //! what `lib/` has checked. Where something is wrong they give `{error}`, as JSON.
 //!
 //! Templates and renders are known by number: an object of Node's own for each would be looked up and
@@ -23,7 +23,7 @@ use convert::{encoded, string_of};
 
 thread_local! {
     /// Node runs each worker in a thread of its own. No JavaScript runs while this is borrowed, so
-    /// nobody asks for it a second time.
+    /// it is not requested a second time.
     static WORLD: RefCell<ThreadState> = RefCell::default();
 }
 

@@ -66,40 +66,40 @@ test('a partial that is called and was not given is found', () => {
 
 test('options that are none are refused', () => {
   const cases = [
-    [() => new Template(), 'the template is no text but of type undefined (give a string)'],
+    [() => new Template(), 'the template must be a text, not of type undefined (give a string)'],
     [
       () => new Template(Buffer.from('x')),
-      'the template is no text but of type object (give a string)',
+      'the template must be a text, not of type object (give a string)',
     ],
-    [() => new Template('x', 1), 'options is no object but of type number'],
+    [() => new Template('x', 1), 'options must be an object, not of type number'],
     [() => new Template('x', { fromat: 'go' }), 'options has no fromat'],
     [
       () => new Template('x', { format: 1 }),
-      'format is no text but of type number (give a string)',
+      'format must be a text, not of type number (give a string)',
     ],
     [
       () => new Template('x', { missing: 'strickt' }),
-      'missing is "strickt" (one of default, strict, zero, empty)',
+      'invalid value of missing: "strickt" (one of default, strict, zero, empty)',
     ],
     [
       () => new Template('x', { partials: { a: 1 } }),
-      'partials.a is no text but of type number (give a string)',
+      'partials.a must be a text, not of type number (give a string)',
     ],
-    [() => new Template('x', { partials: null }), 'partials is no object (give { name: text })'],
+    [() => new Template('x', { partials: null }), 'partials must be an object (give { name: text })'],
     [
       () => new Template('x', { limits: { steps: -1 } }),
-      'limits.steps is no number from 0 on (leave it out for the default)',
+      'limits.steps must be a number from 0 on (leave it out for the default)',
     ],
     [
       () => new Template('x', { limits: { steps: '1' } }),
-      'limits.steps is no number from 0 on (leave it out for the default)',
+      'limits.steps must be a number from 0 on (leave it out for the default)',
     ],
     [
       () => new Template('x', { limits: { timeMs: NaN } }),
-      'limits.timeMs is no number from 0 on (leave it out for the default)',
+      'limits.timeMs must be a number from 0 on (leave it out for the default)',
     ],
-    [() => new Template('x', { trusted: 'a' }), "trusted is no list of names (give ['name'])"],
-    [() => convert('x'), 'from is no text but of type undefined (give a string)'],
+    [() => new Template('x', { trusted: 'a' }), "trusted must be a list of names (give ['name'])"],
+    [() => convert('x'), 'from must be a text, not of type undefined (give a string)'],
   ];
   for (const [work, message] of cases) {
     const error = failure(work);

@@ -113,15 +113,15 @@ test('a tool that fails leaves its default and is told', async () => {
       () => {
         throw Object.create(null);
       },
-      'it threw what has no text',
+      'it threw a value without text',
     ],
     [
       () => () => {},
-      'the result of f is a function (functions that templates call are given as `tools`)',
+      'the result of f is a function (pass functions that templates call as `tools`)',
     ],
     [
       () => NaN,
-      'the result of f is NaN, which is no value of JSON (leave it out, or give it as text)',
+      'the result of f is NaN, which JSON does not have (leave it out, or give it as text)',
     ],
     [
       () => ({
@@ -292,10 +292,10 @@ test('formats whose calls take variables by name', () => {
 test('tools that are none are refused', async () => {
   const template = new Template('{{ f() }}');
   const cases = [
-    [{ tools: 1 }, 'tools is no object (give { name: function })'],
+    [{ tools: 1 }, 'tools must be an object (give { name: function })'],
     [
       { tools: { f: 1 } },
-      'tools.f is no function (give a function, or { call, parameters, idempotent, default })',
+      'tools.f must be a function (give a function, or { call, parameters, idempotent, default })',
     ],
     [
       { tools: { f: { call: () => 1, params: [] } } },
@@ -303,7 +303,7 @@ test('tools that are none are refused', async () => {
     ],
     [
       { tools: { f: { call: () => 1, parameters: [1] } } },
-      "tools.f.parameters is no list of names (give ['name'])",
+      "tools.f.parameters must be a list of names (give ['name'])",
     ],
   ];
   for (const [options, message] of cases) {

@@ -89,22 +89,22 @@ test('what is no value is refused, and where it stands is said', () => {
   const endless = { toJSON: () => Object.create(endless) };
   Object.setPrototypeOf(endless, { toJSON: () => new Point(endless) });
   const cases = [
-    [() => 1, 'variables.v is a function (functions that templates call are given as `tools`)'],
+    [() => 1, 'variables.v is a function (pass functions that templates call as `tools`)'],
     [
       { a: [{}, { b: Symbol('x') }] },
       'variables.v.a[1].b is a symbol (give its description as text)',
     ],
     [
       { 'a b': NaN },
-      'variables.v["a b"] is NaN, which is no value of JSON (leave it out, or give it as text)',
+      'variables.v["a b"] is NaN, which JSON does not have (leave it out, or give it as text)',
     ],
     [
       [Infinity],
-      'variables.v[0] is Infinity, which is no value of JSON (leave it out, or give it as text)',
+      'variables.v[0] is Infinity, which JSON does not have (leave it out, or give it as text)',
     ],
     [
       float(NaN),
-      'variables.v is NaN, which is no value of JSON (leave it out, or give it as text)',
+      'variables.v is NaN, which JSON does not have (leave it out, or give it as text)',
     ],
     [
       2n ** 63n,
@@ -119,7 +119,7 @@ test('what is no value is refused, and where it stands is said', () => {
       'variables.v is a ArrayBuffer (decode it to text: new TextDecoder().decode(bytes))',
     ],
     [Promise.resolve(1), 'variables.v is a promise (await it first)'],
-    [new Map([[1, 2]]), 'variables.v is a Map with a key that is no text (give texts as keys)'],
+    [new Map([[1, 2]]), 'variables.v is a Map with a key that is not a text (give texts as keys)'],
   ];
   for (const [value, message] of cases) {
     assert.throws(
@@ -133,7 +133,7 @@ test('what is no value is refused, and where it stands is said', () => {
     );
   }
   for (const value of [cycle, deep(128)]) {
-    assert.throws(() => text(value), /is nested deeper than 128 levels \(it may hold itself\)/);
+    assert.throws(() => text(value), /is nested deeper than 128 levels \(it may contain itself\)/);
   }
   assert.equal(text(deep(126)).length, 2 * 126 + 1);
 });
@@ -152,7 +152,7 @@ test('variables are an object', () => {
     [1, 'of type number'],
   ]) {
     assert.throws(() => show.render(variables), {
-      message: `the variables are no object but ${kind} (give { name: value })`,
+      message: `the variables must be an object, not ${kind} (give { name: value })`,
     });
   }
   assert.equal(new Template('[{{ v }}]').render(), '[]');

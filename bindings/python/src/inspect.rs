@@ -1,4 +1,4 @@
-//! What can be asked of texts without rendering them.
+//! Inspection of texts without rendering.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};

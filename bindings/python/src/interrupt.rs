@@ -12,7 +12,7 @@ const EVERY: Duration = Duration::from_millis(50);
 
 thread_local! {
     static ASKED: Cell<Option<Instant>> = const { Cell::new(None) };
-    /// What a handler of signals raised, until the render has ended.
+    /// Exception of a signal handler, until the render has ended.
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn asked() -> bool {
     is_raised
 }
 
-/// What was raised, to be raised again where the render was asked for.
+/// Returns the exception, to be raised again by the caller of the render.
 pub(crate) fn taken() -> Option<PyErr> {
     RAISED.take()
 }

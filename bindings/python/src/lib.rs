@@ -1,6 +1,6 @@
 //! The template engine of Quillet as a module of Python, `quillet_engine._engine`.
 //!
-//! It stands on the crate `quillet` without features, which has no runtime: `template` renders,
+//! It is built on the crate `quillet` without features, which has no runtime: `template` renders,
 //! `rendering` lets Python's event loop make the calls of a template; values and errors are the crate
 //! `values`. What is pleasant to write in Python is written there, in
 //! `python/quillet_engine`.

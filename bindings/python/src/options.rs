@@ -10,12 +10,12 @@ use quillet::template::{CompileOptions, MessageSyntax, Missing, RenderLimits};
 use crate::interrupt;
 use quillet_python_values::error::of_option;
 
-/// What a render with tools may take unless something else is said: tools are slower than templates.
+/// Default timeout of a render with tools: tools are slower than templates.
 const WITH_TOOLS: Duration = Duration::from_secs(30);
 /// More than this is as good as no limit, and no clock overflows.
 const LONGEST: f64 = 1e9;
 
-/// What the constructor of a template is given.
+/// Arguments of a template's constructor.
 pub(crate) struct Options {
     pub(crate) template: TemplateOptions,
     /// The bounds on renders with tools.
@@ -48,7 +48,7 @@ pub(crate) fn read(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResul
             "timeout" => seconds = Some(value.extract::<f64>()?),
             "limits" => limits(py, value.cast::<PyDict>()?, &mut options)?,
             other => {
-                let message = format!("there is no option {other:?}");
+                let message = format!("unknown option {other:?}");
                 let hint = "options are name, partials, missing, messages, filters, trusted, \
                     timeout, limits";
                 return Err(of_option(py, &message, hint));
@@ -61,7 +61,7 @@ pub(crate) fn read(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResul
         if seconds.is_nan() || seconds <= 0.0 {
             return Err(of_option(
                 py,
-                &format!("timeout is {seconds}"),
+                &format!("invalid timeout: {seconds}"),
                 "give seconds, more than 0",
             ));
         }
@@ -82,7 +82,7 @@ fn missing(py: Python<'_>, name: &str) -> PyResult<Missing> {
         "zero" => Missing::Zero,
         "empty" => Missing::Empty,
         other => {
-            let message = format!("missing is {other:?}");
+            let message = format!("invalid value of missing: {other:?}");
             let hint = "give \"default\", \"strict\", \"zero\" or \"empty\"";
             return Err(of_option(py, &message, hint));
         }
@@ -95,7 +95,7 @@ fn syntax(py: Python<'_>, name: &str) -> PyResult<MessageSyntax> {
         "elements" => MessageSyntax::Elements,
         "role-lines" => MessageSyntax::RoleLines,
         other => {
-            let message = format!("messages is {other:?}");
+            let message = format!("invalid value of messages: {other:?}");
             let hint = "give \"plain\", \"role-lines\" or \"elements\"";
             return Err(of_option(py, &message, hint));
         }
@@ -123,9 +123,9 @@ fn limits(
             "calls" => &mut render.calls,
             "concurrency" => &mut render.concurrency,
             other => {
-                let message = format!("there is no limit {other:?}");
+                let message = format!("unknown limit {other:?}");
                 let hint = "limits are source_bytes, output_bytes, memory_bytes, steps, nesting, \
-                    passes, calls, concurrency; of time there is timeout";
+                    passes, calls, concurrency; for time use timeout";
                 return Err(of_option(py, &message, hint));
             }
         };

@@ -11,7 +11,7 @@ use crate::template::{PySegment, messages, segments};
 use crate::tools;
 use quillet_python_values::value;
 
-/// A render on its way: `_template.py` drives it.
+/// Render in progress: `_template.py` drives it.
 #[pyclass(name = "Rendering", frozen, module = "quillet_engine._engine")]
 pub(crate) struct PyRendering(Mutex<RenderState>);
 
@@ -31,9 +31,9 @@ impl PyRendering {
         }))
     }
 
-    /// Never waited for: whoever holds it may be waiting for the lock of the interpreter.
+    /// Only locked with `try_lock`: its holder may be waiting for the interpreter's lock.
     fn way(&self) -> PyResult<MutexGuard<'_, RenderState>> {
-        let busy = "another thread is at this render";
+        let busy = "another thread is using this render";
         self.0.try_lock().map_err(|_| PyRuntimeError::new_err(busy))
     }
 

@@ -21,7 +21,7 @@ pub(crate) struct PyTemplate {
     with_tools: RenderLimits,
     /// Its last variables.
     memory: Memory,
-    /// What it was made of, to be made again in another process.
+    /// Its arguments, to recreate it in another process.
     text: Py<PyString>,
     format: Py<PyString>,
     options: Option<Py<PyDict>>,

@@ -17,7 +17,7 @@ pub(crate) fn functions<'py>(tools: &Bound<'py, PyAny>) -> Option<Bound<'py, PyD
     (!tools.is_empty() && tools.iter().all(is_function)).then(|| tools.clone())
 }
 
-/// What a render has to know of them.
+/// Description of the functions for a render.
 pub(crate) fn described(tools: &Bound<'_, PyDict>) -> PyResult<Vec<TemplateFunction>> {
     let described = tools.iter().map(|(name, tool)| {
         Ok(TemplateFunction {
@@ -151,7 +151,7 @@ fn said(py: Python<'_>, error: &PyErr) -> String {
 pub(crate) fn warn(py: Python<'_>, rendered: &RenderedTemplate) -> PyResult<()> {
     for failed in rendered.failed_calls() {
         let message = format!(
-            "the call of {} failed, and its place in the text is empty: {}",
+            "the call of {} failed, and it is rendered as empty text: {}",
             failed.function, failed.message
         );
         let class = error::class(py, "ToolWarning")?;

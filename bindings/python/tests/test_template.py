@@ -187,7 +187,7 @@ def test_a_batch_goes_on_behind_a_row_that_fails() -> None:
     codes = [error and error.code for error in errors]
     missing, invalid = "render.missing_variable", "variables.invalid"
     assert codes == [None, "render.execution", missing, invalid, invalid, None]
-    assert str(errors[3]).startswith("n: a value of type object")
+    assert str(errors[3]).startswith("n: values of type object")
     many, none = template.render_batch({"n": 1 + i % 10} for i in range(5000))
     assert many == [str(10 // (1 + i % 10)) for i in range(5000)] and none == [None] * 5000
     assert template.render_batch([]) == ([], [])

@@ -56,8 +56,8 @@ FAILURES = [
     (fail(Odd()), "Odd"),
     (fail(RecursionError("deep")), "RecursionError: deep"),
     (lambda: 1, "takes 0 positional arguments"),
-    (lambda _: object(), "its result: a value of type object"),
-    (lambda _: {"a": [b"x"]}, "its result.a[0]: templates have no bytes"),
+    (lambda _: object(), "its result: values of type object"),
+    (lambda _: {"a": [b"x"]}, "its result.a[0]: bytes cannot be passed to a template"),
     (lambda _: 2**70, "its result: the integer has more than 64 bits"),
     (lambda _: "\ud800", "surrogate"),
 ]
@@ -165,7 +165,7 @@ def test_what_hangs_is_given_up() -> None:
             ended.append("hang")
 
     template = Template("[{{ hang() }}|{{ quick() }}]", timeout=0.2)
-    with pytest.warns(ToolWarning, match="did not answer within the time"):
+    with pytest.warns(ToolWarning, match="did not answer within the render timeout"):
         tools = {"hang": hang, "quick": lambda: "q"}
         assert asyncio.run(template.render_async(tools=tools)) == "[|q]"
     assert ended == ["hang"]

@@ -1,4 +1,4 @@
-//! Where work asks for calls, and whoever drives it answers.
+//! Queue in which a background task requests calls; the thread that drives it answers them.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use quillet::{Map, Value};
 use tokio::sync::oneshot;
 
-/// Something that whoever drives a work has to know.
+/// Event for the thread that drives a background task.
 #[derive(Debug)]
 pub enum QueueEvent {
     /// A function is to be called.
@@ -57,7 +57,7 @@ struct QueueState {
 }
 
 impl CallQueue {
-    /// Held for a moment only, and never while a function of somebody else runs.
+    /// Locked only briefly, and never while a callback runs: a callback may use the queue itself.
     fn state(&self) -> MutexGuard<'_, QueueState> {
         let state = self.0.state.lock();
         state.unwrap_or_else(PoisonError::into_inner)
@@ -76,7 +76,7 @@ impl CallQueue {
         changed
     }
 
-    /// Has a function called. Dropping the future says that nobody waits for it any more.
+    /// Requests the call of a function. Dropping the future cancels the request.
     pub(crate) async fn call(
         &self,
         tool: Option<Arc<str>>,
@@ -98,7 +98,7 @@ impl CallQueue {
         });
         let _waiting = PendingCall { board: self, id };
         let answer = receiver.await;
-        answer.unwrap_or_else(|_| Err("it was given up".to_owned()))
+        answer.unwrap_or_else(|_| Err("it was cancelled".to_owned()))
     }
 
     /// Tells of something that happened.
@@ -142,7 +142,7 @@ impl CallQueue {
         }
     }
 
-    /// Gives what a call gave, or why it failed. Nothing happens where nobody waits for it.
+    /// Stores the result or the error of a call. Does nothing if the request was cancelled.
     pub(crate) fn answer(&self, id: u64, answer: CallResult) {
         let waiting = self.state().waiting.remove(&id);
         if let Some(waiting) = waiting {
@@ -157,7 +157,7 @@ impl fmt::Debug for CallQueue {
     }
 }
 
-/// A call whose answer somebody waits for.
+/// Pending call.
 struct PendingCall<'a> {
     board: &'a CallQueue,
     id: u64,

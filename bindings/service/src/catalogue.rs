@@ -17,9 +17,9 @@ use crate::functions::{HostFunction, HostFunctions};
 use crate::refusal::BindingError;
 use crate::work::TaskOutput;
 
-/// How whoever writes through a package is named in histories, unless it says another name.
+/// Default author of versions written through a package.
 const AUTHOR: &str = "program";
-/// Versions that are listed unless somebody wants more.
+/// Default number of listed versions.
 const MOST_VERSIONS: usize = 1000;
 
 /// The prompts of a store, which is followed: what others write there is seen. Cheap to clone.
@@ -39,7 +39,7 @@ pub enum PromptVersion {
     Version(u64),
 }
 
-/// What is to be rendered.
+/// Prompt to render.
 #[derive(Clone, Debug, Default)]
 pub struct RenderRequest {
     /// The prompt.
@@ -50,7 +50,7 @@ pub struct RenderRequest {
     pub variables: Map,
     /// Functions that it may call besides the tools of the store, which they go before.
     pub tools: Vec<HostFunction>,
-    /// Whether messages are wanted, and not a text.
+    /// Whether to return messages instead of a text.
     pub as_messages: bool,
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 use crate::call_queue::CallQueue;
 
-/// The parameter that takes all arguments of a function whose own nobody knows.
+/// Parameter that takes all arguments of a function with unknown parameters.
 const REST: &str = "arguments";
 
 /// A function as its program describes it.
@@ -20,14 +20,14 @@ const REST: &str = "arguments";
 pub struct HostFunction {
     /// The name that templates, scripts and models call it by.
     pub name: String,
-    /// What it does, for models.
+    /// Description for models.
     pub description: String,
     /// JSON Schema of its arguments, whose properties stand in the order of arguments by position.
     /// Without one it is given what a template gives it, in that order or by name.
     pub parameters: Option<Json>,
     /// Whether equal calls of one render may share a result.
     pub idempotent: bool,
-    /// What stands in for a call that failed.
+    /// Fallback value of a failed call.
     pub default: Value,
 }
 

@@ -42,11 +42,11 @@ pub struct CheckedQuery {
 /// Says whether a query may run.
 ///
 /// # Errors
-/// The first thing that is wrong with it, with its place and what mends it.
+/// Returns the first problem, with its location and a hint.
 pub fn check(query: &GuardQuery) -> Result<CheckedQuery, BindingError> {
     let dialect = SqlDialect::named(&query.dialect).ok_or_else(|| {
         let names = SqlDialect::ALL.map(SqlDialect::name).join(", ");
-        let message = format!("there is no dialect {:?}", query.dialect);
+        let message = format!("unknown dialect {:?}", query.dialect);
         BindingError::option(message, format!("dialects are {names}"))
     })?;
     let policy = Policy {
@@ -85,7 +85,7 @@ fn mode(name: &str) -> Result<GuardMode, BindingError> {
         "select" => Ok(GuardMode::Select),
         "explore" => Ok(GuardMode::Explore),
         other => {
-            let message = format!("there is no mode {other:?}");
+            let message = format!("unknown mode {other:?}");
             Err(BindingError::option(message, "modes are select and explore"))
         }
     }

@@ -1,4 +1,4 @@
-//! What the packages for Python and Node have in common that bring a runtime: prompts of a store,
+//! Common part of the Python and Node packages with a runtime: prompts of a store,
 //! scripts, and the guard of SQL, for a program that has values and functions of its own kind.
 //!
 //! Everything that may wait is a [`BackgroundTask`]: a future on the [`runtime`] of this process, and a

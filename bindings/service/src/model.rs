@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 use crate::call_queue::CallQueue;
 use crate::refusal::BindingError;
 
-/// What the function can do itself. What it cannot, scripts ask for in words, and check.
+/// Abilities of the function. Scripts request others in the prompt, and validate the answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Abilities(host::ModelCapabilities);
 
@@ -43,7 +43,7 @@ impl Abilities {
                 "logit_bias" => abilities.logit_bias = true,
                 "continues" => abilities.continues = true,
                 other => {
-                    let message = format!("there is no ability {other:?}");
+                    let message = format!("unknown ability {other:?}");
                     let hint =
                         "abilities are tools, json_schema, json_object, logit_bias, continues";
                     return Err(BindingError::option(message, hint));
@@ -97,7 +97,7 @@ impl ChatModel for Model {
             let read = decoder.whole(answer.as_bytes(), &mut events);
             let read = read.and_then(|()| decoder.end(&mut events));
             read.map_err(|error| {
-                let message = format!("the answer of the model cannot be read: {error}");
+                let message = format!("invalid answer of the model: {error}");
                 ModelError { message, ..error }
             })?;
             let events = events.into_iter().map(Ok);
@@ -126,7 +126,7 @@ fn asked(request: &ChatRequest) -> Result<(Value, Map), ModelError> {
     ))
 }
 
-/// What the function gave as a whole answer of the wire.
+/// Converts the function's result to a whole chat completion.
 fn completion(answer: Value) -> Result<Json, ModelError> {
     let kind = answer.kind();
     let message = match Json::from(&answer) {
@@ -139,8 +139,8 @@ fn completion(answer: Value) -> Result<Json, ModelError> {
         }
         _ => {
             let message = format!(
-                "the model gave {kind}, which is no answer: give a text, a message of the \
-                 assistant with content or tool_calls, or a whole chat completion"
+                "invalid answer of the model: {kind}; return a text, an assistant message with \
+                 content or tool_calls, or a whole chat completion"
             );
             return Err(ModelError::new(ModelErrorKind::Protocol, message));
         }

@@ -8,7 +8,7 @@ use quillet::prompt::ServiceError;
 use quillet::script::{ErrorKind, ScriptError};
 use quillet::sql::guard::GuardError;
 
-/// What kind of exception it is.
+/// Kind of exception.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExceptionKind {
     /// There is no such prompt, version or label.
@@ -38,17 +38,17 @@ pub enum ExceptionKind {
 /// Why something was not done.
 #[derive(Clone, Debug)]
 pub struct BindingError {
-    /// What kind of exception it is.
+    /// Kind of exception.
     pub kind: ExceptionKind,
     /// The stable code.
     pub code: &'static str,
-    /// What is wrong, with its place, without what mends it.
+    /// The problem with its location, without the hint.
     pub message: String,
     /// The source that it is about; empty where none is.
     pub source: Box<str>,
     /// The place in that source.
     pub position: Option<LineColumn>,
-    /// What mends it.
+    /// How to fix it.
     pub hint: Option<Box<str>>,
     /// Everything that was found.
     pub diagnostics: Box<[Diagnostic]>,
@@ -78,10 +78,10 @@ impl BindingError {
     }
 
     pub(crate) fn given_up() -> Self {
-        BindingError::new(ExceptionKind::Other, "error", "it was given up before it ended")
+        BindingError::new(ExceptionKind::Other, "error", "it was cancelled before it ended")
     }
 
-    /// The same with its findings, of which the first says the place and what mends it.
+    /// Adds diagnostics; the first one has the location and the hint.
     fn with_findings(mut self, diagnostics: Vec<Diagnostic>) -> Self {
         if let Some(first) = diagnostics.first() {
             self.source = first.source.as_str().into();
@@ -92,7 +92,7 @@ impl BindingError {
         self.without_hint()
     }
 
-    /// The text of a finding ends in what mends it, which an exception shows by itself.
+    /// Removes the hint at the end of a diagnostic's text, because an exception shows it separately.
     fn without_hint(mut self) -> Self {
         if let Some(hint) = &self.hint
             && let Some(rest) = self.message.strip_suffix(&format!(" ({hint})"))

@@ -43,7 +43,7 @@ pub struct ScriptRequest {
     pub inputs: Option<Value>,
     /// Functions that it and its models may call.
     pub tools: Vec<HostFunction>,
-    /// What the model can do itself.
+    /// Abilities of the model.
     pub abilities: Abilities,
     /// Parameters of models that win over those of the script.
     pub parameters: Map,
@@ -51,11 +51,11 @@ pub struct ScriptRequest {
     pub seed: Option<u64>,
     /// Most time for all of it.
     pub time: Option<Duration>,
-    /// What it may do outside of itself: nothing by default.
+    /// Grants of access outside the script; none by default.
     pub grants: Grants,
     /// Its bounds.
     pub limits: ScriptLimits,
-    /// Whether what happens is told on the board.
+    /// Whether events are added to the queue.
     pub is_watched: bool,
 }
 
@@ -96,7 +96,7 @@ impl ScriptRequest {
             "js_ms" => self.limits.js_time = time,
             "js_bytes" => self.limits.js_memory = size,
             other => {
-                let message = format!("there is no limit {other:?}");
+                let message = format!("unknown limit {other:?}");
                 let hint = "limits are steps, depth, model_calls, tokens, messages, bytes, own_ms, \
                     js_ms, js_bytes";
                 return Err(BindingError::option(message, hint));
@@ -184,7 +184,7 @@ async fn open(run: &ScriptRequest) -> Result<OpenedScript, ScriptError> {
     let found = library.find(UNNAMED, None).await?;
     let script = found.ok_or_else(|| {
         let kind = quillet::script::ErrorKind::NotFound;
-        ScriptError::plain(kind, UNNAMED, "there is no script in the text")
+        ScriptError::plain(kind, UNNAMED, "the text contains no script")
     })?;
     Ok(OpenedScript { script, library })
 }

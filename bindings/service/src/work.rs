@@ -1,4 +1,4 @@
-//! A future on the runtime, and how whoever wants its outcome drives it.
+//! Future on the runtime, driven by the thread that waits for its outcome.
 
 use std::future::Future;
 use std::io;
@@ -12,7 +12,7 @@ use tokio::task::AbortHandle;
 use crate::call_queue::{CallQueue, QueueEvent};
 use crate::refusal::BindingError;
 
-/// What a work gave.
+/// Output of a background task.
 #[derive(Clone, Debug, Default)]
 pub struct TaskOutput {
     /// The value; `None` where a script gives none.

@@ -16,7 +16,7 @@ use std::time::Duration;
 use quillet_bridge::{BridgeError, EncodedValue, OutputKind, ThreadState};
 use quillet_template::host::{HostFunctions, provide};
 
-/// What a function gives whose answer is an error.
+/// Return value of a function that fails.
 const REFUSED: i32 = -1;
 /// What `step` gives at the end of a render.
 const ENDED: i32 = 1;
@@ -29,7 +29,7 @@ unsafe extern "C" {
     safe fn random() -> u32;
 }
 
-/// What crosses.
+/// Data that crosses the boundary.
 #[derive(Default)]
 struct Exchange {
     world: ThreadState,

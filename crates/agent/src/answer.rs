@@ -1,33 +1,33 @@
-//! The model's answer: while it is streamed, and when it is whole.
+//! The model's answer, while it is streamed and when it is complete.
 
 use quillet_core::ToolCall;
 use quillet_core::chat::{FinishReason, Reply};
 
-/// A turn on its way.
+/// Turn that is being streamed.
 #[derive(Default)]
 pub(crate) struct PartialTurn {
-    /// What was said.
+    /// Text so far.
     pub(crate) text: String,
-    /// What was thought.
+    /// Reasoning so far.
     pub(crate) reasoning: String,
-    /// Whether what was said is a refusal.
+    /// Whether the text is a refusal.
     pub(crate) refused: bool,
-    /// Everything else.
+    /// The remaining state.
     pub(crate) rest: Reply,
 }
 
-/// A turn that has come to its end.
+/// Turn that is complete.
 pub(crate) struct CompletedTurn {
-    /// Why it ended.
+    /// Finish reason.
     pub(crate) reason: FinishReason,
-    /// What the model wants called.
+    /// Tool calls of the model.
     pub(crate) calls: Vec<ToolCall>,
-    /// Whether its last call was cut by the limit on tokens.
+    /// Whether its last call was truncated by the limit on output tokens.
     pub(crate) cut_call: bool,
 }
 
 impl CompletedTurn {
-    /// A turn that ended for this reason, with these calls.
+    /// Turn with this finish reason and these calls.
     pub(crate) fn new(reason: FinishReason, calls: Vec<ToolCall>) -> Self {
         let cut_call = reason == FinishReason::Length && calls.last().is_some_and(is_cut);
         CompletedTurn {
@@ -38,8 +38,8 @@ impl CompletedTurn {
     }
 }
 
-/// Whether a call is cut, given that its turn was cut right after it. No text at all
-/// usually means no arguments, but not here.
+/// Whether a call is truncated, given that its turn was truncated right after it. Empty arguments
+/// usually mean "no arguments", but here they mean that the text was cut before it began.
 fn is_cut(call: &ToolCall) -> bool {
     call.arguments.trim().is_empty() || call.arguments_object().is_none()
 }

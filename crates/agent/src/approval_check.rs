@@ -1,4 +1,4 @@
-//! Asking somebody about a call before it is made.
+//! Approval check before a call.
 
 use crate::AgentEvent;
 use crate::approval::{Approval, PendingCall};
@@ -6,15 +6,15 @@ use crate::call_plan::{CallAction, PlannedCall};
 use crate::failure::CallFailure;
 use crate::scope::RunContext;
 
-/// A call after somebody was asked.
+/// Result of the approval check.
 pub(crate) enum ApprovalOutcome {
-    /// It is done as planned.
+    /// Proceed with this plan.
     Go(PlannedCall),
-    /// It waits; this says so.
+    /// The call is pending; this event reports it.
     Waits(AgentEvent),
 }
 
-/// Asks about a call of a tool; everything else harms nobody.
+/// Checks a tool call; other plans have no effects outside the run and need no approval.
 pub(crate) async fn request_approval(
     scope: &RunContext,
     mut planned: PlannedCall,

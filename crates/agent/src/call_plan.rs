@@ -1,4 +1,4 @@
-//! What is to be done with each call of a turn, before any is made.
+//! Plans for the calls of a turn, made before any call.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,44 +13,44 @@ use crate::repeats::DuplicateCalls;
 use crate::toolbox::{CallExecutor, Toolbox};
 use crate::{AgentEvent, RunLimits};
 
-/// The calls of a turn, sorted by who executes them.
+/// Calls of a turn, by executor.
 #[derive(Default)]
 pub(crate) struct SortedCalls {
-    /// For this run, in the order of the calls.
+    /// Calls for this run, in order.
     pub(crate) ours: VecDeque<PlannedCall>,
-    /// For the client.
+    /// Calls for the client.
     pub(crate) for_client: Vec<AgentEvent>,
-    /// Why the model has nothing to say, if it said that.
+    /// Reason of a silent exit, if the model called it.
     pub(crate) silent: Option<String>,
 }
 
-/// A call of this run.
+/// Planned call of this run.
 pub(crate) struct PlannedCall {
-    /// Which of its turn.
+    /// Index in its turn.
     pub(crate) index: usize,
     /// The call.
     pub(crate) call: ToolCall,
-    /// Its arguments; none where they cannot be read.
+    /// Its arguments; none if they cannot be parsed.
     pub(crate) input: Map<String, Json>,
-    /// What is to be done with it.
+    /// The plan.
     pub(crate) plan: CallAction,
 }
 
-/// What this run does with a call.
+/// Plan of this run for a call.
 pub(crate) enum CallAction {
-    /// Makes it.
+    /// Make the call.
     Make(Arc<dyn Tool>),
-    /// Loads a skill.
+    /// Load a skill.
     LoadSkill,
-    /// Ends silently.
+    /// End silently.
     SilentExit,
-    /// Answers without making it.
+    /// Answer with this error without calling.
     Refuse(CallFailure),
-    /// Answers what somebody knows it gives.
+    /// Answer with a result from a person.
     Answer(String),
 }
 
-/// Judges the calls of a turn.
+/// Plans the calls of a turn.
 pub(crate) fn judge(turn: CompletedTurn, toolbox: &Toolbox, limits: &RunLimits) -> SortedCalls {
     let mut doubles = DuplicateCalls::default();
     let last = turn.calls.len().saturating_sub(1);
@@ -100,9 +100,9 @@ impl SortedCalls {
     }
 }
 
-/// A call that is not made.
+/// Plan for a call that is not made.
 struct RejectedCall {
-    /// Its arguments, as far as they could be read.
+    /// Its arguments, as far as they could be parsed.
     input: Map<String, Json>,
     failure: CallFailure,
 }
@@ -114,7 +114,7 @@ impl From<CallFailure> for RejectedCall {
     }
 }
 
-/// The arguments of a call and who executes it, if nothing is wrong with it.
+/// Validates a call; returns its arguments and executor.
 fn check<'t>(
     call: &ToolCall,
     toolbox: &'t Toolbox,
@@ -140,7 +140,7 @@ fn check<'t>(
     Ok((input, &entry.by))
 }
 
-/// A text that is blank or `null` stands for no arguments.
+/// A blank text or `null` means no arguments: some models write these for tools without parameters.
 fn read(text: &str) -> Result<Map<String, Json>, serde_json::Error> {
     match text.trim() {
         "" | "null" => Ok(Map::new()),
@@ -148,7 +148,7 @@ fn read(text: &str) -> Result<Map<String, Json>, serde_json::Error> {
     }
 }
 
-/// An argument that is a text; empty where it is missing.
+/// String argument; empty if it is missing.
 pub(crate) fn argument(input: &Map<String, Json>, name: &str) -> String {
     let given = input.get(name).and_then(Json::as_str);
     given.unwrap_or_default().to_owned()

@@ -1,4 +1,4 @@
-//! One call of one tool: its limit on time, and everything that can go wrong with it.
+//! Execution of one tool call, with its timeout and errors.
 
 use std::any::Any;
 use std::future::Future;
@@ -16,9 +16,9 @@ use crate::failure::CallFailure;
 use crate::scope::RunContext;
 use crate::spans::ToolSpan;
 
-/// A call that has begun.
+/// Call in progress.
 pub(crate) struct StartedCall {
-    /// Which of its turn.
+    /// Index in its turn.
     pub(crate) index: usize,
     /// The call.
     pub(crate) call: ToolCall,
@@ -27,20 +27,20 @@ pub(crate) struct StartedCall {
     at: Instant,
 }
 
-/// A call that has ended.
+/// Finished call.
 pub(crate) struct FinishedCall {
-    /// What was begun.
+    /// The call.
     pub(crate) begun: StartedCall,
-    /// What it gave.
+    /// Its result.
     pub(crate) answer: Result<Value, CallFailure>,
-    /// Pictures that belong to what it gave.
+    /// Pictures of the result.
     pub(crate) images: Vec<MediaUrl>,
-    /// How long it took.
+    /// Duration.
     pub(crate) took: Duration,
 }
 
 impl StartedCall {
-    /// A call that begins now.
+    /// Starts a call.
     pub(crate) fn new(scope: &RunContext, index: usize, call: ToolCall) -> Self {
         StartedCall {
             index,
@@ -50,7 +50,7 @@ impl StartedCall {
         }
     }
 
-    /// It ends now.
+    /// Finishes a call.
     pub(crate) fn done(self, answer: Result<Value, CallFailure>) -> FinishedCall {
         FinishedCall {
             took: self.at.elapsed(),
@@ -61,8 +61,8 @@ impl StartedCall {
     }
 }
 
-/// Makes a call, at once and as a task of its own: one that blocks its thread or panics
-/// does not hold up the run. Dropping the future ends the task.
+/// Makes a call in a task of its own, so that a tool that blocks its thread or panics does not stop
+/// the run. Dropping the future aborts the task.
 pub(crate) fn start(
     scope: &RunContext,
     tool: Arc<dyn Tool>,
@@ -76,7 +76,8 @@ pub(crate) fn start(
         call: begun.call.id.as_str().into(),
     };
     let arguments = arguments(input);
-    // A tool may ask models, too: who pays for the run pays for them.
+    // A tool may call models too, and these calls are charged to the account of the run. Task-local
+    // values do not reach a spawned task, so the account is passed explicitly.
     let task = tokio::spawn(budget::paid_here(async move {
         tool.answer(arguments, &context).await
     }));
@@ -113,7 +114,7 @@ fn refused(call: &ToolCall, error: ToolError) -> CallFailure {
     CallFailure { code, text }
 }
 
-/// What a panic says is for the operator alone: it may quote what the tool holds.
+/// The panic message goes to the log only: it may quote secrets of the tool.
 fn broke(call: &ToolCall, error: JoinError) -> CallFailure {
     let cause = match error.try_into_panic() {
         Ok(panic) => panic_text(&*panic).to_owned(),

@@ -1,4 +1,4 @@
-//! The calls of one turn: made side by side, and answered.
+//! Concurrent execution of the calls of one turn.
 
 use std::collections::VecDeque;
 
@@ -18,21 +18,21 @@ use crate::scope::RunContext;
 
 /// What follows the calls of a turn.
 pub(crate) enum NextAction {
-    /// The model is asked again.
+    /// The model is called again.
     GoOn,
-    /// The client has calls to make.
+    /// The client must make calls.
     ClientsTurn,
-    /// Somebody has to decide about calls.
+    /// Calls are pending approval.
     Waits,
-    /// The model has nothing to say.
+    /// The model ended silently.
     Silent {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// Makes the calls of a turn that are this run's to make. Results go into the history
-/// in the order of the calls, events come in the order in which the calls end.
+/// Makes the calls of a turn that belong to this run. Results enter the history in the order of the
+/// calls; events are sent in the order in which calls finish.
 pub(crate) async fn make(
     scope: &RunContext,
     judged: SortedCalls,
@@ -58,8 +58,8 @@ pub(crate) async fn make(
     NextAction::ClientsTurn
 }
 
-/// Begins calls as places become free, until all are done. Gives those that somebody has to decide
-/// about first, which are not begun.
+/// Starts calls as the concurrency limit permits, until all are done. Returns calls that need
+/// approval, which are not started.
 async fn make_ours(
     scope: &RunContext,
     mut waiting: VecDeque<PlannedCall>,

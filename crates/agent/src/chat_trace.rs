@@ -1,4 +1,4 @@
-//! Traces of chats that no run holds: a prompt that was sent, and what came of it.
+//! Traces of chats outside of runs: a rendered prompt and its answer.
 
 use futures_util::StreamExt;
 use futures_util::stream::unfold;
@@ -10,8 +10,8 @@ use crate::answer::PartialTurn;
 use crate::spans::{self, ModelSpan};
 use crate::turn::take_up;
 
-/// A chat on its way: two spans, as a run with one question of the model leaves them. One that is
-/// dropped before its end is recorded as cancelled.
+/// Trace of a chat: two spans, like a run with one model call. If it is dropped before its end, it
+/// is recorded as cancelled.
 #[expect(
     missing_debug_implementations,
     reason = "holds what was answered so far"
@@ -25,7 +25,7 @@ struct ChatSpans {
 }
 
 impl ChatTrace {
-    /// Begins with what is about to be sent. Of a tracer that is off nothing is kept.
+    /// Starts the trace of a request. Does nothing if the tracer is off.
     #[must_use]
     pub fn begin(tracer: &Tracer, prompt: Option<&PromptVersion>, request: &ChatRequest) -> Self {
         if tracer.trace_id().is_none() {
@@ -39,14 +39,14 @@ impl ChatTrace {
         }))
     }
 
-    /// The model did not begin to answer.
+    /// Records that the model returned an error instead of a stream.
     pub fn failed(self, error: &ModelError) {
         if let Some(mut open) = self.0 {
             open.fail(error);
         }
     }
 
-    /// The same stream, of which the trace takes note.
+    /// Wraps the stream so that the trace records it.
     #[must_use]
     pub fn watch(self, stream: ChatStream) -> ChatStream {
         let Some(open) = self.0 else { return stream };

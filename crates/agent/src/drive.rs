@@ -1,7 +1,7 @@
-//! The loop: model, calls, model, until it has said what it wanted.
+//! The loop: the model answers, its calls are made, and the model is called again.
 //!
-//! One run is one future. It can be dropped at any point: what has to outlive
-//! that, for the history to stay whole, is kept in the [`Ledger`].
+//! One run is one future, which may be dropped at any point. State that must stay consistent in
+//! that case, such as the history, is in the [`Ledger`].
 
 use quillet_core::chat::FinishReason;
 use quillet_core::trace::RUN_ATTRIBUTE;
@@ -20,14 +20,13 @@ use crate::toolbox::Toolbox;
 use crate::turn;
 use crate::{AgentError, AgentEvent, EndReason, RunSpec, spans};
 
-/// Cut calls in a row that are reported to the model; after the next the run ends, whatever else is
-/// new.
+/// Number of consecutive truncated calls that are reported to the model; after the next one the run
+/// ends.
 const CUT_CALLS: u32 = 3;
 
-/// Runs: the model answers, its calls are made, and it answers again, until it
-/// makes no more calls or something ends it. Nothing happens before the stream
-/// is read, and nothing goes on after it was dropped. The last event is
-/// [`AgentEvent::Ended`], and there is exactly one of it.
+/// Runs the loop until the model makes no more calls or a limit ends it. Nothing happens before the
+/// stream is read, and nothing continues after it is dropped. The last event is
+/// [`AgentEvent::Ended`], exactly once.
 #[must_use = "a run goes only while its events are read"]
 pub fn run(run: RunSpec) -> EventStream {
     emit::stream(|events| drive(run, events))
@@ -68,13 +67,13 @@ async fn drive(run: RunSpec, events: Events) {
         events,
     };
     let ending = tokio::select! {
-        // In this order: a cancel is noticed before the limit, and both before the next step.
+        // Biased order: cancellation is checked before the timeout, and both before the next step.
         biased;
         () = cancelled => EndReason::Cancelled,
         () = sleep(limit) => EndReason::Failed(AgentError::Time(limit)),
         ending = converse(&scope, toolbox, &mut ledger) => ending,
     };
-    // The loop is gone by now, and with it every call that was on its way.
+    // The loop future is dropped by now, and with it every call in progress.
     for done in ledger.finish_run(&ending) {
         scope.events.send(done).await;
     }
@@ -85,13 +84,13 @@ async fn drive(run: RunSpec, events: Events) {
     scope.events.send(ended).await;
 }
 
-/// What the loop does after a turn.
+/// Next step of the loop after a turn.
 enum LoopStep {
-    /// The calls are made, and the model is asked again.
+    /// Make the calls, then call the model again.
     Calls,
-    /// The model is asked again.
+    /// Call the model again.
     Again,
-    /// The run is over.
+    /// End the run.
     End,
 }
 
@@ -111,7 +110,8 @@ async fn converse(scope: &RunContext, mut toolbox: Toolbox, ledger: &mut Ledger)
                 return after_circle(turn.reason, scope.limits.repeated_calls);
             }
             LoopStep::End => return EndReason::Finished(turn.reason),
-            // A pause counts as a round, else a provider that only pauses would be asked for ever.
+            // A pause counts as a round; otherwise a provider that only pauses would be called
+            // forever.
             LoopStep::Again => ledger.rounds += 1,
             LoopStep::Calls => {
                 ledger.rounds += 1;
@@ -133,8 +133,8 @@ async fn converse(scope: &RunContext, mut toolbox: Toolbox, ledger: &mut Ledger)
     }
 }
 
-/// Whether the rounds are used up, so that the next turn is the last. The model is told so, and
-/// keeps all results in view: without them its last answer could not use what it found out.
+/// Whether the rounds are used up, so that the next turn is the last. The model gets a notice, and
+/// its results are not compacted: its last answer needs them.
 async fn announce_limit(scope: &RunContext, ledger: &mut Ledger) -> bool {
     let rounds = ledger.rounds;
     let limits = &scope.limits;
@@ -147,7 +147,7 @@ async fn announce_limit(scope: &RunContext, ledger: &mut Ledger) -> bool {
     last
 }
 
-/// The notice to a model that goes round in circles, before its last answer.
+/// Notice to a model that repeats itself, before its last answer.
 fn circle_notice(most: u32) -> String {
     format!(
         "[System notice] The same calls were made {most} times, with the same results. No more calls \
@@ -155,7 +155,7 @@ fn circle_notice(most: u32) -> String {
     )
 }
 
-/// How a run ends whose model was stopped in a circle, and then had its last word.
+/// End reason of a run whose model was stopped for repeating itself, after its last answer.
 fn after_circle(reason: FinishReason, times: u32) -> EndReason {
     match reason {
         FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Pause => {
@@ -165,7 +165,7 @@ fn after_circle(reason: FinishReason, times: u32) -> EndReason {
     }
 }
 
-/// What follows a turn. Calls are only made of turns whose end says that they are meant.
+/// What follows a turn. Calls are only made if the finish reason shows that the turn is complete.
 fn step(turn: &CompletedTurn, last: bool, cut_in_a_row: u32) -> LoopStep {
     let no_calls = turn.calls.is_empty();
     match turn.reason {

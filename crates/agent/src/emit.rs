@@ -1,8 +1,8 @@
-//! A stream of events out of one future that runs from top to bottom.
+//! Turns one sequential future into a stream of events.
 //!
-//! Whoever reads the stream drives the future: no task stands between them, an
-//! event is handed over without a switch, and a reader that stops reading stops
-//! the run. Dropping the stream drops the future.
+//! The reader of the stream drives the future: there is no task between them, so an event is passed
+//! without a thread switch, and a reader that stops reading stops the run. Dropping the stream
+//! drops the future.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -13,18 +13,18 @@ use futures_util::{Stream, stream};
 
 use crate::AgentEvent;
 
-/// A run as it goes. Dropping it ends every call that is on its way.
+/// Event stream of a run. Dropping it ends every call in progress.
 pub type EventStream = Pin<Box<dyn Stream<Item = AgentEvent> + Send>>;
 
-/// Where the future puts its events; holds one at a time.
+/// Slot for one event from the future.
 #[derive(Clone, Default)]
 pub(crate) struct Events(Arc<Mutex<Option<AgentEvent>>>);
 
 impl Events {
-    /// Hands one event to the reader; ready when it asks for the next.
+    /// Passes one event to the reader; resolves when the reader asks for the next.
     pub(crate) async fn send(&self, event: AgentEvent) {
         *self.slot() = Some(event);
-        // Nobody has to wake this: taking the event is what polls it again.
+        // No waker is needed: the reader polls this future again after taking the event.
         poll_fn(|_| {
             if self.slot().is_none() {
                 Poll::Ready(())
@@ -40,7 +40,7 @@ impl Events {
     }
 }
 
-/// The events of a future, until it is done.
+/// Creates the event stream of a future.
 pub(crate) fn stream<F: Future<Output = ()> + Send + 'static>(
     write: impl FnOnce(Events) -> F,
 ) -> EventStream {

@@ -1,4 +1,4 @@
-//! What a run reports, from its first word to how it ended.
+//! Events of a run.
 
 use std::time::Duration;
 
@@ -10,39 +10,39 @@ use serde_json::Map;
 /// One event of a run. The last one is always [`AgentEvent::Ended`].
 #[derive(Clone, Debug)]
 pub enum AgentEvent {
-    /// A piece of text.
+    /// Text delta.
     Text(String),
-    /// A piece of the model's visible reasoning.
+    /// Delta of the model's visible reasoning.
     Reasoning(String),
-    /// The conversation was cut to fit the model's window, before a call.
+    /// The conversation was compacted before a model call.
     Compacted(CompactionReport),
-    /// A tool is being called.
+    /// A tool call has started.
     ToolStarted {
         /// The provider's id of the call.
         id: String,
         /// The tool.
         name: String,
-        /// The arguments; empty where the model wrote none that can be read.
+        /// The arguments; empty if they cannot be parsed.
         input: Map<String, serde_json::Value>,
     },
-    /// A call has ended; there is one for each that started.
+    /// A call has ended; exactly one for each that started.
     ToolDone {
         /// The provider's id of the call.
         id: String,
         /// The tool.
         name: String,
-        /// What it gave, before it was cut for the model.
+        /// The full result.
         output: Value,
-        /// What the model reads of it.
+        /// The result as the model reads it.
         for_model: String,
-        /// Why it failed.
+        /// Error code of a failure.
         error: Option<String>,
-        /// How long it took.
+        /// Duration.
         took: Duration,
-        /// Where its answer is from.
+        /// Sources of the result.
         sources: Vec<Citation>,
     },
-    /// The model wants a tool of the client called; the run ends so that it can.
+    /// The model calls a tool of the client; the run ends so that the client can make the call.
     CallRequired {
         /// The provider's id of the call.
         id: String,
@@ -51,8 +51,7 @@ pub enum AgentEvent {
         /// The arguments.
         input: Map<String, serde_json::Value>,
     },
-    /// A call is not made before somebody has decided about it. The run ends, so that it can go on
-    /// when that has happened.
+    /// A call needs approval. The run ends, and can be resumed after the decision.
     ApprovalRequired {
         /// The provider's id of the call.
         id: String,
@@ -60,44 +59,44 @@ pub enum AgentEvent {
         name: String,
         /// The arguments.
         input: Map<String, serde_json::Value>,
-        /// Why, in a word.
+        /// Reason in one word.
         why: &'static str,
     },
-    /// The run went on where another one stopped; no run of this crate says so by itself.
+    /// The run was resumed; runs of this crate do not send it themselves.
     Resumed {
-        /// All that was said until here. What came beyond it does not count.
+        /// Text before the resume. Text after it does not count.
         text: String,
     },
-    /// The rounds of calls are used up; the model is asked for its final answer.
+    /// The rounds are used up; the model is called for its final answer.
     ToolLimitReached {
-        /// How many rounds there were.
+        /// Number of rounds.
         rounds: u32,
     },
-    /// A skill was loaded; its tools are there from the next call of the model on.
+    /// A skill was loaded; its tools are available from the next model call on.
     SkillLoaded {
         /// Its name.
         name: String,
     },
-    /// The run is over.
+    /// The run has ended.
     Ended(Box<AgentOutcome>),
 }
 
-/// A source of an answer, such as a document or a page of the web.
+/// Source of an answer, such as a document or a web page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Citation {
     /// Its number in the answer, from 1.
     #[serde(default)]
     pub index: u64,
-    /// What it is called.
+    /// Title.
     #[serde(default)]
     pub title: String,
-    /// The collection that it is from.
+    /// Its collection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kb_id: Option<serde_json::Value>,
     /// Its address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// A piece of it.
+    /// Excerpt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snippet: Option<String>,
 }
@@ -109,77 +108,77 @@ pub struct CompactionReport {
     pub tokens_before: u64,
     /// Tokens after.
     pub tokens_after: u64,
-    /// What it was to come down to.
+    /// Target.
     pub target: u64,
-    /// Messages taken out.
+    /// Number of removed messages.
     pub removed_messages: u64,
-    /// Messages whose text was cut.
+    /// Number of shortened messages.
     pub cut_messages: u64,
-    /// Characters of attachments cut away.
+    /// Number of removed attachment characters.
     pub cut_attachment_characters: u64,
-    /// Whether the messages taken out were replaced with a summary.
+    /// Whether the removed messages were replaced with a summary.
     pub summarized: bool,
-    /// What was applied, in order: `attachments`, `middle`, `tokens`, `summary`.
+    /// Applied strategies in order: `attachments`, `middle`, `tokens`, `summary`.
     pub strategies: Vec<&'static str>,
 }
 
-/// The outcome of a run: how it ended, and what it leaves.
+/// Outcome of a run.
 #[derive(Clone, Debug)]
 pub struct AgentOutcome {
-    /// How.
+    /// End reason.
     pub ending: EndReason,
-    /// All text that was said in the run.
+    /// All text of the run.
     pub text: String,
-    /// All reasoning that was shown.
+    /// All visible reasoning.
     pub reasoning: String,
-    /// What the conversation got: the model's turns and the results of its calls, in order. Every
-    /// call has its result, even after a cancellation; only those that the client is to make
-    /// ([`EndReason::CallsRequired`]), or a person is to decide about, are open.
+    /// Messages of the run: the model's turns and the results of its calls, in order. Every call
+    /// has a result, even after a cancellation, except calls of the client
+    /// ([`EndReason::CallsRequired`]) and pending approvals.
     pub messages: Vec<Message>,
-    /// What all calls of the model cost together; `None` if no provider said.
+    /// Total usage of the model calls; `None` if no provider reported it.
     pub usage: Option<Usage>,
-    /// Calls of the model that were made.
+    /// Number of model calls.
     pub model_calls: u32,
-    /// Rounds of tool calls.
+    /// Number of rounds with tool calls.
     pub rounds: u32,
     /// Whether the rounds were used up.
     pub tool_limit_reached: bool,
-    /// Skills that are loaded now.
+    /// Loaded skills.
     pub loaded_skills: Vec<String>,
-    /// Where the answer is from, each once.
+    /// Sources of the answer, without duplicates.
     pub sources: Vec<Citation>,
 }
 
-/// How a run ended.
+/// End reason of a run.
 #[derive(Clone, Debug)]
 pub enum EndReason {
-    /// The model had said what it wanted, or met a limit of its own.
+    /// The model finished its answer, or met a limit of its own.
     Finished(FinishReason),
-    /// The model went round in circles: it made the same calls with the same results, was given
-    /// notice, and had its last turn without calls ([`crate::Limits::repeated_calls`]).
+    /// The model repeated the same calls with the same results, got a notice, and had a last turn
+    /// without calls ([`crate::Limits::repeated_calls`]).
     Repeated {
-        /// How often it made them.
+        /// Number of repetitions.
         times: u32,
     },
-    /// Calls are the client's to make.
+    /// The client must make calls.
     CallsRequired,
-    /// Calls wait for a person to decide; see [`crate::Approver`].
+    /// Calls are pending approval; see [`crate::Approver`].
     ApprovalRequired,
-    /// The model chose to say nothing (`silent_exit`).
+    /// The model ended silently (`silent_exit`).
     Silent {
-        /// Why, in its own words.
+        /// The model's reason.
         reason: String,
     },
-    /// Somebody asked the run to stop.
+    /// The run was cancelled.
     Cancelled,
-    /// It failed.
+    /// The run failed.
     Failed(AgentError),
 }
 
-/// The error of a run that failed.
+/// Error of a failed run.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum AgentError {
-    /// The model did not answer.
+    /// The model call failed.
     #[error(transparent)]
     Model(#[from] ModelError),
     /// The conversation cannot be cut to fit the model's window.
@@ -187,28 +186,28 @@ pub enum AgentError {
         "{needed} tokens do not fit into the window of {window}, and nothing more can be cut: {what}"
     )]
     Window {
-        /// What is needed.
+        /// Required tokens.
         needed: u64,
-        /// What there is.
+        /// Available tokens.
         window: u64,
-        /// What cannot be cut.
+        /// The parts that cannot be cut.
         what: String,
     },
-    /// It could not begin: what it needs is wrong or not there.
+    /// The run could not start: a prerequisite is invalid or missing.
     #[error("{message}")]
     Setup {
-        /// Stable code, as in the events.
+        /// Stable code, as in events.
         code: ErrorCode,
-        /// What, and how to fix it.
+        /// The problem and its fix.
         message: String,
     },
-    /// It took longer than it may.
+    /// The run exceeded its timeout.
     #[error("the run took longer than the limit on run_time ({0:?})")]
     Time(Duration),
 }
 
 impl AgentError {
-    /// The code of what it came from, which has the exit code.
+    /// Code of the underlying error, which determines the exit code.
     #[must_use]
     pub fn root_code(&self) -> ErrorCode {
         match self {
@@ -219,7 +218,7 @@ impl AgentError {
         }
     }
 
-    /// Stable code, as in the events.
+    /// Stable code, as in events.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {

@@ -1,26 +1,26 @@
-//! Why a call has no result: what the model and the client read, and the code for traces.
+//! Errors of calls: the text for the model and the client, and the code for traces.
 
 use std::time::Duration;
 
 use quillet_core::tool::ToolErrorKind;
 use quillet_core::{ErrorCode, ToolCall};
 
-/// Why a call has no result.
+/// Error of a call without a result.
 pub(crate) struct CallFailure {
     /// Stable code, for traces.
     pub(crate) code: ErrorCode,
-    /// For the model and the client.
+    /// Text for the model and the client.
     pub(crate) text: String,
 }
 
 impl CallFailure {
-    /// There is no such tool.
+    /// The tool does not exist.
     pub(crate) fn unknown(text: String) -> Self {
         let code = ToolErrorKind::Unknown.code();
         CallFailure { code, text }
     }
 
-    /// The arguments do not fit.
+    /// The arguments do not match the schema.
     pub(crate) fn arguments(text: String) -> Self {
         let code = ToolErrorKind::Arguments.code();
         CallFailure { code, text }
@@ -33,7 +33,7 @@ impl CallFailure {
         ))
     }
 
-    /// The limit on tokens cut the call.
+    /// The call was truncated by the limit on output tokens.
     pub(crate) fn cut(call: &ToolCall) -> Self {
         let bytes = call.arguments.len();
         CallFailure::arguments(format!(
@@ -42,7 +42,7 @@ impl CallFailure {
         ))
     }
 
-    /// The turn makes more calls than it may.
+    /// The turn exceeds the limit on calls.
     pub(crate) fn too_many(limit: usize) -> Self {
         let text = format!(
             "The call was not made: a turn may make {limit} calls, and this one makes more."
@@ -51,7 +51,7 @@ impl CallFailure {
         CallFailure { code, text }
     }
 
-    /// The same call was made too often in a row.
+    /// The same call was repeated too often.
     pub(crate) fn repeated(times: u32) -> Self {
         let text = format!(
             "The call was not made: the same call with the same arguments was made {times} times \
@@ -61,13 +61,13 @@ impl CallFailure {
         CallFailure { code, text }
     }
 
-    /// Somebody who was asked does not want it made.
+    /// The approver denied the call.
     pub(crate) fn denied(text: String) -> Self {
         let code = ToolErrorKind::Refused.code();
         CallFailure { code, text }
     }
 
-    /// It took too long.
+    /// The call exceeded its timeout.
     pub(crate) fn time(limit: Duration) -> Self {
         let text = format!(
             "The call took longer than the limit on call_time ({limit:?}) and was stopped."

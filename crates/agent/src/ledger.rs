@@ -1,5 +1,5 @@
-//! What a run leaves behind: kept while it goes, so that it is whole whenever the run ends, even in
-//! the middle of a turn or of a call.
+//! State that a run leaves behind. It is consistent at every moment, because the run may be dropped
+//! in the middle of a turn or of a call.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -18,19 +18,19 @@ use crate::skills::LoadedSkills;
 use crate::sources::Sources;
 use crate::{AgentError, AgentEvent, AgentOutcome, EndReason};
 
-/// The books of a run.
+/// State of a run.
 pub(crate) struct Ledger {
-    /// What the model is sent.
+    /// Conversation for the model.
     pub(crate) conversation: Conversation,
-    /// The turn that is being streamed.
+    /// Turn that is being streamed.
     pub(crate) partial: PartialTurn,
-    /// Rounds of calls so far.
+    /// Number of rounds so far.
     pub(crate) rounds: u32,
-    /// Calls of the model so far.
+    /// Number of model calls so far.
     pub(crate) model_calls: u32,
-    /// Where the answer is from.
+    /// Sources of the answer.
     pub(crate) sources: Sources,
-    /// The skills, and which of them are loaded.
+    /// Skills, and which of them are loaded.
     pub(crate) skills: LoadedSkills,
     run: Arc<str>,
     messages: Vec<Message>,
@@ -42,7 +42,7 @@ pub(crate) struct Ledger {
     tool_limit_reached: bool,
 }
 
-/// A call of the last turn that has no result in the history yet.
+/// Call of the last turn whose result is not in the history yet.
 struct OpenCall {
     call: ToolCall,
     started: Option<Instant>,
@@ -50,7 +50,7 @@ struct OpenCall {
 }
 
 impl Ledger {
-    /// Of a run that begins.
+    /// Creates the state of a new run.
     pub(crate) fn new(run: &Arc<str>, conversation: Conversation, skills: LoadedSkills) -> Self {
         Ledger {
             run: run.clone(),
@@ -70,29 +70,29 @@ impl Ledger {
         }
     }
 
-    /// Tells the model that it has to answer now. The notice is not part of what the
-    /// conversation keeps: it would hold later turns back from calling tools.
+    /// Tells the model that it must answer now. The notice is not kept in the history: it would
+    /// discourage tool calls in later turns.
     pub(crate) fn limit_reached(&mut self, notice: &str) {
         self.tool_limit_reached = true;
         self.notice(notice);
     }
 
-    /// Tells the model something that is no part of what the conversation keeps.
+    /// Adds a notice for the model that is not kept in the history.
     pub(crate) fn notice(&mut self, notice: &str) {
         self.conversation.push(Message::new(Role::User, notice));
     }
 
-    /// The calls of the last turn and their results.
+    /// Calls of the last turn and their results.
     pub(crate) fn take_round(&mut self) -> Round {
         mem::take(&mut self.round)
     }
 
-    /// The streamed turn is whole: it becomes a message, and its calls are open.
+    /// Completes the streamed turn: it becomes a message with open calls.
     pub(crate) fn finish_turn(&mut self, reason: FinishReason) -> CompletedTurn {
         let mut message = self.take_partial();
         if has_unusable_ids(&message.tool_calls) {
             give_ids(&mut message.tool_calls, &self.run, self.model_calls);
-            // Its provider's own words have the old ids.
+            // The provider's original blocks still contain the old ids, so they are dropped.
             message.native = None;
         }
         let calls = message.tool_calls.clone();
@@ -109,21 +109,21 @@ impl Ledger {
         CompletedTurn::new(reason, calls)
     }
 
-    /// A call of the model cost this, if its provider said.
+    /// Adds the usage of a model call, if the provider reported it.
     pub(crate) fn spent(&mut self, usage: Option<Usage>) {
         if let Some(usage) = usage {
             *self.usage.get_or_insert_default() += usage;
         }
     }
 
-    /// A call is being made.
+    /// Marks a call as started.
     pub(crate) fn started(&mut self, index: usize) {
         if let Some(open) = self.open.get_mut(index) {
             open.started = Some(Instant::now());
         }
     }
 
-    /// A call has a result. It goes into the history when all have.
+    /// Stores the result of a call. Results enter the history when all calls have one.
     pub(crate) fn answered(
         &mut self,
         index: usize,
@@ -144,8 +144,7 @@ impl Ledger {
         open.result = Some(message);
     }
 
-    /// All calls of the run are made: results go into the history, in the order of
-    /// the calls. Calls of the client stay open.
+    /// Adds all results to the history, in the order of the calls. Calls of the client stay open.
     pub(crate) fn close_calls(&mut self) {
         for open in mem::take(&mut self.open) {
             match open.result {
@@ -158,9 +157,8 @@ impl Ledger {
         }
     }
 
-    /// The run is over: what was said is kept, and every open call gets a result that
-    /// says what became of it, except where the client is to give one. The events are
-    /// of calls that had begun.
+    /// Ends the run: keeps the text, and gives every open call a result that states what happened
+    /// to it, except calls of the client. Returns the end events of calls that had started.
     pub(crate) fn finish_run(&mut self, ending: &EndReason) -> Vec<AgentEvent> {
         self.keep_partial();
         if matches!(
@@ -181,7 +179,7 @@ impl Ledger {
         events
     }
 
-    /// What the run leaves.
+    /// The outcome of the run.
     pub(crate) fn outcome(self, ending: EndReason) -> AgentOutcome {
         AgentOutcome {
             ending,
@@ -197,8 +195,8 @@ impl Ledger {
         }
     }
 
-    /// Text of a turn that did not come to its end is kept. Its calls are not: nobody
-    /// knows whether they were whole. Nor are its provider's own words.
+    /// Keeps the text of an incomplete turn. Its calls are dropped, because they may be truncated,
+    /// and so are the provider's original blocks.
     fn keep_partial(&mut self) {
         let mut message = self.take_partial();
         message.tool_calls.clear();
@@ -232,7 +230,7 @@ fn result(call: &ToolCall, text: String, is_error: bool) -> Message {
     message
 }
 
-/// What the model reads, should the conversation go on.
+/// Result text of an unfinished call, in case the conversation continues.
 fn fate_of_open_calls(ending: &EndReason) -> String {
     match ending {
         EndReason::Cancelled => "The call was cancelled before it had a result.".to_owned(),
@@ -264,14 +262,14 @@ fn ended_early(call: &ToolCall, fate: &str, took: Duration) -> AgentEvent {
     }
 }
 
-/// Results find their calls by id, so each needs one of its own.
+/// Results refer to calls by id, so the ids must be unique.
 fn has_unusable_ids(calls: &[ToolCall]) -> bool {
     let mut taken = HashSet::new();
     let mut calls = calls.iter();
     calls.any(|call| call.id.is_empty() || !taken.insert(&call.id))
 }
 
-/// Ids of the run and the place, so that a run that is gone through once more has them again.
+/// Ids derive from run and position, so that a replay produces the same ids.
 fn give_ids(calls: &mut [ToolCall], run: &str, turn: u32) {
     let mut taken = HashSet::new();
     for (index, call) in calls.iter_mut().enumerate() {

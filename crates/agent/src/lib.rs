@@ -1,11 +1,11 @@
-//! The loop of a model and its tools.
+//! The agent loop: a model and its tools.
 //!
-//! [`run`] takes everything that a run needs ([`RunSpec`]) and gives a stream of
-//! [`AgentEvent`]s, whose last one says how it ended. This crate knows no provider,
-//! no HTTP and no store: models, tools and counters come as contracts of `core`.
+//! [`run`] takes a [`RunSpec`] and returns a stream of [`AgentEvent`]s, whose last one has the
+//! outcome. This crate has no provider, HTTP or store: models, tools and token counters are traits
+//! of `core`.
 //!
-//! Where comments name Chat Shell: that is the Python service of agents whose requests, events,
-//! skills and limits Quillet keeps, so that its clients can call `quillet serve` as they are.
+//! Where comments name Chat Shell: that is the Python agent service whose requests, events, skills
+//! and limits Quillet supports, so that its clients can call `quillet serve` unchanged.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -52,11 +52,10 @@
 //! # }
 //! ```
 //!
-//! The loop is read from the top in `drive`: a turn of the model (`request` asks,
-//! `turn` listens), its calls (`judge` looks at each, `calls` makes them side by side,
-//! `calling` makes one), and again. It is one future, driven by whoever reads its
-//! events (`emit`), so that dropping the stream ends everything; what has to be whole
-//! whenever that happens is in the `ledger`.
+//! The loop starts in `drive`: a turn of the model (`request` sends it, `turn` reads the stream),
+//! its calls (`call_plan` validates each, `calls` runs them concurrently, `calling` makes one), and
+//! again. It is one future, driven by the reader of its events (`emit`), so dropping the stream
+//! ends everything; state that must be consistent at that moment is in the `ledger`.
 
 mod answer;
 mod approval;

@@ -1,60 +1,60 @@
-//! Which tools may be called, by patterns of their names.
+//! Tool permissions: patterns of tool names.
 
 use std::fmt;
 
 use quillet_core::tool::ToolSpec;
 
-/// Patterns of one list; more are refused.
+/// Maximum number of patterns in one list.
 const MOST_PATTERNS: usize = 1_000;
-/// Bytes of one pattern.
+/// Maximum bytes of one pattern.
 const MOST_BYTES: usize = 256;
 
-/// Which tools may be called. A name is allowed if a pattern matches it and no
-/// pattern with a leading `!` does, wherever that stands in the list. What no
-/// pattern matches is not allowed; so the default allows nothing.
+/// Tools that may be called. A name is allowed if a pattern matches it and no pattern with a
+/// leading `!` does, in any order. Other names are denied, so the default denies everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Permissions {
     allowed: Vec<String>,
     denied: Vec<String>,
 }
 
-/// A list of patterns that cannot be meant.
+/// Error of an invalid list of patterns.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadPermissions {
-    /// A pattern that matches nothing.
-    #[error("an empty pattern: write the name of a tool, or `*` for all of them")]
+    /// Empty pattern.
+    #[error("empty pattern: write the name of a tool, or `*` for all tools")]
     Empty {
         /// Its index in the list.
         index: usize,
     },
-    /// A pattern that no name can match, since names have no blanks and no `!`.
-    #[error("no name is like {pattern:?}: a pattern has no blanks, and one `!` at most, before it")]
+    /// Pattern that no name can match, because names have no spaces and no `!`.
+    #[error("invalid pattern {pattern:?}: use no spaces, and at most one `!`, at the start")]
     NoName {
         /// Its index in the list.
         index: usize,
         /// The pattern.
         pattern: String,
     },
-    /// A pattern that is longer than a name can be.
-    #[error("a pattern of {bytes} bytes: the limit is {MOST_BYTES}")]
+    /// Pattern that is too long.
+    #[error("pattern too long: {bytes} bytes; the limit is {MOST_BYTES}")]
     TooLong {
         /// Its index in the list.
         index: usize,
         /// Its length.
         bytes: usize,
     },
-    /// More patterns than anybody writes.
-    #[error("{0} patterns: the limit is {MOST_PATTERNS}")]
+    /// Too many patterns.
+    #[error("too many patterns: {0}; the limit is {MOST_PATTERNS}")]
     TooMany(usize),
-    /// What is taken away was never given.
+    /// Only patterns with `!`.
     #[error(
-        "only patterns with `!`: they take away from what others allow; add `*` to allow all else"
+        "only patterns with `!`: they exclude tools that other patterns allow; add `*` to allow \
+         all others"
     )]
     OnlyDenied,
 }
 
 impl BadPermissions {
-    /// The pattern that is wrong, if it is one.
+    /// Index of the invalid pattern, if the error is about one.
     #[must_use]
     pub fn index(&self) -> Option<usize> {
         match self {
@@ -67,7 +67,7 @@ impl BadPermissions {
 }
 
 impl Permissions {
-    /// Everything is allowed.
+    /// Permissions that allow everything.
     #[must_use]
     pub fn all() -> Self {
         Permissions {
@@ -76,12 +76,11 @@ impl Permissions {
         }
     }
 
-    /// Reads a list of patterns: `weather`, `w*`, `!search`. A `*` stands for any characters, or
-    /// none; case counts.
+    /// Parses a list of patterns: `weather`, `w*`, `!search`. A `*` matches any characters;
+    /// matching is case-sensitive.
     ///
     /// # Errors
-    /// The first pattern that cannot be meant, or a list that allows nothing although
-    /// it denies something.
+    /// The first invalid pattern, or a list that only denies.
     pub fn parse<S: AsRef<str>>(patterns: &[S]) -> Result<Self, BadPermissions> {
         if patterns.len() > MOST_PATTERNS {
             return Err(BadPermissions::TooMany(patterns.len()));
@@ -96,7 +95,7 @@ impl Permissions {
             let bytes = pattern.len();
             match bytes {
                 0 => return Err(BadPermissions::Empty { index }),
-                // It would deny nothing although it was meant to.
+                // Such a list denies everything, which is hardly what its author meant.
                 1..=MOST_BYTES if pattern.contains(|c: char| c == '!' || c.is_whitespace()) => {
                     let pattern = pattern.to_owned();
                     return Err(BadPermissions::NoName { index, pattern });
@@ -111,12 +110,12 @@ impl Permissions {
         Ok(permissions)
     }
 
-    /// The patterns that allow.
+    /// Patterns that allow.
     pub fn allowed(&self) -> impl Iterator<Item = &str> {
         self.allowed.iter().map(String::as_str)
     }
 
-    /// The patterns, as [`Permissions::parse`] reads them.
+    /// The patterns, in the form that [`Permissions::parse`] reads.
     #[must_use]
     pub fn patterns(&self) -> Vec<String> {
         let denied = self.denied.iter().map(|pattern| format!("!{pattern}"));
@@ -129,14 +128,14 @@ impl Permissions {
         self.allowed.is_empty()
     }
 
-    /// What is to be said of the patterns of `tools` that match none of these names.
+    /// Warnings for patterns of `tools` that match none of these names.
     #[must_use]
     pub fn doubts(&self, names: &[&str]) -> Vec<String> {
         let idle = self.idle(names);
         idle.map(|pattern| unmatched(&pattern)).collect()
     }
 
-    /// The same of patterns of `ask`, with the names of the tools that may be called.
+    /// Warnings for patterns of `ask`, given the names of the allowed tools.
     #[must_use]
     pub fn doubts_of_ask(&self, names: &[&str]) -> Vec<String> {
         let idle = self.idle(names);
@@ -148,19 +147,19 @@ impl Permissions {
         patterns.filter(|pattern| !names.iter().any(|name| pattern_matches(pattern, name)))
     }
 
-    /// Whether a tool may be called: by the name of its function, or what else it is called.
+    /// Whether a tool may be called, by its function name or an alias.
     #[must_use]
     pub fn allows_tool(&self, tool: &ToolSpec) -> bool {
         self.allows_one_of(&tool.names().collect::<Vec<_>>())
     }
 
-    /// Whether a tool of this name may be called.
+    /// Whether a tool with this name may be called.
     #[must_use]
     pub fn allows(&self, name: &str) -> bool {
         self.allows_one_of(&[name])
     }
 
-    /// The same for a tool that has several names: what denies one of them denies it.
+    /// The same for a tool with several names: a pattern that denies one of them denies the tool.
     #[must_use]
     pub fn allows_one_of(&self, names: &[&str]) -> bool {
         let any = |patterns: &[String]| {
@@ -171,36 +170,32 @@ impl Permissions {
     }
 }
 
-/// As they are written, those that deny last.
+/// The patterns as written, denying ones last.
 impl fmt::Display for Permissions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.patterns().join(", "))
     }
 }
 
-/// Whether a pattern is about a tool of this name, whether it allows or denies it.
+/// Whether a pattern, allowing or denying, matches this name.
 pub(crate) fn pattern_matches(pattern: &str, name: &str) -> bool {
     let pattern = pattern.trim();
     let plain = pattern.strip_prefix('!').unwrap_or(pattern).trim();
     matches(plain, name)
 }
 
-/// What is said of a pattern that matches nothing.
+/// Warning about a pattern that matches nothing.
 pub(crate) fn unmatched(pattern: &str) -> String {
-    format!(
-        "tools: {pattern:?} matches no tool, stored prompt or built-in tool that is set up here"
-    )
+    format!("tools: {pattern:?} matches no tool, stored prompt or configured built-in tool")
 }
 
-/// What is said of a pattern of `ask` that matches nothing.
+/// Warning about a pattern of `ask` that matches nothing.
 pub(crate) fn unasked(pattern: &str) -> String {
-    format!(
-        "ask: {pattern:?} matches no tool that may be called here, so nobody is asked: name a tool as in `tools`"
-    )
+    format!("ask: {pattern:?} matches no allowed tool and has no effect: name a tool as in `tools`")
 }
 
-/// The pieces between the stars come in the name, in order; the first begins it and
-/// the last ends it. Taking each piece as early as it comes is enough.
+/// Matches the texts between the stars in order; the first is a prefix and the last a suffix.
+/// Taking the earliest match of each is enough, so no backtracking is needed.
 fn matches(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else {
         return pattern == name;

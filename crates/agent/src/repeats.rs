@@ -1,9 +1,8 @@
-//! A model that goes round in circles: calls that were made before, with the results that they had
-//! before.
+//! Detection of models that repeat themselves: the same calls with the same results.
 //!
-//! Equal calls alone are no circle: a model that polls a state asks again until it has changed.
-//! What counts is a round that brings nothing new: each of its calls was made before, in this run,
-//! with the same arguments and the same result.
+//! Equal calls alone are not a repetition: a model that polls a state asks again until it has
+//! changed. Only a round that brings nothing new counts: each of its calls was made before, in this
+//! run, with the same arguments and the same result.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,18 +10,18 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use quillet_core::{Message, ToolCall};
 use serde_json::{Map, Value as Json};
 
-/// Calls of one turn, each with what the model was told of it.
+/// Calls of one turn with their results as the model reads them.
 pub(crate) type Round = Vec<(ToolCall, Message)>;
 
-/// What was called so far, and how often since there was last something new.
+/// Calls so far, with the number of repetitions since something was new.
 #[derive(Debug, Default)]
 pub(crate) struct Repeats {
     seen: HashMap<u64, u32>,
 }
 
 impl Repeats {
-    /// Takes note of a round; whether each of its calls has now been made `most` times with nothing
-    /// new in between. 0 is no limit; less than 2 cannot be a repetition.
+    /// Records a round; returns whether each of its calls has now been made `most` times with
+    /// nothing new in between. 0 is no limit; less than 2 cannot be a repetition.
     pub(crate) fn circle(&mut self, round: &Round, most: u32) -> bool {
         if most == 0 || round.is_empty() {
             return false;
@@ -36,7 +35,7 @@ impl Repeats {
         }
         let mut counted = Vec::with_capacity(calls.len());
         for call in &calls {
-            // The same call twice in one turn is one more time, not two.
+            // The same call twice in one turn counts once.
             if !counted.contains(call) {
                 *self.seen.entry(*call).or_default() += 1;
                 counted.push(*call);
@@ -51,8 +50,8 @@ impl Repeats {
     }
 }
 
-/// What a call and its result are known by. The order of arguments and the white space between them
-/// make no difference; arguments that cannot be read are alike, wherever they break off.
+/// Digest of a call and its result. The order of arguments and white space are ignored; unparsable
+/// arguments count as equal, wherever they break off.
 fn mark(call: &ToolCall, result: &Message) -> u64 {
     let mut hasher = DefaultHasher::new();
     call.name.hash(&mut hasher);
@@ -72,7 +71,7 @@ fn mark(call: &ToolCall, result: &Message) -> u64 {
     hasher.finish()
 }
 
-/// Objects that differ only in the order of their members are equal.
+/// Objects that differ only in member order are equal.
 fn hash(value: &Json, hasher: &mut DefaultHasher) {
     match value {
         Json::Object(members) => {
@@ -92,7 +91,7 @@ fn hash(value: &Json, hasher: &mut DefaultHasher) {
     }
 }
 
-/// Equal calls of one turn, in a row.
+/// Counter of equal consecutive calls in one turn.
 #[derive(Debug, Default)]
 pub(crate) struct DuplicateCalls {
     last: Option<(String, Map<String, Json>)>,
@@ -100,7 +99,7 @@ pub(crate) struct DuplicateCalls {
 }
 
 impl DuplicateCalls {
-    /// Counts a call; whether it was made `most` times in a row before. 0 is no limit.
+    /// Counts a call; returns whether it was made `most` times in a row before. 0 is no limit.
     pub(crate) fn too_often(
         &mut self,
         name: &str,

@@ -1,4 +1,4 @@
-//! What the model is asked: the conversation, cut to its window, and the tools.
+//! Model requests: the compacted conversation, and the tools.
 
 use quillet_core::chat::{
     ChatOptions, ChatRequest, ChatStream, ModelError, ModelErrorKind, ToolChoice, ToolOffer,
@@ -11,12 +11,12 @@ use crate::spans::{self, ModelSpan};
 use crate::toolbox::Toolbox;
 use crate::{AgentError, AgentEvent, CompactionReport};
 
-/// How often a conversation that the provider found too long is cut by a quarter and
+/// How often a conversation that the provider rejects as too long is shortened by a quarter and
 /// sent again.
 const SHORTER: u32 = 3;
 
-/// Brings the conversation to what the next turn needs: the instructions and tools of
-/// skills that were loaded since, and a length that fits.
+/// Prepares the conversation for the next turn: adds instructions and tools of newly loaded skills,
+/// and compacts.
 pub(crate) async fn prepare(
     scope: &RunContext,
     toolbox: &mut Toolbox,
@@ -56,8 +56,8 @@ fn system(given: &str, skills: &str) -> String {
     }
 }
 
-/// Asks the model. Where its provider finds the conversation too long, although by our
-/// count it is not, it is cut and sent again: nothing has been generated yet.
+/// Calls the model. If the provider rejects the conversation as too long although our count fits,
+/// it is shortened and sent again: nothing has been generated yet, so the retry is free.
 pub(crate) async fn ask(
     scope: &RunContext,
     toolbox: &Toolbox,
@@ -89,7 +89,7 @@ pub(crate) async fn ask(
         let target = ledger.conversation.count() / 4 * 3;
         match compact::fit_within(&mut ledger.conversation, target, &scope.limits) {
             Ok(report) => compacted(scope, report).await,
-            // What its provider says of a window is worth more than our guess at it.
+            // The window size in the provider's error is more reliable than our estimate.
             Err(_) => return Err(error.into()),
         }
     }
@@ -99,13 +99,16 @@ fn too_long(scope: &RunContext, conversation: &Conversation, error: &ModelError)
     AgentError::Window {
         needed: conversation.tokens(),
         window: compact::available(scope.window),
-        what: format!("cut by a quarter {SHORTER} times, its provider still said: {error}"),
+        what: format!(
+            "shortened by a quarter {SHORTER} times, but the provider still answered: \
+            {error}"
+        ),
     }
 }
 
-/// In the last turn tools are still offered, so that the provider's cache of the prompt holds, and
-/// `tool_choice` is `none`. A call that the caller asked for is asked for once: else the model
-/// could never come to its answer.
+/// The last turn still offers the tools, so that the provider's prompt cache stays valid, with
+/// `tool_choice` `none`. A forced call applies to the first turn only: otherwise the model could
+/// never answer.
 fn options(given: &ChatOptions, offers: &[ToolOffer], last: bool, rounds: u32) -> ChatOptions {
     let mut options = given.clone();
     options.n = None;

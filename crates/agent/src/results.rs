@@ -1,14 +1,14 @@
-//! What a model reads of the result of a call.
+//! Results of calls as the model reads them.
 
 use quillet_core::chat::TokenCounter;
 use quillet_core::{MediaUrl, Value, json};
 
 use crate::scope::RunContext;
 
-/// Bytes that are counted at once while the place of a cut is looked for.
+/// Bytes counted per step while the position of a cut is searched.
 const PIECE: usize = 4_096;
 
-/// A text as it is, everything else as JSON.
+/// Returns a text unchanged, everything else as JSON.
 pub(crate) fn text(output: &Value) -> String {
     match output {
         Value::Str(text) => text.to_string(),
@@ -16,12 +16,12 @@ pub(crate) fn text(output: &Value) -> String {
     }
 }
 
-/// A text cut to the limit on tokens of a result: its beginning, three quarters, and
-/// its end, where commands report how they went.
+/// Cuts a text to the limit on result tokens: its first three quarters, and its end, where commands
+/// report their status.
 pub(crate) fn cut(text: String, scope: &RunContext) -> String {
     let limit = scope.limits.result_tokens;
     let counter = &*scope.counter;
-    // No token is shorter than a byte.
+    // No token is shorter than a byte, so short texts need no counting.
     if text.len() as u64 <= limit {
         return text;
     }
@@ -42,13 +42,13 @@ pub(crate) fn cut(text: String, scope: &RunContext) -> String {
 
 /// Pictures of a result.
 pub(crate) struct Images {
-    /// Those that the model is shown.
+    /// Pictures for the model.
     pub(crate) shown: Vec<MediaUrl>,
-    /// What it is told of the others, if there are any.
+    /// Notice about the others, if any.
     pub(crate) left_out: String,
 }
 
-/// Which pictures of a result the model is shown: the first ones, within the limit.
+/// Selects the first pictures of a result, within the limit.
 pub(crate) fn images(mut given: Vec<MediaUrl>, scope: &RunContext) -> Images {
     let most = scope.limits.result_images;
     let left_out = match given.len().saturating_sub(most) {
@@ -63,8 +63,8 @@ pub(crate) fn images(mut given: Vec<MediaUrl>, scope: &RunContext) -> Images {
     }
 }
 
-/// Bytes from the beginning that hold at most this many tokens. Counts what it keeps
-/// and little more, however long the text is.
+/// Number of leading bytes with at most this many tokens. Counts little more than it keeps, however
+/// long the text is.
 fn head(text: &str, tokens: u64, counter: &dyn TokenCounter) -> usize {
     let (mut kept, mut left) = (0, tokens);
     while kept < text.len() {
@@ -83,7 +83,7 @@ fn head(text: &str, tokens: u64, counter: &dyn TokenCounter) -> usize {
     kept
 }
 
-/// The same from the end.
+/// The same for trailing bytes.
 fn tail(text: &str, tokens: u64, counter: &dyn TokenCounter) -> usize {
     let (mut kept, mut left) = (0, tokens);
     while kept < text.len() {
@@ -103,7 +103,7 @@ fn tail(text: &str, tokens: u64, counter: &dyn TokenCounter) -> usize {
     kept
 }
 
-/// The largest number of bytes that fits, by halving.
+/// Largest number of bytes that fits, by bisection.
 fn within(most: usize, fits: impl Fn(usize) -> Option<usize>) -> usize {
     let (mut fitting, mut low, mut high) = (0, 0, most);
     while low < high {

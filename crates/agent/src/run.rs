@@ -1,4 +1,4 @@
-//! What a run needs.
+//! Specification of a run.
 
 use std::fmt;
 use std::future::pending;
@@ -14,66 +14,66 @@ use uuid::Uuid;
 
 use crate::approval::Approver;
 
-/// Which version of which stored prompt was used.
+/// Version of the stored prompt that was used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptVersion {
-    /// The id, with its mark if it had one.
+    /// The id, with its version selector if any.
     pub id: String,
-    /// The number of the version, where it is known.
+    /// The version number, if known.
     pub version: Option<u64>,
-    /// What it was rendered with, for traces that hold texts.
+    /// Variables of the render, for traces that record texts.
     pub variables: Option<Arc<Map>>,
 }
 
-/// Everything that a run needs.
+/// Specification of a run.
 pub struct RunSpec {
     /// Id of the run, for logs and for the tools.
     pub id: Arc<str>,
     /// The agent's name, for traces.
     pub agent: Option<String>,
-    /// The stored prompt that its instructions are, for traces.
+    /// Stored prompt of its instructions, for traces.
     pub prompt: Option<PromptVersion>,
     /// The model.
     pub model: Arc<dyn ChatModel>,
-    /// The model's name, as it is sent; the implementation's default where `None`.
+    /// Name of the model as sent; the implementation's default if `None`.
     pub model_name: Option<String>,
     /// The system prompt, without the part about skills.
     pub system: String,
     /// The conversation so far, oldest first.
     pub history: Vec<Message>,
-    /// What is asked now; the last thing that a compaction touches.
+    /// The question; compaction cuts it last.
     pub input: Vec<Message>,
-    /// What the model may call, and this run calls.
+    /// Tools that this run executes.
     pub tools: Vec<Arc<dyn Tool>>,
-    /// What the model may call, and the client calls.
+    /// Tools that the client executes.
     pub client_tools: Vec<ToolOffer>,
-    /// Skills that can be loaded, and those that are.
+    /// Available and loaded skills.
     pub skills: Skills,
-    /// Whether the model may end the run without a word (tool `silent_exit`).
+    /// Whether the model may end the run silently (tool `silent_exit`).
     pub silent_exit: bool,
-    /// How to answer; `tools` are set by the run.
+    /// Generation parameters; the run sets `tools`.
     pub options: ChatOptions,
-    /// What fits into the model.
+    /// Context window of the model.
     pub window: Window,
-    /// How tokens are counted.
+    /// Token counter.
     pub counter: Arc<dyn TokenCounter>,
-    /// Bounds.
+    /// Limits.
     pub limits: RunLimits,
-    /// Where spans go.
+    /// Tracer.
     pub tracer: Tracer,
-    /// The span that this run is part of.
+    /// Parent span.
     pub parent_span: Option<String>,
-    /// Whether a journal has what it does, under its id; for traces.
+    /// Whether the run has a journal under its id; for traces.
     pub is_journalled: bool,
-    /// Who is asked before a tool is called; nobody where `None`.
+    /// Approver of tool calls; `None` approves all.
     pub approver: Option<Arc<dyn Approver>>,
-    /// Ready when the run is to stop.
+    /// Resolves when the run must stop.
     pub cancelled: BoxFuture<'static, ()>,
 }
 
 impl RunSpec {
-    /// A run that asks a model this, without tools and with every default: to be
-    /// changed field by field. Tokens are estimated, and nobody cancels it.
+    /// Creates a run without tools and with defaults, to be changed field by field. Tokens are
+    /// estimated, and the run is not cancelled.
     #[must_use]
     pub fn new(model: Arc<dyn ChatModel>, input: Vec<Message>) -> Self {
         RunSpec {
@@ -115,17 +115,16 @@ impl fmt::Debug for RunSpec {
 /// The context window of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Tokens of a request and its answer together.
+    /// Tokens of input and output together.
     pub context: u64,
-    /// Tokens of that kept for the answer.
+    /// Tokens reserved for the answer.
     pub output: u64,
-    /// Whether the model is known; estimates leave more room where it is not: compaction starts at
-    /// 90 % of what the answer leaves of the window and cuts to 70 %, and for unknown models at 85
-    /// % and to 65 %.
+    /// Whether the model is known. Compaction starts at 90 % of the available tokens and cuts to 70
+    /// %; for unknown models at 85 % and to 65 %, because counts are estimates.
     pub known: bool,
 }
 
-/// What is assumed of a model that nothing is known about, as in Chat Shell.
+/// Window assumed for unknown models, as in Chat Shell.
 impl Default for Window {
     fn default() -> Self {
         Window {
@@ -136,41 +135,40 @@ impl Default for Window {
     }
 }
 
-/// Bounds of a run.
+/// Limits of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunLimits {
-    /// Turns of the model that call tools. Default 30; then one turn without tools.
+    /// Maximum number of turns with tool calls. Default 30; then one turn without tools.
     pub tool_rounds: u32,
-    /// Calls of one turn; more are answered without being made. Default 128, which is
-    /// what OpenAI lets a model make.
+    /// Maximum number of calls in one turn; more are answered without being made. Default 128, the
+    /// maximum that OpenAI allows.
     pub turn_calls: usize,
-    /// Bytes of one answer of the model: its texts, reasoning and arguments together.
-    /// Default 8 MiB, far above what any model can write at once.
+    /// Maximum bytes of one model answer: texts, reasoning and arguments together. Default 8 MiB,
+    /// far above what any model writes.
     pub answer_bytes: usize,
-    /// Calls at the same time. Default 16.
+    /// Maximum number of concurrent calls. Default 16.
     pub concurrent_calls: usize,
-    /// One call. Default 60 s.
+    /// Timeout of one call. Default 60 s.
     pub call_time: Duration,
-    /// The whole run. Default 30 min.
+    /// Timeout of the run. Default 30 min.
     pub run_time: Duration,
-    /// Tokens of a result that the model reads. Default 15,000.
+    /// Maximum tokens of a result that the model reads. Default 15,000.
     pub result_tokens: u64,
-    /// Pictures of one result that the model is shown. Default none, since not every model
-    /// takes them.
+    /// Maximum number of pictures of one result for the model. Default 0, because not every model
+    /// accepts them.
     pub result_images: usize,
-    /// Equal calls with equal results and nothing new between them, after which the model gets a
-    /// notice and one last turn without calls. Equal calls in one turn beyond as many are not made.
+    /// Number of equal calls with equal results and nothing new between them, after which the model
+    /// gets a notice and one last turn without calls. Further equal calls in one turn are not made.
     /// 0 is no limit, 1 counts as 2. Default 3.
     pub repeated_calls: u32,
-    /// Characters of each attachment. Default 50,000.
+    /// Maximum characters of each attachment. Default 50,000.
     pub attachment_characters: usize,
-    /// Whether the conversation is cut to the window. Default yes.
+    /// Whether the conversation is compacted. Default yes.
     pub compaction: bool,
-    /// Whether the model writes a summary of what is cut out. Default no.
+    /// Whether the model summarizes removed messages. Default no.
     pub summarize: bool,
-    /// What the model is told when the rounds are used up. Default: Chat Shell's notice, word for
-    /// word (Chinese: the limit on calls is reached, answer with what there is, call no more
-    /// tools).
+    /// Notice to the model when the rounds are used up. Default: Chat Shell's notice, verbatim
+    /// (Chinese: the limit on calls is reached, answer with what there is, call no more tools).
     pub limit_notice: String,
 }
 
@@ -195,15 +193,15 @@ impl Default for RunLimits {
     }
 }
 
-/// Skills that a run knows.
+/// Skills of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Skills {
-    /// All that can be loaded.
+    /// All available skills.
     pub available: Vec<Skill>,
-    /// Names of those that are loaded when the run begins: preloaded ones, and those
-    /// that earlier turns loaded.
+    /// Names of skills that are loaded at the start: preloaded ones, and those that earlier turns
+    /// loaded.
     pub loaded: Vec<String>,
-    /// Names of those that the user chose, which the prompt says.
+    /// Names of skills that the user chose, which the prompt mentions.
     pub chosen: Vec<String>,
 }
 
@@ -212,11 +210,11 @@ pub struct Skills {
 pub struct Skill {
     /// Its name.
     pub name: String,
-    /// When to load it; one without a description is not listed.
+    /// Description of when to load it; a skill without one is not listed.
     pub description: String,
     /// The instructions.
     pub prompt: String,
-    /// Tools that are there once it is loaded.
+    /// Tools that are available once it is loaded.
     pub tools: Vec<Arc<dyn Tool>>,
     /// Its folder, whose files the model may read once it is loaded.
     pub folder: Option<Arc<Path>>,

@@ -1,4 +1,4 @@
-//! What every part of a run sees.
+//! Shared, constant state of a run.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::approval::Approver;
 use crate::emit::Events;
 use crate::{RunLimits, Window};
 
-/// The parts of a run that stay as they are while it goes.
+/// Parts of a run that do not change while it is in progress.
 pub(crate) struct RunContext {
     /// Id of the run.
     pub(crate) id: Arc<str>,
@@ -17,22 +17,22 @@ pub(crate) struct RunContext {
     pub(crate) model: Arc<dyn ChatModel>,
     /// The model's name.
     pub(crate) model_name: Option<String>,
-    /// What fits into the model.
+    /// Context window of the model.
     pub(crate) window: Window,
     /// The system prompt, without the part about skills.
     pub(crate) system: String,
-    /// How to answer.
+    /// Generation parameters.
     pub(crate) options: ChatOptions,
-    /// How tokens are counted.
+    /// Token counter.
     pub(crate) counter: Arc<dyn TokenCounter>,
-    /// Bounds.
+    /// Limits.
     pub(crate) limits: RunLimits,
-    /// Who is asked before a tool is called.
+    /// Approver of tool calls.
     pub(crate) approver: Option<Arc<dyn Approver>>,
-    /// Where spans go.
+    /// Tracer.
     pub(crate) tracer: Tracer,
     /// The span of the run.
     pub(crate) span: OpenSpan,
-    /// Where events go.
+    /// Event output.
     pub(crate) events: Events,
 }

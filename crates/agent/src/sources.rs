@@ -1,20 +1,20 @@
-//! Where an answer is from, as the results of tools say.
+//! Sources of an answer, from the results of tools.
 
 use quillet_core::Value;
 use serde_json::Value as Json;
 
 use crate::Citation;
 
-/// Sources of one result that are looked at; more are not shown to anybody.
+/// Maximum number of sources per result.
 const MOST_PER_RESULT: usize = 1_000;
 
-/// The sources of a run, each once, numbered from 1.
+/// Sources of a run without duplicates, numbered from 1.
 #[derive(Debug, Default)]
 pub(crate) struct Sources(Vec<Citation>);
 
 impl Sources {
-    /// Takes up the sources that a result names: it is an object with a list
-    /// `sources`. Gives those of this result with their numbers in the run.
+    /// Adds the sources of a result, which is an object with a list `sources`. Returns them with
+    /// their numbers in the run.
     pub(crate) fn collect(&mut self, output: &Value) -> Vec<Citation> {
         let listed = output.as_map().and_then(|map| map.get("sources"));
         let Some(Value::List(listed)) = listed else {
@@ -27,7 +27,7 @@ impl Sources {
             .collect()
     }
 
-    /// All of them.
+    /// All sources.
     pub(crate) fn all(self) -> Vec<Citation> {
         self.0
     }
@@ -42,8 +42,8 @@ impl Sources {
     }
 }
 
-/// The same document of the same collection. What is in no collection, such as pages of the web, is
-/// distinguished by its address.
+/// Identity of a source: document and collection. Sources without a collection, such as web pages,
+/// are identified by address.
 fn same(a: &Citation, b: &Citation) -> bool {
     let place = |source: &Citation| match source.kb_id {
         Some(_) => None,
@@ -52,7 +52,7 @@ fn same(a: &Citation, b: &Citation) -> bool {
     a.kb_id == b.kb_id && a.title == b.title && place(a) == place(b)
 }
 
-/// Reads one source; members of another type are left out.
+/// Reads one source; members of other types are ignored.
 fn read(value: &Value) -> Option<Citation> {
     let map = value.as_map()?;
     let text = |name: &str| map.get(name).and_then(Value::as_str).map(str::to_owned);

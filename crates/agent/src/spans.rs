@@ -1,5 +1,5 @@
-//! What a run leaves in its trace, in the names of OpenTelemetry's conventions for generative AI.
-//! Texts go in only where the tracer is set up to record them.
+//! Spans of a run, named after OpenTelemetry's conventions for generative AI. Texts are included
+//! only if the tracer records them.
 
 use std::fmt::Display;
 use std::time::Instant;
@@ -14,7 +14,7 @@ use crate::failure::CallFailure;
 use crate::scope::RunContext;
 use crate::{AgentOutcome, CompactionReport, EndReason, PromptVersion};
 
-/// Begins the span of a run.
+/// Starts the span of a run.
 pub(crate) fn run(
     tracer: &Tracer,
     parent: Option<&str>,
@@ -34,7 +34,7 @@ pub(crate) fn run(
     span
 }
 
-/// Begins the root of a chat that no run holds.
+/// Starts the root span of a chat outside of runs.
 pub(crate) fn chat(
     tracer: &Tracer,
     model: Option<&str>,
@@ -62,7 +62,7 @@ fn set_root(span: &OpenSpan, tracer: &Tracer, model: Option<&str>, prompt: Optio
     }
 }
 
-/// Ends it with what came of the run.
+/// Ends it with the outcome of the run.
 pub(crate) fn end_run(span: &OpenSpan, outcome: &AgentOutcome) {
     set_usage(span, outcome.usage);
     span.set("quillet.model_calls", || outcome.model_calls);
@@ -86,14 +86,14 @@ fn ending(ending: &EndReason) -> String {
     }
 }
 
-/// Notes a compaction; it takes no time worth a measure.
+/// Records a compaction, whose duration is negligible.
 pub(crate) fn compacted(scope: &RunContext, report: &CompactionReport) {
     let tracer = &scope.tracer;
     let span = tracer.span(SpanKind::Step, "compact", scope.span.id());
     span.set("quillet.compaction", || json!(report));
 }
 
-/// A span that says so if it was dropped before its end: cancelled, or out of time.
+/// Span that records a cancellation or timeout if it is dropped before its end.
 struct SpanGuard {
     span: OpenSpan,
     ended: bool,
@@ -119,7 +119,7 @@ impl Drop for SpanGuard {
     }
 }
 
-/// The span of one call of a model.
+/// Span of one model call.
 pub(crate) struct ModelSpan {
     watched: SpanGuard,
     texts: bool,
@@ -128,7 +128,7 @@ pub(crate) struct ModelSpan {
 }
 
 impl ModelSpan {
-    /// Begins with what is asked.
+    /// Starts it with the request.
     pub(crate) fn begin((tracer, parent): (&Tracer, Option<&str>), request: &ChatRequest) -> Self {
         let name = match &request.model {
             Some(model) => format!("chat {model}"),
@@ -151,7 +151,7 @@ impl ModelSpan {
         }
     }
 
-    /// A piece of the answer has come.
+    /// Records a delta of the answer.
     pub(crate) fn on_delta(&mut self) {
         if self.heard {
             return;
@@ -162,7 +162,7 @@ impl ModelSpan {
         span.set("gen_ai.response.time_to_first_chunk", || seconds);
     }
 
-    /// What was answered, as far as it came.
+    /// Records the answer so far.
     pub(crate) fn answered(&mut self, turn: &PartialTurn) {
         self.watched.ended = true;
         let (span, reply) = (&self.watched.span, &turn.rest);
@@ -184,7 +184,7 @@ impl ModelSpan {
         }
     }
 
-    /// Why there is no more.
+    /// Records an error.
     pub(crate) fn failed(&mut self, error: &ModelError) {
         self.watched.failed(error.kind.event_code().as_str(), error);
     }
@@ -239,14 +239,14 @@ pub(crate) fn set_usage(span: &OpenSpan, usage: Option<Usage>) {
     }
 }
 
-/// The span of one call of a tool.
+/// Span of one tool call.
 pub(crate) struct ToolSpan {
     watched: SpanGuard,
     texts: bool,
 }
 
 impl ToolSpan {
-    /// Begins with what is called.
+    /// Starts it with the call.
     pub(crate) fn begin(scope: &RunContext, call: &ToolCall) -> Self {
         let tracer = &scope.tracer;
         let name = format!("execute_tool {}", call.name);
@@ -265,7 +265,7 @@ impl ToolSpan {
         }
     }
 
-    /// Ends with what the model reads of it.
+    /// Ends it with the result as the model reads it.
     pub(crate) fn answered(mut self, for_model: &str) {
         self.watched.ended = true;
         if self.texts {
@@ -274,7 +274,8 @@ impl ToolSpan {
         }
     }
 
-    /// Ends with why there is no result. What the model reads of that may quote texts.
+    /// Ends it with an error. Its text for the model may quote arguments, so it is recorded only
+    /// with texts.
     pub(crate) fn failed(mut self, failure: &CallFailure) {
         let text = if self.texts {
             &failure.text
@@ -285,7 +286,7 @@ impl ToolSpan {
     }
 }
 
-/// Messages in the conventions' shape: a role and parts.
+/// Messages in the shape of the conventions: a role and parts.
 fn messages(messages: &[Message]) -> Json {
     messages.iter().map(message).collect()
 }

@@ -1,5 +1,4 @@
-//! What the model may call in a run, by name, with the schemas that arguments have
-//! to fit.
+//! Tools that the model may call in a run, by name, with their argument schemas.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,48 +11,48 @@ use serde_json::{Map, Value as Json, json};
 use crate::Skill;
 use crate::skills::LoadedSkills;
 
-/// The tool with which a model ends a run without a word.
+/// Name of the tool with which a model ends a run silently.
 pub(crate) const SILENT_EXIT: &str = "silent_exit";
-/// Most problems with arguments that are reported to the model at once.
+/// Maximum number of argument errors reported to the model.
 const MOST_PROBLEMS: usize = 5;
-/// Names that are listed where a name is unknown.
+/// Maximum number of names listed for an unknown name.
 const MOST_NAMES: usize = 40;
 
-/// Everything that the model may call.
+/// All tools that the model may call.
 pub(crate) struct Toolbox {
     tools: Vec<ToolboxEntry>,
-    /// Tools that are there once a skill is loaded, with the skill.
+    /// Tools of skills that are not loaded, with their skill.
     behind_skills: Vec<(String, String)>,
-    /// What the model is offered, ready to be sent.
+    /// Tool offers, ready to be sent.
     offers: Vec<ToolOffer>,
 }
 
-/// One thing that the model may call.
+/// Tool that the model may call.
 pub(crate) struct ToolboxEntry {
     offer: ToolOffer,
-    /// Who executes the call.
+    /// Its executor.
     pub(crate) by: CallExecutor,
     schema: OnceLock<Option<Validator>>,
 }
 
-/// Who executes a call.
+/// Executor of a call.
 #[derive(Clone, Debug)]
 pub(crate) enum CallExecutor {
     /// This run.
     Run(Arc<dyn Tool>),
     /// The client, after the run.
     Client,
-    /// Nobody: it ends the run.
+    /// None: it ends the run.
     SilentExit,
-    /// This run, which loads a skill.
+    /// This run, by loading a skill.
     LoadSkill,
-    /// The provider; it never comes here.
+    /// The provider; such a call never arrives here.
     Provider,
 }
 
 impl Toolbox {
-    /// What a run offers: its tools, then those of the client. The order stays, since
-    /// providers cache what begins alike. Of two with one name the first counts.
+    /// Creates the toolbox of a run: its tools, then those of the client. The order is stable,
+    /// because providers cache by prefix. Of two tools with one name the first wins.
     pub(crate) fn new(
         tools: Vec<Arc<dyn Tool>>,
         with_silent_exit: bool,
@@ -79,8 +78,8 @@ impl Toolbox {
         toolbox
     }
 
-    /// Remembers which tools are there once a skill is loaded, to say so to a model
-    /// that calls one before.
+    /// Registers the tools of skills that are not loaded, for a helpful error if the model calls
+    /// one.
     pub(crate) fn remember(&mut self, skills: &[Skill]) {
         for skill in skills {
             let tools = skill.tools.iter().map(|tool| tool.spec().name.clone());
@@ -89,15 +88,14 @@ impl Toolbox {
         }
     }
 
-    /// Adds the tool that loads skills, if there are any.
+    /// Adds the tool `load_skill`, if there are skills.
     pub(crate) fn add_loader(&mut self, spec: Option<ToolSpec>) {
         if let Some(spec) = spec {
             self.add(offer(&spec), CallExecutor::LoadSkill);
         }
     }
 
-    /// Adds the tools of skills that were loaded since. They come last, so that what
-    /// was offered before stays where it was.
+    /// Adds tools of newly loaded skills at the end, so that the offered prefix does not change.
     pub(crate) fn add_loaded(&mut self, skills: &LoadedSkills) -> bool {
         let before = self.tools.len();
         for tool in skills.tools() {
@@ -112,7 +110,10 @@ impl Toolbox {
         if let Some(name) = offer.name()
             && self.find(name).is_some()
         {
-            tracing::warn!(tool = name, "a second tool of this name is left out");
+            tracing::warn!(
+                tool = name,
+                "duplicate tool name: the second tool is skipped"
+            );
             return;
         }
         self.offers.push(offer.clone());
@@ -123,18 +124,18 @@ impl Toolbox {
         });
     }
 
-    /// What the model is offered.
+    /// Tool offers for the model.
     pub(crate) fn offers(&self) -> &[ToolOffer] {
         &self.offers
     }
 
-    /// The tool of this name.
+    /// Finds a tool by name.
     pub(crate) fn find(&self, name: &str) -> Option<&ToolboxEntry> {
         let mut entries = self.tools.iter();
         entries.find(|entry| entry.offer.name() == Some(name))
     }
 
-    /// The error for a model that calls a tool which does not exist.
+    /// Error for a model that calls an unknown tool.
     pub(crate) fn unknown(&self, name: &str) -> String {
         let known: Vec<&str> = self.names().collect();
         if known.is_empty() {
@@ -163,7 +164,7 @@ impl Toolbox {
 }
 
 impl ToolboxEntry {
-    /// What is wrong with arguments, in words by which the model can correct them.
+    /// Describes invalid arguments so that the model can correct them.
     pub(crate) fn problems(&self, arguments: &Map<String, Json>) -> Option<String> {
         let validator = self.schema.get_or_init(|| compile(&self.offer)).as_ref()?;
         let arguments = Json::Object(arguments.clone());
@@ -180,7 +181,7 @@ impl ToolboxEntry {
     }
 }
 
-/// A schema that cannot be used holds nobody back: its tool checks for itself.
+/// A schema that does not compile accepts everything: the tool validates its arguments itself.
 fn compile(offer: &ToolOffer) -> Option<Validator> {
     let ToolOffer::Function {
         name, parameters, ..
@@ -191,7 +192,7 @@ fn compile(offer: &ToolOffer) -> Option<Validator> {
     if parameters.is_null() {
         return None;
     }
-    // The model has its arguments before it, and they may be long.
+    // The arguments are not quoted: the model has them, and they may be long.
     let rules = Rules {
         masked: true,
         ..Rules::default()

@@ -1,4 +1,4 @@
-//! One turn of the model: what it is asked, and its answer as it is streamed.
+//! One turn of the model: the request, and the streamed answer.
 
 use futures_util::StreamExt;
 use quillet_core::ToolCall;
@@ -12,8 +12,7 @@ use crate::spans::ModelSpan;
 use crate::toolbox::Toolbox;
 use crate::{AgentError, AgentEvent};
 
-/// Asks the model and hands on what it says. What has come so far is in
-/// `ledger.partial` at every moment.
+/// Calls the model and forwards its answer. `ledger.partial` always has the answer so far.
 pub(crate) async fn run_turn(
     scope: &RunContext,
     toolbox: &mut Toolbox,
@@ -69,17 +68,17 @@ async fn listen(
 
 fn cut(scope: &RunContext) -> ModelError {
     let model = scope.model.describe();
-    let message = format!("{model}: the answer ended without saying why");
+    let message = format!("{model}: the answer ended without a finish reason");
     ModelError::new(ModelErrorKind::Cut, message)
 }
 
-/// Bytes that an event adds to what is kept of the turn.
+/// Bytes that an event adds to the turn.
 fn weight(event: &ChatEvent) -> usize {
     match event {
         ChatEvent::Text { text, .. }
         | ChatEvent::Reasoning { text, .. }
         | ChatEvent::Refusal { text, .. } => text.len(),
-        // A call takes room even if nothing is in it.
+        // A call takes memory even if it is empty.
         ChatEvent::ToolCall {
             id: Some(_),
             arguments,
@@ -97,8 +96,8 @@ fn too_long(scope: &RunContext) -> ModelError {
     ModelError::new(ModelErrorKind::Protocol, message)
 }
 
-/// Adds an event to the turn; what the reader is to see of it. A run has one answer,
-/// so others than the first are left out.
+/// Adds an event to the turn, and returns what the reader sees. A run uses one choice, so others
+/// are ignored.
 pub(crate) fn take_up(turn: &mut PartialTurn, event: ChatEvent) -> Option<AgentEvent> {
     match event {
         ChatEvent::Text { choice: 0, text } => said(turn, text),

@@ -1,4 +1,4 @@
-//! Counters and histograms that cost a few additions, and how Prometheus reads them.
+//! Counters and histograms that cost a few additions, with their Prometheus text format.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Upper bounds of the histograms' buckets, in microseconds.
+/// Upper bounds of the histogram buckets, in microseconds.
 const BOUNDS: [u64; 16] = [
     50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
     1_000_000, 10_000_000, 60_000_000,
 ];
 
-/// A distribution of times.
+/// Histogram of durations.
 #[derive(Debug, Default)]
 pub struct Histogram {
     buckets: [AtomicU64; BOUNDS.len() + 1],
@@ -20,7 +20,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Counts a time.
+    /// Adds a duration.
     pub fn record(&self, time: Duration) {
         let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         let bucket = BOUNDS.partition_point(|bound| *bound < micros);
@@ -30,7 +30,7 @@ impl Histogram {
         self.micros.fetch_add(micros, Ordering::Relaxed);
     }
 
-    /// The text that Prometheus reads, with these labels next to each bucket's bound.
+    /// Writes the histogram in Prometheus text format, adding `labels` to each bucket.
     pub fn write(&self, out: &mut String, name: &str, labels: &str) {
         let mut sum = 0;
         let comma = if labels.is_empty() { "" } else { "," };
@@ -61,25 +61,25 @@ impl Histogram {
     }
 }
 
-/// Counts by stable code. For failures, so the lock is not on the usual way.
+/// Counters by stable code. They count failures, so their lock is not on the hot path.
 #[derive(Debug, Default)]
 pub struct ByCode(Mutex<BTreeMap<&'static str, u64>>);
 
 impl ByCode {
-    /// Counts one more of this code.
+    /// Increments the counter of a code.
     pub fn count(&self, code: impl Into<&'static str>) {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *counts.entry(code.into()).or_default() += 1;
     }
 
-    /// Counts of all codes together.
+    /// Sum over all codes.
     #[must_use]
     pub fn sum(&self) -> u64 {
         let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         counts.values().sum()
     }
 
-    /// The text that Prometheus reads.
+    /// Writes the counters in Prometheus text format.
     pub fn write(&self, out: &mut String, name: &str, help: &str) {
         head(out, name, "counter", help);
         for (code, count) in &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -88,12 +88,12 @@ impl ByCode {
     }
 }
 
-/// What stands before the values of a family: its help and its kind.
+/// Writes the `HELP` and `TYPE` lines of a metric family.
 pub fn head(out: &mut String, name: &str, kind: &str, help: &str) {
     let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }
 
-/// One value of a family.
+/// Writes one value of a family.
 pub fn line(out: &mut String, name: &str, labels: &str, value: impl std::fmt::Display) {
     let _ = match labels {
         "" => writeln!(out, "{name} {value}"),

@@ -1,6 +1,6 @@
-//! What a process hosts besides prompts: agents, scripts and databases of a store, what MCP
-//! clients are offered, what is counted, and where traces go. No HTTP server here: `quillet-server`
-//! is one way to it, the command line is another.
+//! Services of a process in addition to prompts: agents, scripts and databases of a store, an MCP
+//! catalogue, metrics and trace export. There is no HTTP server here: `quillet-server` and the
+//! command line are built on this crate.
 //!
 //! ```
 //! use quillet_host::counters::{ByCode, head, line};
@@ -14,7 +14,7 @@
 //! assert_eq!(errors.sum(), 1);
 //! ```
 
-// What serves a missing part alone is in no one's way.
+// The code of a disabled feature may be unused in this build.
 #![cfg_attr(not(feature = "sql"), allow(dead_code))]
 
 pub mod agent;

@@ -16,19 +16,19 @@ use crate::agent::{AgentRequest, AgentService, Deciding, ModelSettings, Principa
 use crate::definitions::{Permission, PermissionSet};
 use crate::tool_ids::tool_ids;
 
-/// The service's own prompts and tools. A prompt is a prompt, and also a tool: its
-/// call gives the model's answer, or the rendered text where no model is configured.
+/// Prompts and tools of this service. A prompt is also offered as a tool: its call returns the
+/// model's answer, or the rendered text if no model is configured.
 #[derive(Debug)]
 pub struct StoredOffer {
     service: Arc<PromptService>,
-    /// Of whoever is offered it: what may not be rendered is not there.
+    /// Permissions of the client: prompts that it may not render are hidden.
     rights: Arc<PermissionSet>,
-    /// Agents, and who asks them.
+    /// Agents, and the client that calls them.
     agents: Option<(Arc<AgentService>, Principal)>,
 }
 
 impl StoredOffer {
-    /// What this service has.
+    /// Catalogue of this service.
     #[must_use]
     pub fn new(service: Arc<PromptService>) -> Self {
         StoredOffer {
@@ -38,13 +38,13 @@ impl StoredOffer {
         }
     }
 
-    /// The same for somebody who may have only some of it rendered.
+    /// The same for a client with limited permissions.
     #[must_use]
     pub fn with_rights(self, rights: Arc<PermissionSet>) -> Self {
         StoredOffer { rights, ..self }
     }
 
-    /// The same with the agents of the store, which are asked by `who`.
+    /// The same with the agents of the store, called by `who`.
     #[must_use]
     pub fn with_agents(self, agents: Arc<AgentService>, who: Principal) -> Self {
         StoredOffer {
@@ -67,12 +67,12 @@ impl StoredOffer {
         let ids = self.agent_ids().await;
         let id = ids.iter().find(|id| agent_name(id) == name);
         let (Some((agents, who)), Some(id)) = (&self.agents, id) else {
-            let message = format!("there is no agent {name}");
+            let message = format!("unknown agent {name}");
             return Err(ToolError::new(ToolErrorKind::Unknown, message));
         };
         let question = arguments.get("question").and_then(Value::as_str);
         let Some(question) = question else {
-            let message = "question: a text is missing".to_owned();
+            let message = "question: missing text".to_owned();
             return Err(ToolError::new(ToolErrorKind::Arguments, message));
         };
         let mut request = AgentRequest::question(question);
@@ -93,7 +93,7 @@ impl StoredOffer {
         decisions: Vec<(String, Decision)>,
     ) -> Result<AgentReply, ToolError> {
         let Some((agents, who)) = &self.agents else {
-            let message = format!("there is no run {run}");
+            let message = format!("unknown run {run}");
             return Err(ToolError::new(ToolErrorKind::Unknown, message));
         };
         let failed = |error: String| ToolError::new(ToolErrorKind::Remote, error);
@@ -202,7 +202,7 @@ impl McpBackend for StoredOffer {
 }
 
 impl StoredOffer {
-    /// Nothing if a prompt, with a mark behind its id or not, may be rendered.
+    /// Checks that a prompt, with or without a version selector, may be rendered.
     fn permit(&self, name: &str) -> Result<(), NotRendered> {
         let snapshot = self.service.catalogue().snapshot();
         let id = match VersionSelector::divide(name) {
@@ -212,12 +212,12 @@ impl StoredOffer {
         if self.may(id) {
             return Ok(());
         }
-        let message = format!("this token does not have the right render for prompt {id}");
+        let message = format!("this token does not have the permission render for prompt {id}");
         Err(NotRendered::Asked(message))
     }
 
-    /// Arguments of MCP's prompts are texts; what the prompt declares as anything
-    /// else is read as JSON, and stays a text where it is none.
+    /// Arguments of MCP prompts are strings. A parameter of another type is read as JSON, and stays
+    /// a string if it is not valid JSON.
     fn typed(&self, name: &str, arguments: &Map) -> Map {
         let snapshot = self.service.catalogue().snapshot();
         let definition = self.service.describe(&snapshot, name).ok();
@@ -240,7 +240,7 @@ impl StoredOffer {
     }
 }
 
-/// An agent's name as a tool.
+/// Name of an agent as a tool.
 fn agent_name(id: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     format!("agent_{}", id.chars().map(plain).collect::<String>())
@@ -284,11 +284,11 @@ async fn followed(
             _ => Ok(AgentReply::Done(outcome.text)),
         };
     }
-    let message = format!("another process goes on with the run {run}");
+    let message = format!("another process has resumed the run {run}");
     Err(ToolError::new(ToolErrorKind::Remote, message))
 }
 
-/// What of a run waits.
+/// Describes what a run waits for.
 async fn waits(agents: &AgentService, who: &Principal, run: &str) -> Result<AgentReply, ToolError> {
     let failed = |error: String| ToolError::new(ToolErrorKind::Remote, error);
     let (head, _) = agents
@@ -301,7 +301,8 @@ async fn waits(agents: &AgentService, who: &Principal, run: &str) -> Result<Agen
             calls: head.standing.waiting,
         }),
         state => Err(failed(format!(
-            "the run {run} goes on elsewhere, or is over: it is {}; see GET /v1/runs/{run}",
+            "run {run} is in progress elsewhere or has ended: its state is {}; see GET \
+             /v1/runs/{run}",
             state.as_str()
         ))),
     }

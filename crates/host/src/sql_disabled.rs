@@ -1,4 +1,4 @@
-//! What stands where databases would, in a build without the feature `sql`.
+//! Stand-in for databases in a build without the feature `sql`.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use quillet_prompt::PromptService;
 #[derive(Clone, Debug)]
 pub enum Databases {}
 
-/// Keeps the tools of a catalogue in step with the databases, of which there are none.
+/// Keeps the tools of a catalogue in sync with the databases, of which there are none.
 #[derive(Clone, Debug)]
 pub struct DatabaseTools(Databases);
 

@@ -1,11 +1,11 @@
-//! Ids of tools by the names that models and templates know.
+//! Ids of tools by their function names.
 
 use std::collections::BTreeMap;
 
 use quillet_core::store::EntryKind;
 use quillet_prompt::CatalogueSnapshot;
 
-/// Ids of stored tools by the names of their functions.
+/// Ids of stored tools by function name.
 pub(crate) fn tool_ids(snapshot: &CatalogueSnapshot) -> BTreeMap<&str, &str> {
     let named = snapshot.tools.values().filter_map(|definition| {
         let entry = definition.usable(EntryKind::Tool).ok()?;
@@ -14,8 +14,8 @@ pub(crate) fn tool_ids(snapshot: &CatalogueSnapshot) -> BTreeMap<&str, &str> {
     named.collect()
 }
 
-/// The id of a tool by its id or the name of its function; one that is in no store, such as a
-/// database's, has its function's name for one.
+/// Returns the id of a tool by its id or function name. A tool outside the store, such as a
+/// database, has its function name as its id.
 pub(crate) fn tool_id(snapshot: &CatalogueSnapshot, name: &str) -> String {
     if snapshot.tools.get(name).is_some() {
         return name.to_owned();

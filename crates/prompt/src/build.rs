@@ -1,4 +1,4 @@
-//! From stored texts to definitions, one by one.
+//! Builds single definitions from stored texts.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,12 +26,12 @@ use crate::sources::SourceSet;
 pub(crate) struct Builder {
     compiler: Compiler,
     tools: Arc<dyn ToolBuilder>,
-    /// Hands out what prompt files on a disk ask for.
+    /// Provides the environment of prompt files on disk.
     outside: Arc<dyn EnvironmentProvider>,
     scripts: Arc<dyn ScriptReader>,
 }
 
-/// A prompt whose definition was read and whose templates are not compiled yet.
+/// Parsed prompt whose templates are not compiled yet.
 pub(crate) struct Candidate<'a> {
     pub(crate) origin: PromptOrigin,
     pub(crate) place: &'a Arc<str>,
@@ -112,7 +112,7 @@ impl Builder {
         }
     }
 
-    /// What is wrong with a prompt that was read, among the prompts that there are.
+    /// Returns the diagnostics of a parsed prompt, given the other prompts.
     fn resolved(&self, read: CheckResult<Arc<Prompt>>, prompts: &dyn Prompts) -> Vec<Diagnostic> {
         let (prompt, mut found) = match read {
             Ok((prompt, found)) => (prompt, found),
@@ -124,7 +124,7 @@ impl Builder {
         found
     }
 
-    /// Reads a prompt that is not stored and finds the sources that it needs.
+    /// Parses a prompt that is not stored, and finds the sources that it needs.
     pub(crate) fn inline(
         &self,
         id: &str,
@@ -148,7 +148,7 @@ impl Builder {
         Ok((prompt, sources))
     }
 
-    /// Reads the entry of a prompt; gives the files that it refers to, too.
+    /// Parses the entry of a prompt; also returns the files that it refers to.
     pub(crate) fn read(
         &self,
         id: &Arc<str>,
@@ -170,7 +170,7 @@ impl Builder {
         (read.map(|read| shared(id, read)), referred.paths())
     }
 
-    /// Puts a prompt together with what it calls.
+    /// Combines a prompt with the sources that it calls.
     pub(crate) fn prompt(
         &self,
         id: &Arc<str>,
@@ -256,8 +256,8 @@ impl Builder {
             }
         };
         if self.is_builtin(name) {
-            let message = format!("{name} is a name of the template language");
-            let help = format!("templates reach this tool as {{{{tool {name:?} …}}}}");
+            let message = format!("{name} is reserved by the template language");
+            let help = format!("templates call this tool as {{{{tool {name:?} …}}}}");
             diagnostics.push(Diagnostic::warning("tool.name", &source, message).help(help));
         }
         Definition {
@@ -308,7 +308,7 @@ pub(crate) fn extension(id: &Arc<str>, entry: &StoreEntry) -> Definition<Arc<Ext
     }
 }
 
-/// Logs what is wrong with a definition that is new or another one.
+/// Logs the diagnostics of a new or changed definition.
 pub(crate) fn report<T>(kind: &'static str, definition: &Definition<T>) {
     let Definition { id, origin, .. } = definition;
     for found in &definition.diagnostics {
@@ -334,8 +334,8 @@ pub(crate) fn is_file(entry: &StoreEntry) -> bool {
         && serde_json::from_str::<Object<String, Tree>>(&entry.text).is_err()
 }
 
-/// Reads a prompt file. What comes from no folder gets no environment and no other files, but
-/// schemas by name.
+/// Reads a prompt file. A file outside a folder gets no environment and no other files, but schemas
+/// by name.
 fn read_file(
     id: &str,
     entry: &StoreEntry,

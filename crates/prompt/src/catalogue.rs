@@ -1,4 +1,4 @@
-//! Keeps the snapshot of definitions up to date with the store.
+//! Keeps the snapshot of definitions in sync with the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -29,8 +29,8 @@ use crate::snapshot::CatalogueSnapshot;
 use crate::sources::SourceSet;
 use crate::versions::{VersionCache, VersionedPrompt, fetch};
 
-/// The kinds that are loaded whole; environs are values, and fetched when they are wanted. Labels
-/// come last: they are about prompts that are known then.
+/// Kinds that are loaded as a whole; environs are values and fetched when needed. Labels come last,
+/// because they refer to prompts.
 pub(crate) const DEFINITIONS: [EntryKind; 4] = [
     EntryKind::Extension,
     EntryKind::Prompt,
@@ -38,10 +38,10 @@ pub(crate) const DEFINITIONS: [EntryKind; 4] = [
     EntryKind::Label,
 ];
 
-/// How often versions that name versions are followed.
+/// Maximum depth of versions that refer to versions.
 const MOST_ROUNDS: usize = 8;
 
-/// How long to wait before loading again from a store that did not answer.
+/// Delay before the next load after the store did not answer.
 const RETRY: Duration = Duration::from_millis(500);
 
 /// The definitions of a store, as an immutable snapshot that is replaced as a whole.
@@ -50,14 +50,15 @@ pub struct Catalogue {
     store: Arc<dyn Store>,
     builder: Builder,
     snapshot: ArcSwap<CatalogueSnapshot>,
-    /// What was loaded; held while it changes, even while the store is asked.
+    /// The loaded definitions. Locked during a change, including its reads from the store, so that
+    /// changes are applied in order.
     held: Mutex<CatalogueState>,
     /// Whether every kind was loaded at least once.
     loaded: AtomicBool,
-    /// Changes since the catalogue was made, for whoever follows first.
+    /// Changes since the catalogue was created, for the first follower.
     first: InitialLoad,
     asks: SyncRequests,
-    /// What was put together for requests that name a version.
+    /// Cache for requests that select a version.
     marked: VersionCache,
 }
 
@@ -76,7 +77,7 @@ impl fmt::Debug for InitialLoad {
 }
 
 impl Catalogue {
-    /// A catalogue that knows nothing yet; see [`Catalogue::load`] and [`Catalogue::watch`].
+    /// Creates an empty catalogue; see [`Catalogue::load`] and [`Catalogue::watch`].
     ///
     /// `cache` is how many compiled templates are cached.
     #[must_use]
@@ -86,7 +87,7 @@ impl Catalogue {
         tools: Arc<dyn ToolBuilder>,
         cache: usize,
     ) -> Self {
-        // From now on, so that no change is missed between a load and its following.
+        // Subscribed here, so that no change is missed between a load and the start of the watch.
         let first = InitialLoad(std::sync::Mutex::new(Some(store.changes())));
         Catalogue {
             store,
@@ -100,8 +101,8 @@ impl Catalogue {
         }
     }
 
-    /// The same, where prompt files that rest in a folder may ask for other files
-    /// and for the environment. Otherwise nothing answers them.
+    /// Gives prompt files in a folder access to other files and to the environment. By default they
+    /// have none.
     #[must_use]
     pub fn with_outside(self, outside: Arc<dyn EnvironmentProvider>) -> Self {
         Catalogue {
@@ -119,7 +120,7 @@ impl Catalogue {
         }
     }
 
-    /// The same, with a reader of scripts. Otherwise stored scripts are listed as broken.
+    /// Sets the reader of scripts. Without one, stored scripts are listed as invalid.
     #[must_use]
     pub fn with_scripts(self, scripts: Arc<dyn ScriptReader>) -> Self {
         Catalogue {
@@ -128,7 +129,7 @@ impl Catalogue {
         }
     }
 
-    /// The definitions at this moment.
+    /// Returns the current definitions.
     #[must_use]
     pub fn snapshot(&self) -> Arc<CatalogueSnapshot> {
         self.snapshot.load_full()
@@ -164,10 +165,10 @@ impl Catalogue {
         self.loaded.load(Ordering::Acquire)
     }
 
-    /// Nothing if every kind of definition was loaded at least once.
+    /// Checks that every kind of definition was loaded at least once.
     ///
     /// # Errors
-    /// Why nobody knows what there is.
+    /// The reason why the definitions are unknown.
     pub fn ready(&self) -> Result<(), StoreError> {
         if self.is_loaded() {
             return Ok(());
@@ -190,8 +191,8 @@ impl Catalogue {
         self.reload(&DEFINITIONS).await
     }
 
-    /// Has these tools called by their names besides those of the store, in place of the ones that
-    /// this owner offered before. A stored tool wins over one of the same name.
+    /// Publishes tools in addition to those of the store, replacing earlier ones of the same owner.
+    /// A stored tool wins over one of the same name.
     pub async fn offer(&self, owner: &'static str, tools: Vec<Arc<dyn Tool>>) {
         let mut held = self.held.lock().await;
         let next = held.stock.offer(&self.snapshot.load(), owner, tools);
@@ -222,7 +223,7 @@ impl Catalogue {
     async fn refresh(&self, kind: EntryKind, keys: &[EntryKey]) -> Result<(), StoreError> {
         let mut held = self.held.lock().await;
         if kind == EntryKind::Prompt && held.stock.has_files() {
-            // `reload` takes this lock itself.
+            // Released first: `reload` takes this lock itself.
             drop(held);
             return self.reload(&[kind]).await;
         }
@@ -276,9 +277,9 @@ impl Catalogue {
             };
             match labels {
                 Ok(labels) => all.push((key, labels)),
-                // What stood there goes on: no label at all would be another prompt for readers.
+                // Keep the previous labels: without any, readers would get another version.
                 Err(why) => {
-                    tracing::warn!(%place, "labels cannot be read and stay as they were: {why}")
+                    tracing::warn!(%place, "cannot read labels, keeping the previous ones: {why}")
                 }
             }
         }
@@ -336,7 +337,7 @@ impl Catalogue {
         Ok(next)
     }
 
-    /// Waits until everything that anybody wrote before this was called is in the snapshot.
+    /// Waits until everything that was written before this call is in the snapshot.
     ///
     /// # Errors
     /// The store does not answer.
@@ -349,7 +350,7 @@ impl Catalogue {
         }
     }
 
-    /// Follows the store's changes for as long as the future is polled.
+    /// Applies changes of the store while the future is polled.
     pub async fn watch(&self) {
         self.builder.look_ahead();
         let first = self
@@ -360,8 +361,7 @@ impl Catalogue {
             .take();
         let mut pending = match (&first, self.is_loaded()) {
             (Some(_), true) => Pending::default(),
-            // What changed between the last load and this subscription is caught by
-            // loading once more.
+            // One more load catches changes between the last load and this subscription.
             _ => Pending::everything(),
         };
         let changes = first.unwrap_or_else(|| self.store.changes());
@@ -369,11 +369,12 @@ impl Catalogue {
         loop {
             while !pending.is_empty() {
                 if let Err(error) = self.apply(&mut pending).await {
-                    tracing::warn!(error = %error, "definitions could not be loaded; what is known is served");
+                    tracing::warn!(error = %error, "cannot load definitions; serving the known \
+                        ones");
                     tokio::time::sleep(RETRY).await;
                 }
             }
-            // What comes while these are applied is taken together the next time.
+            // Changes that arrive meanwhile are applied together in the next round.
             let Some(changes) = follower.next().await else {
                 return;
             };
@@ -407,8 +408,8 @@ impl Catalogue {
         self.describing(snapshot, |view| self.builder.inline(id, &unstored, view))
     }
 
-    /// Everything that is wrong with an extension, a prompt or a tool, as if it were stored. Of
-    /// other kinds this says nothing.
+    /// Returns all diagnostics of an extension, a prompt or a tool, as if it were stored; none for
+    /// other kinds.
     #[must_use]
     pub fn check(&self, kind: EntryKind, entry: &StoreEntry) -> Vec<Diagnostic> {
         self.describing(&self.snapshot.load(), |view| {
@@ -416,7 +417,7 @@ impl Catalogue {
         })
     }
 
-    /// Everything that is wrong with a prompt, as if it were stored under that id.
+    /// Returns all diagnostics of a prompt, as if it were stored under that id.
     #[must_use]
     pub fn check_prompt(&self, id: &str, source: &str, text: &str) -> Vec<Diagnostic> {
         self.describing(&self.snapshot.load(), |view| {

@@ -1,4 +1,4 @@
-//! Reading a stored definition, which is JSON: what is wrong with it, and where.
+//! Parsing of stored JSON definitions, with diagnostics and locations.
 
 use quillet_core::{Diagnostic, LineColumn, Span};
 use serde_json::{Map as Object, Value as Tree};
@@ -26,8 +26,8 @@ pub(crate) fn parse_object(
     }
 }
 
-/// A finding at the place of a key, found by its text: serde keeps no places,
-/// and the first `"key"` followed by a colon is nearly always the one meant.
+/// Diagnostic at a key that is found by its text: serde keeps no locations, and the first `"key"`
+/// followed by a colon is nearly always the right one.
 pub(crate) fn located(
     code: &'static str,
     source: &str,

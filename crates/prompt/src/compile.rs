@@ -1,5 +1,4 @@
-//! From a prompt to a compiled template: which sources stand together, and the
-//! cache of what was compiled.
+//! Compiles prompts to templates: collects the sources that belong together, and caches the result.
 //!
 //! All messages of a prompt form one set, with the partials of its extension
 //! (prompts whose name begins with `_`) and every other prompt that is called
@@ -20,8 +19,8 @@ use crate::recent::Recent;
 use crate::sources::{CalledTemplate, SourceSet};
 use crate::variables::VariablePlan;
 
-/// Sources in one set are bounded, so that prompts which call each other by
-/// id cannot make one compile the whole store.
+/// Maximum number of sources in one set, so that prompts that call each other by id cannot make one
+/// compile the whole store.
 const MOST_SOURCES: usize = 256;
 
 /// A compiled prompt.
@@ -47,7 +46,7 @@ pub(crate) struct Compiler {
     misses: AtomicU64,
 }
 
-/// Other prompts, as the compiler needs them.
+/// Access of the compiler to other prompts.
 pub(crate) trait Library {
     /// The templates of the prompt of that id.
     fn by_id(&self, id: &str) -> Option<Vec<CalledTemplate>>;
@@ -130,8 +129,8 @@ impl Compiler {
         })
     }
 
-    /// Finds the sources that a prompt needs, by compiling with what is known
-    /// and adding what is called and not there, until nothing is missing.
+    /// Finds the sources that a prompt needs: compiles with the known ones and adds those that are
+    /// called, until none is missing.
     ///
     /// # Errors
     /// What the format says about the sources.
@@ -140,7 +139,7 @@ impl Compiler {
         prompt: &Arc<Prompt>,
         library: &dyn Library,
     ) -> Result<Arc<SourceSet>, Vec<Diagnostic>> {
-        // A script has no sources: none of another prompt can change it.
+        // A script has no sources, so no other prompt affects it.
         if let PromptBody::Script(_) = prompt.body {
             return Ok(Arc::new(SourceSet::new(prompt, &[])));
         }
@@ -155,7 +154,7 @@ impl Compiler {
             }
         };
         let format = |prompt: &Prompt| Some(self.factory.format(&prompt.format)?.name());
-        // What is not called by name has to be of one language.
+        // Partials without a call by name must be of the same language.
         let fits = |other: &Prompt| format(other) == format(prompt);
         add(&mut called, library.partials(&prompt.id, &fits));
         loop {

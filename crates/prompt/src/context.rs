@@ -10,9 +10,8 @@ pub(crate) const REQUEST_ROOTS: [&str; 2] = ["args", "variables"];
 
 /// Builds the tree of shared variables: `vscode:lang` becomes `vscode.lang`.
 ///
-/// Shorter keys go first, so that `a:b` adds to the object under `a`; a value
-/// that is no object and stands in the way is replaced. The result is the same
-/// whatever order the keys come in.
+/// Shorter keys come first, so that `a:b` adds to the object under `a`; a value that is not an
+/// object is replaced. The result does not depend on the order of the keys.
 pub(crate) fn tree<'a>(pairs: impl Iterator<Item = (&'a EntryKey, &'a Value)>) -> Map {
     let mut pairs: Vec<(&EntryKey, &Value)> = pairs.collect();
     pairs.sort_by_key(|(key, _)| (key.segments().count(), *key));
@@ -86,8 +85,8 @@ impl Branch {
 /// Shared with every root, so that no render has to make them.
 static REQUEST_NAMES: LazyLock<[Arc<str>; 2]> = LazyLock::new(|| REQUEST_ROOTS.map(Arc::from));
 
-/// The request's variables are added to the shared ones, and hide a shared variable of that name.
-/// `at_root` says that they stand there one by one too.
+/// Adds the request's variables to the shared ones; they hide shared variables of the same name.
+/// With `at_root` they are also top-level names.
 pub(crate) fn with_request(shared: &Map, variables: &Map, at_root: bool) -> Map {
     let [first, second] = &*REQUEST_NAMES;
     let own = if at_root { variables.len() } else { 0 };

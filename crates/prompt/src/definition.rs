@@ -23,7 +23,7 @@ pub enum PromptBody {
     Text(Arc<str>),
     /// Messages.
     Messages(Vec<TemplateMessage>),
-    /// What a script says; it is run, and no template.
+    /// Script text; it is executed and not a template.
     Script(Box<StoredScript>),
 }
 
@@ -36,7 +36,7 @@ pub struct TemplateMessage {
     pub content: Arc<str>,
 }
 
-/// A definition as it was written.
+/// Definition as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RawDefinition {
     /// All of it.
@@ -104,9 +104,9 @@ pub struct Prompt {
     pub id: Arc<str>,
     /// What it renders to.
     pub body: PromptBody,
-    /// The template format, `go` unless the definition says otherwise.
+    /// Template format, `go` by default.
     pub format: String,
-    /// What happens when a variable is missing; strict unless the definition says otherwise.
+    /// Handling of missing variables; strict by default.
     pub missing: Missing,
     /// How the template's own text says where messages begin; plain unless the
     /// definition says otherwise.
@@ -122,7 +122,7 @@ pub struct Prompt {
     pub rich: Vec<Rich>,
     /// The model that it was written for, for `chat` without a model.
     pub model: Option<String>,
-    /// How that model is to answer, for `chat` where a request does not say.
+    /// Default generation parameters for `chat`.
     pub options: Arc<ChatOptions>,
     /// What a prompt file says, in its format's own words and filled in: schemas
     /// as JSON Schema, shorthands as objects. Empty for other definitions.
@@ -133,8 +133,8 @@ pub struct Prompt {
     pub place: Option<TemplateLocation>,
 }
 
-/// Keys that a definition may have. Others are kept and reported, since a
-/// mistyped key is otherwise silent.
+/// Known keys of a definition. Others are kept and reported, because a misspelled key would
+/// otherwise have no visible effect.
 const KEYS: [&str; 27] = [
     "name",
     "aliases",
@@ -168,7 +168,7 @@ const KEYS: [&str; 27] = [
 const TEXT_KEYS: [&str; 2] = ["userPrompt", "prompt"];
 
 impl Prompt {
-    /// Reads a stored text. Warnings come with the prompt, errors instead of it.
+    /// Parses a stored text. Warnings come with the prompt, errors instead of it.
     ///
     /// # Errors
     /// Everything that is wrong, with the place in the text where it is known.
@@ -188,7 +188,7 @@ impl Prompt {
         object: Object<String, Tree>,
     ) -> CheckResult<Self> {
         if script::source(&object).is_some() {
-            let message = "a script has to be a prompt of its own: no part of another definition";
+            let message = "a script must be a prompt of its own, not part of another definition";
             let found = located("prompt.script", source, text, "format", message.to_owned());
             return Err(vec![found]);
         }
@@ -280,8 +280,8 @@ impl Prompt {
         self.raw == other.raw && self.metadata == other.metadata && self.body == other.body
     }
 
-    /// Checks the variables of a request, fills defaults in, and turns rich
-    /// ones into what stands for them in the text.
+    /// Validates the variables of a request, adds defaults, and replaces rich values with their
+    /// placeholders in the text.
     ///
     /// # Errors
     /// Everything that does not fit.
@@ -422,7 +422,7 @@ fn truth(object: &Object<String, Tree>, key: &str) -> Result<bool, String> {
     }
 }
 
-/// Other names of a prompt: those that it had elsewhere, such as `pmpt_…` of OpenAI.
+/// Aliases of a prompt: names that it has in other systems, such as `pmpt_…` of OpenAI.
 ///
 /// # Errors
 /// They are no list of texts.

@@ -1,4 +1,4 @@
-//! Why the service did not do what it was asked. No variant knows HTTP.
+//! Errors of the prompt service, independent of HTTP.
 
 use quillet_core::chat::ModelError;
 use quillet_core::store::{EntryKind, StoreError};
@@ -9,25 +9,25 @@ use serde::Serialize;
 
 use crate::script::ScriptFailure;
 
-/// One thing that is wrong with the variables of a request.
+/// One invalid variable of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct VariableError {
     /// The variable, as a path: `variables.code`.
     pub path: String,
-    /// What is wrong with it.
+    /// The problem.
     pub message: String,
 }
 
-/// A definition that is registered and cannot be used, where something needs it.
+/// Stored definition that is required but invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenDefinition {
-    /// What it is.
+    /// Its kind.
     pub kind: EntryKind,
-    /// What it is called by: the function name of a tool, the id of an extension.
+    /// Its name: the function name of a tool, the id of an extension.
     pub name: String,
-    /// Where it is stored: a file, a key.
+    /// Its location in the store: a file, a key.
     pub origin: String,
-    /// Everything that is wrong with it.
+    /// Its errors.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -37,79 +37,79 @@ impl std::fmt::Display for BrokenDefinition {
         let reasons = list(&self.diagnostics);
         write!(
             f,
-            "{kind} {name} is registered and broken: {reasons} (it rests at {origin})"
+            "{kind} {name} is registered but invalid: {reasons} (stored at {origin})"
         )
     }
 }
 
-/// A call that failed and left its default in the text.
+/// Failed call whose fallback value is in the text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ToolFailure {
     /// The tool's function name.
     pub tool: String,
     /// Stable code, such as `tool.timeout`.
     pub code: ErrorCode,
-    /// What happened, without addresses.
+    /// The problem, without addresses.
     pub message: String,
-    /// How long the call took, in milliseconds.
+    /// Duration of the call in milliseconds.
     pub elapsed_ms: u64,
 }
 
 /// The error of a request to the prompt service.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ServiceError {
-    /// There is nothing of that id.
+    /// The definition does not exist.
     #[error("{} {id:?} does not exist{}", .kind.name(), absent(.nearest.as_deref(), .broken.as_deref()))]
     NotFound {
-        /// What was looked for.
+        /// The requested kind.
         kind: EntryKind,
-        /// The id that was asked for.
+        /// The requested id.
         id: String,
-        /// The id that is most like it.
+        /// The most similar id.
         nearest: Option<String>,
-        /// What would have it if it were not broken.
+        /// Invalid definition that would have provided it.
         broken: Option<Box<BrokenDefinition>>,
     },
-    /// The definition exists and is broken.
+    /// The definition is invalid.
     #[error("{} {id:?} is not valid: {}", .kind.name(), list(.diagnostics))]
     Invalid {
-        /// What is broken.
+        /// Its kind.
         kind: EntryKind,
         /// Its id.
         id: String,
-        /// What is wrong with it.
+        /// Its errors.
         diagnostics: Vec<Diagnostic>,
     },
-    /// Variables of the request do not fit the prompt's parameters.
-    #[error("variables do not fit the parameters of {id:?}: {}", all(.problems))]
+    /// The request's variables do not match the prompt's parameters.
+    #[error("variables do not match the parameters of {id:?}: {}", all(.problems))]
     Variables {
         /// The prompt.
         id: String,
-        /// Everything that does not fit.
+        /// All errors.
         problems: Vec<VariableError>,
     },
-    /// The template references variables that are not there: all of them.
+    /// The template refers to missing variables: all of them.
     #[error("missing variables: {}", .names.join(", "))]
     Missing {
         /// Paths, in order of use.
         names: Vec<String>,
-        /// For some of them, a name that exists and is like it.
+        /// Similar existing names for some of them.
         hints: Vec<String>,
-        /// Where each of them is used.
+        /// Locations where they are used.
         places: Vec<Diagnostic>,
     },
-    /// The template calls functions that are not there, or tools that are broken: all of them.
+    /// The template calls missing functions or invalid tools: all of them.
     #[error("{}", unknown(.names, .hints, .broken, .missing))]
     UnknownFunctions {
         /// Names, in order of use.
         names: Vec<String>,
-        /// For some of them, a name that exists and is like it.
+        /// Similar existing names for some of them.
         hints: Vec<String>,
-        /// Tools that are registered and cannot be used.
+        /// Stored tools that are invalid.
         broken: Vec<BrokenDefinition>,
-        /// Paths of variables that are missing, too.
+        /// Paths of variables that are also missing.
         missing: Vec<String>,
-        /// Where each of the names is used.
+        /// Locations where the names are used.
         places: Vec<Diagnostic>,
     },
     /// The template cannot be evaluated with these values, or a limit was reached.
@@ -118,37 +118,35 @@ pub enum ServiceError {
     /// The store does not answer and nothing is cached.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The model did not answer.
+    /// The model call failed.
     #[error("{error}{}", after(.failures))]
     Model {
-        /// Why.
+        /// The error.
         #[source]
         error: ModelError,
-        /// Calls of the render that had failed, whose defaults stood in for them.
+        /// Failed calls of the render whose fallback values were used.
         failures: Vec<ToolFailure>,
     },
     /// A script failed.
     #[error("{0}")]
     Script(Box<ScriptFailure>),
-    /// Prompts and scripts call each other deeper than they may.
-    #[error(
-        "prompts and scripts call each other {most} deep, the last one is {id:?}: that is more than they may"
-    )]
+    /// Prompts and scripts are nested too deeply.
+    #[error("prompts and scripts are nested more than {most} levels deep, at {id:?}")]
     Depth {
-        /// The one that is called last.
+        /// The innermost one.
         id: String,
-        /// How deep they may.
+        /// The limit.
         most: usize,
     },
 }
 
-/// The error of a render, and the calls that had failed before it.
+/// Error of a render, with the calls that failed before it.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{error}{}", after(.failures))]
 pub struct RenderFailure {
-    /// The failure itself.
+    /// The error itself.
     pub error: RenderError,
-    /// Calls that had failed until then, whose defaults stood in for them.
+    /// Failed calls before it whose fallback values were used.
     pub failures: Vec<ToolFailure>,
 }
 
@@ -215,8 +213,8 @@ impl ServiceError {
         }
     }
 
-    /// The code of what it came from: of a script whose model failed, the model's. Statuses and exit
-    /// codes are this one's.
+    /// Code of the underlying error: for a script whose model failed, the model's. It determines
+    /// status and exit code.
     #[must_use]
     pub fn root_code(&self) -> ErrorCode {
         match self {

@@ -1,5 +1,5 @@
-//! What a render was made of, for whoever asks why it came out as it did. Values are not shown:
-//! whoever may not read a shared variable may still render with it.
+//! Explanation of a render. Values are not included: a caller may render with shared variables that
+//! it may not read.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::context::REQUEST_ROOTS;
 use crate::snapshot::PromptOrigin;
 use crate::variables::Variables;
 
-/// An account of a render: its template, variables and calls.
+/// Explanation of a render: its template, variables and calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
     /// The template.
@@ -60,7 +60,7 @@ pub enum VariableSource {
     Extension,
     /// A shared variable.
     Shared,
-    /// Nobody gave it.
+    /// Missing.
     Missing,
 }
 
@@ -81,10 +81,10 @@ pub struct VariableFacts {
 pub struct SharedFacts {
     /// Its key in the store, without the store's prefix.
     pub key: String,
-    /// How long ago it was read, in milliseconds; nothing where nobody knows any more.
+    /// Age of the value in milliseconds; `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub age_ms: Option<u64>,
-    /// Whether it is older than it may be, since the store is away.
+    /// Whether it is stale because the store is unavailable.
     pub stale: bool,
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What variables of a template mean in one render.
+/// Resolves the variables of a template in one render.
 pub(crate) struct VariableScope<'a> {
     pub(crate) given: &'a Map,
     /// The same with defaults.

@@ -1,4 +1,4 @@
-//! Following a store's changes, and being asked how far one has come.
+//! Following a store's changes, with a way to wait until they are applied.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use quillet_core::store::{Changes, StoreChange};
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::unconstrained;
 
-/// Questions to a follower whether it has taken in the changes that it got so far.
+/// Requests to a follower to confirm that it has applied its changes so far.
 #[derive(Debug)]
 pub(crate) struct SyncRequests {
     sender: mpsc::UnboundedSender<oneshot::Sender<()>>,
@@ -26,8 +26,8 @@ impl Default for SyncRequests {
 }
 
 impl SyncRequests {
-    /// Waits until the follower has taken in every change that it got before this was called.
-    /// `false` if nobody follows.
+    /// Waits until the follower has applied every change that it received before this call. Returns
+    /// `false` without a follower.
     pub(crate) async fn is_caught_up(&self) -> bool {
         if self.receiver.try_lock().is_ok() {
             return false;
@@ -36,7 +36,7 @@ impl SyncRequests {
         self.sender.send(sender).is_ok() && answer.await.is_ok()
     }
 
-    /// Begins to follow; what was asked of a follower before this one is not answered.
+    /// Starts following; requests to an earlier follower are not answered.
     pub(crate) async fn follow(&self, changes: Changes) -> Follower<'_> {
         let asks = self.receiver.lock().await;
         Follower {
@@ -77,7 +77,8 @@ impl Follower<'_> {
             while let Ok(asked) = self.asks.try_recv() {
                 self.waiting.push(asked);
             }
-            // Without a budget: nothing that is there may be left for later.
+            // Unconstrained by Tokio's cooperative budget: a pending change must not be left for
+            // later.
             while let Some(change) = unconstrained(self.changes.next()).now_or_never() {
                 told.push(change?);
             }

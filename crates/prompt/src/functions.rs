@@ -1,5 +1,5 @@
-//! Tools as template functions. A call that fails never fails the render: it is logged, leaves the
-//! tool's default, and is named in the reply.
+//! Tools as template functions. A failed call never fails the render: it is logged, replaced by the
+//! tool's fallback value, and listed in the reply.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -28,8 +28,7 @@ pub(crate) fn is_built_in(name: &str, snapshot: &CatalogueSnapshot) -> bool {
     name == BY_NAME || (name == SCRIPT && snapshot.has_scripts())
 }
 
-/// What is left of the render's time for the template after the last tool call
-/// was given up.
+/// Share of the render's time that remains for the template after its last tool call timed out.
 const MARGIN: Duration = Duration::from_millis(20);
 
 /// The tools of one snapshot, for one render.
@@ -101,8 +100,8 @@ impl<'a> ToolFunctions<'a> {
         made.map_err(CallError::new)
     }
 
-    /// A dry run calls no tool: what stands in for a failed call stands in for one that is not made,
-    /// so that templates may look into it.
+    /// A dry run calls no tool and uses the fallback values instead, so that templates can access
+    /// their fields.
     async fn run_or_skip(&self, tool: &dyn Tool, arguments: CallArguments) -> Value {
         if self.dry {
             tool.spec().default.clone().into_fallback()
@@ -126,7 +125,7 @@ impl<'a> ToolFunctions<'a> {
             code = %error.kind.code(),
             request_id = self.request_id,
             elapsed_ms,
-            "tool call failed, its default stands in: {error}"
+            "tool call failed, using its fallback value: {error}"
         );
         self.failures
             .lock()
@@ -150,7 +149,7 @@ impl<'a> ToolFunctions<'a> {
         let most = context.remaining(Duration::MAX).saturating_sub(MARGIN);
         let late = |_| {
             let message = format!(
-                "{} did not answer within the time of the render",
+                "{} did not answer within the render timeout",
                 tool.spec().name
             );
             ToolError::new(ToolErrorKind::Timeout, message)
@@ -202,7 +201,7 @@ impl FunctionHost for ToolFunctions<'_> {
                 Some(tool) => Ok(self.run_or_skip(tool.as_ref(), arguments).await),
                 None => Err(CallError::new(match self.snapshot.broken_tool(&wanted) {
                     Some(broken) => broken.to_string(),
-                    None => format!("there is no tool {wanted:?}"),
+                    None => format!("unknown tool {wanted:?}"),
                 })),
             }
         })

@@ -1,10 +1,10 @@
-//! Prompts that are in no store.
+//! Prompts that are not stored.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-/// A prompt as somebody has written it, who has not stored it.
+/// Prompt from a request or a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InlinePrompt {
     /// A definition: templates, or a script.

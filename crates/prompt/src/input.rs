@@ -1,18 +1,18 @@
-//! What a request gives to a prompt.
+//! Input of a request to a prompt.
 
 use std::borrow::Cow;
 
 use quillet_core::history::TrafficSplit;
 use quillet_core::{Map, Message, json};
 
-/// Where a conversation stands that the template has no place for.
+/// Position of the conversation if the template does not place it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HistoryPlacement {
-    /// Before the last message of a user, if the prompt ends in one (dotprompt's rule):
-    /// the prompt asks, and the conversation is what was said before.
+    /// Before the last message of the user, if the prompt ends with one (dotprompt's rule): the
+    /// prompt is the question.
     #[default]
     BeforeUser,
-    /// After the prompt: the prompt prepares, and the conversation asks.
+    /// After the prompt: the conversation has the question.
     Last,
 }
 
@@ -21,29 +21,28 @@ pub enum HistoryPlacement {
 pub struct RenderInput<'a> {
     /// Its variables.
     pub variables: &'a Map,
-    /// The conversation so far, oldest first. It stands where the template says.
+    /// The conversation so far, oldest first, at the place that the template sets.
     pub history: &'a [Message],
-    /// Where it stands if the template says nothing.
+    /// Its position if the template sets none.
     pub unplaced: HistoryPlacement,
     /// Its id, for logs.
     pub request_id: &'a str,
-    /// How many prompts and scripts of this service have called each other so far.
+    /// Nesting depth of prompts and scripts in this service.
     pub depth: usize,
-    /// Whether the outcome is to say what the render was made of
+    /// Whether the outcome includes an explanation
     /// ([`RenderOutcome::explanation`](crate::RenderOutcome::explanation)).
     pub explain: bool,
-    /// Whether the outcome is to have the texts in pieces that say where they come from
+    /// Whether the outcome includes the texts as segments with their origin
     /// ([`RenderOutcome::segments`](crate::RenderOutcome::segments)).
     pub segments: bool,
     /// Part of a dry run: no tool is called, and scripts run dry, too.
     pub dry: bool,
-    /// Whether the outcome is to say the number of the version that stands in the store, too, for
-    /// which its history is asked once
-    /// ([`RenderOutcome::version`](crate::RenderOutcome::version)).
+    /// Whether the outcome includes the version number of the current definition, which costs one
+    /// read of its history ([`RenderOutcome::version`](crate::RenderOutcome::version)).
     pub numbered: bool,
-    /// Who asks, where the request says it: decides labels in shares by `user`.
+    /// User of the request: selects versions of labels weighted by `user`.
     pub user: Option<&'a str>,
-    /// The conversation that it is part of: decides labels in shares by `session`.
+    /// Session of the request: selects versions of labels weighted by `session`.
     pub session: Option<&'a str>,
 }
 
@@ -66,8 +65,7 @@ impl<'a> RenderInput<'a> {
         }
     }
 
-    /// The key of this request that decides a label in shares. A request that has nothing of the
-    /// name is drawn by its id, which no other has.
+    /// Key of this request for a weighted label. A request without it is assigned by its unique id.
     #[must_use]
     pub fn draws_by(&self, split: &TrafficSplit) -> Cow<'a, str> {
         let by = split.by.as_deref();

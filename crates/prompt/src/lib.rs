@@ -31,8 +31,8 @@
 //! # });
 //! ```
 //!
-//! Where comments name ai-prompt-shell: that is the Go service whose data in Redis and whose API
-//! Quillet keeps.
+//! Where comments name ai-prompt-shell: that is the Go service whose Redis data and API Quillet
+//! supports.
 
 mod build;
 mod catalogue;

@@ -1,4 +1,4 @@
-//! Prompts as others call them, and which of them were looked for.
+//! Lookup of prompts by other prompts, with a record of the lookups.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -39,10 +39,10 @@ impl Prompts for CatalogueSnapshot {
     }
 }
 
-/// Prompts that others can call.
+/// Prompts that other prompts can call.
 pub(crate) struct PromptLoader<'a> {
     prompts: &'a dyn Prompts,
-    /// What was looked for by id, found or not; partials of a folder are not among them.
+    /// Ids that were looked up, found or not; without partials of a folder.
     sought: RefCell<BTreeSet<Arc<str>>>,
 }
 
@@ -54,7 +54,7 @@ impl<'a> PromptLoader<'a> {
         }
     }
 
-    /// Ids of prompts that were looked for: a change of one of them changes what was found.
+    /// Ids that were looked up: a change of one of them affects the result.
     pub(crate) fn into_sought(self) -> Vec<Arc<str>> {
         self.sought.into_inner().into_iter().collect()
     }

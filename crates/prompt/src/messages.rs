@@ -1,5 +1,4 @@
-//! From rendered texts to messages: the structure that a template gives, and the
-//! conversation so far.
+//! Converts rendered texts to messages: the structure of the template, and the conversation so far.
 
 use std::fmt;
 
@@ -33,13 +32,12 @@ impl fmt::Display for RenderedPrompt {
     }
 }
 
-/// What a prompt rendered to. A text without structure of its own is a text, or
-/// one message of the role that the definition says; with structure it is the
-/// messages that it says. A history that no template places goes where [`HistoryPlacement`]
-/// says, so that it is never lost.
+/// Result of a render. A text without structure is a text, or one message with the role of the
+/// definition; with structure it is the messages in the text. A conversation that the template does
+/// not place goes where [`HistoryPlacement`] says, so that it is never lost.
 ///
 /// # Errors
-/// A message has a role that nobody knows.
+/// A message has an unknown role.
 pub(crate) fn assemble(
     body: &PromptBody,
     names: &[&str],

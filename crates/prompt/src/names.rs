@@ -1,5 +1,4 @@
-//! What the names in a template mean: tools as its format looks for them, and
-//! variables that have to be there.
+//! Resolves the names in a template: tools, and variables that must exist.
 
 use std::sync::Arc;
 
@@ -23,17 +22,17 @@ const MOST_UNUSED: usize = 20;
 pub struct UnusedVariable {
     /// Its name.
     pub name: String,
-    /// One that the prompt declares or uses, that nobody gave, and that is like it.
+    /// A similar name that the prompt declares or uses and that has no value.
     pub nearest: Option<String>,
 }
 
-/// A variable that a prompt file uses, does not declare among those that it declares, and nobody
-/// gave: most likely misspelt. Nothing stands in its place.
+/// Variable that a prompt file uses without declaring it, and that has no value: probably a
+/// misspelling. It prints nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnresolvedVariable {
     /// Its name.
     pub name: String,
-    /// One that the file declares, and that is like it.
+    /// A similar declared name.
     pub nearest: Option<String>,
 }
 
@@ -99,8 +98,8 @@ impl<'a> AvailableNames<'a> {
         self.format.is_some_and(|format| format.ignores_case())
     }
 
-    /// Variables of a request that are neither declared nor used. None where a template may
-    /// use any: it takes them all at once, by names that are computed, or as arguments.
+    /// Variables of a request that are neither declared nor used. Returns none if the template may
+    /// use any: all at once, by computed names, or as arguments.
     pub(crate) fn unused(
         &self,
         prompt: &Prompt,
@@ -166,8 +165,9 @@ impl<'a> AvailableNames<'a> {
         unused
     }
 
-    /// Variables that a prompt file uses, does not declare, and nobody gave. Its reference takes
-    /// them for empty, so that they are no errors; a definition of ours says itself what happens.
+    /// Variables that a prompt file uses without declaring them, and that have no value. The file's
+    /// reference implementation treats them as empty, so they are warnings and not errors; our own
+    /// definitions choose their handling themselves.
     pub(crate) fn absent(
         &self,
         prompt: &Prompt,
@@ -188,7 +188,7 @@ impl<'a> AvailableNames<'a> {
         }
         let schema = prompt.parameters.schema();
         let declared = schema.as_ref().and_then(|schema| schema.get("properties"));
-        // A file that declares nothing leaves everything open.
+        // A file without declarations does not restrict its variables.
         let Some(declared) = declared
             .and_then(Tree::as_object)
             .filter(|it| !it.is_empty())
@@ -262,8 +262,8 @@ impl<'a> AvailableNames<'a> {
     }
 
     /// Every referenced path must exist, even on branches that are not taken: a missing variable is
-    /// an error of the request, whichever branch would have needed it. What stands on the way and
-    /// is no object is left to the render, whose message says what it is.
+    /// an error of the request regardless of its other values. A non-object on the path is left to
+    /// the render, whose message describes it.
     pub(crate) fn check_variables(
         &self,
         references: &References,

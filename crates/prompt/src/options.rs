@@ -58,7 +58,7 @@ fn set(options: &mut ChatOptions, name: &str, value: &Tree) -> Result<(), &'stat
             options.response_format = Some(match value {
                 Tree::String(form) => json!({ "type": form }),
                 Tree::Object(_) => value.clone(),
-                _ => return Err("a form or its name"),
+                _ => return Err("a format or its name"),
             });
         }
         "reasoning_effort" => {

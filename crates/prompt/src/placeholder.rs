@@ -1,5 +1,5 @@
-//! Messages of a definition that are a place for others: `{"type": "placeholder", "name":
-//! "history"}`. The request fills it with a list of messages in the variable of that name.
+//! Placeholder messages of a definition: `{"type": "placeholder", "name": "history"}`. The request
+//! provides a list of messages in the variable of that name.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use serde_json::Value as Tree;
 
 use crate::rich::{Rich, RichKind};
 
-/// How each format prints a variable of the request, around its name. Every name and alias of every
-/// format is here, which a test holds; a format of somebody else's has none.
+/// How each format prints a variable of the request, around its name. A test checks that every
+/// built-in format and alias is here; custom formats have none.
 const PRINTS: [(&[&str], [&str; 2]); 8] = [
     (
         &["go", "golang", "go-template", "localai", "ollama"],
@@ -77,14 +77,14 @@ pub(crate) fn text(
     let named = name.as_str().filter(|name| is_plain(name));
     let named = named.ok_or_else(|| {
         format!(
-            "messages[{index}] is a placeholder, whose name has to be letters, digits and _: {name}"
+            "messages[{index}] is a placeholder, whose name must be letters, digits and _: {name}"
         )
     })?;
     let known = PRINTS
         .iter()
         .find(|(formats, _)| formats.iter().any(|one| one.eq_ignore_ascii_case(format)));
     let (_, [before, after]) = known.ok_or_else(|| {
-        format!("messages[{index}] is a placeholder, which the format {format:?} does not have")
+        format!("messages[{index}] is a placeholder, which the format {format:?} does not support")
     })?;
     rich.push(Rich {
         name: named.into(),

@@ -1,8 +1,7 @@
-//! What was used most recently, up to a number of things.
+//! Least-recently-used cache.
 //!
-//! A hit takes a read lock for one look-up and writes one number, that of its
-//! entry, so hits do not wait for each other. The order is exact: what goes is
-//! what was used least recently.
+//! A hit takes a read lock for one lookup and writes one number in its entry, so hits do not block
+//! each other. The order is exact: the least recently used entry is evicted.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
@@ -75,7 +74,7 @@ impl<K: Eq + Hash, V: Clone> Recent<K, V> {
     /// What was used last of all need not be used again: one hot key writes nothing.
     fn touch(&self, entry: &LruEntry<V>) {
         if entry.used.load(Ordering::Relaxed) != self.clock.load(Ordering::Relaxed) {
-            // Of two uses at the same time the later number stays.
+            // Of two concurrent uses the later number stays.
             entry.used.fetch_max(self.tick(), Ordering::Relaxed);
         }
     }

@@ -55,7 +55,7 @@ impl RichKind {
     }
 }
 
-/// The variables with marks in the place of rich ones.
+/// Variables with marks instead of rich values.
 pub(crate) fn mark(rich: &[Rich], variables: Map) -> Result<Map, Vec<VariableError>> {
     if rich.is_empty() {
         return Ok(variables);
@@ -126,7 +126,7 @@ fn thread(value: &Value) -> Result<Vec<ChatMessage>, String> {
 
 fn message((index, value): (usize, &Value)) -> Result<ChatMessage, String> {
     let wrong = |what: &str| format!("message {index} of the thread {what}");
-    let map = value.as_map().ok_or_else(|| wrong("is no object"))?;
+    let map = value.as_map().ok_or_else(|| wrong("is not an object"))?;
     let role = map.get("role").and_then(Value::as_str);
     let role = role.ok_or_else(|| wrong("has no role"))?;
     let parts = match map.get("content").or_else(|| map.get("parts")) {

@@ -1,4 +1,4 @@
-//! A map by id that is cheap to keep many versions of.
+//! Map by id with cheap copies.
 //!
 //! Entries stand in order in pieces that versions share: a copy of the map is a list of pointers,
 //! and a change copies one piece. So a snapshot of 20,000 prompts that differs from the one before

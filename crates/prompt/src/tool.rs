@@ -17,7 +17,7 @@ use crate::script;
 use crate::service::PromptService;
 use crate::snapshot::{CatalogueSnapshot, Definition, PromptEntry};
 
-/// What calling a prompt as a tool gives: its text, or a model's answer.
+/// Kind of result of a prompt that is called as a tool: its text, or a model's answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PromptResult {
     /// The rendered text; messages one after the other, each after its role.
@@ -42,8 +42,8 @@ struct PromptTool {
 }
 
 impl PromptService {
-    /// A prompt as a tool. It is found again at each call, so a changed definition
-    /// is used at once; only its description is of now.
+    /// Returns a prompt as a tool. The prompt is looked up at each call, so a changed definition
+    /// applies immediately; only the description is fixed.
     ///
     /// # Errors
     /// There is no such prompt, or it is broken.

@@ -1,4 +1,4 @@
-//! The tools of a store and those that are in none, and which of them each name calls.
+//! Tools of a store and of other owners, and which of them each name calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How often and for how long prompts and tools are used, each by its name.
+//! Usage counts and durations of prompts and tools by name.
 //!
 //! Counting what is known costs one look-up and a few additions, without a lock. Names are
 //! bounded: those that come first have counts of their own, all others share one.

@@ -166,7 +166,7 @@ test('an invalid prompt is saved only after confirmation', async () => {
   const page = await visit(server, address(id));
   await page.getByLabel('Template userPrompt').fill('Hi {{ unclosed');
   await page.getByRole('button', { name: 'Save new version' }).click();
-  await page.getByRole('alert').getByText(/is broken and was not written/).waitFor();
+  await page.getByRole('alert').getByText(/is invalid and was not written/).waitFor();
   assert.equal((await newest(id)).version, 1);
   await page.getByRole('button', { name: 'Save anyway' }).click();
   await page.getByText('Saved version 2.').waitFor();

@@ -1,10 +1,9 @@
-//! Which addresses a tool may connect to. Pure rules; looking names up and connecting is the part
-//! of [`network`](crate::network).
+//! Address policy of tools. This module has the rules; [`network`](crate::network) resolves names
+//! and connects.
 //!
-//! Definitions of tools come from the operator's store, and most tools live
-//! beside the service, so by default private and loopback addresses are
-//! allowed. Link-local and cloud metadata addresses never are: no tool lives
-//! there, and what does live there hands out credentials.
+//! Tool definitions come from the operator's store, and most tools run next to the service, so
+//! private and loopback addresses are allowed by default. Link-local and cloud metadata addresses
+//! never are: no tool runs there, and what does hands out credentials.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -22,7 +21,7 @@ pub enum AddressScope {
     /// Public, private and loopback addresses. The default.
     #[default]
     Internal,
-    /// Public addresses, and what the allow list names.
+    /// Public addresses, and those of the allow list.
     Public,
 }
 
@@ -30,10 +29,10 @@ pub enum AddressScope {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AddressPolicy {
-    /// How far tools may reach without the list.
+    /// Scope without the allow list.
     pub scope: AddressScope,
-    /// Hosts and networks that are allowed although they are private, loopback or
-    /// reserved. Cannot allow link-local, metadata or unspecified addresses.
+    /// Hosts and networks that are allowed even if private, loopback or reserved. Cannot allow
+    /// link-local, metadata or unspecified addresses.
     pub allow: Vec<AllowRule>,
 }
 
@@ -49,23 +48,23 @@ pub enum AllowRule {
     Network(IpAddr, u8),
 }
 
-/// The reason why an address must not be used.
+/// Error of an address that must not be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// The address is of a class that the policy denies.
+    /// The policy denies this class of addresses.
     #[error("{host} is at {address}, a {} address, and tools may not connect there{}", .class.name(), mend(*.class))]
     Address {
         /// The host as the url names it.
         host: String,
-        /// What it resolved to.
+        /// Resolved address.
         address: IpAddr,
-        /// What kind of address that is.
+        /// Class of the address.
         class: AddressClass,
     },
-    /// The name is that of a metadata service.
+    /// The name belongs to a metadata service.
     #[error("{0} is the name of a cloud metadata service, and tools may not connect there")]
     MetadataName(String),
-    /// The url is not one that a tool may have.
+    /// The URL is invalid for a tool.
     #[error("{0}")]
     Url(String),
 }
@@ -81,10 +80,10 @@ fn mend(class: AddressClass) -> &'static str {
 }
 
 impl AddressPolicy {
-    /// Whether a host that resolved to this address may be used.
+    /// Checks whether a host that resolved to this address may be used.
     ///
     /// # Errors
-    /// It may not.
+    /// The policy denies the address.
     pub fn check(&self, host: &str, address: IpAddr) -> Result<(), AddressError> {
         let class = AddressClass::of(address);
         let allowed = match class {
@@ -109,15 +108,14 @@ impl AddressPolicy {
         })
     }
 
-    /// What can be checked of a url before any name is looked up: the scheme,
-    /// a user name, an address in place of a name.
+    /// Checks a URL before name resolution: its scheme, user name, and an address used as host.
     ///
-    /// # Errors
+    /// The URL is invalid for a tool.
     /// The url is not one that a tool may have.
     pub fn check_url(&self, url: &Url) -> Result<(), AddressError> {
         if !matches!(url.scheme(), "http" | "https") {
             let text = format!(
-                "the scheme of {url} is {:?}; tools speak http and https",
+                "the scheme of {url} is {:?}; tools support http and https",
                 url.scheme()
             );
             return Err(AddressError::Url(text));
@@ -128,7 +126,7 @@ impl AddressPolicy {
             return Err(AddressError::Url(text.to_owned()));
         }
         match url.host() {
-            None => Err(AddressError::Url(format!("{url} names no host"))),
+            None => Err(AddressError::Url(format!("missing host in {url}"))),
             Some(Host::Ipv4(address)) => self.check(&address.to_string(), address.into()),
             Some(Host::Ipv6(address)) => self.check(&address.to_string(), address.into()),
             Some(Host::Domain(name)) => check_name(name),
@@ -148,7 +146,7 @@ impl AddressPolicy {
     }
 }
 
-// Refused by name as well, in case a resolver says otherwise.
+// Rejected by name too, in case a resolver maps it to an allowed address.
 fn check_name(name: &str) -> Result<(), AddressError> {
     if is_metadata_name(name) {
         let plain = name.trim_end_matches('.').to_ascii_lowercase();
@@ -157,11 +155,11 @@ fn check_name(name: &str) -> Result<(), AddressError> {
     Ok(())
 }
 
-/// Reads an absolute url as strictly as its author should have written it: the
-/// standard's repairs (backslashes, blanks, tabs) hide where a url really leads.
+/// Parses an absolute URL without the standard's repairs (backslashes, spaces, tabs), which hide
+/// where a URL really leads.
 ///
 /// # Errors
-/// What is wrong with it, and the fix.
+/// The problem and its fix.
 pub fn parse_url(text: &str) -> Result<Url, AddressError> {
     if let Some(bad) = text
         .chars()
@@ -174,7 +172,7 @@ pub fn parse_url(text: &str) -> Result<Url, AddressError> {
     Url::parse(text).map_err(|error| AddressError::Url(format!("{text:?} is not a url: {error}")))
 }
 
-/// Whether a url says its scheme and host itself. A url in a query does not count.
+/// Whether a URL has a scheme and host. A URL in its query does not count.
 #[must_use]
 pub fn is_absolute(text: &str) -> bool {
     let of_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
@@ -187,7 +185,7 @@ fn contains(network: IpAddr, bits: u8, address: IpAddr) -> bool {
         let drop = u32::from(width.saturating_sub(bits));
         a.checked_shr(drop).unwrap_or(0) == b.checked_shr(drop).unwrap_or(0)
     };
-    // An IPv4 address may come in the form of IPv6 (`::ffff:10.1.2.3`).
+    // An IPv4 address may be written as IPv6 (`::ffff:10.1.2.3`), which must not bypass the policy.
     match (network, address.to_canonical()) {
         (IpAddr::V4(n), IpAddr::V4(a)) => same(n.to_bits().into(), a.to_bits().into(), 32),
         (IpAddr::V6(n), IpAddr::V6(a)) => same(n.to_bits(), a.to_bits(), 128),
@@ -195,7 +193,7 @@ fn contains(network: IpAddr, bits: u8, address: IpAddr) -> bool {
     }
 }
 
-/// What an entry of the allow list should have been.
+/// Error of an invalid entry in the allow list.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{text:?} in tools.addresses.allow {why} (write a host, *.domain, an address or a network such as 10.0.0.0/8)"

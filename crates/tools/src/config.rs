@@ -1,5 +1,5 @@
-//! What the operator sets. Reading files and the environment is the command
-//! line's business; everything here has a default and can be deserialised.
+//! Settings of tools. Files and environment variables are read elsewhere; every setting has a
+//! default and can be deserialised.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,50 +17,46 @@ use crate::setting::{millis, some_millis};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolsConfig {
-    /// The longest that one call may take, if its definition does not say
-    /// otherwise. Written `timeout_ms`. Default 10 s.
+    /// Timeout of one call, if its definition has none. Written `timeout_ms`. Default 10 s.
     #[serde(rename = "timeout_ms", deserialize_with = "millis")]
     pub timeout: Duration,
-    /// The longest answer in bytes. Default 1 MiB.
+    /// Maximum bytes of an answer. Default 1 MiB.
     pub response_bytes: usize,
-    /// How many redirects a call follows. Default 5.
+    /// Maximum number of redirects. Default 5.
     pub redirects: usize,
     /// Which addresses tools may connect to.
     pub addresses: AddressPolicy,
-    /// Certificates in PEM that are trusted besides the system's, for tools whose certificates come
-    /// from the operator's own authority.
+    /// Trusted certificates in PEM in addition to the system's, for tools with certificates of the
+    /// operator's own authority.
     pub ca_file: Option<PathBuf>,
-    /// Where modules are and which headers they want, by the `module` of a definition.
+    /// Addresses and headers of modules, by the `module` of a definition.
     pub modules: BTreeMap<String, ModuleConfig>,
-    /// MCP servers that definitions may name.
+    /// MCP servers that definitions may refer to.
     pub mcp_servers: BTreeMap<String, McpServerConfig>,
-    /// Whether a definition may itself say which program to start as an MCP server. Off by default:
-    /// whoever can write to the store could run anything here.
+    /// Whether a definition may start a program as an MCP server. Off by default, because it lets
+    /// everyone with write access to the store run programs here.
     pub allow_stdio: bool,
-    /// The longest that starting an MCP server and greeting it may take.
-    /// Written `mcp_start_ms`. Default 30 s.
+    /// Timeout of starting and initializing an MCP server. Written `mcp_start_ms`. Default 30 s.
     #[serde(rename = "mcp_start_ms", deserialize_with = "millis")]
     pub mcp_start: Duration,
-    /// The longest that a request waits for an MCP server's greeting, or for its list of tools; the
-    /// attempt goes on in the background, and after a failure nobody waits. Written `mcp_wait_ms`.
-    /// Unless set 3 s where servers are greeted ahead ([`Tools::greet`](crate::Tools::greet)), and
-    /// as long as `mcp_start` elsewhere.
+    /// How long a request waits for an MCP server to initialize, or to list its tools. The attempt
+    /// continues in the background, and requests after a failure do not wait. Written
+    /// `mcp_wait_ms`. Default 3 s if servers are connected ahead
+    /// ([`Tools::greet`](crate::Tools::greet)), otherwise `mcp_start`.
     #[serde(rename = "mcp_wait_ms", deserialize_with = "some_millis")]
     pub mcp_wait: Option<Duration>,
-    /// The longest that one call of an agent to a tool of an MCP server may take.
-    /// Written `mcp_call_ms`. Default 60 s.
+    /// Timeout of one call of an agent to an MCP tool. Written `mcp_call_ms`. Default 60 s.
     #[serde(rename = "mcp_call_ms", deserialize_with = "millis")]
     pub mcp_call: Duration,
-    /// How long the session of an MCP server that a request named is kept after
-    /// its last use. Written `mcp_idle_ms`. Default 5 min.
+    /// How long the session of an MCP server from a request is kept after its last use. Written
+    /// `mcp_idle_ms`. Default 5 min.
     #[serde(rename = "mcp_idle_ms", deserialize_with = "millis")]
     pub mcp_idle: Duration,
     /// Search engines for the built-in tool `web_search`.
     pub web_search: WebSearchConfig,
-    /// The folder that the built-in tools `read_file` and `list_files` see. None of
-    /// them where it is not set.
+    /// Folder for the built-in tools `read_file` and `list_files`, which are disabled if unset.
     pub workspace: Option<PathBuf>,
-    /// Knowledge bases behind Chat Shell's HTTP interface, in place of those of our own store.
+    /// Knowledge bases of Chat Shell's HTTP API, instead of those of the local store.
     pub rag: RemoteKnowledgeConfig,
 }
 
@@ -68,12 +64,12 @@ pub struct ToolsConfig {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModuleConfig {
-    /// What relative urls of its tools are relative to.
+    /// Base of relative URLs.
     pub base_url: Option<String>,
-    /// Headers for its tools, such as `Authorization`. They are sent to
-    /// `base_url`'s origin and nowhere else, so they need one.
+    /// Headers for its tools, such as `Authorization`. They are sent only to the origin of
+    /// `base_url`, which is therefore required.
     pub headers: BTreeMap<String, SecretString>,
-    /// A protobuf descriptor set for its gRPC tools, in place of reflection.
+    /// Protobuf descriptor set for its gRPC tools, instead of reflection.
     pub descriptor_set: Option<PathBuf>,
 }
 
@@ -89,7 +85,7 @@ pub struct McpServerConfig {
     pub env: BTreeMap<String, SecretString>,
     /// The endpoint of an HTTP server.
     pub url: Option<String>,
-    /// How the endpoint is spoken to. Written `type`; for programs it says nothing.
+    /// Transport of the endpoint. Written `type`; ignored for programs.
     #[serde(rename = "type")]
     pub wire: McpWire,
     /// Headers for that endpoint.
@@ -109,10 +105,10 @@ pub enum McpWire {
     Sse,
 }
 
-/// Where modules are that the configuration does not name: the catalogue answers from the shared
-/// variable `modules:<module>`, field `url`.
+/// Resolver of modules that are not configured: the catalogue reads the field `url` of the shared
+/// variable `modules:<module>`.
 pub trait ModuleUrls: Send + Sync + std::fmt::Debug {
-    /// The base url of a module, if anybody registered it.
+    /// Registered base URL of a module, if any.
     fn base_url<'a>(&'a self, module: &'a str) -> BoxFuture<'a, Option<String>>;
 }
 

@@ -1,28 +1,27 @@
-//! How long a call may take: the tool's own limit, and what its caller has left.
+//! Timeout of a call: the tool's limit, and the caller's remaining time.
 
 use std::time::Duration;
 
 use quillet_core::tool::{ToolContext, ToolError, ToolErrorKind};
 
-/// Callers wait until their deadline; a tool gives up a little earlier, so that its failure is
-/// still reported as one.
+/// A tool stops a little before its caller's deadline, so that the caller still receives the error.
 const MARGIN: Duration = Duration::from_millis(20);
 
 /// The longest that one call of a tool takes.
 #[derive(Clone, Debug)]
 pub(crate) struct CallTimeout {
     pub(crate) time: Duration,
-    /// What sets it, for messages.
+    /// Setting of the limit, for messages.
     pub(crate) setting: &'static str,
 }
 
 impl CallTimeout {
-    /// The time that a call of this caller has.
+    /// Remaining time for this caller.
     pub(crate) fn left(&self, context: &ToolContext) -> Duration {
         context.remaining(self.time + MARGIN).saturating_sub(MARGIN)
     }
 
-    /// Waits for an answer no longer than a call of this caller has.
+    /// Waits for an answer within that time.
     pub(crate) async fn hold<T>(
         &self,
         tool: &str,

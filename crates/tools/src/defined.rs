@@ -1,5 +1,5 @@
-//! The tool that a definition describes: checks arguments, keeps time, calls,
-//! and shapes the result. What differs between protocols is behind [`Wire`].
+//! Tool of a definition: validates arguments, applies the timeout, calls, and shapes the result.
+//! Protocols implement [`Wire`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub(crate) struct DefinedTool {
     pub(crate) wire: ToolTransport,
 }
 
-/// How the other side is spoken to.
+/// The protocol.
 #[derive(Debug)]
 pub(crate) enum ToolTransport {
     Restful(Box<Restful>),

@@ -1,6 +1,6 @@
-//! What a tool definition says, read into one shape. ai-prompt-shell documents one form (`url` at
-//! the top) and its code reads another (`restful`, `grpc` objects); stores have both. Says nothing
-//! about whether the tool can be reached.
+//! Tool definitions in one normalized form. ai-prompt-shell documents one form (`url` at the top
+//! level), and its code reads another (`restful`, `grpc` objects); stores contain both.
+//! Reachability is not checked here.
 
 use std::time::Duration;
 
@@ -19,16 +19,16 @@ pub(crate) struct ToolDefinition {
     pub(crate) description: String,
     /// JSON Schema of the arguments, always of an object.
     pub(crate) parameters: Json,
-    /// Whether the author says nothing of the arguments, so that any are taken.
+    /// Whether the definition declares no parameters, so that any arguments are accepted.
     pub(crate) undeclared: bool,
     /// JSON Schema of the result.
     pub(crate) returns: Option<Json>,
-    /// What stands in for the result of a failed call.
+    /// Fallback value of a failed call.
     pub(crate) default: Option<Json>,
     /// Path of the part of the answer that is the result.
     pub(crate) result: Vec<String>,
     pub(crate) idempotent: bool,
-    /// Whether a call whose outcome is unknown may be made once more.
+    /// Whether a call with an unknown outcome may be repeated.
     pub(crate) repeat: Idempotency,
     pub(crate) timeout: Option<Duration>,
     pub(crate) headers: Vec<(String, String)>,
@@ -63,7 +63,7 @@ pub(crate) struct GrpcDefinition {
     pub(crate) service: String,
     pub(crate) method: String,
     pub(crate) tls: bool,
-    /// A `FileDescriptorSet` in base64, in place of reflection.
+    /// A `FileDescriptorSet` in base64, instead of reflection.
     pub(crate) descriptor_set: Option<String>,
 }
 
@@ -114,7 +114,7 @@ const KEYS: [&str; 20] = [
 /// Reads a definition.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All errors of the definition.
 pub(crate) fn read(
     source: &str,
     text: &str,
@@ -168,8 +168,8 @@ fn definition(reader: &mut DefinitionReader<'_>, top: ObjectReader<'_>) -> Optio
     })
 }
 
-/// `idempotent`: `true`, `"key"` or `"never"`. Where a definition says nothing, HTTP does: asking
-/// for something changes nothing.
+/// `idempotent`: `true`, `"key"` or `"never"`. Without it the HTTP method decides: GET changes
+/// nothing.
 fn repeat(
     reader: &mut DefinitionReader<'_>,
     top: ObjectReader<'_>,
@@ -205,7 +205,7 @@ fn own_part<'t>(
 ) -> Option<ObjectReader<'t>> {
     for other in TYPES {
         if other != kind && top.get(other).is_some() {
-            let message = format!("{other:?} is ignored, since the type is {kind:?}");
+            let message = format!("{other:?} is ignored because the type is {kind:?}");
             reader.warn(&[other], message, None);
         }
     }
@@ -242,7 +242,7 @@ fn wire(
     }
 }
 
-/// The type that is named, or else the one whose object is there.
+/// Returns the named type; otherwise the type whose object is present.
 fn kind(reader: &mut DefinitionReader<'_>, top: ObjectReader<'_>) -> Option<&'static str> {
     let present = TYPES.into_iter().find(|kind| top.get(kind).is_some());
     let Some(named) = top.get("type") else {
@@ -262,7 +262,10 @@ fn kind(reader: &mut DefinitionReader<'_>, top: ObjectReader<'_>) -> Option<&'st
     if known.is_none() {
         reader.error(
             &["type"],
-            format!("unknown type {named:?} (known are {})", TYPES.join(", ")),
+            format!(
+                "unknown type {named:?} (expected one of {})",
+                TYPES.join(", ")
+            ),
         );
     }
     known
@@ -293,7 +296,7 @@ fn restful(
     let (part, form) = either(reader, own, top, "args");
     let form = form.as_deref().unwrap_or("object");
     if !matches!(form, "array" | "object") {
-        let message = format!("unknown form {form:?} (known are array, object)");
+        let message = format!("unknown form {form:?} (expected one of array, object)");
         reader.error(&part.path("args"), message);
     }
     Some(RestfulDefinition {
@@ -303,7 +306,7 @@ fn restful(
     })
 }
 
-/// The documented form has no method; its tools take a JSON object, so they are POSTed.
+/// The documented form has no method; its tools expect a JSON object, so POST is the default.
 fn method(
     reader: &mut DefinitionReader<'_>,
     top: ObjectReader<'_>,
@@ -317,7 +320,7 @@ fn method(
         .find(|method| method.as_str().eq_ignore_ascii_case(&named));
     known.unwrap_or_else(|| {
         let known = METHODS.map(|method| method.to_string()).join(", ");
-        let message = format!("unknown method {named:?} (known are {known})");
+        let message = format!("unknown method {named:?} (expected one of {known})");
         reader.error(&part.path("method"), message);
         Method::POST
     })
@@ -387,7 +390,7 @@ fn mcp(
         return None;
     }
     if definition.tool.is_empty() {
-        let message = "an mcp tool needs a \"tool\", the name that the server has for it";
+        let message = "an mcp tool needs a \"tool\", its name on the server";
         reader.error(&[own.key], message);
         return None;
     }

@@ -1,6 +1,5 @@
-//! Finds the place of a field in a JSON text, for messages. A definition is
-//! read as a tree; only when something is wrong with it is the text read again
-//! along one path, so that the happy path pays nothing.
+//! Locates a field in a JSON text, for messages. Definitions are parsed without locations; only
+//! after an error is the text scanned again along one path, so that valid definitions pay nothing.
 
 use std::collections::HashMap;
 
@@ -18,7 +17,8 @@ pub(crate) fn of_value(text: &str, path: &[&str]) -> Span {
         part = inner;
     }
     let start = part.as_ptr() as usize - text.as_ptr() as usize;
-    // An object's or list's whole extent would underline half the file.
+    // The whole extent of an object or list would underline half of the file, so only its start is
+    // used.
     let end = match part.as_bytes().first() {
         Some(b'{' | b'[') => start + 1,
         _ => start + part.len(),

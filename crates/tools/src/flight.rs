@@ -1,7 +1,7 @@
-//! One expensive thing that many calls wait for together: a session, a
-//! descriptor pool. Making it goes on when the call that started it is
-//! cancelled, else a render limit of 500 ms would start a slow server for ever
-//! and never use it; it stops when nobody can want it any more.
+//! Shares one expensive initialization, such as a session or a descriptor pool, among concurrent
+//! calls. It continues when the call that started it is cancelled: with a render limit of 500 ms, a
+//! slow server would otherwise be started forever and never used. It stops when no caller can use
+//! it any more.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,7 +12,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 type InFlight<T> = Shared<BoxFuture<'static, Result<T, ToolError>>>;
 
-/// The thing, if it is made or being made.
+/// The value, ready or in progress.
 #[derive(Debug)]
 pub(crate) struct SingleFlight<T: Clone>(Mutex<Option<InFlight<T>>>);
 

@@ -1,5 +1,4 @@
-//! What stands where gRPC would, in a build without the feature `grpc`: no definition becomes a
-//! tool.
+//! Stand-in for gRPC in a build without the feature `grpc`: such definitions are errors.
 
 use std::convert::Infallible;
 use std::path::Path;

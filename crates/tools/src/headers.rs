@@ -1,4 +1,4 @@
-//! Headers that operators and authors of definitions write.
+//! Headers from settings and definitions.
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
@@ -6,7 +6,7 @@ use secrecy::{ExposeSecret, SecretString};
 /// Headers whose values never show in logs.
 ///
 /// # Errors
-/// The sentence that says which is not a header, or is not the author's to set.
+/// Names the invalid header, or one that may not be set.
 pub(crate) fn secret_headers<'a>(
     pairs: impl IntoIterator<Item = (&'a str, &'a SecretString)>,
 ) -> Result<HeaderMap, String> {
@@ -27,7 +27,7 @@ pub(crate) fn plain_headers(pairs: &[(String, String)]) -> Result<HeaderMap, Str
         .collect()
 }
 
-// Set by the client itself; a second value would let one request look like two.
+// Set by the client itself; a second value would enable request smuggling.
 const RESERVED: [&str; 6] = [
     "host",
     "content-length",

@@ -1,5 +1,5 @@
-//! The HTTP client that all tools share: kept-alive connections, no proxy from
-//! the environment, redirects followed by hand with every hop checked.
+//! HTTP client shared by all tools: keep-alive, no proxy from the environment, redirects followed
+//! manually with every hop checked.
 
 use std::sync::OnceLock;
 
@@ -12,7 +12,7 @@ use url::Url;
 use crate::address::{AddressError, parse_url};
 use crate::network::{Network, denied, error_chain};
 
-/// Most bytes of a failed answer's body that the error repeats, as in ai-prompt-shell.
+/// Maximum bytes of an error body that the message quotes, as in ai-prompt-shell.
 const ERROR_BODY_BYTES: usize = 1024;
 
 /// One request, before any redirect.
@@ -21,19 +21,19 @@ pub(crate) struct HttpRequest {
     pub(crate) method: Method,
     pub(crate) url: Url,
     pub(crate) body: Option<Bytes>,
-    /// For every hop.
+    /// Headers for every hop.
     pub(crate) headers: HeaderMap,
-    /// For hops to the same origin only: they may be secret.
+    /// Headers for hops to the same origin only, because they may be secret.
     pub(crate) own_headers: HeaderMap,
 }
 
-/// The request that a call belongs to, so that both sides' logs can be put together.
+/// Id of the request that a call belongs to, to correlate the logs of both sides.
 pub(crate) fn request_id(context: &ToolContext) -> Option<(HeaderName, HeaderValue)> {
     let id = HeaderValue::from_str(&context.request_id).ok()?;
     (!id.is_empty()).then_some((HeaderName::from_static("x-request-id"), id))
 }
 
-/// By what the remote side knows a call that is made once more.
+/// Idempotency key of a repeated call.
 pub(crate) fn idempotency_key(context: &ToolContext) -> Option<(HeaderName, HeaderValue)> {
     if context.call.is_empty() {
         return None;
@@ -49,8 +49,8 @@ pub(crate) struct Http {
     network: Network,
     redirects: usize,
     response_bytes: usize,
-    // Made at the first call: reading the system's certificates costs more
-    // than everything else at start-up.
+    // Created at the first call: reading the system's certificates takes longer than the rest of
+    // the start.
     client: OnceLock<Client>,
 }
 
@@ -69,8 +69,8 @@ impl Http {
             return Ok(client);
         }
         let made = make_client(&self.network)?;
-        // `get_or_init` has no place for an error. Of two that are made at the same time one is
-        // dropped.
+        // `get_or_init` cannot return an error. If two threads create a client at the same time,
+        // one is dropped.
         Ok(self.client.get_or_init(|| made))
     }
 
@@ -85,7 +85,7 @@ impl Http {
     /// Sends a request and follows its redirects.
     ///
     /// # Errors
-    /// A hop is refused, there are too many, or there is no answer.
+    /// A hop is rejected, there are too many, or there is no answer.
     pub(crate) async fn send(&self, mut request: HttpRequest) -> Result<Response, ToolError> {
         let client = self.client()?;
         for _ in 0..=self.redirects {
@@ -131,8 +131,8 @@ impl Http {
 fn make_client(network: &Network) -> Result<Client, ToolError> {
     let builder = || {
         Client::builder()
-            // The resolver checks every address, so nothing may go around it: neither redirects nor
-            // a proxy, which would look names up by itself.
+            // The resolver checks every address, so nothing may bypass it: no automatic redirects,
+            // and no proxy, which would resolve names itself.
             .dns_resolver(network.clone())
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
@@ -142,7 +142,7 @@ fn make_client(network: &Network) -> Result<Client, ToolError> {
     let trusted = network.trusted.as_deref().unwrap_or_default();
     let made = reqwest::Certificate::from_pem_bundle(trusted).and_then(|own| {
         let client = builder().tls_certs_merge(own.clone()).build();
-        // A machine without certificates can still call tools over plain http.
+        // A machine without certificates can still call tools over plain HTTP.
         client.or_else(|error| {
             let error = error_chain(&error);
             tracing::warn!(error, "no system certificates: they are not trusted");
@@ -150,7 +150,7 @@ fn make_client(network: &Network) -> Result<Client, ToolError> {
         })
     });
     made.map_err(|error| {
-        let message = format!("no HTTP client: {}", error_chain(&error));
+        let message = format!("cannot create an HTTP client: {}", error_chain(&error));
         ToolError::new(ToolErrorKind::Transport, message)
     })
 }
@@ -239,7 +239,7 @@ pub(crate) async fn remote_error(url: &Url, mut response: Response) -> ToolError
     }
 }
 
-/// Refused by the address policy. Where it pointed is not the model's business.
+/// Error of the address policy. The model does not learn the address.
 pub(crate) fn refused(denied: &AddressError) -> ToolError {
     ToolError {
         kind: ToolErrorKind::Refused,
@@ -266,7 +266,7 @@ pub(crate) fn failed(error: &reqwest::Error, url: Option<&Url>) -> ToolError {
     }
 }
 
-// reqwest's own line repeats the url, arguments and all; the causes say what happened.
+// reqwest's own message repeats the URL with its arguments; the causes have the actual problem.
 fn plain_story(error: &reqwest::Error) -> String {
     match std::error::Error::source(error) {
         Some(cause) => error_chain(cause),

@@ -1,10 +1,9 @@
-//! Tools that definitions describe, behind HTTP addresses, gRPC methods and MCP servers; all tools
-//! that an MCP server lists; and [built-in ones](builtin) for search, documents and files. This
-//! crate owns the wire protocols; who calls a tool, and when, is not its business, and neither is
-//! where definitions are stored.
+//! Tools from definitions, behind HTTP addresses, gRPC methods and MCP servers; all tools that an
+//! MCP server lists; and [built-in ones](builtin) for search, documents and files. This crate
+//! implements the wire protocols; callers and storage of definitions are elsewhere.
 //!
-//! Where comments name ai-prompt-shell or Chat Shell: those are the Go service of prompts and the
-//! Python service of agents whose definitions of tools and whose clients Quillet serves.
+//! Where comments name ai-prompt-shell or Chat Shell: those are the Go prompt service and the
+//! Python agent service whose tool definitions and clients Quillet supports.
 //!
 //! ```no_run
 //! use quillet_core::tool::{ToolBuilder, ToolContext};
@@ -18,7 +17,7 @@
 //! # Ok(()) }
 //! ```
 
-// Code that only a feature uses which this build lacks is no dead code to report.
+// Code that only a disabled feature uses is not dead code.
 #![cfg_attr(not(all(feature = "grpc", feature = "mcp")), allow(dead_code))]
 
 pub mod address;

@@ -1,7 +1,7 @@
-//! Looks names up and connects, under the [address policy](crate::address).
+//! Resolves names and connects, under the [address policy](crate::address).
 //!
-//! Every address of a name is checked, and only checked addresses are connected
-//! to: a name server that answers differently the next time changes nothing.
+//! Every address of a name is checked, and only checked addresses are used for connecting, so DNS
+//! rebinding has no effect.
 
 use std::fmt;
 use std::io;
@@ -33,7 +33,7 @@ impl Lookup for SystemLookup {
     }
 }
 
-/// The way out for every tool.
+/// Network access of all tools.
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
     pub(crate) policy: Arc<AddressPolicy>,
@@ -55,8 +55,8 @@ impl Network {
         }
     }
 
-    /// The addresses of a host. One that is denied denies them all: a name
-    /// with a public and a private address is how names are made to rebind.
+    /// Addresses of a host. One denied address denies the host: a name with a public and a private
+    /// address is a typical rebinding attack.
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
         let found = match host.parse() {
             Ok(address) => vec![address],
@@ -100,14 +100,14 @@ impl Resolve for Network {
     }
 }
 
-/// The refusal at the bottom of a client's error, if that is what it was.
+/// Finds the policy error inside a client's error.
 pub(crate) fn denied(error: &(dyn std::error::Error + 'static)) -> Option<AddressError> {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(denied) = error.downcast_ref::<AddressError>() {
             return Some(denied.clone());
         }
-        // An io::Error shows its payload's source as its own, not the payload.
+        // An io::Error returns its payload's source, and not the payload itself, as its source.
         let inner = error
             .downcast_ref::<io::Error>()
             .and_then(io::Error::get_ref);
@@ -119,7 +119,7 @@ pub(crate) fn denied(error: &(dyn std::error::Error + 'static)) -> Option<Addres
     None
 }
 
-/// An error with its causes, since clients say only "error sending request" first.
+/// Error text with its causes, because clients only report "error sending request".
 pub(crate) fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut story = error.to_string();
     let mut next = error.source();

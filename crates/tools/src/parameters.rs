@@ -283,9 +283,9 @@ impl Parameters {
 
     fn unknown(&self, unexpected: &[String]) -> String {
         let one = |name: &String| match nearest(name, self.names.iter().map(String::as_str)) {
-            Some(known) => format!("there is no argument {name} (did you mean {known}?)"),
+            Some(known) => format!("unknown argument {name} (did you mean {known}?)"),
             None => format!(
-                "there is no argument {name} (known are {})",
+                "unknown argument {name} (expected one of {})",
                 self.names.join(", ")
             ),
         };

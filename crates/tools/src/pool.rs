@@ -1,5 +1,4 @@
-//! MCP servers that are kept between requests, so that not each greets and lists again, and let go
-//! when nobody asked for a while.
+//! Pool of MCP servers that are kept between requests and closed after some idle time.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -9,8 +8,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::mcp::McpServer;
 
-/// Sessions kept at a time. Requests name servers as they like; the one that was
-/// used longest ago makes room.
+/// Maximum number of pooled sessions. Requests choose servers freely; the least recently used one
+/// is evicted.
 const MOST: usize = 128;
 
 /// The servers that are kept.
@@ -63,7 +62,7 @@ async fn sweep(kept: Weak<Mutex<PoolState>>, idle: Duration) {
     loop {
         tokio::time::sleep(pause).await;
         let Some(kept) = kept.upgrade() else { return };
-        // Dropped after the lock: ending a session takes a moment.
+        // Dropped after the lock is released, because ending a session takes a moment.
         let gone = {
             let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
             let gone = kept.expired(idle);
@@ -81,7 +80,7 @@ impl PoolState {
         let now = Instant::now();
         let (mut stay, mut gone) = (Vec::new(), Vec::new());
         for (server, seen) in self.servers.drain(..) {
-            // Somebody besides the pool has it.
+            // Another reference exists, so the server is in use.
             let seen = if Arc::strong_count(&server) > 1 {
                 now
             } else {

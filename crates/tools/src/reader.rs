@@ -97,7 +97,7 @@ impl<'t> DefinitionReader<'t> {
             }
             let help = match nearest(key, known.iter().copied()) {
                 Some(name) => format!("did you mean {name:?}?"),
-                None => format!("known are {}", known.join(", ")),
+                None => format!("expected one of {}", known.join(", ")),
             };
             let path = part.path(key);
             self.warn(

@@ -136,7 +136,7 @@ fn text_of(value: &Value) -> String {
     }
 }
 
-/// Follows the content type; without a telling one, what is JSON is JSON and
+/// The content type decides; without a specific one, valid JSON is JSON and other text is text.
 /// other text is text.
 fn decode(tool: &str, kind: &str, body: &[u8], returns: &Returns) -> Result<Value, ToolError> {
     if body.iter().all(u8::is_ascii_whitespace) {
@@ -165,8 +165,8 @@ pub(crate) struct UrlTemplate {
 }
 
 impl UrlTemplate {
-    /// Reads a template; names may stand in the path and the query only, so
-    /// that no argument chooses the host.
+    /// Parses a template. Placeholders are allowed in the path and the query only, so that no
+    /// argument chooses the host.
     pub(crate) fn parse(text: &str) -> Result<Self, AddressError> {
         let (mut texts, mut names) = (Vec::new(), Vec::new());
         let mut rest = text;
@@ -179,7 +179,7 @@ impl UrlTemplate {
             let so_far: String = texts.iter().map(String::as_str).chain([before]).collect();
             if authority_is_open(&so_far) {
                 let message =
-                    format!("{{{name}}} in the url {text:?} must stand in the path or the query");
+                    format!("{{{name}}} in the url {text:?} must be in the path or the query");
                 return Err(AddressError::Url(message));
             }
             texts.push(before.to_owned());
@@ -194,7 +194,7 @@ impl UrlTemplate {
         &self.names
     }
 
-    /// The url with every name replaced by `x`, to check all but the arguments.
+    /// The URL with every placeholder replaced by `x`, to validate it without arguments.
     pub(crate) fn sample(&self) -> String {
         self.texts.join("x")
     }
@@ -216,7 +216,8 @@ impl UrlTemplate {
             rest.shift_remove(name.as_str());
         }
         url.push_str(self.texts.last().map_or("", String::as_str));
-        // Dots are not escaped in paths, so arguments could climb out of theirs.
+        // Dots are not percent-encoded in paths, so an argument such as `..` could leave its
+        // segment.
         if url
             .split(['/', '?', '#'])
             .any(|part| matches!(part, "." | ".."))
@@ -250,7 +251,8 @@ fn path_text(tool: &str, name: &str, value: Option<&Value>) -> Result<String, To
             Some(other) => other.kind(),
         };
         let message = format!(
-            "{tool}: argument {name} is part of the url and must be a text or a number, {found} given"
+            "{tool}: argument {name} is part of the url and must be a string or a number, {found} \
+             given"
         );
         return Err(ToolError::new(ToolErrorKind::Arguments, message));
     }

@@ -1,5 +1,4 @@
-//! From the answer of the other side to the result of the call, and what
-//! stands in for the result of a failed one.
+//! Conversion of answers to results, and fallback values of failed calls.
 
 use quillet_core::tool::{ToolError, ToolErrorKind};
 use quillet_core::{Map, Value};
@@ -28,9 +27,8 @@ impl Returns {
         }
     }
 
-    /// What the call gives: the part that `result` picks. An answer
-    /// that does not fit the schema is reported and used, since the schema
-    /// often lags behind the service.
+    /// Extracts the part that `result` selects. An answer that does not match the schema is logged
+    /// and used anyway, because schemas often lag behind the service.
     pub(crate) fn result(&self, tool: &str, answer: Value) -> Result<Value, ToolError> {
         self.report_misfit(tool, &answer);
         if self.path.is_empty() {
@@ -67,9 +65,8 @@ impl Returns {
             .map_or_else(|| Value::from(""), |schema| empty(schema, 0))
     }
 
-    /// What stands in for the result of a failed call: the definition's
-    /// `default`, or else the empty value of the declared type. Objects
-    /// get their declared fields, so that a template that reads one goes on.
+    /// Fallback value of a failed call: the definition's `default`, or the empty value of the
+    /// declared type. Objects get their declared fields, so that templates can read them.
     pub(crate) fn default(&self, declared: Option<Json>) -> Value {
         let part = self
             .schema
@@ -176,7 +173,7 @@ fn kind_of(schema: &Json) -> Option<&str> {
     }
 }
 
-// Schemas written by hand are shallow; the bound is for those that are not.
+// Handwritten schemas are shallow; the limit is for generated ones.
 const MOST_NESTED: usize = 8;
 
 fn empty(schema: &Json, depth: usize) -> Value {

@@ -1,6 +1,6 @@
-//! Connections that tools share: two tools of one server have one connection, one set of
-//! descriptors or one session. A server lives as long as a tool names it, so that reloading
-//! definitions keeps what is still used.
+//! Connections that tools share: tools of one server use one connection, one descriptor set or one
+//! session. A server lives as long as a tool refers to it, so that reloading definitions keeps what
+//! is still used.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub(crate) struct ToolServers {
     pub(crate) grpc: Arc<grpc::GrpcServers>,
     mcp: Mutex<Vec<Weak<mcp::McpServer>>>,
     pool: Pool,
-    /// Servers that every request may need: they stay.
+    /// Configured servers, which stay open.
     kept: Mutex<Vec<Arc<mcp::McpServer>>>,
 }
 
@@ -65,8 +65,8 @@ impl ToolServers {
         server
     }
 
-    /// Greets all servers that are named, and from now on each that is named first.
-    /// Called within a runtime.
+    /// Initializes all known servers, and from now on each new one. Must be called inside a Tokio
+    /// runtime.
     pub(crate) fn look_ahead(&self) {
         if self.patience.look_ahead() {
             return;

@@ -1,4 +1,4 @@
-//! What every settings section needs: durations in milliseconds, and the error of a wrong setting.
+//! Common parts of settings: durations in milliseconds, and the error of an invalid setting.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ pub(crate) fn some_millis<'de, D: Deserializer<'de>>(
     millis(reader).map(Some)
 }
 
-/// The error of a wrong configuration.
+/// Error of an invalid setting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{setting}: {message}")]
 pub struct ConfigError {
     /// The setting, such as `tools.modules.translator.base_url`.
     pub setting: String,
-    /// What is wrong and how to fix it.
+    /// The problem and its fix.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! The builder of all tools, and what they share.
+//! Builder of all tools, and the state that they share.
 
 mod build;
 mod wiring;
@@ -25,7 +25,7 @@ pub struct Tools {
     pub(crate) config: ToolsConfig,
     pub(crate) network: Network,
     http: Arc<Http>,
-    /// The way out for scripts.
+    /// Network access of scripts.
     pub(crate) web: Http,
     pub(crate) servers: Arc<ToolServers>,
     modules: HashMap<String, Arc<ModuleSettings>>,
@@ -37,21 +37,21 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Tools with these settings. Connects to nothing yet.
+    /// Creates tools with these settings. Connects to nothing yet.
     ///
     /// # Errors
-    /// A setting is wrong: a base url that the address policy denies, a header
-    /// that is none, a descriptor set that cannot be read.
+    /// A setting is invalid: a base URL that the address policy denies, an invalid header, or an
+    /// unreadable descriptor set.
     pub fn new(config: ToolsConfig) -> Result<Self, ConfigError> {
         Tools::with_lookup(config, Arc::new(SystemLookup))
     }
 
-    /// As [`Tools::new`], with names looked up by something else than the system.
+    /// As [`Tools::new`], with a custom name resolver.
     ///
     /// # Errors
     /// As [`Tools::new`].
     pub fn with_lookup(config: ToolsConfig, lookup: Arc<dyn Lookup>) -> Result<Self, ConfigError> {
-        // The first provider wins; whoever installed one before has chosen.
+        // The first installed provider wins; an error means that the program has chosen one.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let trusted = trusted(&config)?;
         let public = AddressPolicy {
@@ -101,9 +101,9 @@ impl Tools {
         })
     }
 
-    /// Says where modules are that the configuration does not name. The first
-    /// call counts; tools that are built already ask there too. Their callers
-    /// usually own both, so `urls` should not own the tools in turn.
+    /// Sets the resolver of modules that are not configured. The first call counts; tools that are
+    /// built already use it too. Callers usually own both, so `urls` must not own the tools in
+    /// turn.
     pub fn find_modules_with(&self, urls: Arc<dyn ModuleUrls>) {
         let _ = self.elsewhere.set(urls);
     }
@@ -118,7 +118,7 @@ fn trusted(config: &ToolsConfig) -> Result<Option<Arc<[u8]>>, ConfigError> {
     let pem = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
     match reqwest::Certificate::from_pem_bundle(&pem) {
         Ok(certificates) if !certificates.is_empty() => Ok(Some(pem.into())),
-        Ok(_) => Err(wrong("no certificate in PEM form in it".to_owned())),
+        Ok(_) => Err(wrong("no PEM certificate found in it".to_owned())),
         Err(error) => Err(wrong(error.to_string())),
     }
 }

@@ -1,5 +1,5 @@
-//! Requests that scripts make. Scripts may come from anybody, so they reach public addresses, and
-//! of the others only those that `tools.addresses.allow` names, whatever tools may reach.
+//! HTTP requests of scripts. Scripts may be untrusted, so they reach public addresses, and others
+//! only through `tools.addresses.allow`, regardless of the scope of tools.
 
 use bytes::Bytes;
 use quillet_core::tool::{ToolContext, ToolError, ToolErrorKind};
@@ -25,11 +25,11 @@ const OWN: [&str; 5] = [
 ];
 
 impl Tools {
-    /// Fetches what an address has, within the bounds of tools on time, size and redirects. Every
-    /// hop is checked, with all addresses of its name.
+    /// Fetches an address within the limits of tools on time, size and redirects. Every hop is
+    /// checked, with all addresses of its name.
     ///
     /// # Errors
-    /// The request is not valid, an address is refused, or there is no whole answer.
+    /// The request is invalid, an address is denied, or the answer is incomplete.
     pub async fn fetch(&self, request: WebRequest) -> Result<WebAnswer, ToolError> {
         let request = read(request)?;
         let limit = CallTimeout {
@@ -68,7 +68,7 @@ fn read(request: WebRequest) -> Result<HttpRequest, ToolError> {
     if !METHODS.contains(&method.as_str()) {
         let known = METHODS.join(", ");
         return Err(wrong(format!(
-            "there is no method {method:?}: there are {known}"
+            "unknown method {method:?}: expected one of {known}"
         )));
     }
     let mut headers = HeaderMap::new();
@@ -76,15 +76,15 @@ fn read(request: WebRequest) -> Result<HttpRequest, ToolError> {
         let plain = name.to_ascii_lowercase();
         if OWN.contains(&plain.as_str()) {
             return Err(wrong(format!(
-                "the header {name:?} is not a script's to set"
+                "the header {name:?} cannot be set by a script"
             )));
         }
         let name: HeaderName = plain
             .parse()
-            .map_err(|_| wrong(format!("{name:?} is no name of a header")))?;
+            .map_err(|_| wrong(format!("invalid header name {name:?}")))?;
         let value: HeaderValue = value
             .parse()
-            .map_err(|_| wrong(format!("the header {name:?} cannot have that value")))?;
+            .map_err(|_| wrong(format!("invalid value for the header {name:?}")))?;
         headers.append(name, value);
     }
     Ok(HttpRequest {

@@ -1,4 +1,4 @@
-//! What goes back to JavaScript: JSON, except for texts.
+//! Results for JavaScript: JSON, except for texts.
 
 use quillet::core::{Diagnostic, json};
 use quillet::template::TextSegment;
@@ -6,7 +6,7 @@ use quillet::template::convert::ConvertedTemplate;
 use quillet::{FunctionCall, Map, TemplateError, Value};
 use serde_json::{Value as Json, json};
 
-/// What JavaScript throws.
+/// Error for JavaScript.
 #[derive(Debug)]
 pub enum BridgeError {
     /// The template's fault, or the variables'.

@@ -1,4 +1,4 @@
-//! What the packages for JavaScript have in common. Templates and renders on their way are known by
+//! Common part of the packages for JavaScript. Templates and renders in progress are identified by
 //! number, values come as `lib/encode.js` writes them, and answers are texts: so the addon of Node and
 //! the WebAssembly module only hand bytes on.
 
@@ -26,7 +26,7 @@ const KEPT_BYTES: usize = 128 << 10;
 const COMPILED_BYTES: usize = 2048;
 const COMPILED_FACTOR: usize = 8;
 
-/// What one thread holds. A number means nothing in another one's.
+/// State of one thread. Its numbers have no meaning in another thread.
 #[derive(Debug, Default)]
 pub struct ThreadState {
     encoders: Vec<Vec<ObjectShape>>,
@@ -67,7 +67,7 @@ pub struct EncodedValue<'a> {
     pub memory: u32,
 }
 
-/// What is asked of a render.
+/// Options of a render.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputKind {
     /// The text.
@@ -279,7 +279,7 @@ impl ThreadState {
         }
     }
 
-    /// What a call gave.
+    /// Stores the result of a call.
     ///
     /// # Errors
     /// There is no such render.
@@ -312,7 +312,7 @@ impl ThreadState {
         })
     }
 
-    /// What a render gave that has ended. It is gone afterwards.
+    /// Returns the result of a finished render, and removes it.
     ///
     /// # Errors
     /// A message has a role that no model knows; there is no such render.
@@ -396,7 +396,7 @@ pub fn check(format: &str, text: &str, options: &str) -> Result<String, BridgeEr
 /// A template in another format with notes, as JSON.
 ///
 /// # Errors
-/// What has no exact counterpart.
+/// Parts without an exact counterpart.
 pub fn convert(
     text: &str,
     from: &str,
@@ -421,9 +421,10 @@ pub fn formats() -> String {
     names.collect::<serde_json::Value>().to_string()
 }
 
-const GONE: BridgeError = BridgeError::Package("it belongs to another thread, or was let go");
+const GONE: BridgeError = BridgeError::Package("it belongs to another thread or was freed");
 const MALFORMED: BridgeError =
-    BridgeError::Package("the package's halves are of different versions: install it again");
+    BridgeError::Package("the package and its addon have different versions: install the package \
+        again");
 
 fn read<T: DeserializeOwned>(json: &str) -> Result<T, BridgeError> {
     serde_json::from_str(json).map_err(|_| MALFORMED)

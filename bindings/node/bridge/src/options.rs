@@ -6,7 +6,7 @@ use quillet::template::{MessageSyntax, Missing, RenderLimits};
 use quillet::{TemplateFunction, TemplateOptions, Value};
 use serde::Deserialize;
 
-/// What renders with functions may take where nothing else is said: functions ask the world.
+/// Default timeout of renders with functions, which may wait for other services.
 const WITH_FUNCTIONS: Duration = Duration::from_secs(30);
 
 /// How a template is compiled and rendered; what is left out is the default.
@@ -100,7 +100,7 @@ impl CompileOptions {
     }
 }
 
-/// What a render has to know of a function.
+/// Description of a function for a render.
 #[derive(Debug, Deserialize)]
 pub(crate) struct FunctionOptions {
     name: String,

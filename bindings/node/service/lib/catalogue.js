@@ -7,7 +7,7 @@ const { native, toJson, unwrap, write } = require('./native');
 const RENDER = ['label', 'version', 'tools', 'onToolError', 'signal'];
 const PUT = ['format', 'labels', 'author', 'message'];
 
-/** What a render may take unless something else is said: tools are slower than templates. */
+/** Default timeout of a render: tools are slower than templates. */
 const USUAL_MS = 30_000;
 
 const leftovers = new FinalizationRegistry((number) => native.close(number));
@@ -19,7 +19,7 @@ class Catalogue {
 
   constructor(number, store) {
     if (typeof number !== 'number')
-      throw refused('option.kind', 'a catalogue is opened', 'await Catalogue.open(store)');
+      throw refused('option.kind', 'a catalogue cannot be constructed directly', 'await Catalogue.open(store)');
     this.#number = number;
     this.#store = store;
     leftovers.register(this, number, this);
@@ -80,9 +80,9 @@ class Catalogue {
     known('options', options, PUT);
     const { format = 'jinja', labels = [], author, message = '' } = options;
     if (typeof prompt !== 'string' && (prompt === null || typeof prompt !== 'object'))
-      throw refused('option.kind', 'the prompt is no text and no object', 'give a template');
+      throw refused('option.kind', 'the prompt must be a text or an object', 'give a template');
     if (!Array.isArray(labels) || labels.some((label) => typeof label !== 'string'))
-      throw refused('option.kind', 'labels is no list of names', "give ['production']");
+      throw refused('option.kind', 'labels must be a list of names', "give ['production']");
     const definition =
       typeof prompt === 'string' ? { prompt, format: isText('format', format) } : prompt;
     return this.#ask('put', { id: isText('the id', id), definition, labels, author, message });
@@ -123,10 +123,10 @@ class Catalogue {
     known('options', options, RENDER);
     isText('the id', id);
     if (variables === null || typeof variables !== 'object' || Array.isArray(variables))
-      throw refused('value.kind', 'the variables are no object', 'give { name: value }');
+      throw refused('value.kind', 'the variables must be an object', 'give { name: value }');
     const { label, version, tools, onToolError, signal } = options;
     if (label !== undefined && version !== undefined)
-      throw refused('option.value', 'both a label and a version are given', 'give one of them');
+      throw refused('option.value', 'a label and a version cannot be combined', 'give one of them');
     if (label !== undefined) isText('label', label);
     const { functions, described } = readTools(tools);
     const request = toJson({
@@ -148,7 +148,7 @@ class Catalogue {
 function number(version) {
   if (version === null) return null;
   if (!Number.isSafeInteger(version) || version < 1)
-    throw refused('option.value', 'the version is no number from 1', 'give one of versions(id)');
+    throw refused('option.value', 'the version must be a number from 1', 'give one of versions(id)');
   return version;
 }
 

@@ -118,7 +118,7 @@ function messageOf(error) {
     if (!(error instanceof Error)) return String(error);
     return error.name === 'Error' ? String(error.message) : `${error.name}: ${error.message}`;
   } catch {
-    return 'it threw what has no text';
+    return 'it threw a value without text';
   }
 }
 
@@ -133,13 +133,13 @@ function warn({ tool, message }) {
 
 const TOOL = ['call', 'description', 'parameters'];
 
-/** Functions by name, and what the engine is told of each. */
+/** Functions by name, with their descriptions for the engine. */
 function readTools(tools) {
   const functions = new Map();
   const described = [];
   if (tools === undefined || tools === null) return { functions, described };
   if (typeof tools !== 'object')
-    throw refused('option.kind', 'tools is no object', 'give { name: function }');
+    throw refused('option.kind', 'tools must be an object', 'give { name: function }');
   for (const [name, tool] of Object.entries(tools)) {
     if (typeof tool === 'function') {
       // As a template writes it: arguments in their order, and those by name last, as one object.
@@ -152,7 +152,7 @@ function readTools(tools) {
     if (tool === null || typeof tool !== 'object' || typeof tool.call !== 'function') {
       throw refused(
         'option.kind',
-        `tools.${name} is no function`,
+        `tools.${name} must be a function`,
         'give a function, or { call, description, parameters }',
       );
     }
@@ -184,7 +184,7 @@ function schema(name, parameters) {
     return parameters;
   throw refused(
     'option.kind',
-    `tools.${name}.parameters is no schema`,
+    `tools.${name}.parameters must be a schema`,
     "give a JSON Schema, or ['name', …]",
   );
 }
@@ -192,7 +192,7 @@ function schema(name, parameters) {
 /** That an object has no other keys. */
 function known(what, object, keys) {
   if (object === null || typeof object !== 'object')
-    throw refused('option.kind', `${what} is no object`, `it has ${keys.join(', ')}`);
+    throw refused('option.kind', `${what} must be an object`, `it has ${keys.join(', ')}`);
   for (const key of Object.keys(object)) {
     if (!keys.includes(key))
       throw refused('option.unknown', `${what} has no ${key}`, `it has ${keys.join(', ')}`);
@@ -203,14 +203,14 @@ function known(what, object, keys) {
 function milliseconds(what, time) {
   if (time === undefined) return undefined;
   if (typeof time !== 'number' || !(time > 0))
-    throw refused('option.kind', `${what} is no number above 0`, 'leave it out for the default');
+    throw refused('option.kind', `${what} must be a number above 0`, 'leave it out for the default');
   // JSON has no infinity.
   return Math.min(time, Number.MAX_VALUE);
 }
 
 function isText(what, value) {
   if (typeof value !== 'string')
-    throw refused('option.kind', `${what} is no text but of type ${typeof value}`, 'give a string');
+    throw refused('option.kind', `${what} must be a text, not of type ${typeof value}`, 'give a string');
   return value;
 }
 

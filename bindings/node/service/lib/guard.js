@@ -13,9 +13,9 @@ function checkQuery(sql, dialect = 'postgresql', tables = undefined, options = {
   known('options', options, OPTIONS);
   const { rows = 1000, functions = [], mode = 'select' } = options;
   if (rows !== null && rows !== Infinity && (!Number.isSafeInteger(rows) || rows < 0))
-    throw refused('option.kind', 'rows is no whole number from 0', 'give null for any number');
+    throw refused('option.kind', 'rows must be an integer from 0', 'give null for any number');
   if (!isNames(functions))
-    throw refused('option.kind', 'functions is no list of names', "give ['f']");
+    throw refused('option.kind', 'functions must be a list of names', "give ['f']");
   isText('mode', mode);
   const query = { sql, dialect, rows, functions, mode, tables: readTables(tables) };
   return JSON.parse(unwrap(native.checkQuery(toJson(query))));
@@ -26,7 +26,7 @@ function readTables(tables) {
   const wrong = () =>
     refused(
       'option.kind',
-      'tables is no object of lists of columns',
+      'tables must be an object of lists of columns',
       "give { users: ['id', 'name'] }",
     );
   if (typeof tables !== 'object' || Array.isArray(tables)) throw wrong();

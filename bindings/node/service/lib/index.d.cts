@@ -11,7 +11,7 @@ export type ToolFunction = (...args: any[]) => unknown;
 /** A function that is described, for models too. With `parameters` it is given one object. */
 export interface Tool {
   call: (...args: any[]) => unknown;
-  /** What it does, for models. */
+  /** Description for models. */
   description?: string;
   /** A JSON Schema of type `object`, or the names of its parameters in their order. */
   parameters?: object | readonly string[];
@@ -22,7 +22,7 @@ export type Tools = Readonly<Record<string, ToolFunction | Tool>>;
 export interface FailedCall {
   tool: string;
   message: string;
-  /** What it threw, if it is one of this program. */
+  /** The exception, if the tool is a function of this program. */
   error: unknown;
 }
 
@@ -36,7 +36,7 @@ export interface RenderOptions {
   version?: number;
   /** Functions that the prompt may call, before those of the store. */
   tools?: Tools;
-  /** Told of every tool that failed; by default the process is warned. What it throws rejects. */
+  /** Called for every failed tool; by default a process warning. An exception rejects the promise. */
   onToolError?: (failed: FailedCall) => void;
   /** Ends the render. */
   signal?: AbortSignal;
@@ -106,10 +106,10 @@ export class Catalogue {
   close(): void;
 }
 
-/** What a model says: a text, a message of the assistant, or a whole chat completion. */
+/** Answer of a model: a text, an assistant message, or a whole chat completion. */
 export type Answer = string | object;
 
-/** What happens in a script. */
+/** Event of a script. */
 export interface ScriptEvent {
   type: 'printed' | 'message' | 'thinking' | 'tool_call' | 'tool_result' | 'warning';
   [field: string]: unknown;
@@ -132,7 +132,7 @@ export interface RunOptions {
   timeoutMs?: number;
   /** Ends the run. */
   signal?: AbortSignal;
-  /** What the model can do itself; `['tools']` by default. The rest is asked for in words. */
+  /** Abilities of the model; `['tools']` by default. Others are requested in the prompt. */
   abilities?: ReadonlyArray<'tools' | 'json_schema' | 'json_object' | 'logit_bias' | 'continues'>;
   /** Parameters of models that win over those of the script. */
   parameters?: object;
@@ -152,7 +152,7 @@ export interface RunOptions {
     jsMs?: number;
     jsBytes?: number;
   };
-  /** Told of what happens. What it throws ends the run. */
+  /** Called for every event. An exception ends the run. */
   onEvent?: (event: ScriptEvent) => void;
   /** Folders that it may read; none by default. */
   allowRead?: ReadonlyArray<string | URL>;

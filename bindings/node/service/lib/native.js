@@ -33,7 +33,7 @@ function load() {
 const native = load();
 const encoder = createEncoder(native);
 
-/** What the engine answered; thrown if it is an error. */
+/** Returns the engine's answer; throws if it is an error. */
 function unwrap(answer) {
   if (answer !== null && typeof answer === 'object')
     throw new QuilletError(JSON.parse(answer.error));

@@ -36,7 +36,7 @@ async function run(script, options = {}) {
   known('options', options, [...OTHERS, ...FLAGS, ...LISTS]);
   const { model, inputs = null, parameters = {}, signal, onEvent } = options;
   if (typeof model !== 'function')
-    throw refused('option.kind', 'model is no function', 'give a function of messages');
+    throw refused('option.kind', 'model must be a function', 'give a function of messages');
   const { functions, described } = readTools(options.tools);
   functions.set(null, ([messages], asked) => model(messages, asked));
   const wanted = {
@@ -58,18 +58,18 @@ async function run(script, options = {}) {
   return drive(begin, { functions, signal, onEvent });
 }
 
-/** What has several lines is no path. */
+/** A text with several lines is not a path. */
 function source(script) {
   if (script instanceof URL) return { path: fileURLToPath(script) };
   if (typeof script !== 'string')
-    throw refused('option.kind', 'the script is no text', 'give a path, or the script itself');
+    throw refused('option.kind', 'the script must be a text', 'give a path, or the script itself');
   return script.includes('\n') ? { text: script } : { path: script };
 }
 
 function texts(name, list) {
   const isPath = (one) => typeof one === 'string' || one instanceof URL;
   if (!Array.isArray(list) || !list.every(isPath))
-    throw refused('option.kind', `${name} is no list of texts`, 'give [text]');
+    throw refused('option.kind', `${name} must be a list of texts`, 'give [text]');
   return list.map((one) => (one instanceof URL ? fileURLToPath(one) : one)).map(String);
 }
 
@@ -78,8 +78,8 @@ function seed(given) {
   if (!Number.isSafeInteger(given) || given < 0)
     throw refused(
       'option.kind',
-      'seed is no whole number from 0',
-      'leave it out for another each time',
+      'seed must be an integer from 0',
+      'leave it out for a random seed',
     );
   return given;
 }
@@ -92,7 +92,7 @@ function limits(given = {}) {
     if (typeof most !== 'number' || !(most >= 0))
       throw refused(
         'option.kind',
-        `limits.${name} is no number from 0`,
+        `limits.${name} must be a number from 0`,
         'leave it out for the default',
       );
     found[LIMITS[name]] = Math.min(Math.floor(most), Number.MAX_SAFE_INTEGER);

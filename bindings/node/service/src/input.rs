@@ -1,4 +1,4 @@
-//! What JavaScript gives, as JSON that it has checked.
+//! Arguments from JavaScript, as JSON that it has validated.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! What of Quillet needs a store, a runtime or a parser of SQL, as an addon of Node. `lib/` is its face
-//! in JavaScript; nobody else calls these functions, which take what `lib/` has checked. Where
+//! Parts of Quillet with a store, a runtime or an SQL parser, as an addon of Node. `lib/` is its
+//! JavaScript interface; only it calls these functions, which take validated arguments. Where
 //! something is wrong they give `{error}`, as JSON.
 //!
 //! Whatever may wait is a work, known by number: a bell is rung when there is news of it, and
@@ -153,7 +153,7 @@ pub fn run<'e>(
     begun(env, work, bell)
 }
 
-/// What has happened with a work, as JSON; `null` once it has ended.
+/// Returns the events of a background task as JSON; `null` once it has ended.
 #[napi(catch_unwind)]
 pub fn news(env: &Env, work: u32) -> Result<Unknown<'_>> {
     let news = works(|works| works.get(work).and_then(|work| work.news(Duration::ZERO)));
@@ -204,7 +204,7 @@ pub fn cancel(work: u32) {
     drop(works(|works| works.take(work)));
 }
 
-/// What a work gave, as JSON of `{value, failures}`; it is gone then.
+/// Returns the result of a background task as JSON of `{value, failures}`, and removes the task.
 #[napi(catch_unwind)]
 pub fn result(env: &Env, work: u32) -> Result<Unknown<'_>> {
     let ended = works(|works| works.take(work));

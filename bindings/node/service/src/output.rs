@@ -1,4 +1,4 @@
-//! What goes back to JavaScript, as JSON.
+//! Results for JavaScript, as JSON.
 
 use quillet_bindings::{CheckedQuery, TaskOutput, QueueEvent, BindingError};
 use quillet_core::{Diagnostic, Map, Value, json};

@@ -40,7 +40,7 @@ type StoreSlots = Arc<Mutex<Slots<BoundCatalogue>>>;
 
 thread_local! {
     /// Node runs each worker in a thread of its own. No JavaScript runs while these are borrowed, so
-    /// nobody asks for them a second time.
+    /// they are not requested a second time.
     static WORLD: RefCell<World> = RefCell::default();
     static WORKS: RefCell<Slots<BackgroundTask>> = RefCell::default();
     static CATALOGUES: StoreSlots = StoreSlots::default();
@@ -88,6 +88,6 @@ pub(crate) fn closed() -> BindingError {
 
 /// That something is not there any more, or was of another thread.
 pub(crate) fn gone() -> BindingError {
-    let message = "it belongs to another thread, or was let go";
+    let message = "it belongs to another thread or was freed";
     BindingError::new(ExceptionKind::Other, "package.broken", message)
 }

@@ -108,7 +108,7 @@ test('a function that hangs holds nobody up', async () => {
     { tools, onToolError: (failed) => told.push(failed.message) },
   );
   assert.equal(text, '[]');
-  assert.match(told[0], /did not answer within the time/);
+  assert.match(told[0], /did not answer within the render timeout/);
   quick.close();
 });
 

@@ -1,4 +1,4 @@
-"""The exceptions of the package. Each has a stable code, the place and what mends it."""
+"""The exceptions of the package. Each has a stable code, a location and a hint."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ class QuilletError(Exception):
 
     Attributes:
         code: a stable short name, such as ``template.syntax`` or ``render.missing_variable``.
-        message: what is wrong, with the place where one is known.
+        message: the problem, with its location if known.
         line: the line, from 1, or None.
         column: the character in the line, from 1, or None.
-        hint: what mends it, or None.
+        hint: how to fix it, or None.
         source: the name of the template or the partial that it is about, or None.
         diagnostics: everything that was found in the sources, as dicts with ``code``, ``severity``,
             ``message``, ``source``, ``line``, ``column``, ``hint``.
@@ -114,4 +114,4 @@ class QueryError(QuilletError):
 
 
 class ToolWarning(UserWarning):
-    """The call of a function failed, and its place in the text is empty."""
+    """The call of a function failed, and it is rendered as empty text."""

@@ -1,4 +1,4 @@
-"""Templates: what is written in Python on top of the compiled module."""
+"""Templates: the Python layer over the compiled module."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import _engine
 if TYPE_CHECKING:
     import asyncio
 
-# What is left of the time for the template after the last call was given up, in seconds.
+# Time that remains for the template after its last call timed out, in seconds.
 _MARGIN = 0.02
 # How long a cancelled call may take to clean up, in seconds.
 _PATIENCE = 1.0
@@ -131,7 +131,7 @@ async def _called(
 async def _some_end(
     rendering: _engine.Rendering, running: dict[asyncio.Future[Any], int]
 ) -> None:
-    """Waits until a call has ended, and tells the render of all that have."""
+    """Waits until a call has ended, and passes all results to the render."""
     import asyncio
 
     time_left = max(rendering.time_left() - _MARGIN, 0)
@@ -139,7 +139,7 @@ async def _some_end(
         running, timeout=time_left, return_when=asyncio.FIRST_COMPLETED
     )
     if not ended:
-        rendering.fail_all("it did not answer within the time of the render")
+        rendering.fail_all("it did not answer within the render timeout")
         await _cancel(running)
         return
     for task in ended:

@@ -40,7 +40,7 @@ class DictLoader:
     def get_source(self, environment: Any, template: str) -> Source:
         text = self.mapping.get(template)
         if text is None:
-            raise TemplateNotFound(f"there is no template {template!r}", code="template.missing")
+            raise TemplateNotFound(f"unknown template {template!r}", code="template.missing")
         return text, None, lambda: self.mapping.get(template) == text
 
     def list_templates(self) -> list[str]:
@@ -57,7 +57,7 @@ class FunctionLoader:
     def get_source(self, environment: Any, template: str) -> Source:
         text = self.load(template)
         if text is None:
-            raise TemplateNotFound(f"there is no template {template!r}", code="template.missing")
+            raise TemplateNotFound(f"unknown template {template!r}", code="template.missing")
         return text, None, lambda: self.load(template) == text
 
 
@@ -81,7 +81,7 @@ class FileSystemLoader:
             return text, str(file), lambda: _changed(file) == changed
         places = ", ".join(str(path) for path in self.searchpath)
         raise TemplateNotFound(
-            f"there is no template {template!r} in {places}", code="template.missing"
+            f"unknown template {template!r} in {places}", code="template.missing"
         )
 
     def list_templates(self) -> list[str]:
@@ -109,11 +109,11 @@ def _changed(file: Path) -> int | None:
 
 
 class Undefined:
-    """What is missing prints nothing, as in jinja2."""
+    """Missing variables print nothing, as in jinja2."""
 
 
 class StrictUndefined(Undefined):
-    """What is missing is an error."""
+    """Missing variables are errors."""
 
 
 class Environment:
@@ -178,7 +178,7 @@ class Environment:
         source = self._source(name)
         if source is None:
             raise TemplateNotFound(
-                f"there is no template {name!r}",
+                f"unknown template {name!r}",
                 code="template.missing",
                 hint=None if self.loader else "give the environment a loader",
             )
@@ -252,7 +252,7 @@ def _missing(undefined: type) -> str:
             return "strict"
         case other:
             raise OptionError(
-                f"undefined is {other}",
+                f"invalid value of undefined: {other}",
                 code="option.value",
                 hint="give Undefined or StrictUndefined",
             )

@@ -28,7 +28,7 @@ class Prompty:
     name: str
     """Its name, else that of the file."""
     description: str
-    """What it is for."""
+    """Description of the prompt."""
     model: dict[str, Any]
     """The model and its options, as the file has them."""
     inputs: dict[str, dict[str, Any]]
@@ -63,7 +63,7 @@ class Prompty:
                 raise VariableError(
                     f"the input {name} of {self.name} is missing",
                     code="variables.invalid",
-                    hint=f"give {name}, or declare a default of it",
+                    hint=f"pass {name}, or declare a default for it",
                 )
         return given
 
@@ -121,14 +121,14 @@ def _split(text: str, name: str) -> tuple[dict[str, Any], str]:
             code="file.front_matter",
             line=1,
             column=1,
-            hint="put --- on a line behind it",
+            hint="end it with a line ---",
             source=name,
         )
     if matter is None:
         matter = {}
     if not isinstance(matter, dict):
         raise FileError(
-            f"{name}:2:1: the front matter is no mapping",
+            f"{name}:2:1: the front matter is not a mapping",
             code="file.front_matter",
             line=2,
             column=1,

@@ -15,7 +15,7 @@ from typing import Any
 
 from ._template import Template
 
-# What templates of transformers may take; they are trusted more than those of strangers.
+# Limits of chat templates, which are more trusted than templates of unknown origin.
 _TIMEOUT = 10.0
 
 
@@ -72,7 +72,7 @@ def _schema(tool: Mapping[str, Any] | Callable[..., Any]) -> Mapping[str, Any]:
 
 
 class _Compiled:
-    """What transformers expects of a compiled template."""
+    """Interface that transformers expects of a compiled template."""
 
     def __init__(self, chat_template: str) -> None:
         self.template = compile_chat_template(chat_template)

@@ -16,7 +16,7 @@ use crate::runtime::wait;
 use crate::script::seconds;
 use crate::work::{TaskResult, PyTask};
 
-/// What a render may take unless something else is said: tools are slower than templates.
+/// Default timeout of a render: tools are slower than templates.
 const USUAL: Duration = Duration::from_secs(30);
 
 /// The prompts of a store, which is followed. `quillet_engine_service.Catalogue` is this with what is
@@ -206,8 +206,8 @@ impl PyCatalogue {
 
     fn open_again(&self, py: Python<'_>) -> PyResult<quillet_bindings::BoundCatalogue> {
         if self.store.starts_with("memory:") || self.store.starts_with("sqlite::memory:") {
-            let message = "a store in memory stays in the process that opened it";
-            let hint = "open it again after the fork, or take a folder, SQLite or Redis";
+            let message = "an in-memory store belongs to the process that opened it";
+            let hint = "open it again after the fork, or use a folder, SQLite or Redis";
             return Err(raised(py, &BindingError::option(message, hint)));
         }
         let open = wait(
@@ -252,7 +252,7 @@ fn request(
         Some(Value::Str(label)) => PromptVersion::Label(label.to_string()),
         Some(Value::Int(number)) if number > 0 => PromptVersion::Version(number.cast_unsigned()),
         Some(_) => {
-            let message = "the version is no number from 1, or the label no text";
+            let message = "the version must be a number from 1, or the label a text";
             let refusal = BindingError::option(message, "give label=\"production\" or version=3");
             return Err(raised(py, &refusal));
         }

@@ -1,4 +1,4 @@
-//! What Python says of functions that prompts and scripts may call.
+//! Descriptions of Python functions that prompts and scripts may call.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -1,7 +1,7 @@
-//! What of Quillet needs a store, a runtime or a parser of SQL, as a module of Python:
+//! Parts of Quillet with a store, a runtime or an SQL parser, as a module of Python:
 //! `quillet_engine_service._service`. Values and errors are those of `quillet_engine`.
 //!
-//! What is pleasant to write in Python is written there, in `python/quillet_engine_service`: how
+//! The convenient Python interface is written there, in `python/quillet_engine_service`: how
 //! functions are called, in threads or in an event loop, is `_drive.py`.
 
 mod catalogue;

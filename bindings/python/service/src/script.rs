@@ -61,7 +61,7 @@ fn set(wanted: &mut ScriptRequest, key: &str, option: &Bound<'_, PyAny>) -> PyRe
                 limited.map_err(|refusal| raised(py, &refusal))?;
             }
         }
-        other => return Err(of_option(py, &format!("there is no option {other:?}"), "")),
+        other => return Err(of_option(py, &format!("unknown option {other:?}"), "")),
     }
     Ok(())
 }
@@ -81,7 +81,7 @@ pub(crate) fn seconds(option: &Bound<'_, PyAny>) -> PyResult<Option<Duration>> {
         return Ok(None);
     };
     if seconds.is_nan() || seconds <= 0.0 {
-        let message = format!("timeout is {seconds}");
+        let message = format!("invalid timeout: {seconds}");
         return Err(of_option(
             option.py(),
             &message,

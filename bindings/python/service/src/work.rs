@@ -10,7 +10,7 @@ use quillet_python_values::{object, value};
 use crate::error::raised;
 use crate::runtime::{TURN, no_runtime};
 
-/// Something that runs until it has an outcome, is cancelled, or nobody holds it any more.
+/// Background task that runs until it ends, is cancelled, or is no longer referenced.
 #[pyclass(name = "Work", frozen, module = "quillet_engine_service._service")]
 pub(crate) struct PyTask(quillet_bindings::BackgroundTask);
 
@@ -76,7 +76,7 @@ impl PyTask {
         self.0.cancel();
     }
 
-    /// What it gave, once it has ended: the value, and the tools that failed with their reasons.
+    /// Returns its result once it has ended: the value, and the failed tools with their errors.
     fn result<'py>(&self, py: Python<'py>) -> PyResult<TaskResult<'py>> {
         let done = self.0.outcome();
         let done = done.map_err(|refusal| raised(py, &refusal))?;

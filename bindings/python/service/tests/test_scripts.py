@@ -123,12 +123,12 @@ ODD = [
     ({}, "no answer"),
     ({"role": "assistant"}, "no answer"),
     ({"choices": []}, "no answer"),
-    ({"content": None, "tool_calls": [{"function": 3}]}, "cannot be read"),
-    (object(), "a value of type object"),
+    ({"content": None, "tool_calls": [{"function": 3}]}, "invalid answer of the model"),
+    (object(), "values of type object"),
     (b"x", "bytes"),
     ("\ud800", "surrogate"),
     (circle, "nested deeper"),
-    ({1: 2}, "keys of templates are text"),
+    ({1: 2}, "keys must be text"),
 ]
 
 

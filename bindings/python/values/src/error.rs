@@ -17,20 +17,20 @@ pub fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
     Ok(module.bind(py).getattr(name)?.cast_into::<PyType>()?)
 }
 
-/// What every exception says.
+/// Fields of every exception.
 #[derive(Debug)]
 pub struct ExceptionFields<'a> {
     /// Its class in `_errors`.
     pub class: &'a str,
     /// The stable code.
     pub code: &'a str,
-    /// What is wrong, with its place.
+    /// The problem with its location.
     pub message: &'a str,
     /// The source that it is about; empty where none is.
     pub source: &'a str,
     /// The place in that source.
     pub position: Option<LineColumn>,
-    /// What mends it.
+    /// How to fix it.
     pub hint: Option<&'a str>,
     /// Everything that was found.
     pub diagnostics: &'a [Diagnostic],
@@ -71,7 +71,7 @@ pub fn of_template(py: Python<'_>, error: &TemplateError) -> PyErr {
     };
     let hint = match error.hint() {
         None if code == "render.unknown_function" => {
-            Some("give it among the tools: tools={name: f}")
+            Some("pass it as a tool: tools={{name: f}}")
         }
         hint => hint,
     };

@@ -1,4 +1,4 @@
-//! What a template was given last.
+//! The last variables of a template.
 //!
 //! A conversation is given again and again with one message more, and tools are the same each time.
 //! What did not change is found by looking at it, which takes a tenth of making values of it anew:
@@ -52,7 +52,7 @@ enum NodeOrigin {
     Object(Py<PyAny>),
     List(Vec<CachedNode>),
     Dict(Vec<(Py<PyString>, Arc<str>, CachedNode)>),
-    /// Something that is read anew each time.
+    /// Value that is read again each time.
     Other,
 }
 
@@ -63,7 +63,7 @@ impl Memory {
     }
 }
 
-/// The value of a variable, with what is known of it from the last time.
+/// Reads the value of a variable, reusing unchanged parts of the last one.
 pub(crate) fn read(
     slots: &mut Vec<CachedVariable>,
     reader: &mut ValueReader,

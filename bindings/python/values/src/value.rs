@@ -29,7 +29,7 @@ pub struct ConversionError {
     needs_care: bool,
 }
 
-/// What stands behind the name of a type that templates do not know.
+/// Hint after the name of a type that templates do not support.
 const CONVERT: &str = "give text, numbers, booleans, None, lists, tuples and dicts: a dataclass by \
     dataclasses.asdict(x), a pydantic model by x.model_dump(), anything else by str(x)";
 
@@ -152,7 +152,7 @@ impl ValueReader {
         let Value::Map(first) = first else {
             return Err(ConversionError::new(
                 format!(
-                    "variables are a mapping of names to values, not {}",
+                    "variables must be a mapping of names to values, not {}",
                     type_of(mapping)
                 ),
                 "give a dict, or the variables by name: render(name=\"Ada\")",
@@ -231,7 +231,7 @@ impl ValueReader {
         }
         if value.is_instance_of::<PyBytes>() || value.is_instance_of::<PyByteArray>() {
             return Err(ConversionError::new(
-                "templates have no bytes",
+                "bytes cannot be passed to a template",
                 "decode them: x.decode(\"utf-8\"), or base64.b64encode(x).decode()",
             ));
         }
@@ -244,7 +244,7 @@ impl ValueReader {
         if let Ok(mapping) = value.cast::<PyMapping>() {
             return self.mapping(mapping, depth);
         }
-        let reason = format!("a value of type {} is none of a template's", type_of(value));
+        let reason = format!("values of type {} cannot be passed to a template", type_of(value));
         Err(ConversionError::new(reason, CONVERT))
     }
 
@@ -328,7 +328,7 @@ impl ValueReader {
         let Ok(key) = key.cast::<PyString>() else {
             return Err(ConversionError::new(
                 format!(
-                    "a key is of type {}, and keys of templates are text",
+                    "a key is of type {}, but keys must be text",
                     type_of(key)
                 ),
                 "make it text: {str(key): value for key, value in x.items()}",
@@ -352,8 +352,8 @@ impl ValueReader {
             Some(left) => self.left = left,
             None => {
                 return Err(ConversionError::new(
-                    format!("there are more than {MOST_VALUES} values"),
-                    "give the template what it prints",
+                    format!("too many values: more than {MOST_VALUES}"),
+                    "pass only what the template prints",
                 ));
             }
         }
@@ -371,8 +371,8 @@ pub fn text(text: &Bound<'_, PyString>) -> ConversionResult<Arc<str>> {
 
 fn surrogate() -> ConversionError {
     ConversionError::new(
-        "the text holds half of a surrogate pair, which no UTF-8 has",
-        "mend it where it was read: x.encode(\"utf-16\", \"surrogatepass\").decode(\"utf-16\", \
+        "the text has an unpaired surrogate, which UTF-8 cannot encode",
+        "fix it where it was read: x.encode(\"utf-16\", \"surrogatepass\").decode(\"utf-16\", \
          \"replace\")",
     )
 }

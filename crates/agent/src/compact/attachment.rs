@@ -1,4 +1,4 @@
-//! Where the attachments of a text are.
+//! Locations of attachments in a text.
 //!
 //! Front ends put the text of files into messages in one of these forms:
 //! `<attachment>…</attachment>`, and what follows a line that begins with `[Attachment 1 …]`,
@@ -10,10 +10,10 @@ use super::shorten::shorten;
 
 const OPEN: &str = "<attachment";
 const CLOSE: &str = "</attachment>";
-/// A marker longer than this is a text in brackets.
+/// A longer bracketed text is not a marker.
 const MARKER_BYTES: usize = 512;
 
-/// The contents of all attachments of a text, in bytes and in order.
+/// Contents of all attachments of a text, as byte ranges in order.
 pub(super) fn find(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut open: Option<usize> = None;
@@ -35,7 +35,7 @@ pub(super) fn find(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Where the content of the element that begins here starts.
+/// Start of the content of the element that begins here.
 fn element(text: &str, at: usize) -> Option<usize> {
     let rest = text.get(at..)?.strip_prefix(OPEN)?;
     if !rest.starts_with(['>', ' ', '\n']) {
@@ -45,8 +45,8 @@ fn element(text: &str, at: usize) -> Option<usize> {
     Some(at + OPEN.len() + inside + 1)
 }
 
-/// Where the content after the marker that begins here starts, and whether there
-/// is one: the marker may also end the last.
+/// Start of the content after the marker that begins here, and whether it has content: a marker may
+/// also close the previous attachment.
 fn marker(text: &str, at: usize) -> Option<(usize, bool)> {
     let begins_line = at == 0 || text.as_bytes().get(at - 1) == Some(&b'\n');
     let rest = text.get(at..).filter(|_| begins_line)?;
@@ -74,13 +74,13 @@ fn is_opening(inside: &str) -> bool {
         || inside.starts_with("Document")
 }
 
-/// The text, or as many whole characters of it as fit into so many bytes.
+/// Prefix of the text that fits into this many bytes, cut between characters.
 fn clip(text: &str, bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
 }
 
-/// The text with each attachment cut to `keep` characters, and how many characters
-/// are missing. `None` if none is longer.
+/// Cuts each attachment to `keep` characters, and returns the text with the number of removed
+/// characters. `None` if none is longer.
 pub(super) fn cut(text: &str, keep: usize) -> Option<(String, usize)> {
     let mut cut = String::new();
     let mut missing = 0;

@@ -1,5 +1,5 @@
-//! What compaction works on: messages with their token counts, so that a turn costs the counting of
-//! what is new and not of the whole conversation.
+//! Conversation with token counts. Counts are cached by message, so that a turn costs the counting
+//! of new messages only.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::cut::Caps;
 use super::pair_repair;
 use crate::AgentError;
 
-/// The messages of a run, each counted at most once, and what was cut out of them.
+/// Messages of a run, each counted at most once, and what was removed from them.
 ///
 /// The system prompt and the tools may change between calls of the model; the
 /// messages only grow at the end, and are only cut by this module.
@@ -20,13 +20,13 @@ pub struct Conversation {
     system: CountedText,
     tools: CountedText,
     pub(super) items: Vec<CountedMessage>,
-    /// The last thing a person said; it is touched last.
+    /// Index of the last user message; it is cut last.
     pub(super) question: Option<usize>,
-    /// Where messages were taken out: before the question, and after it.
+    /// Where messages were removed: before the question, and after it.
     pub(super) gaps: [Option<Gap>; 2],
 }
 
-/// A text that is sent with every call.
+/// Text that is sent with every call.
 #[derive(Default)]
 struct CountedText {
     text: String,
@@ -35,7 +35,7 @@ struct CountedText {
 }
 
 impl CountedText {
-    /// Takes another text, if it is one; a text has no more tokens than bytes.
+    /// Replaces the text if it differs. Until counted, its bytes are the upper bound of its tokens.
     fn set(&mut self, text: String) {
         if text == self.text {
             return;
@@ -56,31 +56,31 @@ impl CountedText {
     }
 }
 
-/// Tokens around the system prompt, and around the tools.
+/// Tokens around the system prompt and around the tools.
 const AROUND: u64 = 4;
 
-/// A message, how it is sent, and what that counts.
+/// Message with its sent form and token counts.
 #[derive(Debug)]
 pub(super) struct CountedMessage {
     pub(super) message: Message,
-    /// The same with its text cut. The whole is kept, so that another cut says the
-    /// right number, and so that what turns out to fit can come back.
+    /// The message with its text cut. The original is kept, so that another cut reports the right
+    /// number and text that turns out to fit can be restored.
     pub(super) cut: Option<Message>,
-    /// Of the message as it is sent; no less, as long as they are not counted.
+    /// Tokens of the message as sent; an upper bound until counted.
     pub(super) tokens: u64,
-    /// Whether they are counted.
+    /// Whether the tokens were counted.
     exact: bool,
-    /// Of the whole message.
+    /// Tokens of the original message.
     pub(super) whole_tokens: u64,
-    /// What it is cut to.
+    /// Levels that it is cut to.
     pub(super) caps: Caps,
-    /// Characters of attachments that are cut away.
+    /// Number of attachment characters that were cut.
     pub(super) missing: usize,
-    /// How it was when the compaction that is under way began.
+    /// State at the start of the current compaction.
     pub(super) before: MessageSnapshot,
 }
 
-/// How a message was when a compaction began.
+/// State of a message at the start of a compaction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MessageSnapshot {
     pub(super) caps: Caps,
@@ -94,27 +94,27 @@ impl CountedMessage {
     }
 }
 
-/// A place where messages were taken out.
+/// Place where messages were removed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gap {
-    /// The message before which it is.
+    /// Index of the message after it.
     pub(super) at: usize,
-    /// How many messages.
+    /// Number of removed messages.
     pub(super) removed: u64,
     /// Their tokens.
     pub(super) removed_tokens: u64,
-    /// What the model wrote about them, or about the first of them.
+    /// The model's summary of them, or of the first of them.
     pub(super) summary: Option<String>,
-    /// What stands there in their place.
+    /// Notice that replaces them.
     pub(super) notice: String,
-    /// Of the notice.
+    /// Tokens of the notice.
     pub(super) tokens: u64,
 }
 
 impl Conversation {
-    /// A conversation: the system prompt (none if empty), what was said before, and
-    /// what is asked now. Results without their call are left out, and a call
-    /// without its result gets one that says so: no provider takes either.
+    /// Creates a conversation from the system prompt (none if empty), the earlier messages and the
+    /// question. Results without a call are dropped, and a call without a result gets a
+    /// placeholder: providers reject both.
     #[must_use]
     pub fn new(
         counter: Arc<dyn TokenCounter>,
@@ -139,7 +139,7 @@ impl Conversation {
         conversation
     }
 
-    /// Adds a message at the end.
+    /// Appends a message.
     pub fn push(&mut self, message: Message) {
         let tokens = self.counter.most(&message);
         self.items.push(CountedMessage {
@@ -158,20 +158,20 @@ impl Conversation {
         });
     }
 
-    /// Changes the system prompt.
+    /// Replaces the system prompt.
     pub fn set_system(&mut self, system: String) {
         self.system.set(system);
     }
 
-    /// Changes the tools that are offered, whose schemas count too.
+    /// Replaces the offered tools, whose schemas count too.
     pub fn set_tools(&mut self, tools: &[ToolOffer]) {
         let write = |tool| serde_json::to_string(tool).unwrap_or_default();
         self.tools.set(tools.iter().map(write).collect());
     }
 
-    /// Tokens of the system prompt, the tools and all messages: no less, as long as
-    /// nobody had to know exactly. Most conversations are short, and to find that
-    /// out takes no counting and no vocabulary; see [`Conversation::count`].
+    /// Upper bound of the tokens of system prompt, tools and messages; exact once counted. Most
+    /// conversations are short, and for those the bound is enough without loading a vocabulary; see
+    /// [`Conversation::count`].
     #[must_use]
     pub fn tokens(&self) -> u64 {
         let messages: u64 = self.items.iter().map(|item| item.tokens).sum();
@@ -179,7 +179,7 @@ impl Conversation {
         self.system.tokens + self.tools.tokens + messages + notices
     }
 
-    /// Counts what is not counted yet, and gives the tokens of all.
+    /// Counts what is not counted yet, and returns the total.
     pub fn count(&mut self) -> u64 {
         self.system.count(&*self.counter);
         self.tools.count(&*self.counter);
@@ -191,7 +191,7 @@ impl Conversation {
         self.tokens()
     }
 
-    /// The messages as they are to be sent, the system prompt first.
+    /// The messages to send, the system prompt first.
     #[must_use]
     pub fn messages(&self) -> Vec<Message> {
         let mut messages = Vec::with_capacity(self.items.len() + 3);
@@ -215,7 +215,7 @@ impl Conversation {
         (!system.is_empty()).then(|| Message::new(Role::System, system))
     }
 
-    /// Messages before the question are gone: all that comes after moves up.
+    /// Messages before the question were removed: later indexes move up.
     pub(super) fn shift(&mut self, removed: usize) {
         self.question = self.question.map(|index| index.saturating_sub(removed));
         if let [_, Some(after)] = &mut self.gaps {
@@ -223,7 +223,7 @@ impl Conversation {
         }
     }
 
-    /// Says at the place of the first cut that more is gone.
+    /// Updates the notice of the first gap.
     pub(super) fn widen_gap(&mut self, zone: usize, more: Gap) {
         let counter = self.counter.clone();
         let Some(gap) = self.gaps.get_mut(zone) else {
@@ -268,9 +268,9 @@ fn notice(gap: &Gap) -> String {
     }
 }
 
-/// Puts a notice before a message, in the words of a user. Some providers want
-/// users and models to take turns, so it goes into a message of the user where one
-/// is beside it; a system message in the middle of a conversation many refuse.
+/// Puts a notice before a message, as text of the user. Some providers require alternating roles,
+/// so it is added to an adjacent user message if there is one; many reject a system message in the
+/// middle of a conversation.
 fn insert_notice(notice: &str, messages: &mut Vec<Message>, mut next: Message) {
     if next.role == Role::User {
         add_text(&mut next, notice, true);

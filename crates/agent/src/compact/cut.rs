@@ -1,18 +1,18 @@
-//! A message with its long pieces cut.
+//! Cutting the long texts of a message.
 
 use quillet_core::{ContentPart, Message, MessageContent, Role};
 
 use super::attachment;
 use super::shorten::shorten;
 
-/// What of a message is cut.
+/// Kind of text to cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CutTarget {
     Attachments,
     Texts,
 }
 
-/// The characters that the pieces of a message may have.
+/// Maximum characters per kind of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Caps {
     pub(super) attachments: usize,
@@ -25,7 +25,7 @@ impl Caps {
         texts: usize::MAX,
     };
 
-    /// These; a piece cut to a lower level.
+    /// Applies another level if it is lower.
     pub(super) fn lowered(self, piece: CutTarget, level: usize) -> Self {
         match piece {
             CutTarget::Attachments => Caps {
@@ -39,7 +39,7 @@ impl Caps {
         }
     }
 
-    /// These; the other piece's as in `other`.
+    /// Takes one kind's level from `other`.
     pub(super) fn with(self, other: Caps, piece: CutTarget) -> Self {
         match piece {
             CutTarget::Attachments => Caps {
@@ -54,10 +54,10 @@ impl Caps {
     }
 }
 
-/// The message with its pieces cut, if any is too long, and how many characters of
-/// attachments are missing.
+/// Returns the message with its long texts cut, and the number of removed attachment characters.
+/// `None` if nothing is too long.
 pub(super) fn cut(whole: &Message, caps: Caps) -> (Option<Message>, usize) {
-    // Bytes say at once that most messages are short enough: no copy is made.
+    // Byte lengths bound character counts, so most messages are passed without a copy.
     let most = match whole.role {
         Role::User => caps.attachments.min(caps.texts),
         _ => caps.texts,
@@ -74,7 +74,7 @@ pub(super) fn cut(whole: &Message, caps: Caps) -> (Option<Message>, usize) {
     let mut missing = 0;
     let mut changed = false;
     for text in texts_mut(&mut message.content) {
-        // Front ends put attachments into what a user says, and nowhere else.
+        // Front ends put attachments into user messages only.
         if whole.role == Role::User
             && let Some((short, characters)) = attachment::cut(text, caps.attachments)
         {
@@ -85,7 +85,7 @@ pub(super) fn cut(whole: &Message, caps: Caps) -> (Option<Message>, usize) {
             (*text, changed) = (short, true);
         }
     }
-    // What a model thought is of no use in part.
+    // Partial reasoning is useless, and providers verify it, so it is never cut.
     if message
         .reasoning
         .as_ref()
@@ -113,7 +113,7 @@ fn texts_mut(content: &mut MessageContent) -> Vec<&mut String> {
     }
 }
 
-/// The texts of a message.
+/// Texts of a message.
 pub(super) fn texts(message: &Message) -> Vec<&str> {
     match &message.content {
         MessageContent::Text(text) => vec![text],

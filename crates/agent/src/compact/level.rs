@@ -12,11 +12,11 @@ use super::conversation::{Conversation, CountedMessage};
 use super::cut::{Caps, CutTarget, cut, texts};
 use super::window::percent;
 
-/// More attempts than this bring nothing: the second is mostly good.
+/// Further attempts gain little: the second is usually within the tolerance.
 const ATTEMPTS: usize = 10;
-/// A result from this percentage of the target on is good.
+/// A result from this percentage of the target on is accepted.
 const GOOD: u64 = 93;
-/// What is aimed at, in percent of the target.
+/// Percentage of the target that an attempt aims at.
 const AIM: u64 = 97;
 
 impl CountedMessage {
@@ -33,10 +33,10 @@ impl CountedMessage {
     }
 }
 
-/// A message that may be cut.
+/// Message that may be cut.
 struct Candidate {
     index: usize,
-    /// Characters of each piece, as it is now.
+    /// Current characters of each text.
     pieces: Vec<usize>,
     tokens_per_character: f64,
 }
@@ -44,7 +44,7 @@ struct Candidate {
 impl Candidate {
     fn of(index: usize, item: &CountedMessage, piece: CutTarget, floor: usize) -> Option<Self> {
         let sent = item.sent();
-        // Bytes say at once that most messages are too short.
+        // Byte lengths bound character counts: most messages are too short to cut.
         let bytes: usize = texts(sent).iter().map(|text| text.len()).sum();
         let reasoning = sent.reasoning.as_deref().unwrap_or_default();
         if bytes.max(reasoning.len()) <= floor {
@@ -84,8 +84,8 @@ fn attachments(text: &str) -> Vec<usize> {
         .collect()
 }
 
-/// Cuts pieces of these messages to one length, not below `floor`, so that the
-/// conversation is just below `target`, or as near to it as the floor allows.
+/// Cuts texts of these messages to one common length, not below `floor`, so that the conversation
+/// is just below `target`, or as close as the floor allows.
 pub(super) fn lower(
     conversation: &mut Conversation,
     indexes: &[usize],
@@ -139,7 +139,7 @@ fn apply(
     }
 }
 
-/// The length that by estimate brings the conversation to what is aimed at.
+/// Estimated length that reaches the target.
 fn estimate(
     candidates: &[Candidate],
     floor: usize,
@@ -164,8 +164,8 @@ fn estimate(
     low
 }
 
-/// What is known about lengths: the longest that fitted and the shortest that did
-/// not, with the tokens of the whole conversation.
+/// Bounds of the search: the longest length that fitted and the shortest that did not, with the
+/// tokens of the conversation for each.
 struct LengthSearch {
     fits: (usize, Option<u64>),
     over: (usize, u64),
@@ -173,7 +173,7 @@ struct LengthSearch {
 }
 
 impl LengthSearch {
-    /// The length to try after this one; `None` if the search is over.
+    /// Next length to try; `None` if the search is over.
     fn next(&mut self, level: usize, tokens: u64, attempt: usize) -> Option<usize> {
         if tokens > self.target {
             self.over = (level, tokens);
@@ -188,7 +188,7 @@ impl LengthSearch {
             return None;
         }
         let step = match self.fits.1 {
-            // Every other attempt halves, so that a bad slope cannot keep the search on one side.
+            // Every other attempt bisects, so that a bad slope cannot keep the search on one side.
             Some(tokens) if attempt.is_multiple_of(2) => self.along(between, tokens),
             _ => between / 2,
         };

@@ -1,4 +1,4 @@
-//! Cutting a conversation so that it fits into a model's window.
+//! Compaction: cutting a conversation so that it fits into the model's window.
 //!
 //! [`Conversation`] holds the messages of a run and counts each of them at most once. [`fit`] is
 //! called before every call of the model and mostly does nothing; where the conversation is over
@@ -6,9 +6,8 @@
 //! attachments are cut, the middle is left out, then what is left is cut token by token.
 //! `docs/agent/compaction.md` describes each.
 //!
-//! What always holds: a turn that makes calls and the results of those calls go or
-//! stay together, the question is the last thing that is touched, and the messages
-//! are in an order that every provider accepts.
+//! Invariants: a turn with calls and the results of those calls are kept or removed together, the
+//! question is cut last, and the order of messages is accepted by every provider.
 
 mod attachment;
 mod conversation;
@@ -28,7 +27,7 @@ pub use window::{available, target, trigger};
 use crate::{AgentError, CompactionReport, RunLimits, Window};
 use strategy::Compactor;
 
-/// Whether it is to be cut. Counts only if what it has at most is over the trigger.
+/// Whether compaction is needed. Counts exactly only if the upper bound is over the trigger.
 fn is_over(conversation: &mut Conversation, window: Window, limits: &RunLimits) -> bool {
     let trigger = trigger(window);
     limits.compaction && conversation.tokens() > trigger && conversation.count() > trigger
@@ -55,9 +54,8 @@ pub fn compact_to_target(
     Ok(Some(report).filter(|report| !report.strategies.is_empty()))
 }
 
-/// Cuts the conversation down to a target, whatever the trigger says: after a
-/// provider said that it is too long, although by our count it is not. A good
-/// target is three quarters of [`Conversation::count`].
+/// Cuts the conversation down to a target regardless of the trigger: for a provider that rejects it
+/// as too long although our count fits. A good target is three quarters of [`Conversation::count`].
 ///
 /// # Errors
 /// [`AgentError::Window`] if nothing at all can be cut.

@@ -1,20 +1,20 @@
-//! Pairs of calls and results, made whole, and a beginning that every provider takes.
+//! Repair of call/result pairs, and of a conversation that begins with the assistant.
 
 use std::collections::HashSet;
 
 use quillet_core::{Message, Role};
 
-/// What the model reads where a result is missing.
+/// Placeholder for a missing result.
 const NO_RESULT: &str = "[No result of this call was kept.]";
 
-/// What stands before a conversation whose first word is the assistant's: a greeting,
-/// or what a limit on the length of a history has left. Anthropic and some templates
-/// of local models refuse one that does not begin with a user.
+/// Notice before a conversation that begins with the assistant: a greeting, or the rest of a
+/// truncated history. Anthropic and some templates of local models reject a conversation that does
+/// not begin with a user.
 const BEGINNING: &str = "[NOTICE: The conversation begins with the assistant.]";
 
-/// The messages with whole pairs: a result without its call is left out, a call
-/// without its result gets one that says so. A history from outside, or one that a
-/// limit on its length has cut, may have either.
+/// Returns the messages with complete pairs: a result without its call is dropped, and a call
+/// without its result gets a placeholder. Histories from clients and truncated ones may have
+/// either.
 pub(super) fn pairs(messages: impl Iterator<Item = Message>) -> Vec<Message> {
     let mut mended = Vec::new();
     let mut open = OpenCalls::default();
@@ -38,7 +38,7 @@ pub(super) fn pairs(messages: impl Iterator<Item = Message>) -> Vec<Message> {
     mended
 }
 
-/// Calls of the last turn that have no result yet, in their order.
+/// Calls of the last turn without a result, in order.
 #[derive(Default)]
 struct OpenCalls {
     ids: Vec<String>,

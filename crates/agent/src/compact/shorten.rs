@@ -1,12 +1,11 @@
-//! A text with its middle left out.
+//! Removal of the middle of a text.
 
-/// A notice is about this long; a text that is hardly longer than what is kept
-/// would not get shorter.
+/// Approximate length of a notice. A text that is hardly longer than the limit would not get
+/// shorter.
 const NOTICE_CHARACTERS: usize = 120;
 
-/// The text with `keep` of its characters, 60 % from its head and 40 % from its
-/// tail, and between them how much is missing; with the number of characters that
-/// are. `None` if the text is not longer than that.
+/// Keeps `keep` characters of a text, 60 % from its head and 40 % from its tail, with a notice
+/// between them; also returns the number of removed characters. `None` if the text is not longer.
 pub(super) fn shorten(text: &str, keep: usize) -> Option<(String, usize)> {
     if text.len() <= keep.saturating_add(NOTICE_CHARACTERS) {
         return None;

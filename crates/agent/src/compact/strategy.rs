@@ -1,4 +1,4 @@
-//! One compaction: the strategies in their order, each only as far as the target asks.
+//! One compaction: the strategies in order, each only as far as the target requires.
 
 use quillet_core::{Message, Role};
 
@@ -9,35 +9,35 @@ use super::units::{MessageGroup, middle, units};
 use super::window::percent;
 use crate::{CompactionReport, RunLimits};
 
-/// No attachment is cut below this many characters to meet the target, as in Chat Shell.
+/// Attachments are not cut below this many characters to meet the target, as in Chat Shell.
 const LEAST_ATTACHMENT: usize = 10_000;
-/// No result and no message is cut below this.
+/// Results and messages are not cut below this.
 const LEAST_TEXT: usize = 400;
 /// The question is not cut below this.
 const LEAST_QUESTION: usize = 1_000;
-/// A result below this percentage of the target was cut too much: 85, and one for what
-/// the notice has less than is allowed for.
+/// A result below this percentage of the target was cut too much. The target tolerance is 85 %; the
+/// rest allows for the notice.
 const LEAST_PERCENT: u64 = 86;
-/// Tokens of a notice, before it is written.
+/// Estimated tokens of a notice before it is written.
 const NOTICE_TOKENS: u64 = 40;
 
-/// What was said before the question: index of [`Conversation::gaps`].
+/// Messages before the question: index of [`Conversation::gaps`].
 const BEFORE: usize = 0;
-/// What was said and done since.
+/// Messages after the question.
 const AFTER: usize = 1;
 
-/// How much of the middle may go at a time.
+/// How much of the middle one round may remove.
 struct Round {
-    /// Messages at the beginning that stay.
+    /// Messages kept at the beginning.
     first: usize,
-    /// Messages at the end that stay.
+    /// Messages kept at the end.
     last: usize,
-    /// Whether a unit stays whose loss would cut too much: its texts are cut instead.
+    /// Whether a unit is kept if its removal would cut too much: its texts are cut instead.
     spare: bool,
 }
 
-/// The first is the everyday one (2 messages at the beginning and 10 at the end stay, as in Chat
-/// Shell); the others are for conversations that are still too long after it.
+/// The first round is the usual one (2 messages at the beginning and 10 at the end are kept, as in
+/// Chat Shell); the others are for conversations that are still too long.
 const ROUNDS: [Round; 4] = [
     Round {
         first: 2,
@@ -61,19 +61,19 @@ const ROUNDS: [Round; 4] = [
     },
 ];
 
-/// One compaction.
+/// State of one compaction.
 pub(super) struct Compactor<'a> {
     conversation: &'a mut Conversation,
     target: u64,
     ceiling: u64,
     limits: &'a RunLimits,
     report: CompactionReport,
-    /// Whether more of the middle went than the first of [`ROUNDS`] takes.
+    /// Whether more of the middle was removed than the first of [`ROUNDS`] allows.
     emptied: bool,
 }
 
 impl<'a> Compactor<'a> {
-    /// Down to `target`; the question is only cut if all else is over `ceiling`.
+    /// Compacts down to `target`; the question is only cut if everything else exceeds `ceiling`.
     pub(super) fn new(
         conversation: &'a mut Conversation,
         target: u64,
@@ -102,7 +102,7 @@ impl<'a> Compactor<'a> {
         }
     }
 
-    /// Does it, and says what was done.
+    /// Runs the strategies and reports what was done.
     pub(super) fn run(mut self) -> CompactionReport {
         self.attachments();
         self.trim();
@@ -113,7 +113,7 @@ impl<'a> Compactor<'a> {
         self.conversation.tokens() <= self.target
     }
 
-    /// All attachments to the limit; those of older messages further, if need be.
+    /// Cuts all attachments to the limit, and those of older messages further if needed.
     pub(super) fn attachments(&mut self) {
         let most = self.limits.attachment_characters;
         let counter = self.conversation.counter.clone();
@@ -148,8 +148,8 @@ impl<'a> Compactor<'a> {
         }
     }
 
-    /// What is cut only where nothing would be sent at all otherwise: the other turns
-    /// of this run, system messages within the conversation, and then the question.
+    /// Last resort before an error: cuts the other turns of this run, system messages within the
+    /// conversation, and then the question.
     fn cut_what_is_left(&mut self) {
         let question = self.conversation.question;
         self.cut(CutTarget::Texts, LEAST_TEXT, |index, _| {
@@ -160,7 +160,7 @@ impl<'a> Compactor<'a> {
         });
     }
 
-    /// Results, then the attachments of the question, then what was said.
+    /// Cuts results, then the attachments of the question, then messages.
     fn cut_texts(&mut self) {
         let question = self.conversation.question;
         self.cut(CutTarget::Texts, LEAST_TEXT, |_, message| {
@@ -172,7 +172,7 @@ impl<'a> Compactor<'a> {
         self.cut(CutTarget::Texts, LEAST_TEXT, |index, message| {
             match message.role {
                 Role::User => Some(index) != question,
-                // Some providers want the turns of a run that make calls as they were.
+                // Some providers require the turns with calls of a running loop unchanged.
                 Role::Assistant => message.tool_calls.is_empty() || Some(index) < question,
                 _ => false,
             }
@@ -189,8 +189,8 @@ impl<'a> Compactor<'a> {
         lower(self.conversation, &indexes, piece, floor, self.target);
     }
 
-    /// Gives texts back that were cut in this compaction: more messages go now, and
-    /// then the cuts need not be as deep.
+    /// Restores texts that this compaction cut: after more messages are removed, the cuts need not
+    /// be as deep.
     fn restore(&mut self) {
         let counter = self.conversation.counter.clone();
         for item in &mut self.conversation.items {
@@ -212,8 +212,8 @@ impl<'a> Compactor<'a> {
         }
     }
 
-    /// What the first round would take out of one side, and the side: what a summary
-    /// can stand for.
+    /// Messages that the first round would remove from one side, and the side: what a summary can
+    /// replace.
     pub(super) fn oldest(&self) -> Option<(usize, Vec<MessageGroup>)> {
         if self.fits() {
             return None;
@@ -222,7 +222,7 @@ impl<'a> Compactor<'a> {
         found.into_iter().find(|(_, gone)| !gone.is_empty())
     }
 
-    /// Takes messages out and puts a summary in their place.
+    /// Replaces messages with a summary.
     pub(super) fn replace(
         mut self,
         gone: &[MessageGroup],
@@ -238,7 +238,7 @@ impl<'a> Compactor<'a> {
         self.conversation
     }
 
-    /// The units of one side of the question that go in this round.
+    /// Units of one side of the question that this round may remove.
     fn loose(&self, round: &Round, zone: usize) -> Vec<MessageGroup> {
         let mut units = units(self.conversation);
         let middle = middle(self.conversation, &units, round.first, round.last);
@@ -250,10 +250,9 @@ impl<'a> Compactor<'a> {
         loose
     }
 
-    /// How many of these, the oldest first, have to go. More than just enough, where
-    /// that is possible: up to the next of ten marks, so that when the same
-    /// conversation has grown by a turn, the cut is still at the same place and the
-    /// provider's cache still knows what comes before and after it.
+    /// Number of oldest units to remove. Removes more than necessary where possible, up to the next
+    /// of ten marks: when the conversation has grown by a turn, the cut is still at the same place
+    /// and the provider's prompt cache stays valid.
     fn removal_count(&self, loose: &[MessageGroup], zone: usize, spare: bool) -> usize {
         let now = self.conversation.tokens() + NOTICE_TOKENS;
         let already = self.gap(zone).map_or(0, |gap| gap.removed_tokens);

@@ -1,4 +1,4 @@
-//! What goes or stays as one: a message, or a turn with its calls and their results.
+//! Units that are kept or removed together: a message, or a turn with its calls and their results.
 
 use std::ops::Range;
 
@@ -6,18 +6,18 @@ use quillet_core::Role;
 
 use super::conversation::{Conversation, CountedMessage};
 
-/// Messages that go or stay together.
+/// Messages that are kept or removed together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MessageGroup {
     /// Indexes of its messages.
     pub(super) range: Range<usize>,
     /// Their tokens.
     pub(super) tokens: u64,
-    /// Whether it always stays: the question, and system messages.
+    /// Whether it is always kept: the question, and system messages.
     pub(super) pinned: bool,
 }
 
-/// The units of a conversation, in order.
+/// Units of a conversation, in order.
 pub(super) fn units(conversation: &Conversation) -> Vec<MessageGroup> {
     let mut units: Vec<MessageGroup> = Vec::with_capacity(conversation.items.len());
     for (index, item) in conversation.items.iter().enumerate() {
@@ -40,8 +40,8 @@ pub(super) fn is_system(item: &CountedMessage) -> bool {
     matches!(item.message.role, Role::System | Role::Developer)
 }
 
-/// The units between the first and the last messages that stay, system messages
-/// not counted. A unit stays whole if one of its messages does.
+/// Units between the first and the last kept messages, not counting system messages. A unit is kept
+/// if one of its messages is.
 pub(super) fn middle(
     conversation: &Conversation,
     units: &[MessageGroup],

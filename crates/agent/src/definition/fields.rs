@@ -1,15 +1,14 @@
-//! Reads the fields of an object and collects everything that is wrong with them,
-//! each with its place.
+//! Reads the fields of an object and collects all errors with their locations.
 
 use std::time::Duration;
 
 use quillet_core::{Diagnostic, Span, Value, nearest};
 use quillet_yaml::{MapEntry, Node, NodeData};
 
-/// The longest time that can be asked for, in seconds: a day.
+/// Longest time that can be set, in seconds: a day.
 const MOST_SECONDS: f64 = 86_400.0;
 
-/// A text and what has been found wrong with it so far.
+/// Source text with its diagnostics so far.
 pub(super) struct DefinitionDiagnostics<'t> {
     source: &'t str,
     text: &'t str,
@@ -25,7 +24,7 @@ impl<'t> DefinitionDiagnostics<'t> {
         }
     }
 
-    /// Something is wrong at a byte.
+    /// Adds an error at a byte.
     pub(super) fn add(&mut self, at: usize, message: impl Into<String>, help: Option<String>) {
         let mut found = Diagnostic::error("agent.definition", self.source, message)
             .at(self.text, Span { start: at, end: at });
@@ -33,7 +32,7 @@ impl<'t> DefinitionDiagnostics<'t> {
         self.list.push(found);
     }
 
-    /// The value, if nothing is wrong.
+    /// The value, if there are no errors.
     pub(super) fn over<T>(self, value: T) -> Result<T, Vec<Diagnostic>> {
         if self.list.is_empty() {
             Ok(value)
@@ -43,16 +42,16 @@ impl<'t> DefinitionDiagnostics<'t> {
     }
 }
 
-/// The fields of one object, by their names in camelCase.
+/// Fields of one object, by camelCase name.
 pub(super) struct ObjectFields<'n> {
-    /// Before the names in messages: empty, or `limits.`.
+    /// Prefix of names in messages: empty, or `limits.`.
     prefix: &'static str,
     entries: Vec<(String, &'n MapEntry)>,
 }
 
 impl<'n> ObjectFields<'n> {
-    /// The fields of an object. Names may be in camelCase or in snake_case; each may
-    /// stand once. Where `known` is given, others are wrong.
+    /// Reads the fields of an object. Names may be camelCase or snake_case, and each may occur
+    /// once. If `known` is given, other names are errors.
     pub(super) fn of(
         node: &'n Node,
         prefix: &'static str,
@@ -79,7 +78,7 @@ impl<'n> ObjectFields<'n> {
                 unknown(prefix, entry, &name, known, findings);
             } else if fields.entries.iter().any(|(other, _)| *other == name) {
                 let at = entry.key.span.start;
-                findings.add(at, format!("{prefix}{name} is given twice"), None);
+                findings.add(at, format!("{prefix}{name}: duplicate field"), None);
             } else {
                 fields.entries.push((name, entry));
             }
@@ -87,14 +86,14 @@ impl<'n> ObjectFields<'n> {
         fields
     }
 
-    /// The value of a field; `null` counts as absent.
+    /// Value of a field; `null` counts as missing.
     pub(super) fn get(&self, name: &str) -> Option<&'n Node> {
         let mut entries = self.entries.iter();
         let (_, entry) = entries.find(|(other, _)| other == name)?;
         Some(&entry.value).filter(|value| !value.is_null())
     }
 
-    /// All fields, under their names in camelCase.
+    /// All fields by camelCase name.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'n MapEntry)> {
         self.entries
             .iter()
@@ -125,7 +124,7 @@ impl<'n> ObjectFields<'n> {
         }
     }
 
-    /// A whole number from `least` on.
+    /// Integer of at least `least`.
     pub(super) fn count(
         &self,
         name: &str,
@@ -139,16 +138,11 @@ impl<'n> ObjectFields<'n> {
         };
         match number.filter(|number| *number >= least) {
             Some(number) => Some(number),
-            None => self.expected(
-                &format!("a whole number from {least} on"),
-                name,
-                node,
-                findings,
-            ),
+            None => self.expected(&format!("an integer from {least} on"), name, node, findings),
         }
     }
 
-    /// Seconds, also parts of one.
+    /// Seconds, with fractions.
     pub(super) fn seconds(
         &self,
         name: &str,
@@ -167,7 +161,7 @@ impl<'n> ObjectFields<'n> {
         }
     }
 
-    /// A list; a single value counts as a list of one.
+    /// List; a single value counts as a list of one.
     pub(super) fn list(&self, name: &str) -> Vec<&'n Node> {
         match self.get(name) {
             None => Vec::new(),
@@ -178,7 +172,7 @@ impl<'n> ObjectFields<'n> {
         }
     }
 
-    /// Says that something else stands here.
+    /// Adds an error about an unexpected type.
     pub(super) fn expected<T>(
         &self,
         what: &str,
@@ -196,7 +190,7 @@ impl<'n> ObjectFields<'n> {
     }
 }
 
-/// A number as it is written; of everything else its kind.
+/// Source text of a number; the type name of anything else.
 fn shown(node: &Node) -> String {
     match number(node).and_then(|_| node.text()) {
         Some(written) => written.to_owned(),
@@ -204,7 +198,7 @@ fn shown(node: &Node) -> String {
     }
 }
 
-/// The number that a node is.
+/// Number of a node.
 #[expect(
     clippy::cast_precision_loss,
     reason = "seconds beyond 2^53 are refused"
@@ -229,14 +223,14 @@ fn unknown(
 ) {
     let help = match nearest(name, known.iter().copied()) {
         Some(near) => format!("did you mean {near}?"),
-        None => format!("known are {}", known.join(", ")),
+        None => format!("expected one of {}", known.join(", ")),
     };
     let key: String = entry.name().chars().take(80).collect();
     let at = entry.key.span.start;
     findings.add(at, format!("unknown field {prefix}{key}"), Some(help));
 }
 
-/// `max_tool_calls` becomes `maxToolCalls`.
+/// Converts `max_tool_calls` to `maxToolCalls`.
 pub(super) fn camel_case(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut raise = false;

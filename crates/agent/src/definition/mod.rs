@@ -1,6 +1,5 @@
-//! Agents as they are stored (`Kind::Agent`): a JSON or YAML object of a model,
-//! instructions, tools, skills and limits. Names of fields are in camelCase or in
-//! snake_case.
+//! Stored agents (`Kind::Agent`): a JSON or YAML object with model, instructions, tools, skills and
+//! limits. Field names are camelCase or snake_case.
 //!
 //! ```yaml
 //! description: Answers questions about orders
@@ -75,7 +74,7 @@ const FEATURES: &[&str] = &[
     "messageCompression",
     "summarize",
 ];
-/// Options under the names that the wire has for them; all others go as they are.
+/// Options with another name in provider requests; all others keep theirs.
 const OPTIONS: &[(&str, &str)] = &[
     ("topP", "top_p"),
     ("maxTokens", "max_tokens"),
@@ -87,67 +86,67 @@ const OPTIONS: &[(&str, &str)] = &[
     ("reasoningEffort", "reasoning_effort"),
 ];
 
-/// Options that bound what is called: what is nearly one of them is not passed on as another.
+/// Options that limit calls: a misspelling of one of them is an error and not passed through.
 const CALLING: [&str; 2] = ["toolChoice", "parallelToolCalls"];
 
-/// An agent as it is stored. It holds no keys: those are the configuration's.
+/// Stored agent. It holds no keys: those belong to the configuration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentDefinition {
-    /// What it is for, for people and lists of models.
+    /// Description, for people and model lists.
     pub description: Option<String>,
-    /// The model's name; the configured one where `None`.
+    /// Name of the model; the configured one if `None`.
     pub model: Option<String>,
-    /// The provider: `openai`, `gpt`, `claude`, `anthropic`, `google`, `gemini`; a guess by
-    /// the model's name where `None`.
+    /// The provider: `openai`, `gpt`, `claude`, `anthropic`, `google`, `gemini`; derived from the
+    /// model's name if `None`.
     pub model_type: Option<String>,
     /// `chat`, or `responses` for OpenAI's Responses.
     pub api_format: Option<String>,
-    /// Tokens of a request and its answer together, where the model is not known.
+    /// Context window in tokens, for unknown models.
     pub context_window: Option<u64>,
-    /// Most tokens of an answer.
+    /// Maximum number of output tokens.
     pub max_output_tokens: Option<u64>,
-    /// Where its instructions are from.
+    /// Source of its instructions.
     pub instructions: Instructions,
-    /// Tools of the catalogue that it may call. None where the field is missing.
+    /// Patterns of stored tools that it may call. None if the field is missing.
     pub tools: Permissions,
     /// Of these, and of tools of MCP servers and skills, those that are not called before a person
     /// has agreed. None where the field is missing.
     pub ask: Permissions,
-    /// MCP servers whose tools it may call, as they are written: a list of objects with a
-    /// `name`, or an object of names. `null` if there are none.
+    /// MCP servers of the agent as written: a list of objects with a `name`, or an object by name.
+    /// `null` if there are none.
     pub mcp_servers: Json,
-    /// Skills that it may load.
+    /// Skills of the agent.
     pub skills: Vec<SkillChoice>,
-    /// Bounds that it sets.
+    /// Limits of its runs.
     pub limits: LimitSettings,
-    /// What its runs may spend, and all of them in a day.
+    /// Budgets of a run and of a day.
     pub budget: BudgetLimits,
-    /// How its model is to answer.
+    /// Generation parameters.
     pub options: ChatOptions,
-    /// What is switched on.
+    /// Feature switches.
     pub features: FeatureSettings,
-    /// What its author noted; nobody reads it.
+    /// Notes of its author; ignored.
     pub metadata: Json,
 }
 
-/// The instructions of an agent: a text, or a stored prompt.
+/// Instructions of an agent: a text, or a stored prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Instructions {
-    /// It has none.
+    /// None.
     #[default]
     None,
-    /// They are written here (`instructions`, or `system`).
+    /// Text in the definition (`instructions`, or `system`).
     Text(String),
-    /// A stored prompt is rendered.
+    /// Stored prompt to render.
     Prompt {
         /// Id of the prompt.
         id: String,
-        /// Variables for it; those of a request win.
+        /// Variables of the prompt; those of a request win.
         variables: Map<String, Json>,
     },
 }
 
-/// A skill that an agent may load.
+/// Skill of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SkillChoice {
     /// Its name.
@@ -156,27 +155,27 @@ pub struct SkillChoice {
     pub preload: bool,
 }
 
-/// Bounds that an agent sets; what is `None` stays as it is configured.
+/// Limits that an agent sets; `None` keeps the configured value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LimitSettings {
-    /// Turns that call tools.
+    /// Maximum number of turns with tool calls.
     pub max_tool_calls: Option<u32>,
-    /// Calls at the same time.
+    /// Maximum number of concurrent calls.
     pub max_concurrent_calls: Option<usize>,
-    /// One call.
+    /// Timeout of one call.
     pub tool_timeout: Option<Duration>,
-    /// The whole run.
+    /// Timeout of the run.
     pub run_timeout: Option<Duration>,
-    /// Tokens of a result that the model reads.
+    /// Maximum tokens of a result that the model reads.
     pub result_tokens: Option<u64>,
-    /// Equal calls in a row; 0 is no limit.
+    /// Maximum number of equal consecutive calls; 0 for no limit.
     pub repeated_calls: Option<u32>,
-    /// Characters of each attachment.
+    /// Maximum characters of each attachment.
     pub attachment_characters: Option<usize>,
 }
 
 impl LimitSettings {
-    /// The limits of a run: those that are configured, as far as the agent sets no others.
+    /// Merges the agent's limits into the configured ones.
     #[must_use]
     pub fn over(&self, configured: RunLimits) -> RunLimits {
         RunLimits {
@@ -196,28 +195,27 @@ impl LimitSettings {
     }
 }
 
-/// Switches of an agent; what is `None` stays as it is.
+/// Feature switches of an agent; `None` keeps the default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FeatureSettings {
-    /// The model is told to think thoroughly, and what time it is.
+    /// Instructs the model to think thoroughly, and states the time.
     pub deep_thinking: Option<bool>,
-    /// The model is told to ask back where something is unclear.
+    /// Lets the model ask the user for clarification.
     pub clarification: Option<bool>,
-    /// The model may search the web.
+    /// Lets the model search the web.
     pub web_search: Option<bool>,
-    /// The configured engine to search with.
+    /// The search engine.
     pub search_engine: Option<String>,
-    /// The model may end a run without a word.
+    /// Lets the model end a run silently.
     pub silent_exit: Option<bool>,
-    /// A conversation that does not fit is cut.
+    /// Compacts a conversation that does not fit.
     pub message_compression: Option<bool>,
-    /// The model writes a summary of what is cut out.
+    /// Summarizes removed messages.
     pub summarize: Option<bool>,
 }
 
 impl AgentDefinition {
-    /// Every field that a definition may have, in camelCase; those of objects after their object:
-    /// `limits.toolTimeout`.
+    /// All fields of a definition in camelCase; nested ones as `limits.toolTimeout`.
     #[must_use]
     pub fn field_names() -> Vec<String> {
         let inner = [
@@ -229,7 +227,7 @@ impl AgentDefinition {
         let inner = inner.into_iter().flat_map(|(object, fields)| {
             fields.iter().map(move |field| format!("{object}.{field}"))
         });
-        // `limits`, `budget` and `features` are nothing but their fields.
+        // `limits`, `budget` and `features` have no value except their fields.
         let outer = FIELDS
             .iter()
             .filter(|field| !matches!(**field, "limits" | "budget" | "features"));
@@ -239,10 +237,10 @@ impl AgentDefinition {
             .collect()
     }
 
-    /// Reads a definition. `source` is its name in findings.
+    /// Reads a definition. `source` is its name in diagnostics.
     ///
     /// # Errors
-    /// Everything that is wrong with it, each with its place.
+    /// All errors of the definition, with their locations.
     pub fn parse(source: &str, text: &str) -> Result<Self, Vec<Diagnostic>> {
         let root = tree(source, text)?;
         let mut found = DefinitionDiagnostics::new(source, text);
@@ -270,7 +268,7 @@ impl AgentDefinition {
     }
 }
 
-/// The tree of a text in YAML, and so in JSON.
+/// Parses a text as YAML, which includes JSON.
 fn tree(source: &str, text: &str) -> Result<Node, Vec<Diagnostic>> {
     let options = Options {
         code: "agent.syntax",
@@ -296,7 +294,7 @@ fn api_format(fields: &ObjectFields<'_>, found: &mut DefinitionDiagnostics<'_>) 
     let format = fields.text("apiFormat", found)?;
     if !matches!(format.as_str(), "chat" | "responses") {
         let at = fields.get("apiFormat").map_or(0, |node| node.span.start);
-        let help = "it is `chat` or `responses`".to_owned();
+        let help = "use `chat` or `responses`".to_owned();
         found.add(
             at,
             format!("apiFormat: unknown format {format:?}"),
@@ -312,8 +310,9 @@ fn instructions(fields: &ObjectFields<'_>, found: &mut DefinitionDiagnostics<'_>
         .iter()
         .filter_map(|name| Some((*name, fields.get(name)?)));
     if let (Some((first, _)), Some((second, node))) = (given.next(), given.next()) {
-        let help = "`instructions` and `system` are the same, and `prompt` stands in their place";
-        let message = format!("{second}: {first} is given, too");
+        let help = "`instructions` and `system` are the same field, and `prompt` replaces them: \
+            keep one";
+        let message = format!("{second}: cannot be combined with {first}");
         found.add(node.span.start, message, Some(help.to_owned()));
     }
     let variables = match fields.get("variables").map(|node| (node, json(node))) {
@@ -356,7 +355,7 @@ fn permissions(
     })
 }
 
-/// Whoever connects to them reads what is in them.
+/// Only the shape is checked here; the code that connects to the servers validates their settings.
 fn mcp_servers(fields: &ObjectFields<'_>, found: &mut DefinitionDiagnostics<'_>) -> Json {
     match fields.get("mcpServers") {
         None => Json::Null,
@@ -438,7 +437,7 @@ fn budget(fields: &ObjectFields<'_>, found: &mut DefinitionDiagnostics<'_>) -> B
         let wrong = match set {
             Some(Ok(())) => continue,
             Some(Err(error)) => format!("budget.{camel}: {error}"),
-            None => format!("budget.{camel}: it must be a number"),
+            None => format!("budget.{camel}: expected a number"),
         };
         found.add(node.span.start, wrong, None);
     }
@@ -453,7 +452,7 @@ fn sized(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// Each option by itself, so that what is wrong with one has its place.
+/// Options are read one by one, so that an error has the location of its option.
 fn options(fields: &ObjectFields<'_>, found: &mut DefinitionDiagnostics<'_>) -> ChatOptions {
     let mut options = ChatOptions::default();
     for name in ["options", "modelSettings"] {

@@ -1,4 +1,4 @@
-//! Names in a definition that nothing answers to.
+//! Warnings about names in a definition that match nothing.
 
 use quillet_core::{Diagnostic, nearest};
 use quillet_yaml::Node;
@@ -8,24 +8,23 @@ use super::{AgentDefinition, FIELDS, tree};
 use crate::Permissions;
 use crate::permission::{pattern_matches, unasked, unmatched};
 
-/// The code of these findings.
+/// Code of these diagnostics.
 const CODE: &str = "agent.unmatched";
 
-/// What the names in a definition may be about, as far as it is known.
+/// Known names that a definition may refer to.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KnownNames<'a> {
-    /// The names of each tool: that of its function, and its targets, such as `prompt/ID`.
+    /// Names of each tool: its function name and its targets, such as `prompt/ID`.
     pub tools: &'a [Vec<String>],
-    /// Names of skills; `None` where nobody knows which there are.
+    /// Names of skills; `None` if they are unknown.
     pub skills: Option<&'a [String]>,
-    /// Whether every agent has more tools, such as those of MCP servers, that are not in `tools`.
+    /// Whether every agent has further tools that are not in `tools`, such as those of MCP servers.
     pub has_more: bool,
 }
 
 impl AgentDefinition {
-    /// Names in a definition that nothing answers to: patterns of `tools` that match none of the
-    /// known tools, patterns of `ask` that match none that the agent may call, and names of skills
-    /// that do not exist.
+    /// Returns warnings for names that match nothing: patterns of `tools` that match no known tool,
+    /// patterns of `ask` that match no allowed tool, and unknown skills.
     #[must_use]
     pub fn doubts(source: &str, text: &str, known: KnownNames<'_>) -> Vec<Diagnostic> {
         let Ok(root) = tree(source, text) else {
@@ -60,7 +59,7 @@ impl AgentDefinition {
             }
             let is_known = known.tools.iter().any(|names| is_about(pattern, names));
             let help = if is_known {
-                Some("add it to `tools`, too".to_owned())
+                Some("also add it to `tools`".to_owned())
             } else {
                 near(
                     plain(pattern),
@@ -81,7 +80,7 @@ impl AgentDefinition {
                 continue;
             };
             if !skills.iter().any(|skill| skill == name) {
-                let message = format!("skills: there is no skill {name:?}");
+                let message = format!("skills: unknown skill {name:?}");
                 let help = near(name, skills.iter().map(String::as_str).collect());
                 doubts.push(warning(node, message, help));
             }
@@ -90,10 +89,10 @@ impl AgentDefinition {
     }
 }
 
-/// The tools that an agent may call.
+/// Tools that the agent may call.
 struct CallableTools<'a> {
     tools: Vec<&'a Vec<String>>,
-    /// Whether there may be others: those of its servers, of its skills, and of everybody.
+    /// Whether there may be others: those of its servers and skills, and global ones.
     has_more: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a skill is made of, from a file or from a request.
+//! Definition of a skill, from a file or from a request.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 use super::front_matter::FrontMatter;
 use crate::run::Skill;
 
-/// A name longer than this is refused (agentskills.io has the same limit).
+/// Maximum characters of a name (as in agentskills.io).
 const MOST_NAME: usize = 64;
 
-/// Fields that Chat Shell or agentskills.io define. Any other is reported as unknown.
+/// Fields that Chat Shell or agentskills.io define. Others are reported as unknown.
 const KNOWN: &[&str] = &[
     "name",
     "description",
@@ -37,54 +37,54 @@ const KNOWN: &[&str] = &[
     "allowed-tools",
 ];
 
-/// Those of them that say what it may use.
+/// Fields that declare what the skill may use.
 const GRANTS: [&str; 3] = ["tools", "mcpServers", "allowed-tools"];
 
-/// A skill as it is written. Its tools are names: whoever knows the catalogue and the
-/// MCP servers makes a [`Skill`] of it with [`SkillDefinition::into_skill`].
+/// Skill as written. Its tools are names: code that knows the catalogue and the MCP servers turns
+/// it into a [`Skill`] with [`SkillDefinition::into_skill`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SkillDefinition {
     /// Its name.
     pub name: String,
-    /// Its name for people; empty if it has none.
+    /// Display name; empty if it has none.
     pub display_name: String,
-    /// When to load it; a skill without a description is not listed.
+    /// Description of when to load it; a skill without one is not listed.
     pub description: String,
     /// Its version; empty if it has none.
     pub version: String,
-    /// Its author; empty if it names none.
+    /// Its author; empty if it has none.
     pub author: String,
-    /// Words to find it by.
+    /// Search keywords.
     pub tags: Vec<String>,
     /// The instructions.
     pub prompt: String,
-    /// Tools that come with it.
+    /// Names of its tools.
     pub tools: Vec<ToolReference>,
-    /// MCP servers whose tools come with it: name to server object.
+    /// Its MCP servers: name to server object.
     pub mcp_servers: Map<String, Value>,
     /// Whether it is loaded when a run begins.
     pub preload: bool,
-    /// Settings for its tools; `null` if there are none.
+    /// Settings of its tools; `null` if there are none.
     pub config: Value,
-    /// Tools of the host that it would like to use (agentskills.io).
+    /// Host tools that it asks for (agentskills.io).
     pub allowed_tools: Vec<String>,
     /// Its folder, if it has one.
     pub folder: Option<Arc<Path>>,
 }
 
-/// A tool that a skill names.
+/// Tool that a skill names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolReference {
-    /// The name in the catalogue.
+    /// Name in the catalogue.
     pub name: String,
-    /// The provider of its code, if the skill names one.
+    /// Provider of its code, if the skill names one.
     pub provider: Option<String>,
-    /// Settings for it; `null` if there are none.
+    /// Its settings; `null` if there are none.
     pub config: Value,
 }
 
 impl SkillDefinition {
-    /// The skill, with the tools that its names stand for.
+    /// Converts the definition into a skill with these tools.
     #[must_use]
     pub fn into_skill(self, tools: Vec<Arc<dyn Tool>>) -> Skill {
         Skill {
@@ -96,11 +96,11 @@ impl SkillDefinition {
         }
     }
 
-    /// A skill that comes with a request, an object of `metadata.skill_configs`. `source` is its
-    /// place in the request.
+    /// Reads a skill from a request, an object of `metadata.skill_configs`. `source` is its
+    /// location in the request.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Description of the error.
     pub fn from_request(
         source: &str,
         object: &Map<String, Value>,
@@ -112,7 +112,7 @@ impl SkillDefinition {
         read.map_err(|(_, message)| vec![Diagnostic::error("skill.field", source, message)])
     }
 
-    /// The skill that these fields make, and its body.
+    /// Builds a definition from these fields and its body.
     pub(super) fn read(
         front: &FrontMatter,
         folder: &str,
@@ -145,8 +145,7 @@ impl SkillDefinition {
     }
 }
 
-/// Refuses a field that is nearly one of those that say what a skill may use: skipped, the skill
-/// would say something else than its author meant.
+/// Rejects misspelled permission fields: ignoring one would change what the author meant.
 fn no_misspelt_grants(front: &FrontMatter) -> Result<(), OffsetError> {
     let plain = |name: &str| name.to_lowercase().replace(['-', '_'], "");
     for (name, at) in front.unknown(KNOWN) {
@@ -154,7 +153,8 @@ fn no_misspelt_grants(front: &FrontMatter) -> Result<(), OffsetError> {
         if let Some(grant) = GRANTS.iter().find(near) {
             let known = GRANTS.join(", ");
             let message = format!(
-                "unknown field {name}: did you mean {grant}? What a skill may use stands in {known}"
+                "unknown field {name}: did you mean {grant}? The fields for what a skill may use \
+                 are {known}"
             );
             return Err((at, message));
         }
@@ -162,10 +162,10 @@ fn no_misspelt_grants(front: &FrontMatter) -> Result<(), OffsetError> {
     Ok(())
 }
 
-/// A place and what is wrong there.
+/// Location and problem.
 pub(super) type OffsetError = (usize, String);
 
-/// What does not prevent the use of a skill and is not what its author meant.
+/// Warnings about fields that do not prevent the use of a skill.
 pub(super) fn doubts(
     front: &FrontMatter,
     definition: &SkillDefinition,
@@ -177,7 +177,9 @@ pub(super) fn doubts(
         doubts.push((at, format!("unknown field {name}"), help));
     }
     if definition.description.is_empty() {
-        let message = "without a description the model is not told of the skill".to_owned();
+        let message = "missing description: without it the skill is not offered to the \
+            model"
+            .to_owned();
         doubts.push((
             front.start(),
             message,
@@ -185,8 +187,8 @@ pub(super) fn doubts(
         ));
     }
     if let Some((_, at)) = front.value("provider") {
-        let message = "code in a skill is not run".to_owned();
-        let help = "name tools of the catalogue in tools, or servers in mcpServers".to_owned();
+        let message = "skills cannot run code".to_owned();
+        let help = "list stored tools in tools, or MCP servers in mcpServers".to_owned();
         doubts.push((*at, message, Some(help)));
     }
     doubts
@@ -199,17 +201,20 @@ fn checked_name(name: String, at: usize) -> Result<String, OffsetError> {
     if name.chars().count() > MOST_NAME {
         return Err((
             at,
-            format!("the name of a skill has at most {MOST_NAME} characters"),
+            format!("skill name too long: at most {MOST_NAME} characters"),
         ));
     }
     let bad = |c: &char| c.is_control() || "/\\<>`*\"'".contains(*c);
     match name.chars().find(bad) {
-        Some(found) => Err((at, format!("the name {name:?} has the character {found:?}"))),
+        Some(found) => Err((
+            at,
+            format!("invalid character {found:?} in the name {name:?}"),
+        )),
         None => Ok(name),
     }
 }
 
-/// A list of texts, or one text with words.
+/// List of strings, or one string of words.
 fn words(front: &FrontMatter, field: &str) -> Result<Vec<String>, OffsetError> {
     match front.value(field) {
         None => Ok(Vec::new()),
@@ -221,11 +226,11 @@ fn words(front: &FrontMatter, field: &str) -> Result<Vec<String>, OffsetError> {
             let text = |item: &Value| match item {
                 Value::String(text) => Ok(text.clone()),
                 Value::Number(_) | Value::Bool(_) => Ok(item.to_string()),
-                _ => Err((*at, format!("{field} has to be a list of texts"))),
+                _ => Err((*at, format!("{field} must be a list of strings"))),
             };
             list.iter().map(text).collect()
         }
-        Some((_, at)) => Err((*at, format!("{field} has to be a list of texts"))),
+        Some((_, at)) => Err((*at, format!("{field} must be a list of strings"))),
     }
 }
 
@@ -233,7 +238,7 @@ fn truth(front: &FrontMatter, field: &str) -> Result<bool, OffsetError> {
     match front.value(field) {
         None => Ok(false),
         Some((Value::Bool(truth), _)) => Ok(*truth),
-        Some((_, at)) => Err((*at, format!("{field} has to be true or false"))),
+        Some((_, at)) => Err((*at, format!("{field} must be true or false"))),
     }
 }
 
@@ -244,7 +249,7 @@ fn tools(front: &FrontMatter) -> Result<Vec<ToolReference>, OffsetError> {
     let wrong = || {
         (
             *at,
-            "tools has to be a list of names, or of objects with a name".to_owned(),
+            "tools must be a list of names, or of objects with a name".to_owned(),
         )
     };
     let list = value.as_array().ok_or_else(wrong)?;
@@ -278,7 +283,7 @@ fn servers(front: &FrontMatter) -> Result<Map<String, Value>, OffsetError> {
     servers.ok_or_else(|| {
         (
             *at,
-            "mcpServers has to be an object of server objects".to_owned(),
+            "mcpServers must be an object of server objects".to_owned(),
         )
     })
 }

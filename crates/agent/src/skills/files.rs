@@ -1,6 +1,6 @@
-//! `read_skill_file`: a loaded skill brings files (`references/…`, `scripts/…`) that its text
-//! refers to, and the model reads those it needs. Apart from the tools of a workspace, which know
-//! nothing of skills.
+//! Tool `read_skill_file`: a loaded skill has files (`references/…`, `scripts/…`) that its text
+//! refers to, and the model reads those it needs. It is separate from the workspace tools, which do
+//! not know skills.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -11,17 +11,17 @@ use quillet_core::tool::{Idempotency, Tool, ToolContext, ToolError, ToolErrorKin
 use quillet_core::{BoxFuture, Map, Value, nearest};
 use serde_json::json;
 
-/// The tool that reads files of a loaded skill.
+/// Name of the tool.
 pub const READ_FILE: &str = "read_skill_file";
-/// A longer file is refused; results are cut for the model anyway.
+/// Maximum bytes of a file; results are cut for the model anyway.
 const MOST_BYTES: u64 = 1024 * 1024;
 
-/// Reads files below the folders of the skills that are loaded, and nowhere else.
+/// Reads files below the folders of the loaded skills, and nowhere else.
 #[derive(Debug)]
 pub(super) struct ReadSkillFile {
     spec: ToolSpec,
-    /// Names of loaded skills and their folders. They grow during a run, while the
-    /// model keeps the tool that it was offered.
+    /// Names and folders of loaded skills. They grow during a run, while the model keeps the tool
+    /// that it was offered.
     folders: RwLock<Vec<(String, Arc<Path>)>>,
 }
 
@@ -35,13 +35,13 @@ impl Default for ReadSkillFile {
 }
 
 impl ReadSkillFile {
-    /// Adds the folder of a skill that was loaded.
+    /// Adds the folder of a loaded skill.
     pub(super) fn add(&self, skill: &str, folder: Arc<Path>) {
         let mut folders = self.folders.write().unwrap_or_else(PoisonError::into_inner);
         folders.push((skill.to_owned(), folder));
     }
 
-    /// Whether there is anything to read.
+    /// Whether there are files to read.
     pub(super) fn is_empty(&self) -> bool {
         let folders = self.folders.read().unwrap_or_else(PoisonError::into_inner);
         folders.is_empty()
@@ -101,7 +101,7 @@ impl Tool for ReadSkillFile {
         Box::pin(async move {
             let text = |name: &str| match arguments.get(name) {
                 Some(Value::Str(text)) => Ok(text.to_string()),
-                _ => Err(wrong(format!("{name} has to be a text"))),
+                _ => Err(wrong(format!("{name} must be a string"))),
             };
             let (folder, path) = (self.folder(&text("skill")?)?, text("path")?);
             let read = tokio::task::spawn_blocking(move || read(&folder, &path)).await;
@@ -111,12 +111,12 @@ impl Tool for ReadSkillFile {
     }
 }
 
-/// The text of a file below a folder, which neither `..` nor a link leads out of.
+/// Reads a file below a folder; neither `..` nor a symbolic link may leave the folder.
 fn read(folder: &Path, path: &str) -> Result<String, ToolError> {
     let relative = Path::new(path);
     let inside = |part: Component| matches!(part, Component::Normal(_) | Component::CurDir);
     if !relative.components().all(inside) {
-        return Err(wrong(format!("{path:?} leads out of the skill's folder")));
+        return Err(wrong(format!("{path:?} is outside the skill's folder")));
     }
     let missing = |_| {
         wrong(format!(
@@ -127,9 +127,9 @@ fn read(folder: &Path, path: &str) -> Result<String, ToolError> {
     let root = fs::canonicalize(folder).map_err(missing)?;
     let real = fs::canonicalize(root.join(relative)).map_err(missing)?;
     if !real.starts_with(&root) {
-        return Err(wrong(format!("{path:?} leads out of the skill's folder")));
+        return Err(wrong(format!("{path:?} is outside the skill's folder")));
     }
-    // Asked before it is opened, since opening a pipe waits for its writer.
+    // Checked before opening, because opening a pipe blocks until a writer appears.
     if !real.is_file() {
         return Err(wrong(format!("{path:?} is not a file.{}", listing(&real))));
     }
@@ -143,10 +143,10 @@ fn read(folder: &Path, path: &str) -> Result<String, ToolError> {
         let message = format!("{path:?} is longer than {MOST_BYTES} bytes");
         return Err(ToolError::new(ToolErrorKind::TooLarge, message));
     }
-    String::from_utf8(bytes).map_err(|_| wrong(format!("{path:?} is not a text in UTF-8")))
+    String::from_utf8(bytes).map_err(|_| wrong(format!("{path:?} is not UTF-8 text")))
 }
 
-/// What there is in a folder, for a model that guessed a name.
+/// Entries of a folder, for a model that guessed a name.
 fn listing(folder: &Path) -> String {
     let Ok(entries) = fs::read_dir(folder) else {
         return String::new();

@@ -1,4 +1,4 @@
-//! Skills of a folder: each has a folder of its own, with a `SKILL.md`.
+//! Skills in a folder: each has a subfolder with a `SKILL.md`.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -12,15 +12,14 @@ use super::front_matter::{self, FrontMatter};
 
 /// The file that makes a folder a skill.
 const FILE: &str = "SKILL.md";
-/// A longer one is refused: it would fill the window of most models.
+/// Maximum bytes: a longer one would fill the window of most models.
 const MOST_BYTES: u64 = 256 * 1024;
-/// More entries of a folder than this are left out.
+/// Maximum number of entries; the rest is skipped.
 const MOST_ENTRIES: usize = 1_000;
 
-/// Reads all skills of a folder, in the order of their folders' names, with everything that is
-/// wrong with any; one that is broken hides no other. A folder without a `SKILL.md` is not a skill;
-/// links that lead out of the folder are refused. If there is a `SKILL.md` in `folder` itself,
-/// `folder` is one skill.
+/// Reads all skills of a folder, in the order of their folder names, with all diagnostics; an
+/// invalid skill does not hide the others. A folder without a `SKILL.md` is not a skill; symbolic
+/// links that leave the folder are rejected. If `folder` itself has a `SKILL.md`, it is one skill.
 #[must_use]
 pub fn read_folder(folder: &Path) -> (Vec<SkillDefinition>, Vec<Diagnostic>) {
     let mut reader = SkillReader {
@@ -30,7 +29,7 @@ pub fn read_folder(folder: &Path) -> (Vec<SkillDefinition>, Vec<Diagnostic>) {
     let source = folder.display().to_string();
     match fs::canonicalize(folder) {
         Err(error) => {
-            let message = format!("cannot read the folder of skills: {error}");
+            let message = format!("cannot read the skills folder: {error}");
             reader
                 .found
                 .push(Diagnostic::error("skill.folder", &source, message));
@@ -53,7 +52,7 @@ impl SkillReader {
             .push(Diagnostic::error("skill.file", &source, message));
     }
 
-    /// `root` is where the folder really is, `shown` its name for people.
+    /// `root` is the real path of the folder, `shown` its name in messages.
     fn folder(&mut self, root: &Path, shown: &Path) {
         let entries = match fs::read_dir(root) {
             Ok(entries) => entries,
@@ -64,7 +63,7 @@ impl SkillReader {
         if names.len() > MOST_ENTRIES {
             self.wrong(
                 shown,
-                format!("has more than {MOST_ENTRIES} entries: the rest is left out"),
+                format!("has more than {MOST_ENTRIES} entries: the rest is skipped"),
             );
             names.truncate(MOST_ENTRIES);
         }
@@ -79,7 +78,7 @@ impl SkillReader {
     }
 
     fn entry(&mut self, root: &Path, path: &Path, shown: &Path) {
-        // A link to nowhere is no skill, as is a file.
+        // A dangling link is not a skill, and neither is a file.
         let Ok(real) = fs::canonicalize(path) else {
             return;
         };
@@ -89,7 +88,7 @@ impl SkillReader {
         if real.starts_with(root) {
             self.skill(root, &real, shown)
         } else {
-            self.wrong(shown, "is a link that leads out of the folder of skills")
+            self.wrong(shown, "is a symbolic link that leaves the skills folder")
         }
     }
 
@@ -128,13 +127,13 @@ impl SkillReader {
     }
 }
 
-/// The text of a file that is inside of a folder.
+/// Reads a file inside a folder.
 fn read_file(root: &Path, path: &Path) -> Result<String, String> {
     let real = fs::canonicalize(path).map_err(|error| format!("cannot be read: {error}"))?;
     if !real.starts_with(root) {
-        return Err("is a link that leads out of the folder of skills".to_owned());
+        return Err("is a symbolic link that leaves the skills folder".to_owned());
     }
-    // Asked before it is opened, since opening a pipe waits for its writer.
+    // Checked before opening, because opening a pipe blocks until a writer appears.
     if !real.is_file() {
         return Err("is not a file".to_owned());
     }
@@ -144,19 +143,19 @@ fn read_file(root: &Path, path: &Path) -> Result<String, String> {
     read.map_err(|error| format!("cannot be read: {error}"))?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(format!(
-            "is longer than {MOST_BYTES} bytes: put what is not always needed into files beside it"
+            "is longer than {MOST_BYTES} bytes: move details into separate files next to it"
         ));
     }
     String::from_utf8(bytes).map_err(|error| {
         format!(
-            "is not UTF-8 from byte {} on",
+            "has invalid UTF-8 from byte {} on",
             error.utf8_error().valid_up_to()
         )
     })
 }
 
-/// Reads the text of a `SKILL.md`. `source` is its name for messages, `folder` the
-/// name of the skill where the front matter has none.
+/// Reads the text of a `SKILL.md`. `source` is its name in messages, `folder` the name of the skill
+/// if the front matter has none.
 #[must_use]
 pub fn parse(source: &str, folder: &str, text: &str) -> (Option<SkillDefinition>, Vec<Diagnostic>) {
     let point = |at: usize| Span { start: at, end: at };

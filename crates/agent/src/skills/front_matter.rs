@@ -1,4 +1,4 @@
-//! The front matter of a `SKILL.md`: between two lines of three dashes, YAML.
+//! Front matter of a `SKILL.md`: YAML between two lines of three dashes.
 
 use std::collections::BTreeMap;
 
@@ -6,22 +6,21 @@ use quillet_core::{Diagnostic, Span};
 use quillet_yaml::{MapEntry, Node, NodeData, Options};
 use serde_json::{Map, Value};
 
-/// The most that a front matter's YAML may hold; aliases count as often as they stand.
+/// Maximum number of YAML nodes; aliases count each time they are used.
 const MOST_NODES: usize = 5_000;
-/// The deepest that it may be nested.
+/// Maximum nesting.
 const MOST_DEPTH: usize = 40;
 
-/// What a front matter says. Fields of Chat Shell's skills and of agentskills.io stand side by
-/// side.
+/// Parsed front matter, with fields of Chat Shell's skills and of agentskills.io.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FrontMatter {
-    /// Each with the byte of the file at which it stands.
+    /// Fields with their byte offsets in the file.
     fields: BTreeMap<String, (Value, usize)>,
     start: usize,
 }
 
 impl FrontMatter {
-    /// Fields of an object of a request, which have no places.
+    /// Fields of an object in a request, which have no locations.
     pub(super) fn of_object(object: &Map<String, Value>) -> Self {
         let field = |(name, value): (&String, &Value)| (name.clone(), (value.clone(), 0));
         FrontMatter {
@@ -30,32 +29,32 @@ impl FrontMatter {
         }
     }
 
-    /// Where the front matter begins.
+    /// Offset of the front matter.
     pub(super) fn start(&self) -> usize {
         self.start
     }
 
-    /// Where a field stands, else where the front matter begins.
+    /// Offset of a field; otherwise that of the front matter.
     pub(super) fn place(&self, name: &str) -> usize {
         self.fields.get(name).map_or(self.start, |(_, at)| *at)
     }
 
-    /// A text field; a number or a boolean counts as the text that is written there.
+    /// String field; a number or a boolean counts as its source text.
     pub(super) fn text(&self, name: &str) -> Result<Option<String>, (usize, String)> {
         match self.fields.get(name) {
             None | Some((Value::Null, _)) => Ok(None),
             Some((Value::String(text), _)) => Ok(Some(text.trim().to_owned())),
             Some((value @ (Value::Number(_) | Value::Bool(_)), _)) => Ok(Some(value.to_string())),
-            Some((_, at)) => Err((*at, format!("{name} has to be a text"))),
+            Some((_, at)) => Err((*at, format!("{name} must be a string"))),
         }
     }
 
-    /// A field of any kind, with its place.
+    /// Field of any type, with its offset.
     pub(super) fn value(&self, name: &str) -> Option<&(Value, usize)> {
         self.fields.get(name).filter(|(value, _)| !value.is_null())
     }
 
-    /// Names that no reader of skills knows, with their places.
+    /// Unknown names with their offsets.
     pub(super) fn unknown<'a>(
         &'a self,
         known: &'a [&str],
@@ -67,8 +66,8 @@ impl FrontMatter {
     }
 }
 
-/// Divides a file into its front matter and its body, both as ranges of bytes.
-/// Without a front matter the whole file is body.
+/// Splits a file into front matter and body, as byte ranges. Without front matter the whole file is
+/// the body.
 ///
 /// # Errors
 /// The front matter has no end.
@@ -96,10 +95,10 @@ pub(super) fn divide(text: &str) -> Result<(Option<Span>, usize), usize> {
     Err(start)
 }
 
-/// Reads a front matter.
+/// Parses a front matter.
 ///
 /// # Errors
-/// It is not YAML, or no map; with the place.
+/// It is not YAML, or not a mapping; with the location.
 pub(super) fn read(source: &str, text: &str, range: Span) -> Result<FrontMatter, Vec<Diagnostic>> {
     let options = Options {
         code: "skill.yaml",
@@ -118,7 +117,10 @@ pub(super) fn read(source: &str, text: &str, range: Span) -> Result<FrontMatter,
         _ => BTreeMap::new(),
     };
     if !node.is_null() && node.entries().is_none() {
-        let message = format!("a front matter is `name: value` lines, not {}", node.kind());
+        let message = format!(
+            "front matter must be `name: value` lines, not {}",
+            node.kind()
+        );
         let found = Diagnostic::error("skill.yaml", source, message);
         findings.push(found.at(text, node.span));
     }

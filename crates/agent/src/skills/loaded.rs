@@ -1,4 +1,4 @@
-//! `load_skill` on the side of the run: answers the model's call and keeps which skills are loaded.
+//! Tool `load_skill`: answers the model's call and tracks which skills are loaded.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -10,33 +10,33 @@ use serde_json::json;
 use super::files::ReadSkillFile;
 use crate::run::{Skill, Skills};
 
-/// The tool that loads a skill.
+/// Name of the tool.
 pub const TOOL_NAME: &str = "load_skill";
 
-/// The skills of a run, and which of them are loaded.
+/// Skills of a run, and which of them are loaded.
 #[derive(Debug, Default)]
 pub struct LoadedSkills {
     available: Vec<Skill>,
     chosen: Vec<String>,
-    /// Indexes into `available`, in the order they were loaded.
+    /// Indexes into `available`, in loading order.
     loaded: Vec<usize>,
     reader: Arc<ReadSkillFile>,
 }
 
-/// The answer to the model's call that loads a skill.
+/// Answer to a call of `load_skill`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillLoadResult {
     /// The text.
     pub text: String,
-    /// Whether the skill is loaded now and was not before.
+    /// Whether the skill was loaded by this call.
     pub newly: bool,
-    /// Whether there is no such skill.
+    /// Whether the skill does not exist.
     pub is_error: bool,
 }
 
 impl LoadedSkills {
-    /// The skills of a run that begins. Names that no skill has are left out: a
-    /// skill that an earlier turn loaded may be gone.
+    /// Skills of a new run. Unknown names are ignored: a skill that an earlier turn loaded may have
+    /// been removed.
     #[must_use]
     pub fn new(skills: Skills) -> Self {
         let mut loaded = LoadedSkills {
@@ -51,7 +51,7 @@ impl LoadedSkills {
         loaded
     }
 
-    /// Loads a skill; its tools are there from the next call of the model on.
+    /// Loads a skill; its tools are available from the next model call on.
     pub fn load(&mut self, name: &str) -> SkillLoadResult {
         let named = |skill: &Skill| skill.name == name;
         let Some(index) = self.available.iter().position(named) else {
@@ -100,7 +100,7 @@ impl LoadedSkills {
         }
     }
 
-    /// Names of the skills that are loaded, in the order they were.
+    /// Names of the loaded skills, in loading order.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.active().map(|skill| skill.name.clone()).collect()
@@ -111,8 +111,8 @@ impl LoadedSkills {
         loaded.filter_map(|index| self.available.get(*index))
     }
 
-    /// The tools of all loaded skills, and one that reads their files; where two skills have one of
-    /// the same name, that of the skill that was loaded first.
+    /// Tools of all loaded skills, and one that reads their files. Of two tools with one name, that
+    /// of the skill loaded first wins.
     #[must_use]
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
@@ -128,7 +128,7 @@ impl LoadedSkills {
         tools
     }
 
-    /// The tool that loads a skill; `None` if there is none to load.
+    /// Definition of `load_skill`; `None` if there are no skills.
     #[must_use]
     pub fn tool(&self) -> Option<ToolSpec> {
         (!self.available.is_empty()).then(|| ToolSpec {
@@ -148,7 +148,7 @@ impl LoadedSkills {
         })
     }
 
-    /// The part of the system prompt about skills; empty if there is nothing to say.
+    /// Skills section of the system prompt; empty if there are no skills.
     #[must_use]
     pub fn block(&self) -> String {
         let mut block = String::new();
@@ -183,13 +183,13 @@ impl LoadedSkills {
     }
 }
 
-/// A description is one item of a list, whatever its author wrote.
+/// Joins the lines of a description, so that it stays one list item.
 fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     contained(&words.join(" "), "skill")
 }
 
-/// The skill's name as the name of a tag.
+/// The skill's name as a tag name.
 fn tag(name: &str) -> String {
     let safe = |c: char| {
         if c.is_alphanumeric() || c == '-' {
@@ -206,7 +206,7 @@ fn tag(name: &str) -> String {
     }
 }
 
-/// The text without a closing tag that would end the part it is in.
+/// Escapes closing tags that would end the section.
 fn contained(text: &str, tag: &str) -> String {
     let mut safe = text.to_owned();
     for name in [tag, "skill"] {

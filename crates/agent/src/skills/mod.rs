@@ -1,9 +1,9 @@
 //! Skills: instructions that a model loads when it needs them, with their tools.
 //!
-//! A skill is written as a [`SkillDefinition`], in a folder with a `SKILL.md` ([`read_folder`]) or in a
-//! request ([`SkillDefinition::from_request`]). Whoever knows the tools that it names makes a
-//! [`Skill`](crate::Skill) of it. [`LoadedSkills`] is what a run knows of its skills; [`LoadedSkills::block`]
-//! is the part of the system prompt that names them.
+//! A [`SkillDefinition`] comes from a folder with a `SKILL.md` ([`read_folder`]) or from a request
+//! ([`SkillDefinition::from_request`]). Code that knows the tools it names turns it into a
+//! [`Skill`](crate::Skill). [`LoadedSkills`] tracks the skills of a run; [`LoadedSkills::block`]
+//! writes their section of the system prompt.
 
 mod definition;
 mod files;

@@ -1,20 +1,19 @@
-//! How long a skill stays loaded.
+//! Retention of loaded skills over turns.
 
 use std::collections::HashMap;
 
 use quillet_core::Role;
 use quillet_core::session::StoredMessage;
 
-/// Turns after the one that loaded it that a skill lives through, as in Chat Shell.
+/// Number of turns that a skill stays loaded after the one that loaded it, as in Chat Shell.
 pub const RETAINED_TURNS: usize = 5;
 
-/// The skills that earlier turns loaded and that are loaded still, in the order they
-/// were, each with the turns that it has left after the one that begins now. A turn
-/// is a message of the user and all that was answered.
+/// Returns skills of earlier turns that are still loaded, in loading order, each with its remaining
+/// turns after the current one. A turn is a user message with all of its answers.
 ///
-/// An answer names the skills that were loaded when it was given, including those that an earlier
-/// turn had loaded. So a skill counts from the first turn of an unbroken sequence that names it;
-/// where the sequence is longer than a life, it was loaded again.
+/// An answer names all skills that were loaded at that time. So a skill counts from the first turn
+/// of an unbroken sequence that names it; if the sequence is longer than the retention, it was
+/// loaded again.
 #[must_use]
 pub fn retained(history: &[StoredMessage]) -> Vec<(String, usize)> {
     let mut lives: HashMap<&str, SkillLifetime> = HashMap::new();
@@ -42,11 +41,11 @@ pub fn retained(history: &[StoredMessage]) -> Vec<(String, usize)> {
 
 #[derive(Clone, Copy)]
 struct SkillLifetime {
-    /// The turn that loaded it.
+    /// Turn that loaded it.
     loaded: usize,
-    /// The last turn that named it.
+    /// Last turn that named it.
     named: usize,
-    /// The message that named it first, for the order.
+    /// Message that named it first, for the order.
     message: usize,
 }
 

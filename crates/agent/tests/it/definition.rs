@@ -116,7 +116,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             "limits: {max_tool_calls: many}",
-            "shop:1:26: limits.maxToolCalls: expected a whole number from 0 on, found a text",
+            "shop:1:26: limits.maxToolCalls: expected an integer from 0 on, found a text",
         ),
         (
             "limits: 3",
@@ -124,7 +124,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             "api_format: chats",
-            "apiFormat: unknown format \"chats\" (it is `chat` or `responses`)",
+            "apiFormat: unknown format \"chats\" (use `chat` or `responses`)",
         ),
         (
             "tools: ['!search']",
@@ -149,12 +149,15 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             "system: a\ninstructions: b",
-            "system: instructions is given, too",
+            "system: cannot be combined with instructions",
         ),
-        ("prompt: a\nsystem: b", "prompt: system is given, too"),
+        (
+            "prompt: a\nsystem: b",
+            "prompt: cannot be combined with system",
+        ),
         (
             "maxOutputTokens: 1\nmax_output_tokens: 2",
-            "shop:2:1: maxOutputTokens is given twice",
+            "shop:2:1: maxOutputTokens: duplicate field",
         ),
         (
             "features: {webSearch: 'yes'}",
@@ -221,7 +224,7 @@ fn names_that_nothing_answers_to_are_told() {
             Some("orders_delete"),
         ),
         ("shop:1:43: tools: \"agent/c\" matches no tool", None),
-        ("shop:2:15: skills: there is no skill \"sqll\"", Some("sql")),
+        ("shop:2:15: skills: unknown skill \"sqll\"", Some("sql")),
     ];
     assert_eq!(said.len(), expected.len(), "{said:?}");
     for (said, (begins, near)) in said.iter().zip(expected) {
@@ -260,11 +263,11 @@ fn patterns_that_ask_about_nothing_are_told() {
         ),
         (
             "tools: [search]\nask: [prompt/greet]\n",
-            Some("add it to `tools`, too"),
+            Some("also add it to `tools`"),
         ),
         (
             "tools: ['*', '!prompt/greet']\nask: [prompt_greet]\n",
-            Some("add it to `tools`, too"),
+            Some("also add it to `tools`"),
         ),
         // Nobody knows what these bring.
         ("mcpServers: [{name: x}]\nask: [mail]\n", None),

@@ -158,23 +158,23 @@ fn faults_of_a_skill_file_have_their_place() {
         ),
         (
             "---\ndescription: [a]\n---\n",
-            "s:2:14: description has to be a text",
+            "s:2:14: description must be a string",
         ),
         (
             "---\ndescription: a\ntools: 3\n---\n",
-            "s:3:8: tools has to be a list of names, or of objects with a name",
+            "s:3:8: tools must be a list of names, or of objects with a name",
         ),
         (
             "---\ndescription: a\nmcpServers: {a: 1}\n---\n",
-            "s:3:13: mcpServers has to be an object of server objects",
+            "s:3:13: mcpServers must be an object of server objects",
         ),
         (
             "---\ndescription: a\npreload: maybe\n---\n",
-            "s:3:10: preload has to be true or false",
+            "s:3:10: preload must be true or false",
         ),
         (
             "---\nname: a/b\n---\n",
-            "s:2:7: the name \"a/b\" has the character '/'",
+            "s:2:7: invalid character '/' in the name \"a/b\"",
         ),
         (
             "---\ndescription: a\ndesciption: b\n---\n",
@@ -182,15 +182,18 @@ fn faults_of_a_skill_file_have_their_place() {
         ),
         (
             "---\nname: a\n---\n",
-            "s:2:1: without a description the model is not told of the skill (add description: …)",
+            "s:2:1: missing description: without it the skill is not offered to the model (add \
+             description: …)",
         ),
         (
             "---\ndescription: a\nprovider: {module: x}\n---\n",
-            "s:3:11: code in a skill is not run (name tools of the catalogue in tools, or servers in mcpServers)",
+            "s:3:11: skills cannot run code (list stored tools in tools, or MCP servers in \
+             mcpServers)",
         ),
         (
             "- a",
-            "s:1:1: without a description the model is not told of the skill (add description: …)",
+            "s:1:1: missing description: without it the skill is not offered to the model (add \
+             description: …)",
         ),
     ];
     for (text, expected) in cases {
@@ -237,10 +240,10 @@ fn a_folder_gives_its_skills_and_what_is_wrong_with_others() {
         .collect();
     let expected = [
         "/b/SKILL.md: the skill \"a\" is already in /a",
-        "/c/SKILL.md: is not UTF-8 from byte 0 on",
-        "/d/SKILL.md: is longer than 262144 bytes: put what is not always needed into files beside it",
-        "/f: is a link that leads out of the folder of skills",
-        "/g/SKILL.md: is a link that leads out of the folder of skills",
+        "/c/SKILL.md: has invalid UTF-8 from byte 0 on",
+        "/d/SKILL.md: is longer than 262144 bytes: move details into separate files next to it",
+        "/f: is a symbolic link that leaves the skills folder",
+        "/g/SKILL.md: is a symbolic link that leaves the skills folder",
         "/h/SKILL.md: is not a file",
     ];
     assert_eq!(found.len(), expected.len(), "{found:?}");

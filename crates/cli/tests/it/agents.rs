@@ -32,10 +32,7 @@ fn agents_are_put_shown_asked_and_removed() {
         (&"gpt-house".into(), &"You help.".into())
     );
     let unknown = place.run(&["ask", "hi", "--agent", "helpr", "-s", "dir:s"]);
-    unknown.fails(
-        2,
-        &["there is no agent \"helpr\"", "did you mean \"helper\"?"],
-    );
+    unknown.fails(2, &["unknown agent \"helpr\"", "did you mean \"helper\"?"]);
     let models = place.run(&["models", "-s", "dir:s"]);
     assert!(models.out.contains("agents\n  helper\n"), "{models:?}");
     assert_eq!(run(&["agent", "remove", "helper"]).code, Some(0));
@@ -69,7 +66,7 @@ fn files_of_agents_and_skills_are_checked() {
         "\"web_serch\" matches no tool",
         "agents/a.yaml:1:",
         "did you mean web_search?",
-        "there is no skill \"countin\"",
+        "unknown skill \"countin\"",
         "did you mean counting?",
     ] {
         assert!(idle.out.contains(part), "{part}: {idle:?}");

@@ -152,7 +152,7 @@ fn what_is_missing_is_named_with_the_mend() {
         ),
         (
             &["ask", "hi", "--demo", "-a", "nobody"],
-            &["there is no agent \"nobody\""],
+            &["unknown agent \"nobody\""],
         ),
         (
             &["ask", "hi", "-m", "mock", "--image", "a.txt"],

@@ -233,7 +233,7 @@ fn schemas_that_prompt_files_name_are_given() {
         "--dry-run",
     ]));
     assert!(dry.out.contains("Cook soup"), "{}", dry.out);
-    let why = "there is no type or schema \"RecipeRequest\"";
+    let why = "unknown type or schema \"RecipeRequest\"";
     let done = place.run(&["render", "recipe.prompt"]);
     done.fails(3, &[why, "--schema RecipeRequest=FILE"]);
     let checked = place.run(&["check", "recipe.prompt"]);

@@ -1,4 +1,4 @@
-//! From a request to everything that a run needs.
+//! Collects everything that a run needs from a request: model, history, prompt, tools, skills.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use super::{
     prompt, question, stored,
 };
 
-/// Pictures of one result that a model is shown.
+/// Maximum number of pictures of one tool result that the model receives.
 const MOST_RESULT_IMAGES: usize = 8;
 
-/// Collects what a run needs: model, history, prompt, tools, skills. Where it is known already what
-/// was said to the model when the run began, no prompt is rendered and no history is loaded for it:
-/// both may ask others, and what they said then counts.
+/// Collects what a run needs: model, history, prompt, tools and skills. When the journal already
+/// has what the model was told at the start, nothing is rendered or loaded again: a prompt may have
+/// changed since, and the recorded text is the one that counts.
 pub(super) async fn prepare(
     service: &AgentService,
     mut request: AgentRequest,
@@ -113,7 +113,7 @@ pub(super) async fn prepare(
     })
 }
 
-/// Lets another model answer than the one that a request names.
+/// Replaces the model that a request names.
 pub(super) fn ask_another(
     service: &AgentService,
     prepared: &mut PreparedRun,
@@ -133,8 +133,8 @@ pub(super) fn ask_another(
     Ok(())
 }
 
-/// The tools that a person is asked about: those of the agent and those of the request. A request
-/// takes none away from an agent's.
+/// Patterns of the tools that need approval: those of the agent plus those of the request. A
+/// request can only add patterns, never remove those of an agent.
 fn asking(agent: &Permissions, request: &[String]) -> Result<Permissions, AgentError> {
     let all = [agent.patterns().as_slice(), request].concat();
     if request.is_empty() {
@@ -144,23 +144,25 @@ fn asking(agent: &Permissions, request: &[String]) -> Result<Permissions, AgentE
         .iter()
         .find(|pattern| pattern.trim().starts_with('!'))
     {
-        let message = format!("tools.ask: {taken:?}: a request may only add tools to ask about");
+        let message = format!(
+            "tools.ask: invalid pattern {taken:?}: a request can only add tools \
+            that need approval"
+        );
         return Err(setup(ErrorCode::RunInvalidRequest, message));
     }
     Permissions::parse(&all)
         .map_err(|error| setup(ErrorCode::RunInvalidRequest, format!("tools.ask: {error}")))
 }
 
-/// The documents that a request may read.
+/// Documents that a request may read.
 #[derive(Default)]
 struct Documents {
-    /// To be searched by the model; nothing where they are in the question already.
+    /// Documents for the model to search; empty if they are part of the question.
     knowledge: Option<Arc<KnowledgeBase>>,
     sources: Vec<Citation>,
 }
 
-/// Few documents are put into the question whole; of more the model gets tools to
-/// search them.
+/// Puts a few documents into the question as a whole; for more, the model gets search tools.
 async fn documents(
     service: &AgentService,
     request: &AgentRequest,
@@ -182,7 +184,8 @@ async fn documents(
         .tools
         .knowledge(service.parts.knowledge.clone(), scope);
     let knowledge = found.ok_or_else(|| {
-        let message = "the request names knowledge bases, and none are set up here: set agent.knowledge or tools.rag.base_url";
+        let message = "the request names knowledge bases, but none are configured: set \
+            agent.knowledge or tools.rag.base_url";
         setup(ErrorCode::RunInvalidRequest, message.to_owned())
     })?;
     let RunInput::Content(content) = input else {
@@ -203,7 +206,8 @@ async fn documents(
                 sources: sources.collect(),
             })
         }
-        // What cannot be read whole may still be searched; the tool says why it cannot.
+        // A document that cannot be read as a whole may still be searchable; the tool reports why
+        // not.
         Ok(None) | Err(_) => Ok(searched(knowledge)),
     }
 }
@@ -215,13 +219,13 @@ fn searched(knowledge: Arc<KnowledgeBase>) -> Documents {
     }
 }
 
-/// What was said before, and what is asked.
+/// The conversation before the question, and the question.
 #[derive(Default)]
 struct ConversationInput {
     system: Option<String>,
     past: Past,
     asked: Vec<Message>,
-    /// Whether `past` is what the session holds.
+    /// Whether `past` comes from the session.
     is_loaded: bool,
 }
 
@@ -243,7 +247,7 @@ async fn conversation(
             } else {
                 vec![question::message(request, content, most)]
             };
-            // Results of calls are what is new, so they are not history yet.
+            // Results of calls belong to the new turn, so they are not part of the history yet.
             let answered = trailing_results(&mut past.messages, request);
             asked.splice(0..0, answered);
             Ok(ConversationInput {
@@ -256,8 +260,8 @@ async fn conversation(
     }
 }
 
-/// The whole conversation comes with the request: its last message of the
-/// user is the question, its system message counts where `system` is absent.
+/// Splits a conversation that the request contains: its last user message is the question, and its
+/// system message counts if `system` is absent.
 fn given(request: &AgentRequest, messages: Vec<Message>, most: usize) -> ConversationInput {
     let is_system = |message: &Message| matches!(message.role, Role::System | Role::Developer);
     let (systems, mut rest): (Vec<_>, Vec<_>) = messages.into_iter().partition(is_system);
@@ -303,7 +307,7 @@ async fn loaded(
     Ok(history::past(turns))
 }
 
-/// Takes the results that the request brought off the end of the history.
+/// Removes the tool results that the request brought from the end of the history.
 fn trailing_results(messages: &mut Vec<Message>, request: &AgentRequest) -> Vec<Message> {
     if request.tool_results.is_empty() {
         return Vec::new();
@@ -314,7 +318,7 @@ fn trailing_results(messages: &mut Vec<Message>, request: &AgentRequest) -> Vec<
     messages.split_off(last.map_or(0, |last| last + 1))
 }
 
-/// Skills of the run: the user's choices only as far as they can be loaded.
+/// Skills of the run; skills chosen by the user count only if they can be loaded.
 fn skills(offered: &AvailableTools, request: &AgentRequest, earlier: Vec<String>) -> Skills {
     let metadata = &request.metadata;
     let chosen = request.tools.skills.iter().filter(|skill| skill.preload);
@@ -337,7 +341,7 @@ fn once(names: Vec<String>) -> Vec<String> {
     names.into_iter().filter(new).collect()
 }
 
-/// A name that two tools have could mean either.
+/// Rejects duplicate tool names: the model could not say which tool it means.
 fn no_doubles(
     tools: &[Arc<dyn quillet_core::tool::Tool>],
     client_tools: &[ToolOffer],
@@ -347,15 +351,15 @@ fn no_doubles(
     for name in own.chain(client_tools.iter().filter_map(ToolOffer::name)) {
         if !seen.insert(name) {
             let message =
-                format!("two tools of this request are named {name:?}: rename one of them");
+                format!("duplicate tool name {name:?} in this request: rename one of the tools");
             return Err(setup(ErrorCode::RunInvalidRequest, message));
         }
     }
     Ok(())
 }
 
-/// A tool that a provider runs itself is only sent to that provider, so that one of another
-/// would be left out without a word.
+/// Rejects tools that another provider executes: they are only sent to their own provider, so
+/// without this error they would be dropped silently.
 fn no_strangers(provider: &str, client_tools: &[ToolOffer]) -> Result<(), AgentError> {
     let native = client_tools.iter().filter_map(|tool| match tool {
         ToolOffer::Native(native) => Some(native),
@@ -365,16 +369,18 @@ fn no_strangers(provider: &str, client_tools: &[ToolOffer]) -> Result<(), AgentE
         let (name, owner) = native_tool(tool);
         let is_known = ["openai", "anthropic", "google"].contains(&provider);
         if is_known && owner != provider {
-            let message =
-                format!("tools.custom: {name} is a tool of {owner}, and {provider} is asked");
+            let message = format!(
+                "tools.custom: {name} is a tool of {owner}, but the model's provider is \
+                    {provider}"
+            );
             return Err(setup(ErrorCode::RunInvalidRequest, message));
         }
     }
     Ok(())
 }
 
-/// The name of a provider's tool, and whose it is: Gemini's have no type, Anthropic's types
-/// end in a date.
+/// Returns name and owner of a provider's own tool. Gemini's tools have no type, and the types of
+/// Anthropic's tools end in a date.
 fn native_tool(tool: &serde_json::Value) -> (&str, &'static str) {
     let Some(kind) = tool.get("type").and_then(serde_json::Value::as_str) else {
         let members = tool.as_object().and_then(|members| members.keys().next());
@@ -389,7 +395,7 @@ fn native_tool(tool: &serde_json::Value) -> (&str, &'static str) {
     }
 }
 
-/// How the model is to answer: as the request says, else as the agent does.
+/// Response format: that of the request, otherwise that of the agent.
 fn options(request: &AgentRequest, agent: ChatOptions, most: u64) -> ChatOptions {
     let own = ChatOptions {
         temperature: request.temperature,
@@ -417,7 +423,7 @@ fn limits(limits: RunLimits, request: &AgentRequest) -> RunLimits {
 }
 
 impl AgentService {
-    /// A tracer of a new run, as this service's own runs have one.
+    /// Creates the tracer of a new run.
     #[must_use]
     pub fn tracer(&self) -> Tracer {
         match &self.parts.traces {

@@ -1,5 +1,5 @@
-//! Which tools and skills a request may use: those of this service that it names,
-//! those of MCP servers, stored prompts, and skills with what comes with them.
+//! Tools and skills that a request may use: tools of this service, tools of MCP servers, stored
+//! prompts, and skills with their tools.
 
 use std::sync::Arc;
 
@@ -17,22 +17,22 @@ use super::assemble::setup;
 use super::{AgentRequest, AgentService, RawJson, stored};
 use crate::tool_ids::tool_id;
 
-/// How prompts are named as tools, and how scripts may be.
+/// Prefixes with which prompts and scripts are named as tools.
 const PROMPT: [&str; 2] = ["prompt/", "script/"];
 
-/// What can be used.
+/// Tools and skills of a request.
 #[derive(Default)]
 pub(super) struct AvailableTools {
     pub(super) tools: Vec<Arc<dyn Tool>>,
     pub(super) skills: Vec<Skill>,
-    /// Skills that are loaded from the start because they say so themselves.
+    /// Skills that are loaded from the start because of their own `preload`.
     pub(super) preloaded: Vec<String>,
-    /// What whoever asks should know.
+    /// Warnings for the caller.
     pub(super) warnings: Vec<String>,
 }
 
 impl AvailableTools {
-    /// Every name of what may be called, with a skill or without.
+    /// Names of everything that may be called, with or without a skill.
     pub(super) fn names(&self) -> Vec<&str> {
         let of_skills = self.skills.iter().flat_map(|skill| &skill.tools);
         let tools = self.tools.iter().chain(of_skills);
@@ -74,7 +74,7 @@ pub(super) async fn collect(
     Ok(offered)
 }
 
-/// The names under which tools are asked for, those of features included.
+/// Names of the requested tools, including those of features.
 fn wanted(request: &AgentRequest, searches_documents: bool) -> Vec<(String, Map<String, Value>)> {
     let on = |(_, settings): &(&String, &Map<String, Value>)| {
         settings.get("enabled").and_then(Value::as_bool) != Some(false)
@@ -95,7 +95,7 @@ fn wanted(request: &AgentRequest, searches_documents: bool) -> Vec<(String, Map<
     wanted
 }
 
-/// The id of a prompt that is named as a tool.
+/// Id of a prompt that is named as a tool.
 fn prompt(name: &str) -> Option<&str> {
     PROMPT.iter().find_map(|prefix| name.strip_prefix(prefix))
 }
@@ -130,8 +130,9 @@ fn named(
     tools.map_err(|error| setup(ErrorCode::RunInvalidRequest, error.to_string()))
 }
 
-/// The stored definitions that a request names itself: its agent, tools, prompts as tools, those of
-/// skills that it brings. What the agent uses is its author's choice.
+/// Stored definitions that the request itself names: agent, tools, prompts as tools, and those of
+/// skills in the request. Definitions that the agent uses are the choice of its author and need no
+/// permission of the caller.
 #[must_use]
 pub fn definitions_of(service: &AgentService, request: &AgentRequest) -> Vec<(EntryKind, String)> {
     let agent = stored::name(request).map(|name| (EntryKind::Agent, name.to_owned()));
@@ -153,7 +154,7 @@ pub fn definitions_of(service: &AgentService, request: &AgentRequest) -> Vec<(En
     agent.into_iter().chain(tools).collect()
 }
 
-/// A tool of the catalogue, by its id or by the name that templates call.
+/// Finds a tool of the catalogue by its id or its function name.
 fn in_catalogue(service: &AgentService, name: &str) -> Option<Arc<dyn Tool>> {
     let snapshot = service.parts.prompts.catalogue().snapshot();
     if let Ok(definition) = snapshot.tool(name)
@@ -164,7 +165,7 @@ fn in_catalogue(service: &AgentService, name: &str) -> Option<Arc<dyn Tool>> {
     snapshot.functions.get(name).cloned()
 }
 
-/// Tools of the catalogue, prompts and built-in tools, as far as they are there.
+/// Tools of the catalogue, prompts and built-in tools, as far as they exist.
 fn known(service: &AgentService, request: &AgentRequest) -> Vec<Arc<dyn Tool>> {
     let prompts = &service.parts.prompts;
     let snapshot = prompts.catalogue().snapshot();
@@ -179,8 +180,8 @@ fn known(service: &AgentService, request: &AgentRequest) -> Vec<Arc<dyn Tool>> {
     tools
 }
 
-/// Versions of prompts that an agent names by a mark (`prompt/ID@production`); patterns with stars
-/// are about prompts as readers get them.
+/// Prompt versions that an agent selects (`prompt/ID@production`). Patterns with stars always mean
+/// the version that readers get.
 fn versions(service: &AgentService, permitted: &Permissions) -> Vec<Arc<dyn Tool>> {
     let prompts = &service.parts.prompts;
     let marked = permitted.allowed().filter(|name| !name.contains('*'));
@@ -191,7 +192,7 @@ fn versions(service: &AgentService, permitted: &Permissions) -> Vec<Arc<dyn Tool
     tools.collect()
 }
 
-/// A tool that is named twice is there once.
+/// Removes duplicates, so that a tool named twice is offered once.
 fn add(tools: &mut Vec<Arc<dyn Tool>>, more: Vec<Arc<dyn Tool>>) {
     for tool in more {
         if !tools
@@ -203,7 +204,7 @@ fn add(tools: &mut Vec<Arc<dyn Tool>>, more: Vec<Arc<dyn Tool>>) {
     }
 }
 
-/// The MCP servers of the configuration and of the request.
+/// MCP servers of the configuration and of the request.
 fn servers(service: &AgentService, request: &AgentRequest) -> McpServers {
     let list: Vec<Value> = request
         .tools
@@ -218,7 +219,8 @@ fn servers(service: &AgentService, request: &AgentRequest) -> McpServers {
     servers.filled(&request.metadata.task_data.0)
 }
 
-/// A server that does not answer is left out: one bad server hurts no other.
+/// Lists the tools of a server. A server that does not answer is skipped, so that it does not
+/// affect the others.
 async fn add_mcp(service: &AgentService, servers: &McpServers, tools: &mut Vec<Arc<dyn Tool>>) {
     if servers.is_empty() {
         return;
@@ -232,11 +234,11 @@ async fn add_mcp(service: &AgentService, servers: &McpServers, tools: &mut Vec<A
 
 fn report(found: &[Diagnostic]) {
     for diagnostic in found {
-        tracing::warn!(%diagnostic, "a tool or skill is left out");
+        tracing::warn!(%diagnostic, "tool or skill skipped");
     }
 }
 
-/// The skills that the request brings, and those of the service that it names.
+/// Skills in the request, and skills of the service that the request names.
 fn definitions(
     service: &AgentService,
     request: &AgentRequest,
@@ -285,11 +287,11 @@ fn no_skill(service: &AgentService, name: &str) -> AgentError {
     let hint = near.map_or_else(String::new, |near| format!(" (did you mean {near:?}?)"));
     setup(
         ErrorCode::RunInvalidRequest,
-        format!("there is no skill {name:?}{hint}"),
+        format!("unknown skill {name:?}{hint}"),
     )
 }
 
-/// A skill with its tools: those of the catalogue that it names, and those of its servers.
+/// Adds a skill with its tools: those of the catalogue, and those of its servers.
 async fn skill(
     service: &AgentService,
     request: &AgentRequest,
@@ -301,7 +303,7 @@ async fn skill(
         match named(service, &reference.name, &options) {
             Ok(found) => add(&mut tools, found),
             Err(error) => {
-                tracing::warn!(skill = definition.name, %error, "a tool of a skill is left out")
+                tracing::warn!(skill = definition.name, %error, "tool of a skill skipped")
             }
         }
     }

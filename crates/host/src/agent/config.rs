@@ -1,4 +1,4 @@
-//! What agents are made of, and how they behave. Every limit has its default here.
+//! Parts and options of the agent service. Every limit has its default here.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,45 +20,44 @@ use quillet_tools::{McpServers, Tools};
 use super::ModelSettings;
 use crate::script::ScriptService;
 
-/// The models of this process: those of its configuration, and those that requests bring.
+/// Models of this process: configured models, and models that requests define.
 pub trait ModelRegistry: Send + Sync + fmt::Debug {
-    /// The model of a request; the configured one where it names none.
+    /// Returns the model of a request; the configured one if the request names none.
     ///
     /// # Errors
-    /// There is none, or what the request says of it is wrong.
+    /// No model is configured, or the request's model settings are invalid.
     fn connect(&self, settings: Option<&ModelSettings>) -> Result<ConnectedModel, ModelError>;
 
-    /// The model of requests that name none.
+    /// Default model for requests that name none.
     fn default_model(&self) -> Option<String>;
 
-    /// Names of the providers that can be asked.
+    /// Names of the available providers.
     fn providers(&self) -> Vec<String>;
 
-    /// Names of models that can be asked, each with its provider; the model of requests that
-    /// name none is the first.
+    /// Names of available models, each with its provider. The default model comes first.
     fn list(&self) -> BoxFuture<'_, Vec<(String, String)>> {
         let default = self.default_model().into_iter();
         let named = default.map(|name| (name, "system".to_owned()));
         Box::pin(std::future::ready(named.collect()))
     }
 
-    /// Whether a model is known to take pictures.
+    /// Whether a model is known to accept pictures.
     fn takes_images(&self, _model: &str) -> bool {
         false
     }
 
-    /// Who pays for a run that begins, by the name of a key where there are keys.
+    /// Account that pays for a new run, by the name of its key if there are keys.
     fn payer(&self, key: Option<&str>) -> BudgetAccounts {
         BudgetAccounts::of(key.map(Into::into))
     }
 
-    /// The price of this many calls of a model in US dollars, where that is known.
+    /// Price of these calls of a model in US dollars, if known.
     fn cost(&self, _model: &str, _usage: &Usage, _calls: u32) -> Option<f64> {
         None
     }
 }
 
-/// A model that can be asked.
+/// A model with what a run must know about it.
 #[derive(Clone, Debug)]
 pub struct ConnectedModel {
     /// The model.
@@ -67,28 +66,28 @@ pub struct ConnectedModel {
     pub name: String,
     /// The provider, as in errors: `openai`, `anthropic`, `google`, `mock`.
     pub provider: String,
-    /// What fits into it.
+    /// Context window of the model.
     pub window: Window,
-    /// How its tokens are counted.
+    /// Tokenizer of the model.
     pub counter: Arc<dyn TokenCounter>,
 }
 
-/// The parts that an agent service is made of.
+/// Parts from which an agent service is built.
 #[derive(Clone, Debug)]
 pub struct AgentParts {
-    /// Where models come from.
+    /// Source of models.
     pub models: Arc<dyn ModelRegistry>,
-    /// Where conversations are stored.
+    /// Store of conversations.
     pub sessions: Arc<dyn Sessions>,
-    /// What replicas share about runs.
+    /// State of runs that replicas share.
     pub runs: Arc<dyn Runs>,
-    /// Where runs that outlive their process keep what they did; none where `None`.
+    /// Journal of durable runs; `None` disables durable runs.
     pub journal: Option<Arc<dyn Journal>>,
     /// Tools of this service and those of MCP servers.
     pub tools: Arc<Tools>,
     /// Stored prompts and tools, which agents may call.
     pub prompts: Arc<PromptService>,
-    /// What runs scripts of the store; none where `None`.
+    /// Runner of stored scripts; `None` disables scripts.
     pub scripts: Option<Arc<ScriptService>>,
     /// Skills that requests may name.
     pub skills: Vec<SkillDefinition>,
@@ -96,7 +95,7 @@ pub struct AgentParts {
     pub mcp_servers: McpServers,
     /// Documents that models may search.
     pub knowledge: Option<Arc<dyn Knowledge>>,
-    /// Where traces go, if anywhere.
+    /// Receiver of traces, if any.
     pub traces: Option<Arc<dyn TraceSink>>,
 }
 
@@ -105,27 +104,26 @@ pub struct AgentParts {
 pub struct AgentOptions {
     /// Bounds of each run.
     pub limits: RunLimits,
-    /// Runs of this process at the same time. Default 50.
+    /// Maximum number of concurrent runs of this process. Default 50.
     pub concurrent: usize,
-    /// What one key may do, over all replicas. Default no bound.
+    /// Limits of one key over all replicas. Default no limit.
     pub allowance: Allowance,
-    /// Messages of a history that are loaded. Default 10,000: what does not fit
-    /// into the model is for the compaction to cut.
+    /// Maximum number of history messages that are loaded. Default 10,000; compaction cuts what
+    /// does not fit into the model.
     pub history_messages: usize,
-    /// Of a group's history: how many of the first and of the last are kept.
-    /// Default 10 and 20.
+    /// Number of first and last messages kept of a group's history. Default 10 and 20.
     pub group_history: (usize, usize),
-    /// Whether runs go on for their logs when clients leave, unless requests say
-    /// otherwise. Default `false`.
+    /// Whether runs continue for their event logs after the client disconnects, if the request does
+    /// not say. Default `false`.
     pub resumable: bool,
-    /// Whether runs outlive their process, unless requests say otherwise. Default `false`.
+    /// Whether runs are durable, if the request does not say. Default `false`.
     pub durable: bool,
-    /// How long a process that has died holds its durable runs. Default 10 s.
+    /// Lease time of a durable run, after which another process may resume it. Default 10 s.
     pub lease: Duration,
-    /// How long a call waits for a person, before it is denied. Default 7 days.
+    /// How long a call waits for approval before it is denied. Default 7 days.
     pub approval_time: Duration,
-    /// How long a reader of a resumable answer waits for a log that cannot be read, before its
-    /// stream ends with an error. Default 10 s.
+    /// How long a reader of a resumable answer waits for an unavailable log before its stream ends
+    /// with an error. Default 10 s.
     pub log_patience: Duration,
     /// Bytes of a request. Default 32 MiB: images come in base64.
     pub body_bytes: usize,

@@ -1,5 +1,5 @@
-//! Counters of the agents for `/metrics`, kept as runs go; plain atomics, since every event of a
-//! run may touch them.
+//! Counters of agents for `/metrics`. They are plain atomics, because every event of a run may
+//! change them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -8,14 +8,14 @@ use quillet_agent::{AgentOutcome, EndReason};
 
 use crate::counters::{self, ByCode, Histogram};
 
-/// What is counted about runs.
+/// Counters of runs.
 #[derive(Debug, Default)]
 pub struct AgentCounts {
-    /// Runs on their way.
+    /// Runs in progress.
     pub(super) active: AtomicU64,
-    /// Runs that ended, by how.
+    /// Finished runs by outcome.
     pub(super) ended: ByCode,
-    /// Runs that were not admitted, by why.
+    /// Rejected runs by reason.
     pub(super) refused: ByCode,
     /// Calls of tools, by outcome.
     pub(super) tool_calls: ByCode,
@@ -49,22 +49,22 @@ impl AgentCounts {
         }
     }
 
-    /// The text that Prometheus reads.
+    /// Writes the counters in Prometheus text format.
     pub fn write(&self, out: &mut String) {
         let codes = [
             (
                 "quillet_agent_runs_total",
-                "Runs that ended, by how.",
+                "Finished runs by outcome.",
                 &self.ended,
             ),
             (
                 "quillet_agent_refused_total",
-                "Runs that were not admitted, by why.",
+                "Rejected runs by reason.",
                 &self.refused,
             ),
             (
                 "quillet_agent_tool_calls_total",
-                "Calls of tools by models, by outcome.",
+                "Tool calls by outcome.",
                 &self.tool_calls,
             ),
         ];
@@ -76,7 +76,7 @@ impl AgentCounts {
             out,
             "quillet_agent_active_runs",
             "gauge",
-            "Runs on their way.",
+            "Runs in progress.",
         );
         counters::line(out, "quillet_agent_active_runs", "", load(&self.active));
         let name = "quillet_agent_tokens_total";
@@ -84,7 +84,7 @@ impl AgentCounts {
             out,
             name,
             "counter",
-            "Tokens that providers counted; cached ones are among the input's.",
+            "Tokens reported by providers; cached tokens are part of the input.",
         );
         for (kind, tokens) in [
             ("input", &self.input_tokens),
@@ -98,13 +98,13 @@ impl AgentCounts {
             out,
             name,
             "histogram",
-            "From a request to the first text or reasoning.",
+            "Time from a request to the first text or reasoning.",
         );
         self.first_token.write(out, name, "");
     }
 }
 
-/// Stable word for how a run ended: a stop reason's name, or an error's code.
+/// Outcome of a run as a stable word: the name of a stop reason, or an error code.
 fn ending(ending: &EndReason) -> &'static str {
     match ending {
         EndReason::Finished(reason) => reason.as_str(),

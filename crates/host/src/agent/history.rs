@@ -1,4 +1,4 @@
-//! The conversation before: loaded, chosen, repaired; and what is added to it after.
+//! Conversation history: loading, selection, repair, and what a run adds.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,10 +8,10 @@ use quillet_core::{Message, Role, clock};
 
 use super::ToolResult;
 
-/// What a call has in place of a result that nobody gave.
+/// Result of a call for which the client sent none.
 const UNANSWERED: &str = "The client gave no result for this call.";
 
-/// What a history leaves for the next run.
+/// State that a history leaves for the next run.
 #[derive(Debug, Default)]
 pub(super) struct Past {
     pub(super) messages: Vec<Message>,
@@ -19,7 +19,7 @@ pub(super) struct Past {
     pub(super) skills: Vec<String>,
 }
 
-/// The first and the last turns of a group's long history.
+/// Keeps the first and the last turns of a group's long history.
 pub(super) fn ends(
     mut turns: Vec<StoredMessage>,
     (first, last): (usize, usize),
@@ -33,7 +33,7 @@ pub(super) fn ends(
     turns
 }
 
-/// The messages of these turns, and the skills that are loaded still.
+/// Messages of these turns, and the skills that are still loaded.
 pub(super) fn past(turns: Vec<StoredMessage>) -> Past {
     let skills = skills::retained(&turns);
     Past {
@@ -42,9 +42,9 @@ pub(super) fn past(turns: Vec<StoredMessage>) -> Past {
     }
 }
 
-/// Gives every call exactly one result, directly after the turn that made it: results that the
-/// request brings, else a text that there is none. Results of calls that are not there are dropped.
-/// Providers refuse anything else.
+/// Gives every call exactly one result, directly after the turn that made it: the result in the
+/// request, or a text that there is none. Results without a call are dropped, because providers
+/// reject both.
 pub(super) fn paired(messages: Vec<Message>, given: &[ToolResult]) -> Vec<Message> {
     let mut results: HashMap<&str, &ToolResult> = given
         .iter()
@@ -73,7 +73,7 @@ pub(super) fn paired(messages: Vec<Message>, given: &[ToolResult]) -> Vec<Messag
     paired
 }
 
-/// Answers calls that have no result yet.
+/// Adds results for calls that have none.
 fn answer(
     open: &mut Vec<String>,
     results: &mut HashMap<&str, &ToolResult>,
@@ -90,7 +90,7 @@ fn answer(
     }
 }
 
-/// What a run adds to its session; nothing where nothing was said.
+/// Messages that a run adds to its session; empty if nothing was said.
 pub(super) fn turns(run: &str, asked: &[Message], outcome: &AgentOutcome) -> Vec<StoredMessage> {
     if outcome.messages.is_empty() {
         return Vec::new();
@@ -108,7 +108,7 @@ pub(super) fn turns(run: &str, asked: &[Message], outcome: &AgentOutcome) -> Vec
     turns
 }
 
-/// What was asked, as its session keeps it before there is an answer.
+/// The user's message as the session stores it before there is an answer.
 pub(super) fn question_turns(run: &str, asked: &[Message]) -> Vec<StoredMessage> {
     numbered(run, asked.iter())
 }
@@ -125,8 +125,8 @@ fn numbered<'m>(run: &str, messages: impl Iterator<Item = &'m Message>) -> Vec<S
     (1..).zip(messages).map(turn).collect()
 }
 
-/// Whether the conversation ends with this question, which nobody answered: then its run died, and
-/// it is asked again.
+/// Whether the conversation ends with this unanswered message. Then the run before died, and its
+/// client is sending the message again.
 pub(super) fn is_asked_again(past: &[Message], asked: &[Message]) -> bool {
     match (past.last(), asked) {
         (Some(last), [question]) => last.role == Role::User && last.content == question.content,

@@ -1,4 +1,4 @@
-//! Agents of this process: from what is asked to a run that goes.
+//! Agents of this process, from a request to a run.
 //!
 //! [`AgentService::begin`] admits a request and gives a [`RunHandle`], whose events the caller reads.
 //! No HTTP here: `POST /v1/response` is one caller, other routes and the command line are others.

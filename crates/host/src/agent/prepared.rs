@@ -1,25 +1,25 @@
-//! A run that can go.
+//! Prepared runs.
 
 use quillet_agent::{Citation, Permissions, RunSpec};
 use quillet_core::Message;
 use quillet_core::budget::BudgetLimits;
 
-/// A run that can go, and what its session gets.
+/// Prepared run, and what its session stores.
 pub(super) struct PreparedRun {
     pub(super) run: RunSpec,
     pub(super) session: Option<String>,
-    /// What was asked, as the session keeps it.
+    /// The user's message as the session stores it.
     pub(super) asked: Vec<Message>,
-    /// Whether the session ends with this question already.
+    /// Whether the session already ends with this message.
     pub(super) is_asked_again: bool,
     /// The provider.
     pub(super) provider: String,
-    /// Where the documents are from that are in the question.
+    /// Sources of the documents in the question.
     pub(super) sources: Vec<Citation>,
-    /// What whoever asks should know.
+    /// Warnings for the caller.
     pub(super) warnings: Vec<String>,
-    /// Tools that are not called before a person has agreed.
+    /// Tools that need approval.
     pub(super) ask: Permissions,
-    /// The agent's own budgets, and its name.
+    /// Budgets of the agent, and its name.
     pub(super) budget: Option<(String, BudgetLimits)>,
 }

@@ -1,23 +1,23 @@
-//! Who asks, as limits, runs and journals know them.
+//! The authenticated client, as limits, runs and journals know it.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
-/// The client that asks. Runs of one client are neither seen nor stopped by another.
+/// The authenticated client. Clients can neither see nor stop runs of each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Principal {
-    /// What limits are counted by.
+    /// Key for rate limits.
     pub(super) key: String,
-    /// What runs are found by; the same for all who need no key.
+    /// Scope of run ids; the same for all clients without a key.
     scope: String,
-    /// The name of the key, by which its budgets are found.
+    /// Name of the key, which its budgets refer to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
 }
 
 impl Principal {
-    /// Somebody with a key of this service. The key itself goes nowhere.
+    /// Principal of a client with a key. The key itself is not stored.
     #[must_use]
     pub fn key(key: &str) -> Self {
         let scope = format!("k{:016x}", digest(&key));
@@ -28,7 +28,7 @@ impl Principal {
         }
     }
 
-    /// The same, with the name of its key.
+    /// Adds the name of the key.
     #[must_use]
     pub fn named(self, name: &str) -> Self {
         Principal {
@@ -37,13 +37,13 @@ impl Principal {
         }
     }
 
-    /// The name of the key, if it has one.
+    /// Name of the key, if it has one.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// A client without a key, known by its address.
+    /// Principal of a client without a key, identified by its address.
     #[must_use]
     pub fn at(address: &str) -> Self {
         Principal {
@@ -53,13 +53,14 @@ impl Principal {
         }
     }
 
-    /// Whose it is what this client leaves behind; the same for all who need no key.
+    /// Owner of what this client stores; the same for all clients without a key.
     #[must_use]
     pub fn scope(&self) -> &str {
         &self.scope
     }
 
-    /// Id of the answer to a request: the same for the same request id, so that either finds the run.
+    /// Id of the answer to a request. It is derived from the request id, so that either id finds
+    /// the run.
     #[must_use]
     pub fn response_id(&self, request: &str) -> String {
         if is_response_id(request) {
@@ -69,8 +70,8 @@ impl Principal {
         format!("resp-{:012x}", hash >> 16)
     }
 
-    /// Whose a run is, by its whole id, and the id of its answer. An id without a scope is of those
-    /// who need no key.
+    /// Splits the whole id of a run into owner and answer id. An id without a scope belongs to
+    /// clients without a key.
     #[must_use]
     pub fn of_run(id: &str) -> (Self, String) {
         let (scope, answer) = id.rsplit_once('.').unwrap_or(("any", id));
@@ -82,13 +83,13 @@ impl Principal {
         (who, answer.to_owned())
     }
 
-    /// The session that keeps a response of the OpenAI-compatible routes.
+    /// Session that stores a response of the OpenAI-compatible routes.
     #[must_use]
     pub fn session_of(&self, response: &str) -> String {
         format!("{}.{response}", self.scope)
     }
 
-    /// Id under which replicas know a run.
+    /// Id of a run in the state shared by replicas.
     #[must_use]
     pub fn run_id(&self, request: &str) -> String {
         format!("{}.{}", self.scope, self.response_id(request))
@@ -101,7 +102,7 @@ fn is_response_id(id: &str) -> bool {
         .is_some_and(|rest| rest.len() == 12 && rest.bytes().all(hex))
 }
 
-/// Has to be the same in every replica, and need not be secret: keys are long.
+/// Must be the same in every replica, and need not be secret: keys are long.
 fn digest(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
@@ -120,7 +121,8 @@ mod tests {
         assert_eq!(ada.run_id("req-1"), ada.run_id(&id));
         assert_ne!(ada.run_id("req-1"), bob.run_id("req-1"));
         assert_ne!(ada.run_id(&id), bob.run_id(&id));
-        // Without keys there is nobody to tell apart: an address may change on the way.
+        // Without keys, clients cannot be distinguished: the address of a client may change during
+        // a run.
         assert_eq!(
             Principal::at("::1").run_id("x"),
             Principal::at("::2").run_id("x")

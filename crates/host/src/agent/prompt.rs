@@ -1,11 +1,11 @@
-//! The parts of the system prompt besides the request's own.
+//! Parts of the system prompt that the service adds.
 
 use quillet_core::chat::ToolOffer;
 use serde_json::json;
 
 use super::AgentRequest;
 
-/// The tool by which a model asks the user back; the client answers it.
+/// Name of the tool with which a model asks the user; the client answers the call.
 pub const CLARIFY: &str = "ask_clarification";
 
 const CLARIFICATION: &str = "\
@@ -32,7 +32,7 @@ const RELAXED: &str = "\
 Collections of documents are at hand. Search them with the knowledge base tools where the question may be answered there; \
 where it is not, answer from what you know and say that the documents did not help.";
 
-/// The whole system prompt, without the part about skills.
+/// Returns the system prompt without the part about skills.
 pub(super) fn system(request: &AgentRequest, given: Option<String>) -> String {
     let knowledge = request.knowledge.as_ref();
     let searched = !request.metadata.knowledge_base_ids.is_empty();
@@ -63,7 +63,7 @@ pub(super) fn system(request: &AgentRequest, given: Option<String>) -> String {
     parts.join("\n\n")
 }
 
-/// The tool that asks back.
+/// Definition of the tool `ask_clarification`.
 pub(super) fn clarify() -> ToolOffer {
     ToolOffer::Function {
         name: CLARIFY.to_owned(),

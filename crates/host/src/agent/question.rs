@@ -1,4 +1,4 @@
-//! What is asked now, as messages: attachments, passages, who speaks, what time it is.
+//! The user's message with attachments, passages, speaker and time.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -30,13 +30,13 @@ pub(super) fn message(request: &AgentRequest, content: MessageContent, most: usi
     Message::new(Role::User, joined(parts))
 }
 
-/// In a group the model reads who speaks.
+/// Prefixes the speaker's name in a group.
 fn named(request: &AgentRequest, mut parts: Vec<ContentPart>) -> Vec<ContentPart> {
     let name = request.metadata.user_name.as_deref();
     let Some(name) = name.filter(|name| request.metadata.is_group && !name.is_empty()) else {
         return parts;
     };
-    // A name is one line, whatever somebody calls himself.
+    // A name is reduced to one line, so that it cannot inject lines into the message.
     let name: String = name
         .chars()
         .filter(|c| !c.is_control() && *c != ']')
@@ -45,7 +45,7 @@ fn named(request: &AgentRequest, mut parts: Vec<ContentPart>) -> Vec<ContentPart
     parts
 }
 
-/// Neighbouring texts become one; a text alone is a plain one.
+/// Merges adjacent texts; a single text becomes a plain message.
 fn joined(parts: Vec<ContentPart>) -> MessageContent {
     let mut joined: Vec<ContentPart> = Vec::new();
     for part in parts {
@@ -86,7 +86,7 @@ fn is_text(kind: &str) -> bool {
         )
 }
 
-/// A text as an attachment, in the form that compaction knows again.
+/// Writes a text as an attachment in the form that compaction recognizes.
 fn wrapped(number: usize, attachment: &Attachment, text: &str, most: usize) -> String {
     let about: String = [attachment.filename.as_str(), attachment.mime_type.as_str()]
         .iter()
@@ -94,7 +94,7 @@ fn wrapped(number: usize, attachment: &Attachment, text: &str, most: usize) -> S
         .map(|part| format!(" | {}", one_line(part)))
         .collect();
     let text = cut(text, most);
-    // The end of the element is ours to write.
+    // A closing tag in the text must not end the attachment.
     let text = text.replace("</attachment", "&lt;/attachment");
     format!("<attachment>[Attachment {number}{about}]\n{text}\n</attachment>\n\n")
 }

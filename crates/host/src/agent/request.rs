@@ -1,6 +1,5 @@
-//! What an agent is asked, whichever way the question came. Plain data in the terms of Chat Shell's
-//! request; how it is written on a wire, and what is wrong with it there, is the part of the route
-//! that reads it.
+//! Request to an agent, independent of its route. Plain data in the terms of Chat Shell's request;
+//! the route that reads it defines and validates the wire format.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,22 +14,21 @@ use serde_json::{Map, Value};
 
 use super::ScriptRequest;
 
-/// Most tokens of an answer where the request says nothing, as in Chat Shell; the model's own limit
-/// lowers it.
+/// Default limit on output tokens, as in Chat Shell; the model's own limit lowers it.
 pub const DEFAULT_MAX_TOKENS: u64 = 32_768;
 
 /// A request to an agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentRequest {
-    /// The model; the configured one where `None`.
+    /// The model; the configured one if `None`.
     pub model: Option<ModelSettings>,
-    /// Randomness, 0 to 2; not sent where `None`, since reasoning models refuse it.
+    /// Temperature, 0 to 2. Not sent if `None`, because reasoning models reject it.
     pub temperature: Option<f64>,
-    /// Most tokens of an answer; [`DEFAULT_MAX_TOKENS`] where nobody says, and never
-    /// more than the model can write.
+    /// Maximum number of output tokens; [`DEFAULT_MAX_TOKENS`] if unset, and never more than the
+    /// model can write.
     pub max_tokens: Option<u64>,
-    /// What is asked.
+    /// The user's input.
     pub input: RunInput,
     /// The session whose history is loaded and added to.
     pub session: Option<String>,
@@ -38,15 +36,15 @@ pub struct AgentRequest {
     pub include_history: bool,
     /// The system prompt.
     pub system: Option<String>,
-    /// What the model may call.
+    /// Tools that the model may call.
     pub tools: ToolSettings,
-    /// Whether it has to call.
+    /// Whether the model must call a tool.
     pub tool_choice: Option<ToolChoice>,
-    /// Other parameters of generation, from routes whose requests have them.
+    /// Other generation parameters, from routes whose requests have them.
     pub options: ChatOptions,
-    /// What is switched on.
+    /// Feature switches.
     pub features: Features,
-    /// Who asks, and what comes with the question.
+    /// Metadata of the request.
     pub metadata: Metadata,
     /// Files that belong to the question.
     pub attachments: Vec<Attachment>,
@@ -54,13 +52,13 @@ pub struct AgentRequest {
     pub knowledge: Option<KnowledgeContext>,
     /// Results of calls that an earlier answer asked the client to make.
     pub tool_results: Vec<ToolResult>,
-    /// The script that is run in place of an agent.
+    /// Script that runs instead of an agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<ScriptRequest>,
-    /// What the run may spend besides what whoever asks has.
+    /// Budget of this run, in addition to those of its key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetLimits>,
-    /// What was doubtful about the request, in words; the answer repeats it.
+    /// Warnings about the request; the answer repeats them.
     pub warnings: Vec<String>,
 }
 
@@ -90,7 +88,7 @@ impl Default for AgentRequest {
 }
 
 impl AgentRequest {
-    /// A question, and nothing else said.
+    /// Request with a question and defaults otherwise.
     #[must_use]
     pub fn question(text: impl Into<String>) -> Self {
         AgentRequest {
@@ -99,7 +97,7 @@ impl AgentRequest {
         }
     }
 
-    /// A script in an agent's place, that outlives its process.
+    /// Request for a durable run of a script.
     #[must_use]
     pub fn of_script(mut script: ScriptRequest) -> Self {
         let mut request = AgentRequest::default();
@@ -109,7 +107,7 @@ impl AgentRequest {
         request
     }
 
-    /// The session: the one that is named, else the task's, else none.
+    /// The session: the named one, else that of the task, else none.
     #[must_use]
     pub fn session_id(&self) -> Option<String> {
         let named = self.session.clone().filter(|id| !id.is_empty());
@@ -117,7 +115,7 @@ impl AgentRequest {
     }
 }
 
-/// A model of one request.
+/// Model settings of one request.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ModelSettings {
@@ -140,11 +138,11 @@ pub struct ModelSettings {
     pub context_window: Option<u64>,
     /// Most tokens of an answer.
     pub max_output_tokens: Option<u64>,
-    /// Longest silence of the provider. Default 120 s.
+    /// Longest silence of the provider before a timeout. Default 120 s.
     pub timeout: Option<Duration>,
-    /// How often it is asked again. Default 3.
+    /// Number of retries. Default 3.
     pub max_retries: Option<u32>,
-    /// The first pause before that. Default 1 s.
+    /// Initial backoff. Default 1 s.
     pub retry_delay: Option<Duration>,
     /// A stored model or agent.
     pub model_name: Option<String>,
@@ -152,7 +150,7 @@ pub struct ModelSettings {
     pub model_namespace: Option<String>,
 }
 
-// By hand, since addresses may hold passwords.
+// Implemented by hand, because addresses may contain passwords.
 impl fmt::Debug for ModelSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ModelSettings")

@@ -1,7 +1,7 @@
-//! One run, from prepared to kept.
+//! Execution of one run.
 //!
-//! No task of its own: it goes as its events are read. Dropping it stops the model and the tools at
-//! once; what had been said until then is kept in the session by a short task of the service.
+//! A run has no task of its own: it advances as its events are read. Dropping it stops the model
+//! and the tools immediately; a short task of the service then stores what was said so far.
 
 use std::future::pending;
 use std::sync::atomic::Ordering;
@@ -25,58 +25,58 @@ use super::session_writer::{QuestionState, SessionWriter};
 use super::start::{Ready, RunStart, defect};
 use super::{AgentRequest, AgentService, Principal, history};
 
-/// What is left to do after a reader left may take this long.
+/// Time limit for the work that remains after a reader has left.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// A run on its way.
+/// A run in progress.
 pub struct RunHandle {
     id: String,
     run_id: String,
     model: String,
     provider: Option<String>,
-    /// The model's name as it is sent to the provider.
+    /// Name of the model as sent to the provider.
     asked_model: Option<String>,
     service: Arc<AgentService>,
     started: Instant,
     began_to_speak: bool,
-    /// Where the documents are from that are in the question.
+    /// Sources of the documents in the question.
     sources: Vec<Citation>,
-    /// What whoever asks should know.
+    /// Warnings for the caller.
     warnings: Vec<String>,
     stop: CancellationToken,
-    /// Ready when somebody asked for it to stop.
+    /// Resolves when a stop is requested.
     asked_to_stop: BoxFuture<'static, ()>,
     stage: RunStage,
-    // Given back when the run is over, whoever still holds it; of a run with a log, when its last
-    // event is written.
+    // Released when the run ends, even if the handle still exists; for a run with an event log,
+    // after its last event is written.
     places: Option<RunPermits>,
     has_log: bool,
     durability: Durability,
-    /// Whether it is a script, which says itself what was told before.
+    /// Whether this is a script, which repeats earlier text itself.
     is_script: bool,
-    /// Who pays for what the run asks.
+    /// Account that pays for the run's calls.
     payer: BudgetAccounts,
-    /// An event that another one came before.
+    /// Event that must wait until an earlier one is sent.
     unsaid: Option<AgentEvent>,
 }
 
-/// More events than one process tells of one run.
+/// Upper bound of the number of events of one run in one process.
 const EVENTS_OF_ONE_OWNER: u64 = 10_000_000;
 
-/// What a run needs to outlive its process; nothing of it is used by one that does not.
+/// State of a durable run; unused by others.
 #[derive(Default)]
 struct Durability {
-    /// The run's journal, once it has one.
+    /// Journal of the run, once it exists.
     book: Arc<OnceLock<Arc<RunJournal>>>,
-    /// How often the run was claimed, from 1.
+    /// Number of times that the run was leased, from 1.
     epoch: u64,
-    /// Whether this process goes on with a run of another.
+    /// Whether this process resumed the run of another one.
     is_resumed: bool,
-    /// What was said in that part of the run that the journal knows.
+    /// Text from the recorded part of the run.
     text: String,
-    /// Calls that wait for people.
+    /// Calls with pending approvals.
     waiting: Vec<PendingApproval>,
-    /// What the run was like in other processes.
+    /// Usage in earlier processes.
     before: PriorUsage,
 }
 
@@ -92,28 +92,29 @@ impl std::fmt::Debug for RunHandle {
 enum RunStage {
     Preparing(BoxFuture<'static, Result<Ready, AgentError>>),
     Going(EventStream, SessionWriter),
-    /// The session is written; then the last event is sent.
+    /// The session is written before the last event is sent.
     Keeping(BoxFuture<'static, ()>, Box<AgentOutcome>),
     Over,
 }
 
-/// A run that was claimed, as far as it has come.
+/// Leased run with its recorded events.
 pub(super) struct ResumedRun {
     pub(super) book: Arc<RunJournal>,
     pub(super) setup: Option<Setup>,
     pub(super) script: Option<ScriptSetup>,
     pub(super) epoch: u64,
-    /// Whether its question is in the session, and its events were told, as far as it has come.
+    /// Whether its question is in the session and its events were sent, up to the last recorded
+    /// one.
     pub(super) is_known: bool,
     pub(super) before: PriorUsage,
 }
 
-/// What a run spent before this process went on with it.
+/// Usage before this process resumed the run.
 #[derive(Default)]
 pub(super) struct PriorUsage {
-    /// Of each answer of its model.
+    /// Usage of each model answer.
     pub(super) usage: Vec<Usage>,
-    /// How long it ran; the time in which it waited for people, or for a process, is not in it.
+    /// Running time, excluding waits for approvals and for a process.
     pub(super) time: Duration,
 }
 
@@ -125,7 +126,7 @@ impl RunHandle {
         request_id: &str,
         places: RunPermits,
     ) -> Self {
-        // Kept with the request, so that whoever goes on with the run keeps it, too.
+        // Stored with the request, so that it applies after a takeover too.
         request.budget = budget::current().and_then(|payer| payer.asked);
         let admission = Admission {
             who: who.clone(),
@@ -141,7 +142,7 @@ impl RunHandle {
         RunHandle::at(service, admission, durability, setups, stop, Some(places))
     }
 
-    /// A run that another process began, and this one goes on with.
+    /// Run that another process began and this one resumes.
     pub(super) fn resumed(
         service: Arc<AgentService>,
         admission: Admission,
@@ -220,14 +221,14 @@ impl RunHandle {
         }
     }
 
-    /// Number of the event before the run's first: the events of whoever goes on with a run come
-    /// after all that were told before, of which only the journal knows how many there were.
+    /// Number of the event before the run's first. After a takeover the events continue the
+    /// numbering, and only the journal knows how many were sent.
     #[must_use]
     pub fn first_event(&self) -> u64 {
         self.durability.epoch.saturating_sub(1) * EVENTS_OF_ONE_OWNER
     }
 
-    /// Whether somebody else goes on with the run, so that nothing more is to be said of it.
+    /// Whether another process has taken over, so that no further events may be sent.
     #[must_use]
     pub fn is_lost(&self) -> bool {
         let book = self.durability.book.get();
@@ -240,7 +241,7 @@ impl RunHandle {
         &self.id
     }
 
-    /// Id under which replicas know the run.
+    /// Id of the run in the state shared by replicas.
     #[must_use]
     pub fn run_id(&self) -> &str {
         &self.run_id
@@ -252,7 +253,7 @@ impl RunHandle {
         &self.model
     }
 
-    /// What the run has cost in US dollars, where the model's price is known.
+    /// Cost of the run in US dollars, if the model's price is known.
     #[must_use]
     pub fn cost(&self, outcome: &AgentOutcome) -> Option<f64> {
         let model = self.asked_model.as_deref()?;
@@ -266,24 +267,24 @@ impl RunHandle {
         self.provider.as_deref()
     }
 
-    /// What whoever asks should know, such as patterns of its agent that match nothing.
+    /// Warnings for the caller, such as patterns of the agent that match nothing.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// The events of the run go into its log: it is on its way until this is dropped.
+    /// Attaches the event log: the run stays registered until this is dropped.
     pub fn logged(&mut self) {
         self.has_log = true;
     }
 
-    /// Asks the run to stop; its last event says so.
+    /// Requests a stop; the last event reports it.
     pub fn stop(&self) {
         self.stop.cancel();
     }
 
-    /// The next event; the last one is [`AgentEvent::Ended`], and there is exactly one.
-    /// May be dropped and called again.
+    /// Returns the next event; the last one is [`AgentEvent::Ended`], exactly once. Cancel-safe:
+    /// the future may be dropped and called again.
     pub async fn next(&mut self) -> Option<AgentEvent> {
         loop {
             let payer = self.payer.clone();
@@ -298,7 +299,7 @@ impl RunHandle {
         }
     }
 
-    /// The next event, or as far as somebody else pays.
+    /// The next event, charged to the given account.
     async fn advance(&mut self) -> Advance {
         if let Some(event) = self.unsaid.take() {
             self.count(&event);
@@ -308,7 +309,8 @@ impl RunHandle {
             let preparing = matches!(self.stage, RunStage::Preparing(_));
             let event = tokio::select! {
                 biased;
-                // First, so that what has happened already is reported before the run is stopped.
+                // Checked first, so that events that have already happened are sent before the
+                // stop.
                 step = step(&mut self.stage) => step,
                 () = &mut self.asked_to_stop => {
                     self.asked_to_stop = Box::pin(pending());
@@ -362,7 +364,7 @@ impl RunHandle {
         }
     }
 
-    /// Puts the run within the budgets of its agent, and counts what it spent before.
+    /// Applies the budgets of the agent, and counts earlier usage.
     fn limit(&mut self, budget: Option<(String, BudgetLimits)>) {
         if let Some((agent, limits)) = budget {
             let (account, title) = (format!("agent:{agent}"), format!("agent {agent}: budget"));
@@ -383,8 +385,8 @@ impl RunHandle {
         self.payer.remember(spent, before.time);
     }
 
-    /// Begins to write what was asked into the session, while the run goes on. Results of calls
-    /// wait for the answer: without it they would answer nothing.
+    /// Starts writing the user's message to the session while the run continues. Results of calls
+    /// are written with the answer: alone they would follow no call.
     fn write_question(&self, prepared: &PreparedRun) -> QuestionState {
         let Some(session) = prepared.session.clone() else {
             return QuestionState::Unwritten;
@@ -401,14 +403,14 @@ impl RunHandle {
         QuestionState::Writing(self.service.tasks.spawn(async move {
             let written = service.parts.sessions.append(&session, &turns).await;
             if let Err(error) = &written {
-                tracing::warn!(session, run, %error, "the question was not written");
+                tracing::warn!(session, run, %error, "cannot store the user's message");
             }
             written.is_ok()
         }))
     }
 
-    /// The event, if it is not one that the journal knows and whoever ran the run before has told.
-    /// Before the first that is new, it says what was said until then.
+    /// Returns the event unless the process before has already sent it. The first new event is
+    /// preceded by the text that was sent before.
     fn unknown_yet(&mut self, event: AgentEvent) -> Option<AgentEvent> {
         if let AgentEvent::ApprovalRequired {
             id,
@@ -438,7 +440,7 @@ impl RunHandle {
             return Some(event);
         }
         let is_known = durability.book.get().is_some_and(|book| match &event {
-            // It is told before the tool is asked.
+            // Sent before the tool is called, so that the client sees which call is in progress.
             AgentEvent::ToolStarted { id, .. } => book.has_result(id),
             AgentEvent::ApprovalRequired { .. } => false,
             _ => book.is_replaying(),
@@ -473,7 +475,7 @@ impl RunHandle {
         }
     }
 
-    /// A run ends that has not begun to speak.
+    /// Ends a run before its first event.
     fn close(&mut self, outcome: Box<AgentOutcome>) {
         let (said, book) = (outcome.clone(), self.durability.book.get().cloned());
         let keeping = Box::pin(async move {
@@ -487,8 +489,8 @@ impl RunHandle {
     fn over(&mut self, outcome: Box<AgentOutcome>) -> AgentEvent {
         self.stage = RunStage::Over;
         self.service.counts.ended(&outcome);
-        // Of a run with a log the places are given back when its last event is written: until then
-        // the run is not over for the readers of the log.
+        // The permits of a run with an event log are released after its last event is written:
+        // until then its readers consider it running.
         if !self.has_log {
             self.places = None;
         }
@@ -507,11 +509,11 @@ impl RunHandle {
     }
 }
 
-/// How far a run has come.
+/// Progress of a run.
 enum Advance {
-    /// Everything that it needs is there.
+    /// Prepared.
     Prepared,
-    /// To an event; to its end where `None`.
+    /// Up to an event; to the end if `None`.
     To(Option<AgentEvent>),
 }
 
@@ -541,7 +543,7 @@ async fn step(stage: &mut RunStage) -> StageEvent {
     }
 }
 
-/// What the journal says of how a run ended.
+/// Journal event for the end of a run.
 fn ended(outcome: &AgentOutcome) -> journal::JournalEvent {
     let (how, error) = match &outcome.ending {
         EndReason::Failed(error) => ("error", Some(error.to_string())),
@@ -556,14 +558,14 @@ fn ended(outcome: &AgentOutcome) -> journal::JournalEvent {
     }
 }
 
-/// A run whose last step is not written is taken up again, and ends once more.
+/// A run whose last event is not recorded is resumed, and ends a second time.
 fn warn_if_unwritten(outcome: &AgentOutcome, written: Result<(), StoreError>) {
     if let Err(error) = written {
-        tracing::warn!(ending = ?outcome.ending, %error, "the end of a run is not in its journal");
+        tracing::warn!(ending = ?outcome.ending, %error, "cannot record the end of a run");
     }
 }
 
-/// Before the loop runs nobody else looks whether it is to stop.
+/// Checks for a stop request before the loop runs and checks itself.
 async fn stopped_early(stop: &CancellationToken, preparing: bool) {
     if preparing {
         stop.cancelled().await
@@ -572,7 +574,7 @@ async fn stopped_early(stop: &CancellationToken, preparing: bool) {
     }
 }
 
-/// The outcome of a run in which nothing was said.
+/// Outcome of a run without any text.
 fn nothing(ending: EndReason) -> AgentOutcome {
     AgentOutcome {
         ending,
@@ -588,14 +590,13 @@ fn nothing(ending: EndReason) -> AgentOutcome {
     }
 }
 
-/// The reader left. What was said is kept, and the calls end as soon as the loop is
-/// polled once more.
+/// The reader left: store what was said. The calls end at the next poll of the loop.
 impl Drop for RunHandle {
     fn drop(&mut self) {
         self.service.counts.active.fetch_sub(1, Ordering::Relaxed);
         self.stop.cancel();
         let (service, places) = (self.service.clone(), self.places.take());
-        // A durable run is not over: whoever looks for such runs goes on with it.
+        // A durable run is not over: the next poll for abandoned runs resumes it.
         if self.durability.book.get().is_some() && !matches!(self.stage, RunStage::Keeping(..)) {
             return;
         }
@@ -604,7 +605,7 @@ impl Drop for RunHandle {
             RunStage::Keeping(keeping, outcome) => FinalStage::Keeping(keeping, outcome),
             RunStage::Preparing(_) | RunStage::Over => return,
         };
-        // Outside of a runtime nothing can be written any more.
+        // Without a Tokio runtime nothing can be written any more.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             return;
         };
@@ -616,7 +617,7 @@ impl Drop for RunHandle {
     }
 }
 
-/// What is left to do.
+/// Work that remains after the run.
 enum FinalStage {
     Loop(EventStream, SessionWriter),
     Keeping(BoxFuture<'static, ()>, Box<AgentOutcome>),

@@ -1,4 +1,4 @@
-//! Who may begin a run, and how it begins.
+//! Admission and start of runs.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,44 +12,44 @@ use tokio_util::task::TaskTracker;
 
 use super::{AgentCounts, AgentOptions, AgentParts, AgentRequest, Principal, RunHandle};
 
-/// When a client that was turned away may try again, where nobody knows better.
+/// Default `Retry-After` of a rejected client.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Agents of this process.
+/// Agents of this process. Cheap to clone.
 #[derive(Debug)]
 pub struct AgentService {
     pub(super) parts: AgentParts,
     pub(super) options: AgentOptions,
     pub(super) counts: Arc<AgentCounts>,
-    /// Runs that go on without a reader, and what is kept after a reader left.
+    /// Runs without a reader, and writes that continue after a reader has left.
     pub(super) tasks: TaskTracker,
     places: Arc<Semaphore>,
-    /// Rung when a run may have become ready to go on.
+    /// Notified when a run may have become ready to resume.
     pub(super) wake: Notify,
 }
 
-/// The reason why a run does not begin.
+/// The error of a run that is not admitted.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum AdmissionError {
-    /// This process has as many as it may.
-    #[error("{limit} answers are on their way, which is the limit on agent.concurrent")]
+    /// This process has reached its limit.
+    #[error("too many concurrent answers: the limit agent.concurrent is {limit}")]
     Busy {
-        /// How many may run.
+        /// The limit.
         limit: usize,
     },
-    /// This key has as many as it may, or began too many.
+    /// The key has reached its limit of concurrent runs or of requests.
     #[error(transparent)]
     Limit(AdmissionDenied),
-    /// A run of this id is on its way.
-    #[error("a request with the id {0:?} is being answered, choose another X-Request-ID")]
+    /// A run with this id is in progress.
+    #[error("request id {0:?} is in use by a request in progress: choose another X-Request-ID")]
     Running(String),
-    /// Nobody can tell whether it may.
+    /// The limits cannot be checked.
     #[error(transparent)]
     Store(StoreError),
 }
 
 impl AdmissionError {
-    /// Stable code, which has the status.
+    /// Stable code, which determines the status.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
@@ -69,7 +69,7 @@ impl AdmissionError {
         }
     }
 
-    /// When to try again.
+    /// Time to wait before the next attempt.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -82,7 +82,7 @@ impl AdmissionError {
     }
 }
 
-/// The places of a run: in this process and under its key.
+/// Permits of a run: one of this process, one of its key.
 #[derive(Debug)]
 pub(super) struct RunPermits {
     _process: OwnedSemaphorePermit,
@@ -103,13 +103,13 @@ impl AgentService {
         self.places.clone()
     }
 
-    /// Greets the MCP servers of the configuration in the background, so that no run waits for one.
-    /// For a service at its start.
+    /// Connects to the configured MCP servers in the background, so that no run waits for them.
+    /// Call it when the service starts.
     pub fn greet_servers(&self) {
         self.parts.tools.greet(&self.parts.mcp_servers);
     }
 
-    /// Agents made of these parts.
+    /// Creates the service from its parts.
     #[must_use]
     pub fn new(parts: AgentParts, options: AgentOptions) -> Arc<Self> {
         Arc::new(AgentService {
@@ -122,47 +122,47 @@ impl AgentService {
         })
     }
 
-    /// What they are made of.
+    /// Parts of the service.
     #[must_use]
     pub fn parts(&self) -> &AgentParts {
         &self.parts
     }
 
-    /// How they behave.
+    /// Options of the service.
     #[must_use]
     pub fn options(&self) -> &AgentOptions {
         &self.options
     }
 
-    /// Runs on their way.
+    /// Runs in progress.
     #[must_use]
     pub fn active(&self) -> u64 {
         self.counts.active.load(Ordering::Relaxed)
     }
 
-    /// What is counted about runs.
+    /// Counters of runs.
     #[must_use]
     pub fn counts(&self) -> &AgentCounts {
         &self.counts
     }
 
-    /// Runs a task that [`AgentService::finish`] waits for: what goes on without a reader.
+    /// Spawns a task that [`AgentService::finish`] waits for.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(task);
     }
 
-    /// Waits for the tasks of [`AgentService::spawn`]. None begins after this.
+    /// Waits for the tasks of [`AgentService::spawn`]. No task begins after this.
     pub async fn finish(&self) {
         self.tasks.close();
         self.wake.notify_one();
         self.tasks.wait().await;
     }
 
-    /// Admits a request; the run goes as its events are read, and ends when the value
-    /// is dropped. `request_id` names it for [`AgentService::cancel`].
+    /// Admits a request. The run advances as its events are read, and ends when the value is
+    /// dropped. `request_id` identifies it for [`AgentService::cancel`].
     ///
     /// # Errors
-    /// A limit is reached. What is wrong with the request itself is reported by the run.
+    /// A limit is reached. Errors in the request itself are reported by the run.
     pub async fn begin(
         self: &Arc<Self>,
         request: AgentRequest,
@@ -201,8 +201,8 @@ impl AgentService {
         Ok(RunPermits::new(process, key))
     }
 
-    /// Asks a run to stop, by the id of its request or of its answer; `false` if none
-    /// of this asker's is on its way.
+    /// Stops a run by the id of its request or of its answer. Returns `false` if the client has no
+    /// such run in progress.
     ///
     /// # Errors
     /// The store of runs does not answer.

@@ -1,4 +1,4 @@
-//! What the session of a run gets of it.
+//! Writes a run to its session.
 
 use quillet_agent::AgentOutcome;
 use quillet_core::Message;
@@ -7,25 +7,25 @@ use tokio::task::JoinHandle;
 
 use super::history;
 
-/// What the session of a run gets at its end.
+/// What a run writes to its session.
 pub(super) struct SessionWriter {
     pub(super) session: Option<String>,
     pub(super) run: String,
     pub(super) asked: Vec<Message>,
-    /// Whether what was asked is written: it is as soon as the run goes, since a run that dies
+    /// Whether the user's message is written. That happens at the start, because a run that dies
     /// writes nothing more.
     pub(super) question: QuestionState,
-    /// Whether it may be written more than once.
+    /// Whether the write may be repeated.
     pub(super) is_durable: bool,
 }
 
-/// What became of the question in the session.
+/// State of the user's message in the session.
 pub(super) enum QuestionState {
-    /// It is to be written with the answer.
+    /// To be written with the answer.
     Unwritten,
     /// It is being written.
     Writing(JoinHandle<bool>),
-    /// It was there before.
+    /// Already stored by an earlier run.
     Known,
 }
 
@@ -55,16 +55,16 @@ impl SessionWriter {
         if turns.is_empty() {
             return;
         }
-        // A run that is gone through once more may have kept them before its end was written.
+        // A run that is replayed may have written the messages before its end was recorded.
         if self.is_durable {
             let most = turns.len() * 2;
             let known = sessions.load(&session, most).await;
             let known = known.unwrap_or_default();
             turns.retain(|turn| known.iter().all(|known| known.id != turn.id));
         }
-        // The answer was given; that it is not remembered is for the operator to know.
+        // The answer was already delivered, so a failed write is only logged for the operator.
         if let Err(error) = sessions.append(&session, &turns).await {
-            tracing::warn!(session, run = self.run, %error, "the history was not written");
+            tracing::warn!(session, run = self.run, %error, "cannot write the history");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What comes before a run goes: it is written down, rendered, and has its model and its tools.
+//! Preparation of a run: it is recorded, rendered, and gets its model and tools.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,13 +13,13 @@ use super::prepared::PreparedRun;
 use super::script::{self, ScriptRequest, ScriptSetup};
 use super::{AgentService, assemble};
 
-/// What is ready to go.
+/// Prepared run.
 pub(super) enum Ready {
     Agent(Box<PreparedRun>),
     Script(EventStream),
 }
 
-/// What a run needs to begin, or to go on.
+/// Input for starting or resuming a run.
 pub(super) struct RunStart {
     pub(super) service: Arc<AgentService>,
     pub(super) admission: Admission,
@@ -31,7 +31,7 @@ pub(super) struct RunStart {
 }
 
 impl RunStart {
-    /// Everything that the loop needs. A durable run is written down before anything is done for it.
+    /// Prepares the loop. A durable run is recorded before anything is done for it.
     pub(super) async fn prepare(mut self) -> Result<Ready, AgentError> {
         match self.admission.request.script.take() {
             Some(script) => Ok(Ready::Script(self.prepare_script(script).await?)),
@@ -61,7 +61,8 @@ impl RunStart {
         };
         let scripts = self.service.parts.scripts.as_ref();
         if let (Some(lent), Some(scripts)) = (book.as_lent(), scripts) {
-            // Each question and each call has a bound of its own; all together they have no other.
+            // Each model and tool call has its own timeout; the script as a whole has none, because
+            // approvals may take days.
             let longest = scripts.options().time;
             lent.bound(RunTimeouts {
                 call_time: longest,
@@ -112,7 +113,7 @@ impl RunStart {
     async fn open(&self) -> Result<(), AgentError> {
         durable::keeps_secret(&self.admission.request)?;
         let Some(journal) = self.service.parts.journal.clone() else {
-            let message = "runs that outlive their process, or wait for people, need a journal: set agent.journal";
+            let message = "durable runs and approvals need a run journal: set agent.journal";
             return Err(assemble::setup(
                 ErrorCode::RunInvalidRequest,
                 message.to_owned(),
@@ -144,7 +145,7 @@ impl RunStart {
         let claim = journal.begin(&head, &steps, lease).await;
         let claim = claim.map_err(|error| unwritten(&error))?;
         let book = RunJournal::open(journal, run, claim, lease, Vec::new(), &self.stop);
-        // Nobody else opens it: this future is the only one that does.
+        // This future is the only one that opens the journal.
         let _ = self.book.set(book);
         Ok(())
     }
@@ -161,6 +162,6 @@ fn unwritten(error: &StoreError) -> AgentError {
 pub(super) fn defect() -> AgentError {
     AgentError::Setup {
         code: ErrorCode::RunInternalError,
-        message: "the run ended without an end".to_owned(),
+        message: "the run ended without a final event".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! Stored agents: what `model_id` `agent/NAME` stands for.
+//! Stored agents, which requests name as `agent/NAME` in `model_id`.
 
 use std::sync::Arc;
 
@@ -12,15 +12,15 @@ use serde_json::Value;
 use super::assemble::setup;
 use super::{AgentRequest, AgentService, ModelSettings, RawJson, SkillChoice};
 
-/// What names of models begin with that are agents.
+/// Prefix of model names that refer to agents.
 pub(super) const PREFIX: &str = "agent/";
 
-/// The name of the agent that a request names, if it names one.
+/// Returns the name of the requested agent, if any.
 pub(super) fn name(request: &AgentRequest) -> Option<&str> {
     request.model.as_ref()?.model_id.strip_prefix(PREFIX)
 }
 
-/// The agent that a request names, if it names one.
+/// Returns the requested agent, if any.
 pub(super) async fn find(
     service: &AgentService,
     request: &AgentRequest,
@@ -29,7 +29,7 @@ pub(super) async fn find(
         return Ok(None);
     };
     let store = service.parts.prompts.catalogue().store();
-    // An id has dots where a key has colons; a key with dots is found as it is.
+    // Ids have dots where keys have colons; a key that contains dots is found as it is.
     let keys = [EntryKey::new(name), EntryKey::new(name.replace('.', ":"))];
     let texts = store.get(EntryKind::Agent, &keys).await;
     let texts = texts.map_err(|error| setup(ErrorCode::RunServerError, error.to_string()))?;
@@ -41,7 +41,7 @@ pub(super) async fn find(
         let found: Vec<String> = found.iter().map(ToString::to_string).collect();
         setup(
             ErrorCode::RunInvalidRequest,
-            format!("the agent {name} is broken: {}", found.join("; ")),
+            format!("agent {name} is invalid: {}", found.join("; ")),
         )
     })
 }
@@ -59,12 +59,12 @@ async fn unknown(service: &AgentService, name: &str) -> AgentError {
     let hint = near.map_or_else(String::new, |near| format!(" (did you mean {near:?}?)"));
     setup(
         ErrorCode::RunModelNotFound,
-        format!("there is no agent {name:?}{hint}"),
+        format!("unknown agent {name:?}{hint}"),
     )
 }
 
-/// Lays an agent under a request: what the request says itself stays. Gives the stored prompt that
-/// its instructions are, if they are one. Instructions that are known are not made again.
+/// Fills a request with the settings of an agent; settings of the request win. Returns the stored
+/// prompt of the instructions, if any. Recorded instructions are not rendered again.
 pub(super) async fn apply_agent_defaults(
     service: &AgentService,
     agent: &AgentDefinition,
@@ -104,7 +104,7 @@ pub(super) async fn apply_agent_defaults(
     Ok(spoke)
 }
 
-/// The agent's model, over the key and the address of the request.
+/// Applies the model of the agent, keeping key and address of the request.
 fn model(agent: &AgentDefinition, request: &mut AgentRequest) {
     let Some(model) = &agent.model else {
         request.model = None;
@@ -150,7 +150,7 @@ async fn instructions(
     }
 }
 
-/// The text of a stored prompt, and which version it is of.
+/// Returns the text of a stored prompt, and its version.
 pub(super) async fn rendered(
     service: &AgentService,
     prompt: &str,

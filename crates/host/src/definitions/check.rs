@@ -1,4 +1,4 @@
-//! What is wrong with a definition, before it is kept.
+//! Validation of a definition before it is stored.
 
 use quillet_agent::AgentDefinition;
 use quillet_core::history::DefinitionContent;
@@ -8,8 +8,8 @@ use quillet_core::{Diagnostic, Severity};
 use super::DefinitionService;
 
 impl DefinitionService {
-    /// Everything that `quillet check` says of a definition, were it stored under that key.
-    /// Connections of databases are checked where they are opened.
+    /// Returns everything that `quillet check` reports for a definition under this key. Database
+    /// connections are checked where they are opened.
     #[must_use]
     pub fn check(
         &self,
@@ -34,7 +34,7 @@ impl DefinitionService {
     }
 }
 
-/// Whether any of these keeps a definition from being used.
+/// Whether any of the diagnostics is an error.
 pub(super) fn is_broken(found: &[Diagnostic]) -> bool {
     found.iter().any(|found| found.severity == Severity::Error)
 }

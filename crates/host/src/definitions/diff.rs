@@ -1,4 +1,4 @@
-//! What differs between two versions, as a unified diff of texts that people can read.
+//! Unified diffs between two versions, written for people.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -8,14 +8,14 @@ use quillet_core::history::DefinitionContent;
 use quillet_prompt::script_source;
 use serde_json::{Map, Value as Tree};
 
-/// Lines that are the same and are shown around those that differ.
+/// Lines of context around a change.
 const AROUND: usize = 3;
 
-/// Lines that are taken out and put in before two texts count as having nothing in common. Bounds
-/// the memory, which grows with its square: 4 MB.
+/// Maximum number of edits before two texts count as entirely different. The memory grows with its
+/// square: 4 MB.
 const MOST_EDITS: usize = 1_000;
 
-/// Steps of the search before it gives up in the same way: a quarter of a second.
+/// Maximum number of search steps before the same fallback: about a quarter of a second.
 const MOST_STEPS: usize = 50_000_000;
 
 /// The unified diff from one text to another, each with its name, as `diff -u` writes it, without
@@ -34,8 +34,8 @@ pub fn unified((old_name, old): (&str, &str), (new_name, new): (&str, &str)) -> 
     out
 }
 
-/// A definition as people read it: a script as its file, a JSON object with one member a line and
-/// its texts line by line, everything else as it is. The file that belongs to it comes last.
+/// Text form of a definition: a script as its file, a JSON object with one member a line and its
+/// texts line by line, everything else unchanged. Its companion file comes last.
 #[must_use]
 pub fn readable(content: &DefinitionContent) -> String {
     let mut out = match serde_json::from_str::<Map<String, Tree>>(&content.text) {
@@ -68,7 +68,7 @@ fn members(object: &Map<String, Tree>, depth: usize, out: &mut String) {
     }
 }
 
-/// What stands behind a colon or a dash; ends with a new line.
+/// Writes what follows a colon or a dash; ends with a new line.
 fn member(value: &Tree, depth: usize, out: &mut String) {
     match value {
         Tree::Object(object) if !object.is_empty() => {
@@ -208,7 +208,7 @@ fn way_back(trace: &[Vec<usize>], x: usize, y: usize) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Changes that are shown together, since what stands around them touches.
+/// Changes that share a hunk because their context overlaps.
 fn hunks(changes: &[DiffHunk]) -> Vec<Vec<DiffHunk>> {
     let mut hunks: Vec<Vec<DiffHunk>> = Vec::new();
     for change in changes {

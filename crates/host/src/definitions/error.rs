@@ -1,4 +1,4 @@
-//! Why something about a definition was not done.
+//! Errors of operations on definitions.
 
 use quillet_core::history::{Labels, Version};
 use quillet_core::store::{EntryKey, EntryKind, StoreError};
@@ -6,106 +6,107 @@ use quillet_core::{Diagnostic, ErrorCode, nearest};
 
 use super::Permission;
 
-/// The error of an operation on definitions.
+/// Error of an operation on definitions.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum DefinitionError {
-    /// The store failed, or somebody else has written.
+    /// The store failed, or the definition was changed concurrently.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The store keeps no history.
-    #[error("{0} keeps no history of its definitions")]
+    #[error("{0} does not keep a history of its definitions")]
     NoHistory(String),
-    /// The text is no id.
-    #[error("{0:?} is no id: names joined by dots, such as greet.hello, are")]
+    /// The text is not a valid id.
+    #[error("invalid id {0:?}: use dot-separated names, such as greet.hello")]
     Id(String),
-    /// The text is no label, or a mark cannot be read.
-    #[error("{text:?} names no version: {why}")]
+    /// The text is not a valid label or version selector.
+    #[error("invalid version {text:?}: {why}")]
     Mark {
         /// The text.
         text: String,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
-    /// A label of that name, or at that place, cannot be set.
-    #[error("label {label:?} cannot be set: {why}")]
+    /// The label cannot be set.
+    #[error("cannot set label {label:?}: {why}")]
     LabelName {
         /// Its name.
         label: String,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
-    /// What is stored as the labels of a definition is none.
-    #[error("the labels of {id} cannot be read: {why}")]
+    /// The stored labels of a definition are invalid.
+    #[error("cannot read the labels of {id}: {why}")]
     Labels {
         /// The definition.
         id: String,
-        /// What is wrong with them.
+        /// The problem.
         why: String,
     },
-    /// There is no such definition.
+    /// The definition does not exist.
     #[error("{} {id:?} does not exist{}", .kind.name(), hint(.nearest.as_deref()))]
     NotFound {
         /// Its kind.
         kind: EntryKind,
         /// Its id.
         id: String,
-        /// The nearest id that there is.
+        /// The nearest existing id.
         nearest: Option<String>,
     },
-    /// There is no such version.
+    /// The version does not exist.
     #[error("{id} has no version {wanted}{newest}")]
     Version {
         /// The definition.
         id: String,
-        /// Its number, or its digest.
+        /// Its number or its digest.
         wanted: String,
-        /// What there is.
+        /// The newest version.
         newest: String,
     },
-    /// There is no such label.
+    /// The label does not exist.
     #[error("{id} has no label {label:?}{known}{}", hint(.nearest.as_deref()))]
     Label {
         /// The definition.
         id: String,
         /// The label.
         label: String,
-        /// Those that there are.
+        /// Existing labels.
         known: String,
-        /// The nearest of them.
+        /// The nearest existing label.
         nearest: Option<String>,
     },
     /// The label is protected.
     #[error(
-        "label {label} of {id} is protected: moving it needs the right promote, which {who} does not have"
+        "label {label} of {id} is protected: moving it requires the permission promote, which \
+         {who} does not have"
     )]
     Protected {
         /// The definition.
         id: String,
         /// The label.
         label: String,
-        /// Who tried.
+        /// The actor.
         who: String,
     },
-    /// The right is missing.
-    #[error("{who} does not have the right {} for {} {id}", .right.name(), .kind.name())]
+    /// The actor lacks a permission.
+    #[error("{who} does not have the permission {} for {} {id}", .right.name(), .kind.name())]
     Forbidden {
-        /// Who tried.
+        /// The actor.
         who: String,
-        /// The right that is needed.
+        /// The required permission.
         right: Permission,
         /// The kind of the definition.
         kind: EntryKind,
         /// The definition.
         id: String,
     },
-    /// The definition is broken.
-    #[error("{} {id} is broken and was not written: {}", .kind.name(), list(.diagnostics))]
+    /// The definition is invalid.
+    #[error("{} {id} is invalid and was not written: {}", .kind.name(), list(.diagnostics))]
     Broken {
         /// Its kind.
         kind: EntryKind,
         /// Its id.
         id: String,
-        /// Everything that is wrong with it.
+        /// Its diagnostics.
         diagnostics: Vec<Diagnostic>,
     },
     /// A file of histories cannot be read.
@@ -113,7 +114,7 @@ pub enum DefinitionError {
     Import {
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
 }
@@ -150,7 +151,7 @@ impl DefinitionError {
         }
     }
 
-    /// That a definition with these labels has none of that name.
+    /// Returns the error for a label that a definition does not have.
     #[must_use]
     pub fn label(key: &EntryKey, label: &str, labels: &Labels) -> Self {
         let names = || labels.0.keys().map(String::as_str);

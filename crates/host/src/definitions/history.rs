@@ -1,4 +1,4 @@
-//! Whole histories: reading, dropping what is old, taking them elsewhere.
+//! Whole histories: reading, deleting old versions, export and import.
 
 use quillet_core::history::{
     Action, DefinitionContent, HistoryImport, LabelTarget, Labels, LogEntry, LogFilter, Version,
@@ -9,17 +9,17 @@ use serde::{Deserialize, Serialize};
 
 use super::{Actor, DefinitionError, DefinitionService, Permission};
 
-/// The greatest number of a version that is taken from elsewhere: whole in every JSON reader, with
-/// room for those that follow.
+/// Greatest version number that an import accepts: every JSON reader represents it exactly, and
+/// later versions still fit.
 const MOST_NUMBER: u64 = 1 << 52;
 
-/// Versions that are fetched at once.
+/// Number of versions fetched concurrently.
 const PAGE: usize = 100;
 
 /// The history of one definition, as one line of JSON.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ExportLine {
-    /// The kind, as [`EntryKind::word`] says it.
+    /// The kind, as in [`EntryKind::word`].
     pub kind: String,
     /// The key, with colons.
     pub key: String,
@@ -30,7 +30,7 @@ pub struct ExportLine {
     pub versions: Vec<VersionRecord>,
 }
 
-/// What an import did.
+/// Result of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportResult {
     /// The kind of the definition.
@@ -42,10 +42,10 @@ pub struct ImportResult {
 }
 
 impl DefinitionService {
-    /// Versions below a number, newest first.
+    /// Returns versions below a number, newest first.
     ///
     /// # Errors
-    /// There is no such definition and was none; the store failed.
+    /// The definition has never existed, or the store failed.
     pub async fn versions(
         &self,
         kind: EntryKind,
@@ -62,12 +62,12 @@ impl DefinitionService {
         if self.entry(kind, &key).await?.is_none() {
             return Err(self.absent(kind, &key).await);
         }
-        // It stands there, and nobody has taken note of it yet.
+        // The definition is in the store, but no version of it was recorded yet.
         self.take_note(kind, std::slice::from_ref(&key)).await?;
         Ok(history.versions(kind, &key, before, limit).await?)
     }
 
-    /// Lines of the log below a number, newest first.
+    /// Returns log entries below a number, newest first.
     ///
     /// # Errors
     /// The store failed.
@@ -80,10 +80,10 @@ impl DefinitionService {
         Ok(self.history()?.log(filter, before, limit).await?)
     }
 
-    /// Drops old versions of a definition but the newest `keep` and those that labels name.
+    /// Deletes old versions of a definition, except the newest `keep` and those with labels.
     ///
     /// # Errors
-    /// The actor may not; the store failed.
+    /// The actor lacks a permission, or the store failed.
     pub async fn collect(
         &self,
         actor: &Actor,
@@ -102,7 +102,7 @@ impl DefinitionService {
         Ok(dropped)
     }
 
-    /// The versions that [`DefinitionService::collect`] would drop.
+    /// Returns the versions that [`DefinitionService::collect`] would delete.
     ///
     /// # Errors
     /// The store failed.
@@ -118,7 +118,7 @@ impl DefinitionService {
         Ok(old.filter(|number| !labels.name(*number)).collect())
     }
 
-    /// The keys of a kind that have a history, or that are stored.
+    /// Returns the keys of a kind that have a history or are stored.
     ///
     /// # Errors
     /// The store failed.
@@ -130,7 +130,8 @@ impl DefinitionService {
         Ok(keys)
     }
 
-    /// The whole history of a definition. What stands in the store is a version of it.
+    /// Returns the whole history of a definition. Its current content is recorded as a version
+    /// first.
     ///
     /// # Errors
     /// The store failed.
@@ -159,7 +160,7 @@ impl DefinitionService {
         })
     }
 
-    /// The numbers of all versions, oldest first.
+    /// Returns the numbers of all versions, oldest first.
     async fn numbers(&self, kind: EntryKind, key: &EntryKey) -> Result<Vec<u64>, DefinitionError> {
         let (mut numbers, mut before) = (Vec::new(), None);
         loop {
@@ -174,11 +175,11 @@ impl DefinitionService {
         Ok(numbers)
     }
 
-    /// Brings a history in. One that is here already in whole or in part is gone on with, so an
-    /// import that broke off is begun again.
+    /// Imports a history. An import that was interrupted continues when it is started again.
     ///
     /// # Errors
-    /// The actor may not; what is here is another history; a digest is not of its content.
+    /// The actor lacks a permission, the existing history differs, or a digest does not match its
+    /// content.
     pub async fn import(
         &self,
         actor: &Actor,
@@ -190,19 +191,17 @@ impl DefinitionService {
             .into_iter()
             .find(|kind| kind.word() == exported.kind);
         let kind = kind.filter(|kind| kind.has_versions());
-        let kind = kind.ok_or_else(|| wrong(format!("{:?} is no kind", exported.kind)))?;
+        let kind = kind.ok_or_else(|| wrong(format!("unknown kind {:?}", exported.kind)))?;
         for kept in &exported.versions {
             let number = kept.version.number;
             if !(1..=MOST_NUMBER).contains(&number) {
                 return Err(wrong(format!(
-                    "version {number} is not from 1 to {MOST_NUMBER}"
+                    "version {number} is out of range: expected 1 to {MOST_NUMBER}"
                 )));
             }
             let is = kept.content.as_ref().map(DefinitionContent::digest);
             if is.is_some_and(|is| is != kept.version.digest) {
-                return Err(wrong(format!(
-                    "version {number} is not what its digest says"
-                )));
+                return Err(wrong(format!("version {number} does not match its digest")));
             }
         }
         let key = EntryKey::new(exported.key);
@@ -221,7 +220,7 @@ impl DefinitionService {
             self.record(actor, Action::Import, (kind, &id), None, &message)
                 .await;
         }
-        // Labels move also where all versions were here already.
+        // Labels are set even if all versions already exist.
         for (name, target) in &import.labels.0 {
             if before.get(name) != Some(target) {
                 let number = match target {

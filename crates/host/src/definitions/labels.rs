@@ -1,4 +1,4 @@
-//! Moving labels: by hand, promoting, rolling back.
+//! Moving labels: directly, by promotion, by rollback.
 
 use quillet_core::history::{
     Action, LabelMove, LabelTarget, Labels, LogFilter, Version, VersionSelector, wrong_label,
@@ -7,18 +7,18 @@ use quillet_core::store::{EntryKey, EntryKind};
 
 use super::{Actor, AuditEntry, DefinitionError, DefinitionService, Permission, ResolvedVersion};
 
-/// Where a label is to go.
+/// Target of a label.
 #[derive(Clone, Debug)]
 pub enum LabelChange {
-    /// To the version that a mark names now.
+    /// The version that a selector names now.
     At(VersionSelector),
-    /// To a version, or to several in shares.
+    /// A version, or several with weights.
     Target(LabelTarget),
-    /// Away.
+    /// None: the label is removed.
     Nowhere,
 }
 
-/// A label that somebody wants moved.
+/// Request to move a label.
 #[derive(Clone, Debug)]
 pub struct Relabel<'a> {
     /// The kind of the definition.
@@ -27,19 +27,18 @@ pub struct Relabel<'a> {
     pub id: &'a str,
     /// The label.
     pub label: &'a str,
-    /// Where it is to go.
+    /// The target.
     pub wanted: LabelChange,
-    /// Where it has to be now; `None` where that does not matter, `Some(None)` where it must not
-    /// be.
+    /// Expected current target; `None` for any, `Some(None)` if the label must not exist.
     pub expect: Option<Option<LabelTarget>>,
-    /// Why.
+    /// Message for the log.
     pub message: &'a str,
 }
 
-/// Nothing if labels of these names can be set.
+/// Checks that labels of these names can be set.
 ///
 /// # Errors
-/// What is wrong with the first that cannot.
+/// The first invalid label.
 pub fn check_labels<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), DefinitionError> {
     for name in names {
         if let Some(why) = wrong_label(name) {
@@ -51,7 +50,7 @@ pub fn check_labels<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), 
 }
 
 impl DefinitionService {
-    /// Nothing if the actor may move all of these labels.
+    /// Checks that the actor may move all of these labels.
     pub(super) async fn may_label(
         &self,
         actor: &Actor,
@@ -75,10 +74,11 @@ impl DefinitionService {
         Err(error)
     }
 
-    /// Moves a label; gives all labels of the definition as they are then.
+    /// Moves a label and returns all labels of the definition.
     ///
     /// # Errors
-    /// The actor may not; there is no such version; the label is elsewhere; the store failed.
+    /// The actor lacks a permission, the version does not exist, the label has another target, or
+    /// the store failed.
     pub async fn relabel(
         &self,
         actor: &Actor,
@@ -87,7 +87,7 @@ impl DefinitionService {
         let Relabel {
             kind, id, label, ..
         } = relabel;
-        // Whoever may promote moves protected labels, and needs no right to write for it.
+        // The permission promote is enough for protected labels; write is not required.
         if !actor.rights.has(Permission::Promote, id) {
             self.permit(actor, Permission::Write, kind, id).await?;
         }
@@ -126,8 +126,7 @@ impl DefinitionService {
         Ok(labels)
     }
 
-    /// Moves several labels of a definition at once, or none of them; gives all labels as they are
-    /// then.
+    /// Moves several labels of a definition, all or none, and returns all labels.
     ///
     /// # Errors
     /// As [`DefinitionService::relabel`].
@@ -154,8 +153,8 @@ impl DefinitionService {
         Ok(labels)
     }
 
-    /// The version that a mark names, as [`DefinitionService::find`]; what stands in the store and is no
-    /// version yet becomes one.
+    /// Returns the version that a selector names, as [`DefinitionService::find`] does. Content of
+    /// the store without a version is recorded first.
     ///
     /// # Errors
     /// As [`DefinitionService::find`].
@@ -184,7 +183,7 @@ impl DefinitionService {
         Ok(version.number)
     }
 
-    /// The version that a mark names, which is kept now if it was not yet.
+    /// Returns the version that a selector names, and records it if necessary.
     ///
     /// # Errors
     /// As [`DefinitionService::find`]; the store keeps no history.
@@ -196,7 +195,7 @@ impl DefinitionService {
     ) -> Result<(ResolvedVersion, Version), DefinitionError> {
         self.history()?;
         let found = match self.find_kept(kind, id, Some(mark)).await {
-            // It may be the number of what somebody wrote a moment ago.
+            // The number may belong to content that was written a moment ago.
             Err(DefinitionError::Version { .. }) => {
                 let key = self.key(kind, id).await?;
                 self.take_note(kind, std::slice::from_ref(&key)).await?;
@@ -229,11 +228,11 @@ impl DefinitionService {
         self.note_done(actor, entry).await;
     }
 
-    /// The version that a label pointed at before the one of now, as the log has it; else the one
-    /// before that.
+    /// Returns the previous version of a label according to the log; without an entry, the version
+    /// before the current one.
     ///
     /// # Errors
-    /// There is no such label, or nothing before it.
+    /// The label does not exist, or has no earlier version.
     pub async fn before(
         &self,
         kind: EntryKind,
@@ -281,5 +280,5 @@ impl DefinitionService {
     }
 }
 
-/// Lines of the log, or versions, that are looked at for what was before.
+/// Maximum number of log entries or versions to search.
 const LOOK_BACK: usize = 1000;

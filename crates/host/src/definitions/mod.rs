@@ -1,7 +1,6 @@
-//! Definitions of a store with their histories: who may read and write them, what is checked before
-//! one is kept, which version a label names, and what is noted of all that. Every way in (REST,
-//! Langfuse's and MLflow's clients, the command line) stands on [`DefinitionService`], so that what one of
-//! them refuses, all refuse.
+//! Definitions of a store with their histories: permissions, validation, versions, labels and the
+//! audit log. Every interface (REST, Langfuse's and MLflow's clients, the command line) is built on
+//! [`DefinitionService`], so that all of them enforce the same rules.
 
 mod check;
 mod diff;
@@ -35,7 +34,7 @@ pub use permissions::{Actor, BadGrant, Grant, Permission, PermissionSet};
 pub use push::{PushChange, PushItem, Reason};
 pub use write::{Write, WriteResult};
 
-/// Labels that only those who may promote move, unless it is said otherwise.
+/// Labels that are protected by default.
 const PROTECTED: [&str; 1] = [PRODUCTION];
 
 /// Settings of [`DefinitionService`].
@@ -53,7 +52,7 @@ impl Default for DefinitionOptions {
     }
 }
 
-/// The definitions of a store, with their histories. Cheap to clone.
+/// Service for the definitions of a store and their histories. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct DefinitionService {
     prompts: Arc<PromptService>,
@@ -61,22 +60,22 @@ pub struct DefinitionService {
     refusals: Arc<Refusals>,
 }
 
-/// A version of a definition that was found.
+/// Version of a definition that was found.
 #[derive(Clone, Debug)]
 pub struct ResolvedVersion {
     /// The key of the definition.
     pub key: EntryKey,
-    /// The version. `None` where the store keeps no history, or has not taken note of the
-    /// definition yet.
+    /// The version. `None` if the store does not keep a history, or has not recorded the definition
+    /// yet.
     pub version: Option<Version>,
-    /// What it holds.
+    /// Its content.
     pub content: DefinitionContent,
     /// All labels of the definition.
     pub labels: Labels,
 }
 
 impl DefinitionService {
-    /// Those behind a prompt service.
+    /// Creates the service for the definitions of a prompt service.
     #[must_use]
     pub fn new(prompts: Arc<PromptService>, options: DefinitionOptions) -> Self {
         DefinitionService {
@@ -101,12 +100,12 @@ impl DefinitionService {
         self.store().history().ok_or_else(none)
     }
 
-    /// The key of an id: the one that is stored or was, else the id with colons for dots.
+    /// Returns the key of an id: the stored key, a former one, or the id with colons for dots.
     ///
     /// # Errors
-    /// The text is no id, or the store does not answer.
+    /// The id is invalid, or the store does not answer.
     pub async fn key(&self, kind: EntryKind, id: &str) -> Result<EntryKey, DefinitionError> {
-        // Nearly every id is the key with dots for colons, which one look finds.
+        // Nearly every id is its key with dots for colons, so one lookup is usually enough.
         let plain = [EntryKey::new(id.replace('.', ":")), EntryKey::new(id)];
         let found = self.store().entries(kind, &plain).await?;
         if let Some(entry) = found.into_iter().flatten().next() {
@@ -127,11 +126,11 @@ impl DefinitionService {
         Ok(plain)
     }
 
-    /// The id and the mark of a text such as `greet.hello@7`. What is there by the whole text goes
-    /// first, since an id may have the sign in it.
+    /// Splits a text such as `greet.hello@7` into id and version selector. A definition with the
+    /// whole text as its id wins, because ids may contain the sign.
     ///
     /// # Errors
-    /// What stands behind the sign is no mark, or the store does not answer.
+    /// The version selector is invalid, or the store does not answer.
     pub async fn divide<'a>(
         &self,
         kind: EntryKind,
@@ -151,10 +150,10 @@ impl DefinitionService {
         Ok((id, Some(mark.map_err(wrong)?)))
     }
 
-    /// Makes a version of each of these definitions that somebody has written past the history.
+    /// Records a version for each of these definitions that was written without Quillet.
     ///
     /// # Errors
-    /// The store keeps no history, or does not let it be written.
+    /// The store does not keep a history, or its history is read-only.
     pub async fn take_note(
         &self,
         kind: EntryKind,
@@ -165,7 +164,7 @@ impl DefinitionService {
     }
 
     async fn is_there(&self, kind: EntryKind, id: &str) -> Result<bool, DefinitionError> {
-        // Prompts of extensions are in no entry of their own.
+        // Prompts of extensions have no entry of their own.
         if self
             .prompts
             .catalogue()
@@ -182,7 +181,7 @@ impl DefinitionService {
         Ok(found.iter().any(Option::is_some))
     }
 
-    /// The entry that stands in the store now.
+    /// Returns the current entry of the store.
     async fn entry(
         &self,
         kind: EntryKind,
@@ -193,7 +192,7 @@ impl DefinitionService {
         Ok(entries.into_iter().flatten().next())
     }
 
-    /// The labels of a definition.
+    /// Returns the labels of a definition.
     ///
     /// # Errors
     /// The store does not answer.
@@ -211,12 +210,13 @@ impl DefinitionService {
             .map_err(|why| DefinitionError::Labels { id: key.id(), why })
     }
 
-    /// The version of a definition that a mark names; without one what readers get who name none.
+    /// Returns the version that a selector names; without one, the version that readers get by
+    /// default.
     ///
-    /// A label in shares gives the version with the largest one.
+    /// For a weighted label, returns the version with the largest weight.
     ///
     /// # Errors
-    /// There is no such definition, label or version; the store does not answer.
+    /// The definition, label or version does not exist, or the store does not answer.
     pub async fn find(
         &self,
         kind: EntryKind,
@@ -349,7 +349,8 @@ impl DefinitionService {
     }
 }
 
-/// Nothing if a text can be the id of a new definition; other programs may have made any.
+/// Checks that a text can be the id of a new definition. Existing ids may come from other programs
+/// and are not checked.
 fn check_id(id: &str) -> Result<(), DefinitionError> {
     let wrong = id.is_empty() || id.chars().any(|c| c.is_control() || c.is_whitespace());
     if wrong || id.split(['.', ':']).any(str::is_empty) {
@@ -358,10 +359,10 @@ fn check_id(id: &str) -> Result<(), DefinitionError> {
     Ok(())
 }
 
-/// What a line of the log says.
+/// Entry of the audit log.
 struct AuditEntry<'a> {
     action: quillet_core::history::Action,
-    /// `None` where it is about no single definition.
+    /// `None` if it is about no single definition.
     kind: Option<EntryKind>,
     id: &'a str,
     version: Option<u64>,
@@ -382,7 +383,7 @@ impl AuditEntry<'_> {
     }
 }
 
-/// Of a label in shares, the version with the largest share; the newest of equal ones.
+/// Version of a weighted label with the largest weight; the newest of equal ones.
 #[must_use]
 pub fn heaviest(target: &LabelTarget) -> u64 {
     match target {

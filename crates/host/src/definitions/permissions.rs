@@ -1,11 +1,11 @@
-//! Who may do what to which definitions.
+//! Permissions on definitions.
 
 use std::sync::Arc;
 
 use quillet_agent::{BadPermissions, Permissions};
 use quillet_core::nearest;
 
-/// Something that one may do.
+/// A permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Permission {
     /// See definitions, their versions and labels.
@@ -21,7 +21,7 @@ pub enum Permission {
 }
 
 impl Permission {
-    /// All of them.
+    /// All permissions.
     pub const ALL: [Permission; 5] = [
         Permission::Read,
         Permission::Render,
@@ -30,7 +30,7 @@ impl Permission {
         Permission::Admin,
     ];
 
-    /// As settings and messages write it.
+    /// Name in settings and messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ impl Permission {
         }
     }
 
-    /// The one of that name.
+    /// Returns the permission of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Permission::ALL
@@ -51,25 +51,25 @@ impl Permission {
     }
 }
 
-/// Some rights to some definitions.
+/// Permissions on some definitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// The rights. `admin` is all of them.
+    /// The permissions. `admin` includes all others.
     pub rights: Vec<Permission>,
     /// Patterns of ids: `greet.*`, `!greet.secret`.
     pub ids: Permissions,
 }
 
-/// Why a text grants nothing.
+/// Error of an invalid grant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadGrant {
-    /// It begins with no right.
-    #[error("{word:?} is no right{}; there are {}", hint(.word), list())]
+    /// The grant does not begin with a permission.
+    #[error("unknown permission {word:?}{}; permissions are {}", hint(.word), list())]
     Right {
-        /// What it begins with.
+        /// Its first word.
         word: String,
     },
-    /// What follows are no patterns.
+    /// The patterns are invalid.
     #[error("{0}")]
     Ids(#[from] BadPermissions),
 }
@@ -84,10 +84,11 @@ fn list() -> String {
 }
 
 impl Grant {
-    /// Reads a right and patterns of ids, `write greet.* !greet.secret`; a right alone is for all.
+    /// Reads a permission and patterns of ids, `write greet.* !greet.secret`; without patterns it
+    /// applies to all definitions.
     ///
     /// # Errors
-    /// There is no such right, or no id can be like a pattern.
+    /// The permission is unknown, or a pattern is invalid.
     pub fn parse(text: &str) -> Result<Self, BadGrant> {
         let mut words = text.split_whitespace();
         let word = words.next().unwrap_or_default();
@@ -107,21 +108,21 @@ impl Grant {
     }
 }
 
-/// What somebody may do.
+/// All grants of an actor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PermissionSet {
-    /// `None` for everything.
+    /// `None` allows everything.
     grants: Option<Vec<Grant>>,
 }
 
 impl PermissionSet {
-    /// Everything.
+    /// Grants that allow everything.
     #[must_use]
     pub fn all() -> Self {
         PermissionSet { grants: None }
     }
 
-    /// What these grants say, and nothing else.
+    /// Grants that allow exactly these.
     #[must_use]
     pub fn of(grants: Vec<Grant>) -> Self {
         PermissionSet {
@@ -129,7 +130,7 @@ impl PermissionSet {
         }
     }
 
-    /// Each grant in the words of the settings: `read greet.*`; `everything` where nothing is refused.
+    /// Each grant as in the settings: `read greet.*`; `everything` if nothing is restricted.
     #[must_use]
     pub fn described(&self) -> Vec<String> {
         let Some(grants) = &self.grants else {
@@ -148,26 +149,26 @@ impl PermissionSet {
         grants.iter().map(described).collect()
     }
 
-    /// Whether a right is held for the definition of an id.
+    /// Whether a permission is granted for the definition with this id.
     #[must_use]
     pub fn has(&self, right: Permission, id: &str) -> bool {
         self.any(right, |ids| ids.allows(id))
     }
 
-    /// Whether nothing is refused.
+    /// Whether everything is allowed.
     #[must_use]
     pub fn are_all(&self) -> bool {
         self.grants.is_none()
     }
 
-    /// Whether a right is held for every definition that there may ever be, by one grant.
+    /// Whether one grant gives a permission for all definitions, including future ones.
     #[must_use]
     pub fn has_everywhere(&self, right: Permission) -> bool {
         let everything = Permissions::all();
         self.any(right, |ids| *ids == everything)
     }
 
-    /// Whether a right is held for any definition at all.
+    /// Whether a permission is granted for any definition.
     #[must_use]
     pub fn has_somewhere(&self, right: Permission) -> bool {
         self.any(right, |_| true)
@@ -184,19 +185,19 @@ impl PermissionSet {
     }
 }
 
-/// Who does something.
+/// The actor of a change.
 #[derive(Clone, Debug)]
 pub struct Actor {
-    /// The name of a token or of a user of this machine.
+    /// Name of a token, or of a user of this machine.
     pub name: Arc<str>,
-    /// From where: the address of a client, or `command line`.
+    /// Origin: the address of a client, or `command line`.
     pub from: Arc<str>,
-    /// What they may do.
+    /// Grants of the actor.
     pub rights: Arc<PermissionSet>,
 }
 
 impl Actor {
-    /// Somebody who may do everything.
+    /// An actor who may do everything.
     #[must_use]
     pub fn all(name: &str, from: &str) -> Self {
         Actor {
@@ -268,11 +269,11 @@ mod tests {
             assert_eq!(rights.has(right, id), expected, "{text} {id}");
         }
         for (text, part) in [
-            ("", "\"\" is no right"),
+            ("", "unknown permission \"\""),
             ("wirte greet.*", "did you mean write?"),
             ("greet.*", "there are read, render, write, promote, admin"),
             ("write !greet.secret", "add `*`"),
-            ("write a!b", "no name is like"),
+            ("write a!b", "invalid pattern"),
         ] {
             let error = grant(text).unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");

@@ -1,4 +1,4 @@
-//! Asking for a right, and noting that it was not there.
+//! Permission checks, with a log of rejected requests.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use super::refusals::MOST;
 use super::{Actor, AuditEntry, DefinitionError, DefinitionService, Permission};
 
 impl DefinitionService {
-    /// Nothing if the actor has the right; what was refused is noted in the log.
+    /// Checks a permission; a rejection is logged.
     ///
     /// # Errors
     /// [`DefinitionError::Forbidden`].
@@ -32,8 +32,8 @@ impl DefinitionService {
         Err(error)
     }
 
-    /// Notes that a right was missing for more than one definition, or for whichever: `what` says for
-    /// which, `asked` what was asked for. Gives what the actor is told.
+    /// Logs a missing permission for several or unspecified definitions: `what` names them, `asked`
+    /// is the request. Returns the error for the actor.
     pub async fn forbid(
         &self,
         actor: &Actor,
@@ -42,7 +42,7 @@ impl DefinitionService {
         asked: &str,
     ) -> String {
         let told = format!(
-            "{} does not have the right {} for {what}",
+            "{} does not have the permission {} for {what}",
             actor.name,
             right.name()
         );
@@ -54,7 +54,7 @@ impl DefinitionService {
         told
     }
 
-    /// Notes that something was refused for a definition.
+    /// Logs a rejected request for a definition.
     pub(super) async fn refused(
         &self,
         actor: &Actor,
@@ -73,12 +73,12 @@ impl DefinitionService {
         self.refuse(actor, refused).await;
     }
 
-    /// Notes a refusal. That it was one is not changed by a log that cannot be written.
+    /// Logs a rejected request. It stays rejected even if the log cannot be written.
     async fn refuse(&self, actor: &Actor, refused: AuditEntry<'_>) {
         let taken = self.refusals.take(&actor.name, Instant::now());
         if taken.left_out > 0 {
             let message = format!(
-                "{} more refusals; {MOST} of one actor are noted in a minute",
+                "{} more rejected requests; the log lists {MOST} per actor and minute",
                 taken.left_out
             );
             let more = AuditEntry {
@@ -95,7 +95,7 @@ impl DefinitionService {
     async fn try_to_note(&self, actor: &Actor, refused: AuditEntry<'_>) {
         let message = refused.message;
         if let Err(failed) = self.note(actor, refused).await {
-            tracing::warn!(error = %failed, "a refusal could not be noted: {message}");
+            tracing::warn!(error = %failed, "cannot log a rejected request: {message}");
         }
     }
 }

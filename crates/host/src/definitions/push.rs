@@ -1,4 +1,4 @@
-//! Writing many definitions: what that would change, and doing it.
+//! Writing many definitions: the plan, and its execution.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,42 +11,42 @@ use quillet_core::store::{EntryKey, EntryKind};
 use super::write::Write;
 use super::{Actor, DefinitionError, DefinitionService, Permission, check_id};
 
-/// Definitions that are asked for, or written, at once: a store that is far away is not waited for
-/// one by one, and one that is near is not flooded.
+/// Concurrent reads or writes: enough to hide the latency of a remote store, few enough not to
+/// overload it.
 const AT_ONCE: usize = 32;
 
-/// A definition that somebody wants written, before anything is known about the store.
+/// Definition to be written, before anything is known about the store.
 #[derive(Clone, Debug)]
 pub struct PushItem {
     /// Its kind.
     pub kind: EntryKind,
-    /// Its key, unless the store has another one of the same id.
+    /// Its key, unless the store has another one for the same id.
     pub key: EntryKey,
-    /// What it is to be.
+    /// The new content.
     pub content: DefinitionContent,
 }
 
-/// What a push would do to one definition.
+/// Planned change of one definition.
 #[derive(Clone, Debug)]
 pub struct PushChange {
-    /// What is pushed, with the key that it has in the store.
+    /// The definition, with its key in the store.
     pub pushed: PushItem,
-    /// What stands in the store.
+    /// Current content of the store.
     pub now: Option<Digest>,
-    /// The number of the newest version once what stands in the store is one; 0 for none.
+    /// Number of the newest version, counting current content without a version; 0 for none.
     pub newest: u64,
     /// All labels of the definition.
     pub labels: Labels,
 }
 
 impl PushChange {
-    /// Whether the definition is the same already.
+    /// Whether the definition is unchanged.
     #[must_use]
     pub fn is_same(&self) -> bool {
         self.now == Some(self.pushed.content.digest())
     }
 
-    /// The number of the version that it will be, or is.
+    /// Number of the resulting version.
     #[must_use]
     pub fn number(&self) -> u64 {
         if self.is_same() {
@@ -57,20 +57,20 @@ impl PushChange {
     }
 }
 
-/// What belongs to a whole push.
+/// Options of a whole push.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reason<'a> {
-    /// Why.
+    /// Message for the log.
     pub message: &'a str,
-    /// Labels that are moved to the version of each definition.
+    /// Labels that are moved to the new version of each definition.
     pub labels: &'a [String],
 }
 
 impl DefinitionService {
-    /// What writing these definitions would do. Nothing is written.
+    /// Plans the write of these definitions without writing.
     ///
     /// # Errors
-    /// A key is no id; the store keeps no history, or does not answer.
+    /// A key is invalid, the store does not keep a history, or does not answer.
     pub async fn plan(&self, pushed: Vec<PushItem>) -> Result<Vec<PushChange>, DefinitionError> {
         let mut steps = Vec::with_capacity(pushed.len());
         let mut kinds: BTreeMap<EntryKind, Vec<PushItem>> = BTreeMap::new();
@@ -124,11 +124,11 @@ impl DefinitionService {
         Ok(steps)
     }
 
-    /// Does one step of a plan. Its definition was checked with all others of the plan, which it
-    /// may need, and is not checked again.
+    /// Executes one step of a plan. The definitions of a plan may depend on each other and were
+    /// validated together, so they are not validated again.
     ///
     /// # Errors
-    /// The actor may not; somebody else has written since; the store failed.
+    /// The actor lacks a permission, the definition was changed concurrently, or the store failed.
     pub async fn take(
         &self,
         actor: &Actor,
@@ -153,7 +153,7 @@ impl DefinitionService {
     }
 }
 
-/// The number of the newest version once the store has taken note of what stands in it.
+/// Number of the newest version after current content is recorded.
 fn newest(head: Option<&Version>, now: Option<Digest>) -> u64 {
     let Some(head) = head else {
         return u64::from(now.is_some());

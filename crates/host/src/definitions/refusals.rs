@@ -1,15 +1,15 @@
-//! How many refusals are noted: enough to show who tries what, and too few to push out of the log
-//! what was done.
+//! Limits the logged rejections: enough to show who tries what, few enough not to push changes out
+//! of the log.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Refusals of one actor that are noted one by one within [`TIME`].
+/// Rejections of one actor that are logged individually within [`TIME`].
 pub(super) const MOST: u64 = 60;
 const TIME: Duration = Duration::from_secs(60);
 
-/// What was refused of late, by whom. As many actors as there are tokens.
+/// Recent rejections by actor. There are as many actors as tokens.
 #[derive(Debug, Default)]
 pub(super) struct Refusals(Mutex<HashMap<Arc<str>, RefusalCount>>);
 
@@ -19,12 +19,12 @@ struct RefusalCount {
     count: u64,
 }
 
-/// What becomes of a refusal.
+/// Decision about logging a rejection.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct RefusalDecision {
-    /// Whether it is noted.
+    /// Whether it is logged.
     pub(super) is_noted: bool,
-    /// Earlier ones of this actor that were not, and of which nothing was said yet.
+    /// Earlier rejections of this actor that were not logged or reported yet.
     pub(super) left_out: u64,
 }
 

@@ -1,4 +1,5 @@
-//! What others write into the store becomes versions, by `store`.
+//! Records definitions that other programs write into the store as versions, with the author
+//! `store`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -10,20 +11,21 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::{DefinitionError, DefinitionService};
 
-/// How long changes are gathered before they are looked at: who writes many, writes them at once.
+/// Delay that collects changes before they are read: a program that writes many definitions writes
+/// them together.
 const GATHER: Duration = Duration::from_millis(5);
 
-/// Keys that are looked at together.
+/// Number of keys that are read together.
 const TOGETHER: usize = 200;
 
-/// Between two looks at many keys that nobody waits for, so that a store of 100,000 definitions
-/// answers others meanwhile.
+/// Pause between batches during a full scan, so that a store of 100,000 definitions keeps serving
+/// other requests.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// After a failure it is tried again after this, and after twice as long each time.
+/// First delay after a failure; doubled after each further one.
 const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 
-/// What has to be looked at.
+/// Pending work.
 #[derive(Debug, Default)]
 struct Pending {
     kinds: BTreeSet<EntryKind>,
@@ -57,14 +59,14 @@ impl Pending {
 }
 
 impl DefinitionService {
-    /// Keeps what stands in the store as versions, now and after every change, for as long as the
-    /// future is polled. Ends at once where the store keeps no history. What fails is tried again,
-    /// and said once.
+    /// Records the content of the store as versions, now and after every change, while the future
+    /// is polled. Ends immediately if the store does not keep a history. Failures are retried and
+    /// logged once.
     pub async fn watch(&self) {
         if self.history().is_err() {
             return;
         }
-        // From here on nothing is missed that the first look does not see.
+        // Subscribed before the first scan, so that no change falls between the two.
         let mut changes = self.store().changes();
         let mut pending = Pending::everything();
         let mut failures = 0_u32;
@@ -86,7 +88,8 @@ impl DefinitionService {
                 Ok(()) => failures = 0,
                 Err(error) => {
                     if failures == 0 {
-                        tracing::warn!(%error, "what was written is no version yet; trying again");
+                        tracing::warn!(%error, "cannot record changed definitions as versions; \
+                            retrying");
                     }
                     let (first, longest) = RETRY;
                     sleep((first * 2_u32.pow(failures.min(8))).min(longest)).await;
@@ -96,7 +99,7 @@ impl DefinitionService {
         }
     }
 
-    /// Looks at what is pending, the single keys first. What was not looked at stays pending.
+    /// Processes pending keys, single keys first. Keys that were not processed stay pending.
     async fn look(
         &self,
         pending: &mut Pending,
@@ -121,7 +124,7 @@ impl DefinitionService {
         for keys in self.keys(kind).await?.chunks(TOGETHER) {
             self.observe_each(kind, keys).await?;
             sleep(PAUSE).await;
-            // What somebody writes meanwhile need not wait for the rest.
+            // A change that arrives meanwhile need not wait for the rest of the scan.
             while let Some(Some(change)) = changes.next().now_or_never() {
                 pending.add(change);
             }
@@ -145,7 +148,8 @@ impl DefinitionService {
         Ok(())
     }
 
-    /// One that can be no version, being too large, say, keeps no other from being one.
+    /// A definition that cannot become a version, for example because it is too large, must not
+    /// block the others.
     async fn observe_each(
         &self,
         kind: EntryKind,
@@ -165,7 +169,8 @@ impl DefinitionService {
             {
                 Err(error) if is_away(&error) => return Err(error.into()),
                 Err(error) => {
-                    tracing::warn!(kind = kind.word(), %key, %error, "it becomes no version");
+                    tracing::warn!(kind = kind.word(), %key, %error, "cannot record this \
+                        definition as a version");
                 }
                 Ok(_) => {}
             }

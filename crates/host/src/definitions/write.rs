@@ -10,29 +10,29 @@ use super::check::is_broken;
 use super::labels::check_labels;
 use super::{Actor, AuditEntry, DefinitionError, DefinitionService, Permission};
 
-/// A definition that somebody wants written.
+/// Definition to be written.
 #[derive(Clone, Debug)]
 pub struct Write<'a> {
     /// Its kind.
     pub kind: EntryKind,
     /// Its id.
     pub id: &'a str,
-    /// What it becomes.
+    /// The new content.
     pub content: DefinitionContent,
-    /// Why.
+    /// Message for the log.
     pub message: &'a str,
-    /// What it has to be now.
+    /// Expected current content.
     pub expect: WritePrecondition,
-    /// Whether the same definition again becomes a version, too.
+    /// Whether unchanged content also becomes a version.
     pub always: bool,
     /// Labels that are moved to the new version.
     pub labels: &'a [String],
-    /// Whether a broken definition is written all the same.
+    /// Whether an invalid definition is written anyway.
     pub broken: bool,
 }
 
 impl<'a> Write<'a> {
-    /// A definition that is written whatever is there.
+    /// Write without an expectation about the current content.
     #[must_use]
     pub fn new(kind: EntryKind, id: &'a str, text: impl Into<Arc<str>>) -> Self {
         Write {
@@ -48,14 +48,14 @@ impl<'a> Write<'a> {
     }
 }
 
-/// A definition that was written.
+/// Result of a write.
 #[derive(Clone, Debug)]
 pub struct WriteResult {
-    /// Whether there was no such definition before.
+    /// Whether the definition is new.
     pub created: bool,
     /// The version, and whether it is a new one.
     pub committed: CommitResult,
-    /// What is wrong with the definition.
+    /// Diagnostics of the definition.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -63,8 +63,8 @@ impl DefinitionService {
     /// Writes a definition after the checks of `quillet check`.
     ///
     /// # Errors
-    /// The actor may not; the definition is broken; somebody else has written since; the store
-    /// failed.
+    /// The actor lacks a permission, the definition is invalid or was changed concurrently, or the
+    /// store failed.
     pub async fn write(
         &self,
         actor: &Actor,
@@ -92,7 +92,7 @@ impl DefinitionService {
         })
     }
 
-    /// Writes a definition that was checked, and notes what that did.
+    /// Writes a validated definition and logs the change.
     pub(super) async fn commit(
         &self,
         actor: &Actor,
@@ -123,8 +123,7 @@ impl DefinitionService {
         Ok(committed)
     }
 
-    /// Notes in the log what was done to a definition, also by a part that writes by itself, as
-    /// that of databases does. If the log cannot be written, the entry goes to the process's log.
+    /// Logs a change of a definition, also for parts that write themselves, such as databases. If the log cannot be written, the entry goes to the process's log.
     pub async fn record(
         &self,
         actor: &Actor,
@@ -147,7 +146,7 @@ impl DefinitionService {
     /// Removes a definition with all of its labels; its versions stay.
     ///
     /// # Errors
-    /// As [`DefinitionService::write`]; there is no such definition.
+    /// As [`DefinitionService::write`]; also if the definition does not exist.
     pub async fn remove(
         &self,
         actor: &Actor,

@@ -7,7 +7,7 @@ use quillet_core::trace::{Span, SpanKind, Trace};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// The sender of spans: the attributes of this process.
+/// Resource of the spans: the attributes of this process.
 pub(super) struct Resource(Vec<Value>);
 
 impl Resource {
@@ -72,7 +72,7 @@ fn wire<'a>(trace: &'a str, span: &'a Span) -> WireSpan<'a> {
     }
 }
 
-/// 1 internal, 2 server, 3 client. A model is somebody else's; a run is asked for.
+/// 1 internal, 2 server, 3 client. Model calls leave the process; a run serves a request.
 fn kind(span: &Span) -> u8 {
     match span.kind {
         SpanKind::Model => 3,
@@ -86,7 +86,7 @@ fn attributes(attributes: &Map<String, Value>) -> Vec<Value> {
     attributes.iter().map(written).collect()
 }
 
-/// `AnyValue`. What is nested goes out as its JSON text, which backends show better.
+/// `AnyValue`. Nested values are sent as JSON text, which trace viewers display better.
 fn any(value: &Value) -> Value {
     match value {
         Value::String(text) => json!({"stringValue": text}),

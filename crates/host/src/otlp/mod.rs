@@ -1,9 +1,9 @@
-//! Traces for a collector: OTLP over HTTP with JSON bodies.
+//! Trace export: OTLP over HTTP with JSON bodies.
 //!
-//! Traces are handed over without waiting and sent in batches by one task; a collector that is slow
-//! or away costs traces, never answers. The messages are written by hand: of the protocol a trace
-//! needs one request with seven fields, and the SDK would bring a second model of spans next to the
-//! one in `core`.
+//! Traces are queued without waiting and sent in batches by one task, so a slow or unavailable
+//! collector loses traces but never delays answers. The messages are written by hand: a trace needs
+//! one request with seven fields, and the SDK would bring a second span model next to that of
+//! `core`.
 
 mod message;
 
@@ -19,16 +19,16 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-/// Traces that wait to be sent.
+/// Maximum number of queued traces.
 const QUEUE: usize = 1024;
-/// Traces in one request.
+/// Maximum number of traces in one request.
 const BATCH: usize = 64;
-/// How long a trace waits for company.
+/// How long a trace waits to be batched with others.
 const GATHER: Duration = Duration::from_secs(1);
-/// How long a collector may take.
+/// Timeout of the collector.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Configuration of the export of traces: the collector, and the name of this service.
+/// Configuration of trace export: the collector, and the name of this service.
 #[derive(Clone, Debug)]
 pub struct OtlpConfig {
     /// The whole address, usually ending in `/v1/traces`.
@@ -41,19 +41,19 @@ pub struct OtlpConfig {
     pub attributes: Vec<(String, String)>,
 }
 
-/// The error of a configuration by which traces cannot be exported.
+/// Error of an invalid export configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum OtlpError {
     /// The address is not a URL.
     #[error(
-        "the address of the collector is not a URL ({0}); it looks like http://127.0.0.1:4318/v1/traces"
+        "invalid collector address: {0}; expected a URL such as http://127.0.0.1:4318/v1/traces"
     )]
     Address(String),
-    /// A header cannot be sent.
-    #[error("the header {0:?} of the collector cannot be sent")]
+    /// A header is invalid.
+    #[error("invalid collector header {0:?}")]
     Header(String),
-    /// There is no client.
-    #[error("cannot make a client for the collector: {0}")]
+    /// The HTTP client cannot be created.
+    #[error("cannot create an HTTP client for the collector: {0}")]
     Client(String),
 }
 
@@ -82,13 +82,13 @@ impl OtlpSink {
         Ok(OtlpSink { letters, dropped })
     }
 
-    /// Traces that were not sent: the queue was full, or the collector refused.
+    /// Number of lost traces: the queue was full, or the collector rejected them.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// Sends what waits, within `most`.
+    /// Sends queued traces, within `most`.
     pub async fn flush(&self, most: Duration) {
         let (done, wait) = oneshot::channel();
         let sent = async {
@@ -157,7 +157,7 @@ async fn deliver(
     }
 }
 
-/// Everything that a request needs besides the traces.
+/// Parts of a request other than the traces.
 struct ExportClient {
     client: Client,
     url: Url,
@@ -170,7 +170,7 @@ impl ExportClient {
             Url::parse(&config.endpoint).map_err(|error| OtlpError::Address(error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(OtlpError::Address(format!(
-                "{}: is no scheme for it",
+                "{}: expected http or https",
                 url.scheme()
             )));
         }
@@ -180,7 +180,7 @@ impl ExportClient {
             .default_headers(headers(config)?)
             .redirect(reqwest::redirect::Policy::none());
         if url.scheme() == "http" {
-            // Reading the system's certificates takes time and memory.
+            // Reading the system's certificates takes time and memory, so plain HTTP does without.
             builder = builder.tls_certs_only([]);
         }
         let client = builder
@@ -194,7 +194,7 @@ impl ExportClient {
         })
     }
 
-    /// How many of these traces were lost.
+    /// Number of these traces that were lost.
     async fn send(&self, traces: &[Arc<Trace>]) -> u64 {
         if traces.is_empty() {
             return 0;
@@ -208,7 +208,8 @@ impl ExportClient {
             Ok(answer) => format!("answered {}", answer.status().as_u16()),
             Err(error) => error.without_url().to_string(),
         };
-        tracing::warn!(target: "quillet::otlp", traces = traces.len(), "traces are lost: the collector {failure}");
+        tracing::warn!(target: "quillet::otlp", traces = traces.len(), "traces lost: the \
+            collector {failure}");
         traces.len() as u64
     }
 }

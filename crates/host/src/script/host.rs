@@ -1,4 +1,4 @@
-//! Models and tools for scripts, out of those that agents and prompts have.
+//! Models and tools for scripts, from those of agents and prompts.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use quillet_tools::builtin::{BY_NAME, BuiltinOptions};
 
 use super::servers::ServerTools;
 
-/// How prompts are named as tools.
+/// Prefix of prompts that are named as tools.
 const PROMPT: &str = "prompt/";
 
-/// Models by name, over the router to all of them.
+/// Models by name, through the model router.
 #[derive(Clone, Debug)]
 pub struct ScriptModels {
     models: Arc<ModelRouter>,
-    /// The model that is asked: the router itself, or a tape in front of it.
+    /// The model that is called: the router itself, or a recording in front of it.
     door: Arc<dyn ChatModel>,
-    /// The model of scripts that name none.
+    /// Default model of scripts.
     default: Option<String>,
 }
 
@@ -39,35 +39,35 @@ impl ScriptModels {
         }
     }
 
-    /// Has another model asked in the router's place, which may ask the router in turn: a recorder,
-    /// for example.
+    /// Replaces the router by another model, which may call the router in turn, such as a recorder.
     #[must_use]
     pub fn behind(mut self, door: Arc<dyn ChatModel>) -> Self {
         self.door = door;
         self
     }
 
-    /// The model of scripts that name none, where the settings name none either.
+    /// Sets the default model if the settings have none.
     #[must_use]
     pub fn or_default(mut self, name: &str) -> Self {
         self.default.get_or_insert_with(|| name.to_owned());
         self
     }
 
-    /// The model of scripts that name none.
+    /// Default model of scripts that name none.
     #[must_use]
     pub fn default_model(&self) -> Option<&str> {
         self.default.as_deref()
     }
 
-    /// The name of a model as the router has it: `provider://model` is `provider/model`.
+    /// Converts a model name to the router's form: `provider://model` becomes `provider/model`.
     fn named(&self, name: &str) -> Result<String, String> {
         let Some((provider, model)) = name.split_once("://") else {
             return Ok(name.to_owned());
         };
         let Some(vendor) = Vendor::of_alias(provider) else {
             return Err(format!(
-                "there is no provider {provider:?}: there are openai, anthropic, google and mock; a server that speaks OpenAI's wire is openai://… with OPENAI_BASE_URL set to its address"
+                "unknown provider {provider:?}: expected openai, anthropic, google or mock; for \
+                 an OpenAI-compatible server use openai://… and set OPENAI_BASE_URL to its address"
             ));
         };
         if !model.is_empty() {
@@ -77,7 +77,7 @@ impl ScriptModels {
         match default.filter(|name| self.models.choose(name).0 == vendor) {
             Some(default) => Ok(default.to_owned()),
             None if vendor == Vendor::Mock => Ok("mock".to_owned()),
-            None => Err(format!("{name} names no model: write {provider}://MODEL")),
+            None => Err(format!("missing model in {name}: write {provider}://MODEL")),
         }
     }
 }
@@ -92,7 +92,9 @@ impl host::ModelSource for ScriptModels {
         let name = match name.or(self.default.as_deref()) {
             Some(name) => self.named(name)?,
             None => {
-                return Err("no model is named: set model in the script's parameters, or QUILLET_MODEL or model.name".to_owned());
+                return Err("no model is set: set model in the script's parameters, or \
+                    QUILLET_MODEL or model.name"
+                    .to_owned());
             }
         };
         let (vendor, plain) = self.models.choose(&name);
@@ -107,7 +109,7 @@ impl host::ModelSource for ScriptModels {
     }
 }
 
-/// What a provider does itself for a model.
+/// Constraints that a provider guarantees for a model.
 fn abilities(vendor: Vendor, facts: &ModelInfo) -> host::ModelCapabilities {
     let is_openai = matches!(vendor, Vendor::OpenAi | Vendor::OpenAiResponses);
     let has_vocabulary = matches!(facts.tokenizer, Tokenizer::O200k | Tokenizer::Cl100k);
@@ -120,8 +122,7 @@ fn abilities(vendor: Vendor, facts: &ModelInfo) -> host::ModelCapabilities {
     }
 }
 
-/// Tools by name: those of the catalogue, prompts as `prompt/ID`, built-in ones, and those
-/// of MCP servers.
+/// Tools by name: stored tools, prompts as `prompt/ID`, built-in tools, and tools of MCP servers.
 #[derive(Clone, Debug, Default)]
 pub struct ScriptTools {
     prompts: Option<Arc<PromptService>>,
@@ -139,28 +140,28 @@ impl ScriptTools {
         self
     }
 
-    /// Built-in tools, as far as they are configured.
+    /// Adds the configured built-in tools.
     #[must_use]
     pub fn builtin(mut self, tools: Arc<Tools>) -> Self {
         self.builtin = Some(tools);
         self
     }
 
-    /// The tools of MCP servers, as they answer.
+    /// Adds the tools of MCP servers, as they connect.
     #[must_use]
     pub fn servers(mut self, servers: ServerTools) -> Self {
         self.servers = Some(Arc::new(servers));
         self
     }
 
-    /// More tools, such as those that MCP servers have listed.
+    /// Adds further tools, such as those listed by MCP servers.
     #[must_use]
     pub fn and(mut self, more: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         self.more.extend(more);
         self
     }
 
-    /// There are servers with tools that nobody asked for them, since the run is dry.
+    /// Marks that MCP servers exist whose tools were not listed, because the run is dry.
     #[must_use]
     pub fn unasked(mut self) -> Self {
         self.has_unasked = true;
@@ -234,7 +235,7 @@ impl host::Tools for ScriptTools {
     }
 }
 
-/// The network of tools, with its checks of addresses.
+/// Network of tools, with its address checks.
 #[derive(Debug)]
 struct ScriptNetwork(Arc<Tools>);
 
@@ -271,7 +272,7 @@ mod tests {
             (Some("anthropic://"), Err("write anthropic://MODEL")),
             (
                 Some("llamacpp://qwen"),
-                Err("there is no provider \"llamacpp\""),
+                Err("unknown provider \"llamacpp\""),
             ),
         ];
         for (name, expected) in cases {
@@ -289,7 +290,7 @@ mod tests {
         assert!(ability("gpt-4o").json_schema && ability("gpt-4o").logit_bias);
         assert!(!ability("claude-sonnet-4-5").logit_bias);
         assert!(ability("claude-sonnet-4-5").continues && ability("gemini-2.5-pro").json_object);
-        // The mock keeps to schemas, so that structured scripts run offline.
+        // The mock obeys schemas, so that structured scripts run offline.
         assert!(ability("mock").json_schema && !ability("mock").logit_bias);
     }
 

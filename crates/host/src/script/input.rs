@@ -1,4 +1,4 @@
-//! What a request says, in the words of the language: inputs, parameters, history.
+//! Inputs, parameters and history of a script, from a request.
 
 use quillet_core::chat::ChatOptions;
 use quillet_core::{Map, MapTable, Message, Role, Value};
@@ -6,11 +6,11 @@ use quillet_script::answer::Inputs;
 use quillet_script::run::{DialogueTurn, ScriptInput};
 use quillet_script::syntax::Script;
 
-/// The name of the input that takes what the user says, where none is declared as the first.
+/// Name of the input for the user's message, if none is declared as the first.
 const CONTENT: &str = "content";
 
-/// Members of a request that say how this request is answered, and nothing of how a script's
-/// models answer. A script's own forms, tools and number of answers are what it stands on.
+/// Members of a request that control this response and not the models of a script. Formats, tools
+/// and number of answers are fixed by the script itself.
 const OWN: [&str; 7] = [
     "n",
     "parallel_tool_calls",
@@ -21,7 +21,7 @@ const OWN: [&str; 7] = [
     "tools",
 ];
 
-/// What the script is given, and the conversation before it.
+/// Inputs of a script, and the conversation before it.
 pub(crate) fn parse_input(
     arguments: &Map,
     question: Option<&str>,
@@ -44,7 +44,7 @@ pub(crate) fn parse_input(
     (input, history)
 }
 
-/// The input that takes what the user says: the one of index 0, or `content`.
+/// Input for the user's message: the one with index 0, or `content`.
 fn asking(script: &Script) -> Option<String> {
     let config = script.config.value();
     let declared = config.as_map()?.get("input").cloned().unwrap_or_default();
@@ -67,7 +67,7 @@ fn said(role: &str, content: String) -> DialogueTurn {
     }
 }
 
-/// A message of the conversation; calls of tools and their results are no dialogue.
+/// Message of the conversation; tool calls and their results are dropped.
 fn turn(message: &Message) -> Option<DialogueTurn> {
     let content = message.content.to_string();
     let is_said = message.role != Role::Tool && !content.is_empty();
@@ -77,7 +77,7 @@ fn turn(message: &Message) -> Option<DialogueTurn> {
     })
 }
 
-/// Parameters of models that win over those of the script.
+/// Model parameters that override those of the script.
 pub(crate) fn parameters(model: Option<&str>, options: &ChatOptions) -> Map {
     let mut table = MapTable::default();
     if let Some(model) = model {

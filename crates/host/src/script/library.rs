@@ -1,4 +1,4 @@
-//! The scripts of a snapshot as a library, made once for all runs that see it.
+//! Scripts of a snapshot as a library, built once for all runs of the snapshot.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -10,7 +10,7 @@ use quillet_script::{ErrorKind, ScriptError};
 
 use super::reader;
 
-/// The library of the snapshot that was seen last.
+/// Library of the latest snapshot.
 #[derive(Debug, Default)]
 pub(super) struct Libraries {
     last: Mutex<Option<CachedLibrary>>,
@@ -47,7 +47,7 @@ fn library(snapshot: &CatalogueSnapshot) -> Arc<dyn Library> {
 
 type LoadedScript = (String, Result<Arc<Script>, ScriptError>);
 
-/// A script by the name of its file; a broken one says so to whoever calls it.
+/// Finds a script by its file name; an invalid one is an error for its caller.
 fn found(definition: &Definition<PromptEntry>) -> Option<LoadedScript> {
     match &definition.state {
         DefinitionState::Valid(entry) => {

@@ -1,8 +1,7 @@
-//! Scripts in this process: what they are given to run with, and the runner of those in the store.
+//! Environment of scripts in this process, and the runner of stored scripts.
 //!
-//! The catalogue reads them with [`StoredScripts`]; [`ScriptService`] runs them. One run
-//! sees one snapshot: scripts, prompts and tools that it names are those of the moment in
-//! which it was asked for.
+//! The catalogue reads scripts with [`StoredScripts`], and [`ScriptService`] runs them. A run uses
+//! one snapshot: the scripts, prompts and tools that it names are those of its start.
 
 mod host;
 pub(crate) mod input;

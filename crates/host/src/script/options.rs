@@ -12,16 +12,16 @@ pub struct ScriptOptions {
     pub limits: ScriptLimits,
     /// Time of a whole run, models and tools included. Default 300 s.
     pub time: Duration,
-    /// What scripts may do outside of themselves. Default nothing.
+    /// Grants of access outside the script. Default none.
     pub grants: Grants,
-    /// Where JavaScript runs. A process can be killed in the middle of anything; a thread
-    /// cannot, so it is for scripts of people who could run any program here anyhow.
+    /// Where JavaScript runs. A worker process can be killed at any moment; a thread cannot, so
+    /// threads are only for trusted scripts.
     pub javascript: Transport,
 }
 
 impl ScriptOptions {
-    /// The defaults, with JavaScript where the caller says: whoever has a program that can
-    /// be a worker knows it.
+    /// Defaults with a JavaScript engine chosen by the caller, who knows which program can act as a
+    /// worker.
     #[must_use]
     pub fn with_javascript(javascript: Transport) -> Self {
         ScriptOptions {

@@ -1,4 +1,4 @@
-//! Reads stored scripts for the catalogue.
+//! Reader of stored scripts for the catalogue.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use quillet_script::reader::read;
 use quillet_script::run::script_spec;
 use quillet_script::syntax::{Script, ScriptSource};
 
-/// Reads stored scripts: whatever keeps one from being run makes it broken.
+/// Reads stored scripts; a script that cannot run is invalid.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StoredScripts;
 
@@ -49,7 +49,7 @@ fn no_input(script: &Script, message: String) -> Diagnostic {
     script.source.error("script.input", message, at)
 }
 
-/// What [`StoredScripts`] made of a script.
+/// Result of [`StoredScripts`] for a script.
 pub(super) fn script(stored: &StoredScript) -> Option<Arc<Script>> {
     stored.read.clone().downcast().ok()
 }

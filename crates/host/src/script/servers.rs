@@ -1,4 +1,4 @@
-//! Tools of MCP servers for stored scripts: of those that have answered by now.
+//! Tools of MCP servers for stored scripts, from the servers that are connected.
 
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::Duration;
@@ -8,24 +8,23 @@ use quillet_core::tool::Tool;
 use quillet_tools::{McpServers, Tools};
 use tokio_util::task::AbortOnDropHandle;
 
-/// From one look at servers that do not answer to the next; twice as long after each.
+/// Delay before a server that does not answer is tried again; doubled after each attempt.
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// The tools of some servers. One that does not answer yet is asked again in the background; its
-/// tools are there as soon as it does.
+/// Tools of some servers. A server that does not answer is retried in the background, and its tools
+/// appear when it answers.
 #[derive(Debug)]
 pub struct ServerTools {
     found: Arc<ToolList>,
-    /// Ends with this.
+    /// Stops the background retries on drop.
     _asking: AbortOnDropHandle<()>,
 }
 
 type ToolList = RwLock<Vec<Arc<dyn Tool>>>;
 
 impl ServerTools {
-    /// Waits for the servers no longer than a request would, and says which of them did not
-    /// answer.
+    /// Waits for the servers as long as a request would, and returns those that did not answer.
     pub async fn connect(tools: Arc<Tools>, servers: McpServers) -> (Self, Vec<Diagnostic>) {
         tools.greet(&servers);
         let first = tools.mcp_tools(&servers, &[]).await;
@@ -59,7 +58,7 @@ async fn ask_again(tools: Arc<Tools>, servers: McpServers, found: Weak<ToolList>
         done = now.warnings.is_empty();
         let Some(found) = found.upgrade() else { return };
         let mut known = found.write().unwrap_or_else(PoisonError::into_inner);
-        // A server that is away for a moment takes none of its tools along.
+        // Keep the known tools of a server that is temporarily unavailable.
         if done || now.tools.len() >= known.len() {
             *known = now.tools;
         }

@@ -1,5 +1,4 @@
-//! Runs scripts of the store for the prompt service, which knows only the contract
-//! [`ScriptRunner`].
+//! Runs stored scripts for the prompt service, which only knows the trait [`ScriptRunner`].
 
 use std::sync::{Arc, Weak};
 
@@ -22,13 +21,13 @@ use super::tools::OfSnapshot;
 use super::watch::{self, EventSender};
 use super::{ScriptOptions, input, reader};
 
-/// Runs scripts of the store. A run is one future, driven by whoever reads its events:
-/// scripts without JavaScript need no thread, and none goes on when its reader has left.
+/// Runner of stored scripts. A run is one future, driven by the reader of its events: scripts
+/// without JavaScript need no thread, and a run ends when its reader leaves.
 #[derive(Debug)]
 pub struct ScriptService {
     prompts: Weak<PromptService>,
     models: Arc<dyn ModelSource>,
-    /// Tools of every script, besides those of its snapshot.
+    /// Tools of every script, in addition to those of its snapshot.
     tools: Arc<dyn Tools>,
     templates: Arc<TemplateFactory>,
     libraries: Libraries,
@@ -36,8 +35,7 @@ pub struct ScriptService {
 }
 
 impl ScriptService {
-    /// Has the scripts of a service run with these models; `tools` are there besides those
-    /// of the store.
+    /// Creates the runner with these models; `tools` are added to those of the store.
     pub fn run_for(
         prompts: &Arc<PromptService>,
         models: Arc<dyn ModelSource>,
@@ -56,12 +54,12 @@ impl ScriptService {
         service
     }
 
-    /// How scripts run here.
+    /// Settings of scripts.
     pub(crate) fn options(&self) -> &ScriptOptions {
         &self.options
     }
 
-    /// What a script of the definitions as they are now runs with; `None` when the service ends.
+    /// Environment of a script with the current definitions; `None` when the service ends.
     pub(crate) fn engine_now(&self) -> Option<ScriptEngine> {
         let prompts = self.prompts.upgrade()?;
         let snapshot = prompts.catalogue().snapshot();
@@ -93,7 +91,7 @@ impl ScriptService {
         }
     }
 
-    /// The run, which has not begun.
+    /// A run that has not begun.
     fn start(&self, job: &ScriptJob, script: Arc<Script>) -> Option<ScriptRunHandle> {
         let engine = self.engine(self.prompts.upgrade()?, &job.snapshot, job.depth);
         let (sender, events) = unbounded_channel();
@@ -151,8 +149,8 @@ impl ScriptRunner for ScriptService {
     }
 }
 
-/// A run inside of another one, as a task: however deep scripts and prompts call each other,
-/// none of them is polled on the stack of the one that calls it. It ends with its reader.
+/// Runs a nested script as a task, so that deep nesting of scripts and prompts does not grow the
+/// stack of one poll. It ends with its reader.
 fn apart(
     id: &Arc<str>,
     run: impl Future<Output = Result<StoredScriptOutcome, ServiceError>> + Send + 'static,
@@ -163,7 +161,7 @@ fn apart(
         match task.await {
             Ok(ended) => ended,
             Err(error) => {
-                let help = "look into the log of the server";
+                let help = "see the log of the server";
                 Err(watch::plain(
                     &id,
                     ErrorCode::ScriptAborted,
@@ -180,20 +178,20 @@ type OutcomeFuture = BoxFuture<'static, Result<StoredScriptOutcome, ServiceError
 /// A run and the events that it has sent.
 struct ScriptRunHandle {
     events: UnboundedReceiver<ScriptEvent>,
-    /// The run; nothing once it has ended.
+    /// The run; `None` once it has ended.
     end: Option<OutcomeFuture>,
 }
 
 impl ScriptRunHandle {
     async fn next(mut self) -> Option<(Result<ScriptEvent, ServiceError>, Self)> {
         let run = self.end.as_mut()?;
-        // Events are read before the run goes on: a reader that stalls stalls it.
+        // Drain events before polling the run: a slow reader thereby slows the run down.
         let ended = tokio::select! {
             biased;
             Some(event) = self.events.recv() => return Some((Ok(event), self)),
             ended = run => ended,
         };
-        // The last step may have reported something, too.
+        // The last poll may have sent events too.
         if let Ok(event) = self.events.try_recv() {
             self.end = Some(Box::pin(async { ended }));
             return Some((Ok(event), self));

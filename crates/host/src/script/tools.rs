@@ -1,5 +1,5 @@
-//! What a stored script may call besides scripts: tools and prompts of its snapshot, then
-//! those that every script of this service may.
+//! Tools that a stored script may call: tools and prompts of its snapshot, then the tools of the
+//! service.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const PROMPT: &str = "prompt/";
 pub(super) struct OfSnapshot {
     pub(super) prompts: Arc<PromptService>,
     pub(super) snapshot: Arc<CatalogueSnapshot>,
-    /// How deep prompts and scripts have called each other when something is called here.
+    /// Nesting depth of prompts and scripts at this call.
     pub(super) depth: usize,
     pub(super) more: Arc<dyn Tools>,
 }
@@ -31,7 +31,7 @@ impl OfSnapshot {
         }
     }
 
-    /// A prompt by `prompt/ID` or by its id: its call gives the rendered text.
+    /// Finds a prompt by `prompt/ID` or by its id; its call returns the rendered text.
     fn prompt(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let id = name.strip_prefix(PROMPT).unwrap_or(name);
         let made = self

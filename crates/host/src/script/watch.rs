@@ -1,4 +1,4 @@
-//! What happens in a run, on its way to whoever reads it.
+//! Events of a run for its reader.
 
 use quillet_core::{Diagnostic, ErrorCode};
 use quillet_prompt::{ScriptEvent, ScriptFailure, ServiceError, StoredScriptOutcome};
@@ -7,8 +7,8 @@ use quillet_script::host::{Observer, RunEvent};
 use quillet_script::run::ScriptOutcome;
 use tokio::sync::mpsc::UnboundedSender;
 
-/// Passes a run's events on. Whoever reads them also drives the run, so no more wait than
-/// one step of it makes.
+/// Forwards events. The reader also drives the run, so the queue holds at most the events of one
+/// poll.
 #[derive(Debug)]
 pub(super) struct EventSender {
     pub(super) sender: UnboundedSender<ScriptEvent>,
@@ -17,7 +17,7 @@ pub(super) struct EventSender {
 impl Observer for EventSender {
     fn event(&self, event: RunEvent) {
         if let Some(event) = told(event) {
-            // A reader that has left has dropped the run, too.
+            // A failed send means that the reader has dropped the run.
             let _ = self.sender.send(event);
         }
     }
@@ -61,7 +61,7 @@ pub(crate) fn failure(id: &str, error: ScriptError) -> ServiceError {
     }))
 }
 
-/// A failure that has no place in a script.
+/// Failure without a location in a script.
 pub(super) fn plain(id: &str, code: ErrorCode, message: String, help: &str) -> ServiceError {
     ServiceError::Script(Box::new(ScriptFailure {
         id: id.to_owned(),

@@ -1,4 +1,4 @@
-//! Databases of a store: as tools of the catalogue, and asked with the store's own prompts.
+//! Databases of a store: as tools, and with the prompts of the store.
 
 mod prompts;
 mod tools;

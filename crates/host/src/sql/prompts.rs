@@ -1,5 +1,5 @@
-//! Prompts of the chain from the store: a prompt with the id `sql.tables`, `sql.query` or
-//! `sql.repair` takes the place of the one that comes with the program.
+//! Stored prompts for text-to-SQL: a prompt with the id `sql.tables`, `sql.query` or `sql.repair`
+//! replaces the built-in one.
 
 use std::sync::{Arc, Weak};
 
@@ -9,22 +9,23 @@ use quillet_prompt::{CatalogueSnapshot, PromptEntry, PromptService, RenderInput,
 use quillet_sql::chain::{BuiltIn, PromptError, PromptKind, Prompts};
 use quillet_template::CompileError;
 
-/// How renders of the chain are named in logs.
+/// Name of text-to-SQL renders in logs.
 const REQUEST: &str = "sql";
 
-/// The chain's prompts: stored ones, and built-in ones where none is stored.
+/// Prompts of the pipeline: stored ones, or built-in ones.
 #[derive(Debug)]
 pub struct StoredPrompts {
-    /// Weak, since the service may hold tools of databases, which hold these prompts.
+    /// Weak, because the service may hold database tools, which hold these prompts: a strong
+    /// reference would be a cycle.
     service: Weak<PromptService>,
     built_in: BuiltIn,
 }
 
 impl StoredPrompts {
-    /// The prompts of this service before the built-in ones.
+    /// Creates the prompts of this service, with the built-in ones as a fallback.
     ///
     /// # Errors
-    /// None of the built-in texts gives one.
+    /// A built-in text is invalid, which does not happen.
     pub fn new(service: &Arc<PromptService>) -> Result<Self, CompileError> {
         Ok(StoredPrompts {
             service: Arc::downgrade(service),
@@ -68,7 +69,7 @@ async fn stored(
         .map_err(|error| broken(which, &error))?;
     if entry.script().is_some() {
         let message = format!(
-            "the stored prompt {} is a script; the chain needs a template",
+            "the stored prompt {} is a script; text-to-SQL needs a template",
             which.id()
         );
         return Err(PromptError { message });
@@ -79,8 +80,7 @@ async fn stored(
     Ok(service.messages(rendered.prompt))
 }
 
-/// Names the stored prompt and everything that is wrong with it: whoever asks a database
-/// has never seen it.
+/// Names the stored prompt with all of its errors: the user of a database does not know it.
 fn broken(which: PromptKind, error: &ServiceError) -> PromptError {
     let mut message = format!("the stored prompt {}: {error}", which.id());
     let found: Vec<String> = match error {

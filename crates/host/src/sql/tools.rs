@@ -1,5 +1,5 @@
-//! Databases as tools of the catalogue, where templates, agents, scripts and MCP clients
-//! find them; they come and go with their connections.
+//! Databases as tools of the catalogue, for templates, agents, scripts and MCP clients. They follow
+//! the connections.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use quillet_core::store::{EntryKind, StoreChange};
 use quillet_prompt::PromptService;
 use quillet_sql::{Databases, SqlError, tools};
 
-/// Who offers these tools to the catalogue.
+/// Owner of these tools in the catalogue.
 const OWNER: &str = "databases";
 
-/// Keeps the tools of a catalogue in step with the databases.
+/// Keeps the tools of a catalogue in sync with the databases.
 #[derive(Clone, Debug)]
 pub struct DatabaseTools {
     databases: Databases,
@@ -31,10 +31,10 @@ impl DatabaseTools {
         &self.databases
     }
 
-    /// Offers the tools of the connections that there are now.
+    /// Publishes the tools of the current connections.
     ///
     /// # Errors
-    /// The store does not answer; what was offered before stays.
+    /// The store does not answer; the published tools stay.
     pub async fn offer(&self) -> Result<(), SqlError> {
         let connections = self.databases.list().await?;
         let tools = tools::all(&self.databases, &connections);
@@ -42,13 +42,12 @@ impl DatabaseTools {
         Ok(())
     }
 
-    /// Offers them now and after every change of a connection, for as long as the future is
-    /// polled.
+    /// Publishes the tools now and after every change of a connection, while the future is polled.
     pub async fn follow(&self) {
         let mut changes = self.databases.changes();
         loop {
             if let Err(error) = self.offer().await {
-                tracing::warn!(%error, "the tools of databases could not be renewed");
+                tracing::warn!(%error, "cannot refresh the tools of databases");
             }
             loop {
                 match changes.next().await {

@@ -120,7 +120,7 @@ fn refusals(prompt: &Prompt, drop_deployment: bool) -> Vec<ConvertNote> {
         .collect();
     for rich in &prompt.rich {
         let reason = format!(
-            "{} is no text but a conversation or media: that has no counterpart",
+            "{} is a conversation or media, not text: that has no counterpart",
             rich.name
         );
         refusals.push(ConvertNote::key("inputs", reason));
@@ -531,6 +531,7 @@ pub(super) fn lenient(prompt: &Prompt) -> Result<(), Vec<ConvertNote>> {
     if prompt.missing == Missing::Default {
         return Ok(());
     }
-    let reason = "a missing variable is an error here, and prints nothing there: say \"missing\": \"lenient\"";
+    let reason = "a missing variable is an error here, and prints nothing there: set \"missing\": \
+        \"lenient\"";
     Err(vec![ConvertNote::key("missing", reason)])
 }

@@ -1,9 +1,9 @@
-//! From one kind of prompt file to another, where there is an exact counterpart.
+//! Conversion between kinds of prompt files, where an exact counterpart exists.
 //!
-//! What is converted is text, variables, conditions, loops, messages, the model with its settings,
-//! and what a prompt takes. Everything else is refused, with its place and the reason: nothing is
-//! lost silently. What comes out is read again, rendered and compared with the original, so a
-//! counterpart that is not exact is no counterpart.
+//! Text, variables, conditions, loops, messages, the model with its settings and parameters are
+//! converted. Everything else is rejected with its location and the reason, so nothing is lost
+//! silently. The result is read again, rendered and compared with the original; if they differ, the
+//! conversion fails.
 
 mod document;
 mod refusal;

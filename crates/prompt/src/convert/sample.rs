@@ -1,5 +1,5 @@
-//! Values for a template whose kinds nobody needs to guess: what a loop runs
-//! over is a list, what is declared is of its kind, and everything else is text.
+//! Sample values for a template: a list for what a loop iterates over, the declared kind for
+//! declared variables, and text otherwise.
 
 use indexmap::IndexMap;
 use quillet_core::{Map, Value};

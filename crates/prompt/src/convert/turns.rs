@@ -1,4 +1,4 @@
-//! Who speaks in a template, in the words of each way to say so.
+//! Roles in a template, in each notation.
 
 use quillet_core::Role;
 use quillet_template::MessageSyntax;
@@ -51,7 +51,7 @@ fn turn(role: &str, text: &str, at: usize) -> TemplateTurn {
     }
 }
 
-const COMPUTED: &str = "a role that is not a constant has no counterpart";
+const COMPUTED: &str = "a computed role has no counterpart";
 
 fn role_lines(text: &str) -> Result<Vec<TemplateTurn>, Vec<ConvertNote>> {
     if let Some(at) = computed_role_line(text) {

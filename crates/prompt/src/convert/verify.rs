@@ -1,5 +1,4 @@
-//! Whether what was written is the same prompt: it is read again, rendered, and compared with the
-//! original.
+//! Verifies a conversion: the result is read, rendered and compared with the original.
 
 use futures_util::FutureExt;
 use quillet_core::{Map, MapTable, Value};
@@ -42,7 +41,7 @@ impl ConvertCheck<'_> {
         let again = read(id, text, target)?;
         let whole = |reason: &str| Err(vec![ConvertNote::template(0, reason)]);
         if again.model != prompt.model || again.options != prompt.options {
-            return whole("the model's settings would not be the same");
+            return whole("the model's settings would change");
         }
         let (before, after) = (self.parts(prompt)?, self.parts(&again)?);
         let takes = |parts: &FileParts| {
@@ -52,11 +51,11 @@ impl ConvertCheck<'_> {
             parts.inputs.iter().map(one).collect::<Vec<_>>()
         };
         if takes(&before) != takes(&after) {
-            return whole("what the prompt takes would not be the same");
+            return whole("the prompt's parameters would change");
         }
         match (self.said(prompt), self.said(&again)) {
             (Some(before), Some(after)) if before == after => Ok(()),
-            _ => whole("the template has no exact counterpart: its messages would not be the same"),
+            _ => whole("the template has no exact counterpart: its messages would change"),
         }
     }
 
@@ -136,7 +135,7 @@ fn read(id: &str, text: &str, target: ConvertTarget) -> Result<Prompt, Vec<Conve
     };
     let prompt = read.map(|(prompt, _)| prompt).map_err(|found| {
         let why = found.first().map(|one| one.message.clone());
-        let reason = format!("there is no exact counterpart: {}", why.unwrap_or_default());
+        let reason = format!("no exact counterpart: {}", why.unwrap_or_default());
         vec![ConvertNote::template(0, reason)]
     })?;
     Ok(prompt)

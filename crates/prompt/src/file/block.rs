@@ -1,4 +1,4 @@
-//! Where a text that YAML holds stands in its file.
+//! Location of a YAML text value in its file.
 
 use quillet_core::LineColumn;
 

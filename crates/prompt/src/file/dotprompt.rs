@@ -93,19 +93,19 @@ fn with_base(mut metadata: Object<String, Tree>) -> Object<String, Tree> {
     metadata
 }
 
-/// The reference takes all of a file for the template when its front matter is
-/// indented, is empty, or has no end: people should know.
+/// The reference reads the whole file as the template if its front matter is indented, empty, or
+/// not closed. A warning says so.
 fn warn_of_front_matter(text: &str, report: &mut Report<'_>) {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let bare = line.trim();
         if bare == "---" {
             let help = if line.starts_with('-') {
-                "end it with a line `---`, and put something between"
+                "end it with a line `---`, and put keys in between"
             } else {
                 "begin the line with `---`, without white space before it"
             };
-            let message = "this is taken for text of the prompt, not for front matter";
+            let message = "this is read as text of the prompt, not as front matter";
             return report.warning(at, message, Some(help.into()));
         }
         if !bare.is_empty() && !bare.starts_with('#') {
@@ -156,10 +156,10 @@ fn read_front(node: &YamlNode, outside: &dyn FileEnvironment, report: &mut Repor
 }
 
 fn warn_of_key(entry: &YamlEntry, report: &mut Report<'_>) {
-    let message = format!("unknown key {:?}: it is kept and not used", entry.key);
+    let message = format!("unknown key {:?}: it is kept but has no effect", entry.key);
     let help = match nearest(&entry.key, KEYS) {
         Some(near) => format!("did you mean {near:?}?"),
-        None => "keys of your own have a dot, as in myext.key".into(),
+        None => "custom keys contain a dot, as in myext.key".into(),
     };
     report.warning(entry.at, message, Some(help));
 }
@@ -192,9 +192,9 @@ fn input(
         Err(message) => match short_property(input) {
             Some(YamlEntry { key, at, value }) => {
                 let kind = value.as_str().unwrap_or_default();
-                let message = format!("{key} is {kind:?}, which is no JSON Schema");
+                let message = format!("{key} is {kind:?}, which is not a JSON Schema");
                 let help = "in a schema with `type` and `properties` write `{type: string}`; \
-                            the short form stands in a schema without them";
+                            the short form is for schemas without them";
                 report.error(*at, message, Some(help.into()));
             }
             None => report.error(input.at, message, None),
@@ -251,8 +251,8 @@ fn keep(metadata: &mut Object<String, Tree>, key: &str, schema: &Tree) {
     }
 }
 
-/// What a request may send: the schema, in which nothing that has a default is required.
-/// A schema that is no object's says nothing about variables.
+/// Parameters of the prompt: the schema, without requiring properties that have a default. A schema
+/// of another type does not describe variables.
 fn parameters(schema: Option<Tree>, defaults: Object<String, Tree>) -> Result<Parameters, String> {
     let mut schema = match schema {
         Some(schema) if schema.get("type").and_then(Tree::as_str) == Some("object") => schema,

@@ -1,5 +1,5 @@
-//! What editors are told about prompt files: colours of the front matter and of the template, each
-//! by its own reader, and what could be written in the template.
+//! Editor support for prompt files: tokens of the front matter and the template, and completions in
+//! the template.
 
 use quillet_core::{SemanticToken, Span, TokenKind, token};
 use quillet_template::editor::{self, CompletionItem, ExternalNames};

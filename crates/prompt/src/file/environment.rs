@@ -1,36 +1,35 @@
-//! The contract between a prompt file and whoever reads it: environment variables, other files and
-//! schemas by name are handed out, never taken, so that a file from a stranger reads nothing by
-//! itself.
+//! Environment of a prompt file. Environment variables, other files and schemas by name are
+//! provided by the caller, so that an untrusted file reads nothing on its own.
 
 use std::fmt;
 use std::path::Path;
 
 use serde_json::Value as Tree;
 
-/// What a prompt file may ask for while it is read. By default there is
-/// nothing: no environment, no other files, no named schemas.
+/// Resolver of a prompt file's references. By default it provides nothing: no environment, no other
+/// files, no named schemas.
 pub trait FileEnvironment {
     /// An environment variable, for `${env:NAME}`; `None` if it is not set.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why it is not available.
     fn variable(&self, name: &str) -> Result<Option<String>, AccessError> {
         let _ = name;
         Err(AccessError::Closed)
     }
 
-    /// The text of another file, for `${file:path}`. The path is relative to the
-    /// folder of the prompt file and has no `..`; whoever answers follows no link out of it.
+    /// Text of another file, for `${file:path}`. The path is relative to the folder of the prompt
+    /// file and has no `..`; implementations must not follow links that leave the folder.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why it is not available.
     fn file(&self, path: &str) -> Result<String, AccessError> {
         let _ = path;
         Err(AccessError::Closed)
     }
 
-    /// Whether references below `connection` are replaced too. Nothing here uses a
-    /// connection, and what stands there is mostly a secret: so they stay as written.
+    /// Whether references below `connection` are resolved too. Connections are not used here, and
+    /// they mostly hold secrets, so by default they stay as written.
     fn fills_connections(&self) -> bool {
         false
     }
@@ -42,16 +41,16 @@ pub trait FileEnvironment {
     }
 }
 
-/// Why something was not handed out.
+/// Error of a reference that is not resolved.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AccessError {
-    /// Whoever reads the prompt hands out nothing of that kind.
-    #[error("it is not handed out here")]
+    /// The environment does not provide such references.
+    #[error("it is not available here")]
     Closed,
     /// The path leads out of the folder of the prompt file.
     #[error("it is outside allowed roots: the folder of the prompt file")]
     Outside,
-    /// Whoever runs the program has to allow it first; the text names the setting.
+    /// The operator must allow it first; the text names the setting.
     #[error("{0}")]
     NotAllowed(String),
     /// There is no such file, or it cannot be read.
@@ -59,18 +58,18 @@ pub enum AccessError {
     Unreadable(String),
 }
 
-/// Nothing around: what a file asks for is not there.
+/// Empty environment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoEnvironment;
 
 impl FileEnvironment for NoEnvironment {}
 
-/// Hands out what prompt files ask for, by the folder that they are in.
+/// Provides environments by folder.
 pub trait EnvironmentProvider: Send + Sync + fmt::Debug {
-    /// What a file in that folder may ask for.
+    /// Environment of a file in that folder.
     fn around(&self, folder: &Path) -> Box<dyn FileEnvironment>;
 
-    /// What a file may ask for that is in no folder, but in a database: by default nothing.
+    /// Environment of a file in a database; empty by default.
     fn anywhere(&self) -> Box<dyn FileEnvironment> {
         Box::new(NoEnvironment)
     }

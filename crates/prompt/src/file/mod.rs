@@ -1,8 +1,8 @@
 //! Prompt files: `.prompt` (dotprompt), `.prompty`, and Semantic Kernel's
 //! functions, read into the same [`Prompt`] as every other definition.
 //!
-//! Nothing here touches a file, the environment or the network: whoever reads a file hands over its
-//! text, and [`FileEnvironment`] for what it may ask for.
+//! Nothing here accesses files, the environment or the network: the caller passes the text of a
+//! file, and a [`FileEnvironment`] for its references.
 
 mod block;
 mod dotprompt;
@@ -97,7 +97,7 @@ pub fn read(file: &PromptFile<'_>, outside: &dyn FileEnvironment) -> CheckResult
 }
 
 fn not_known(name: &str) -> quillet_core::Diagnostic {
-    let message = "this is no prompt file";
+    let message = "this is not a prompt file";
     quillet_core::Diagnostic::error("file.kind", name, message).help(
         "prompt files are NAME.prompt, NAME.prompty, skprompt.txt with config.json, \
          and YAML with template and template_format or input_variables",

@@ -69,11 +69,14 @@ fn unknown(name: &str, at: usize) -> SchemaError {
     let hint = near.map_or_else(
         || {
             let types = SCALARS.join(", ");
-            format!("types are {types}; schemas of your own: --schema {name}=FILE, or prompts.schemas in the settings")
+            format!(
+                "types are {types}; define others with --schema {name}=FILE, or \
+                prompts.schemas in the settings"
+            )
         },
         |near| format!("did you mean {near}?"),
     );
-    (at, format!("there is no type or schema {name:?} ({hint})"))
+    (at, format!("unknown type or schema {name:?} ({hint})"))
 }
 
 /// What stands before the first comma, and what after it.
@@ -136,7 +139,7 @@ fn property<'e>(
         "enum" => json!({"enum": values(&entry.value)?}),
         _ => {
             let message = format!(
-                "{:?}: what stands in parentheses must be array, object or enum, not {kind:?}",
+                "{:?}: the word in parentheses must be array, object or enum, not {kind:?}",
                 entry.key
             );
             return Err((entry.at, message));

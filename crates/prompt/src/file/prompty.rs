@@ -139,13 +139,13 @@ fn keys(node: &YamlNode, report: &mut Report<'_>) {
         }
         let old = OLD_KEYS.iter().find(|(old, _)| old == key);
         let help = match (old, nearest(key, KEYS)) {
-            (Some((_, new)), _) => format!("version 2 has it as {new}"),
+            (Some((_, new)), _) => format!("in version 2 it is {new}"),
             (None, Some(near)) => format!("did you mean {near:?}?"),
-            (None, None) => "keys of your own go under metadata".into(),
+            (None, None) => "custom keys go under metadata".into(),
         };
         report.warning(
             *at,
-            format!("unknown key {key:?}: it is kept and not used"),
+            format!("unknown key {key:?}: it is kept but has no effect"),
             Some(help),
         );
     }
@@ -223,7 +223,7 @@ fn template(prompt: &mut Prompt, node: &YamlNode, report: &mut Report<'_>) {
                 let kind = kind.unwrap_or_default();
                 report.error(
                     at,
-                    format!("template {key} {kind:?} is not known; there is {known}"),
+                    format!("unknown template {key} {kind:?}; expected {known}"),
                     None,
                 );
             }
@@ -258,7 +258,7 @@ fn properties(node: &YamlNode, report: &mut Report<'_>) -> Vec<PromptyProperty> 
                 let name = item.get("name").and_then(YamlNode::as_str);
                 match name {
                     Some(name) => found.extend(property(name, item, report)),
-                    None => report.error(item.at, "this needs a name", None),
+                    None => report.error(item.at, "missing name", None),
                 }
             }
         }
@@ -336,7 +336,7 @@ fn old_kind(name: &str, kind: &YamlNode, report: &mut Report<'_>) -> (String, bo
     if json_type(new).is_some() || RichKind::parse(new).is_some() {
         return (new.to_owned(), true);
     }
-    let message = format!("{name} has the unknown type {said:?}: any value will do");
+    let message = format!("{name} has the unknown type {said:?}: any value is accepted");
     let help = "kinds are string, integer, float, boolean, array, object";
     report.warning(kind.at, message, Some(help.into()));
     (said.to_owned(), false)
@@ -452,8 +452,11 @@ fn doubt(property: &mut PromptyProperty, report: &mut Report<'_>) {
     }
     property.checked = false;
     let PromptyProperty { name, kind, .. } = property;
-    let message = format!("the default of {name} is no {kind}: any value of {name} will do");
-    let help = "give it the kind that its values have";
+    let message = format!(
+        "the default of {name} does not match the kind {kind}: any value of \
+        {name} is accepted"
+    );
+    let help = "set the kind that its values have";
     report.warning(property.at, message, Some(help.into()));
 }
 

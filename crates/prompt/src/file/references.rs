@@ -1,7 +1,7 @@
 //! `${env:NAME}`, `${env:NAME:default}` and `${file:path}` in a prompty file.
 //!
-//! Only what the caller's [`FileEnvironment`] hand out is reached, and no path
-//! leads out of the folder of the prompt file.
+//! References are resolved only through the caller's [`FileEnvironment`], and no path may leave the
+//! folder of the prompt file.
 
 use std::path::{Component, Path};
 
@@ -60,7 +60,7 @@ fn replace(
     }
 }
 
-/// Why a reference has no value.
+/// Error of a reference without a value.
 #[derive(Debug, thiserror::Error)]
 enum ReferenceError {
     #[error("cannot read {0:?}: {1}")]

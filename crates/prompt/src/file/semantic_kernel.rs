@@ -120,7 +120,7 @@ pub(super) fn read_folder(file: &PromptFile<'_>) -> CheckResult<Prompt> {
     let node = yaml::parse(name, text, range)?;
     let mut report = Report::new(name, text);
     if let Some(template) = node.get("template") {
-        let message = "the template of a folder is skprompt.txt: leave it out here";
+        let message = "the template of a folder is skprompt.txt: remove this key";
         report.error(template.at, message, None);
     }
     finish(prompt, &node, UnknownKeyPolicy::PassedOver, report)
@@ -198,7 +198,7 @@ impl UnknownKeyPolicy {
             }
             let now = old.iter().find(|(old, _)| old == key).map(|(_, now)| *now);
             let help = match (now, nearest(key, known.iter().copied())) {
-                (Some(now), _) => format!("Semantic Kernel has it as {now:?}"),
+                (Some(now), _) => format!("in Semantic Kernel it is {now:?}"),
                 (None, Some(near)) => format!("did you mean {near:?}?"),
                 (None, None) => format!("keys are {}", known.join(", ")),
             };
@@ -206,7 +206,7 @@ impl UnknownKeyPolicy {
             match self {
                 UnknownKeyPolicy::Refused => report.error(*at, message, Some(help)),
                 UnknownKeyPolicy::PassedOver => {
-                    let message = format!("{message}: it is kept and not used");
+                    let message = format!("{message}: it is kept but has no effect");
                     report.warning(*at, message, Some(help));
                 }
             }
@@ -234,8 +234,8 @@ fn format(prompt: &mut Prompt, node: &YamlNode, report: &mut Report<'_>) {
     }
     let at = node.get("template_format").map_or(0, |node| node.at);
     let names: Vec<&str> = FORMATS.iter().map(|(theirs, _)| *theirs).collect();
-    let message = format!("template_format {name:?} is not known");
-    let help = format!("there are {}", names.join(", "));
+    let message = format!("unknown template_format {name:?}");
+    let help = format!("formats are {}", names.join(", "));
     report.error(at, message, Some(help));
 }
 
@@ -284,8 +284,8 @@ fn default(item: &YamlNode, report: &mut Report<'_>) -> Option<String> {
         YamlData::Scalar(Tree::String(text)) => Some(text.clone()),
         YamlData::Scalar(other) => Some(other.to_string()),
         _ => {
-            let help = "Semantic Kernel takes texts only: quote it";
-            let message = format!("default must be a text, not {}", node.kind());
+            let help = "Semantic Kernel accepts only strings: quote it";
+            let message = format!("default must be a string, not {}", node.kind());
             report.error(node.at, message, Some(help.into()));
             None
         }
@@ -326,7 +326,7 @@ fn settings(prompt: &mut Prompt, node: &YamlNode, report: &mut Report<'_>) {
     for YamlEntry { key, value, .. } in services.entries() {
         let id = value.get("service_id");
         if let Some(id) = id.filter(|id| id.as_str() != Some(key.as_str())) {
-            let message = format!("service_id must be {key:?}, the key that it stands under");
+            let message = format!("service_id must be {key:?}, the key of its section");
             report.error(id.at, message, None);
         }
     }

@@ -1,8 +1,8 @@
-//! A prompt file as it was read.
+//! Text of a prompt file.
 
 use quillet_core::Span;
 
-/// A prompt file that somebody has read.
+/// Prompt file that the caller has read.
 #[derive(Clone, Copy, Debug)]
 pub struct PromptFile<'a> {
     /// The id that the prompt gets.

@@ -181,7 +181,7 @@ impl<'a> Report<'a> {
         }
         self.error(
             node.at,
-            format!("{key} must be a text, not {}", node.kind()),
+            format!("{key} must be a string, not {}", node.kind()),
             None,
         );
         None
@@ -191,7 +191,7 @@ impl<'a> Report<'a> {
     pub(super) fn scalar(&mut self, map: &YamlNode, key: &str) {
         let wrong = |node: &&YamlNode| !matches!(node.data, YamlData::Scalar(_));
         if let Some(node) = map.get(key).filter(wrong) {
-            let message = format!("{key} must be a text, not {}", node.kind());
+            let message = format!("{key} must be a string, not {}", node.kind());
             self.error(node.at, message, None);
         }
     }

@@ -1,5 +1,4 @@
-//! Labels of prompts and versions that templates name: which ones a snapshot has, and what a change
-//! of them touches.
+//! Labels and selected versions in the dependency graph, and the effect of their changes.
 
 use std::ops::Bound;
 use std::sync::Arc;

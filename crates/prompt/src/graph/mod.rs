@@ -1,8 +1,9 @@
-//! What a store holds, and how a change of it becomes a change of the snapshot.
+//! Dependency graph of a store's definitions: turns changes of the store into changes of the
+//! snapshot.
 //!
-//! Work is in proportion to what changed, not to what there is: an entry is read when it
-//! changes, and a prompt is put together again when its own definition changes or one that it
-//! looked for, found or not. Which those are is written down while its templates are resolved.
+//! The work is proportional to the change: an entry is read when it changes, and a prompt is
+//! rebuilt when its own definition or one that it looked up, found or not, changes. These lookups
+//! are recorded while its templates are resolved.
 
 mod labels;
 
@@ -26,12 +27,12 @@ use crate::table::ChunkedTable;
 use crate::tool_registry::{EntryChange, ToolRegistry};
 use crate::versions::{VersionPin, VersionedPrompt};
 
-/// Versions by number.
+/// Pins of versions by number.
 type PromptVersions = BTreeMap<u64, Arc<VersionedPrompt>>;
-/// What versions hold, by number; `None` for one that is not there.
+/// Versions by number; `None` for one that does not exist.
 pub(crate) type Contents = BTreeMap<u64, Option<DefinitionContent>>;
 
-/// The entries of a store, and what follows from which of them.
+/// Entries of a store with their dependencies.
 #[derive(Debug, Default)]
 pub(crate) struct DefinitionGraph {
     /// By id: several keys may have one, of which the greatest counts.
@@ -40,9 +41,9 @@ pub(crate) struct DefinitionGraph {
     direct: ChunkedTable<SmallVec<[Direct; 1]>>,
     /// Prompts of extensions: by id the extensions that have it, and where among their prompts.
     provided: BTreeMap<Arc<str>, BTreeMap<Arc<str>, usize>>,
-    /// The definitions that looked for a prompt of an id, whether there was one or not.
+    /// Dependents of an id: definitions that looked it up, whether it existed or not.
     seekers: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
-    /// The other way round.
+    /// Reverse direction.
     sought: BTreeMap<Arc<str>, Vec<Arc<str>>>,
     /// Prompt files in folders, which are read again with what is around them.
     files: BTreeSet<(Arc<str>, EntryKey)>,
@@ -71,7 +72,7 @@ struct Direct {
     refers: Option<Box<[PathBuf]>>,
 }
 
-/// Ids of what has to be made again.
+/// Ids of definitions to rebuild.
 #[derive(Debug, Default)]
 struct DirtyIds {
     extensions: BTreeSet<Arc<str>>,
@@ -79,7 +80,7 @@ struct DirtyIds {
 }
 
 impl DefinitionGraph {
-    /// The snapshot after changes of one kind.
+    /// Applies changes of one kind, and returns the snapshot.
     pub(crate) fn change(
         &mut self,
         builder: &Builder,
@@ -103,7 +104,7 @@ impl DefinitionGraph {
                     touched.prompts.extend(self.put_prompt(builder, key, entry));
                 }
             }
-            // Labels come with the versions that they name: see `label`.
+            // Labels are applied with their versions: see `label`.
             EntryKind::Environ | EntryKind::Agent | EntryKind::Database | EntryKind::Label => {}
         }
         self.make(builder, &mut next, touched);
@@ -147,7 +148,7 @@ impl DefinitionGraph {
         !self.files.is_empty()
     }
 
-    /// What is different in these entries.
+    /// Returns the differences of these entries.
     fn differences(&self, kind: EntryKind, entries: Vec<StoreEntry>) -> Vec<EntryChange> {
         let mut gone: BTreeSet<EntryKey> = self.keys(kind);
         let mut changes = Vec::new();
@@ -203,7 +204,7 @@ impl DefinitionGraph {
         }
     }
 
-    /// Takes note of a prompt; gives the ids that this touches.
+    /// Records a prompt, and returns the affected ids.
     fn put_prompt(
         &mut self,
         builder: &Builder,
@@ -265,12 +266,12 @@ impl DefinitionGraph {
         touched
     }
 
-    /// Makes what is touched, and what follows from it.
+    /// Rebuilds the affected definitions and their dependents.
     fn make(&mut self, builder: &Builder, next: &mut CatalogueSnapshot, mut touched: DirtyIds) {
         for id in std::mem::take(&mut touched.extensions) {
             touched.prompts.extend(self.make_extension(next, id));
         }
-        // A version that was not there may be there now.
+        // A version that was missing may exist now.
         let marked = touched.prompts.iter().flat_map(|id| self.marked(id));
         let marked: Vec<Arc<str>> = marked.collect();
         for id in marked {

@@ -1,4 +1,4 @@
-//! A prompt as a definition of its own, which is rendered in its place, and why that may fail.
+//! Inlining of a prompt into a definition that is rendered in its place.
 
 use quillet_core::Diagnostic;
 use quillet_template::{MessageSyntax, Missing};
@@ -7,7 +7,7 @@ use serde_json::{Map as Object, Value as Tree, json};
 use crate::definition::{Prompt, PromptBody};
 use crate::error::ServiceError;
 
-/// Why a prompt cannot be given out.
+/// Error of a prompt that cannot be exported.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ResidualError {
     /// It is not exact. Each finding has its place.

@@ -45,7 +45,7 @@ pub(super) async fn render(
     let references = compiled.template.references();
     if references.dynamic {
         let mut refused = open.unread.clone();
-        let what = "all variables of the request are taken at once";
+        let what = "all variables of the request are read together";
         refused.push(Diagnostic::error("convert.refused", &prompt.id, what));
         return Err(ResidualError::Refused(refused));
     }
@@ -55,7 +55,7 @@ pub(super) async fn render(
         else {
             return None;
         };
-        let what = format!("more is done with the variable {name} of the request than to print it");
+        let what = format!("the variable {name} of the request is used for more than printing");
         let (source, text) = sources.text(variable.source)?;
         let found = Diagnostic::error("convert.refused", &source, what);
         // Places in a text with masks are not those of the author.

@@ -1,12 +1,12 @@
 //! A prompt for clients that fill in the variables themselves: shared variables and tools are
 //! filled in now, variables of the request are left open as `{{name}}` or `{name}`.
 //!
-//! Such a client puts texts in the place of names and can do nothing else. So a template is only
-//! given out where that is exact: a variable of the request is printed as it is and decides
-//! nothing ([`open`] looks through the template's neutral tree), and nothing else in the text looks
-//! like a variable to the client ([`notation`]). In between the real engine renders, with a text
-//! in the place of each open variable that nobody can guess; where that comes out is where the name
-//! goes. What is not exact is refused with its place: a client never gets a text that is wrong.
+//! Such a client replaces names with texts and can do nothing else. So a template is only exported
+//! if that is exact: a variable of the request is printed unchanged and decides nothing ([`open`]
+//! checks the template's neutral tree), and nothing else in the text looks like a variable to the
+//! client ([`notation`]). The real engine renders with an unguessable text instead of each open
+//! variable, and its position in the output becomes the name. Everything else is rejected with its
+//! location, so a client never gets a wrong text.
 //!
 //! Where a template has what the tree cannot say (functions over shared variables, other prompts),
 //! [`masked`] shows the same in another way.
@@ -93,7 +93,7 @@ pub async fn residual(
     let mut written = Vec::with_capacity(filled.len());
     for message in filled {
         let text = text(message.content).ok_or_else(|| {
-            let what = "a message has more than text, which these clients do not take";
+            let what = "a message has more than text, which these clients do not accept";
             Box::new(Diagnostic::error("convert.refused", &prompt.id, what))
         })?;
         // Where the text of a template is divided into messages, line breaks around each are

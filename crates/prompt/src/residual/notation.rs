@@ -146,7 +146,7 @@ impl Filling {
         let text = format!("{before}{said}");
         let start = before.len() + place;
         let what = format!(
-            "the text has braces of its own here, which a client reads as {open}variable{close}"
+            "the text has literal braces here, which a client reads as {open}variable{close}"
         );
         let span = Span {
             start,
@@ -157,7 +157,7 @@ impl Filling {
 }
 
 fn changed(id: &str) -> Diagnostic {
-    let what = "a variable of the request is not printed as it is";
+    let what = "a variable of the request is not printed unchanged";
     Diagnostic::error("convert.refused", id, what)
 }
 

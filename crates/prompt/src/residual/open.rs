@@ -57,14 +57,14 @@ impl OpenVariables {
     ) -> Result<Self, Vec<Diagnostic>> {
         let refuse = |what: String| vec![Diagnostic::error("convert.refused", &prompt.id, what)];
         if let PromptBody::Script(_) = prompt.body {
-            let what = "a script runs and is no text; ask it as a model: prompt/ID";
+            let what = "a script is a program and has no text; call it as a model: prompt/ID";
             return Err(refuse(what.to_owned()));
         }
         let format = catalogue.factory().format(&prompt.format);
         let language = format.and_then(|format| Language::of_name(format.name()));
         let language = language.ok_or_else(|| {
             refuse(format!(
-                "templates of the format {:?} are not read for these clients",
+                "templates of the format {:?} are not supported for these clients",
                 prompt.format
             ))
         })?;
@@ -275,7 +275,7 @@ impl OpenVariableScan<'_> {
             VariableOwner::Known => return,
             VariableOwner::Request(name) => name,
             VariableOwner::Inside(name) => {
-                let what = format!("something in the variable {name} of the request is printed");
+                let what = format!("a field of the variable {name} of the request is printed");
                 findings.refuse(span, what);
                 return;
             }
@@ -302,7 +302,7 @@ impl OpenVariableScan<'_> {
             return Some("has a name that clients read in different ways");
         }
         if self.prompt.rich.iter().any(|rich| &*rich.name == name) {
-            return Some("is no text");
+            return Some("is not text");
         }
         if self.declared.defaults.contains(name) {
             return Some("has a default, which no client fills in");
@@ -314,7 +314,10 @@ impl OpenVariableScan<'_> {
                 | VariableType::Boolean
                 | VariableType::List(_)
                 | VariableType::Object(_),
-            ) => Some("is declared to be no text, and a client prints it in a way of its own"),
+            ) => Some(
+                "is declared with a type other than text, and a client prints it in its own \
+                way",
+            ),
         }
     }
 

@@ -1,5 +1,5 @@
-//! A script's run as an answer: the events of a model for those who know only models,
-//! and the result alone for those who call it.
+//! Answer of a script: as model events for callers that only know models, and as a result for
+//! callers of the script.
 
 use std::collections::VecDeque;
 
@@ -28,7 +28,7 @@ pub(crate) async fn value(mut run: ScriptStream) -> Result<Value, ServiceError> 
 /// first piece of text, so that what fails before that has its own error.
 ///
 /// # Errors
-/// What failed before any of the text was there.
+/// Error before any of the text.
 pub(crate) async fn chat_stream(
     run: ScriptStream,
     id: &str,
@@ -110,7 +110,7 @@ impl ScriptChatStream {
     }
 }
 
-/// A failure in the middle of an answer, as those see it who know only models.
+/// Error in the middle of an answer, for callers that only know models.
 fn as_model(error: ServiceError) -> ModelError {
     match error {
         ServiceError::Model { error, .. } => error,

@@ -1,4 +1,4 @@
-//! A dry run of a script: it runs, and no model is asked.
+//! Dry run of a script without model calls.
 
 use futures_util::StreamExt;
 use quillet_core::{Diagnostic, Message};

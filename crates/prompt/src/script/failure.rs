@@ -1,4 +1,4 @@
-//! Why a script failed.
+//! Error of a script.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use quillet_core::{Diagnostic, ErrorCode};
 /// The error of a script.
 #[derive(Clone, Debug)]
 pub struct ScriptFailure {
-    /// The script that was run.
+    /// The script.
     pub id: String,
     /// Stable code, such as `script.input`.
     pub code: ErrorCode,

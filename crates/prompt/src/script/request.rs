@@ -1,4 +1,4 @@
-//! What a request says, as a script is given it.
+//! Input of a script from a request.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The contract with whoever runs scripts: a job in, events out.
+//! Trait of script runners: a job in, events out.
 
 use std::fmt;
 use std::pin::Pin;
@@ -13,8 +13,7 @@ use super::stored::StoredScript;
 use crate::error::ServiceError;
 use crate::snapshot::CatalogueSnapshot;
 
-/// Prompts that call scripts that call prompts: how deep. A script's own calls of
-/// scripts are bounded by its runner.
+/// Maximum nesting of prompts and scripts. Calls between scripts are limited by the runner.
 const MOST_DEPTH: usize = 16;
 
 /// Runs stored scripts.
@@ -33,32 +32,32 @@ pub struct ScriptJob {
     pub script: StoredScript,
     /// Every definition that the run may see.
     pub snapshot: Arc<CatalogueSnapshot>,
-    /// What it is given, by name.
+    /// Arguments by name.
     pub arguments: Map,
-    /// What the user says: the input of index 0, or else a message.
+    /// The user's message: the input of index 0, or else a message.
     pub question: Option<String>,
     /// The conversation before that.
     pub history: Vec<Message>,
-    /// The model that answers where the request names one.
+    /// Model named by the request, if any.
     pub model: Option<String>,
     /// How it is to answer, where the request says so.
     pub options: ChatOptions,
-    /// Whether somebody reads the answer piece by piece.
+    /// Whether the caller reads the answer as a stream.
     pub stream: bool,
     /// Only reports which requests it would make.
     pub dry: bool,
-    /// How many prompts and scripts of this service have called each other so far.
+    /// Nesting depth of prompts and scripts in this service.
     pub depth: usize,
     /// The request that it belongs to, for logs.
     pub request_id: String,
 }
 
-/// The runner of a service's scripts, once it has one.
+/// Runner of a service's scripts, once it is set.
 #[derive(Debug, Default)]
 pub(crate) struct Scripts(OnceLock<Arc<dyn ScriptRunner>>);
 
 impl Scripts {
-    /// Has scripts run by this runner; the first that is given stays.
+    /// Sets the runner; the first one stays.
     pub(crate) fn run_with(&self, runner: Arc<dyn ScriptRunner>) {
         let _ = self.0.set(runner);
     }
@@ -66,7 +65,7 @@ impl Scripts {
     /// Runs a script.
     ///
     /// # Errors
-    /// There is no runner, or prompts and scripts call each other too deep.
+    /// There is no runner, or prompts and scripts are nested too deeply.
     pub(crate) fn run(&self, job: ScriptJob) -> Result<ScriptStream, ServiceError> {
         if job.depth >= MOST_DEPTH {
             let id = job.id.to_string();
@@ -76,7 +75,7 @@ impl Scripts {
         match self.0.get() {
             Some(runner) => Ok(runner.run(job)),
             None => {
-                let message = "no runner of scripts is set up here";
+                let message = "no script runner is configured";
                 Err(ModelError::new(ModelErrorKind::Configuration, message).into())
             }
         }

@@ -1,4 +1,4 @@
-//! A stored script, and the contract with whoever reads its text.
+//! Stored scripts, and the trait of their reader.
 
 use std::any::Any;
 use std::fmt;
@@ -100,10 +100,10 @@ pub(crate) struct NoScripts;
 
 impl ScriptReader for NoScripts {
     fn read(&self, name: &str, _: &Arc<str>) -> CheckResult<StoredScript> {
-        let message = "scripts are not read here";
+        let message = "scripts are not supported here";
         let found = Diagnostic::error("script.unread", name, message);
-        Err(vec![found.help(
-            "give the catalogue a reader of scripts: Catalogue::with_scripts",
-        )])
+        Err(vec![
+            found.help("set a script reader with Catalogue::with_scripts"),
+        ])
     }
 }

@@ -41,7 +41,7 @@ impl<'a> ScriptTool<'a> {
             .and_then(|known| known.usable(EntryKind::Prompt));
         let entry = entry.map_err(|error| error.to_string())?;
         let script = entry.script();
-        let script = script.ok_or_else(|| format!("the prompt {id:?} is no script"))?;
+        let script = script.ok_or_else(|| format!("the prompt {id:?} is not a script"))?;
         Ok(ScriptTool {
             scripts,
             snapshot,

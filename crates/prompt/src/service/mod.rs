@@ -60,9 +60,9 @@ pub struct ServiceCounters {
     pub template_hits: u64,
     /// Templates that were compiled.
     pub template_misses: u64,
-    /// Renders that found all the shared variables they reference in the cache.
+    /// Renders whose shared variables were all cached.
     pub variable_hits: u64,
-    /// Questions to the store for values of shared variables.
+    /// Reads of shared variables from the store.
     pub variable_round_trips: u64,
     /// Times that the model was asked again.
     pub model_retries: u64,
@@ -101,7 +101,7 @@ impl PromptService {
         }
     }
 
-    /// Has stored scripts run by this runner; the first that is given stays.
+    /// Sets the runner of stored scripts; the first one stays.
     pub fn run_scripts_with(&self, runner: Arc<dyn ScriptRunner>) {
         self.scripts.run_with(runner);
     }
@@ -143,10 +143,10 @@ impl PromptService {
         &self.usage
     }
 
-    /// Loads what the store has. Without an error the service is ready.
+    /// Loads the store. After success the service is ready.
     ///
     /// # Errors
-    /// The store does not answer; [`PromptService::watch`] goes on trying.
+    /// The store does not answer; [`PromptService::watch`] keeps trying.
     pub async fn load(&self) -> Result<(), StoreError> {
         self.catalogue.load().await?;
         self.variables.load().await
@@ -187,7 +187,7 @@ impl PromptService {
         self.render_in(&self.catalogue.snapshot(), id, input).await
     }
 
-    /// The same under a snapshot that was taken before.
+    /// The same with a snapshot that was taken before.
     ///
     /// # Errors
     /// As [`PromptService::render`].
@@ -416,7 +416,7 @@ impl PromptService {
         self.chat_in(&snapshot, id, input, model, options).await
     }
 
-    /// The same under a snapshot that was taken before.
+    /// The same with a snapshot that was taken before.
     ///
     /// # Errors
     /// As [`PromptService::chat`].
@@ -468,10 +468,11 @@ impl PromptService {
         })
     }
 
-    /// What a model is asked with a prompt that is a template, for whoever sends it by itself.
+    /// Returns the model request for a prompt that is a template, for callers that send it
+    /// themselves.
     ///
     /// # Errors
-    /// As [`PromptService::render`]. A script is refused: it asks by itself.
+    /// As [`PromptService::render`]. A script is rejected, because it calls models itself.
     pub async fn ready_in(
         &self,
         snapshot: &Arc<CatalogueSnapshot>,
@@ -542,7 +543,7 @@ impl PromptService {
     /// Runs a script.
     ///
     /// # Errors
-    /// Nobody runs scripts here, or prompts and scripts call each other too deep.
+    /// There is no script runner, or prompts and scripts are nested too deeply.
     pub fn run_script(&self, job: ScriptJob) -> Result<ScriptStream, ServiceError> {
         self.scripts.run(job)
     }

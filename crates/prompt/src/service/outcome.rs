@@ -1,4 +1,4 @@
-//! What the service answers.
+//! Results of the service.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,17 +26,17 @@ pub struct RenderOutcome {
     pub failures: Vec<ToolFailure>,
     /// Tool calls that were made, those included.
     pub calls: usize,
-    /// Whether the store is away and shared variables may be old.
+    /// Whether the store is unavailable, so that shared variables may be stale.
     pub stale: bool,
-    /// How long it took, tool calls included.
+    /// Duration including tool calls.
     pub time: Duration,
-    /// Of a script: which requests it would make, as far as that is known.
+    /// For a script: the requests that it would make, as far as known.
     pub dry_run: Option<DryRun>,
     /// Variables of the request that the prompt neither declares nor uses.
     pub unused: Vec<UnusedVariable>,
-    /// Variables that a prompt file uses and does not declare, and nobody gave.
+    /// Variables that a prompt file uses without declaring them, and that have no value.
     pub absent: Vec<UnresolvedVariable>,
-    /// What the render was made of, if [`Input::explain`](crate::Input::explain) asks.
+    /// Explanation of the render, if [`Input::explain`](crate::Input::explain) is set.
     pub explanation: Option<Box<Explanation>>,
     /// The text of each template of the prompt, in order, in pieces that say where they come from,
     /// if [`Input::segments`](crate::Input::segments) asks. Together they are what the templates
@@ -58,9 +58,9 @@ pub struct ChatOutcome {
     pub failures: Vec<ToolFailure>,
     /// Variables of the request that the prompt neither declares nor uses.
     pub unused: Vec<UnusedVariable>,
-    /// Variables that a prompt file uses and does not declare, and nobody gave.
+    /// Variables that a prompt file uses without declaring them, and that have no value.
     pub absent: Vec<UnresolvedVariable>,
-    /// What the render was made of, if [`Input::explain`](crate::Input::explain) asks.
+    /// Explanation of the render, if [`Input::explain`](crate::Input::explain) is set.
     pub explanation: Option<Box<Explanation>>,
     /// The number of the version that spoke: where a label or a mark has chosen one, or
     /// [`Input::numbered`](crate::Input::numbered) asks.
@@ -70,15 +70,15 @@ pub struct ChatOutcome {
 /// A prompt that is rendered and not yet sent.
 #[derive(Clone, Debug)]
 pub struct ChatReady {
-    /// What is sent.
+    /// Messages to send.
     pub request: ChatRequest,
     /// Tool calls of the render that failed and left their defaults.
     pub failures: Vec<ToolFailure>,
     /// Variables of the request that the prompt neither declares nor uses.
     pub unused: Vec<UnusedVariable>,
-    /// Variables that a prompt file uses and does not declare, and nobody gave.
+    /// Variables that a prompt file uses without declaring them, and that have no value.
     pub absent: Vec<UnresolvedVariable>,
-    /// What the render was made of, if [`Input::explain`](crate::Input::explain) asks.
+    /// Explanation of the render, if [`Input::explain`](crate::Input::explain) is set.
     pub explanation: Option<Box<Explanation>>,
     /// The number of the version that spoke: where a label or a mark has chosen one, or
     /// [`Input::numbered`](crate::Input::numbered) asks.

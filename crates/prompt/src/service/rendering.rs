@@ -1,4 +1,4 @@
-//! One prompt on its way to a text: variables, checks, the render, its report.
+//! Rendering of one prompt.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::sources::SourceSet;
 use crate::usage::Usage;
 use crate::variables::{SharedVariables, Variables};
 
-/// What every render of a service stands on.
+/// Shared parts of all renders of a service.
 #[derive(Clone, Copy)]
 pub(super) struct Resources<'a> {
     pub(super) catalogue: &'a Catalogue,
@@ -36,7 +36,7 @@ pub(super) struct Resources<'a> {
     pub(super) usage: &'a Usage,
 }
 
-/// One prompt on its way to a text, under one snapshot.
+/// Render of one prompt with one snapshot.
 #[derive(Clone, Copy)]
 pub(super) struct PromptRendering<'a> {
     pub(super) resources: Resources<'a>,

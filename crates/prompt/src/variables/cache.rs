@@ -14,10 +14,10 @@ use crate::context;
 /// A value older than this is fetched again, as ai-prompt-shell documents.
 pub(super) const MOST_AGE: Duration = Duration::from_secs(5);
 
-/// A question that goes on in the background is given up after this, and asked again.
+/// Timeout of a background read, after which it is repeated.
 const LONGEST_QUESTION: Duration = Duration::from_secs(5);
 
-/// What is known, and the store that knows better.
+/// Known values, and the store behind them.
 #[derive(Debug)]
 pub(super) struct Cache {
     pub(super) store: Arc<dyn Store>,

@@ -199,7 +199,8 @@ impl Variables {
 
     async fn load_until_done(&self) {
         while let Err(error) = self.load().await {
-            tracing::warn!(%error, "the keys of shared variables could not be loaded; what is known is served");
+            tracing::warn!(%error, "cannot load the keys of shared variables; serving the known \
+                ones");
             tokio::time::sleep(RETRY).await;
         }
     }
@@ -208,7 +209,7 @@ impl Variables {
     fn changed(&self, key: EntryKey) {
         {
             let mut cells = write(&self.cache.cells);
-            // What a fetch on its way brings may be the value from before.
+            // A fetch in progress may return the value from before the change.
             if cells.fetching.contains_key(&key) {
                 cells.changed.insert(key.clone());
             }
@@ -228,7 +229,7 @@ impl Variables {
         for cell in cells.values.values_mut() {
             cell.good_until = now;
         }
-        // What is being fetched may be from before, too.
+        // A fetch in progress may return an old value too.
         cells.changed = cells.fetching.keys().cloned().collect();
         drop(cells);
         self.cache.version.fetch_add(1, Ordering::Release);
@@ -506,7 +507,8 @@ impl Variables {
                 return answer;
             }
             if cache.begins_behind(PROMPT) {
-                tracing::warn!(store = %cache.store.describe(), "the store is slow; what is known is served");
+                tracing::warn!(store = %cache.store.describe(), "the store is slow; serving known \
+                    values");
                 tokio::spawn(cache.clone().go_on(asking));
             }
         } else if cache.begins_behind(SLOW) {

@@ -1,4 +1,4 @@
-//! The shared variables that a prompt needs, as its last render found them.
+//! Shared variables that a prompt needs, as found by its last render.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the labels of a prompt name.
+//! Versions that the labels of a prompt point to.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What requests got who named a version, kept as long as the snapshot is the current one.
+//! Cache of prompts for requests that select a version, valid for the current snapshot.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};

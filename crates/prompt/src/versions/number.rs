@@ -1,4 +1,4 @@
-//! The number of what stands in the store, which only its history knows.
+//! Version number of the current definition, which only its history knows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -75,7 +75,7 @@ impl VersionNumbers {
     }
 
     fn give_up(&self, why: &str) -> Option<u64> {
-        tracing::warn!(%why, "answers do without the numbers of versions for a while");
+        tracing::warn!(%why, "answers omit version numbers for a while");
         self.again_ms
             .store(clock::millis() + PAUSE_MS, Ordering::Relaxed);
         None

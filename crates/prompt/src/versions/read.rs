@@ -59,10 +59,10 @@ impl VersionedPrompt {
 
     /// What stands for a version that a label names and that is not there.
     pub(crate) fn absent(id: &str, origin: &Arc<str>, number: u64) -> Self {
-        let message = format!("a label names version {number} of {id}, which is not there");
+        let message = format!("a label points to version {number} of {id}, which does not exist");
         let source = format!("prompt {id}");
         let found = Diagnostic::error("history.version", &source, message)
-            .help("move the label to a version that there is: quillet log lists them");
+            .help("move the label to an existing version: quillet log lists them");
         VersionedPrompt {
             number: Some(number),
             origin: origin.clone(),

@@ -21,11 +21,11 @@ use crate::sources::SourceSet;
 /// A prompt that is not stored with its sources, or what is wrong with it.
 type InlineResult = Result<(Arc<Prompt>, Arc<SourceSet>), Vec<Diagnostic>>;
 
-/// How often versions that name versions are followed.
+/// Maximum depth of versions that refer to versions.
 const MOST_ROUNDS: usize = 8;
 
 impl Catalogue {
-    /// The definition that an id, with a mark or without, names for a request.
+    /// Resolves an id, with or without a version selector, for a request.
     ///
     /// # Errors
     /// There is no such prompt, label or version; the store does not answer.
@@ -229,7 +229,7 @@ enum AssembledPrompt {
     Nothing,
 }
 
-/// What a request asks for.
+/// Selection of a request.
 struct PromptRequest<'a> {
     /// As it was sent.
     id: &'a str,

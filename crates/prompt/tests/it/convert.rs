@@ -194,13 +194,13 @@ fn what_has_no_counterpart_is_refused_where_it_stands() {
             "p.prompt",
             "{{role x}}Hi",
             ConvertTarget::Prompty,
-            "p.prompt:1:1: a role that is not a constant",
+            "p.prompt:1:1: a computed role",
         ),
         (
             "p.prompty",
             "system:\nHi\n{% for m in past %}\n{{ m.role }}:\n{{ m.text }}\n{% endfor %}",
             ConvertTarget::Dotprompt,
-            "p.prompty:4:1: a role that is not a constant",
+            "p.prompty:4:1: a computed role",
         ),
         (
             "p.prompt",

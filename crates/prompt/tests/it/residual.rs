@@ -141,11 +141,11 @@ async fn shared_variables_and_tools_are_filled_in_and_the_rest_left_open() {
         ),
         (
             r#"{"prompt":"{{.variables.a | upper}} {{.variables.a}}"}"#,
-            Err("more is done with the variable a"),
+            Err("the variable a of the request is used"),
         ),
         (
             r#"{"prompt":"{{if and .variables.a true}}x{{end}}{{.variables.a}}"}"#,
-            Err("more is done with the variable a"),
+            Err("the variable a of the request is used"),
         ),
         // What a client cannot fill in.
         (
@@ -166,12 +166,12 @@ async fn shared_variables_and_tools_are_filled_in_and_the_rest_left_open() {
         ),
         (
             r#"{"prompt":"{{.variables.a.b}}"}"#,
-            Err("something in the variable a"),
+            Err("a field of the variable a"),
         ),
         (r#"{"prompt":"{{.variables}}"}"#, Err("is printed")),
         (
             r#"{"format":"jinja","prompt":"{{ a.b }}"}"#,
-            Err("something in the variable a"),
+            Err("a field of the variable a"),
         ),
         (
             r#"{"format":"jinja","prompt":"{{ a | upper }}"}"#,
@@ -184,7 +184,7 @@ async fn shared_variables_and_tools_are_filled_in_and_the_rest_left_open() {
         ),
         (
             r#"{"prompt":"{{.variables.a}}","parameters":[{"name":"a","type":"boolean"}]}"#,
-            Err("declared to be no text"),
+            Err("a type other than text"),
         ),
         (
             r#"{"format":"jinja","prompt":"{{ ä }}"}"#,
@@ -193,15 +193,15 @@ async fn shared_variables_and_tools_are_filled_in_and_the_rest_left_open() {
         // What a client would take for a variable.
         (
             r#"{"prompt":"{{.braces}} {{.variables.b}}"}"#,
-            Err("braces of its own"),
+            Err("literal braces"),
         ),
         (
             r#"{"format":"jinja","prompt":"{% raw %}{{ b }}{% endraw %} {{ a }}"}"#,
-            Err("braces of its own"),
+            Err("literal braces"),
         ),
         (
             r#"{"prompt":"{{\"{\"}}{{.variables.a}}"}"#,
-            Err("braces of its own"),
+            Err("literal braces"),
         ),
         // Structure.
         (

@@ -313,7 +313,7 @@ mod tests {
             ("[server\n", "q.toml:1:8: "),
             (
                 "[server.token.ci]\nsecret = \"s3cr3t\"\nrights = [\"raed\"]",
-                "q.toml:1:15: server.token.ci: invalid permission \"raed\": \"raed\" is no right (did you mean read?)",
+                "q.toml:1:15: server.token.ci: invalid permission \"raed\": unknown permission \"raed\" (did you mean read?)",
             ),
             (
                 "[server.token.ci]\nsecrt = \"s3cr3t\"\nrights = [\"read\"]",

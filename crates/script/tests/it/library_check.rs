@@ -201,7 +201,7 @@ async fn what_is_wrong_is_told_with_its_place_and_the_mend() {
         ),
         (
             "---\npermissions: {ai: {call: [\"a b\"]}}\n---\nuser: x\n",
-            "2:27: no name is like \"a b\"",
+            "2:27: invalid pattern \"a b\"",
         ),
         (
             "---\npermissions: {call: [a]}\n---\nuser: x\n",

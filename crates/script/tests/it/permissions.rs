@@ -145,11 +145,11 @@ async fn what_is_of_another_kind_permits_nothing() {
         ),
         (
             "permissions: {ai: {call: [\"*\", \"!!secret\"]}}",
-            "2:32: no name is like \"!secret\"",
+            "2:32: invalid pattern \"!secret\"",
         ),
         (
             "permissions: {ai: {call: [\"*\", \"!a b\"]}}",
-            "2:32: no name is like \"a b\"",
+            "2:32: invalid pattern \"a b\"",
         ),
         (
             "permissions: {ai: {call: [a], deny: [b]}}",

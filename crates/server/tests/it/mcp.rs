@@ -133,7 +133,7 @@ async fn what_is_wrong_is_said_with_the_mend() {
         (
             "prompts/list",
             json!({"cursor": "x"}),
-            "the cursor \"x\" is none of ours",
+            "invalid cursor \"x\"",
         ),
     ];
     for (method, params, part) in cases {

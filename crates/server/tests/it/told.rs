@@ -46,7 +46,7 @@ async fn a_broken_tool_or_extension_is_named_where_it_is_used() {
         (EntryKind::Extension, "acme:ill", "{"),
     ])
     .await;
-    let broken = "tool torn is registered and broken: ";
+    let broken = "tool torn is registered but invalid: ";
     // Path, status, code, and what the answer says.
     for (path, status, code, said) in [
         (
@@ -73,7 +73,7 @@ async fn a_broken_tool_or_extension_is_named_where_it_is_used() {
             404,
             "not_found",
             &[
-                "extension acme.themes is registered and broken: ",
+                "extension acme.themes is registered but invalid: ",
                 "must be",
             ],
         ),
@@ -81,13 +81,13 @@ async fn a_broken_tool_or_extension_is_named_where_it_is_used() {
             "/api/prompts/ill.any",
             404,
             "not_found",
-            &["extension acme.ill is registered and broken: "],
+            &["extension acme.ill is registered but invalid: "],
         ),
         (
             "/api/prompts/acme.ill.any",
             404,
             "not_found",
-            &["extension acme.ill is registered and broken: "],
+            &["extension acme.ill is registered but invalid: "],
         ),
     ] {
         let method = if path.contains("/render/") {

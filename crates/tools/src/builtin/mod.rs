@@ -1,6 +1,5 @@
-//! Tools that come with the engine: web search, documents, files. Each is a plain
-//! [`Tool`]: what it may reach is fixed when it is made, and it does not know who
-//! calls it.
+//! Built-in tools: web search, documents, files. Each is a plain [`Tool`]: its access is fixed when
+//! it is created, and it does not know its caller.
 
 mod files;
 mod knowledge;
@@ -24,10 +23,10 @@ pub use options::{BuiltinError, BuiltinOptions};
 pub(crate) use web_search::WebSearch;
 pub use web_search::{SearchApi, SearchEngineConfig, WebSearchConfig};
 
-/// Built-in tools that a name alone asks for; those for documents need a request that names some.
+/// Built-in tools that a name alone selects; document tools also need collections.
 pub const BY_NAME: [&str; 3] = ["web_search", "read_file", "list_files"];
 
-/// Names under which requests ask for built-in tools, and what each is.
+/// Names of built-in tools in requests, with their family.
 const NAMES: [(&str, Family); 7] = [
     ("web_search", Family::WebSearch),
     ("knowledge_base", Family::Knowledge),
@@ -52,10 +51,10 @@ const NO_KNOWLEDGE: BuiltinError = BuiltinError::NotConfigured {
 };
 
 impl Tools {
-    /// The tools behind a name by which requests ask for built-in ones.
+    /// Returns the built-in tools of a name.
     ///
     /// # Errors
-    /// There is none of that name, it is not set up, or an option is wrong.
+    /// The name is unknown, the tool is not configured, or an option is invalid.
     pub fn builtin(
         &self,
         name: &str,
@@ -90,7 +89,7 @@ fn unknown(name: &str) -> BuiltinError {
     let known = NAMES.map(|(name, _)| name);
     let hint = match nearest(name, known) {
         Some(known) => format!("did you mean {known:?}?"),
-        None => format!("known are {}", known.join(", ")),
+        None => format!("expected one of {}", known.join(", ")),
     };
     let name = name.to_owned();
     BuiltinError::Unknown { name, hint }

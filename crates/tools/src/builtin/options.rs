@@ -1,4 +1,4 @@
-//! What a request may say of a built-in tool, and why it cannot have one.
+//! Options of built-in tools in a request, and their errors.
 
 use std::sync::Arc;
 
@@ -9,34 +9,34 @@ use super::knowledge::KnowledgeBase;
 /// Options of a built-in tool in a request.
 #[derive(Clone, Debug, Default)]
 pub struct BuiltinOptions {
-    /// The search engine to ask; the first of the configuration where `None`.
+    /// The search engine; the first configured one if `None`.
     pub engine: Option<String>,
-    /// The most results of a search, where the model does not say how many.
+    /// Maximum number of results, if the model does not say.
     pub max_results: Option<u32>,
     /// The documents that the conversation may read, for the knowledge tools.
     pub knowledge: Option<Arc<KnowledgeBase>>,
 }
 
-/// The error of a built-in tool that cannot be made.
+/// Error of a built-in tool that cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BuiltinError {
-    /// The name is none of them.
-    #[error("there is no built-in tool {name:?} ({hint})")]
+    /// The name is unknown.
+    #[error("unknown built-in tool {name:?} ({hint})")]
     Unknown {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
         /// The nearest known name, or all of them.
         hint: String,
     },
-    /// It is not set up here.
-    #[error("the built-in tool {name} is not set up ({mend})")]
+    /// The tool is not configured.
+    #[error("the built-in tool {name} is not configured ({mend})")]
     NotConfigured {
         /// The tool.
         name: &'static str,
-        /// What to set.
+        /// The setting to change.
         mend: &'static str,
     },
-    /// An option names something that is not there.
+    /// An option refers to something unknown.
     #[error("{0}")]
     Option(String),
 }

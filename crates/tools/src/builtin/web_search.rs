@@ -221,9 +221,9 @@ impl WebSearch {
             let known: Vec<&str> = self.engines.keys().map(String::as_str).collect();
             let hint = match nearest(name, known.iter().copied()) {
                 Some(known) => format!("did you mean {known:?}?"),
-                None => format!("known are {}", known.join(", ")),
+                None => format!("expected one of {}", known.join(", ")),
             };
-            BuiltinError::Option(format!("there is no search engine {name:?} ({hint})"))
+            BuiltinError::Option(format!("unknown search engine {name:?} ({hint})"))
         })
     }
 }

@@ -1,4 +1,4 @@
-//! What built-in tools have in common: arguments are checked, and time is kept.
+//! Common part of built-in tools: argument validation and timeouts.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use serde_json::{Value as Json, json};
 use crate::deadline::CallTimeout;
 use crate::parameters::Parameters;
 
-/// What a built-in tool does with arguments that fit its schema.
+/// Handler that receives validated arguments.
 pub(crate) trait BuiltinHandler: Send + Sync + std::fmt::Debug {
     fn run<'a>(&'a self, arguments: &'a Map) -> BoxFuture<'a, Result<Value, ToolError>>;
 }
 
-/// What a built-in tool is called and takes. Made once, since compiling a schema
-/// costs more than a request for the tool should.
+/// Name, description and argument schema of a built-in tool. Built once, because compiling a schema
+/// costs more than creating the tool for a request.
 #[derive(Debug)]
 pub(crate) struct BuiltinSpec {
     spec: ToolSpec,
@@ -33,7 +33,7 @@ impl BuiltinSpec {
                 name: name.to_owned(),
                 description: description.to_owned(),
                 parameters: schema,
-                // They read, and change nothing.
+                // They only read, so repeating a call is safe.
                 repeat: Idempotency::Freely,
                 ..ToolSpec::default()
             },
@@ -42,7 +42,7 @@ impl BuiltinSpec {
     }
 }
 
-/// A built-in tool: checks arguments and keeps time around its work.
+/// Built-in tool: validates arguments and applies the timeout.
 #[derive(Debug)]
 struct BuiltinTool<W> {
     shape: &'static BuiltinSpec,
@@ -78,8 +78,7 @@ impl<W: BuiltinHandler> Tool for BuiltinTool<W> {
     }
 }
 
-/// A failure that the model reads as a JSON object, as it reads results: `{"error": …}` and what
-/// belongs to it.
+/// Error that the model reads as a JSON object, like results: `{"error": …}` with further members.
 pub(crate) fn failure(kind: ToolErrorKind, message: String, for_model: &Json) -> ToolError {
     ToolError {
         kind,

@@ -1,5 +1,4 @@
-//! Passes messages through as bytes: what they mean is known only outside, to
-//! the descriptors.
+//! Codec that passes messages as bytes: only the descriptors know their meaning.
 
 use bytes::{Buf, BufMut, Bytes};
 use tonic::Status;

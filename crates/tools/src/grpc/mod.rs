@@ -43,7 +43,7 @@ pub(crate) use wire::{GrpcMethod, GrpcServers};
 /// Whether this build has gRPC.
 pub(crate) const AVAILABLE: Result<(), FeatureDisabled> = Ok(());
 
-/// A server and what is known of it; shared by all tools that call it.
+/// Server with its cached descriptors; shared by all tools that call it.
 #[derive(Debug)]
 struct GrpcServer {
     url: Url,
@@ -168,12 +168,12 @@ impl GrpcServer {
             None => ClientTlsConfig::new(),
         };
         let both = endpoint.clone().tls_config(own.clone().with_native_roots());
-        // It fails where the system has none.
+        // System certificates may be unavailable, in which case this fails.
         both.or_else(|_| endpoint.tls_config(own))
     }
 
-    /// The method's descriptor; what the server says about itself is asked
-    /// again when the method is not in what it said before.
+    /// Returns the method's descriptor. The server's reflection is queried again if the cached one
+    /// lacks the method.
     async fn find(
         self: &Arc<Self>,
         tool: &str,
@@ -205,10 +205,10 @@ impl GrpcServer {
             return refused(&denied);
         }
         let kind = match status.code() {
-            // Both sides keep the time; whichever notices first says one or the other.
+            // Both sides apply the timeout, so either error may arrive first.
             Code::DeadlineExceeded | Code::Cancelled => ToolErrorKind::Timeout,
             Code::Unavailable => ToolErrorKind::Transport,
-            // What tonic says of a message above the limit.
+            // tonic has no code of its own for an oversized message, only this text.
             Code::OutOfRange
                 if status
                     .message()

@@ -1,5 +1,5 @@
-//! Asks a server what it offers. Version 1 of the protocol and its alpha have
-//! the same messages under two names; the alpha is tried where 1 is unknown.
+//! gRPC server reflection. Version 1 and its alpha have the same messages under two names; the
+//! alpha is used if the server does not know version 1.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,7 +41,7 @@ async fn read(client: &Grpc<Channel>, path: &'static str) -> Result<DescriptorPo
         .map(MessageRequest::FileContainingSymbol)
         .collect();
     collect(ask(client, path, symbols).await?, &mut files)?;
-    // Servers may leave out the files that these import.
+    // Servers may omit the imports of these files, so missing ones are requested.
     loop {
         let missing = missing(&files);
         if missing.is_empty() {
@@ -59,7 +59,7 @@ async fn read(client: &Grpc<Channel>, path: &'static str) -> Result<DescriptorPo
     }
     let file = files.into_values().collect();
     DescriptorPool::from_file_descriptor_set(FileDescriptorSet { file })
-        .map_err(|error| Status::internal(format!("its descriptors do not fit together: {error}")))
+        .map_err(|error| Status::internal(format!("its descriptors are inconsistent: {error}")))
 }
 
 async fn services(client: &Grpc<Channel>, path: &'static str) -> Result<Vec<String>, Status> {
@@ -133,7 +133,7 @@ fn collect(
         }
         if files.len() > MOST_FILES {
             return Err(Status::resource_exhausted(format!(
-                "it describes itself in more than {MOST_FILES} files"
+                "its description has more than {MOST_FILES} files"
             )));
         }
     }

@@ -1,5 +1,5 @@
-//! What stands where the client of MCP servers would, in a build without the feature `mcp`: servers
-//! can be named, and whoever does gets an error.
+//! Stand-in for the MCP client in a build without the feature `mcp`: every use of a server is an
+//! error.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Where an MCP server is, and what makes two of them the same one.
+//! Endpoint of an MCP server, and the identity of servers.
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Endpoint::Program { command, .. } => write!(f, "MCP server {command:?}"),
-            // Some servers take their key in the query.
+            // The query is hidden, because some servers take their key there.
             Endpoint::Address { url, .. } => {
                 write!(f, "MCP server {}", crate::http::without_query(url))
             }
@@ -38,8 +38,8 @@ impl fmt::Display for Endpoint {
 }
 
 impl Endpoint {
-    /// Whether two definitions name the same server. Secrets count: other
-    /// credentials are another session.
+    /// Whether two definitions have the same server. Secrets count: other credentials need another
+    /// session.
     pub(crate) fn is(&self, other: &Endpoint) -> bool {
         self.words() == other.words() && self.secrets() == other.secrets()
     }

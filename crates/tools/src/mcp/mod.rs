@@ -1,4 +1,4 @@
-//! Tools of MCP servers: which are wanted and where they are, and a client that speaks to them.
+//! Tools of MCP servers: their configuration, and a client.
 
 #[cfg(feature = "mcp")]
 mod client;
@@ -18,11 +18,11 @@ pub(crate) use client::{AVAILABLE, McpServer, McpTimeouts, call};
 pub(crate) use endpoint::Endpoint;
 pub use server_entry::{McpOrigin, McpServers};
 
-/// The tools of some servers, and what was wrong with the others.
+/// Tools of some servers, and diagnostics of the others.
 #[derive(Debug)]
 pub struct McpTools {
     /// The tools, in the order of the servers and of their lists.
     pub tools: Vec<Arc<dyn Tool>>,
-    /// A finding for each server that is left out.
+    /// Diagnostic for each server that was skipped.
     pub warnings: Vec<Diagnostic>,
 }

@@ -1,6 +1,5 @@
-//! The MCP servers that a request or a configuration names, as it writes them:
-//! the list of the request schema, or the map `{"mcpServers": {NAME: {…}}}` that
-//! every client of MCP reads.
+//! MCP servers of a request or of the configuration, in either form: the list of the request
+//! schema, or the map `{"mcpServers": {NAME: {…}}}` of MCP clients.
 
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use serde_json::{Map as Object, Value as Json};
 
 use super::placeholders::{self, filled};
 
-/// Who wrote the list. A request may not start programs.
+/// Author of the list. A request cannot start programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum McpOrigin {
     /// The operator.
@@ -42,7 +41,7 @@ pub(super) struct McpServerEntry {
     pub(super) settings: Object<String, Json>,
 }
 
-// Settings hold credentials.
+// Implemented by hand, because settings contain credentials.
 impl std::fmt::Debug for McpServerEntry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Wanted")
@@ -99,8 +98,8 @@ impl McpServers {
         (McpServers { servers }, findings)
     }
 
-    /// The servers with `${{path.to.value}}` filled from the data of a task. The
-    /// command of a program is not filled: which program runs is the operator's word.
+    /// Fills `${{path.to.value}}` from the data of a task. The command of a program is not filled:
+    /// only the operator decides which program runs.
     #[must_use]
     pub fn filled(&self, task_data: &Json) -> Self {
         let fill = |wanted: &McpServerEntry| {
@@ -156,9 +155,9 @@ fn wanted(
 ) -> Result<McpServerEntry, String> {
     let settings = match (settings, origin) {
         (Json::Object(settings), _) => settings,
-        // The operator's servers have the operator's credentials.
+        // The operator's servers use the operator's credentials, which a request must not borrow.
         (Json::String(_), McpOrigin::Request) => {
-            return Err("a request may not name the servers of the configuration".to_owned());
+            return Err("a request cannot refer to configured servers".to_owned());
         }
         (Json::String(name), McpOrigin::Configuration) => {
             return Ok(McpServerEntry {
@@ -172,7 +171,7 @@ fn wanted(
     for key in settings.keys().filter(|key| !KEYS.contains(&key.as_str())) {
         let help = match nearest(key, KEYS) {
             Some(known) => format!("did you mean {known:?}?"),
-            None => format!("known are {}", KEYS.join(", ")),
+            None => format!("expected one of {}", KEYS.join(", ")),
         };
         let finding = warning(name, format!("unknown key {key:?} is ignored"));
         findings.push(finding.help(help));
@@ -180,7 +179,7 @@ fn wanted(
     let kind = kind(settings)?;
     if kind == McpType::Stdio && origin == McpOrigin::Request {
         return Err(
-            "a request may not start programs (the operator can configure this server)".to_owned(),
+            "a request cannot start programs (the operator can configure this server)".to_owned(),
         );
     }
     Ok(McpServerEntry {
@@ -202,7 +201,7 @@ fn kind(settings: &Object<String, Json>) -> Result<McpType, String> {
         .iter()
         .find(|(known, _)| known.eq_ignore_ascii_case(named));
     known.map(|(_, kind)| *kind).ok_or_else(|| {
-        format!("type: unknown type {named:?} (known are streamable-http, sse, stdio)")
+        format!("type: unknown type {named:?} (expected one of streamable-http, sse, stdio)")
     })
 }
 

@@ -1,8 +1,8 @@
-//! The other side of MCP: prompts and tools handed out to MCP clients, over stdio
-//! and streamable HTTP. What is handed out comes through [`McpBackend`].
+//! MCP server: prompts and tools for MCP clients, over stdio and streamable HTTP. An [`McpBackend`]
+//! provides them.
 //!
-//! Revisions from 2024-11-05 on are spoken, the newest too; the library negotiates.
-//! Over HTTP no request needs an earlier one: any replica can answer it.
+//! Revisions from 2024-11-05 on are supported, including the newest; the library negotiates. Over
+//! HTTP every request is independent, so any replica can answer it.
 
 #[cfg(not(feature = "mcp"))]
 #[path = "transport_disabled.rs"]
@@ -25,10 +25,9 @@ pub use transport::{AVAILABLE, HttpTransport, stdio};
 /// An answer to one request.
 pub type HttpAnswer = Response<BoxBody<Bytes, std::convert::Infallible>>;
 
-/// What the MCP server offers to its clients. Asked again for every request, so that changes count
-/// at once.
+/// Catalogue of the MCP server. Queried for every request, so that changes apply immediately.
 pub trait McpBackend: Send + Sync + fmt::Debug + 'static {
-    /// How to use what is here, for the model at the other end.
+    /// Instructions for the model of the client.
     fn instructions(&self) -> Option<String> {
         None
     }
@@ -36,12 +35,12 @@ pub trait McpBackend: Send + Sync + fmt::Debug + 'static {
     /// The tools, in a stable order.
     fn tools(&self) -> Vec<Arc<dyn Tool>>;
 
-    /// Agents, as tools whose calls may wait for somebody; none where nothing else is said.
+    /// Agents, as tools whose calls may need approval. Default none.
     fn agents(&self) -> BoxFuture<'_, Vec<ToolSpec>> {
         Box::pin(std::future::ready(Vec::new()))
     }
 
-    /// Asks an agent.
+    /// Calls an agent.
     ///
     /// # Errors
     /// What the client reads of it.
@@ -50,12 +49,12 @@ pub trait McpBackend: Send + Sync + fmt::Debug + 'static {
         name: &'a str,
         _arguments: Map,
     ) -> BoxFuture<'a, Result<AgentReply, ToolError>> {
-        let message = format!("there is no agent {name}");
+        let message = format!("unknown agent {name}");
         let error = ToolError::new(ToolErrorKind::Unknown, message);
         Box::pin(std::future::ready(Err(error)))
     }
 
-    /// Decides about calls of a run that waits, by their ids, and goes on with it.
+    /// Decides about pending calls of a run, by their ids, and resumes it.
     ///
     /// # Errors
     /// What the client reads of it.
@@ -64,7 +63,7 @@ pub trait McpBackend: Send + Sync + fmt::Debug + 'static {
         run: &'a str,
         _decisions: Vec<(String, Decision)>,
     ) -> BoxFuture<'a, Result<AgentReply, ToolError>> {
-        let message = format!("there is no run {run}");
+        let message = format!("unknown run {run}");
         let error = ToolError::new(ToolErrorKind::Unknown, message);
         Box::pin(std::future::ready(Err(error)))
     }
@@ -72,7 +71,7 @@ pub trait McpBackend: Send + Sync + fmt::Debug + 'static {
     /// The prompts, in a stable order.
     fn prompts(&self) -> Vec<PromptOffer>;
 
-    /// Renders a prompt. MCP's arguments of prompts are texts.
+    /// Renders a prompt. Arguments of MCP prompts are strings.
     ///
     /// # Errors
     /// What to tell the client, and whose fault it is.
@@ -83,12 +82,12 @@ pub trait McpBackend: Send + Sync + fmt::Debug + 'static {
     ) -> BoxFuture<'a, Result<Vec<Message>, NotRendered>>;
 }
 
-/// What came of asking an agent.
+/// Result of an agent request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AgentReply {
     /// Its answer.
     Done(String),
-    /// Calls wait for somebody to decide.
+    /// Calls are pending approval.
     Waits {
         /// The run's id.
         run: String,
@@ -121,13 +120,13 @@ pub struct PromptArgument {
     pub required: bool,
 }
 
-/// The error of a prompt that was not rendered.
+/// Error of a prompt that was not rendered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotRendered {
-    /// The client asked for something that is not there, or gave wrong arguments.
+    /// The client's request is invalid.
     #[error("{0}")]
     Asked(String),
-    /// It failed here.
+    /// The server failed.
     #[error("{0}")]
     Failed(String),
 }

@@ -1,4 +1,4 @@
-//! Stands in for what MCP clients connect to, in a build without the feature `mcp`.
+//! Stand-in for the transports in a build without the feature `mcp`.
 
 use std::io;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! From the text of a definition to a tool.
+//! Builds a tool from the text of a definition.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::parameters::{Parameters, REST};
 use crate::returns::Returns;
 
 impl Tools {
-    /// What is worth saying about a definition that can be used.
+    /// Warnings about a valid definition.
     fn remark(&self, definition: &ToolDefinition, wire: &ToolTransport) -> Option<String> {
         let relative = match wire {
             ToolTransport::Restful(restful) => restful.template.is_relative(),

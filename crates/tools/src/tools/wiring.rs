@@ -1,5 +1,4 @@
-//! From what a definition says to something that can be called: addresses are
-//! checked, modules and servers found.
+//! Connects a definition to its protocol: checks addresses, finds modules and servers.
 
 use std::sync::Arc;
 
@@ -20,7 +19,7 @@ use crate::module::Module;
 use crate::restful::{Restful, UrlTemplate};
 use crate::{grpc, mcp};
 
-/// Why a definition cannot be used.
+/// Error of a definition that cannot be used.
 pub(super) enum Unusable {
     /// The field of the type's own object, and what is wrong with it.
     Field(&'static str, String),
@@ -120,7 +119,7 @@ impl Tools {
         mcp::AVAILABLE?;
         if definition.url.is_none() && !headers.is_empty() {
             let why =
-                "headers need a \"url\" (those of a configured server stand in tools.mcp_servers)";
+                "headers need a \"url\" (those of a configured server are in tools.mcp_servers)";
             return Err(Unusable::Field("headers", why.to_owned()));
         }
         let endpoint = match (&definition.server, &definition.url, &definition.command) {
@@ -149,7 +148,8 @@ impl Tools {
     ) -> Result<mcp::Endpoint, Unusable> {
         if !self.config.allow_stdio {
             let why = format!(
-                "definitions may not start programs here (name {command:?} in tools.mcp_servers and refer to it with \"server\", or set tools.allow_stdio = true)"
+                "definitions cannot start programs here (name {command:?} in tools.mcp_servers \
+                 and refer to it with \"server\", or set tools.allow_stdio = true)"
             );
             return Err(Unusable::Field("command", why));
         }
@@ -170,7 +170,7 @@ impl Tools {
             Some(known) => format!("did you mean {known:?}?"),
             None => format!("configure it as tools.mcp_servers.{name}"),
         };
-        Unusable::Field("server", format!("there is no server {name:?} ({hint})"))
+        Unusable::Field("server", format!("unknown server {name:?} ({hint})"))
     }
 }
 

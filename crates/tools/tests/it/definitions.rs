@@ -27,7 +27,7 @@ async fn errors_have_places_and_mends() {
         ("{}", "tools:t:1:1: the definition has no type"),
         (
             r#"{"type": "soap"}"#,
-            r#"tools:t:1:10: type: unknown type "soap" (known are restful, grpc, mcp)"#,
+            r#"tools:t:1:10: type: unknown type "soap" (expected one of restful, grpc, mcp)"#,
         ),
         (
             r#"{"type": "restful"}"#,
@@ -39,11 +39,11 @@ async fn errors_have_places_and_mends() {
         ),
         (
             "{\"restful\": {\"url\": \"http://h/\",\n \"method\": \"TRACE\"}}",
-            r#"tools:t:2:12: restful.method: unknown method "TRACE" (known are GET, POST, PUT, PATCH, DELETE)"#,
+            r#"tools:t:2:12: restful.method: unknown method "TRACE" (expected one of GET, POST, PUT, PATCH, DELETE)"#,
         ),
         (
             r#"{"restful": {"url": "ftp://h/"}}"#,
-            r#"tools:t:1:21: restful.url: the scheme of ftp://h/ is "ftp"; tools speak http and https"#,
+            r#"tools:t:1:21: restful.url: the scheme of ftp://h/ is "ftp"; tools support http and https"#,
         ),
         (
             r#"{"restful": {"url": "http://u:p@h/"}}"#,
@@ -103,7 +103,8 @@ async fn errors_have_places_and_mends() {
         ),
         (
             r#"{"mcp": {"command": "rm", "tool": "x"}}"#,
-            "tools:t:1:21: mcp.command: definitions may not start programs here (name \"rm\" in tools.mcp_servers",
+            "tools:t:1:21: mcp.command: definitions cannot start programs here (name \"rm\" in \
+             tools.mcp_servers",
         ),
         (
             r#"{"mcp": {"server": "chrome", "tool": "x", "headers": {"A": "b"}}}"#,
@@ -111,7 +112,7 @@ async fn errors_have_places_and_mends() {
         ),
         (
             r#"{"mcp": {"server": "crome", "tool": "x"}}"#,
-            "tools:t:1:20: mcp.server: there is no server \"crome\" (did you mean \"chrome\"?)",
+            "tools:t:1:20: mcp.server: unknown server \"crome\" (did you mean \"chrome\"?)",
         ),
     ];
     let mut config = ToolsConfig::default();
@@ -139,8 +140,8 @@ async fn unknown_keys_are_warned_of_with_the_nearest_name() {
     let built = try_build(&tools(), definition).unwrap();
     let expected = [
         "tools:t:2:2: unknown key \"paramters\" is ignored (did you mean \"parameters\"?)",
-        "tools:t:2:48: unknown key \"zzz\" is ignored (known are name, module",
-        "tools:t:2:58: \"mcp\" is ignored, since the type is \"restful\"",
+        "tools:t:2:48: unknown key \"zzz\" is ignored (expected one of name, module",
+        "tools:t:2:58: \"mcp\" is ignored because the type is \"restful\"",
         "tools:t:2:31: unknown key \"restful.methd\" is ignored (did you mean \"method\"?)",
     ];
     let warnings = lines(&built.warnings);

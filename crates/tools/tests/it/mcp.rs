@@ -140,7 +140,7 @@ async fn one_program_serves_all_calls_and_ends_with_its_tools() {
     let error = call(&*exit, "{}").await.unwrap_err();
     assert_eq!(error.kind, ToolErrorKind::Transport);
     assert!(
-        error.message.contains("it last said: demo server is up"),
+        error.message.contains("last output: demo server is up"),
         "{error}"
     );
     let again = call(&*one, "{}").await.unwrap();
@@ -218,7 +218,7 @@ async fn a_program_that_is_no_server() {
     assert_eq!(error.kind, ToolErrorKind::Timeout);
     assert!(error.message.contains("tools.mcp_start_ms"), "{error}");
     assert!(
-        error.message.contains("it last said: wrong version"),
+        error.message.contains("last output: wrong version"),
         "{error}"
     );
 }

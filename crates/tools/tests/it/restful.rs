@@ -442,7 +442,7 @@ async fn arguments_are_checked_before_anything_is_sent() {
         ),
         (
             r#"{"code":"","cod":1}"#,
-            "t: there is no argument cod (did you mean code?)",
+            "t: unknown argument cod (did you mean code?)",
         ),
         (
             r#"{"code":1}"#,

@@ -312,7 +312,7 @@ async fn configured_servers_are_named() {
     assert_eq!(text(&key.unwrap()), r#""s3cret""#);
     let (servers, findings) = McpServers::read(&json!(["notes"]), McpOrigin::Request);
     assert!(servers.is_empty());
-    assert!(texts(&findings).contains("may not name the servers of the configuration"));
+    assert!(texts(&findings).contains("cannot refer to configured servers"));
 }
 
 #[test]
@@ -322,17 +322,17 @@ fn what_is_wrong_with_a_list_is_told() {
         (
             json!({"a": {"command": "sh"}}),
             Request,
-            "\"a\": a request may not start programs",
+            "\"a\": a request cannot start programs",
         ),
         (
             json!([{"name": "a", "type": "stdio", "url": "x"}]),
             Request,
-            "may not start programs",
+            "cannot start programs",
         ),
         (
             json!([{"name": "a", "type": "websocket"}]),
             Request,
-            "unknown type \"websocket\" (known are streamable-http, sse, stdio)",
+            "unknown type \"websocket\" (expected one of streamable-http, sse, stdio)",
         ),
         (
             json!([{"name": "a", "type": 1}]),

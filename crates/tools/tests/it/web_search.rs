@@ -205,7 +205,7 @@ fn engines_are_chosen_by_name_or_order() {
     assert!(chosen(Some("alpha")).contains("\"a\""));
     assert_eq!(
         chosen(Some("alhpa")),
-        "there is no search engine \"alhpa\" (did you mean \"alpha\"?)"
+        "unknown search engine \"alhpa\" (did you mean \"alpha\"?)"
     );
     let none = Tools::new(ToolsConfig::default()).unwrap();
     let error = none.builtin("web_search", &BuiltinOptions::default());
@@ -216,7 +216,7 @@ fn engines_are_chosen_by_name_or_order() {
     assert!(matches!(&error, BuiltinError::Unknown { .. }));
     assert_eq!(
         error.to_string(),
-        "there is no built-in tool \"websearch\" (did you mean \"web_search\"?)"
+        "unknown built-in tool \"websearch\" (did you mean \"web_search\"?)"
     );
 }
 

@@ -192,7 +192,7 @@ class Catalogue(_service.Catalogue):
 def _which(label: str | None, version: int | None) -> str | int | None:
     if label is not None and version is not None:
         raise OptionError(
-            "both a label and a version are given", code="option.value", hint="give one of them"
+            "a label and a version cannot be combined", code="option.value", hint="give one of them"
         )
     return version if label is None else label
 

@@ -221,7 +221,7 @@ async def _in_thread(
 
 
 def _outcome(calls: _Calls | _Tasks) -> Outcome:
-    """What an ended work gave, unless a function ended everything."""
+    """Returns the result of an ended task, unless an exception of a function ended it."""
     if calls.end is not None:
         raise calls.end
     try:
@@ -242,10 +242,10 @@ def at_once(outcome: Outcome) -> Any:
 
 
 def _value(outcome: Outcome) -> Any:
-    """The value; tools that failed are told as warnings."""
+    """Returns the value; failed tools become warnings."""
     value, failures = outcome
     for tool, why in failures:
-        message = f"the call of {tool} failed, and its place in the text is empty: {why}"
+        message = f"the call of {tool} failed, and it is rendered as empty text: {why}"
         # At the line that asked for the render: above this, `drive`, `_rendered` and `render`.
         warnings.warn(message, ToolWarning, stacklevel=5)
     return value

@@ -1,4 +1,4 @@
-"""Functions of a program as tools: what templates, scripts and models are told of them."""
+"""Functions of a program as tools: their descriptions for templates, scripts and models."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 def read(
     tools: Mapping[str, Function | Mapping[str, Any]] | None,
 ) -> tuple[dict[str, Function], list[dict[str, Any]]]:
-    """The functions by name, and what is told of each.
+    """Returns the functions by name, with their descriptions.
 
     A tool is a function, or a dict with ``call`` and what is to be told instead of what its
     signature and docstring say: ``description``, and ``parameters`` as a JSON Schema.

@@ -112,7 +112,7 @@ def _begin(
     for name, option in options.items():
         if name not in _LISTS and name not in _OTHERS:
             raise OptionError(
-                f"there is no option {name!r}",
+                f"unknown option {name!r}",
                 code="option.value",
                 hint="options are on_event, " + ", ".join(sorted(_LISTS + _OTHERS)),
             )
@@ -127,7 +127,7 @@ def _texts(name: str, option: Iterable[str | os.PathLike[str]]) -> list[str]:
     if isinstance(option, str | os.PathLike):
         # Each of its letters would be a folder.
         raise OptionError(
-            f"{name} is one text", code="option.value", hint=f"give a list: [{os.fspath(option)!r}]"
+            f"{name} must be a list, not one text", code="option.value", hint=f"give a list: [{os.fspath(option)!r}]"
         )
     return [os.fspath(one) for one in option]
 

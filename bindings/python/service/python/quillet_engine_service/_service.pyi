@@ -4,7 +4,7 @@ from typing import Any
 __version__: str
 
 class Work:
-    """Something that runs until it has an outcome, is cancelled, or nobody holds it any more."""
+    """Background task that runs until it ends, is cancelled, or is no longer referenced."""
 
     def wait(self) -> list[tuple[Any, ...]] | None:
         """Waits for news, and gives all there are; None once it has ended."""
@@ -19,7 +19,7 @@ class Work:
     def cancel(self) -> None:
         """Gives it up."""
     def result(self) -> tuple[Any, list[tuple[str, str]]]:
-        """What it gave, once it has ended: the value, and the tools that failed with their reasons."""
+        """Returns its result once it has ended: the value, and the failed tools with their errors."""
 
 class Catalogue:
     def __new__(cls, store: str, *, timeout: float | None = None) -> Catalogue: ...

@@ -130,7 +130,7 @@ fn a_script_that_is_called_asks_for_itself() {
 #[test]
 fn what_asks_for_nothing_that_can_be_meant_is_refused() {
     for (ask, says) in [
-        ("\"What is your name?\"", "no name is like"),
+        ("\"What is your name?\"", "invalid pattern"),
         ("{send: true}", "a permission is a text"),
         ("['!send']", "only patterns with `!`"),
         ("['']", "an empty pattern"),

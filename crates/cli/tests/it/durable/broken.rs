@@ -114,7 +114,7 @@ fn a_file_that_is_cut_anywhere_is_whole_or_says_that_it_is_not() {
                 assert!(shown.out.contains("state  "), "{main} {log:?}: {shown:?}");
                 "shows the run"
             }
-            _ if shown.err.contains("there is no durable run") => "has no run",
+            _ if shown.err.contains("unknown durable run") => "has no run",
             _ => {
                 // Which file, and what to do about it.
                 assert!(shown.err.contains("cut-"), "{main} {log:?}: {shown:?}");

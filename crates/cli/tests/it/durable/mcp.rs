@@ -215,7 +215,7 @@ async fn a_client_that_shows_no_forms_is_told_what_waits() {
         let (_, result) = call(&world, transport, revision, &person).await;
         let about = format!("{transport:?} {revision:?}: {result:?}");
         assert!(
-            text(&result).contains("waits for somebody to decide about send"),
+            text(&result).contains("waits for a decision about send"),
             "{about}"
         );
         assert!(person.asked.lock().unwrap().is_empty(), "{about}");

@@ -136,7 +136,7 @@ fn a_pattern_that_asks_about_nothing_is_told_in_the_answer_and_by_the_check() {
         ("tools: [look]\nask: [lok]\n", Some("did you mean look?")),
         (
             "tools: [look]\nask: [\"prompt/greet\"]\n",
-            Some("add it to `tools`, too"),
+            Some("also add it to `tools`"),
         ),
     ];
     let agents: Vec<String> = lines.iter().map(|(lines, _)| (*lines).to_owned()).collect();
@@ -145,7 +145,7 @@ fn a_pattern_that_asks_about_nothing_is_told_in_the_answer_and_by_the_check() {
     let server = world.server();
     for (index, (lines, help)) in lines.iter().enumerate() {
         let told = told(&server, index, "look");
-        let says = "may be called here, so nobody is asked";
+        let says = "matches no allowed tool";
         assert_eq!(told.contains(says), help.is_some(), "{lines}: {told}");
         let said = format!("{says}: name a tool as in `tools`\n --> agents/a{index}.yaml:");
         let said = checked.out.contains(&said);

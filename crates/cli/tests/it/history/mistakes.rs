@@ -160,7 +160,7 @@ fn bad_input_names_the_thing_the_place_and_the_mend() {
             ][..],
         ),
         ("none.jsonl", &["there is no history in it"]),
-        ("kind.jsonl", &["line 1: \"environ\" is no kind"]),
+        ("kind.jsonl", &["line 1: unknown kind \"environ\""]),
         ("nowhere.jsonl", &["nowhere.jsonl: "]),
     ] {
         work.run(&["import", file]).fails(1, words);

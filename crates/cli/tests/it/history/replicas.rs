@@ -175,7 +175,8 @@ fn story(place: &Place, store: &str, edit: Edit<'_>) {
         "ada 127.0.0.1: label production 1 rolled back to 1",
         "ada 127.0.0.1: label production 2 Fewer signs",
         "ada 127.0.0.1: label production null ",
-        "ci 127.0.0.1: refused production null label production of greet.hello is protected: moving it needs the right promote, which ci does not have",
+        "ci 127.0.0.1: refused production null label production of greet.hello is protected: \
+         moving it requires the permission promote, which ci does not have",
         "ada command line: label production 1 imported",
         "ada command line: import  null 1 versions imported",
     ];

@@ -1,6 +1,6 @@
-//! Runs whose steps somebody else keeps, such as a workflow of Temporal: that has the steps, says
-//! what may be done next, and gets what was done. Here the run goes through the loop with the known
-//! steps, as after a takeover, does what it may, and stops before anything else.
+//! Runs with an external journal, such as a Temporal workflow. The owner of the journal has the
+//! events, permits the next activity and receives the new events. A call here replays the run from
+//! the known events, performs the permitted activity and stops before anything else.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::agent::running::{PriorUsage, ResumedRun};
 use crate::agent::{AgentRequest, AgentService, Principal, RunHandle};
 
 impl Admission {
-    /// The first step of a run that somebody else keeps, and the id that it is known by.
+    /// Returns the first event of an externally journaled run, and the run's id.
     ///
     /// # Errors
-    /// The request holds what may not be kept, such as keys.
+    /// The request holds something that must not be stored, such as keys.
     pub fn admit(
         who: &Principal,
         request_id: &str,
@@ -37,11 +37,11 @@ impl Admission {
 }
 
 impl AgentService {
-    /// Goes through a run with its steps so far, the first of which is [`JournalEvent::Admitted`], and does
-    /// what is permitted. Dropping the future stops the model and the tools.
+    /// Replays a run from its events, the first of which is [`JournalEvent::Admitted`], and
+    /// performs what is permitted. Dropping the future stops the model and the tools.
     ///
     /// # Errors
-    /// The steps cannot be gone on with.
+    /// The run cannot be resumed from these events.
     pub async fn advance(
         self: &Arc<Self>,
         run: &str,

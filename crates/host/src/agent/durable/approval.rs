@@ -1,4 +1,4 @@
-//! Calls that wait for a person.
+//! Approval of calls in durable runs.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use quillet_core::tool::Idempotency;
 
 use super::run_journal::RunJournal;
 
-/// What the model reads of a call that a person does not want, where they say nothing.
+/// Text that the model reads when a call is denied without a reason.
 const DENIED: &str = "The call was not made: the person who was asked did not agree.";
 
-/// Lets calls go that nobody has to decide about, or somebody has.
+/// Approves calls that need no decision, or for which the journal has one.
 #[derive(Debug)]
 pub(in crate::agent) struct ApprovalGate {
     book: Arc<RunJournal>,
@@ -24,8 +24,7 @@ impl ApprovalGate {
         ApprovalGate { book, ask }
     }
 
-    /// What is to be done with a call; `asks` says that somebody has to agree whatever the
-    /// patterns say.
+    /// Decides about a call; `asks` requires an approval regardless of the patterns.
     pub(in crate::agent) fn decide(&self, call: PendingCall<'_>, asks: bool) -> Approval {
         let known = self.book.call(call.id);
         if known.result.is_some() {
@@ -47,7 +46,7 @@ impl ApprovalGate {
         }
         match known.made {
             Some(Idempotency::Never) => Approval::Wait { why: "unknown" },
-            // It was permitted when it was made.
+            // The journal has the call, so it was approved before the process stopped.
             Some(_) => Approval::Make,
             None if asks || self.ask.allows_tool(call.tool) => Approval::Wait { why: "permission" },
             None => Approval::Make,

@@ -1,4 +1,4 @@
-//! What people decide about calls that wait.
+//! Decisions about pending approvals.
 
 use std::sync::Arc;
 
@@ -11,49 +11,49 @@ use crate::agent::{AgentService, Principal};
 /// A decision about a call.
 #[derive(Clone, Debug)]
 pub struct Deciding {
-    /// The call's id; may be missing where one call waits.
+    /// Id of the call; optional if exactly one call is pending.
     pub call: Option<String>,
-    /// What.
+    /// The decision.
     pub decision: Decision,
-    /// Who decides, for the journal.
+    /// The person who decides, for the journal.
     pub by: String,
 }
 
-/// The reason why a decision does not count.
+/// The error of a decision that is not accepted.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum DecideError {
-    /// There is no such run, or it is not the asker's.
-    #[error("there is no durable run {0:?}")]
+    /// The run does not exist, or belongs to another client.
+    #[error("unknown durable run {0:?}")]
     NoRun(String),
-    /// Nothing of the run waits.
-    #[error("the run {run:?} waits for nobody: it is {state}")]
+    /// The run has no pending approvals.
+    #[error("run {run:?} has no pending approvals: it is {state}")]
     NotWaiting {
         /// The run.
         run: String,
-        /// How it stands.
+        /// State of the run.
         state: &'static str,
     },
-    /// No such call waits.
-    #[error("the call {call:?} does not wait; these do: {waiting}")]
+    /// The call is not pending.
+    #[error("call {call:?} is not pending; pending calls: {waiting}")]
     NoCall {
         /// The call.
         call: String,
-        /// Those that wait.
+        /// Pending calls.
         waiting: String,
     },
-    /// Somebody else was first.
-    #[error("somebody else decided about the call {0:?} first")]
+    /// Another client decided first.
+    #[error("call {0:?} was already decided by another client")]
     Late(String),
-    /// No journal is set up, or it does not answer.
+    /// The journal is not configured, or does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// No journal is set up.
-    #[error("no journal of runs is set up here: set agent.journal")]
+    /// The journal is not configured.
+    #[error("no run journal is configured: set agent.journal")]
     NoJournal,
 }
 
 impl DecideError {
-    /// Stable code, which has the status.
+    /// Stable code, which determines the status.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
@@ -68,11 +68,11 @@ impl DecideError {
 }
 
 impl AgentService {
-    /// Decides about a call that waits. When all of the turn are decided about, the run goes on at
-    /// once, in this process if it has a place. Gives the call's id.
+    /// Decides about a pending call and returns its id. After the last decision of the turn, the
+    /// run resumes immediately in this process if a permit is free.
     ///
     /// # Errors
-    /// Nothing waits, or somebody else was first.
+    /// No call is pending, or another client decided first.
     pub async fn decide(
         &self,
         who: &Principal,
@@ -84,7 +84,7 @@ impl AgentService {
         Ok(call)
     }
 
-    /// As [`AgentService::decide`], for whoever goes on with the run by itself.
+    /// As [`AgentService::decide`], for callers that resume the run themselves.
     ///
     /// # Errors
     /// The same.
@@ -111,7 +111,7 @@ impl AgentService {
     }
 }
 
-/// Writes a decision, unless somebody else has.
+/// Writes a decision, unless another client has written one.
 pub(super) async fn interject(
     journal: &dyn Journal,
     run: &str,
@@ -119,7 +119,8 @@ pub(super) async fn interject(
     decision: Decision,
     by: &str,
 ) -> Result<Arc<str>, DecideError> {
-    // Another call of the run may be decided about at the same time, which is no conflict.
+    // Another call of the run may have been decided at the same time. That is no conflict, so try
+    // again with the new number.
     for _ in 0..16 {
         let Some(head) = journal.head(run).await? else {
             return Err(DecideError::NoRun(run.to_owned()));
@@ -145,8 +146,8 @@ pub(super) async fn interject(
             decision: decision.clone(),
             by: by.into(),
         };
-        // Not before all are decided about: the model is asked when it has every result, and a
-        // run that went on with the first would be in nobody's reach for the second.
+        // Resume only after the last decision of the turn: the model needs every result, and a run
+        // that resumed after the first decision would no longer accept the second.
         let standing = RunSnapshot {
             state: if waiting.is_empty() {
                 RunState::Ready

@@ -1,5 +1,5 @@
-//! The steps of a run that somebody else keeps: what may be done, what was done, and what was held
-//! back.
+//! Journal of a run that an external system keeps: what is permitted, what was done, and what was
+//! held back.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,59 +10,59 @@ use quillet_agent::RunSpec;
 use quillet_core::journal::{JournalEvent, PendingApproval};
 use quillet_core::trace::Tracer;
 
-/// What a run may do that nobody knows yet.
+/// The activity that an externally journaled run may perform now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AdvanceMode {
-    /// Only make ready: what it begins with becomes known.
+    /// Only prepare: record the setup.
     Nothing,
-    /// Ask the model once.
+    /// Call the model once.
     Question,
-    /// Make the call of this id, or ask the question of a script at this place.
+    /// Make the tool call with this id, or the model call of a script at this position.
     Call(Arc<str>),
 }
 
-/// How far a run has come.
+/// Progress of an externally journaled run.
 #[derive(Clone, Debug)]
 pub struct RunProgress {
-    /// What it did now, in order.
+    /// New events, in order.
     pub steps: Vec<JournalEvent>,
-    /// What has to happen before it can go on.
+    /// What must happen before the run can continue.
     pub next: NextStep,
-    /// Its bounds; `None` if it ended before they were known.
+    /// Limits of the run; `None` if it ended before they were known.
     pub bounds: Option<RunTimeouts>,
 }
 
-/// What has to happen before a run can go on.
+/// The next activities of an externally journaled run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NextStep {
-    /// The model is asked.
+    /// Call the model.
     Question,
-    /// These calls are made, all of one turn, each as [`JournalEvent::Called`]; of a script also questions,
-    /// each as [`JournalEvent::Asked`].
+    /// Make these calls of one turn, each recorded as [`JournalEvent::Called`]; for scripts also
+    /// model calls, each recorded as [`JournalEvent::Asked`].
     Calls(Vec<JournalEvent>),
-    /// Somebody decides about these calls.
+    /// Wait for decisions about these calls.
     Decision(Vec<PendingApproval>),
-    /// It is over.
+    /// Nothing: the run has ended.
     End,
 }
 
-/// Bounds of a run, for whoever waits for what it does.
+/// Limits of a run, for a system that schedules its activities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunTimeouts {
-    /// What one call may take.
+    /// Timeout of one call.
     pub call_time: Duration,
-    /// What all of it may take, and so each question.
+    /// Timeout of the run, and thus of each model call.
     pub run_time: Duration,
-    /// Calls that are made side by side.
+    /// Maximum number of concurrent calls.
     pub concurrent_calls: usize,
 }
 
-/// The steps of a run that somebody else keeps.
+/// State of an externally journaled run.
 pub(in crate::agent) struct ExternalJournal {
     permit: AdvanceMode,
-    /// Whether the permit is used up.
+    /// Whether the permit is used.
     is_used: AtomicBool,
-    /// Whether the model was to be asked beyond what is permitted.
+    /// Whether the run tried to call the model without a permit.
     asks: AtomicBool,
     done: Mutex<StepBuffer>,
     bounds: OnceLock<RunTimeouts>,
@@ -71,7 +71,7 @@ pub(in crate::agent) struct ExternalJournal {
 #[derive(Default)]
 struct StepBuffer {
     steps: Vec<JournalEvent>,
-    /// Calls beyond what is permitted, and questions of a script.
+    /// Tool calls, and model calls of scripts, that were held back for lack of a permit.
     held: Vec<JournalEvent>,
 }
 
@@ -96,8 +96,9 @@ impl ExternalJournal {
         self.done.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the model may be asked what nobody knows the answer to. After calls that are held
-    /// back the loop comes here with what stands in for their results, which no model is to see.
+    /// Whether the model may be called for an answer that the journal does not have. After calls
+    /// that were held back, the loop continues with placeholder results, which must never reach a
+    /// model.
     pub(super) fn may_ask(&self) -> bool {
         let may = self.permit == AdvanceMode::Question
             && !self.is_stopped()
@@ -108,7 +109,7 @@ impl ExternalJournal {
         may
     }
 
-    /// Whether a call may be made whose result nobody knows; else it is noted.
+    /// Whether a call without a recorded result may be made; otherwise it is noted as held back.
     pub(super) fn may_call(&self, id: &str, called: &JournalEvent) -> bool {
         if matches!(&self.permit, AdvanceMode::Call(permitted) if **permitted == *id) {
             return true;
@@ -117,9 +118,10 @@ impl ExternalJournal {
         false
     }
 
-    /// Whether the question of a script at a place may be asked; else it is noted. The questions
-    /// of a script stand side by side, so each is permitted by its place, and one that is `new` has
-    /// its number from here on: whoever asks another one meanwhile would take the same.
+    /// Whether the model call of a script at a position may be made; otherwise it is noted as held
+    /// back. Model calls of a script run concurrently, so each is permitted by its position. A
+    /// `new` one gets its number here, because a concurrent call would otherwise take the same
+    /// number.
     pub(super) fn may_ask_at(&self, place: &str, asked: &JournalEvent, new: bool) -> bool {
         if let AdvanceMode::Call(permitted) = &self.permit {
             if **permitted == *place {
@@ -132,14 +134,15 @@ impl ExternalJournal {
         false
     }
 
-    /// Whether the loop is to end without an end of the run. Whoever makes one call knows of the
-    /// others nothing, so that what follows the turn is not for them to say.
+    /// Whether the loop stops without ending the run. A process that makes one call does not know
+    /// the results of the others, so it must not decide what follows the turn.
     pub(super) fn is_stopped(&self) -> bool {
         let is_held = self.asks.load(Ordering::Acquire) || !self.done().held.is_empty();
         is_held || matches!(self.permit, AdvanceMode::Call(_))
     }
 
-    /// A run of many processes has no span of its own: each would tell of all that was before.
+    /// Such a run has no span of its own: each process would report everything that happened
+    /// before.
     pub(super) fn bind(&self, run: &mut RunSpec) {
         run.tracer = Tracer::off();
         let limits = &run.limits;
@@ -150,7 +153,7 @@ impl ExternalJournal {
         });
     }
 
-    /// The run's bounds are known.
+    /// Sets the limits of the run.
     pub(in crate::agent) fn bound(&self, bounds: RunTimeouts) {
         let _ = self.bounds.set(bounds);
     }
@@ -159,7 +162,7 @@ impl ExternalJournal {
         self.done().steps.extend_from_slice(steps);
     }
 
-    /// How far the run has come.
+    /// Returns the progress of the run.
     pub(super) fn advanced(&self) -> RunProgress {
         let mut done = self.done();
         let steps = std::mem::take(&mut done.steps);

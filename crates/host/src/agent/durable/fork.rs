@@ -1,4 +1,4 @@
-//! Runs that begin with what another one did.
+//! Forks of durable runs: new runs that begin with the events of another run.
 
 use std::sync::Arc;
 
@@ -12,51 +12,51 @@ use super::resume::{admission, all};
 use super::{SCRIPT, admitted};
 use crate::agent::{AgentService, Principal, stored};
 
-/// How a fork differs from its run.
+/// Options of a fork.
 #[derive(Clone, Debug, Default)]
 pub struct Fork {
-    /// Number of the last step that it has of the other run; all where `None`.
+    /// Number of the last event to copy; all if `None`.
     pub at: Option<u64>,
-    /// The model that is asked from there on.
+    /// Model that answers after the copied events.
     pub model: Option<String>,
-    /// The instructions from there on, as they are sent.
+    /// Instructions after the copied events, exactly as sent.
     pub system: Option<String>,
-    /// A stored prompt, with a mark or not, that the instructions are rendered from.
+    /// Stored prompt for the instructions, optionally with a version selector.
     pub prompt: Option<String>,
-    /// Id of the new run's request; made where `None`.
+    /// Id of the new run's request; generated if `None`.
     pub request_id: Option<String>,
 }
 
-/// The reason why a run is not forked.
+/// The error of a fork that is rejected.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ForkError {
-    /// There is no such run.
-    #[error("there is no durable run {0:?}")]
+    /// The run does not exist.
+    #[error("unknown durable run {0:?}")]
     NoRun(String),
-    /// It has no such step.
-    #[error("the run has {last} steps, and none of number {at}")]
+    /// The run has no such event.
+    #[error("the run has {last} steps: unknown step {at}")]
     NoStep {
-        /// What was asked for.
+        /// The requested number.
         at: u64,
-        /// What there is.
+        /// The number of events.
         last: u64,
     },
     /// A script has no instructions to replace.
-    #[error("a fork of a script takes another model, and no instructions: its text is its own")]
+    #[error("a fork of a script cannot change instructions: only the model can be changed")]
     Script,
     /// The stored prompt cannot be rendered.
     #[error("{0}")]
     Prompt(AgentError),
-    /// The journal does not answer, or there is a run of the new id.
+    /// The journal does not answer, or a run with the new id exists.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// No journal is set up.
-    #[error("no journal of runs is set up here: set agent.journal")]
+    /// No journal is configured.
+    #[error("no run journal is configured: set agent.journal")]
     NoJournal,
 }
 
 impl ForkError {
-    /// Stable code, which has the status.
+    /// Stable code, which determines the status.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
@@ -71,11 +71,11 @@ impl ForkError {
 }
 
 impl AgentService {
-    /// Begins a run with the first steps of another, which are gone through without asking anybody,
-    /// and go on live. Gives the id of its answer.
+    /// Creates a run from the first events of another run, replays them without new calls, and
+    /// continues live. Returns the id of the new answer.
     ///
     /// # Errors
-    /// There is no such run or step, or a run of the new id.
+    /// The run or the event does not exist, or a run with the new id exists.
     pub async fn fork(&self, who: &Principal, id: &str, fork: Fork) -> Result<String, ForkError> {
         let journal = self.parts.journal.clone().ok_or(ForkError::NoJournal)?;
         let run = who.run_id(id);
@@ -96,7 +96,7 @@ impl AgentService {
             .request_id
             .unwrap_or_else(|| uuid::Uuid::new_v4().simple().to_string());
         admission.request_id.clone_from(&request_id);
-        // A copy adds nothing to the conversation of the run that it was copied from.
+        // A fork has no session: its answers must not be added to the conversation of the original.
         admission.request.session = None;
         admission.request.metadata.task_id = None;
         let mut steps: Vec<JournalEvent> = entries.into_iter().map(|entry| entry.step).collect();
@@ -133,11 +133,11 @@ impl AgentService {
             standing: RunSnapshot::default(),
             ..head
         };
-        // Claimed for no time at all: whoever looks next goes on with it.
+        // A lease of zero length lets the next poll for abandoned runs resume it immediately.
         let claim = journal
             .begin(&new, &steps, std::time::Duration::ZERO)
             .await?;
-        tracing::debug!(run = &*new_run, epoch = claim.epoch, "a run was forked");
+        tracing::debug!(run = &*new_run, epoch = claim.epoch, "run forked");
         self.wake.notify_one();
         Ok(who.response_id(&request_id))
     }

@@ -1,4 +1,4 @@
-//! What is known of durable runs.
+//! Queries about durable runs.
 
 use quillet_core::journal::{JournalEntry, RunFilter, RunHead};
 
@@ -6,10 +6,10 @@ use super::{DecideError, is_ours};
 use crate::agent::{AgentService, Principal};
 
 impl AgentService {
-    /// Durable runs, the latest first.
+    /// Lists durable runs, the latest first.
     ///
     /// # Errors
-    /// No journal is set up, or it does not answer.
+    /// No journal is configured, or it does not answer.
     pub async fn runs(&self, filter: &RunFilter) -> Result<Vec<RunHead>, DecideError> {
         let journal = self.parts.journal.clone().ok_or(DecideError::NoJournal)?;
         let mut heads = journal.list(filter).await?;
@@ -17,10 +17,10 @@ impl AgentService {
         Ok(heads)
     }
 
-    /// A run and at most so many of its steps, by the id of its request or of its answer.
+    /// Returns a run and its first events, by the id of its request or of its answer.
     ///
     /// # Errors
-    /// There is no such run, or it is somebody else's.
+    /// The run does not exist, or belongs to another client.
     pub async fn run(
         &self,
         who: &Principal,
@@ -35,10 +35,10 @@ impl AgentService {
         Ok((head, entries))
     }
 
-    /// Forgets a run that has ended.
+    /// Deletes a run that has ended.
     ///
     /// # Errors
-    /// There is no such run, or it has not ended.
+    /// The run does not exist, or has not ended.
     pub async fn forget(&self, who: &Principal, id: &str) -> Result<(), DecideError> {
         let journal = self.parts.journal.clone().ok_or(DecideError::NoJournal)?;
         if journal.remove(&who.run_id(id)).await? {

@@ -1,11 +1,11 @@
-//! Runs that outlive their process. What a run does goes through its journal: the model
-//! ([`model`]) and each tool ([`tool`]) are asked only for what the journal does not know, and it
-//! knows an answer before anybody acts on it. So going through the loop once more leads to where it
-//! stopped, and from there on the world is asked again.
+//! Durable runs. The events of a run go through its journal: the model ([`model`]) and each tool
+//! ([`tool`]) are called only for results that the journal does not have, and a result is recorded
+//! before it takes effect. So replaying the loop leads to the point where it stopped, and from
+//! there it continues with live calls.
 //!
-//! The loop is deterministic: what it does next depends on its setup, which the journal has, and on
-//! answers, decisions and results. Nothing else of it is replayed: not the rendering of its
-//! instructions, not the search in documents, whose outcome is part of the setup.
+//! The loop is deterministic: its next step depends only on its setup, which is recorded, and on
+//! answers, decisions and results. Rendering of instructions and document search are not replayed;
+//! their outcome is part of the setup.
 
 mod advance;
 mod approval;
@@ -36,7 +36,7 @@ use std::sync::Arc;
 
 use quillet_agent::{Permissions, RunSpec};
 
-/// Sends what a run does through its journal.
+/// Routes everything that a run does through its journal.
 pub(super) fn bind(run: &mut RunSpec, book: &Arc<RunJournal>, ask: &Permissions) {
     run.model = Arc::new(model::JournalledModel::new(run.model.clone(), book.clone()));
     for tool in &mut run.tools {

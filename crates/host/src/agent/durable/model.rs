@@ -1,4 +1,4 @@
-//! A model whose answers are kept before anybody acts on them.
+//! Model whose answers are recorded before they take effect.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use quillet_script::run::call_sequence;
 
 use super::run_journal::{BusyGuard, RecordedReply, ReplayLookup, RunJournal};
 
-/// A model of a run with a journal. Of the loop's questions one is asked after the other, so their
-/// numbers are the same each time.
+/// Model of an agent run with a journal. The loop calls it sequentially, so the call numbers are
+/// the same in every replay.
 #[derive(Debug)]
 pub(super) struct JournalledModel {
     inner: Arc<dyn ChatModel>,
@@ -62,13 +62,13 @@ impl JournalledModel {
     }
 }
 
-/// A model of a script. Which of its questions comes first is no part of a script that does several
-/// things side by side: they are known by their places.
+/// Model of a script. A script may call models concurrently, in an order that changes between
+/// replays, so its calls are identified by their positions.
 #[derive(Debug)]
 pub(in crate::agent) struct ScriptModel {
     inner: Arc<dyn ChatModel>,
     book: Arc<RunJournal>,
-    /// The model that answers what is asked now, in place of the script's own.
+    /// Model that replaces the script's own model for new calls, as in a fork.
     other: Option<(Arc<dyn ChatModel>, Option<String>)>,
 }
 
@@ -160,8 +160,8 @@ impl ChatModel for ScriptModel {
     }
 }
 
-/// A question whose answer has not begun. A script that stops waiting for it goes on all the same,
-/// so that has to be known.
+/// Model call whose answer has not begun. A script that stops waiting continues without it, so
+/// dropping this must be recorded.
 struct ReplyGuard {
     book: Arc<RunJournal>,
     turn: u32,
@@ -176,12 +176,12 @@ impl Drop for ReplyGuard {
     }
 }
 
-/// What the journal says of an answer that took too long for a script.
+/// Journal event of an answer that exceeded the script's timeout.
 fn late(turn: u32) -> JournalEvent {
     JournalEvent::Unanswered {
         turn,
         kind: ModelErrorKind::Timeout,
-        message: "the model took longer than the script waits".to_owned(),
+        message: "the model took longer than the script's timeout".to_owned(),
     }
 }
 
@@ -199,21 +199,21 @@ impl ChatModel for JournalledModel {
     }
 }
 
-/// An answer on its way.
+/// Answer that is being streamed.
 struct JournalStream {
     stream: ChatStream,
     book: Arc<RunJournal>,
     turn: u32,
     events: Vec<ChatEvent>,
     is_over: bool,
-    /// Whether the next event is waited for.
+    /// Whether the next event is being awaited.
     is_waiting: bool,
-    /// Of a question of a script: what it counts for.
+    /// Position and number of a script's model call.
     busy: Option<BusyGuard>,
 }
 
-/// A script stops reading when it has what it wants (`stop`), or when it has waited too long. What
-/// it does next depends on it, so it is kept along with the next step.
+/// A script stops reading when it has enough (`stop`) or after its timeout. Its next step depends
+/// on that, so it is recorded together with the next event.
 impl Drop for JournalStream {
     fn drop(&mut self) {
         if self.is_over || self.busy.is_none() {
@@ -230,7 +230,7 @@ impl Drop for JournalStream {
     }
 }
 
-/// The same events; the end is told when the answer is in the journal.
+/// Passes the events on; the last one only after the answer is recorded.
 fn journal_stream(
     stream: ChatStream,
     book: Arc<RunJournal>,
@@ -276,7 +276,7 @@ fn journal_stream(
     }))
 }
 
-/// Keeps a failure, since the loop may go on after it.
+/// Records a failure, because the loop may continue after it.
 async fn failed(book: &RunJournal, turn: u32, error: ModelError) -> ModelError {
     let step = JournalEvent::Unanswered {
         turn,
@@ -290,11 +290,14 @@ async fn failed(book: &RunJournal, turn: u32, error: ModelError) -> ModelError {
 }
 
 fn unwritten(error: &StoreError) -> ModelError {
-    let message = format!("the run's journal was not written: {error}");
+    let message = format!("cannot write the run's journal: {error}");
     ModelError::new(ModelErrorKind::Provider, message)
 }
 
-/// Ends the loop, which goes on elsewhere; nobody is told of it.
+/// Ends the loop of a run that another process continues; no reader sees this error.
 fn paused_error() -> ModelError {
-    ModelError::new(ModelErrorKind::Provider, "the question is asked elsewhere")
+    ModelError::new(
+        ModelErrorKind::Provider,
+        "the model call is made by another process",
+    )
 }

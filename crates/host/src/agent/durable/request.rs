@@ -1,4 +1,4 @@
-//! What a run was asked, as its journal keeps it.
+//! Recorded request of a run.
 
 use quillet_agent::AgentError;
 use quillet_core::ErrorCode;
@@ -8,42 +8,42 @@ use serde_json::Value;
 
 use crate::agent::{AgentRequest, Principal, RawJson, ScriptRequest};
 
-/// What runs are that are agents.
+/// Kind of agent runs.
 pub(in crate::agent) const AGENT: &str = "agent";
-/// What runs are that are scripts.
+/// Kind of script runs.
 pub(in crate::agent) const SCRIPT: &str = "script";
 
-/// Whether runs of this kind are gone on with here. Whoever keeps something else in the journal says
-/// so, and is left alone.
+/// Whether this module resumes runs of this kind. Other users of the journal have kinds of their
+/// own, and their runs are left alone.
 pub(in crate::agent) fn is_ours(kind: &str) -> bool {
     [AGENT, SCRIPT].contains(&kind)
 }
 
-/// What is kept of a request, and by whom it was made.
+/// Recorded request with its client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Admission {
-    /// Who asked.
+    /// The client.
     pub who: Principal,
     /// The id of the request.
     pub request_id: String,
-    /// What was asked.
+    /// The request.
     pub request: AgentRequest,
 }
 
-/// The step of a run that begins.
+/// Returns the first event of a new run.
 pub(in crate::agent) fn admitted(admission: &Admission) -> Value {
     serde_json::to_value(admission).unwrap_or_default()
 }
 
-/// An error if a request holds what may not be kept: keys lie in a journal for weeks, and are read
-/// by whoever reads it.
+/// Rejects requests that must not be recorded. A journal is kept for weeks and read by people, so
+/// it must not contain keys.
 pub(in crate::agent) fn keeps_secret(request: &AgentRequest) -> Result<(), AgentError> {
     let Some(what) = secret_of(request) else {
         return Ok(());
     };
     let message = format!(
-        "a durable run keeps its request, and {what} may not be kept: set it up in the server's \
-         configuration, or send features.durable: false"
+        "a durable run stores its request, and {what} must not be stored: configure it on the \
+         server, or send features.durable: false"
     );
     let code = ErrorCode::RunInvalidRequest;
     Err(AgentError::Setup { code, message })
@@ -77,7 +77,7 @@ fn secret_of(request: &AgentRequest) -> Option<&'static str> {
         .then_some("the credentials in metadata.skill_configs")
 }
 
-/// Whether what a script is given has a member that holds keys.
+/// Whether the arguments of a script contain a key.
 fn holds_secret(script: &ScriptRequest) -> bool {
     let written = |value: Value| has_credentials(&RawJson(value));
     let named = quillet_core::Value::Map(script.arguments.clone());
@@ -86,7 +86,7 @@ fn holds_secret(script: &ScriptRequest) -> bool {
     written(Value::from(&named)) || single.is_some_and(written) || written(options)
 }
 
-/// Whether what a client wrote has a member that holds keys, at any depth.
+/// Whether JSON from a client contains a key, at any depth.
 fn has_credentials(written: &RawJson) -> bool {
     fn within(value: &Value) -> bool {
         match value {
@@ -153,7 +153,7 @@ mod tests {
         let written = admitted(&admission);
         let read: Admission = serde_json::from_value(written.clone()).unwrap();
         assert_eq!(admitted(&read), written);
-        // One of an older version lacks what came later.
+        // Requests recorded by older versions lack newer members.
         let old = json!({"who": {"key": "k", "scope": "s"}, "request_id": "r", "request": {}});
         let read: Admission = serde_json::from_value(old).unwrap();
         assert!(read.request.tools.ask.is_empty());

@@ -1,5 +1,4 @@
-//! Runs that this process goes on with: whose process is gone, or about whose calls somebody has
-//! decided.
+//! Resuming runs whose process is gone, or whose approvals have been decided.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,18 +16,18 @@ use crate::agent::running::{PriorUsage, ResumedRun};
 use crate::agent::service::RunPermits;
 use crate::agent::{AgentService, RunHandle};
 
-/// Time between two looks for runs that nobody goes on with.
+/// Interval between polls for abandoned runs.
 const LOOK: Duration = Duration::from_secs(1);
-/// Looks between two for decisions that come too late.
+/// Number of polls between two checks for expired approvals.
 const EXPIRY_LOOKS: u32 = 15;
-/// Runs that are looked at in one go.
+/// Maximum number of runs per poll.
 const MOST: usize = 64;
-/// Steps that are read at once.
+/// Number of events per read.
 const PAGE: usize = 500;
 
 impl AgentService {
-    /// Goes on with runs that nobody goes on with, until the service ends: each is handed to `go`,
-    /// which reads its events. Does nothing where there is no journal.
+    /// Resumes abandoned runs until the service ends. Each run is passed to `go`, which must read
+    /// its events. Does nothing without a journal.
     pub async fn watch(self: Arc<Self>, go: impl Fn(RunHandle) + Send + Sync) {
         let Some(journal) = self.parts.journal.clone() else {
             return;
@@ -43,33 +42,34 @@ impl AgentService {
             if looks % EXPIRY_LOOKS == 0
                 && let Err(error) = expire(&*journal).await
             {
-                tracing::debug!(%error, "decisions that came too late were not looked for");
+                tracing::debug!(%error, "cannot look for expired approvals");
             }
             let abandoned = match journal.abandoned(MOST).await {
                 Ok(abandoned) => abandoned,
                 Err(error) => {
-                    tracing::debug!(%error, "runs to go on with were not looked for");
+                    tracing::debug!(%error, "cannot look for abandoned runs");
                     continue;
                 }
             };
             for run in abandoned {
                 match self.take_up(&run).await {
                     Ok(Some(running)) => go(running),
-                    // Somebody else was first, or there is no place; then it is found again.
+                    // Another process was faster, or no permit is free; the next poll finds the run
+                    // again.
                     Ok(None) => {}
                     Err(error) => {
-                        tracing::warn!(run = &*run, %error, "a run was not taken up again");
+                        tracing::warn!(run = &*run, %error, "cannot resume a run");
                     }
                 }
             }
         }
     }
 
-    /// Claims a run, by its whole id, and makes ready to go on with it; `None` if it is in other
-    /// hands, waits for somebody or is over.
+    /// Acquires the lease of a run by its whole id and prepares it. Returns `None` if another
+    /// process has the lease, or if the run waits for approval or has ended.
     ///
     /// # Errors
-    /// The journal does not answer, or what it has of the run cannot be gone on with.
+    /// The journal does not answer, or the run cannot be resumed from it.
     pub async fn take_up(self: &Arc<Self>, run: &str) -> Result<Option<RunHandle>, StoreError> {
         let Some(journal) = self.parts.journal.clone() else {
             return Ok(None);
@@ -81,7 +81,8 @@ impl AgentService {
         let Some(head) = head.filter(|head| is_ours(&head.kind)) else {
             return Ok(None);
         };
-        // Its readers are told by the log of runs, which its last owner may still hold.
+        // Another replica may still own the event log. Readers learn about the new owner from the
+        // log.
         let permit = self
             .parts
             .runs
@@ -111,7 +112,7 @@ impl AgentService {
                 by: process().into(),
             };
             book.write(by).await?;
-            tracing::info!(run, "a run whose process is gone is taken up again");
+            tracing::info!(run, "resuming a run whose process is gone");
         }
         let resumed = ResumedRun {
             book,
@@ -132,7 +133,7 @@ impl AgentService {
     }
 }
 
-/// All steps of a run, or the first so many.
+/// Reads all events of a run, or the first `limit`.
 pub(in crate::agent) async fn all(
     journal: &dyn Journal,
     run: &str,
@@ -156,7 +157,7 @@ pub(in crate::agent) async fn all(
     }
 }
 
-/// What the run spent until its last step, and how long it ran.
+/// Usage and running time of the run up to its last event.
 fn before(entries: &[JournalEntry]) -> PriorUsage {
     let mut before = PriorUsage::default();
     let mut last: Option<&JournalEntry> = None;
@@ -184,20 +185,27 @@ fn before(entries: &[JournalEntry]) -> PriorUsage {
     before
 }
 
-/// What the run was asked.
+/// Returns the recorded request.
 pub(super) fn admission(run: &str, first: Option<&JournalEvent>) -> Result<Admission, StoreError> {
     let corrupt = |why: String| {
-        let message = format!("run id {run:?}: its journal cannot be gone on with: {why}");
+        let message = format!("cannot resume run {run:?} from its journal: {why}");
         StoreError::new(StoreErrorKind::Corrupt, message)
     };
     match first {
         Some(JournalEvent::Admitted { request }) => serde_json::from_value(request.clone())
-            .map_err(|error| corrupt(format!("its request is of another version: {error}"))),
-        _ => Err(corrupt("it does not begin with a request".to_owned())),
+            .map_err(|error| {
+                corrupt(format!(
+                    "the recorded request is from another version: \
+                {error}"
+                ))
+            }),
+        _ => Err(corrupt(
+            "the journal does not begin with a request".to_owned(),
+        )),
     }
 }
 
-/// What the run began with, once that was known.
+/// Returns the recorded setup, if any.
 pub(super) fn prepared<'a, S: DeserializeOwned>(
     mut steps: impl Iterator<Item = &'a JournalEvent>,
 ) -> Option<S> {
@@ -207,7 +215,7 @@ pub(super) fn prepared<'a, S: DeserializeOwned>(
     })
 }
 
-/// Denies calls that nobody has decided about in time.
+/// Denies approvals that have expired.
 async fn expire(journal: &dyn Journal) -> Result<(), StoreError> {
     let filter = RunFilter {
         state: Some(RunState::Waiting),
@@ -224,14 +232,14 @@ async fn expire(journal: &dyn Journal) -> Result<(), StoreError> {
             };
             let late = super::decide::interject(journal, &head.id, &waiting.call, decision, "time");
             if let Err(error) = late.await {
-                tracing::debug!(run = &*head.id, %error, "a decision was not denied in time");
+                tracing::debug!(run = &*head.id, %error, "cannot deny an expired approval");
             }
         }
     }
     Ok(())
 }
 
-/// A name of this process, for people.
+/// Name of this process for people.
 fn process() -> String {
     format!("process {}", std::process::id())
 }

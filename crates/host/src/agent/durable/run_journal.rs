@@ -1,4 +1,4 @@
-//! What the journal knows of one run, and what this process adds to it.
+//! Journal of one run: its recorded events, and the events that this process adds.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,59 +20,59 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::external_journal::ExternalJournal;
 
-/// How long a run waits for a journal that is away, before it fails.
+/// How long a run waits for an unavailable journal before it fails.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// Time between two attempts.
+/// Interval between attempts.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// What is known of one run, and where what it does is written.
+/// Recorded events of one run, and the destination of new ones.
 pub(in crate::agent) struct RunJournal {
     pages: JournalBackend,
     known: Mutex<ReplayState>,
-    /// Whether something was done that the journal did not know.
+    /// Whether this process has added a new event.
     live: AtomicBool,
-    /// Whether somebody else goes on with the run.
+    /// Whether another process has taken over the run.
     lost: Arc<AtomicBool>,
-    /// What a script does at this moment.
+    /// Current activity of a script.
     doing: Mutex<ScriptActivity>,
-    /// Rung when that changes.
+    /// Notified when the activity changes.
     pub(in crate::agent) changed: Notify,
 }
 
-/// Where the steps of a run are written.
+/// Destination of new events.
 enum JournalBackend {
-    /// Into a journal, whose claim this process has.
+    /// A journal in which this process holds the lease of the run.
     Journal(ClaimedRun),
-    /// Into the hands of whoever keeps them, who also says what may be done.
+    /// An external system, which also permits activities.
     Lent(Arc<ExternalJournal>),
 }
 
-/// A run that was claimed by this process.
+/// Run that this process holds a lease for.
 struct ClaimedRun {
     journal: Arc<dyn Journal>,
     run: Arc<str>,
     epoch: u64,
-    /// Number of the last step, for whoever writes the next.
+    /// Number of the last event. The lock is held while the next one is written.
     last: tokio::sync::Mutex<u64>,
-    /// Whether this process has given the run back, which nobody takes for a loss.
+    /// Whether this process has released the run, so that the lost lease is no takeover.
     given_back: Arc<AtomicBool>,
     _renewing: AbortOnDropHandle<()>,
 }
 
-/// What a script does at this moment.
+/// Current activity of a script.
 #[derive(Default)]
 struct ScriptActivity {
-    /// Calls and questions on their way.
+    /// Number of tool and model calls in progress.
     busy: usize,
-    /// Calls that wait for people.
+    /// Calls with a pending approval.
     waiting: Vec<ScriptApproval>,
-    /// Whether something is done elsewhere, of a run whose steps somebody else keeps.
+    /// Whether an activity was held back for an external system.
     is_held: bool,
-    /// Steps to be written along with the next.
+    /// Events to be written together with the next one.
     later: Vec<JournalEvent>,
-    /// Whether it has stopped, so that nothing more is begun.
+    /// Whether the script has stopped, so that no new call begins.
     has_stopped: bool,
-    /// How it went another way than before.
+    /// How the script diverged from its journal.
     diverged: Option<String>,
 }
 
@@ -82,7 +82,7 @@ impl ScriptActivity {
     }
 }
 
-/// A call of a script that waits for somebody.
+/// Call of a script with a pending approval.
 #[derive(Clone, Debug)]
 pub(in crate::agent) struct ScriptApproval {
     pub(in crate::agent) call: String,
@@ -91,7 +91,7 @@ pub(in crate::agent) struct ScriptApproval {
     pub(in crate::agent) why: &'static str,
 }
 
-/// Something of a script that is on its way, until it is dropped.
+/// Guard of an activity in progress; ends it on drop.
 pub(in crate::agent) struct BusyGuard(Arc<RunJournal>);
 
 impl Drop for BusyGuard {
@@ -101,13 +101,13 @@ impl Drop for BusyGuard {
     }
 }
 
-/// What is known of a question of a script.
+/// What the journal knows about a model call of a script.
 pub(in crate::agent) enum ReplayLookup {
-    /// Nothing: its number.
+    /// Nothing; the call gets this number.
     New(u32),
-    /// Its number, and its answer if it has one.
+    /// Its number, and its answer if recorded.
     Known(u32, Option<RecordedReply>),
-    /// Something else was asked at its place.
+    /// Another call is recorded at this position.
     Diverged,
 }
 
@@ -115,27 +115,27 @@ impl fmt::Debug for RunJournal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.pages {
             JournalBackend::Journal(claimed) => {
-                write!(f, "Book({} {})", claimed.run, claimed.epoch)
+                write!(f, "RunJournal({} {})", claimed.run, claimed.epoch)
             }
             JournalBackend::Lent(lent) => write!(f, "Book({lent:?})"),
         }
     }
 }
 
-/// What is known, by turn and by call.
+/// Recorded events, by turn and by call.
 #[derive(Default)]
 struct ReplayState {
     answers: HashMap<u32, RecordedReply>,
-    /// Questions of this process so far.
+    /// Number of model calls in this process so far.
     asked: u32,
     calls: HashMap<Arc<str>, CallRecord>,
-    /// Questions of a script by their places: number and digest.
+    /// Model calls of a script by position: number and digest.
     places: HashMap<String, (u32, String)>,
-    /// What a script has read, by name.
+    /// Files that a script has read, by name.
     reads: HashMap<String, RecordedRead>,
 }
 
-/// Something that a script has read.
+/// File that a script has read.
 #[derive(Clone)]
 pub(in crate::agent) struct RecordedRead {
     pub(in crate::agent) source: String,
@@ -145,31 +145,32 @@ pub(in crate::agent) struct RecordedRead {
 
 type JsonObject = serde_json::Map<String, serde_json::Value>;
 
-/// What became of a question.
+/// Recorded outcome of a model call.
 #[derive(Clone)]
 pub(in crate::agent) enum RecordedReply {
-    /// It was answered.
+    /// The answer.
     Whole(Vec<ChatEvent>),
-    /// It was not.
+    /// The failure.
     Failed(ModelErrorKind, String),
 }
 
-/// What is known of a call.
+/// Recorded state of a tool call.
 #[derive(Clone, Default)]
 pub(in crate::agent) struct CallRecord {
-    /// How it was made, if it was.
+    /// How the call was made, if it was.
     pub(in crate::agent) made: Option<Idempotency>,
-    /// What was called, and with which arguments; those of a person are not the script's.
+    /// Tool and arguments of the call. Arguments edited by a person differ from those of the
+    /// script.
     pub(in crate::agent) called: Option<(Arc<str>, Option<JsonObject>)>,
-    /// What came of it.
+    /// The result.
     pub(in crate::agent) result: Option<Result<RecordedOutput, RecordedFailure>>,
-    /// What was decided since it was made last.
+    /// The decision since the call was last made.
     pub(in crate::agent) decision: Option<Decision>,
 }
 
 impl RunJournal {
-    /// Opens the journal of a run that was claimed. Holds the claim until it is dropped; `stop`
-    /// ends the run if somebody else takes it.
+    /// Opens the journal of a run whose lease was acquired. Renews the lease until the value is
+    /// dropped; `stop` ends the run if another process takes over.
     pub(in crate::agent) fn open(
         journal: Arc<dyn Journal>,
         run: Arc<str>,
@@ -198,7 +199,7 @@ impl RunJournal {
         RunJournal::with(JournalBackend::Journal(claimed), known, lost)
     }
 
-    /// Of a run whose steps somebody else keeps.
+    /// Journal of a run that an external system keeps.
     pub(super) fn from_external(steps: Vec<JournalEvent>, lent: Arc<ExternalJournal>) -> Arc<Self> {
         RunJournal::with(
             JournalBackend::Lent(lent),
@@ -218,7 +219,7 @@ impl RunJournal {
         })
     }
 
-    /// What was written and what was held back, of a run that somebody else keeps.
+    /// New events and held-back calls of an externally journaled run.
     pub(in crate::agent) fn as_lent(&self) -> Option<&ExternalJournal> {
         match &self.pages {
             JournalBackend::Journal(_) => None,
@@ -230,7 +231,7 @@ impl RunJournal {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of the next question, and its answer if it has one.
+    /// Returns the number of the next model call, and its recorded answer if any.
     pub(super) fn next_question(&self) -> (u32, Option<RecordedReply>) {
         let mut known = self.known();
         known.asked += 1;
@@ -238,12 +239,12 @@ impl RunJournal {
         (turn, known.answers.remove(&turn))
     }
 
-    /// What is known of a call.
+    /// Recorded state of a tool call.
     pub(in crate::agent) fn call(&self, id: &str) -> CallRecord {
         self.known().calls.get(id).cloned().unwrap_or_default()
     }
 
-    /// Whether it is known what came of a call.
+    /// Whether the result of a call is recorded.
     pub(in crate::agent) fn has_result(&self, id: &str) -> bool {
         let known = self.known();
         known
@@ -256,7 +257,7 @@ impl RunJournal {
         self.doing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts something of a script as on its way; `None` if the script has stopped.
+    /// Registers an activity of a script; `None` if the script has stopped.
     pub(in crate::agent) fn enter(self: &Arc<Self>) -> Option<BusyGuard> {
         let mut doing = self.doing();
         if doing.has_stopped {
@@ -267,7 +268,7 @@ impl RunJournal {
         Some(BusyGuard(self.clone()))
     }
 
-    /// What is known of the question at a place.
+    /// Looks up the model call at a position.
     pub(in crate::agent) fn question(&self, place: &str, digest: &str) -> ReplayLookup {
         let mut known = self.known();
         let Some((turn, before)) = known.places.get(place).cloned() else {
@@ -279,12 +280,12 @@ impl RunJournal {
         }
         drop(known);
         self.diverge(format!(
-            "question {turn} is another than before: its messages have changed"
+            "model call {turn} differs from the recorded one: its messages have changed"
         ));
         ReplayLookup::Diverged
     }
 
-    /// The script goes another way than before: nothing more of it is done.
+    /// Stops the script because it diverged from its journal.
     pub(in crate::agent) fn diverge(&self, how: String) {
         let mut doing = self.doing();
         doing.has_stopped = true;
@@ -293,12 +294,12 @@ impl RunJournal {
         self.changed.notify_one();
     }
 
-    /// How the script went another way, if it has.
+    /// How the script diverged from its journal, if it did.
     pub(in crate::agent) fn diverged(&self) -> Option<String> {
         self.doing().diverged.clone()
     }
 
-    /// A call waits for somebody.
+    /// Registers a call with a pending approval.
     pub(in crate::agent) fn wait(&self, call: ScriptApproval) {
         let mut doing = self.doing();
         if doing.waiting.iter().all(|other| other.call != call.call) {
@@ -308,19 +309,19 @@ impl RunJournal {
         self.changed.notify_one();
     }
 
-    /// Something of the script is done elsewhere: it stops once nothing else is on its way.
+    /// Marks an activity as held back: the script stops when no other activity is in progress.
     pub(in crate::agent) fn hold(&self) {
         self.doing().is_held = true;
         self.changed.notify_one();
     }
 
-    /// Whether the script waits for people or for what is done elsewhere, and nothing else is on its
-    /// way.
+    /// Whether the script waits only for approvals or held-back activities, with nothing else in
+    /// progress.
     pub(in crate::agent) fn is_waiting(&self) -> bool {
         self.doing().is_waiting()
     }
 
-    /// The calls that wait for people, if the script waits: then nothing more of it is begun.
+    /// Stops a script that only waits, and returns its calls with pending approvals.
     pub(in crate::agent) fn stop_to_wait(&self) -> Option<Vec<ScriptApproval>> {
         let mut doing = self.doing();
         if !doing.is_waiting() {
@@ -330,16 +331,17 @@ impl RunJournal {
         Some(std::mem::take(&mut doing.waiting))
     }
 
-    /// Has a step written along with the next, by somebody who cannot wait for it.
+    /// Queues an event for the next write, for code that cannot await, such as `Drop`.
     pub(in crate::agent) fn later(&self, step: JournalEvent) {
         let mut doing = self.doing();
-        // What ends since the run has stopped is asked anew by whoever goes on with it.
+        // Results that arrive after the stop are discarded: the process that resumes the run makes
+        // those calls again.
         if !doing.has_stopped {
             doing.later.push(step);
         }
     }
 
-    /// Writes what waits for a next step, which does not come.
+    /// Writes queued events when no further event follows.
     pub(super) fn flush(&self) {
         let steps = std::mem::take(&mut self.doing().later);
         if let Some(lent) = self.as_lent() {
@@ -347,32 +349,32 @@ impl RunJournal {
         }
     }
 
-    /// Something that the script has read before.
+    /// File that the script has read before.
     pub(in crate::agent) fn read_before(&self, name: &str) -> Option<RecordedRead> {
         self.known().reads.get(name).cloned()
     }
 
-    /// From here on the world is asked.
+    /// Replay is over: from here on calls are live.
     pub(in crate::agent) fn go_live(&self) {
         self.live.store(true, Ordering::Release);
     }
 
-    /// Whether all that happens is in the journal already.
+    /// Whether everything so far comes from the journal.
     pub(in crate::agent) fn is_replaying(&self) -> bool {
         !self.live.load(Ordering::Acquire)
     }
 
-    /// Whether somebody else goes on with the run.
+    /// Whether another process has taken over the run.
     pub(in crate::agent) fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Acquire) || self.as_lent().is_some_and(ExternalJournal::is_stopped)
     }
 
-    /// Writes a step of a run that goes on.
+    /// Writes an event of a running run.
     pub(in crate::agent) async fn write(&self, step: JournalEvent) -> Result<(), StoreError> {
         self.put(step, &RunSnapshot::at(RunState::Running)).await
     }
 
-    /// The run waits for people; nobody goes on with it until they have decided.
+    /// Records that the run waits for approvals; no process resumes it before they are decided.
     pub(in crate::agent) async fn park(
         &self,
         waiting: Vec<PendingApproval>,
@@ -384,15 +386,17 @@ impl RunJournal {
         self.put(JournalEvent::Parked { waiting }, &standing).await
     }
 
-    /// The run is over.
+    /// Records the end of the run.
     pub(in crate::agent) async fn end(&self, step: JournalEvent) -> Result<(), StoreError> {
         self.put(step, &RunSnapshot::at(RunState::Ended)).await
     }
 
-    /// Waits for a journal that is away: a step that nobody knows of would be made twice. One that
-    /// was written although nobody said so is not written once more.
+    /// Writes an event, and waits for an unavailable journal: an event that is not recorded would
+    /// be repeated by the next process. A write whose confirmation was lost is detected and not
+    /// repeated.
     async fn put(&self, step: JournalEvent, standing: &RunSnapshot) -> Result<(), StoreError> {
-        // The step itself comes last: what others wait for is there with it, or not at all.
+        // The queued events come first in the same write: the event that depends on them is never
+        // recorded alone.
         let mut steps = std::mem::take(&mut self.doing().later);
         steps.push(step);
         match &self.pages {
@@ -504,7 +508,7 @@ impl ReplayState {
                 );
                 known.called = Some((tool, (!is_edited).then_some(arguments)));
                 known.made = Some(repeat);
-                // Whoever permitted this call has not permitted the next.
+                // A permit covers one call only; the next needs its own.
                 known.decision = None;
             }
             JournalEvent::Returned { call, result } => {
@@ -523,7 +527,7 @@ impl ReplayState {
     }
 }
 
-/// Renews the claim until it is somebody else's.
+/// Renews the lease until another process takes over.
 async fn renew(
     (journal, run, epoch): (Arc<dyn Journal>, Arc<str>, u64),
     lease: Duration,
@@ -534,15 +538,16 @@ async fn renew(
         sleep(lease / 3).await;
         match journal.renew(&run, epoch, lease).await {
             Ok(true) => {}
-            // A run that waits or is over has no lease.
+            // A run that waits or has ended has no lease.
             Ok(false) if given_back.load(Ordering::Acquire) => return,
             Ok(false) => {
-                tracing::warn!(run = &*run, "another process goes on with this run");
+                tracing::warn!(run = &*run, "another process has resumed this run");
                 lost.store(true, Ordering::Release);
                 return stop.cancel();
             }
-            // It may be back before the lease is over; if not, others are told apart by the epoch.
-            Err(error) => tracing::debug!(run = &*run, %error, "a run's claim was not renewed"),
+            // The journal may return before the lease expires; if not, the epoch rejects the writes
+            // of the older owner.
+            Err(error) => tracing::debug!(run = &*run, %error, "cannot renew the lease of a run"),
         }
     }
 }

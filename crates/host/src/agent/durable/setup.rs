@@ -1,5 +1,4 @@
-//! What a run begins with, once that is known. A prompt that changes meanwhile changes nothing of
-//! a run that has begun.
+//! Recorded setup of a run. Later changes of a prompt do not affect a run that has begun.
 
 use quillet_agent::{Citation, Permissions, PromptVersion, RunSpec};
 use quillet_core::Message;
@@ -13,9 +12,9 @@ use crate::agent::prepared::PreparedRun;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(in crate::agent) struct Setup {
-    /// The id that the ids of calls are made of.
+    /// Prefix of the ids of calls.
     id: String,
-    /// The model that a fork asks in place of its run's.
+    /// Model that a fork uses instead of the run's.
     pub(in crate::agent) model: Option<String>,
     system: String,
     history: Vec<Message>,
@@ -32,7 +31,7 @@ pub(in crate::agent) struct Setup {
 }
 
 impl Setup {
-    /// That of a run that is about to begin.
+    /// Setup of a new run.
     pub(in crate::agent) fn of(prepared: &PreparedRun) -> Value {
         let run = &prepared.run;
         let setup = Setup {
@@ -54,8 +53,8 @@ impl Setup {
         serde_json::to_value(setup).unwrap_or_default()
     }
 
-    /// Puts what the run began with in place of what was prepared now. Its model and its tools are
-    /// those of today.
+    /// Replaces the prepared setup by the recorded one. Model connections and tools are always the
+    /// current ones: they cannot be recorded.
     pub(in crate::agent) fn apply_to(self, prepared: &mut PreparedRun) {
         let run: &mut RunSpec = &mut prepared.run;
         run.id = self.id.into();

@@ -1,4 +1,4 @@
-//! Tools whose results are kept, so that no call is made twice.
+//! Tools whose results are recorded, so that no call is repeated.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use tokio::time::timeout;
 
 use super::run_journal::RunJournal;
 
-/// So much earlier than its caller this stops waiting: what the caller is told has to be written,
-/// and a caller that has stopped waiting lets nothing be written any more.
+/// Safety margin before the caller's deadline. The result must be recorded while the caller still
+/// waits: after its deadline it drops this future, and nothing more is written.
 const EARLIER: Duration = Duration::from_millis(25);
-/// What a call may take that nobody set a limit for.
+/// Timeout of calls without a limit.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
-/// A tool of a run with a journal.
+/// Tool of a run with a journal.
 #[derive(Debug)]
 pub(in crate::agent) struct JournalledTool {
     inner: Arc<dyn Tool>,
@@ -26,13 +26,13 @@ pub(in crate::agent) struct JournalledTool {
 }
 
 impl JournalledTool {
-    /// The tool, whose calls are kept.
+    /// Wraps a tool of an agent.
     pub(in crate::agent) fn new(inner: Arc<dyn Tool>, book: Arc<RunJournal>) -> Self {
         JournalledTool { inner, book }
     }
 }
 
-/// The tool, whose calls are kept.
+/// Wraps a tool of a script.
 pub(super) fn journalled(tool: &Arc<dyn Tool>, book: &Arc<RunJournal>) -> Arc<dyn Tool> {
     Arc::new(JournalledTool {
         inner: tool.clone(),
@@ -51,7 +51,7 @@ impl JournalledTool {
         }
     }
 
-    /// Whether a call is made elsewhere, of a run whose steps somebody else keeps; it is noted then.
+    /// Whether an external system makes this call; then it is noted as held back.
     pub(in crate::agent) fn is_held(
         &self,
         call: &Arc<str>,
@@ -114,7 +114,7 @@ impl Tool for JournalledTool {
     }
 }
 
-/// Arguments as the journal keeps them.
+/// Arguments in their recorded form.
 pub(in crate::agent) fn written(arguments: &Map) -> serde_json::Map<String, serde_json::Value> {
     match serde_json::from_str(&json::to_string(&Value::Map(arguments.clone()))) {
         Ok(serde_json::Value::Object(object)) => object,
@@ -136,7 +136,7 @@ fn kept(result: &Result<ToolAnswer, ToolError>) -> Result<RecordedOutput, Record
     }
 }
 
-/// What somebody said that a call gives, in place of making it.
+/// Result that a person gave instead of the call.
 pub(in crate::agent) fn value_of(text: &str) -> Value {
     json::parse(text).unwrap_or_else(|_| Value::from(text))
 }
@@ -145,7 +145,7 @@ fn answer(result: Result<RecordedOutput, RecordedFailure>) -> Result<ToolAnswer,
     match result {
         Ok(made) => Ok(ToolAnswer {
             value: json::parse(&made.value).map_err(|error| {
-                let message = format!("the run's journal has no readable result: {error}");
+                let message = format!("invalid result in the run's journal: {error}");
                 ToolError::new(ToolErrorKind::Protocol, message)
             })?,
             images: made.images,
@@ -164,11 +164,15 @@ fn late() -> ToolError {
 }
 
 fn unwritten(error: &StoreError) -> ToolError {
-    let message = format!("the run's journal was not written: {error}");
+    let message = format!("cannot write the run's journal: {error}");
     ToolError::new(ToolErrorKind::Transport, message)
 }
 
-/// Stands in for the result of a call that is made elsewhere: the loop ends before anybody reads it.
+/// Placeholder result of a call that another process makes: the loop ends before the result is
+/// used.
 fn paused_error() -> ToolError {
-    ToolError::new(ToolErrorKind::Transport, "the call is made elsewhere")
+    ToolError::new(
+        ToolErrorKind::Transport,
+        "the call is made by another process",
+    )
 }

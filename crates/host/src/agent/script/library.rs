@@ -1,4 +1,4 @@
-//! The scripts and files that a script reads, as they were when it read them first.
+//! Scripts and files that a script reads, with the content of the first read.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use quillet_script::{ErrorKind, ScriptError, reader};
 
 use crate::agent::durable::RunJournal;
 
-/// A library whose scripts stay as they are.
+/// Library with recorded content.
 #[derive(Debug)]
 pub(super) struct JournaledLibrary {
     inner: Arc<dyn Library>,
@@ -95,7 +95,7 @@ impl JournaledLibrary {
         let key = key("file", name, from);
         if let Some(read) = self.book.read_before(&key) {
             let bytes = STANDARD.decode(read.text).map_err(|error| {
-                let message = format!("the run's journal has no readable file: {error}");
+                let message = format!("invalid file in the run's journal: {error}");
                 ScriptError::plain(ErrorKind::Aborted, name, message)
             })?;
             return Ok(Some(bytes.into()));
@@ -115,13 +115,13 @@ impl JournaledLibrary {
 
     async fn write(&self, read: JournalEvent, name: &str) -> Result<(), ScriptError> {
         self.book.write(read).await.map_err(|error| {
-            let message = format!("the run's journal was not written: {error}");
+            let message = format!("cannot write the run's journal: {error}");
             ScriptError::plain(ErrorKind::Aborted, name, message)
         })
     }
 }
 
-/// What something was read as: the name means another thing in another folder.
+/// Key of a read: the same name means different files in different folders.
 fn key(kind: &str, name: &str, from: Option<&ScriptSource>) -> String {
     match from {
         Some(from) => format!("{kind} {name}, named by {}", from.name),

@@ -1,9 +1,10 @@
-//! Scripts in place of agents, so that they outlive their process.
+//! Durable runs of scripts.
 //!
-//! A script is an event stream as an agent's loop is, so admission, logs, parking and taking over
-//! are the same. Its models and tools, the network and its library are those of every script, with
-//! the run's journal before them. It is run again from its start: [`quillet_script::run::lane`]
-//! says which answer is whose, and [`quillet_script::host::Reach::Kept`] what else is fixed.
+//! A script is an event stream like an agent's loop, so admission, event logs, approvals and
+//! takeover are shared. Its models, tools, network and library are those of every script, behind
+//! the run's journal. A resumed script runs again from its start: [`quillet_script::run::lane`]
+//! assigns recorded answers to calls, and [`quillet_script::host::Reach::Kept`] lists what else is
+//! fixed.
 
 mod library;
 mod models;

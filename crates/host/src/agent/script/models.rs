@@ -1,4 +1,4 @@
-//! Models of a script whose answers are kept.
+//! Models of a script whose answers are recorded.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use quillet_script::host::{ModelHandle, ModelSource};
 
 use crate::agent::durable::{RunJournal, ScriptModel};
 
-/// The models of scripts, with the journal before them.
+/// Models of scripts behind the journal.
 #[derive(Debug)]
 pub(super) struct JournaledModels {
     pub(super) inner: Arc<dyn ModelSource>,
     pub(super) book: Arc<RunJournal>,
-    /// The model that answers what is asked now, in place of the script's own. What was asked
-    /// before was written for the script's own, and so is what is asked now: its abilities count.
+    /// Model that replaces the script's own one, as in a fork. Requests are written for the
+    /// script's own model, so its capabilities still apply.
     pub(super) other: Option<String>,
 }
 

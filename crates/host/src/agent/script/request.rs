@@ -1,4 +1,4 @@
-//! What is asked of a script, and what it begins with.
+//! Request and setup of a script run.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,8 @@ use quillet_core::{ErrorCode, Map, Message, Value, clock};
 use quillet_prompt::ScriptJob;
 use serde::{Deserialize, Serialize};
 
-/// A run of a script. Its text is part of it, so a script that changes meanwhile changes nothing.
+/// Request to run a script. It contains the text, so later changes of the script do not affect the
+/// run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ScriptRequest {
@@ -21,33 +22,33 @@ pub struct ScriptRequest {
     /// Where its file is, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
-    /// Of a file: folders in which scripts are looked for that it names, besides its own.
+    /// For a file: further folders that are searched for scripts.
     pub search: Vec<PathBuf>,
-    /// What it is given, by name.
+    /// Arguments by name.
     pub arguments: Map,
-    /// What it is given, where that is one value that is no text.
+    /// The argument, if it is one value other than text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub single: Option<Value>,
-    /// What the user says.
+    /// The user's message.
     pub question: Option<String>,
-    /// The conversation before that.
+    /// The conversation before the message.
     pub history: Vec<Message>,
-    /// The model that answers, over the script's own.
+    /// Model that overrides the script's own.
     pub model: Option<String>,
-    /// How it is to answer, over what the script says.
+    /// Model parameters that override those of the script.
     pub options: ChatOptions,
     /// Whether answers stream.
     pub stream: bool,
-    /// Whether it may connect, besides what the settings grant.
+    /// Whether network access is allowed, in addition to the grants of the settings.
     pub net: bool,
-    /// Where random choices start from; taken from the clock where `None`.
+    /// Seed of random choices; taken from the clock if `None`.
     pub seed: Option<u64>,
-    /// Patterns of tools that are not called before somebody has agreed.
+    /// Patterns of tools that need approval.
     pub ask: Vec<String>,
 }
 
 impl ScriptRequest {
-    /// What a stored script is asked.
+    /// Request to run a stored script.
     #[must_use]
     pub fn of_job(job: &ScriptJob) -> Self {
         ScriptRequest {
@@ -64,31 +65,31 @@ impl ScriptRequest {
         }
     }
 
-    /// What lists of runs call it.
+    /// Title in lists of runs.
     #[must_use]
     pub fn title(&self) -> String {
         format!("prompt/{}", self.id)
     }
 }
 
-/// What a script begins with, once that is known.
+/// Recorded setup of a script.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::agent) struct ScriptSetup {
-    /// What the ids of its calls are made of.
+    /// Prefix of the ids of calls.
     pub(super) id: String,
-    /// Where random numbers start from.
+    /// Seed of random numbers.
     pub(super) seed: u64,
-    /// What time it is in the script, in milliseconds since 1970.
+    /// Time of the script in milliseconds since 1970.
     pub(super) began_ms: u64,
-    /// The model that a fork asks in place of its run's.
+    /// Model that a fork uses instead of the run's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) model: Option<String>,
-    /// Patterns of tools that are not called before somebody has agreed.
+    /// Patterns of tools that need approval.
     pub(super) ask: Vec<String>,
 }
 
 impl ScriptSetup {
-    /// That of a script that begins now.
+    /// Setup of a new script run.
     pub(in crate::agent) fn new(
         request: &ScriptRequest,
         ask: &[String],
@@ -107,7 +108,7 @@ impl ScriptSetup {
         })
     }
 
-    /// As the journal keeps it.
+    /// Recorded form of the setup.
     pub(in crate::agent) fn written(&self) -> serde_json::Value {
         serde_json::to_value(self).unwrap_or_default()
     }

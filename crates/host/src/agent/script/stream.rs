@@ -1,4 +1,4 @@
-//! A script as a run goes: its events, its end, and where it stops for somebody.
+//! Event stream of a script run, with its end and its waits for approval.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -26,11 +26,11 @@ use super::{ScriptRequest, ScriptSetup};
 use crate::agent::durable::{ApprovalGate, RunJournal};
 use crate::script::{ScriptService, input, watch};
 
-/// How often others may go on before a run stops for somebody: of calls that begin side by side,
-/// all are to wait together.
+/// Number of times that other tasks may proceed before a run stops for approval: calls that begin
+/// concurrently must all be pending together.
 const TURNS: usize = 32;
 
-/// A run that has a journal.
+/// Script run with a journal.
 pub(in crate::agent) struct JournaledRun {
     pub(in crate::agent) book: Arc<RunJournal>,
     /// Whether another process began it.
@@ -38,8 +38,8 @@ pub(in crate::agent) struct JournaledRun {
     pub(in crate::agent) stop: CancellationToken,
 }
 
-/// The events of a script's run. What whoever ran it before has told is not told again: of that
-/// there is the text, before the first event that is new.
+/// Returns the events of a script run. Events sent by an earlier process are not repeated; their
+/// text precedes the first new event.
 pub(in crate::agent) fn events(
     scripts: Option<&Arc<ScriptService>>,
     request: &ScriptRequest,
@@ -55,7 +55,8 @@ pub(in crate::agent) fn events(
     let options = scripts.options();
     if request.text.contains("ENV") && !options.grants.env.is_empty() {
         let message = format!(
-            "{}: a durable script has no ENV, since what it reads would be kept: give it what it needs as arguments",
+            "{}: ENV is not available in a durable script, because its journal would store the \
+             values: pass them as arguments",
             request.id
         );
         return Err(wrong(ErrorCode::RunInvalidRequest, message));
@@ -145,7 +146,7 @@ fn failed(error: &ServiceError) -> AgentError {
     wrong(code, error.to_string())
 }
 
-/// The script, out of the text that the request keeps.
+/// Builds the script from the text in the request.
 fn script(request: &ScriptRequest) -> Result<Arc<Script>, AgentError> {
     let source = ScriptSource {
         name: request.name.clone(),
@@ -159,8 +160,8 @@ fn script(request: &ScriptRequest) -> Result<Arc<Script>, AgentError> {
     })
 }
 
-/// What is found around a file. Folders that are not there any more have nothing in them: what the
-/// script has read is in the journal.
+/// Files around the script. Folders that no longer exist count as empty: what the script has read
+/// is in the journal.
 fn around(request: &ScriptRequest) -> Arc<dyn Library> {
     let own = request.path.as_deref().and_then(Path::parent);
     let own = own.map(|folder| match folder {
@@ -176,7 +177,7 @@ fn around(request: &ScriptRequest) -> Arc<dyn Library> {
     Arc::new(LayeredLibrary::new(layers))
 }
 
-/// Passes on what happens, and whether it is new.
+/// Forwards events, and marks new ones.
 #[derive(Debug)]
 struct EventForwarder {
     sender: UnboundedSender<(ScriptEvent, bool)>,
@@ -185,37 +186,37 @@ struct EventForwarder {
 impl Observer for EventForwarder {
     fn event(&self, event: RunEvent) {
         if let Some(event) = watch::told(event) {
-            // A reader that has left has dropped the run, too.
+            // A failed send means that the reader has dropped the run.
             let _ = self.sender.send((event, call_sequence::is_live()));
         }
     }
 }
 
-/// A call whose end was not told yet.
+/// Call whose end was not reported yet.
 struct UnfinishedCall {
     id: String,
     name: String,
     input: serde_json::Map<String, serde_json::Value>,
     began: Instant,
-    /// Whether its beginning was told.
+    /// Whether its beginning was reported.
     is_told: bool,
 }
 
-/// A run, and what is told of it.
+/// State of a run and its reported events.
 struct ScriptEventStream {
     events: UnboundedReceiver<(ScriptEvent, bool)>,
     run: Option<BoxFuture<'static, Result<StoredScriptOutcome, AgentError>>>,
     begun: JournaledRun,
-    /// Events to be told.
+    /// Events to be sent.
     ready: VecDeque<AgentEvent>,
-    /// All text so far: lines that were printed, and the result.
+    /// All text so far: printed lines and the result.
     text: String,
-    /// The result's part of it.
+    /// Text of the result.
     said: String,
     reasoning: String,
     open: VecDeque<UnfinishedCall>,
     calls: u64,
-    /// Whether a run that was resumed has told something new.
+    /// Whether a resumed run has reported something new.
     goes_on: bool,
     is_over: bool,
 }
@@ -239,7 +240,8 @@ impl ScriptEventStream {
         };
         let ended = tokio::select! {
             biased;
-            // Events are read before the run goes on: a reader that stalls stalls it.
+            // Drain events before polling the run: a slow reader thereby slows the run down instead
+            // of filling memory.
             Some((event, is_new)) = self.events.recv() => return self.tell(event, is_new),
             () = self.begun.stop.cancelled() => {
                 self.run = None;
@@ -263,12 +265,12 @@ impl ScriptEventStream {
         }
     }
 
-    /// Stops for somebody to decide, or since the run goes another way than before.
+    /// Stops the run for approvals, or because it diverged from its journal.
     async fn look(&mut self) {
         let book = self.begun.book.clone();
         if let Some(how) = book.diverged() {
             self.run = None;
-            let message = format!("the script goes another way than its journal says: {how}");
+            let message = format!("the script differs from its journal: {how}");
             return self.end(EndReason::Failed(wrong(
                 ErrorCode::DurableDiverged,
                 message,
@@ -278,7 +280,7 @@ impl ScriptEventStream {
             if !book.is_waiting() {
                 return;
             }
-            // Whatever else begins now is to begin before it stops.
+            // Yield first, so that calls that are about to begin can begin before the stop.
             if let Some(run) = self.run.as_mut()
                 && let Some(ended) = futures_util::FutureExt::now_or_never(run)
             {
@@ -305,7 +307,7 @@ impl ScriptEventStream {
         self.end(EndReason::ApprovalRequired);
     }
 
-    /// Tells something that is new, after what was said before it.
+    /// Reports something new, after the text that was reported before it.
     fn push(&mut self, event: AgentEvent) {
         if self.begun.is_resumed && !std::mem::replace(&mut self.goes_on, true) {
             let before = match &event {
@@ -370,7 +372,7 @@ impl ScriptEventStream {
         self.open.push_back(open);
     }
 
-    /// Of equal calls that end side by side nobody can tell which is which, and nobody need.
+    /// Equal calls that end concurrently are interchangeable, so any of them matches.
     fn returned(&mut self, name: &str, result: Result<Value, String>, is_new: bool) {
         let at = self.open.iter().position(|open| open.name == name);
         let Some(open) = at.and_then(|at| self.open.remove(at)) else {
@@ -379,7 +381,7 @@ impl ScriptEventStream {
         if !is_new {
             return;
         }
-        // It was on its way when the process before this one ended.
+        // The call was in progress when the process before this one ended.
         if !open.is_told {
             self.push(started(&open));
         }
@@ -408,7 +410,7 @@ impl ScriptEventStream {
         let whole = outcome.text();
         let rest = match whole.strip_prefix(self.said.as_str()) {
             Some(rest) => rest.to_owned(),
-            // What was shown of it was no part of the result.
+            // Printed text is not part of the result.
             None => whole.clone(),
         };
         if !rest.is_empty() {

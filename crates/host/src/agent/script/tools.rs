@@ -1,4 +1,4 @@
-//! Tools of a script whose calls are kept, and the network, which is one of them.
+//! Recorded tools of a script, and the network, which is one of them.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -19,24 +19,24 @@ use crate::agent::durable::{
     ApprovalGate, JournalledTool, RunJournal, ScriptApproval, value_of, written,
 };
 
-/// What every tool of a run shares.
+/// State that all tools of a run share.
 #[derive(Debug)]
 pub(super) struct JournalContext {
     pub(super) book: Arc<RunJournal>,
     pub(super) gate: ApprovalGate,
-    /// What the ids of calls are made of.
+    /// Prefix of the ids of calls.
     pub(super) id: String,
 }
 
 impl JournalContext {
-    /// The id of the call at a place: the same each time, and nobody else's.
+    /// Returns the id of the call at a position: unique, and the same in every replay.
     fn id(&self, place: &str) -> String {
         let digest = Digest::of(format!("{} {place}", self.id).as_bytes()).to_string();
         format!("call_{}", digest.get(..24).unwrap_or(&digest))
     }
 }
 
-/// The tools of scripts, with the journal before them.
+/// Tools of scripts behind the journal.
 #[derive(Debug)]
 pub(super) struct JournaledTools {
     pub(super) inner: Arc<dyn Tools>,
@@ -95,7 +95,7 @@ fn kept(inner: Arc<dyn Tool>, keeping: &Arc<JournalContext>, asks: bool) -> Arc<
 struct JournaledTool {
     journalled: JournalledTool,
     keeping: Arc<JournalContext>,
-    /// Whether the script itself says that somebody agrees first.
+    /// Whether the script itself requires an approval.
     asks: bool,
 }
 
@@ -116,7 +116,9 @@ impl JournaledTool {
         if let Some((before, with)) = &known.called
             && (**before != **tool || with.as_ref().is_some_and(|with| *with != given))
         {
-            book.diverge(format!("the call {id} of {before} is another than before"));
+            book.diverge(format!(
+                "call {id} of {before} differs from the recorded one"
+            ));
             drop(busy);
             return pending().await;
         }
@@ -191,7 +193,7 @@ impl Tool for JournaledTool {
     }
 }
 
-/// The network of scripts, with the journal before it.
+/// Network of scripts behind the journal.
 #[derive(Debug)]
 struct JournaledNetwork {
     network: Arc<dyn Network>,
@@ -207,12 +209,12 @@ impl Network for JournaledNetwork {
             let tool = kept(Arc::new(fetching), &self.keeping, self.asks);
             let answer = tool.call(arguments, &ToolContext::default()).await;
             let answer = answer.map_err(|error| error.message)?;
-            answered(&answer).ok_or_else(|| "the run's journal has no readable answer".to_owned())
+            answered(&answer).ok_or_else(|| "invalid answer in the run's journal".to_owned())
         })
     }
 }
 
-/// One request to an address, as a tool.
+/// One HTTP request as a tool.
 #[derive(Debug)]
 struct PendingFetch {
     spec: ToolSpec,
@@ -258,7 +260,7 @@ impl Tool for PendingFetch {
     }
 }
 
-/// A request as the journal keeps it. Headers may hold keys, and are only digested.
+/// Recorded form of a request. Headers may contain keys, so only their digest is stored.
 fn asked(request: &WebRequest) -> Map {
     let headers = Digest::of(format!("{:?}", request.headers).as_bytes()).to_string();
     let body = request.body.as_deref().unwrap_or_default();

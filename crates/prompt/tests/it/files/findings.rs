@@ -44,13 +44,13 @@ fn every_finding_has_its_place() {
         (
             "p.prompt",
             "---\ninput:\n  schema:\n    a: strng\n---\nB",
-            "p.prompt:4:8: there is no type or schema \"strng\"",
+            "p.prompt:4:8: unknown type or schema \"strng\"",
             "string",
         ),
         (
             "p.prompt",
             "---\ninput:\n  schema:\n    type: object\n    properties:\n      a: string, a text\n---\nB",
-            "p.prompt:6:7: a is \"string, a text\", which is no JSON Schema",
+            "p.prompt:6:7: a is \"string, a text\", which is not a JSON Schema",
             "{type: string}",
         ),
         (
@@ -69,7 +69,7 @@ fn every_finding_has_its_place() {
             "p.prompt",
             "---\r\nmodel: 1\r\n---\r\nB",
             "p.prompt:2:8: ",
-            "model must be a text",
+            "model must be a string",
         ),
         (
             "p.prompt",
@@ -88,7 +88,7 @@ fn every_finding_has_its_place() {
             "p.prompty",
             "---\nauthors: [a]\n---\nB",
             "p.prompty:2:1: ",
-            "version 2 has it as metadata.authors",
+            "in version 2 it is metadata.authors",
         ),
         ("p.prompty", "---\nname: x\nB", "p.prompty:1:1: ", "no end"),
         (
@@ -125,7 +125,7 @@ fn every_finding_has_its_place() {
             "p.prompty",
             "---\nmodel:\n  options: ${file:x.json}\n---\nB",
             "p.prompty:3:12: ",
-            "not handed out",
+            "not available here",
         ),
         (
             "p.prompty",
@@ -158,7 +158,7 @@ fn every_finding_has_its_place() {
             "p.yaml:5:17: ",
             "service_id must be \"a\"",
         ),
-        ("p.txt", "x", "p.txt: this is no prompt file", ".prompty"),
+        ("p.txt", "x", "p.txt: this is not a prompt file", ".prompty"),
     ];
     for (name, text, place, says) in cases {
         let found = finding(name, text);

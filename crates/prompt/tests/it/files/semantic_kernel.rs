@@ -183,7 +183,7 @@ fn a_config_of_any_age_is_read_as_semantic_kernel_reads_it() {
     for (found, (place, key, help)) in found.iter().zip(expected) {
         assert!(found.starts_with(place), "{found}");
         assert!(
-            found.contains(key) && found.contains("kept and not used"),
+            found.contains(key) && found.contains("kept but has no effect"),
             "{found}"
         );
         assert!(found.contains(help), "{found}");

@@ -125,10 +125,10 @@ async fn who_was_refused_what_is_said_and_noted() {
         .send("ci", ("PUT", "/api/v1/prompts/greet.secret", definition))
         .await;
     assert_eq!(code(&refused), (403, "auth.forbidden".to_owned()));
-    let said = "ci does not have the right write for prompt greet.secret";
+    let said = "ci does not have the permission write for prompt greet.secret";
     assert_eq!(refused.json()["detail"], said);
     let refused = place.send("ci", ("GET", "/api/prompts", "")).await;
-    let said = "ci does not have the right read for any definition";
+    let said = "ci does not have the permission read for any definition";
     assert_eq!(refused.json()["detail"], said);
 
     let request = (
@@ -158,7 +158,7 @@ async fn who_was_refused_what_is_said_and_noted() {
     );
     assert_eq!(
         lines[2]["message"],
-        "ci does not have the right read for any definition: GET /api/prompts"
+        "ci does not have the permission read for any definition: GET /api/prompts"
     );
     assert_eq!(
         (&lines[1]["version"], &lines[1]["message"]),
@@ -214,7 +214,7 @@ async fn whoever_has_no_token_leaves_no_line_and_who_has_one_leaves_few() {
             "POST",
             "/api/render",
             everything,
-            "right render for every definition: POST /api/render",
+            "permission render for every definition: POST /api/render",
         ),
         (
             "GET",

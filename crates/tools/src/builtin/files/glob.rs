@@ -1,27 +1,26 @@
-//! Glob patterns over paths: `*` and `?` within a name, `[a-z]` and `[!a-z]`, `**`
-//! for any folders. Matched name by name on the way down, so that only folders in
-//! which something can match are entered; never backtracks over folders.
+//! Glob patterns over paths: `*` and `?` within a name, `[a-z]` and `[!a-z]`, `**` for any folders.
+//! Matched name by name during the walk, so that only folders with possible matches are entered;
+//! never backtracks over folders.
 
-/// A pattern, by segment.
+/// Pattern, by segment.
 #[derive(Debug)]
 pub(super) struct Glob(Vec<GlobSegment>);
 
 #[derive(Debug)]
 enum GlobSegment {
-    /// `**`: any number of folders, none included.
+    /// `**`: any number of folders, including none.
     Folders,
     Name(Vec<char>),
 }
 
-/// Which segments may come next, as positions in the pattern. What a walk keeps of
-/// the folders that it is in.
+/// Positions in the pattern that the next name may match: the state that a walk keeps for a folder.
 pub(super) type GlobPositions = Vec<usize>;
 
-/// No honest pattern is longer; matching takes the product of both lengths.
+/// Maximum pattern length: matching takes the product of both lengths.
 const MOST_CHARACTERS: usize = 500;
 
 impl Glob {
-    /// Reads a pattern, or says what is wrong with it.
+    /// Parses a pattern; the error describes the problem.
     pub(super) fn read(pattern: &str) -> Result<Self, String> {
         if pattern.chars().count() > MOST_CHARACTERS {
             return Err(format!("it is longer than {MOST_CHARACTERS} characters"));
@@ -44,13 +43,13 @@ impl Glob {
         }
     }
 
-    /// Where every walk begins.
+    /// Initial state of a walk.
     pub(super) fn start(&self) -> GlobPositions {
         self.closed(vec![0])
     }
 
-    /// The places after an entry of this name: whether the entry itself matches,
-    /// and where the walk goes on inside it.
+    /// Advances by an entry of this name: returns whether the entry matches, and the state inside
+    /// it.
     pub(super) fn step(&self, places: &GlobPositions, name: &str) -> (bool, GlobPositions) {
         let name: Vec<char> = name.chars().collect();
         let mut next = Vec::new();

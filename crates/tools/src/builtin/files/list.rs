@@ -1,4 +1,4 @@
-//! `list_files`: the files of a folder, or of all folders that a pattern reaches.
+//! Tool `list_files`: the files of a folder, or of all folders that a pattern reaches.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
@@ -14,11 +14,11 @@ use super::workspace::{PathError, Workspace};
 use super::{TIME, blocking, word};
 use crate::builtin::work::{BuiltinHandler, BuiltinSpec};
 
-/// Files that one call gives.
+/// Maximum number of files in one result.
 const MOST_FILES: usize = 1_000;
-/// Entries that are looked at.
+/// Maximum number of entries to read.
 const MOST_ENTRIES: usize = 50_000;
-/// Folders within folders.
+/// Maximum nesting of folders.
 const MOST_DEPTH: usize = 32;
 
 pub(crate) static SHAPE: LazyLock<BuiltinSpec> = LazyLock::new(|| {
@@ -63,7 +63,7 @@ fn list(workspace: &Workspace, directory: &str, pattern: Option<&str>) -> Result
     Ok(walk.answer(pattern))
 }
 
-/// A walk through folders, and what it found.
+/// Walk through folders, with its result.
 struct FolderWalk<'w> {
     glob: &'w Glob,
     directory: &'w str,
@@ -71,7 +71,7 @@ struct FolderWalk<'w> {
     folders: Vec<String>,
     entries: usize,
     started: Instant,
-    /// Why it did not look at everything.
+    /// Reason why the walk is incomplete.
     cut: Option<String>,
 }
 
@@ -88,8 +88,8 @@ impl<'w> FolderWalk<'w> {
         }
     }
 
-    /// Looks at what is in a folder, in the order of names; `inside` is its path
-    /// from the directory that was asked for.
+    /// Reads a folder in the order of names; `inside` is its path relative to the requested
+    /// directory.
     fn folder(&mut self, folder: &Dir, inside: &str, places: &GlobPositions, depth: usize) {
         let Ok(entries) = folder.entries() else {
             return;
@@ -109,7 +109,7 @@ impl<'w> FolderWalk<'w> {
             if self.cut.is_some() && self.files.len() >= MOST_FILES {
                 return;
             }
-            // A name that is not UTF-8 cannot be asked for: it is shown, not entered.
+            // A name that is not UTF-8 cannot be requested: it is shown but not entered.
             let shown = name.to_string_lossy();
             let path = match inside {
                 "" => shown.to_string(),
@@ -127,8 +127,8 @@ impl<'w> FolderWalk<'w> {
         }
     }
 
-    /// A folder in a folder: entered if something in it can match. Links to folders
-    /// are not, else a loop of them would never end.
+    /// Enters a subfolder if something in it can match. Links to folders are not followed, because
+    /// a loop of them would never end.
     fn below(
         &mut self,
         folder: &Dir,

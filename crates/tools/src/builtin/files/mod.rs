@@ -1,5 +1,4 @@
-//! `read_file` and `list_files`: the files of one folder, the workspace. They read
-//! and never write.
+//! Tools `read_file` and `list_files`: read-only access to one folder, the workspace.
 
 mod glob;
 mod list;
@@ -19,7 +18,7 @@ pub(super) use read::{ReadFile, SHAPE as READ};
 use workspace::PathError;
 pub(crate) use workspace::Workspace;
 
-/// The longest that a call may take: enough for any folder on a disk that answers.
+/// Timeout of a call: enough for any folder on a disk that responds.
 const TIME: Duration = Duration::from_secs(10);
 
 pub(super) const LIMIT: CallTimeout = CallTimeout {
@@ -27,7 +26,7 @@ pub(super) const LIMIT: CallTimeout = CallTimeout {
     setting: "the limit on file tools",
 };
 
-/// Runs what waits for a disk where waiting hurts nobody.
+/// Runs blocking disk access on a blocking thread.
 async fn blocking(
     work: impl FnOnce() -> Result<Json, PathError> + Send + 'static,
 ) -> Result<Value, PathError> {

@@ -1,4 +1,4 @@
-//! `read_file`: some lines of a text file.
+//! Tool `read_file`: some lines of a text file.
 
 use std::io::{BufRead, BufReader, Read, Take};
 use std::sync::{Arc, LazyLock};
@@ -11,13 +11,13 @@ use super::workspace::{PathError, Workspace};
 use super::{blocking, count, word};
 use crate::builtin::work::{BuiltinHandler, BuiltinSpec, failure};
 
-/// Lines that one call gives at most, as in Chat Shell.
+/// Maximum number of lines per call, as in Chat Shell.
 const MOST_LINES: u64 = 500;
-/// Bytes of text that one call gives; more lines come with the next.
+/// Maximum bytes of text per call; further lines come with the next call.
 const MOST_TEXT: usize = 256 << 10;
-/// Bytes of a file that are read in search of lines.
+/// Maximum bytes of a file to scan for lines.
 const MOST_BYTES: u64 = 64 << 20;
-/// A file with a zero byte in its beginning is not text, as git has it.
+/// A file with a zero byte near its beginning is binary, as in git.
 const BEGINNING: usize = 8_000;
 
 pub(crate) static SHAPE: LazyLock<BuiltinSpec> = LazyLock::new(|| {
@@ -52,19 +52,19 @@ impl BuiltinHandler for ReadFile {
 }
 
 impl PathError {
-    /// As the model reads it: the error, and what it is about.
+    /// Error for the model: the problem and its path.
     pub(super) fn told(self, tool: &str, mut about: Json) -> ToolError {
         about["error"] = self.why.clone().into();
         failure(self.kind, format!("{tool}: {}", self.why), &about)
     }
 }
 
-/// What was read of a file.
+/// Result of reading a file.
 #[derive(Default)]
 struct FileExcerpt {
     text: Vec<u8>,
     read: u64,
-    /// Lines of the whole file, if its end was seen.
+    /// Number of lines of the whole file, if its end was reached.
     total: Option<u64>,
     cut: bool,
 }
@@ -133,7 +133,8 @@ fn collect(
         if !wanted {
             continue;
         }
-        // One line is always given, as far as it goes; a later one waits.
+        // At least one line is returned, truncated if necessary, so that the model always makes
+        // progress.
         full = lines.text.len() >= MOST_TEXT;
         if !kept && before > 0 {
             lines.text.truncate(before);

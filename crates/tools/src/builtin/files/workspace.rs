@@ -1,6 +1,6 @@
-//! The folder that file tools see. Every path is opened relative to it, by the
-//! system where it can (`openat2`), step by step where not: neither `..` nor a link
-//! nor a folder that is exchanged while it is walked leads out of it.
+//! Folder that file tools can access. Paths are opened relative to it, by the system where it can
+//! (`openat2`), otherwise step by step: neither `..`, nor a link, nor a folder that is replaced
+//! during the walk can leave it.
 
 use std::io;
 use std::path::{Component, Path};
@@ -16,7 +16,7 @@ pub(crate) struct Workspace {
     root: Dir,
 }
 
-/// Why a path was not opened; a sentence that models and people may read.
+/// Error of a path that was not opened; a sentence for models and people.
 #[derive(Debug)]
 pub(super) struct PathError {
     pub(super) kind: ToolErrorKind,
@@ -40,12 +40,12 @@ impl Workspace {
     /// A regular file, for reading.
     pub(super) fn file(&self, path: &str) -> Result<(File, Metadata), PathError> {
         within(path)?;
-        // Opening a fifo would wait for somebody to write to it.
+        // Non-blocking, because opening a FIFO would wait for a writer.
         let mut options = OpenOptions::new();
         options.read(true).nonblock(true);
         let file = self.root.open_with(path, &options);
         let file = file.map_err(|error| refusal(path, &error))?;
-        // Of what was opened, not of what has that name by now.
+        // Metadata of the open file: the name may refer to another file by now.
         let metadata = file.metadata().map_err(|error| refusal(path, &error))?;
         if metadata.is_dir() {
             let why = format!("{path:?} is a directory (list_files shows what is in it)");
@@ -73,7 +73,7 @@ impl Workspace {
     }
 }
 
-/// Refuses what the path alone shows to be wrong, with the fix.
+/// Rejects paths that are invalid on their own, with the fix.
 fn within(path: &str) -> Result<(), PathError> {
     let refuse = |why: &str| {
         let why = format!("{path:?} {why}");

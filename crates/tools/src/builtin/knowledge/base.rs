@@ -9,22 +9,22 @@ use super::budget::KnowledgeBudget;
 use super::document::Sizes;
 use super::source::KnowledgeSource;
 
-/// Which documents a conversation may read, and how much.
+/// Documents that a conversation may read, and how much of them.
 #[derive(Clone, Debug, Default)]
 pub struct KnowledgeScope {
     /// Names or numbers of the collections (knowledge bases).
     pub collections: Vec<String>,
-    /// Numbers of the only documents that are searched; all where there are none.
+    /// Document numbers to search; all if empty.
     pub documents: Vec<i64>,
-    /// Tokens that fit into the model.
+    /// Context window of the model in tokens.
     pub window: u64,
-    /// The message that results are saved for by the remote side
-    /// (`metadata.user_subtask_id`); they are not where there is none.
+    /// Message for which the remote side saves results (`metadata.user_subtask_id`); `None` saves
+    /// nothing.
     pub saved_for: Option<i64>,
 }
 
-/// The documents of one conversation. Its tools count their calls together, so
-/// every conversation needs its own.
+/// Documents of one conversation. Its tools share their call counters, so each conversation needs
+/// its own value.
 #[derive(Debug)]
 pub struct KnowledgeBase {
     pub(super) source: KnowledgeSource,
@@ -49,7 +49,7 @@ impl KnowledgeBase {
         self.budget.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How large the collections are, asked once.
+    /// Sizes of the collections, fetched once.
     pub(super) async fn sizes(&self) -> Result<&Sizes, ToolError> {
         let asked = || self.source.sizes(&self.scope.collections);
         self.sizes.get_or_try_init(asked).await

@@ -1,5 +1,5 @@
-//! How often and how much a conversation may read: calls are
-//! counted, and after a few that are free, so is what they gave.
+//! Read budget of a conversation: calls are counted, and after a few free ones also the tokens of
+//! their results.
 
 use serde_json::{Value as Json, json};
 
@@ -18,8 +18,8 @@ impl Default for KnowledgeLimits {
     }
 }
 
-/// Parts of the window, in percent, that what was read may fill before the model is warned, and
-/// before it gets no more; Chat Shell's.
+/// Percentages of the window that results may fill before the model is warned, and before it gets
+/// no more; as in Chat Shell.
 const WARNED: u64 = 70;
 const REJECTED: u64 = 90;
 
@@ -42,7 +42,7 @@ impl KnowledgeBudget {
         }
     }
 
-    /// Admits a search, perhaps with a warning for the model; or says why not.
+    /// Admits a search, possibly with a warning for the model; or returns the reason why not.
     pub(super) fn search(&mut self, calls: KnowledgeLimits) -> Result<Option<String>, Json> {
         if self.searches >= calls.most {
             return Err(exceeded(self.searches, calls.most));
@@ -68,7 +68,7 @@ impl KnowledgeBudget {
         }))
     }
 
-    /// Admits a look at a list or a document; they are counted apart from searches.
+    /// Admits a listing or a read; these are counted apart from searches.
     pub(super) fn look(&mut self, calls: KnowledgeLimits) -> Result<(), Json> {
         if self.looks >= calls.most {
             return Err(exceeded(self.looks, calls.most));
@@ -77,7 +77,7 @@ impl KnowledgeBudget {
         Ok(())
     }
 
-    /// Counts what a call gave.
+    /// Counts the tokens of a result.
     pub(super) fn read(&mut self, tokens: u64) {
         self.tokens = self.tokens.saturating_add(tokens);
     }

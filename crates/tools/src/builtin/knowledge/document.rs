@@ -1,20 +1,20 @@
-//! What collections and documents give, wherever they are.
+//! Data of collections and documents, independent of their source.
 
 use serde_json::Value as Json;
 
 use super::budget::KnowledgeLimits;
 
-/// How large collections are, and how often they may be searched.
+/// Sizes of collections, and limits on searches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sizes {
-    /// Tokens of all documents, about.
+    /// Approximate tokens of all documents.
     pub(super) tokens: u64,
     pub(super) calls: KnowledgeLimits,
     /// The collections that can be searched, each with its name.
     pub(super) searchable: Vec<String>,
 }
 
-/// A passage that was found.
+/// Passage that was found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SearchHit {
     pub(super) collection: String,
@@ -22,7 +22,7 @@ pub(super) struct SearchHit {
     pub(super) title: String,
     pub(super) url: Option<String>,
     pub(super) content: String,
-    /// 0 to 1; `None` where the other side does not say.
+    /// Score from 0 to 1; `None` if the source has none.
     pub(super) score: Option<f64>,
 }
 
@@ -44,8 +44,8 @@ pub(super) fn id(collection: &str) -> Json {
     }
 }
 
-/// Tokens of a text, about: four letters each, and one for each character of scripts that have no
-/// such letters: four characters to a token would count Chinese as a quarter of what it is.
+/// Approximate tokens of a text: four letters per token, and one token per character of scripts
+/// such as Chinese, which four per token would underestimate to a quarter.
 pub(super) fn tokens(text: &str) -> u64 {
     let plain = text.bytes().filter(u8::is_ascii).count();
     let others = text.chars().count() - plain;

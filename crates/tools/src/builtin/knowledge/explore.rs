@@ -1,5 +1,5 @@
-//! `kb_ls` and `kb_head`: what there is, and what it says, for questions that no
-//! search answers. They count their calls together.
+//! Tools `kb_ls` and `kb_head`: list and read documents, for questions that a search does not
+//! answer. They share their call counter.
 
 use std::sync::{Arc, LazyLock};
 

@@ -1,4 +1,4 @@
-//! Small collections whole in the prompt, so that no search has to find them.
+//! Injects small collections into the prompt as a whole, so that no search is needed.
 
 use quillet_core::tool::ToolError;
 use serde_json::Value as Json;
@@ -7,24 +7,23 @@ use super::base::KnowledgeBase;
 use super::document::tokens;
 use super::search::sources;
 
-/// The part of the window, in percent, that documents may fill to be put into the prompt; Chat
-/// Shell's.
+/// Percentage of the window that injected documents may fill; as in Chat Shell.
 const FITS: u64 = 30;
-/// Passages that say how well they fit have to fit so well; Chat Shell's.
+/// Minimum score of injected passages, if they have scores; as in Chat Shell.
 const LEAST_SCORE: f64 = 0.5;
 
 /// Documents for a prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Injection {
-    /// Their texts, each under its title. Data of others, to be marked as such.
+    /// Their texts with titles. The data is untrusted and must be marked as such.
     pub text: String,
-    /// Where they are from, as [`KnowledgeBase::tools`] say it.
+    /// Sources, as [`KnowledgeBase::tools`] report them.
     pub sources: Vec<Json>,
 }
 
 impl KnowledgeBase {
-    /// All documents, if they fill at most 30 % of the window; else `None`, and the
-    /// model is to search.
+    /// Returns all documents if they fill at most 30 % of the window; otherwise `None`, and the
+    /// model searches.
     ///
     /// # Errors
     /// The documents cannot be read.
@@ -54,7 +53,7 @@ impl KnowledgeBase {
             text.push_str(found.content.trim_end());
             text.push_str("\n\n");
         }
-        // Sizes are estimates that suit letters; what is there is looked at.
+        // The sizes are estimates for Latin script, so the loaded text is measured again.
         if found.is_empty() || tokens(&text) > most {
             return Ok(None);
         }

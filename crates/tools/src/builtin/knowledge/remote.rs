@@ -1,4 +1,4 @@
-//! Chat Shell's interface to its knowledge bases: POSTs of JSON below `/api/internal/rag`.
+//! Client of Chat Shell's knowledge API: JSON POSTs below `/api/internal/rag`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub struct RemoteKnowledgeConfig {
     pub base_url: Option<String>,
     /// The token for it, sent as `Authorization: Bearer …`.
     pub token: Option<SecretString>,
-    /// The longest that one request may take. Written `timeout_ms`. Default 30 s.
+    /// Timeout of one request. Written `timeout_ms`. Default 30 s.
     #[serde(rename = "timeout_ms", deserialize_with = "crate::setting::millis")]
     pub timeout: Duration,
 }
@@ -79,7 +79,8 @@ impl Remote {
         }))
     }
 
-    /// Asks; `None` for a 403 or 404, which say that there is no such thing for us.
+    /// Sends a request; `None` for 403 or 404, which mean that the collection does not exist for
+    /// us.
     async fn ask(&self, path: &str, body: &Json) -> Result<Option<Json>, ToolError> {
         let late = || {
             let text = format!(
@@ -133,7 +134,7 @@ impl Remote {
         let items = answer["items"].as_array().cloned().unwrap_or_default();
         let searchable = items.iter().filter(|item| item["rag_enabled"] != false);
         let searchable: Vec<String> = searchable.filter_map(|item| text_id(&item["id"])).collect();
-        // Several collections share the calls of a conversation: the strictest counts.
+        // Collections share the call counter of the conversation, so the strictest limit applies.
         let least = |key: &str, default: u32| {
             let counts = items.iter().filter_map(|item| item[key].as_u64());
             counts
@@ -184,8 +185,8 @@ impl Remote {
         Ok(passages(&answer["chunks"], collection))
     }
 
-    /// Tells the other side what was found for a message, for later turns. Not being
-    /// able to is no reason to fail.
+    /// Reports what was found for a message to the remote side, for later turns. A failure is only
+    /// logged: the search itself succeeded.
     pub(super) async fn save(&self, message: i64, collection: &str, text: &str, sources: &[Json]) {
         let body = json!({"user_subtask_id": message, "knowledge_base_id": id(collection),
             "extracted_text": text, "sources": sources});

@@ -1,4 +1,4 @@
-//! Where documents are: here, or behind the remote interface. Both give the same.
+//! Source of documents: the local store or the remote API, with the same interface.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl KnowledgeSource {
     ) -> Result<Vec<SearchHit>, ToolError> {
         let mut found = match self {
             KnowledgeSource::Here(here) => {
-                // Passages of other documents are among them, and left out below.
+                // Passages of other documents are included here and filtered below.
                 let asked = if documents.is_empty() {
                     most
                 } else {
@@ -145,7 +145,7 @@ impl KnowledgeSource {
     }
 }
 
-/// What the collections gave; one that failed is missed only where all did.
+/// Merges the results of the collections; an error counts only if all failed.
 fn merged(answers: Vec<Result<Vec<SearchHit>, ToolError>>) -> Result<Vec<SearchHit>, ToolError> {
     let (mut found, mut failure, mut answered) = (Vec::new(), None, false);
     for answer in answers {

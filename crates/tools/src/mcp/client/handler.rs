@@ -1,4 +1,4 @@
-//! What we are towards a server.
+//! Client side of the MCP handshake.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,11 +9,11 @@ use rmcp::service::{NotificationContext, RoleClient, RunningService};
 
 pub(crate) type McpSession = Arc<RunningService<RoleClient, McpClientHandler>>;
 
-/// What we are towards a server.
+/// Client info for servers.
 #[derive(Debug)]
 pub(crate) struct McpClientHandler {
     config: ClientConfig,
-    /// How often the server said that its tools changed.
+    /// Number of change notifications from the server.
     pub(crate) changes: Arc<AtomicU64>,
 }
 
@@ -27,8 +27,8 @@ impl ClientHandler for McpClientHandler {
     }
 }
 
-/// The handshake that servers of every age understand; the newest revision
-/// has none, and its servers still answer this one.
+/// The handshake that servers of every revision accept; the newest revision has none, but its
+/// servers still answer this one.
 pub(super) fn client() -> McpClientHandler {
     let mut config = ClientConfig::default();
     config.protocol_version = ProtocolVersion::LATEST_WITH_INITIALIZE;

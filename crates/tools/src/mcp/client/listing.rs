@@ -1,4 +1,4 @@
-//! The tools that a server lists, page by page, and how long a list holds.
+//! Tool lists of a server, page by page, with their validity.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,19 +10,19 @@ use rmcp::model::{PaginatedRequestParams, Tool};
 use super::failure::{kind, said};
 use super::handler::McpSession;
 
-/// Tools of one server; no model can choose among more.
+/// Maximum number of tools of one server; no model can choose among more.
 const MOST_TOOLS: usize = 1_000;
-/// Pages of one list, for servers that give few or none a page.
+/// Maximum number of pages, for servers with small or empty pages.
 const MOST_PAGES: usize = 100;
-/// A server that was started anew behind the same address does not say that its
-/// tools are others now.
+/// A restarted server behind the same address does not announce that its tools have changed, so
+/// lists expire.
 const HOLDS: Duration = Duration::from_secs(60);
 
 /// What a server listed.
 #[derive(Debug)]
 pub(crate) struct Listing {
     pub(crate) tools: Vec<Tool>,
-    /// The session's count of changes, and what it was when the list was made.
+    /// The session's change counter, and its value when the list was made.
     changes: Arc<AtomicU64>,
     at_change: u64,
     made: Instant,
@@ -40,13 +40,13 @@ impl Listing {
 /// Asks for all pages of the list.
 ///
 /// # Errors
-/// What went wrong, in the words of the server's or ours.
+/// The problem, in the server's words or ours.
 pub(super) async fn list(
     session: McpSession,
     most_bytes: usize,
 ) -> Result<Listing, (ToolErrorKind, String)> {
     let changes = session.service().changes.clone();
-    // Read first: a change that comes while the pages do makes the list old.
+    // Read before the pages, so that a change during the listing invalidates it.
     let at_change = changes.load(Ordering::SeqCst);
     let (mut tools, mut cursor, mut bytes) = (Vec::new(), None, 0);
     for _ in 0..MOST_PAGES {

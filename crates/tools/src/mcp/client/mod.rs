@@ -1,6 +1,6 @@
-//! The client of MCP servers, over stdio (a program that is started once and kept)
-//! and streamable HTTP. Sessions are shared by all tools of a server, opened ahead or
-//! at the first call, and again when they broke.
+//! MCP client over stdio (a program that is started once and kept) and streamable HTTP. Sessions
+//! are shared by all tools of a server, opened ahead or at the first call, and reopened when they
+//! break.
 
 mod failure;
 mod handler;
@@ -81,10 +81,10 @@ async fn in_order(
     parameters::named(name, list, names)
 }
 
-/// The property that a tool's results are, where its schema has no other: servers wrap
-/// what is no object in one, since structured content has to be an object.
+/// Property that holds a tool's result, if its schema has no other: servers wrap non-objects,
+/// because structured content must be an object.
 async fn wrapped(server: &Arc<McpServer>, tool: &str) -> Option<String> {
-    // What is printed is a matter of taste; a list that fails must not fail the call.
+    // This only affects how a result prints, so a failed listing must not fail the call.
     let listing = server.listing().await.ok()?;
     let known = listing.tools.iter().find(|known| known.name == tool)?;
     let properties = known
@@ -118,13 +118,13 @@ async fn answer(
         ));
     };
     let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
-    // Dropping this future tells the server that nobody waits any more.
+    // Dropping this future sends a cancellation to the server.
     let answer = session.call_tool_once(params).await;
     match answer.map_err(|error| failed(server, &error))? {
         CallToolResponse::Complete(result) => Ok(result),
         _ => {
             let message = format!(
-                "{name}: {} wants to ask its caller something, and nobody here can answer",
+                "{name}: {} asks for user input, which is not supported",
                 server.endpoint
             );
             Err(ToolError::new(ToolErrorKind::Protocol, message))
@@ -157,7 +157,8 @@ fn decode(
     if let Some(structured) = result.structured_content {
         return match (returns.is_scalar(), only_member(&structured), text) {
             (true, Some(only), _) if !only.is_object() => bounded(server, only.clone()),
-            // Whoever promises a text and sends an object says it in the blocks as well.
+            // A server that declares a text but sends an object has the text in the content blocks
+            // too.
             (true, _, Some(text)) if structured.is_object() => returns.text(name, &text),
             _ => bounded(server, structured),
         };

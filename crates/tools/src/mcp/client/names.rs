@@ -31,8 +31,8 @@ impl UsedNames {
     }
 }
 
-/// A name that providers take. One that is too long ends in a mark of the rest,
-/// so that names with a long beginning in common stay apart.
+/// Converts a name to one that providers accept. A long name ends in a hash of the rest, so that
+/// names with a common prefix stay distinct.
 fn fit(name: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let plain: String = name
@@ -46,7 +46,7 @@ fn fit(name: &str) -> String {
     }
 }
 
-/// FNV-1a: the same on every machine and in every version, as names in histories must be.
+/// FNV-1a: the same on every platform and in every version, because histories contain these names.
 fn mark(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)

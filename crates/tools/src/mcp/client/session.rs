@@ -23,8 +23,8 @@ use crate::config::McpWire;
 use crate::http::Http;
 use crate::mcp::Endpoint;
 
-/// A server and its session; shared by all tools that name it. Dropping the
-/// last of them ends the session and the program.
+/// Server with its session; shared by all tools that refer to it. Dropping the last reference ends
+/// the session and the program.
 #[derive(Debug)]
 pub(crate) struct McpServer {
     pub(crate) endpoint: Endpoint,
@@ -33,7 +33,7 @@ pub(crate) struct McpServer {
     pub(super) patience: Arc<McpTimeouts>,
     session: SharedConnect<McpSession>,
     pub(super) listing: SharedConnect<Arc<Listing>>,
-    /// The last line that the program wrote to its standard error.
+    /// Last line of the program's standard error.
     last_line: Arc<Mutex<String>>,
 }
 
@@ -55,7 +55,7 @@ impl McpServer {
         }
     }
 
-    /// The session, opened if there is none that serves.
+    /// Returns the session; opens one if there is none that works.
     pub(crate) async fn session(&self) -> Result<McpSession, ToolError> {
         let serves = |session: &McpSession| !session.is_closed() && !session.is_transport_closed();
         self.session
@@ -63,19 +63,19 @@ impl McpServer {
             .await
     }
 
-    /// Greets the server and lists its tools in the background, so that the first call finds both
-    /// done. Called within a runtime.
+    /// Initializes the server and lists its tools in the background, so that the first call finds
+    /// both ready. Must be called inside a Tokio runtime.
     pub(crate) fn greet(self: &Arc<Self>) {
         let server = self.clone();
         tokio::spawn(async move {
             if let Err(error) = server.listing().await {
-                tracing::warn!(%error, "an MCP server does not answer; it is tried again when it is needed");
+                tracing::warn!(%error, "an MCP server does not answer; retrying when it is needed");
             }
         });
     }
 
-    /// The tools that the server has now: listed again after a new session, a
-    /// notice that they changed, or a minute.
+    /// Returns the current tools: listed again after a new session, a change notification, or a
+    /// minute.
     pub(crate) async fn listing(self: &Arc<Self>) -> Result<Arc<Listing>, ToolError> {
         let session = self.session().await?;
         let changes = session.service().changes.clone();
@@ -101,8 +101,8 @@ impl McpServer {
         self.listing.get(&self.endpoint, serves, make).await
     }
 
-    /// Opens a session, as a task of its own: it does not borrow the server,
-    /// so that dropping the server ends it.
+    /// Opens a session in a task of its own. The task does not borrow the server, so dropping the
+    /// server ends it.
     fn open(&self) -> impl Future<Output = Result<McpSession, ToolError>> + Send + 'static {
         let (endpoint, http) = (self.endpoint.clone(), self.http.clone());
         let (start, last_line) = (self.patience.start, self.last_line.clone());
@@ -121,7 +121,10 @@ impl McpServer {
                 Ok(Err(StartError::Known(error))) => Err(error),
                 Ok(Err(StartError::Failed(why))) => Err(failed(ToolErrorKind::Transport, &why)),
                 Err(_) => {
-                    let why = format!("no greeting within {start:?} (tools.mcp_start_ms)");
+                    let why = format!(
+                        "no answer to initialize within {start:?} \
+                        (tools.mcp_start_ms)"
+                    );
                     Err(failed(ToolErrorKind::Timeout, &why))
                 }
             }
@@ -137,11 +140,11 @@ impl McpServer {
 fn last_words(line: &Mutex<String>) -> String {
     match line.lock().unwrap_or_else(PoisonError::into_inner).as_str() {
         "" => String::new(),
-        line => format!(" (it last said: {line})"),
+        line => format!(" (last output: {line})"),
     }
 }
 
-/// Why a session did not come about.
+/// Error of a session that could not be opened.
 enum StartError {
     /// Its own words are enough.
     Known(ToolError),
@@ -216,12 +219,12 @@ fn spawn(
     Ok(transport)
 }
 
-/// Logs what the program says until it ends, and keeps the last line.
+/// Logs the program's standard error until it ends, and keeps the last line.
 async fn listen(program: String, stderr: ChildStderr, last_line: Arc<Mutex<String>>) {
     const LONGEST: u64 = 4096;
     let mut reader = BufReader::new(stderr);
     loop {
-        // In pieces: a program that never ends its line must not fill the memory.
+        // Read in chunks: a program that never ends its line must not exhaust memory.
         let mut line = Vec::new();
         match (&mut reader)
             .take(LONGEST)

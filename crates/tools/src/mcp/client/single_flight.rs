@@ -1,10 +1,9 @@
-//! What takes its time at a server and is then there for all calls: the session, the list
-//! of tools.
+//! Expensive state of a server that all calls share: the session, the tool list.
 //!
-//! A program can take seconds to say anything, and one that says nothing takes all the time that it
-//! is given. So one attempt at a time runs as a task of its own. Callers wait for the first, but
-//! not for longer than they should; after one failed they wait for none: they get the reason at
-//! once, and the next attempt runs in the background, each time a while later.
+//! A program can take seconds to respond, and one that never responds uses the whole timeout. So
+//! one attempt at a time runs in a task of its own. Callers wait for the first attempt, within
+//! their limit; after a failure they get its error immediately, and further attempts run in the
+//! background with growing delays.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,25 +14,25 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-/// How long callers of a service wait for a first attempt, if nothing else is set.
+/// Default wait of a service's callers for a first attempt.
 const WAIT: Duration = Duration::from_secs(3);
 
-/// From a failure to the next attempt; twice as long after each further one.
+/// Delay from a failure to the next attempt; doubled after each further failure.
 const PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// What fails so soon (nobody listens, no such program) is waited for when it is tried
-/// again: a server that is back is then used at once.
+/// A failure within this time (connection refused, unknown program) is cheap, so callers wait for
+/// the retry: a server that is back is used immediately.
 const QUICK: Duration = Duration::from_millis(100);
 
-/// How long things of a server may take.
+/// Time limits for a server.
 #[derive(Debug)]
 pub(crate) struct McpTimeouts {
-    /// One attempt.
+    /// Timeout of one attempt.
     pub(crate) start: Duration,
-    /// A caller, in place of the default.
+    /// Wait of a caller, overriding the default.
     wait: Option<Duration>,
-    /// Whether servers are greeted ahead of their first call.
+    /// Whether servers are initialized before their first call.
     ahead: AtomicBool,
 }
 
@@ -46,7 +45,7 @@ impl McpTimeouts {
         }
     }
 
-    /// From now on servers are greeted ahead; says whether they were before.
+    /// Enables initialization ahead; returns whether it was enabled before.
     pub(crate) fn look_ahead(&self) -> bool {
         self.ahead.swap(true, Ordering::Relaxed)
     }
@@ -55,19 +54,19 @@ impl McpTimeouts {
         self.ahead.load(Ordering::Relaxed)
     }
 
-    /// How long a caller waits. A process that greets no server ahead runs once and has nothing
-    /// better to do than to wait.
+    /// Wait of a caller. A process that does not initialize servers ahead runs once, so it waits
+    /// for the whole attempt.
     fn wait(&self) -> Duration {
         match self.wait {
             Some(wait) => wait,
             None if self.looks_ahead() => WAIT,
-            // The attempt ends before, and says why.
+            // Longer than the attempt, so that the caller gets the attempt's own error.
             None => self.start + QUICK * 10,
         }
     }
 }
 
-/// One thing of a server: there, being made, or failed.
+/// One shared value of a server: ready, in progress, or failed.
 #[derive(Debug)]
 pub(crate) struct SharedConnect<T> {
     what: &'static str,
@@ -78,7 +77,7 @@ pub(crate) struct SharedConnect<T> {
 #[derive(Debug)]
 struct ConnectShared<T> {
     state: Mutex<ConnectState<T>>,
-    /// Told when an attempt has ended.
+    /// Notified when an attempt has ended.
     ended: watch::Sender<()>,
 }
 
@@ -98,7 +97,7 @@ struct Attempt {
 #[derive(Clone, Debug)]
 struct ConnectFailure {
     error: ToolError,
-    /// How often in a row.
+    /// Number of consecutive failures.
     times: u32,
     was_quick: bool,
     retry_at: Instant,
@@ -108,7 +107,7 @@ struct ConnectFailure {
 enum ConnectPoll<T> {
     Made(T),
     Failed(ToolError),
-    /// To wait until then, and what to say if nothing has come.
+    /// Wait until then, with the error for a timeout.
     Wait(watch::Receiver<()>, Instant, Option<ToolError>),
 }
 
@@ -168,7 +167,7 @@ impl<T: Clone + Send + 'static> SharedConnect<T> {
             ToolError {
                 kind: ToolErrorKind::Timeout,
                 message: format!(
-                    "{server} did not {} within {wait:?} (tools.mcp_wait_ms); it is not given up yet",
+                    "{server} did not {} within {wait:?} (tools.mcp_wait_ms); still trying",
                     self.what
                 ),
                 for_model: "the tool cannot be reached yet".to_owned(),
@@ -185,7 +184,7 @@ impl<T: Clone + Send + 'static> SharedConnect<T> {
             Some(made) if serves(made) => return ConnectPoll::Made(made.clone()),
             _ => state.made = None,
         }
-        // A task that panicked has told nobody.
+        // A task that panicked has notified no caller.
         if state
             .attempt
             .as_ref()
@@ -193,7 +192,7 @@ impl<T: Clone + Send + 'static> SharedConnect<T> {
         {
             state.attempt = None;
         }
-        // Under the lock, so that an attempt that ends from here on is noticed.
+        // Registered under the lock, so that no notification is missed from here on.
         let ended = self.shared.ended.subscribe();
         let now = Instant::now();
         let begun = match (&state.attempt, &state.failure) {
@@ -219,7 +218,7 @@ impl<T: Clone + Send + 'static> SharedConnect<T> {
     where
         F: Future<Output = Result<T, ToolError>> + Send + 'static,
     {
-        // Weak: dropping the greeting is what ends an attempt.
+        // Weak, so that dropping the owner ends an attempt.
         let shared = Arc::downgrade(&self.shared);
         let task = tokio::spawn(async move {
             let made = making.await;
@@ -264,9 +263,9 @@ impl ConnectFailure {
     fn remembered(&self, now: Instant) -> ToolError {
         let next = self.retry_at.saturating_duration_since(now);
         let next = if next.is_zero() {
-            "it is being tried again".to_owned()
+            "retrying now".to_owned()
         } else {
-            format!("it is tried again after {} s more", next.as_secs() + 1)
+            format!("next attempt in {} s", next.as_secs() + 1)
         };
         ToolError {
             message: format!("{} ({next})", self.error.message),

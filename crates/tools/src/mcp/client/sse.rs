@@ -1,6 +1,5 @@
-//! The HTTP+SSE transport of revision 2024-11-05, which servers of that age still
-//! speak: a GET opens a stream, whose first event names the address that messages
-//! are POSTed to; answers come over the stream.
+//! HTTP+SSE transport of revision 2024-11-05, which older servers still use: a GET opens a stream,
+//! whose first event has the address for POSTs; answers arrive on the stream.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,10 +16,10 @@ use url::Url;
 
 use crate::http::{Http, HttpRequest, remote_error};
 
-/// As large as the other transports take one (rmcp's limits).
+/// Maximum message size, as in the other transports (rmcp's limits).
 const MOST_EVENT_BYTES: usize = 16 << 20;
 
-/// How long a server may take to take a message: it answers over the stream.
+/// Timeout of a POST: the server only accepts the message and answers on the stream.
 const POST_TIME: Duration = Duration::from_secs(30);
 
 /// An open stream and the address for messages. Dropping it closes the stream.
@@ -91,7 +90,7 @@ impl SseTransport {
 }
 
 impl Stream {
-    /// The next event; `None` when the stream has ended. Nothing is lost when
+    /// Returns the next event; `None` when the stream has ended. Cancel-safe: no event is lost if
     /// the future is dropped.
     async fn next(&mut self) -> Option<Event> {
         loop {
@@ -118,8 +117,8 @@ impl Stream {
         }
     }
 
-    /// The address for messages. It must be on the stream's own origin: else a
-    /// server could have credentials sent elsewhere.
+    /// Address for messages. It must have the stream's origin; otherwise a server could direct
+    /// credentials elsewhere.
     async fn endpoint(&mut self, base: &Url) -> Result<Url, ToolError> {
         let wrong = |why: String| ToolError::new(ToolErrorKind::Protocol, why);
         while let Some(event) = self.next().await {
@@ -178,7 +177,7 @@ impl Transport<RoleClient> for SseTransport {
             }
             match serde_json::from_str(&event.data) {
                 Ok(message) => return Some(message),
-                Err(error) => tracing::debug!(%error, "MCP message that is none"),
+                Err(error) => tracing::debug!(%error, "invalid MCP message"),
             }
         }
     }
@@ -190,7 +189,7 @@ impl Transport<RoleClient> for SseTransport {
 }
 
 fn late() -> ToolError {
-    let text = format!("the server did not take the message within {POST_TIME:?}");
+    let text = format!("the server did not accept the message within {POST_TIME:?}");
     ToolError::new(ToolErrorKind::Timeout, text)
 }
 

@@ -1,5 +1,5 @@
-//! The tools of MCP servers as agents get them: all that a server lists. Servers are listed side by
-//! side; one that fails is reported and left out.
+//! Tools of MCP servers for agents: everything that a server lists. Servers are listed
+//! concurrently; one that fails is reported and skipped.
 
 use std::sync::Arc;
 
@@ -25,10 +25,9 @@ use crate::mcp::server_entry::{McpServerEntry, McpType, warning};
 use crate::mcp::{Endpoint, McpServers, McpTools};
 
 impl Tools {
-    /// Connects to the servers and lists their tools. `taken` are the names that
-    /// other tools of the same agent have. Sessions are shared with every other
-    /// request that names the same server with the same credentials, and kept for
-    /// a while.
+    /// Connects to the servers and lists their tools. `taken` are the names of the agent's other
+    /// tools. Sessions are shared with other requests that have the same server and credentials,
+    /// and kept for a while.
     pub async fn mcp_tools(&self, servers: &McpServers, taken: &[&str]) -> McpTools {
         let connecting = servers.servers.iter().map(|wanted| self.connect(wanted));
         let connected = join_all(connecting).await;
@@ -43,15 +42,15 @@ impl Tools {
         McpTools { tools, warnings }
     }
 
-    /// Greets these servers in the background, and keeps them; from now on every server that a
-    /// definition names is greeted when it is named first. A service does this at its start, so
-    /// that no request waits for a server. Called within a runtime.
+    /// Initializes these servers in the background and keeps them. From now on every server is
+    /// initialized when a definition first refers to it. A service calls this at its start, so that
+    /// no request waits for a server. Must be called inside a Tokio runtime.
     pub fn greet(&self, servers: &McpServers) {
         self.servers.look_ahead();
-        // Another session for each task: those are greeted when they are named.
+        // Servers of tasks have a session per task, which is opened when a request names it.
         let whole = servers.servers.iter();
         for wanted in whole.filter(|wanted| !wanted.waits_for_data()) {
-            // What is wrong with it is reported when its tools are listed.
+            // An invalid entry is reported when its tools are listed.
             if let Ok(endpoint) = self.endpoint(wanted) {
                 self.servers.keep(endpoint);
             }
@@ -66,7 +65,7 @@ impl Tools {
             setting: "timeout of the server, or tools.mcp_call_ms",
         };
         let server = self.servers.pooled(endpoint);
-        // Greeting and listing are no call, and take no longer than one may.
+        // Initialization and listing are limited like a call.
         let listing = limit.hold("listing its tools", limit.time, server.listing());
         let listing = listing.await.map_err(|error| error.message)?;
         Ok(ListedServer {
@@ -106,7 +105,7 @@ impl Tools {
                 Some(known) => format!("did you mean {known:?}?"),
                 None => format!("configure it as tools.mcp_servers.{name}"),
             };
-            format!("there is no configured server {name:?} ({hint})")
+            format!("unknown server {name:?} ({hint})")
         })
     }
 }
@@ -151,7 +150,7 @@ impl ListedServer {
     }
 }
 
-/// What a server says of a tool is a hint, which counts for nothing but this.
+/// A server's annotation is only a hint; it is used for this alone.
 fn repeat(told: Option<&ToolAnnotations>) -> Idempotency {
     let is_told = told.is_some_and(|told| {
         told.read_only_hint == Some(true) || told.idempotent_hint == Some(true)
@@ -232,8 +231,7 @@ impl McpTool {
                 for_model: beginning(&text).to_owned(),
             });
         }
-        // Servers that give structured content say the same in blocks, in which media
-        // can be told from text.
+        // Servers repeat structured content in blocks, where media and text are distinguishable.
         let value = match result.structured_content {
             Some(tree) if result.content.is_empty() => tree,
             _ => Json::String(text),
@@ -242,8 +240,7 @@ impl McpTool {
         Ok(ToolAnswer { value, images })
     }
 
-    /// What the model reads of a failure: Chat Shell's words, with the tool's name, so that it
-    /// knows which of its tools is at fault.
+    /// Error for the model, in Chat Shell's words and with the name of the tool that failed.
     fn told(&self, error: ToolError, waited: f64) -> ToolError {
         let name = &self.spec.name;
         let for_model = match error.kind {
@@ -280,8 +277,8 @@ fn pictures(content: &[ContentBlock]) -> Vec<MediaUrl> {
     content.iter().filter_map(picture).collect()
 }
 
-/// The blocks of a result as text. Media is named and left out: in base64 a model reads noise, and
-/// a picture's worth of it fills its window. Pictures that come with the text are only named.
+/// Blocks of a result as text. Media is only mentioned: in base64 it is noise to a model and fills
+/// its window.
 fn readable(content: &[ContentBlock], shown: bool) -> String {
     let text = |given: &ContentBlock| match given {
         ContentBlock::Image(image) if shown && PICTURES.contains(&image.mime_type.as_str()) => {

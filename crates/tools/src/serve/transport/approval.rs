@@ -1,13 +1,12 @@
-//! Calls that wait for somebody, as forms for whoever sits before the client (`elicitation/create`).
+//! Pending approvals as forms for the user of the client (`elicitation/create`).
 //!
-//! From revision 2026-07-28 on a server asks nothing of its own accord: the result of the call says
-//! what is wanted, and the client makes the call again with the answers, to any replica. Before
-//! that it asks while the call is on its way, for which the client has to be connected: over standard
-//! input and output, and not over HTTP, where no request stands for an earlier one.
+//! From revision 2026-07-28 on, a server does not send requests: the result of the call lists what
+//! is needed, and the client repeats the call with the answers, to any replica. Before that, the
+//! server asks during the call. That requires a connection, so it works over stdio but not over
+//! HTTP, where requests are independent.
 //!
-//! The specification has three answers. `accept` comes with the form. `decline` is an explicit no, so
-//! the call is denied. `cancel` chooses nothing, so the call goes on waiting, for somebody else or for
-//! later.
+//! The specification has three answers. `accept` contains the form. `decline` denies the call.
+//! `cancel` decides nothing, so the call stays pending.
 
 use quillet_core::journal::{ApprovalReason, Decision, PendingApproval};
 use rmcp::model::{
@@ -18,22 +17,22 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value as Tree, json};
 
-/// How a client can be asked.
+/// How to ask a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ApprovalChannel {
-    /// By the result of its call.
+    /// In the result of its call.
     InResult,
-    /// While its call is on its way.
+    /// During its call.
     Meanwhile,
     /// Not at all.
     Never,
 }
 
-/// How the client of a call can be asked: it has to say that it shows forms.
+/// How to ask the client of a call; it must declare that it shows forms.
 pub(super) fn way(context: &RequestContext<RoleServer>) -> ApprovalChannel {
     let capabilities = context.client_capabilities();
     let elicits = capabilities.and_then(|capabilities| capabilities.elicitation);
-    // Before there were addresses as well, the capability said forms.
+    // Before revisions had URL elicitation, the bare capability meant forms.
     let shows_forms = elicits.is_some_and(|able| able.form.is_some() || able.url.is_none());
     if !shows_forms {
         return ApprovalChannel::Never;
@@ -44,7 +43,7 @@ pub(super) fn way(context: &RequestContext<RoleServer>) -> ApprovalChannel {
     }
 }
 
-/// The result that asks about calls; the run's id is what the client gives back.
+/// Result that requests decisions; the client returns the run's id.
 pub(super) fn wanted(run: String, calls: &[PendingApproval]) -> InputRequiredResult {
     let requests = calls.iter().filter_map(|call| {
         let request = ElicitRequest::new(form(call)?);
@@ -54,7 +53,7 @@ pub(super) fn wanted(run: String, calls: &[PendingApproval]) -> InputRequiredRes
     InputRequiredResult::new(Some(requests), Some(run))
 }
 
-/// What a client has answered to [`wanted`]. Calls about which nothing was chosen are left out.
+/// Answers of a client to [`wanted`]. Calls without a decision are omitted.
 pub(super) fn answers(responses: InputResponses) -> Vec<(String, Decision)> {
     let decided = responses.into_iter().filter_map(|(call, response)| {
         let answer = serde_json::from_value(response).ok()?;
@@ -76,7 +75,7 @@ pub(super) async fn ask(
         Ok(ClientResult::ElicitResult(answer)) => Some((call.call.to_string(), decision(answer)?)),
         Ok(_) => None,
         Err(error) => {
-            tracing::debug!(%error, "an MCP client was not asked");
+            tracing::debug!(%error, "cannot ask an MCP client for approval");
             None
         }
     }
@@ -121,11 +120,12 @@ fn form(call: &PendingApproval) -> Option<ElicitRequestParams> {
     })
 }
 
-/// What is said where nobody can be asked, or nobody chose.
+/// Text for a client that cannot be asked, or that decided nothing.
 pub(super) fn left_waiting(run: &str, calls: &[PendingApproval]) -> String {
     let tools: Vec<&str> = calls.iter().map(|call| &*call.tool).collect();
     format!(
-        "The answer waits for somebody to decide about {}: POST /v1/response/{run}/decide, or `quillet runs decide {run} approve` and `quillet runs resume {run}`.",
+        "The run waits for a decision about {}: POST /v1/response/{run}/decide, or `quillet runs \
+         decide {run} approve` and `quillet runs resume {run}`.",
         tools.join(", ")
     )
 }

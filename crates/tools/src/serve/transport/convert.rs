@@ -1,4 +1,4 @@
-//! Our things in MCP's words.
+//! Conversion to MCP types.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(super) fn tool(spec: &ToolSpec) -> Tool {
     tool.with_annotations(ToolAnnotations::new().idempotent(spec.idempotent))
 }
 
-/// Clients refuse a schema that does not say that arguments are an object.
+/// Clients reject a schema that does not declare arguments as an object.
 fn object_schema(mut schema: JsonObject) -> JsonObject {
     schema.entry("type").or_insert_with(|| json!("object"));
     schema
@@ -45,8 +45,8 @@ pub(super) fn prompt(offer: PromptOffer) -> Prompt {
     prompt
 }
 
-/// MCP's messages have two roles and one content each: instructions go out as the
-/// user's, and a message of several parts as several messages.
+/// MCP messages have two roles and one content each: system messages are sent as user messages, and
+/// a message with several parts as several messages.
 pub(super) fn message(message: &Message) -> Vec<PromptMessage> {
     let role = match message.role {
         Speaker::Assistant => Role::Assistant,
@@ -85,7 +85,7 @@ pub(super) fn result(result: Result<Value, ToolError>) -> CallToolResult {
     }
     let text = quillet_core::json::to_string(&value);
     let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
-    // Revisions before the newest know objects only.
+    // Revisions before the newest only accept objects.
     result.structured_content = Some(Tree::from(&value)).filter(Tree::is_object);
     result
 }

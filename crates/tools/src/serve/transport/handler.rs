@@ -1,4 +1,4 @@
-//! The methods that clients call.
+//! Methods of the MCP server.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::approval::{self, ApprovalChannel};
 use super::convert;
 use crate::serve::{AgentReply, McpBackend, NotRendered, PromptOffer};
 
-/// What the names of agents begin with, as tools.
+/// Prefix of agents as tools.
 const AGENT: &str = "agent_";
 
 /// Entries in one page of a list.
@@ -45,7 +45,7 @@ impl Handler {
                 .any(|spec| spec.name == name)
     }
 
-    /// Asks an agent, and whoever sits before the client about calls that wait.
+    /// Calls an agent, and asks the client's user about pending approvals.
     async fn agent(
         &self,
         request: CallToolRequestParams,
@@ -62,7 +62,7 @@ impl Handler {
                 Some(run) => {
                     let decisions = request.input_responses.map(approval::answers);
                     let decisions = decisions.unwrap_or_default();
-                    // Whoever has chosen nothing is not asked over and over.
+                    // A user who has decided nothing is not asked again.
                     if decisions.is_empty() {
                         way = ApprovalChannel::Never;
                     }
@@ -118,7 +118,7 @@ impl Handler {
 
 fn unknown(what: &str, name: &str, near: Option<&str>) -> ErrorData {
     let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-    ErrorData::invalid_params(format!("there is no {what} {name}{hint}"), None)
+    ErrorData::invalid_params(format!("unknown {what} {name}{hint}"), None)
 }
 
 /// A page of a list and where the next one begins. A cursor is the number of the
@@ -130,9 +130,9 @@ fn page<T>(
     let cursor = request.and_then(|request| request.cursor);
     let begin: usize = match cursor {
         None => 0,
-        Some(text) => text.parse().map_err(|_| {
-            ErrorData::invalid_params(format!("the cursor {text:?} is none of ours"), None)
-        })?,
+        Some(text) => text
+            .parse()
+            .map_err(|_| ErrorData::invalid_params(format!("invalid cursor {text:?}"), None))?,
     };
     let end = begin.saturating_add(PAGE);
     let next = (end < all.len()).then(|| end.to_string());
@@ -218,7 +218,7 @@ impl ServerHandler for Handler {
         _context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let offered = self.offer.prompts();
-        // A version of a prompt is named by a mark behind its name, and is not listed.
+        // Versions are selected by a suffix of the name, and are not listed.
         let named = |prompt: &&PromptOffer| {
             let rest = request.name.strip_prefix(prompt.name.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))

@@ -1,4 +1,4 @@
-//! Streamable HTTP: one address that takes JSON-RPC messages by POST.
+//! Streamable HTTP transport: one address that accepts JSON-RPC messages by POST.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use super::handler::Handler;
 use crate::serve::{HttpAnswer, McpBackend};
 
-/// The endpoint for MCP clients on an HTTP server. Whoever mounts it decides who may call it:
-/// hosts, origins and keys are not looked at here.
+/// Endpoint for MCP clients on an HTTP server. The caller controls access: hosts, origins and keys
+/// are not checked here.
 #[derive(Clone)]
 pub struct HttpTransport(StreamableHttpService<Handler, NeverSessionManager>);
 
@@ -19,8 +19,8 @@ impl HttpTransport {
     /// An endpoint that serves what is offered. Requests of more than `request_bytes` are refused.
     #[must_use]
     pub fn new(offer: Arc<dyn McpBackend>, request_bytes: usize) -> Self {
-        // Without sessions every request stands for itself, so that replicas need
-        // not share anything; the newest revision has none anyway.
+        // Without sessions every request is independent, so replicas share no state; the newest
+        // revision has no sessions anyway.
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true)

@@ -1,4 +1,4 @@
-//! What MCP clients connect to: standard input and output, and HTTP.
+//! Transports of the MCP server: standard input and output, and HTTP.
 
 mod approval;
 mod convert;

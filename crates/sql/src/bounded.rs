@@ -30,6 +30,8 @@ impl BoundedDatabase {
         connections: usize,
         catalogue_timeout: Duration,
     ) -> Self {
+        // At least one permit, or every call would wait for its whole timeout; a semaphore panics
+        // beyond its maximum.
         let connections = connections.clamp(1, Semaphore::MAX_PERMITS);
         BoundedDatabase {
             database,
@@ -41,6 +43,8 @@ impl BoundedDatabase {
 
     /// Waits for a turn, no longer than the work itself may take.
     async fn turn(&self, patience: Duration) -> Result<SemaphorePermit<'_>, DatabaseError> {
+        // The wait is bounded by the time of the work itself: a caller never waits longer for a
+        // connection than for an answer.
         match tokio::time::timeout(patience, self.turns.acquire()).await {
             Ok(Ok(turn)) => Ok(turn),
             // Nobody closes the semaphore.
@@ -48,7 +52,7 @@ impl BoundedDatabase {
                 let mut error = DatabaseError::new(
                     DatabaseErrorKind::Limit,
                     format!(
-                        "all {} connections to {} were busy for {} s (sql.connections)",
+                        "no free connection: all {} connections to {} were busy for {} s (sql.connections)",
                         self.connections,
                         self.database.describe(),
                         patience.as_secs_f64()
@@ -101,6 +105,8 @@ impl Database for BoundedDatabase {
         sink: &'a mut dyn RowSink,
     ) -> BoxFuture<'a, Result<StreamEnd, DatabaseError>> {
         Box::pin(async move {
+            // Held until the query has ended, including the time that a slow sink takes: the
+            // connection stays open for so long.
             let _turn = self.turn(limits.timeout).await?;
             self.database.query_into(sql, limits, sink).await
         })

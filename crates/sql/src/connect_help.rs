@@ -12,23 +12,24 @@ pub(crate) fn unreached(error: &io::Error, server: &str, host: &str, port: u16) 
     Some(match error.kind() {
         io::ErrorKind::ConnectionRefused => {
             format!(
-                "nothing listens at {host}:{port}; is {server} running there, and on this port?"
+                "no server listens at {host}:{port}; check that {server} runs there, on this port"
             )
         }
-        io::ErrorKind::NotFound => format!("no socket of {server} is there"),
+        io::ErrorKind::NotFound => format!("socket of {server} not found; check the path"),
         io::ErrorKind::TimedOut
         | io::ErrorKind::HostUnreachable
         | io::ErrorKind::NetworkUnreachable => {
-            format!("no way leads to {host}:{port}; is a firewall or a tunnel between?")
+            format!("no route to {host}:{port}; check firewalls and tunnels")
         }
         // What the system's resolver says has no kind of its own.
-        _ if error.to_string().contains("lookup") => format!("no host is called {host:?}"),
+        _ if error.to_string().contains("lookup") => format!("unknown host {host:?}"),
         _ => return None,
     })
 }
 
 /// The database that was meant, by the names of those that are there.
 pub(crate) fn databases(name: &str, known: &[String]) -> Option<String> {
+    // One near name is shown alone: a list would only repeat it.
     if let Some(near) = nearest(name, known.iter().map(String::as_str)) {
         return Some(format!("did you mean {near:?}?"));
     }
@@ -38,5 +39,5 @@ pub(crate) fn databases(name: &str, known: &[String]) -> Option<String> {
         .map(|name| format!("{name:?}"))
         .collect();
     let more = if known.len() > MOST { ", …" } else { "" };
-    (!listed.is_empty()).then(|| format!("the server has {}{more}", listed.join(", ")))
+    (!listed.is_empty()).then(|| format!("databases of this server: {}{more}", listed.join(", ")))
 }

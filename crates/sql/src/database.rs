@@ -1,37 +1,16 @@
 //! The contract with databases: what the three drivers do alike.
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_core::build::FeatureDisabled;
 use quillet_core::{BoxFuture, ErrorCode};
 
-use crate::sqlite::Sqlite;
 use crate::stream::{RowSink, StreamEnd};
-use crate::{Catalogue, ConnectionUrl, RowSet, SqlDialect, mysql, postgres};
+use crate::{Catalogue, RowSet, SqlDialect};
 
-/// Bounds on one query. All of them hold whatever the query says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct QueryLimits {
-    /// Rows that are read; the next one is looked at only to know that it is there.
-    pub rows: usize,
-    /// Bytes of values that are read.
-    pub bytes: usize,
-    /// Time for the whole query, connecting apart.
-    pub timeout: Duration,
-}
-
-impl Default for QueryLimits {
-    /// 1,000 rows and 30 s, as table-chat, and 16 MiB.
-    fn default() -> Self {
-        QueryLimits {
-            rows: 1_000,
-            bytes: 16 << 20,
-            timeout: Duration::from_secs(30),
-        }
-    }
-}
+pub use crate::connect::connect;
+pub use crate::limits::QueryLimits;
 
 /// Options of connections.
 #[derive(Clone, Debug)]
@@ -246,20 +225,5 @@ impl DatabaseError {
             position: None,
             hint: None,
         }
-    }
-}
-
-/// The database at an address. Nothing is opened before it is asked for something.
-///
-/// # Errors
-/// The address names something that this dialect does not take, or this build has no driver.
-pub fn connect(
-    url: &ConnectionUrl,
-    options: &ConnectOptions,
-) -> Result<Arc<dyn Database>, DatabaseError> {
-    match url.dialect {
-        SqlDialect::MySql => mysql::open(url, options),
-        SqlDialect::PostgreSql => postgres::open(url, options),
-        SqlDialect::Sqlite => Ok(Arc::new(Sqlite::new(url, options)?)),
     }
 }

@@ -13,7 +13,7 @@ use crate::url::UrlError;
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SqlError {
     /// There is no connection or table of that name.
-    #[error("there is no {what} {name:?}{}", suggestion(.nearest.as_deref()))]
+    #[error("unknown {what} {name:?}{}", suggestion(.nearest.as_deref()))]
     NotFound {
         /// `database`, `table`.
         what: &'static str,
@@ -41,7 +41,7 @@ pub enum SqlError {
     Database(#[from] DatabaseError),
     /// No model is configured.
     #[error(
-        "no model is named, so that nobody can write the query: set sql.model or model.name (a key alone chooses none)"
+        "no model configured to write the query: set sql.model or model.name (an API key alone selects no model)"
     )]
     NoModel,
     /// The model did not answer.
@@ -66,7 +66,7 @@ pub enum SqlError {
         setting: &'static str,
     },
     /// A prompt could not be rendered.
-    #[error("the prompt {prompt:?} cannot be rendered: {message}")]
+    #[error("cannot render the prompt {prompt:?}: {message}")]
     Prompt {
         /// Its name.
         prompt: String,
@@ -94,9 +94,11 @@ pub struct RejectedQuery {
 fn cut_answer(reason: FinishReason, max_tokens: u64, setting: &str) -> String {
     match reason {
         FinishReason::Length => format!(
-            "the model's answer was cut off at max_tokens, {max_tokens} ({setting}), and is not used"
+            "truncated answer: the model reached max_tokens {max_tokens} ({setting}), and the answer is not used"
         ),
-        other => format!("the model's answer ended before it was whole ({other}), and is not used"),
+        other => format!(
+            "incomplete answer: the model stopped early ({other}), and the answer is not used"
+        ),
     }
 }
 

@@ -9,15 +9,15 @@
 //! The crate knows no provider and no HTTP. Models, stores and archives are contracts of core.
 //!
 //! ```
-//! use quillet_sql::Dialect;
+//! use quillet_sql::SqlDialect;
 //! use quillet_sql::guard::{Policy, check};
 //!
 //! let policy = Policy::default();
 //! let query = "SELECT city, count(*) FROM customers GROUP BY city";
-//! let approved = check(query, Dialect::PostgreSql, None, &policy).unwrap();
+//! let approved = check(query, SqlDialect::PostgreSql, None, &policy).unwrap();
 //! assert_eq!(approved.tables, ["customers"]);
 //!
-//! let refused = check("DELETE FROM customers", Dialect::PostgreSql, None, &policy);
+//! let refused = check("DELETE FROM customers", SqlDialect::PostgreSql, None, &policy);
 //! assert!(refused.is_err());
 //! ```
 //!
@@ -36,6 +36,7 @@ pub mod chain;
 #[cfg(not(feature = "columnar"))]
 mod columnar;
 mod config;
+mod connect;
 mod connect_help;
 pub mod database;
 pub mod demo;
@@ -46,6 +47,7 @@ pub mod export;
 pub mod files;
 pub mod guard;
 pub mod layout;
+mod limits;
 #[cfg(feature = "mysql")]
 mod mysql;
 #[cfg(not(feature = "mysql"))]
@@ -70,9 +72,11 @@ pub mod values;
 
 pub use catalogue::Catalogue;
 pub use config::{ChainMode, SqlConfig};
-pub use database::{Database, DatabaseError, DatabaseErrorKind, QueryLimits, connect};
+pub use connect::connect;
+pub use database::{Database, DatabaseError, DatabaseErrorKind};
 pub use dialect::SqlDialect;
 pub use error::SqlError;
+pub use limits::QueryLimits;
 pub use rows::{Cell, ColumnInfo, RowSet};
 pub use service::{
     Connection, ConnectionDefinition, Databases, PutResult, QueryRun, RemoveResult, RunOptions,

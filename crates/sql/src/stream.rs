@@ -100,9 +100,13 @@ impl RowBatch {
 
     /// Counts a row of so many bytes, before it is made; the limit that it does not fit into.
     pub(crate) fn admit(&mut self, bytes: usize) -> Option<TruncationReason> {
+        // Rows are checked before bytes: a result that meets both limits is reported as cut by
+        // rows.
         if self.all_rows >= self.most_rows {
             return Some(TruncationReason::Rows);
         }
+        // Counted before the row is decoded, so that a row beyond the limit never takes memory as
+        // cells.
         self.all_bytes = self.all_bytes.saturating_add(bytes);
         if self.all_bytes > self.most_bytes {
             return Some(TruncationReason::Bytes);
@@ -115,6 +119,7 @@ impl RowBatch {
     /// Adds a row that was admitted; the rows so far where they are a batch.
     pub(crate) fn push(&mut self, row: Vec<Cell>) -> Option<Vec<Vec<Cell>>> {
         self.rows.push(row);
+        // Bytes bound the memory of wide rows, rows the latency of narrow ones.
         let is_full = self.rows.len() >= BATCH_ROWS || self.bytes >= BATCH_BYTES;
         is_full.then(|| self.take())
     }
@@ -172,6 +177,8 @@ impl<'a> Feed<'a> {
     }
 
     async fn pass_on(&mut self, rows: Vec<Vec<Cell>>) -> Result<(), SinkClosed> {
+        // Columns go out with the first rows and not before: a query that fails early has written
+        // nothing, and can be repaired and run again into the same sink.
         if let Some(columns) = self.columns.take() {
             self.sink.columns(columns).await?;
         }

@@ -23,7 +23,7 @@ pub(crate) fn certificates(
         Ok(found)
     } else {
         Err(format!(
-            "{setting} {}: there is no certificate in it; it has to be PEM, which begins with \
+            "{setting} {}: no certificate found; expected PEM, which begins with \
          -----BEGIN CERTIFICATE-----",
             path.display()
         ))
@@ -36,17 +36,19 @@ pub(crate) fn certificates(
 /// A sentence: the file cannot be read, has no key, or one that a passphrase opens.
 pub(crate) fn key(setting: &str, path: &Path) -> Result<PrivateKeyDer<'static>, String> {
     let text = read(setting, path)?;
+    // The library's error does not say that a key is encrypted, so the PEM headers are checked
+    // first. The second form is the older one of PKCS#1.
     let has = |mark: &[u8]| text.windows(mark.len()).any(|part| part == mark);
     let shown = path.display();
     if has(b"BEGIN ENCRYPTED PRIVATE KEY") || has(b"Proc-Type: 4,ENCRYPTED") {
         return Err(format!(
-            "{setting} {shown}: the key is encrypted, and nobody is here to type its passphrase; write \
-             it without one: openssl pkey -in {shown} -out plain.key && chmod 600 plain.key"
+            "{setting} {shown}: the private key is encrypted, and its passphrase cannot be entered here; \
+             remove the passphrase: openssl pkey -in {shown} -out plain.key && chmod 600 plain.key"
         ));
     }
     PrivateKeyDer::from_pem_slice(&text).map_err(|error| match error {
         PemError::NoItemsFound => format!(
-            "{setting} {shown}: there is no private key in it; it has to be PEM (PKCS#8, PKCS#1 or SEC1), \
+            "{setting} {shown}: no private key found; expected PEM (PKCS#8, PKCS#1 or SEC1), \
              which begins with -----BEGIN PRIVATE KEY-----, RSA PRIVATE KEY or EC PRIVATE KEY"
         ),
         error => format!("{setting} {shown}: {error}"),
@@ -116,6 +118,7 @@ impl CertificateInfo {
         // … }
         let (_, whole, _) = element(certificate)?;
         let (_, mut fields, _) = element(whole)?;
+        // The version is optional: certificates of version 1 do not have it.
         if fields.first() == Some(&0xA0) {
             fields = element(fields)?.2;
         }
@@ -128,6 +131,8 @@ impl CertificateInfo {
         let (kind, until, _) = element(rest)?;
         let until = seconds(kind, until)?;
         let (_, subject, rest) = element(fields)?;
+        // Searched by the bytes of its OID instead of parsing the name: a certificate that is
+        // already trusted byte for byte cannot gain anything by imitating them.
         let at = subject
             .windows(COMMON_NAME.len())
             .position(|part| part == COMMON_NAME);
@@ -163,6 +168,8 @@ pub(crate) fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (first, rest) = rest.split_first()?;
     let (length, rest) = match first {
         0..=0x7F => (usize::from(*first), rest),
+        // Long form of a length. Up to four bytes, which no real certificate exceeds; more could
+        // overflow `usize`.
         0x81..=0x84 => {
             let (length, rest) = rest.split_at_checked(usize::from(first & 0x7F))?;
             let length = length

@@ -51,7 +51,7 @@ impl std::str::FromStr for ConnectionUrl {
         let scheme = text.split(':').next().unwrap_or_default();
         let Some(dialect) = SqlDialect::named(scheme).filter(|_| text.contains(':')) else {
             return Err(wrong(format!(
-                "{scheme:?} is not a database that is known; write postgresql://user@host/name, mysql://user@host/name or sqlite:path/to/file.db"
+                "unknown database type {scheme:?}: write postgresql://user@host/name, mysql://user@host/name or sqlite:path/to/file.db"
             )));
         };
         match dialect {
@@ -63,10 +63,12 @@ impl std::str::FromStr for ConnectionUrl {
 
 fn sqlite(text: &str) -> Result<ConnectionUrl, UrlError> {
     let rest = text.split_once(':').map_or("", |(_, rest)| rest);
+    // `sqlite:shop.db` and `sqlite:///tmp/shop.db` are both in use; what follows is a path, not a
+    // URL, so nothing is percent-decoded.
     let rest = rest.strip_prefix("//").unwrap_or(rest);
     if rest.is_empty() {
         return Err(wrong(
-            "the address names no file; write sqlite:path/to/file.db",
+            "missing file in the address: write sqlite:path/to/file.db",
         ));
     }
     Ok(ConnectionUrl {
@@ -83,13 +85,13 @@ fn sqlite(text: &str) -> Result<ConnectionUrl, UrlError> {
 }
 
 fn server(text: &str, dialect: SqlDialect) -> Result<ConnectionUrl, UrlError> {
-    let parsed = url::Url::parse(text)
-        .map_err(|error| wrong(format!("the address cannot be read: {error}")))?;
+    let parsed =
+        url::Url::parse(text).map_err(|error| wrong(format!("invalid address: {error}")))?;
     let decoded = |part: &str| percent_decode_str(part).decode_utf8_lossy().into_owned();
     let database = decoded(parsed.path().trim_start_matches('/'));
     if database.is_empty() {
         return Err(wrong(format!(
-            "the address names no database; write {}://user@host/name",
+            "missing database name in the address: write {}://user@host/name",
             parsed.scheme()
         )));
     }
@@ -171,6 +173,8 @@ impl fmt::Display for ConnectionUrl {
         }
         write!(f, "{}:{}/{}", self.host, self.port, self.database)?;
         for (i, (name, value)) in self.parameters.iter().enumerate() {
+            // By parts of names, since drivers differ (`sslpassword`, `ssl-key`): masking a
+            // harmless value costs nothing, showing a secret does.
             let secret = ["pass", "secret", "key", "token"];
             let lower = name.to_lowercase();
             let hidden = secret.iter().any(|word| lower.contains(word));

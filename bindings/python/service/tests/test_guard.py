@@ -77,7 +77,7 @@ def test_what_is_approved() -> None:
 
 REFUSED = [
     ("DELETE FROM users", "sql.guard.statement", (1, 1), None),
-    ("SELECT 1;\nSELECT 2", "sql.guard.statements", (1, 9), "one question"),
+    ("SELECT 1;\nSELECT 2", "sql.guard.statements", (1, 9), "one statement"),
     ("SELECT pg_read_file('/etc/passwd')", "sql.guard.function", (1, 8), None),
     ("SELECT *\nFROM usrs", "sql.guard.table", (2, 6), "users"),
     ("SELECT nmae FROM users", "sql.guard.column", (1, 8), "name"),

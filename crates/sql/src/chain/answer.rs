@@ -26,6 +26,7 @@ struct AnswerFields {
 /// fenced code that is SQL; the whole text if it begins like SQL. Words around are the explanation.
 #[must_use]
 pub fn read_query(answer: &str) -> Option<WrittenQuery> {
+    // Thinking often contains drafts of queries, which must not be taken for the answer.
     let text = without_thinking(answer)?;
     let fenced = unfenced(text);
     let candidates = [Some(text.trim()), fenced.map(str::trim)];
@@ -60,6 +61,7 @@ fn object(text: &str) -> Option<WrittenQuery> {
 
 /// A JSON object inside other words.
 fn object_inside(text: &str) -> Option<WrittenQuery> {
+    // A bound on attempts: each may scan the rest of the answer.
     let starts = text.match_indices('{').map(|(i, _)| i).take(32);
     starts.into_iter().find_map(|start| {
         let mut values =

@@ -46,6 +46,7 @@ pub fn plan(
     if count == 0 {
         return SelectionPlan::Nothing;
     }
+    // Phase 1 costs a call; showing a small schema directly is cheaper and loses no table.
     let small =
         config.chain == ChainMode::Budget && prepared.full_tokens() <= config.full_schema_tokens;
     if count <= config.table_selection_threshold || small {
@@ -154,6 +155,7 @@ fn fallen(
             .into_iter()
             .for_each(|is_in| *is_in = true);
     }
+    // Tables without any rank follow by size, the best guess that is left.
     tables.extend(
         by_size(prepared)
             .into_iter()

@@ -3,11 +3,10 @@
 //! What a database says about itself is untrusted data. Here it stays on its line and within
 //! bounds, so that no comment can look like another table, a request or a rule.
 
+use super::untrusted_text::{COMMENT, is_unseen, tame};
 use crate::SqlDialect;
 use crate::catalogue::{Catalogue, DatabaseTable, ForeignKey, TableColumn};
 
-/// Most characters of a comment of a table or column in a prompt.
-const COMMENT: usize = 300;
 /// Most labels of an enum that are listed.
 const LABELS: usize = 24;
 
@@ -127,6 +126,7 @@ fn column_text(
     if column.is_primary_key {
         text.push_str(" PK");
     }
+    // A key of one column is shown on its column; longer keys get a line of their own below.
     let alone = table
         .foreign_keys
         .iter()
@@ -137,6 +137,7 @@ fn column_text(
             text.push_str(&format!(".{}", quoted(column, dialect)));
         }
     }
+    // MySQL writes the labels into the type itself: `enum('a','b')`.
     let spelled = column.data_type.contains('\'');
     let declared = || {
         let has_labels = !column.values.is_empty() && !spelled;
@@ -184,43 +185,10 @@ fn target(key: &ForeignKey, dialect: SqlDialect) -> String {
     )
 }
 
-/// An untrusted text on one line: line ends and control characters become spaces, what is too long
-/// is cut.
-pub(super) fn tame(text: &str) -> String {
-    let mut out = String::new();
-    let mut blank = false;
-    let mut length = 0;
-    for c in text.trim().chars() {
-        if c.is_whitespace() || c.is_control() || is_invisible(c) {
-            blank = true;
-            continue;
-        }
-        if std::mem::take(&mut blank) {
-            out.push(' ');
-        }
-        if length == COMMENT {
-            out.push('…');
-            break;
-        }
-        out.push(c);
-        length += 1;
-    }
-    out
-}
-
-/// Characters that have no place on a line: ends of lines, control characters, and what hides.
-pub(crate) fn is_unseen(c: char) -> bool {
-    c.is_control() || is_invisible(c)
-}
-
-/// Characters that hide or turn text: zero width, direction marks, tags.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
-}
-
 /// A name as a query of this dialect writes it: quoted where it has to be.
 #[must_use]
 pub fn quoted(name: &str, dialect: SqlDialect) -> String {
+    // Quoting more than necessary is safe but costs tokens in every prompt.
     let plain = match dialect {
         // PostgreSQL folds bare names to lower case; the others keep or ignore case.
         SqlDialect::PostgreSql => !name.chars().any(char::is_uppercase),

@@ -8,7 +8,7 @@ use foldhash::{HashMap, HashMapExt, HashSet};
 use quillet_core::archive::QueryRecord;
 use quillet_core::chat::TokenCounter;
 
-use super::context::tame;
+use super::untrusted_text::tame;
 use crate::rank::content_words;
 
 /// Questions that have less in common than this (cosine of their words) are not alike.
@@ -40,6 +40,7 @@ pub(crate) fn alike<'a>(question: &str, accepted: &'a [QueryRecord]) -> Vec<&'a 
     for record in accepted {
         let words = record.question.as_deref().map(content_words);
         let words: HashSet<String> = words.unwrap_or_default().into_iter().collect();
+        // Records come newest first, so the newest of equal pairs stays.
         let is_known = known
             .iter()
             .any(|(other, said)| other.sql == record.sql || *said == words);
@@ -88,6 +89,8 @@ pub(super) fn text(examples: &[Example], tokens: &dyn TokenCounter, budget: u64)
         );
         let cost = tokens.text(&shown);
         if cost > left {
+            // A long example is skipped, not cut: half a query teaches the wrong thing. Shorter
+            // ones after it may still fit.
             continue;
         }
         left -= cost;

@@ -14,7 +14,7 @@ use tracing::warn;
 
 use super::answer::{WrittenQuery, read_query, read_refusal};
 use super::choice::{SelectionPlan, TableSelection, chosen, plan, unasked};
-use super::context::{seed_line, short_line, table_text, tame};
+use super::context::{seed_line, short_line, table_text};
 use super::examples::{self, Example};
 use super::export_intent::export_format;
 use super::generated::{GeneratedQuery, PhaseTime, Repair, TokenReport};
@@ -22,6 +22,7 @@ use super::prepared::PreparedCatalogue;
 use super::previous::{self, Previous};
 use super::prompts::{PromptKind, Prompts};
 use super::select::fallback;
+use super::untrusted_text::tame;
 use super::value_hints::{ValueHints, shown};
 use crate::rank::RankedTable;
 use crate::{ChainMode, SqlConfig, SqlDialect, SqlError};
@@ -157,9 +158,11 @@ impl QueryChain<'_> {
         if prompt.is_empty() {
             return Err(SqlError::Invalid {
                 code: ErrorCode::SqlInvalidPrompt,
-                message: "prompt is empty; write a question in words".to_owned(),
+                message: "the prompt is empty: write a question in words".to_owned(),
             });
         }
+        // Times and tokens are collected on the way, because an error may end the chain at any
+        // phase.
         let mut account = Account::default();
         let begun = Instant::now();
         let ranked = self.rank(&self.with_previous(prompt)).await;
@@ -235,7 +238,7 @@ impl QueryChain<'_> {
             Some(embedder) => match embedder.embed(&[prompt.to_owned()]).await {
                 Ok(vectors) => vectors.into_iter().next(),
                 Err(error) => {
-                    warn!(database = %self.name, %error, "tables are ranked by words alone");
+                    warn!(database = %self.name, %error, "cannot embed the question; ranking tables by words only");
                     None
                 }
             },
@@ -269,6 +272,8 @@ impl QueryChain<'_> {
                             }
                         }
                     }
+                    // Phase 1 only narrows the schema: without it the chain falls back to the
+                    // ranking and can still answer.
                     Err(SqlError::Model(error)) => Err(fallback(
                         "call_failed",
                         format!("phase 1 failed: {}", error.message),
@@ -404,6 +409,7 @@ impl QueryChain<'_> {
                     Err(error) => (written.sql, error),
                 },
             };
+            // Repairs given by the caller count as well: `repair_query` starts with one.
             let again = u32::try_from(repairs.len()).unwrap_or(u32::MAX) < self.config.repairs;
             if !again || !error.is_mendable() {
                 return Err(error);
@@ -472,6 +478,7 @@ impl QueryChain<'_> {
             prompt: which.id().to_owned(),
             message: error.message,
         })?;
+        // Used only where the provider reports no usage.
         let estimated: u64 = messages
             .iter()
             .map(|message| self.tokens.message(message))
@@ -554,8 +561,8 @@ fn no_query(answer: &str) -> SqlError {
     let reason = read_refusal(answer);
     let message = match (&reason, answer.trim()) {
         (Some(_), _) => "the model wrote no query for this question",
-        (None, "") => "the model answered with nothing; a JSON object with \"sql\" was asked for",
-        (None, _) => "the model answered without a query; a JSON object with \"sql\" was asked for",
+        (None, "") => "the model gave an empty answer: expected a JSON object with \"sql\"",
+        (None, _) => "the model gave no query: expected a JSON object with \"sql\"",
     };
     SqlError::Answer {
         message: message.to_owned(),

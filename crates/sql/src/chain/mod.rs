@@ -15,11 +15,11 @@ mod prepared;
 mod previous;
 mod prompts;
 mod select;
+mod untrusted_text;
 mod value_hints;
 
 pub use answer::{WrittenQuery, read_query};
 pub use choice::{SelectionPlan, TableSelection, chosen, plan, unasked};
-pub(crate) use context::is_unseen;
 pub use context::{build_schema_context, build_table_summary_context, quoted};
 pub use examples::Example;
 pub(crate) use examples::alike;
@@ -29,3 +29,4 @@ pub use prepared::PreparedCatalogue;
 pub use previous::Previous;
 pub use prompts::{BuiltIn, PromptError, PromptKind, Prompts};
 pub use select::read_selection;
+pub(crate) use untrusted_text::is_unseen;

@@ -35,6 +35,7 @@ impl PreparedCatalogue {
     /// answer.
     #[must_use]
     pub fn new(catalogue: Arc<Catalogue>, glossary: &Glossary, tokens: &dyn TokenCounter) -> Self {
+        // One more for the line end that joins the texts.
         let count = |text: String| u32::try_from(tokens.text(&text) + 1).unwrap_or(u32::MAX);
         let tables = catalogue.tables.iter();
         let line_tokens = tables
@@ -48,6 +49,8 @@ impl PreparedCatalogue {
             line_tokens,
             schema_tokens,
             vectors: OnceLock::new(),
+            // Separate from the vectors, so that a second question does not start embedding while
+            // the first is still at it.
             embedding: AtomicBool::new(false),
             known: RwLock::new(Arc::new(ValueIndex::of(
                 &catalogue,

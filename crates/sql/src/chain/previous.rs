@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::context::tame;
+use super::untrusted_text::tame;
 
 /// Most characters of a query that the model is shown again.
 const QUERY: usize = 2_000;

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::Fallback;
 use super::answer::without_thinking;
+use super::untrusted_text::tame;
 use crate::Catalogue;
 
 /// Reads a choice of tables: places in [`Catalogue::tables`] in the order of the answer, each once,
@@ -41,14 +42,11 @@ fn unknown(names: &[String]) -> Fallback {
     let shown: Vec<String> = names
         .iter()
         .take(3)
-        .map(|name| format!("{:?}", super::context::tame(name)))
+        .map(|name| format!("{:?}", tame(name)))
         .collect();
     fallback(
         "all_unknown",
-        format!(
-            "phase 1 chose only tables that are not there: {}",
-            shown.join(", ")
-        ),
+        format!("phase 1 chose only unknown tables: {}", shown.join(", ")),
     )
 }
 
@@ -79,14 +77,14 @@ fn names(answer: &str) -> Result<Vec<String>, Fallback> {
             _ => {
                 return Err(fallback(
                     "not_an_array",
-                    "phase 1 answered with an object that has no list of tables",
+                    "phase 1 answered with an object without a list of tables",
                 ));
             }
         },
         _ => {
             return Err(fallback(
                 "not_an_array",
-                "phase 1 answered with JSON that is no array",
+                "phase 1 answered with JSON that is not an array",
             ));
         }
     };
@@ -112,6 +110,8 @@ fn first_array(text: &str) -> Option<Value> {
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
         match values.next() {
             Some(Ok(value @ Value::Array(_))) => Some(value),
+            // The answer may be cut at `max_tokens`: the complete names before the cut are still a
+            // valid choice.
             Some(Err(error)) if error.is_eof() => cut(rest),
             _ => None,
         }
@@ -144,6 +144,7 @@ pub(super) fn named(catalogue: &Catalogue, name: &str) -> Vec<usize> {
     if !whole.is_empty() {
         return whole;
     }
+    // A name may contain dots itself, so every dot is tried as the separator.
     for split in name.match_indices('.').map(|(i, _)| i) {
         let found = catalogue.find(Some(&name[..split]), &name[split + 1..]);
         if !found.is_empty() {

@@ -48,17 +48,15 @@ pub fn create(path: &Path) -> Result<bool, DatabaseError> {
         return Ok(false);
     }
     let failed = |error: &dyn std::fmt::Display| {
-        let message = format!(
-            "the demo shop cannot be built as {}: {error}",
-            path.display()
-        );
+        let message = format!("cannot create the demo shop as {}: {error}", path.display());
         let mut fault = DatabaseError::new(DatabaseErrorKind::Unreachable, message);
-        fault.hint = Some("name a file in a folder that is there and may be written".to_owned());
+        fault.hint = Some("name a file in an existing, writable folder".to_owned());
         fault
     };
     // SQLite reads a relative name that begins with `file:` as an address.
     let path = std::path::absolute(path).map_err(|error| failed(&error))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // Built under another name and renamed, so that a second process never opens a half-built file.
     let half = path.with_file_name(format!(".{name}.{}", std::process::id()));
     let built = build(&half).map_err(|error| failed(&error));
     let moved = built.and_then(|()| std::fs::rename(&half, &path).map_err(|error| failed(&error)));

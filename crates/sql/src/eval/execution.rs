@@ -123,6 +123,7 @@ fn whole(text: &str) -> String {
 }
 
 fn number(value: f64) -> String {
+    // Negative zero prints differently but is the same number.
     let value = if value == 0.0 { 0.0 } else { value };
     format!("{value:.DIGITS$e}")
 }

@@ -112,7 +112,7 @@ impl Suite {
         if file.databases.is_empty() {
             let beside = read_json::<SuiteFile>(&beside(path)).map_err(|error| {
                 invalid(format!(
-                    "{} has no databases of its own, and beside it {error}",
+                    "{} has no databases of its own, and the file beside it is not usable: {error}",
                     path.display()
                 ))
             })?;
@@ -165,7 +165,7 @@ impl Suite {
             let known = databases.iter().find(|set| set.name == q.db_id);
             let set = known.ok_or_else(|| {
                 format!(
-                    "question {:?} is about {:?}, which is not among the databases",
+                    "question {:?} names the unknown database {:?}",
                     q.id, q.db_id
                 )
             })?;
@@ -277,7 +277,7 @@ fn qualified(catalogue: &Catalogue, name: &str, question: &str) -> Result<String
     let found = found.filter(|found| !found.is_empty());
     let found = found.unwrap_or_else(|| catalogue.find(None, name));
     let table = found.first().and_then(|i| catalogue.tables.get(*i));
-    let missing = || format!("question {question:?} needs the table {name:?}, which is not there");
+    let missing = || format!("question {question:?} names the unknown table {name:?}");
     table.map(DatabaseTable::qualified).ok_or_else(missing)
 }
 
@@ -294,7 +294,7 @@ pub(super) fn read_json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, Sq
         .len();
     if size > LARGEST_FILE {
         return Err(named(format!(
-            "the file has {size} bytes and may have {LARGEST_FILE}"
+            "the file is too large: {size} bytes (limit {LARGEST_FILE})"
         )));
     }
     let text = std::fs::read_to_string(path).map_err(|e| named(e.to_string()))?;

@@ -2,13 +2,16 @@
 
 use quillet_core::ErrorCode;
 
-use super::writer::RowFormat;
+use super::row_format::RowFormat;
 use super::{ExportError, ExportFormat};
 use crate::ColumnInfo;
 use crate::columnar::COLUMNAR;
 
 /// No file grows here.
-pub(super) fn form(_: Vec<ColumnInfo>, format: ExportFormat) -> Result<Box<dyn RowFormat>, ExportError> {
+pub(super) fn form(
+    _: Vec<ColumnInfo>,
+    format: ExportFormat,
+) -> Result<Box<dyn RowFormat>, ExportError> {
     Err(ExportError {
         format,
         code: ErrorCode::FeatureMissing,

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::ExportError;
+use super::row_format::RowFormat;
 use super::text::text;
-use super::writer::RowFormat;
 use crate::rows::TruncationReason;
 use crate::{Cell, ColumnInfo};
 
@@ -128,6 +128,8 @@ fn field<'a>(cell: &'a Cell, options: &CsvOptions) -> Option<Cow<'a, str>> {
 /// The guard that OWASP's page on CSV injection describes; also for the full-width forms,
 /// which East Asian editions take for the same.
 fn guarded<'a>(text: Cow<'a, str>, options: &CsvOptions) -> Cow<'a, str> {
+    // A leading tab or carriage return is stripped by spreadsheets, which then see the formula
+    // behind it.
     let begins = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
     if options.guard_formulas && text.starts_with(begins) && !is_number(&text) {
         Cow::Owned(format!("'{text}"))

@@ -6,9 +6,9 @@ use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::float_text::float;
 use super::keys::keys;
-use super::text::float;
-use super::writer::RowFormat;
+use super::row_format::RowFormat;
 use super::{ExportError, ExportFormat};
 use crate::rows::TruncationReason;
 use crate::{Cell, ColumnInfo, RowSet};
@@ -225,6 +225,7 @@ impl Serialize for CellJson<'_> {
 /// A text that is JSON, on one line: line ends are only space there, and a row of NDJSON is
 /// one line. Read as a tree first, which bounds its depth and the size of its numbers.
 fn embedded(text: &str) -> Option<Box<RawValue>> {
+    // Validated first: the raw text is copied into the output without further checks.
     serde_json::from_str::<Value>(text).ok()?;
     RawValue::from_string(text.replace(['\n', '\r'], " ")).ok()
 }

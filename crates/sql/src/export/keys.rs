@@ -18,6 +18,7 @@ fn key(name: &str, given: &mut HashMap<String, usize>) -> String {
     let mut key = name.to_owned();
     if number > 1 {
         key = format!("{name}_{number}");
+        // A column may really be called `id_2`.
         while given.contains_key(&key) {
             number += 1;
             key = format!("{name}_{number}");

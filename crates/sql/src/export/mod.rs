@@ -12,166 +12,27 @@ mod arrow;
 #[path = "arrow_disabled.rs"]
 mod arrow;
 mod csv;
+mod error;
+mod float_text;
+mod format;
 mod json;
 mod keys;
+mod row_format;
 mod stream;
 mod text;
 mod values;
 mod writer;
 mod xlsx;
 
-use std::str::FromStr;
-
-use quillet_core::ErrorCode;
-
 use crate::RowSet;
 use crate::stream::BATCH_ROWS;
 
 pub use csv::CsvOptions;
+pub use error::ExportError;
+pub use format::{ExportFormat, UnknownFormat};
 pub use json::{AsJson, NamedRows, rows_json};
 pub use stream::{ByteSink, RowExport};
 pub use writer::RowWriter;
-
-/// A form that rows are written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExportFormat {
-    /// One JSON object, as the API gives it out; see [`rows_json`].
-    Json,
-    /// A JSON object a line and row.
-    Ndjson,
-    /// Text with commas (RFC 4180).
-    Csv,
-    /// A file of Apache Arrow.
-    Arrow,
-    /// Apache Arrow for readers that begin before the end is there.
-    ArrowStream,
-    /// A file of Apache Parquet.
-    Parquet,
-    /// A workbook of Excel.
-    Xlsx,
-}
-
-impl ExportFormat {
-    /// All of them.
-    pub const ALL: [ExportFormat; 7] = [
-        ExportFormat::Json,
-        ExportFormat::Ndjson,
-        ExportFormat::Csv,
-        ExportFormat::Arrow,
-        ExportFormat::ArrowStream,
-        ExportFormat::Parquet,
-        ExportFormat::Xlsx,
-    ];
-
-    /// What people call it, and how it is asked for.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            ExportFormat::Json => "json",
-            ExportFormat::Ndjson => "ndjson",
-            ExportFormat::Csv => "csv",
-            ExportFormat::Arrow => "arrow",
-            ExportFormat::ArrowStream => "arrow-stream",
-            ExportFormat::Parquet => "parquet",
-            ExportFormat::Xlsx => "xlsx",
-        }
-    }
-
-    /// What goes into `Content-Type`.
-    #[must_use]
-    pub fn media_type(self) -> &'static str {
-        match self {
-            ExportFormat::Json => "application/json",
-            ExportFormat::Ndjson => "application/x-ndjson",
-            ExportFormat::Csv => "text/csv; charset=utf-8",
-            ExportFormat::Arrow => "application/vnd.apache.arrow.file",
-            ExportFormat::ArrowStream => "application/vnd.apache.arrow.stream",
-            ExportFormat::Parquet => "application/vnd.apache.parquet",
-            ExportFormat::Xlsx => {
-                "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-            }
-        }
-    }
-
-    /// What names of its files end in, without a dot.
-    #[must_use]
-    pub fn ending(self) -> &'static str {
-        match self {
-            ExportFormat::ArrowStream => "arrows",
-            _ => self.name(),
-        }
-    }
-}
-
-/// There is no form of that name.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no format {name:?}{}; there are {}", suggestion(.name), names())]
-pub struct UnknownFormat {
-    /// What was asked for.
-    pub name: String,
-}
-
-impl UnknownFormat {
-    /// Stable code, as in error bodies.
-    #[must_use]
-    pub fn code(&self) -> ErrorCode {
-        ErrorCode::SqlInvalidFormat
-    }
-}
-
-fn names() -> String {
-    ExportFormat::ALL.map(ExportFormat::name).join(", ")
-}
-
-fn suggestion(name: &str) -> String {
-    let near = quillet_core::nearest(name, ExportFormat::ALL.map(ExportFormat::name));
-    near.map_or_else(String::new, |near| format!(", did you mean {near:?}?"))
-}
-
-impl FromStr for ExportFormat {
-    type Err = UnknownFormat;
-
-    /// A name or the ending of a file, in any case of letters.
-    fn from_str(text: &str) -> Result<Self, UnknownFormat> {
-        let is = |format: &ExportFormat| {
-            text.eq_ignore_ascii_case(format.name()) || text.eq_ignore_ascii_case(format.ending())
-        };
-        ExportFormat::ALL
-            .into_iter()
-            .find(is)
-            .ok_or_else(|| UnknownFormat {
-                name: text.chars().take(40).collect(),
-            })
-    }
-}
-
-/// The error of rows that cannot be written in a form.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("these rows cannot be written as {}: {message}", .format.name())]
-pub struct ExportError {
-    /// The form.
-    pub format: ExportFormat,
-    code: ErrorCode,
-    /// What stands in the way, with its place, and what helps.
-    pub message: String,
-}
-
-impl ExportError {
-    /// Stable code, as in error bodies.
-    #[must_use]
-    pub fn code(&self) -> ErrorCode {
-        self.code
-    }
-
-    /// The form cannot hold these rows.
-    pub(crate) fn new(format: ExportFormat, message: impl Into<String>) -> Self {
-        ExportError {
-            format,
-            code: ErrorCode::SqlExport,
-            message: message.into(),
-        }
-    }
-}
 
 /// Rows as bytes of a form. `options` are those of CSV; the other forms have none.
 ///

@@ -64,6 +64,8 @@ impl<'a> RowExport<'a> {
     }
 
     async fn take(&mut self, rows: Vec<Vec<Cell>>) -> Result<Vec<u8>, ExportError> {
+        // Moved to the blocking thread and back; if that thread panics, the writer is gone and the
+        // export has failed.
         let Some(mut writer) = self.writer.take() else {
             return Ok(Vec::new());
         };

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
+use super::float_text::float;
 use super::json::CellJson;
 use crate::Cell;
 
@@ -20,15 +21,4 @@ pub(super) fn text(cell: &Cell) -> Option<Cow<'_, str>> {
         Cell::Bytes(bytes) => Cow::Owned(BASE64_STANDARD.encode(bytes)),
         Cell::Array(_) => Cow::Owned(serde_json::to_string(&CellJson(cell)).unwrap_or_default()),
     })
-}
-
-/// The shortest digits that are this number again. What JSON has no numbers for is called
-/// as PostgreSQL and JavaScript call it.
-pub(super) fn float(number: f64) -> Cow<'static, str> {
-    match number {
-        n if n.is_nan() => Cow::Borrowed("NaN"),
-        f64::INFINITY => Cow::Borrowed("Infinity"),
-        f64::NEG_INFINITY => Cow::Borrowed("-Infinity"),
-        n => Cow::Owned(format!("{n:?}")),
-    }
 }

@@ -2,21 +2,10 @@
 
 use std::fmt;
 
+use super::row_format::RowFormat;
 use super::{CsvOptions, ExportError, ExportFormat, arrow, csv, json, xlsx};
 use crate::rows::TruncationReason;
 use crate::{Cell, ColumnInfo};
-
-/// What a form does with rows. Bytes that are ready go into `out`; some are kept for later, never
-/// more than a bounded number of rows makes.
-pub(super) trait RowFormat: Send {
-    fn rows(&mut self, rows: Vec<Vec<Cell>>, out: &mut Vec<u8>) -> Result<(), ExportError>;
-
-    fn end(
-        self: Box<Self>,
-        truncated: Option<TruncationReason>,
-        out: &mut Vec<u8>,
-    ) -> Result<(), ExportError>;
-}
 
 /// Rows on their way into a form. What it gives out, one piece after the other, is the file;
 /// without the last one, of [`RowWriter::end`], it is not complete.

@@ -44,6 +44,7 @@ pub(super) fn load(
     let form = CsvFormat::of(path, separator, job)?;
     let mut seen: Vec<ColumnStats> = Vec::new();
     let mut first = StringRecord::new();
+    // First pass: types are found from all rows. Nothing is stored yet.
     let size = each(path, form, 0, job, &mut |_, row| {
         if row.number == 0 {
             first = row.cells.clone();
@@ -57,7 +58,7 @@ pub(super) fn load(
     })?;
     if first.is_empty() {
         let error = FileError::new(ErrorCode::FileForm, path, "is empty");
-        return Err(error.help("a file of rows has at least a line that names its columns"));
+        return Err(error.help("the file needs at least one line, which names its columns"));
     }
     // People write semicolons where the comma is the decimal point.
     let commas = form.separator == b';';
@@ -73,7 +74,7 @@ pub(super) fn load(
         if job.options.header == Header::Auto {
             job.note(
                 path,
-                "the first line is like the others and read as a row; if it names the columns, set sql.file_header = \"yes\"",
+                "the first line looks like a row and is read as one; if it names the columns, set sql.file_header = \"yes\"",
             );
         }
     }
@@ -82,7 +83,7 @@ pub(super) fn load(
     let types: Vec<Type> = seen.iter().map(|seen| seen.settle(commas)).collect();
     for ((name, seen), kind) in names.iter().zip(&seen).zip(&types) {
         if let (Type::Text, Some((line, odd))) = (kind, seen.nearly_numbers()) {
-            let note = format!("{name:?} is text, not numbers: {odd:?} stands in line {line}");
+            let note = format!("{name:?} is text, not numbers: line {line} has {odd:?}");
             job.note(path, &note);
         }
     }
@@ -201,6 +202,8 @@ fn likeliest(start: &[u8]) -> u8 {
         }
         widths
     };
+    // A tie goes to the earlier separator in the list, because `max_by_key` keeps the last and the
+    // list is reversed.
     let rank = |separator: &u8| {
         let widths = widths(*separator);
         let first = widths.first().copied().unwrap_or(1);
@@ -284,9 +287,9 @@ fn next(
             .strip_suffix('\n')
             .is_some_and(|last| last.ends_with(LAST_CELL))
     {
-        let message = "a quote that begins in this row has no end";
+        let message = "unclosed quote in this row";
         let error = FileError::new(ErrorCode::FileForm, path, message).at(line);
-        return Err(error.help("end the cell with a quote; a quote inside of a cell is doubled"));
+        return Err(error.help("end the cell with a quote, and double quotes inside it"));
     }
     Ok(!(cells.len() == 1 && last == LAST_CELL))
 }
@@ -302,18 +305,18 @@ fn ragged(
         1 => "1 cell".to_owned(),
         cells => format!("{cells} cells"),
     };
-    let message = format!("{}, and the first row has {expected}", count(cells.len()));
+    let message = format!("{}, but the first row has {expected}", count(cells.len()));
     let separator = match separator {
         b'\t' => "a tab".to_owned(),
         other => format!("{:?}", char::from(other)),
     };
     let help = if cells.len() > expected {
         format!(
-            "put cells that have {separator} in them in quotes, or name the separator with sql.file_separator"
+            "quote cells that contain {separator}, or set the separator with sql.file_separator"
         )
     } else {
         format!(
-            "separate as many cells as the first row has with {separator}, empty ones too; lines above and below the table do not belong into the file"
+            "write as many cells as the first row has, separated by {separator}, including empty ones; remove lines above and below the table"
         )
     };
     FileError::new(ErrorCode::FileRagged, path, message)

@@ -45,18 +45,19 @@ impl PrivateFolder {
             COUNT.fetch_add(1, Ordering::Relaxed)
         );
         let path = parent.join(name);
-        let wrong =
-            |error: std::io::Error| {
-                FileError::new(ErrorCode::FileRoom, &path, format!("cannot be made: {error}")).help(
-                "files are loaded into the folder of temporary files; set TMPDIR to one with room",
+        let wrong = |error: std::io::Error| {
+            FileError::new(ErrorCode::FileRoom, &path, format!("cannot be created: {error}")).help(
+                "files are loaded into the folder for temporary files; set TMPDIR to one with free space",
             )
-            };
+        };
         let mut builder = DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(&path).map_err(wrong)?;
         // Its name says that it is locked: nobody finds it before it is.
         let (new, named) = (path.join(UNHELD), path.join(HELD));
+        // Created under another name, locked, then renamed: a sweeper never sees an unlocked `held`
+        // file of a live process.
         let held = File::create_new(&new).and_then(|file| {
             // Where files cannot be locked, nobody sweeps either.
             let _ = file.try_lock();

@@ -1,15 +1,13 @@
 //! One loading of files: what it may take, whether anybody still waits, and how far it is.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quillet_core::ErrorCode;
-use rusqlite::{Connection, OpenFlags};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::names::{self, UsedNames};
-use super::{FileError, FileForm, FileOptions, csv, json, parquet};
+use super::{FileError, FileOptions};
 
 /// Rows between two looks at whether anybody waits.
 const STEP: u64 = 1_024;
@@ -25,8 +23,8 @@ pub(super) struct LoadJob {
     rows: u64,
     bytes: u64,
     /// Bytes of all files, each read twice.
-    total: u64,
-    before: u64,
+    pub(super) total: u64,
+    pub(super) before: u64,
 }
 
 impl LoadJob {
@@ -45,43 +43,6 @@ impl LoadJob {
             total: 0,
             before: 0,
         }
-    }
-
-    /// Makes the database of these files.
-    ///
-    /// # Errors
-    /// As [`super::load`].
-    pub(super) fn load(&mut self, database: &Path, files: &[PathBuf]) -> Result<(), FileError> {
-        let sizes = files.iter().map(|path| size(path));
-        let sizes: Vec<u64> = sizes.collect::<Result<_, _>>()?;
-        self.total = sizes.iter().map(|size| size * 2).sum();
-        if let Some(path) = files
-            .first()
-            .filter(|_| self.total / 2 > self.options.bytes)
-        {
-            return Err(self.too_many_bytes(path));
-        }
-        let mut connection = opened(database).map_err(|error| full(database, &error))?;
-        let transaction = connection
-            .transaction()
-            .map_err(|error| full(database, &error))?;
-        let mut taken = UsedNames::default();
-        for (path, size) in files.iter().zip(sizes) {
-            let table = names::table(path, &mut taken);
-            match FileForm::of(path) {
-                Some(FileForm::Csv) => csv::load(path, &table, None, self, &transaction)?,
-                Some(FileForm::Tsv) => csv::load(path, &table, Some(b'\t'), self, &transaction)?,
-                Some(FileForm::JsonLines) => json::load(path, &table, self, &transaction)?,
-                Some(FileForm::Parquet) => parquet::load(path, &table, self, &transaction)?,
-                None => {
-                    let endings: Vec<_> = FileForm::endings().collect();
-                    let message = format!("files end in .{}", endings.join(", ."));
-                    return Err(FileError::new(ErrorCode::FileForm, path, message));
-                }
-            }
-            self.before += size * 2;
-        }
-        transaction.commit().map_err(|error| full(database, &error))
     }
 
     /// Hears of a row that was read: `row` is its number, `at` how many bytes of the file are read.
@@ -104,7 +65,7 @@ impl LoadJob {
             return Err(FileError::new(
                 ErrorCode::FileStopped,
                 path,
-                "nobody waits for it",
+                "loading was cancelled",
             ));
         }
         Ok(())
@@ -129,13 +90,13 @@ impl LoadJob {
     pub(super) fn too_many_rows(&self, path: &Path) -> FileError {
         let message = format!("more than {} rows (sql.file_rows)", self.options.rows);
         FileError::new(ErrorCode::FileLimit, path, message)
-            .help("raise sql.file_rows, or take a part of the file")
+            .help("raise sql.file_rows, or load a part of the file")
     }
 
-    fn too_many_bytes(&self, path: &Path) -> FileError {
+    pub(super) fn too_many_bytes(&self, path: &Path) -> FileError {
         let message = format!("more than {} bytes (sql.file_bytes)", self.options.bytes);
         FileError::new(ErrorCode::FileLimit, path, message)
-            .help("raise sql.file_bytes, or take a part of the file")
+            .help("raise sql.file_bytes, or load a part of the file")
     }
 
     pub(super) fn too_long_row(&self, path: &Path, line: u64) -> FileError {
@@ -152,18 +113,6 @@ impl LoadJob {
     }
 }
 
-fn size(path: &Path) -> Result<u64, FileError> {
-    let found = std::fs::metadata(path).map_err(|error| unread(path, &error))?;
-    if found.is_file() {
-        Ok(found.len())
-    } else {
-        Err(
-            FileError::new(ErrorCode::FileRead, path, "is no regular file")
-                .help("it is read twice; write what comes out of a pipe to a file"),
-        )
-    }
-}
-
 /// A file that cannot be read.
 pub(super) fn unread(path: &Path, error: &std::io::Error) -> FileError {
     FileError::new(ErrorCode::FileRead, path, error.to_string())
@@ -171,19 +120,7 @@ pub(super) fn unread(path: &Path, error: &std::io::Error) -> FileError {
 
 /// The database cannot be written.
 pub(super) fn full(database: &Path, error: &rusqlite::Error) -> FileError {
-    FileError::new(ErrorCode::FileRoom, database, error.to_string())
-        .help("files are loaded into the folder of temporary files; set TMPDIR to one with room")
-}
-
-/// A new file without a journal: nobody else sees it, and what breaks off is removed.
-fn opened(database: &Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_CREATE
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(database, flags)?;
-    connection.execute_batch(
-        "PRAGMA page_size = 16384; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
-         PRAGMA cache_size = -8192; PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY;",
-    )?;
-    Ok(connection)
+    FileError::new(ErrorCode::FileRoom, database, error.to_string()).help(
+        "files are loaded into the folder for temporary files; set TMPDIR to one with free space",
+    )
 }

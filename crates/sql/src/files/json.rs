@@ -259,7 +259,7 @@ impl<'de> Visitor<'de> for LineVisitor {
             let key = key.0;
             // Lines have few keys: looking through them is cheaper than a set of each line.
             if fields.len() < MOST_COLUMNS && fields.iter().any(|(known, _)| *known == key) {
-                return Err(A::Error::custom(format!("the key {key:?} stands twice")));
+                return Err(A::Error::custom(format!("duplicate key {key:?}")));
             }
             fields.push((key, map.next_value()?));
         }

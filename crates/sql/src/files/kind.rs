@@ -196,6 +196,8 @@ pub(super) fn real(text: &str) -> Option<f64> {
     if digits > MOST_DIGITS {
         return None;
     }
+    // The decimal is printed with as many digits as the text has; only if all of them agree does
+    // the double hold it exactly.
     let shown = format!("{:.*e}", digits - 1, number.abs());
     let shown = shown.split('e').next().unwrap_or_default();
     let shown = shown.bytes().filter(|byte| *byte != b'.');

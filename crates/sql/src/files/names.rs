@@ -86,9 +86,9 @@ pub(super) fn bounded(path: &Path, columns: usize) -> Result<(), FileError> {
     if columns <= MOST_COLUMNS {
         return Ok(());
     }
-    let message = format!("{columns} columns; a table of SQLite has at most {MOST_COLUMNS}");
+    let message = format!("too many columns: {columns} (limit {MOST_COLUMNS} in SQLite)");
     let error = FileError::new(ErrorCode::FileLimit, path, message);
-    Err(error.help("leave out columns, or turn them into rows of name and value"))
+    Err(error.help("remove columns, or turn them into rows of name and value"))
 }
 
 #[cfg(test)]

@@ -110,6 +110,8 @@ impl TextReader {
 
     /// Text into a place that has room for more than a character.
     fn decode(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        // Bytes given out but not yet taken as rows belong to one row: beyond the limit it would
+        // fill the memory.
         if self.place.given.get() - self.place.taken.get() > self.most + CHUNK as u64 {
             self.place.wrong.set(Some(TextError::TooLong));
             return Err(io::Error::other("row"));
@@ -171,9 +173,9 @@ impl Read for TextReader {
 fn named(path: &Path, job: &LoadJob, start: &[u8]) -> Result<&'static Encoding, FileError> {
     if let Some(name) = &job.options.encoding {
         return Encoding::for_label(name.as_bytes()).ok_or_else(|| {
-            let message = format!("sql.file_encoding is {name:?}, which is no encoding");
+            let message = format!("unknown encoding {name:?} in sql.file_encoding");
             FileError::new(ErrorCode::FileEncoding, path, message)
-                .help("write utf-8, utf-16le, gbk, big5, shift_jis, windows-1252 or another name of encoding.spec.whatwg.org")
+                .help("use utf-8, utf-16le, gbk, big5, shift_jis, windows-1252 or another name of encoding.spec.whatwg.org")
         });
     }
     // Text has no zero bytes; of UTF-16 without a mark every other one is zero.
@@ -184,7 +186,7 @@ fn named(path: &Path, job: &LoadJob, start: &[u8]) -> Result<&'static Encoding, 
     let (even, odd) = (zeros(0), zeros(1));
     if (even + odd) * 3 > start.len() {
         let name = if even > odd { "utf-16be" } else { "utf-16le" };
-        let message = "looks like UTF-16 and has no byte order mark";
+        let message = "looks like UTF-16 without a byte order mark";
         return Err(
             FileError::new(ErrorCode::FileEncoding, path, message).help(format!(
                 "set sql.file_encoding = \"{name}\" (QUILLET_SQL_FILE_ENCODING)"
@@ -206,17 +208,17 @@ pub(super) fn broken(
         None => unread(path, error),
         Some(TextError::TooLong) => job
             .too_long_row(path, line)
-            .help("is a quote left open? Else raise sql.file_row_bytes"),
+            .help("check for an unclosed quote, or raise sql.file_row_bytes"),
         Some(TextError::Byte(at)) => {
             let (line, value) = found(path, at);
             let (name, known) = match &job.options.encoding {
                 Some(name) => (name.as_str(), true),
                 None => ("UTF-8", false),
             };
-            let message = format!("byte {value:#04x} at offset {at} is no {name}");
+            let message = format!("byte {value:#04x} at offset {at} is not valid {name}");
             let error = FileError::new(ErrorCode::FileEncoding, path, message).at(line);
-            error.help(if known { "the file is written in another encoding than sql.file_encoding says".to_owned() } else { format!(
-                "save it as UTF-8, or name its encoding: sql.file_encoding = \"{}\" (QUILLET_SQL_FILE_ENCODING)",
+            error.help(if known { "the file has another encoding than sql.file_encoding".to_owned() } else { format!(
+                "save it as UTF-8, or set its encoding: sql.file_encoding = \"{}\" (QUILLET_SQL_FILE_ENCODING)",
                 guess(path)
             ) })
         }

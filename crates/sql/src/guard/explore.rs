@@ -6,7 +6,7 @@ use quillet_core::ErrorCode;
 
 use super::lexer::{Kind, Token};
 use super::text::TokenizedQuery;
-use super::{ApprovedQuery, GuardError, GuardMode, Policy, relations, select};
+use super::{ApprovedQuery, GuardError, GuardMode, PRAGMAS, Policy, relations, select};
 use crate::{Catalogue, SqlDialect};
 
 /// Whether a statement is of these.
@@ -51,8 +51,8 @@ fn refuse(text: &TokenizedQuery<'_>, i: usize, help: &str) -> GuardError {
     let token = text.tokens.get(i).or(text.tokens.last());
     let word = token.map_or("", |token| token.text(text.source));
     let message = match i {
-        0 => format!("this form of {} may not run", word.to_ascii_uppercase()),
-        _ => format!("{word:?} may not stand here"),
+        0 => format!("this form of {} is not allowed", word.to_ascii_uppercase()),
+        _ => format!("unexpected {word:?}"),
     };
     let error = GuardError::new(ErrorCode::GuardStatement, message).help(help);
     match token {
@@ -110,7 +110,7 @@ fn show(text: &TokenizedQuery<'_>) -> Result<ApprovedQuery, GuardError> {
     match text.dialect {
         SqlDialect::PostgreSql => show_setting(text),
         SqlDialect::MySql => {
-            let help = "SHOW TABLES, COLUMNS, INDEX and CREATE TABLE may run";
+            let help = "allowed: SHOW TABLES, COLUMNS, INDEX and CREATE TABLE";
             let begins = |words: &&&[&str]| {
                 words
                     .iter()
@@ -124,12 +124,12 @@ fn show(text: &TokenizedQuery<'_>) -> Result<ApprovedQuery, GuardError> {
             check_rest(text, form.len() + 1, help)?;
             Ok(approve(text, Vec::new()))
         }
-        SqlDialect::Sqlite => Err(refuse(text, 0, "SQLite has no SHOW; ask sqlite_schema")),
+        SqlDialect::Sqlite => Err(refuse(text, 0, "SQLite has no SHOW; query sqlite_schema")),
     }
 }
 
 fn show_setting(text: &TokenizedQuery<'_>) -> Result<ApprovedQuery, GuardError> {
-    let help = "SHOW server_version, search_path and the like may run";
+    let help = "allowed: SHOW server_version, search_path and similar settings";
     let words: Vec<String> = text
         .tokens
         .iter()
@@ -139,6 +139,7 @@ fn show_setting(text: &TokenizedQuery<'_>) -> Result<ApprovedQuery, GuardError> 
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["timezone"] | ["time", "zone"] => Ok(approve(text, Vec::new())),
+        // A list, since other settings reveal paths, addresses and users of the server.
         [name] if SETTINGS.contains(name) => Ok(approve(text, Vec::new())),
         _ => Err(refuse(text, 0, help)),
     }
@@ -156,6 +157,7 @@ fn check_rest(text: &TokenizedQuery<'_>, from: usize, help: &str) -> Result<(), 
         if !fits {
             return Err(refuse(text, i, help));
         }
+        // Literals are patterns of LIKE and name nothing.
         if token.kind != Kind::Text {
             check_schema(text, token)?;
         }
@@ -170,7 +172,7 @@ fn check_schema(text: &TokenizedQuery<'_>, token: &Token) -> Result<(), GuardErr
     if relations::class(text.dialect, &parts) != relations::RelationName::System {
         return Ok(());
     }
-    let message = format!("{name} belongs to the system and may not be read");
+    let message = format!("cannot read {name}: it belongs to the system");
     Err(GuardError::new(ErrorCode::GuardSystem, message).at(text.source, &token.span))
 }
 
@@ -181,7 +183,7 @@ fn unquoted(name: &str) -> String {
 
 /// `PRAGMA table_info(t)`: a name on the list, and at most one name or number in brackets.
 fn pragma(text: &TokenizedQuery<'_>) -> Result<ApprovedQuery, GuardError> {
-    let help = "PRAGMA table_info(t), index_list(t) and foreign_key_list(t) may run";
+    let help = "allowed: PRAGMA table_info(t), index_list(t) and foreign_key_list(t)";
     if text.dialect != SqlDialect::Sqlite {
         return Err(refuse(text, 0, "only SQLite has PRAGMA"));
     }
@@ -197,7 +199,7 @@ fn pragma(text: &TokenizedQuery<'_>) -> Result<ApprovedQuery, GuardError> {
         .tokens
         .get(at)
         .map(|t| t.text(text.source).to_ascii_lowercase());
-    if !name.is_some_and(|name| relations::PRAGMAS.contains(&name.as_str())) {
+    if !name.is_some_and(|name| PRAGMAS.contains(&name.as_str())) {
         return Err(refuse(text, at, help));
     }
     let rest: Vec<&Token> = text.tokens.iter().skip(at + 1).collect();
@@ -216,7 +218,7 @@ fn pragma(text: &TokenizedQuery<'_>) -> Result<ApprovedQuery, GuardError> {
 
 /// `DESCRIBE t [column]`.
 fn describe(text: &TokenizedQuery<'_>) -> Result<ApprovedQuery, GuardError> {
-    let help = "DESCRIBE and a table may run";
+    let help = "allowed: DESCRIBE followed by a table";
     if text.dialect != SqlDialect::MySql {
         return Err(refuse(text, 0, help));
     }
@@ -246,8 +248,9 @@ pub(super) fn explained_query(text: &TokenizedQuery<'_>) -> Option<usize> {
 
 /// The token with which an explained query begins; `None` where a table is described.
 fn explained(text: &TokenizedQuery<'_>) -> Result<Option<usize>, GuardError> {
-    let help = "EXPLAIN without ANALYZE of a query that reads may run";
+    let help = "allowed: EXPLAIN of a query that reads, without ANALYZE";
     let mut at = 1;
+    // An opening bracket starts either options or a query in brackets: `EXPLAIN (SELECT 1)`.
     if text
         .tokens
         .get(at)
@@ -275,6 +278,7 @@ fn explained(text: &TokenizedQuery<'_>) -> Result<Option<usize>, GuardError> {
             (SqlDialect::MySql, "EXTENDED" | "PARTITIONS") => 1,
             (SqlDialect::MySql, "FORMAT") if is_equals(text, at + 1) => 3,
             (SqlDialect::Sqlite, "QUERY") if is_word(text, at + 1, "PLAN") => 2,
+            // MySQL: `EXPLAIN t` is the same as `DESCRIBE t`.
             (SqlDialect::MySql, word) if at == 1 && !NO_TABLES.contains(&word) => return Ok(None),
             _ => return Err(refuse(text, at, help)),
         };
@@ -341,13 +345,15 @@ fn explain(
     // Blanks in front keep the bytes in their places.
     let query = " ".repeat(at) + text.source.get(at..).unwrap_or_default();
     let policy = Policy {
+        // An explained query must be one that could run: EXPLAIN of a function call plans it, and
+        // planning may evaluate constant calls.
         mode: GuardMode::Select,
         rows: None,
         ..policy.clone()
     };
     let inner =
         TokenizedQuery::read(&query, text.dialect, &policy).map_err(|error| on(text, error))?;
-    let approved = select(&inner, catalogue, &policy).map_err(|error| on(text, error))?;
+    let approved = select::check(&inner, catalogue, &policy).map_err(|error| on(text, error))?;
     Ok(approve(text, approved.tables))
 }
 

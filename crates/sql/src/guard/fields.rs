@@ -96,6 +96,8 @@ pub(super) fn call(query: &Query, dialect: SqlDialect, policy: &Policy) -> Optio
         return None;
     }
     let mut all = All(HashMap::new());
+    // Two walks: a name may be used before the walk reaches the FROM that defines it, for example
+    // in a select list.
     let _ = query.visit(&mut all);
     let mut fields = FieldCalls {
         policy,
@@ -144,7 +146,9 @@ impl FieldCalls<'_> {
     }
 
     /// Whether it cannot be anything but a column.
+    // Errs towards "may be a call": a wrong "column" would let a query read files.
     fn is_column(&self, qualifier: &str, name: &str, qualified: bool) -> bool {
+        // No function in FROM has this name: the qualifier is a row, and few functions take rows.
         let Some(values) = self.values.get(qualifier) else {
             return true;
         };
@@ -309,6 +313,8 @@ fn function(function: &Ident, alias: Option<&TableAlias>) -> Option<(String, Fro
     if COMPOSITE.contains(&name.as_str()) {
         return Some((called, FromItem::Row));
     }
+    // A column alias renames the only column; without one PostgreSQL names it after the table
+    // alias.
     let own = alias.into_iter().flat_map(|alias| &alias.columns);
     let mut columns: HashSet<String> = own.map(|column| key(&column.name)).collect();
     if columns.is_empty() {

@@ -121,6 +121,7 @@ impl Lexer<'_> {
                 (Kind::Space, true)
             }
             b'-' if self.starts("--") && self.is_dash_comment() => self.line_comment(),
+            // In PostgreSQL `#` is an operator (XOR), in SQLite an error.
             b'#' if self.dialect == SqlDialect::MySql => self.line_comment(),
             b'/' if self.starts("/*") => self.block_comment(),
             b'\'' => (Kind::Text, self.quoted(b'\'', self.escapes())),
@@ -129,12 +130,14 @@ impl Lexer<'_> {
             b'`' if self.dialect != SqlDialect::PostgreSql => {
                 (Kind::Quoted, self.quoted(b'`', false))
             }
+            // Brackets quote names in SQLite only; in PostgreSQL they are array subscripts.
             b'[' if self.dialect == SqlDialect::Sqlite => self.bracketed(),
             b'$' if self.dialect == SqlDialect::PostgreSql => self.dollar(),
             b'0'..=b'9' => self.number(),
             b'.' if self.peek(1).is_some_and(|b| b.is_ascii_digit()) && !self.follows_name() => {
                 self.number()
             }
+            // PostgreSQL has `?` as an operator of jsonb.
             b'?' if self.dialect != SqlDialect::PostgreSql => self.parameter(),
             b':' | b'@' | b'$' if self.dialect == SqlDialect::Sqlite && self.names_follow(1) => {
                 self.parameter()
@@ -174,6 +177,8 @@ impl Lexer<'_> {
     }
 
     fn block_comment(&mut self) -> (Kind, bool) {
+        // A server that nests and a lexer that does not would disagree on where the comment ends,
+        // and so on what runs.
         let nests = self.dialect == SqlDialect::PostgreSql;
         let mut open = 1usize;
         self.at += 2;
@@ -229,12 +234,15 @@ impl Lexer<'_> {
             return (Kind::Parameter, true);
         }
         self.take_while(|b| b == b'_' || b.is_ascii_alphanumeric() || b >= 0x80);
+        // No second `$`: the first one is part of an operator or an error, and the text after it is
+        // read normally.
         if self.peek(0) != Some(b'$') {
             self.at = start + 1;
             return (Kind::Mark, true);
         }
         self.at += 1;
         let tag = self.source.get(start..self.at).unwrap_or("$$");
+        // Nothing escapes inside dollar quotes, so a plain search finds the end.
         let rest = self.source.get(self.at..).unwrap_or_default();
         match rest.find(tag) {
             Some(end) => self.at += end + tag.len(),

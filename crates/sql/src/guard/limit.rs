@@ -27,14 +27,18 @@ pub(super) fn set(
     query: &Query,
     rows: Option<u64>,
 ) -> Result<(String, String, bool), GuardError> {
+    // One row more than the limit runs, so that the caller can see that rows are missing; the shown
+    // text has the limit itself.
     let edit = rows.and_then(|rows| Some((edit(text, query, rows)?, rows)));
     let Some((edit, rows)) = edit else {
         return Ok((running(text, None), shown(text, None), false));
     };
     let sql = running(text, Some(&edit.with(rows.saturating_add(1).min(MOST))));
+    // The check that makes the text edit safe: whatever the edit did to the tokens, the tree may
+    // differ in its LIMIT only.
     let read_again = parse::query(&sql, text.dialect);
     if read_again.map(without_limit) != Ok(without_limit(query.clone())) {
-        let message = "no LIMIT can be set on this query";
+        let message = "cannot set a LIMIT on this query";
         return Err(GuardError::new(ErrorCode::GuardLimit, message)
             .help(format!("end the query with LIMIT {rows} or less")));
     }
@@ -95,6 +99,8 @@ fn lower(
     rows: u64,
     is_fetch: bool,
 ) -> Option<Edit> {
+    // An empty expression (FETCH FIRST ROW ONLY) has no tokens: it counts one row and needs no
+    // edit.
     let tokens = text.tokens.get(expression.clone())?;
     let place = tokens.first()?.span.start..tokens.last()?.span.end;
     let written = text.source.get(place.clone())?;
@@ -110,6 +116,8 @@ fn lower(
         return (text.dialect == SqlDialect::PostgreSql).then_some(replace);
     }
     match constant(text, expression.clone()) {
+        // A negative LIMIT means "all" in SQLite and is an error elsewhere, which the server
+        // reports.
         Some(own) if own < 0 => (text.dialect == SqlDialect::Sqlite).then_some(replace),
         Some(own) if own <= i128::from(rows) => None,
         Some(_) => Some(replace),
@@ -265,6 +273,7 @@ fn constant(text: &TokenizedQuery<'_>, expression: Range<usize>) -> Option<i128>
     for token in tokens {
         match (token.kind, token.text(text.source)) {
             (Kind::Number, digits) => {
+                // 128 bits, so that sums and products of 64-bit numbers are checked exactly.
                 let number: i128 = digits.parse::<u64>().ok()?.into();
                 product = match (product, times) {
                     (None, false) => Some(number),
@@ -316,6 +325,8 @@ fn edited(source: &str, part: Range<usize>, edits: &[(Range<usize>, String)]) ->
     let mut result = String::with_capacity(part.len() + 16);
     let mut at = part.start;
     for (place, new) in edits {
+        // Edits outside the part are comments before the first or after the last word, which are
+        // dropped.
         if place.start < at || place.end > part.end {
             continue;
         }

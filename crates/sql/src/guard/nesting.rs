@@ -7,7 +7,6 @@ use quillet_core::ErrorCode;
 
 use super::GuardError;
 use super::lexer::{Kind, Token};
-use super::text::TokenizedQuery;
 
 /// Most operators in a row, over all levels that are open: each of them is a level of the tree,
 /// too, though no one would call `a + b + c` nested.
@@ -64,14 +63,16 @@ struct NestingLevel {
 }
 
 /// Refuses what nests deeper than `depth`.
-pub(super) fn check(text: &TokenizedQuery<'_>, depth: usize) -> Result<(), GuardError> {
+pub(super) fn check(source: &str, tokens: &[Token], depth: usize) -> Result<(), GuardError> {
+    // The setting cannot exceed what the stack was measured for.
     let depth = depth.min(DEEPEST);
     let mut levels = vec![NestingLevel::default()];
     // Links over all open levels, so that every token costs the same.
     let mut links = 0usize;
+    // `NOT NOT NOT …` and `- - - …` nest one level for each word without any bracket.
     let mut prefixes = 0usize;
-    for token in &text.tokens {
-        let word = word_of(text, token);
+    for token in tokens {
+        let word = word_of(source, token);
         prefixes = if PREFIXES.contains(&word.as_str()) {
             prefixes + 1
         } else {
@@ -79,6 +80,8 @@ pub(super) fn check(text: &TokenizedQuery<'_>, depth: usize) -> Result<(), Guard
         };
         match word.as_str() {
             "(" | "[" | "CASE" => levels.push(NestingLevel::default()),
+            // An unbalanced closing bracket is left to the parser, which has a better message for
+            // it.
             ")" | "]" | "END" if levels.len() > 1 => {
                 let closed = levels.pop().unwrap_or_default();
                 links = links.saturating_sub(closed.links + closed.sets);
@@ -100,11 +103,11 @@ pub(super) fn check(text: &TokenizedQuery<'_>, depth: usize) -> Result<(), Guard
         let nested = levels.len() - 1 + prefixes;
         if nested > depth {
             let message = format!("the query nests more than {depth} levels deep");
-            return Err(refusal(text, token, message));
+            return Err(refusal(source, token, message));
         }
         if links > LINKS {
             let message = format!("the query chains more than {LINKS} operators");
-            return Err(refusal(text, token, message));
+            return Err(refusal(source, token, message));
         }
     }
     Ok(())
@@ -117,9 +120,9 @@ fn restart(levels: &mut [NestingLevel], links: &mut usize) {
     }
 }
 
-fn word_of(text: &TokenizedQuery<'_>, token: &Token) -> String {
+fn word_of(source: &str, token: &Token) -> String {
     match token.kind {
-        Kind::Word | Kind::Mark => token.text(text.source).to_ascii_uppercase(),
+        Kind::Word | Kind::Mark => token.text(source).to_ascii_uppercase(),
         _ => String::new(),
     }
 }
@@ -132,8 +135,8 @@ fn is_link(token: &Token, word: &str) -> bool {
     }
 }
 
-fn refusal(text: &TokenizedQuery<'_>, token: &Token, message: String) -> GuardError {
+fn refusal(source: &str, token: &Token, message: String) -> GuardError {
     GuardError::new(ErrorCode::GuardDepth, message)
-        .at(text.source, &token.span)
+        .at(source, &token.span)
         .help("use a list (IN), a WITH clause, or several questions")
 }

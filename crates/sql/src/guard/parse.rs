@@ -20,15 +20,17 @@ const RECURSION: usize = 2_000;
 /// It is no SQL of the dialect, or no query.
 pub(super) fn query(plain: &str, dialect: SqlDialect) -> Result<Query, GuardError> {
     let mut statements = statements(plain, dialect)?;
+    // The token check rejects a second statement already; this is the same rule for the parser's
+    // view of the text.
     let (Some(statement), true) = (statements.pop(), statements.is_empty()) else {
-        let message = "there is more than one statement";
+        let message = "more than one statement";
         return Err(GuardError::new(ErrorCode::GuardStatements, message));
     };
     match statement {
         Statement::Query(query) => Ok(*query),
         _ => Err(GuardError::new(
             ErrorCode::GuardStatement,
-            "this statement does not read",
+            "this statement does more than read",
         )),
     }
 }
@@ -48,7 +50,7 @@ fn statements(plain: &str, dialect: SqlDialect) -> Result<Vec<Statement>, GuardE
     if let Some(comment) = tokens.iter().find(|token| is_comment(&token.token)) {
         // Comments were blanked: the parser reads one where the server reads none.
         let at = byte_of(plain, comment.span.start);
-        let message = "this cannot be told from a comment".to_owned();
+        let message = "this text cannot be distinguished from a comment".to_owned();
         return Err(syntax(plain, Some(at), message));
     }
     check_agreement(plain, dialect, &tokens)?;
@@ -80,6 +82,8 @@ fn check_agreement(
 ) -> Result<(), GuardError> {
     let ours = lexer::tokens(plain, dialect);
     let quoted = |token: &&lexer::Token| matches!(token.kind, Kind::Text | Kind::Quoted);
+    // Only the ends of quoted tokens are compared: what lies between them is SQL for both lexers,
+    // whatever tokens they form.
     let mut ours = ours.iter().filter(quoted).map(|token| token.span.end);
     let mut places = PositionCursor::new(plain);
     for token in tokens.iter().filter(|token| is_quoted(&token.token)) {
@@ -101,7 +105,7 @@ fn uncertain(plain: &str, at: usize) -> GuardError {
     syntax(
         plain,
         Some(at),
-        "it is not certain where this text ends".to_owned(),
+        "ambiguous quotes: servers may disagree on where this text ends".to_owned(),
     )
 }
 
@@ -140,6 +144,8 @@ impl<'a> PositionCursor<'a> {
     }
 
     fn byte_of(&mut self, place: Location) -> usize {
+        // Positions come in order, so one pass serves all of them; searching each from the start
+        // would be quadratic.
         while (self.line, self.column) < (place.line, place.column) {
             match self.rest.next() {
                 Some((_, '\n')) => (self.line, self.column) = (self.line + 1, 1),
@@ -177,7 +183,7 @@ fn lower_first(text: &str) -> String {
     let mut characters = text.chars();
     match characters.next() {
         Some(first) => first.to_lowercase().chain(characters).collect(),
-        None => "it cannot be read".to_owned(),
+        None => "invalid SQL".to_owned(),
     }
 }
 

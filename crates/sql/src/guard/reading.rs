@@ -21,6 +21,7 @@ pub(super) fn check(
     policy: &Policy,
 ) -> Result<(), GuardError> {
     let mut reader = QueryReader { text, policy };
+    // Field notation first: the tree visitor below sees such a call as a column.
     if let Some(name) = fields::call(query, text.dialect, policy) {
         return Err(reader.field(&name));
     }
@@ -72,7 +73,7 @@ fn into(text: &TokenizedQuery<'_>, place: Option<Range<usize>>) -> GuardError {
     placed(
         text,
         ErrorCode::GuardInto,
-        "INTO would write what is read",
+        "INTO would write the result",
         place,
     )
     .help("leave out INTO")
@@ -114,6 +115,8 @@ impl QueryReader<'_> {
         if !query.locks.is_empty() {
             return Err(locks(self.text, find(self.text, &LOCKS)));
         }
+        // Clauses of other dialects that the parser accepts: unknown effects are rejected instead
+        // of interpreted.
         let rest = query.for_clause.is_some()
             || query.settings.is_some()
             || query.format_clause.is_some()
@@ -122,7 +125,7 @@ impl QueryReader<'_> {
             let place = self.text.find_words(&["FOR"]);
             return Err(self.refuse(
                 ErrorCode::GuardClause,
-                "this clause does not belong to a read",
+                "this clause is not allowed in a query that reads",
                 place,
             ));
         }
@@ -162,7 +165,7 @@ impl QueryReader<'_> {
             "this query would change data",
             place,
         )
-        .help("a query may only read")
+        .help("write a query that only reads")
     }
 
     fn check_select(&self, select: &Select) -> Result<(), GuardError> {
@@ -179,7 +182,7 @@ impl QueryReader<'_> {
             || select.value_table_mode.is_some();
         if foreign {
             let title = self.text.dialect.title();
-            let message = format!("this SELECT has a clause that {title} does not know");
+            let message = format!("this SELECT has a clause that {title} does not have");
             let place = self.range(select.select_token.0.span);
             return Err(self.refuse(ErrorCode::GuardClause, &message, place));
         }
@@ -213,7 +216,7 @@ impl QueryReader<'_> {
             | TableFactor::NestedJoin { .. } => Ok(()),
             _ => {
                 let title = self.text.dialect.title();
-                let message = format!("this is no table that {title} knows");
+                let message = format!("{title} has no table expression of this form");
                 Err(self.refuse(ErrorCode::GuardClause, &message, self.range(factor.span())))
             }
         }
@@ -243,8 +246,9 @@ impl QueryReader<'_> {
 
     /// `(x).f` can mean `f(x)`.
     fn field(&self, name: &Ident) -> GuardError {
-        let message =
-            format!("{name} behind a dot can be a call of a function that is not on the list");
+        let message = format!(
+            "{name} after a dot may call a function that is not on the list of allowed functions"
+        );
         self.refuse(ErrorCode::GuardFunction, &message, self.range(name.span))
             .help(format!(
                 "select it from a table in FROM, or allow {} in the settings (sql.functions)",
@@ -261,7 +265,7 @@ impl QueryReader<'_> {
         if self.text.dialect != SqlDialect::PostgreSql || alias.quote_style != Some('\'') {
             return Ok(());
         }
-        let message = "a text may not stand here";
+        let message = "unexpected string literal";
         Err(self
             .refuse(ErrorCode::GuardSyntax, message, self.range(alias.span))
             .help("write names in double quotes"))
@@ -300,7 +304,8 @@ impl QueryReader<'_> {
                 )
                 .help("write = to compare")),
             BinaryOperator::Custom(name) if !functions::OPERATORS.contains(&name.as_str()) => {
-                let message = format!("the operator {name} is not on the list");
+                let message =
+                    format!("the operator {name} is not on the list of allowed operators");
                 Err(self.refuse(ErrorCode::GuardOperator, &message, place()))
             }
             BinaryOperator::PGCustomBinaryOperator(parts) => self.check_named(expr, parts),
@@ -313,7 +318,10 @@ impl QueryReader<'_> {
         if matches!(parts, [schema, _] if schema.eq_ignore_ascii_case("pg_catalog")) {
             return Ok(());
         }
-        let message = format!("the operator {} is not on the list", parts.join("."));
+        let message = format!(
+            "the operator {} is not on the list of allowed operators",
+            parts.join(".")
+        );
         Err(self
             .refuse(ErrorCode::GuardOperator, &message, self.range(expr.span()))
             .help("write the operator itself"))
@@ -381,10 +389,10 @@ impl QueryReader<'_> {
         if self.text.dialect != SqlDialect::PostgreSql || !looks_up {
             return Ok(());
         }
-        let message = format!("the type {bare} looks into the system catalogue");
+        let message = format!("the type {bare} reads the system catalogue");
         Err(self
             .refuse(ErrorCode::GuardType, &message, self.range(span))
-            .help("name the table in FROM, or ask information_schema"))
+            .help("name the table in FROM, or query information_schema"))
     }
 }
 
@@ -419,6 +427,7 @@ fn verdict(result: Result<(), GuardError>) -> GuardFlow {
 impl Visitor for QueryReader<'_> {
     type Break = Box<GuardError>;
 
+    // A statement inside a query, such as a CTE with INSERT, is never a read.
     fn pre_visit_statement(&mut self, _: &Statement) -> GuardFlow {
         verdict(Err(self.writes()))
     }

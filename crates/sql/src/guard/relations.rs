@@ -4,7 +4,7 @@ use quillet_core::ErrorCode;
 use sqlparser::ast::{ObjectName, ObjectNamePart, Spanned};
 
 use super::text::TokenizedQuery;
-use super::{GuardError, functions, parse};
+use super::{GuardError, PRAGMAS, functions, parse};
 use crate::SqlDialect;
 
 /// Views of `information_schema` that describe tables: the others reveal users, servers, mappings
@@ -54,19 +54,6 @@ pub(super) const SQLITE_SCHEMA: [&str; 4] = [
     "sqlite_temp_schema",
 ];
 
-/// PRAGMAs of SQLite that only describe the schema; as functions their names begin with `pragma_`.
-/// Those of the file's path, of settings, of checks and of what SQLite was built with are not
-/// among them.
-pub(crate) const PRAGMAS: [&str; 7] = [
-    "foreign_key_list",
-    "index_info",
-    "index_list",
-    "index_xinfo",
-    "table_info",
-    "table_list",
-    "table_xinfo",
-];
-
 /// What a relation's name is to the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RelationName {
@@ -84,13 +71,10 @@ pub(super) fn check(text: &TokenizedQuery<'_>, name: &ObjectName) -> Result<(), 
     if class(text.dialect, &parts) != RelationName::System {
         return Ok(());
     }
-    let message = format!(
-        "{} belongs to the system and may not be read",
-        parts.join(".")
-    );
+    let message = format!("cannot read {}: it belongs to the system", parts.join("."));
     let error = GuardError::new(ErrorCode::GuardSystem, message).help(match text.dialect {
-        SqlDialect::Sqlite => "sqlite_schema and table_info describe tables",
-        _ => "information_schema.tables and .columns describe tables",
+        SqlDialect::Sqlite => "to list tables and columns, use sqlite_schema and table_info",
+        _ => "to list tables and columns, use information_schema.tables and .columns",
     });
     Err(match parse::range_of(&text.plain, name.span()) {
         Some(place) => error.at(text.source, &place),
@@ -100,12 +84,15 @@ pub(super) fn check(text: &TokenizedQuery<'_>, name: &ObjectName) -> Result<(), 
 
 /// What a name of one or more parts is.
 pub(super) fn class(dialect: SqlDialect, parts: &[String]) -> RelationName {
+    // Folded in any dialect: a quoted "PG_AUTHID" is another relation, but rejecting it costs
+    // nothing.
     let folded: Vec<String> = parts.iter().map(|part| part.to_lowercase()).collect();
     let (schema, name) = match folded.as_slice() {
         [.., schema, name] => (schema.as_str(), name.as_str()),
         [name] => ("", name.as_str()),
         [] => return RelationName::System,
     };
+    // SQLite has no `information_schema`; an attached database may have that name.
     if dialect != SqlDialect::Sqlite && schema == "information_schema" {
         return if INFORMATION.contains(&name) {
             RelationName::Schema

@@ -15,6 +15,8 @@ pub(super) fn known(tokens: Vec<TokenWithSpan>, dialect: SqlDialect) -> Vec<Toke
     let mut spelt = Vec::with_capacity(tokens.len() + 2);
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
+        // The span of the first replaced token stays on all new ones, so that errors point into the
+        // original text.
         let (taken, new) = respelt(&tokens, at, dialect);
         if taken == 0 {
             spelt.push(token.clone());

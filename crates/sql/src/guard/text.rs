@@ -33,6 +33,7 @@ impl<'a> TokenizedQuery<'a> {
         dialect: SqlDialect,
         policy: &Policy,
     ) -> Result<Self, GuardError> {
+        // Length first: every later check walks the whole text.
         check_length(source, policy)?;
         check_characters(source)?;
         check_beginning(source, dialect)?;
@@ -44,6 +45,7 @@ impl<'a> TokenizedQuery<'a> {
         let comments: Vec<Range<usize>> = comments.map(|token| token.span.clone()).collect();
         let mut tokens: Vec<Token> = all.into_iter().filter(Token::speaks).collect();
         check_neighbours(source, dialect, &tokens)?;
+        // Trailing semicolons are common in answers of models and harmless.
         while tokens.last().is_some_and(|last| last.is_mark(source, ";")) {
             tokens.pop();
         }
@@ -57,7 +59,8 @@ impl<'a> TokenizedQuery<'a> {
         };
         text.check_first(policy.mode)?;
         text.check_one()?;
-        nesting::check(&text, policy.depth)?;
+        // Before parsing: the parser's stack and time depend on the depth of the query.
+        nesting::check(source, &text.tokens, policy.depth)?;
         Ok(text)
     }
 
@@ -81,7 +84,7 @@ impl<'a> TokenizedQuery<'a> {
 
     fn check_first(&self, mode: GuardMode) -> Result<(), GuardError> {
         let Some(first) = self.tokens.first() else {
-            return Err(GuardError::new(ErrorCode::GuardEmpty, "there is no query"));
+            return Err(GuardError::new(ErrorCode::GuardEmpty, "the query is empty"));
         };
         let word = first.text(self.source).to_ascii_uppercase();
         // A semicolon is found by the check for one statement.
@@ -93,21 +96,23 @@ impl<'a> TokenizedQuery<'a> {
             |code, message: String| GuardError::new(code, message).at(self.source, &first.span);
         if first.kind == Kind::Word && STATEMENTS.contains(&word.as_str()) {
             let allowed = match mode {
-                GuardMode::Select => "only SELECT, WITH, VALUES and TABLE may run",
-                GuardMode::Explore => "only reading, SHOW, DESCRIBE, EXPLAIN and PRAGMA may run",
+                GuardMode::Select => "allowed: SELECT, WITH, VALUES and TABLE",
+                GuardMode::Explore => {
+                    "allowed: queries that read, SHOW, DESCRIBE, EXPLAIN and PRAGMA"
+                }
             };
             let message = format!("{word} does not read");
             return Err(fail(ErrorCode::GuardStatement, message).help(allowed));
         }
         if let Some(meant) = quillet_core::nearest(&word, ["SELECT", "WITH", "VALUES"]) {
-            let message = format!("{:?} is no statement", first.text(self.source));
+            let message = format!("unknown statement {:?}", first.text(self.source));
             return Err(
                 fail(ErrorCode::GuardSyntax, message).help(format!("did you mean {meant}?"))
             );
         }
         Err(
             fail(ErrorCode::GuardProse, "this is not a query".to_owned())
-                .help("give the SQL alone, beginning with SELECT or WITH"),
+                .help("give only the SQL, starting with SELECT or WITH"),
         )
     }
 
@@ -116,10 +121,10 @@ impl<'a> TokenizedQuery<'a> {
         let Some(semicolon) = marks.find(|token| token.is_mark(self.source, ";")) else {
             return Ok(());
         };
-        let message = "there is more than one statement";
+        let message = "more than one statement";
         Err(GuardError::new(ErrorCode::GuardStatements, message)
             .at(self.source, &semicolon.span)
-            .help("ask one question at a time"))
+            .help("send one statement at a time"))
     }
 }
 
@@ -127,6 +132,7 @@ fn plain(source: &str, comments: &[Range<usize>], end: usize) -> String {
     let mut bytes = source.as_bytes().to_vec();
     for comment in comments {
         for byte in bytes.get_mut(comment.clone()).unwrap_or_default() {
+            // Line ends stay, so that lines and columns of errors match the text.
             if *byte != b'\n' {
                 *byte = b' ';
             }
@@ -239,15 +245,17 @@ fn check_length(source: &str, policy: &Policy) -> Result<(), GuardError> {
         return Ok(());
     }
     let (has, may) = (source.len(), policy.bytes);
-    let message = format!("the query has {has} bytes, and may have {may}");
+    let message = format!("the query is too long: {has} bytes (limit {may})");
     Err(GuardError::new(ErrorCode::GuardLength, message)
-        .help("ask for less, or raise the bound on bytes"))
+        .help("write a shorter query, or raise the limit on bytes"))
 }
 
 /// No control characters but tabs and newlines, and nothing that turns the direction of what
 /// people read around (Unicode's bidirectional overrides), anywhere.
 fn check_characters(source: &str) -> Result<(), GuardError> {
     let refused = |c: char| {
+        // Control characters and direction overrides can make a query look different from what runs
+        // (Trojan Source).
         let control = c.is_control() && !matches!(c, '\t' | '\n' | '\r');
         control || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
     };
@@ -258,10 +266,13 @@ fn check_characters(source: &str) -> Result<(), GuardError> {
 }
 
 fn character(source: &str, at: usize, c: char) -> GuardError {
-    let message = format!("the character U+{:04X} may not be in a query", u32::from(c));
+    let message = format!(
+        "the character U+{:04X} is not allowed in a query",
+        u32::from(c)
+    );
     GuardError::new(ErrorCode::GuardCharacter, message)
         .at(source, &(at..at + c.len_utf8()))
-        .help("take it out, or write a plain blank in its place")
+        .help("remove it, or write a plain space instead")
 }
 
 /// Code fences of models and commands of SQLite's shell.
@@ -272,7 +283,7 @@ fn check_beginning(source: &str, dialect: SqlDialect) -> Result<(), GuardError> 
         return Err(
             GuardError::new(ErrorCode::GuardProse, "the query is inside a code fence")
                 .at(source, &(start..start + 3))
-                .help("give the SQL alone, without the lines of three backquotes"),
+                .help("give only the SQL, without the lines of three backquotes"),
         );
     }
     if dialect == SqlDialect::Sqlite && rest.starts_with('.') {
@@ -287,26 +298,26 @@ fn client(source: &str, span: &Range<usize>) -> GuardError {
         "this is a command of a client program, not SQL",
     )
     .at(source, span)
-    .help("give the SQL alone")
+    .help("give only the SQL")
 }
 
 fn check_token(source: &str, dialect: SqlDialect, token: &Token) -> Result<(), GuardError> {
     let text = token.text(source);
     if !token.closed {
-        let (what, mend) = match token.kind {
+        let (what, fix) = match token.kind {
             Kind::BlockComment => ("comment", "end it with */"),
             Kind::Quoted => (
                 "quoted name",
-                "end it with its quote, and double a quote inside of it",
+                "end it with its quote, and double quotes inside it",
             ),
             _ => (
                 "text",
-                "end it with a quote, and double a quote inside of it: 'O''Brien'",
+                "end it with a quote, and double quotes inside it: 'O''Brien'",
             ),
         };
-        let message = format!("this {what} has no end");
+        let message = format!("unclosed {what}");
         let error = GuardError::new(ErrorCode::GuardSyntax, message).at(source, &token.span);
-        return Err(error.help(mend));
+        return Err(error.help(fix));
     }
     match token.kind {
         Kind::BlockComment if dialect == SqlDialect::MySql && is_executable(text) => {
@@ -351,21 +362,21 @@ fn is_executable(comment: &str) -> bool {
 }
 
 fn executable(source: &str, token: &Token) -> GuardError {
-    let message = "MySQL runs what stands in this comment";
+    let message = "MySQL executes the text of this comment";
     GuardError::new(ErrorCode::GuardComment, message)
         .at(source, &token.span)
-        .help("write it outside of the comment, or leave it out")
+        .help("write it outside the comment, or remove it")
 }
 
 fn variable(source: &str, token: &Token) -> GuardError {
-    let message = "variables of the session and the server may not be used";
+    let message = "session and server variables are not allowed";
     GuardError::new(ErrorCode::GuardVariable, message)
         .at(source, &token.span)
         .help("write the value itself, or use a WITH clause")
 }
 
 fn parameter(source: &str, token: &Token) -> GuardError {
-    let message = format!("the parameter {} has no value", token.text(source));
+    let message = format!("missing value for the parameter {}", token.text(source));
     GuardError::new(ErrorCode::GuardParameter, message)
         .at(source, &token.span)
         .help("write the value itself")
@@ -387,14 +398,15 @@ fn continued(source: &str, tokens: &[Token]) -> Option<Range<usize>> {
 
 /// What two tokens beside each other make: `U&"…"`, and a text that goes on.
 fn check_neighbours(source: &str, dialect: SqlDialect, tokens: &[Token]) -> Result<(), GuardError> {
+    // Only in PostgreSQL does the token before a literal change how the literal is read.
     if dialect != SqlDialect::PostgreSql {
         return Ok(());
     }
     if let Some(span) = continued(source, tokens) {
-        let message = "this text goes on behind a newline";
+        let message = "this string literal continues on the next line";
         return Err(GuardError::new(ErrorCode::GuardEscape, message)
             .at(source, &span)
-            .help("write it as one text"));
+            .help("write it as one literal"));
     }
     for window in tokens.windows(3) {
         let [prefix, and, quoted] = window else {
@@ -403,7 +415,7 @@ fn check_neighbours(source: &str, dialect: SqlDialect, tokens: &[Token]) -> Resu
         let touches = prefix.span.end == and.span.start && and.span.end == quoted.span.start;
         let is_quoted = matches!(quoted.kind, Kind::Quoted | Kind::Text);
         if touches && is_quoted && prefix.is_word(source, "u") && and.is_mark(source, "&") {
-            let message = "names and texts with Unicode escapes may not be used";
+            let message = "names and literals with Unicode escapes are not allowed";
             let span = prefix.span.start..quoted.span.end;
             return Err(GuardError::new(ErrorCode::GuardEscape, message)
                 .at(source, &span)

@@ -24,7 +24,7 @@ const LEVELS: usize = 40;
 pub fn format(sql: &str, dialect: SqlDialect) -> Result<String, GuardError> {
     let tokens = lexer::tokens(sql, dialect);
     if let Some(open) = tokens.iter().find(|token| !token.closed) {
-        let message = "this text, name or comment has no end";
+        let message = "unclosed text, name or comment";
         return Err(GuardError::new(ErrorCode::GuardSyntax, message).at(sql, &open.span));
     }
     begins(sql, &tokens)?;
@@ -40,14 +40,17 @@ fn begins(sql: &str, tokens: &[Token]) -> Result<(), GuardError> {
     let Some(first) = tokens.iter().find(|token| token.speaks()) else {
         return Err(GuardError::new(
             ErrorCode::GuardEmpty,
-            "there is no SQL in the text",
+            "the text contains no SQL",
         ));
     };
+    // Laying out prose would capitalize some of its words, so the first word must be able to start
+    // a statement.
     let text = first.text(sql);
     if text == "(" || keywords::begins_a_statement(text) {
         return Ok(());
     }
-    let message = format!("no statement of SQL begins with {text:?}");
+    let message =
+        format!("unknown statement {text:?}: SQL statements start with a word such as SELECT");
     Err(GuardError::new(ErrorCode::GuardSyntax, message).at(sql, &first.span))
 }
 

@@ -132,6 +132,7 @@ impl RowChecksum {
         let digest = sha1_smol::Sha1::from(text).digest().bytes();
         let first = digest.iter().take(8);
         self.count += 1;
+        // XOR needs no order, and rows of `information_schema` come in any.
         self.bits ^= first.fold(0, |bits, byte| bits << 8 | u64::from(*byte));
     }
 }
@@ -222,7 +223,7 @@ async fn rows<R: FromRow + Send + 'static>(
         None => Ok(sum),
         Some(message) => Err(DatabaseError::new(
             DatabaseErrorKind::Failed,
-            format!("information_schema is not as expected: {message}"),
+            format!("unexpected row of information_schema: {message}"),
         )),
     }
 }
@@ -258,6 +259,7 @@ async fn tables(
     let mut tables = Vec::new();
     let each = |(schema_name, table_name, kind, comment, row_count): Fields| {
         let is_view = kind.ends_with("VIEW");
+        // MariaDB lists sequences as tables.
         if kind == "SEQUENCE" {
             return;
         }
@@ -469,7 +471,7 @@ async fn checks(conn: &mut Conn, schemas: &[String], found: &mut TableList, vers
     let rows = match rows {
         Ok(rows) => rows,
         Err(error) => {
-            tracing::debug!(%error, "no CHECK constraints are read");
+            tracing::debug!(%error, "cannot read CHECK constraints");
             return;
         }
     };

@@ -15,13 +15,13 @@ pub(super) fn at_connect(error: &Error, url: &ConnectionUrl) -> DatabaseError {
     let Error::Server(said) = error else {
         let reason = match error {
             Error::Driver(DriverError::NoClientSslFlagFromServer) => {
-                "the server has no TLS, which ssl-mode asks for".to_owned()
+                "the server has no TLS, which ssl-mode requires".to_owned()
             }
             other => match reason(other) {
                 // The library's verifier takes no certificate of an authority for that of a server.
                 said if said.contains("CaUsedAsEndEntity") => format!(
-                    "{said}: its certificate is one of an authority, as openssl req -x509 makes it; give \
-                     the server one that an authority signed, or make it with -addext \
+                    "{said}: its certificate is that of an authority, as created by openssl req -x509; give \
+                     the server one that an authority signed, or create it with -addext \
                      basicConstraints=critical,CA:FALSE"
                 ),
                 said => said,
@@ -31,9 +31,9 @@ pub(super) fn at_connect(error: &Error, url: &ConnectionUrl) -> DatabaseError {
             Error::Io(mysql_async::IoError::Io(error)) => {
                 unreached(error, "MySQL", &url.host, url.port)
             }
-            Error::Driver(DriverError::NoClientSslFlagFromServer) => Some(
-                "write ?ssl-mode=preferred or ?ssl-mode=disabled behind the address".to_owned(),
-            ),
+            Error::Driver(DriverError::NoClientSslFlagFromServer) => {
+                Some("append ?ssl-mode=preferred or ?ssl-mode=disabled to the address".to_owned())
+            }
             _ => None,
         };
         return DatabaseError {
@@ -52,11 +52,9 @@ pub(super) fn at_connect(error: &Error, url: &ConnectionUrl) -> DatabaseError {
         1045 if url.password.is_none() => Some(
             "the address has no password: mysql://USER:PASSWORD@HOST/NAME, special characters as %XX",
         ),
-        1045 | 1698 => {
-            Some("the user or the password is wrong, or this user may not come from here")
-        }
-        1044 => Some("the user may not see this database: GRANT SELECT ON NAME.* TO it"),
-        3159 => Some("the server wants TLS: write ?ssl-mode=required behind the address"),
+        1045 | 1698 => Some("wrong user or password, or this user may not connect from this host"),
+        1044 => Some("the user may not read this database: GRANT SELECT ON NAME.* TO it"),
+        3159 => Some("the server requires TLS: append ?ssl-mode=required to the address"),
         _ => None,
     };
     DatabaseError {
@@ -76,7 +74,7 @@ pub(super) fn of_query(error: &Error, sql: &str) -> DatabaseError {
         Error::Driver(DriverError::Params(_) | DriverError::MixedParams) => placeholders(),
         other => DatabaseError::new(
             DatabaseErrorKind::Unreachable,
-            format!("the connection broke: {}", reason(other)),
+            format!("lost the connection: {}", reason(other)),
         ),
     }
 }
@@ -93,10 +91,10 @@ fn reason(error: &dyn std::error::Error) -> String {
 /// A query with a `?` or a `:name`: the library takes both for parameters.
 pub(super) fn placeholders() -> DatabaseError {
     DatabaseError {
-        hint: Some("write the value itself in place of ? or :name".to_owned()),
+        hint: Some("write the value itself instead of ? or :name".to_owned()),
         ..DatabaseError::new(
             DatabaseErrorKind::Syntax,
-            "the query has a placeholder, and nothing is bound to it",
+            "the query has a placeholder without a value",
         )
     }
 }

@@ -83,7 +83,7 @@ impl MySqlServer {
             None => TlsMode::Preferred,
             Some(name) => TlsMode::named(name).ok_or_else(|| {
                 wrong(format!(
-                    "ssl-mode={name} is not known; write disabled, preferred, required, verify-ca or verify-identity"
+                    "unknown ssl-mode={name}: must be disabled, preferred, required, verify-ca or verify-identity"
                 ))
             })?,
         };
@@ -163,7 +163,7 @@ impl MySqlServer {
 
     fn silent(&self) -> DatabaseError {
         wrong(format!(
-            "{} does not answer within {:?}",
+            "{} did not answer within {:?}",
             self.url, self.connect_timeout
         ))
     }
@@ -173,11 +173,14 @@ impl MySqlServer {
             && parameter(&self.url, "socket").is_none()
             && !self.is_plain.load(Ordering::Relaxed);
         let without = self.options(packet, None);
+        // No TLS over a Unix socket, which never leaves the machine.
         if !with_tls {
             return Conn::new(without).await;
         }
         let first = Conn::new(self.options(packet, Some(self.tls_options()))).await;
         let result = match &first {
+            // Only `verify-ca`: with `verify-identity` another name is the error that must be
+            // reported.
             Err(error) if self.tls == TlsMode::Authority => match other_name(error) {
                 Some(name) => {
                     *self
@@ -261,13 +264,13 @@ impl MySqlServer {
             return Ok(());
         }
         let message = format!(
-            "the role {:?} has {}, which reaches outside of the database: no query of others runs with it",
+            "rejected role {:?}: it has {}, which reaches outside the database",
             self.url.user,
             powers.join(" and ")
         );
         Err(DatabaseError {
             hint: Some(
-                "connect with a role that may SELECT and nothing else (quillet sql test prints how to make \
+                "connect with a role that may only SELECT (quillet sql test prints how to create \
                  one), or set sql.powerful_roles"
                     .to_owned(),
             ),
@@ -279,11 +282,12 @@ impl MySqlServer {
     /// time limit is still there.
     async fn kill(&self, id: u32) {
         let ended = timeout(KILL_TIME, async {
+            // A connection of its own: the protocol cannot interrupt a statement on the same one.
             let mut conn = self.connect(0).await.ok()?;
             conn.query_drop(format!("KILL {id}")).await.ok()
         });
         if ended.await.is_err() {
-            tracing::warn!(database = %self.url, id, "a query could not be ended in time");
+            tracing::warn!(database = %self.url, id, "cannot end a query in time");
         }
     }
 }
@@ -338,11 +342,11 @@ fn check_files(url: &ConnectionUrl) -> Result<(), String> {
             tls::key("ssl-key", key).map(drop)
         }
         (Some(_), None) => {
-            Err("the address has ssl-cert without ssl-key, the file of its key".to_owned())
+            Err("missing ssl-key: the address has ssl-cert but no file of its key".to_owned())
         }
-        (None, Some(_)) => {
-            Err("the address has ssl-key without ssl-cert, the file of its certificate".to_owned())
-        }
+        (None, Some(_)) => Err(
+            "missing ssl-cert: the address has ssl-key but no file of its certificate".to_owned(),
+        ),
     }
 }
 
@@ -376,7 +380,7 @@ fn known_parameter(name: &str) -> Result<(), DatabaseError> {
     let near = quillet_core::nearest(&dashed, PARAMETERS);
     let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
     Err(wrong(format!(
-        "{name:?} is not a setting of a MySQL address, which are {known}{near}"
+        "unknown setting {name:?} in a MySQL address; known settings are {known}{near}"
     )))
 }
 
@@ -399,6 +403,8 @@ impl MySqlSession {
         let mut session = MySqlSession {
             conn: server.connect(packet).await?,
             server: Arc::clone(server),
+            // Set before the first statement, so that dropping the future during the settings also
+            // ends the connection.
             is_running: true,
         };
         let settings = async {
@@ -433,6 +439,8 @@ impl MySqlSession {
     /// Closes the socket instead of reading what is still to come, which the library does when a
     /// connection is dropped: an exchange that was begun and left makes it unusable.
     fn hang_up(&mut self) {
+        // Polled once and dropped: the library then closes the socket instead of draining the
+        // result.
         let _ = self.conn.ping().now_or_never();
     }
 }

@@ -76,7 +76,7 @@ impl MySql {
                 session.end().await;
                 Err(DatabaseError::new(
                     DatabaseErrorKind::Timeout,
-                    format!("the catalogue cannot be read within {time:?}"),
+                    format!("timeout: the catalogue was not read within {time:?}"),
                 ))
             }
         }

@@ -64,6 +64,7 @@ async fn execute(
             Ok(ended)
         }
         Ok(Ok((ended, SendStatus::Part))) if !is_late => {
+            // More rows are waiting: ending the query is cheaper than reading them to the end.
             session.end().await;
             Ok(ended)
         }
@@ -81,10 +82,7 @@ async fn execute(
 fn late(limits: &QueryLimits) -> DatabaseError {
     DatabaseError::new(
         DatabaseErrorKind::Timeout,
-        format!(
-            "the query takes longer than {:?} and was ended",
-            limits.timeout
-        ),
+        format!("timeout: the query took longer than {:?}", limits.timeout),
     )
 }
 
@@ -116,6 +114,7 @@ async fn read(
     let passed_on = stream_rows(&mut result, limits, sink).await;
     let (ended, sent) = passed_on.map_err(failed)?;
     if matches!(sent, SendStatus::All) {
+        // The result borrows the connection; it must be gone before the next statement.
         drop(result);
         conn.query_drop("ROLLBACK").await.map_err(failed)?;
     }
@@ -131,7 +130,7 @@ fn refuse_without_columns(statement: &Statement) -> Result<(), DatabaseError> {
             hint: Some("write one SELECT without INTO".to_owned()),
             ..DatabaseError::new(
                 DatabaseErrorKind::ReadOnly,
-                "the statement gives no rows; only what reads may run",
+                "the statement returns no rows; only queries that read may run",
             )
         });
     }

@@ -33,6 +33,7 @@ pub(super) fn powers(grants: &[String]) -> Vec<&'static str> {
         let Some((rights, rest)) = parts(line) else {
             continue;
         };
+        // ALL PRIVILEGES on one database does not include global privileges such as FILE.
         let everywhere = rest.starts_with("*.*");
         for right in names(rights) {
             let all = right == "ALL PRIVILEGES" && everywhere;
@@ -72,9 +73,9 @@ fn of_line(line: &str) -> Vec<String> {
             ),
             "ALL PRIVILEGES" => warnings.push(format!("the role may do everything on {object}")),
             "EXECUTE" => warnings.push(format!(
-                "the role may call functions and procedures, which may do more than it (EXECUTE on {object})"
+                "the role may call functions and procedures, which may have more privileges than the role (EXECUTE on {object})"
             )),
-            "PROXY" => warnings.push("the role may act as another one (PROXY)".to_owned()),
+            "PROXY" => warnings.push("the role may act as another user (PROXY)".to_owned()),
             right if READING.contains(&right) => {}
             right => writing.push(right),
         }
@@ -84,7 +85,7 @@ fn of_line(line: &str) -> Vec<String> {
     }
     if rest.contains("WITH GRANT OPTION") {
         warnings.push(format!(
-            "the role may give its rights on {object} to others (GRANT OPTION)"
+            "the role may grant its privileges on {object} to others (GRANT OPTION)"
         ));
     }
     warnings
@@ -153,7 +154,7 @@ mod tests {
                 "GRANT ALL PRIVILEGES ON *.* TO `root`@`%` IDENTIFIED BY PASSWORD '*6BB' WITH GRANT OPTION",
                 &[
                     "the role may do everything on *.*",
-                    "the role may give its rights on *.* to others (GRANT OPTION)",
+                    "the role may grant its privileges on *.* to others (GRANT OPTION)",
                 ],
             ),
             (
@@ -166,14 +167,14 @@ mod tests {
             (
                 "GRANT EXECUTE ON PROCEDURE `d`.`p` TO `r`@`%`",
                 &[
-                    "the role may call functions and procedures, which may do more than it (EXECUTE on PROCEDURE `d`.`p`)",
+                    "the role may call functions and procedures, which may have more privileges than the role (EXECUTE on PROCEDURE `d`.`p`)",
                 ],
             ),
             (
                 "GRANT PROXY ON ''@'%' TO 'root'@'localhost' WITH GRANT OPTION",
                 &[
-                    "the role may act as another one (PROXY)",
-                    "the role may give its rights on ''@'%' to others (GRANT OPTION)",
+                    "the role may act as another user (PROXY)",
+                    "the role may grant its privileges on ''@'%' to others (GRANT OPTION)",
                 ],
             ),
         ] {

@@ -14,22 +14,28 @@ const READING: [&str; 8] = [
 
 /// Refuses what does not begin as a statement that reads.
 pub(super) fn check(sql: &str) -> Result<(), DatabaseError> {
-    let start = skip_blank(sql, 0)
-        .map_err(|at| refusal("a comment that the server executes stands in front", at))?;
+    let start = skip_blank(sql, 0).map_err(|at| {
+        refusal(
+            "the query starts with a comment that the server executes",
+            at,
+        )
+    })?;
     let start = opening(sql, start);
     let first = word(sql, start);
     if first.is_empty() {
-        let mut error = refusal("there is no statement that reads", start);
+        let mut error = refusal("no statement that reads", start);
         error.kind = DatabaseErrorKind::Syntax;
         return Err(error);
     }
     let reads = |word: &str| READING.iter().any(|known| word.eq_ignore_ascii_case(known));
     if !reads(first) {
         return Err(refusal(
-            &format!("{first} is not a statement that reads"),
+            &format!("{first} does not start a statement that reads"),
             start,
         ));
     }
+    // A comment that the server executes may follow the first word; the guard rejects it, and here
+    // it ends the search.
     let second = skip_blank(sql, start + first.len()).unwrap_or(sql.len());
     let explains = ["DESCRIBE", "DESC", "EXPLAIN"];
     if explains
@@ -37,7 +43,10 @@ pub(super) fn check(sql: &str) -> Result<(), DatabaseError> {
         .any(|known| first.eq_ignore_ascii_case(known))
         && word(sql, second).eq_ignore_ascii_case("ANALYZE")
     {
-        return Err(refusal("ANALYZE executes what it explains", second));
+        return Err(refusal(
+            "ANALYZE executes the statement that it explains",
+            second,
+        ));
     }
     Ok(())
 }

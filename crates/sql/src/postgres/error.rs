@@ -41,16 +41,15 @@ pub(super) fn at_connect(error: &tokio_postgres::Error, server: &PostgresServer)
     if error.as_db_error().is_none() {
         let cause = with_causes(error);
         if server.config.get_password().is_none() && cause.contains("password missing") {
-            let message = format!(
-                "{shown}: the server asks for the password of {user:?}, and none was given"
-            );
+            let message = format!("{shown}: missing password for {user:?}");
             return DatabaseError {
-                hint: Some("write it into the address, postgresql://USER:PASSWORD@HOST/NAME, special characters as %XX".to_owned()),
+                hint: Some("add it to the address: postgresql://USER:PASSWORD@HOST/NAME, special characters as %XX".to_owned()),
                 ..DatabaseError::new(Kind::Denied, message)
             };
         }
         let hint = cause.contains("does not support TLS").then(|| {
-            "this server has no TLS: write ?sslmode=prefer or ?sslmode=disable behind the address".to_owned()
+            "this server has no TLS: append ?sslmode=prefer or ?sslmode=disable to the address"
+                .to_owned()
         });
         let message = format!("{shown} cannot be reached: {cause}");
         return DatabaseError {
@@ -60,11 +59,11 @@ pub(super) fn at_connect(error: &tokio_postgres::Error, server: &PostgresServer)
     }
     let error = of(error);
     let hint = match error.native_code.as_deref() {
-        Some("28P01") => Some("the user or the password is wrong".to_owned()),
+        Some("28P01") => Some("wrong user or password".to_owned()),
         Some("28000") if error.message.contains("no encryption") => Some(
-            "the server wants TLS or does not let this user in from here (pg_hba.conf); try ?sslmode=require".to_owned(),
+            "the server requires TLS or rejects this user from this host (pg_hba.conf); try ?sslmode=require".to_owned(),
         ),
-        Some("28000") => Some("the server does not let this user in from here (pg_hba.conf)".to_owned()),
+        Some("28000") => Some("the server rejects this user from this host (pg_hba.conf)".to_owned()),
         _ => None,
     };
     DatabaseError {

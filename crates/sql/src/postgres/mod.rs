@@ -19,6 +19,7 @@ mod error;
 mod judge;
 mod privileges;
 mod query;
+mod query_text;
 mod server;
 mod session;
 mod socket;

@@ -85,7 +85,7 @@ pub(super) async fn check(
         Ok(result) => result,
         Err(_) => Err(DatabaseError::new(
             Kind::Timeout,
-            format!("the rights of the role were not known within {timeout:?}"),
+            format!("timeout: the privileges of the role were not read within {timeout:?}"),
         )),
     }
 }
@@ -93,9 +93,10 @@ pub(super) async fn check(
 fn checked(row: &Row) -> Result<ConnectionReport, tokio_postgres::Error> {
     let version = row.try_get(0)?;
     let reader = reader(row.try_get(13)?, row.try_get(14)?);
+    // A superuser has every privilege: the long list would hide the one line that matters.
     if row.try_get(1)? {
         let warning = "the role is a superuser: functions could read and write files of the server; \
-            connect with a role that may SELECT and nothing else";
+            connect with a role that may only SELECT";
         return Ok(ConnectionReport {
             version,
             warnings: vec![warning.to_owned()],
@@ -107,7 +108,7 @@ fn checked(row: &Row) -> Result<ConnectionReport, tokio_postgres::Error> {
         "may create roles",
         "may create databases",
         "may replicate the server",
-        "is not held by row security",
+        "bypasses row security",
         "may create schemas in the database",
     ];
     for (i, attribute) in attributes.into_iter().enumerate() {
@@ -116,7 +117,7 @@ fn checked(row: &Row) -> Result<ConnectionReport, tokio_postgres::Error> {
         }
     }
     let lists = [
-        "has the rights of",
+        "has the privileges of",
         "may create tables in the schemas",
         "owns",
         "may change the tables",

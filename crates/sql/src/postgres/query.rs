@@ -10,6 +10,7 @@ use tokio_postgres::{Column, Statement};
 
 use super::error;
 use super::judge::{Asker, judge};
+use super::query_text::through_text;
 use super::server::PostgresServer;
 use super::session::PostgresSession;
 use super::value::{self, ValueDecoder};
@@ -35,8 +36,10 @@ pub(super) async fn run(
     let mut session = PostgresSession::open(server).await?;
     let work = work(&mut session, sql, limits, sink);
     let Ok(result) = tokio::time::timeout(limits.timeout, work).await else {
+        // The server has the same limit but may not check it in time, for example while it sends
+        // rows to a full socket.
         session.cancel().await;
-        let message = format!("the query took longer than {:?}", limits.timeout);
+        let message = format!("timeout: the query took longer than {:?}", limits.timeout);
         return Err(DatabaseError::new(Kind::Timeout, message));
     };
     result
@@ -144,6 +147,7 @@ async fn read(
         .iter()
         .map(|c| ValueDecoder::of(c.type_()))
         .collect();
+    // A second round trip, because the library knows only the names of built-in types.
     let names = type_names(session, &prepared.statement).await?;
     let column = |((column, reading), data_type): ((&Column, &ValueDecoder), String)| ColumnInfo {
         name: column.name().to_owned(),
@@ -177,7 +181,7 @@ async fn prepare(
 
 fn refuse_what_gives_nothing(sql: &str, statement: &Statement) -> Result<(), DatabaseError> {
     if !statement.params().is_empty() {
-        let message = "the query has a parameter ($1), and there is nothing to put in its place";
+        let message = "the query has a parameter ($1) without a value; write the value itself";
         let mut error = DatabaseError::new(Kind::Syntax, message);
         let tokens = lexer::tokens(sql, SqlDialect::PostgreSql);
         let parameter = tokens.iter().find(|t| t.kind == lexer::Kind::Parameter);
@@ -185,7 +189,7 @@ fn refuse_what_gives_nothing(sql: &str, statement: &Statement) -> Result<(), Dat
         return Err(error);
     }
     if statement.columns().is_empty() {
-        let message = "the statement gives no rows; only queries that give rows are run";
+        let message = "the statement returns no rows; only queries that return rows may run";
         return Err(DatabaseError::new(Kind::ReadOnly, message));
     }
     Ok(())
@@ -233,6 +237,7 @@ async fn stream_rows(
         let row = match stream.as_mut().try_next().await {
             Ok(Some(row)) => row,
             Ok(None) => break StreamEnd::Whole,
+            // The meter cut the socket, which the library reports as a broken connection.
             Err(_) if session.meter.is_used_up() => break StreamEnd::Cut(TruncationReason::Bytes),
             Err(error) => return Err(failed(error)),
         };
@@ -244,67 +249,4 @@ async fn stream_rows(
         }
     };
     Ok(feed.finish(ended).await)
-}
-
-/// The query with a cast on the columns that only the server can write, and the byte at which the
-/// query begins in it. The query parsed by itself, so that its brackets and quotes are closed.
-fn through_text(sql: &str, readings: &[ValueDecoder]) -> (String, usize) {
-    let mut sent = String::from("SELECT ");
-    for (i, reading) in readings.iter().enumerate() {
-        let comma = if i == 0 { "" } else { ", " };
-        let cast = reading.cast().unwrap_or_default();
-        sent.push_str(&format!("{comma}c{i}{cast}"));
-    }
-    sent.push_str(" FROM (");
-    let start = sent.len();
-    sent.push_str(without_end(sql));
-    // The query may end in a comment up to the end of the line.
-    sent.push_str("\n) AS q(");
-    for i in 0..readings.len() {
-        let comma = if i == 0 { "" } else { ", " };
-        sent.push_str(&format!("{comma}c{i}"));
-    }
-    sent.push(')');
-    (sent, start)
-}
-
-/// A statement without the semicolon that ends it and what follows: comments.
-pub(super) fn without_end(sql: &str) -> &str {
-    let tokens = lexer::tokens(sql, SqlDialect::PostgreSql);
-    let end = tokens.iter().find(|token| token.is_mark(sql, ";"));
-    end.and_then(|end| sql.get(..end.span.start)).unwrap_or(sql)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_query_ends_before_its_semicolon() {
-        for (sql, expected) in [
-            ("SELECT 1", "SELECT 1"),
-            ("SELECT 1;", "SELECT 1"),
-            (
-                "SELECT '订;单'\n, 2 ;\n-- done; really\n",
-                "SELECT '订;单'\n, 2 ",
-            ),
-            ("SELECT $$a;b$$ /* ; */ ; -- c", "SELECT $$a;b$$ /* ; */ "),
-        ] {
-            assert_eq!(without_end(sql), expected);
-        }
-    }
-
-    #[test]
-    fn unknown_types_are_asked_for_as_text() {
-        let array = ValueDecoder::Array(Box::new(ValueDecoder::Other));
-        let (sent, start) = through_text(
-            "SELECT 1, 2, 3; -- c",
-            &[ValueDecoder::Int, ValueDecoder::Other, array],
-        );
-        assert_eq!(
-            sent,
-            "SELECT c0, c1::pg_catalog.text, c2::pg_catalog.text[] FROM (SELECT 1, 2, 3\n) AS q(c0, c1, c2)"
-        );
-        assert!(sent[start..].starts_with("SELECT 1, 2"));
-    }
 }

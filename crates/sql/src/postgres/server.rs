@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{ChannelBinding, SslMode};
 
-use super::judge::JudgePolicy;
+use super::judge::policy::JudgePolicy;
 use super::tls::{Checks, Tls};
 use crate::database::ConnectOptions;
 use crate::{ConnectionUrl, DatabaseError, DatabaseErrorKind as Kind};
@@ -50,9 +50,13 @@ impl PostgresServer {
     /// # Errors
     /// A parameter that is not known, or not with this value.
     pub(super) fn of(url: &ConnectionUrl, options: &ConnectOptions) -> Result<Self, DatabaseError> {
+        // Unknown parameters are errors: a misspelled `sslmode` would otherwise silently disable
+        // TLS.
         for (name, _) in &url.parameters {
             known(name)?;
         }
+        // libpq: parameters win over the parts of the address, and `host` may be a socket folder,
+        // which a URL cannot hold.
         let host = url.parameter("host").unwrap_or(&url.host);
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let port = match url.parameter("port") {
@@ -70,12 +74,12 @@ impl PostgresServer {
             (Some(certificate), Some(key)) => Some([Path::new(certificate), Path::new(key)]),
             (Some(_), None) => {
                 return Err(wrong(
-                    "the address has sslcert without sslkey, the file of its key",
+                    "missing sslkey: the address has sslcert but no file of its key",
                 ));
             }
             (None, Some(_)) => {
                 return Err(wrong(
-                    "the address has sslkey without sslcert, the file of its certificate",
+                    "missing sslcert: the address has sslkey but no file of its certificate",
                 ));
             }
         };
@@ -160,12 +164,12 @@ fn known(name: &str) -> Result<(), DatabaseError> {
         return Ok(());
     }
     let near = quillet_core::nearest(name, PARAMETERS.iter().copied());
-    let mend = match near {
+    let fix = match near {
         Some(near) => format!("did you mean {near:?}?"),
-        None => format!("known are {}", PARAMETERS.join(", ")),
+        None => format!("known parameters are {}", PARAMETERS.join(", ")),
     };
     Err(wrong(format!(
-        "the address has the parameter {name:?}, which is not known; {mend}"
+        "unknown parameter {name:?} in the address; {fix}"
     )))
 }
 
@@ -176,7 +180,7 @@ fn number(name: &str, text: &str) -> Result<u16, DatabaseError> {
 
 fn value(name: &str, text: &str, right: &str) -> DatabaseError {
     wrong(format!(
-        "the address has {name}={text:?}, which is not one of its values: {right}"
+        "invalid {name}={text:?} in the address: must be {right}"
     ))
 }
 

@@ -46,9 +46,10 @@ impl Trees {
         tracing::debug!(
             severity = notice.severity(),
             message = notice.message(),
-            "PostgreSQL says"
+            "notice of PostgreSQL"
         );
         let mut hearing = self.lock();
+        // Only the first tree is that of the query.
         if matches!(*hearing, TreeCapture::Waiting)
             && let Some(tree) = notice.detail().filter(|detail| detail.starts_with('{'))
         {
@@ -88,6 +89,8 @@ pub(super) struct PostgresSession {
 impl PostgresSession {
     /// Connects and identifies itself, within the server's time.
     pub(super) async fn open(server: &Arc<PostgresServer>) -> Result<Self, DatabaseError> {
+        // Includes TLS and authentication: a server that accepts and then stays silent must not
+        // hold the caller.
         let time = server.connect_timeout;
         match tokio::time::timeout(time, Self::connect(server)).await {
             Ok(Err(error)) if error.native_code.as_deref() == Some(error::NO_DATABASE) => {
@@ -116,6 +119,7 @@ impl PostgresSession {
         let connected = server.config.connect_raw(socket, server.tls.clone()).await;
         let (client, mut connection) =
             connected.map_err(|error| error::at_connect(&error, server))?;
+        // Kept for `Drop`, which may run on a thread without a runtime.
         let runtime = Handle::current();
         let trees = Trees::default();
         let listener = trees.clone();
@@ -126,7 +130,7 @@ impl PostgresSession {
                     Ok(_) => {}
                     // Whoever waits for an answer gets the error as well.
                     Err(error) => {
-                        tracing::debug!(%error, "the connection to PostgreSQL broke");
+                        tracing::debug!(%error, "lost the connection to PostgreSQL");
                         return;
                     }
                 }
@@ -203,6 +207,7 @@ impl Drop for PostgresSession {
             // An idle connection says goodbye when its client is dropped.
             return;
         };
+        // `drop` cannot wait, so a task of its own cancels the query.
         let (server, token) = (Arc::clone(&self.server), self.token.clone());
         self.runtime.spawn(end(server, token, wire));
     }
@@ -238,6 +243,6 @@ async fn cancel(server: &PostgresServer, token: &CancelToken) {
         .flatten()
         .is_none()
     {
-        tracing::debug!("PostgreSQL could not be asked to cancel a query");
+        tracing::debug!("cannot ask PostgreSQL to cancel a query");
     }
 }

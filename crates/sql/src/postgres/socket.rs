@@ -52,6 +52,7 @@ impl Socket {
             unix(&format!("{host}/.s.PGSQL.{port}")).await?
         } else {
             let stream = tokio::net::TcpStream::connect((host, port)).await?;
+            // Requests are small and pipelined; waiting to fill packets would add a delay to each.
             stream.set_nodelay(true)?;
             Box::new(stream)
         };
@@ -67,7 +68,7 @@ async fn unix(path: &str) -> io::Result<Box<dyn AsyncSocket>> {
 #[cfg(not(unix))]
 async fn unix(path: &str) -> io::Result<Box<dyn AsyncSocket>> {
     Err(io::Error::other(format!(
-        "{path}: there are no Unix sockets here"
+        "{path}: this system has no Unix sockets"
     )))
 }
 
@@ -78,8 +79,9 @@ impl AsyncRead for Socket {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if self.meter.is_used_up() {
-            return Poll::Ready(Err(io::Error::other("more bytes than may be read")));
+            return Poll::Ready(Err(io::Error::other("read limit reached")));
         }
+        // Counted after the read, so one read may exceed the limit by the size of the buffer.
         let before = buffer.filled().len();
         let polled = Pin::new(&mut self.wire).poll_read(cx, buffer);
         self.meter.count(buffer.filled().len() - before);

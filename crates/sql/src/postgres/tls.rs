@@ -87,7 +87,7 @@ impl Tls {
                 )
                 .map_err(|error| {
                     let (certificate, key) = (certificate.display(), key.display());
-                    format!("sslcert {certificate} and sslkey {key} do not go together: {error}")
+                    format!("sslcert {certificate} and sslkey {key} do not match: {error}")
                 })?,
         };
         Ok(Tls {
@@ -106,11 +106,13 @@ fn verifier(
         Some(certificates) => certificates.clone(),
     };
     let mut roots = RootCertStore::empty();
+    // Certificates that cannot be parsed are skipped: one bad entry in the system store must not
+    // disable TLS.
     roots.add_parsable_certificates(certificates);
     WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
         .build()
         .map_err(|error| {
-            format!("no authority can be trusted ({error}); name one with sslrootcert=FILE")
+            format!("no trusted certificate authority ({error}); name one with sslrootcert=FILE")
         })
 }
 

@@ -2,8 +2,9 @@
 
 use foldhash::{HashMap, HashMapExt};
 
+use super::index::RankIndex;
+use super::ranked_table::RankedTable;
 use super::split::{TextRun, pieces};
-use super::{RankIndex, RankedTable};
 use crate::catalogue::DatabaseTable;
 
 /// Lowers the weight of the first places: the usual value for fusing ranks.

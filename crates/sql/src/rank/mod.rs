@@ -9,94 +9,31 @@ mod blend;
 mod copies;
 mod coverage;
 mod dictionary;
+mod glossary;
+mod index;
 mod joins;
 mod partitions;
 mod postings;
 mod question;
+mod ranked_table;
 mod score;
+mod small_schemas;
 mod split;
 mod stem;
 mod terms;
 mod thesaurus;
-
-use std::ops::Range;
-use std::sync::Arc;
+mod words;
 
 pub(crate) use self::blend::DEPTH;
-use self::coverage::NameCoverageIndex;
-use self::joins::Joins;
-use self::partitions::Families;
-use self::postings::Postings;
+pub use self::glossary::Glossary;
+pub use self::index::RankIndex;
 pub(crate) use self::question::{content_words, is_empty};
-pub(crate) use self::split::words;
+pub(crate) use self::ranked_table::NamedValue;
+pub use self::ranked_table::RankedTable;
 pub(crate) use self::terms::Terms;
-use self::thesaurus::Thesaurus;
-use crate::Catalogue;
-
-/// What a user says about words: a term of questions and the terms of the schema that it stands
-/// for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Glossary {
-    /// Each term and what it stands for, both as people write them.
-    pub entries: Vec<(String, Vec<String>)>,
-}
-
-/// A table that fits.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RankedTable {
-    /// Its place in [`Catalogue::tables`].
-    pub table: usize,
-    /// How well it fits; comparable within one answer, never negative.
-    pub score: f32,
-    /// The words that it was found by, and `joins orders` for a table that others led to.
-    pub why: Vec<String>,
-}
-
-/// A value of columns that a question names, with the tables that have it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct NamedValue {
-    /// The words of the value.
-    pub(crate) words: Vec<String>,
-    /// Places of the tables.
-    pub(crate) tables: Vec<usize>,
-}
-
-/// Tables of one catalogue, ready to be ranked. Built once, shared between questions.
-#[derive(Debug)]
-pub struct RankIndex {
-    catalogue: Arc<Catalogue>,
-    terms: Terms,
-    thesaurus: Thesaurus,
-    postings: Postings,
-    wholes: NameCoverageIndex,
-    joins: Joins,
-    families: Families,
-    small_schemas: Vec<Range<usize>>,
-}
+pub(crate) use self::words::words;
 
 impl RankIndex {
-    /// Reads the names and comments of a catalogue.
-    #[must_use]
-    pub fn build(catalogue: Arc<Catalogue>, glossary: &Glossary) -> Self {
-        let terms = Terms::of_tables(&catalogue.tables);
-        let families = Families::read(&catalogue.tables);
-        let postings = Postings::read(&catalogue.tables, &terms, |i| families.is_older(i));
-        let wholes = NameCoverageIndex::read(&postings, catalogue.tables.len());
-        let thesaurus = Thesaurus::new(glossary, &terms);
-        let joins = Joins::read(&catalogue.tables);
-        let small_schemas = score::small_schemas(&catalogue.tables);
-        RankIndex {
-            catalogue,
-            terms,
-            thesaurus,
-            postings,
-            wholes,
-            joins,
-            families,
-            small_schemas,
-        }
-    }
-
     /// The best `most` tables for a question, best first; all others that fit not at all are left
     /// out.
     #[must_use]

@@ -1,9 +1,10 @@
 //! From terms to tables: what a table says itself, and what those around it say.
 
 use super::coverage::NameCoverage;
+use super::index::RankIndex;
 use super::postings;
 use super::question::QueryTerm;
-use super::{NamedValue, RankIndex, RankedTable};
+use super::ranked_table::{NamedValue, RankedTable};
 
 /// What a table gets of a word that a table says whose rows point to it.
 const FROM_CHILD: f32 = 0.72;
@@ -12,8 +13,6 @@ const FROM_CHILD: f32 = 0.72;
 const FROM_PARENT: f32 = 0.4;
 /// What a table gets of a word that another table of its small schema says.
 const FROM_SCHEMA: f32 = 0.25;
-/// Schemas with more tables than this say nothing about each of them.
-const SMALL_SCHEMA: usize = 40;
 /// How many joins away a word still counts.
 const STEPS: usize = 2;
 
@@ -107,6 +106,7 @@ fn has(index: &RankIndex, value: &NamedValue) -> ScoreRow {
 /// The same with what the tables around each table say.
 fn with_context(index: &RankIndex, own: &ScoreRow) -> ScoreRow {
     let mut row = own.clone();
+    // Each step reads the row of the step before, so the order of the tables does not matter.
     for _ in 0..STEPS {
         let before = row.clone();
         for table in &index.joins.joined {
@@ -163,20 +163,4 @@ fn led_by(index: &RankIndex, table: usize, strength: impl Fn(usize) -> f32) -> O
         Some(best) => Some(format!("joins {}", best.table_name)),
         None => Some(format!("schema {}", tables.get(table)?.schema_name)),
     }
-}
-
-/// Runs of tables that stand in one small schema, where the catalogue has several schemas.
-pub(super) fn small_schemas(
-    tables: &[crate::catalogue::DatabaseTable],
-) -> Vec<std::ops::Range<usize>> {
-    let mut start = 0;
-    let mut found = Vec::new();
-    for same in tables.chunk_by(|a, b| a.schema_name == b.schema_name) {
-        let end = start + same.len();
-        if same.len() <= SMALL_SCHEMA && same.len() < tables.len() {
-            found.push(start..end);
-        }
-        start = end;
-    }
-    found
 }

@@ -3,11 +3,6 @@
 //! Says nothing about what a word means: see [`super::vocabulary`] for stems and
 //! for words that were written without a seam.
 
-use unicode_normalization::UnicodeNormalization;
-use unicode_normalization::char::is_combining_mark;
-
-use super::terms::base;
-
 /// A run of one kind, in lower case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum TextRun {
@@ -20,7 +15,7 @@ pub(super) enum TextRun {
 }
 
 /// Most characters of one text that are read; names and comments are far shorter.
-const LONGEST_TEXT: usize = 10_000;
+pub(super) const LONGEST_TEXT: usize = 10_000;
 /// Most letters of one word; what follows is left out.
 const LONGEST_WORD: usize = 128;
 
@@ -91,26 +86,6 @@ fn end_of_piece(chars: &[char], start: usize) -> usize {
         return word;
     }
     capitals - 1
-}
-
-/// The words of a text for comparing it with another: in base form and without accents, digits as
-/// they are, each character of a script without spaces for itself.
-pub(crate) fn words(text: &str) -> Vec<String> {
-    let text = text
-        .chars()
-        .take(LONGEST_TEXT)
-        .nfkd()
-        .filter(|c| !is_combining_mark(*c))
-        .nfc();
-    let mut words = Vec::new();
-    for piece in pieces(&text.collect::<String>()) {
-        match piece {
-            TextRun::Word(word) => words.push(base(&word)),
-            TextRun::Number(digits) => words.push(digits),
-            TextRun::Characters(run) => words.extend(run.iter().map(char::to_string)),
-        }
-    }
-    words
 }
 
 /// Neighbouring pairs of characters, which stand for words without a dictionary: for ranking tables

@@ -91,6 +91,8 @@ impl Terms {
         let mut best: Vec<Option<(f32, usize)>> = vec![None; word.len() + 1];
         best[0] = Some((0.0, 0));
         for end in 1..=word.len() {
+            // No part is longer than 20 letters, which keeps the search linear in the length of the
+            // word.
             for start in end.saturating_sub(20)..end {
                 let Some((before, _)) = best[start] else {
                     continue;

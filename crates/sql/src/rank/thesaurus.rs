@@ -3,7 +3,7 @@
 
 use foldhash::{HashMap, HashMapExt};
 
-use super::Glossary;
+use super::glossary::Glossary;
 use super::split::{TextRun, pieces};
 use super::terms::{Terms, base};
 
@@ -45,6 +45,7 @@ impl Thesaurus {
         for (word, others) in &glossary.entries {
             for other in others {
                 thesaurus.put(word, other, true, terms);
+                // Read both ways: users write the pair in either order.
                 thesaurus.put(other, word, true, terms);
             }
         }

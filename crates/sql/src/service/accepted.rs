@@ -30,7 +30,7 @@ impl Databases {
             return Err(SqlError::Invalid {
                 code: ErrorCode::SqlInvalidAccept,
                 message: format!(
-                    "the query {id} answers no question; only queries that were run with their \
+                    "query {id} has no question: only queries that were run with their \
                      question can be examples"
                 ),
             });
@@ -84,7 +84,7 @@ impl Databases {
         let accepted = match parts.archive.accepted(name).await {
             Ok(accepted) => accepted,
             Err(error) => {
-                warn!(database = %name, %error, "accepted queries cannot be had");
+                warn!(database = %name, %error, "cannot load accepted queries");
                 return Vec::new();
             }
         };

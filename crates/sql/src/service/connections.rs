@@ -7,7 +7,8 @@ use quillet_core::ErrorCode;
 use quillet_core::history::{Commit, DefinitionContent, STORE};
 use quillet_core::store::{EntryKey, EntryKind, StoreEntry};
 
-use super::{Connection, ConnectionDefinition, Databases, locked, names, slot};
+use super::lock::locked;
+use super::{Connection, ConnectionDefinition, Databases, names, slot};
 use crate::database::ConnectionReport;
 use crate::{ConnectionUrl, DatabaseError, DatabaseErrorKind, SqlError};
 
@@ -105,6 +106,7 @@ impl Databases {
         message: &str,
     ) -> Result<PutResult, SqlError> {
         names::check(name)?;
+        // Connect before storing: a definition that cannot work is never saved.
         let checked = self.test(&definition).await?;
         let before = self.stored(name).await?;
         let known = before
@@ -141,6 +143,7 @@ impl Databases {
         let url: ConnectionUrl = definition.url.parse()?;
         let database = slot::open(&url, definition, parts)?;
         // A server that accepts and then says nothing must not hold a caller forever.
+        // Twice: once to connect and once to answer.
         let limit = parts.config.connect.connect_timeout * 2;
         let checked = tokio::time::timeout(limit, database.check()).await;
         let checked = checked.map_err(|_| {
@@ -189,6 +192,8 @@ impl Databases {
         } else {
             None
         };
+        // After the store has forgotten the connection, or a concurrent query could open it again
+        // from the old definition.
         locked(&self.inner.slots).remove(name);
         if !lent && !is_stored {
             return Ok(None);
@@ -265,7 +270,7 @@ impl Databases {
 fn written(definition: &ConnectionDefinition) -> Result<String, SqlError> {
     serde_json::to_string(definition).map_err(|error| SqlError::Invalid {
         code: ErrorCode::SqlInvalidDefinition,
-        message: format!("the connection cannot be written: {error}"),
+        message: format!("cannot serialize the connection: {error}"),
     })
 }
 

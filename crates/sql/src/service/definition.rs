@@ -138,7 +138,7 @@ impl ConnectionDefinition {
         serde_json::from_str(text).map_err(|error| SqlError::Invalid {
             code: ErrorCode::SqlInvalidDefinition,
             message: format!(
-                "the connection {name:?} cannot be read: {}",
+                "invalid connection {name:?}: {}",
                 quillet_core::json::reason(&error)
             ),
         })

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use quillet_core::{BoxFuture, ErrorCode};
 
+use super::parts::ServiceParts;
+use super::run::{QueryRun, RunOptions};
 use super::slot::ConnectionSlot;
-use super::streamed::{CountingSink, StreamResult};
-use super::{QueryRun, RunOptions, ServiceParts};
+use super::stream_result::{CountingSink, StreamResult};
 use crate::chain::{AcceptedQuery, Judge, PreparedCatalogue};
 use crate::database::QueryLimits;
 use crate::error::RejectedQuery;
@@ -38,8 +39,10 @@ impl Gate<'_> {
         if let Some(known) = self.prepared.filter(|_| is_unknown) {
             let now = self
                 .slot
+                // Age zero compares the fingerprint now, whatever the settings say.
                 .prepared(self.parts, Duration::ZERO, &|_, _, _| {})
                 .await?;
+            // The same fingerprint means the same names: a second check would give the same error.
             if now.catalogue.fingerprint != known.catalogue.fingerprint {
                 return self
                     .check(sql, Some(&now))

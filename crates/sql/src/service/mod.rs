@@ -5,58 +5,43 @@ mod accepted;
 mod connections;
 mod definition;
 mod judges;
+mod lock;
 mod names;
+mod parts;
+mod run;
 mod sampling;
 mod slot;
+mod stream_result;
 mod streamed;
 #[cfg(test)]
 mod timing_tests;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use foldhash::{HashMap, HashMapExt};
-use quillet_core::archive::{Archive, QueryPage, QueryRecord};
-use quillet_core::chat::{ChatModel, TokenCounter};
+use quillet_core::archive::{QueryPage, QueryRecord};
 use quillet_core::clock;
-use quillet_core::knowledge::Embedder;
-use quillet_core::store::{Changes, Store};
+use quillet_core::store::Changes;
 use tokio::task::JoinSet;
 use tracing::warn;
 
-use crate::chain::{Example, GeneratedQuery, PreparedCatalogue, Previous, Prompts, QueryChain};
-use crate::database::{ProgressFn, QueryLimits};
+use crate::chain::{Example, GeneratedQuery, PreparedCatalogue, QueryChain};
+use crate::database::ProgressFn;
 use crate::eval::{ExecutionOutcome, execution};
-use crate::guard::GuardMode;
 use crate::stream::RowSink;
 use crate::{Catalogue, DatabaseError, DatabaseErrorKind, RowSet, SqlConfig, SqlError};
 
 use judges::Gate;
+use lock::locked;
 use slot::ConnectionSlot;
 
 pub use connections::{PutResult, RemoveResult};
 pub use definition::{Connection, ConnectionDefinition, SshAuth, SshConfig};
-pub use streamed::StreamResult;
-
-/// The parts that the service is made of.
-#[derive(Clone, Debug)]
-pub struct ServiceParts {
-    /// Where connections are stored.
-    pub store: Arc<dyn Store>,
-    /// Where catalogues and history are stored.
-    pub archive: Arc<dyn Archive>,
-    /// The model that chooses tables and writes queries.
-    pub model: Option<Arc<dyn ChatModel>>,
-    /// Makes vectors of texts, for tables that no word of a question names.
-    pub embedder: Option<Arc<dyn Embedder>>,
-    /// Counts tokens.
-    pub tokens: Arc<dyn TokenCounter>,
-    /// Renders the chain's prompts.
-    pub prompts: Arc<dyn Prompts>,
-    /// Settings.
-    pub config: SqlConfig,
-}
+pub use parts::ServiceParts;
+pub use run::{QueryRun, RunOptions};
+pub use stream_result::StreamResult;
 
 /// Databases under names. Cheap to clone; clones are the same service.
 #[derive(Clone, Debug)]
@@ -78,40 +63,7 @@ struct Inner {
 /// checked without one, only less helpfully.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn nobody(_: u64, _: u64, _: &str) {}
-
-/// Options for running a query.
-#[derive(Clone, Debug, Default)]
-pub struct RunOptions {
-    /// The question that it answers, for the history.
-    pub question: Option<String>,
-    /// Whether who asked has read the query and wants it: if it runs, it is accepted as an answer
-    /// to the question.
-    pub accepted: bool,
-    /// What may pass the guard.
-    pub mode: GuardMode,
-    /// Bounds; those of the settings where `None`.
-    pub limits: Option<QueryLimits>,
-    /// What was asked before in the same talk, the latest last.
-    pub previous: Vec<Previous>,
-}
-
-/// A query that ran.
-#[derive(Clone, Debug)]
-pub struct QueryRun {
-    /// The query as it ran, with our LIMIT where it has one.
-    pub sql: String,
-    /// What it gave.
-    pub rows: RowSet,
-    /// How long the database took, in milliseconds.
-    pub execution_ms: u64,
-    /// Tables that it read, `schema.table`.
-    pub tables: Vec<String>,
-}
 
 impl Databases {
     /// A service of these parts.
@@ -213,6 +165,7 @@ impl Databases {
         options: &RunOptions,
     ) -> Result<GeneratedQuery, SqlError> {
         let asking = self.asking(name, question).await?;
+        // Nothing runs here: the guard alone decides whether the model has to repair the query.
         let judge = judges::GuardJudge(asking.gate(self, options));
         let chain = asking.chain(&self.inner.parts, options)?;
         let (generated, ()) = chain.run(question, &judge).await?;
@@ -377,6 +330,8 @@ impl Databases {
     /// The open connection of a definition: another one as soon as the definition is another.
     fn slot_of(&self, name: &str, text: Arc<str>) -> Result<Arc<ConnectionSlot>, SqlError> {
         let mut slots = locked(&self.inner.slots);
+        // Compared by the stored text: a changed password or tunnel opens a new connection, and the
+        // old one ends with its last query.
         if let Some(slot) = slots.get(name).filter(|slot| slot.text == text) {
             return Ok(slot.clone());
         }
@@ -402,6 +357,8 @@ impl Databases {
         if let Ok(prepared) = tokio::time::timeout(PATIENCE, reading).await {
             return Ok(Some(prepared?));
         }
+        // The timeout dropped the read in progress: it starts again in the background, for the next
+        // query.
         self.read_in_background(slot);
         Ok(None)
     }
@@ -411,12 +368,16 @@ impl Databases {
         if !slot.begins_comparing() {
             return;
         }
+        // Weak: the task lives in a set that the service owns, and a strong reference would keep
+        // both alive forever.
         let (service, slot) = (Arc::downgrade(&self.inner), slot.clone());
         let parts = self.inner.parts.clone();
         let mut reading = locked(&self.inner.reading);
+        // Removes finished tasks, which would otherwise stay in the set until the service ends.
         while reading.try_join_next().is_some() {}
         reading.spawn(async move {
             let read = slot.prepared(&parts, Duration::ZERO, &nobody).await;
+            // Before the result is used, so that a failed comparison does not block the next one.
             slot.ends_comparing();
             match (read, service.upgrade()) {
                 (Ok(prepared), Some(inner)) => {
@@ -424,7 +385,7 @@ impl Databases {
                 }
                 (Ok(_), None) => {}
                 (Err(error), _) => {
-                    warn!(database = %slot.name, %error, "the catalogue cannot be read");
+                    warn!(database = %slot.name, %error, "cannot read the catalogue");
                 }
             }
         });
@@ -433,6 +394,8 @@ impl Databases {
     /// Has the tables' vectors made, once for a catalogue; questions do not wait for them.
     fn embed_in_background(&self, name: &str, prepared: &Arc<PreparedCatalogue>) {
         let parts = &self.inner.parts;
+        // Embedding many tables costs time and money once, and comparing all vectors costs every
+        // question.
         let few = prepared.catalogue.tables.len() <= parts.config.embedded_tables;
         let Some(embedder) = parts.embedder.clone().filter(|_| few) else {
             return;
@@ -443,7 +406,7 @@ impl Databases {
         let (name, prepared) = (name.to_owned(), prepared.clone());
         locked(&self.inner.reading).spawn(async move {
             if let Err(error) = prepared.embed(embedder.as_ref()).await {
-                warn!(database = %name, %error, "tables have no vectors; they are ranked by words alone");
+                warn!(database = %name, %error, "cannot embed tables; ranking them by words only");
             }
         });
     }
@@ -492,7 +455,7 @@ impl Databases {
             kept => kept.map(drop),
         };
         if let Err(error) = kept {
-            warn!(database = %name, %error, "the query is not in the history");
+            warn!(database = %name, %error, "cannot record the query in the history");
         }
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn check(name: &str) -> Result<(), SqlError> {
     Err(SqlError::Invalid {
         code: ErrorCode::SqlInvalidName,
         message: format!(
-            "{name:?} cannot be the name of a database: it has 1 to {LENGTH} letters, digits, '_', '-' and '.', and begins with a letter or digit"
+            "invalid database name {name:?}: use 1 to {LENGTH} letters, digits, '_', '-' and '.', starting with a letter or digit"
         ),
     })
 }
@@ -33,6 +33,6 @@ pub(super) fn check_limit(limit: usize) -> Result<(), SqlError> {
     }
     Err(SqlError::Invalid {
         code: ErrorCode::SqlInvalidLimit,
-        message: format!("limit is {limit}; it may be 1 to {PAGE}"),
+        message: format!("invalid limit {limit}: must be 1 to {PAGE}"),
     })
 }

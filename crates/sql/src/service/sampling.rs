@@ -12,9 +12,12 @@ use quillet_core::clock;
 use tokio::sync::OwnedMutexGuard;
 use tracing::{debug, info, warn};
 
+use super::Databases;
 use super::judges::Gate;
+use super::lock::locked;
+use super::parts::ServiceParts;
+use super::run::RunOptions;
 use super::slot::ConnectionSlot;
-use super::{Databases, RunOptions, ServiceParts, locked};
 use crate::chain::PreparedCatalogue;
 use crate::database::QueryLimits;
 use crate::guard::GuardMode;
@@ -37,6 +40,8 @@ impl Databases {
         let slot = self.slot(name).await?;
         let prepared = self.read(&slot, false, &super::nobody).await?;
         if slot.has_values {
+            // One sampler for each connection: a manual sample waits for the one in the background
+            // instead of doubling the load.
             let guard = slot.sampler.clone().lock_owned().await;
             sample(&slot, &prepared, &self.inner.parts, guard).await?;
         }
@@ -54,6 +59,7 @@ impl Databases {
         if !slot.has_values || is_fresh(&prepared.known(), prepared, &self.inner.parts) {
             return false;
         }
+        // Another task samples already; its result serves this caller as well.
         let Ok(guard) = slot.sampler.clone().try_lock_owned() else {
             return false;
         };
@@ -68,7 +74,7 @@ impl Databases {
                 }
             }
             if let Err(error) = sample(&slot, &prepared, &parts, guard).await {
-                warn!(database = %slot.name, %error, "values of columns cannot be sampled");
+                warn!(database = %slot.name, %error, "cannot sample values of columns");
             }
         });
         true
@@ -111,6 +117,7 @@ async fn sample(
     let mut columns = Vec::new();
     let mut tables = 0;
     for wanted in &wanted {
+        // The budget covers all tables: a slow one leaves less time for those after it.
         let left = config.time.saturating_sub(begun.elapsed());
         if left.is_zero() {
             break;
@@ -127,7 +134,7 @@ async fn sample(
     if omitted > 0 || tables < wanted.len() {
         info!(
             database = %slot.name, omitted, tables = wanted.len() - tables,
-            "not all columns were sampled (sql.values_columns, sql.values_ms)"
+            "some columns were not sampled (sql.values_columns, sql.values_ms)"
         );
     }
     let sampled = ValueSamples {
@@ -179,7 +186,7 @@ impl TableSample<'_> {
     fn left_out(&self, wanted: &SampleRequest, error: &SqlError) {
         let table = self.prepared.catalogue.tables.get(wanted.table);
         let table = table.map(crate::catalogue::DatabaseTable::qualified);
-        debug!(database = %self.slot.name, table, %error, "values cannot be sampled");
+        debug!(database = %self.slot.name, table, %error, "cannot sample values of the table");
     }
 
     async fn columns(&self, wanted: &SampleRequest) -> Result<Vec<SampledColumn>, SqlError> {
@@ -188,6 +195,8 @@ impl TableSample<'_> {
             return Ok(Vec::new());
         };
         let mut tally = self.tally(table, wanted, false).await?;
+        // Fewer rows than asked for means that the whole table was read, and the newest rows with
+        // it.
         if tally.rows >= sample::half(config)
             && let Ok(newest) = self.tally(table, wanted, true).await
         {

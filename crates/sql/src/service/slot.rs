@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use tokio::task::{JoinError, spawn_blocking};
 use tracing::warn;
 
-use super::{ConnectionDefinition, ServiceParts, locked};
+use super::definition::ConnectionDefinition;
+use super::lock::locked;
+use super::parts::ServiceParts;
 use crate::bounded::BoundedDatabase;
 use crate::chain::PreparedCatalogue;
 use crate::database::ProgressFn;
@@ -87,6 +89,8 @@ impl ConnectionSlot {
             text,
             kept: Mutex::default(),
             reader: tokio::sync::Mutex::default(),
+            // A flag and not the mutex: queries must see at once that a comparison is in progress,
+            // without waiting for it.
             is_compared: AtomicBool::new(false),
             has_values,
             sampled: Mutex::default(),
@@ -156,6 +160,7 @@ impl ConnectionSlot {
         let Some(mut known) = known else {
             return Ok(self.keep(&self.read(parts, progress).await?));
         };
+        // Checked again after the lock: the task that held it may just have compared the catalogue.
         if young(&known) {
             return Ok(known.prepared);
         }
@@ -168,7 +173,7 @@ impl ConnectionSlot {
                 Ok(self.keep(&known))
             }
             Err(error) if is_away(&error) => {
-                warn!(database = %self.name, %error, "the catalogue cannot be compared; it is used as it is kept");
+                warn!(database = %self.name, %error, "cannot compare the catalogue; using the cached one");
                 Ok(self.keep(&known))
             }
             // A role that may not ask the database now learns nothing of what it said before.
@@ -204,7 +209,7 @@ impl ConnectionSlot {
                 DatabaseError::new(
                     DatabaseErrorKind::Timeout,
                     format!(
-                        "reading the catalogue of {} took longer than {} s (sql.catalogue_ms)",
+                        "timeout: reading the catalogue of {} took longer than {} s (sql.catalogue_ms)",
                         self.database.describe(),
                         limit.as_secs()
                     ),
@@ -227,6 +232,8 @@ impl ConnectionSlot {
         entries.extend(self.definition.glossary.iter().cloned());
         let tokens = parts.tokens.clone();
         let sampled = self.sampled(parts).await;
+        // Tokenizing all tables takes about a second for 10,000 of them and would block the async
+        // threads.
         let work = move || {
             let prepared =
                 PreparedCatalogue::new(catalogue, &Glossary { entries }, tokens.as_ref());
@@ -245,13 +252,15 @@ impl ConnectionSlot {
         let bytes = match found {
             Ok(bytes) => bytes?,
             Err(error) => {
-                warn!(database = %self.name, %error, "the kept catalogue cannot be had");
+                warn!(database = %self.name, %error, "cannot load the stored catalogue");
                 return None;
             }
         };
         let read =
             spawn_blocking(move || serde_json::from_slice::<ArchivedCatalogue<Catalogue>>(&bytes));
         let resting = read.await.ok()?.ok()?;
+        // An archive may be shared or restored: a catalogue of another address is not used for this
+        // connection.
         if resting.address != self.shown || resting.catalogue.dialect != self.database.dialect() {
             return None;
         }
@@ -282,7 +291,7 @@ impl ConnectionSlot {
         let bytes = match parts.archive.values(&self.name).await {
             Ok(bytes) => bytes?,
             Err(error) => {
-                warn!(database = %self.name, %error, "the kept values cannot be had");
+                warn!(database = %self.name, %error, "cannot load the stored values");
                 return None;
             }
         };
@@ -308,7 +317,7 @@ impl ConnectionSlot {
             return;
         };
         if let Err(error) = parts.archive.keep_values(&self.name, Some(&bytes)).await {
-            warn!(database = %self.name, %error, "values of columns cannot be kept");
+            warn!(database = %self.name, %error, "cannot store the sampled values");
         }
     }
 
@@ -323,7 +332,7 @@ impl ConnectionSlot {
             return;
         };
         if let Err(error) = archive.keep_catalogue(&self.name, &bytes).await {
-            warn!(database = %self.name, %error, "the catalogue cannot be kept");
+            warn!(database = %self.name, %error, "cannot store the catalogue");
         }
     }
 }
@@ -335,6 +344,8 @@ pub(super) fn open(
     parts: &ServiceParts,
 ) -> Result<Arc<dyn Database>, SqlError> {
     let mut options = parts.config.connect.clone();
+    // TLS can be disabled by the settings for all connections or by one definition; neither can
+    // enable it against the other.
     options.ssl_disabled |= definition.ssl_disabled;
     options.functions.clone_from(&parts.config.functions);
     let ssh = definition.ssh_config.as_ref();
@@ -361,6 +372,6 @@ fn is_away(error: &DatabaseError) -> bool {
 fn ended(error: &JoinError) -> SqlError {
     SqlError::Database(DatabaseError::new(
         DatabaseErrorKind::Failed,
-        format!("the catalogue could not be made ready: {error}"),
+        format!("cannot prepare the catalogue: {error}"),
     ))
 }

@@ -13,7 +13,7 @@ use super::*;
 use crate::chain::BuiltIn;
 use crate::database::ConnectionReport;
 use crate::stream::{RowSink, StreamEnd};
-use crate::{Database, SqlDialect};
+use crate::{Database, QueryLimits, SqlDialect};
 
 /// A database that is compared for ever.
 #[derive(Debug, Default)]

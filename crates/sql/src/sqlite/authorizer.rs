@@ -47,6 +47,7 @@ pub(super) fn install(
         match refusal(&context.action) {
             None => Authorization::Allow,
             Some(refusal) => {
+                // The first refusal is the one to report.
                 seen.refused.get_or_insert(refusal);
                 Authorization::Deny
             }
@@ -78,7 +79,7 @@ fn hidden(table: &str) -> Option<(Kind, String)> {
         None => name == "dbstat" || (name.starts_with("sqlite_") && !SCHEMA.contains(&&*name)),
     };
     is_hidden.then(|| {
-        let message = format!("{table} is a table of SQLite itself and not of this database");
+        let message = format!("cannot read {table}: it is an internal table of SQLite");
         (Kind::Denied, message)
     })
 }
@@ -86,7 +87,7 @@ fn hidden(table: &str) -> Option<(Kind, String)> {
 fn unlisted(function: &str) -> Option<(Kind, String)> {
     let refused = !functions::is_allowed(function);
     refused.then(|| {
-        let message = format!("{function}() is not among the functions that a query may call");
+        let message = format!("{function}() is not on the list of allowed functions");
         (Kind::Denied, message)
     })
 }
@@ -98,7 +99,7 @@ fn setting(name: &str, has_value: bool) -> Option<(Kind, String)> {
     if guard::PRAGMAS.contains(&folded.as_str()) || (is_number && !has_value) {
         return None;
     }
-    let message = format!("PRAGMA {name} does more than describe tables, and may not be run");
+    let message = format!("PRAGMA {name} is not allowed: it does more than describe tables");
     Some((Kind::ReadOnly, message))
 }
 
@@ -113,9 +114,9 @@ fn change(action: &AuthAction<'_>) -> String {
         AuthAction::Transaction { .. } | AuthAction::Savepoint { .. } => {
             "begin or end a transaction".to_owned()
         }
-        AuthAction::Reindex { .. } => "build an index again".to_owned(),
+        AuthAction::Reindex { .. } => "rebuild an index".to_owned(),
         AuthAction::Analyze { .. } => "write statistics".to_owned(),
         _ => "change the schema".to_owned(),
     };
-    format!("the statement would {what}; queries only read")
+    format!("the statement would {what}; only queries that read may run")
 }

@@ -91,6 +91,7 @@ pub(super) fn read(
     connection: &mut Connection,
     tell: &dyn Fn(u64, u64),
 ) -> rusqlite::Result<Catalogue> {
+    // One read transaction: the schema cannot change between the statements.
     let moment = connection.transaction()?;
     let fingerprint = fingerprint(&moment)?;
     let counts = counts(&moment);
@@ -105,7 +106,7 @@ pub(super) fn read(
             Ok(table) => tables.push(table),
             // A view of a table that is gone, or a virtual table of a module that is not linked.
             Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::Unknown) => {
-                tracing::debug!(table = listed.name, %error, "left out of the catalogue");
+                tracing::debug!(table = listed.name, %error, "table left out of the catalogue");
             }
             Err(error) => return Err(error),
         }

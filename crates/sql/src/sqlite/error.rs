@@ -30,8 +30,8 @@ const LIMITS: [&str; 8] = [
 ];
 
 /// What helps where a file is there and cannot be opened.
-const WRITE_AHEAD: &str = "the file has to be readable; one in write-ahead mode also needs a folder that may be \
-     written, or `PRAGMA journal_mode = DELETE` from its owner";
+const WRITE_AHEAD: &str = "the file must be readable; a file in write-ahead mode also needs a writable \
+     folder, or `PRAGMA journal_mode = DELETE` from its owner";
 
 /// An error that SQLite gave.
 pub(super) fn of(path: &Path, time: Duration, error: &Error) -> DatabaseError {
@@ -105,7 +105,7 @@ fn words(error: &Error) -> String {
     match error {
         Error::SqlInputError { msg, .. } => msg.clone(),
         Error::SqliteFailure(_, Some(said)) => said.clone(),
-        Error::Utf8Error(..) => "its schema holds names that are no UTF-8".to_owned(),
+        Error::Utf8Error(..) => "its schema has names that are not UTF-8".to_owned(),
         other => other.to_string(),
     }
 }
@@ -113,9 +113,9 @@ fn words(error: &Error) -> String {
 fn said(path: &Path, kind: Kind, error: &Error) -> String {
     let words = words(error);
     match kind {
-        Kind::Unreachable => format!("the SQLite file {} cannot be read: {words}", path.display()),
+        Kind::Unreachable => format!("cannot read the SQLite file {}: {words}", path.display()),
         Kind::Timeout => format!(
-            "the SQLite file {} is locked by whoever writes it: {words}; try again later",
+            "the SQLite file {} is locked by another process: {words}; try again later",
             path.display()
         ),
         _ => words,
@@ -126,7 +126,7 @@ fn said(path: &Path, kind: Kind, error: &Error) -> String {
 pub(super) fn no_file(url: &ConnectionUrl) -> DatabaseError {
     DatabaseError::new(
         Kind::Unreachable,
-        format!("{url} names no file; write sqlite:path/to/file.db"),
+        format!("missing file in {url}: write sqlite:path/to/file.db"),
     )
 }
 
@@ -134,13 +134,10 @@ pub(super) fn no_file(url: &ConnectionUrl) -> DatabaseError {
 pub(super) fn missing(path: &Path, error: &std::io::Error) -> DatabaseError {
     let mut fault = DatabaseError::new(
         Kind::Unreachable,
-        format!(
-            "the SQLite file {} cannot be opened: {error}",
-            path.display()
-        ),
+        format!("cannot open the SQLite file {}: {error}", path.display()),
     );
-    let hint = "name a file that is there and may be read; none is made, and a relative path starts \
-                where the program was started";
+    let hint = "name an existing, readable file; a relative path starts in the working \
+                directory of the program";
     fault.hint = Some(hint.to_owned());
     fault
 }
@@ -150,7 +147,7 @@ pub(super) fn no_regular_file(path: &Path) -> DatabaseError {
     DatabaseError::new(
         Kind::Unreachable,
         format!(
-            "{} is no file; name the SQLite file itself, such as sqlite:path/to/file.db",
+            "{} is not a file: name the SQLite file itself, such as sqlite:path/to/file.db",
             path.display()
         ),
     )
@@ -161,25 +158,25 @@ pub(super) fn too_long(time: Duration) -> DatabaseError {
     let mut fault = DatabaseError::new(
         Kind::Timeout,
         format!(
-            "the query took longer than the {} s that it may",
+            "timeout: the query took longer than {} s",
             time.as_secs_f64()
         ),
     );
-    fault.hint = Some("ask for less, or allow more time".to_owned());
+    fault.hint = Some("query less data, or allow more time".to_owned());
     fault
 }
 
 /// The thread that did the work is gone.
 pub(super) fn thread(path: &Path, error: &tokio::task::JoinError) -> DatabaseError {
     let why = if error.is_panic() {
-        "it holds what cannot be read"
+        "the file is damaged"
     } else {
-        "the program is ending"
+        "the program is shutting down"
     };
     DatabaseError::new(
         Kind::Failed,
         format!(
-            "reading the SQLite file {} ended early: {why}",
+            "cannot finish reading the SQLite file {}: {why}",
             path.display()
         ),
     )

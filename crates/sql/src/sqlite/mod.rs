@@ -20,6 +20,7 @@ mod query;
 mod scan;
 mod values;
 mod virtual_tables;
+mod work_context;
 
 use std::path::PathBuf;
 use std::pin::pin;
@@ -37,6 +38,7 @@ use crate::stream::{RowSink, SinkClosed, StreamEnd};
 use crate::{Catalogue, ConnectionUrl, SqlDialect};
 
 use query::QueryChunk;
+use work_context::WorkContext;
 
 /// An SQLite file. It is not opened before it is asked for something.
 #[derive(Clone, Debug)]
@@ -72,31 +74,20 @@ impl Sqlite {
         let _guard = StopOnDrop(Arc::clone(&stop));
         let deadline = Instant::now().checked_add(time);
         let path = self.path.clone();
+        // Waiting for a lock counts as connecting, but never exceeds the time of the query.
         let busy = self.options.connect_timeout.min(time);
         let thread = move || {
             let work_on = WorkContext { path, time };
             let mut connection = open::open(&work_on.path, busy, deadline, &stop)?;
             work(&mut connection, &work_on)
         };
+        // The thread cannot be aborted: after the timeout the stop flag ends it at its next check.
         let done = tokio::time::timeout(time, tokio::task::spawn_blocking(thread)).await;
         match done {
             Err(_) => Err(error::too_long(time)),
             Ok(Ok(done)) => done,
             Ok(Err(error)) => Err(error::thread(&self.path, &error)),
         }
-    }
-}
-
-/// What errors of some work name.
-struct WorkContext {
-    path: PathBuf,
-    time: Duration,
-}
-
-impl WorkContext {
-    /// An error that SQLite gave.
-    fn fault(&self, error: &rusqlite::Error) -> DatabaseError {
-        error::of(&self.path, self.time, error)
     }
 }
 

@@ -56,6 +56,7 @@ impl CancelRequest {
     /// Ends what runs now and whatever would run later.
     pub(super) fn ask(&self) {
         self.asked.store(true, Ordering::Relaxed);
+        // The flag alone is checked every few thousand instructions; the handle interrupts at once.
         let handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(handle) = handle.as_ref() {
             handle.interrupt();
@@ -106,6 +107,7 @@ fn settle(
     for (setting, value) in SETTINGS {
         connection.set_db_config(setting, value)?;
     }
+    // A second barrier after the read-only open.
     connection.execute_batch("PRAGMA query_only = ON; PRAGMA cell_size_check = ON;")?;
     let stop = Arc::clone(stop);
     let over = move || {

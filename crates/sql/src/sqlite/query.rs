@@ -7,7 +7,8 @@ use rusqlite::{Connection, Statement};
 use tokio::sync::mpsc::Sender;
 
 use super::authorizer::{self, AuthorizerLog};
-use super::{WorkContext, catalogue, open, values, virtual_tables};
+use super::work_context::WorkContext;
+use super::{catalogue, open, values, virtual_tables};
 use crate::database::{DatabaseError, DatabaseErrorKind as Kind, QueryLimits};
 use crate::rows::{Cell, ColumnInfo};
 use crate::stream::{RowBatch, SinkClosed, StreamEnd};
@@ -35,8 +36,9 @@ pub(super) fn run(
     work: &WorkContext,
     out: &Sender<QueryChunk>,
 ) -> Result<StreamEnd, DatabaseError> {
+    // A NUL would hide the rest of the text from SQLite but not from the checks.
     if sql.contains('\0') {
-        let message = "the query contains a NUL character, behind which SQLite reads nothing";
+        let message = "the query contains a NUL character, after which SQLite reads nothing";
         return Err(DatabaseError::new(Kind::Syntax, message));
     }
     let failed = |error: rusqlite::Error| work.fault(&error);
@@ -44,6 +46,7 @@ pub(super) fn run(
     // and judged as if the query had made them.
     catalogue::probe(connection).map_err(failed)?;
     virtual_tables::connect(connection, sql).map_err(failed)?;
+    // A small limit on all bytes must not keep SQLite from reading a single stored row.
     let value = limits.bytes.clamp(VALUE_LEAST, VALUE_MOST);
     open::confine(connection, value).map_err(failed)?;
     let seen = Arc::new(Mutex::new(AuthorizerLog::default()));
@@ -65,18 +68,19 @@ fn prepare<'c>(
     let failed = |error: rusqlite::Error| work.fault(&error);
     let mut statements = rusqlite::Batch::new(connection, sql);
     let statement = statements.next().map_err(failed)?;
-    let statement = statement.ok_or_else(|| wrong(Kind::Syntax, "the text holds no statement"))?;
+    let statement =
+        statement.ok_or_else(|| wrong(Kind::Syntax, "the text contains no statement"))?;
     // The next one is prepared only, never run.
     if !matches!(statements.next(), Ok(None)) {
-        let message = "the text holds more than one statement; write one only";
+        let message = "more than one statement; write only one";
         return Err(wrong(Kind::Syntax, message));
     }
     if !statement.readonly() || statement.column_count() == 0 {
-        let message = "the statement gives no rows or would change something; write a SELECT";
+        let message = "the statement returns no rows or changes data; write a SELECT";
         return Err(wrong(Kind::ReadOnly, message));
     }
     if statement.parameter_count() > 0 {
-        let message = "the query has a parameter, and nobody gives its value; write the value";
+        let message = "the query has a parameter without a value; write the value itself";
         return Err(wrong(Kind::Syntax, message));
     }
     // Known by now: preparing a statement names its functions to the authorizer.
@@ -104,9 +108,9 @@ fn explain(mut fault: DatabaseError, seen: &AuthorizerLog, value: usize) -> Data
     if fault.message == "string or blob too big" {
         fault.message = match seen.slow {
             Some(name) => format!(
-                "a value or a row is larger than {VALUE_SLOW} bytes, which is the most where a query calls {name}()"
+                "a value or a row is larger than {VALUE_SLOW} bytes, the limit for queries that call {name}()"
             ),
-            None => format!("a value or a row is larger than the {value} bytes that it may have"),
+            None => format!("a value or a row is larger than the limit of {value} bytes"),
         };
     }
     fault

@@ -88,6 +88,7 @@ fn kind(cell: &Cell) -> Option<TypeEntry> {
 }
 
 fn both(one: TypeEntry, other: TypeEntry) -> TypeEntry {
+    // Mixed numbers are common: `sum` returns an integer or a real depending on its rows.
     let numbers = [ValueType::Integer, ValueType::Float];
     match one == other {
         true => one,

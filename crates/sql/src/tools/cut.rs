@@ -10,6 +10,7 @@ pub(super) fn fitting(items: Vec<Tree>, most: usize) -> Vec<Tree> {
     let mut used = 0;
     let fits = |(index, item): &(usize, Tree)| {
         used += item.to_string().chars().count() + 1;
+        // The first item always fits, so that a result is never empty because of one long row.
         *index == 0 || used <= most
     };
     let items = items.into_iter().enumerate().take_while(fits);

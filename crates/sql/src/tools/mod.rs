@@ -8,6 +8,7 @@ mod query;
 mod schema;
 mod spec;
 mod tables;
+mod task;
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,33 +18,8 @@ use quillet_core::{BoxFuture, Map, Value};
 use serde::de::DeserializeOwned;
 use serde_json::Value as Tree;
 
+use self::task::Task;
 use crate::{Connection, Databases};
-
-/// What a tool does with its database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Task {
-    /// Names and comments of tables.
-    ListTables,
-    /// Columns and keys of some tables.
-    TableSchema,
-    /// Runs a query.
-    Query,
-    /// Answers a question.
-    Ask,
-}
-
-impl Task {
-    const ALL: [Task; 4] = [Task::ListTables, Task::TableSchema, Task::Query, Task::Ask];
-
-    fn name(self) -> &'static str {
-        match self {
-            Task::ListTables => "list_tables",
-            Task::TableSchema => "table_schema",
-            Task::Query => "query",
-            Task::Ask => "ask",
-        }
-    }
-}
 
 /// One task over one connection. The connection is found again at each call, so a
 /// changed one is used at once.
@@ -64,6 +40,7 @@ pub fn all(databases: &Databases, connections: &[Connection]) -> Vec<Arc<dyn Too
         .filter(|connection| connection.problem.is_none());
     for (connection, prefix) in names::prefixes(usable) {
         for task in Task::ALL {
+            // A tool that can only fail would mislead the model.
             if task == Task::Ask && !databases.has_model() {
                 continue;
             }

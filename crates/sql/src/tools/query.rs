@@ -58,9 +58,11 @@ fn options(config: &SqlConfig, context: &ToolContext) -> RunOptions {
     let limits = QueryLimits {
         rows: config.tool_rows,
         bytes: config.limits.bytes.min(BYTES),
+        // Never longer than the time that the whole tool call has left.
         timeout: context.remaining(config.limits.timeout),
     };
     RunOptions {
+        // Agents inspect schemas before they query: SHOW, DESCRIBE and EXPLAIN are part of that.
         mode: GuardMode::Explore,
         limits: Some(limits),
         ..RunOptions::default()

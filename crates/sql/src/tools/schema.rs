@@ -45,7 +45,7 @@ pub(super) async fn show(
     }
     if found.is_empty() {
         let message = if unknown.is_empty() {
-            "tables is empty; name the tables to be shown".to_owned()
+            "tables is empty: name the tables to show".to_owned()
         } else {
             unknown.join("; ")
         };
@@ -55,7 +55,7 @@ pub(super) async fn show(
     let tables = cut::fitting(found, databases.config().tool_characters);
     let note = (tables.len() < all).then(|| {
         let shown = tables.len();
-        format!("the first {shown} of {all} tables; ask for the others by themselves")
+        format!("the first {shown} of {all} tables; request the others separately")
     });
     let mut result = json!({"tables": tables});
     if !unknown.is_empty() {
@@ -79,12 +79,15 @@ fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a DatabaseTable, S
         .map(DatabaseTable::qualified)
         .collect();
     if !several.is_empty() {
-        return Err(format!("{name:?} could be {}", several.join(" or ")));
+        return Err(format!(
+            "ambiguous table {name:?}: it could be {}",
+            several.join(" or ")
+        ));
     }
     let bare = name.rsplit('.').next().unwrap_or(name);
     Err(match catalogue.nearest(bare) {
-        Some(near) => format!("there is no table {name:?}; did you mean {near:?}?"),
-        None => format!("there is no table {name:?}"),
+        Some(near) => format!("unknown table {name:?}; did you mean {near:?}?"),
+        None => format!("unknown table {name:?}"),
     })
 }
 

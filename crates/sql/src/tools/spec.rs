@@ -3,7 +3,7 @@
 use quillet_core::tool::{Idempotency, ToolSpec};
 use serde_json::{Value as Tree, json};
 
-use super::Task;
+use super::task::Task;
 use crate::{Connection, SqlConfig};
 
 pub(super) fn of(

@@ -54,16 +54,16 @@ pub(crate) fn through(
     options: &ConnectOptions,
 ) -> Result<Arc<dyn Database>, DatabaseError> {
     if url.dialect == SqlDialect::Sqlite {
-        return Err(unreachable("a file has no tunnel; leave sshConfig out"));
+        return Err(unreachable("a file cannot have a tunnel: remove sshConfig"));
     }
     for (what, text) in [("host", &ssh.host), ("username", &ssh.username)] {
         let is_word = |c: char| c.is_alphanumeric() || "._-:@%\\".contains(c);
         if text.is_empty() || text.starts_with('-') || !text.chars().all(is_word) {
-            return Err(unreachable(format!("sshConfig.{what} cannot be {text:?}")));
+            return Err(unreachable(format!("invalid sshConfig.{what} {text:?}")));
         }
     }
     if ssh.auth_type == Some(SshAuth::Password) && secrets::answer(ssh).is_none() {
-        let message = "sshConfig.password is missing; with authType \"key\" none is needed";
+        let message = "missing sshConfig.password: set it, or use authType \"key\"";
         return Err(unreachable(message));
     }
     // What is wrong with the address is said now.
@@ -105,6 +105,8 @@ impl TunneledDatabase {
     }
 
     async fn tunnel(&self) -> Result<Tunnel, DatabaseError> {
+        // The port is free when it is chosen and may be taken before ssh binds it, hence the
+        // retries.
         let mut last = unreachable("ssh was not started");
         for _ in 0..PORTS {
             match Tunnel::open(&self.ssh, &self.url, self.options.connect_timeout).await {
@@ -137,10 +139,10 @@ impl Tunnel {
         url: &ConnectionUrl,
         time: Duration,
     ) -> Result<Self, DatabaseError> {
-        let port = free_port().map_err(|error| unreachable(format!("no port is free: {error}")))?;
+        let port = free_port().map_err(|error| unreachable(format!("no free port: {error}")))?;
         let secrets = Secrets::of(ssh);
         let secrets = secrets.map_err(|error| {
-            unreachable(format!("ssh cannot be given its key or password: {error}"))
+            unreachable(format!("cannot pass the key or password to ssh: {error}"))
         })?;
         let mut command = Command::new("sh");
         command.args(["-c", SUPERVISOR, "tunnel", "ssh"]);
@@ -155,7 +157,7 @@ impl Tunnel {
             .stderr(Stdio::piped());
         let spawned = command.kill_on_drop(true).spawn();
         let mut supervisor =
-            spawned.map_err(|error| unreachable(format!("ssh cannot be started: {error}")))?;
+            spawned.map_err(|error| unreachable(format!("cannot start ssh: {error}")))?;
         let said = listen(&mut supervisor);
         let mut tunnel = Tunnel {
             port,
@@ -170,13 +172,13 @@ impl Tunnel {
                 drop(tunnel);
                 let said = said.await.unwrap_or_default();
                 Err(unreachable(format!(
-                    "no tunnel over {}: {}",
+                    "cannot open a tunnel over {}: {}",
                     ssh.host,
                     said.trim()
                 )))
             }
             Err(_) => Err(unreachable(format!(
-                "no tunnel over {} within {time:?}",
+                "timeout: no tunnel over {} within {time:?}",
                 ssh.host
             ))),
         }
@@ -232,6 +234,7 @@ fn arguments(
         ("StrictHostKeyChecking", Some("yes")),
         ("NumberOfPasswordPrompts", Some("1")),
         ("PreferredAuthentications", methods),
+        // Without this ssh would stay connected with no port forwarded.
         ("ExitOnForwardFailure", Some("yes")),
         ("ServerAliveInterval", Some("15")),
         ("ConnectTimeout", Some(seconds.as_str())),
@@ -244,6 +247,7 @@ fn arguments(
     if let Some(port) = ssh.port {
         arguments.push(format!("-p{port}"));
     }
+    // A host that starts with a dash must not become an option.
     arguments.push("--".to_owned());
     arguments
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::process::Command;
 
-use super::{SshAuth, SshConfig};
+use crate::{SshAuth, SshConfig};
 
 /// Gives `ssh` what stands in the file beside it.
 const ASKPASS: &str = "#!/bin/sh\nexec cat \"$0.secret\"\n";
@@ -66,6 +66,8 @@ impl Secrets {
 
     fn write(&self, name: &str, text: &[u8], mode: u32) -> io::Result<()> {
         let mut options = OpenOptions::new();
+        // `create_new` and the mode in one call: the file is never readable by others, not even for
+        // a moment.
         let options = options.write(true).create_new(true).mode(mode);
         options.open(self.folder.join(name))?.write_all(text)
     }
@@ -74,7 +76,7 @@ impl Secrets {
 impl Drop for Secrets {
     fn drop(&mut self) {
         if let Err(error) = std::fs::remove_dir_all(&self.folder) {
-            tracing::warn!(folder = %self.folder.display(), %error, "secrets of a tunnel are left behind");
+            tracing::warn!(folder = %self.folder.display(), %error, "cannot remove the secrets of a tunnel");
         }
     }
 }

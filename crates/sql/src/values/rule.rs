@@ -173,6 +173,7 @@ pub(crate) fn wanted(catalogue: &Catalogue, config: &ValuesConfig) -> (Vec<Sampl
     let (mut found, mut left, mut omitted) = (Vec::new(), config.columns, 0);
     for table in order {
         let mut columns = columns(&catalogue.tables[table], catalogue.dialect);
+        // Counted for the log, so that operators see that the limit hides columns.
         omitted += columns.len().saturating_sub(left);
         columns.truncate(left);
         left -= columns.len();

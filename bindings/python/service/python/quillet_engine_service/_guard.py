@@ -36,7 +36,7 @@ def check_query(
     >>> check_query("DELETE FROM users")
     Traceback (most recent call last):
         ...
-    quillet_engine._errors.QueryError: DELETE does not read (only SELECT, WITH, VALUES and TABLE may run)
+    quillet_engine._errors.QueryError: DELETE does not read (allowed: SELECT, WITH, VALUES and TABLE)
 
     Args:
         sql: one statement.

@@ -49,7 +49,7 @@ fn connections_are_kept_listed_used_and_forgotten() {
     let wrong = run(&["sql", "tables", "--db", "shpo"]);
     wrong.fails(
         2,
-        &["there is no database \"shpo\"", "did you mean \"shop\"?"],
+        &["unknown database \"shpo\"", "did you mean \"shop\"?"],
     );
     // A file is kept by its whole path, however it was written.
     let whole = format!("sqlite:{}", place.path().join("shop.db").display());
@@ -62,7 +62,7 @@ fn connections_are_kept_listed_used_and_forgotten() {
     again.fails(2, &["other is there already", &whole, "--force"]);
     run(&["sql", "tables"]).fails(2, &["several databases", "other, shop"]);
     run(&["sql", "remove", "other"]).gives("");
-    run(&["sql", "remove", "othr"]).fails(2, &["there is no database \"othr\""]);
+    run(&["sql", "remove", "othr"]).fails(2, &["unknown database \"othr\""]);
     let there = place.path().join(".local/share/quillet/databases.db");
     assert!(there.exists());
 }

@@ -76,11 +76,11 @@ fn several_files_and_folders_are_one_database() {
 fn mistakes_with_files_name_the_place_and_the_mend() {
     let place = place();
     let run = |args: &[&str]| place.run(&[&["sql", "tables"], args].concat());
-    run(&["--db", "bad.csv"]).fails(1, &["bad.csv:2: 1 cell, and the first row has 2", "help:"]);
+    run(&["--db", "bad.csv"]).fails(1, &["bad.csv:2: 1 cell, but the first row has 2", "help:"]);
     run(&["--db", "sale.csv"]).fails(2, &["there is no file sale.csv", "did you mean sales.csv?"]);
     run(&["--db", "dmo"]).fails(
         2,
-        &["there is no database \"dmo\"", "did you mean \"demo\"?"],
+        &["unknown database \"dmo\"", "did you mean \"demo\"?"],
     );
     run(&["--db", "demo", "--db", "sales.csv"]).fails(2, &["--db demo", "files of rows"]);
     std::fs::write(place.path().join("a.json"), "[]").unwrap();
@@ -90,7 +90,7 @@ fn mistakes_with_files_name_the_place_and_the_mend() {
     for (name, value, words) in [
         ("QUILLET_SQL_FILE_HEADER", "maybe", "auto, yes or no"),
         ("QUILLET_SQL_FILE_SEPARATOR", "ab", "one character"),
-        ("QUILLET_SQL_FILE_ENCODING", "klingon", "no encoding"),
+        ("QUILLET_SQL_FILE_ENCODING", "klingon", "unknown encoding"),
     ] {
         let done = place.run_with(
             &["sql", "tables", "--db", "sales.csv"],

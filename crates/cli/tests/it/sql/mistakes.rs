@@ -25,8 +25,8 @@ fn a_database_that_is_not_there_is_named() {
         ),
         ("./", &["is a folder"]),
         ("oracle://h/d", &["oracle", "postgresql://user@host/name"]),
-        ("postgresql://h", &["names no database"]),
-        ("shop", &["there is no database \"shop\""]),
+        ("postgresql://h", &["missing database name"]),
+        ("shop", &["unknown database \"shop\""]),
     ] {
         let done = place.run(&["sql", "tables", "--db", db]);
         done.fails(2, words);
@@ -79,5 +79,5 @@ fn a_query_takes_standard_input_and_a_pattern_no_question() {
     assert_eq!(done.out, "one\r\n1\r\n", "{done:?}");
     demo(&place, &["tables", "coupns"]).fails(1, &["did you mean \"coupons\"?"]);
     demo(&place, &["tables", "nothing*"]).fails(1, &["no table fits", "lists all"]);
-    demo(&place, &["schema", "ordrs"]).fails(2, &["there is no table \"ordrs\"", "orders"]);
+    demo(&place, &["schema", "ordrs"]).fails(2, &["unknown table \"ordrs\"", "orders"]);
 }

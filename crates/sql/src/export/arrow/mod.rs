@@ -17,13 +17,13 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 
 use super::keys::keys;
-use super::writer::RowFormat;
+use super::row_format::RowFormat;
 use super::{ExportError, ExportFormat};
 use crate::rows::TruncationReason;
 use crate::{Cell, ColumnInfo};
 use buffer::RowBuffer;
 use shape::ColumnKind;
-use target::ArrowSink;
+use target::{ArrowSink, of};
 
 /// Rows that types are found from.
 const SAMPLE: usize = 32_768;
@@ -77,6 +77,8 @@ impl Arrow {
         let rows = self.held.take();
         let open = match &mut self.open {
             Some(open) => {
+                // Checked before the batch is built: the error names the row and the column, which
+                // Arrow's own would not.
                 let misfit = misfit(&rows, &self.columns, open);
                 if let Some(misfit) = misfit {
                     return Err(self.failed(misfit));
@@ -99,7 +101,7 @@ impl Arrow {
     fn failed(&self, misfit: Misfit) -> ExportError {
         let (row, name) = (self.written + misfit.row + 1, misfit.column);
         let message = format!(
-            "row {row} of column {name:?} is {}, and the rows before made the column {}; \
+            "row {row} of column {name:?} is {}, but the rows before it set the column to {}; \
              cast the column to text or to a wider type in the query, or write csv or ndjson",
             misfit.found, misfit.fixed
         );
@@ -210,8 +212,4 @@ fn batch(rows: &[Vec<Cell>], schema: &SchemaRef) -> Result<RecordBatch, ArrowErr
     let columns: Vec<ArrayRef> = columns.collect::<Result<_, _>>()?;
     let count = RecordBatchOptions::new().with_row_count(Some(rows.len()));
     RecordBatch::try_new_with_options(schema.clone(), columns, &count)
-}
-
-fn of(format: ExportFormat, error: &dyn std::error::Error) -> ExportError {
-    ExportError::new(format, error.to_string())
 }

@@ -11,7 +11,6 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 
-use super::of;
 use crate::export::{ExportError, ExportFormat};
 use crate::rows::TruncationReason;
 
@@ -141,4 +140,8 @@ fn add(writer: &mut ArrowWriter<Vec<u8>>, batch: &RecordBatch) -> Result<(), Par
     } else {
         Ok(())
     }
+}
+
+pub(super) fn of(format: ExportFormat, error: &dyn std::error::Error) -> ExportError {
+    ExportError::new(format, error.to_string())
 }

@@ -8,9 +8,9 @@ mod zip;
 use std::borrow::Cow;
 use std::io;
 
+use super::row_format::RowFormat;
 use super::text::text;
 use super::values;
-use super::writer::RowFormat;
 use super::{ExportError, ExportFormat};
 use crate::rows::{TruncationReason, ValueType};
 use crate::{Cell, ColumnInfo};
@@ -97,8 +97,8 @@ impl Workbook {
         let width = columns.len();
         if width > MAX_COLUMNS {
             return Err(failed(format!(
-                "a sheet has {MAX_COLUMNS} columns, and there are {width}; \
-                 csv and parquet have no such bound"
+                "too many columns for a sheet: {width} (limit {MAX_COLUMNS} columns); \
+                 csv and parquet have no such limit"
             )));
         }
         let mut head = format!("{HEAD}{SHEET}<row>");
@@ -121,8 +121,8 @@ impl RowFormat for Workbook {
         for row in &rows {
             if self.height == MAX_ROWS {
                 return Err(failed(format!(
-                    "a sheet has {MAX_ROWS} rows, the header among them, and there are more; \
-                     csv and parquet have no such bound"
+                    "too many rows for a sheet (limit {MAX_ROWS} rows, including the header); \
+                     csv and parquet have no such limit"
                 )));
             }
             sheet.push_str("<row>");
@@ -137,6 +137,8 @@ impl RowFormat for Workbook {
         self.zip
             .write(sheet.as_bytes())
             .map_err(|error| unpacked(&error))?;
+        // Small workbooks stay in memory until the end, so that their sizes can be written into the
+        // headers.
         if self.zip.ready() > PIECE {
             self.zip.take(out);
         }
@@ -177,8 +179,8 @@ fn unpacked(error: &io::Error) -> ExportError {
 
 fn too_long(length: usize, (place, column): (String, &str)) -> ExportError {
     failed(format!(
-        "{place} of column {column:?} has {length} characters, and a cell holds {MAX_CHARACTERS}; \
-         csv and parquet have no such bound"
+        "{place} of column {column:?} has {length} characters (limit {MAX_CHARACTERS}); \
+         csv and parquet have no such limit"
     ))
 }
 

@@ -193,5 +193,5 @@ fn about(name: &str, flags: u16, sizes: [u32; 3]) -> Vec<u8> {
 }
 
 fn size(length: usize) -> io::Result<u32> {
-    u32::try_from(length).map_err(|_| io::Error::other("it would be larger than 4 GiB"))
+    u32::try_from(length).map_err(|_| io::Error::other("the file would be larger than 4 GiB"))
 }

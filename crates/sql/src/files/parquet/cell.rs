@@ -104,7 +104,7 @@ pub(super) fn cell(array: &dyn Array, row: usize) -> Result<Cell, String> {
         D::Dictionary(..) => {
             let dictionary = array.as_any_dictionary();
             let Cell::Int(key) = cell(dictionary.keys(), row)? else {
-                return Err("a dictionary has keys of 64 bits".to_owned());
+                return Err("unsupported dictionary with keys of 64 bits".to_owned());
             };
             let key = usize::try_from(key).map_err(|error| error.to_string())?;
             return cell(dictionary.values(), key);
@@ -142,10 +142,9 @@ fn json(array: &dyn Array, row: usize) -> Result<Value, String> {
             });
             Ok(Value::Object(pairs.collect::<Result<Map<_, _>, String>>()?))
         }
-        D::Union(..) | D::RunEndEncoded(..) => Err(format!(
-            "values of type {} are not known",
-            array.data_type()
-        )),
+        D::Union(..) | D::RunEndEncoded(..) => {
+            Err(format!("unsupported values of type {}", array.data_type()))
+        }
         _ => Ok(match cell(array, row)? {
             Cell::Null => Value::Null,
             Cell::Bool(truth) => truth.into(),
@@ -168,7 +167,7 @@ fn list(items: &dyn Array) -> Result<Value, String> {
 fn times(number: i64, by: i64) -> Result<i64, String> {
     number
         .checked_mul(by)
-        .ok_or_else(|| format!("{number} is no time of a day"))
+        .ok_or_else(|| format!("{number} is not a time of day"))
 }
 
 fn day(days: i64) -> Result<Cell, String> {
@@ -176,18 +175,18 @@ fn day(days: i64) -> Result<Cell, String> {
         .checked_mul(24)
         .map(SignedDuration::from_hours)
         .and_then(|since| Date::constant(1970, 1, 1).checked_add(since).ok());
-    let date = date.ok_or_else(|| format!("day {days} is in no calendar"))?;
+    let date = date.ok_or_else(|| format!("day {days} is outside the calendar"))?;
     Ok(Cell::Text(date.to_string()))
 }
 
 fn clock(nanoseconds: i64) -> Result<Cell, String> {
     let time = Time::midnight().checked_add(SignedDuration::from_nanos(nanoseconds));
-    let time = time.map_err(|_| format!("{nanoseconds} ns is no time of a day"))?;
+    let time = time.map_err(|_| format!("{nanoseconds} ns is not a time of day"))?;
     Ok(Cell::Text(time.to_string()))
 }
 
 fn moment(nanoseconds: i128, has_zone: bool) -> Result<Cell, String> {
-    let wrong = || format!("the time {nanoseconds} ns after 1970 is in no calendar");
+    let wrong = || format!("the time {nanoseconds} ns after 1970 is outside the calendar");
     if has_zone {
         let instant = Timestamp::from_nanosecond(nanoseconds).map_err(|_| wrong())?;
         return Ok(Cell::Text(instant.to_string()));

@@ -73,7 +73,7 @@ pub(super) fn load(
     if lost > 0 {
         job.note(
             path,
-            &format!("{lost} NaN are NULL, since SQLite has no NaN"),
+            &format!("{lost} NaN became NULL, because SQLite has no NaN"),
         );
     }
     table.end()
@@ -163,7 +163,8 @@ fn value(cell: &Cell, kind: Type) -> Option<ValueRef<'_>> {
 fn open(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, FileError> {
     let file = File::open(path).map_err(|error| unread(path, &error))?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| {
-        damaged(path, &error.to_string()).help("is it a whole file of Parquet?")
+        damaged(path, &error.to_string())
+            .help("check that the file is complete and in Parquet format")
     })?;
     let groups = builder.metadata().row_groups().iter();
     let columns = groups.flat_map(|group| group.columns());
@@ -179,7 +180,7 @@ fn open(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, FileError>
     };
     let name = unknown.to_string();
     let name = name.split('(').next().unwrap_or_default().to_lowercase();
-    let message = format!("is compressed with {name}; snappy, gzip and none are read");
+    let message = format!("unsupported compression {name}; supported are snappy, gzip and none");
     Err(FileError::new(ErrorCode::FileForm, path, message).help(
         "write it again with snappy: DuckDB's COPY … (COMPRESSION snappy), write_parquet(…, compression=\"snappy\")",
     ))

@@ -13,8 +13,9 @@ use quillet_core::ErrorCode;
 use sqlparser::ast::{ObjectName, ObjectNamePart, Spanned};
 
 use super::text::TokenizedQuery;
-use super::{GuardError, Policy, parse, relations};
-use crate::{SqlDialect, sqlite};
+use super::{GuardError, PRAGMAS, Policy, parse};
+use crate::SqlDialect;
+use crate::sqlite::functions::of_texts;
 
 /// Operators of well-known extensions of PostgreSQL (pgvector, pg_trgm, PostGIS) that compute.
 pub(super) const OPERATORS: [&str; 10] = [
@@ -28,7 +29,7 @@ static MYSQL: NameSet = LazyLock::new(|| mysql::NAMES.split_whitespace().collect
 /// What the linked SQLite has, and words of SQL that the parser reads as calls.
 static SQLITE: NameSet = LazyLock::new(|| {
     let words = ["any", "collate", "exists", "row"];
-    sqlite::functions::of_texts().chain(words).collect()
+    of_texts().chain(words).collect()
 });
 
 fn list(dialect: SqlDialect) -> &'static HashSet<&'static str> {
@@ -48,6 +49,8 @@ pub(super) fn check(
     let folded = folded(text, name)?;
     let qualified = folded.join(".");
     let bare = folded.last().map(String::as_str).unwrap_or_default();
+    // Names from the settings match bare or with their schema, because users write them as they
+    // call them.
     let by_user = policy
         .functions
         .iter()
@@ -61,7 +64,7 @@ pub(super) fn check(
 pub(super) fn is_listed(dialect: SqlDialect, name: &str) -> bool {
     let is_pragma = || {
         name.strip_prefix("pragma_")
-            .is_some_and(|p| relations::PRAGMAS.contains(&p))
+            .is_some_and(|p| PRAGMAS.contains(&p))
     };
     list(dialect).contains(name) || (dialect == SqlDialect::Sqlite && is_pragma())
 }
@@ -93,11 +96,12 @@ fn folded(text: &TokenizedQuery<'_>, name: &ObjectName) -> Result<Vec<String>, G
 
 /// The error about a call of `called`.
 pub(super) fn refusal(text: &TokenizedQuery<'_>, called: &str, name: &ObjectName) -> GuardError {
-    let message = format!("the function {called} is not on the list of those that only read");
+    let message = format!("the function {called} is not on the list of allowed functions");
     let mut error = GuardError::new(ErrorCode::GuardFunction, message);
     if let Some(place) = parse::range_of(&text.plain, name.span()) {
         error = error.at(text.source, &place);
     }
+    // Sorted, so that the suggestion does not depend on the order of a hash set.
     let mut known: Vec<&str> = list(text.dialect).iter().copied().collect();
     known.sort_unstable();
     let near = quillet_core::nearest(called, known).filter(|near| *near != called);

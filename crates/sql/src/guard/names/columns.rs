@@ -4,8 +4,8 @@ use quillet_core::ErrorCode;
 use sqlparser::ast::Ident;
 
 use super::super::GuardError;
-use super::Checker;
-use super::scope::{ScopeFrame, ScopeSource};
+use super::checker::Checker;
+use super::frame::{ScopeFrame, ScopeSource};
 use crate::SqlDialect;
 
 /// Columns that every table has without declaring them.
@@ -119,7 +119,7 @@ impl Checker<'_> {
             ColumnMatch::Several(tables) => Err(self
                 .error(
                     ErrorCode::GuardAmbiguous,
-                    format!("the column {ident} can be of more than one table"),
+                    format!("ambiguous column {ident}: more than one table has it"),
                     ident.span,
                 )
                 .help(format!(
@@ -149,6 +149,8 @@ impl Checker<'_> {
     }
 
     fn find(&self, key: &str) -> ColumnMatch {
+        // PostgreSQL sees output names in ORDER BY and GROUP BY of the same query only; the others
+        // also in nested queries.
         let aliases_reach = self.text.dialect != SqlDialect::PostgreSql;
         for (depth, frame) in self.visible().enumerate() {
             if frame.open || ((depth == 0 || aliases_reach) && frame.aliases.contains(key)) {
@@ -162,8 +164,10 @@ impl Checker<'_> {
                     None => unknown = true,
                 }
             }
+            // A column that USING or NATURAL merges is one column, although two tables have it.
             let is_merged = frame.natural || frame.merged.contains(key);
             match certain.as_slice() {
+                // A table whose columns are unknown may have it.
                 [] if unknown => return ColumnMatch::Here,
                 [] => {}
                 [_, _, ..] if !is_merged && !unknown => {
@@ -216,7 +220,7 @@ impl Checker<'_> {
     }
 
     pub(super) fn unknown_source(&self, ident: &Ident) -> GuardError {
-        let message = format!("there is no table or alias {ident} in this part of the query");
+        let message = format!("unknown table or alias {ident} in this part of the query");
         let names: Vec<String> = self
             .visible()
             .flat_map(|frame| &frame.sources)
@@ -257,6 +261,7 @@ impl Checker<'_> {
                 .iter()
                 .any(|c| self.stored_key(&c.name) == key)
         };
+        // Three names fit into one line of an error; more would not help a reader to choose.
         let tables = self.catalogue?.tables.iter().filter(has).take(3);
         let tables: Vec<String> = tables
             .map(crate::catalogue::DatabaseTable::qualified)

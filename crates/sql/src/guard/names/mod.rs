@@ -3,27 +3,27 @@
 //! A wrong refusal is worse here than an error of the database a moment later: wherever a scope
 //! is not certain (functions in FROM, virtual tables, expressions without a name), any name passes.
 
+mod checker;
 mod columns;
+mod frame;
 mod scope;
 mod tables;
 
 use std::ops::ControlFlow;
-use std::rc::Rc;
 
 use foldhash::{HashMap, HashSet};
-use quillet_core::ErrorCode;
 use sqlparser::ast::{
-    AccessExpr, Expr, FunctionArg, FunctionArguments, Ident, ObjectNamePart, Query, Select,
-    SelectItem, SelectItemQualifiedWildcardKind, TableFactor, Visit, Visitor,
+    AccessExpr, Expr, FunctionArg, FunctionArguments, ObjectNamePart, Query, Select, SelectItem,
+    SelectItemQualifiedWildcardKind, TableFactor, Visit, Visitor,
 };
-use sqlparser::tokenizer::Span;
 
-pub(super) use self::scope::constraint;
-use self::scope::{Columns, ScopeFrame};
-use super::fields::clipped;
+use self::checker::Checker;
+use self::frame::ScopeFrame;
+use super::GuardError;
 use super::text::TokenizedQuery;
-use super::{GuardError, parse};
-use crate::{Catalogue, SqlDialect};
+use crate::Catalogue;
+
+pub(super) use self::frame::constraint;
 
 /// Tables that a query reads, in order of appearance.
 ///
@@ -42,25 +42,11 @@ pub(super) fn check(
         fields: HashSet::default(),
         known: HashMap::default(),
     };
+    // The first error ends the walk: models repair one problem at a time better than a list.
     match query.visit(&mut checker) {
         ControlFlow::Break(error) => Err(*error),
         ControlFlow::Continue(()) => Ok(checker.read),
     }
-}
-
-/// Walks the tree with the scopes that are open.
-struct Checker<'a> {
-    text: &'a TokenizedQuery<'a>,
-    catalogue: Option<&'a Catalogue>,
-    /// Scopes from the outermost to the one at hand.
-    frames: Vec<ScopeFrame>,
-    /// Tables that are read.
-    read: Vec<String>,
-    /// Fields of composite values and names of arguments, which are names but no columns: known by
-    /// their address.
-    fields: HashSet<*const Expr>,
-    /// Columns of tables of the catalogue by their place in it.
-    known: HashMap<usize, Rc<Columns>>,
 }
 
 type GuardFlow = ControlFlow<Box<GuardError>>;
@@ -73,32 +59,6 @@ fn verdict(result: Result<(), GuardError>) -> GuardFlow {
 }
 
 impl Checker<'_> {
-    /// A name as the server compares it: PostgreSQL folds what is not quoted, the others
-    /// do not look at the case of letters.
-    fn key(&self, ident: &Ident) -> String {
-        match (self.text.dialect, ident.quote_style) {
-            (SqlDialect::PostgreSql, Some(_)) => clipped(&ident.value).to_owned(),
-            (SqlDialect::PostgreSql, None) => clipped(&ident.value).to_ascii_lowercase(),
-            _ => ident.value.to_lowercase(),
-        }
-    }
-
-    /// A name of the catalogue as the server compares it.
-    fn stored_key(&self, name: &str) -> String {
-        match self.text.dialect {
-            SqlDialect::PostgreSql => name.to_owned(),
-            _ => name.to_lowercase(),
-        }
-    }
-
-    fn error(&self, code: ErrorCode, message: String, span: Span) -> GuardError {
-        let error = GuardError::new(code, message);
-        match parse::range_of(&self.text.plain, span) {
-            Some(place) => error.at(self.text.source, &place),
-            None => error,
-        }
-    }
-
     /// `t.*` has to name a table of the query.
     fn check_wildcards(&self, select: &Select) -> Result<(), GuardError> {
         for item in &select.projection {

@@ -7,8 +7,8 @@ use sqlparser::ast::{Ident, ObjectName, ObjectNamePart, Spanned};
 
 use super::super::GuardError;
 use super::super::relations::{self, RelationName};
-use super::Checker;
-use super::scope::{Columns, columns_from};
+use super::checker::Checker;
+use super::frame::{Columns, columns_from};
 use crate::{Catalogue, SqlDialect};
 
 /// What a name in FROM means.
@@ -82,6 +82,7 @@ impl Checker<'_> {
         let Some(idents) = idents else {
             return NameMeaning::Unchecked;
         };
+        // Only bare names can mean a table of WITH, and the innermost WITH wins.
         if let [bare] = idents.as_slice() {
             let key = self.key(bare);
             let ctes = self
@@ -177,7 +178,7 @@ impl Checker<'_> {
             ),
             _ => (
                 ErrorCode::GuardAmbiguous,
-                format!("{name} can mean more than one table"),
+                format!("ambiguous table name {name}"),
             ),
         };
         self.error(code, message, name.span())
@@ -193,7 +194,7 @@ impl Checker<'_> {
     ) -> GuardError {
         let error = self.error(
             ErrorCode::GuardTable,
-            format!("there is no table {name}"),
+            format!("unknown table {name}"),
             name.span(),
         );
         let schema_name = schema.map(|schema| schema.value.as_str());
@@ -201,6 +202,8 @@ impl Checker<'_> {
         if let Some(other) = by_case.first().and_then(|i| catalogue.tables.get(*i)) {
             return error.help(format!("write {}", self.written(other)));
         }
+        // Models often invent the schema: the same table in another schema is the most likely
+        // meaning.
         let anywhere = catalogue.find(None, &table.value);
         if let Some(other) = anywhere.first().and_then(|i| catalogue.tables.get(*i)) {
             return error.help(format!("did you mean {}?", self.written(other)));

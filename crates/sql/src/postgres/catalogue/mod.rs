@@ -78,6 +78,7 @@ async fn open(
     session.meter.allow(BYTES);
     let timeout = timeout.as_millis().clamp(1, i32::MAX as u128);
     let begin = format!(
+        // One snapshot for all queries: tables, columns and keys must belong together.
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = {timeout}"
     );
     session.run(&begin).await?;
@@ -91,7 +92,7 @@ async fn within<T>(
     tokio::time::timeout(timeout, work)
         .await
         .unwrap_or_else(|_| {
-            let message = format!("the catalogue was not read within {timeout:?}");
+            let message = format!("timeout: the catalogue was not read within {timeout:?}");
             Err(DatabaseError::new(Kind::Timeout, message))
         })
 }
@@ -154,6 +155,7 @@ impl CatalogueQueries<'_> {
         statement: &str,
         read: impl Fn(&Row) -> Result<T, tokio_postgres::Error>,
     ) -> Result<Vec<T>, tokio_postgres::Error> {
+        // Typed queries take one round trip; preparing them would take two.
         let no_parameters: [(&(dyn ToSql + Sync), Type); 0] = [];
         let rows = self
             .client

@@ -98,9 +98,11 @@ pub(super) fn function(
     {
         return Ok(());
     }
+    // Checked even for built-in functions: SECURITY DEFINER steps out of the privileges of the
+    // role.
     if function.definer {
         return Err(format!(
-            "{} runs with the rights of its owner (SECURITY DEFINER)",
+            "{} runs with the privileges of its owner (SECURITY DEFINER)",
             function.signature
         ));
     }
@@ -122,21 +124,18 @@ pub(super) fn function(
     match (may, system, extension) {
         (true, ..) => Ok(()),
         (_, true, _) if function.volatile => Err(format!(
-            "{} does more than compute (VOLATILE), and is not on the list",
+            "{} does more than compute (VOLATILE) and is not on the list of allowed functions",
             function.signature
         )),
         (_, true, _) => Err(format!(
-            "{} is not on the list of functions that only read",
+            "{} is not on the list of allowed functions",
             function.signature
         )),
         (_, _, Some(extension)) => Err(format!(
-            "{} is a function of the extension {extension} that is not on the list",
+            "{} is a function of the extension {extension} and not on the list of allowed functions",
             function.signature
         )),
-        _ => Err(format!(
-            "{} is a function of this database's users",
-            function.signature
-        )),
+        _ => Err(format!("{} is a user-defined function", function.signature)),
     }
 }
 
@@ -155,6 +154,7 @@ pub(super) fn kind(kind: &TypeFacts, of: TypeUse, author: Author) -> Result<(), 
             kind.name
         ));
     }
+    // An array is checked by its element type, which is in the list of types as well.
     let is_array = kind.name.starts_with('_');
     let plain = is_array
         || kind.schema == "information_schema"
@@ -162,10 +162,7 @@ pub(super) fn kind(kind: &TypeFacts, of: TypeUse, author: Author) -> Result<(), 
     if plain || of == TypeUse::Seen {
         Ok(())
     } else {
-        Err(format!(
-            "the type {} looks into the system catalogue",
-            kind.name
-        ))
+        Err(format!("the type {} reads the system catalogue", kind.name))
     }
 }
 
@@ -179,10 +176,7 @@ pub(super) fn relation(relation: &RelationFacts, author: Author) -> Result<(), S
         (Author::Owner, _) => system && SECRET.contains(&name),
     };
     if refused {
-        Err(format!(
-            "{}.{name} belongs to the system and may not be read",
-            relation.schema
-        ))
+        Err(format!("{}.{name} belongs to the system", relation.schema))
     } else {
         Ok(())
     }

@@ -15,22 +15,23 @@
 
 mod allowlist;
 mod facts;
+pub(super) mod policy;
 mod references;
 mod tree;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_postgres::Row;
 
 use super::error;
-use super::query::without_end;
+use super::query_text::without_end;
 use super::session::PostgresSession;
 use crate::database::SecondJudge;
 use crate::guard::{self, GuardMode, Policy};
 use crate::{DatabaseError, DatabaseErrorKind as Kind, SqlDialect};
 use allowlist::Author;
 use facts::{CatalogFacts, FactsQuery};
+use policy::{BY_HAND, JudgePolicy};
 use references::{FunctionUse, ReferencedObjects, UnknownNode};
 
 /// Bytes that a tree and what is known of it may have on the wire.
@@ -41,43 +42,6 @@ const DEEPEST: usize = 64;
 
 /// Operators in our own questions are the server's, whatever is on the path.
 const OWN_NAMES: &str = "SET LOCAL search_path = pg_catalog, pg_temp";
-
-/// Oids below were given by hand, and mean the same in every server (src/include/access/transam.h).
-const BY_HAND: u32 = 10_000;
-
-/// What the owner of the database allows.
-#[derive(Clone, Debug)]
-pub(super) struct JudgePolicy {
-    /// Functions that may be called besides those of the list: `name` or `schema.name`.
-    pub(super) functions: Vec<String>,
-    /// Whether roles may run queries that reach outside of the database.
-    pub(super) powerful_roles: bool,
-    /// Whether and how the server is asked.
-    pub(super) judge: SecondJudge,
-    /// Functions by hand that were found on the list.
-    known: Arc<Mutex<HashSet<u32>>>,
-}
-
-impl JudgePolicy {
-    pub(super) fn new(functions: Vec<String>, powerful_roles: bool, judge: SecondJudge) -> Self {
-        JudgePolicy {
-            functions,
-            powerful_roles,
-            judge,
-            known: Arc::default(),
-        }
-    }
-
-    fn knows(&self, oid: u32) -> bool {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.contains(&oid)
-    }
-
-    fn learn(&self, oids: impl Iterator<Item = u32>) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.extend(oids.filter(|oid| *oid < BY_HAND));
-    }
-}
 
 /// The role that asks, and what the server can be asked.
 #[derive(Clone, Debug)]
@@ -109,7 +73,7 @@ impl Asker {
         let asker = rows.first().map(asker).transpose();
         asker
             .map_err(|error| error::of(&error))?
-            .ok_or_else(|| unjudged("the server does not say which rights the role has", ""))
+            .ok_or_else(|| unjudged("cannot read the privileges of the role from the server", ""))
     }
 
     /// Refuses roles that reach outside of the database.
@@ -120,13 +84,13 @@ impl Asker {
         let mut error = DatabaseError::new(
             Kind::Role,
             format!(
-                "the role {:?} {}, which reaches outside of the database: no query of others runs with it",
+                "rejected role {:?}: it {}, which reaches outside the database",
                 self.role,
                 self.powers.join(" and ")
             ),
         );
         error.hint = Some(
-            "connect with a role that may SELECT and nothing else (quillet sql test prints how to make one), \
+            "connect with a role that may only SELECT (quillet sql test prints how to create one), \
              or set sql.powerful_roles"
                 .to_owned(),
         );
@@ -145,7 +109,7 @@ fn asker(row: &Row) -> Result<Asker, tokio_postgres::Error> {
     }
     let roles: Vec<String> = row.try_get(6)?;
     if !roles.is_empty() && !is_super {
-        powers.push(format!("has the rights of {}", roles.join(", ")));
+        powers.push(format!("has the privileges of {}", roles.join(", ")));
     }
     Ok(Asker {
         role: row.try_get(0)?,
@@ -199,6 +163,7 @@ pub(super) async fn judge(
     };
     let query = sql.get(start..).unwrap_or_default();
     session.meter.allow(TREE);
+    // A standby rejects DDL even for temporary objects.
     let has_views = asker.may_make_views && !asker.is_standby;
     let resolved = match (allowed.judge, has_views) {
         (SecondJudge::Off, _) => return Ok(()),
@@ -224,12 +189,12 @@ impl Asker {
     fn cannot_be_judged(&self) -> DatabaseError {
         if self.is_standby {
             unjudged(
-                "the server is a standby, where no temporary view can be made to see what the query calls",
-                "set sql.second_judge to auto, which has the server print what it read, into its log as well",
+                "cannot check the query: the server is a standby, where no temporary view can be created",
+                "set sql.second_judge to auto, which makes the server print the parsed query, also to its log",
             )
         } else {
             unjudged(
-                "the role may make no temporary view, by which the server says what the query calls",
+                "cannot check the query: the role may not create temporary views",
                 "GRANT TEMPORARY ON DATABASE … TO the role, or set sql.second_judge to auto",
             )
         }
@@ -245,7 +210,7 @@ fn unjudged(message: &str, hint: &str) -> DatabaseError {
 
 fn unreadable(what: &str) -> DatabaseError {
     unjudged(
-        &format!("what the server says about {what} cannot be read, so that it may not run"),
+        &format!("cannot check {what}: unknown output of the server, so the query is rejected"),
         "",
     )
 }
@@ -269,6 +234,7 @@ async fn by_view(
     const RULE: &str = "SELECT r.ev_class, r.ev_action::pg_catalog.text FROM pg_catalog.pg_rewrite r \
         WHERE r.ev_class = 'pg_temp.quillet_judge'::pg_catalog.regclass";
     let text = format!("{BEFORE}{}\n) AS s", without_end(query));
+    // CREATE VIEW needs a transaction that may write; the one before it is read only.
     let begin = format!("ROLLBACK; {begin}");
     let (begun, made, rule, named) = tokio::join!(
         session.client.batch_execute(&begin),
@@ -301,7 +267,7 @@ fn no_view(error: &tokio_postgres::Error, text: &str) -> DatabaseError {
             ..DatabaseError::new(
                 Kind::ReadOnly,
                 format!(
-                    "only queries that read are run, and the server takes this for none: {}",
+                    "only queries that read may run, and the server rejects this one: {}",
                     failed.message
                 ),
             )
@@ -316,8 +282,8 @@ fn no_view(error: &tokio_postgres::Error, text: &str) -> DatabaseError {
 fn too_large(session: &PostgresSession, error: &tokio_postgres::Error) -> DatabaseError {
     if session.meter.is_used_up() {
         unjudged(
-            "the query is too large to be judged: the server needs more than 64 MiB to say what it calls",
-            "ask with a shorter query",
+            "cannot check the query: its parsed form is larger than 64 MiB",
+            "write a shorter query",
         )
     } else {
         error::of(error)
@@ -345,7 +311,7 @@ async fn by_log(
     let is_torn = |line: &str| line.len() >= 78 && !line.get(1..).unwrap_or(" ").contains(' ');
     if tree.lines().any(is_torn) {
         return Err(unjudged(
-            "a name in the query is too long for the server to print it whole",
+            "cannot check the query: it has a name that is too long for the server to print",
             "use shorter names",
         ));
     }
@@ -379,6 +345,7 @@ impl JudgeCase<'_> {
         found: ReferencedObjects,
     ) -> Result<(), DatabaseError> {
         let mut matters = vec![TextReferences { found, view: None }];
+        // Views may read each other along several paths; each rule is checked once.
         let mut seen = HashSet::new();
         for _ in 0..DEEPEST {
             let asked = self.questions(&matters);
@@ -412,7 +379,7 @@ impl JudgeCase<'_> {
             matters = next;
         }
         Err(unjudged(
-            "views are too deep inside of each other to be judged",
+            "cannot check the query: its views are nested too deeply",
             "",
         ))
     }
@@ -475,7 +442,7 @@ impl JudgeCase<'_> {
         if let (Author::Asker, Some(place)) = (author, found.asks_user) {
             let may = ["current_user", "session_user", "user", "current_role"];
             if !listed.iter().any(|name| may.contains(&name.as_str())) {
-                let message = "it asks for the name of the user";
+                let message = "it reads the name of the user";
                 return Err(self.refused(message, place, None, Some("current_user")));
             }
         }
@@ -551,6 +518,8 @@ impl JudgeCase<'_> {
         for (oid, place) in found.operators.iter().filter(|(oid, _)| **oid >= BY_HAND) {
             judge(by_operator.get(oid), FunctionUse::Support, place)?;
         }
+        // Only calls in the query itself are remembered: in views a function may be allowed for
+        // other reasons.
         if author == Author::Asker {
             let calls = found
                 .functions
@@ -580,8 +549,8 @@ impl JudgeCase<'_> {
         function: Option<&str>,
     ) -> DatabaseError {
         let message = match view {
-            None => format!("the query may not run: {why}"),
-            Some(view) => format!("the query may not run, since it reads {view}: {why}"),
+            None => format!("rejected query: {why}"),
+            Some(view) => format!("rejected query: it reads {view}: {why}"),
         };
         let (read, own) = self.shift;
         DatabaseError {
@@ -589,7 +558,7 @@ impl JudgeCase<'_> {
                 .filter(|_| view.is_none())
                 .and_then(|place| place.checked_sub(read))
                 .map(|place| place + own),
-            hint: function.map(|name| format!("do without it, or allow {name} in sql.functions")),
+            hint: function.map(|name| format!("remove it, or allow {name} in sql.functions")),
             ..DatabaseError::new(Kind::Refused, message)
         }
     }
@@ -598,7 +567,7 @@ impl JudgeCase<'_> {
 impl Asker {
     fn passes(&self, relation: &facts::RelationFacts) -> DatabaseError {
         let message = format!(
-            "the role {:?} passes by row security (BYPASSRLS), which {}.{} has",
+            "rejected role {:?}: it bypasses row security (BYPASSRLS), which {}.{} has",
             self.role, relation.schema, relation.name
         );
         DatabaseError {
@@ -611,7 +580,7 @@ impl Asker {
 /// Something that the query named went away while it was judged.
 fn gone() -> DatabaseError {
     unjudged(
-        "something that the query names went away while it was judged; ask again",
+        "something that the query names was dropped during the check; try again",
         "",
     )
 }

@@ -186,6 +186,8 @@ impl ReferencedObjects {
     /// Adds what the nodes of one tree name, but for the relation `own`, which the tree belongs to.
     pub(super) fn add(&mut self, nodes: &[PlanNode<'_>], own: u32) -> Result<(), UnknownNode> {
         for node in nodes {
+            // Unknown kinds are errors: a new version of PostgreSQL may add one that calls
+            // functions.
             if !KINDS.contains(&node.kind) {
                 let message = format!("a part that may not be in a query ({})", node.kind);
                 return Err(UnknownNode(message));

@@ -3,12 +3,14 @@
 //! The common types are read here. Of any other the server is asked for its own text, by selecting
 //! the query's columns with a cast ([`ValueDecoder::cast`]): a type that nobody knows is never an error.
 
+mod bytes;
 mod number;
 mod time;
 
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, Kind as TypeKind, Type};
 
+use self::bytes::Bytes;
 use crate::rows::{Cell, ValueType};
 use crate::{DatabaseError, DatabaseErrorKind as Kind};
 
@@ -169,7 +171,10 @@ fn malformed(row: &Row, i: usize) -> DatabaseError {
         .map_or("?", |column| column.type_().name());
     DatabaseError::new(
         Kind::Failed,
-        format!("column {} is of type {type_}, and its value is not", i + 1),
+        format!(
+            "invalid value in column {}: the server sent bytes that are not of type {type_}",
+            i + 1
+        ),
     )
 }
 
@@ -194,35 +199,13 @@ fn uuid(bytes: [u8; 16]) -> String {
     )
 }
 
-/// A cursor over the bytes of a value.
-struct Bytes<'a>(&'a [u8]);
-
-impl<'a> Bytes<'a> {
-    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(count)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    fn i16(&mut self) -> Option<i16> {
-        Some(i16::from_be_bytes(self.take(2)?.try_into().ok()?))
-    }
-
-    fn i32(&mut self) -> Option<i32> {
-        Some(i32::from_be_bytes(self.take(4)?.try_into().ok()?))
-    }
-
-    fn i64(&mut self) -> Option<i64> {
-        Some(i64::from_be_bytes(self.take(8)?.try_into().ok()?))
-    }
-}
-
 /// An array: its dimensions, then its elements, the last dimension running fastest
 /// (`array_send` in PostgreSQL).
 fn array(bytes: &[u8], element: &ValueDecoder) -> Option<Cell> {
     let mut bytes = Bytes(bytes);
     let count = usize::try_from(bytes.i32()?)
         .ok()
+        // PostgreSQL has at most six dimensions (MAXDIM).
         .filter(|count| *count <= 6)?;
     let (_has_nulls, _element_type) = (bytes.i32()?, bytes.i32()?);
     let mut lengths = Vec::with_capacity(count);

@@ -1,6 +1,6 @@
 //! Numbers.
 
-use super::Bytes;
+use super::bytes::Bytes;
 
 /// `int2`, `int4` or `int8`: the length says which.
 pub(super) fn integer(bytes: &[u8]) -> Option<i64> {

@@ -320,7 +320,7 @@ fn what_is_wrong_is_told_with_its_place() {
             b"a,b\nx,1\nM\xfcller,1\n",
             options(),
             "sql.file.encoding",
-            "a.csv:3: byte 0xfc at offset 9 is no UTF-8",
+            "a.csv:3: byte 0xfc at offset 9 is not valid UTF-8",
         ),
         (
             "a.csv",
@@ -412,7 +412,7 @@ fn what_is_wrong_is_told_with_its_place() {
             b"{\"a\":1,\"a\":2}\n",
             options(),
             "sql.file.form",
-            "\"a\" stands twice",
+            "duplicate key \"a\"",
         ),
         (
             "a.jsonl",
@@ -464,7 +464,7 @@ fn what_may_surprise_is_noted() {
     assert_eq!(read.columns(), "n TEXT");
     assert_eq!(
         read.notes,
-        ["a.csv: \"n\" is text, not numbers: \"NA\" stands in line 22"]
+        ["a.csv: \"n\" is text, not numbers: line 22 has \"NA\""]
     );
     let read = load("a.csv", b"1,a\n2,b\n", &options()).unwrap();
     assert!(

@@ -225,7 +225,7 @@ fn nan_is_told() {
     assert_eq!(read.rows, [[Cell::Null], [Cell::Float(1.0)]]);
     assert_eq!(
         read.notes,
-        ["a.parquet: 1 NaN are NULL, since SQLite has no NaN"]
+        ["a.parquet: 1 NaN became NULL, because SQLite has no NaN"]
     );
 }
 

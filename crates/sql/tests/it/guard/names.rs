@@ -43,7 +43,7 @@ fn names_that_are_not_there_are_named_with_what_was_meant() {
             PostgreSql,
             "SELECT * FROM user_s",
             ErrorCode::GuardTable,
-            "there is no table user_s",
+            "unknown table user_s",
             "did you mean users?",
         ),
         (
@@ -64,7 +64,7 @@ fn names_that_are_not_there_are_named_with_what_was_meant() {
             Sqlite,
             "SELECT o.id FROM users u",
             ErrorCode::GuardTable,
-            "there is no table or alias o in this part of the query",
+            "unknown table or alias o in this part of the query",
             "did you mean u?",
         ),
         (
@@ -78,14 +78,14 @@ fn names_that_are_not_there_are_named_with_what_was_meant() {
             PostgreSql,
             "SELECT id FROM users JOIN orders ON user_id = users.id",
             ErrorCode::GuardAmbiguous,
-            "the column id can be of more than one table",
+            "ambiguous column id: more than one table has it",
             "write users.id or orders.id",
         ),
         (
             PostgreSql,
             "SELECT * FROM Invoices",
             ErrorCode::GuardTable,
-            "there is no table Invoices",
+            "unknown table Invoices",
             "write sales.\"Invoices\"",
         ),
         (
@@ -106,14 +106,14 @@ fn names_that_are_not_there_are_named_with_what_was_meant() {
             PostgreSql,
             "SELECT * FROM old",
             ErrorCode::GuardAmbiguous,
-            "old can mean more than one table",
+            "ambiguous table name old",
             "write archive.old or backup.old",
         ),
         (
             PostgreSql,
             "SELECT * FROM sales.users",
             ErrorCode::GuardTable,
-            "there is no table sales.users",
+            "unknown table sales.users",
             "did you mean users?",
         ),
         (
@@ -134,7 +134,7 @@ fn names_that_are_not_there_are_named_with_what_was_meant() {
             PostgreSql,
             "SELECT x.* FROM users",
             ErrorCode::GuardTable,
-            "there is no table or alias x in this part of the query",
+            "unknown table or alias x in this part of the query",
             "add it to FROM, which has users",
         ),
         (
@@ -155,7 +155,7 @@ fn names_that_are_not_there_are_named_with_what_was_meant() {
             PostgreSql,
             "SELECT * FROM (SELECT u.id FROM orders) t, users u",
             ErrorCode::GuardTable,
-            "there is no table or alias u in this part of the query",
+            "unknown table or alias u in this part of the query",
             "add it to FROM, which has orders",
         ),
     ] {

@@ -116,7 +116,7 @@ async fn connections_that_fail_say_why_and_no_password() {
         (
             format!("postgresql://postgres@127.0.0.1:{port}/postgres"),
             Kind::Denied,
-            "the server asks for the password of \"postgres\"",
+            "missing password for \"postgres\"",
         ),
         (
             server.url_of("postgres", "postgrse"),
@@ -126,7 +126,7 @@ async fn connections_that_fail_say_why_and_no_password() {
         (
             "postgresql://postgres:wr0ng@127.0.0.1:1/postgres".to_owned(),
             Kind::Unreachable,
-            "nothing listens at 127.0.0.1:1",
+            "no server listens at 127.0.0.1:1",
         ),
         (
             "postgresql://postgres:wr0ng@no.such.host.invalid/postgres".to_owned(),

@@ -35,7 +35,7 @@ async fn each_right_too_many_is_named() {
         ("ALTER ROLE who BYPASSRLS", "row security"),
         (
             "GRANT pg_read_server_files TO who",
-            "has the rights of pg_read_server_files",
+            "has the privileges of pg_read_server_files",
         ),
         (
             "GRANT pg_execute_server_program TO who",

@@ -37,7 +37,7 @@ async fn connections_come_and_go() {
     let error = databases.get("shpo").await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "there is no database \"shpo\"; did you mean \"shop\"?"
+        "unknown database \"shpo\"; did you mean \"shop\"?"
     );
     assert!(databases.remove("shop").await.unwrap());
     assert!(!databases.remove("shop").await.unwrap());

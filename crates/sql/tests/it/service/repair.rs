@@ -14,8 +14,8 @@ const RIGHT: &str = r#"{"sql": "SELECT COUNT(*) AS n FROM orders"}"#;
 
 /// Answers that cannot be used, the code of what is wrong, and a word of what the model is told.
 const WRONG: &[(&str, &str, &str)] = &[
-    ("There are many orders.", "sql.answer", "without a query"),
-    ("", "sql.answer", "with nothing"),
+    ("There are many orders.", "sql.answer", "gave no query"),
+    ("", "sql.answer", "empty answer"),
     (
         r#"{"sql": "SELECT 1; DELETE FROM orders"}"#,
         "sql.guard.statements",

@@ -1,0 +1,26 @@
+//! Opens the driver that a connection URL names.
+
+use std::sync::Arc;
+
+use crate::database::{ConnectOptions, Database, DatabaseError};
+use crate::dialect::SqlDialect;
+use crate::sqlite::Sqlite;
+use crate::url::ConnectionUrl;
+use crate::{mysql, postgres};
+
+/// The database at an address. Nothing is opened before it is asked for something.
+///
+/// # Errors
+/// The address names something that this dialect does not take, or this build has no driver.
+pub fn connect(
+    url: &ConnectionUrl,
+    options: &ConnectOptions,
+) -> Result<Arc<dyn Database>, DatabaseError> {
+    // SQLite is always linked; the two servers are cargo features, whose disabled twins return the
+    // error.
+    match url.dialect {
+        SqlDialect::MySql => mysql::open(url, options),
+        SqlDialect::PostgreSql => postgres::open(url, options),
+        SqlDialect::Sqlite => Ok(Arc::new(Sqlite::new(url, options)?)),
+    }
+}

@@ -1,0 +1,47 @@
+//! The error of a query that the guard rejects.
+
+use std::ops::Range;
+
+use quillet_core::{ErrorCode, LineColumn, Span};
+
+/// The reason why a query may not run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct GuardError {
+    /// Stable code, `sql.guard.…`.
+    pub code: ErrorCode,
+    /// What is wrong, one sentence without a full stop.
+    pub message: String,
+    /// Where in the query, in bytes.
+    pub span: Option<Span>,
+    /// Line and column of the span's start.
+    pub position: Option<LineColumn>,
+    /// How to fix it: a nearest name, or what is allowed.
+    pub help: Option<String>,
+}
+
+impl GuardError {
+    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        GuardError {
+            code,
+            message: message.into(),
+            span: None,
+            position: None,
+            help: None,
+        }
+    }
+
+    pub(crate) fn at(mut self, source: &str, bytes: &Range<usize>) -> Self {
+        self.position = Some(LineColumn::of(source, bytes.start));
+        self.span = Some(Span {
+            start: bytes.start,
+            end: bytes.end,
+        });
+        self
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}

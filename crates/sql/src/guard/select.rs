@@ -1,0 +1,31 @@
+//! The checks of one statement that reads, from its parse tree to its row limit.
+
+use super::error::GuardError;
+use super::policy::{ApprovedQuery, Policy};
+use super::text::TokenizedQuery;
+use super::{limit, names, parse, reading};
+use crate::Catalogue;
+
+/// A statement that reads, with its rows bounded.
+pub(super) fn check(
+    text: &TokenizedQuery<'_>,
+    catalogue: Option<&Catalogue>,
+    policy: &Policy,
+) -> Result<ApprovedQuery, GuardError> {
+    // Only text without comments is parsed, so that no two parsers can disagree on what a comment
+    // is.
+    let query =
+        parse::query(&text.plain, text.dialect).map_err(|error| reading::better(text, error))?;
+    // Safety first, names second: a query that writes gets that error even if it also misspells a
+    // table.
+    reading::check(text, &query, policy)?;
+    let tables = names::check(text, &query, catalogue)?;
+    // Last, since it edits the text that all checks before have approved.
+    let (sql, shown, limited) = limit::set(text, &query, policy.rows)?;
+    Ok(ApprovedQuery {
+        sql,
+        shown,
+        tables,
+        limited,
+    })
+}

@@ -1,0 +1,51 @@
+//! The index of one catalogue that questions are ranked against.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::coverage::NameCoverageIndex;
+use super::glossary::Glossary;
+use super::joins::Joins;
+use super::partitions::Families;
+use super::postings::Postings;
+use super::small_schemas::small_schemas;
+use super::terms::Terms;
+use super::thesaurus::Thesaurus;
+use crate::Catalogue;
+
+/// Tables of one catalogue, ready to be ranked. Built once, shared between questions.
+#[derive(Debug)]
+pub struct RankIndex {
+    pub(super) catalogue: Arc<Catalogue>,
+    pub(super) terms: Terms,
+    pub(super) thesaurus: Thesaurus,
+    pub(super) postings: Postings,
+    pub(super) wholes: NameCoverageIndex,
+    pub(super) joins: Joins,
+    pub(super) families: Families,
+    pub(super) small_schemas: Vec<Range<usize>>,
+}
+
+impl RankIndex {
+    /// Reads the names and comments of a catalogue.
+    #[must_use]
+    pub fn build(catalogue: Arc<Catalogue>, glossary: &Glossary) -> Self {
+        let terms = Terms::of_tables(&catalogue.tables);
+        let families = Families::read(&catalogue.tables);
+        let postings = Postings::read(&catalogue.tables, &terms, |i| families.is_older(i));
+        let wholes = NameCoverageIndex::read(&postings, catalogue.tables.len());
+        let thesaurus = Thesaurus::new(glossary, &terms);
+        let joins = Joins::read(&catalogue.tables);
+        let small_schemas = small_schemas(&catalogue.tables);
+        RankIndex {
+            catalogue,
+            terms,
+            thesaurus,
+            postings,
+            wholes,
+            joins,
+            families,
+            small_schemas,
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The result of a query whose rows went into a sink, and the sink that counts them.
+
+use quillet_core::BoxFuture;
+
+use super::run::QueryRun;
+use crate::rows::TruncationReason;
+use crate::stream::{RowSink, SinkClosed, StreamEnd};
+use crate::{Cell, ColumnInfo, RowSet};
+
+/// A query that ran, and whose rows went into a sink.
+#[derive(Clone, Debug)]
+pub struct StreamResult {
+    /// The query as it ran, with our LIMIT where it has one.
+    pub sql: String,
+    /// How many rows the sink was given.
+    pub row_count: u64,
+    /// Whether these were all.
+    pub ended: StreamEnd,
+    /// How long the database took, in milliseconds, and whoever took the rows.
+    pub execution_ms: u64,
+    /// Tables that it read, `schema.table`.
+    pub tables: Vec<String>,
+}
+
+impl StreamResult {
+    /// The limit that cut rows off.
+    #[must_use]
+    pub fn truncated(&self) -> Option<TruncationReason> {
+        self.ended.truncated()
+    }
+
+    /// With the rows that it gave.
+    pub(super) fn with(self, mut rows: RowSet) -> QueryRun {
+        rows.truncated = self.truncated();
+        QueryRun {
+            sql: self.sql,
+            rows,
+            execution_ms: self.execution_ms,
+            tables: self.tables,
+        }
+    }
+
+    /// What is known of a query that ran besides its rows.
+    pub(super) fn of(ran: &QueryRun) -> Self {
+        StreamResult {
+            sql: ran.sql.clone(),
+            row_count: ran.rows.rows.len() as u64,
+            ended: ran.rows.truncated.map_or(StreamEnd::Whole, StreamEnd::Cut),
+            execution_ms: ran.execution_ms,
+            tables: ran.tables.clone(),
+        }
+    }
+}
+
+/// A sink, and how many rows it was given.
+pub(super) struct CountingSink<'a> {
+    pub(super) sink: &'a mut dyn RowSink,
+    pub(super) rows: u64,
+}
+
+impl RowSink for CountingSink<'_> {
+    fn columns<'a>(
+        &'a mut self,
+        columns: Vec<ColumnInfo>,
+    ) -> BoxFuture<'a, Result<(), SinkClosed>> {
+        self.sink.columns(columns)
+    }
+
+    fn rows<'a>(&'a mut self, rows: Vec<Vec<Cell>>) -> BoxFuture<'a, Result<(), SinkClosed>> {
+        self.rows += rows.len() as u64;
+        self.sink.rows(rows)
+    }
+}
